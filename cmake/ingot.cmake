@@ -1,0 +1,82 @@
+# The project's own CMake: compile flags, one static library per folder, its tests.
+
+find_program(INGOT_CCACHE ccache)
+if(INGOT_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${INGOT_CCACHE})
+endif()
+
+add_library(ingot_flags INTERFACE)
+# Exactness: no contraction of a*b+c into fma, no fast math (exactness.md). An fma is written where it is meant.
+target_compile_options(ingot_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wconversion)
+if(INGOT_WERROR)
+  target_compile_options(ingot_flags INTERFACE -Werror)
+endif()
+find_package(Threads REQUIRED)
+target_link_libraries(ingot_flags INTERFACE Threads::Threads)
+
+if(INGOT_SANITIZE)
+  add_compile_options(-fsanitize=${INGOT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${INGOT_SANITIZE})
+  add_compile_definitions(INGOT_SANITIZED=1)
+endif()
+if(INGOT_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+# ingot_library(NAME [SOURCES ...] [DEPS folder ...] [LIBS target ...])
+#
+# A folder under src/ as the static library ingot_NAME. Its headers are reachable as "NAME/x.h", through an include
+# directory that holds only this folder; a library sees the directories of what it depends on and no others, so an
+# upward include does not build.
+function(ingot_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS" ${ARGN})
+  set(root ${CMAKE_BINARY_DIR}/include/${name})
+  file(MAKE_DIRECTORY ${root})
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${root}/${name} SYMBOLIC)
+  add_library(ingot_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(ingot_${name} PUBLIC ${root})
+  target_link_libraries(ingot_${name} PUBLIC ingot_flags ${ARG_LIBS})
+  foreach(dep ${ARG_DEPS})
+    target_link_libraries(ingot_${name} PUBLIC ingot_${dep})
+  endforeach()
+endfunction()
+
+# ingot_test(NAME [SOURCES ...] [LIBS target ...])
+#
+# A GoogleTest binary and its CTest entry. Tests find the shared data through INGOT_SHARED (default ../shared).
+function(ingot_test name)
+  if(NOT INGOT_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  find_package(GTest REQUIRED)
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBS} ingot_flags GTest::gtest GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES
+    ENVIRONMENT "INGOT_DEFAULT_SHARED=${CMAKE_SOURCE_DIR}/../shared;INGOT_BINARY=${CMAKE_BINARY_DIR}/ingot"
+    TIMEOUT 600)
+endfunction()
+
+# ingot_fuzz(NAME source [LIBS target ...])
+#
+# With INGOT_FUZZ a libFuzzer binary; otherwise a driver that replays files and folders given as arguments. The target
+# `fuzzers` builds all of the former.
+function(ingot_fuzz name source)
+  if(NOT INGOT_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "LIBS" ${ARGN})
+  add_executable(${name} ${source})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBS} ingot_flags)
+  if(INGOT_FUZZ)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    if(NOT TARGET fuzzers)
+      add_custom_target(fuzzers)
+    endif()
+    add_dependencies(fuzzers ${name})
+  else()
+    target_sources(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/fuzz/replay_main.cpp)
+    add_test(NAME ${name}_replay COMMAND ${name} ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
+  endif()
+endfunction()

@@ -1,0 +1,175 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, runs every check; says what each stage did and how long it took.
+# Bash and apt are all it needs (root or sudo, Debian 12); running it again is safe.
+#
+# usage: scripts/test.sh [--full]
+#
+# --full adds a Clang build, a tsan build, a minute of fuzzing per target, the tests' long runs.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+full=no
+case "$*" in
+  "") ;;
+  --full) full=yes ;;
+  *)
+    say "usage: scripts/test.sh [--full]" >&2
+    exit 64
+    ;;
+esac
+if [ $full = yes ]; then
+  export INGOT_FULL=1 # tests raise their iteration counts
+fi
+
+times=()
+failed=()
+
+# stage NAME COMMAND...: runs the command; a failure is remembered and the next stage still runs.
+stage() {
+  local name=$1 start=$SECONDS status
+  shift
+  say "== $name"
+  set +e
+  (
+    set -euo pipefail
+    "$@"
+  )
+  status=$?
+  set -e
+  local seconds=$((SECONDS - start))
+  if [ $status -eq 0 ]; then
+    times+=("$(printf '%6d s  %s' $seconds "$name")")
+    say "-- $name: passed in $seconds s"
+  else
+    times+=("$(printf '%6d s  %s  FAILED' $seconds "$name")")
+    failed+=("$name")
+    say "-- $name: FAILED (exit $status) after $seconds s"
+  fi
+}
+
+# cxx_files: the C++ files of the project, each ended by a NUL.
+cxx_files() {
+  local folders=() folder
+  for folder in src include tests bench tools; do
+    if [ -d "$folder" ]; then folders+=("$folder"); fi
+  done
+  find "${folders[@]}" -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.inl' \) -print0
+}
+
+check_tools() {
+  local test
+  for test in tools/*_test.py; do
+    run python3 "$test"
+  done
+  for test in tools/*_test.sh; do
+    run bash "$test"
+  done
+}
+
+check_format() { cxx_files | xargs -0 -r -n 32 -P "$jobs" clang-format --dry-run -Werror; }
+
+build_and_test() {
+  local preset=$1
+  shift
+  run cmake --preset "$preset" --log-level=WARNING "$@"
+  run cmake --build --preset "$preset" --parallel "$jobs" -- --quiet
+  run ctest --preset "$preset" --parallel "$jobs" --no-tests=error
+}
+
+# Objects for one instruction set must not carry code that the linker may choose for every machine.
+check_isa_objects() {
+  local objects=() object
+  while IFS= read -r -d '' object; do
+    objects+=("$object")
+  done < <(find build/release -path '*/isa/*.o' ! -name 'scalar.*' -print0)
+  if [ ${#objects[@]} -eq 0 ]; then
+    say "no objects for special instruction sets in this build"
+    return 0
+  fi
+  run tools/check_isa_symbols.sh "${objects[@]}"
+}
+
+tidy_one() {
+  local report
+  if ! report=$(clang-tidy --quiet -p build/release --extra-arg=-Wno-unknown-warning-option \
+    "$1" 2>&1); then
+    printf '%s\n' "$report" | grep -v 'warnings generated\.$'
+    return 1
+  fi
+}
+
+check_tidy() {
+  if [ ! -f build/release/compile_commands.json ]; then
+    say "error: the release build was not configured" >&2
+    return 1
+  fi
+  export -f tidy_one
+  find src -name '*.cpp' ! -name '*_test.cpp' -print0 |
+    xargs -0 -r -n 1 -P "$jobs" bash -c 'tidy_one "$1"' tidy
+}
+
+# fuzz SECONDS [each]: replays the corpora, then fuzzes for SECONDS in all, or for each target.
+fuzz() {
+  local seconds=$1 each=${2:-} target name corpus work targets=()
+  run cmake --preset fuzz --log-level=WARNING
+  run cmake --build --preset fuzz --parallel "$jobs" --target fuzzers -- --quiet
+  while IFS= read -r -d '' target; do
+    targets+=("$target")
+  done < <(find build/fuzz -type f -name 'fuzz_*' -perm -u+x ! -name '*.*' -print0 | sort -z)
+  if [ ${#targets[@]} -eq 0 ]; then
+    say "error: the fuzz build made no fuzz_* program" >&2
+    return 1
+  fi
+  if [ "$each" != each ]; then
+    seconds=$((seconds / ${#targets[@]}))
+    if [ $seconds -eq 0 ]; then seconds=1; fi
+  fi
+  # Freed memory that ASan holds back counts towards the memory limit, so it may hold back little.
+  export ASAN_OPTIONS=quarantine_size_mb=32:detect_leaks=1
+  ulimit -s 256
+  for target in "${targets[@]}"; do
+    name=$(basename "$target")
+    corpus=tests/fuzz/corpus/$name
+    work=build/fuzz-work/$name
+    if [ -z "$(ls "$corpus" 2>/dev/null)" ]; then
+      say "error: no corpus in $corpus" >&2
+      return 1
+    fi
+    mkdir -p "$work"
+    local options=(-timeout=2 -rss_limit_mb=512 -malloc_limit_mb=256 -print_final_stats=1
+      -verbosity=0 "-artifact_prefix=$work-")
+    if [ -f "tests/fuzz/$name.dict" ]; then options+=("-dict=tests/fuzz/$name.dict"); fi
+    run "$target" "${options[@]}" -runs=0 "$corpus"
+    run "$target" "${options[@]}" "-max_total_time=$seconds" "$work" "$corpus"
+  done
+}
+
+if [ -d "$shared" ]; then
+  say "shared data: $shared"
+else
+  say "shared data: none at $shared, the tests that need it are skipped"
+fi
+
+stage "packages" install_missing "${build_packages[@]}" "${check_packages[@]}"
+stage "style" run python3 tools/check_style.py
+stage "tools" check_tools
+stage "format" check_format
+stage "release" build_and_test release
+stage "isa objects" check_isa_objects
+stage "clang-tidy" check_tidy
+stage "asan" build_and_test asan
+if [ $full = yes ]; then
+  stage "fuzz (a minute each)" fuzz 60 each
+  stage "clang" build_and_test clang
+  stage "tsan" build_and_test tsan
+else
+  stage "fuzz (a minute in all)" fuzz 60
+fi
+
+say "== summary: $SECONDS s on $jobs cores"
+printf '%s\n' "${times[@]}"
+if [ ${#failed[@]} -ne 0 ]; then
+  say "test: FAILED: $(printf '[%s] ' "${failed[@]}")"
+  exit 1
+fi
+say "test: all passed"

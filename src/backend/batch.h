@@ -1,0 +1,44 @@
+// Batch: one step's ragged rows, the whole contract between who plans a step and who computes it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/view.h"
+
+namespace ingot {
+
+/// Tokens in a KV block; positions 16 k .. 16 k + 15 of a sequence share one.
+inline constexpr std::int32_t kBlockTokens = 16;
+
+/// Where one group of layers keeps the keys and values of a step's rows.
+///
+/// Units: a slot counts tokens of the pool: block * 16 + offset; -1 skips the row (padding).
+struct KvBlocks {
+  std::span<const std::int32_t> slots;   ///< [T]
+  std::span<const std::int32_t> tables;  ///< [S, blocks_max]; -1 where no row can see the block
+  std::int32_t blocks_max = 0;
+};
+
+/// T rows over S sequences; a sequence's rows are its last ones and stand together.
+///
+/// Row i of a sequence with q rows is key number kv_len - q + i of it. It sees the keys up to
+/// itself (causal) or all kv_len of them (bidirectional), minus what lies outside a layer's window.
+struct Batch {
+  /// [T], or empty when `embeddings` are given. Ids are in [0, V); ~r (negative) is reserved for
+  /// "the token that row r of the previous step produced".
+  std::span<const std::int32_t> tokens;
+  View embeddings;                          ///< [T, H] float32 in place of tokens, or none
+  std::span<const std::int32_t> positions;  ///< [T], for rotary embeddings
+  std::span<const std::int32_t> q_start;    ///< [S + 1], rising from 0 to T
+  std::span<const std::int32_t> kv_len;     ///< [S], after this step
+  std::span<const KvBlocks> groups;         ///< one a KV group
+  std::span<const std::int32_t> out_rows;   ///< [R], rows that need logits, rising
+  std::span<const std::int32_t> pool_seqs;  ///< [P], sequences that need a pooled embedding
+  std::span<const std::int32_t> adapter;    ///< [S] or empty: none
+
+  std::int32_t rows() const { return static_cast<std::int32_t>(positions.size()); }
+  std::int32_t sequences() const { return static_cast<std::int32_t>(kv_len.size()); }
+};
+
+}  // namespace ingot

@@ -1,0 +1,119 @@
+// CpuBackend: paged keys and values, and attention over them.
+#include <algorithm>
+
+#include "backend/cpu/cpu_backend.h"
+#include "base/half.h"
+
+namespace ingot {
+
+namespace {
+
+/// Where one layer's keys and values lie in a block: per kv head keys [D][16 tokens], so that scores have a key a
+/// lane, then per kv head values [16 tokens][D rounded up to 16], so that outputs have an element a lane.
+struct PageLayout {
+  std::int64_t element = 0;    ///< bytes
+  std::int64_t value_row = 0;  ///< elements
+  std::int64_t k_head = 0;     ///< bytes of a kv head's keys
+  std::int64_t v_head = 0;
+  std::int64_t v_start = 0;
+  std::int64_t block = 0;
+
+  PageLayout(const Attention& a, KvType type) {
+    element = type == KvType::kF32 ? 4 : 2;
+    value_row = (a.head_dim + 15) / 16 * 16;
+    k_head = a.head_dim * kBlockTokens * element;
+    v_head = value_row * kBlockTokens * element;
+    v_start = k_head * a.kv_heads;
+    block = v_start + v_head * a.kv_heads;
+  }
+};
+
+void store_element(std::byte* p, KvType type, float value) {
+  if (type == KvType::kF32) {
+    __builtin_memcpy(p, &value, sizeof value);
+    return;
+  }
+  const std::uint16_t bits =
+      type == KvType::kF16 ? float_to_half(value) : float_to_bfloat16(value);
+  __builtin_memcpy(p, &bits, sizeof bits);
+}
+
+/// The keys that a row sees are always an interval.
+struct KeyRange {
+  std::int32_t first = 0;
+  std::int32_t last = 0;
+
+  KeyRange(const Attention& a, std::int32_t key, std::int32_t kv_len) {
+    last = a.causal ? key + 1 : kv_len;
+    if (a.window == 0) return;
+    first = std::max(0, key - a.window + 1);
+    if (!a.causal) last = std::min(kv_len, key + a.window);
+  }
+};
+
+}  // namespace
+
+std::int64_t CpuBackend::kv_block_bytes(const Attention& a, KvType type) const {
+  return PageLayout(a, type).block;
+}
+
+void CpuBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer kv) {
+  const PageLayout layout(a, kv.type);
+  const auto slots = b.groups[static_cast<std::size_t>(kv.group)].slots;
+  pool_.parallel_for(qkv.rows, [&](std::int64_t t, int) {
+    const std::int32_t slot = slots[static_cast<std::size_t>(t)];
+    if (slot < 0) return;
+    INGOT_CHECK(slot / kBlockTokens < kv.blocks, "slot ", slot, " of ", kv.blocks, " blocks");
+    std::byte* block = kv.pages + slot / kBlockTokens * kv.block_bytes;
+    const std::int64_t token = slot % kBlockTokens;
+    const float* k = qkv.row<const float>(t) + a.q_cols();
+    const float* v = k + a.kv_cols();
+    for (std::int64_t g = 0; g < a.kv_heads; ++g) {
+      std::byte* keys = block + g * layout.k_head + token * layout.element;
+      std::byte* values =
+          block + layout.v_start + g * layout.v_head + token * layout.value_row * layout.element;
+      for (std::int64_t d = 0; d < a.head_dim; ++d) {
+        store_element(keys + d * kBlockTokens * layout.element, kv.type, k[g * a.head_dim + d]);
+        store_element(values + d * layout.element, kv.type, v[g * a.head_dim + d]);
+      }
+    }
+  });
+}
+
+void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out) {
+  INGOT_CHECK(a.head_dim <= kHeadDimLimit && a.heads % a.kv_heads == 0, a.heads, " heads of ",
+              a.head_dim, " over ", a.kv_heads);
+  const PageLayout layout(a, kv.type);
+  const KvBlocks& blocks = b.groups[static_cast<std::size_t>(kv.group)];
+  const std::int32_t per_kv = a.heads / a.kv_heads;
+  pool_.parallel_for(qkv.rows * a.kv_heads, [&](std::int64_t item, int) {
+    const std::int64_t t = item / a.kv_heads;
+    const std::int64_t g = item % a.kv_heads;
+    // The sequence of row t: the last one that starts at or before it.
+    const auto after = std::upper_bound(b.q_start.begin(), b.q_start.end(), t);
+    const std::int64_t s = after - b.q_start.begin() - 1;
+    const std::int32_t kv_len = b.kv_len[static_cast<std::size_t>(s)];
+    const std::int32_t key = kv_len - (*after - static_cast<std::int32_t>(t));
+    const KeyRange range(a, key, kv_len);
+    INGOT_CHECK(range.first < range.last, "row ", t, " sees no key");
+    for (std::int64_t h = g * per_kv; h < (g + 1) * per_kv; ++h) {
+      table_.attention({
+          .q = qkv.row<const float>(t) + h * a.head_dim,
+          .out = out.row<float>(t) + h * a.head_dim,
+          .pages = kv.pages,
+          .table = blocks.tables.data() + s * blocks.blocks_max,
+          .block_bytes = kv.block_bytes,
+          .k_offset = g * layout.k_head,
+          .v_offset = layout.v_start + g * layout.v_head,
+          .type = kv.type,
+          .head_dim = a.head_dim,
+          .first = range.first,
+          .last = range.last,
+          .scale = a.scale,
+          .score_cap = a.score_cap,
+      });
+    }
+  });
+}
+
+}  // namespace ingot

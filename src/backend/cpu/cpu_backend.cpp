@@ -1,0 +1,285 @@
+// CpuBackend: loading, scratch, and the ops on rows; attention, experts and the head have files of their own.
+#include "backend/cpu/cpu_backend.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "backend/cpu/panel.h"
+#include "base/fp_env.h"
+
+namespace ingot {
+
+namespace {
+
+/// Rows of logits held at a time when they are only reduced.
+constexpr std::int64_t kHeadRows = 16;
+
+std::int64_t panels_of(std::int64_t rows) {
+  return (rows + kPanelCols - 1) / kPanelCols;
+}
+
+/// Neighbours of equal format joined: the row segments of a weight, without data.
+std::vector<Segment> segments_of(std::span<const View> parts) {
+  std::vector<Segment> segments;
+  std::int64_t row = 0;
+  for (const View& part : parts) {
+    if (segments.empty() || segments.back().format != part.format) {
+      segments.push_back({.format = part.format, .first_row = row});
+    }
+    segments.back().rows += part.rows;
+    row += part.rows;
+  }
+  for (Segment& s : segments) {
+    s.panels = panels_of(s.rows);
+    s.panel_bytes = panel_bytes(s.format, parts.front().cols);
+  }
+  return segments;
+}
+
+std::int64_t aligned(std::int64_t bytes) {
+  return (bytes + 63) / 64 * 64;
+}
+
+std::int64_t segment_bytes(std::span<const Segment> segments) {
+  std::int64_t bytes = 0;
+  for (const Segment& s : segments) bytes += aligned(s.panels * s.panel_bytes);
+  return bytes;
+}
+
+/// A segment's rows as the parts hold them: a panel may begin in one part and end in another.
+class SegmentRows {
+ public:
+  SegmentRows(std::span<const View> parts, const Segment& s) : segment_(s) {
+    std::int64_t row = 0;
+    for (const View& part : parts) {
+      if (row >= s.first_row && row < s.first_row + s.rows) parts_.push_back(part);
+      row += part.rows;
+    }
+  }
+
+  /// Packs panel `p`. Where it spans parts, its rows are first copied together.
+  void pack(std::int64_t p, std::byte* out) const {
+    std::int64_t row = p * kPanelCols;
+    const std::int64_t count = std::min<std::int64_t>(kPanelCols, segment_.rows - row);
+    for (const View& part : parts_) {
+      if (row + count <= part.rows) return pack_panel(part.slice(row, count), 0, out);
+      if (row < part.rows) break;
+      row -= part.rows;
+    }
+    pack_across(p * kPanelCols, count, out);
+  }
+
+ private:
+  void pack_across(std::int64_t first, std::int64_t count, std::byte* out) const {
+    View rows = parts_.front();
+    rows.row_bytes = row_bytes(rows.format, rows.cols);
+    rows.rows = count;
+    std::vector<std::byte> copy(static_cast<std::size_t>(count * rows.row_bytes));
+    rows.data = copy.data();
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::int64_t row = first + i;
+      const View* part = parts_.data();
+      while (row >= part->rows) row -= (part++)->rows;
+      std::copy_n(part->row_data(row), rows.row_bytes, rows.row_data(i));
+    }
+    pack_panel(rows, 0, out);
+  }
+
+  Segment segment_;
+  std::vector<View> parts_;
+};
+
+}  // namespace
+
+Weight CpuBackend::prepare(std::span<const View> parts, std::span<const float> bias) {
+  INGOT_CHECK(!parts.empty(), "a weight without parts");
+  Weight w;
+  w.cols = parts.front().cols;
+  for (const View& part : parts) {
+    INGOT_CHECK(part.cols == w.cols, "parts of ", part.cols, " and ", w.cols, " columns");
+    w.rows += part.rows;
+  }
+  w.segments = segments_of(parts);
+  w.storage = allocate_host(segment_bytes(w.segments));
+  std::byte* out = w.storage.data();
+  for (Segment& s : w.segments) {
+    s.data = out;
+    const SegmentRows rows(parts, s);
+    pool_.parallel_for(s.panels, [&](std::int64_t p, int) {
+      rows.pack(p, out + p * s.panel_bytes);
+    });
+    out += aligned(s.panels * s.panel_bytes);
+  }
+  if (!bias.empty()) {
+    INGOT_CHECK(std::ssize(bias) == w.rows, "bias of ", bias.size(), " for ", w.rows, " rows");
+    w.bias = upload(bias);
+  }
+  return w;
+}
+
+std::int64_t CpuBackend::prepared_bytes(std::span<const View> parts, bool bias) const {
+  std::int64_t rows = 0;
+  for (const View& part : parts) rows += part.rows;
+  const std::int64_t bias_bytes = bias ? rows * std::int64_t{sizeof(float)} : 0;
+  return segment_bytes(segments_of(parts)) + bias_bytes;
+}
+
+Tensor CpuBackend::upload(std::span<const float> values) {
+  Tensor t;
+  t.buffer = allocate_host(std::ssize(values) * std::int64_t{sizeof(float)});
+  auto* data = reinterpret_cast<float*>(t.buffer.data());
+  std::copy(values.begin(), values.end(), data);
+  t.view = f32_view(data, 1, std::ssize(values));
+  return t;
+}
+
+CpuBackend::Scratch CpuBackend::lay_out(const StepLimits& limits, std::byte* base) {
+  Scratch s;
+  const auto take = [&](std::int64_t bytes) {
+    std::byte* at = base == nullptr ? nullptr : base + s.bytes;
+    s.bytes += aligned(bytes);
+    return at;
+  };
+  const auto matrix = [&](std::int64_t rows, std::int64_t cols) {
+    auto* data = reinterpret_cast<float*>(take(rows * cols * std::int64_t{sizeof(float)}));
+    return f32_view(data, rows, cols);
+  };
+  const std::int64_t t = limits.rows;
+  const std::int64_t k = limits.moe.used;
+  const std::int64_t rows = std::max({t, t * k, std::int64_t{limits.out_rows}});
+  s.q.q = reinterpret_cast<std::int8_t*>(take(rows * limits.cols));
+  s.q.d = reinterpret_cast<float*>(take(rows * (limits.cols / kGroup) * 4));
+  s.q.sums = reinterpret_cast<std::int32_t*>(take(rows * (limits.cols / 16) * 4));
+  s.head_rows = matrix(std::min<std::int64_t>(kHeadRows, limits.out_rows), limits.vocab);
+  if (limits.moe.experts != 0) {
+    s.router = matrix(t, limits.moe.experts);
+    s.routed = matrix(t * k, limits.hidden);
+    s.gate_up = matrix(t * k, 2 * limits.moe.ffn);
+    s.ffn = matrix(t * k, limits.moe.ffn);
+    s.slot_expert = reinterpret_cast<std::int32_t*>(take(t * k * 4));
+    s.slot_weight = reinterpret_cast<float*>(take(t * k * 4));
+    s.slot_row = reinterpret_cast<std::int32_t*>(take(t * k * 4));
+    s.expert_start = reinterpret_cast<std::int32_t*>(take((limits.moe.experts + 1) * 4));
+  }
+  return s;
+}
+
+std::int64_t CpuBackend::scratch_bytes(const StepLimits& limits) const {
+  return lay_out(limits, nullptr).bytes;
+}
+
+void CpuBackend::plan(const StepLimits& limits) {
+  scratch_buffer_ = allocate_host(scratch_bytes(limits));
+  limits_ = limits;
+  scratch_ = lay_out(limits, scratch_buffer_.data());
+}
+
+void CpuBackend::step(const Batch&, FunctionRef<void()> body) {
+  set_canonical_fp();
+  body();
+}
+
+void CpuBackend::embed(const Batch& batch, const Weight* table, View x) {
+  INGOT_CHECK(x.rows == batch.rows(), x.rows, " rows for a batch of ", batch.rows());
+  const bool given = static_cast<bool>(batch.embeddings);
+  INGOT_CHECK(given || table != nullptr, "neither embeddings nor an embedding matrix");
+  pool_.parallel_for(x.rows, [&](std::int64_t t, int) {
+    if (given) {
+      std::copy_n(batch.embeddings.row<const float>(t), x.cols, x.row<float>(t));
+      return;
+    }
+    std::int64_t row = batch.tokens[static_cast<std::size_t>(t)];
+    INGOT_CHECK(row >= 0 && row < table->rows, "token ", row, " of ", table->rows);
+    const Segment* s = table->segments.data();
+    while (row >= s->first_row + s->rows) ++s;
+    row -= s->first_row;
+    const std::byte* panel = s->data + row / kPanelCols * s->panel_bytes;
+    unpack_column(s->format, panel, static_cast<int>(row % kPanelCols), table->cols,
+                  x.row<float>(t));
+  });
+}
+
+void CpuBackend::norm(View x, View add, const Norm& n, View out) {
+  pool_.parallel_for(x.rows, [&](std::int64_t t, int) {
+    table_.norm(x.row<float>(t), add ? add.row<const float>(t) : nullptr, n, x.cols,
+                n ? out.row<float>(t) : nullptr);
+  });
+}
+
+void CpuBackend::quantise(View in) {
+  INGOT_CHECK(in.cols <= limits_.cols && in.cols % kGroup == 0, in.cols, " columns, planned for ",
+              limits_.cols);
+  QuantisedRows& q = scratch_.q;
+  q.cols = in.cols;
+  pool_.parallel_for(in.rows, [&](std::int64_t t, int) {
+    table_.quantise(in.row<const float>(t), in.cols, q.q + t * in.cols,
+                    q.d + t * (in.cols / kGroup), q.sums + t * (in.cols / 16));
+  });
+}
+
+void CpuBackend::linear(View in, const Weight& w, View out) {
+  INGOT_CHECK(in.cols == w.cols && out.cols == w.rows && in.rows == out.rows, "linear [", in.rows,
+              ", ", in.cols, "] x [", w.rows, ", ", w.cols, "] -> [", out.rows, ", ", out.cols,
+              "]");
+  const bool blocks = std::any_of(w.segments.begin(), w.segments.end(), [](const Segment& s) {
+    return !format_info(s.format).dense;
+  });
+  if (blocks) quantise(in);
+  std::int64_t panels = 0;
+  for (const Segment& s : w.segments) panels += s.panels;
+  const float* bias = w.bias ? w.bias.view.row<const float>(0) : nullptr;
+  pool_.parallel_for(panels, [&](std::int64_t item, int) {
+    const Segment* s = w.segments.data();
+    while (item >= s->panels) item -= (s++)->panels;
+    const std::int64_t first = s->first_row + item * kPanelCols;
+    const std::int64_t left = s->rows - item * kPanelCols;
+    table_.linear[static_cast<std::size_t>(s->format)]({
+        .panel = s->data + item * s->panel_bytes,
+        .cols = w.cols,
+        .rows = in.rows,
+        .x = in,
+        .q = scratch_.q,
+        .bias = bias == nullptr ? nullptr : bias + first,
+        .out = out.row<float>(0) + first,
+        .out_stride = out.row_bytes / std::int64_t{sizeof(float)},
+        .columns = static_cast<int>(std::min<std::int64_t>(left, kPanelCols)),
+    });
+  });
+}
+
+void CpuBackend::rope(View qkv, const Batch& b, const Norm& q_norm, const Norm& k_norm,
+                      const Attention& a) {
+  static const RopeTable kNone{};
+  const RopeTable& table = a.rope != nullptr ? *a.rope : kNone;
+  pool_.parallel_for(qkv.rows, [&](std::int64_t t, int) {
+    const std::int64_t position = b.positions[static_cast<std::size_t>(t)];
+    INGOT_CHECK(table.dims == 0 || (position >= 0 && position < table.cos.rows), "position ",
+                position, " of ", table.cos.rows);
+    const float* cos = table.dims == 0 ? nullptr : table.cos.row<const float>(position);
+    const float* sin = table.dims == 0 ? nullptr : table.sin.row<const float>(position);
+    float* row = qkv.row<float>(t);
+    for (std::int64_t h = 0; h < a.heads + a.kv_heads; ++h) {
+      table_.rope(row + h * a.head_dim, a.head_dim, h < a.heads ? q_norm : k_norm,
+                  table.adjacent_pairs, table.dims, cos, sin);
+    }
+  });
+}
+
+void CpuBackend::activate(View in, Act act, bool gated, View out) {
+  INGOT_CHECK(in.rows == out.rows && in.cols == out.cols * (gated ? 2 : 1), "activate [", in.rows,
+              ", ", in.cols, "] -> [", out.rows, ", ", out.cols, "]");
+  pool_.parallel_for(in.rows, [&](std::int64_t t, int) {
+    table_.activate(in.row<const float>(t), act, gated, out.cols, out.row<float>(t));
+  });
+}
+
+void CpuBackend::gather(View x, std::span<const std::int32_t> rows, View out) {
+  INGOT_CHECK(std::ssize(rows) == out.rows, rows.size(), " rows into ", out.rows);
+  for (std::int64_t i = 0; i < out.rows; ++i) {
+    const std::int64_t row = rows[static_cast<std::size_t>(i)];
+    INGOT_CHECK(row >= 0 && row < x.rows, "row ", row, " of ", x.rows);
+    std::copy_n(x.row<const float>(row), x.cols, out.row<float>(i));
+  }
+}
+
+}  // namespace ingot

@@ -1,0 +1,71 @@
+// CpuBackend: the head and what is made of its rows.
+#include <algorithm>
+
+#include "backend/cpu/cpu_backend.h"
+#include "base/math.h"
+
+namespace ingot {
+
+namespace {
+
+/// Keeps the best of a row in `top`, falling, ties to the lower id.
+void best_tokens(const float* x, std::int64_t n, std::span<TokenScore> top) {
+  std::size_t filled = 0;
+  for (std::int64_t id = 0; id < n; ++id) {
+    if (filled == top.size() && !(x[id] > top.back().logprob)) continue;
+    std::size_t at = filled < top.size() ? filled++ : filled - 1;
+    for (; at > 0 && x[id] > top[at - 1].logprob; --at) top[at] = top[at - 1];
+    top[at] = {.id = static_cast<std::int32_t>(id), .logprob = x[id]};
+  }
+  for (; filled < top.size(); ++filled) top[filled] = {.id = -1, .logprob = 0};
+}
+
+}  // namespace
+
+void CpuBackend::reduce_rows(View rows, std::int64_t first, const LogitsReduce& reduce) {
+  pool_.parallel_for(rows.rows, [&](std::int64_t i, int) {
+    const float* x = rows.row<const float>(i);
+    const auto r = static_cast<std::size_t>(first + i);
+    if (!reduce.argmax.empty()) reduce.argmax[r] = table_.argmax(x, rows.cols);
+    if (reduce.ids_per_row == 0 && reduce.top_k == 0) return;
+    float largest = 0;
+    float sum = 0;
+    table_.log_sum(x, rows.cols, &largest, &sum);
+    const float log_sum = math::log(sum);
+    const auto ids = static_cast<std::size_t>(reduce.ids_per_row);
+    for (std::size_t k = r * ids; k < (r + 1) * ids; ++k) {
+      INGOT_CHECK(reduce.ids[k] >= 0 && reduce.ids[k] < rows.cols, "token ", reduce.ids[k], " of ",
+                  rows.cols);
+      reduce.id_logprobs[k] = (x[reduce.ids[k]] - largest) - log_sum;
+    }
+    const auto top_k = static_cast<std::size_t>(reduce.top_k);
+    const std::span<TokenScore> top = reduce.top.subspan(r * top_k, top_k);
+    best_tokens(x, rows.cols, top);
+    for (TokenScore& score : top) score.logprob = (score.logprob - largest) - log_sum;
+  });
+}
+
+void CpuBackend::logits(View in, const Weight& head, const LogitsReduce& reduce) {
+  if (reduce.full) {
+    linear(in, head, reduce.full);
+    reduce_rows(reduce.full, 0, reduce);
+    return;
+  }
+  const View tile = scratch_.head_rows;
+  INGOT_CHECK(in.rows == 0 || (tile.rows > 0 && head.rows == tile.cols), "head of ", head.rows,
+              " rows, planned for ", tile.cols);
+  for (std::int64_t first = 0; first < in.rows; first += tile.rows) {
+    const std::int64_t count = std::min(tile.rows, in.rows - first);
+    const View rows = tile.slice(0, count);
+    linear(in.slice(first, count), head, rows);
+    reduce_rows(rows, first, reduce);
+  }
+}
+
+void CpuBackend::argmax(View x, std::span<std::int32_t> out) {
+  pool_.parallel_for(x.rows, [&](std::int64_t r, int) {
+    out[static_cast<std::size_t>(r)] = table_.argmax(x.row<const float>(r), x.cols);
+  });
+}
+
+}  // namespace ingot

@@ -1,0 +1,200 @@
+// Sixteen lanes in plain C++: the lanes type of the scalar kernel table, and the model for every vector one.
+#pragma once
+
+#include <cstdint>
+
+#include "base/half.h"
+#include "base/inline.h"
+
+namespace ingot {
+namespace {  // internal linkage: no other file may end up with this file's code
+
+/// The lanes concept of base/lanes.h at width 16, and what kernels need beyond it: memory, bytes, dot products and
+/// the two reductions whose order is fixed.
+struct ScalarLanes {
+  static constexpr int kWidth = 16;
+  struct F {
+    float v[16];
+  };
+  struct I {
+    std::int32_t v[16];
+  };
+  struct M {
+    bool v[16];
+  };
+  /// 64 bytes: [16 lanes][4].
+  struct B {
+    std::uint8_t v[64];
+  };
+
+  template <class R, class Fn>
+  INGOT_INLINE static R each(Fn fn) {
+    R r;
+    for (int i = 0; i < 16; ++i) r.v[i] = fn(i);
+    return r;
+  }
+
+  static F splat(float a) {
+    return each<F>([=](int) { return a; });
+  }
+  static I splat_int(std::int32_t a) {
+    return each<I>([=](int) { return a; });
+  }
+  static F add(F a, F b) {
+    return each<F>([&](int i) { return a.v[i] + b.v[i]; });
+  }
+  static F sub(F a, F b) {
+    return each<F>([&](int i) { return a.v[i] - b.v[i]; });
+  }
+  static F mul(F a, F b) {
+    return each<F>([&](int i) { return a.v[i] * b.v[i]; });
+  }
+  static F div(F a, F b) {
+    return each<F>([&](int i) { return a.v[i] / b.v[i]; });
+  }
+  static F fma(F a, F b, F c) {
+    return each<F>([&](int i) { return __builtin_fmaf(a.v[i], b.v[i], c.v[i]); });
+  }
+  static F sqrt(F a) {
+    return each<F>([&](int i) { return __builtin_sqrtf(a.v[i]); });
+  }
+  static M lt(F a, F b) {
+    return each<M>([&](int i) { return a.v[i] < b.v[i]; });
+  }
+  static M le(F a, F b) {
+    return each<M>([&](int i) { return a.v[i] <= b.v[i]; });
+  }
+  static F select(M m, F yes, F no) {
+    return each<F>([&](int i) { return m.v[i] ? yes.v[i] : no.v[i]; });
+  }
+  static F max(F a, F b) {
+    return each<F>([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; });
+  }
+  static I bits(F a) {
+    return each<I>([&](int i) { return __builtin_bit_cast(std::int32_t, a.v[i]); });
+  }
+  static F from_bits(I a) {
+    return each<F>([&](int i) { return __builtin_bit_cast(float, a.v[i]); });
+  }
+  static I add_int(I a, I b) {
+    return each<I>([&](int i) { return wrap(word(a.v[i]) + word(b.v[i])); });
+  }
+  static I sub_int(I a, I b) {
+    return each<I>([&](int i) { return wrap(word(a.v[i]) - word(b.v[i])); });
+  }
+  static I and_int(I a, I b) {
+    return each<I>([&](int i) { return a.v[i] & b.v[i]; });
+  }
+  static I or_int(I a, I b) {
+    return each<I>([&](int i) { return a.v[i] | b.v[i]; });
+  }
+  template <int n>
+  static I shl(I a) {
+    return each<I>([&](int i) { return wrap(word(a.v[i]) << n); });
+  }
+  template <int n>
+  static I shr(I a) {
+    return each<I>([&](int i) { return wrap(word(a.v[i]) >> n); });
+  }
+  template <int n>
+  static I sar(I a) {
+    return each<I>([&](int i) { return a.v[i] >> n; });
+  }
+  static F to_float(I a) {
+    return each<F>([&](int i) { return static_cast<float>(a.v[i]); });
+  }
+
+  /// Lanes [0, n) from memory, the others zero; n in [0, 16].
+  static F load(const float* p, int n = 16) {
+    return each<F>([&](int i) { return i < n ? p[i] : 0.0f; });
+  }
+  static void store(float* p, F a, int n = 16) {
+    for (int i = 0; i < n; ++i) p[i] = a.v[i];
+  }
+  /// 16 half floats or bfloat16, widened exactly.
+  static F load_half(const void* p) {
+    return each<F>([&](int i) { return half_to_float(load16(p, i)); });
+  }
+  static F load_bfloat16(const void* p) {
+    return each<F>([&](int i) { return bfloat16_to_float(load16(p, i)); });
+  }
+  static I load_int8(const void* p) {
+    return each<I>([&](int i) -> std::int32_t { return static_cast<const std::int8_t*>(p)[i]; });
+  }
+  static I load_uint8(const void* p) {
+    return each<I>([&](int i) -> std::int32_t { return static_cast<const std::uint8_t*>(p)[i]; });
+  }
+  /// The low byte of each lane; lanes hold values in [-128, 127].
+  static void store_int8(std::int8_t* p, I a) {
+    for (int i = 0; i < 16; ++i) p[i] = static_cast<std::int8_t>(a.v[i]);
+  }
+
+  static B load_bytes(const void* p) {
+    B b;
+    __builtin_memcpy(b.v, p, 64);
+    return b;
+  }
+  /// (a >> shift) & mask for every byte.
+  template <int shift, int mask>
+  static B field(B a) {
+    B r;
+    for (int i = 0; i < 64; ++i) r.v[i] = static_cast<std::uint8_t>((a.v[i] >> shift) & mask);
+    return r;
+  }
+  /// low | high << shift for every byte; no bit leaves its byte.
+  template <int shift>
+  static B join(B low, B high) {
+    B r;
+    for (int i = 0; i < 64; ++i) r.v[i] = static_cast<std::uint8_t>(low.v[i] | high.v[i] << shift);
+    return r;
+  }
+  /// table[a] for every byte of a, which is below 16.
+  static B lookup(const std::uint8_t* table, B a) {
+    B r;
+    for (int i = 0; i < 64; ++i) r.v[i] = table[a.v[i]];
+    return r;
+  }
+  /// acc + sum over k of u[lane][k] * x[k], exactly.
+  static I dot(I acc, B u, const std::int8_t* x) {
+    return each<I>([&](int i) {
+      const std::uint8_t* p = u.v + 4 * i;
+      return acc.v[i] + p[0] * x[0] + p[1] * x[1] + p[2] * x[2] + p[3] * x[3];
+    });
+  }
+
+  /// The "tree" of exactness.md: lane i += lane i + 8, then + 4, + 2, + 1.
+  static float tree(F a) {
+    for (int half = 8; half > 0; half /= 2) {
+      for (int i = 0; i < half; ++i) a.v[i] += a.v[i + half];
+    }
+    return a.v[0];
+  }
+  /// The largest lane under `max`, in any order: for values of which none is NaN.
+  static float max_lane(F a) {
+    float m = a.v[0];
+    for (int i = 1; i < 16; ++i) m = a.v[i] > m ? a.v[i] : m;
+    return m;
+  }
+  static std::int32_t max_int(I a) {
+    std::int32_t m = a.v[0];
+    for (int i = 1; i < 16; ++i) m = a.v[i] > m ? a.v[i] : m;
+    return m;
+  }
+  static std::int32_t sum_int(I a) {
+    std::int32_t s = 0;
+    for (int i = 0; i < 16; ++i) s += a.v[i];
+    return s;
+  }
+
+ private:
+  static std::uint32_t word(std::int32_t a) { return static_cast<std::uint32_t>(a); }
+  static std::int32_t wrap(std::uint32_t a) { return static_cast<std::int32_t>(a); }
+  static std::uint16_t load16(const void* p, int i) {
+    std::uint16_t bits;
+    __builtin_memcpy(&bits, static_cast<const std::uint8_t*>(p) + 2 * i, 2);
+    return bits;
+  }
+};
+
+}  // namespace
+}  // namespace ingot

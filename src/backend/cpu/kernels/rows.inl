@@ -1,0 +1,214 @@
+// Kernels that work on one row at a time: quantisation, norms, rotary embedding, activations, softmax, argmax.
+//
+// Written over a lanes type L; included by the file of each instruction set. The expression trees are those that
+// backend.h declares.
+#pragma once
+
+#include "backend/cpu/kernel_table.h"
+#include "backend/cpu/kernels/stretch.inl"
+#include "base/inline.h"
+#include "base/math.h"
+
+namespace ingot {
+namespace {
+
+/// Calls fn(offset, n) for stretches of 16 elements and the rest.
+template <class Fn>
+INGOT_INLINE void for_stretches(std::int64_t count, Fn fn) {
+  std::int64_t i = 0;
+  for (; i + 16 <= count; i += 16) fn(i, 16);
+  if (i < count) fn(i, static_cast<int>(count - i));
+}
+
+template <class L>
+void quantise_row(const float* x, std::int64_t cols, std::int8_t* q, float* d,
+                  std::int32_t* sums) {
+  constexpr std::int32_t kInfinity = 0x7f800000;
+  constexpr float kSmallest = 0x1p-100f;
+  const auto magnitude = L::splat_int(0x7fffffff);
+  // Adding and subtracting 1.5 * 2^23 rounds to an integer, ties to even; the sum's bits hold it.
+  const auto magic = L::splat(12582912.0f);
+  for (std::int64_t g = 0; g < cols / kGroup; ++g, x += kGroup, q += kGroup) {
+    const typename L::F part[2] = {L::load(x), L::load(x + 16)};
+    std::int32_t largest = 0;
+    for (const auto& p : part) {
+      const std::int32_t m = L::max_int(L::and_int(L::bits(p), magnitude));
+      largest = m > largest ? m : largest;
+    }
+    const float amax = __builtin_bit_cast(float, largest);
+    const bool finite = largest < kInfinity;
+    const bool zero = !finite || amax < kSmallest;
+    d[g] = !finite ? __builtin_nanf("") : zero ? 0.0f : amax / 127.0f;
+    const auto r = L::splat(zero ? 0.0f : 127.0f / amax);
+    for (int j = 0; j < 2; ++j) {
+      const auto scaled = zero ? L::splat(0) : L::mul(part[j], r);
+      auto v = L::sub_int(L::bits(L::add(scaled, magic)), L::bits(magic));
+      L::store_int8(q + 16 * j, v);
+      sums[2 * g + j] = L::sum_int(v);
+    }
+  }
+}
+
+template <class L>
+INGOT_INLINE float mean_of_squares(const float* x, std::int64_t n) {
+  auto lanes = L::splat(0);
+  for_stretches(n, [&](std::int64_t i, int k) {
+    const auto v = L::load(x + i, k);
+    lanes = L::fma(v, v, lanes);
+  });
+  return L::tree(lanes) / static_cast<float>(n);
+}
+
+template <class L>
+void rms_norm(const float* x, const Norm& norm, std::int64_t n, float* out) {
+  const float* weight = norm.weight.row<const float>(0);
+  const auto inv = L::splat(1.0f / __builtin_sqrtf(mean_of_squares<L>(x, n) + norm.eps));
+  for_stretches(n, [&](std::int64_t i, int k) {
+    const auto y = L::mul(L::load(x + i, k), inv);
+    L::store(out + i, L::mul(y, L::load(weight + i, k)), k);
+  });
+}
+
+template <class L>
+void layer_norm(const float* x, const Norm& norm, std::int64_t n, float* out) {
+  const float* weight = norm.weight.row<const float>(0);
+  const float* bias = norm.bias ? norm.bias.row<const float>(0) : nullptr;
+  auto lanes = L::splat(0);
+  for_stretches(n, [&](std::int64_t i, int k) { lanes = L::add(lanes, L::load(x + i, k)); });
+  const auto mean = L::splat(L::tree(lanes) / static_cast<float>(n));
+  lanes = L::splat(0);
+  for_stretches(n, [&](std::int64_t i, int k) {
+    // Lanes past the row's end hold the mean itself, so that they add zero.
+    const auto c = L::sub(k == 16 ? L::load(x + i) : load_or<L>(x + i, k, mean), mean);
+    lanes = L::fma(c, c, lanes);
+  });
+  const float variance = L::tree(lanes) / static_cast<float>(n);
+  const auto inv = L::splat(1.0f / __builtin_sqrtf(variance + norm.eps));
+  for_stretches(n, [&](std::int64_t i, int k) {
+    const auto y = L::mul(L::sub(L::load(x + i, k), mean), inv);
+    const auto w = L::load(weight + i, k);
+    L::store(out + i, bias != nullptr ? L::fma(y, w, L::load(bias + i, k)) : L::mul(y, w), k);
+  });
+}
+
+template <class L>
+void norm_row(float* x, const float* add, const Norm& norm, std::int64_t n, float* out) {
+  if (add != nullptr) {
+    for_stretches(n, [&](std::int64_t i, int k) {
+      L::store(x + i, L::add(L::load(x + i, k), L::load(add + i, k)), k);
+    });
+  }
+  if (out == nullptr) return;
+  if (norm.kind == NormKind::kRms) {
+    rms_norm<L>(x, norm, n, out);
+  } else {
+    layer_norm<L>(x, norm, n, out);
+  }
+}
+
+template <class L>
+void rope_head(float* head, std::int64_t head_dim, const Norm& norm, bool adjacent_pairs,
+               std::int64_t dims, const float* cos, const float* sin) {
+  if (norm) norm_row<L>(head, nullptr, norm, head_dim, head);
+  const std::int64_t half = dims / 2;
+  if (adjacent_pairs) {
+    for (std::int64_t i = 0; i < half; ++i) {
+      const float a = head[2 * i];
+      const float b = head[2 * i + 1];
+      head[2 * i] = __builtin_fmaf(-b, sin[i], a * cos[i]);
+      head[2 * i + 1] = __builtin_fmaf(a, sin[i], b * cos[i]);
+    }
+    return;
+  }
+  for_stretches(half, [&](std::int64_t i, int k) {
+    const auto a = L::load(head + i, k);
+    const auto b = L::load(head + half + i, k);
+    const auto c = L::load(cos + i, k);
+    const auto s = L::load(sin + i, k);
+    L::store(head + i, L::fma(negate<L>(b), s, L::mul(a, c)), k);
+    L::store(head + half + i, L::fma(a, s, L::mul(b, c)), k);
+  });
+}
+
+template <class L>
+INGOT_INLINE typename L::F act_lanes(Act act, typename L::F x) {
+  if (act == Act::kSilu) return L::mul(x, math::sigmoid_lanes<L>(x));
+  const auto half = L::mul(L::splat(0.5f), x);
+  if (act == Act::kGeluErf) {
+    const auto e = math::erf_lanes<L>(L::mul(x, L::splat(0.70710678118654752f)));
+    return L::mul(half, L::add(L::splat(1), e));
+  }
+  const auto cube = L::mul(L::splat(0.044715f), L::mul(x, x));
+  const auto inner = L::mul(L::splat(0.79788456080286536f), L::fma(cube, x, x));
+  return L::mul(half, L::add(L::splat(1), math::tanh_lanes<L>(inner)));
+}
+
+template <class L>
+void activate_row(const float* in, Act act, bool gated, std::int64_t n, float* out) {
+  for_stretches(n, [&](std::int64_t i, int k) {
+    auto y = act_lanes<L>(act, L::load(in + i, k));
+    if (gated) y = L::mul(y, L::load(in + n + i, k));
+    L::store(out + i, y, k);
+  });
+}
+
+/// The largest of n elements (of which none may be NaN for the result to mean something).
+template <class L>
+INGOT_INLINE float largest_of(const float* x, std::int64_t n) {
+  auto m = L::splat(-__builtin_inff());
+  for_stretches(n, [&](std::int64_t i, int k) {
+    const auto v = k == 16 ? L::load(x + i) : load_or<L>(x + i, k, L::splat(-__builtin_inff()));
+    m = L::max(v, m);
+  });
+  return L::max_lane(m);
+}
+
+/// The tree of the lane sums of exp(x - largest); where `out` is not null, the terms too.
+template <class L>
+INGOT_INLINE float exp_sum(const float* x, std::int64_t n, float largest, float* out) {
+  auto lanes = L::splat(0);
+  const auto m = L::splat(largest);
+  for_stretches(n, [&](std::int64_t i, int k) {
+    const auto p = math::exp_lanes<L>(L::sub(L::load(x + i, k), m));
+    lanes = L::add(lanes, k == 16 ? p : first_lanes<L>(p, k));
+    if (out != nullptr) L::store(out + i, p, k);
+  });
+  return L::tree(lanes);
+}
+
+template <class L>
+void softmax_row(float* x, std::int64_t n) {
+  const float sum = exp_sum<L>(x, n, largest_of<L>(x, n), x);
+  const auto inv = L::splat(1.0f / sum);
+  for_stretches(n, [&](std::int64_t i, int k) {
+    L::store(x + i, L::mul(L::load(x + i, k), inv), k);
+  });
+}
+
+template <class L>
+void log_sum_row(const float* x, std::int64_t n, float* largest, float* sum) {
+  *largest = largest_of<L>(x, n);
+  *sum = exp_sum<L>(x, n, *largest, nullptr);
+}
+
+/// Plain C++ for every instruction set: it is a comparison an element, and ties and NaN need care.
+inline std::int32_t argmax_row(const float* x, std::int64_t n) {
+  std::int64_t best = 0;
+  bool nan = false;
+  for (std::int64_t i = 0; i < n; ++i) {
+    nan |= x[i] != x[i];
+    if (x[i] > x[best]) best = i;
+  }
+  return nan || n == 0 ? -1 : static_cast<std::int32_t>(best);
+}
+
+template <class L>
+void add_scaled_row(float w, const float* x, std::int64_t n, float* y) {
+  const auto factor = L::splat(w);
+  for_stretches(n, [&](std::int64_t i, int k) {
+    L::store(y + i, L::fma(factor, L::load(x + i, k), L::load(y + i, k)), k);
+  });
+}
+
+}  // namespace
+}  // namespace ingot

@@ -1,0 +1,30 @@
+// Fills a KernelTable from the kernel templates and one lanes type.
+#pragma once
+
+#include "backend/cpu/kernels/attention.inl"
+#include "backend/cpu/kernels/linear.inl"
+#include "backend/cpu/kernels/rows.inl"
+
+namespace ingot {
+namespace {
+
+/// The table of lanes L; `kRows` rows share a pass over a panel.
+template <class L, int kRows>
+constexpr KernelTable make_table(const char* name) {
+  KernelTable t;
+  t.name = name;
+  set_linear<L, kRows>(t, Formats{});
+  t.quantise = quantise_row<L>;
+  t.norm = norm_row<L>;
+  t.rope = rope_head<L>;
+  t.attention = attention_head<L>;
+  t.activate = activate_row<L>;
+  t.softmax = softmax_row<L>;
+  t.log_sum = log_sum_row<L>;
+  t.argmax = argmax_row;
+  t.add_scaled = add_scaled_row<L>;
+  return t;
+}
+
+}  // namespace
+}  // namespace ingot

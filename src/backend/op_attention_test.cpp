@@ -1,0 +1,284 @@
+// kv_write and attention: every kernel table against the reference, over poisoned pages.
+#include "backend/op_test_attention.h"
+#include "backend/reference/reference_backend.h"
+#include "base/half.h"
+
+namespace ingot::testing {
+namespace {
+
+constexpr KvType kTypes[] = {KvType::kF32, KvType::kF16, KvType::kBF16};
+
+double length(const float* x, std::int32_t n) {
+  double sum = 0;
+  for (std::int32_t i = 0; i < n; ++i) sum += double{x[i]} * x[i];
+  return std::sqrt(sum);
+}
+
+/// A bound on the error of each row's and head's output.
+///
+/// A score: D + 2 roundings relative to sum |q k| <= |q| |k|; a cap adds a division, tanh within 6
+/// kEps and a product, relative to the cap. An error e of a score is a relative error e of its
+/// exponential, and of the maximum it is compared with; exp itself costs 3 kEps and its rounded
+/// argument kEps times the range of scores. A term of o and of l then passes min(n, 1024) sums, two
+/// roundings a chunk of 64 and four a split. Numerator and denominator each, against sum p |v| <=
+/// max |v|.
+Matrix attention_error(const AttentionProblem& p) {
+  const Attention& a = p.a;
+  Matrix errors(p.rows.rows(), a.heads);
+  std::int64_t row = 0;
+  for (std::size_t s = 0; s < p.sequences.size(); ++s) {
+    const std::int32_t n = p.sequences[s].kv_len;
+    for (std::int64_t end = row + p.sequences[s].q; row < end; ++row) {
+      for (std::int32_t h = 0; h < a.heads; ++h) {
+        const std::int64_t k = a.q_cols() + (h / (a.heads / a.kv_heads)) * a.head_dim;
+        double k_max = 0;
+        double v_max = 0;
+        for (std::int64_t key = p.first_key[s]; key < p.first_key[s] + n; ++key) {
+          k_max = std::max(k_max, length(p.keys.row(key) + k, a.head_dim));
+          for (std::int32_t d = 0; d < a.head_dim; ++d) {
+            v_max = std::max(v_max, std::abs(double{p.keys.at(key, k + a.kv_cols() + d)}));
+          }
+        }
+        const double q = length(p.rows.row(row) + h * a.head_dim, a.head_dim);
+        const double size = 1.01 * q * k_max * std::abs(double{a.scale});
+        const double range = a.score_cap == 0 ? size : std::min(size, double{a.score_cap});
+        const double score =
+            gamma(a.head_dim + 2) * size + (a.score_cap == 0 ? 0 : 10 * kEps * range);
+        const std::int64_t sums = std::min(n, 1024) + 8 * (n / 64 + 1) + 4 * (n / 1024 + 1);
+        const double relative = 2 * score + 4 * kEps * range + gamma(sums);
+        errors.at(row, h) = static_cast<float>(1.01 * 2 * relative * v_max);
+      }
+    }
+  }
+  return errors;
+}
+
+void check(AttentionProblem& p, const std::vector<Device>& all) {
+  ReferenceBackend reference;
+  const Matrix want = p.attend(reference);
+  const Matrix errors = attention_error(p);
+  const Matrix scalar = p.attend(*all[0]);
+  ASSERT_TRUE(within(scalar, want, [&](std::int64_t t, std::int64_t col) {
+    return errors.at(t, col / p.a.head_dim) + kEps * std::abs(want.at(t, col));
+  }));
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    ASSERT_TRUE(same_bits(p.attend(*all[i]), scalar)) << all[i].isa;
+  }
+}
+
+TEST(Attention, HeadsSizesAndTypes) {
+  const std::vector<Device> all = devices();
+  const std::pair<std::int32_t, std::int32_t> heads[] = {{1, 1}, {4, 4}, {4, 2}, {6, 1}};
+  const std::vector<TestBatch::Sequence> sequences{{1, 1},  {3, 17}, {16, 16}, {15, 15}, {1, 63},
+                                                   {2, 64}, {5, 65}, {1, 66},  {1, 129}};
+  for (const std::int32_t head_dim : {1, 5, 16, 24, 64, 128}) {
+    for (const auto& [n, g] : heads) {
+      for (const KvType type : kTypes) {
+        for (const bool causal : {true, false}) {
+          SCOPED_TRACE(cat("D ", head_dim, " N ", n, " G ", g, " KV ", kv_name(type), " causal ",
+                           causal ? 1 : 0));
+          Random random(std::uint64_t(head_dim * 100 + n * 10 + g));
+          const Attention a{.heads = n,
+                            .kv_heads = g,
+                            .head_dim = head_dim,
+                            .scale = 1 / std::sqrt(static_cast<float>(head_dim)),
+                            .causal = causal};
+          AttentionProblem p(a, type, sequences, random);
+          ASSERT_NO_FATAL_FAILURE(check(p, all));
+        }
+      }
+    }
+  }
+}
+
+TEST(Attention, LargestHead) {
+  Random random(61);
+  const Attention a{.heads = 2, .kv_heads = 1, .head_dim = kHeadDimLimit, .scale = 0.04f};
+  AttentionProblem p(a, KvType::kF16, {{3, 20}}, random);
+  check(p, devices());
+}
+
+TEST(Attention, WindowsCapsAndSplits) {
+  const std::vector<Device> all = devices();
+  const std::vector<TestBatch::Sequence> sequences{{1, 1023}, {1, 1024}, {2, 1025}, {7, 1100},
+                                                   {1, 1031}, {70, 90},  {1, 2100}};
+  for (const std::int32_t window : {0, 1, 8, 16, 100, 1060}) {
+    for (const float cap : {0.0f, 3.0f}) {
+      for (const bool causal : {true, false}) {
+        const KvType type = kTypes[(window + (causal ? 0 : 1)) % 3];
+        SCOPED_TRACE(cat("window ", window, " cap ", cap, " causal ", causal ? 1 : 0, " KV ",
+                         kv_name(type)));
+        Random random(std::uint64_t(window) + 67);
+        const Attention a{.heads = 2,
+                          .kv_heads = 1,
+                          .head_dim = 16,
+                          .scale = 0.5f,
+                          .score_cap = cap,
+                          .causal = causal,
+                          .window = window};
+        AttentionProblem p(a, type, sequences, random);
+        ASSERT_NO_FATAL_FAILURE(check(p, all));
+      }
+    }
+  }
+}
+
+TEST(Attention, ScoresFarApart) {
+  // One key takes everything, early or late: exponentials of the others vanish. At 1000 the bound
+  // is beyond the values themselves, and the results only have to be finite.
+  for (const float scale : {20.0f, -20.0f, 1000.0f, 0.0f}) {
+    SCOPED_TRACE(cat("scale ", scale));
+    Random random(71);
+    const Attention a{.heads = 1, .kv_heads = 1, .head_dim = 16, .scale = scale};
+    AttentionProblem p(a, KvType::kF32, {{4, 200}, {1, 1100}}, random);
+    ASSERT_NO_FATAL_FAILURE(check(p, devices()));
+  }
+}
+
+TEST(Attention, MeanOfEqualKeysByHand) {
+  // Equal keys: the mean of the values 0 .. n-1 in every column.
+  for (const std::int32_t n : {1, 5, 16, 64, 65, 1025}) {
+    Random random(73);
+    const Attention a{.heads = 2, .kv_heads = 1, .head_dim = 8, .scale = 1};
+    AttentionProblem p(a, KvType::kF32, {{1, n}}, random);
+    for (std::int32_t key = 0; key < n; ++key) {
+      for (std::int64_t d = 0; d < 8; ++d) {
+        p.keys.at(key, 16 + d) = 0.25f;
+        p.keys.at(key, 24 + d) = static_cast<float>(key);
+      }
+    }
+    const auto check_mean = [&](Backend& backend) {
+      const Matrix out = p.attend(backend);
+      for (std::int64_t c = 0; c < 16; ++c) {
+        EXPECT_NEAR(out.at(0, c), (n - 1) / 2.0, n * gamma(n + 40)) << backend.name();
+      }
+    };
+    ReferenceBackend reference;
+    check_mean(reference);
+    for (const Device& d : devices()) check_mean(*d);
+  }
+}
+
+TEST(Attention, NanStaysWithWhoSeesIt) {
+  Random random(79);
+  const Attention a{.heads = 2, .kv_heads = 2, .head_dim = 24, .scale = 0.2f};
+  for (const Device& d : devices()) {
+    AttentionProblem p(a, KvType::kF16, {{6, 70}, {2, 30}}, random);
+    const Matrix clean = p.attend(*d);
+    // The key and value of row 3 of the first sequence, in the second KV head.
+    p.keys.at(67, a.q_cols() + 24 + 5) = std::nanf("");
+    p.keys.at(67, a.q_cols() + a.kv_cols() + 24 + 7) = std::nanf("");
+    Matrix got = p.attend(*d);
+    for (std::int64_t t = 3; t < 6; ++t) {
+      for (std::int64_t c = 24; c < 48; ++c) {
+        EXPECT_TRUE(std::isnan(got.at(t, c))) << t << " " << c;
+        got.at(t, c) = clean.at(t, c);
+      }
+    }
+    EXPECT_TRUE(same_bits(got, clean)) << d.isa;
+  }
+}
+
+/// The values in the pages: a row that sees only its own key returns that key's value.
+Matrix read_values(Backend& backend, AttentionProblem& p, const Pages& pages) {
+  Attention own = p.a;
+  own.causal = true;
+  own.window = 1;
+  Matrix out(p.rows.rows(), own.q_cols());
+  const Batch b = p.batch.get();
+  backend.step(b, [&] { backend.attention(p.rows.view(), b, own, pages.layer, out.view()); });
+  return out;
+}
+
+float rounded(float x, KvType type) {
+  if (type == KvType::kF32) return x;
+  return type == KvType::kF16 ? half_to_float(float_to_half(x))
+                              : bfloat16_to_float(float_to_bfloat16(x));
+}
+
+TEST(KvWrite, RoundsToTheType) {
+  const float special[] = {0,     -0.0f, 1e-8f,  -6e-8f,     65504,       65519,       65520,
+                           -1e6f, 1e38f, 1e-42f, 2.0009765f, 1.00390625f, 1.01171875f, 3.3895e38f};
+  for (const KvType type : kTypes) {
+    SCOPED_TRACE(kv_name(type));
+    Random random(83);
+    const Attention a{.heads = 2, .kv_heads = 2, .head_dim = 20, .scale = 1};
+    AttentionProblem p(a, type, {{40, 40}, {3, 3}}, random);
+    for (std::int64_t d = 0; d < 14; ++d) p.keys.at(35, a.q_cols() + a.kv_cols() + d) = special[d];
+    ReferenceBackend reference;
+    std::vector<Backend*> backends{&reference};
+    const std::vector<Device> all = devices();
+    for (const Device& d : all) backends.push_back(&*d);
+    for (Backend* backend : backends) {
+      const Pages pages = p.fill_pages(*backend);
+      const Matrix got = read_values(*backend, p, pages);
+      for (std::int64_t t = 0; t < 43; ++t) {
+        for (std::int64_t c = 0; c < 40; ++c) {
+          const float want = rounded(p.keys.at(t, a.q_cols() + a.kv_cols() + c), type);
+          // A sum from +0 makes +0 of a stored -0.
+          ASSERT_EQ(bits(got.at(t, c)), bits(want + 0.0f))
+              << backend->name() << " row " << t << " column " << c;
+        }
+      }
+    }
+  }
+}
+
+TEST(KvWrite, SkipsPaddingAndTouchesNothingElse) {
+  for (const KvType type : kTypes) {
+    SCOPED_TRACE(kv_name(type));
+    Random random(89);
+    const Attention a{.heads = 2, .kv_heads = 1, .head_dim = 24, .scale = 1};
+    AttentionProblem p(a, type, {{18, 18}, {33, 33}}, random);
+    for (const Device& d : devices()) {
+      const Pages pages = p.fill_pages(*d);
+      // Blocks that nobody owns are as they were.
+      std::vector<bool> owned(std::size_t(p.batch.pool_blocks()));
+      for (const std::int32_t slot : p.slots) owned[std::size_t(slot / kBlockTokens)] = true;
+      for (std::size_t b = 0; b < owned.size(); ++b) {
+        const std::byte* block = pages.layer.pages + std::int64_t(b) * pages.layer.block_bytes;
+        const bool untouched = std::all_of(block, block + pages.layer.block_bytes,
+                                           [](std::byte byte) { return byte == std::byte{0xFF}; });
+        EXPECT_EQ(untouched, !owned[b]) << "block " << b;
+      }
+      // Other values for all rows, but only every third is written.
+      Matrix others(p.keys.rows(), p.keys.cols());
+      others.fill(random);
+      std::vector<std::int32_t> some = p.slots;
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        if (i % 3 != 0) some[i] = -1;
+      }
+      write_keys(*d, a, pages.layer, others.view(), some);
+      const Matrix got = read_values(*d, p, pages);
+      for (std::int64_t t = 0; t < got.rows(); ++t) {
+        const Matrix& from = t % 3 == 0 ? others : p.keys;
+        for (std::int64_t c = 0; c < a.q_cols(); ++c) {
+          const float want = rounded(from.at(t, a.q_cols() + a.kv_cols() + c % 24), type);
+          ASSERT_EQ(bits(got.at(t, c)), bits(want)) << d.isa << " row " << t;
+        }
+      }
+    }
+  }
+}
+
+TEST(KvWrite, OneCallOrMany) {
+  for (const KvType type : kTypes) {
+    Random random(97);
+    const Attention a{.heads = 1, .kv_heads = 3, .head_dim = 40, .scale = 1};
+    AttentionProblem p(a, type, {{50, 50}}, random);
+    for (const Device& d : devices()) {
+      const Pages whole = p.fill_pages(*d);
+      const Pages single = poisoned_pages(*d, a, type, p.batch.pool_blocks());
+      for (std::int64_t t = 49; t >= 0; --t) {
+        write_keys(*d, a, single.layer, p.keys.view().slice(t, 1), {&p.slots[std::size_t(t)], 1});
+      }
+      EXPECT_EQ(
+          std::memcmp(whole.buffer.data(), single.buffer.data(), std::size_t(whole.buffer.bytes())),
+          0)
+          << d.isa << " " << kv_name(type);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ingot::testing

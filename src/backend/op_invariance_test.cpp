@@ -1,0 +1,323 @@
+// The same bits however rows are cut into calls, whatever shares them, for any number of threads,
+// and whatever the host process did to the floating-point unit.
+#include "backend/op_test_attention.h"
+#include "backend/op_test_moe.h"
+
+namespace ingot::testing {
+namespace {
+
+/// Numbers of rows of consecutive calls.
+using Cut = std::vector<std::int64_t>;
+
+std::vector<Cut> cuts(std::int64_t rows, Random& random) {
+  std::vector<Cut> all{{rows}, Cut(std::size_t(rows), 1), {rows - 1, 1}, {1, rows - 1}};
+  for (std::uint64_t i = 0; i < 3 * seeds(); ++i) {
+    all.emplace_back();
+    for (std::int64_t left = rows; left > 0; left -= all.back().back()) {
+      all.back().push_back(1 + random.below(left));
+    }
+  }
+  return all;
+}
+
+/// Runs rows of `in` through an op in every cut, on every kernel table and one to three threads.
+/// make(backend) prepares the op's weights and returns op(in, out, first row).
+template <class Make>
+void check(Matrix& in, std::int64_t out_cols, const StepLimits& limits, Make&& make) {
+  Random random(151);
+  const std::vector<Cut> all = cuts(in.rows(), random);
+  Matrix want(in.rows(), out_cols);
+  for (const KernelTable* table : kernel_tables()) {
+    for (const int threads : {1, 2, 3}) {
+      const Device d = device(*table, threads);
+      d->plan(limits);
+      auto op = make(*d);
+      for (std::size_t c = 0; c < all.size(); ++c) {
+        Matrix got(in.rows(), out_cols);
+        std::int64_t first = 0;
+        for (const std::int64_t rows : all[c]) {
+          d->step({},
+                  [&] { op(in.view().slice(first, rows), got.view().slice(first, rows), first); });
+          first += rows;
+        }
+        const bool is_first = table == kernel_tables()[0] && threads == 1 && c == 0;
+        if (is_first) want = got;
+        ASSERT_TRUE(same_bits(got, want)) << d.isa << " threads " << threads << " cut " << c;
+      }
+    }
+  }
+}
+
+TEST(Invariance, Linear) {
+  for_each_type(Formats{}, [&]<class T>() {
+    const std::int64_t cols = T::kBlock == 1 ? 1037 : 1280;
+    SCOPED_TRACE(T::kName);
+    Random random(157);
+    const Rows rows = random_rows(T::kFormat, 83, cols, random);
+    Matrix x(33, cols);
+    x.fill(random);
+    check(x, 83, {.rows = 33, .cols = cols, .hidden = cols}, [&](Backend& backend) {
+      return [&backend, w = backend.prepare({&rows.view, 1}, {})](View in, View out, std::int64_t) {
+        backend.linear(in, w, out);
+      };
+    });
+  });
+}
+
+TEST(Invariance, Norm) {
+  Random random(163);
+  Matrix weight(1, 133);
+  weight.fill(random);
+  Matrix x(20, 133);
+  x.fill(random);
+  for (const NormKind kind : {NormKind::kRms, NormKind::kLayer}) {
+    const Norm norm{.kind = kind, .eps = 1e-5f, .weight = weight.view()};
+    check(x, 133, {.rows = 20, .cols = 133, .hidden = 133}, [&](Backend& backend) {
+      return [&](View in, View out, std::int64_t) { backend.norm(in, {}, norm, out); };
+    });
+  }
+}
+
+TEST(Invariance, Activate) {
+  Random random(167);
+  Matrix x(20, 2 * 77);
+  x.fill(random, 3);
+  for (const Act act : {Act::kSilu, Act::kGeluTanh, Act::kGeluErf}) {
+    check(x, 77, {.rows = 20, .cols = 2 * 77, .hidden = 77}, [&](Backend& backend) {
+      return [&, act](View in, View out, std::int64_t) { backend.activate(in, act, true, out); };
+    });
+  }
+}
+
+TEST(Invariance, Moe) {
+  Random random(173);
+  const Moe m{.experts = 7, .used = 3, .ffn = 64};
+  for (const Format format : {F32::kFormat, Q4_0::kFormat, Q8_0::kFormat}) {
+    MoeProblem p(m, {format, format, format}, 96, 21, random);
+    check(p.x, 96, p.limits(), [&](Backend& backend) {
+      return [&, w = PreparedMoe(backend, p)](View in, View out, std::int64_t) {
+        backend.moe(in, w.weights(), p.m, out);
+      };
+    });
+  }
+}
+
+TEST(Invariance, Logits) {
+  Random random(179);
+  const Rows rows = random_rows(Q6_K::kFormat, 217, 256, random);
+  Matrix x(19, 256);
+  x.fill(random);
+  std::vector<std::int32_t> ids;
+  for (int i = 0; i < 19; ++i) ids.push_back(random.below(217));
+  // The output: log-probability of one id, the best token, its log-probability.
+  const StepLimits limits{.rows = 19, .out_rows = 19, .cols = 256, .hidden = 256, .vocab = 217};
+  check(x, 3, limits, [&](Backend& backend) {
+    return [&, head = backend.prepare({&rows.view, 1}, {})](View in, View out, std::int64_t first) {
+      const auto count = std::size_t(in.rows);
+      std::vector<float> scores(count);
+      std::vector<TokenScore> top(count);
+      backend.logits(in, head,
+                     {.ids_per_row = 1,
+                      .ids = std::span(ids).subspan(std::size_t(first), count),
+                      .id_logprobs = scores,
+                      .top_k = 1,
+                      .top = top});
+      for (std::size_t r = 0; r < count; ++r) {
+        float* to = out.row<float>(std::int64_t(r));
+        to[0] = scores[r];
+        to[1] = static_cast<float>(top[r].id);
+        to[2] = top[r].logprob;
+      }
+    };
+  });
+}
+
+TEST(Invariance, Rope) {
+  Random random(181);
+  Matrix cos(40, 12);
+  Matrix sin(40, 12);
+  cos.fill(random);
+  sin.fill(random);
+  const RopeTable table{.dims = 24, .cos = cos.view(), .sin = sin.view()};
+  const Attention a{.heads = 4, .kv_heads = 2, .head_dim = 24, .rope = &table};
+  Matrix weight(1, 24);
+  weight.fill(random);
+  const Norm norm{.eps = 1e-6f, .weight = weight.view()};
+  Matrix x(40, a.qkv_cols());
+  x.fill(random);
+  check(x, x.cols(), {.rows = 40, .cols = x.cols(), .hidden = 96}, [&](Backend& backend) {
+    return [&](View in, View out, std::int64_t first) {
+      for (std::int64_t t = 0; t < in.rows; ++t) {
+        std::copy_n(in.row<float>(t), in.cols, out.row<float>(t));
+      }
+      std::vector<std::int32_t> positions(std::size_t(in.rows));
+      std::iota(positions.begin(), positions.end(), static_cast<std::int32_t>(first));
+      Batch b;
+      b.positions = positions;
+      backend.rope(out, b, norm, norm, a);
+    };
+  });
+}
+
+/// Attention of `count` rows from row `first` of a sequence, alone in their batch.
+void attend_alone(Backend& backend, AttentionProblem& p, const Pages& pages, std::size_t s,
+                  std::int32_t first, std::int32_t count, View in, View out) {
+  const std::vector<std::int32_t> positions(std::size_t(count), 0);
+  const std::int32_t q_start[] = {0, count};
+  const std::int32_t past = p.sequences[s].kv_len - p.sequences[s].q;
+  const std::int32_t kv_len[] = {past + first + count};
+  const std::span<const std::int32_t> table = p.batch.table(s);
+  const KvBlocks group{
+      .slots = positions, .tables = table, .blocks_max = static_cast<std::int32_t>(table.size())};
+  Batch b;
+  b.positions = positions;
+  b.q_start = q_start;
+  b.kv_len = kv_len;
+  b.groups = {&group, 1};
+  backend.step(b, [&] { backend.attention(in, b, p.a, pages.layer, out); });
+}
+
+TEST(Invariance, Attention) {
+  const std::vector<TestBatch::Sequence> sequences{{9, 9}, {1, 64}, {5, 70}, {3, 1030}, {12, 100}};
+  for (const std::int32_t window : {0, 20}) {
+    for (const bool causal : {true, false}) {
+      for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kBF16}) {
+        SCOPED_TRACE(cat("window ", window, " causal ", causal ? 1 : 0, " ", kv_name(type)));
+        Random random(191);
+        const Attention a{.heads = 4,
+                          .kv_heads = 2,
+                          .head_dim = 24,
+                          .scale = 0.3f,
+                          .causal = causal,
+                          .window = window};
+        AttentionProblem p(a, type, sequences, random);
+        const Matrix want = p.attend(*device(*kernel_tables()[0], 1));
+        // The same keys in other blocks of the pool.
+        AttentionProblem moved(a, type, sequences, random);
+        moved.keys = p.keys;
+        moved.rows = p.rows;
+        for (const KernelTable* table : kernel_tables()) {
+          for (const int threads : {1, 2, 3}) {
+            const Device d = device(*table, threads);
+            ASSERT_TRUE(same_bits(p.attend(*d), want)) << d.isa << " threads " << threads;
+            ASSERT_TRUE(same_bits(moved.attend(*d), want)) << d.isa << " threads " << threads;
+            // Each sequence alone; where later keys are not seen, row by row.
+            const Pages pages = p.fill_pages(*d);
+            Matrix got(want.rows(), want.cols());
+            std::int64_t row = 0;
+            for (std::size_t s = 0; s < sequences.size(); ++s) {
+              const std::int32_t step = causal ? 1 : sequences[s].q;
+              for (std::int32_t i = 0; i < sequences[s].q; i += step, row += step) {
+                attend_alone(*d, p, pages, s, i, step, p.rows.view().slice(row, step),
+                             got.view().slice(row, step));
+              }
+            }
+            ASSERT_TRUE(same_bits(got, want)) << d.isa << " threads " << threads;
+          }
+        }
+      }
+    }
+  }
+}
+
+#if defined(__x86_64__)
+
+/// Sets MXCSR as a host process might leave it, and puts it back.
+class HostFpEnvironment {
+ public:
+  explicit HostFpEnvironment(unsigned set) : kept_(__builtin_ia32_stmxcsr()) {
+    __builtin_ia32_ldmxcsr(kept_ | set);
+  }
+  ~HostFpEnvironment() { __builtin_ia32_ldmxcsr(kept_); }
+  HostFpEnvironment(const HostFpEnvironment&) = delete;
+  HostFpEnvironment& operator=(const HostFpEnvironment&) = delete;
+
+ private:
+  unsigned kept_;
+};
+
+bool has_denormals(const Matrix& x) {
+  for (std::int64_t r = 0; r < x.rows(); ++r) {
+    for (std::int64_t c = 0; c < x.cols(); ++c) {
+      if (x.at(r, c) != 0 && std::abs(x.at(r, c)) < 0x1p-126f) return true;
+    }
+  }
+  return false;
+}
+
+/// run(backend, out) must give the same bits, some of them denormal, in any environment.
+template <class Run>
+void check_environments(std::int64_t rows, std::int64_t cols, Run&& run) {
+  constexpr unsigned kFlushToZero = 0x8000;
+  constexpr unsigned kDenormalsAreZero = 0x0040;
+  constexpr unsigned kRoundToZero = 0x6000;
+  for (const KernelTable* table : kernel_tables()) {
+    const Device d = device(*table, 2);
+    Matrix want(rows, cols);
+    run(*d, want);
+    EXPECT_TRUE(has_denormals(want));
+    for (const unsigned set :
+         {kFlushToZero, kDenormalsAreZero, kFlushToZero | kDenormalsAreZero, kRoundToZero}) {
+      Matrix got(rows, cols);
+      {
+        const HostFpEnvironment environment(set);
+        run(*d, got);
+      }
+      EXPECT_TRUE(same_bits(got, want)) << d.isa << " mxcsr " << set;
+    }
+  }
+}
+
+TEST(Environment, LinearKeepsDenormals) {
+  Random random(193);
+  for (const Format format : {F32::kFormat, F16::kFormat, BF16::kFormat, MXFP4::kFormat}) {
+    SCOPED_TRACE(format_name(format));
+    const bool dense = format_info(format).dense;
+    Rows rows = random_rows(format, 40, 64, random);
+    Matrix x(4, 64);
+    x.fill(random, dense ? 1e-41f : 1.0f);
+    // Inputs below 2^-100 are zeros to block formats, so there the weights are denormal.
+    for (std::size_t at = 0; !dense && at < rows.bytes.size(); at += sizeof(MXFP4::Block)) {
+      rows.bytes[at] = std::byte{0};
+    }
+    check_environments(4, 40, [&](Backend& backend, Matrix& out) {
+      backend.plan({.rows = 4, .cols = 64, .hidden = 64});
+      const Weight w = backend.prepare({&rows.view, 1}, {});
+      backend.step({}, [&] { backend.linear(x.view(), w, out.view()); });
+    });
+  }
+}
+
+TEST(Environment, NormAndActivateKeepDenormals) {
+  Random random(197);
+  Matrix x(5, 50);
+  x.fill(random, 1e-40f);
+  Matrix weight(1, 50);
+  weight.fill(random, 1e-3f);
+  const Norm norm{.eps = 1e-5f, .weight = weight.view()};
+  check_environments(5, 50, [&](Backend& backend, Matrix& out) {
+    backend.plan({.rows = 5, .cols = 50, .hidden = 50});
+    backend.step({}, [&] { backend.norm(x.view(), {}, norm, out.view()); });
+  });
+  check_environments(5, 50, [&](Backend& backend, Matrix& out) {
+    backend.plan({.rows = 5, .cols = 50, .hidden = 50});
+    backend.step({}, [&] { backend.activate(x.view(), Act::kSilu, false, out.view()); });
+  });
+}
+
+TEST(Environment, AttentionKeepsDenormals) {
+  for (const KvType type : {KvType::kF32, KvType::kBF16}) {
+    Random random(199);
+    const Attention a{.heads = 2, .kv_heads = 1, .head_dim = 16, .scale = 0.25f};
+    AttentionProblem p(a, type, {{3, 70}}, random);
+    for (std::int64_t key = 0; key < 70; ++key) {
+      for (std::int64_t d = 0; d < 16; ++d) p.keys.at(key, 48 + d) *= 1e-40f;
+    }
+    check_environments(3, 32, [&](Backend& backend, Matrix& out) { out = p.attend(backend); });
+  }
+}
+
+#endif
+
+}  // namespace
+}  // namespace ingot::testing

@@ -1,0 +1,451 @@
+// linear, embed and logits: every kernel table x format x awkward shape against the reference.
+#include "backend/op_test_bounds.h"
+#include "backend/reference/reference_backend.h"
+
+namespace ingot::testing {
+namespace {
+
+std::vector<Format> all_formats() {
+  std::vector<Format> formats;
+  for_each_type(Formats{}, [&]<class T>() { formats.push_back(T::kFormat); });
+  return formats;
+}
+
+/// A matrix in parts, perhaps a bias, and input rows.
+struct Problem {
+  struct Part {
+    Format format;
+    std::int64_t rows;
+  };
+
+  Problem(const std::vector<Part>& shape, std::int64_t cols, std::int64_t inputs, bool with_bias,
+          Random& random)
+      : x(inputs, cols) {
+    for (const Part& part : shape) {
+      rows.push_back(random_rows(part.format, part.rows, cols, random));
+      parts.push_back(rows.back().view);
+      outputs += part.rows;
+    }
+    for (std::int64_t r = 0; with_bias && r < outputs; ++r) bias.push_back(random.normal());
+    x.fill(random);
+  }
+
+  StepLimits limits() const {
+    return {.rows = std::int32_t(x.rows()), .cols = x.cols(), .hidden = x.cols()};
+  }
+
+  std::vector<Rows> rows;
+  std::vector<View> parts;
+  std::vector<float> bias;
+  Matrix x;
+  std::int64_t outputs = 0;
+};
+
+Matrix multiply(Backend& backend, const Weight& w, Matrix& x) {
+  Matrix out(x.rows(), w.rows);
+  backend.step({}, [&] { backend.linear(x.view(), w, out.view()); });
+  return out;
+}
+
+Matrix multiply(Backend& backend, Problem& p) {
+  backend.plan(p.limits());
+  return multiply(backend, backend.prepare(p.parts, p.bias), p.x);
+}
+
+/// Sums of squared errors in units of what quantisation should give.
+struct Spread {
+  double sum = 0;
+  std::int64_t count = 0;
+  double rms() const { return count == 0 ? 1 : std::sqrt(sum / double(count)); }
+};
+
+void add_errors(const Matrix& got, const Matrix& want, const LinearError& model,
+                const std::vector<LinearError::Input>& inputs, Spread& spread) {
+  for (std::int64_t t = 0; t < got.rows(); ++t) {
+    for (std::int64_t r = 0; r < got.cols(); ++r) {
+      const double variance = model.variance(r, inputs[std::size_t(t)]);
+      if (variance == 0) continue;
+      const double error = double{got.at(t, r)} - double{want.at(t, r)};
+      spread.sum += error * error / variance;
+      ++spread.count;
+    }
+  }
+}
+
+/// Scalar against the reference, the other tables against scalar.
+void check(const std::vector<Device>& all, Problem& p, Spread& spread) {
+  ReferenceBackend reference;
+  const Matrix want = multiply(reference, p);
+  const LinearError model(p.parts);
+  std::vector<LinearError::Input> inputs;
+  for (std::int64_t t = 0; t < p.x.rows(); ++t) inputs.push_back(model.input(p.x.row(t)));
+  const Matrix scalar = multiply(*all[0], p);
+  ASSERT_TRUE(within(scalar, want, [&](std::int64_t t, std::int64_t r) {
+    const double bias = p.bias.empty() ? 0 : std::abs(double{p.bias[std::size_t(r)]});
+    return model.worst(r, inputs[std::size_t(t)]) + 2 * kEps * (bias + std::abs(want.at(t, r)));
+  }));
+  add_errors(scalar, want, model, inputs, spread);
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    ASSERT_TRUE(same_bits(multiply(*all[i], p), scalar)) << all[i].isa;
+  }
+}
+
+class EveryFormat : public ::testing::TestWithParam<Format> {};
+
+INSTANTIATE_TEST_SUITE_P(Linear, EveryFormat, ::testing::ValuesIn(all_formats()),
+                         [](const auto& info) { return std::string(format_name(info.param)); });
+
+TEST_P(EveryFormat, LinearOfAwkwardShapes) {
+  const FormatInfo& format = format_info(GetParam());
+  std::vector<std::int64_t> widths{1, 3, 15, 16, 17, 31, 120, 1023, 1024, 1025, 2049};
+  if (format.block == 32) widths = {32, 64, 256, 1024, 1056, 1280, 2080};
+  if (format.block == 256) widths = {256, 1024, 1280, 2304};
+  std::vector<std::pair<std::int64_t, std::int64_t>> sizes;  // outputs, inputs
+  for (std::int64_t m : {1, 15, 16, 17, 31, 33, 64}) sizes.push_back({m, 3});
+  for (std::int64_t t : {1, 2, 5, 16, 33}) sizes.push_back({17, t});
+  sizes.insert(sizes.end(), {{1, 1}, {33, 2}, {64, 33}});
+
+  const std::vector<Device> all = devices();
+  Spread spread;
+  for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
+    for (std::int64_t cols : widths) {
+      for (const auto& [outputs, inputs] : sizes) {
+        SCOPED_TRACE(cat("seed ", seed, " M ", outputs, " K ", cols, " T ", inputs));
+        Random random(seed * 1000003 + std::uint64_t(cols * 10007 + outputs * 101 + inputs));
+        Problem p({{GetParam(), outputs}}, cols, inputs, outputs % 2 == 1, random);
+        ASSERT_NO_FATAL_FAILURE(check(all, p, spread));
+      }
+    }
+  }
+  // A kernel that is wrong within the worst case (a lost scale, a sum that misses a group) is far
+  // out of this.
+  EXPECT_GT(spread.rms(), format.dense ? 0.99 : 0.7);
+  EXPECT_LT(spread.rms(), format.dense ? 1.01 : 1.4);
+}
+
+TEST_P(EveryFormat, LinearRowsThatAreNotFinite) {
+  const std::int64_t cols = format_info(GetParam()).block == 256 ? 512 : 96;
+  const float inf = std::numeric_limits<float>::infinity();
+  const std::vector<Device> all = devices();
+  for (const float bad : {std::nanf(""), -std::nanf(""), inf, -inf}) {
+    for (const std::int64_t at : {std::int64_t{0}, std::int64_t{37}, cols - 1}) {
+      SCOPED_TRACE(cat("at ", at));
+      Random random(7);
+      Problem p({{GetParam(), 21}}, cols, 3, true, random);
+      for (const Device& d : all) {
+        const Matrix good = multiply(*d, p);
+        const float kept = p.x.at(1, at);
+        p.x.at(1, at) = bad;
+        Matrix got = multiply(*d, p);
+        p.x.at(1, at) = kept;
+        for (std::int64_t r = 0; r < 21; ++r) {
+          // Dense formats: an infinity may reach the output as one.
+          const bool dense = format_info(GetParam()).dense;
+          EXPECT_FALSE(std::isfinite(got.at(1, r))) << d.isa << " output " << r;
+          EXPECT_TRUE(std::isnan(got.at(1, r)) || (dense && std::isinf(bad)));
+          got.at(1, r) = good.at(1, r);
+        }
+        EXPECT_TRUE(same_bits(got, good)) << d.isa;
+      }
+    }
+  }
+}
+
+TEST_P(EveryFormat, LinearOfTinyAndHugeInputs) {
+  const std::int64_t cols = format_info(GetParam()).block == 256 ? 512 : 96;
+  const std::vector<Device> all = devices();
+  for (const float size : {0.0f, 1e-45f, 1e-38f, 0x1p-101f, 0x1p-99f, 1e30f}) {
+    SCOPED_TRACE(cat("size ", size));
+    Random random(11);
+    Problem p({{GetParam(), 18}}, cols, 2, false, random);
+    // One group stays of ordinary size in the second row.
+    for (std::int64_t k = 0; k < cols; ++k) {
+      p.x.at(0, k) *= size;
+      if (k >= 32) p.x.at(1, k) *= size;
+    }
+    Spread spread;
+    ASSERT_NO_FATAL_FAILURE(check(all, p, spread));
+  }
+}
+
+TEST_P(EveryFormat, EmbedEqualsDecode) {
+  const std::int64_t cols = format_info(GetParam()).block == 256 ? 768 : 96;
+  Random random(3);
+  for (const Device& d : devices()) {
+    // Two neighbours of one format that meet inside a panel, and another format behind.
+    Problem p({{GetParam(), 19}, {GetParam(), 30}, {Format{0}, 9}}, cols, 1, false, random);
+    const Weight table = d->prepare(p.parts, {});
+    Matrix want(58, cols);
+    std::int64_t row = 0;
+    for (const View& part : p.parts) {
+      for (std::int64_t r = 0; r < part.rows; ++r, ++row) {
+        decode_row(part.format, part.row_data(r), cols, want.row(row));
+      }
+    }
+    TestBatch batch = plain_batch(58, random);
+    std::iota(batch.tokens().rbegin(), batch.tokens().rend(), 0);
+    Matrix got(58, cols);
+    d->plan({.rows = 58, .cols = cols, .hidden = cols, .vocab = 58});
+    d->step(batch.get(), [&] { d->embed(batch.get(), &table, got.view()); });
+    Matrix turned(58, cols);
+    for (std::int64_t r = 0; r < 58; ++r) {
+      std::copy_n(got.row(57 - r), cols, turned.row(r));
+    }
+    EXPECT_TRUE(got.gaps_intact());
+    EXPECT_TRUE(same_bits(turned, want)) << d.isa;
+  }
+}
+
+TEST(Embed, GivenRowsAreCopied) {
+  Random random(5);
+  Matrix rows(7, 33);
+  rows.fill(random);
+  rows.at(2, 3) = -0.0f;
+  TestBatch batch = plain_batch(7, random);
+  Batch b = batch.get();
+  b.tokens = {};
+  b.embeddings = rows.view();
+  for (const Device& d : devices()) {
+    d->plan({.rows = 7, .cols = 33, .hidden = 33});
+    Matrix got(7, 33);
+    d->step(b, [&] { d->embed(b, nullptr, got.view()); });
+    EXPECT_TRUE(same_bits(got, rows)) << d.isa;
+  }
+}
+
+TEST(Linear, SegmentsOfMixedFormats) {
+  const Format q4_k = Q4_K::kFormat;
+  const Format q6_k = Q6_K::kFormat;
+  const Format q8_0 = Q8_0::kFormat;
+  const std::vector<std::vector<Problem::Part>> shapes{
+      {{q4_k, 40}, {q6_k, 24}, {q8_0, 17}},
+      {{q4_k, 15}, {q4_k, 18}, {q6_k, 1}, {BF16::kFormat, 5}},
+      {{F16::kFormat, 1}, {F16::kFormat, 1}, {F16::kFormat, 31}, {F32::kFormat, 2}, {q8_0, 3}}};
+  const std::size_t segments[] = {3, 3, 3};
+  const std::vector<Device> all = devices();
+  for (std::size_t s = 0; s < shapes.size(); ++s) {
+    for (const bool with_bias : {false, true}) {
+      SCOPED_TRACE(cat("shape ", s, " bias ", with_bias ? 1 : 0));
+      Random random(17 + s);
+      Problem p(shapes[s], 1280, 5, with_bias, random);
+      Spread spread;
+      ASSERT_NO_FATAL_FAILURE(check(all, p, spread));
+      EXPECT_LT(spread.rms(), 2);
+      for (const Device& d : all) {
+        const Weight joined = d->prepare(p.parts, p.bias);
+        EXPECT_EQ(joined.segments.size(), segments[s]);
+        EXPECT_EQ(joined.rows, p.outputs);
+        const Matrix got = multiply(*d, joined, p.x);
+        // Each part alone gives the same columns.
+        std::int64_t first = 0;
+        for (const View& part : p.parts) {
+          std::span<const float> bias(p.bias);
+          if (with_bias) bias = bias.subspan(std::size_t(first), std::size_t(part.rows));
+          const Matrix alone = multiply(*d, d->prepare({&part, 1}, bias), p.x);
+          for (std::int64_t t = 0; t < got.rows(); ++t) {
+            for (std::int64_t r = 0; r < part.rows; ++r) {
+              ASSERT_EQ(bits(got.at(t, first + r)), bits(alone.at(t, r))) << d.isa;
+            }
+          }
+          first += part.rows;
+        }
+      }
+    }
+  }
+}
+
+TEST(Linear, PreparedBytesAreWhatPrepareTakes) {
+  Random random(23);
+  for (const Device& d : devices()) {
+    for (const Format format : all_formats()) {
+      for (const bool with_bias : {false, true}) {
+        Problem p({{format, 33}, {format, 1}, {F32::kFormat, 17}}, 512, 1, with_bias, random);
+        const Weight w = d->prepare(p.parts, p.bias);
+        for (View& part : p.parts) part.data = nullptr;
+        EXPECT_EQ(d->prepared_bytes(p.parts, with_bias), w.storage.bytes() + w.bias.buffer.bytes())
+            << format_name(format);
+      }
+    }
+  }
+}
+
+TEST(Linear, RowsFartherApartThanTheyAreLong) {
+  // Input and output may be columns of wider buffers: neighbours stay as they are.
+  Random random(29);
+  Problem p({{Q8_0::kFormat, 20}}, 64, 3, false, random);
+  for (const Device& d : devices()) {
+    const Matrix want = multiply(*d, p);
+    Matrix in(3, 64 + 50);
+    Matrix out(3, 20 + 30);
+    for (std::int64_t t = 0; t < 3; ++t) std::copy_n(p.x.row(t), 64, in.row(t) + 25);
+    View in_part = in.view();
+    in_part.data += 25 * 4;
+    in_part.cols = 64;
+    View out_part = out.view();
+    out_part.data += 15 * 4;
+    out_part.cols = 20;
+    const Weight w = d->prepare(p.parts, {});
+    d->step({}, [&] { d->linear(in_part, w, out_part); });
+    for (std::int64_t t = 0; t < 3; ++t) {
+      for (std::int64_t c = 0; c < 50; ++c) {
+        const bool inside = c >= 15 && c < 35;
+        if (inside) {
+          EXPECT_EQ(bits(out.at(t, c)), bits(want.at(t, c - 15)));
+        } else {
+          EXPECT_TRUE(std::isnan(out.at(t, c)));
+        }
+      }
+    }
+  }
+}
+
+/// What `logits` fills.
+struct Reduced {
+  Reduced(std::int64_t rows, std::int64_t vocab, std::int32_t ids_wanted, std::int32_t top_wanted)
+      : full(rows, vocab),
+        argmax(std::size_t(rows), -7),
+        id_logprobs(std::size_t(rows * ids_wanted)),
+        top(std::size_t(rows * top_wanted)) {}
+  Matrix full;
+  std::vector<std::int32_t> argmax;
+  std::vector<float> id_logprobs;
+  std::vector<TokenScore> top;
+};
+
+/// log softmax in double of a row of floats, and how far a float evaluation may be from it: the
+/// difference to the maximum and the last subtraction are rounded, the sum has V / 16 + 4 roundings
+/// and exponentials of 1.5 units in the last place with rounded arguments.
+std::pair<double, double> logprob(const Matrix& full, std::int64_t r, std::int32_t id) {
+  const float* x = full.row(r);
+  const double max = *std::max_element(x, x + full.cols());
+  double sum = 0;
+  double widest = 0;
+  for (std::int64_t c = 0; c < full.cols(); ++c) {
+    sum += std::exp(double{x[c]} - max);
+    widest = std::max(widest, (max - double{x[c]}) * std::exp(double{x[c]} - max));
+  }
+  const double value = double{x[id]} - max - std::log(sum);
+  const double sum_error = gamma(full.cols() / 16 + 8) + 2 * kEps * widest;
+  const double bound = sum_error + 4 * kEps * std::log(sum) +
+                       kEps * (std::abs(double{x[id]} - max) + std::abs(value));
+  return {value, bound};
+}
+
+class Logits : public ::testing::TestWithParam<Format> {};
+
+INSTANTIATE_TEST_SUITE_P(Reducers, Logits,
+                         ::testing::Values(F32::kFormat, BF16::kFormat, Q8_0::kFormat,
+                                           Q6_K::kFormat, Q4_K::kFormat),
+                         [](const auto& info) { return std::string(format_name(info.param)); });
+
+TEST_P(Logits, EveryReducer) {
+  constexpr std::int32_t kIds = 3;
+  constexpr std::int32_t kTop = 5;
+  const std::int64_t cols = 256;
+  for (const std::int64_t vocab : {5, 16, 17, 533}) {
+    for (const std::int64_t rows : {1, 4}) {
+      SCOPED_TRACE(cat("V ", vocab, " R ", rows));
+      Random random(31 + std::uint64_t(vocab));
+      Problem p({{GetParam(), vocab}}, cols, rows, false, random);
+      // Equal head rows give ties: the best one of row 1 stands at two places.
+      if (rows > 1) {
+        ReferenceBackend reference;
+        const Matrix logits = multiply(reference, p);
+        const float* x = logits.row(1);
+        const std::int64_t best = std::max_element(x, x + vocab) - x;
+        const auto row_bytes = std::size_t(p.parts[0].row_bytes);
+        std::memcpy(p.parts[0].row_data((best + vocab / 2) % vocab), p.parts[0].row_data(best),
+                    row_bytes);
+        p.x.at(2, 7) = std::nanf("");
+      }
+      std::vector<std::int32_t> ids;
+      for (std::int64_t i = 0; i < rows * kIds; ++i) ids.push_back(random.below(vocab));
+
+      for (const Device& d : devices()) {
+        SCOPED_TRACE(d.isa);
+        StepLimits limits = p.limits();
+        limits.out_rows = std::int32_t(rows);
+        limits.vocab = vocab;
+        d->plan(limits);
+        const Weight head = d->prepare(p.parts, {});
+        const Matrix want = multiply(*d, head, p.x);
+
+        Reduced all(rows, vocab, kIds, kTop);
+        LogitsReduce reduce{.full = all.full.view(),
+                            .argmax = all.argmax,
+                            .ids_per_row = kIds,
+                            .ids = ids,
+                            .id_logprobs = all.id_logprobs,
+                            .top_k = kTop,
+                            .top = all.top};
+        d->step({}, [&] { d->logits(p.x.view(), head, reduce); });
+        EXPECT_TRUE(same_bits(all.full, want));
+
+        // The same without asking for the logits themselves.
+        Reduced some(rows, vocab, kIds, kTop);
+        reduce.full = {};
+        reduce.argmax = some.argmax;
+        reduce.id_logprobs = some.id_logprobs;
+        reduce.top = some.top;
+        d->step({}, [&] { d->logits(p.x.view(), head, reduce); });
+        EXPECT_EQ(some.argmax, all.argmax);
+
+        for (std::int64_t r = 0; r < rows; ++r) {
+          if (r == 2) {
+            EXPECT_EQ(all.argmax[2], -1);
+            continue;
+          }
+          const float* x = want.row(r);
+          std::vector<std::int32_t> order(std::size_t(vocab), 0);
+          std::iota(order.begin(), order.end(), 0);
+          std::stable_sort(order.begin(), order.end(),
+                           [&](std::int32_t a, std::int32_t b) { return x[a] > x[b]; });
+          EXPECT_EQ(all.argmax[std::size_t(r)], order[0]);
+          if (r == 1) {
+            EXPECT_EQ(bits(x[order[0]]), bits(x[order[1]])) << "the tie is none";
+          }
+          for (std::size_t i = 0; i < kIds; ++i) {
+            const std::size_t at = std::size_t(r) * kIds + i;
+            const auto [value, bound] = logprob(want, r, ids[at]);
+            EXPECT_NEAR(all.id_logprobs[at], value, bound);
+            EXPECT_EQ(bits(some.id_logprobs[at]), bits(all.id_logprobs[at]));
+          }
+          for (std::size_t i = 0; i < kTop; ++i) {
+            const std::size_t at = std::size_t(r) * kTop + i;
+            EXPECT_EQ(all.top[at].id, order[i]);
+            EXPECT_EQ(some.top[at].id, order[i]);
+            const auto [value, bound] = logprob(want, r, order[i]);
+            EXPECT_NEAR(all.top[at].logprob, value, bound);
+            EXPECT_EQ(bits(some.top[at].logprob), bits(all.top[at].logprob));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Logits, OneReducerAlone) {
+  Random random(37);
+  Problem p({{F32::kFormat, 100}}, 48, 2, false, random);
+  ReferenceBackend reference;
+  const Matrix want = multiply(reference, p);
+  for (const Device& d : devices()) {
+    StepLimits limits = p.limits();
+    limits.out_rows = 2;
+    limits.vocab = 100;
+    d->plan(limits);
+    const Weight head = d->prepare(p.parts, {});
+    std::vector<TokenScore> top(2);
+    d->step({}, [&] { d->logits(p.x.view(), head, {.top_k = 1, .top = top}); });
+    std::vector<std::int32_t> best(2);
+    d->step({}, [&] { d->logits(p.x.view(), head, {.argmax = best}); });
+    for (std::size_t r = 0; r < 2; ++r) {
+      const float* x = want.row(std::int64_t(r));
+      EXPECT_EQ(best[r], std::max_element(x, x + 100) - x);
+      EXPECT_EQ(top[r].id, best[r]);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ingot::testing

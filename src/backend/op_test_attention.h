@@ -1,0 +1,85 @@
+// Random attention problems: sequences in shuffled, poisoned pages, and rows that ask.
+#pragma once
+
+#include "backend/op_test_util.h"
+
+namespace ingot::testing {
+
+/// Writes row i of `qkv` to slots[i].
+inline void write_keys(Backend& backend, const Attention& a, const KvLayer& layer, View qkv,
+                       std::span<const std::int32_t> slots) {
+  const std::vector<std::int32_t> positions(slots.size());
+  const std::int32_t q_start[] = {0, static_cast<std::int32_t>(slots.size())};
+  const std::int32_t kv_len[] = {q_start[1]};
+  const KvBlocks group{.slots = slots, .tables = {}, .blocks_max = 0};
+  Batch b;
+  b.positions = positions;
+  b.q_start = q_start;
+  b.kv_len = kv_len;
+  b.groups = {&group, 1};
+  backend.step(b, [&] { backend.kv_write(qkv, b, a, layer); });
+}
+
+/// Sequences whose keys are in the pages and whose last rows attend.
+///
+/// Keys that no row may see, and everything else in the pool, stay NaN.
+struct AttentionProblem {
+  AttentionProblem(const Attention& attention, KvType kv_type,
+                   const std::vector<TestBatch::Sequence>& shape, Random& random)
+      : a(attention),
+        type(kv_type),
+        sequences(shape),
+        batch(shape, attention.window, random),
+        keys(std::accumulate(shape.begin(), shape.end(), std::int64_t{0},
+                             [](std::int64_t n, const auto& s) { return n + s.kv_len; }),
+             attention.qkv_cols()),
+        rows(batch.rows(), attention.qkv_cols()) {
+    keys.fill(random);
+    std::int64_t first = 0;
+    std::int64_t row = 0;
+    for (std::size_t s = 0; s < shape.size(); ++s) {
+      first_key.push_back(first);
+      const std::int32_t past = shape[s].kv_len - shape[s].q;
+      const std::int32_t seen = a.window == 0 ? 0 : std::max(0, past - a.window + 1);
+      for (std::int32_t key = 0; key < shape[s].kv_len; ++key) {
+        slots.push_back(key < seen ? -1 : batch.slot(s, key));
+      }
+      for (std::int32_t i = past; i < shape[s].kv_len; ++i, ++row) {
+        std::copy_n(keys.row(first + i), keys.cols(), rows.row(row));
+      }
+      first += shape[s].kv_len;
+    }
+  }
+
+  /// All keys and values into poisoned pages of this backend.
+  Pages fill_pages(Backend& backend) {
+    backend.plan({.rows = std::int32_t(keys.rows()), .cols = a.qkv_cols(), .hidden = a.q_cols()});
+    Pages pages = poisoned_pages(backend, a, type, batch.pool_blocks());
+    write_keys(backend, a, pages.layer, keys.view(), slots);
+    return pages;
+  }
+
+  /// The rows' attention over pages that hold the keys.
+  Matrix attend(Backend& backend, const Pages& pages) {
+    Matrix out(rows.rows(), a.q_cols());
+    const Batch b = batch.get();
+    backend.step(b, [&] { backend.attention(rows.view(), b, a, pages.layer, out.view()); });
+    return out;
+  }
+  Matrix attend(Backend& backend) { return attend(backend, fill_pages(backend)); }
+
+  Attention a;
+  KvType type;
+  std::vector<TestBatch::Sequence> sequences;
+  TestBatch batch;
+  Matrix keys;                          ///< [sum of kv_len, (N + 2G)*D], sequence after sequence
+  Matrix rows;                          ///< the rows of `keys` that attend
+  std::vector<std::int64_t> first_key;  ///< by sequence, in `keys`
+  std::vector<std::int32_t> slots;      ///< of `keys`
+};
+
+inline const char* kv_name(KvType type) {
+  return type == KvType::kF32 ? "F32" : type == KvType::kF16 ? "F16" : "BF16";
+}
+
+}  // namespace ingot::testing

@@ -1,0 +1,321 @@
+// The canonical order of every op, transcribed from its definition with std::fma: slow, and bit for
+// bit what each kernel table must give.
+#pragma once
+
+#include <array>
+#include <cmath>
+
+#include "backend/op_test_attention.h"
+#include "backend/op_test_moe.h"
+#include "base/half.h"
+#include "base/math.h"
+
+namespace ingot::testing::canonical {
+
+using Floats = std::vector<float>;
+
+/// Lane i += lane i + 8, then 4, 2, 1.
+inline float tree(std::array<float, 16> lanes) {
+  for (std::size_t half = 8; half > 0; half /= 2) {
+    for (std::size_t i = 0; i < half; ++i) lanes[i] = lanes[i] + lanes[i + half];
+  }
+  return lanes[0];
+}
+
+inline float sum(const Floats& x) {
+  std::array<float, 16> lanes{};
+  for (std::size_t i = 0; i < x.size(); ++i) lanes[i % 16] += x[i];
+  return tree(lanes);
+}
+
+inline float sum_of_squares(const Floats& x) {
+  std::array<float, 16> lanes{};
+  for (std::size_t i = 0; i < x.size(); ++i) lanes[i % 16] = std::fma(x[i], x[i], lanes[i % 16]);
+  return tree(lanes);
+}
+
+inline Floats normalised(Floats x, const Norm& n) {
+  const auto count = static_cast<float>(x.size());
+  if (n.kind == NormKind::kLayer) {
+    const float mean = sum(x) / count;
+    for (float& v : x) v = v - mean;
+  }
+  const float inv = 1.0f / std::sqrt(sum_of_squares(x) / count + n.eps);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const float w = n.weight.row<float>(0)[i];
+    const float scaled = x[i] * inv;
+    x[i] = n.bias ? std::fma(scaled, w, n.bias.row<float>(0)[i]) : scaled * w;
+  }
+  return x;
+}
+
+inline void rotate(float* head, const RopeTable& table, std::int32_t position) {
+  const std::int32_t pairs = table.dims / 2;
+  for (std::int32_t i = 0; i < pairs; ++i) {
+    float& a = head[table.adjacent_pairs ? 2 * i : i];
+    float& b = head[table.adjacent_pairs ? 2 * i + 1 : i + pairs];
+    const float cos = table.cos.row<float>(position)[i];
+    const float sin = table.sin.row<float>(position)[i];
+    const float turned = std::fma(-b, sin, a * cos);
+    b = std::fma(a, sin, b * cos);
+    a = turned;
+  }
+}
+
+/// 32 activations as integers with a scale.
+struct Group {
+  float d = 0;
+  std::array<int, 32> q{};
+};
+
+inline Group quantised(const float* x) {
+  std::uint32_t amax_bits = 0;
+  for (int k = 0; k < 32; ++k) amax_bits = std::max(amax_bits, bits(x[k]) & 0x7fffffffu);
+  const auto amax = std::bit_cast<float>(amax_bits);
+  Group group;
+  if (amax_bits >= 0x7f800000u) {
+    group.d = std::nanf("");
+  } else if (amax >= 0x1p-100f) {
+    group.d = amax / 127.0f;
+    const float r = 127.0f / amax;
+    for (int k = 0; k < 32; ++k) {
+      const float rounded = std::nearbyint(x[k] * r);  // to nearest even
+      group.q[std::size_t(k)] = static_cast<int>(std::min(127.0f, std::max(-127.0f, rounded)));
+    }
+  }
+  return group;
+}
+
+/// What a group of 32 weights adds to the chain.
+template <BlockFormat T>
+float group_chain(const GroupCodes& codes, const Group& x, float acc) {
+  constexpr int kPart = kGroup / T::kScales;
+  float t = 0;
+  for (int j = 0; j < T::kScales; ++j) {
+    int i = 0;
+    for (int k = j * kPart; k < (j + 1) * kPart; ++k) {
+      i += T::value(codes.code[k]) * x.q[std::size_t(k)];
+    }
+    const float w = T::scale_value(codes.d) * static_cast<float>(codes.scale[j]);
+    t = j == 0 ? static_cast<float>(i) * w : std::fma(static_cast<float>(i), w, t);
+  }
+  for (int j = 0; j < T::kScales && T::kMinSign != 0; ++j) {
+    int s = 0;
+    for (int k = j * kPart; k < (j + 1) * kPart; ++k) s += x.q[std::size_t(k)];
+    const float m = T::scale_value(codes.m) * static_cast<float>(codes.min[j]);
+    t = std::fma(static_cast<float>(T::kMinSign) * m, static_cast<float>(s), t);
+  }
+  return std::fma(t, x.d, acc);
+}
+
+/// One output: segments of 1,024, each one chain.
+template <class T>
+float output(const std::byte* row, const Floats& x, const std::vector<Group>& groups) {
+  const auto cols = static_cast<std::int64_t>(x.size());
+  float total = 0;
+  for (std::int64_t begin = 0; begin < cols; begin += 1024) {
+    const std::int64_t end = std::min(cols, begin + 1024);
+    float acc = 0;
+    if constexpr (DenseFormat<T>) {
+      for (std::int64_t k = begin; k < end; ++k) {
+        typename T::Element element;
+        std::memcpy(&element, row + k * block_bytes<T>(), sizeof element);
+        acc = std::fma(T::widen(element), x[std::size_t(k)], acc);
+      }
+    } else {
+      for (std::int64_t k = begin; k < end; k += kGroup) {
+        typename T::Block block;
+        std::memcpy(&block, row + k / T::kBlock * block_bytes<T>(), sizeof block);
+        GroupCodes codes;
+        T::unpack(block, static_cast<int>(k % T::kBlock / kGroup), codes);
+        acc = group_chain<T>(codes, groups[std::size_t(k / kGroup)], acc);
+      }
+    }
+    total = begin == 0 ? acc : total + acc;
+  }
+  return total;
+}
+
+/// W x + b for one row.
+inline Floats linear(std::span<const View> parts, std::span<const float> bias, const Floats& x) {
+  std::vector<Group> groups;
+  for (std::size_t k = 0; k + 32 <= x.size(); k += 32) groups.push_back(quantised(&x[k]));
+  Floats y;
+  for (const View& part : parts) {
+    visit_format(part.format, [&]<class T>() {
+      for (std::int64_t r = 0; r < part.rows; ++r) {
+        const float total = output<T>(part.row_data(r), x, groups);
+        y.push_back(bias.empty() ? total : total + bias[y.size()]);
+      }
+    });
+  }
+  return y;
+}
+
+inline float activation(Act act, float x) {
+  switch (act) {
+    case Act::kSilu:
+      return x * math::sigmoid(x);
+    case Act::kGeluTanh: {
+      const float cubic = std::fma(0.044715f * (x * x), x, x);
+      return 0.5f * x * (1.0f + math::tanh(0.7978845608028654f * cubic));
+    }
+    case Act::kGeluErf:
+      return 0.5f * x * (1.0f + math::erf(x * 0.7071067811865476f));
+  }
+  return 0;
+}
+
+inline Floats activated(Act act, bool gated, const Floats& x) {
+  Floats y(gated ? x.size() / 2 : x.size());
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    y[i] = activation(act, x[i]);
+    if (gated) y[i] = y[i] * x[y.size() + i];
+  }
+  return y;
+}
+
+inline Floats softmax(Floats x) {
+  const float max = *std::max_element(x.begin(), x.end());
+  for (float& v : x) v = math::exp(v - max);
+  const float inv = 1.0f / sum(x);
+  for (float& v : x) v = v * inv;
+  return x;
+}
+
+inline Floats moe(const MoeProblem& p, const Floats& x) {
+  const Floats shares = softmax(linear({&p.router.view, 1}, {}, x));
+  std::vector<std::int32_t> order(shares.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+    return shares[std::size_t(a)] > shares[std::size_t(b)];
+  });
+  order.resize(std::size_t(p.m.used));
+  float total = 0;
+  for (std::int32_t e : order) total += shares[std::size_t(e)];
+  Floats y(x.size(), 0.0f);
+  for (std::int32_t e : order) {
+    const std::vector<View> parts = p.gate_up(e);
+    const Floats inner = activated(p.m.act, true, linear(parts, {}, x));
+    const Floats part = linear({&p.down[std::size_t(e)].view, 1}, {}, inner);
+    const float share = shares[std::size_t(e)];
+    const float weight = p.m.renormalise ? share / total : share;
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = std::fma(weight, part[i], y[i]);
+  }
+  return y;
+}
+
+/// log-probability of x[id].
+inline float logprob(const Floats& x, std::int32_t id) {
+  const float max = *std::max_element(x.begin(), x.end());
+  Floats p;
+  for (float v : x) p.push_back(math::exp(v - max));
+  return (x[std::size_t(id)] - max) - math::log(sum(p));
+}
+
+inline float stored(float x, KvType type) {
+  if (type == KvType::kF32) return x;
+  return type == KvType::kF16 ? half_to_float(float_to_half(x))
+                              : bfloat16_to_float(float_to_bfloat16(x));
+}
+
+/// Running maximum, sum and weighted values.
+struct Fold {
+  float m = -std::numeric_limits<float>::infinity();
+  float l = 0;
+  Floats o;
+
+  /// Scores and values of the visible keys of one chunk, the first of them number `begin`.
+  void add_chunk(std::int32_t begin, Floats p, const std::vector<Floats>& v) {
+    const float max = std::max(m, *std::max_element(p.begin(), p.end()));
+    std::array<float, 16> lanes{};
+    for (std::size_t i = 0; i < p.size(); ++i) {
+      p[i] = math::exp(p[i] - max);
+      lanes[(std::size_t(begin) + i) % 16] += p[i];
+    }
+    const float scale = math::exp(m - max);
+    m = max;
+    l = std::fma(l, scale, tree(lanes));
+    for (std::size_t d = 0; d < o.size(); ++d) {
+      o[d] = o[d] * scale;
+      for (std::size_t i = 0; i < p.size(); ++i) o[d] = std::fma(p[i], v[i][d], o[d]);
+    }
+  }
+
+  void add_split(const Fold& later) {
+    if (o.empty()) {
+      *this = later;
+      return;
+    }
+    const float max = std::max(m, later.m);
+    const float a1 = math::exp(m - max);
+    const float a2 = math::exp(later.m - max);
+    m = max;
+    l = std::fma(later.l, a2, l * a1);
+    for (std::size_t d = 0; d < o.size(); ++d) o[d] = std::fma(later.o[d], a2, o[d] * a1);
+  }
+};
+
+/// One query head over the keys [first, last); `k` and `v` give a key's D stored elements.
+template <class Keys, class Values>
+Floats attend(const Attention& a, Floats q, std::int32_t first, std::int32_t last, Keys&& k,
+              Values&& v) {
+  for (float& x : q) x = x * a.scale;
+  Fold total;
+  for (std::int32_t split = first / 1024 * 1024; split < last; split += 1024) {
+    Fold fold;
+    fold.o.assign(q.size(), 0.0f);
+    for (std::int32_t chunk = split; chunk < split + 1024; chunk += 64) {
+      const std::int32_t begin = std::max(first, chunk);
+      const std::int32_t end = std::min(last, chunk + 64);
+      Floats scores;
+      std::vector<Floats> values;
+      for (std::int32_t key = begin; key < end; ++key) {
+        const Floats key_values = k(key);
+        float s = 0;
+        for (std::size_t d = 0; d < q.size(); ++d) s = std::fma(q[d], key_values[d], s);
+        if (a.score_cap != 0) s = a.score_cap * math::tanh(s / a.score_cap);
+        scores.push_back(s);
+        values.push_back(v(key));
+      }
+      if (!scores.empty()) fold.add_chunk(begin, scores, values);
+    }
+    total.add_split(fold);
+  }
+  const float inv = 1.0f / total.l;
+  for (float& o : total.o) o = o * inv;
+  return total.o;
+}
+
+/// The rows of an AttentionProblem.
+inline Matrix attention(const AttentionProblem& p) {
+  const Attention& a = p.a;
+  Matrix out(p.rows.rows(), a.q_cols());
+  std::int64_t row = 0;
+  for (std::size_t s = 0; s < p.sequences.size(); ++s) {
+    const std::int32_t kv_len = p.sequences[s].kv_len;
+    for (std::int32_t i = kv_len - p.sequences[s].q; i < kv_len; ++i, ++row) {
+      const std::int32_t first = a.window == 0 ? 0 : std::max(0, i - a.window + 1);
+      const std::int32_t last = a.causal        ? i + 1
+                                : a.window == 0 ? kv_len
+                                                : std::min(kv_len, i + a.window);
+      for (std::int32_t h = 0; h < a.heads; ++h) {
+        const float* q = p.rows.row(row) + h * a.head_dim;
+        const std::int64_t at = a.q_cols() + h / (a.heads / a.kv_heads) * a.head_dim;
+        const auto head = [&](std::int32_t key, std::int64_t offset) {
+          const float* from = p.keys.row(p.first_key[s] + key) + at + offset;
+          Floats values(from, from + a.head_dim);
+          for (float& v : values) v = stored(v, p.type);
+          return values;
+        };
+        const auto k = [&](std::int32_t key) { return head(key, 0); };
+        const auto v = [&](std::int32_t key) { return head(key, a.kv_cols()); };
+        const Floats y = attend(a, Floats(q, q + a.head_dim), first, last, k, v);
+        std::copy(y.begin(), y.end(), out.row(row) + h * a.head_dim);
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace ingot::testing::canonical

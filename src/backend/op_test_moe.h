@@ -1,0 +1,77 @@
+// Random mixtures of experts.
+#pragma once
+
+#include "backend/op_test_util.h"
+
+namespace ingot::testing {
+
+/// Formats of an expert's matrices.
+struct ExpertFormats {
+  Format gate;
+  Format up;
+  Format down;
+};
+
+/// The weights of a mixture in their file formats, and input rows.
+struct MoeProblem {
+  MoeProblem(const Moe& moe, const ExpertFormats& formats, std::int64_t hidden,
+             std::int64_t input_rows, Random& random)
+      : m(moe), x(input_rows, hidden) {
+    // Small logits, so that no expert's share vanishes.
+    router = random_rows(Format{0}, m.experts, hidden, random);
+    const float scale = 1 / std::sqrt(static_cast<float>(hidden));
+    for (std::int64_t e = 0; e < m.experts; ++e) {
+      for (std::int64_t k = 0; k < hidden; ++k) router.view.row<float>(e)[k] *= scale;
+    }
+    for (std::int32_t e = 0; e < m.experts; ++e) {
+      gate.push_back(random_rows(formats.gate, m.ffn, hidden, random));
+      up.push_back(random_rows(formats.up, m.ffn, hidden, random));
+      down.push_back(random_rows(formats.down, hidden, m.ffn, random));
+    }
+    x.fill(random, 0.5f);
+  }
+
+  std::vector<View> gate_up(std::int32_t e) const {
+    return {gate[std::size_t(e)].view, up[std::size_t(e)].view};
+  }
+
+  StepLimits limits() const {
+    return {.rows = std::int32_t(x.rows()),
+            .cols = std::max<std::int64_t>(x.cols(), m.ffn),
+            .hidden = x.cols(),
+            .moe = m};
+  }
+
+  Moe m;
+  Rows router;
+  std::vector<Rows> gate, up, down;
+  Matrix x;
+};
+
+/// The weights of a MoeProblem on a backend.
+struct PreparedMoe {
+  PreparedMoe(Backend& backend, const MoeProblem& p)
+      : router(backend.prepare({&p.router.view, 1}, {})) {
+    for (std::int32_t e = 0; e < p.m.experts; ++e) {
+      gate_up.push_back(backend.prepare(p.gate_up(e), {}));
+      down.push_back(backend.prepare({&p.down[std::size_t(e)].view, 1}, {}));
+    }
+  }
+  MoeWeights weights() const { return {.router = &router, .gate_up = gate_up, .down = down}; }
+
+  Weight router;
+  std::vector<Weight> gate_up, down;
+};
+
+inline Matrix run_moe(Backend& backend, MoeProblem& p, const PreparedMoe& weights) {
+  Matrix out(p.x.rows(), p.x.cols());
+  backend.step({}, [&] { backend.moe(p.x.view(), weights.weights(), p.m, out.view()); });
+  return out;
+}
+
+inline Matrix run_moe(Backend& backend, MoeProblem& p) {
+  backend.plan(p.limits());
+  return run_moe(backend, p, PreparedMoe(backend, p));
+}
+
+}  // namespace ingot::testing

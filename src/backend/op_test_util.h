@@ -1,0 +1,332 @@
+// What the op tests share: random rows, weights and batches, backends under test, comparisons.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/backend.h"
+#include "backend/cpu/cpu_backend.h"
+#include "backend/cpu/kernel_table.h"
+#include "base/thread_pool.h"
+#include "quant/formats.h"
+
+namespace ingot::testing {
+
+/// Half a unit in the last place of 1, what one float rounding costs at most.
+inline constexpr double kEps = 0x1p-24;
+
+/// Bound on the relative error of n roundings in a row: n eps / (1 - n eps) (Higham, Accuracy and
+/// Stability of Numerical Algorithms, lemma 3.1).
+inline double gamma(std::int64_t n) {
+  const double t = static_cast<double>(n) * kEps;
+  return t / (1 - t);
+}
+
+/// Seeds that a randomised test runs: more with INGOT_FULL=1.
+inline std::uint64_t seeds() {
+  const char* full = std::getenv("INGOT_FULL");
+  return full != nullptr && std::strcmp(full, "1") == 0 ? 10 : 1;
+}
+
+/// SplitMix64 (Vigna 2015, public domain): the same numbers on every machine.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {
+    std::uint64_t z = state_ += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+  }
+  /// In [0, n).
+  std::int32_t below(std::int64_t n) {
+    return static_cast<std::int32_t>(next() % static_cast<std::uint64_t>(n));
+  }
+  /// In [-1, 1).
+  float uniform() { return static_cast<float>(next() >> 40) * 0x1p-23f - 1.0f; }
+  /// Four uniforms summed: bell-shaped, variance 1.
+  float normal() { return (uniform() + uniform() + uniform() + uniform()) * 0.8660254f; }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// Float rows with a gap of NaN after each but the last: reading a gap poisons the result, writing
+/// one is seen, and running past the end is for the address sanitizer.
+class Matrix {
+ public:
+  Matrix(std::int64_t rows, std::int64_t cols)
+      : rows_(rows),
+        cols_(cols),
+        values_(static_cast<std::size_t>(rows * (cols + kGap) - kGap), std::nanf("")) {}
+
+  /// Elements mean + scale * normal.
+  Matrix& fill(Random& random, float scale = 1, float mean = 0) {
+    for (std::int64_t r = 0; r < rows_; ++r) {
+      for (std::int64_t c = 0; c < cols_; ++c) at(r, c) = mean + scale * random.normal();
+    }
+    return *this;
+  }
+  std::int64_t rows() const { return rows_; }
+  std::int64_t cols() const { return cols_; }
+  float* row(std::int64_t r) { return values_.data() + r * (cols_ + kGap); }
+  const float* row(std::int64_t r) const { return values_.data() + r * (cols_ + kGap); }
+  float& at(std::int64_t r, std::int64_t c) { return row(r)[c]; }
+  float at(std::int64_t r, std::int64_t c) const { return row(r)[c]; }
+  View view() {
+    return {reinterpret_cast<std::byte*>(values_.data()), Format{0}, rows_, cols_,
+            (cols_ + kGap) * std::int64_t{sizeof(float)}};
+  }
+  bool gaps_intact() const {
+    for (std::int64_t r = 0; r + 1 < rows_; ++r) {
+      for (std::int64_t c = cols_; c < cols_ + kGap; ++c) {
+        if (!std::isnan(row(r)[c])) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  static constexpr std::int64_t kGap = 3;  ///< odd, so that rows are not aligned either
+  std::int64_t rows_;
+  std::int64_t cols_;
+  std::vector<float> values_;
+};
+
+inline std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
+
+/// Whether two matrices agree bit for bit (any NaN equals any NaN), and the gaps are untouched.
+inline ::testing::AssertionResult same_bits(const Matrix& got, const Matrix& want) {
+  if (got.rows() != want.rows() || got.cols() != want.cols()) {
+    return ::testing::AssertionFailure() << "shapes differ";
+  }
+  if (!got.gaps_intact()) return ::testing::AssertionFailure() << "wrote between rows";
+  for (std::int64_t r = 0; r < got.rows(); ++r) {
+    for (std::int64_t c = 0; c < got.cols(); ++c) {
+      const float a = got.at(r, c);
+      const float b = want.at(r, c);
+      if (bits(a) == bits(b) || (std::isnan(a) && std::isnan(b))) continue;
+      return ::testing::AssertionFailure()
+             << "row " << r << " column " << c << ": got " << std::hex << bits(a) << " (" << a
+             << "), want " << bits(b) << " (" << b << ")";
+    }
+  }
+  return ::testing::AssertionSuccess();
+}
+
+/// Whether |got - want| <= bound(r, c) everywhere; NaN is wrong.
+template <class Bound>
+::testing::AssertionResult within(const Matrix& got, const Matrix& want, Bound&& bound) {
+  if (!got.gaps_intact()) return ::testing::AssertionFailure() << "wrote between rows";
+  for (std::int64_t r = 0; r < got.rows(); ++r) {
+    for (std::int64_t c = 0; c < got.cols(); ++c) {
+      const double error = std::abs(double{got.at(r, c)} - double{want.at(r, c)});
+      // Results near the smallest normal float lose their relative accuracy.
+      const double limit = bound(r, c) + 0x1p-140;
+      if (error <= limit) continue;
+      return ::testing::AssertionFailure()
+             << "row " << r << " column " << c << ": got " << got.at(r, c) << ", want "
+             << want.at(r, c) << ", error " << error << " over " << limit;
+    }
+  }
+  return ::testing::AssertionSuccess();
+}
+
+/// Rows of a weight format in memory.
+struct Rows {
+  std::vector<std::byte> bytes;
+  View view;
+};
+
+inline Rows rows_of(Format format, std::int64_t rows, std::int64_t cols) {
+  Rows out;
+  const std::int64_t bytes = row_bytes(format, cols);
+  out.bytes.resize(static_cast<std::size_t>(rows * bytes));
+  out.view = {out.bytes.data(), format, rows, cols, bytes};
+  return out;
+}
+
+/// Random bits with sane scales: every code and integer scale occurs; d and the minimum are of both
+/// signs, and sometimes zero or subnormal.
+template <BlockFormat T>
+typename T::Block random_block(Random& random) {
+  typename T::Block block;
+  std::byte raw[sizeof block];
+  for (std::byte& b : raw) b = static_cast<std::byte>(random.next() >> 56);
+  std::memcpy(&block, raw, sizeof block);
+  // Weights of about the same size in every format: the integers reach 2^kBits times a scale of 32.
+  const float unit = std::ldexp(T::kSubScales ? 0x1p-5f : 1.0f, -T::kBits);
+  const auto scale = [&] {
+    const std::int32_t kind = random.below(32);
+    if (kind == 0) return std::uint16_t{0};
+    if (kind == 1) return static_cast<std::uint16_t>(1 + random.below(1023));
+    return float_to_half(unit * (1.0f + 0.5f * random.uniform()) * (kind < 8 ? -1.0f : 1.0f));
+  };
+  if constexpr (requires { block.e; }) {
+    // 2^(e - 128), sometimes down to a denormal scale.
+    const bool small = random.below(8) == 0;
+    block.e = static_cast<std::uint8_t>(small ? random.below(128) : 120 + random.below(8));
+  }
+  if constexpr (requires { block.d; }) block.d = scale();
+  if constexpr (requires { block.m; }) block.m = scale();
+  if constexpr (requires { block.dmin; }) block.dmin = scale();
+  return block;
+}
+
+/// Random weights of any format.
+inline Rows random_rows(Format format, std::int64_t rows, std::int64_t cols, Random& random) {
+  Rows out = rows_of(format, rows, cols);
+  visit_format(format, [&]<class T>() {
+    for (std::size_t at = 0; at < out.bytes.size(); at += std::size_t{block_bytes<T>()}) {
+      if constexpr (DenseFormat<T>) {
+        const typename T::Element element = T::narrow(random.normal());
+        std::memcpy(out.bytes.data() + at, &element, sizeof element);
+      } else {
+        const typename T::Block block = random_block<T>(random);
+        std::memcpy(out.bytes.data() + at, &block, sizeof block);
+      }
+    }
+  });
+  return out;
+}
+
+/// A backend with the threads that it uses.
+struct Device {
+  std::unique_ptr<ThreadPool> pool;
+  std::unique_ptr<CpuBackend> backend;
+  const char* isa = nullptr;
+
+  Backend& operator*() const { return *backend; }
+  Backend* operator->() const { return backend.get(); }
+};
+
+inline Device device(const KernelTable& table, int threads) {
+  Device d;
+  d.pool = std::make_unique<ThreadPool>(threads);
+  d.backend = std::make_unique<CpuBackend>(*d.pool, table);
+  d.isa = table.name;
+  return d;
+}
+
+/// One device for each kernel table of this machine, scalar first.
+inline std::vector<Device> devices(int threads = 2) {
+  std::vector<Device> all;
+  for (const KernelTable* table : kernel_tables()) all.push_back(device(*table, threads));
+  return all;
+}
+
+/// Batches of one KV group, with the arrays they point into.
+class TestBatch {
+ public:
+  /// A sequence with kv_len keys after this step, `q` of them its rows.
+  struct Sequence {
+    std::int32_t q = 1;
+    std::int32_t kv_len = 1;
+  };
+
+  /// Shuffled blocks of a pool; `window` (0: none) leaves out blocks that no row of a causal
+  /// attention sees.
+  TestBatch(const std::vector<Sequence>& sequences, std::int32_t window, Random& random) {
+    for (const Sequence& s : sequences) blocks_max_ = std::max(blocks_max_, blocks_of(s.kv_len));
+    // One block more than needed for each sequence, so that the pool has some that nobody owns.
+    for (const Sequence& s : sequences) pool_blocks_ += blocks_of(s.kv_len) + 1;
+    std::vector<std::int32_t> free(static_cast<std::size_t>(pool_blocks_));
+    std::iota(free.begin(), free.end(), 0);
+    for (std::size_t i = free.size(); i > 1; --i) {
+      std::swap(free[i - 1], free[static_cast<std::size_t>(random.below(std::int64_t(i)))]);
+    }
+    q_start_.push_back(0);
+    for (const Sequence& s : sequences) {
+      const std::int32_t seen = window == 0 ? 0 : std::max(0, s.kv_len - s.q - window + 1);
+      for (std::int32_t b = 0; b < blocks_max_; ++b) {
+        const bool kept = b < blocks_of(s.kv_len) && (b + 1) * kBlockTokens > seen;
+        tables_.push_back(kept ? free.back() : -1);
+        if (kept) free.pop_back();
+      }
+      kv_len_.push_back(s.kv_len);
+      for (std::int32_t i = s.kv_len - s.q; i < s.kv_len; ++i) {
+        positions_.push_back(i);
+        slots_.push_back(slot(kv_len_.size() - 1, i));
+      }
+      q_start_.push_back(static_cast<std::int32_t>(positions_.size()));
+    }
+    tokens_.resize(positions_.size());
+    group_ = {.slots = slots_, .tables = tables_, .blocks_max = blocks_max_};
+  }
+  TestBatch(const TestBatch&) = delete;
+  TestBatch& operator=(const TestBatch&) = delete;
+
+  Batch get() const {
+    Batch b;
+    b.tokens = tokens_;
+    b.positions = positions_;
+    b.q_start = q_start_;
+    b.kv_len = kv_len_;
+    b.groups = {&group_, 1};
+    return b;
+  }
+  std::int32_t rows() const { return static_cast<std::int32_t>(positions_.size()); }
+  std::int32_t pool_blocks() const { return pool_blocks_; }
+  std::vector<std::int32_t>& tokens() { return tokens_; }
+  std::vector<std::int32_t>& positions() { return positions_; }
+  std::vector<std::int32_t>& slots() { return slots_; }
+  /// A sequence's blocks by number, -1 where left out.
+  std::span<const std::int32_t> table(std::size_t sequence) const {
+    return std::span(tables_).subspan(sequence * std::size_t(blocks_max_),
+                                      std::size_t(blocks_max_));
+  }
+  /// Where a sequence keeps a key; -1 in a block that was left out.
+  std::int32_t slot(std::size_t sequence, std::int32_t key) const {
+    const std::int32_t block = table(sequence)[std::size_t(key / kBlockTokens)];
+    return block < 0 ? -1 : block * kBlockTokens + key % kBlockTokens;
+  }
+
+ private:
+  static std::int32_t blocks_of(std::int32_t tokens) {
+    return (tokens + kBlockTokens - 1) / kBlockTokens;
+  }
+
+  std::int32_t blocks_max_ = 0;
+  std::int32_t pool_blocks_ = 0;
+  std::vector<std::int32_t> tokens_, positions_, q_start_, kv_len_, slots_, tables_;
+  KvBlocks group_;
+};
+
+/// A batch of `rows` sequences of one token: for ops that read nothing else of it.
+inline TestBatch plain_batch(std::int32_t rows, Random& random) {
+  return TestBatch(std::vector<TestBatch::Sequence>(std::size_t(rows)), 0, random);
+}
+
+/// Pages of one backend, filled with 0xFF: NaN in every KV type.
+struct Pages {
+  Buffer buffer;
+  KvLayer layer;
+};
+
+inline Pages poisoned_pages(Backend& backend, const Attention& a, KvType type,
+                            std::int32_t blocks) {
+  Pages pages;
+  const std::int64_t block_bytes = backend.kv_block_bytes(a, type);
+  pages.buffer = backend.allocate(block_bytes * blocks);
+  std::memset(pages.buffer.data(), 0xFF, std::size_t(block_bytes * blocks));
+  pages.layer = {.pages = pages.buffer.data(),
+                 .type = type,
+                 .blocks = blocks,
+                 .block_bytes = block_bytes,
+                 .group = 0};
+  return pages;
+}
+
+}  // namespace ingot::testing

@@ -1,0 +1,42 @@
+// ReferenceBackend: every op as plainly as it can be said, in double precision; the judge of the
+// other backends.
+#pragma once
+
+#include "backend/backend.h"
+
+namespace ingot {
+
+/// The ops without packing, quantised activations, chunks or threads: sums in double, each output
+/// rounded once.
+///
+/// A Weight is one F32 segment of decoded rows, [rows, cols] without gaps; a page is [16 tokens][K,
+/// V][G][D] in the KV type. Unlike other backends it allocates inside ops, and it shares no code
+/// with them: it is for tests.
+class ReferenceBackend final : public Backend {
+ public:
+  const char* name() const override { return "reference"; }
+
+  Buffer allocate(std::int64_t bytes) override;
+  Weight prepare(std::span<const View> parts, std::span<const float> bias) override;
+  std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const override;
+  Tensor upload(std::span<const float> values) override;
+  std::int64_t kv_block_bytes(const Attention& a, KvType type) const override;
+  std::int64_t scratch_bytes(const StepLimits& limits) const override;
+  void plan(const StepLimits& limits) override;
+
+  void step(const Batch& batch, FunctionRef<void()> body) override;
+  void embed(const Batch& batch, const Weight* table, View x) override;
+  void norm(View x, View add, const Norm& n, View out) override;
+  void linear(View in, const Weight& w, View out) override;
+  void rope(View qkv, const Batch& b, const Norm& q_norm, const Norm& k_norm,
+            const Attention& a) override;
+  void kv_write(View qkv, const Batch& b, const Attention& a, KvLayer kv) override;
+  void attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out) override;
+  void activate(View in, Act act, bool gated, View out) override;
+  void moe(View in, const MoeWeights& w, const Moe& m, View out) override;
+  void gather(View x, std::span<const std::int32_t> rows, View out) override;
+  void logits(View in, const Weight& head, const LogitsReduce& reduce) override;
+  void argmax(View x, std::span<std::int32_t> out) override;
+};
+
+}  // namespace ingot

@@ -1,0 +1,79 @@
+// BoundedQueue: what passes between threads that share nothing else.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace ingot {
+
+/// A first-in first-out queue for any number of producers and consumers that never holds more than
+/// `capacity` items.
+template <class T>
+class BoundedQueue {
+ public:
+  explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {}
+
+  /// Appends `item`; false when the queue is full or closed, and then `item` is lost.
+  [[nodiscard]] bool try_push(T item) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (closed_ || items_.size() >= capacity_) return false;
+      items_.push_back(std::move(item));
+    }
+    not_empty_.notify_one();
+    return true;
+  }
+
+  /// The oldest item, waiting for one; nothing once the queue is closed and empty.
+  std::optional<T> pop() {
+    std::unique_lock lock(mutex_);
+    not_empty_.wait(lock, [this] { return closed_ || !items_.empty(); });
+    return take();
+  }
+
+  /// The oldest item, or nothing when there is none now.
+  std::optional<T> try_pop() {
+    const std::lock_guard lock(mutex_);
+    return take();
+  }
+
+  /// Refuses further items and wakes everybody who waits; what is inside can still be popped.
+  void close() {
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    not_empty_.notify_all();
+  }
+
+  /// Items inside at this moment.
+  std::size_t size() const {
+    const std::lock_guard lock(mutex_);
+    return items_.size();
+  }
+  bool is_closed() const {
+    const std::lock_guard lock(mutex_);
+    return closed_;
+  }
+  std::size_t capacity() const { return capacity_; }
+
+ private:
+  std::optional<T> take() {
+    if (items_.empty()) return std::nullopt;
+    std::optional<T> item(std::move(items_.front()));
+    items_.pop_front();
+    return item;
+  }
+
+  const std::size_t capacity_;
+  mutable std::mutex mutex_;
+  std::condition_variable not_empty_;
+  std::deque<T> items_;
+  bool closed_ = false;
+};
+
+}  // namespace ingot

@@ -1,0 +1,49 @@
+// Integers that came from a file or a request: arithmetic that remembers overflow instead of
+// wrapping.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace ingot {
+
+/// An unsigned 64-bit value whose sums and products are either exact or absent. Overflow is sticky.
+class Checked {
+ public:
+  constexpr explicit Checked(std::uint64_t value) : value_(value) {}
+
+  friend constexpr Checked operator+(Checked a, Checked b) {
+    Checked r(0);
+    r.ok_ = a.ok_ && b.ok_ && !__builtin_add_overflow(a.value_, b.value_, &r.value_);
+    return r;
+  }
+  friend constexpr Checked operator*(Checked a, Checked b) {
+    Checked r(0);
+    r.ok_ = a.ok_ && b.ok_ && !__builtin_mul_overflow(a.value_, b.value_, &r.value_);
+    return r;
+  }
+  friend constexpr Checked operator+(Checked a, std::uint64_t b) { return a + Checked(b); }
+  friend constexpr Checked operator*(Checked a, std::uint64_t b) { return a * Checked(b); }
+
+  /// The next multiple of `alignment`, which must be a power of two.
+  constexpr Checked align_up(std::uint64_t alignment) const {
+    Checked r = *this + (alignment - 1);
+    r.value_ &= ~(alignment - 1);
+    return r;
+  }
+
+  /// The exact value, or nothing when a step overflowed.
+  constexpr std::optional<std::uint64_t> value() const {
+    return ok_ ? std::optional(value_) : std::nullopt;
+  }
+  /// The exact value when it is at most `limit`, else nothing.
+  constexpr std::optional<std::uint64_t> at_most(std::uint64_t limit) const {
+    return ok_ && value_ <= limit ? std::optional(value_) : std::nullopt;
+  }
+
+ private:
+  std::uint64_t value_;
+  bool ok_ = true;
+};
+
+}  // namespace ingot

@@ -1,0 +1,12 @@
+// Texts for the system's error numbers.
+#pragma once
+
+#include <string>
+
+namespace ingot {
+
+/// What an errno value means, in lower case, independent of the locale: "no such file", "no space
+/// left on device".
+std::string errno_text(int error);
+
+}  // namespace ingot

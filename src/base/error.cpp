@@ -1,0 +1,62 @@
+// Messages of errors and of failed checks.
+#include "base/error.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "base/utf8.h"
+
+namespace ingot {
+
+namespace {
+
+void append_escaped(std::string& out, unsigned char byte) {
+  constexpr char kHex[] = "0123456789abcdef";
+  out += "\\x";
+  out += kHex[byte >> 4];
+  out += kHex[byte & 15];
+}
+
+/// Whether a terminal shows this code point as itself and leaves the rest of the line alone.
+bool is_harmless(char32_t c) {
+  if (c < 0x20 || (c >= 0x7f && c < 0xa0)) return false;
+  const bool bidi =
+      (c >= 0x200e && c <= 0x200f) || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+  const bool line = c == 0x2028 || c == 0x2029;
+  return !bidi && !line;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text, std::size_t bytes_max) {
+  std::string out;
+  std::size_t i = 0;
+  while (i < text.size()) {
+    if (out.size() >= bytes_max) return out + "...";
+    const Utf8Char c = decode_utf8(text.substr(i));
+    if (c.valid && is_harmless(c.code)) {
+      out += text.substr(i, c.size);
+    } else {
+      for (std::size_t k = 0; k < c.size; ++k) {
+        append_escaped(out, static_cast<unsigned char>(text[i + k]));
+      }
+    }
+    i += c.size;
+  }
+  return out;
+}
+
+Error model_error(std::string_view file, std::string_view section, std::uint64_t offset,
+                  std::string_view reason) {
+  return {ErrorCode::kModel, cat(printable(file, 4096), ": ", section, " @", offset, ": ", reason)};
+}
+
+void check_failed(const char* file, int line, const char* condition, const std::string& message) {
+  std::fprintf(stderr, "ingot: bug at %s:%d: %s is false: %s\n", file, line, condition,
+               message.c_str());
+  std::abort();
+}
+
+}  // namespace ingot

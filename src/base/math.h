@@ -1,0 +1,209 @@
+// Deterministic functions of float, written once over the lanes concept (lanes.h).
+//
+// The same bits on every machine and for every vector width: explicit fma, no libm. Polynomials
+// were fitted by Lawson-weighted least squares (which tends to the minimax solution) in 200-bit
+// arithmetic on 300 Chebyshev points, each coefficient rounded to float before the later ones were
+// fitted. Every tree below is part of order version 1.
+#pragma once
+
+#include "base/inline.h"
+#include "base/lanes.h"
+
+namespace ingot::math {
+
+namespace detail {
+
+/// Adding it to |x| < 2^22 leaves x rounded to an integer, to nearest even, in the low bits of the
+/// sum.
+inline constexpr float kRound = 12582912.0f;
+inline constexpr float kInf = __builtin_inff();
+inline constexpr float kNan = __builtin_nanf("");
+inline constexpr int kSignBit = -0x7FFFFFFF - 1;
+
+/// ((c[n-1] x + c[n-2]) x + ...) x + c[0], each step one fma.
+template <class L, class... Rest>
+INGOT_INLINE typename L::F polynomial(typename L::F x, float c0, Rest... rest) {
+  if constexpr (sizeof...(rest) == 0) {
+    static_cast<void>(x);
+    return L::splat(c0);
+  } else {
+    return L::fma(polynomial<L>(x, rest...), x, L::splat(c0));
+  }
+}
+
+template <class L>
+INGOT_INLINE typename L::F absolute(typename L::F x) {
+  return L::from_bits(L::and_int(L::bits(x), L::splat_int(0x7FFFFFFF)));
+}
+
+/// `magnitude`, which is not negative, with the sign of `x`.
+template <class L>
+INGOT_INLINE typename L::F with_sign_of(typename L::F magnitude, typename L::F x) {
+  return L::from_bits(
+      L::or_int(L::bits(magnitude), L::and_int(L::bits(x), L::splat_int(kSignBit))));
+}
+
+/// 2^k for a normal result.
+template <class L>
+INGOT_INLINE typename L::F power_of_two(typename L::I k) {
+  return L::from_bits(L::template shl<23>(L::add_int(k, L::splat_int(127))));
+}
+
+}  // namespace detail
+
+/// e^x within 1 unit in the last place. exp(0) = 1 exactly, +0 below -87.3f, Inf above 88.72; NaN
+/// stays NaN.
+///
+/// k = round(x * log2 e); r = fma(k, -ln2_lo, fma(k, -ln2_hi, x)); p = 1 + fma(r * r, P4(r), r);
+/// p * 2^(k >> 1) * 2^(k - (k >> 1)), so that 2^128 is never needed.
+template <class L>
+INGOT_INLINE typename L::F exp_lanes(typename L::F x) {
+  using F = typename L::F;
+  using I = typename L::I;
+  const F low = L::splat(-87.3f);
+  const F high = L::splat(89.0f);  // e^89 overflows, and k stays in the range of two factors
+  F v = L::select(L::lt(x, low), low, x);
+  v = L::select(L::lt(high, v), high, v);
+  const F shifted = L::fma(v, L::splat(0x1.715476p+0f), L::splat(detail::kRound));
+  const I k = L::sub_int(L::bits(shifted), L::bits(L::splat(detail::kRound)));
+  const F k_float = L::sub(shifted, L::splat(detail::kRound));
+  // ln 2 = 355/512 - 0x1.bd0106p-13: with the short first part the first step is exact.
+  const F r =
+      L::fma(k_float, L::splat(0x1.bd0106p-13f), L::fma(k_float, L::splat(-355.0f / 512.0f), v));
+  const F p4 = detail::polynomial<L>(r, 0x1.fffffcp-2f, 0x1.55549p-3f, 0x1.55589ep-5f,
+                                     0x1.123ac8p-7f, 0x1.6a628ep-10f);
+  const F p = L::add(L::splat(1.0f), L::fma(L::mul(r, r), p4, r));
+  const I half = L::template sar<1>(k);
+  const F scaled = L::mul(L::mul(p, detail::power_of_two<L>(half)),
+                          detail::power_of_two<L>(L::sub_int(k, half)));
+  return L::select(L::lt(x, low), L::splat(0.0f), scaled);
+}
+
+/// The natural logarithm within 1.5 units in the last place; of 0 -Inf, of negative values NaN;
+/// denormals are exact inputs like others.
+///
+/// x = 2^k (1 + f), 1 + f in [sqrt(1/2), sqrt(2)); t = (f * f) * fma(f, P8(f), -0.5);
+/// fma(k, ln2_hi, f + fma(k, ln2_lo, t)).
+template <class L>
+INGOT_INLINE typename L::F log_lanes(typename L::F x) {
+  using F = typename L::F;
+  using I = typename L::I;
+  const auto tiny = L::lt(x, L::splat(0x1p-126f));
+  const I bits = L::bits(L::select(tiny, L::mul(x, L::splat(0x1p24f)), x));
+  // 0x3F3504F3 is sqrt(1/2).
+  const I steps = L::template sar<23>(L::sub_int(bits, L::splat_int(0x3F3504F3)));
+  const F f = L::sub(L::from_bits(L::sub_int(bits, L::template shl<23>(steps))), L::splat(1.0f));
+  const F k = L::sub(L::to_float(steps), L::select(tiny, L::splat(24.0f), L::splat(0.0f)));
+  const F p8 = detail::polynomial<L>(f, 0x1.555548p-2f, -0x1.000008p-2f, 0x1.99a47ap-3f,
+                                     -0x1.555b9p-3f, 0x1.233acp-3f, -0x1.fc3d26p-4f, 0x1.e6df82p-4f,
+                                     -0x1.dda1bp-4f, 0x1.13c372p-4f);
+  const F t = L::mul(L::mul(f, f), L::fma(f, p8, L::splat(-0.5f)));
+  const F rest = L::add(f, L::fma(k, L::splat(-0x1.bd0106p-13f), t));
+  F y = L::fma(k, L::splat(355.0f / 512.0f), rest);
+  y = L::select(L::le(x, L::splat(0.0f)), L::splat(-detail::kInf), y);
+  y = L::select(L::lt(x, L::splat(0.0f)), L::splat(detail::kNan), y);
+  return L::select(L::lt(x, L::splat(detail::kInf)), y, x);
+}
+
+/// The hyperbolic tangent within 3 units in the last place.
+///
+/// a = |x|, z = a * a; below 0.625 fma(a * z, P4(z), a), else 1 - 2 / (exp(2a) + 1); the sign of x.
+template <class L>
+INGOT_INLINE typename L::F tanh_lanes(typename L::F x) {
+  using F = typename L::F;
+  const F one = L::splat(1.0f);
+  const F a = detail::absolute<L>(x);
+  const F z = L::mul(a, a);
+  const F p4 = detail::polynomial<L>(z, -0x1.555534p-2f, 0x1.110762p-3f, -0x1.b8439ap-5f,
+                                     0x1.525326p-6f, -0x1.769de4p-8f);
+  const F near = L::fma(L::mul(a, z), p4, a);
+  const F far = L::sub(one, L::div(L::splat(2.0f), L::add(exp_lanes<L>(L::add(a, a)), one)));
+  return detail::with_sign_of<L>(L::select(L::lt(a, L::splat(0.625f)), near, far), x);
+}
+
+/// The error function within 3 units in the last place.
+///
+/// a = |x|; below 1 fma(a, P6(a * a), a), else 1 - exp(-Q6(min(a, 4))), Q6 fitted to -log(erfc);
+/// the sign of x.
+template <class L>
+INGOT_INLINE typename L::F erf_lanes(typename L::F x) {
+  using F = typename L::F;
+  const F one = L::splat(1.0f);
+  const F four = L::splat(4.0f);  // from 3.92 on the result is 1
+  const F a = detail::absolute<L>(x);
+  const F p6 =
+      detail::polynomial<L>(L::mul(a, a), 0x1.06eba8p-3f, -0x1.81274p-2f, 0x1.ce2d5p-4f,
+                            -0x1.b7fe9p-6f, 0x1.542e1p-8f, -0x1.a50b0ep-11f, 0x1.4c344ep-14f);
+  const F near = L::fma(a, p6, a);
+  const F q6 = detail::polynomial<L>(L::select(L::lt(four, a), four, a), 0x1.72a716p-12f,
+                                     0x1.2085c2p+0f, 0x1.46c55p-1f, 0x1.a60becp-4f, -0x1.6544dcp-6f,
+                                     0x1.815272p-9f, -0x1.8536d8p-13f);
+  const F far = L::sub(one, exp_lanes<L>(L::sub(L::splat(0.0f), q6)));
+  return detail::with_sign_of<L>(L::select(L::lt(a, one), near, far), x);
+}
+
+/// The logistic function within 3 units in the last place: 1 / (1 + exp(0 - x)).
+template <class L>
+INGOT_INLINE typename L::F sigmoid_lanes(typename L::F x) {
+  using F = typename L::F;
+  const F one = L::splat(1.0f);
+  return L::div(one, L::add(one, exp_lanes<L>(L::sub(L::splat(0.0f), x))));
+}
+
+namespace detail {
+
+/// sin(x + quarters * pi/2) for |x| <= 2^20, else NaN.
+template <class L>
+INGOT_INLINE typename L::F sine(typename L::F x, int quarters) {
+  using F = typename L::F;
+  using I = typename L::I;
+  const F shifted = L::fma(x, L::splat(0x1.45f306p-1f), L::splat(kRound));
+  const I turn =
+      L::add_int(L::sub_int(L::bits(shifted), L::bits(L::splat(kRound))), L::splat_int(quarters));
+  const F k = L::sub(shifted, L::splat(kRound));
+  // pi/2 in three floats. The first step is exact: both terms are multiples of 2^-24, and of 2^-23
+  // above 1/2.
+  F r = L::fma(k, L::splat(-0x1.921fb6p+0f), x);
+  r = L::fma(k, L::splat(0x1.777a5cp-25f), r);
+  r = L::fma(k, L::splat(0x1.ee59dap-50f), r);
+  const F z = L::mul(r, r);
+  const F s2 = polynomial<L>(z, -0x1.555546p-3f, 0x1.11077ap-7f, -0x1.9954a8p-13f);
+  const F c2 = polynomial<L>(z, 0x1.55554ap-5f, -0x1.6c0c24p-10f, 0x1.99e5e6p-16f);
+  const F sine = L::fma(L::mul(z, r), s2, r);
+  const F cosine = L::fma(L::mul(z, z), c2, L::fma(z, L::splat(-0.5f), L::splat(1.0f)));
+  const auto is_odd = L::lt(L::splat(0.0f), L::to_float(L::and_int(turn, L::splat_int(1))));
+  const F value = L::select(is_odd, cosine, sine);
+  const I flip = L::template shl<30>(L::and_int(turn, L::splat_int(2)));
+  const F y = L::from_bits(L::add_int(L::bits(value), flip));
+  return L::select(L::le(absolute<L>(x), L::splat(0x1p20f)), y, L::splat(kNan));
+}
+
+}  // namespace detail
+
+/// The sine within 3 units in the last place for |x| <= 2^20; beyond that, and for Inf and NaN,
+/// NaN.
+///
+/// x = k pi/2 + r, pi/2 in three floats; fma(z * r, P2(z), r) or fma(z * z, Q2(z), fma(z, -0.5,
+/// 1)), z = r * r. Below 2^-12 the result is x.
+template <class L>
+INGOT_INLINE typename L::F sin_lanes(typename L::F x) {
+  const auto tiny = L::lt(detail::absolute<L>(x), L::splat(0x1p-12f));
+  return L::select(tiny, x, detail::sine<L>(x, 0));
+}
+
+/// The cosine: sin_lanes's tree, a quarter turn on.
+template <class L>
+INGOT_INLINE typename L::F cos_lanes(typename L::F x) {
+  return detail::sine<L>(x, 1);
+}
+
+/// One value at a time, the same bits.
+INGOT_INLINE float exp(float x) { return exp_lanes<OneLane>(x); }
+INGOT_INLINE float log(float x) { return log_lanes<OneLane>(x); }
+INGOT_INLINE float tanh(float x) { return tanh_lanes<OneLane>(x); }
+INGOT_INLINE float erf(float x) { return erf_lanes<OneLane>(x); }
+INGOT_INLINE float sigmoid(float x) { return sigmoid_lanes<OneLane>(x); }
+INGOT_INLINE float sin(float x) { return sin_lanes<OneLane>(x); }
+INGOT_INLINE float cos(float x) { return cos_lanes<OneLane>(x); }
+
+}  // namespace ingot::math

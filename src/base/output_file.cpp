@@ -1,0 +1,124 @@
+// Writing beside the target, then renaming.
+#include "base/output_file.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/errno_text.h"
+#include "base/error.h"
+#include "base/text.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr std::size_t kBufferBytes = 64 * 1024;
+constexpr int kTemporaryNames = 1000;
+
+/// Calls until the answer is not "interrupted".
+template <class Call>
+auto retry(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
+/// Where a path leads when its symbolic links are followed; itself when it does not exist.
+std::string resolved(const std::string& path) {
+  const std::unique_ptr<char, decltype(&::free)> real(::realpath(path.c_str(), nullptr), ::free);
+  return real ? std::string(real.get()) : path;
+}
+
+/// The folder of a path, for opening.
+std::string folder_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  if (slash == path.npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace
+
+OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+  if (path_.empty() || path_.find('\0') != path_.npos) fail(ENOENT);
+  struct stat st {};
+  const bool exists = retry([&] { return ::stat(path_.c_str(), &st); }) == 0;
+  if (exists && S_ISDIR(st.st_mode)) fail(EISDIR);
+  if (exists && !S_ISREG(st.st_mode)) {
+    fd_ = Fd(retry([&] { return ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY); }));
+    if (!fd_) fail(errno);
+    return;
+  }
+  // A file that may not be written is not replaced either, though renaming would succeed.
+  if (exists && ::access(path_.c_str(), W_OK) != 0) fail(errno);
+  target_ = exists ? resolved(path_) : path_;
+  open_temporary();
+  if (exists) ::fchmod(fd_.get(), st.st_mode & 07777);
+}
+
+OutputFile::~OutputFile() {
+  if (fd_ && !temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void OutputFile::open_temporary() {
+  for (int i = 0; i < kTemporaryNames; ++i) {
+    temporary_ = cat(target_, ".tmp-", ::getpid(), "-", i);
+    fd_ = Fd(retry(
+        [&] { return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }));
+    if (fd_) return;
+    if (errno != EEXIST) break;
+  }
+  const int error = errno;
+  temporary_.clear();
+  fail(error);
+}
+
+void OutputFile::write(std::span<const std::byte> bytes) {
+  write(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+void OutputFile::write(std::string_view text) {
+  buffer_ += text;
+  if (buffer_.size() >= kBufferBytes) flush();
+}
+
+void OutputFile::flush() {
+  std::string_view rest = buffer_;
+  while (!rest.empty()) {
+    const auto done = retry([&] { return ::write(fd_.get(), rest.data(), rest.size()); });
+    if (done < 0) fail(errno);
+    rest.remove_prefix(static_cast<std::size_t>(done));
+  }
+  buffer_.clear();
+}
+
+void OutputFile::commit() {
+  flush();
+  if (temporary_.empty()) {
+    if (!fd_.reset()) fail(errno);
+    return;
+  }
+  if (retry([&] { return ::fsync(fd_.get()); }) != 0) fail(errno);
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+  temporary_.clear();
+  fd_.reset();
+  // The name itself is safe only when the folder is; a file system that cannot do this loses
+  // nothing by it.
+  const Fd folder(retry(
+      [&] { return ::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  if (folder) ::fsync(folder.get());
+}
+
+void OutputFile::fail(int error) const {
+  const std::string name = path_.empty() ? "(empty path)" : printable(path_, 4096);
+  throw Error(ErrorCode::kIo, cat(name, ": cannot write: ", errno_text(error)));
+}
+
+}  // namespace ingot

@@ -1,0 +1,42 @@
+// OutputFile: a file appears whole under its name, or not at all.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/file.h"
+
+namespace ingot {
+
+/// Writes a file beside its target and renames it there at the end. A target that exists and is not
+/// a regular file (a FIFO, /dev/null) is written to directly.
+///
+/// Errors: kIo "<path>: cannot write: <reason>".
+class OutputFile {
+ public:
+  explicit OutputFile(std::string path);
+  /// Without `commit` nothing remains of what was written.
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text);
+  /// Brings everything to storage and the file to its name. Once, at the end.
+  void commit();
+
+ private:
+  void open_temporary();
+  void flush();
+  [[noreturn]] void fail(int error) const;
+
+  std::string path_;       ///< as the user gave it
+  std::string target_;     ///< behind symbolic links
+  std::string temporary_;  ///< empty when the target is written directly
+  Fd fd_;
+  std::string buffer_;
+};
+
+}  // namespace ingot

@@ -1,0 +1,164 @@
+// Tests of OutputFile: whole or not at all, and full devices.
+#include "base/output_file.h"
+
+#include <gtest/gtest.h>
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+#include <thread>
+
+#include "base/error.h"
+#include "base/temp_folder.h"
+
+namespace ingot {
+namespace {
+
+std::string read(const std::string& path) { return File(path).read_all(1 << 24); }
+
+std::size_t entries(const TempFolder& folder) { return Directory(folder.path()).list().size(); }
+
+template <class Call>
+std::string error_of(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kIo);
+    return error.message();
+  }
+  return {};
+}
+
+TEST(OutputFile, AppearsAtCommit) {
+  const TempFolder folder;
+  OutputFile file(folder.path("out"));
+  file.write("hello ");
+  file.write(std::as_bytes(std::span("world", 5)));
+  EXPECT_FALSE(std::filesystem::exists(folder.path("out")));
+  file.commit();
+  EXPECT_EQ(read(folder.path("out")), "hello world");
+  EXPECT_EQ(entries(folder), 1u);
+}
+
+TEST(OutputFile, WithoutCommitNothingChanges) {
+  const TempFolder folder;
+  folder.write("out", "old");
+  {
+    OutputFile file(folder.path("out"));
+    file.write(std::string(1 << 20, 'x'));
+    EXPECT_EQ(entries(folder), 2u);
+  }
+  EXPECT_EQ(read(folder.path("out")), "old");
+  EXPECT_EQ(entries(folder), 1u);
+}
+
+TEST(OutputFile, ReplacesKeepingPermissionsAndLinks) {
+  const TempFolder folder;
+  folder.write("real", "old");
+  ASSERT_EQ(::chmod(folder.path("real").c_str(), 0640), 0);
+  std::filesystem::create_symlink("real", folder.path("link"));
+  OutputFile file(folder.path("link"));
+  file.write("new");
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path("link")));
+  EXPECT_EQ(read(folder.path("real")), "new");
+  struct stat st {};
+  ASSERT_EQ(::stat(folder.path("real").c_str(), &st), 0);
+  EXPECT_EQ(st.st_mode & 07777, 0640u);
+}
+
+TEST(OutputFile, LargeAndManySmallWrites) {
+  const TempFolder folder;
+  OutputFile file(folder.path("out"));
+  std::string all;
+  for (int i = 0; i < 20000; ++i) {
+    const std::string line = std::to_string(i) + "\n";
+    file.write(line);
+    all += line;
+  }
+  const std::string large(300000, 'z');
+  file.write(large);
+  all += large;
+  file.commit();
+  EXPECT_EQ(read(folder.path("out")), all);
+}
+
+TEST(OutputFile, AFullDeviceIsAnError) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  const std::string message = "/dev/full: cannot write: no space left on device";
+  EXPECT_EQ(error_of([] {
+              OutputFile file("/dev/full");
+              file.write("x");
+              file.commit();
+            }),
+            message);
+  EXPECT_EQ(error_of([] {
+              OutputFile file("/dev/full");
+              file.write(std::string(1 << 20, 'x'));
+            }),
+            message);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+}
+
+TEST(OutputFile, DevicesAndFifosAreWrittenDirectly) {
+  OutputFile null("/dev/null");
+  null.write("x");
+  null.commit();
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+
+  const TempFolder folder;
+  const std::string fifo = folder.path("fifo");
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  std::string got;
+  std::thread reader([&] {
+    std::ifstream in(fifo);
+    std::getline(in, got);
+  });
+  OutputFile file(fifo);
+  file.write("through\n");
+  file.commit();
+  reader.join();
+  EXPECT_EQ(got, "through");
+}
+
+TEST(OutputFile, SaysWhyItCannotWrite) {
+  const TempFolder folder;
+  const std::string file = folder.write("f", "x");
+  EXPECT_EQ(error_of([&] { OutputFile out(folder.path()); }),
+            folder.path() + ": cannot write: is a directory");
+  EXPECT_EQ(error_of([&] { OutputFile out(folder.path("no/f")); }),
+            folder.path("no/f") + ": cannot write: no such file");
+  EXPECT_EQ(error_of([&] { OutputFile out(file + "/g"); }),
+            file + "/g: cannot write: a part of the path is not a directory");
+  EXPECT_EQ(error_of([&] { OutputFile out(""); }), "(empty path): cannot write: no such file");
+  EXPECT_NE(error_of([&] { OutputFile out(std::string(5000, 'x')); }), "");
+}
+
+/// A disk that fills up in the middle, by way of a limit on the size of files.
+TEST(OutputFileDeathTest, ADiskThatFillsUpLeavesNothing) {
+  const TempFolder folder;
+  const auto run = [&] {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{.rlim_cur = 100000, .rlim_max = 100000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    const std::string message = error_of([&] {
+      OutputFile file(folder.path("out"));
+      for (int i = 0; i < 100; ++i) file.write(std::string(5000, 'x'));
+      file.commit();
+    });
+    std::fprintf(stderr, "%s\n", message.c_str());
+    std::_Exit(entries(folder) == 0 ? 7 : 8);
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(7), "/out: cannot write: file too large");
+}
+
+}  // namespace
+}  // namespace ingot

@@ -1,0 +1,36 @@
+// Building messages from values, without locale and without iostreams.
+#pragma once
+
+#include <charconv>
+#include <concepts>
+#include <string>
+#include <string_view>
+
+namespace ingot {
+
+namespace detail {
+inline void append(std::string& out, std::string_view s) { out += s; }
+inline void append(std::string& out, char c) { out += c; }
+/// A template, so that a pointer never becomes a bool.
+template <std::same_as<bool> T>
+void append(std::string& out, T b) {
+  out += b ? "true" : "false";
+}
+template <class T>
+requires((std::integral<T> || std::floating_point<T>)&&!std::same_as<T, bool> &&
+         !std::same_as<T, char>) void append(std::string& out, T value) {
+  char digits[64];
+  const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+  out.append(digits, end);
+}
+}  // namespace detail
+
+/// The values' text, one after the other: cat("tensor ", name, " has ", rows, " rows").
+template <class... Args>
+std::string cat(const Args&... args) {
+  std::string out;
+  (detail::append(out, args), ...);
+  return out;
+}
+
+}  // namespace ingot

@@ -1,0 +1,80 @@
+// ThreadPool: fork-join over a range of items, with home ranges and stealing.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "base/function_ref.h"
+
+namespace ingot {
+
+/// Settings of a ThreadPool.
+struct ThreadPoolOptions {
+  bool pin = false;  ///< bind each thread, the constructing one included, to a CPU of its own
+};
+
+/// Threads that run one loop at a time together with the calling thread.
+///
+/// Every item is run exactly once, by some thread. Which one is not determined, so a body must
+/// write to places that belong to the item, and no sum may cross items. Nothing is allocated per
+/// use. Threads spin briefly, then sleep.
+class ThreadPool {
+ public:
+  /// Starts `threads` - 1 workers; the thread that calls parallel_for is the remaining one.
+  ///
+  /// Errors: kUnavailable when the system refuses a thread; `threads` < 1 is a bug (INGOT_CHECK).
+  explicit ThreadPool(int threads, ThreadPoolOptions options = {});
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  /// Threads that take part in a loop, the caller included.
+  int size() const { return size_; }
+
+  /// Runs body(item, thread) for each item in [0, items) and returns when all are done.
+  ///
+  /// Thread t's home is the t-th of `size()` equal contiguous parts, which it takes in ascending
+  /// order; it then helps the others. `thread` is below size() and no two calls that run at once
+  /// have the same one. The caller's floating-point environment is made canonical (fp_env.h); the
+  /// workers' always is.
+  ///
+  /// Errors: none; a body that throws ends the process. Nested or concurrent use of one pool is a
+  /// bug (INGOT_CHECK).
+  void parallel_for(std::int64_t items, FunctionRef<void(std::int64_t item, int thread)> body);
+
+ private:
+  /// What is left of one thread's home range. On a cache line of its own: every thread claims from
+  /// it.
+  struct alignas(64) Range {
+    std::atomic<std::int64_t> next{0};
+    std::int64_t end = 0;
+  };
+
+  struct CallerAffinity;
+
+  void start_workers(const ThreadPoolOptions& options);
+  void stop_workers();
+  void work(int thread);
+  bool join_loop();
+  void leave_loop();
+  void run_items(int thread) noexcept;
+
+  const int size_;
+  int spins_ = 0;
+  std::unique_ptr<Range[]> ranges_;
+  std::int64_t claim_ = 1;  ///< items taken at once
+  const FunctionRef<void(std::int64_t, int)>* body_ = nullptr;
+
+  std::atomic<bool> busy_{false};                    ///< a parallel_for is under way
+  alignas(64) std::atomic<std::uint32_t> epoch_{0};  ///< counts loops; workers sleep on it
+  alignas(64) std::atomic<std::uint32_t> loop_{
+      0};  ///< kOpen while threads may join, plus workers inside
+  std::atomic<bool> stopping_{false};
+  std::vector<std::thread> workers_;
+  std::unique_ptr<CallerAffinity> caller_affinity_;
+};
+
+}  // namespace ingot

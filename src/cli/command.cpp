@@ -1,0 +1,97 @@
+// The command line as a whole: commands, and how every way to end becomes an exit code.
+#include "cli/command.h"
+
+#include <CLI/CLI.hpp>
+#include <new>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/interrupt.h"
+#include "cli/log.h"
+#include "cli/output.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr int kUsage = 64;
+constexpr int kInternal = 70;
+constexpr int kDoesNotFit = 71;
+
+int exit_code(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kNotFinite:
+      return 1;
+    case ErrorCode::kModel:
+      return 2;
+    case ErrorCode::kInvalid:
+      return kUsage;
+    case ErrorCode::kUnavailable:
+      return 69;
+    case ErrorCode::kInternal:
+      return kInternal;
+    case ErrorCode::kDoesNotFit:
+      return kDoesNotFit;
+    case ErrorCode::kIo:
+      return 74;
+  }
+  return kInternal;
+}
+
+/// What CLI11 has to say: help and version are results, anything else is an error of usage.
+int report_parse(const CLI::App& app, const CLI::ParseError& e) {
+  if (e.get_exit_code() == 0) {
+    const auto chosen = app.get_subcommands();
+    if (dynamic_cast<const CLI::CallForVersion*>(&e) != nullptr) {
+      write_stdout(cat(e.what(), "\n"));
+    } else {
+      write_stdout(chosen.empty() ? app.help() : chosen.front()->help());
+    }
+    return 0;
+  }
+  log_error(cat(printable(e.what(), 1024), " (ingot --help tells more)"));
+  return kUsage;
+}
+
+int parse_and_run(int argc, char** argv) {
+  CLI::App app("ingot: an engine that serves large language models, with the same bits every time",
+               "ingot");
+  app.set_version_flag("--version", "ingot " INGOT_VERSION);
+  app.require_subcommand(1);
+  app.footer("Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 a check "
+             "failed, 2 a model was refused, 64 usage, 70 internal, 71 it does not fit, 74 read "
+             "or write failed.\nExample: ingot run model.gguf -p \"Once upon a time\"");
+  const std::vector<Command> commands{add_run_command(app), add_logits_command(app),
+                                      add_inspect_command(app)};
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return report_parse(app, e);
+  }
+  for (const Command& command : commands) {
+    if (command.app->parsed()) command.run();
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  install_interrupt_handlers();
+  try {
+    return parse_and_run(argc, argv);
+  } catch (const Error& e) {
+    log_error(e.message());
+    return exit_code(e.code());
+  } catch (const Interrupted& e) {
+    return e.exit_code();
+  } catch (const std::bad_alloc&) {
+    log_error("out of memory");
+    return kDoesNotFit;
+  } catch (const std::exception& e) {
+    log_error(cat("internal: ", printable(e.what(), 1024)));
+    return kInternal;
+  }
+}
+
+}  // namespace ingot

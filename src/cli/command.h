@@ -1,0 +1,26 @@
+// The commands of the ingot binary, one file each.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace ingot {
+
+/// A command: declares itself on the application and returns what runs it.
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<void()> run;
+};
+
+Command add_inspect_command(CLI::App& app);
+Command add_logits_command(CLI::App& app);
+Command add_run_command(CLI::App& app);
+
+/// Parses the command line, runs the command and returns the process's exit code (the table of cli.md).
+int run_command_line(int argc, char** argv);
+
+}  // namespace ingot

@@ -1,0 +1,118 @@
+// ingot inspect: what is in a model file, and what it needs.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/model_options.h"
+#include "cli/output.h"
+#include "load/json.h"
+
+namespace ingot {
+
+namespace {
+
+struct InspectValues {
+  ModelOptionValues model;
+  std::int32_t sequences = 1;
+  bool json = false;
+};
+
+/// Rows of the step that a plan assumes: a prefill chunk.
+constexpr std::int32_t kPlanRows = 512;
+
+Json shape_json(const TensorInfo& t) {
+  Json shape = Json::array();
+  for (const std::int64_t dim : t.shape) shape.push(dim);
+  return shape;
+}
+
+Json plan_json(const MemoryPlan& plan) {
+  Json j = Json::object();
+  j.set("weights_bytes", plan.weights_bytes);
+  j.set("kv_bytes_per_token", plan.kv_bytes_per_token);
+  j.set("kv_bytes", plan.kv_bytes);
+  j.set("scratch_bytes", plan.scratch_bytes);
+  j.set("available_bytes", plan.available_bytes);
+  j.set("context", plan.context);
+  j.set("max_context", plan.max_context);
+  j.set("max_sequences", plan.max_sequences);
+  j.set("fits", plan.fits);
+  return j;
+}
+
+std::int64_t parameters(const Checkpoint& checkpoint) {
+  std::int64_t count = 0;
+  for (const TensorInfo& t : checkpoint.tensors()) count += t.elements();
+  return count;
+}
+
+std::string as_json(const Checkpoint& checkpoint, const MemoryPlan& plan) {
+  Json tensors = Json::array();
+  for (const TensorInfo& t : checkpoint.tensors()) {
+    Json entry = Json::object();
+    entry.set("name", t.name);
+    entry.set("shape", shape_json(t));
+    entry.set("format", t.type_name);
+    entry.set("bytes", t.bytes);
+    tensors.push(std::move(entry));
+  }
+  Json metadata = Json::object();
+  for (const auto& [key, value] : checkpoint.metadata()) metadata.set(key, value);
+  Json j = Json::object();
+  j.set("architecture", checkpoint.config().architecture);
+  j.set("parameters", parameters(checkpoint));
+  j.set("tensors", std::move(tensors));
+  j.set("metadata", std::move(metadata));
+  j.set("plan", plan_json(plan));
+  return j.dump() + "\n";
+}
+
+std::string as_text(const Checkpoint& checkpoint, const MemoryPlan& plan) {
+  std::string out = cat("architecture  ", checkpoint.config().architecture, "\nparameters    ",
+                        parameters(checkpoint), "\n\nmetadata\n");
+  for (const auto& [key, value] : checkpoint.metadata()) {
+    out += cat("  ", printable(key, 256), " = ", printable(value.dump(), 200), "\n");
+  }
+  out += "\ntensors\n";
+  for (const TensorInfo& t : checkpoint.tensors()) {
+    out += cat("  ", printable(t.name, 256), "  ", t.type_name, "  ", shape_json(t).dump(), "  ",
+               t.bytes, " bytes\n");
+  }
+  out += cat("\nmemory plan for ", plan.context, " tokens of context\n  weights       ",
+             plan.weights_bytes, " bytes\n  kv cache      ", plan.kv_bytes, " bytes (",
+             plan.kv_bytes_per_token, " a token)\n  scratch       ", plan.scratch_bytes,
+             " bytes\n  available     ", plan.available_bytes, " bytes: it ",
+             plan.fits ? "fits" : "does not fit", "\n  max context   ", plan.max_context,
+             " tokens\n  max sequences ", plan.max_sequences, " of ", plan.context, " tokens\n");
+  return out;
+}
+
+void inspect(const InspectValues& values) {
+  const Instance instance(instance_options(values.model));
+  show_warnings(instance);
+  const StartOptions start{.model = {},
+                           .context = values.model.ctx,
+                     .sequences = values.sequences,
+                     .rows = kPlanRows,
+                     .out_rows = 1};
+  const MemoryPlan plan = instance.plan(start);
+  write_stdout(values.json ? as_json(instance.checkpoint(), plan)
+                           : as_text(instance.checkpoint(), plan));
+}
+
+}  // namespace
+
+Command add_inspect_command(CLI::App& app) {
+  auto values = std::make_shared<InspectValues>();
+  CLI::App* sub = app.add_subcommand(
+      "inspect", "Show a model's metadata, tensors and memory plan, without loading its weights");
+  add_model_options(*sub, values->model);
+  sub->add_option("--sequences", values->sequences, "Sequences at once to plan for")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  sub->add_flag("--json", values->json, "One JSON object");
+  return {sub, [values] { inspect(*values); }};
+}
+
+}  // namespace ingot

@@ -1,0 +1,29 @@
+// Ctrl-C and SIGTERM: a command ends in order at the next safe point, or at once when asked twice.
+#pragma once
+
+#include <exception>
+
+namespace ingot {
+
+/// Thrown by `interruption_point`; main turns it into exit code 128 + signal.
+class Interrupted : public std::exception {
+ public:
+  explicit Interrupted(int signal) : signal_(signal) {}
+  int exit_code() const { return 128 + signal_; }
+  const char* what() const noexcept override { return "interrupted"; }
+
+ private:
+  int signal_;
+};
+
+/// From here on SIGINT, SIGTERM and SIGHUP are remembered; a second one ends the process at once. SIGPIPE is ignored:
+/// a closed pipe is an error of the write.
+void install_interrupt_handlers();
+
+/// Whether a signal has come.
+bool interrupted();
+
+/// Throws Interrupted when a signal has come.
+void interruption_point();
+
+}  // namespace ingot

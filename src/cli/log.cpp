@@ -1,0 +1,53 @@
+// Logging through spdlog, to stderr, without timestamps: a command is read by a person or a script.
+#include "cli/log.h"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+namespace ingot {
+
+namespace {
+
+LogLevel level_now = LogLevel::kInfo;
+
+spdlog::logger& logger() {
+  static const std::shared_ptr<spdlog::logger> instance = [] {
+    auto made = spdlog::stderr_logger_st("ingot");
+    made->set_pattern("%l: %v");
+    made->set_level(spdlog::level::trace);
+    return made;
+  }();
+  return *instance;
+}
+
+void write(LogLevel level, spdlog::level::level_enum name, std::string_view text) {
+  if (level >= level_now) logger().log(name, text);
+}
+
+}  // namespace
+
+void set_log_level(LogLevel level) {
+  level_now = level;
+}
+
+LogLevel log_level() {
+  return level_now;
+}
+
+void log_debug(std::string_view text) {
+  write(LogLevel::kDebug, spdlog::level::debug, text);
+}
+
+void log_info(std::string_view text) {
+  write(LogLevel::kInfo, spdlog::level::info, text);
+}
+
+void log_warning(std::string_view text) {
+  write(LogLevel::kWarning, spdlog::level::warn, text);
+}
+
+void log_error(std::string_view text) {
+  write(LogLevel::kError, spdlog::level::err, text);
+}
+
+}  // namespace ingot

@@ -1,0 +1,23 @@
+// Notes and warnings on stderr, by level. Results never go through here.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ingot {
+
+/// What is shown: everything at or above this level.
+enum class LogLevel { kDebug, kInfo, kWarning, kError };
+
+void set_log_level(LogLevel level);
+LogLevel log_level();
+
+/// One line each, "warning: <text>".
+void log_debug(std::string_view text);
+void log_info(std::string_view text);
+void log_warning(std::string_view text);
+
+/// The one line that says why a command ended: "error: <text>". Shown at every level.
+void log_error(std::string_view text);
+
+}  // namespace ingot

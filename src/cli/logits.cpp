@@ -1,0 +1,193 @@
+// ingot logits: the numbers that come out of a model, for every position, as a .npy file.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/model_options.h"
+#include "cli/npy.h"
+
+namespace ingot {
+
+namespace {
+
+struct LogitsValues {
+  ModelOptionValues model;
+  std::string prompt;
+  std::string tokens;
+  std::string embeds;
+  std::string out;
+  std::string split;
+  std::string hidden;
+  std::string norm;
+  std::string layers;
+};
+
+/// What a run computes: input, layers, kind of output, step sizes.
+struct Job {
+  std::vector<std::int32_t> tokens;
+  Matrix embeds;
+  bool from_embeds = false;
+  Output output = Output::kLogits;
+  bool last_only = false;
+  std::vector<std::int64_t> steps;
+  StartOptions start;
+
+  std::int64_t length() const {
+    return from_embeds ? embeds.rows : static_cast<std::int64_t>(tokens.size());
+  }
+};
+
+/// Without --split, steps are as large as a buffer of 16 Mi logits allows, at most a prefill chunk.
+std::int64_t default_step(std::int64_t vocab) {
+  constexpr std::int64_t kElements = 1 << 24;
+  return std::clamp<std::int64_t>(kElements / std::max<std::int64_t>(1, vocab), 16, 512);
+}
+
+void read_input(const LogitsValues& v, const Instance& instance, Job& job) {
+  const int given = (v.prompt.empty() ? 0 : 1) + (v.tokens.empty() ? 0 : 1) +
+                    (v.embeds.empty() ? 0 : 1);
+  if (given != 1) {
+    throw Error(ErrorCode::kInvalid, "expected exactly one of -p, --tokens and --embeds");
+  }
+  if (!v.embeds.empty()) {
+    job.from_embeds = true;
+    job.embeds = read_npy(v.embeds);
+    if (job.embeds.cols != instance.spec().hidden) {
+      throw Error(ErrorCode::kInvalid, cat("--embeds ", printable(v.embeds), " has ",
+                                           job.embeds.cols, " columns, the model's hidden size is ",
+                                           instance.spec().hidden));
+    }
+  } else if (!v.tokens.empty()) {
+    job.tokens = parse_tokens(v.tokens, instance.spec().vocab);
+  } else {
+    job.tokens = encode_prompt(instance, v.prompt);
+  }
+  if (job.length() == 0) throw Error(ErrorCode::kInvalid, "the input has no tokens");
+}
+
+/// "A:B" with 0 <= A < B <= layers.
+void read_layers(const LogitsValues& v, const Instance& instance, Job& job) {
+  const std::size_t colon = v.layers.find(':');
+  const std::int64_t layers = instance.spec().layers;
+  if (colon == std::string::npos) {
+    throw Error(ErrorCode::kInvalid, cat("--layers ", printable(v.layers), ": expected A:B"));
+  }
+  const std::string_view text = v.layers;
+  ModelOptions& model = job.start.model;
+  model.first_layer = parse_list(text.substr(0, colon), "--layers", 0, layers - 1).front();
+  model.last_layer =
+      parse_list(text.substr(colon + 1), "--layers", model.first_layer + 1, layers).front();
+}
+
+void choose_output(const LogitsValues& v, const Instance& instance, Job& job) {
+  const bool stage = !v.layers.empty();
+  if (stage) read_layers(v, instance, job);
+  if (!v.norm.empty() && !stage && v.hidden.empty()) {
+    throw Error(ErrorCode::kInvalid, "--norm is about hidden states: give --hidden too");
+  }
+  if (stage || !v.hidden.empty()) {
+    const std::string norm = !v.norm.empty() ? v.norm : stage ? "pre" : "post";
+    const bool to_the_end = !stage || job.start.model.last_layer == instance.spec().layers;
+    if (norm == "post" && !to_the_end) {
+      throw Error(ErrorCode::kInvalid, "--norm post: the final norm follows the last layer only");
+    }
+    job.output = norm == "post" ? Output::kHiddenNormed : Output::kHidden;
+    job.last_only = v.hidden == "last";
+  }
+  job.start.model.embedding = !job.from_embeds;
+  job.start.model.head = job.output == Output::kLogits;
+  job.start.model.final_norm = job.output != Output::kHidden;
+  job.start.model.check_tensors = v.model.check_tensors;
+}
+
+void choose_steps(const LogitsValues& v, const Instance& instance, Job& job) {
+  std::int64_t left = job.length();
+  if (v.split.empty()) {
+    const std::int64_t step = default_step(instance.spec().vocab);
+    for (; left > 0; left -= job.steps.back()) job.steps.push_back(std::min(step, left));
+    return;
+  }
+  for (const std::int64_t size : parse_list(v.split, "--split", 1, left)) {
+    if (size > left) {
+      throw Error(ErrorCode::kInvalid, cat("--split ", printable(v.split), " is more than the ",
+                                           job.length(), " rows of the input"));
+    }
+    job.steps.push_back(size);
+    left -= size;
+  }
+  if (left > 0) job.steps.push_back(left);
+}
+
+/// Runs the steps and writes what each gives.
+void write_rows(Instance& instance, Job& job, const std::string& path) {
+  const std::int64_t cols =
+      job.output == Output::kLogits ? instance.spec().vocab : instance.spec().hidden;
+  Executor& executor = instance.executor();
+  NpyWriter writer(path, job.last_only ? 1 : job.length(), cols);
+  std::vector<float> rows(static_cast<std::size_t>(job.start.out_rows * cols));
+  Sequence sequence(executor.cache());
+  sequence.tokens = job.tokens;
+  if (job.from_embeds) {
+    sequence.embeddings = f32_view(job.embeds.values.data(), job.embeds.rows, job.embeds.cols);
+  }
+  for (const std::int64_t size : job.steps) {
+    interruption_point();
+    const bool last = sequence.computed + size == job.length();
+    const std::int64_t outputs = !job.last_only ? size : last ? 1 : 0;
+    const View view = f32_view(rows.data(), outputs, cols);
+    Outputs to{.kind = job.output, .logits = {}, .hidden = view};
+    if (job.output == Output::kLogits) to.logits.full = view;
+    const StepPart part{.sequence = &sequence,
+                        .rows = static_cast<std::int32_t>(size),
+                        .outputs = static_cast<std::int32_t>(outputs)};
+    const bool ran = executor.step({&part, 1}, to);
+    INGOT_CHECK(ran, "the KV pool is smaller than the context it was planned for");
+    writer.write(rows.data(), outputs * cols);
+  }
+  writer.finish();
+}
+
+void logits(const LogitsValues& v) {
+  Instance instance(instance_options(v.model));
+  show_warnings(instance);
+  Job job;
+  read_input(v, instance, job);
+  choose_output(v, instance, job);
+  choose_steps(v, instance, job);
+  const std::int64_t largest = *std::max_element(job.steps.begin(), job.steps.end());
+  job.start.context = choose_context(instance, v.model, job.length(), job.length());
+  job.start.rows = static_cast<std::int32_t>(largest);
+  job.start.out_rows = job.last_only ? 1 : job.start.rows;
+  start_with_progress(instance, job.start);
+  write_rows(instance, job, v.out);
+}
+
+}  // namespace
+
+Command add_logits_command(CLI::App& app) {
+  auto values = std::make_shared<LogitsValues>();
+  CLI::App* sub = app.add_subcommand(
+      "logits", "Write the logits or hidden states of every position as a float32 .npy file");
+  add_model_options(*sub, values->model);
+  sub->add_option("-p,--prompt", values->prompt, "Text; the tokenizer's BOS is put in front");
+  sub->add_option("--tokens", values->tokens, "Token ids: 1,2,3");
+  sub->add_option("--embeds", values->embeds, "A .npy file [T, H] of rows in place of tokens");
+  sub->add_option("--out", values->out, "The .npy file to write")->required();
+  sub->add_option("--split", values->split,
+                  "Cut the input into steps of these sizes, the rest in one: 3,5,1");
+  sub->add_option("--hidden", values->hidden, "Hidden states instead of logits: last or all")
+      ->check(CLI::IsMember({"last", "all"}));
+  sub->add_option("--norm", values->norm,
+                  "Hidden states before (pre) or after (post) the final norm; default post, with "
+                  "--layers pre")
+      ->check(CLI::IsMember({"pre", "post"}));
+  sub->add_option("--layers", values->layers,
+                  "Run layers A to B-1 only and write hidden states: A:B");
+  return {sub, [values] { logits(*values); }};
+}
+
+}  // namespace ingot

@@ -1,0 +1,171 @@
+// The common options: declaration, checks, and what several commands do with them.
+#include "cli/model_options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/interrupt.h"
+#include "cli/log.h"
+#include "cli/progress.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr int kThreadsMax = 1024;
+
+Error bad_option(std::string_view option, std::string_view value, std::string_view expected) {
+  return {ErrorCode::kInvalid,
+          cat(option, " ", printable(value), " is not possible: ", expected)};
+}
+
+std::int64_t parse_number(std::string_view text, std::string_view option, std::int64_t low,
+                          std::int64_t high) {
+  std::int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, value);
+  if (result.ec != std::errc() || result.ptr != end || value < low || value > high) {
+    throw bad_option(option, text, cat("expected whole numbers from ", low, " to ", high));
+  }
+  return value;
+}
+
+int parse_threads(const std::string& text) {
+  return text == "auto" ? 0 : static_cast<int>(parse_number(text, "--threads", 1, kThreadsMax));
+}
+
+KvType parse_kv_type(const std::string& text) {
+  if (text == "f32") return KvType::kF32;
+  if (text == "f16") return KvType::kF16;
+  if (text == "bf16") return KvType::kBF16;
+  throw bad_option("--kv-type", text,
+                   text == "int8" ? "int8 is not built yet, use f32, f16 or bf16"
+                                  : "expected f32, f16 or bf16");
+}
+
+LogLevel parse_log_level(const std::string& text) {
+  constexpr std::array<std::pair<std::string_view, LogLevel>, 4> kLevels{{
+      {"debug", LogLevel::kDebug},
+      {"info", LogLevel::kInfo},
+      {"warning", LogLevel::kWarning},
+      {"error", LogLevel::kError},
+  }};
+  for (const auto& [name, level] : kLevels) {
+    if (text == name) return level;
+  }
+  throw bad_option("--log-level", text, "expected debug, info, warning or error");
+}
+
+/// Bytes as a number with an optional K, M or G (powers of 1,024).
+std::int64_t parse_bytes(std::string_view text) {
+  std::int64_t unit = 1;
+  if (!text.empty()) {
+    const std::size_t power = std::string_view("KMG").find(text.back());
+    if (power != std::string_view::npos) {
+      unit = std::int64_t{1024} << (10 * power);
+      text.remove_suffix(1);
+    }
+  }
+  return unit * parse_number(text, "--memory-limit", 0, std::int64_t{1} << 32);
+}
+
+}  // namespace
+
+void add_model_options(CLI::App& app, ModelOptionValues& values) {
+  app.add_option("MODEL", values.path, "A GGUF file or a Hugging Face folder")->required();
+  app.add_option("--threads", values.threads, "Threads to compute with, or auto: all CPUs at hand")
+      ->capture_default_str();
+  app.add_option("--ctx", values.ctx,
+                 "Tokens a sequence may have; more than the model was made for is possible, but "
+                 "its text gets worse (default: the model's own)")
+      ->check(CLI::Range(std::int64_t{1}, kContextMax));
+  app.add_option("--kv-type", values.kv_type, "Type of cached keys and values: f16, f32, bf16")
+      ->capture_default_str();
+  app.add_option("--cpu-isa", values.isa,
+                 "Kernels to use: auto, scalar, avx2-novnni, avx2, avx512-novnni, avx512, neon; "
+                 "all give the same bits")
+      ->capture_default_str();
+  app.add_option("--memory-limit", values.memory_limit,
+                 "Bytes to use at most, with K, M or G; 0: what the system has available")
+      ->capture_default_str();
+  app.add_flag("--pin-threads", values.pin_threads, "Bind each thread to a CPU of its own");
+  app.add_flag("--check-tensors", values.check_tensors,
+               "Refuse weights that are NaN or infinite (reads every weight)");
+  app.add_option("--log-level", values.log_level, "debug, info, warning or error")
+      ->capture_default_str();
+}
+
+InstanceOptions instance_options(const ModelOptionValues& values) {
+  set_log_level(parse_log_level(values.log_level));
+  return {.path = values.path,
+          .threads = parse_threads(values.threads),
+          .pin_threads = values.pin_threads,
+          .isa = values.isa,
+          .kv_type = parse_kv_type(values.kv_type),
+          .memory_limit = parse_bytes(values.memory_limit)};
+}
+
+std::vector<std::int64_t> parse_list(std::string_view text, std::string_view option,
+                                     std::int64_t low, std::int64_t high) {
+  std::vector<std::int64_t> values;
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    values.push_back(parse_number(text.substr(0, comma), option, low, high));
+    if (comma == std::string_view::npos) return values;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+std::vector<std::int32_t> parse_tokens(std::string_view text, std::int64_t vocab) {
+  if (vocab == 0) {
+    throw Error(ErrorCode::kInvalid, "--tokens: this model has no embeddings, use --embeds");
+  }
+  std::vector<std::int32_t> ids;
+  for (const std::int64_t id : parse_list(text, "--tokens", 0, vocab - 1)) {
+    ids.push_back(static_cast<std::int32_t>(id));
+  }
+  return ids;
+}
+
+std::vector<std::int32_t> encode_prompt(const Instance& instance, std::string_view text) {
+  const Tokenizer* tokenizer = instance.tokenizer();
+  if (tokenizer == nullptr) {
+    throw model_error(instance.name(), "tokenizer", 0,
+                      "the model has none that is understood: use --tokens");
+  }
+  return tokenizer->encode(text, {.add_special = true});
+}
+
+std::int64_t choose_context(const Instance& instance, const ModelOptionValues& values,
+                            std::int64_t prompt, std::int64_t needed) {
+  const std::int64_t made_for = instance.spec().context;
+  const std::int64_t limit = values.ctx > 0 ? values.ctx : made_for;
+  if (prompt > limit) {
+    throw Error(ErrorCode::kInvalid,
+                cat("the input has ", prompt, " tokens, the context is ", limit,
+                    values.ctx > 0 ? " (--ctx)" : ": --ctx raises it"));
+  }
+  if (values.ctx > made_for) {
+    log_warning(cat("--ctx ", values.ctx, " is more than the ", made_for,
+                    " tokens that the model was made for"));
+  }
+  return std::min(needed, limit);
+}
+
+void show_warnings(const Instance& instance) {
+  for (const std::string& warning : instance.warnings()) log_warning(warning);
+}
+
+void start_with_progress(Instance& instance, const StartOptions& options) {
+  ProgressBar bar("packing weights");
+  instance.start(options, [&](std::uint64_t done, std::uint64_t total) {
+    interruption_point();
+    bar.show(done, total);
+  });
+}
+
+}  // namespace ingot

@@ -1,0 +1,62 @@
+// The options that every command with a model has, declared once.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/instance.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ingot {
+
+/// Values of the common options as the command line gave them.
+struct ModelOptionValues {
+  std::string path;
+  std::string threads = "auto";
+  std::string isa = "auto";
+  std::string kv_type = "f16";
+  std::string log_level = "info";
+  std::string memory_limit = "0";
+  std::int64_t ctx = 0;  ///< 0 = the model's
+  bool pin_threads = false;
+  bool check_tensors = false;
+};
+
+/// Declares MODEL and the common options on a command.
+void add_model_options(CLI::App& app, ModelOptionValues& values);
+
+/// The values as an Instance takes them; also sets the log level.
+///
+/// Errors: Error{kInvalid} that names the option, its value and what is possible.
+InstanceOptions instance_options(const ModelOptionValues& values);
+
+/// A list such as "1,2,3" of whole numbers within [low, high].
+///
+/// Errors: Error{kInvalid} naming `option` and the entry.
+std::vector<std::int64_t> parse_list(std::string_view text, std::string_view option,
+                                     std::int64_t low, std::int64_t high);
+
+/// Token ids as a list, each an id of the model. Errors: Error{kInvalid}.
+std::vector<std::int32_t> parse_tokens(std::string_view text, std::int64_t vocab);
+
+/// The ids of a text, with the tokenizer's own frame (BOS). Errors: Error{kModel} without a tokenizer.
+std::vector<std::int32_t> encode_prompt(const Instance& instance, std::string_view text);
+
+/// The context to plan for: what `needed` tokens take, at most the model's unless --ctx says more (with a warning).
+///
+/// Errors: Error{kInvalid} when `prompt` tokens leave no room.
+std::int64_t choose_context(const Instance& instance, const ModelOptionValues& values,
+                            std::int64_t prompt, std::int64_t needed);
+
+/// Shows what opening a model assumed.
+void show_warnings(const Instance& instance);
+
+/// Starts the instance with a progress bar.
+void start_with_progress(Instance& instance, const StartOptions& options);
+
+}  // namespace ingot

@@ -1,0 +1,36 @@
+// NumPy's .npy files of float32 matrices.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/output_file.h"
+
+namespace ingot {
+
+/// A float32 matrix with its shape.
+struct Matrix {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::vector<float> values;
+};
+
+/// Reads a C-order little-endian float32 array of two dimensions, format version 1 to 3.
+///
+/// Errors: model_error(path, "npy", offset, reason) for anything else.
+/// Source: NumPy's format specification (numpy.lib.format).
+Matrix read_npy(const std::string& path);
+
+/// Writes a matrix row by row; the file appears when `finish` is called with all rows written.
+class NpyWriter {
+ public:
+  NpyWriter(const std::string& path, std::int64_t rows, std::int64_t cols);
+  void write(const float* values, std::int64_t count);
+  void finish();
+
+ private:
+  OutputFile file_;
+};
+
+}  // namespace ingot

@@ -1,0 +1,39 @@
+// stdout without buffering of our own: what was streamed has been seen.
+#include "cli/output.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+#include "base/errno_text.h"
+#include "base/error.h"
+#include "base/text.h"
+
+namespace ingot {
+
+void write_stdout(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = write(STDOUT_FILENO, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      throw Error(ErrorCode::kIo, cat("stdout: cannot write: ", errno_text(errno)));
+    }
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+void write_model_text(std::string_view text) {
+  static const bool terminal = isatty(STDOUT_FILENO) == 1;
+  if (!terminal) return write_stdout(text);
+  std::string safe;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of("\n\t"), text.size());
+    safe += printable(text.substr(0, end), std::string::npos);
+    if (end < text.size()) safe += text[end];
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  write_stdout(safe);
+}
+
+}  // namespace ingot

@@ -1,0 +1,95 @@
+// Grouping of layers, what sequences hold, and that everything comes back.
+#include "kv/kv_cache.h"
+
+#include <gtest/gtest.h>
+
+#include "backend/cpu/cpu_backend.h"
+
+namespace ingot {
+namespace {
+
+Attention layer(std::int32_t window, std::int32_t kv_heads = 2) {
+  return {.heads = 4, .kv_heads = kv_heads, .head_dim = 8, .window = window};
+}
+
+class KvCacheTest : public testing::Test {
+ protected:
+  KvCache make(std::vector<Attention> layers, std::vector<std::int32_t> blocks) {
+    return KvCache(backend_, kv_groups(backend_, layers, KvType::kF16), KvType::kF16, blocks);
+  }
+  ThreadPool pool_{1};
+  CpuBackend backend_{pool_, scalar_kernels()};
+};
+
+TEST_F(KvCacheTest, LayersOfEqualWindowAndGeometryShareAGroup) {
+  const std::vector<Attention> layers{layer(0), layer(8), layer(0), layer(8), layer(0, 1)};
+  const auto groups = kv_groups(backend_, layers, KvType::kF16);
+  ASSERT_EQ(groups.size(), 3u);
+  EXPECT_EQ(groups[0].layers, (std::vector<std::int32_t>{0, 2}));
+  EXPECT_EQ(groups[1].layers, (std::vector<std::int32_t>{1, 3}));
+  EXPECT_EQ(groups[1].window, 8);
+  EXPECT_EQ(groups[2].layers, (std::vector<std::int32_t>{4}));
+}
+
+TEST_F(KvCacheTest, LayersHavePagesOfTheirOwn) {
+  KvCache cache = make({layer(0), layer(0)}, {4});
+  const KvLayer& a = cache.layer(0);
+  const KvLayer& b = cache.layer(1);
+  EXPECT_EQ(b.pages - a.pages, 4 * a.block_bytes);
+  EXPECT_EQ(cache.pages(0).bytes(), 8 * a.block_bytes);
+}
+
+TEST_F(KvCacheTest, ASequenceReservesAllOrNothing) {
+  KvCache cache = make({layer(0), layer(8)}, {4, 2});
+  SequenceBlocks blocks(cache);
+  EXPECT_TRUE(blocks.reserve(17));
+  EXPECT_FALSE(blocks.reserve(33));
+  EXPECT_EQ(cache.pool(0).free(), 2);
+  EXPECT_EQ(blocks.slot(0, 16), blocks.table(0)[1] * 16);
+}
+
+TEST_F(KvCacheTest, AWindowForgetsOnlyWhatNoLaterRowSees) {
+  KvCache cache = make({layer(8)}, {3});
+  SequenceBlocks blocks(cache);
+  ASSERT_TRUE(blocks.reserve(40));
+  blocks.forget_before(22);  // sees keys from 15 on: block 0 is still needed
+  EXPECT_EQ(cache.pool(0).free(), 0);
+  blocks.forget_before(23);  // from 16 on
+  EXPECT_EQ(cache.pool(0).free(), 1);
+  EXPECT_EQ(blocks.table(0)[0], -1);
+  EXPECT_TRUE(blocks.reserve(49));
+}
+
+TEST_F(KvCacheTest, TheBoundOfAWindowGroupHoldsForEveryStepSize) {
+  for (const std::int32_t window : {1, 8, 16, 17, 100}) {
+    for (const std::int64_t rows : {1, 3, 16, 33}) {
+      KvCache cache = make({layer(window)}, {64});
+      SequenceBlocks blocks(cache);
+      for (std::int64_t at = 0; at < 300; at += rows) {
+        ASSERT_TRUE(blocks.reserve(at + rows));
+        const std::int32_t held = cache.pool(0).total() - cache.pool(0).free();
+        EXPECT_LE(held, cache.group(0).blocks_for(at + rows, rows)) << window << " " << rows;
+        blocks.forget_before(at + rows);
+      }
+    }
+  }
+}
+
+TEST_F(KvCacheTest, EverythingComesBack) {
+  KvCache cache = make({layer(0), layer(8)}, {8, 8});
+  {
+    SequenceBlocks a(cache);
+    ASSERT_TRUE(a.reserve(100));
+    a.truncate(50);
+    EXPECT_EQ(cache.pool(0).free(), 4);
+    a.forget_before(50);
+    const SequenceBlocks moved(std::move(a));
+  }
+  for (std::int32_t g = 0; g < 2; ++g) {
+    EXPECT_EQ(cache.pool(g).free(), 8);
+    cache.pool(g).check();
+  }
+}
+
+}  // namespace
+}  // namespace ingot

@@ -1,0 +1,53 @@
+// Opening a model by what it is, and finding tensors by name.
+#include "load/checkpoint.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+#include <system_error>
+
+#include "base/error.h"
+#include "load/gguf.h"
+#include "load/hf_folder.h"
+
+namespace ingot {
+
+namespace {
+
+/// A name with a NUL would be cut short by the system; it is left to the file's opening, which
+/// refuses it.
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return path.find('\0') == std::string::npos && std::filesystem::is_directory(path, ignored);
+}
+
+}  // namespace
+
+std::unique_ptr<Checkpoint> Checkpoint::open(const std::string& path) {
+  if (is_folder(path)) return open_model_folder(path);
+  if (path.ends_with(".safetensors") || path.ends_with(".safetensors.index.json")) {
+    throw model_error(path, "file", 0,
+                      "safetensors files are opened through their folder: name that");
+  }
+  return open_gguf(path);
+}
+
+const TensorInfo* Checkpoint::find(std::string_view name) const {
+  const auto at = std::lower_bound(by_name_.begin(), by_name_.end(), name,
+                                   [&](std::int32_t i, std::string_view wanted) {
+                                     return tensors_[static_cast<std::size_t>(i)].name < wanted;
+                                   });
+  if (at == by_name_.end()) return nullptr;
+  const TensorInfo& tensor = tensors_[static_cast<std::size_t>(*at)];
+  return tensor.name == name ? &tensor : nullptr;
+}
+
+void Checkpoint::index_tensors() {
+  by_name_.resize(tensors_.size());
+  std::iota(by_name_.begin(), by_name_.end(), 0);
+  std::sort(by_name_.begin(), by_name_.end(), [&](std::int32_t a, std::int32_t b) {
+    return tensors_[static_cast<std::size_t>(a)].name < tensors_[static_cast<std::size_t>(b)].name;
+  });
+}
+
+}  // namespace ingot

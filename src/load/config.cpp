@@ -1,0 +1,140 @@
+// The relations that hold between the fields of every Config, whichever container it came from.
+#include "load/config.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace ingot {
+
+namespace {
+
+/// The checks, each of which throws with the field's name and value.
+class Checks {
+ public:
+  explicit Checks(const std::string& file) : file_(file) {}
+
+  [[noreturn]] void fail(std::string_view reason) const {
+    throw model_error(file_, "config", 0, reason);
+  }
+
+  void within(std::string_view name, std::int64_t value, std::int64_t min, std::int64_t max) const {
+    if (value < min || value > max) {
+      fail(cat(name, " is ", value, ", accepted are ", min, " to ", max));
+    }
+  }
+
+  void within(std::string_view name, double value, double min, double max) const {
+    // Written so that NaN fails.
+    if (!(value >= min && value <= max)) {
+      fail(cat(name, " is ", value, ", accepted are ", min, " to ", max));
+    }
+  }
+
+  void positive(std::string_view name, double value) const {
+    if (!(value > 0) || !std::isfinite(value)) {
+      fail(cat(name, " is ", value, ", it must be positive and finite"));
+    }
+  }
+
+ private:
+  const std::string& file_;
+};
+
+void check_sizes(const Config& c, const Checks& check) {
+  check.within("the number of layers", c.layers, 1, kLayersMax);
+  check.within("the hidden size", c.hidden, 1, kHiddenMax);
+  check.within("the number of heads", c.heads, 1, kHeadsMax);
+  check.within("the number of kv heads", c.kv_heads, 1, kHeadsMax);
+  if (c.kv_heads > c.heads || c.heads % c.kv_heads != 0) {
+    check.fail(cat(c.heads, " heads do not divide into ", c.kv_heads, " kv heads"));
+  }
+  check.within("the head size", c.head_dim, 1, kHeadDimMax);
+  // Layers without a dense feed-forward do not say how wide it would be.
+  check.within("the feed-forward size", c.ffn, c.experts > 0 ? 0 : 1, kFfnMax);
+  check.within("the context length", c.context, 1, kContextMax);
+  check.within("the vocabulary size", c.vocab, 0, kVocabMax);
+  if (!(c.norm_eps > 0 && c.norm_eps < 1)) {
+    check.fail(cat("the norm's epsilon is ", c.norm_eps, ", it must be between 0 and 1"));
+  }
+}
+
+void check_rope(const Config& c, const Checks& check) {
+  check.within("the rotary theta", c.rope_theta, 1.0, 1e12);
+  check.within("the number of rotated elements", c.rope_dims, 2, c.head_dim);
+  if (c.rope_dims % 2 != 0) {
+    check.fail(cat("the number of rotated elements is ", c.rope_dims, ", it must be even"));
+  }
+  const RopeScaling& r = c.rope_scaling;
+  if (r.kind == RopeScaling::Kind::kNone) return;
+  check.positive("the rope scaling factor", r.factor);
+  if (r.kind == RopeScaling::Kind::kLinear) return;
+  check.within("the rope scaling's original context", r.original_context, 1.0,
+               static_cast<double>(kContextMax));
+  if (r.kind == RopeScaling::Kind::kLlama3) {
+    check.positive("rope scaling's low_freq_factor", r.low_freq_factor);
+    check.positive("rope scaling's high_freq_factor", r.high_freq_factor);
+    if (r.low_freq_factor >= r.high_freq_factor) {
+      check.fail(cat("rope scaling's low_freq_factor ", r.low_freq_factor,
+                     " is not below its high_freq_factor ", r.high_freq_factor));
+    }
+    return;
+  }
+  check.positive("rope scaling's beta_fast", r.beta_fast);
+  check.positive("rope scaling's beta_slow", r.beta_slow);
+  if (r.beta_fast < r.beta_slow) {
+    check.fail(
+        cat("rope scaling's beta_fast ", r.beta_fast, " is below its beta_slow ", r.beta_slow));
+  }
+  if (r.attention_factor) check.positive("rope scaling's attention_factor", *r.attention_factor);
+}
+
+void check_layer_lists(const Config& c, const Checks& check) {
+  const auto layers = static_cast<std::size_t>(c.layers);
+  if (!c.window.empty() && c.window.size() != layers) {
+    check.fail(cat(c.window.size(), " sliding windows for ", c.layers, " layers"));
+  }
+  for (const std::int64_t window : c.window) {
+    check.within("a sliding window", window, 0, kContextMax);
+  }
+  if (!c.dense_layer.empty() && c.dense_layer.size() != layers) {
+    check.fail(cat(c.dense_layer.size(), " dense layer marks for ", c.layers, " layers"));
+  }
+}
+
+void check_experts(const Config& c, const Checks& check) {
+  check.within("the number of experts", c.experts, 0, kExpertsMax);
+  if (c.experts == 0) {
+    if (c.experts_used != 0 || !c.dense_layer.empty()) {
+      check.fail(cat(c.experts_used, " experts are used of none"));
+    }
+    return;
+  }
+  check.within("the number of experts used", c.experts_used, 1, c.experts);
+  check.within("the experts' feed-forward size", c.expert_ffn, 1, kFfnMax);
+  const bool any_dense =
+      std::find(c.dense_layer.begin(), c.dense_layer.end(), true) != c.dense_layer.end();
+  if (any_dense) check.within("the dense layers' feed-forward size", c.ffn, 1, kFfnMax);
+}
+
+void check_tokens(const Config& c, const Checks& check) {
+  const std::int64_t ids = c.vocab > 0 ? c.vocab : kVocabMax;
+  for (const std::int32_t id : c.eos_ids) check.within("an eos token id", id, 0, ids - 1);
+  if (c.bos_id) check.within("the bos token id", std::int64_t{*c.bos_id}, 0, ids - 1);
+}
+
+}  // namespace
+
+void validate_config(const Config& config, const std::string& file) {
+  const Checks check(file);
+  check_sizes(config, check);
+  check_rope(config, check);
+  check_layer_lists(config, check);
+  check_experts(config, check);
+  check_tokens(config, check);
+}
+
+}  // namespace ingot

@@ -1,0 +1,18 @@
+// Hugging Face folders: config.json beside safetensors files.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "load/checkpoint.h"
+
+namespace ingot {
+
+/// Opens the model in a folder. Where there is a config.json and model.safetensors, or else
+/// model.safetensors.index.json, that is the model, whatever else the folder holds. Otherwise it is
+/// the one GGUF file (or the one split set) of the folder.
+///
+/// Errors: model_error that says what was looked for; pickle files are named and refused.
+std::unique_ptr<Checkpoint> open_model_folder(const std::string& path);
+
+}  // namespace ingot

@@ -1,0 +1,190 @@
+// What the tests of this folder share: temporary folders, small files of each kind, and checks of
+// refusals.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace ingot::testing_hf {
+
+/// A folder of the shared data: below INGOT_SHARED, else the build's default, else ../shared.
+inline std::filesystem::path shared_folder(std::string_view name) {
+  for (const char* variable : {"INGOT_SHARED", "INGOT_DEFAULT_SHARED"}) {
+    const char* root = std::getenv(variable);
+    if (root != nullptr && *root != '\0') return std::filesystem::path(root) / name;
+  }
+  return std::filesystem::path("../shared") / name;
+}
+
+/// The entries of a folder in the order of their names.
+inline std::vector<std::filesystem::path> entries(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> found;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    found.push_back(entry.path());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+inline std::string read_file(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  EXPECT_TRUE(in.good()) << path;
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+inline std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+/// How many random inputs a test tries: the million-fold run is asked for in the environment.
+inline int random_runs() { return std::getenv("INGOT_FULL") != nullptr ? 1'000'000 : 20'000; }
+
+/// Whether a message has the form "<file>: <section> @<offset>: <reason>" on one line of sane
+/// length.
+inline bool is_well_formed(std::string_view message) {
+  const auto at = message.find(" @");
+  if (at == std::string_view::npos || message.find(": ") >= at) return false;
+  std::size_t i = at + 2;
+  while (i < message.size() && message[i] >= '0' && message[i] <= '9') ++i;
+  if (i == at + 2 || message.substr(i, 2) != ": " || message.size() <= i + 2) return false;
+  return message.size() < 6000 && std::none_of(message.begin(), message.end(), [](char c) {
+           return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+         });
+}
+
+/// Runs `fn` and returns the message with which it refused its input; empty when it did not.
+/// Anything but a well-formed Error{kModel} fails the test.
+template <class Fn>
+std::string refusal(Fn&& fn) {
+  try {
+    fn();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kModel) << error.message();
+    EXPECT_TRUE(is_well_formed(error.message())) << error.message();
+    return error.message();
+  }
+  return {};
+}
+
+/// Expects that `fn` refuses its input with a message that contains `part`.
+template <class Fn>
+void expect_refused(Fn&& fn, std::string_view part) {
+  const std::string message = refusal(fn);
+  ASSERT_FALSE(message.empty()) << "accepted; expected: " << part;
+  EXPECT_NE(message.find(part), std::string::npos) << message << "\nexpected: " << part;
+}
+
+/// A folder that goes with the test.
+class TempFolder {
+ public:
+  TempFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "ingot-XXXXXX").string();
+    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
+    path_ = pattern;
+  }
+  ~TempFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::string string() const { return path_.string(); }
+  void write(std::string_view name, std::string_view bytes) const {
+    std::ofstream out(path_ / name, std::ios::binary);
+    out << bytes;
+    EXPECT_TRUE(out.good()) << name;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Eight little-endian bytes.
+inline std::string length_bytes(std::uint64_t n) {
+  std::string out;
+  for (int i = 0; i < 8; ++i) out += static_cast<char>((n >> (8 * i)) & 0xff);
+  return out;
+}
+
+/// A safetensors file: the header's length, the header, the data.
+inline std::string safetensors_file(std::string_view header, std::string_view data) {
+  return length_bytes(header.size()).append(header).append(data);
+}
+
+/// One tensor's member of a header.
+inline std::string tensor_entry(std::string_view name, std::string_view dtype,
+                                std::string_view shape, std::string_view offsets) {
+  return cat("\"", name, "\":{\"dtype\":\"", dtype, "\",\"shape\":", shape,
+             ",\"data_offsets\":", offsets, "}");
+}
+
+/// A valid file with one F32 tensor of two elements under each of the names.
+inline std::string small_safetensors(const std::vector<std::string>& names) {
+  std::string header = "{";
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) header += ",";
+    header += tensor_entry(names[i], "F32", "[2]", cat("[", 8 * i, ",", 8 * i + 8, "]"));
+  }
+  return safetensors_file(header + "}", std::string(8 * names.size(), 'x'));
+}
+
+/// A config.json whose members can be replaced, as texts of JSON.
+class ConfigText {
+ public:
+  /// A small valid model of one of the five types.
+  explicit ConfigText(std::string_view model_type = "llama") {
+    set("model_type", cat("\"", model_type, "\""));
+    set("num_hidden_layers", "4");
+    set("hidden_size", "64");
+    set("num_attention_heads", "4");
+    set("num_key_value_heads", "2");
+    set("intermediate_size", "128");
+    set("max_position_embeddings", "512");
+    set("vocab_size", "320");
+    set("rms_norm_eps", "1e-05");
+    set("sliding_window", "null");
+    if (model_type == "qwen3_moe") {
+      set("num_experts", "8");
+      set("num_experts_per_tok", "2");
+      set("moe_intermediate_size", "32");
+    }
+  }
+  ConfigText& set(std::string_view key, std::string_view json) {
+    remove(key);
+    members_.emplace_back(key, json);
+    return *this;
+  }
+  ConfigText& remove(std::string_view key) {
+    std::erase_if(members_, [&](const auto& member) { return member.first == key; });
+    return *this;
+  }
+  std::string text() const {
+    std::string out = "{";
+    for (const auto& [key, value] : members_) {
+      if (out.size() > 1) out += ", ";
+      out += cat("\"", key, "\": ", value);
+    }
+    return out + "}";
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> members_;
+};
+
+}  // namespace ingot::testing_hf

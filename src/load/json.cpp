@@ -1,0 +1,344 @@
+// JSON values: building them from foreign bytes within limits, and printing them.
+#include "load/json.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "base/utf8.h"
+
+namespace ingot {
+
+Json::Json(std::uint64_t u) {
+  if (u <= static_cast<std::uint64_t>(INT64_MAX)) {
+    value_ = static_cast<std::int64_t>(u);
+  } else {
+    value_ = static_cast<double>(u);
+  }
+}
+
+std::optional<double> Json::number() const {
+  if (const auto* i = as_int()) return static_cast<double>(*i);
+  if (const auto* d = as_double()) return *d;
+  return std::nullopt;
+}
+
+std::string_view Json::kind() const {
+  constexpr std::string_view kNames[] = {"null",     "a boolean", "an integer", "a number",
+                                         "a string", "an array",  "an object"};
+  return kNames[value_.index()];
+}
+
+const Json* Json::find(std::string_view key) const {
+  const Object* object = as_object();
+  if (object == nullptr) return nullptr;
+  for (const auto& [name, member] : *object) {
+    if (name == key) return &member;
+  }
+  return nullptr;
+}
+
+Json& Json::push(Json element) {
+  Array* array = std::get_if<Array>(&value_);
+  INGOT_CHECK(array != nullptr, "push to ", kind());
+  return array->emplace_back(std::move(element));
+}
+
+Json& Json::set(std::string key, Json member) {
+  Object* object = std::get_if<Object>(&value_);
+  INGOT_CHECK(object != nullptr, "set in ", kind());
+  return object->emplace_back(std::move(key), std::move(member)).second;
+}
+
+namespace {
+
+void print_string(std::string_view raw, std::string& out) {
+  const bool valid = is_utf8(raw);
+  const std::string repaired = valid ? std::string() : to_valid_utf8(raw);
+  constexpr char kHex[] = "0123456789abcdef";
+  out += '"';
+  for (const char c : valid ? raw : std::string_view(repaired)) {
+    switch (c) {
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      default: {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte < 0x20) {
+          out += "\\u00";
+          out += kHex[byte >> 4];
+          out += kHex[byte & 15];
+        } else {
+          out += c;
+        }
+      }
+    }
+  }
+  out += '"';
+}
+
+/// Shortest digits that read back as the same double; a whole number keeps a mark that it is no
+/// integer.
+void print_double(double d, std::string& out) {
+  if (!std::isfinite(d)) {
+    out += "null";
+    return;
+  }
+  const std::string digits = cat(d);
+  out += digits;
+  if (digits.find_first_of(".e") == std::string::npos) out += ".0";
+}
+
+void break_line(int indent, int level, std::string& out) {
+  if (indent <= 0) return;
+  out += '\n';
+  out.append(static_cast<std::size_t>(indent) * static_cast<std::size_t>(level), ' ');
+}
+
+/// `level` is the nesting of `value`, which the parser and our own output keep small.
+void print(const Json& value, int indent, int level, std::string& out) {
+  if (const auto* array = value.as_array()) {
+    out += '[';
+    for (std::size_t i = 0; i < array->size(); ++i) {
+      if (i > 0) out += ',';
+      break_line(indent, level + 1, out);
+      print((*array)[i], indent, level + 1, out);
+    }
+    if (!array->empty()) break_line(indent, level, out);
+    out += ']';
+  } else if (const auto* object = value.as_object()) {
+    out += '{';
+    for (std::size_t i = 0; i < object->size(); ++i) {
+      if (i > 0) out += ',';
+      break_line(indent, level + 1, out);
+      print_string((*object)[i].first, out);
+      out += indent > 0 ? ": " : ":";
+      print((*object)[i].second, indent, level + 1, out);
+    }
+    if (!object->empty()) break_line(indent, level, out);
+    out += '}';
+  } else if (const auto* text = value.as_string()) {
+    print_string(*text, out);
+  } else if (const auto* d = value.as_double()) {
+    print_double(*d, out);
+  } else if (const auto* i = value.as_int()) {
+    out += cat(*i);
+  } else if (const auto* b = value.as_bool()) {
+    out += cat(*b);
+  } else {
+    out += "null";
+  }
+}
+
+}  // namespace
+
+std::string Json::dump(int indent) const {
+  std::string out;
+  print(*this, indent, 0, out);
+  return out;
+}
+
+namespace {
+
+/// Feeds the tokenizer and remembers how far it got, since its callbacks do not say where they are.
+class Cursor {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  Cursor(const char* at, const char** furthest) : at_(at), furthest_(furthest) {}
+  reference operator*() const { return *at_; }
+  Cursor& operator++() {
+    *furthest_ = ++at_;
+    return *this;
+  }
+  Cursor operator++(int) {
+    const Cursor before = *this;
+    ++*this;
+    return before;
+  }
+  friend bool operator==(const Cursor& a, const Cursor& b) { return a.at_ == b.at_; }
+
+ private:
+  const char* at_;
+  const char** furthest_;
+};
+
+/// Builds the value from the events of nlohmann's SAX interface. The nesting is a vector, not the
+/// call stack.
+class Builder {
+ public:
+  Builder(std::string_view text, const std::string& file, const std::string& section,
+          const JsonLimits& limits, std::uint64_t base_offset)
+      : text_(text),
+        furthest_(text.data()),
+        file_(file),
+        section_(section),
+        limits_(limits),
+        base_offset_(base_offset) {}
+
+  Cursor begin() { return {text_.data(), &furthest_}; }
+  Cursor end() { return {text_.data() + text_.size(), &furthest_}; }
+  Json take() { return std::move(root_); }
+
+  [[noreturn]] void fail_at(std::uint64_t offset, std::string_view reason) const {
+    throw model_error(file_, section_, base_offset_ + offset, reason);
+  }
+
+  // The names from here on are those of nlohmann's interface.
+  bool null() { return add(Json()); }
+  bool boolean(bool b) { return add(Json(b)); }
+  /// Called for numbers with a sign only; an integer has no negative zero, a double has.
+  bool number_integer(std::int64_t i) { return add(i == 0 ? Json(-0.0) : Json(i)); }
+  bool number_unsigned(std::uint64_t u) { return add(Json(u)); }
+  bool number_float(double d, const std::string&) {
+    if (!std::isfinite(d)) fail("a number is beyond the range of a double");
+    return add(Json(d));
+  }
+  bool string(std::string& s) {
+    check_string(s);
+    return add(Json(std::move(s)));
+  }
+  template <class Binary>
+  bool binary(Binary&) {
+    fail("binary values are not JSON");
+  }
+  bool start_object(std::size_t) { return open(Json::object()); }
+  bool start_array(std::size_t) { return open(Json::array()); }
+  bool key(std::string& s) {
+    check_string(s);
+    open_.back().key = std::move(s);
+    return true;
+  }
+  bool end_object() {
+    check_keys(*open_.back().value.as_object());
+    return close();
+  }
+  bool end_array() { return close(); }
+  bool parse_error(std::size_t position, const std::string& token,
+                   const nlohmann::detail::exception& error) {
+    constexpr int kOutOfRange = 406;
+    const std::size_t offset = std::min(position == 0 ? 0 : position - 1, text_.size());
+    if (error.id == kOutOfRange) fail_at(offset, "a number is beyond the range of a double");
+    if (position > text_.size()) fail_at(text_.size(), "the JSON text ends too early");
+    fail_at(offset, cat("malformed JSON near '", printable(token, 32), "'"));
+  }
+
+ private:
+  struct Open {
+    Json value;
+    std::string key;  ///< of the member that comes next, in an object
+  };
+
+  [[noreturn]] void fail(std::string_view reason) const {
+    fail_at(static_cast<std::uint64_t>(furthest_ - text_.data()), reason);
+  }
+
+  void check_string(const std::string& s) const {
+    if (s.size() > limits_.string_bytes_max) {
+      fail(cat("a string has ", s.size(), " bytes, at most ", limits_.string_bytes_max,
+               " are accepted"));
+    }
+  }
+
+  void count_node() {
+    if (++nodes_ > limits_.nodes_max) {
+      fail(cat("more than ", limits_.nodes_max, " JSON values"));
+    }
+  }
+
+  bool add(Json value) {
+    count_node();
+    place(std::move(value));
+    return true;
+  }
+
+  bool open(Json value) {
+    count_node();
+    if (std::ssize(open_) >= limits_.depth_max) {
+      fail(cat("JSON is nested deeper than ", limits_.depth_max));
+    }
+    open_.push_back({std::move(value), {}});
+    return true;
+  }
+
+  bool close() {
+    Json value = std::move(open_.back().value);
+    open_.pop_back();
+    place(std::move(value));
+    return true;
+  }
+
+  void place(Json value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+    } else if (open_.back().value.as_array() != nullptr) {
+      open_.back().value.push(std::move(value));
+    } else {
+      open_.back().value.set(std::move(open_.back().key), std::move(value));
+    }
+  }
+
+  /// Readers differ in which of two equal keys wins, so files that hold two are refused.
+  void check_keys(const Json::Object& members) {
+    keys_.clear();
+    for (const auto& [key, value] : members) keys_.push_back(key);
+    std::sort(keys_.begin(), keys_.end());
+    const auto twin = std::adjacent_find(keys_.begin(), keys_.end());
+    if (twin != keys_.end()) fail(cat("duplicate key '", printable(*twin), "'"));
+  }
+
+  std::string_view text_;
+  const char* furthest_;
+  const std::string& file_;
+  const std::string& section_;
+  const JsonLimits& limits_;
+  std::uint64_t base_offset_;
+  std::uint64_t nodes_ = 0;
+  std::vector<Open> open_;
+  std::vector<std::string_view> keys_;
+  Json root_;
+};
+
+}  // namespace
+
+Json parse_json(std::string_view text, const std::string& file, const std::string& section,
+                const JsonLimits& limits, std::uint64_t base_offset) {
+  Builder builder(text, file, section, limits, base_offset);
+  if (text.size() > limits.bytes_max) {
+    builder.fail_at(0, cat("the JSON text has ", text.size(), " bytes, at most ", limits.bytes_max,
+                           " are accepted"));
+  }
+  if (text.starts_with("\xef\xbb\xbf")) builder.fail_at(0, "JSON begins with a byte order mark");
+  // The tokenizer takes a NUL for the end of its input.
+  if (const auto nul = text.find('\0'); nul != std::string_view::npos) {
+    builder.fail_at(nul, "a NUL byte in JSON");
+  }
+  const bool done = nlohmann::json::sax_parse(builder.begin(), builder.end(), &builder);
+  INGOT_CHECK(done, "the JSON tokenizer stopped without an error");
+  return builder.take();
+}
+
+}  // namespace ingot

@@ -1,0 +1,82 @@
+// JSON from foreign bytes: bounded in depth, nodes and size, no duplicate keys; and JSON for our
+// own output.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace ingot {
+
+/// A JSON value. Objects keep the order of their keys. Integers that fit 64 bits stay integers.
+class Json {
+ public:
+  using Array = std::vector<Json>;
+  using Object = std::vector<std::pair<std::string, Json>>;
+
+  Json() = default;  ///< null
+  Json(bool b) : value_(b) {}
+  Json(std::int64_t i) : value_(i) {}
+  Json(int i) : value_(std::int64_t{i}) {}
+  Json(std::uint64_t u);  ///< kept as an integer up to 2^63 - 1, as a double beyond
+  Json(double d) : value_(d) {}
+  Json(std::string s) : value_(std::move(s)) {}
+  Json(std::string_view s) : value_(std::string(s)) {}
+  Json(const char* s) : value_(std::string(s)) {}
+  static Json array() { return Json(Value(Array{})); }
+  static Json object() { return Json(Value(Object{})); }
+
+  bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
+  const bool* as_bool() const { return std::get_if<bool>(&value_); }
+  const std::int64_t* as_int() const { return std::get_if<std::int64_t>(&value_); }
+  const double* as_double() const { return std::get_if<double>(&value_); }
+  const std::string* as_string() const { return std::get_if<std::string>(&value_); }
+  const Array* as_array() const { return std::get_if<Array>(&value_); }
+  const Object* as_object() const { return std::get_if<Object>(&value_); }
+  /// An integer or a double as a double.
+  std::optional<double> number() const;
+  /// "null", "a boolean", "an integer", "a number", "a string", "an array" or "an object", for
+  /// messages.
+  std::string_view kind() const;
+
+  /// The member of that name, or null when there is none or this is no object.
+  const Json* find(std::string_view key) const;
+
+  /// Appends to an array or to an object; using them on another kind is a bug.
+  Json& push(Json element);
+  Json& set(std::string key, Json member);
+
+  /// Compact text on one line; `indent` > 0 breaks lines. Invalid UTF-8 becomes U+FFFD, NaN and
+  /// infinities null.
+  std::string dump(int indent = 0) const;
+
+ private:
+  using Value =
+      std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object>;
+  explicit Json(Value v) : value_(std::move(v)) {}
+  Value value_;
+};
+
+/// Bounds on a foreign document.
+struct JsonLimits {
+  std::uint64_t bytes_max = 100'000'000;
+  std::int32_t depth_max = 64;
+  std::uint64_t nodes_max = 4'000'000;
+  std::uint64_t string_bytes_max = 16'777'216;
+};
+
+/// Parses one document; white space around it is allowed, anything else is not (no comments, no
+/// byte order mark).
+///
+/// Units:  `base_offset` is where `text` begins in its file, for the offsets of errors.
+/// Errors: model_error(file, section, offset, reason) for malformed text, invalid UTF-8, duplicate
+/// keys, numbers that
+///         no double can hold, or a limit.
+Json parse_json(std::string_view text, const std::string& file, const std::string& section,
+                const JsonLimits& limits = {}, std::uint64_t base_offset = 0);
+
+}  // namespace ingot

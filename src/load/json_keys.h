@@ -1,0 +1,52 @@
+// Typed reading of a JSON object's members, with errors that name the key and its value.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "load/json.h"
+
+namespace ingot {
+
+/// `value` for an error message, on one line: scalars as they are, arrays and objects by their
+/// kind.
+std::string shown(const Json& value);
+
+/// The members of one object of a configuration file. A member that is null counts as absent.
+///
+/// Errors: model_error(file, "config", 0, ...) for a member of another type or outside its range.
+class JsonKeys {
+ public:
+  /// `prefix` comes before the key in messages: "rope_scaling.". The object must outlive this.
+  JsonKeys(const Json& object, const std::string& file, std::string prefix = "")
+      : object_(object), file_(file), prefix_(std::move(prefix)) {}
+
+  /// The member, or null where it is absent or JSON's null.
+  const Json* get(std::string_view key) const;
+  /// Whether the member is there at all, be it null.
+  bool mentions(std::string_view key) const { return object_.find(key) != nullptr; }
+
+  std::optional<std::int64_t> integer(std::string_view key, std::int64_t min,
+                                      std::int64_t max) const;
+  std::int64_t required_integer(std::string_view key, std::int64_t min, std::int64_t max) const;
+  std::optional<double> number(std::string_view key) const;
+  double required_number(std::string_view key) const;
+  std::optional<bool> boolean(std::string_view key) const;
+  const std::string* text(std::string_view key) const;
+  const Json::Array* array(std::string_view key) const;
+
+  [[noreturn]] void fail(std::string_view reason) const;
+  /// "<key> is <value>, <expectation>".
+  [[noreturn]] void refuse(std::string_view key, const Json& value,
+                           std::string_view expectation) const;
+  [[noreturn]] void missing(std::string_view key) const;
+
+ private:
+  const Json& object_;
+  const std::string& file_;
+  std::string prefix_;
+};
+
+}  // namespace ingot

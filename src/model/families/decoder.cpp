@@ -1,0 +1,78 @@
+// The Spec and the tensors that Llama-like decoders share.
+#include "model/families/decoder.h"
+
+#include <cmath>
+
+#include "model/rope.h"
+
+namespace ingot {
+
+namespace {
+
+Act act_of(Activation activation) {
+  switch (activation) {
+    case Activation::kSilu:
+      return Act::kSilu;
+    case Activation::kGeluTanh:
+      return Act::kGeluTanh;
+    case Activation::kGeluErf:
+      return Act::kGeluErf;
+  }
+  return Act::kSilu;
+}
+
+void set_experts(const Config& c, Spec& s) {
+  const auto layers = static_cast<std::size_t>(c.layers);
+  s.sparse.assign(layers, c.experts != 0);
+  if (c.experts == 0) return;
+  s.moe = {.experts = static_cast<std::int32_t>(c.experts),
+           .used = static_cast<std::int32_t>(c.experts_used),
+           .ffn = static_cast<std::int32_t>(c.expert_ffn),
+           .renormalise = c.renormalise_experts,
+           .act = act_of(c.activation)};
+  for (std::size_t i = 0; i < c.dense_layer.size(); ++i) {
+    if (c.dense_layer[i]) s.sparse[i] = false;
+  }
+}
+
+}  // namespace
+
+Spec decoder_spec(const Config& c) {
+  const auto layers = static_cast<std::size_t>(c.layers);
+  Spec s;
+  s.architecture = c.architecture;
+  s.layers = c.layers;
+  s.hidden = c.hidden;
+  s.ffn = c.ffn;
+  s.context = c.context;
+  s.heads = static_cast<std::int32_t>(c.heads);
+  s.kv_heads = static_cast<std::int32_t>(c.kv_heads);
+  s.head_dim = static_cast<std::int32_t>(c.head_dim);
+  s.norm_eps = static_cast<float>(c.norm_eps);
+  s.attention_scale = static_cast<float>(1 / std::sqrt(static_cast<double>(c.head_dim)));
+  s.window.assign(layers, 0);
+  for (std::size_t i = 0; i < c.window.size(); ++i) {
+    s.window[i] = static_cast<std::int32_t>(c.window[i]);
+  }
+  s.ropes = {rope_spec(c)};
+  s.rope.assign(layers, 0);
+  s.act = act_of(c.activation);
+  set_experts(c, s);
+  return s;
+}
+
+std::vector<SlotRule> decoder_slots(std::initializer_list<SlotRule> more) {
+  // Embedding, head and final norm are optional here: a pipeline stage or a backbone has none of them, and who needs
+  // one says so when it is missing.
+  std::vector<SlotRule> slots{
+      {Slot::kEmbedding, Presence::kOptional}, {Slot::kFinalNorm, Presence::kOptional},
+      {Slot::kHead, Presence::kOptional},      {Slot::kAttnNorm, Presence::kRequired},
+      {Slot::kQ, Presence::kRequired},         {Slot::kK, Presence::kRequired},
+      {Slot::kV, Presence::kRequired},         {Slot::kAttnOut, Presence::kRequired},
+      {Slot::kFfnNorm, Presence::kRequired},
+  };
+  slots.insert(slots.end(), more);
+  return slots;
+}
+
+}  // namespace ingot

@@ -1,0 +1,109 @@
+// The memory plan.
+#include "model/memory_plan.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "model/forward.h"
+
+namespace ingot {
+
+namespace {
+
+/// The loaded layers' attention, without the rotary tables that only exist after loading.
+std::vector<Attention> planned_attention(const Spec& spec, const ModelOptions& options) {
+  std::vector<Attention> all;
+  const std::int64_t last = options.last_layer < 0 ? spec.layers : options.last_layer;
+  for (std::int64_t i = options.first_layer; i < last; ++i) {
+    all.push_back({.heads = spec.heads,
+                   .kv_heads = spec.kv_heads,
+                   .head_dim = spec.head_dim,
+                   .window = spec.window[static_cast<std::size_t>(i)]});
+  }
+  return all;
+}
+
+/// What a request needs beyond weights and activations, as a function of the context.
+struct ContextCost {
+  std::vector<KvGroup> groups;
+  const Spec& spec;
+  std::int32_t rows;
+
+  std::int64_t kv(std::int64_t context) const {
+    std::int64_t bytes = 0;
+    for (const KvGroup& g : groups) bytes += g.blocks_for(context, rows) * g.bytes_per_block();
+    return bytes;
+  }
+  std::int64_t tables(std::int64_t context) const {
+    std::int64_t bytes = 0;
+    for (const RopeSpec& rope : spec.ropes) bytes += rope_table_bytes(rope, context);
+    return bytes;
+  }
+};
+
+/// The largest n in [0, high] for which `fits` holds; it holds up to some n and not beyond.
+template <class Fits>
+std::int64_t largest(std::int64_t high, Fits fits) {
+  std::int64_t low = 0;
+  while (low < high) {
+    const std::int64_t middle = low + (high - low + 1) / 2;
+    if (fits(middle)) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(const BoundModel& bound, const Backend& backend,
+                       const PlanRequest& request) {
+  const Spec& spec = bound.spec;
+  const auto attention = planned_attention(spec, request.options);
+  const ContextCost cost{kv_groups(backend, attention, request.kv_type), spec, request.rows};
+  const StepLimits limits = step_limits(spec, request.rows, request.out_rows);
+
+  MemoryPlan plan;
+  plan.available_bytes = request.available_bytes;
+  plan.context = request.context == 0 ? spec.context : request.context;
+  plan.weights_bytes = weight_bytes(bound, backend, request.options);
+  for (const KvGroup& g : cost.groups) plan.kv_bytes_per_token += g.bytes_per_block() / kBlockTokens;
+  plan.kv_bytes = cost.kv(plan.context) * request.sequences;
+  const std::int64_t activations = scratch_bytes(spec, limits) + backend.scratch_bytes(limits);
+  plan.scratch_bytes = activations + cost.tables(plan.context);
+
+  const std::int64_t left = plan.available_bytes - plan.weights_bytes - activations;
+  plan.max_context = largest(spec.context, [&](std::int64_t n) {
+    return cost.kv(n) + cost.tables(n) <= left;
+  });
+  const std::int64_t each = std::max<std::int64_t>(1, cost.kv(plan.context));
+  plan.max_sequences = std::max<std::int64_t>(0, (left - cost.tables(plan.context)) / each);
+  plan.fits = plan.total_bytes() <= plan.available_bytes;
+  return plan;
+}
+
+void require_fit(const MemoryPlan& plan, const std::string& file) {
+  if (plan.fits) return;
+  const bool weights = plan.max_context == 0;
+  throw Error(
+      ErrorCode::kDoesNotFit,
+      cat(printable(file, 4096), ": needs ", plan.total_bytes(), " bytes (weights ",
+          plan.weights_bytes, ", kv cache ", plan.kv_bytes, " for ", plan.context,
+          " tokens, scratch ", plan.scratch_bytes, "), ", plan.available_bytes, " are available; ",
+          weights ? "free memory, raise --memory-limit or use a smaller quantisation"
+                  : cat("--ctx ", plan.max_context, " fits, --kv-type f16 halves what f32 needs")));
+}
+
+std::vector<std::int32_t> kv_blocks(std::span<const KvGroup> groups, std::int64_t context,
+                                    std::int32_t sequences, std::int32_t rows) {
+  std::vector<std::int32_t> blocks;
+  for (const KvGroup& g : groups) {
+    blocks.push_back(static_cast<std::int32_t>(g.blocks_for(context, rows) * sequences));
+  }
+  return blocks;
+}
+
+}  // namespace ingot

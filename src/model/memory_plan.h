@@ -1,0 +1,49 @@
+// The memory plan: what a model will need, computed from headers before anything is allocated.
+#pragma once
+
+#include <cstdint>
+
+#include "backend/backend.h"
+#include "kv/kv_cache.h"
+#include "model/bind.h"
+#include "model/model.h"
+
+namespace ingot {
+
+/// What is going to be run.
+struct PlanRequest {
+  ModelOptions options;
+  KvType kv_type = KvType::kF16;
+  std::int64_t context = 0;         ///< tokens a sequence may have; 0 = as many as the model was made for
+  std::int32_t sequences = 1;       ///< at once, each of `context` tokens
+  std::int32_t rows = 1;            ///< of the largest step
+  std::int32_t out_rows = 1;        ///< of them with output
+  std::int64_t available_bytes = 0; ///< what may be used in all
+};
+
+/// Bytes by purpose, and what fits.
+struct MemoryPlan {
+  std::int64_t weights_bytes = 0;
+  std::int64_t kv_bytes_per_token = 0;  ///< all layers, outside any window
+  std::int64_t kv_bytes = 0;            ///< of all sequences
+  std::int64_t scratch_bytes = 0;       ///< activations and rotary tables
+  std::int64_t available_bytes = 0;
+  std::int64_t context = 0;        ///< planned for
+  std::int64_t max_context = 0;    ///< the most tokens one sequence can have; at most the model's context
+  std::int64_t max_sequences = 0;  ///< of `context` tokens at once
+  bool fits = false;
+
+  std::int64_t total_bytes() const { return weights_bytes + kv_bytes + scratch_bytes; }
+};
+
+/// Plans memory for a request; allocates nothing.
+MemoryPlan plan_memory(const BoundModel& bound, const Backend& backend, const PlanRequest& request);
+
+/// Throws Error{kDoesNotFit} with the numbers and the flags that would help, unless the plan fits.
+void require_fit(const MemoryPlan& plan, const std::string& file);
+
+/// A KV pool's blocks per group for `sequences` sequences of `context` tokens.
+std::vector<std::int32_t> kv_blocks(std::span<const KvGroup> groups, std::int64_t context,
+                                    std::int32_t sequences, std::int32_t rows);
+
+}  // namespace ingot

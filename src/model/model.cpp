@@ -1,0 +1,226 @@
+// Loading: from bound tensors to packed weights.
+#include "model/model.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "quant/formats.h"
+
+namespace ingot {
+
+namespace {
+
+std::int64_t last_layer(const BoundModel& bound, const ModelOptions& options) {
+  return options.last_layer < 0 ? bound.spec.layers : options.last_layer;
+}
+
+/// The matrices of a layer, in the order in which they are packed.
+std::vector<const BoundWeight*> weights_of(const BoundLayer& layer) {
+  std::vector<const BoundWeight*> weights;
+  for (const BoundWeight* w :
+       {&layer.qkv, &layer.attn_out, &layer.gate_up, &layer.down, &layer.router}) {
+    if (*w) weights.push_back(w);
+  }
+  for (const BoundWeight& w : layer.expert_gate_up) weights.push_back(&w);
+  for (const BoundWeight& w : layer.expert_down) weights.push_back(&w);
+  return weights;
+}
+
+/// Whether the embedding matrix is packed: for token ids, or as a tied head.
+bool needs_embedding(const BoundModel& bound, const ModelOptions& options) {
+  return options.embedding || (options.head && bound.spec.tied);
+}
+
+std::vector<const BoundWeight*> all_weights(const BoundModel& bound, const ModelOptions& options) {
+  std::vector<const BoundWeight*> weights;
+  for (std::int64_t i = options.first_layer; i < last_layer(bound, options); ++i) {
+    const auto layer = weights_of(bound.layers[static_cast<std::size_t>(i)]);
+    weights.insert(weights.end(), layer.begin(), layer.end());
+  }
+  if (needs_embedding(bound, options) && bound.embedding) weights.push_back(&bound.embedding);
+  if (options.head && bound.head) weights.push_back(&bound.head);
+  return weights;
+}
+
+class Loader {
+ public:
+  Loader(Checkpoint& checkpoint, const BoundModel& bound, Backend& backend,
+         const ModelOptions& options, Progress progress)
+      : checkpoint_(checkpoint),
+        bound_(bound),
+        backend_(backend),
+        options_(options),
+        progress_(progress) {
+    for (const BoundWeight* w : all_weights(bound, options)) total_ += file_bytes(*w);
+  }
+
+  std::unique_ptr<const Model> load() {
+    check_parts();
+    model_->spec = bound_.spec;
+    model_->first_layer = options_.first_layer;
+    for (const RopeSpec& rope : bound_.spec.ropes) {
+      model_->ropes.push_back(make_rope_table(backend_, rope, options_.context));
+    }
+    for (std::int64_t i = options_.first_layer; i < last_layer(bound_, options_); ++i) {
+      load_layer(i);
+    }
+    load_ends();
+    checkpoint_.expect_unchanged();
+    return std::move(model_);
+  }
+
+ private:
+  static std::uint64_t file_bytes(const BoundWeight& w) {
+    std::uint64_t bytes = 0;
+    for (const BoundPart& part : w.parts) {
+      bytes += static_cast<std::uint64_t>(part.rows * row_bytes(*part.tensor->format, part.cols));
+    }
+    return bytes;
+  }
+
+  void check_parts() const {
+    const auto need = [&](bool wanted, bool there, Slot slot) {
+      if (!wanted || there) return;
+      throw model_error(checkpoint_.name(), "tensors", 0,
+                        cat("tensor ", slot_names(slot), " is missing: this file is a backbone, ",
+                            "which takes embeddings or gives hidden states only"));
+    };
+    const bool head = bound_.spec.tied ? static_cast<bool>(bound_.embedding)
+                                       : static_cast<bool>(bound_.head);
+    need(options_.embedding, static_cast<bool>(bound_.embedding), Slot::kEmbedding);
+    need(options_.head, head, Slot::kHead);
+    need(options_.head || options_.final_norm, bound_.final_norm != nullptr, Slot::kFinalNorm);
+  }
+
+  void check_finite(const TensorInfo& t, std::span<const float> values) const {
+    for (const float v : values) {
+      if (!std::isfinite(v)) {
+        throw model_error(checkpoint_.file_of(t), cat("tensor ", printable(t.name)), t.offset,
+                          cat("it holds ", std::isnan(v) ? "NaN" : "an infinite value"));
+      }
+    }
+  }
+
+  void check_finite(const BoundPart& part) const {
+    const View view = part.view();
+    std::vector<float> row(static_cast<std::size_t>(part.cols));
+    for (std::int64_t r = 0; r < part.rows; ++r) {
+      decode_row(view.format, view.row_data(r), part.cols, row.data());
+      check_finite(*part.tensor, row);
+    }
+  }
+
+  std::vector<float> decode_checked(const TensorInfo& t) const {
+    std::vector<float> values = decode_tensor(t);
+    if (options_.check_tensors) check_finite(t, values);
+    return values;
+  }
+
+  Weight load_weight(const BoundWeight& w) {
+    if (!w) return {};
+    if (options_.check_tensors) {
+      for (const BoundPart& part : w.parts) check_finite(part);
+    }
+    std::vector<float> bias;
+    for (const TensorInfo* t : w.biases) {
+      const std::vector<float> values = decode_checked(*t);
+      bias.insert(bias.end(), values.begin(), values.end());
+    }
+    Weight weight = backend_.prepare(w.views(), bias);
+    for (const BoundPart& part : w.parts) {
+      // A stack of experts is given back with its last one.
+      const std::int64_t rows = part.tensor->elements() / part.cols;
+      if (part.first_row + part.rows == rows) checkpoint_.release(*part.tensor);
+    }
+    done_ += file_bytes(w);
+    progress_(done_, total_);
+    return weight;
+  }
+
+  Norm load_norm(const TensorInfo* t) {
+    if (t == nullptr) return {};
+    model_->vectors.push_back(backend_.upload(decode_checked(*t)));
+    return {.kind = bound_.spec.norm,
+            .eps = bound_.spec.norm_eps,
+            .weight = model_->vectors.back().view,
+            .bias = {}};
+  }
+
+  std::vector<Weight> load_experts(const std::vector<BoundWeight>& experts) {
+    std::vector<Weight> weights;
+    for (const BoundWeight& w : experts) weights.push_back(load_weight(w));
+    return weights;
+  }
+
+  Attention attention_of(std::size_t i) const {
+    const Spec& s = bound_.spec;
+    return {.heads = s.heads,
+            .kv_heads = s.kv_heads,
+            .head_dim = s.head_dim,
+            .scale = s.attention_scale,
+            .score_cap = s.score_cap,
+            .causal = s.causal,
+            .window = s.window[i],
+            .rope = s.rope[i] < 0 ? nullptr
+                                  : &model_->ropes[static_cast<std::size_t>(s.rope[i])].table};
+  }
+
+  void load_layer(std::int64_t i) {
+    const BoundLayer& b = bound_.layers[static_cast<std::size_t>(i)];
+    Layer& layer = model_->layers.emplace_back();
+    layer.attention = attention_of(static_cast<std::size_t>(i));
+    layer.attn_norms.pre = load_norm(b.attn_norm);
+    layer.q_norm = load_norm(b.q_norm);
+    layer.k_norm = load_norm(b.k_norm);
+    layer.ffn_norms.pre = load_norm(b.ffn_norm);
+    layer.qkv = load_weight(b.qkv);
+    layer.attn_out = load_weight(b.attn_out);
+    layer.gate_up = load_weight(b.gate_up);
+    layer.down = load_weight(b.down);
+    layer.router = load_weight(b.router);
+    layer.expert_gate_up = load_experts(b.expert_gate_up);
+    layer.expert_down = load_experts(b.expert_down);
+  }
+
+  void load_ends() {
+    if (needs_embedding(bound_, options_)) model_->embedding = load_weight(bound_.embedding);
+    if (options_.head) model_->own_head = load_weight(bound_.head);
+    model_->has_head = options_.head;
+    if (options_.head || options_.final_norm) model_->final_norm = load_norm(bound_.final_norm);
+  }
+
+  Checkpoint& checkpoint_;
+  const BoundModel& bound_;
+  Backend& backend_;
+  const ModelOptions& options_;
+  Progress progress_;
+  std::uint64_t done_ = 0;
+  std::uint64_t total_ = 0;
+  std::unique_ptr<Model> model_ = std::make_unique<Model>();
+};
+
+}  // namespace
+
+std::vector<Attention> Model::attention() const {
+  std::vector<Attention> all;
+  for (const Layer& layer : layers) all.push_back(layer.attention);
+  return all;
+}
+
+std::unique_ptr<const Model> load_model(Checkpoint& checkpoint, const BoundModel& bound,
+                                        Backend& backend, const ModelOptions& options,
+                                        Progress progress) {
+  return Loader(checkpoint, bound, backend, options, progress).load();
+}
+
+std::int64_t weight_bytes(const BoundModel& bound, const Backend& backend,
+                          const ModelOptions& options) {
+  std::int64_t bytes = 0;
+  for (const BoundWeight* w : all_weights(bound, options)) {
+    bytes += backend.prepared_bytes(w->views(), !w->biases.empty());
+  }
+  return bytes;
+}
+
+}  // namespace ingot

@@ -1,0 +1,56 @@
+// Bit arrangements that several block formats share.
+#pragma once
+
+#include <cstdint>
+
+#include "base/inline.h"
+
+namespace ingot {
+
+/// 16 bytes to 32 codes: the low nibbles are codes 0 to 15, the high nibbles 16 to 31.
+INGOT_INLINE void split_nibbles(const std::uint8_t* packed, std::uint8_t* code) {
+  for (int k = 0; k < 16; ++k) {
+    code[k] = static_cast<std::uint8_t>(packed[k] & 15);
+    code[k + 16] = static_cast<std::uint8_t>(packed[k] >> 4);
+  }
+}
+
+/// Adds the fifth bit of 32 codes (Q5_0, Q5_1): bit k % 8 of byte k / 8 belongs to code k.
+INGOT_INLINE void add_fifth_bits(const std::uint8_t* high, std::uint8_t* code) {
+  for (int k = 0; k < 32; ++k) {
+    const int bit = (high[k / 8] >> (k % 8)) & 1;
+    code[k] = static_cast<std::uint8_t>(code[k] | (bit << 4));
+  }
+}
+
+/// A scale and a minimum of 6 bits each.
+struct ScaleMin {
+  std::uint8_t scale;
+  std::uint8_t min;
+};
+
+/// Pair j (0 to 7) of the 12 bytes in which Q4_K and Q5_K keep eight pairs: bytes 0-3 hold scales
+/// 0-3 and bytes 4-7 minimums 0-3 in their low 6 bits; bytes 8-11 hold the low nibbles of scale and
+/// minimum 4-7, whose upper two bits are the top bits of bytes 0-3 and 4-7.
+INGOT_INLINE ScaleMin unpack_scale_min(const std::uint8_t* packed, int j) {
+  if (j < 4) {
+    return {static_cast<std::uint8_t>(packed[j] & 63),
+            static_cast<std::uint8_t>(packed[j + 4] & 63)};
+  }
+  const int low = packed[j + 4];
+  return {static_cast<std::uint8_t>((low & 15) | ((packed[j - 4] >> 6) << 4)),
+          static_cast<std::uint8_t>((low >> 4) | ((packed[j] >> 6) << 4))};
+}
+
+/// The inverse of unpack_scale_min for all eight pairs.
+INGOT_INLINE void pack_scale_min(const ScaleMin* pairs, std::uint8_t* packed) {
+  for (int j = 0; j < 4; ++j) {
+    const ScaleMin low = pairs[j];
+    const ScaleMin high = pairs[j + 4];
+    packed[j] = static_cast<std::uint8_t>(low.scale | ((high.scale >> 4) << 6));
+    packed[j + 4] = static_cast<std::uint8_t>(low.min | ((high.min >> 4) << 6));
+    packed[j + 8] = static_cast<std::uint8_t>((high.scale & 15) | ((high.min & 15) << 4));
+  }
+}
+
+}  // namespace ingot

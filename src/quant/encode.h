@@ -1,0 +1,27 @@
+// Rounding rows of floats to weight formats.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "quant/formats.h"
+
+namespace ingot {
+
+/// Whether encode_row knows `format`: the dense formats, Q8_0, Q4_0, Q4_K and Q6_K.
+bool can_encode(Format format);
+
+/// Writes a row of floats in `format`: for Q8_0 and Q4_0 the bytes that ggml writes, for Q4_K and
+/// Q6_K the result of a search for the scales and codes of the smallest squared error.
+///
+/// `importance` says how much the squared error of each weight counts; without it all count alike.
+/// The dense formats and Q8_0 have no choice to make and ignore it.
+///
+/// Shapes: x [cols], out [row_bytes(format, cols)] of any alignment, importance [cols] or nullptr.
+/// Errors: kInvalid for a value that is not finite or too large for the format, and for an
+///         importance that is negative or not finite. A format without an encoder is a bug, and
+///         cols as for row_bytes.
+void encode_row(Format format, const float* x, std::int64_t cols, std::byte* out,
+                const float* importance = nullptr);
+
+}  // namespace ingot

@@ -1,0 +1,72 @@
+// What every weight format provides: 32 weights of a block format as separate integers, or one
+// dense element.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include "base/inline.h"
+#include "base/view.h"
+
+namespace ingot {
+
+/// Weights of one group: a block holds one group or eight, and everybody reads weights by groups.
+inline constexpr int kGroup = 32;
+
+/// 32 consecutive weights of a block format: the integers that a file stores, separated.
+///
+///     weight[k] = d * scale[j] * value(code[k]) + kMinSign * m * min[j],  j = k / (32 / kScales)
+///
+/// Fields that a format lacks are 0, but for a scale or minimum that d or m alone stands for: 1.
+struct GroupCodes {
+  std::uint16_t d;            ///< bits of the block's scale: F16 (MXFP4: the E8M0 byte)
+  std::uint16_t m;            ///< bits of the block's minimum (F16)
+  std::int8_t scale[2];       ///< integer scales, stored offsets taken off
+  std::uint8_t min[2];        ///< integer minimums
+  std::uint8_t code[kGroup];  ///< unsigned, below 2^kBits, in the order of the weights
+};
+
+/// A format of blocks of 32 or 256 weights that share scales.
+///
+/// - kBits: bits of a code.
+/// - kScales: scales per 32 weights, 1 or 2.
+/// - kMinSign: 0 without a minimum, +1 where it is added, -1 where it is subtracted.
+/// - kSubScales: whether there are small integer scales beside d.
+/// - unpack(block, group, out) writes every field of `out`; group in [0, kBlock / 32).
+/// - value(code) is the integer that a code stands for; it fits an int8.
+/// - scale_value(bits) is GroupCodes::d as a float.
+template <class T>
+concept BlockFormat = requires(const typename T::Block& block, GroupCodes& out) {
+  { T::kFormat } -> std::convertible_to<Format>;
+  { T::kName } -> std::convertible_to<const char*>;
+  requires T::kBlock == kGroup || T::kBlock == 256;
+  requires T::kBits >= 2 && T::kBits <= 8;
+  requires T::kScales == 1 || T::kScales == 2;
+  requires T::kMinSign >= -1 && T::kMinSign <= 1;
+  { T::kSubScales } -> std::convertible_to<bool>;
+  T::unpack(block, 0, out);
+  { T::value(0) } -> std::same_as<int>;
+  { T::scale_value(std::uint16_t{0}) } -> std::same_as<float>;
+};
+
+/// A format of one number an element. widen is exact, narrow rounds to nearest even.
+template <class T>
+concept DenseFormat = requires(typename T::Element element, float x) {
+  { T::kFormat } -> std::convertible_to<Format>;
+  { T::kName } -> std::convertible_to<const char*>;
+  requires T::kBlock == 1;
+  { T::widen(element) } -> std::same_as<float>;
+  { T::narrow(x) } -> std::same_as<typename T::Element>;
+};
+
+/// Bytes of the smallest unit that a row is made of: a block, or one element.
+template <class T>
+INGOT_INLINE constexpr int block_bytes() {
+  if constexpr (DenseFormat<T>) {
+    return static_cast<int>(sizeof(typename T::Element));
+  } else {
+    return static_cast<int>(sizeof(typename T::Block));
+  }
+}
+
+}  // namespace ingot

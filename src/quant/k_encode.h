@@ -1,0 +1,18 @@
+// Encoders of the super-block formats, which search for the smallest squared error.
+#pragma once
+
+#include "quant/q4_k.h"
+#include "quant/q6_k.h"
+
+namespace ingot {
+
+/// Rounds 256 weights to a block of Q4_K.
+///
+/// Shapes: x, weight [256]; weight[k] >= 0 is what the squared error of x[k] counts.
+/// Errors: kInvalid when the values are too large for the format.
+void encode_block(const float* x, const float* weight, Q4_K::Block& out);
+
+/// Rounds 256 weights to a block of Q6_K; otherwise like the one for Q4_K.
+void encode_block(const float* x, const float* weight, Q6_K::Block& out);
+
+}  // namespace ingot

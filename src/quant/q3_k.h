@@ -1,0 +1,57 @@
+// Q3_K: blocks of 256 weights of 3 bits, a signed 6-bit scale per 16.
+#pragma once
+
+#include "base/half.h"
+#include "quant/group.h"
+
+namespace ingot {
+
+/// weight = d * (scale - 32) * (code - 4).
+///
+/// Source: the GGUF format (ggml), type 11.
+struct Q3_K {
+  static constexpr Format kFormat{11};
+  static constexpr const char* kName = "Q3_K";
+  static constexpr int kBlock = 256;
+  static constexpr int kBits = 3;
+  static constexpr int kScales = 2;
+  static constexpr int kMinSign = 0;
+  static constexpr bool kSubScales = true;
+
+  struct Block {
+    std::uint8_t hmask[32];   ///< the third bits: bit g of byte k belongs to weight 32g + k
+    std::uint8_t qs[64];      ///< per 128 weights 32 bytes; bits 2g, 2g+1 of byte k: weight 32g + k
+    std::uint8_t scales[12];  ///< 16 scales of 6 bits, see scale_of
+    std::uint16_t d;          ///< F16
+  };
+
+  /// Scale j of 16: low four bits in the nibbles of bytes 0-7 (low nibbles 0-7, high nibbles 8-15),
+  /// upper two at bits 2 * (j / 4) of byte 8 + j % 4; stored with an offset of 32.
+  INGOT_INLINE static std::int8_t scale_of(const Block& block, int j) {
+    const int low = (block.scales[j % 8] >> (4 * (j / 8))) & 15;
+    const int high = (block.scales[8 + j % 4] >> (2 * (j / 4))) & 3;
+    return static_cast<std::int8_t>((low | (high << 4)) - 32);
+  }
+
+  INGOT_INLINE static void unpack(const Block& block, int group, GroupCodes& out) {
+    const std::uint8_t* qs = block.qs + 32 * (group / 4);
+    const int shift = 2 * (group % 4);
+    out.d = block.d;
+    out.m = 0;
+    for (int j = 0; j < 2; ++j) {
+      out.scale[j] = scale_of(block, 2 * group + j);
+      out.min[j] = 0;
+    }
+    for (int k = 0; k < kGroup; ++k) {
+      const int high = (block.hmask[k] >> group) & 1;
+      out.code[k] = static_cast<std::uint8_t>(((qs[k] >> shift) & 3) | (high << 2));
+    }
+  }
+  INGOT_INLINE static constexpr int value(int code) { return code - 4; }
+  INGOT_INLINE static float scale_value(std::uint16_t bits) { return half_to_float(bits); }
+};
+
+static_assert(sizeof(Q3_K::Block) == 110);
+static_assert(BlockFormat<Q3_K>);
+
+}  // namespace ingot

@@ -1,0 +1,52 @@
+// Q5_K: blocks of 256 weights of 5 bits, a 6-bit scale and minimum per 32.
+#pragma once
+
+#include "base/half.h"
+#include "quant/bits.h"
+#include "quant/group.h"
+
+namespace ingot {
+
+/// weight = d * scale * code - dmin * min.
+///
+/// Source: the GGUF format (ggml), type 13.
+struct Q5_K {
+  static constexpr Format kFormat{13};
+  static constexpr const char* kName = "Q5_K";
+  static constexpr int kBlock = 256;
+  static constexpr int kBits = 5;
+  static constexpr int kScales = 1;
+  static constexpr int kMinSign = -1;
+  static constexpr bool kSubScales = true;
+
+  struct Block {
+    std::uint16_t d;          ///< F16
+    std::uint16_t dmin;       ///< F16
+    std::uint8_t scales[12];  ///< eight pairs of 6 bits, see unpack_scale_min
+    std::uint8_t qh[32];      ///< the fifth bits: bit g of byte k belongs to weight 32g + k
+    std::uint8_t qs[128];     ///< per 64 weights 32 bytes: first 32 low nibbles, next 32 high ones
+  };
+
+  INGOT_INLINE static void unpack(const Block& block, int group, GroupCodes& out) {
+    const ScaleMin pair = unpack_scale_min(block.scales, group);
+    const std::uint8_t* qs = block.qs + 32 * (group / 2);
+    const int shift = 4 * (group % 2);
+    out.d = block.d;
+    out.m = block.dmin;
+    out.scale[0] = static_cast<std::int8_t>(pair.scale);
+    out.scale[1] = 0;
+    out.min[0] = pair.min;
+    out.min[1] = 0;
+    for (int k = 0; k < kGroup; ++k) {
+      const int high = (block.qh[k] >> group) & 1;
+      out.code[k] = static_cast<std::uint8_t>(((qs[k] >> shift) & 15) | (high << 4));
+    }
+  }
+  INGOT_INLINE static constexpr int value(int code) { return code; }
+  INGOT_INLINE static float scale_value(std::uint16_t bits) { return half_to_float(bits); }
+};
+
+static_assert(sizeof(Q5_K::Block) == 176);
+static_assert(BlockFormat<Q5_K>);
+
+}  // namespace ingot

@@ -1,0 +1,29 @@
+// A fingerprint of logits: equal text by accident does not hide unequal arithmetic.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace ingot {
+
+/// XXH64, seed 0, over the little-endian float32 of rows of logits in order; every NaN counts as the same one.
+class Digest {
+ public:
+  Digest();
+  ~Digest();
+  Digest(const Digest&) = delete;
+  Digest& operator=(const Digest&) = delete;
+
+  void add(std::span<const float> row);
+  std::uint64_t value() const;
+  /// 16 hexadecimal digits.
+  std::string text() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ingot

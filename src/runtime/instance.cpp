@@ -1,0 +1,103 @@
+// Opening a model: file, tokenizer, binding; then plan, weights, KV pool, executor.
+#include "runtime/instance.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "base/error.h"
+#include "base/system_memory.h"
+#include "base/text.h"
+
+namespace ingot {
+
+namespace {
+
+/// Names that --cpu-isa knows, built or not.
+constexpr std::string_view kIsas[] = {"scalar",        "avx2-novnni", "avx2",
+                                      "avx512-novnni", "avx512",      "neon"};
+
+const KernelTable& find_table(std::string_view isa) {
+  const auto tables = kernel_tables();
+  if (isa == "auto") return *tables.back();
+  std::string offered;
+  for (const KernelTable* table : tables) {
+    if (table->name == isa) return *table;
+    offered += cat(offered.empty() ? "" : ", ", table->name);
+  }
+  const bool known = std::find(std::begin(kIsas), std::end(kIsas), isa) != std::end(kIsas);
+  throw Error(ErrorCode::kInvalid,
+              cat("--cpu-isa ", printable(isa), known ? " is not offered here" : " is unknown",
+                  "; this machine and build offer auto, ", offered));
+}
+
+}  // namespace
+
+int available_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+Instance::Instance(const InstanceOptions& options)
+    : options_(options),
+      pool_(options.threads > 0 ? options.threads : available_cpus(), {.pin = options.pin_threads}),
+      backend_(pool_, find_table(options.isa)),
+      checkpoint_(Checkpoint::open(options.path)),
+      config_(checkpoint_->config()),
+      warnings_(checkpoint_->warnings().begin(), checkpoint_->warnings().end()) {
+  bound_ = std::make_unique<BoundModel>(bind_model(*checkpoint_));
+  spec_ = bound_->spec;
+  if (checkpoint_->tokenizer() != nullptr) {
+    tokenizer_ = make_tokenizer(*checkpoint_->tokenizer(), warnings_);
+  }
+}
+
+MemoryPlan Instance::plan(const StartOptions& options) const {
+  const std::int64_t limit = options_.memory_limit;
+  return plan_memory(*bound_, backend_,
+                     {.options = options.model,
+                      .kv_type = options_.kv_type,
+                      .context = options.context,
+                      .sequences = options.sequences,
+                      .rows = options.rows,
+                      .out_rows = options.out_rows,
+                      .available_bytes = limit > 0 ? limit : available_memory()});
+}
+
+void Instance::start(const StartOptions& options, Progress progress) {
+  const MemoryPlan plan = this->plan(options);
+  require_fit(plan, name());
+  ModelOptions model = options.model;
+  model.context = plan.context;
+  model_ = load_model(*checkpoint_, *bound_, backend_, model, progress);
+  bound_.reset();
+  checkpoint_.reset();
+
+  auto groups = kv_groups(backend_, model_->attention(), options_.kv_type);
+  const auto blocks = kv_blocks(groups, plan.context, options.sequences, options.rows);
+  cache_ = std::make_unique<KvCache>(backend_, std::move(groups), options_.kv_type, blocks);
+  executor_ = std::make_unique<Executor>(*model_, backend_, *cache_,
+                                         ExecutorLimits{.rows = options.rows,
+                                                        .out_rows = options.out_rows,
+                                                        .sequences = options.sequences,
+                                                        .context = plan.context});
+}
+
+std::int64_t Instance::sampled_ids() const {
+  return tokenizer_ ? tokenizer_->size() : spec_.vocab;
+}
+
+std::vector<std::int32_t> Instance::stop_ids() const {
+  std::vector<std::int32_t> ids = config_.eos_ids;
+  if (tokenizer_) {
+    for (const auto id : {tokenizer_->eos(), tokenizer_->eot()}) {
+      if (id && std::find(ids.begin(), ids.end(), *id) == ids.end()) ids.push_back(*id);
+    }
+  }
+  return ids;
+}
+
+}  // namespace ingot

@@ -1,0 +1,91 @@
+// Instance: one model, opened and made ready to run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/cpu/cpu_backend.h"
+#include "base/thread_pool.h"
+#include "load/checkpoint.h"
+#include "model/memory_plan.h"
+#include "model/model.h"
+#include "runtime/executor.h"
+#include "text/tokenizer.h"
+
+namespace ingot {
+
+/// What is opened, and on what it runs.
+struct InstanceOptions {
+  std::string path;
+  int threads = 0;  ///< 0 = the CPUs that this process may use
+  bool pin_threads = false;
+  std::string isa = "auto";       ///< a kernel table's name, or auto: the fastest that there is
+  KvType kv_type = KvType::kF16;
+  std::int64_t memory_limit = 0;  ///< bytes; 0 = what the system says is available
+};
+
+/// What is run: the layers and ends that are loaded, and the largest steps and sequences.
+struct StartOptions {
+  ModelOptions model;
+  std::int64_t context = 0;  ///< tokens a sequence may have; in `model` it is filled in
+  std::int32_t sequences = 1;
+  std::int32_t rows = 1;
+  std::int32_t out_rows = 1;
+};
+
+/// CPUs that this process may use.
+int available_cpus();
+
+/// Opens a model in two steps: first what its headers say, then its weights.
+class Instance {
+ public:
+  /// Opens the file, reads its tokenizer and binds its tensors; allocates no weights.
+  ///
+  /// Errors: Error{kModel} for the file; Error{kInvalid} for an instruction set that is unknown or not offered here.
+  explicit Instance(const InstanceOptions& options);
+
+  /// Checks the memory plan, packs the weights and allocates the KV pool. The file is not needed afterwards.
+  ///
+  /// Errors: as of `require_fit` and `load_model`.
+  void start(const StartOptions& options, Progress progress);
+
+  /// The plan for what `options` would start.
+  MemoryPlan plan(const StartOptions& options) const;
+
+  const std::string& name() const { return options_.path; }
+  const Spec& spec() const { return spec_; }
+  const Config& config() const { return config_; }
+  /// Until `start`.
+  const Checkpoint& checkpoint() const { return *checkpoint_; }
+  /// Null when the container brings none that is understood.
+  const Tokenizer* tokenizer() const { return tokenizer_.get(); }
+  /// Ids that sampling may give: the tokenizer's, or the vocabulary without one.
+  std::int64_t sampled_ids() const;
+  /// Ids that end a text: end-of-sequence and end-of-turn tokens.
+  std::vector<std::int32_t> stop_ids() const;
+  /// What was assumed while opening, a line each, for stderr.
+  const std::vector<std::string>& warnings() const { return warnings_; }
+  const Backend& backend() const { return backend_; }
+  std::string_view isa() const { return backend_.table().name; }
+  /// From `start` on.
+  Executor& executor() { return *executor_; }
+
+ private:
+  InstanceOptions options_;
+  ThreadPool pool_;
+  CpuBackend backend_;
+  std::unique_ptr<Checkpoint> checkpoint_;
+  Config config_;
+  Spec spec_;
+  std::unique_ptr<BoundModel> bound_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  std::vector<std::string> warnings_;
+  std::unique_ptr<const Model> model_;
+  std::unique_ptr<KvCache> cache_;
+  std::unique_ptr<Executor> executor_;
+};
+
+}  // namespace ingot

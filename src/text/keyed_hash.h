@@ -1,0 +1,30 @@
+// Hashing under a key that nobody outside of the process knows: no file can be written whose
+// entries collide.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace ingot {
+
+/// Two random words, drawn once a process. They decide where entries lie in tables and nothing that
+/// can be seen.
+const std::array<std::uint64_t, 2>& hash_key();
+
+/// The halves of the 128-bit product, folded.
+inline std::uint64_t fold_product(std::uint64_t a, std::uint64_t b) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(a) * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+/// The hash of one word under `key`.
+inline std::uint64_t hash_word(std::uint64_t word, const std::array<std::uint64_t, 2>& key) {
+  return fold_product(word ^ key[0], key[1] | 1);
+}
+
+/// The hash of a text under the process's key.
+std::uint64_t hash_text(std::string_view text);
+
+}  // namespace ingot

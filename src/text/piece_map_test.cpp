@@ -1,0 +1,76 @@
+// Looking pieces up: the hash table and the trie against plain searching.
+#include "text/piece_map.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "quant/test_data.h"
+#include "text/piece_trie.h"
+
+namespace ingot::testing {
+namespace {
+
+std::string random_text(Random& random, std::size_t size_max) {
+  std::string text(random.next() % (size_max + 1), ' ');
+  for (char& c : text) c = "ab\xFF\0"[random.next() % 4];
+  return text;
+}
+
+TEST(PieceMap, FindsWhatWasInserted) {
+  Random random(5);
+  StringTable pieces;
+  for (int i = 0; i < 3'000; ++i) pieces.add(random_text(random, 20));
+  PieceMap map(pieces, pieces.size());
+  std::map<std::string, std::int32_t, std::less<>> wanted;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    map.insert(static_cast<std::int32_t>(i));
+    wanted.try_emplace(std::string(pieces[i]), static_cast<std::int32_t>(i));
+  }
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string text = random_text(random, 22);
+    const auto found = wanted.find(text);
+    ASSERT_EQ(map.find(text), found == wanted.end() ? -1 : found->second);
+  }
+  EXPECT_EQ(PieceMap(pieces, 0).find("a"), -1);
+}
+
+TEST(PieceTrie, FindsTheLongest) {
+  Random random(6);
+  for (int run = 0; run < 300; ++run) {
+    std::vector<std::string> texts;
+    for (std::uint64_t n = random.next() % 20; n > 0; --n) texts.push_back(random_text(random, 6));
+    std::vector<TrieEntry> entries;
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      entries.push_back({texts[i], static_cast<std::int32_t>(i)});
+    const PieceTrie trie(entries);
+    for (int i = 0; i < 100; ++i) {
+      const std::string text = random_text(random, 8);
+      PieceTrie::Match wanted;
+      for (std::size_t id = 0; id < texts.size(); ++id) {
+        if (texts[id].size() > wanted.size && text.starts_with(texts[id])) {
+          wanted = {static_cast<std::int32_t>(id), texts[id].size()};
+        }
+      }
+      const PieceTrie::Match got = trie.longest(text);
+      ASSERT_EQ(got.id, wanted.id);
+      ASSERT_EQ(got.size, wanted.size);
+    }
+  }
+}
+
+TEST(PieceTrie, FindsTheFirstPlace) {
+  const PieceTrie trie({{"<|im_end|>", 7}, {"<|im", 8}, {"", 9}});
+  PieceTrie::Match match;
+  EXPECT_EQ(trie.find("a <|im_end|> b", 0, match), 2u);
+  EXPECT_EQ(match.id, 7);
+  EXPECT_EQ(match.size, 10u);
+  EXPECT_EQ(trie.find("a <|im_end|> b", 3, match), 14u);
+  EXPECT_EQ(match.id, -1);
+  EXPECT_TRUE(PieceTrie({{"", 1}}).empty());
+}
+
+}  // namespace
+}  // namespace ingot::testing

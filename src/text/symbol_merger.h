@@ -1,0 +1,141 @@
+// The heart of BPE: neighbouring symbols are merged, the best pair first and the leftmost of
+// equals.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "base/check.h"
+
+namespace ingot {
+
+/// A row of positions cut into symbols, which are runs of positions; merging joins two neighbours.
+///
+/// The symbols are one bit a position (set where a symbol starts). The candidates, 8 bytes each,
+/// are a sorted list of the pairs at hand at the start and a heap of those that came up since, at
+/// most one for two symbols, so that a request's text costs a small multiple of its bytes.
+/// Reusable.
+class SymbolMerger {
+ public:
+  /// The rank of a pair that is never merged. Smaller ranks are merged first.
+  static constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
+
+  /// Empties the row: `positions` of them, no symbol yet.
+  void reset(std::size_t positions) {
+    INGOT_CHECK(positions < kNever, positions, " positions in one text");
+    size_ = positions;
+    starts_.assign(positions / 64 + 1, 0);
+    mark(positions);
+  }
+  /// Lets a symbol start at a position; the first one must start at 0.
+  void mark(std::size_t at) { starts_[at / 64] |= std::uint64_t{1} << (at % 64); }
+
+  /// The end of the symbol that starts at `at`, which is where the next one starts.
+  std::size_t end_of(std::size_t at) const {
+    std::size_t word = (at + 1) / 64;
+    std::uint64_t bits = starts_[word] & (~std::uint64_t{0} << ((at + 1) % 64));
+    while (bits == 0) bits = starts_[++word];
+    return word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
+  }
+
+  /// Merges until no pair can be merged.
+  ///
+  /// `rank(left, right, end)` ranks the symbols [left, right) and [right, end), or says kNever.
+  /// `merged(left, rank)` is told of each merge, the new symbol starting at `left`.
+  ///
+  /// Cost:    O(n log n) for n symbols, one call of `rank` for each candidate that is put on or
+  /// taken from the heap.
+  template <class Rank, class Merged>
+  void run(const Rank& rank, const Merged& merged) {
+    std::size_t symbols = 0;
+    for (const std::uint64_t word : starts_) {
+      symbols += static_cast<std::size_t>(std::popcount(word));
+    }
+    // A heap this full is mostly dead entries and all is collected anew: at most four times, since
+    // a merge adds no more than two entries.
+    const std::size_t heap_max = symbols / 2;
+    sorted_.reserve(symbols);
+    heap_.reserve(heap_max + 2);
+    collect(rank);
+    while (next_ < sorted_.size() || !heap_.empty()) {
+      const std::uint64_t best = take_best();
+      const std::size_t left = best & kNever;
+      const auto best_rank = static_cast<std::uint32_t>(best >> 32);
+      if (!is_start(left)) continue;
+      const std::size_t right = end_of(left);
+      if (right == size_) continue;
+      const std::size_t end = end_of(right);
+      // An entry outlives the symbols it was made for; it counts only while the pair at its place
+      // has the rank that it says.
+      if (rank(left, right, end) != best_rank) continue;
+      starts_[right / 64] &= ~(std::uint64_t{1} << (right % 64));
+      merged(left, best_rank);
+      if (left > 0) push(rank, start_before(left), left, end);
+      if (end < size_) push(rank, left, end, end_of(end));
+      if (heap_.size() > heap_max) collect(rank);
+    }
+  }
+
+ private:
+  bool is_start(std::size_t at) const { return (starts_[at / 64] >> (at % 64) & 1) != 0; }
+
+  std::size_t start_before(std::size_t at) const {
+    std::size_t word = (at - 1) / 64;
+    std::uint64_t bits = starts_[word] & (~std::uint64_t{0} >> (63 - (at - 1) % 64));
+    while (bits == 0) bits = starts_[--word];
+    return word * 64 + 63 - static_cast<std::size_t>(std::countl_zero(bits));
+  }
+
+  static std::uint64_t entry(std::uint32_t rank, std::size_t left) {
+    return std::uint64_t{rank} << 32 | left;
+  }
+
+  template <class Rank>
+  void push(const Rank& rank, std::size_t left, std::size_t right, std::size_t end) {
+    const std::uint32_t r = rank(left, right, end);
+    if (r == kNever) return;
+    heap_.push_back(entry(r, left));
+    std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+  }
+
+  /// Takes the candidate that comes first.
+  std::uint64_t take_best() {
+    if (heap_.empty() || (next_ < sorted_.size() && sorted_[next_] < heap_.front())) {
+      return sorted_[next_++];
+    }
+    std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+    const std::uint64_t best = heap_.back();
+    heap_.pop_back();
+    return best;
+  }
+
+  /// Makes the candidates anew from the pairs that are there.
+  template <class Rank>
+  void collect(const Rank& rank) {
+    sorted_.clear();
+    heap_.clear();
+    next_ = 0;
+    if (size_ == 0) return;
+    for (std::size_t left = 0, right = end_of(0); right < size_;) {
+      const std::size_t end = end_of(right);
+      const std::uint32_t r = rank(left, right, end);
+      if (r != kNever) sorted_.push_back(entry(r, left));
+      left = right;
+      right = end;
+    }
+    if (!std::is_sorted(sorted_.begin(), sorted_.end())) std::sort(sorted_.begin(), sorted_.end());
+  }
+
+  std::vector<std::uint64_t> starts_;
+  std::vector<std::uint64_t> sorted_;
+  std::size_t next_ = 0;  // of sorted_, the first that was not taken
+  std::vector<std::uint64_t> heap_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace ingot

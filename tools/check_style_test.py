@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Tests of check_style.py: each rule is shown code that breaks it and code that only looks so."""
+import os
+import tempfile
+import unittest
+
+import check_style
+
+TOP = "// What this file is for.\n"
+HEADER = TOP + "#pragma once\n\n"
+
+
+def in_namespace(code, name="a"):
+    return HEADER + "namespace " + name + " {\n\n" + code + "\n}\n"
+
+
+def findings(files):
+    """The findings in a tree of {path: content}, as {(path, line, rule)}."""
+    with tempfile.TemporaryDirectory() as root:
+        for path, content in files.items():
+            os.makedirs(os.path.dirname(os.path.join(root, path)) or root, exist_ok=True)
+            with open(os.path.join(root, path), "w", encoding="utf-8", newline="") as f:
+                f.write(content)
+        return {(path, line, rule) for path, line, rule, _ in check_style.check(root)}
+
+
+class Rules(unittest.TestCase):
+    def breaks(self, path, content, *expected):
+        """The file breaks exactly the expected (line, rule) pairs."""
+        self.assertEqual(findings({path: content}), {(path, line, rule) for line, rule in expected})
+
+    def holds(self, path, content):
+        self.breaks(path, content)
+
+    def test_file_length(self):
+        body = "int a;\n" * (check_style.FILE_LINES_MAX - 1)
+        self.holds("src/base/a.cpp", TOP + body)
+        self.breaks("src/base/a.cpp", TOP + body + "int b;\n", (801, "file-length"))
+        self.holds("src/text/a_tables.cpp", TOP + body + "int b;\n")
+
+    def test_function_length(self):
+        def function(inside, above="", head="int f(int a) {\n"):
+            return TOP + above + head + "  a += 1;\n" * inside + "}\n"
+
+        self.holds("src/base/a.cpp", function(98))
+        self.breaks("src/base/a.cpp", function(99), (2, "function-length"))
+        self.holds("src/base/a.cpp", function(99, "// long: one case per format.\n"))
+        self.breaks("src/base/a.cpp", function(99, "// long: \n").replace("long: \n", "long:\n"),
+                    (3, "function-length"))
+        self.breaks("src/base/a.cpp", function(99, head="TEST(A, B) {\n"), (2, "function-length"))
+        self.breaks("src/base/a.cpp", function(98, head="A::A(int a)\n    : a_(a), b_{a} {\n"),
+                    (2, "function-length"))
+        member = TOP + "class A {\n public:\n  int f() const {\n" + "    a();\n" * 99 + "  }\n};\n"
+        self.breaks("src/base/a.cpp", member, (4, "function-length"))
+        self.holds("src/base/a.cpp", TOP + "namespace a {\n" + "int b;\n" * 200 + "}\n")
+        self.holds("src/base/a.cpp", TOP + "int a[] = {\n" + "    1,\n" * 200 + "};\n")
+        self.holds("src/base/a.cpp", TOP + "class A {\n" + "  int f();\n" * 200 + "};\n")
+
+    def test_braces_in_literals_and_macros_do_not_count(self):
+        odd = ('const char* a = "{";\nchar b = \'{\';\nint c = 1\'000;\n/* { */\n'
+               '#define OPEN \\\n  {\nconst char* d = R"x({"{)x";\nint f() { return 1; }\n')
+        self.holds("src/base/a.cpp", TOP + odd * 60)
+
+    def test_first_line_comment(self):
+        self.breaks("src/base/a.cpp", "int a;\n", (1, "first-line-comment"))
+        self.breaks("src/base/a.cpp", "", (1, "first-line-comment"))
+        self.breaks("tests/fuzz/a.cpp", "#include <string>\n", (1, "first-line-comment"))
+
+    def test_headers(self):
+        self.breaks("src/base/a.h", TOP, (1, "pragma-once"))
+        self.breaks("src/base/a.h", HEADER + "using namespace std;\n", (4, "using-namespace"))
+        self.holds("src/base/a.h", HEADER + "// using namespace std;\n")
+
+    def test_leftover_marker(self):
+        for word in ("TO" "DO", "FIX" "ME", "XX" "X", "HA" "CK"):
+            self.breaks("src/base/a.cpp", TOP + f"int a;  // {word}: later\n",
+                        (2, "leftover-marker"))
+            self.breaks("scripts/a.sh", f"# {word} later\n", (1, "leftover-marker"))
+        self.holds("src/base/a.cpp", TOP + 'const char* kName = "a.XXXXXX";\n')
+
+    def test_what_the_library_is_not_used_for(self):
+        self.breaks("src/base/a.cpp", TOP + "#include <regex>\nstd::regex a;\n",
+                    (2, "regex-library"), (3, "regex-library"))
+        self.breaks("src/base/a.cpp", TOP + "#include <iostream>\n", (2, "iostream"))
+        self.breaks("src/load/a.cpp", TOP + "#include <cstdio>\n", (2, "parser-includes"))
+        self.breaks("src/text/a.h", HEADER + "#include <cstring>\n", (4, "parser-includes"))
+        self.holds("src/load/a_test.cpp", TOP + "#include <cstdio>\n")
+        self.holds("src/base/a.cpp", TOP + "#include <cstdio>\n#include <cstring>\n")
+
+    def test_environment(self):
+        call = TOP + 'const char* a = std::getenv("A");\n'
+        self.breaks("src/base/a.cpp", call, (2, "environment"))
+        self.breaks("src/runtime/a.cpp", call, (2, "environment"))
+        self.holds("src/cli/a.cpp", call)
+        self.holds("src/base/a_test.cpp", call)
+        self.holds("tests/a.cpp", call)
+        self.holds("src/base/a.cpp", TOP + "// getenv() is for cli/\n")
+
+    def test_fast_math(self):
+        flag = "-ff" "ast-math"
+        self.breaks("CMakeLists.txt", f"add_compile_options({flag})\n", (1, "fast-math"))
+        self.breaks("cmake/a.cmake", "target(-ffp-contract=" "fast)\n", (1, "fast-math"))
+        self.breaks("src/base/a.cpp", TOP + '#pragma GCC optimize("%s")\n' % flag, (2, "fast-math"))
+        self.holds("cmake/a.cmake", f"target(-ffp-contract=off)  # never {flag}\n")
+
+    def test_machine_path(self):
+        for folder in ("/wo" "rk/", "/ro" "ot/"):
+            self.breaks("src/base/a.cpp", TOP + f"// see {folder}a\n", (2, "machine-path"))
+            self.breaks("docs/a.md", f"in `{folder}a`\n", (1, "machine-path"))
+            self.holds("docs/a.md", f"in `build{folder}a` and $HOME{folder} and a/{folder}\n")
+
+    def test_whitespace_and_columns(self):
+        self.breaks("src/base/a.cpp", TOP + "\tint a;\n", (2, "whitespace"))
+        self.breaks("src/base/a.cpp", TOP + "int a; \n", (2, "whitespace"))
+        self.breaks("src/base/a.cpp", TOP + "int a;\r\n", (2, "whitespace"))
+        self.breaks("src/base/a.cpp", TOP + "int a;", (2, "whitespace"))
+        self.holds("src/base/a.cpp", TOP + "// " + "é" * 97 + "\n")
+        self.breaks("src/base/a.cpp", TOP + "// " + "a" * 98 + "\n", (2, "columns"))
+        self.holds("docs/a.md", "a" * 200 + "\n")
+
+    def test_tests(self):
+        sleep = TOP + "void f() { std::this_thread::sleep_for(a); }\n"
+        self.breaks("src/base/a_test.cpp", sleep, (2, "waiting-test"))
+        self.breaks("tests/a.cpp", sleep, (2, "waiting-test"))
+        self.holds("src/base/a.cpp", sleep)
+        self.breaks("src/base/a_test.cpp", TOP + "TEST(A, DISABLED_b) {}\n", (2, "disabled-test"))
+
+    def test_include_order(self):
+        self.breaks("src/base/a.cpp", TOP + '#include "quant/a.h"\n', (2, "include-order"))
+        self.breaks("src/load/a.h", HEADER + '#include "backend/a.h"\n', (4, "include-order"))
+        self.breaks("src/backend/cpu/a.cpp", TOP + '#include "kv/a.h"\n', (2, "include-order"))
+        self.breaks("src/text/a.cpp", TOP + '#include "backend/a.h"\n', (2, "include-order"))
+        self.breaks("src/base/a.cpp", TOP + '#include "../a.h"\n#include "a.h"\n',
+                    (2, "include-order"), (3, "include-order"))
+        self.holds("src/model/a.cpp", TOP + "".join(
+            f'#include "{folder}/a.h"\n'
+            for folder in ("base", "quant", "load", "backend", "kv", "model")))
+        self.breaks("src/model/a.cpp", TOP + '#include "text/a.h"\n', (2, "include-order"))
+        self.holds("src/cli/a.cpp", TOP + '#include "server/a.h"\n#include "text/a.h"\n')
+        self.holds("src/base/a_test.cpp", TOP + '#include "quant/a.h"\n')
+
+    def test_doc_comment(self):
+        for code in ("struct A {};\n", "class A final : public B {\n  int f();\n};\n",
+                     "enum class A { kB };\n", "int f(int a);\n",
+                     "inline int f(int a) { return a; }\n", "template <class T>\nT f(T a);\n",
+                     "[[nodiscard]] std::vector<int> f();\n"):
+            with self.subTest(code):
+                self.breaks("src/base/a.h", in_namespace(code), (6, "doc-comment"))
+                self.holds("src/base/a.h", in_namespace("/// What.\n" + code))
+                self.holds("src/base/a.h", in_namespace(code, "a::detail"))
+                self.holds("src/base/a.cpp", TOP + code)
+                self.holds("src/base/a_test_util.h", in_namespace(code))
+
+    def test_doc_comment_stays_silent(self):
+        for code in ("class A;\n", "enum class A : int;\n", "using A = int;\n",
+                     "static_assert(sizeof(int) == 4);\n", "inline constexpr int kA = f(1);\n",
+                     "INGOT_LIST(a)\n", "bool operator==(A a, A b);\n",
+                     "extern template class A<int>;\n", "template <>\nstruct A<int> {};\n",
+                     "/// What.\nint f(int a);\nint f(float a);\n", "int f();  ///< what\n",
+                     "constexpr int kA[] = {f(1), 2};\n"):
+            with self.subTest(code):
+                self.holds("src/base/a.h", in_namespace(code))
+        self.breaks("src/base/a.h", HEADER + "/// What.\nint f();\n\nint g();\n",
+                    (7, "doc-comment"))
+
+    def test_files_that_are_not_looked_at(self):
+        self.holds("build/a.cpp", "\t")
+        self.holds("tests/fuzz/corpus/fuzz_a/a.json", "\t")
+        self.breaks(".ci/run", "echo a \n", (1, "whitespace"))
+
+
+if __name__ == "__main__":
+    unittest.main()
