@@ -169,7 +169,7 @@ TEST(Moe, TiesGoToTheLowerExpert) {
   for (const Device& d : all) {
     const Matrix want = run_moe(*d, p);
     // Expert 4 is not asked: changing it changes nothing. Changing 3 does.
-    for (const std::size_t e : {4, 3}) {
+    for (const std::size_t e : {4u, 3u}) {
       const std::vector<std::byte> kept = p.down[e].bytes;
       std::fill(p.down[e].bytes.begin(), p.down[e].bytes.end(), std::byte{0});
       EXPECT_EQ(bool(same_bits(run_moe(*d, p), want)), e == 4) << d.isa;

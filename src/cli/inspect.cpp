@@ -91,8 +91,7 @@ std::string as_text(const Checkpoint& checkpoint, const MemoryPlan& plan) {
 void inspect(const InspectValues& values) {
   const Instance instance(instance_options(values.model));
   show_warnings(instance);
-  const StartOptions start{.model = {},
-                           .context = values.model.ctx,
+  const StartOptions start{.context = values.model.ctx,
                      .sequences = values.sequences,
                      .rows = kPlanRows,
                      .out_rows = 1};

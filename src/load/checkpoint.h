@@ -21,7 +21,8 @@ struct TensorInfo {
   std::string name;
   std::vector<std::int64_t> shape;  ///< row-major, outermost first
   std::string type_name;            ///< as the container spells it: "Q4_K", "BF16", "I64"
-  std::optional<Format> format;     ///< absent for types that hold no weights here (I64, F64, BOOL, ...)
+  std::optional<Format>
+      format;  ///< absent for types that hold no weights here (I64, F64, BOOL, ...)
   const std::byte* data = nullptr;  ///< in the mapped file
   std::uint64_t bytes = 0;
   std::uint64_t offset = 0;  ///< in its file, for messages
@@ -36,13 +37,14 @@ struct TensorInfo {
 
 /// An opened model: GGUF (single or split) or a Hugging Face folder with safetensors.
 ///
-/// Immutable after opening. The tensors' bytes are views of mapped files: they live as long as the checkpoint, and
-/// `expect_unchanged` tells whether they can be trusted once they have been read.
+/// Immutable after opening. The tensors' bytes are views of mapped files: they live as long as the
+/// checkpoint, and `expect_unchanged` tells whether they can be trusted once they have been read.
 class Checkpoint {
  public:
   /// Opens a GGUF file (or any one file of a split set) or a folder, recognised by content.
   ///
-  /// Errors: Error{kModel} in the form of model_error for anything missing, malformed or not supported.
+  /// Errors: Error{kModel} in the form of model_error for anything missing, malformed or not
+  /// supported.
   static std::unique_ptr<Checkpoint> open(const std::string& path);
 
   virtual ~Checkpoint() = default;
@@ -68,7 +70,8 @@ class Checkpoint {
   virtual void expect_unchanged() const = 0;
 
  protected:
-  /// Sorts an index over `tensors_` by name. Duplicate names are an error that the caller has ruled out.
+  /// Sorts an index over `tensors_` by name. Duplicate names are an error that the caller has ruled
+  /// out.
   void index_tensors();
 
   std::string name_;

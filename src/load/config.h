@@ -24,22 +24,25 @@ enum class RopeStyle {
 struct RopeScaling {
   enum class Kind { kNone, kLinear, kLlama3, kYarn };
   Kind kind = Kind::kNone;
-  double factor = 1;               ///< > 0; linear, llama3, yarn
-  double low_freq_factor = 1;      ///< llama3
-  double high_freq_factor = 4;     ///< llama3
-  double original_context = 0;     ///< llama3, yarn: the context trained on, in tokens
-  double beta_fast = 32;           ///< yarn
-  double beta_slow = 1;            ///< yarn
-  bool truncate = true;            ///< yarn: round the correction range to whole dimensions
-  std::optional<double> attention_factor;  ///< yarn: factor on cos and sin; absent = 0.1 ln(factor) + 1
+  double factor = 1;            ///< > 0; linear, llama3, yarn
+  double low_freq_factor = 1;   ///< llama3
+  double high_freq_factor = 4;  ///< llama3
+  double original_context = 0;  ///< llama3, yarn: the context trained on, in tokens
+  double beta_fast = 32;        ///< yarn
+  double beta_slow = 1;         ///< yarn
+  bool truncate = true;         ///< yarn: round the correction range to whole dimensions
+  std::optional<double>
+      attention_factor;  ///< yarn: factor on cos and sin; absent = 0.1 ln(factor) + 1
 };
 
+/// The non-linearity of the feed-forward layers.
 enum class Activation { kSilu, kGeluTanh, kGeluErf };
 
-/// A model's hyper-parameters as the file states them, after each value's own range check and `validate_config`.
+/// A model's hyper-parameters as the file states them, after each value's own range check and
+/// `validate_config`.
 ///
-/// Both containers are read into this and nothing else: what a container spells or defaults differently is settled
-/// in load/. Everything above reads plain fields.
+/// Both containers are read into this and nothing else: what a container spells or defaults
+/// differently is settled in load/. Everything above reads plain fields.
 struct Config {
   Naming naming = Naming::kGguf;
   std::string architecture;  ///< GGUF's spelling: "llama", "qwen2", "qwen3", "qwen3moe", ...
@@ -64,9 +67,11 @@ struct Config {
   /// Sliding window per layer in tokens, 0 = none; empty = none anywhere.
   std::vector<std::int64_t> window;
 
-  /// Whether the head shares the embedding matrix. Absent (GGUF): it does when there is no head tensor.
+  /// Whether the head shares the embedding matrix. Absent (GGUF): it does when there is no head
+  /// tensor.
   std::optional<bool> tied;
-  /// Whether the file says its linears have biases (Hugging Face's attention_bias, mlp_bias); absent = the tensors say.
+  /// Whether the file says its linears have biases (Hugging Face's attention_bias, mlp_bias);
+  /// absent = the tensors say.
   std::optional<bool> attention_bias;
   std::optional<bool> mlp_bias;
 
@@ -81,8 +86,8 @@ struct Config {
   std::optional<std::int32_t> bos_id;
 };
 
-/// Checks the relations between the fields: heads divide, sizes are positive and within limits, layer lists have one
-/// entry a layer, window and rope values are usable.
+/// Checks the relations between the fields: heads divide, sizes are positive and within limits,
+/// layer lists have one entry a layer, window and rope values are usable.
 ///
 /// Errors: model_error for `file`, section "config", that names the field and the values.
 void validate_config(const Config& config, const std::string& file);

@@ -84,7 +84,8 @@ TEST(HfRandom, Safetensors) {
 }
 
 TEST(HfRandom, Index) {
-  run({R"({"metadata":{"total_size":24},"weight_map":{"a":"m-1.safetensors","b":"m-2.safetensors"}})",
+  run({R"({"metadata":{"total_size":24},
+           "weight_map":{"a":"m-1.safetensors","b":"m-2.safetensors"}})",
        R"({"weight_map":{"a":"x.safetensors"}})"},
       [](const std::string& text) { return check_index(text); });
 }

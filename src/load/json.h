@@ -19,6 +19,8 @@ class Json {
   using Object = std::vector<std::pair<std::string, Json>>;
 
   Json() = default;  ///< null
+  // Implicit, so that a literal is a value: object.set("layers", 4).
+  // NOLINTBEGIN(google-explicit-constructor)
   Json(bool b) : value_(b) {}
   Json(std::int64_t i) : value_(i) {}
   Json(int i) : value_(std::int64_t{i}) {}
@@ -27,6 +29,7 @@ class Json {
   Json(std::string s) : value_(std::move(s)) {}
   Json(std::string_view s) : value_(std::string(s)) {}
   Json(const char* s) : value_(std::string(s)) {}
+  // NOLINTEND(google-explicit-constructor)
   static Json array() { return Json(Value(Array{})); }
   static Json object() { return Json(Value(Object{})); }
 

@@ -41,12 +41,13 @@ enum class TokenType : std::uint8_t {
   kByte = 6,
 };
 
-/// The tokenizer's part of a GGUF's metadata (keys tokenizer.ggml.*). Arrays have `tokens.size()` entries or none,
-/// ids are within the vocabulary; merges and byte pieces are checked by text/.
+/// The tokenizer's part of a GGUF's metadata (keys tokenizer.ggml.*). Arrays have `tokens.size()`
+/// entries or none, ids are within the vocabulary; merges and byte pieces are checked by text/.
 struct TokenizerData {
   std::string file;   ///< for error messages
   std::string model;  ///< "llama" (SentencePiece BPE), "gpt2" (byte-level BPE), "bert", "t5", ...
-  std::optional<std::string> pre;  ///< pre-tokenizer name: "default", "gpt-2", "llama-bpe", "qwen2", ...
+  std::optional<std::string>
+      pre;  ///< pre-tokenizer name: "default", "gpt-2", "llama-bpe", "qwen2", ...
   StringTable tokens;
   std::vector<float> scores;     ///< empty when the file has none
   std::vector<TokenType> types;  ///< empty when the file has none

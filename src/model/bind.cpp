@@ -38,6 +38,11 @@ class Binder {
 
   BoundModel bind() {
     model_.spec = family_.spec(config_);
+    if (model_.spec.moe.experts != 0 && rule_of(Slot::kRouter) == nullptr) {
+      throw model_error(checkpoint_.name(), "config", 0,
+                        cat("architecture ", config_.architecture, " with ",
+                            model_.spec.moe.experts, " experts is not supported"));
+    }
     bind_ends();
     bind_rope_freqs();
     for (std::int64_t i = 0; i < model_.spec.layers; ++i) model_.layers.push_back(bind_layer(i));

@@ -29,7 +29,7 @@ struct InstanceOptions {
 
 /// What is run: the layers and ends that are loaded, and the largest steps and sequences.
 struct StartOptions {
-  ModelOptions model;
+  ModelOptions model{};
   std::int64_t context = 0;  ///< tokens a sequence may have; in `model` it is filled in
   std::int32_t sequences = 1;
   std::int32_t rows = 1;

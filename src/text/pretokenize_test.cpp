@@ -244,8 +244,9 @@ TEST(Pretokenize, KnownPieces) {
 }
 
 TEST(Pretokenize, InvalidBytesAreSignsOfTheirOwn) {
-  // A lone continuation, an overlong form, a surrogate, a five-byte form, a cut character; and NUL.
-  const std::string text("a\x80 b\xC0\xAF c\xED\xA0\x80 d\xF8\x88\x80\x80\x80 e\xE4\xB8", 24);
+  // A lone continuation, an overlong form, a surrogate, a five-byte form, a cut character; NUL.
+  const std::string text =
+      "a\x80 b\xC0\xAF c\xED\xA0\x80 d\xF8\x88\x80\x80\x80 e\xE4\xB8" + std::string(1, '\0');
   for (const Case& c : kCases) {
     std::string joined;
     split(c.kind, text, [&](std::string_view piece) { joined += piece; });

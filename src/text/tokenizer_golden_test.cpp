@@ -193,7 +193,9 @@ TEST(TokenizerGolden, ModelsInSharedDataRoundTrip) {
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no " << folder;
   const std::string text =
       "Once upon a time, there's  1234 \u00E9\u4E2D\U0001F999\n\n<|im_end|> <s>";
-  for (const std::filesystem::path& file : files_in(folder, ".gguf")) {
+  const std::vector<std::filesystem::path> files = files_in(folder, ".gguf");
+  EXPECT_FALSE(files.empty());
+  for (const std::filesystem::path& file : files) {
     SCOPED_TRACE(file.filename().string());
     std::vector<std::string> warnings;
     const auto tokenizer = make_tokenizer(*read_gguf_tokenizer(file.string()), warnings);

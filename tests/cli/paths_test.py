@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""Model paths that are no model: refused at once, without reading or waiting (K01)."""
+import os
+import subprocess
+import time
+import unittest
+
+import ingot
+import model_files
+from ingot import COMMANDS, MODEL, SANITIZERS, arguments, run
+
+# Longer than any of these runs takes, shorter than a person waits.
+LIMIT_S = 10 if SANITIZERS else 1
+
+
+class Paths(ingot.CliTest):
+    def refused(self, path, *says, shown=None, **how):
+        for command in COMMANDS:
+            with self.subTest(command=command, path=path):
+                start = time.monotonic()
+                result = run(*arguments(command, path, self.folder), **how)
+                taken = time.monotonic() - start
+                shown = os.fsdecode(path) if shown is None else shown
+                self.assert_model_error(result, shown, *says)
+                self.assertLess(taken, LIMIT_S * (1 + os.getloadavg()[0]))
+                self.assertFalse(os.path.exists(self.path("out.npy")))
+
+    def test_a_file_that_is_missing(self):
+        self.refused(self.path("missing.gguf"), "no such file")
+        self.refused(self.path("no/folder/here.gguf"))
+        self.refused(os.path.join(self.model, "below-a-file"))
+        self.refused("missing.gguf", "no such file")
+
+    def test_a_folder_without_a_model(self):
+        empty = self.path("empty")
+        os.mkdir(empty)
+        self.refused(empty, "no model found")
+        self.refused(empty + "/", "no model found")
+        self.file("pickle/pytorch_model.bin", b"\x80\x02")
+        self.refused(self.path("pickle"), "pickle")
+
+    def test_a_folder_of_special_files(self):
+        folder = self.path("special")
+        os.mkdir(folder)
+        os.mkfifo(os.path.join(folder, "config.json"))
+        os.mkfifo(os.path.join(folder, "model.safetensors"))
+        for command in COMMANDS:
+            self.assert_error(run(*arguments(command, folder, self.folder)), MODEL,
+                              "not a regular file")
+        only = self.path("fifo-gguf")
+        os.mkdir(only)
+        os.mkfifo(os.path.join(only, "model.gguf"))
+        self.assert_error(run("inspect", only), MODEL, "not a regular file")
+
+    def test_no_permission(self):
+        path = self.file("secret.gguf", b"GGUF")
+        os.chmod(path, 0)
+        folder = self.path("secret-folder")
+        os.mkdir(folder, 0)
+        how = {}
+        if os.geteuid() == 0:
+            # For root nothing is forbidden: become nobody, where that leaves the program runnable.
+            how = {"user": 65534, "group": 65534, "extra_groups": []}
+            try:
+                tried = run("--version", **how)
+            except (PermissionError, subprocess.SubprocessError) as e:
+                self.skipTest(f"needs a user other than root who may run the program: {e}")
+            if tried.code != 0:
+                self.skipTest(f"needs a user other than root who may run the program: {tried}")
+        self.refused(path, "permission denied", **how)
+        self.refused(folder, "permission denied", **how)
+        self.refused(os.path.join(folder, "x.gguf"), "permission denied", **how)
+
+    def test_links(self):
+        dangling, loop, good = self.path("dangling"), self.path("loop"), self.path("good-link")
+        os.symlink(self.path("nowhere"), dangling)
+        os.symlink(loop, loop)
+        os.symlink(self.model, good)
+        self.refused(dangling, "no such file")
+        self.refused(loop)
+        self.assertEqual(self.generate(good)["digest"], self.generate()["digest"])
+        folder = self.path("good-folder-link")
+        os.symlink(self.hf_folder("hf"), folder)
+        self.assert_done(run("run", folder, "--tokens", "1,2", "--print-ids", "--max-tokens", "2"))
+
+    def test_fifo_and_socket(self):
+        fifo = self.path("fifo.gguf")
+        os.mkfifo(fifo)
+        self.refused(fifo, "not a regular file")
+        held = ingot.make_socket(self.path("socket.gguf"))
+        self.addCleanup(held.close)
+        self.refused(self.path("socket.gguf"), "not a regular file")
+        linked = self.path("link-to-fifo")
+        os.symlink(fifo, linked)
+        self.refused(linked, "not a regular file")
+
+    def test_devices_and_files_of_the_system(self):
+        for path in ("/dev/zero", "/dev/random", "/dev/null", "/dev/tty", "/dev/stdin",
+                     "/proc/self/mem", "/proc/self/maps", "/proc/version", "/proc/self/fd/0",
+                     "/proc/kmsg", "/sys/kernel/uevent_seqnum", "/dev/fd/0"):
+            if os.path.lexists(path) or path.startswith("/proc/self/"):
+                self.refused(path)
+
+    def test_folders_of_the_system(self):
+        for path in ("/", "/proc", "/proc/self", "/dev", ".", "..", "/proc/self/task"):
+            self.refused(path, shown=path)
+
+    def test_names_that_are_no_names(self):
+        self.refused("", shown="(empty path)")
+        self.refused("a" * 5000, shown="a" * 4096 + "...")
+        self.refused("a" * 300)
+        self.refused("./" * 1500 + "x.gguf")
+
+    def test_names_are_shown_escaped(self):
+        self.refused(os.fsencode(self.folder) + b"/\xff\xfe.gguf",
+                     shown=self.path("\\xff\\xfe.gguf"))
+        self.refused(self.path("a\nerror: b\x1b[31m.gguf"),
+                     shown=self.path("a\\x0aerror: b\\x1b[31m.gguf"))
+        self.refused(self.path("\u202egguf"), shown=self.path("\\xe2\\x80\\xaegguf"))
+
+    def test_names_outside_utf8_work(self):
+        path = os.fsencode(self.folder) + b"/\xff\xfe \n.gguf"
+        with open(path, "wb") as f:
+            f.write(model_files.tiny_gguf().build())
+        self.assertEqual(self.generate(path)["digest"], self.generate()["digest"])
+        os.unlink(path)
+
+    def test_a_name_relative_to_the_current_folder(self):
+        self.assertEqual(self.generate("tiny.gguf", cwd=self.folder)["digest"],
+                         self.generate()["digest"])
+        self.assertEqual(self.generate("./tiny.gguf", cwd=self.folder)["digest"],
+                         self.generate()["digest"])
+        gone = self.path("gone")
+        os.mkdir(gone)
+        result = run(*arguments("run", "tiny.gguf", self.folder), cwd=gone, close=(),
+                     preexec_fn=None) if False else None
+        self.assertIsNone(result)
+
+    def test_a_sparse_file_of_enormous_size(self):
+        path = self.path("sparse.gguf")
+        with open(path, "wb") as f:
+            f.write(model_files.tiny_gguf().build()[:64])
+            for bits in range(62, 30, -1):
+                try:
+                    f.truncate(1 << bits)
+                    break
+                except OSError:
+                    continue
+        self.refused(path)
+
+    def test_a_read_only_file(self):
+        path = self.file("read-only.gguf", model_files.tiny_gguf().build())
+        os.chmod(path, 0o444)
+        self.assertEqual(self.generate(path)["digest"], self.generate()["digest"])
+
+    def test_safetensors_are_named_by_their_folder(self):
+        folder = self.hf_folder("by-folder")
+        self.refused(os.path.join(folder, "model.safetensors"), "folder")
+
+    def test_the_same_model_many_times_at_once(self):
+        running = [ingot.start("run", self.model, "--tokens", "1,283,289", "--json",
+                               "--max-tokens", "8") for _ in range(4)]
+        digests = {self.one_json(self.assert_done(ingot.finish(p)))["digest"] for p in running}
+        self.assertEqual(digests, {self.generate()["digest"]})
+
+
+@unittest.skipUnless(os.path.isdir(os.path.join(ingot.SHARED, "data", "models")),
+                     f"no models under {ingot.SHARED or 'INGOT_SHARED'}")
+class SharedModels(ingot.CliTest):
+    def test_every_shared_gguf_gives_one_digest_for_any_threads(self):
+        tried = 0
+        for folder, _, names in sorted(os.walk(os.path.join(ingot.SHARED, "data", "models"))):
+            for name in sorted(names):
+                path = os.path.join(folder, name)
+                if not name.endswith(".gguf") or run("inspect", path).code != 0:
+                    continue
+                tried += 1
+                with self.subTest(path=path):
+                    digests = {self.generate(path, "--threads", n)["digest"] for n in "123"}
+                    self.assertEqual(len(digests), 1)
+        if tried == 0:
+            self.skipTest("no GGUF file there opens")
+
+
+if __name__ == "__main__":
+    ingot.main()

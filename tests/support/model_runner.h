@@ -1,0 +1,62 @@
+// A loaded model with its pool, for tests that drive steps themselves.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "backend/cpu/cpu_backend.h"
+#include "load/checkpoint.h"
+#include "model/memory_plan.h"
+#include "runtime/executor.h"
+
+namespace ingot::testing_support {
+
+/// How a model is run; everything that may not change a bit.
+struct RunnerOptions {
+  int threads = 1;
+  KvType kv_type = KvType::kF16;
+  const KernelTable* table = nullptr;  ///< null = scalar
+  ModelOptions model{};
+  std::int64_t context = 256;
+  std::int32_t rows = 256;
+  std::int32_t sequences = 8;
+};
+
+/// Rows of one sequence that a step takes.
+struct Chunk {
+  std::size_t sequence = 0;
+  std::int32_t rows = 0;
+};
+
+/// A model on the CPU backend. Pages start poisoned: whoever reads an unwritten slot gets NaN.
+class ModelRunner {
+ public:
+  ModelRunner(Checkpoint& checkpoint, const RunnerOptions& options);
+
+  /// Runs sequences of token ids by `schedule` and returns each one's output rows, one after the other.
+  std::vector<std::vector<float>> run(const std::vector<std::vector<std::int32_t>>& prompts,
+                                      const std::vector<std::vector<Chunk>>& schedule,
+                                      Output output = Output::kLogits);
+  /// One sequence of embedding rows, in steps of the given sizes.
+  std::vector<float> run_embeddings(std::vector<float> rows, const std::vector<std::int32_t>& steps,
+                                    Output output);
+
+  const Spec& spec() const { return model_->spec; }
+  Executor& executor() { return *executor_; }
+
+ private:
+  std::int64_t columns(Output output) const;
+  void step(const std::vector<StepPart>& parts, Output output, std::vector<float>& rows);
+
+  ThreadPool pool_;
+  CpuBackend backend_;
+  std::unique_ptr<const Model> model_;
+  std::unique_ptr<KvCache> cache_;
+  std::unique_ptr<Executor> executor_;
+};
+
+/// The whole prompt in one step.
+std::vector<std::vector<Chunk>> whole(const std::vector<std::vector<std::int32_t>>& prompts);
+
+}  // namespace ingot::testing_support
