@@ -70,7 +70,7 @@ TEST(Attention, HeadsSizesAndTypes) {
   const std::vector<Device> all = devices();
   const std::pair<std::int32_t, std::int32_t> heads[] = {{1, 1}, {4, 4}, {4, 2}, {6, 1}};
   const std::vector<TestBatch::Sequence> sequences{{1, 1},  {3, 17}, {16, 16}, {15, 15}, {1, 63},
-                                                   {2, 64}, {5, 65}, {1, 66},  {1, 129}};
+                                                   {2, 64}, {5, 65}, {0, 40},  {1, 66},  {1, 129}};
   for (const std::int32_t head_dim : {1, 5, 16, 24, 64, 128}) {
     for (const auto& [n, g] : heads) {
       for (const KvType type : kTypes) {

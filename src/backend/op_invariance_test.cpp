@@ -220,6 +220,38 @@ TEST(Invariance, Attention) {
   }
 }
 
+TEST(Invariance, NoRowsAreFine) {
+  Random random(211);
+  const Moe m{.experts = 3, .used = 2, .ffn = 32};
+  MoeProblem p(m, {Q8_0::kFormat, Q8_0::kFormat, Q8_0::kFormat}, 32, 1, random);
+  Matrix out(1, 64);
+  const View in = p.x.view().slice(0, 0);
+  const View none = out.view().slice(0, 0);
+  Matrix weight(1, 32);
+  weight.fill(random);
+  const Norm norm{.eps = 1e-5f, .weight = weight.view()};
+  const Attention a{.heads = 1, .kv_heads = 1, .head_dim = 32, .scale = 1};
+  const KvBlocks group;
+  Batch b;
+  b.groups = {&group, 1};
+  for (const KernelTable* table : kernel_tables()) {
+    const Device d = device(*table, 2);
+    d->plan(p.limits());
+    const PreparedMoe w(*d, p);
+    const Pages pages = poisoned_pages(*d, a, KvType::kF16, 1);
+    d->step(b, [&] {
+      d->linear(in, w.gate_up[0], none);
+      d->norm(in, {}, norm, in);
+      d->activate(none, Act::kSilu, true, in);
+      d->moe(in, w.weights(), m, in);
+      d->logits(in, w.gate_up[0], {.full = none});
+      d->kv_write(none, b, a, pages.layer);
+      d->attention(none, b, a, pages.layer, in);
+    });
+    for (std::int64_t c = 0; c < 64; ++c) EXPECT_TRUE(std::isnan(out.at(0, c)));
+  }
+}
+
 #if defined(__x86_64__)
 
 /// Sets MXCSR as a host process might leave it, and puts it back.

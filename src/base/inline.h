@@ -4,5 +4,10 @@
 
 /// Forces inlining, so that no out-of-line copy is emitted. A copy compiled with AVX-512, say,
 /// could be the one that the linker keeps for everybody, and the program would then die on a
-/// machine without it.
+/// machine without it. Sanitized builds run where they are built and are checked for other things:
+/// there the compiler decides, and kernels compile in seconds instead of minutes.
+#ifdef INGOT_SANITIZED
+#define INGOT_INLINE inline
+#else
 #define INGOT_INLINE [[gnu::always_inline]] inline
+#endif

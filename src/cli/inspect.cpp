@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/model_options.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "load/json.h"
 
@@ -107,10 +108,12 @@ Command add_inspect_command(CLI::App& app) {
   CLI::App* sub = app.add_subcommand(
       "inspect", "Show a model's metadata, tensors and memory plan, without loading its weights");
   add_model_options(*sub, values->model);
-  sub->add_option("--sequences", values->sequences, "Sequences at once to plan for")
-      ->check(CLI::Range(1, 65536))
-      ->capture_default_str();
-  sub->add_flag("--json", values->json, "One JSON object");
+  add_number(*sub, values->sequences,
+             {.name = "--sequences",
+              .help = "Sequences at once to plan for",
+              .low = 1,
+              .high = 65536});
+  add_switch(*sub, values->json, "--json", "One JSON object");
   return {sub, [values] { inspect(*values); }};
 }
 

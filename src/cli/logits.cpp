@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -9,6 +10,7 @@
 #include "cli/interrupt.h"
 #include "cli/model_options.h"
 #include "cli/npy.h"
+#include "cli/options.h"
 
 namespace ingot {
 
@@ -16,14 +18,14 @@ namespace {
 
 struct LogitsValues {
   ModelOptionValues model;
-  std::string prompt;
-  std::string tokens;
-  std::string embeds;
+  std::optional<std::string> prompt;
+  std::optional<std::string> tokens;
+  std::optional<std::string> embeds;
   std::string out;
-  std::string split;
+  std::optional<std::string> split;
   std::string hidden;
   std::string norm;
-  std::string layers;
+  std::optional<std::string> layers;
 };
 
 /// What a run computes: input, layers, kind of output, step sizes.
@@ -48,35 +50,31 @@ std::int64_t default_step(std::int64_t vocab) {
 }
 
 void read_input(const LogitsValues& v, const Instance& instance, Job& job) {
-  const int given = (v.prompt.empty() ? 0 : 1) + (v.tokens.empty() ? 0 : 1) +
-                    (v.embeds.empty() ? 0 : 1);
+  const int given = (v.prompt ? 1 : 0) + (v.tokens ? 1 : 0) + (v.embeds ? 1 : 0);
   if (given != 1) {
     throw Error(ErrorCode::kInvalid, "expected exactly one of -p, --tokens and --embeds");
   }
-  if (!v.embeds.empty()) {
+  if (v.embeds) {
     job.from_embeds = true;
-    job.embeds = read_npy(v.embeds);
+    job.embeds = read_npy(*v.embeds);
     if (job.embeds.cols != instance.spec().hidden) {
-      throw Error(ErrorCode::kInvalid, cat("--embeds ", printable(v.embeds), " has ",
+      throw Error(ErrorCode::kInvalid, cat("--embeds ", printable(*v.embeds), " has ",
                                            job.embeds.cols, " columns, the model's hidden size is ",
                                            instance.spec().hidden));
     }
-  } else if (!v.tokens.empty()) {
-    job.tokens = parse_tokens(v.tokens, instance.spec().vocab);
+  } else if (v.tokens) {
+    job.tokens = parse_tokens(*v.tokens, instance.spec().vocab);
   } else {
-    job.tokens = encode_prompt(instance, v.prompt);
+    job.tokens = encode_prompt(instance, *v.prompt);
   }
   if (job.length() == 0) throw Error(ErrorCode::kInvalid, "the input has no tokens");
 }
 
 /// "A:B" with 0 <= A < B <= layers.
-void read_layers(const LogitsValues& v, const Instance& instance, Job& job) {
-  const std::size_t colon = v.layers.find(':');
+void read_layers(std::string_view text, const Instance& instance, Job& job) {
+  const std::size_t colon = text.find(':');
   const std::int64_t layers = instance.spec().layers;
-  if (colon == std::string::npos) {
-    throw Error(ErrorCode::kInvalid, cat("--layers ", printable(v.layers), ": expected A:B"));
-  }
-  const std::string_view text = v.layers;
+  if (colon == std::string::npos) throw bad_option("--layers", text, "expected A:B");
   ModelOptions& model = job.start.model;
   model.first_layer = parse_list(text.substr(0, colon), "--layers", 0, layers - 1).front();
   model.last_layer =
@@ -84,8 +82,8 @@ void read_layers(const LogitsValues& v, const Instance& instance, Job& job) {
 }
 
 void choose_output(const LogitsValues& v, const Instance& instance, Job& job) {
-  const bool stage = !v.layers.empty();
-  if (stage) read_layers(v, instance, job);
+  const bool stage = v.layers.has_value();
+  if (stage) read_layers(*v.layers, instance, job);
   if (!v.norm.empty() && !stage && v.hidden.empty()) {
     throw Error(ErrorCode::kInvalid, "--norm is about hidden states: give --hidden too");
   }
@@ -106,14 +104,14 @@ void choose_output(const LogitsValues& v, const Instance& instance, Job& job) {
 
 void choose_steps(const LogitsValues& v, const Instance& instance, Job& job) {
   std::int64_t left = job.length();
-  if (v.split.empty()) {
+  if (!v.split) {
     const std::int64_t step = default_step(instance.spec().vocab);
     for (; left > 0; left -= job.steps.back()) job.steps.push_back(std::min(step, left));
     return;
   }
-  for (const std::int64_t size : parse_list(v.split, "--split", 1, left)) {
+  for (const std::int64_t size : parse_list(*v.split, "--split", 1, left)) {
     if (size > left) {
-      throw Error(ErrorCode::kInvalid, cat("--split ", printable(v.split), " is more than the ",
+      throw Error(ErrorCode::kInvalid, cat("--split ", printable(*v.split), " is more than the ",
                                            job.length(), " rows of the input"));
     }
     job.steps.push_back(size);
@@ -173,20 +171,20 @@ Command add_logits_command(CLI::App& app) {
   CLI::App* sub = app.add_subcommand(
       "logits", "Write the logits or hidden states of every position as a float32 .npy file");
   add_model_options(*sub, values->model);
-  sub->add_option("-p,--prompt", values->prompt, "Text; the tokenizer's BOS is put in front");
-  sub->add_option("--tokens", values->tokens, "Token ids: 1,2,3");
-  sub->add_option("--embeds", values->embeds, "A .npy file [T, H] of rows in place of tokens");
+  add_text(*sub, values->prompt, "-p,--prompt", "Text; the tokenizer's BOS is put in front");
+  add_text(*sub, values->tokens, "--tokens", "Token ids: 1,2,3");
+  add_text(*sub, values->embeds, "--embeds", "A .npy file [T, H] of rows in place of tokens");
   sub->add_option("--out", values->out, "The .npy file to write")->required();
-  sub->add_option("--split", values->split,
-                  "Cut the input into steps of these sizes, the rest in one: 3,5,1");
+  add_text(*sub, values->split, "--split",
+           "Cut the input into steps of these sizes, the rest in one: 3,5,1");
   sub->add_option("--hidden", values->hidden, "Hidden states instead of logits: last or all")
       ->check(CLI::IsMember({"last", "all"}));
   sub->add_option("--norm", values->norm,
                   "Hidden states before (pre) or after (post) the final norm; default post, with "
                   "--layers pre")
       ->check(CLI::IsMember({"pre", "post"}));
-  sub->add_option("--layers", values->layers,
-                  "Run layers A to B-1 only and write hidden states: A:B");
+  add_text(*sub, values->layers, "--layers",
+           "Run layers A to B-1 only and write hidden states: A:B");
   return {sub, [values] { logits(*values); }};
 }
 

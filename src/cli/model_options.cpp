@@ -4,12 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/interrupt.h"
 #include "cli/log.h"
+#include "cli/options.h"
 #include "cli/progress.h"
 
 namespace ingot {
@@ -18,24 +18,8 @@ namespace {
 
 constexpr int kThreadsMax = 1024;
 
-Error bad_option(std::string_view option, std::string_view value, std::string_view expected) {
-  return {ErrorCode::kInvalid,
-          cat(option, " ", printable(value), " is not possible: ", expected)};
-}
-
-std::int64_t parse_number(std::string_view text, std::string_view option, std::int64_t low,
-                          std::int64_t high) {
-  std::int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, value);
-  if (result.ec != std::errc() || result.ptr != end || value < low || value > high) {
-    throw bad_option(option, text, cat("expected whole numbers from ", low, " to ", high));
-  }
-  return value;
-}
-
 int parse_threads(const std::string& text) {
-  return text == "auto" ? 0 : static_cast<int>(parse_number(text, "--threads", 1, kThreadsMax));
+  return text == "auto" ? 0 : parse_whole(text, "--threads", 1, kThreadsMax);
 }
 
 KvType parse_kv_type(const std::string& text) {
@@ -70,7 +54,7 @@ std::int64_t parse_bytes(std::string_view text) {
       text.remove_suffix(1);
     }
   }
-  return unit * parse_number(text, "--memory-limit", 0, std::int64_t{1} << 32);
+  return unit * parse_whole<std::int64_t>(text, "--memory-limit", 0, std::int64_t{1} << 32);
 }
 
 }  // namespace
@@ -79,10 +63,13 @@ void add_model_options(CLI::App& app, ModelOptionValues& values) {
   app.add_option("MODEL", values.path, "A GGUF file or a Hugging Face folder")->required();
   app.add_option("--threads", values.threads, "Threads to compute with, or auto: all CPUs at hand")
       ->capture_default_str();
-  app.add_option("--ctx", values.ctx,
-                 "Tokens a sequence may have; more than the model was made for is possible, but "
-                 "its text gets worse (default: the model's own)")
-      ->check(CLI::Range(std::int64_t{1}, kContextMax));
+  add_number(app, values.ctx,
+             {.name = "--ctx",
+              .help = "Tokens a sequence may have; more than the model was made for is possible, "
+                      "but its text gets worse (default: the model's own)",
+              .low = 1,
+              .high = kContextMax,
+              .show_default = false});
   app.add_option("--kv-type", values.kv_type, "Type of cached keys and values: f16, f32, bf16")
       ->capture_default_str();
   app.add_option("--cpu-isa", values.isa,
@@ -92,9 +79,9 @@ void add_model_options(CLI::App& app, ModelOptionValues& values) {
   app.add_option("--memory-limit", values.memory_limit,
                  "Bytes to use at most, with K, M or G; 0: what the system has available")
       ->capture_default_str();
-  app.add_flag("--pin-threads", values.pin_threads, "Bind each thread to a CPU of its own");
-  app.add_flag("--check-tensors", values.check_tensors,
-               "Refuse weights that are NaN or infinite (reads every weight)");
+  add_switch(app, values.pin_threads, "--pin-threads", "Bind each thread to a CPU of its own");
+  add_switch(app, values.check_tensors, "--check-tensors",
+             "Refuse weights that are NaN or infinite (reads every weight)");
   app.add_option("--log-level", values.log_level, "debug, info, warning or error")
       ->capture_default_str();
 }
@@ -114,7 +101,7 @@ std::vector<std::int64_t> parse_list(std::string_view text, std::string_view opt
   std::vector<std::int64_t> values;
   for (;;) {
     const std::size_t comma = text.find(',');
-    values.push_back(parse_number(text.substr(0, comma), option, low, high));
+    values.push_back(parse_whole(text.substr(0, comma), option, low, high));
     if (comma == std::string_view::npos) return values;
     text.remove_prefix(comma + 1);
   }

@@ -9,13 +9,18 @@
 #include "base/errno_text.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/interrupt.h"
 
 namespace ingot {
 
 void write_stdout(std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = write(STDOUT_FILENO, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EINTR) {
+      // A reader that does not read must not keep an interrupted command alive.
+      interruption_point();
+      continue;
+    }
     if (n < 0) {
       throw Error(ErrorCode::kIo, cat("stdout: cannot write: ", errno_text(errno)));
     }

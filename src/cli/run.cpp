@@ -1,13 +1,16 @@
 // ingot run: continue a prompt.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <limits>
 #include <memory>
+#include <optional>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/model_options.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "load/json.h"
 #include "runtime/generate.h"
@@ -19,8 +22,8 @@ namespace {
 
 struct RunValues {
   ModelOptionValues model;
-  std::string prompt;
-  std::string tokens;
+  std::optional<std::string> prompt;
+  std::optional<std::string> tokens;
   std::int64_t max_tokens = 256;
   double temperature = 0;
   std::uint64_t seed = 0;
@@ -32,11 +35,11 @@ struct RunValues {
 constexpr std::int32_t kPrefillRows = 512;
 
 std::vector<std::int32_t> read_prompt(const RunValues& v, const Instance& instance) {
-  if (v.prompt.empty() == v.tokens.empty()) {
+  if (v.prompt.has_value() == v.tokens.has_value()) {
     throw Error(ErrorCode::kInvalid, "expected exactly one of -p and --tokens");
   }
-  if (!v.tokens.empty()) return parse_tokens(v.tokens, instance.spec().vocab);
-  const auto ids = encode_prompt(instance, v.prompt);
+  if (v.tokens) return parse_tokens(*v.tokens, instance.spec().vocab);
+  const auto ids = encode_prompt(instance, *v.prompt);
   if (ids.empty()) throw Error(ErrorCode::kInvalid, "the prompt has no tokens");
   return ids;
 }
@@ -110,7 +113,7 @@ void run(const RunValues& v) {
   if (stream) {
     detokenizer = std::make_unique<Detokenizer>(*tokenizer,
                                                 DetokenizeOptions{.strip_leading_space = false});
-    if (!v.prompt.empty()) write_stdout(v.prompt);
+    if (v.prompt) write_stdout(*v.prompt);
   }
   const Generated g = generate(instance.executor(), prompt, params, [&](std::int32_t id) {
     if (stream) {
@@ -136,21 +139,28 @@ Command add_run_command(CLI::App& app) {
   auto values = std::make_shared<RunValues>();
   CLI::App* sub = app.add_subcommand("run", "Continue a prompt, greedily or by temperature");
   add_model_options(*sub, values->model);
-  sub->add_option("-p,--prompt", values->prompt,
-                  "Text to continue; the tokenizer's BOS is put in front, nothing else");
-  sub->add_option("--tokens", values->tokens, "Token ids to continue: 1,2,3");
-  sub->add_option("--max-tokens", values->max_tokens, "Tokens to generate at most")
-      ->check(CLI::Range(std::int64_t{0}, kContextMax))
-      ->capture_default_str();
-  sub->add_option("--temperature", values->temperature,
-                  "0: always the most likely token; higher: more varied")
-      ->check(CLI::Range(0.0, 100.0))
-      ->capture_default_str();
-  sub->add_option("--seed", values->seed, "Equal seeds give equal text")->capture_default_str();
-  sub->add_flag("--ignore-eos", values->ignore_eos, "Go on after end-of-sequence tokens");
-  auto* ids = sub->add_flag("--print-ids", values->print_ids, "Only the generated ids, one line");
-  sub->add_flag("--json", values->json, "One JSON object with ids, text, digest and speed")
-      ->excludes(ids);
+  add_text(*sub, values->prompt, "-p,--prompt",
+           "Text to continue; the tokenizer's BOS is put in front, nothing else");
+  add_text(*sub, values->tokens, "--tokens", "Token ids to continue: 1,2,3");
+  add_number(*sub, values->max_tokens,
+             {.name = "--max-tokens",
+              .help = "Tokens to generate at most",
+              .low = 0,
+              .high = kContextMax});
+  add_number(*sub, values->temperature,
+             {.name = "--temperature",
+              .help = "0: always the most likely token; higher: more varied",
+              .low = 0,
+              .high = 100});
+  add_number(*sub, values->seed,
+             {.name = "--seed",
+              .help = "Equal seeds give equal text",
+              .low = 0,
+              .high = std::numeric_limits<std::uint64_t>::max()});
+  add_switch(*sub, values->ignore_eos, "--ignore-eos", "Go on after end-of-sequence tokens");
+  add_switch(*sub, values->print_ids, "--print-ids", "Only the generated ids, one line");
+  add_switch(*sub, values->json, "--json", "One JSON object with ids, text, digest and speed");
+  sub->get_option("--json")->excludes("--print-ids");
   return {sub, [values] { run(*values); }};
 }
 

@@ -174,10 +174,12 @@ void read_sizes(const JsonKeys& keys, const Family& family, Config& c,
   }
   c.head_dim = head_dim.value_or(c.hidden / c.heads);
   const auto context = keys.integer("max_position_embeddings", 1, kContextMax);
-  if (!context) warnings.push_back(cat("max_position_embeddings is missing: ", family.context));
+  if (!context) {
+    warnings.push_back(cat("max_position_embeddings is missing: taken as ", family.context));
+  }
   c.context = context.value_or(family.context);
   const auto eps = keys.number("rms_norm_eps");
-  if (!eps) warnings.push_back("rms_norm_eps is missing: 1e-6");
+  if (!eps) warnings.push_back("rms_norm_eps is missing: taken as 1e-6");
   c.norm_eps = eps.value_or(kDefaultEps);
 }
 
@@ -235,7 +237,7 @@ Window read_window_rule(const JsonKeys& keys, const Family& family,
     case WindowRule::kEverywhere:
       if (!keys.mentions("sliding_window")) {
         window.tokens = kMistralWindow;
-        warnings.push_back(cat("sliding_window is missing: ", kMistralWindow));
+        warnings.push_back(cat("sliding_window is missing: taken as ", kMistralWindow));
       }
       break;
     case WindowRule::kFromMaxWindowLayers:

@@ -106,14 +106,9 @@ std::vector<std::int64_t> Table::shape(const std::string& tensor, const Json& li
     fail(tensor, cat("has ", dims->size(), " dimensions, at most ", kDimsMax, " are accepted"));
   }
   std::vector<std::int64_t> shape;
-  Checked product(1);
   for (const Json& dim : *dims) {
     const std::int64_t* n = dim.as_int();
     if (n == nullptr || *n < 0) fail(tensor, "has a dimension that is no size");
-    product = product * static_cast<std::uint64_t>(*n);
-    // The products of the first dimensions count too: [2^62, 4, 0] has no elements, but no sane
-    // arithmetic either.
-    if (!product.at_most(INT64_MAX)) fail(tensor, "has a shape whose product overflows");
     shape.push_back(*n);
   }
   return shape;
@@ -121,6 +116,7 @@ std::vector<std::int64_t> Table::shape(const std::string& tensor, const Json& li
 
 std::uint64_t Table::bytes(const std::string& tensor, const std::vector<std::int64_t>& shape,
                            const DType& type) const {
+  // Overflow is sticky: [2^62, 4, 0] has no elements, but no sane arithmetic either.
   Checked bits(type.bits);
   for (const std::int64_t dim : shape) bits = bits * static_cast<std::uint64_t>(dim);
   const auto value = bits.value();

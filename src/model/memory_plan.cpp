@@ -24,6 +24,15 @@ std::vector<Attention> planned_attention(const Spec& spec, const ModelOptions& o
   return all;
 }
 
+/// More than any machine has, and little enough that the sum of a plan's parts stays exact.
+constexpr std::int64_t kBytesMax = std::int64_t{1} << 60;
+
+/// a * b of bytes and counts, at most kBytesMax: a context and a number of sequences are the user's.
+std::int64_t times(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? kBytesMax : std::min(product, kBytesMax);
+}
+
 /// What a request needs beyond weights and activations, as a function of the context.
 struct ContextCost {
   std::vector<KvGroup> groups;
@@ -32,7 +41,9 @@ struct ContextCost {
 
   std::int64_t kv(std::int64_t context) const {
     std::int64_t bytes = 0;
-    for (const KvGroup& g : groups) bytes += g.blocks_for(context, rows) * g.bytes_per_block();
+    for (const KvGroup& g : groups) {
+      bytes = std::min(bytes + times(g.blocks_for(context, rows), g.bytes_per_block()), kBytesMax);
+    }
     return bytes;
   }
   std::int64_t tables(std::int64_t context) const {
@@ -71,7 +82,7 @@ MemoryPlan plan_memory(const BoundModel& bound, const Backend& backend,
   plan.context = request.context == 0 ? spec.context : request.context;
   plan.weights_bytes = weight_bytes(bound, backend, request.options);
   for (const KvGroup& g : cost.groups) plan.kv_bytes_per_token += g.bytes_per_block() / kBlockTokens;
-  plan.kv_bytes = cost.kv(plan.context) * request.sequences;
+  plan.kv_bytes = times(cost.kv(plan.context), request.sequences);
   const std::int64_t activations = scratch_bytes(spec, limits) + backend.scratch_bytes(limits);
   plan.scratch_bytes = activations + cost.tables(plan.context);
 

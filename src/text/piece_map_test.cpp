@@ -1,4 +1,4 @@
-// Looking pieces up: the hash table and the trie against plain searching.
+// Looking pieces up: the hash table and the trie against plain searching; the byte alphabet.
 #include "text/piece_map.h"
 
 #include <gtest/gtest.h>
@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "quant/test_data.h"
+#include "text/adjacency.h"
+#include "text/byte_alphabet.h"
 #include "text/piece_trie.h"
 
 namespace ingot::testing {
@@ -70,6 +72,30 @@ TEST(PieceTrie, FindsTheFirstPlace) {
   EXPECT_EQ(trie.find("a <|im_end|> b", 3, match), 14u);
   EXPECT_EQ(match.id, -1);
   EXPECT_TRUE(PieceTrie({{"", 1}}).empty());
+}
+
+TEST(Adjacency, KnowsWhatStandsSideBySide) {
+  Adjacency adjacency;
+  adjacency.add("ab\xFF");
+  adjacency.add("c");
+  EXPECT_TRUE(adjacency.joins('a', 'b'));
+  EXPECT_TRUE(adjacency.joins('b', '\xFF'));
+  for (const char* pair : {"ba", "bc", "cc", "aa",
+                           "\xFF"
+                           "a"})
+    EXPECT_FALSE(adjacency.joins(pair[0], pair[1]));
+}
+
+TEST(ByteAlphabet, IsThatOfGpt2) {
+  const std::vector<std::pair<int, char32_t>> known = {
+      {0x00, 0x100}, {0x0A, 0x10A}, {0x20, 0x120}, {0x21, 0x21},  {0x7E, 0x7E}, {0x7F, 0x121},
+      {0xA0, 0x142}, {0xA1, 0xA1},  {0xAC, 0xAC},  {0xAD, 0x143}, {0xAE, 0xAE}, {0xFF, 0xFF}};
+  for (const auto& [byte, letter] : known)
+    EXPECT_EQ(byte_to_letter(static_cast<std::uint8_t>(byte)), letter) << byte;
+  EXPECT_EQ(letters_to_bytes("\u0120\u0143\u00C3"), " \xAD\xC3");
+  EXPECT_EQ(letters_to_bytes(""), "");
+  for (const char* text : {" ", "\u00AD", "\u0144", "\u4E2D", "a\x80"})
+    EXPECT_FALSE(letters_to_bytes(text)) << text;
 }
 
 }  // namespace

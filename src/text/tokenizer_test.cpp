@@ -236,6 +236,13 @@ TEST(SentencePieceBpe, MergesByScoreLeftmostFirst) {
   EXPECT_EQ(t->encode("ab", {.add_special = true}), (Ids{1, 265}));
 }
 
+TEST(SentencePieceBpe, PiecesMayHoldSpacesAnywhere) {
+  const auto t = make(sentencepiece_data({"▁", "a", "b", "▁a", "▁b", "▁a▁b", "▁▁", "b▁"}));
+  EXPECT_EQ(t->encode("a b"), (Ids{264}));
+  EXPECT_EQ(t->encode("   b"), (Ids{265, 259, 263}));
+  EXPECT_EQ(t->encode("a  b"), (Ids{262, 259, 263}));
+}
+
 TEST(SentencePieceBpe, EqualScoresMergeFromTheLeft) {
   TokenizerData data = sentencepiece_data(
       {"▁", "a", "b"}, {{"ab", TokenType::kNormal, -9}, {"ba", TokenType::kNormal, -9}});

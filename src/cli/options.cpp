@@ -1,0 +1,69 @@
+// Declaring options on CLI11, whose own conversions take hexadecimal, NaN and numbers that wrap.
+#include "cli/options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace ingot {
+
+namespace {
+
+double parse_real(std::string_view text, std::string_view option, double low, double high) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, value, std::chars_format::general);
+  // Written so that NaN fails.
+  const bool within = value >= low && value <= high;
+  if (result.ec != std::errc() || result.ptr != end || !within) {
+    throw bad_option(option, text, cat("expected a number from ", low, " to ", high));
+  }
+  return value;
+}
+
+template <class Number, class Parse>
+void declare(CLI::App& app, Number& value, const NumberOption<Number>& option, Parse parse) {
+  const std::string name(option.name);
+  auto* added = app.add_option_function<std::string>(
+      name,
+      [&value, name, low = option.low, high = option.high, parse](const std::string& text) {
+        value = parse(text, name, low, high);
+      },
+      std::string(option.help));
+  added->type_name(cat("NUMBER in [", option.low, " - ", option.high, "]"));
+  if (option.show_default) added->default_str(cat(value));
+}
+
+}  // namespace
+
+Error bad_option(std::string_view option, std::string_view value, std::string_view expected) {
+  return {ErrorCode::kInvalid,
+          cat(option, " ", value.empty() ? "(empty)" : printable(value), " is not possible: ",
+              expected)};
+}
+
+void add_number(CLI::App& app, std::int32_t& value, const NumberOption<std::int32_t>& option) {
+  declare(app, value, option, parse_whole<std::int32_t>);
+}
+
+void add_number(CLI::App& app, std::int64_t& value, const NumberOption<std::int64_t>& option) {
+  declare(app, value, option, parse_whole<std::int64_t>);
+}
+
+void add_number(CLI::App& app, std::uint64_t& value, const NumberOption<std::uint64_t>& option) {
+  declare(app, value, option, parse_whole<std::uint64_t>);
+}
+
+void add_number(CLI::App& app, double& value, const NumberOption<double>& option) {
+  declare(app, value, option, parse_real);
+}
+
+void add_text(CLI::App& app, std::optional<std::string>& value, const std::string& name,
+              const std::string& help) {
+  app.add_option_function<std::string>(
+      name, [&value](const std::string& text) { value = text; }, help);
+}
+
+void add_switch(CLI::App& app, bool& value, const std::string& name, const std::string& help) {
+  app.add_flag(name, value, help)->disable_flag_override();
+}
+
+}  // namespace ingot

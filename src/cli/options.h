@@ -1,0 +1,62 @@
+// Options as this project takes them: numbers written one way, and an empty value is not an absent one.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ingot {
+
+/// The error for a value that an option does not take: "<option> <value> is not possible: <expected>".
+Error bad_option(std::string_view option, std::string_view value, std::string_view expected);
+
+/// A whole number in decimal digits within [low, high], and nothing beside it.
+///
+/// Errors: Error{kInvalid} naming `option` and the text.
+template <class Int>
+Int parse_whole(std::string_view text, std::string_view option, Int low, Int high) {
+  Int value = 0;
+  const char* end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, value);
+  if (result.ec != std::errc() || result.ptr != end || value < low || value > high) {
+    throw bad_option(option, text, cat("expected whole numbers from ", low, " to ", high));
+  }
+  return value;
+}
+
+/// What an option that takes a number has: its name, what it means, its limits.
+template <class Number>
+struct NumberOption {
+  std::string_view name;
+  std::string_view help;
+  Number low{};
+  Number high{};
+  bool show_default = true;
+};
+
+/// Declares an option that takes one number, in decimal notation, finite and within its limits. `value` holds the
+/// default, and has to live as long as the application.
+///
+/// Errors: while parsing, Error{kInvalid} naming the option and the text.
+void add_number(CLI::App& app, std::int32_t& value, const NumberOption<std::int32_t>& option);
+void add_number(CLI::App& app, std::int64_t& value, const NumberOption<std::int64_t>& option);
+void add_number(CLI::App& app, std::uint64_t& value, const NumberOption<std::uint64_t>& option);
+void add_number(CLI::App& app, double& value, const NumberOption<double>& option);
+
+/// Declares an option that takes a text, which stays absent unless the option is given.
+void add_text(CLI::App& app, std::optional<std::string>& value, const std::string& name,
+              const std::string& help);
+
+/// Declares a flag, which takes no value.
+void add_switch(CLI::App& app, bool& value, const std::string& name, const std::string& help);
+
+}  // namespace ingot

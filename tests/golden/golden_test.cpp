@@ -1,0 +1,253 @@
+// Models of the shared goldens against float64 references: logits, hidden states, greedy text.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "base/text.h"
+#include "cli/npy.h"
+#include "load/json.h"
+#include "runtime/generate.h"
+#include "runtime/instance.h"
+#include "support/shared.h"
+
+namespace ingot::testing_support {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_file(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+std::vector<std::int32_t> ints(const Json& list) {
+  std::vector<std::int32_t> values;
+  for (const Json& v : *list.as_array()) values.push_back(static_cast<std::int32_t>(*v.as_int()));
+  return values;
+}
+
+std::vector<std::vector<std::int32_t>> read_prompts(const fs::path& model) {
+  const fs::path path = model / "prompts.json";
+  const Json j = parse_json(read_file(path), path.string(), "prompts");
+  std::vector<std::vector<std::int32_t>> prompts;
+  for (const Json& p : *j.find("prompts")->as_array()) prompts.push_back(ints(p));
+  return prompts;
+}
+
+double standard_deviation(const std::vector<float>& values) {
+  double sum = 0, squares = 0;
+  for (const float v : values) sum += v;
+  const double mean = sum / static_cast<double>(values.size());
+  for (const float v : values) squares += (v - mean) * (v - mean);
+  return std::sqrt(squares / static_cast<double>(values.size()));
+}
+
+/// A model from a file, ready for prompts of up to `longest` tokens.
+class Golden {
+ public:
+  Golden(const fs::path& path, std::int64_t longest)
+      : instance_({.path = path.string(), .threads = 2, .kv_type = KvType::kF32}) {
+    const auto rows = static_cast<std::int32_t>(longest);
+    StartOptions start;
+    start.context = longest;
+    start.rows = start.out_rows = rows;
+    instance_.start(start, [](std::uint64_t, std::uint64_t) {});
+  }
+
+  /// Every position's output, [T, columns].
+  std::vector<float> run(const std::vector<std::int32_t>& ids, Output output) {
+    const Spec& spec = instance_.spec();
+    const std::int64_t cols = output == Output::kLogits ? spec.vocab : spec.hidden;
+    const auto count = static_cast<std::int32_t>(ids.size());
+    std::vector<float> rows(static_cast<std::size_t>(count * cols));
+    const View view = f32_view(rows.data(), count, cols);
+    Outputs outputs{.kind = output, .logits = {}, .hidden = view};
+    if (output == Output::kLogits) outputs.logits.full = view;
+    Sequence sequence(instance_.executor().cache());
+    sequence.tokens = ids;
+    const StepPart part{&sequence, count, count};
+    EXPECT_TRUE(instance_.executor().step({&part, 1}, outputs));
+    return rows;
+  }
+
+ private:
+  Instance instance_;
+};
+
+double largest_error(const std::vector<float>& got, const float* want) {
+  double largest = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double error = std::fabs(static_cast<double>(got[i]) - static_cast<double>(want[i]));
+    largest = error <= largest ? largest : error;  // NaN counts as larger
+  }
+  return largest;
+}
+
+/// Rows whose golden decides by more than twice the bound have to have the same best token.
+void expect_same_best(const std::vector<float>& got, const float* want, std::int64_t vocab,
+                      double bound) {
+  for (std::size_t at = 0; at < got.size(); at += static_cast<std::size_t>(vocab)) {
+    std::vector<float> row(want + at, want + at + vocab);
+    const auto best = std::max_element(row.begin(), row.end()) - row.begin();
+    std::nth_element(row.begin(), row.begin() + 1, row.end(), std::greater<float>());
+    if (row[0] - row[1] <= 2 * bound) continue;
+    const auto* first = got.data() + at;
+    EXPECT_EQ(std::max_element(first, first + vocab) - first, best)
+        << "row " << at / static_cast<std::size_t>(vocab);
+  }
+}
+
+/// All prompts of a model against the golden logits, within `bound` standard deviations of them.
+void check_logits(const fs::path& model, const fs::path& prompts_of, const fs::path& golden,
+                  double bound) {
+  SCOPED_TRACE(model.filename().string());
+  const auto prompts = read_prompts(prompts_of);
+  const Matrix want = read_npy(golden.string());
+  const double limit = bound * standard_deviation(want.values);
+  std::size_t longest = 0;
+  for (const auto& p : prompts) longest = std::max(longest, p.size());
+  Golden run(model, static_cast<std::int64_t>(longest));
+  const float* rows = want.values.data();
+  double error = 0;
+  for (const auto& prompt : prompts) {
+    const auto got = run.run(prompt, Output::kLogits);
+    error = std::max(error, largest_error(got, rows));
+    expect_same_best(got, rows, want.cols, limit);
+    rows += got.size();
+  }
+  EXPECT_EQ(rows, want.values.data() + want.values.size());
+  EXPECT_LE(error, limit);
+  ::testing::Test::RecordProperty(model.filename().string(), cat(error / limit));
+}
+
+constexpr double kDense = 1e-3;  // standard deviations: float32 gives about 1e-5
+
+TEST(Golden, HuggingFaceFolders) {
+  INGOT_NEEDS_SHARED();
+  for (const fs::path& model : shared_entries("goldens/models")) {
+    check_logits(model, model, model / "logits.npy", kDense);
+  }
+}
+
+TEST(Golden, HiddenStatesBeforeAndAfterTheFinalNorm) {
+  INGOT_NEEDS_SHARED();
+  for (const fs::path& model : shared_entries("goldens/models")) {
+    SCOPED_TRACE(model.filename().string());
+    const auto prompt = read_prompts(model).back();
+    Golden run(model, std::ssize(prompt));
+    for (const auto& [file, output] : {std::pair{"hidden_pre.npy", Output::kHidden},
+                                       std::pair{"hidden_post.npy", Output::kHiddenNormed}}) {
+      const Matrix want = read_npy((model / file).string());
+      const auto got = run.run(prompt, output);
+      ASSERT_EQ(got.size(), want.values.size());
+      EXPECT_LE(largest_error(got, want.values.data()),
+                kDense * standard_deviation(want.values))
+          << file;
+    }
+  }
+}
+
+/// goldens/NAME/... for a file that is called NAME-TYPE.gguf: the longest model name that it begins with.
+fs::path model_of(const fs::path& file) {
+  fs::path best;
+  for (const fs::path& model : shared_entries("goldens/models")) {
+    const std::string name = model.filename().string() + "-";
+    const bool fits = file.filename().string().compare(0, name.size(), name) == 0;
+    if (fits && name.size() > best.filename().string().size()) best = model;
+  }
+  return best;
+}
+
+/// Logits that belong to the file's own (rounded) weights, else those of the model it was made from.
+fs::path golden_of(const fs::path& file) {
+  const fs::path own = file.parent_path() / (file.stem().string() + ".logits.npy");
+  return fs::exists(own) ? own : model_of(file) / "logits.npy";
+}
+
+TEST(Golden, DenseGgufFiles) {
+  INGOT_NEEDS_SHARED();
+  for (const fs::path& file : shared_entries("goldens/gguf")) {
+    if (file.extension() == ".gguf") check_logits(file, model_of(file), golden_of(file), kDense);
+  }
+}
+
+/// llama.cpp's largest difference from the golden by file, in standard deviations.
+std::map<std::string, double> incumbent_errors() {
+  std::map<std::string, double> errors;
+  std::istringstream lines(read_file(shared_folder() / "goldens/summary.tsv"));
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line)) {
+    std::istringstream fields(line);
+    std::string file, deviation, error;
+    std::getline(fields, file, '\t');
+    std::getline(fields, deviation, '\t');
+    std::getline(fields, error, '\t');
+    errors[file] = std::stod(error);
+  }
+  return errors;
+}
+
+// The error of quantised files is that of 8-bit activations; docs/exactness.md derives 0.12 standard deviations for
+// the largest of some 28,000 logits of two layers.
+TEST(Golden, QuantisedGgufFiles) {
+  INGOT_NEEDS_SHARED();
+  const auto errors = incumbent_errors();
+  for (const fs::path& file : shared_entries("goldens/quantized")) {
+    if (file.extension() != ".gguf") continue;
+    const auto known = errors.find("quantized/" + file.filename().string());
+    const double incumbent = known == errors.end() ? 0 : known->second;
+    check_logits(file, model_of(file), golden_of(file), 1.25 * std::max(0.12, incumbent));
+  }
+}
+
+/// Digests that guard exactness: "name TAB kv type TAB digest" a line.
+std::map<std::string, std::string> known_digests() {
+  std::map<std::string, std::string> digests;
+  std::istringstream lines(read_file(fs::path(INGOT_SOURCE_DIR) / "tests/golden/digests.tsv"));
+  std::string model, kv_type, digest;
+  while (lines >> model >> kv_type >> digest) digests[cat(model, " ", kv_type)] = digest;
+  return digests;
+}
+
+TEST(Golden, GreedyTextOfATrainedModel) {
+  INGOT_NEEDS_SHARED();
+  const fs::path folder = shared_folder() / "data/models/stories260K";
+  if (!fs::is_directory(folder)) GTEST_SKIP() << "no " << folder;
+  const fs::path golden = folder / "golden_greedy_200.json";
+  const Json j = parse_json(read_file(golden), golden.string(), "golden");
+  std::vector<std::int32_t> want;
+  for (const Json& step : *j.find("steps")->as_array()) {
+    want.push_back(static_cast<std::int32_t>(*step.find("argmax")->as_int()));
+  }
+  want.resize(200);
+  const auto digests = known_digests();
+  const std::vector<std::int32_t> prompt = ints(*j.find("prompt_ids"));
+  for (const auto& [name, kv_type] : {std::pair{"f32", KvType::kF32}, {"f16", KvType::kF16},
+                                      {"bf16", KvType::kBF16}}) {
+    for (const int threads : {1, 2}) {
+      SCOPED_TRACE(cat(std::string_view(name), " ", threads, " threads"));
+      Instance instance({.path = (folder / "stories260K.gguf").string(),
+                         .threads = threads,
+                         .kv_type = kv_type});
+      StartOptions start;
+      start.context = 201;
+      instance.start(start, [](std::uint64_t, std::uint64_t) {});
+      GenerateParams params;
+      params.tokens_max = 200;
+      params.sampled_ids = instance.sampled_ids();
+      const Generated g =
+          generate(instance.executor(), prompt, params, [](std::int32_t) { return true; });
+      EXPECT_EQ(g.ids, want);
+      EXPECT_EQ(g.digest, digests.at(cat("stories260K ", std::string_view(name))));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ingot::testing_support
