@@ -116,7 +116,7 @@ File::File(std::string path) : name_(std::move(path)) {
 
 File::File(std::string name, Fd fd) : name_(std::move(name)), fd_(std::move(fd)) {
   struct stat st {};
-  if (::fstat(fd_.get(), &st) != 0) fail(name_, errno_text(errno));
+  if (retry([&] { return ::fstat(fd_.get(), &st); }) != 0) fail(name_, errno_text(errno));
   if (const char* reason = refusal(st.st_mode)) fail(name_, reason);
   if (is_on_procfs(fd_.get())) fail(name_, "is not a regular file");
   identity_ = identity_of(st);
@@ -149,7 +149,7 @@ std::string File::read_all(std::uint64_t bytes_max) const {
 
 bool File::is_unchanged() const {
   struct stat st {};
-  return ::fstat(fd(), &st) == 0 && identity_of(st) == identity_;
+  return retry([&] { return ::fstat(fd(), &st); }) == 0 && identity_of(st) == identity_;
 }
 
 Directory::Directory(std::string path) : name_(std::move(path)) {
@@ -167,7 +167,7 @@ File Directory::open(std::string_view name) const {
   const std::string full = cat(name_, name_.ends_with('/') ? "" : "/", name);
   const Fd seen = peek_beneath(fd_.get(), file);
   struct stat st {};
-  if (!seen || ::fstat(seen.get(), &st) != 0) fail(full, errno_text(errno));
+  if (!seen || retry([&] { return ::fstat(seen.get(), &st); }) != 0) fail(full, errno_text(errno));
   if (S_ISLNK(st.st_mode)) fail(full, "symbolic links are not followed on this system");
   if (const char* reason = refusal(st.st_mode)) fail(full, reason);
   Fd fd(open_beneath(fd_.get(), file, kReadFlags));
@@ -179,7 +179,7 @@ bool Directory::contains(std::string_view name) const {
   if (!is_plain_name(name)) return false;
   const Fd seen = peek_beneath(fd_.get(), std::string(name));
   struct stat st {};
-  return seen && ::fstat(seen.get(), &st) == 0 && S_ISREG(st.st_mode);
+  return seen && retry([&] { return ::fstat(seen.get(), &st); }) == 0 && S_ISREG(st.st_mode);
 }
 
 std::vector<std::string> Directory::list() const {

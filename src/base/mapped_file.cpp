@@ -42,6 +42,9 @@ constinit std::mutex table_mutex;
 struct sigaction previous_action;
 
 void write_truncated_and_exit(const Slot& slot, std::uintptr_t offset) {
+  // Threads that read one file fault together: the first says so, and its exit ends the others.
+  static constinit std::atomic_flag said = ATOMIC_FLAG_INIT;
+  while (said.test_and_set()) ::pause();
   char digits[24];
   std::size_t first = sizeof digits;
   do {

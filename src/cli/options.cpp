@@ -35,9 +35,8 @@ void declare(CLI::App& app, Number& value, const NumberOption<Number>& option, P
 }  // namespace
 
 Error bad_option(std::string_view option, std::string_view value, std::string_view expected) {
-  return {ErrorCode::kInvalid,
-          cat(option, " ", value.empty() ? "(empty)" : printable(value), " is not possible: ",
-              expected)};
+  return {ErrorCode::kInvalid, cat(option, " ", value.empty() ? "(empty)" : printable(value),
+                                   " is not possible: ", expected)};
 }
 
 void add_number(CLI::App& app, std::int32_t& value, const NumberOption<std::int32_t>& option) {

@@ -1,4 +1,5 @@
-// Options as this project takes them: numbers written one way, and an empty value is not an absent one.
+// Options as this project takes them: numbers written one way, and an empty value is not an absent
+// one.
 #pragma once
 
 #include <charconv>
@@ -16,7 +17,8 @@ class App;
 
 namespace ingot {
 
-/// The error for a value that an option does not take: "<option> <value> is not possible: <expected>".
+/// The error for a value that an option does not take: "<option> <value> is not possible:
+/// <expected>".
 Error bad_option(std::string_view option, std::string_view value, std::string_view expected);
 
 /// A whole number in decimal digits within [low, high], and nothing beside it.
@@ -43,8 +45,8 @@ struct NumberOption {
   bool show_default = true;
 };
 
-/// Declares an option that takes one number, in decimal notation, finite and within its limits. `value` holds the
-/// default, and has to live as long as the application.
+/// Declares an option that takes one number, in decimal notation, finite and within its limits.
+/// `value` holds the default, and has to live as long as the application.
 ///
 /// Errors: while parsing, Error{kInvalid} naming the option and the text.
 void add_number(CLI::App& app, std::int32_t& value, const NumberOption<std::int32_t>& option);

@@ -20,8 +20,7 @@ class MergeTable {
   /// first counts.
   ///
   /// Errors:  model_error for no merges, too many, one that is not two pieces with a space between,
-  /// or pieces (the
-  ///          two or the joined one) that are no tokens.
+  ///          or pieces (the two or the joined one) that are no tokens.
   MergeTable(const TokenizerData& data, const PieceMap& ids);
 
   /// The rank of a pair, SymbolMerger::kNever when it does not merge.

@@ -12,15 +12,13 @@ namespace ingot {
 enum class Pretokenizer : std::uint8_t {
   /// GPT-2: 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
   kGpt2,
-  /// Llama 3: (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|
-  /// ?[^\s\p{L}\p{N}]+[\r\n]*|
-  /// \s*[\r\n]+|\s+(?!\S)|\s+
+  /// Llama 3: (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}
+  /// | ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
   kLlama3,
   /// Qwen 2: as Llama 3 with every number character on its own.
   kQwen2,
   /// What llama.cpp means by "default" for byte-level BPE: four patterns, each cutting the pieces
-  /// of the one before;
-  /// what a pattern does not match between its matches is a piece too.
+  /// of the one before; what a pattern does not match between its matches is a piece too.
   /// [\p{P}$+<=>^~|]+ then GPT-2's (without its last \s+) then \p{N}+ then [0-9][0-9][0-9]
   kDefault,
 };

@@ -16,9 +16,8 @@ namespace ingot {
 
 /// What encode does besides plain text. Without these a text can never become a special token.
 struct EncodeOptions {
-  bool add_special = false;  ///< frame with BOS and EOS where the tokenizer's file says so
-  bool parse_special =
-      false;  ///< control and user-defined tokens that stand in the text become tokens
+  bool add_special = false;         ///< frame with BOS and EOS where the tokenizer's file says so
+  bool parse_special = false;       ///< control and user-defined tokens in the text become tokens
   bool parse_user_defined = false;  ///< only the user-defined ones (`<think>`, `<tool_call>`)
 };
 

@@ -1,0 +1,88 @@
+// The ladder of `linear`: every kernel table, format and number of rows, each with the digest of its output.
+//
+// A step up the ladder counts only when the digest beside it stays the same.
+#include <benchmark/benchmark.h>
+
+#include <random>
+#include <thread>
+
+#include "backend/cpu/cpu_backend.h"
+#include "base/half.h"
+#include "base/text.h"
+#include "quant/formats.h"
+#include "runtime/digest.h"
+
+namespace ingot {
+namespace {
+
+constexpr std::int64_t kOutputs = 1024;
+constexpr std::int64_t kInputs = 1024;
+
+/// Random weights of a format: any bits are valid codes, the blocks' scales are set small.
+template <class F>
+std::vector<std::byte> random_weights() {
+  std::mt19937 rng(1);
+  std::vector<std::byte> bytes(
+      static_cast<std::size_t>(kOutputs * row_bytes(F::kFormat, kInputs)));
+  if constexpr (BlockFormat<F>) {
+    for (std::size_t i = 0; i < bytes.size(); i += sizeof(typename F::Block)) {
+      typename F::Block block;
+      for (std::byte& b : std::as_writable_bytes(std::span(&block, 1))) b = std::byte(rng());
+      if constexpr (requires { block.d; }) block.d = float_to_half(0.01f);
+      if constexpr (requires { block.m; }) block.m = float_to_half(0.01f);
+      if constexpr (requires { block.dmin; }) block.dmin = float_to_half(0.01f);
+      if constexpr (requires { block.e; }) block.e = 120;
+      __builtin_memcpy(bytes.data() + i, &block, sizeof block);
+    }
+  } else {
+    for (std::size_t i = 0; i < bytes.size(); i += sizeof(typename F::Element)) {
+      const auto e = F::narrow(std::normal_distribution<float>()(rng));
+      __builtin_memcpy(bytes.data() + i, &e, sizeof e);
+    }
+  }
+  return bytes;
+}
+
+template <class F>
+void run_linear(benchmark::State& state, const KernelTable& table, std::int64_t rows) {
+  ThreadPool pool(1);
+  CpuBackend backend(pool, table);
+  backend.plan({.rows = static_cast<std::int32_t>(rows), .cols = kInputs});
+  auto bytes = random_weights<F>();
+  const View matrix{bytes.data(), F::kFormat, kOutputs, kInputs, row_bytes(F::kFormat, kInputs)};
+  const Weight weight = backend.prepare({&matrix, 1}, {});
+  std::mt19937 rng(2);
+  std::vector<float> in(static_cast<std::size_t>(rows * kInputs));
+  for (float& x : in) x = std::normal_distribution<float>()(rng);
+  std::vector<float> out(static_cast<std::size_t>(rows * kOutputs));
+  for (auto _ : state) {
+    backend.linear(f32_view(in.data(), rows, kInputs), weight,
+                   f32_view(out.data(), rows, kOutputs));
+  }
+  Digest digest;
+  digest.add(out);
+  state.SetLabel(digest.text());
+  const auto calls = static_cast<double>(state.iterations());
+  using benchmark::Counter;
+  state.counters["GOP/s"] = Counter(calls * 2 * static_cast<double>(rows * kOutputs * kInputs) / 1e9,
+                                    Counter::kIsRate);
+  state.counters["GB/s"] =
+      Counter(calls * static_cast<double>(weight.storage.bytes()) / 1e9, Counter::kIsRate);
+}
+
+/// Registered by name so that --benchmark_filter picks a table, a format or a number of rows.
+const bool registered = [] {
+  for (const KernelTable* table : kernel_tables()) {
+    for_each_type(Formats{}, [&]<class F>() {
+      for (const std::int64_t rows : {1, 64}) {
+        benchmark::RegisterBenchmark(
+            cat("linear/", std::string_view(table->name), "/", F::kName, "/rows:", rows).c_str(),
+            [table, rows](benchmark::State& state) { run_linear<F>(state, *table, rows); });
+      }
+    });
+  }
+  return true;
+}();
+
+}  // namespace
+}  // namespace ingot

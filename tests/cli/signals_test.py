@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""SIGINT and SIGTERM at chosen moments: 130 and 143, soon, with no temporary file left."""
+import fcntl
+import os
+import signal
+import time
+
+import faults
+import ingot
+
+SIGNALS = ((signal.SIGINT, 130), (signal.SIGTERM, 143))
+# Within this a command that was asked to end has ended.
+LIMIT_S = 20 if ingot.SANITIZERS else 2
+
+
+class Ending(faults.FaultTest):
+    def ends(self, process, code, since):
+        result = ingot.finish(process)
+        self.assertLess(time.monotonic() - since, LIMIT_S * (1 + os.getloadavg()[0]))
+        self.assertEqual(result.code, code, result)
+        self.assertEqual(result.err, "", result)
+        return result
+
+    def stop_at(self, args, call, number, path, sent, code):
+        with self.stopped(*args, at=number, path=path, call=call) as (process, go_on):
+            self.assertIsNotNone(go_on, "the run had no such call")
+            process.send_signal(sent)
+            since = time.monotonic()
+            go_on()
+            return self.ends(process, code, since)
+
+    def test_while_loading(self):
+        args = ("run", self.model, "--tokens", "1,283", "--json")
+        for sent, code in SIGNALS:
+            for call, number in (("stat", 1), ("mmap", 1), ("madvise", 1), ("madvise", 4)):
+                with self.subTest(signal=sent, call=call, number=number):
+                    result = self.stop_at(args, call, number, self.model, sent, code)
+                    self.assertEqual(result.out, b"")
+
+    def test_while_generating(self):
+        args = ("run", self.model, "-p", "hello", "--ctx", "100000", "--max-tokens", "90000",
+                "--ignore-eos", "--log-level", "error")
+        for sent, code in SIGNALS:
+            with self.subTest(signal=sent):
+                process = ingot.start(*args, bufsize=0)
+                self.addCleanup(ingot.stop, process)
+                self.assertEqual(process.stdout.read(1), b"h")
+                process.send_signal(sent)
+                self.ends(process, code, time.monotonic())
+
+    def test_while_nobody_reads_the_output(self):
+        args = ("run", self.model, "-p", "x" * 8000, "--ctx", "9000", "--max-tokens", "1",
+                "--log-level", "error")
+        for sent, code in SIGNALS:
+            with self.subTest(signal=sent):
+                # The prompt is written before the text: more than this pipe holds.
+                process = ingot.start(*args, bufsize=0)
+                self.addCleanup(ingot.stop, process)
+                fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 4096)
+                self.assertEqual(process.stdout.read(1), b"x")
+                process.send_signal(sent)
+                since = time.monotonic()
+                process.wait(ingot.TIMEOUT_S)
+                self.ends(process, code, since)
+
+    def test_json_is_not_half_printed(self):
+        args = ("run", self.model, "-p", "hello", "--json", "--ctx", "50000", "--max-tokens",
+                "49000", "--ignore-eos", "--log-level", "error")
+        for sent, code in SIGNALS:
+            # The last call of the load; after it comes nothing but generation.
+            with self.stopped(*args, at=1, path=self.model, call="close") as (process, go_on):
+                self.assertIsNotNone(go_on)
+                go_on()
+                process.send_signal(sent)
+                result = self.ends(process, code, time.monotonic())
+                self.assertEqual(result.out, b"")
+
+    def test_while_writing_a_file(self):
+        for sent, code in SIGNALS:
+            for call, number in (("open", 1), ("write", 1)):
+                with self.subTest(signal=sent, call=call):
+                    folder = self.path(f"out-{code}-{call}")
+                    os.mkdir(folder)
+                    out = os.path.join(folder, "logits.npy")
+                    # More steps than one, so that there is a safe point after this call.
+                    args = ("logits", self.model, "--tokens", ",".join(["5"] * 256), "--split",
+                            ",".join(["8"] * 32), "--out", out)
+                    self.stop_at(args, call, number, out, sent, code)
+                    self.assert_only([], folder)
+
+    def test_a_file_that_is_nearly_done(self):
+        folder = self.path("out-late")
+        os.mkdir(folder)
+        out = os.path.join(folder, "logits.npy")
+        args = ("logits", self.model, "--tokens", "1,2,3", "--out", out)
+        for call in ("fsync", "rename"):
+            with self.stopped(*args, at=1, path=out, call=call) as (process, go_on):
+                process.send_signal(signal.SIGINT)
+                go_on()
+                result = ingot.finish(process)
+            self.assertIn(result.code, (0, 130), result)
+            self.assert_only(["logits.npy"] if result.code == 0 else [], folder)
+
+    def test_a_second_signal_ends_at_once(self):
+        folder = self.path("out-second")
+        os.mkdir(folder)
+        out = os.path.join(folder, "logits.npy")
+        for sent, code in SIGNALS:
+            args = ("logits", self.model, "--tokens", "1,2,3", "--out", out)
+            with self.stopped(*args, at=1, path=out, call="write") as (process, _):
+                process.send_signal(sent)
+                process.send_signal(sent)
+                # It is held at the call and is never let go: only the handler can end it. The
+                # system may join two signals that come together into one, so ask until it ends.
+                while process.poll() is None:
+                    process.send_signal(sent)
+                    os.sched_yield()
+                self.assertEqual(process.returncode, code)
+                self.assert_only([], folder)
+
+
+class LongSteps(ingot.CliTest):
+    """A step cannot be stopped half way; a command that was asked to end must end all the same."""
+
+    def test_while_reading_a_long_prompt(self):
+        length = 60000
+        for command, more in (("run", ("--print-ids",)), ("logits", ("--out", "long.npy"))):
+            folder = self.path("long-" + command)
+            os.mkdir(folder)
+            for sent, code in SIGNALS:
+                process = ingot.start(command, self.model, "--tokens", ",".join(["5"] * length),
+                                      "--ctx", str(length), *more, cwd=folder)
+                self.addCleanup(ingot.stop, process)
+                # The warning about --ctx is the sign that the work begins.
+                self.assertIn(b"--ctx", process.stderr.readline())
+                process.send_signal(sent)
+                since = time.monotonic()
+                result = ingot.finish(process)
+                self.assertLess(time.monotonic() - since, LIMIT_S * (1 + os.getloadavg()[0]))
+                self.assertEqual(result.code, code, result)
+                self.assertEqual(result.out, b"")
+                self.assert_only([], folder)
+
+
+if __name__ == "__main__":
+    ingot.main()
