@@ -1,4 +1,5 @@
-// The ladder of `linear`: every kernel table, format and number of rows, each with the digest of its output.
+// The ladder of `linear`: every kernel table, format and number of rows, each with the digest of
+// its output.
 //
 // A step up the ladder counts only when the digest beside it stays the same.
 #include <benchmark/benchmark.h>
@@ -22,8 +23,7 @@ constexpr std::int64_t kInputs = 1024;
 template <class F>
 std::vector<std::byte> random_weights() {
   std::mt19937 rng(1);
-  std::vector<std::byte> bytes(
-      static_cast<std::size_t>(kOutputs * row_bytes(F::kFormat, kInputs)));
+  std::vector<std::byte> bytes(static_cast<std::size_t>(kOutputs * row_bytes(F::kFormat, kInputs)));
   if constexpr (BlockFormat<F>) {
     for (std::size_t i = 0; i < bytes.size(); i += sizeof(typename F::Block)) {
       typename F::Block block;
@@ -64,8 +64,8 @@ void run_linear(benchmark::State& state, const KernelTable& table, std::int64_t 
   state.SetLabel(digest.text());
   const auto calls = static_cast<double>(state.iterations());
   using benchmark::Counter;
-  state.counters["GOP/s"] = Counter(calls * 2 * static_cast<double>(rows * kOutputs * kInputs) / 1e9,
-                                    Counter::kIsRate);
+  state.counters["GOP/s"] =
+      Counter(calls * 2 * static_cast<double>(rows * kOutputs * kInputs) / 1e9, Counter::kIsRate);
   state.counters["GB/s"] =
       Counter(calls * static_cast<double>(weight.storage.bytes()) / 1e9, Counter::kIsRate);
 }

@@ -64,23 +64,26 @@ class Backend {
   /// x += add (where given); out = norm(x) (where given).
   ///
   /// rms:   inv = 1 / sqrt(tree(lanes of x*x) / n + eps);  y = (x * inv) * w
-  /// layer: mean = tree(lane sums of x) / n;  c = x - mean;  inv = 1 / sqrt(tree(lanes of c*c) / n
-  /// + eps);
+  /// layer: mean = tree(lane sums of x) / n;  c = x - mean;
+  ///        inv = 1 / sqrt(tree(lanes of c*c) / n + eps);
   ///        y = (c * inv) * w, with a bias fma(c * inv, w, b)
+  ///
   /// Shapes: x, add, out [T, n]. `out` may be `x`.
   virtual void norm(View x, View add, const Norm& n, View out) = 0;
 
   /// out = in W^T + b.
   ///
   /// K in segments of 1,024: each is one chain, the total starts as the first and adds the others
-  /// in order. Dense formats: acc = fma(w, x, acc). Block formats, over x quantised per row and
-  /// group of 32 (amax = largest |x|; not finite: d = NaN; < 2^-100: d = 0, q = 0; else d = amax /
-  /// 127, q = nearest even of x * (127 / amax)):
-  ///   i_j = sum (q_w - zero) * q_x,  s_j = sum q_x,  exact, per sub-group j with one scale (16 or
-  ///   32) t = float(i_0) * w_0, then t = fma(float(i_1), w_1, t);  t = fma(-m_j, float(s_j), t), j
-  ///   ascending
-  ///       (+m for Q4_1 and Q5_1);  acc = fma(t, d, acc)
-  /// y = total, with a bias total + b.
+  /// in order; with a bias y = total + b. Dense formats: acc = fma(w, x, acc).
+  ///
+  /// Block formats, over x quantised per row and group of 32: amax = largest |x|; not finite:
+  /// d = NaN, q = 0; below 2^-100: d = 0, q = 0; else d = amax / 127, q = nearest even of
+  /// x * (127 / amax). Per sub-group j of a group, one for each scale:
+  ///   i_j = sum of (q_w - zero) * q_x,  s_j = sum of q_x,  exact
+  ///   t   = float(i_0) * w_0,  then with two scales  t = fma(float(i_1), w_1, t)
+  ///   t   = fma(-m_j, float(s_j), t),  j ascending (+m_j for Q4_1 and Q5_1)
+  ///   acc = fma(t, d, acc)
+  ///
   /// Shapes: in [T, K], w [M, K], out [T, M].
   virtual void linear(View in, const Weight& w, View out) = 0;
 
@@ -100,32 +103,38 @@ class Backend {
   /// Source:  PagedAttention, arXiv:2309.06180, section 4.
   virtual void kv_write(View qkv, const Batch& b, const Attention& a, KvLayer kv) = 0;
 
-  /// Attention of each row over the keys and values that it sees, all of them read back from the
-  /// pages.
+  /// Attention of each row over the keys and values that it sees, all read back from the pages.
   ///
-  /// q *= scale; s = chain over D of q*k, capped to cap * tanh(s / cap) where there is a cap.
-  /// Keys in absolute chunks of 64 and splits of 1,024. In a split, chunk after chunk: m' = max(m,
-  /// chunk's max); p = exp(s - m'); lsum = tree of 16 lane sums by position mod 16; a = exp(m -
-  /// m'); l = fma(l, a, lsum); o = o * a, then fma(p, v, o) by position. A chunk without a visible
-  /// key leaves (m, l, o) untouched. The first split with a visible key is copied, later ones are
-  /// folded in order: m' = max(m1, m2), a1 = exp(m1 - m'), a2 = exp(m2 - m'), o = fma(o2, a2, o1 *
-  /// a1), l likewise. out = o * (1 / l). Shapes: qkv [T, (N + 2G)*D] (only q is read), out [T,
-  /// N*D].
+  /// q *= scale; s = chain over D of q*k, with a cap cap * tanh(s / cap). Keys are cut into
+  /// absolute chunks of 64 and splits of 1,024. Within a split, for each chunk with a visible key:
+  ///   m' = max(m, chunk's max),  p = exp(s - m'),  a = exp(m - m')
+  ///   l  = fma(l, a, lsum),  lsum the tree of the 16 lane sums of p by position mod 16
+  ///   o  = o * a,  then o = fma(p, v, o), positions ascending
+  /// The first such split is copied, later ones are folded in order:
+  ///   m' = max(m1, m2),  a1 = exp(m1 - m'),  a2 = exp(m2 - m')
+  ///   o  = fma(o2, a2, o1 * a1),  l likewise
+  /// out = o * (1 / l).
+  ///
+  /// Shapes: qkv [T, (N + 2G)*D] (only q is read), out [T, N*D].
   virtual void attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out) = 0;
 
   /// y = act(g) * u for gated input [g; u], else act(x).
   ///
-  /// silu: x * sigmoid(x); gelu_tanh: (0.5x) * (1 + tanh(c * fma(0.044715 x^2, x, x))), c =
-  /// sqrt(2/pi); gelu_erf: (0.5x) * (1 + erf(x * sqrt(1/2))); each product rounded on its own.
+  /// silu:      x * sigmoid(x)
+  /// gelu_tanh: (0.5 * x) * (1 + tanh(c * fma(0.044715 * (x * x), x, x))),  c = sqrt(2 / pi)
+  /// gelu_erf:  (0.5 * x) * (1 + erf(x * sqrt(1 / 2)))
+  ///
   /// Shapes: in [T, 2F] or [T, F], out [T, F].
   virtual void activate(View in, Act act, bool gated, View out) = 0;
 
   /// out = sum over the chosen experts of weight * expert(in).
   ///
-  /// r = softmax(in router^T): p = exp(r - max), p * (1 / sum) with sum the tree of lanes; slots by
+  /// r = softmax(in router^T): p = exp(r - max), p * (1 / sum), sum the tree of lane sums. Slots by
   /// falling p, ties to the lower index; renormalised by division by their sum in slot order.
   /// Expert rows go through `linear` and `activate`; y = fma(w_slot, y_slot, y), slots ascending
-  /// from +0. Shapes: in, out [T, H].
+  /// from +0.
+  ///
+  /// Shapes: in, out [T, H].
   virtual void moe(View in, const MoeWeights& w, const Moe& m, View out) = 0;
 
   /// out[i] = x[rows[i]].  Shapes: x [T, H], out [R, H].

@@ -14,13 +14,9 @@ namespace {
 
 constexpr std::int64_t kHugePage = 2 << 20;
 
-void unmap(std::byte* data, std::int64_t bytes) {
-  munmap(data, static_cast<std::size_t>(bytes));
-}
+void unmap(std::byte* data, std::int64_t bytes) { munmap(data, static_cast<std::size_t>(bytes)); }
 
-void free_aligned(std::byte* data, std::int64_t) {
-  ::operator delete(data, std::align_val_t{64});
-}
+void free_aligned(std::byte* data, std::int64_t) { ::operator delete (data, std::align_val_t{64}); }
 
 Error no_memory(std::int64_t bytes) {
   return {ErrorCode::kDoesNotFit,
@@ -34,7 +30,7 @@ Buffer allocate_host(std::int64_t bytes) {
   if (bytes <= 0) return {};
   const auto size = static_cast<std::size_t>(bytes);
   if (bytes < kHugePage) {
-    void* data = ::operator new(size, std::align_val_t{64}, std::nothrow);
+    void* data = ::operator new (size, std::align_val_t{64}, std::nothrow);
     if (data == nullptr) throw no_memory(bytes);
     __builtin_memset(data, 0, size);
     return {static_cast<std::byte*>(data), bytes, free_aligned};

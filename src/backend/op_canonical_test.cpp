@@ -29,11 +29,13 @@ Matrix corner_rows(std::int64_t cols, Random& random) {
     // amax is 127 in each group, so x * r is x: multiples of one half.
     x.at(1, k) = k % 32 == 0 ? 127.0f : static_cast<float>(random.below(500) - 250) * 0.5f;
     const std::int64_t group = k / 32 % 4;
-    x.at(2, k) *= group == 0 ? 0.0f : group == 1 ? 0x1p-104f : group == 2 ? 0x1p-100f : 1.0f;
+    x.at(2, k) *= group == 0 ? 0.0f : group < 3 ? 0x1p-104f : 1.0f;
     x.at(3, k) *= group == 0 ? 1e37f : group == 1 ? 1e-37f : 1.0f;
   }
   x.at(2, 0) = -0.0f;
-  if (cols > 64) x.at(2, 64) = 0x1p-100f;
+  // The last amax that makes zeros, and the first that does not.
+  if (cols > 64) x.at(2, 33) = std::nextafter(0x1p-100f, 0.0f);
+  if (cols > 64) x.at(2, 64) = -0x1p-100f;
   return x;
 }
 
@@ -165,7 +167,7 @@ TEST(Canonical, Attention) {
                                                    {2, 65},   {1, 127},  {1, 1023}, {3, 1025},
                                                    {2, 1100}, {1, 2049}, {1, 3100}};
   for (const std::int32_t window : {0, 1, 70, 1030}) {
-    for (const float cap : {0.0f, 4.0f}) {
+    for (const float cap : {0.0f, 5.0f}) {
       for (const bool causal : {true, false}) {
         const auto type = static_cast<KvType>((window + (cap > 0 ? 1 : 0)) % 3);
         SCOPED_TRACE(cat("window ", window, " cap ", cap, " causal ", causal ? 1 : 0, " KV ",

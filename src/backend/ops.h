@@ -9,6 +9,7 @@
 
 namespace ingot {
 
+/// Division by the root of the mean square, or by the standard deviation after taking the mean off.
 enum class NormKind { kRms, kLayer };
 
 /// Weights of a normalisation; without `weight` there is none.
@@ -47,6 +48,7 @@ struct Attention {
 
 inline constexpr std::int32_t kHeadDimLimit = 512;
 
+/// How cached keys and values are stored.
 enum class KvType { kF32, kF16, kBF16 };
 
 /// One layer's pages of keys and values; their layout is the backend's.
@@ -58,6 +60,7 @@ struct KvLayer {
   std::int32_t group = 0;        ///< which of Batch::groups maps its blocks
 };
 
+/// Activation functions of feed-forward layers; `Backend::activate` defines them.
 enum class Act { kSilu, kGeluTanh, kGeluErf };
 
 /// A mixture of experts: softmax router, the best `used` of `experts`.

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <memory>
 #include <optional>
@@ -22,6 +24,16 @@ namespace {
 
 constexpr std::size_t kBufferBytes = 64 * 1024;
 constexpr int kTemporaryNames = 1000;
+
+/// A temporary file as a signal handler finds it: no locks, no memory that could be freed.
+struct Unfinished {
+  std::atomic<bool> taken{false};
+  std::atomic<bool> there{false};
+  std::array<char, PATH_MAX> path{};
+};
+
+// More outputs at once than any command has; one that finds no room is left behind by a signal.
+constinit std::array<Unfinished, 4> unfinished;
 
 /// Calls until the answer is not "interrupted".
 template <class Call>
@@ -65,6 +77,7 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
 
 OutputFile::~OutputFile() {
   if (fd_ && !temporary_.empty()) ::unlink(temporary_.c_str());
+  forget_temporary();
 }
 
 void OutputFile::open_temporary() {
@@ -72,12 +85,30 @@ void OutputFile::open_temporary() {
     temporary_ = cat(target_, ".tmp-", ::getpid(), "-", i);
     fd_ = Fd(retry(
         [&] { return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }));
-    if (fd_) return;
+    if (fd_) return remember_temporary();
     if (errno != EEXIST) break;
   }
   const int error = errno;
   temporary_.clear();
   fail(error);
+}
+
+void OutputFile::remember_temporary() {
+  if (temporary_.size() >= PATH_MAX) return;
+  for (std::size_t i = 0; i < unfinished.size(); ++i) {
+    if (unfinished[i].taken.exchange(true)) continue;
+    unfinished[i].path[temporary_.copy(unfinished[i].path.data(), PATH_MAX - 1)] = '\0';
+    unfinished[i].there.store(true);
+    slot_ = static_cast<int>(i);
+    return;
+  }
+}
+
+void OutputFile::forget_temporary() {
+  if (slot_ < 0) return;
+  Unfinished& slot = unfinished[static_cast<std::size_t>(std::exchange(slot_, -1))];
+  slot.there.store(false);
+  slot.taken.store(false);
 }
 
 void OutputFile::write(std::span<const std::byte> bytes) {
@@ -107,6 +138,7 @@ void OutputFile::commit() {
   }
   if (retry([&] { return ::fsync(fd_.get()); }) != 0) fail(errno);
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+  forget_temporary();
   temporary_.clear();
   fd_.reset();
   // The name itself is safe only when the folder is; a file system that cannot do this loses
@@ -119,6 +151,12 @@ void OutputFile::commit() {
 void OutputFile::fail(int error) const {
   const std::string name = path_.empty() ? "(empty path)" : printable(path_, 4096);
   throw Error(ErrorCode::kIo, cat(name, ": cannot write: ", errno_text(error)));
+}
+
+void remove_unfinished_outputs() {
+  for (const Unfinished& slot : unfinished) {
+    if (slot.there.load()) ::unlink(slot.path.data());
+  }
 }
 
 }  // namespace ingot

@@ -29,6 +29,8 @@ class OutputFile {
 
  private:
   void open_temporary();
+  void remember_temporary();
+  void forget_temporary();
   void flush();
   [[noreturn]] void fail(int error) const;
 
@@ -37,6 +39,11 @@ class OutputFile {
   std::string temporary_;  ///< empty when the target is written directly
   Fd fd_;
   std::string buffer_;
+  int slot_ = -1;  ///< in the table of unfinished files
 };
+
+/// Removes what every OutputFile that is not committed has written so far: for a signal handler
+/// that ends the process, and of use for nothing else.
+void remove_unfinished_outputs();
 
 }  // namespace ingot

@@ -1,6 +1,9 @@
 // The command line as a whole: commands, and how every way to end becomes an exit code.
 #include "cli/command.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <new>
 
@@ -53,14 +56,25 @@ int report_parse(const CLI::App& app, const CLI::ParseError& e) {
   return kUsage;
 }
 
+/// A closed stdin, stdout or stderr would give its number to the next file that is opened, and what
+/// is meant for the one would go into the other. Held open for reading only, writing still fails.
+void hold_standard_streams() {
+  int fd = 0;
+  do {
+    fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  } while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd >= 0) close(fd);
+}
+
 int parse_and_run(int argc, char** argv) {
   CLI::App app("ingot: an engine that serves large language models, with the same bits every time",
                "ingot");
   app.set_version_flag("--version", "ingot " INGOT_VERSION);
   app.require_subcommand(1);
-  app.footer("Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 a check "
-             "failed, 2 a model was refused, 64 usage, 70 internal, 71 it does not fit, 74 read "
-             "or write failed.\nExample: ingot run model.gguf -p \"Once upon a time\"");
+  app.footer(
+      "Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 a check "
+      "failed, 2 a model was refused, 64 usage, 70 internal, 71 it does not fit, 74 read "
+      "or write failed.\nExample: ingot run model.gguf -p \"Once upon a time\"");
   const std::vector<Command> commands{add_run_command(app), add_logits_command(app),
                                       add_inspect_command(app)};
   try {
@@ -77,6 +91,7 @@ int parse_and_run(int argc, char** argv) {
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
+  hold_standard_streams();
   install_interrupt_handlers();
   try {
     return parse_and_run(argc, argv);

@@ -16,11 +16,15 @@ struct Command {
   std::function<void()> run;
 };
 
+/// ingot inspect: shows what is in a model file.
 Command add_inspect_command(CLI::App& app);
+/// ingot logits: writes logits or hidden states.
 Command add_logits_command(CLI::App& app);
+/// ingot run: continues a prompt.
 Command add_run_command(CLI::App& app);
 
-/// Parses the command line, runs the command and returns the process's exit code (the table of cli.md).
+/// Parses the command line, runs the command and returns the process's exit code (the table of
+/// cli.md).
 int run_command_line(int argc, char** argv);
 
 }  // namespace ingot

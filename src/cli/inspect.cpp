@@ -92,10 +92,8 @@ std::string as_text(const Checkpoint& checkpoint, const MemoryPlan& plan) {
 void inspect(const InspectValues& values) {
   const Instance instance(instance_options(values.model));
   show_warnings(instance);
-  const StartOptions start{.context = values.model.ctx,
-                     .sequences = values.sequences,
-                     .rows = kPlanRows,
-                     .out_rows = 1};
+  const StartOptions start{
+      .context = values.model.ctx, .sequences = values.sequences, .rows = kPlanRows, .out_rows = 1};
   const MemoryPlan plan = instance.plan(start);
   write_stdout(values.json ? as_json(instance.checkpoint(), plan)
                            : as_text(instance.checkpoint(), plan));
@@ -108,11 +106,9 @@ Command add_inspect_command(CLI::App& app) {
   CLI::App* sub = app.add_subcommand(
       "inspect", "Show a model's metadata, tensors and memory plan, without loading its weights");
   add_model_options(*sub, values->model);
-  add_number(*sub, values->sequences,
-             {.name = "--sequences",
-              .help = "Sequences at once to plan for",
-              .low = 1,
-              .high = 65536});
+  add_number(
+      *sub, values->sequences,
+      {.name = "--sequences", .help = "Sequences at once to plan for", .low = 1, .high = 65536});
   add_switch(*sub, values->json, "--json", "One JSON object");
   return {sub, [values] { inspect(*values); }};
 }

@@ -1,4 +1,5 @@
-// Ctrl-C and SIGTERM: a command ends in order at the next safe point, or at once when asked twice.
+// Ctrl-C and SIGTERM: a command ends in order at the next safe point, or without one when asked
+// twice or when no safe point comes.
 #pragma once
 
 #include <exception>
@@ -16,8 +17,10 @@ class Interrupted : public std::exception {
   int signal_;
 };
 
-/// From here on SIGINT, SIGTERM and SIGHUP are remembered; a second one ends the process at once. SIGPIPE is ignored:
-/// a closed pipe is an error of the write.
+/// From here on SIGINT, SIGTERM and SIGHUP are remembered, but for those that the parent made
+/// ignored. A second one ends the process at once, and so does a second without a safe point after
+/// the first; output files that are not finished go with it. SIGPIPE is ignored: a closed pipe is
+/// an error of the write.
 void install_interrupt_handlers();
 
 /// Whether a signal has come.

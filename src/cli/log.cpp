@@ -26,28 +26,16 @@ void write(LogLevel level, spdlog::level::level_enum name, std::string_view text
 
 }  // namespace
 
-void set_log_level(LogLevel level) {
-  level_now = level;
-}
+void set_log_level(LogLevel level) { level_now = level; }
 
-LogLevel log_level() {
-  return level_now;
-}
+LogLevel log_level() { return level_now; }
 
-void log_debug(std::string_view text) {
-  write(LogLevel::kDebug, spdlog::level::debug, text);
-}
+void log_debug(std::string_view text) { write(LogLevel::kDebug, spdlog::level::debug, text); }
 
-void log_info(std::string_view text) {
-  write(LogLevel::kInfo, spdlog::level::info, text);
-}
+void log_info(std::string_view text) { write(LogLevel::kInfo, spdlog::level::info, text); }
 
-void log_warning(std::string_view text) {
-  write(LogLevel::kWarning, spdlog::level::warn, text);
-}
+void log_warning(std::string_view text) { write(LogLevel::kWarning, spdlog::level::warn, text); }
 
-void log_error(std::string_view text) {
-  write(LogLevel::kError, spdlog::level::err, text);
-}
+void log_error(std::string_view text) { write(LogLevel::kError, spdlog::level::err, text); }
 
 }  // namespace ingot

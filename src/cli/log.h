@@ -9,7 +9,9 @@ namespace ingot {
 /// What is shown: everything at or above this level.
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
+/// Sets what is shown from here on; kInfo before.
 void set_log_level(LogLevel level);
+/// What is shown.
 LogLevel log_level();
 
 /// One line each, "warning: <text>".

@@ -58,9 +58,9 @@ void read_input(const LogitsValues& v, const Instance& instance, Job& job) {
     job.from_embeds = true;
     job.embeds = read_npy(*v.embeds);
     if (job.embeds.cols != instance.spec().hidden) {
-      throw Error(ErrorCode::kInvalid, cat("--embeds ", printable(*v.embeds), " has ",
-                                           job.embeds.cols, " columns, the model's hidden size is ",
-                                           instance.spec().hidden));
+      throw Error(ErrorCode::kInvalid,
+                  cat("--embeds ", printable(*v.embeds), " has ", job.embeds.cols,
+                      " columns, the model's hidden size is ", instance.spec().hidden));
     }
   } else if (v.tokens) {
     job.tokens = parse_tokens(*v.tokens, instance.spec().vocab);

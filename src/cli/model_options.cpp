@@ -26,9 +26,9 @@ KvType parse_kv_type(const std::string& text) {
   if (text == "f32") return KvType::kF32;
   if (text == "f16") return KvType::kF16;
   if (text == "bf16") return KvType::kBF16;
-  throw bad_option("--kv-type", text,
-                   text == "int8" ? "int8 is not built yet, use f32, f16 or bf16"
-                                  : "expected f32, f16 or bf16");
+  throw bad_option(
+      "--kv-type", text,
+      text == "int8" ? "int8 is not built yet, use f32, f16 or bf16" : "expected f32, f16 or bf16");
 }
 
 LogLevel parse_log_level(const std::string& text) {
@@ -132,9 +132,8 @@ std::int64_t choose_context(const Instance& instance, const ModelOptionValues& v
   const std::int64_t made_for = instance.spec().context;
   const std::int64_t limit = values.ctx > 0 ? values.ctx : made_for;
   if (prompt > limit) {
-    throw Error(ErrorCode::kInvalid,
-                cat("the input has ", prompt, " tokens, the context is ", limit,
-                    values.ctx > 0 ? " (--ctx)" : ": --ctx raises it"));
+    throw Error(ErrorCode::kInvalid, cat("the input has ", prompt, " tokens, the context is ",
+                                         limit, values.ctx > 0 ? " (--ctx)" : ": --ctx raises it"));
   }
   if (values.ctx > made_for) {
     log_warning(cat("--ctx ", values.ctx, " is more than the ", made_for,

@@ -44,10 +44,12 @@ std::vector<std::int64_t> parse_list(std::string_view text, std::string_view opt
 /// Token ids as a list, each an id of the model. Errors: Error{kInvalid}.
 std::vector<std::int32_t> parse_tokens(std::string_view text, std::int64_t vocab);
 
-/// The ids of a text, with the tokenizer's own frame (BOS). Errors: Error{kModel} without a tokenizer.
+/// The ids of a text, with the tokenizer's own frame (BOS). Errors: Error{kModel} without a
+/// tokenizer.
 std::vector<std::int32_t> encode_prompt(const Instance& instance, std::string_view text);
 
-/// The context to plan for: what `needed` tokens take, at most the model's unless --ctx says more (with a warning).
+/// The context to plan for: what `needed` tokens take, at most the model's unless --ctx says more
+/// (with a warning).
 ///
 /// Errors: Error{kInvalid} when `prompt` tokens leave no room.
 std::int64_t choose_context(const Instance& instance, const ModelOptionValues& values,

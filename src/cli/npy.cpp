@@ -75,7 +75,8 @@ Matrix read_npy(const std::string& path) {
   const auto major = reader.read<std::uint8_t>();
   reader.read<std::uint8_t>();
   if (major < 1 || major > 3) reader.fail_at(6, cat("format version ", int{major}, " is unknown"));
-  const std::uint64_t length = major == 1 ? reader.read<std::uint16_t>() : reader.read<std::uint32_t>();
+  const std::uint64_t length =
+      major == 1 ? reader.read<std::uint16_t>() : reader.read<std::uint32_t>();
   const HeaderScanner header(reader.text(length), reader);
   header.expect("descr", "'<f4'");
   header.expect("fortran_order", "False");
@@ -83,7 +84,8 @@ Matrix read_npy(const std::string& path) {
   if (shape.size() != 2) reader.fail_at(0, cat("it has ", shape.size(), " dimensions, expected 2"));
   const auto count = (Checked(shape[0]) * shape[1]).at_most(kBytesMax);
   if (!count || *count * sizeof(float) != reader.remaining()) {
-    reader.fail(cat(reader.remaining(), " bytes of data for shape (", shape[0], ", ", shape[1], ")"));
+    reader.fail(
+        cat(reader.remaining(), " bytes of data for shape (", shape[0], ", ", shape[1], ")"));
   }
   Matrix m{.rows = static_cast<std::int64_t>(shape[0]),
            .cols = static_cast<std::int64_t>(shape[1]),
@@ -94,8 +96,8 @@ Matrix read_npy(const std::string& path) {
 }
 
 NpyWriter::NpyWriter(const std::string& path, std::int64_t rows, std::int64_t cols) : file_(path) {
-  std::string header = cat("{'descr': '<f4', 'fortran_order': False, 'shape': (", rows, ", ", cols,
-                           "), }");
+  std::string header =
+      cat("{'descr': '<f4', 'fortran_order': False, 'shape': (", rows, ", ", cols, "), }");
   // The data begins on a 64-byte boundary; the header ends in a newline.
   header.append(63 - (10 + header.size()) % 64, ' ');
   header += '\n';
@@ -109,8 +111,6 @@ void NpyWriter::write(const float* values, std::int64_t count) {
   file_.write(std::as_bytes(std::span(values, static_cast<std::size_t>(count))));
 }
 
-void NpyWriter::finish() {
-  file_.commit();
-}
+void NpyWriter::finish() { file_.commit(); }
 
 }  // namespace ingot

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 
@@ -16,15 +17,12 @@ namespace ingot {
 void write_stdout(std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = write(STDOUT_FILENO, text.data(), text.size());
-    if (n < 0 && errno == EINTR) {
-      // A reader that does not read must not keep an interrupted command alive.
-      interruption_point();
-      continue;
-    }
-    if (n < 0) {
+    if (n < 0 && errno != EINTR) {
       throw Error(ErrorCode::kIo, cat("stdout: cannot write: ", errno_text(errno)));
     }
-    text.remove_prefix(static_cast<std::size_t>(n));
+    text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    // A reader that does not read must not keep an interrupted command alive.
+    if (!text.empty()) interruption_point();
   }
 }
 

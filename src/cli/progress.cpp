@@ -31,7 +31,8 @@ ProgressBar::~ProgressBar() {
 
 void ProgressBar::show(std::uint64_t done, std::uint64_t total) {
   if (!enabled_ || total == 0) return;
-  const int percent = static_cast<int>(static_cast<double>(done) * 100 / static_cast<double>(total));
+  const int percent =
+      static_cast<int>(static_cast<double>(done) * 100 / static_cast<double>(total));
   if (percent == percent_) return;
   percent_ = percent;
   const auto filled = static_cast<std::size_t>(percent * kWidth / 100);

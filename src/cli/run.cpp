@@ -111,8 +111,8 @@ void run(const RunValues& v) {
 
   std::unique_ptr<Detokenizer> detokenizer;
   if (stream) {
-    detokenizer = std::make_unique<Detokenizer>(*tokenizer,
-                                                DetokenizeOptions{.strip_leading_space = false});
+    detokenizer =
+        std::make_unique<Detokenizer>(*tokenizer, DetokenizeOptions{.strip_leading_space = false});
     if (v.prompt) write_stdout(*v.prompt);
   }
   const Generated g = generate(instance.executor(), prompt, params, [&](std::int32_t id) {

@@ -9,8 +9,9 @@ namespace ingot {
 
 /// Reference counts and a free list over a fixed number of blocks; every operation is O(1).
 ///
-/// Free blocks are taken in the order in which they became free, so that the contents of a free block stay usable for
-/// as long as possible: whoever still knows what is in it may `retain` it back to life.
+/// Free blocks are taken in the order in which they became free, so that the contents of a free
+/// block stay usable for as long as possible: whoever still knows what is in it may `retain` it
+/// back to life.
 class BlockPool {
  public:
   explicit BlockPool(std::int32_t blocks);
@@ -23,10 +24,12 @@ class BlockPool {
   [[nodiscard]] std::optional<std::int32_t> allocate();
   /// One reference more; a free block leaves the free list.
   void retain(std::int32_t block);
-  /// One reference less; at none the block becomes the most recently freed one. Below none is a bug.
+  /// One reference less; at none the block becomes the most recently freed one. Below none is a
+  /// bug.
   void release(std::int32_t block);
 
-  /// Walks all blocks and ends the process when counts and list disagree: O(blocks), for idle moments and tests.
+  /// Walks all blocks and ends the process when counts and list disagree: O(blocks), for idle
+  /// moments and tests.
   void check() const;
 
  private:

@@ -7,9 +7,7 @@ namespace ingot {
 
 namespace {
 
-std::int64_t blocks_of(std::int64_t tokens) {
-  return (tokens + kBlockTokens - 1) / kBlockTokens;
-}
+std::int64_t blocks_of(std::int64_t tokens) { return (tokens + kBlockTokens - 1) / kBlockTokens; }
 
 }  // namespace
 

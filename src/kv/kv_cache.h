@@ -1,4 +1,5 @@
-// KvCache: pages of keys and values for all layers, in groups, and the blocks that a sequence holds in them.
+// KvCache: pages of keys and values for all layers, in groups, and the blocks that a sequence holds
+// in them.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@ namespace ingot {
 /// Layers that share geometry and lifetime, and so one block table a sequence.
 struct KvGroup {
   std::vector<std::int32_t> layers;
-  /// 0: keys live as long as their sequence. Else a key can be forgotten once every row to come is this far past it.
+  /// 0: keys live as long as their sequence. Else a key can be forgotten once every row to come is
+  /// this far past it.
   std::int32_t window = 0;
   std::int64_t block_bytes = 0;  ///< of one layer
 
@@ -23,7 +25,8 @@ struct KvGroup {
   std::int64_t bytes_per_block() const { return block_bytes * std::ssize(layers); }
 };
 
-/// The groups of a model's layers. Layers without an entry in `attention` (other pipeline stages) are not there.
+/// The groups of a model's layers. Layers without an entry in `attention` (other pipeline stages)
+/// are not there.
 ///
 /// Shapes: attention[i] belongs to layer first_layer + i.
 std::vector<KvGroup> kv_groups(const Backend& backend, std::span<const Attention> attention,

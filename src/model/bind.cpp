@@ -31,9 +31,8 @@ class Binder {
     const auto tensors = checkpoint.tensors();
     // Base models ("LlamaModel") are saved without the "model." that heads put in front.
     bare_ = config_.naming == Naming::kHuggingFace &&
-            std::none_of(tensors.begin(), tensors.end(), [](const TensorInfo& t) {
-              return t.name.compare(0, 6, "model.") == 0;
-            });
+            std::none_of(tensors.begin(), tensors.end(),
+                         [](const TensorInfo& t) { return t.name.compare(0, 6, "model.") == 0; });
   }
 
   BoundModel bind() {
@@ -139,8 +138,8 @@ void Binder::bind_ends() {
   const TensorInfo* ends = embedding != nullptr ? embedding : head;
   if (ends != nullptr && !ends->shape.empty()) s.vocab = ends->shape.front();
   if (ends != nullptr && config_.vocab != 0 && s.vocab != config_.vocab) {
-    fail(*ends, cat("it has ", s.vocab, " rows, the configuration says vocabulary ",
-                    config_.vocab));
+    fail(*ends,
+         cat("it has ", s.vocab, " rows, the configuration says vocabulary ", config_.vocab));
   }
   bind_tie(embedding, head);
   if (const auto* t = take(Slot::kEmbedding, {s.vocab, s.hidden})) {
@@ -154,7 +153,8 @@ void Binder::bind_ends() {
   model_.final_norm = take(Slot::kFinalNorm, {s.hidden});
 }
 
-/// Decides whether head and embedding are one matrix. A stored copy of a tied head has to be the same bytes.
+/// Decides whether head and embedding are one matrix. A stored copy of a tied head has to be the
+/// same bytes.
 void Binder::bind_tie(const TensorInfo* embedding, const TensorInfo* head) {
   Spec& s = model_.spec;
   s.tied = config_.tied.value_or(head == nullptr) && embedding != nullptr;
@@ -225,10 +225,9 @@ void Binder::bind_experts(std::int64_t i, BoundLayer& layer) {
   const std::int64_t ffn = s.moe.ffn;
   layer.router = take_weight({{Slot::kRouter, s.moe.experts}}, s.hidden, i);
   for (std::int64_t e = 0; e < s.moe.experts; ++e) {
-    layer.expert_gate_up.push_back(
-        {.parts = {take_expert(Slot::kExpertGate, ffn, s.hidden, i, e),
-                   take_expert(Slot::kExpertUp, ffn, s.hidden, i, e)},
-         .biases = {}});
+    layer.expert_gate_up.push_back({.parts = {take_expert(Slot::kExpertGate, ffn, s.hidden, i, e),
+                                              take_expert(Slot::kExpertUp, ffn, s.hidden, i, e)},
+                                    .biases = {}});
     layer.expert_down.push_back(
         {.parts = {take_expert(Slot::kExpertDown, s.hidden, ffn, i, e)}, .biases = {}});
   }
@@ -258,7 +257,8 @@ void Binder::check_tokenizer() const {
   const TokenizerData* tokenizer = checkpoint_.tokenizer();
   const std::int64_t vocab = model_.spec.vocab;
   if (tokenizer == nullptr || vocab == 0) return;
-  // Fewer is fine: embedding matrices are often padded, and ids past the tokenizer are never sampled.
+  // Fewer is fine: embedding matrices are often padded, and ids past the tokenizer are never
+  // sampled.
   if (static_cast<std::int64_t>(tokenizer->tokens.size()) > vocab) {
     throw model_error(checkpoint_.name(), "tokenizer", 0,
                       cat(tokenizer->tokens.size(), " tokens, but the model has ", vocab));
@@ -281,9 +281,7 @@ std::vector<View> BoundWeight::views() const {
   return views;
 }
 
-BoundModel bind_model(const Checkpoint& checkpoint) {
-  return Binder(checkpoint).bind();
-}
+BoundModel bind_model(const Checkpoint& checkpoint) { return Binder(checkpoint).bind(); }
 
 std::vector<float> decode_tensor(const TensorInfo& tensor) {
   std::vector<float> values(static_cast<std::size_t>(tensor.elements()));

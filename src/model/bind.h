@@ -20,7 +20,8 @@ struct BoundPart {
   View view() const;
 };
 
-/// A matrix that will be one Weight: parts one below the other, with biases for all of them or for none.
+/// A matrix that will be one Weight: parts one below the other, with biases for all of them or for
+/// none.
 struct BoundWeight {
   std::vector<BoundPart> parts;
   std::vector<const TensorInfo*> biases;
@@ -44,7 +45,8 @@ struct BoundLayer {
   std::vector<BoundWeight> expert_down;
 };
 
-/// A checkpoint's tensors by role, every shape checked, nothing left over. Points into the checkpoint.
+/// A checkpoint's tensors by role, every shape checked, nothing left over. Points into the
+/// checkpoint.
 struct BoundModel {
   Spec spec;
   BoundWeight embedding;  ///< empty for a backbone without
@@ -55,11 +57,12 @@ struct BoundModel {
 
 /// Builds the Spec of the checkpoint's family and finds its tensors.
 ///
-/// Errors: model_error naming the tensor in both spellings: missing, of another shape or type than the architecture
-/// has, or known to nobody (left over).
+/// Errors: model_error naming the tensor in both spellings: missing, of another shape or type than
+/// the architecture has, or known to nobody (left over).
 BoundModel bind_model(const Checkpoint& checkpoint);
 
-/// A dense or quantised tensor's elements as floats. For small ones: norms, biases, frequency factors.
+/// A dense or quantised tensor's elements as floats. For small ones: norms, biases, frequency
+/// factors.
 std::vector<float> decode_tensor(const TensorInfo& tensor);
 
 }  // namespace ingot

@@ -24,8 +24,9 @@ struct SlotRule {
   Presence presence;
 };
 
-/// A family is data: the names it answers to, a Spec builder, and the tensors it may have. What a checkpoint holds
-/// beyond them is an error, so that a feature that is not known is never silently ignored.
+/// A family is data: the names it answers to, a Spec builder, and the tensors it may have. What a
+/// checkpoint holds beyond them is an error, so that a feature that is not known is never silently
+/// ignored.
 struct Family {
   std::vector<std::string_view> architectures;  ///< GGUF's spelling
   Spec (*spec)(const Config& config);

@@ -7,7 +7,8 @@ namespace ingot {
 
 namespace {
 
-/// A step under way. `pending` is a sublayer's output that the next norm adds to the residual stream.
+/// A step under way. `pending` is a sublayer's output that the next norm adds to the residual
+/// stream.
 struct Step {
   const Model& model;
   Backend& backend;
@@ -22,18 +23,18 @@ void residual(Step& st, const Norms& n, Sublayer&& sublayer) {
   const View x = st.s.x, h = st.s.h, y = st.s.y;
   st.backend.norm(x, st.pending, n.pre, h);  // x += pending; h = norm(x): one fused op
   sublayer(n.pre ? h : x, y);
-  if (n.out) st.backend.norm(y, {}, n.out, y);  // sandwich
+  if (n.out) st.backend.norm(y, {}, n.out, y);   // sandwich
   if (n.post) st.backend.norm(x, y, n.post, x);  // post-norm encoders
   st.pending = n.post ? View{} : y;
 }
 
 void attend(Step& st, const Layer& w, const KvLayer& kv, View in, View out) {
   const Attention& a = w.attention;
-  st.backend.linear(in, w.qkv, st.s.qkv);                            // [T, (N + 2G)*D]
-  st.backend.rope(st.s.qkv, st.batch, w.q_norm, w.k_norm, a);        // q, k in place
-  st.backend.kv_write(st.s.qkv, st.batch, a, kv);                    // k, v -> slots
-  st.backend.attention(st.s.qkv, st.batch, a, kv, st.s.mix);         // [T, N*D]
-  st.backend.linear(st.s.mix, w.attn_out, out);                      // [T, H]
+  st.backend.linear(in, w.qkv, st.s.qkv);                      // [T, (N + 2G)*D]
+  st.backend.rope(st.s.qkv, st.batch, w.q_norm, w.k_norm, a);  // q, k in place
+  st.backend.kv_write(st.s.qkv, st.batch, a, kv);              // k, v -> slots
+  st.backend.attention(st.s.qkv, st.batch, a, kv, st.s.mix);   // [T, N*D]
+  st.backend.linear(st.s.mix, w.attn_out, out);                // [T, H]
 }
 
 void feed_forward(Step& st, const Layer& w, View in, View out) {
@@ -42,9 +43,9 @@ void feed_forward(Step& st, const Layer& w, View in, View out) {
     const MoeWeights experts{&w.router, w.expert_gate_up, w.expert_down};
     return st.backend.moe(in, experts, spec.moe, out);
   }
-  st.backend.linear(in, w.gate_up, st.s.ff);                         // [T, 2F] or [T, F]
-  st.backend.activate(st.s.ff, spec.act, spec.gated, st.s.ff2);      // [T, F]
-  st.backend.linear(st.s.ff2, w.down, out);                          // [T, H]
+  st.backend.linear(in, w.gate_up, st.s.ff);                     // [T, 2F] or [T, F]
+  st.backend.activate(st.s.ff, spec.act, spec.gated, st.s.ff2);  // [T, F]
+  st.backend.linear(st.s.ff2, w.down, out);                      // [T, H]
 }
 
 /// The rows that leave: gathered, normalised, and through the head as far as asked.

@@ -43,10 +43,11 @@ struct Outputs {
   View hidden;  ///< [R, H]
 };
 
-/// Runs the loaded layers over a step: rows of token ids or embeddings in, logits or hidden states out.
+/// Runs the loaded layers over a step: rows of token ids or embeddings in, logits or hidden states
+/// out.
 ///
-/// Keys and values of all rows are written to their slots in `kv`. What comes out of a row depends on the row's own
-/// sequence alone, bit for bit.
+/// Keys and values of all rows are written to their slots in `kv`. What comes out of a row depends
+/// on the row's own sequence alone, bit for bit.
 void forward(const Model& model, Backend& backend, const Batch& batch, const KvCache& kv,
              const Scratch& scratch, const Outputs& outputs);
 

@@ -27,7 +27,8 @@ std::vector<Attention> planned_attention(const Spec& spec, const ModelOptions& o
 /// More than any machine has, and little enough that the sum of a plan's parts stays exact.
 constexpr std::int64_t kBytesMax = std::int64_t{1} << 60;
 
-/// a * b of bytes and counts, at most kBytesMax: a context and a number of sequences are the user's.
+/// a * b of bytes and counts, at most kBytesMax: a context and a number of sequences are the
+/// user's.
 std::int64_t times(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? kBytesMax : std::min(product, kBytesMax);
@@ -81,15 +82,15 @@ MemoryPlan plan_memory(const BoundModel& bound, const Backend& backend,
   plan.available_bytes = request.available_bytes;
   plan.context = request.context == 0 ? spec.context : request.context;
   plan.weights_bytes = weight_bytes(bound, backend, request.options);
-  for (const KvGroup& g : cost.groups) plan.kv_bytes_per_token += g.bytes_per_block() / kBlockTokens;
+  for (const KvGroup& g : cost.groups)
+    plan.kv_bytes_per_token += g.bytes_per_block() / kBlockTokens;
   plan.kv_bytes = times(cost.kv(plan.context), request.sequences);
   const std::int64_t activations = scratch_bytes(spec, limits) + backend.scratch_bytes(limits);
   plan.scratch_bytes = activations + cost.tables(plan.context);
 
   const std::int64_t left = plan.available_bytes - plan.weights_bytes - activations;
-  plan.max_context = largest(spec.context, [&](std::int64_t n) {
-    return cost.kv(n) + cost.tables(n) <= left;
-  });
+  plan.max_context =
+      largest(spec.context, [&](std::int64_t n) { return cost.kv(n) + cost.tables(n) <= left; });
   const std::int64_t each = std::max<std::int64_t>(1, cost.kv(plan.context));
   plan.max_sequences = std::max<std::int64_t>(0, (left - cost.tables(plan.context)) / each);
   plan.fits = plan.total_bytes() <= plan.available_bytes;

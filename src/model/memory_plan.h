@@ -14,11 +14,11 @@ namespace ingot {
 struct PlanRequest {
   ModelOptions options;
   KvType kv_type = KvType::kF16;
-  std::int64_t context = 0;         ///< tokens a sequence may have; 0 = as many as the model was made for
-  std::int32_t sequences = 1;       ///< at once, each of `context` tokens
-  std::int32_t rows = 1;            ///< of the largest step
-  std::int32_t out_rows = 1;        ///< of them with output
-  std::int64_t available_bytes = 0; ///< what may be used in all
+  std::int64_t context = 0;  ///< tokens a sequence may have; 0 = as many as the model was made for
+  std::int32_t sequences = 1;        ///< at once, each of `context` tokens
+  std::int32_t rows = 1;             ///< of the largest step
+  std::int32_t out_rows = 1;         ///< of them with output
+  std::int64_t available_bytes = 0;  ///< what may be used in all
 };
 
 /// Bytes by purpose, and what fits.
@@ -28,8 +28,9 @@ struct MemoryPlan {
   std::int64_t kv_bytes = 0;            ///< of all sequences
   std::int64_t scratch_bytes = 0;       ///< activations and rotary tables
   std::int64_t available_bytes = 0;
-  std::int64_t context = 0;        ///< planned for
-  std::int64_t max_context = 0;    ///< the most tokens one sequence can have; at most the model's context
+  std::int64_t context = 0;  ///< planned for
+  std::int64_t max_context =
+      0;  ///< the most tokens one sequence can have; at most the model's context
   std::int64_t max_sequences = 0;  ///< of `context` tokens at once
   bool fits = false;
 

@@ -86,8 +86,8 @@ class Loader {
                         cat("tensor ", slot_names(slot), " is missing: this file is a backbone, ",
                             "which takes embeddings or gives hidden states only"));
     };
-    const bool head = bound_.spec.tied ? static_cast<bool>(bound_.embedding)
-                                       : static_cast<bool>(bound_.head);
+    const bool head =
+        bound_.spec.tied ? static_cast<bool>(bound_.embedding) : static_cast<bool>(bound_.head);
     need(options_.embedding, static_cast<bool>(bound_.embedding), Slot::kEmbedding);
     need(options_.head, head, Slot::kHead);
     need(options_.head || options_.final_norm, bound_.final_norm != nullptr, Slot::kFinalNorm);

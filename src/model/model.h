@@ -49,7 +49,8 @@ struct ModelOptions {
   bool check_tensors = false;    ///< refuse weights that are NaN or infinite
 };
 
-/// The layers [first_layer, first_layer + layers.size()) of an architecture, and its ends where loaded.
+/// The layers [first_layer, first_layer + layers.size()) of an architecture, and its ends where
+/// loaded.
 struct Model {
   Spec spec;
   std::int64_t first_layer = 0;
@@ -74,11 +75,11 @@ struct Model {
 /// Progress of packing, in bytes of the file.
 using Progress = FunctionRef<void(std::uint64_t done, std::uint64_t total)>;
 
-/// Packs the weights that `options` ask for; the pages of the file are given back on the way. Afterwards the
-/// checkpoint's files do not matter any more.
+/// Packs the weights that `options` ask for; the pages of the file are given back on the way.
+/// Afterwards the checkpoint's files do not matter any more.
 ///
-/// Errors: Error{kModel} when a part that is asked for is not in the checkpoint, or a tensor is not finite; Error{kIo}
-/// when a file changed meanwhile; Error{kDoesNotFit}.
+/// Errors: Error{kModel} when a part that is asked for is not in the checkpoint, or a tensor is not
+/// finite; Error{kIo} when a file changed meanwhile; Error{kDoesNotFit}.
 std::unique_ptr<const Model> load_model(Checkpoint& checkpoint, const BoundModel& bound,
                                         Backend& backend, const ModelOptions& options,
                                         Progress progress);

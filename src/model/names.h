@@ -10,8 +10,8 @@
 
 namespace ingot {
 
-/// A tensor's role. Those from kAttnNorm on exist once a layer, those from kExpertGate on once an expert (in GGUF
-/// stacked in one tensor).
+/// A tensor's role. Those from kAttnNorm on exist once a layer, those from kExpertGate on once an
+/// expert (in GGUF stacked in one tensor).
 enum class Slot : std::uint8_t {
   kEmbedding,
   kFinalNorm,
@@ -40,9 +40,6 @@ enum class Slot : std::uint8_t {
   kExpertUp,
   kExpertDown,
 };
-
-inline bool is_per_layer(Slot slot) { return slot >= Slot::kAttnNorm; }
-inline bool is_per_expert(Slot slot) { return slot >= Slot::kExpertGate; }
 
 /// The name of a slot's tensor in one spelling; empty where that container never has it.
 std::string tensor_name(Slot slot, Naming naming, std::int64_t layer = 0, std::int64_t expert = 0);

@@ -1,4 +1,5 @@
-// Rotary frequencies and tables, in double and by our own functions: libm's differ between versions.
+// Rotary frequencies and tables, in double and by our own functions: libm's differ between
+// versions.
 #include "model/rope.h"
 
 #include <algorithm>
@@ -35,7 +36,8 @@ double yarn_dimension(double rotations, double dims, double theta, double contex
   return dims * math::log(context / (rotations * 2 * kPi)) / (2 * math::log(theta));
 }
 
-/// YaRN: pairs that turn often keep their frequency, those that turn rarely are divided, a ramp between.
+/// YaRN: pairs that turn often keep their frequency, those that turn rarely are divided, a ramp
+/// between.
 void scale_yarn(const RopeScaling& s, double dims, double theta, std::vector<double>& frequency) {
   double low = yarn_dimension(s.beta_fast, dims, theta, s.original_context);
   double high = yarn_dimension(s.beta_slow, dims, theta, s.original_context);
@@ -81,8 +83,7 @@ RopeSpec rope_spec(const Config& c) {
       break;
     case RopeScaling::Kind::kYarn:
       scale_yarn(s, dims, c.rope_theta, r.inverse_frequency);
-      r.factor = s.attention_factor.value_or(
-          s.factor <= 1 ? 1.0 : 0.1 * math::log(s.factor) + 1);
+      r.factor = s.attention_factor.value_or(s.factor <= 1 ? 1.0 : 0.1 * math::log(s.factor) + 1);
       break;
   }
   return r;

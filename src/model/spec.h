@@ -19,7 +19,8 @@ struct RopeSpec {
   bool operator==(const RopeSpec&) const = default;
 };
 
-/// Everything about an architecture that is not a weight. Comparable and printable; made by a Family.
+/// Everything about an architecture that is not a weight. Comparable and printable; made by a
+/// Family.
 struct Spec {
   std::string architecture;  ///< GGUF's spelling
 

@@ -8,7 +8,8 @@
 
 namespace ingot {
 
-/// XXH64, seed 0, over the little-endian float32 of rows of logits in order; every NaN counts as the same one.
+/// XXH64, seed 0, over the little-endian float32 of rows of logits in order; every NaN counts as
+/// the same one.
 class Digest {
  public:
   Digest();

@@ -11,8 +11,7 @@ Executor::Executor(const Model& model, Backend& backend, KvCache& cache,
   const StepLimits step = step_limits(model.spec, limits.rows, limits.out_rows);
   backend.plan(step);
   scratch_ = make_scratch(backend, model.spec, step);
-  blocks_max_ =
-      static_cast<std::int32_t>((limits.context + kBlockTokens - 1) / kBlockTokens);
+  blocks_max_ = static_cast<std::int32_t>((limits.context + kBlockTokens - 1) / kBlockTokens);
   const auto rows = static_cast<std::size_t>(limits.rows);
   const auto sequences = static_cast<std::size_t>(limits.sequences);
   tokens_.reserve(rows);

@@ -20,7 +20,8 @@ struct ExecutorLimits {
   std::int64_t context = 0;  ///< tokens of the longest sequence
 };
 
-/// What one sequence contributes to a step: its next `rows` rows, of which the last `outputs` leave the model.
+/// What one sequence contributes to a step: its next `rows` rows, of which the last `outputs` leave
+/// the model.
 struct StepPart {
   Sequence* sequence = nullptr;
   std::int32_t rows = 0;
@@ -37,8 +38,8 @@ class Executor {
   const Model& model() const { return model_; }
   KvCache& cache() const { return cache_; }
 
-  /// One step: reserves blocks, runs `forward`, and moves every part's `computed` on. A sequence that brings embeddings
-  /// has a step to itself.
+  /// One step: reserves blocks, runs `forward`, and moves every part's `computed` on. A sequence
+  /// that brings embeddings has a step to itself.
   ///
   /// Shapes: outputs as `forward` wants them, R = sum of the parts' outputs, in their order.
   /// Returns false, with nothing computed, when the pool has too few blocks for all parts.

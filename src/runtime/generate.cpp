@@ -16,13 +16,14 @@ double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Closes the gap between what the sequence has and what is computed, with the last row's logits in `row`.
+/// Closes the gap between what the sequence has and what is computed, with the last row's logits in
+/// `row`.
 void compute(Executor& executor, Sequence& sequence, View row) {
   const Outputs outputs{.kind = Output::kLogits, .logits = {.full = row}, .hidden = {}};
   while (sequence.computed < sequence.length()) {
     const std::int64_t left = sequence.length() - sequence.computed;
-    const auto rows = static_cast<std::int32_t>(
-        std::min<std::int64_t>(left, executor.limits().rows));
+    const auto rows =
+        static_cast<std::int32_t>(std::min<std::int64_t>(left, executor.limits().rows));
     const StepPart part{.sequence = &sequence, .rows = rows, .outputs = rows == left ? 1 : 0};
     const bool ran = executor.step({&part, 1}, outputs);
     INGOT_CHECK(ran, "the KV pool is smaller than the context it was planned for");

@@ -39,7 +39,8 @@ struct Generated {
 
 /// Continues `prompt`, calling `on_token` for each id as it is drawn; false from it ends the text.
 ///
-/// The executor's context has to hold prompt and continuation; its KV pool serves this sequence alone.
+/// The executor's context has to hold prompt and continuation; its KV pool serves this sequence
+/// alone.
 /// Errors: Error{kNotFinite} when a row of logits holds NaN or allows no token.
 Generated generate(Executor& executor, std::span<const std::int32_t> prompt,
                    const GenerateParams& params, FunctionRef<bool(std::int32_t)> on_token);

@@ -86,9 +86,7 @@ void Instance::start(const StartOptions& options, Progress progress) {
                                                         .context = plan.context});
 }
 
-std::int64_t Instance::sampled_ids() const {
-  return tokenizer_ ? tokenizer_->size() : spec_.vocab;
-}
+std::int64_t Instance::sampled_ids() const { return tokenizer_ ? tokenizer_->size() : spec_.vocab; }
 
 std::vector<std::int32_t> Instance::stop_ids() const {
   std::vector<std::int32_t> ids = config_.eos_ids;

@@ -22,7 +22,7 @@ struct InstanceOptions {
   std::string path;
   int threads = 0;  ///< 0 = the CPUs that this process may use
   bool pin_threads = false;
-  std::string isa = "auto";       ///< a kernel table's name, or auto: the fastest that there is
+  std::string isa = "auto";  ///< a kernel table's name, or auto: the fastest that there is
   KvType kv_type = KvType::kF16;
   std::int64_t memory_limit = 0;  ///< bytes; 0 = what the system says is available
 };
@@ -44,10 +44,12 @@ class Instance {
  public:
   /// Opens the file, reads its tokenizer and binds its tensors; allocates no weights.
   ///
-  /// Errors: Error{kModel} for the file; Error{kInvalid} for an instruction set that is unknown or not offered here.
+  /// Errors: Error{kModel} for the file; Error{kInvalid} for an instruction set that is unknown or
+  /// not offered here.
   explicit Instance(const InstanceOptions& options);
 
-  /// Checks the memory plan, packs the weights and allocates the KV pool. The file is not needed afterwards.
+  /// Checks the memory plan, packs the weights and allocates the KV pool. The file is not needed
+  /// afterwards.
   ///
   /// Errors: as of `require_fit` and `load_model`.
   void start(const StartOptions& options, Progress progress);

@@ -13,10 +13,10 @@ namespace {
 
 /// Uniform in [0, 1) with 53 bits, from the generator's first two words.
 double uniform(const SamplingParams& params, std::uint64_t index) {
-  const auto words = philox4x32({static_cast<std::uint32_t>(index),
-                                 static_cast<std::uint32_t>(index >> 32), params.choice, 0},
-                                {static_cast<std::uint32_t>(params.seed),
-                                 static_cast<std::uint32_t>(params.seed >> 32)});
+  const auto words = philox4x32(
+      {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32), params.choice,
+       0},
+      {static_cast<std::uint32_t>(params.seed), static_cast<std::uint32_t>(params.seed >> 32)});
   const std::uint64_t bits = (std::uint64_t{words[0]} << 32 | words[1]) >> 11;
   return static_cast<double>(bits) * 0x1p-53;
 }

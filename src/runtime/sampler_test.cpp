@@ -56,8 +56,8 @@ TEST(Sampler, FrequenciesFitTheSoftmaxAtATemperature) {
   constexpr int kDraws = 20000;
   std::array<int, 3> count{};
   for (int i = 0; i < kDraws; ++i) {
-    const auto id = sample(row, 3, {.temperature = kTemperature, .seed = 42},
-                           static_cast<std::uint64_t>(i));
+    const auto id =
+        sample(row, 3, {.temperature = kTemperature, .seed = 42}, static_cast<std::uint64_t>(i));
     ++count[static_cast<std::size_t>(*id)];
   }
   double total = 0;

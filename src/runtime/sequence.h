@@ -10,7 +10,8 @@
 
 namespace ingot {
 
-/// Tokens (or embedding rows in their place), how many of them have keys and values, and where those are.
+/// Tokens (or embedding rows in their place), how many of them have keys and values, and where
+/// those are.
 struct Sequence {
   explicit Sequence(KvCache& cache) : blocks(cache) {}
 

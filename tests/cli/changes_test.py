@@ -67,7 +67,7 @@ class WhileLoading(faults.FaultTest):
                 for number in numbers:
                     with self.subTest(kind=kind, call=call, number=number):
                         came = self.check(make, file, kind, call, number)
-                        self.assertTrue(came or number > 4, "the load had no such call")
+                        self.assertTrue(came or number > 1, "the load had no such call")
 
     def test_a_gguf_file(self):
         good = model_files.tiny_gguf().build()
@@ -140,13 +140,13 @@ class WhileGenerating(ingot.CliTest):
     """The moment is after the first byte of text, with more to come than a pipe holds."""
 
     def args(self, model):
-        return ("run", model, "-p", "hello", "--ctx", "3000", "--max-tokens", "2900",
+        return ("run", model, "-p", "hello", "--ctx", "4700", "--max-tokens", "4600",
                 "--ignore-eos", "--log-level", "error")
 
     def test_nothing_that_happens_to_the_file_matters(self):
         good = model_files.tiny_gguf().build()
         whole = ingot.run(*self.args(self.model)).out
-        self.assertGreater(len(whole), 1 << 13)
+        self.assertGreater(len(whole), 5000)  # more than the pipe below holds
         for kind in CHANGES:
             with self.subTest(kind=kind):
                 model = self.file("generating.gguf", good)

@@ -55,10 +55,14 @@ def environment(extra=None):
     return env
 
 
-def limited(limits, close):
-    """What a run does before it becomes ingot: takes on resource limits, closes descriptors."""
+def limited(limits, close, ignore):
+    """What a run does before it becomes ingot: resource limits, descriptors, signals."""
     def apply():
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        # As a person's shell has them, whatever started the tests.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN if number in ignore else signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
         for name, value in limits.items():
             resource.setrlimit(name, (value, value))
         for number in close:
@@ -66,14 +70,14 @@ def limited(limits, close):
     return apply
 
 
-def start(*args, env=None, limits=None, close=(), **how):
+def start(*args, env=None, limits=None, close=(), ignore=(), **how):
     """A running ingot, with pipes for stdout and stderr unless `how` says otherwise."""
     bounds = {} if SANITIZERS else {resource.RLIMIT_AS: MEMORY_BYTES}
     bounds.update(limits or {})
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     streams.update(how)
     return subprocess.Popen([BINARY, *args], env=environment(env),
-                            preexec_fn=limited(bounds, close), **streams)
+                            preexec_fn=limited(bounds, close, ignore), **streams)
 
 
 def finish(process, timeout=TIMEOUT_S):

@@ -119,7 +119,26 @@ class Ending(faults.FaultTest):
                 self.assert_only([], folder)
 
 
-class LongSteps(ingot.CliTest):
+    def test_a_signal_that_the_parent_made_ignored(self):
+        # As nohup does: the command goes on.
+        env = faults.fault_environment("stop@1", self.model, ("madvise",))
+        notified, notify = os.pipe()
+        resumed, resume = os.pipe()
+        env.update({"INGOT_FAULT_NOTIFY": str(notify), "INGOT_FAULT_RESUME": str(resumed)})
+        process = ingot.start("run", self.model, "--tokens", "1,283", "--print-ids", env=env,
+                              ignore=(signal.SIGHUP, signal.SIGINT), pass_fds=(notify, resumed))
+        self.addCleanup(ingot.stop, process)
+        os.close(notify)
+        self.assertEqual(os.read(notified, 1), b"x")
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGINT)
+        os.write(resume, b"x")
+        self.assert_done(ingot.finish(process))
+        for fd in (notified, resumed, resume):
+            os.close(fd)
+
+
+class LongSteps(faults.FaultTest):
     """A step cannot be stopped half way; a command that was asked to end must end all the same."""
 
     def test_while_reading_a_long_prompt(self):
@@ -128,14 +147,16 @@ class LongSteps(ingot.CliTest):
             folder = self.path("long-" + command)
             os.mkdir(folder)
             for sent, code in SIGNALS:
-                process = ingot.start(command, self.model, "--tokens", ",".join(["5"] * length),
-                                      "--ctx", str(length), *more, cwd=folder)
-                self.addCleanup(ingot.stop, process)
-                # The warning about --ctx is the sign that the work begins.
-                self.assertIn(b"--ctx", process.stderr.readline())
-                process.send_signal(sent)
-                since = time.monotonic()
-                result = ingot.finish(process)
+                # The file is closed when its weights are packed: then the prompt is next.
+                args = (command, self.model, "--tokens", ",".join(["5"] * length), "--ctx",
+                        str(length), "--log-level", "error", *more)
+                with self.stopped(*args, at=1, path=self.model, call="close",
+                                  cwd=folder) as (process, go_on):
+                    self.assertIsNotNone(go_on)
+                    go_on()
+                    process.send_signal(sent)
+                    since = time.monotonic()
+                    result = ingot.finish(process)
                 self.assertLess(time.monotonic() - since, LIMIT_S * (1 + os.getloadavg()[0]))
                 self.assertEqual(result.code, code, result)
                 self.assertEqual(result.out, b"")

@@ -145,14 +145,14 @@ TEST(Golden, HiddenStatesBeforeAndAfterTheFinalNorm) {
       const Matrix want = read_npy((model / file).string());
       const auto got = run.run(prompt, output);
       ASSERT_EQ(got.size(), want.values.size());
-      EXPECT_LE(largest_error(got, want.values.data()),
-                kDense * standard_deviation(want.values))
+      EXPECT_LE(largest_error(got, want.values.data()), kDense * standard_deviation(want.values))
           << file;
     }
   }
 }
 
-/// goldens/NAME/... for a file that is called NAME-TYPE.gguf: the longest model name that it begins with.
+/// goldens/NAME/... for a file that is called NAME-TYPE.gguf: the longest model name that it begins
+/// with.
 fs::path model_of(const fs::path& file) {
   fs::path best;
   for (const fs::path& model : shared_entries("goldens/models")) {
@@ -163,7 +163,8 @@ fs::path model_of(const fs::path& file) {
   return best;
 }
 
-/// Logits that belong to the file's own (rounded) weights, else those of the model it was made from.
+/// Logits that belong to the file's own (rounded) weights, else those of the model it was made
+/// from.
 fs::path golden_of(const fs::path& file) {
   const fs::path own = file.parent_path() / (file.stem().string() + ".logits.npy");
   return fs::exists(own) ? own : model_of(file) / "logits.npy";
@@ -193,8 +194,8 @@ std::map<std::string, double> incumbent_errors() {
   return errors;
 }
 
-// The error of quantised files is that of 8-bit activations; docs/exactness.md derives 0.12 standard deviations for
-// the largest of some 28,000 logits of two layers.
+// The error of quantised files is that of 8-bit activations; docs/exactness.md derives 0.12
+// standard deviations for the largest of some 28,000 logits of two layers.
 TEST(Golden, QuantisedGgufFiles) {
   INGOT_NEEDS_SHARED();
   const auto errors = incumbent_errors();
@@ -228,13 +229,12 @@ TEST(Golden, GreedyTextOfATrainedModel) {
   want.resize(200);
   const auto digests = known_digests();
   const std::vector<std::int32_t> prompt = ints(*j.find("prompt_ids"));
-  for (const auto& [name, kv_type] : {std::pair{"f32", KvType::kF32}, {"f16", KvType::kF16},
-                                      {"bf16", KvType::kBF16}}) {
+  for (const auto& [name, kv_type] :
+       {std::pair{"f32", KvType::kF32}, {"f16", KvType::kF16}, {"bf16", KvType::kBF16}}) {
     for (const int threads : {1, 2}) {
       SCOPED_TRACE(cat(std::string_view(name), " ", threads, " threads"));
-      Instance instance({.path = (folder / "stories260K.gguf").string(),
-                         .threads = threads,
-                         .kv_type = kv_type});
+      Instance instance(
+          {.path = (folder / "stories260K.gguf").string(), .threads = threads, .kv_type = kv_type});
       StartOptions start;
       start.context = 201;
       instance.start(start, [](std::uint64_t, std::uint64_t) {});

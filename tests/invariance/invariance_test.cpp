@@ -1,5 +1,5 @@
-// The promises of exactness.md as properties of random models, splits, batches, thread counts and cuts: every
-// comparison is of bits.
+// The promises of exactness.md as properties of random models, splits, batches, thread counts and
+// cuts: every comparison is of bits.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -54,9 +54,7 @@ class Invariance : public testing::TestWithParam<Case> {
         kv_type_(kKvTypes[GetParam().seed % 3]),
         checkpoint_(make_checkpoint(GetParam().model, GetParam().seed)) {}
 
-  RunnerOptions options(int threads = 1) const {
-    return {.threads = threads, .kv_type = kv_type_};
-  }
+  RunnerOptions options(int threads = 1) const { return {.threads = threads, .kv_type = kv_type_}; }
   std::int32_t below(std::int64_t n) {
     return static_cast<std::int32_t>(rng_() % static_cast<std::uint64_t>(n));
   }
@@ -170,7 +168,8 @@ TEST(LongSequences, SplitAndBatchInvarianceAcrossChunks) {
     ModelRunner runner(*checkpoint, {.kv_type = KvType::kF16, .sequences = 2});
     std::mt19937 rng(5);
     Prompts prompts(2);
-    for (std::size_t i = 0; i < 150; ++i) prompts[i % 2].push_back(static_cast<std::int32_t>(rng() % 37));
+    for (std::size_t i = 0; i < 150; ++i)
+      prompts[i % 2].push_back(static_cast<std::int32_t>(rng() % 37));
     const auto expected = runner.run(prompts, whole(prompts));
     Schedule cut;
     for (std::int32_t at = 0; at < 75; at += 15) cut.push_back({{1, 15}, {0, 15}});

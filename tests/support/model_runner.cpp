@@ -67,8 +67,7 @@ std::vector<float> ModelRunner::run_embeddings(std::vector<float> input,
                                                const std::vector<std::int32_t>& steps,
                                                Output output) {
   Sequence sequence(*cache_);
-  sequence.embeddings =
-      f32_view(input.data(), std::ssize(input) / spec().hidden, spec().hidden);
+  sequence.embeddings = f32_view(input.data(), std::ssize(input) / spec().hidden, spec().hidden);
   std::vector<float> result, rows;
   for (const std::int32_t size : steps) {
     step({{&sequence, size, size}}, output, rows);

@@ -34,7 +34,8 @@ class ModelRunner {
  public:
   ModelRunner(Checkpoint& checkpoint, const RunnerOptions& options);
 
-  /// Runs sequences of token ids by `schedule` and returns each one's output rows, one after the other.
+  /// Runs sequences of token ids by `schedule` and returns each one's output rows, one after the
+  /// other.
   std::vector<std::vector<float>> run(const std::vector<std::vector<std::int32_t>>& prompts,
                                       const std::vector<std::vector<Chunk>>& schedule,
                                       Output output = Output::kLogits);

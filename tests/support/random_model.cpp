@@ -182,8 +182,8 @@ class RandomCheckpoint final : public Checkpoint {
       add_vector(Slot::kQNorm, c.head_dim, 1, i);
       add_vector(Slot::kKNorm, c.head_dim, 1, i);
     }
-    const bool dense = c.experts == 0 ||
-                       (!c.dense_layer.empty() && c.dense_layer[static_cast<std::size_t>(i)]);
+    const bool dense =
+        c.experts == 0 || (!c.dense_layer.empty() && c.dense_layer[static_cast<std::size_t>(i)]);
     if (dense) {
       add_matrix(Slot::kGate, c.ffn, c.hidden, i);
       add_matrix(Slot::kUp, c.ffn, c.hidden, i);
@@ -207,9 +207,8 @@ class RandomCheckpoint final : public Checkpoint {
 std::vector<RandomModel> random_models(Format format) {
   std::vector<RandomModel> models;
   const auto add = [&](std::string_view name, const Config& config) -> RandomModel& {
-    return models.emplace_back(RandomModel{.name = cat(name, " ", format_name(format)),
-                                           .config = config,
-                                           .format = format});
+    return models.emplace_back(RandomModel{
+        .name = cat(name, " ", format_name(format)), .config = config, .format = format});
   };
   Config llama = base_config("llama");
   llama.rope_style = RopeStyle::kAdjacent;

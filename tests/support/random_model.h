@@ -21,7 +21,8 @@ struct RandomModel {
   bool qk_norms = false;
 };
 
-/// Configurations that between them use every feature of every family, with `format` in every matrix.
+/// Configurations that between them use every feature of every family, with `format` in every
+/// matrix.
 std::vector<RandomModel> random_models(Format format);
 
 /// Makes the tensors up from `seed`: normal-sized activations in, normal-sized activations out.

@@ -8,8 +8,9 @@ namespace ingot {
 
 namespace {
 
-/// Where one layer's keys and values lie in a block: per kv head keys [D][16 tokens], so that scores have a key a
-/// lane, then per kv head values [16 tokens][D rounded up to 16], so that outputs have an element a lane.
+/// Where one layer's keys and values lie in a block: per kv head keys [D][16 tokens], so that
+/// scores have a key a lane, then per kv head values [16 tokens][D rounded up to 16], so that
+/// outputs have an element a lane.
 struct PageLayout {
   std::int64_t element = 0;    ///< bytes
   std::int64_t value_row = 0;  ///< elements
@@ -33,8 +34,7 @@ void store_element(std::byte* p, KvType type, float value) {
     __builtin_memcpy(p, &value, sizeof value);
     return;
   }
-  const std::uint16_t bits =
-      type == KvType::kF16 ? float_to_half(value) : float_to_bfloat16(value);
+  const std::uint16_t bits = type == KvType::kF16 ? float_to_half(value) : float_to_bfloat16(value);
   __builtin_memcpy(p, &bits, sizeof bits);
 }
 

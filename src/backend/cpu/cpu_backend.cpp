@@ -1,4 +1,5 @@
-// CpuBackend: loading, scratch, and the ops on rows; attention, experts and the head have files of their own.
+// CpuBackend: loading, scratch, and the ops on rows; attention, experts and the head have files of
+// their own.
 #include "backend/cpu/cpu_backend.h"
 
 #include <algorithm>
@@ -14,9 +15,7 @@ namespace {
 /// Rows of logits held at a time when they are only reduced.
 constexpr std::int64_t kHeadRows = 16;
 
-std::int64_t panels_of(std::int64_t rows) {
-  return (rows + kPanelCols - 1) / kPanelCols;
-}
+std::int64_t panels_of(std::int64_t rows) { return (rows + kPanelCols - 1) / kPanelCols; }
 
 /// Neighbours of equal format joined: the row segments of a weight, without data.
 std::vector<Segment> segments_of(std::span<const View> parts) {
@@ -36,9 +35,7 @@ std::vector<Segment> segments_of(std::span<const View> parts) {
   return segments;
 }
 
-std::int64_t aligned(std::int64_t bytes) {
-  return (bytes + 63) / 64 * 64;
-}
+std::int64_t aligned(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 std::int64_t segment_bytes(std::span<const Segment> segments) {
   std::int64_t bytes = 0;
@@ -105,9 +102,8 @@ Weight CpuBackend::prepare(std::span<const View> parts, std::span<const float> b
   for (Segment& s : w.segments) {
     s.data = out;
     const SegmentRows rows(parts, s);
-    pool_.parallel_for(s.panels, [&](std::int64_t p, int) {
-      rows.pack(p, out + p * s.panel_bytes);
-    });
+    pool_.parallel_for(s.panels,
+                       [&](std::int64_t p, int) { rows.pack(p, out + p * s.panel_bytes); });
     out += aligned(s.panels * s.panel_bytes);
   }
   if (!bias.empty()) {
@@ -221,9 +217,8 @@ void CpuBackend::linear(View in, const Weight& w, View out) {
   INGOT_CHECK(in.cols == w.cols && out.cols == w.rows && in.rows == out.rows, "linear [", in.rows,
               ", ", in.cols, "] x [", w.rows, ", ", w.cols, "] -> [", out.rows, ", ", out.cols,
               "]");
-  const bool blocks = std::any_of(w.segments.begin(), w.segments.end(), [](const Segment& s) {
-    return !format_info(s.format).dense;
-  });
+  const bool blocks = std::any_of(w.segments.begin(), w.segments.end(),
+                                  [](const Segment& s) { return !format_info(s.format).dense; });
   if (blocks) quantise(in);
   std::int64_t panels = 0;
   for (const Segment& s : w.segments) panels += s.panels;

@@ -9,8 +9,9 @@ namespace ingot {
 
 /// Runs the ops of one kernel table on a thread pool that others may share between steps.
 ///
-/// No sum crosses threads: work is cut into panels of outputs, rows, or heads, so results do not depend on who runs
-/// what. Scratch memory is planned once; an op beyond the planned limits is a bug.
+/// No sum crosses threads: work is cut into panels of outputs, rows, or heads, so results do not
+/// depend on who runs what. Scratch memory is planned once; an op beyond the planned limits is a
+/// bug.
 class CpuBackend final : public Backend {
  public:
   CpuBackend(ThreadPool& pool, const KernelTable& table) : pool_(pool), table_(table) {}
@@ -44,15 +45,15 @@ class CpuBackend final : public Backend {
   /// Scratch as offsets into one buffer, for given limits.
   struct Scratch {
     QuantisedRows q;
-    View head_rows;  ///< [<= kHeadRows, V]
-    View router;     ///< [T, E]
-    View routed;     ///< [T*k, H]: rows by expert, then the experts' results
-    View gate_up;    ///< [T*k, 2F]
-    View ffn;        ///< [T*k, F]
-    std::int32_t* slot_expert = nullptr;  ///< [T, k]
-    float* slot_weight = nullptr;         ///< [T, k]
-    std::int32_t* slot_row = nullptr;     ///< [T, k]: where a slot stands in `routed`
-    std::int32_t* expert_start = nullptr; ///< [E + 1]
+    View head_rows;                        ///< [<= kHeadRows, V]
+    View router;                           ///< [T, E]
+    View routed;                           ///< [T*k, H]: rows by expert, then the experts' results
+    View gate_up;                          ///< [T*k, 2F]
+    View ffn;                              ///< [T*k, F]
+    std::int32_t* slot_expert = nullptr;   ///< [T, k]
+    float* slot_weight = nullptr;          ///< [T, k]
+    std::int32_t* slot_row = nullptr;      ///< [T, k]: where a slot stands in `routed`
+    std::int32_t* expert_start = nullptr;  ///< [E + 1]
     std::int64_t bytes = 0;
   };
   /// Lays scratch out from `base`, which may be null to learn the size.

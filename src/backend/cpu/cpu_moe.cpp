@@ -1,4 +1,5 @@
-// CpuBackend: mixture of experts. Rows are routed, bucketed by expert, run through each expert once, and combined.
+// CpuBackend: mixture of experts. Rows are routed, bucketed by expert, run through each expert
+// once, and combined.
 #include <algorithm>
 
 #include "backend/cpu/cpu_backend.h"
@@ -14,7 +15,8 @@ void choose(const float* p, std::int32_t experts, std::int32_t used, std::int32_
     std::int32_t best = -1;
     for (std::int32_t e = 0; e < experts; ++e) {
       if (std::find(static_cast<const std::int32_t*>(chosen), end, e) != end) continue;
-      // A row of NaN compares with nothing and takes the first experts: it stays NaN and harms nobody.
+      // A row of NaN compares with nothing and takes the first experts: it stays NaN and harms
+      // nobody.
       if (best < 0 || p[e] > p[best]) best = e;
     }
     chosen[slot] = best;
@@ -46,7 +48,8 @@ void CpuBackend::run_experts(View in, const MoeWeights& w, const Moe& m) {
   std::fill_n(start, m.experts + 1, 0);
   for (std::int64_t i = 0; i < slots; ++i) ++start[scratch_.slot_expert[i] + 1];
   for (std::int32_t e = 0; e < m.experts; ++e) start[e + 1] += start[e];
-  // A stable counting sort: within an expert, rows keep their order. `start` ends up shifted by one expert.
+  // A stable counting sort: within an expert, rows keep their order. `start` ends up shifted by one
+  // expert.
   for (std::int64_t i = 0; i < slots; ++i) {
     scratch_.slot_row[i] = start[scratch_.slot_expert[i]]++;
   }

@@ -10,8 +10,8 @@
 
 namespace ingot {
 
-/// Rows of activations as `KernelTable::quantise` leaves them: per row and group of 32 a scale d, integers in
-/// [-127, 127], and the integers' sums per 16.
+/// Rows of activations as `KernelTable::quantise` leaves them: per row and group of 32 a scale d,
+/// integers in [-127, 127], and the integers' sums per 16.
 struct QuantisedRows {
   std::int8_t* q = nullptr;      ///< [T, K]
   float* d = nullptr;            ///< [T, K / 32]
@@ -22,14 +22,14 @@ struct QuantisedRows {
 /// Rows times one panel of 16 outputs.
 struct PanelArgs {
   const std::byte* panel = nullptr;
-  std::int64_t cols = 0;         ///< K
-  std::int64_t rows = 0;         ///< T
-  View x;                        ///< [T, K] float32, for dense formats
-  QuantisedRows q;               ///< for block formats
-  const float* bias = nullptr;   ///< [columns], or none
-  float* out = nullptr;          ///< [T, columns], the panel's first column
-  std::int64_t out_stride = 0;   ///< floats from a row to the next
-  int columns = 0;               ///< outputs of this panel, 1 to 16
+  std::int64_t cols = 0;        ///< K
+  std::int64_t rows = 0;        ///< T
+  View x;                       ///< [T, K] float32, for dense formats
+  QuantisedRows q;              ///< for block formats
+  const float* bias = nullptr;  ///< [columns], or none
+  float* out = nullptr;         ///< [T, columns], the panel's first column
+  std::int64_t out_stride = 0;  ///< floats from a row to the next
+  int columns = 0;              ///< outputs of this panel, 1 to 16
 };
 
 /// One query head's attention for one row.
@@ -49,8 +49,8 @@ struct HeadArgs {
   float score_cap = 0;
 };
 
-/// The kernels of one instruction set. Each evaluates the expression tree that backend.h declares for its op, so all
-/// tables give the same bits.
+/// The kernels of one instruction set. Each evaluates the expression tree that backend.h declares
+/// for its op, so all tables give the same bits.
 struct KernelTable {
   using Linear = void (*)(const PanelArgs&);
 
@@ -61,7 +61,8 @@ struct KernelTable {
                    std::int32_t* sums) = nullptr;
   /// x += add (where not null), then out = norm(x) (where out is not null).
   void (*norm)(float* x, const float* add, const Norm& n, std::int64_t cols, float* out) = nullptr;
-  /// One head of D elements in place: normalised where there is a norm, rotated where there are angles.
+  /// One head of D elements in place: normalised where there is a norm, rotated where there are
+  /// angles.
   void (*rope)(float* head, std::int64_t head_dim, const Norm& n, bool adjacent_pairs,
                std::int64_t dims, const float* cos, const float* sin) = nullptr;
   void (*attention)(const HeadArgs&) = nullptr;

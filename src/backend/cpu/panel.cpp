@@ -9,12 +9,8 @@ namespace {
 
 using Byte = unsigned char;
 
-Byte* bytes_of(std::byte* p) {
-  return reinterpret_cast<Byte*>(p);
-}
-const Byte* bytes_of(const std::byte* p) {
-  return reinterpret_cast<const Byte*>(p);
-}
+Byte* bytes_of(std::byte* p) { return reinterpret_cast<Byte*>(p); }
+const Byte* bytes_of(const std::byte* p) { return reinterpret_cast<const Byte*>(p); }
 
 /// Adds bits of code `k` of column `c` to a zeroed plane of `bits` a code.
 void put_bits(Byte* plane, int bits, int c, int k, int value) {
@@ -31,9 +27,7 @@ int get_bits(const Byte* plane, int bits, int c, int k) {
   return (plane[at] >> (bits * (quad % per_vector))) & ((1 << bits) - 1);
 }
 
-void put_half(Byte* p, int index, std::uint16_t bits) {
-  __builtin_memcpy(p + 2 * index, &bits, 2);
-}
+void put_half(Byte* p, int index, std::uint16_t bits) { __builtin_memcpy(p + 2 * index, &bits, 2); }
 
 std::uint16_t get_half(const Byte* p, int index) {
   std::uint16_t bits = 0;

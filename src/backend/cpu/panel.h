@@ -12,17 +12,18 @@ inline constexpr int kPanelCols = 16;  ///< outputs of a panel
 
 /// Where the parts of a block format's panel lie.
 ///
-/// A panel is a run of blocks along K. A block is a header: the 16 columns' d, then their m where the format has
-/// minimums; then its groups of 32. A group is the 16 integer scales (twice 16 where two share a group) and
-/// minimums, then the codes as bit planes.
+/// A panel is a run of blocks along K. A block is a header: the 16 columns' d, then their m where
+/// the format has minimums; then its groups of 32. A group is the 16 integer scales (twice 16 where
+/// two share a group) and minimums, then the codes as bit planes.
 ///
-/// Codes: the 32 x 16 codes of a group are eight "quads" of [16 columns][4 along K], 64 codes each, so that one
-/// 64-byte vector operand advances 16 outputs by 4. A plane of b bits packs 8 / b quads into a 64-byte vector: quad j
-/// is in vector j / (8 / b) at bit b * (j % (8 / b)). Codes of 5, 6 and 3 bits are a plane of low bits (4, 4, 2) and
-/// one of the bits above them (1, 2, 1). Every plane is unpacked with a shift and a mask on any instruction set.
+/// Codes: the 32 x 16 codes of a group are eight "quads" of [16 columns][4 along K], 64 codes each,
+/// so that one 64-byte vector operand advances 16 outputs by 4. A plane of b bits packs 8 / b quads
+/// into a 64-byte vector: quad j is in vector j / (8 / b) at bit b * (j % (8 / b)). Codes of 5, 6
+/// and 3 bits are a plane of low bits (4, 4, 2) and one of the bits above them (1, 2, 1). Every
+/// plane is unpacked with a shift and a mask on any instruction set.
 ///
-/// Size: what the file needs plus at most 3.6 % (Q3_K; Q4_K 2.8 %, Q5_K 2.3 %, IQ4_XS 1.5 %, the others nothing),
-/// because 6-bit scales become bytes.
+/// Size: what the file needs plus at most 3.6 % (Q3_K; Q4_K 2.8 %, Q5_K 2.3 %, IQ4_XS 1.5 %, the
+/// others nothing), because 6-bit scales become bytes.
 template <BlockFormat F>
 struct Panel {
   static constexpr int kGroups = F::kBlock / kGroup;

@@ -62,8 +62,8 @@ Spec decoder_spec(const Config& c) {
 }
 
 std::vector<SlotRule> decoder_slots(std::initializer_list<SlotRule> more) {
-  // Embedding, head and final norm are optional here: a pipeline stage or a backbone has none of them, and who needs
-  // one says so when it is missing.
+  // Embedding, head and final norm are optional here: a pipeline stage or a backbone has none of
+  // them, and who needs one says so when it is missing.
   std::vector<SlotRule> slots{
       {Slot::kEmbedding, Presence::kOptional}, {Slot::kFinalNorm, Presence::kOptional},
       {Slot::kHead, Presence::kOptional},      {Slot::kAttnNorm, Presence::kRequired},

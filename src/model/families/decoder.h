@@ -7,7 +7,8 @@
 
 namespace ingot {
 
-/// A pre-norm, causal decoder with rotary embeddings and gated feed-forward or experts, as `config` says.
+/// A pre-norm, causal decoder with rotary embeddings and gated feed-forward or experts, as `config`
+/// says.
 Spec decoder_spec(const Config& config);
 
 /// The tensors that every such decoder has, and `more`.

@@ -1,4 +1,5 @@
-// Sixteen lanes in plain C++: the lanes type of the scalar kernel table, and the model for every vector one.
+// Sixteen lanes in plain C++: the lanes type of the scalar kernel table, and the model for every
+// vector one.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 namespace ingot {
 namespace {  // internal linkage: no other file may end up with this file's code
 
-/// The lanes concept of base/lanes.h at width 16, and what kernels need beyond it: memory, bytes, dot products and
-/// the two reductions whose order is fixed.
+/// The lanes concept of base/lanes.h at width 16, and what kernels need beyond it: memory, bytes,
+/// dot products and the two reductions whose order is fixed.
 struct ScalarLanes {
   static constexpr int kWidth = 16;
   struct F {

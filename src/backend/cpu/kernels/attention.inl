@@ -1,7 +1,8 @@
 // Attention of one query head over paged keys and values: backend.h, `attention`.
 //
-// Written over a lanes type L; included by the file of each instruction set. A lane is a position for scores (keys
-// are stored [D][16 tokens]) and an element of the head for outputs (values are stored [16 tokens][D]).
+// Written over a lanes type L; included by the file of each instruction set. A lane is a position
+// for scores (keys are stored [D][16 tokens]) and an element of the head for outputs (values are
+// stored [16 tokens][D]).
 #pragma once
 
 #include "backend/batch.h"
@@ -105,8 +106,8 @@ INGOT_INLINE void add_chunk(const HeadArgs& a, const float* q, const ChunkView& 
     const std::int32_t at = b * kBlockTokens;
     if (at + kBlockTokens <= c.from || at >= c.to) continue;
     auto w = math::exp_lanes<L>(L::sub(s[b], L::splat(m)));
-    // Unseen lanes are -inf - m: +0 unless m is not finite, in which case the row is lost anyway but stays NaN for
-    // the same reason on every path.
+    // Unseen lanes are -inf - m: +0 unless m is not finite, in which case the row is lost anyway
+    // but stays NaN for the same reason on every path.
     L::store(p + at, w);
     lanes = L::add(lanes, w);
   }

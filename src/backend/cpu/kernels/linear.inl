@@ -1,7 +1,8 @@
 // Rows times one panel of 16 outputs, for every weight format: backend.h, `linear`.
 //
-// Written over a lanes type L; included by the file of each instruction set. The same code serves one row and many:
-// only the number of rows that share a pass over the panel differs, and no sum crosses rows.
+// Written over a lanes type L; included by the file of each instruction set. The same code serves
+// one row and many: only the number of rows that share a pass over the panel differs, and no sum
+// crosses rows.
 #pragma once
 
 #include "backend/cpu/kernel_table.h"
@@ -77,7 +78,8 @@ struct GroupScales {
   }
 };
 
-/// The codes of quad `kQuad` made unsigned values: value + Panel::kZero, as [16 outputs][4 along K].
+/// The codes of quad `kQuad` made unsigned values: value + Panel::kZero, as [16 outputs][4 along
+/// K].
 template <class L, class F, int kQuad>
 INGOT_INLINE typename L::B load_quad(const unsigned char* planes, const unsigned char* table) {
   using P = Panel<F>;

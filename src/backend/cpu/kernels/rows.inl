@@ -1,7 +1,8 @@
-// Kernels that work on one row at a time: quantisation, norms, rotary embedding, activations, softmax, argmax.
+// Kernels that work on one row at a time: quantisation, norms, rotary embedding, activations,
+// softmax, argmax.
 //
-// Written over a lanes type L; included by the file of each instruction set. The expression trees are those that
-// backend.h declares.
+// Written over a lanes type L; included by the file of each instruction set. The expression trees
+// are those that backend.h declares.
 #pragma once
 
 #include "backend/cpu/kernel_table.h"
@@ -21,8 +22,7 @@ INGOT_INLINE void for_stretches(std::int64_t count, Fn fn) {
 }
 
 template <class L>
-void quantise_row(const float* x, std::int64_t cols, std::int8_t* q, float* d,
-                  std::int32_t* sums) {
+void quantise_row(const float* x, std::int64_t cols, std::int8_t* q, float* d, std::int32_t* sums) {
   constexpr std::int32_t kInfinity = 0x7f800000;
   constexpr float kSmallest = 0x1p-100f;
   const auto magnitude = L::splat_int(0x7fffffff);
@@ -180,9 +180,8 @@ template <class L>
 void softmax_row(float* x, std::int64_t n) {
   const float sum = exp_sum<L>(x, n, largest_of<L>(x, n), x);
   const auto inv = L::splat(1.0f / sum);
-  for_stretches(n, [&](std::int64_t i, int k) {
-    L::store(x + i, L::mul(L::load(x + i, k), inv), k);
-  });
+  for_stretches(n,
+                [&](std::int64_t i, int k) { L::store(x + i, L::mul(L::load(x + i, k), inv), k); });
 }
 
 template <class L>
