@@ -149,6 +149,7 @@ class Loader {
 
   std::vector<Weight> load_experts(const std::vector<BoundWeight>& experts) {
     std::vector<Weight> weights;
+    weights.reserve(experts.size());
     for (const BoundWeight& w : experts) weights.push_back(load_weight(w));
     return weights;
   }

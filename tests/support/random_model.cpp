@@ -104,23 +104,15 @@ class WeightSource {
   std::mt19937_64 rng_;
 };
 
-class RandomCheckpoint final : public Checkpoint {
+class RandomCheckpoint final : public EditableCheckpoint {
  public:
   RandomCheckpoint(const RandomModel& model, std::uint64_t seed) : model_(model), weights_(seed) {
     name_ = cat("random ", model.name);
     config_ = model.config;
     add_ends();
     for (std::int64_t i = 0; i < config_.layers; ++i) add_layer(i);
-    for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      tensors_[i].data = storage_[i].data();
-      tensors_[i].bytes = storage_[i].size();
-    }
-    index_tensors();
+    place();
   }
-
-  const std::string& file_of(const TensorInfo&) const override { return name_; }
-  void release(const TensorInfo&) override {}
-  void expect_unchanged() const override {}
 
  private:
   void add(Slot slot, std::vector<std::int64_t> shape, Format format, std::vector<std::byte> bytes,
@@ -131,7 +123,7 @@ class RandomCheckpoint final : public Checkpoint {
     t.type_name = format_name(format);
     t.format = format;
     tensors_.push_back(std::move(t));
-    storage_.push_back(std::move(bytes));
+    storage_[tensors_.back().name] = std::move(bytes);
   }
 
   void add_matrix(Slot slot, std::int64_t rows, std::int64_t cols, std::int64_t layer = 0,
@@ -199,10 +191,61 @@ class RandomCheckpoint final : public Checkpoint {
 
   RandomModel model_;
   WeightSource weights_;
-  std::vector<std::vector<std::byte>> storage_;
 };
 
 }  // namespace
+
+TensorInfo& EditableCheckpoint::get(const std::string& tensor) {
+  const auto at = std::find_if(tensors_.begin(), tensors_.end(),
+                               [&](const TensorInfo& t) { return t.name == tensor; });
+  INGOT_CHECK(at != tensors_.end(), "no tensor ", tensor);
+  return *at;
+}
+
+void EditableCheckpoint::place() {
+  for (TensorInfo& t : tensors_) {
+    t.data = storage_.at(t.name).data();
+    t.bytes = storage_.at(t.name).size();
+  }
+  index_tensors();
+}
+
+void EditableCheckpoint::remove(const std::string& tensor) {
+  tensors_.erase(tensors_.begin() + (&get(tensor) - tensors_.data()));
+  place();
+}
+
+void EditableCheckpoint::rename(const std::string& tensor, const std::string& name) {
+  storage_[name] = storage_.at(tensor);
+  get(tensor).name = name;
+  place();
+}
+
+void EditableCheckpoint::reshape(const std::string& tensor, std::vector<std::int64_t> shape) {
+  get(tensor).shape = std::move(shape);
+}
+
+void EditableCheckpoint::retype(const std::string& tensor, std::optional<Format> format,
+                                std::string type_name) {
+  get(tensor).format = format;
+  get(tensor).type_name = std::move(type_name);
+}
+
+void EditableCheckpoint::duplicate(const std::string& tensor, const std::string& name) {
+  TensorInfo copy = get(tensor);
+  storage_[name] = storage_.at(tensor);
+  copy.name = name;
+  tensors_.push_back(std::move(copy));
+  place();
+}
+
+void EditableCheckpoint::flip_bit(const std::string& tensor) {
+  storage_.at(tensor).back() ^= std::byte{1};
+}
+
+void EditableCheckpoint::fill(const std::string& tensor, std::byte value) {
+  std::fill(storage_.at(tensor).begin(), storage_.at(tensor).end(), value);
+}
 
 std::vector<RandomModel> random_models(Format format) {
   std::vector<RandomModel> models;
@@ -236,7 +279,7 @@ std::vector<RandomModel> random_models(Format format) {
   return models;
 }
 
-std::unique_ptr<Checkpoint> make_checkpoint(const RandomModel& model, std::uint64_t seed) {
+std::unique_ptr<EditableCheckpoint> make_checkpoint(const RandomModel& model, std::uint64_t seed) {
   return std::make_unique<RandomCheckpoint>(model, seed);
 }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,7 +27,33 @@ struct RandomModel {
 /// matrix.
 std::vector<RandomModel> random_models(Format format);
 
+/// A checkpoint in memory whose tensors a test may spoil.
+class EditableCheckpoint : public Checkpoint {
+ public:
+  const std::string& file_of(const TensorInfo&) const override { return name_; }
+  void release(const TensorInfo&) override {}
+  void expect_unchanged() const override {}
+
+  void remove(const std::string& tensor);
+  void rename(const std::string& tensor, const std::string& name);
+  void reshape(const std::string& tensor, std::vector<std::int64_t> shape);
+  void retype(const std::string& tensor, std::optional<Format> format, std::string type_name);
+  /// A further tensor with the shape and bytes of an existing one.
+  void duplicate(const std::string& tensor, const std::string& name);
+  /// One bit of a tensor's data turned over.
+  void flip_bit(const std::string& tensor);
+  void fill(const std::string& tensor, std::byte value);
+  Config& config() { return config_; }
+  using Checkpoint::config;
+  void set_tokenizer(std::unique_ptr<TokenizerData> data) { tokenizer_ = std::move(data); }
+
+ protected:
+  void place();
+  TensorInfo& get(const std::string& tensor);
+  std::map<std::string, std::vector<std::byte>> storage_;
+};
+
 /// Makes the tensors up from `seed`: normal-sized activations in, normal-sized activations out.
-std::unique_ptr<Checkpoint> make_checkpoint(const RandomModel& model, std::uint64_t seed);
+std::unique_ptr<EditableCheckpoint> make_checkpoint(const RandomModel& model, std::uint64_t seed);
 
 }  // namespace ingot::testing_support

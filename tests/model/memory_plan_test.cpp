@@ -1,0 +1,130 @@
+// The memory plan equals what loading allocates, and what does not fit is refused with the way out.
+#include "model/memory_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "backend/cpu/cpu_backend.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "model/forward.h"
+#include "quant/formats.h"
+#include "support/random_model.h"
+
+namespace ingot::testing_support {
+namespace {
+
+class MemoryPlanTest : public testing::Test {
+ protected:
+  ThreadPool pool_{1};
+  CpuBackend backend_{pool_, scalar_kernels()};
+};
+
+std::int64_t weight_storage(const Weight& w) { return w.storage.bytes() + w.bias.buffer.bytes(); }
+
+std::int64_t loaded_bytes(const Model& m) {
+  std::int64_t bytes = weight_storage(m.embedding) + weight_storage(m.own_head);
+  for (const Layer& l : m.layers) {
+    for (const Weight* w : {&l.qkv, &l.attn_out, &l.gate_up, &l.down, &l.router}) {
+      bytes += weight_storage(*w);
+    }
+    for (const Weight& w : l.expert_gate_up) bytes += weight_storage(w);
+    for (const Weight& w : l.expert_down) bytes += weight_storage(w);
+  }
+  return bytes;
+}
+
+TEST_F(MemoryPlanTest, WeightsAreWhatLoadingAllocates) {
+  for (const RandomModel& m : random_models(Q4_K::kFormat)) {
+    for (const ModelOptions& options :
+         {ModelOptions{.context = 32},
+          ModelOptions{.first_layer = 1, .embedding = false, .context = 32},
+          ModelOptions{.last_layer = 1, .head = false, .final_norm = false, .context = 32}}) {
+      SCOPED_TRACE(cat(m.name, " from ", options.first_layer));
+      const auto checkpoint = make_checkpoint(m, 3);
+      const BoundModel bound = bind_model(*checkpoint);
+      const MemoryPlan plan = plan_memory(bound, backend_, {.options = options, .context = 32});
+      const auto model =
+          load_model(*checkpoint, bound, backend_, options, [](std::uint64_t, std::uint64_t) {});
+      EXPECT_EQ(plan.weights_bytes, loaded_bytes(*model));
+    }
+  }
+}
+
+TEST_F(MemoryPlanTest, PartOfTheLayersNeedsPartOfTheMemory) {
+  const auto checkpoint = make_checkpoint(random_models(Q8_0::kFormat)[0], 3);
+  const BoundModel bound = bind_model(*checkpoint);
+  const auto plan = [&](const ModelOptions& options) {
+    return plan_memory(bound, backend_, {.options = options, .context = 64});
+  };
+  const MemoryPlan all = plan({});
+  const MemoryPlan first = plan({.last_layer = 1, .head = false});
+  const MemoryPlan second = plan({.first_layer = 1, .embedding = false});
+  EXPECT_EQ(first.weights_bytes + second.weights_bytes, all.weights_bytes);
+  EXPECT_EQ(first.kv_bytes + second.kv_bytes, all.kv_bytes);
+}
+
+TEST_F(MemoryPlanTest, KvIsTwoValuesPerLayerHeadAndElement) {
+  const RandomModel m = random_models(F16::kFormat)[0];
+  const auto checkpoint = make_checkpoint(m, 3);
+  const BoundModel bound = bind_model(*checkpoint);
+  for (const auto& [type, bytes] : {std::pair{KvType::kF32, 4}, {KvType::kF16, 2}}) {
+    const MemoryPlan plan =
+        plan_memory(bound, backend_, {.options = {}, .kv_type = type, .context = 32});
+    const Config& c = m.config;
+    EXPECT_EQ(plan.kv_bytes_per_token, 2 * c.layers * c.kv_heads * c.head_dim * bytes);
+    EXPECT_EQ(plan.kv_bytes, 32 * plan.kv_bytes_per_token);
+  }
+}
+
+TEST_F(MemoryPlanTest, MaxContextIsTheLargestThatFits) {
+  for (const RandomModel& m : random_models(Q4_0::kFormat)) {
+    SCOPED_TRACE(m.name);
+    const auto checkpoint = make_checkpoint(m, 3);
+    const BoundModel bound = bind_model(*checkpoint);
+    PlanRequest request{.options = {}, .context = 16, .rows = 8};
+    const MemoryPlan small = plan_memory(bound, backend_, request);
+    request.available_bytes = small.total_bytes() + 40 * small.kv_bytes_per_token;
+    request.context = plan_memory(bound, backend_, request).max_context;
+    EXPECT_GT(request.context, 16);
+    EXPECT_TRUE(plan_memory(bound, backend_, request).fits);
+    if (request.context == m.config.context) continue;  // the model's own end comes first
+    ++request.context;
+    EXPECT_FALSE(plan_memory(bound, backend_, request).fits);
+  }
+}
+
+TEST_F(MemoryPlanTest, WhatDoesNotFitIsRefusedWithNumbersAndFlag) {
+  const auto checkpoint = make_checkpoint(random_models(Q4_0::kFormat)[0], 3);
+  const BoundModel bound = bind_model(*checkpoint);
+  PlanRequest request{.options = {}, .context = 256};
+  const MemoryPlan roomy = plan_memory(bound, backend_, request);
+  request.available_bytes = roomy.total_bytes() - 1;
+  try {
+    require_fit(plan_memory(bound, backend_, request), "m.gguf");
+    FAIL() << "accepted";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kDoesNotFit);
+    EXPECT_NE(e.message().find(cat(roomy.total_bytes())), std::string::npos) << e.message();
+    EXPECT_NE(e.message().find("--ctx"), std::string::npos) << e.message();
+  }
+  request.available_bytes = 1000;
+  try {
+    require_fit(plan_memory(bound, backend_, request), "m.gguf");
+    FAIL() << "accepted";
+  } catch (const Error& e) {
+    EXPECT_NE(e.message().find("--memory-limit"), std::string::npos) << e.message();
+  }
+}
+
+TEST_F(MemoryPlanTest, NothingOverflowsForTheLargestContext) {
+  const auto checkpoint = make_checkpoint(random_models(Q4_0::kFormat)[0], 3);
+  checkpoint->config().context = kContextMax;
+  const BoundModel bound = bind_model(*checkpoint);
+  const MemoryPlan plan =
+      plan_memory(bound, backend_, {.options = {}, .sequences = 65536, .available_bytes = 1 << 30});
+  EXPECT_GT(plan.kv_bytes, std::int64_t{1} << 40);
+  EXPECT_FALSE(plan.fits);
+}
+
+}  // namespace
+}  // namespace ingot::testing_support
