@@ -238,7 +238,7 @@ TEST(GgufHostile, G51_sparse_file_of_huge_size) {
 std::vector<fs::path> listed(const std::string& folder) {
   std::vector<fs::path> found;
   std::error_code none;
-  for (fs::recursive_directory_iterator at(testing::shared_folder(folder), none), end; at != end;
+  for (fs::recursive_directory_iterator at(shared_folder(folder), none), end; at != end;
        at.increment(none)) {
     if (at->path().extension() == ".gguf") found.push_back(at->path());
   }

@@ -17,18 +17,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/shared_data.h"
 #include "base/text.h"
 
 namespace ingot::testing_hf {
-
-/// A folder of the shared data: below INGOT_SHARED, else the build's default, else ../shared.
-inline std::filesystem::path shared_folder(std::string_view name) {
-  for (const char* variable : {"INGOT_SHARED", "INGOT_DEFAULT_SHARED"}) {
-    const char* root = std::getenv(variable);
-    if (root != nullptr && *root != '\0') return std::filesystem::path(root) / name;
-  }
-  return std::filesystem::path("../shared") / name;
-}
 
 /// The entries of a folder in the order of their names.
 inline std::vector<std::filesystem::path> entries(const std::filesystem::path& folder) {

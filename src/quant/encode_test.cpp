@@ -85,7 +85,7 @@ struct SharedCase {
 };
 
 std::vector<SharedCase> shared_cases() {
-  const auto folder = testing::shared_folder("data/quants/ggml_quants");
+  const auto folder = shared_folder("data/quants/ggml_quants");
   std::vector<SharedCase> cases;
   if (!std::filesystem::is_directory(folder)) return cases;
   const auto formats = testing::formats_by_file_name();

@@ -256,7 +256,7 @@ TEST(Formats, PlacesOfSingleWeights) {
 }
 
 TEST(Formats, DecodeEqualsGoldensBitForBit) {
-  const auto folder = testing::shared_folder("goldens/quant");
+  const auto folder = shared_folder("goldens/quant");
   if (!std::filesystem::is_directory(folder)) {
     GTEST_SKIP() << "no folder " << folder << " (set INGOT_SHARED)";
   }

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -12,18 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "base/shared_data.h"
 #include "quant/formats.h"
 
 namespace ingot::testing {
-
-/// A folder of the shared data: below INGOT_SHARED, else the build's default, else ../shared.
-inline std::filesystem::path shared_folder(const std::string& name) {
-  for (const char* variable : {"INGOT_SHARED", "INGOT_DEFAULT_SHARED"}) {
-    const char* root = std::getenv(variable);
-    if (root != nullptr && *root != '\0') return std::filesystem::path(root) / name;
-  }
-  return std::filesystem::path("../shared") / name;
-}
 
 /// The bytes of a file.
 inline std::vector<std::byte> read_bytes(const std::filesystem::path& path) {

@@ -42,27 +42,27 @@ class AddressSpace(Limits):
                 low = middle + 1
         return low
 
-    def sweep(self, *args):
+    def sweep(self, *args, step_mib=1):
         """From the least to enough: an error that is one, until it runs, and then it runs."""
         digest = self.generate()["digest"]
         floor = self.floor()
         runs = 0
-        for step in range(0, 400):
-            result = self.limited(floor + step, *args)
-            with self.subTest(args=args, mib=floor + step):
+        for mib in range(floor, floor + 1000, step_mib):
+            result = self.limited(mib, *args)
+            with self.subTest(args=args, mib=mib):
                 self.assert_clean(result, (DOES_NOT_FIT, MODEL, UNAVAILABLE))
                 if result.code == DONE and b"digest" in result.out:
                     self.assert_same(result, digest)
             runs = runs + 1 if result.code == DONE else 0
             if runs == 8:
                 return
-        self.fail("400 MiB more than the program itself are not enough")
+        self.fail("1000 MiB more than the program itself are not enough")
 
     def test_run_with_one_thread(self):
         self.sweep(*self.args("--threads", "1"))
 
     def test_run_with_many_threads(self):
-        self.sweep(*self.args("--threads", "8"))
+        self.sweep(*self.args("--threads", "8"), step_mib=13)
 
     def test_inspect(self):
         self.sweep("inspect", self.model)

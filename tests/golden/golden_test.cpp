@@ -7,12 +7,12 @@
 #include <map>
 #include <sstream>
 
+#include "base/shared_data.h"
 #include "base/text.h"
 #include "cli/npy.h"
 #include "load/json.h"
 #include "runtime/generate.h"
 #include "runtime/instance.h"
-#include "support/shared.h"
 
 namespace ingot::testing_support {
 namespace {
@@ -128,14 +128,14 @@ void check_logits(const fs::path& model, const fs::path& prompts_of, const fs::p
 constexpr double kDense = 1e-3;  // standard deviations: float32 gives about 1e-5
 
 TEST(Golden, HuggingFaceFolders) {
-  INGOT_NEEDS_SHARED();
+  INGOT_NEEDS_SHARED("goldens/models");
   for (const fs::path& model : shared_entries("goldens/models")) {
     check_logits(model, model, model / "logits.npy", kDense);
   }
 }
 
 TEST(Golden, HiddenStatesBeforeAndAfterTheFinalNorm) {
-  INGOT_NEEDS_SHARED();
+  INGOT_NEEDS_SHARED("goldens/models");
   for (const fs::path& model : shared_entries("goldens/models")) {
     SCOPED_TRACE(model.filename().string());
     const auto prompt = read_prompts(model).back();
@@ -171,7 +171,7 @@ fs::path golden_of(const fs::path& file) {
 }
 
 TEST(Golden, DenseGgufFiles) {
-  INGOT_NEEDS_SHARED();
+  INGOT_NEEDS_SHARED("goldens/gguf");
   for (const fs::path& file : shared_entries("goldens/gguf")) {
     if (file.extension() == ".gguf") check_logits(file, model_of(file), golden_of(file), kDense);
   }
@@ -180,7 +180,7 @@ TEST(Golden, DenseGgufFiles) {
 /// llama.cpp's largest difference from the golden by file, in standard deviations.
 std::map<std::string, double> incumbent_errors() {
   std::map<std::string, double> errors;
-  std::istringstream lines(read_file(shared_folder() / "goldens/summary.tsv"));
+  std::istringstream lines(read_file(shared_folder("goldens") / "summary.tsv"));
   std::string line;
   std::getline(lines, line);
   while (std::getline(lines, line)) {
@@ -197,7 +197,7 @@ std::map<std::string, double> incumbent_errors() {
 // The error of quantised files is that of 8-bit activations; docs/exactness.md derives 0.12
 // standard deviations for the largest of some 28,000 logits of two layers.
 TEST(Golden, QuantisedGgufFiles) {
-  INGOT_NEEDS_SHARED();
+  INGOT_NEEDS_SHARED("goldens/quantized");
   const auto errors = incumbent_errors();
   for (const fs::path& file : shared_entries("goldens/quantized")) {
     if (file.extension() != ".gguf") continue;
@@ -217,9 +217,8 @@ std::map<std::string, std::string> known_digests() {
 }
 
 TEST(Golden, GreedyTextOfATrainedModel) {
-  INGOT_NEEDS_SHARED();
-  const fs::path folder = shared_folder() / "data/models/stories260K";
-  if (!fs::is_directory(folder)) GTEST_SKIP() << "no " << folder;
+  INGOT_NEEDS_SHARED("data/models/stories260K");
+  const fs::path folder = shared_folder("data/models/stories260K");
   const fs::path golden = folder / "golden_greedy_200.json";
   const Json j = parse_json(read_file(golden), golden.string(), "golden");
   std::vector<std::int32_t> want;

@@ -1,0 +1,43 @@
+// Where tests find the shared test data. For tests only.
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+namespace ingot {
+
+/// A folder of the shared data: below INGOT_SHARED, else the build's default, else ../shared. It
+/// need not exist.
+inline std::filesystem::path shared_folder(std::string_view name) {
+  for (const char* variable : {"INGOT_SHARED", "INGOT_DEFAULT_SHARED"}) {
+    const char* root = std::getenv(variable);
+    if (root != nullptr && *root != '\0') return std::filesystem::path(root) / name;
+  }
+  return std::filesystem::path("../shared") / name;
+}
+
+/// The entries of a folder of the shared data, sorted; none when it does not exist.
+inline std::vector<std::filesystem::path> shared_entries(std::string_view name) {
+  std::vector<std::filesystem::path> entries;
+  const std::filesystem::path folder = shared_folder(name);
+  if (!std::filesystem::is_directory(folder)) return entries;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    entries.push_back(entry.path());
+  }
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+}  // namespace ingot
+
+/// Skips a test, saying so, where a folder of the shared data is not there.
+#define INGOT_NEEDS_SHARED(name)                                                        \
+  do {                                                                                  \
+    if (!std::filesystem::is_directory(::ingot::shared_folder(name))) {                 \
+      GTEST_SKIP() << "no shared data in " << ::ingot::shared_folder(name)              \
+                   << ": set INGOT_SHARED to the folder that holds goldens/ and data/"; \
+    }                                                                                   \
+  } while (false)
