@@ -40,6 +40,12 @@ void set_canonical_fp() {
   write_control((read_control() & ~kControlBits) | kCanonical);
 }
 
+CanonicalFp::CanonicalFp() : before_(read_control()) { set_canonical_fp(); }
+
+CanonicalFp::~CanonicalFp() {
+  if (read_control() != before_) write_control(before_);
+}
+
 bool fp_is_canonical() { return (read_control() & kControlBits) == kCanonical; }
 
 }  // namespace ingot

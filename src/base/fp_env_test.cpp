@@ -71,6 +71,18 @@ TEST_F(FpEnv, RoundingIsSeenAndRepaired) {
   EXPECT_EQ(one + little, 1.0f);
 }
 
+TEST_F(FpEnv, AScopeIsCanonicalAndGivesBackWhatWasThere) {
+  toggle(kRoundUp | kFlushToZero);
+  {
+    const CanonicalFp canonical;
+    EXPECT_TRUE(fp_is_canonical());
+  }
+  volatile float one = 1.0f;
+  volatile float little = 0x1p-40f;
+  EXPECT_GT(one + little, 1.0f);
+  EXPECT_EQ(half_of_smallest(), 0.0f);
+}
+
 TEST_F(FpEnv, StickyFlagsDoNotCount) {
   std::feclearexcept(FE_ALL_EXCEPT);
   volatile float one = 1.0f;

@@ -62,6 +62,7 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   if (path_.empty() || path_.find('\0') != path_.npos) fail(ENOENT);
   struct stat st {};
   const bool exists = retry([&] { return ::stat(path_.c_str(), &st); }) == 0;
+  if (!exists && errno != ENOENT) fail(errno);
   if (exists && S_ISDIR(st.st_mode)) fail(EISDIR);
   if (exists && !S_ISREG(st.st_mode)) {
     fd_ = Fd(retry([&] { return ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY); }));

@@ -64,6 +64,8 @@ void pin_to(pthread_t thread, std::size_t cpu) {
 
 }  // namespace
 
+int available_cpus() { return std::max(1, static_cast<int>(allowed_cpus().size())); }
+
 /// Where the constructing thread was allowed to run before it was pinned.
 struct ThreadPool::CallerAffinity {
   pthread_t thread = ::pthread_self();
@@ -99,8 +101,9 @@ void ThreadPool::start_workers(const ThreadPoolOptions& options) {
   if (error != 0) {
     const std::size_t started = workers_.size() + 1;
     stop_workers();
-    throw Error(ErrorCode::kUnavailable,
-                cat("cannot start thread ", started + 1, " of ", size_, ": ", errno_text(error)));
+    throw Error(ErrorCode::kDoesNotFit,
+                cat("cannot start thread ", started + 1, " of ", size_, ": ", errno_text(error),
+                    "; fewer --threads need less"));
   }
   if (!options.pin || cpus.empty()) return;
   caller_affinity_ = std::make_unique<CallerAffinity>();

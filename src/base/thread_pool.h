@@ -11,6 +11,9 @@
 
 namespace ingot {
 
+/// CPUs that this process may use, at least 1.
+int available_cpus();
+
 /// Settings of a ThreadPool.
 struct ThreadPoolOptions {
   bool pin = false;  ///< bind each thread, the constructing one included, to a CPU of its own
@@ -25,7 +28,7 @@ class ThreadPool {
  public:
   /// Starts `threads` - 1 workers; the thread that calls parallel_for is the remaining one.
   ///
-  /// Errors: kUnavailable when the system refuses a thread; `threads` < 1 is a bug (INGOT_CHECK).
+  /// Errors: kDoesNotFit when the system refuses a thread; `threads` < 1 is a bug (INGOT_CHECK).
   explicit ThreadPool(int threads, ThreadPoolOptions options = {});
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

@@ -188,7 +188,7 @@ TEST_F(ThreadPoolDeathTest, TooManyThreadsAreAnError) {
       ThreadPool pool(8192);
     } catch (const Error& error) {
       std::fprintf(stderr, "%s\n", error.message().c_str());
-      std::exit(error.code() == ErrorCode::kUnavailable ? 7 : 8);
+      std::exit(error.code() == ErrorCode::kDoesNotFit ? 7 : 8);
     }
     std::exit(9);
   };

@@ -45,14 +45,20 @@ int exit_code(ErrorCode code) {
 int report_parse(const CLI::App& app, const CLI::ParseError& e) {
   if (e.get_exit_code() == 0) {
     const auto chosen = app.get_subcommands();
-    if (dynamic_cast<const CLI::CallForVersion*>(&e) != nullptr) {
+    if (e.get_name() == "CallForVersion") {
       write_stdout(cat(e.what(), "\n"));
     } else {
-      write_stdout(chosen.empty() ? app.help() : chosen.front()->help());
+      write_stdout(chosen.empty() ? app.help() : chosen.front()->help(app.get_name()));
     }
     return 0;
   }
-  log_error(cat(printable(e.what(), 1024), " (ingot --help tells more)"));
+  std::string text = printable(e.what(), 1024);
+  const auto is_capital = [&](std::size_t i) {
+    return i < text.size() && text[i] >= 'A' && text[i] <= 'Z';
+  };
+  // Its sentences begin with a capital, ours do not; names such as MODEL stay.
+  if (is_capital(0) && !is_capital(1)) text[0] = static_cast<char>(text[0] - 'A' + 'a');
+  log_error(cat(text, " (ingot --help tells more)"));
   return kUsage;
 }
 

@@ -90,13 +90,19 @@ std::string as_text(const Checkpoint& checkpoint, const MemoryPlan& plan) {
 }
 
 void inspect(const InspectValues& values) {
-  const Instance instance(instance_options(values.model));
+  const auto pool = make_pool(values.model);
+  const Instance instance(*pool, instance_options(values.model));
   show_warnings(instance);
   const StartOptions start{
       .context = values.model.ctx, .sequences = values.sequences, .rows = kPlanRows, .out_rows = 1};
   const MemoryPlan plan = instance.plan(start);
-  write_stdout(values.json ? as_json(instance.checkpoint(), plan)
-                           : as_text(instance.checkpoint(), plan));
+  const Checkpoint& checkpoint = instance.checkpoint();
+  if (values.model.check_tensors) {
+    for (const TensorInfo& t : checkpoint.tensors()) require_finite(checkpoint, t);
+  }
+  const std::string text = values.json ? as_json(checkpoint, plan) : as_text(checkpoint, plan);
+  checkpoint.expect_unchanged();
+  write_stdout(text);
 }
 
 }  // namespace

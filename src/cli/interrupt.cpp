@@ -43,7 +43,7 @@ void install_interrupt_handlers() {
     sigaction(signal, &action, nullptr);
   }
   action.sa_handler = SIG_IGN;
-  sigaction(SIGPIPE, &action, nullptr);
+  for (const int signal : {SIGPIPE, SIGXFSZ}) sigaction(signal, &action, nullptr);
 }
 
 bool interrupted() { return received.load() != 0; }

@@ -1,13 +1,18 @@
 // ingot logits: the numbers that come out of a model, for every position, as a .npy file.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/log.h"
 #include "cli/model_options.h"
 #include "cli/npy.h"
 #include "cli/options.h"
@@ -49,6 +54,18 @@ std::int64_t default_step(std::int64_t vocab) {
   return std::clamp<std::int64_t>(kElements / std::max<std::int64_t>(1, vocab), 16, 512);
 }
 
+/// Writing over what is being read would destroy it.
+void refuse_own_input(const LogitsValues& v) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const auto same = [&](const fs::path& input) { return fs::equivalent(input, v.out, ignored); };
+  bool own = same(v.model.path) || (v.embeds && same(*v.embeds));
+  for (const auto& entry : fs::directory_iterator(v.model.path, ignored)) {
+    own = own || same(entry.path());
+  }
+  if (own) throw bad_option("--out", v.out, "it is a file that this command reads");
+}
+
 void read_input(const LogitsValues& v, const Instance& instance, Job& job) {
   const int given = (v.prompt ? 1 : 0) + (v.tokens ? 1 : 0) + (v.embeds ? 1 : 0);
   if (given != 1) {
@@ -56,12 +73,14 @@ void read_input(const LogitsValues& v, const Instance& instance, Job& job) {
   }
   if (v.embeds) {
     job.from_embeds = true;
-    job.embeds = read_npy(*v.embeds);
-    if (job.embeds.cols != instance.spec().hidden) {
-      throw Error(ErrorCode::kInvalid,
-                  cat("--embeds ", printable(*v.embeds), " has ", job.embeds.cols,
-                      " columns, the model's hidden size is ", instance.spec().hidden));
-    }
+    job.embeds = read_npy(*v.embeds, [&](std::int64_t rows, std::int64_t cols) {
+      if (cols != instance.spec().hidden) {
+        throw Error(ErrorCode::kInvalid,
+                    cat("--embeds ", printable(*v.embeds), " has ", cols,
+                        " columns, the model's hidden size is ", instance.spec().hidden));
+      }
+      choose_context(instance, v.model, rows, rows);
+    });
   } else if (v.tokens) {
     job.tokens = parse_tokens(*v.tokens, instance.spec().vocab);
   } else {
@@ -76,9 +95,9 @@ void read_layers(std::string_view text, const Instance& instance, Job& job) {
   const std::int64_t layers = instance.spec().layers;
   if (colon == std::string::npos) throw bad_option("--layers", text, "expected A:B");
   ModelOptions& model = job.start.model;
-  model.first_layer = parse_list(text.substr(0, colon), "--layers", 0, layers - 1).front();
+  model.first_layer = parse_whole<std::int64_t>(text.substr(0, colon), "--layers", 0, layers - 1);
   model.last_layer =
-      parse_list(text.substr(colon + 1), "--layers", model.first_layer + 1, layers).front();
+      parse_whole<std::int64_t>(text.substr(colon + 1), "--layers", model.first_layer + 1, layers);
 }
 
 void choose_output(const LogitsValues& v, const Instance& instance, Job& job) {
@@ -120,6 +139,25 @@ void choose_steps(const LogitsValues& v, const Instance& instance, Job& job) {
   if (left > 0) job.steps.push_back(left);
 }
 
+/// Says once that results hold NaN or infinities, where they begin.
+class FiniteWatch {
+ public:
+  void look(std::span<const float> values, std::int64_t cols) {
+    const auto bad =
+        std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
+    if (bad != values.end() && !seen_) {
+      seen_ = true;
+      log_warning(cat("row ", rows_ + (bad - values.begin()) / cols,
+                      " holds NaN or infinities; --check-tensors tells whether the weights do"));
+    }
+    rows_ += std::ssize(values) / cols;
+  }
+
+ private:
+  std::int64_t rows_ = 0;
+  bool seen_ = false;
+};
+
 /// Runs the steps and writes what each gives.
 void write_rows(Instance& instance, Job& job, const std::string& path) {
   const std::int64_t cols =
@@ -127,6 +165,7 @@ void write_rows(Instance& instance, Job& job, const std::string& path) {
   Executor& executor = instance.executor();
   NpyWriter writer(path, job.last_only ? 1 : job.length(), cols);
   std::vector<float> rows(static_cast<std::size_t>(job.start.out_rows * cols));
+  FiniteWatch watch;
   Sequence sequence(executor.cache());
   sequence.tokens = job.tokens;
   if (job.from_embeds) {
@@ -144,13 +183,18 @@ void write_rows(Instance& instance, Job& job, const std::string& path) {
                         .outputs = static_cast<std::int32_t>(outputs)};
     const bool ran = executor.step({&part, 1}, to);
     INGOT_CHECK(ran, "the KV pool is smaller than the context it was planned for");
-    writer.write(rows.data(), outputs * cols);
+    sequence.forget();
+    const std::span<const float> values(rows.data(), static_cast<std::size_t>(outputs * cols));
+    watch.look(values, cols);
+    writer.write(values.data(), std::ssize(values));
   }
   writer.finish();
 }
 
 void logits(const LogitsValues& v) {
-  Instance instance(instance_options(v.model));
+  const auto pool = make_pool(v.model);
+  Instance instance(*pool, instance_options(v.model));
+  refuse_own_input(v);
   show_warnings(instance);
   Job job;
   read_input(v, instance, job);
@@ -160,6 +204,9 @@ void logits(const LogitsValues& v) {
   job.start.context = choose_context(instance, v.model, job.length(), job.length());
   job.start.rows = static_cast<std::int32_t>(largest);
   job.start.out_rows = job.last_only ? 1 : job.start.rows;
+  const std::int64_t cols = std::max(instance.spec().vocab, instance.spec().hidden);
+  job.start.output_bytes = job.start.out_rows * cols * std::int64_t{sizeof(float)} +
+                           std::ssize(job.embeds.values) * std::int64_t{sizeof(float)};
   start_with_progress(instance, job.start);
   write_rows(instance, job, v.out);
 }

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -46,15 +47,24 @@ LogLevel parse_log_level(const std::string& text) {
 
 /// Bytes as a number with an optional K, M or G (powers of 1,024).
 std::int64_t parse_bytes(std::string_view text) {
+  constexpr std::int64_t kBytesMax = std::int64_t{1} << 50;
+  std::string_view digits = text;
   std::int64_t unit = 1;
-  if (!text.empty()) {
-    const std::size_t power = std::string_view("KMG").find(text.back());
+  if (!digits.empty()) {
+    const std::size_t power = std::string_view("KMG").find(digits.back());
     if (power != std::string_view::npos) {
       unit = std::int64_t{1024} << (10 * power);
-      text.remove_suffix(1);
+      digits.remove_suffix(1);
     }
   }
-  return unit * parse_whole<std::int64_t>(text, "--memory-limit", 0, std::int64_t{1} << 32);
+  std::int64_t value = 0;
+  const char* end = digits.data() + digits.size();
+  const auto result = std::from_chars(digits.data(), end, value);
+  if (result.ec != std::errc() || result.ptr != end || value < 0 || value > kBytesMax / unit) {
+    throw bad_option("--memory-limit", text,
+                     cat("expected bytes up to ", kBytesMax, ", also with K, M or G: 8G"));
+  }
+  return value * unit;
 }
 
 }  // namespace
@@ -89,11 +99,15 @@ void add_model_options(CLI::App& app, ModelOptionValues& values) {
 InstanceOptions instance_options(const ModelOptionValues& values) {
   set_log_level(parse_log_level(values.log_level));
   return {.path = values.path,
-          .threads = parse_threads(values.threads),
-          .pin_threads = values.pin_threads,
           .isa = values.isa,
           .kv_type = parse_kv_type(values.kv_type),
           .memory_limit = parse_bytes(values.memory_limit)};
+}
+
+std::unique_ptr<ThreadPool> make_pool(const ModelOptionValues& values) {
+  const int threads = parse_threads(values.threads);
+  return std::make_unique<ThreadPool>(threads == 0 ? available_cpus() : threads,
+                                      ThreadPoolOptions{.pin = values.pin_threads});
 }
 
 std::vector<std::int64_t> parse_list(std::string_view text, std::string_view option,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,9 @@ struct ModelOptionValues {
 /// Declares MODEL and the common options on a command.
 void add_model_options(CLI::App& app, ModelOptionValues& values);
 
+/// The pool of threads that the values ask for. Errors: Error{kInvalid}, Error{kDoesNotFit}.
+std::unique_ptr<ThreadPool> make_pool(const ModelOptionValues& values);
+
 /// The values as an Instance takes them; also sets the log level.
 ///
 /// Errors: Error{kInvalid} that names the option, its value and what is possible.
@@ -51,7 +55,7 @@ std::vector<std::int32_t> encode_prompt(const Instance& instance, std::string_vi
 /// The context to plan for: what `needed` tokens take, at most the model's unless --ctx says more
 /// (with a warning).
 ///
-/// Errors: Error{kInvalid} when `prompt` tokens leave no room.
+/// Errors: Error{kInvalid} when `prompt` tokens are more than the context.
 std::int64_t choose_context(const Instance& instance, const ModelOptionValues& values,
                             std::int64_t prompt, std::int64_t needed);
 

@@ -14,7 +14,8 @@ namespace ingot {
 
 namespace {
 
-constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 36;
+/// A header of version 1 has at most 64 KiB; so much is looked at for any version.
+constexpr std::uint64_t kHeadBytes = 65'536 + 10;
 
 /// Scans the header, a Python dictionary literal of known form, without interpreting Python.
 class HeaderScanner {
@@ -67,9 +68,12 @@ class HeaderScanner {
 
 }  // namespace
 
-Matrix read_npy(const std::string& path) {
-  const std::string bytes = File(path).read_all(kBytesMax);
-  ByteReader reader(std::as_bytes(std::span(bytes)), path);
+Matrix read_npy(const std::string& path,
+                FunctionRef<void(std::int64_t rows, std::int64_t cols)> expect) {
+  const File file(path);
+  std::vector<std::byte> head(std::min(file.size(), kHeadBytes));
+  file.read_at(0, head);
+  ByteReader reader(head, path);
   reader.section("npy");
   if (reader.text(6) != "\x93NUMPY") reader.fail_at(0, "it is no .npy file");
   const auto major = reader.read<std::uint8_t>();
@@ -82,16 +86,18 @@ Matrix read_npy(const std::string& path) {
   header.expect("fortran_order", "False");
   const auto shape = header.shape();
   if (shape.size() != 2) reader.fail_at(0, cat("it has ", shape.size(), " dimensions, expected 2"));
-  const auto count = (Checked(shape[0]) * shape[1]).at_most(kBytesMax);
-  if (!count || *count * sizeof(float) != reader.remaining()) {
-    reader.fail(
-        cat(reader.remaining(), " bytes of data for shape (", shape[0], ", ", shape[1], ")"));
+  const auto bytes = (Checked(shape[0]) * shape[1] * sizeof(float)).value();
+  const std::uint64_t there = file.size() - reader.offset();
+  if (!bytes || *bytes != there) {
+    reader.fail(cat(there, " bytes of data for shape (", shape[0], ", ", shape[1], ")"));
   }
   Matrix m{.rows = static_cast<std::int64_t>(shape[0]),
            .cols = static_cast<std::int64_t>(shape[1]),
-           .values = std::vector<float>(*count)};
-  const auto data = reader.bytes(reader.remaining());
-  if (!data.empty()) __builtin_memcpy(m.values.data(), data.data(), data.size());
+           .values = {}};
+  expect(m.rows, m.cols);
+  m.values.resize(*bytes / sizeof(float));
+  file.read_at(reader.offset(), std::as_writable_bytes(std::span(m.values)));
+  if (!file.is_unchanged()) reader.fail_at(0, "it changed while it was being read");
   return m;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "base/output_file.h"
 
 namespace ingot {
@@ -18,9 +19,11 @@ struct Matrix {
 
 /// Reads a C-order little-endian float32 array of two dimensions, format version 1 to 3.
 ///
+/// `expect` sees the shape before anything of its size is read or allocated, and may throw.
 /// Errors: model_error(path, "npy", offset, reason) for anything else.
 /// Source: NumPy's format specification (numpy.lib.format).
-Matrix read_npy(const std::string& path);
+Matrix read_npy(const std::string& path,
+                FunctionRef<void(std::int64_t rows, std::int64_t cols)> expect);
 
 /// Writes a matrix row by row; the file appears when `finish` is called with all rows written.
 class NpyWriter {

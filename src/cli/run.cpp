@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/log.h"
 #include "cli/model_options.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -89,7 +90,8 @@ std::string as_json(std::span<const std::int32_t> prompt, const Generated& g,
 }
 
 void run(const RunValues& v) {
-  Instance instance(instance_options(v.model));
+  const auto pool = make_pool(v.model);
+  Instance instance(*pool, instance_options(v.model));
   show_warnings(instance);
   const std::vector<std::int32_t> prompt = read_prompt(v, instance);
   const auto length = std::ssize(prompt);
@@ -106,6 +108,11 @@ void run(const RunValues& v) {
       .sampled_ids = instance.sampled_ids()};
   StartOptions start{.model = {.check_tensors = v.model.check_tensors}};
   start.context = choose_context(instance, v.model, length, length + v.max_tokens);
+  if (v.max_tokens > 0 && start.context == length) {
+    throw Error(ErrorCode::kInvalid,
+                cat("the prompt fills the context of ", length,
+                    " tokens and leaves no room for another: --ctx raises it"));
+  }
   start.rows = static_cast<std::int32_t>(std::min<std::int64_t>(length, kPrefillRows));
   start_with_progress(instance, start);
 
@@ -113,7 +120,7 @@ void run(const RunValues& v) {
   if (stream) {
     detokenizer =
         std::make_unique<Detokenizer>(*tokenizer, DetokenizeOptions{.strip_leading_space = false});
-    if (v.prompt) write_stdout(*v.prompt);
+    if (v.prompt) write_model_text(*v.prompt);
   }
   const Generated g = generate(instance.executor(), prompt, params, [&](std::int32_t id) {
     if (stream) {
@@ -129,6 +136,9 @@ void run(const RunValues& v) {
     write_model_text(rest + "\n");
   }
   interruption_point();
+  if (g.finish == FinishReason::kLength && std::ssize(g.ids) < v.max_tokens) {
+    log_warning(cat("stopped at the context of ", start.context, " tokens: --ctx raises it"));
+  }
   if (v.json) write_stdout(as_json(prompt, g, tokenizer));
   if (v.print_ids) write_stdout(ids_text(g.ids));
 }

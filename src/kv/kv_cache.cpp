@@ -103,12 +103,21 @@ void SequenceBlocks::truncate(std::int64_t tokens) {
       if (table.back() >= 0) cache_->pool(g).release(table.back());
       table.pop_back();
     }
+    const std::int64_t window = cache_->group(g).window;
+    if (window == 0 || tokens == 0) continue;
+    const std::int64_t first_seen = std::max<std::int64_t>(0, tokens - window + 1);
+    for (std::int64_t b = first_seen / kBlockTokens; b < std::ssize(table); ++b) {
+      INGOT_CHECK(table[static_cast<std::size_t>(b)] >= 0, "truncated to ", tokens,
+                  " tokens, but the window's block ", b, " was given back");
+    }
   }
 }
 
 std::int32_t SequenceBlocks::slot(std::int32_t g, std::int64_t key) const {
   const auto block = static_cast<std::size_t>(key / kBlockTokens);
   INGOT_CHECK(block < table(g).size() && table(g)[block] >= 0, "key ", key, " has no block");
+  INGOT_CHECK(cache_->pool(g).references(table(g)[block]) == 1, "key ", key,
+              " would be written to a block that is shared");
   return table(g)[block] * kBlockTokens + static_cast<std::int32_t>(key % kBlockTokens);
 }
 

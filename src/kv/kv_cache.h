@@ -66,14 +66,16 @@ class SequenceBlocks {
   [[nodiscard]] bool reserve(std::int64_t tokens);
   /// Gives back the blocks of window groups that no row at key `next` or later can see.
   void forget_before(std::int64_t next);
-  /// Gives back blocks beyond key `tokens`.
+  /// Gives back blocks beyond key `tokens`. To go on from there, the window groups must still have
+  /// what the next row sees: truncating below what `forget_before` was told, except to nothing, is
+  /// a bug. So tokens that may be taken back (drafts) are forgotten only once they are accepted.
   void truncate(std::int64_t tokens);
 
   /// The block table of a group; -1 where a block was given back.
   std::span<const std::int32_t> table(std::int32_t g) const {
     return tables_[static_cast<std::size_t>(g)];
   }
-  /// Where key number `key` is written in group g.
+  /// Where key number `key` is written in group g; a block that others share is a bug.
   std::int32_t slot(std::int32_t g, std::int64_t key) const;
 
  private:

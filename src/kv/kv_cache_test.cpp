@@ -75,6 +75,27 @@ TEST_F(KvCacheTest, TheBoundOfAWindowGroupHoldsForEveryStepSize) {
   }
 }
 
+TEST_F(KvCacheTest, TruncatingIntoAForgottenWindowIsABug) {
+  KvCache cache = make({layer(8)}, {4});
+  SequenceBlocks blocks(cache);
+  ASSERT_TRUE(blocks.reserve(40));
+  blocks.forget_before(40);
+  EXPECT_DEATH(blocks.truncate(33), "block 1 was given back");
+  blocks.truncate(40);
+  blocks.truncate(0);
+  EXPECT_EQ(cache.pool(0).free(), 4);
+}
+
+TEST_F(KvCacheTest, ASharedBlockIsNotWrittenTo) {
+  KvCache cache = make({layer(0)}, {4});
+  SequenceBlocks blocks(cache);
+  ASSERT_TRUE(blocks.reserve(20));
+  cache.pool(0).retain(blocks.table(0)[1]);
+  EXPECT_EQ(blocks.slot(0, 3), blocks.table(0)[0] * 16 + 3);
+  EXPECT_DEATH(blocks.slot(0, 17), "shared");
+  cache.pool(0).release(blocks.table(0)[1]);
+}
+
 TEST_F(KvCacheTest, EverythingComesBack) {
   KvCache cache = make({layer(0), layer(8)}, {8, 8});
   {

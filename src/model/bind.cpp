@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/fp_env.h"
 #include "base/text.h"
 #include "model/rope.h"
 #include "quant/formats.h"
@@ -44,6 +45,7 @@ class Binder {
     }
     bind_ends();
     bind_rope_freqs();
+    check_frequencies();
     for (std::int64_t i = 0; i < model_.spec.layers; ++i) model_.layers.push_back(bind_layer(i));
     check_left_over();
     check_tokenizer();
@@ -114,6 +116,7 @@ class Binder {
   void bind_ends();
   void bind_tie(const TensorInfo* embedding, const TensorInfo* head);
   void bind_rope_freqs();
+  void check_frequencies() const;
   BoundLayer bind_layer(std::int64_t i);
   void bind_dense(std::int64_t i, BoundLayer& layer);
   void bind_experts(std::int64_t i, BoundLayer& layer);
@@ -181,6 +184,20 @@ void Binder::bind_rope_freqs() {
     if (!(d > 0) || d > 1e12f) fail(*t, cat("frequency factor ", d, " is not usable"));
   }
   divide_frequencies(rope, divisors);
+}
+
+/// Angles have to stay where sine and cosine are exact, whatever --ctx says.
+void Binder::check_frequencies() const {
+  constexpr double kFrequencyMax = 8;
+  for (const RopeSpec& rope : model_.spec.ropes) {
+    for (const double f : rope.inverse_frequency) {
+      if (f > 0 && f <= kFrequencyMax) continue;
+      throw model_error(
+          checkpoint_.name(), "config", 0,
+          cat("a rotary frequency is ", f, " radians a token after scaling, expected ",
+              "more than 0 and at most ", kFrequencyMax));
+    }
+  }
 }
 
 BoundLayer Binder::bind_layer(std::int64_t i) {
@@ -281,7 +298,10 @@ std::vector<View> BoundWeight::views() const {
   return views;
 }
 
-BoundModel bind_model(const Checkpoint& checkpoint) { return Binder(checkpoint).bind(); }
+BoundModel bind_model(const Checkpoint& checkpoint) {
+  const CanonicalFp canonical;  // frequencies are computed here
+  return Binder(checkpoint).bind();
+}
 
 std::vector<float> decode_tensor(const TensorInfo& tensor) {
   std::vector<float> values(static_cast<std::size_t>(tensor.elements()));

@@ -54,6 +54,9 @@ struct ContextCost {
   }
 };
 
+/// Slots are numbered in 32 bits.
+constexpr std::int64_t kPoolBlocksMax = (std::int64_t{1} << 31) / kBlockTokens - 1;
+
 /// The largest n in [0, high] for which `fits` holds; it holds up to some n and not beyond.
 template <class Fits>
 std::int64_t largest(std::int64_t high, Fits fits) {
@@ -85,7 +88,8 @@ MemoryPlan plan_memory(const BoundModel& bound, const Backend& backend,
   for (const KvGroup& g : cost.groups)
     plan.kv_bytes_per_token += g.bytes_per_block() / kBlockTokens;
   plan.kv_bytes = times(cost.kv(plan.context), request.sequences);
-  const std::int64_t activations = scratch_bytes(spec, limits) + backend.scratch_bytes(limits);
+  const std::int64_t activations =
+      scratch_bytes(spec, limits) + backend.scratch_bytes(limits) + request.output_bytes;
   plan.scratch_bytes = activations + cost.tables(plan.context);
 
   const std::int64_t left = plan.available_bytes - plan.weights_bytes - activations;
@@ -113,7 +117,9 @@ std::vector<std::int32_t> kv_blocks(std::span<const KvGroup> groups, std::int64_
                                     std::int32_t sequences, std::int32_t rows) {
   std::vector<std::int32_t> blocks;
   for (const KvGroup& g : groups) {
-    blocks.push_back(static_cast<std::int32_t>(g.blocks_for(context, rows) * sequences));
+    const std::int64_t count = g.blocks_for(context, rows) * sequences;
+    INGOT_CHECK(count <= kPoolBlocksMax, count, " blocks in a pool of at most ", kPoolBlocksMax);
+    blocks.push_back(static_cast<std::int32_t>(count));
   }
   return blocks;
 }

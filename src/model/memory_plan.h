@@ -18,6 +18,7 @@ struct PlanRequest {
   std::int32_t sequences = 1;        ///< at once, each of `context` tokens
   std::int32_t rows = 1;             ///< of the largest step
   std::int32_t out_rows = 1;         ///< of them with output
+  std::int64_t output_bytes = 0;     ///< that the caller holds for inputs and results
   std::int64_t available_bytes = 0;  ///< what may be used in all
 };
 
@@ -26,7 +27,7 @@ struct MemoryPlan {
   std::int64_t weights_bytes = 0;
   std::int64_t kv_bytes_per_token = 0;  ///< all layers, outside any window
   std::int64_t kv_bytes = 0;            ///< of all sequences
-  std::int64_t scratch_bytes = 0;       ///< activations and rotary tables
+  std::int64_t scratch_bytes = 0;       ///< activations, rotary tables, results
   std::int64_t available_bytes = 0;
   std::int64_t context = 0;  ///< planned for
   std::int64_t max_context =

@@ -1,9 +1,11 @@
 // Loading: from bound tensors to packed weights.
 #include "model/model.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
+#include "base/fp_env.h"
 #include "base/text.h"
 #include "quant/formats.h"
 
@@ -41,6 +43,22 @@ std::vector<const BoundWeight*> all_weights(const BoundModel& bound, const Model
   if (needs_embedding(bound, options) && bound.embedding) weights.push_back(&bound.embedding);
   if (options.head && bound.head) weights.push_back(&bound.head);
   return weights;
+}
+
+/// Errors: as of the public one, for a part of a tensor.
+void require_finite(const Checkpoint& checkpoint, const BoundPart& part) {
+  const TensorInfo& t = *part.tensor;
+  const View view = part.view();
+  std::vector<float> row(static_cast<std::size_t>(part.cols));
+  for (std::int64_t r = 0; r < part.rows; ++r) {
+    decode_row(view.format, view.row_data(r), part.cols, row.data());
+    const auto bad =
+        std::find_if(row.begin(), row.end(), [](float v) { return !std::isfinite(v); });
+    if (bad == row.end()) continue;
+    throw model_error(
+        checkpoint.file_of(t), cat("tensor ", printable(t.name)), t.offset,
+        cat("row ", part.first_row + r, " holds ", std::isnan(*bad) ? "NaN" : "an infinite value"));
+  }
 }
 
 class Loader {
@@ -93,34 +111,16 @@ class Loader {
     need(options_.head || options_.final_norm, bound_.final_norm != nullptr, Slot::kFinalNorm);
   }
 
-  void check_finite(const TensorInfo& t, std::span<const float> values) const {
-    for (const float v : values) {
-      if (!std::isfinite(v)) {
-        throw model_error(checkpoint_.file_of(t), cat("tensor ", printable(t.name)), t.offset,
-                          cat("it holds ", std::isnan(v) ? "NaN" : "an infinite value"));
-      }
-    }
-  }
-
-  void check_finite(const BoundPart& part) const {
-    const View view = part.view();
-    std::vector<float> row(static_cast<std::size_t>(part.cols));
-    for (std::int64_t r = 0; r < part.rows; ++r) {
-      decode_row(view.format, view.row_data(r), part.cols, row.data());
-      check_finite(*part.tensor, row);
-    }
-  }
-
   std::vector<float> decode_checked(const TensorInfo& t) const {
     std::vector<float> values = decode_tensor(t);
-    if (options_.check_tensors) check_finite(t, values);
+    if (options_.check_tensors) require_finite(checkpoint_, BoundPart{&t, 0, 1, t.elements()});
     return values;
   }
 
   Weight load_weight(const BoundWeight& w) {
     if (!w) return {};
     if (options_.check_tensors) {
-      for (const BoundPart& part : w.parts) check_finite(part);
+      for (const BoundPart& part : w.parts) require_finite(checkpoint_, part);
     }
     std::vector<float> bias;
     for (const TensorInfo* t : w.biases) {
@@ -212,7 +212,14 @@ std::vector<Attention> Model::attention() const {
 std::unique_ptr<const Model> load_model(Checkpoint& checkpoint, const BoundModel& bound,
                                         Backend& backend, const ModelOptions& options,
                                         Progress progress) {
+  const CanonicalFp canonical;  // for rotary tables
   return Loader(checkpoint, bound, backend, options, progress).load();
+}
+
+void require_finite(const Checkpoint& checkpoint, const TensorInfo& tensor) {
+  if (!tensor.format || tensor.elements() == 0) return;
+  const std::int64_t cols = tensor.shape.empty() ? 1 : tensor.shape.back();
+  require_finite(checkpoint, BoundPart{&tensor, 0, tensor.elements() / cols, cols});
 }
 
 std::int64_t weight_bytes(const BoundModel& bound, const Backend& backend,

@@ -84,6 +84,9 @@ std::unique_ptr<const Model> load_model(Checkpoint& checkpoint, const BoundModel
                                         Backend& backend, const ModelOptions& options,
                                         Progress progress);
 
+/// Reads all weights of a tensor. Errors: Error{kModel} naming it when one is NaN or infinite.
+void require_finite(const Checkpoint& checkpoint, const TensorInfo& tensor);
+
 /// Bytes that `load_model` will allocate for weights, from headers alone.
 std::int64_t weight_bytes(const BoundModel& bound, const Backend& backend,
                           const ModelOptions& options);

@@ -94,10 +94,7 @@ bool Executor::step(std::span<const StepPart> parts, const Outputs& outputs) {
                     .pool_seqs = {},
                     .adapter = {}};
   forward(model_, backend_, batch, cache_, scratch_, outputs);
-  for (const StepPart& part : parts) {
-    part.sequence->computed += part.rows;
-    part.sequence->blocks.forget_before(part.sequence->computed);
-  }
+  for (const StepPart& part : parts) part.sequence->computed += part.rows;
   return true;
 }
 

@@ -28,7 +28,8 @@ struct StepPart {
   std::int32_t outputs = 0;
 };
 
-/// Runs steps of one model. Nothing is allocated after construction, but for blocks of the pool.
+/// Runs steps of one model. Its buffers are allocated at construction; later only the sequences'
+/// block tables grow.
 class Executor {
  public:
   /// Errors: Error{kDoesNotFit}.
@@ -42,7 +43,8 @@ class Executor {
   /// that brings embeddings has a step to itself.
   ///
   /// Shapes: outputs as `forward` wants them, R = sum of the parts' outputs, in their order.
-  /// Returns false, with nothing computed, when the pool has too few blocks for all parts.
+  /// Returns false, with nothing computed, when the pool has too few blocks for all parts; those
+  /// that were reserved stay with their sequences.
   [[nodiscard]] bool step(std::span<const StepPart> parts, const Outputs& outputs);
 
  private:

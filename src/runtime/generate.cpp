@@ -27,6 +27,7 @@ void compute(Executor& executor, Sequence& sequence, View row) {
     const StepPart part{.sequence = &sequence, .rows = rows, .outputs = rows == left ? 1 : 0};
     const bool ran = executor.step({&part, 1}, outputs);
     INGOT_CHECK(ran, "the KV pool is smaller than the context it was planned for");
+    sequence.forget();
   }
 }
 
@@ -34,11 +35,16 @@ void compute(Executor& executor, Sequence& sequence, View row) {
 
 Generated generate(Executor& executor, std::span<const std::int32_t> prompt,
                    const GenerateParams& params, FunctionRef<bool(std::int32_t)> on_token) {
+  const std::int64_t vocab = executor.model().spec.vocab;
+  for (const std::int32_t id : prompt) {
+    if (id >= 0 && id < vocab) continue;
+    throw Error(ErrorCode::kInvalid, cat("token ", id, " is not in [0, ", vocab, ")"));
+  }
   Generated result;
   Digest digest;
   Sequence sequence(executor.cache());
   sequence.tokens.assign(prompt.begin(), prompt.end());
-  std::vector<float> logits(static_cast<std::size_t>(executor.model().spec.vocab));
+  std::vector<float> logits(static_cast<std::size_t>(vocab));
   const View row = f32_view(logits.data(), 1, std::ssize(logits));
   const std::int64_t room = executor.limits().context - std::ssize(prompt);
 

@@ -41,7 +41,8 @@ struct Generated {
 ///
 /// The executor's context has to hold prompt and continuation; its KV pool serves this sequence
 /// alone.
-/// Errors: Error{kNotFinite} when a row of logits holds NaN or allows no token.
+/// Errors: Error{kInvalid} for an id outside the vocabulary; Error{kNotFinite} when a row of logits
+/// holds NaN or allows no token.
 Generated generate(Executor& executor, std::span<const std::int32_t> prompt,
                    const GenerateParams& params, FunctionRef<bool(std::int32_t)> on_token);
 

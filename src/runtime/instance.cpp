@@ -1,10 +1,7 @@
 // Opening a model: file, tokenizer, binding; then plan, weights, KV pool, executor.
 #include "runtime/instance.h"
 
-#include <sched.h>
-
 #include <algorithm>
-#include <thread>
 
 #include "base/error.h"
 #include "base/system_memory.h"
@@ -34,17 +31,9 @@ const KernelTable& find_table(std::string_view isa) {
 
 }  // namespace
 
-int available_cpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
-Instance::Instance(const InstanceOptions& options)
+Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
     : options_(options),
-      pool_(options.threads > 0 ? options.threads : available_cpus(), {.pin = options.pin_threads}),
-      backend_(pool_, find_table(options.isa)),
+      backend_(pool, find_table(options.isa)),
       checkpoint_(Checkpoint::open(options.path)),
       config_(checkpoint_->config()),
       warnings_(checkpoint_->warnings().begin(), checkpoint_->warnings().end()) {
@@ -56,6 +45,7 @@ Instance::Instance(const InstanceOptions& options)
 }
 
 MemoryPlan Instance::plan(const StartOptions& options) const {
+  INGOT_CHECK(bound_ != nullptr, "a plan for what is started already");
   const std::int64_t limit = options_.memory_limit;
   return plan_memory(*bound_, backend_,
                      {.options = options.model,
@@ -64,6 +54,7 @@ MemoryPlan Instance::plan(const StartOptions& options) const {
                       .sequences = options.sequences,
                       .rows = options.rows,
                       .out_rows = options.out_rows,
+                      .output_bytes = options.output_bytes,
                       .available_bytes = limit > 0 ? limit : available_memory()});
 }
 

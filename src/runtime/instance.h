@@ -20,8 +20,6 @@ namespace ingot {
 /// What is opened, and on what it runs.
 struct InstanceOptions {
   std::string path;
-  int threads = 0;  ///< 0 = the CPUs that this process may use
-  bool pin_threads = false;
   std::string isa = "auto";  ///< a kernel table's name, or auto: the fastest that there is
   KvType kv_type = KvType::kF16;
   std::int64_t memory_limit = 0;  ///< bytes; 0 = what the system says is available
@@ -34,19 +32,18 @@ struct StartOptions {
   std::int32_t sequences = 1;
   std::int32_t rows = 1;
   std::int32_t out_rows = 1;
+  std::int64_t output_bytes = 0;  ///< that the caller holds for inputs and results
 };
 
-/// CPUs that this process may use.
-int available_cpus();
-
-/// Opens a model in two steps: first what its headers say, then its weights.
+/// Opens a model in two steps: first what its headers say, then its weights. The thread pool is the
+/// process's and outlives it.
 class Instance {
  public:
   /// Opens the file, reads its tokenizer and binds its tensors; allocates no weights.
   ///
   /// Errors: Error{kModel} for the file; Error{kInvalid} for an instruction set that is unknown or
   /// not offered here.
-  explicit Instance(const InstanceOptions& options);
+  Instance(ThreadPool& pool, const InstanceOptions& options);
 
   /// Checks the memory plan, packs the weights and allocates the KV pool. The file is not needed
   /// afterwards.
@@ -54,7 +51,7 @@ class Instance {
   /// Errors: as of `require_fit` and `load_model`.
   void start(const StartOptions& options, Progress progress);
 
-  /// The plan for what `options` would start.
+  /// The plan for what `options` would start. Until `start`.
   MemoryPlan plan(const StartOptions& options) const;
 
   const std::string& name() const { return options_.path; }
@@ -77,7 +74,6 @@ class Instance {
 
  private:
   InstanceOptions options_;
-  ThreadPool pool_;
   CpuBackend backend_;
   std::unique_ptr<Checkpoint> checkpoint_;
   Config config_;

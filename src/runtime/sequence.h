@@ -20,6 +20,10 @@ struct Sequence {
   std::int64_t computed = 0;  ///< tokens whose keys and values are in `blocks`
   SequenceBlocks blocks;
 
+  /// Gives back the blocks that no row to come can see. Not before the computed tokens are sure to
+  /// stay: a rejected draft has to find the window that it was computed with.
+  void forget() { blocks.forget_before(computed); }
+
   std::int64_t length() const {
     return embeddings ? embeddings.rows : static_cast<std::int64_t>(tokens.size());
   }

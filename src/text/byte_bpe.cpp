@@ -58,10 +58,10 @@ class ByteBpe final : public Tokenizer {
 
   void encode_plain(std::string_view text, std::vector<std::int32_t>& ids) const override {
     Scratch scratch;
+    PieceFinder finder(space_runs_, text);
     for (std::size_t at = 0; at < text.size();) {
       PieceTrie::Match match;
-      const std::size_t found =
-          space_runs_.empty() ? text.size() : space_runs_.find(text, at, match);
+      const std::size_t found = finder.find(at, match);
       encode_stretch(text.substr(at, found - at), scratch, ids);
       if (match.id >= 0) ids.push_back(match.id);
       at = found + match.size;

@@ -1,4 +1,4 @@
-// Looking pieces up: the hash table and the trie against plain searching; the byte alphabet.
+// Looking pieces up: the hash table against plain searching; adjacency; the byte alphabet.
 #include "text/piece_map.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,6 @@
 #include "quant/test_data.h"
 #include "text/adjacency.h"
 #include "text/byte_alphabet.h"
-#include "text/piece_trie.h"
 
 namespace ingot::testing {
 namespace {
@@ -37,41 +36,6 @@ TEST(PieceMap, FindsWhatWasInserted) {
     ASSERT_EQ(map.find(text), found == wanted.end() ? -1 : found->second);
   }
   EXPECT_EQ(PieceMap(pieces, 0).find("a"), -1);
-}
-
-TEST(PieceTrie, FindsTheLongest) {
-  Random random(6);
-  for (int run = 0; run < 300; ++run) {
-    std::vector<std::string> texts;
-    for (std::uint64_t n = random.next() % 20; n > 0; --n) texts.push_back(random_text(random, 6));
-    std::vector<TrieEntry> entries;
-    for (std::size_t i = 0; i < texts.size(); ++i)
-      entries.push_back({texts[i], static_cast<std::int32_t>(i)});
-    const PieceTrie trie(entries);
-    for (int i = 0; i < 100; ++i) {
-      const std::string text = random_text(random, 8);
-      PieceTrie::Match wanted;
-      for (std::size_t id = 0; id < texts.size(); ++id) {
-        if (texts[id].size() > wanted.size && text.starts_with(texts[id])) {
-          wanted = {static_cast<std::int32_t>(id), texts[id].size()};
-        }
-      }
-      const PieceTrie::Match got = trie.longest(text);
-      ASSERT_EQ(got.id, wanted.id);
-      ASSERT_EQ(got.size, wanted.size);
-    }
-  }
-}
-
-TEST(PieceTrie, FindsTheFirstPlace) {
-  const PieceTrie trie({{"<|im_end|>", 7}, {"<|im", 8}, {"", 9}});
-  PieceTrie::Match match;
-  EXPECT_EQ(trie.find("a <|im_end|> b", 0, match), 2u);
-  EXPECT_EQ(match.id, 7);
-  EXPECT_EQ(match.size, 10u);
-  EXPECT_EQ(trie.find("a <|im_end|> b", 3, match), 14u);
-  EXPECT_EQ(match.id, -1);
-  EXPECT_TRUE(PieceTrie({{"", 1}}).empty());
 }
 
 TEST(Adjacency, KnowsWhatStandsSideBySide) {

@@ -124,10 +124,10 @@ void SentencePieceBpe::encode_plain(std::string_view text, std::vector<std::int3
   const std::string normal = normalise(text);
   const std::string_view rest = normal;
   SymbolMerger merger;
+  PieceFinder finder(user_defined_, rest);
   for (std::size_t at = 0; at < rest.size();) {
     PieceTrie::Match match;
-    const std::size_t found =
-        user_defined_.empty() ? rest.size() : user_defined_.find(rest, at, match);
+    const std::size_t found = finder.find(at, match);
     if (found > at) encode_stretch(rest.substr(at, found - at), merger, ids);
     if (match.id >= 0) ids.push_back(match.id);
     at = found + match.size;

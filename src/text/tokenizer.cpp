@@ -40,9 +40,10 @@ std::vector<std::int32_t> Tokenizer::encode(std::string_view text,
   if (added == nullptr || added->empty()) {
     encode_plain(text, ids);
   } else {
+    PieceFinder finder(*added, text);
     for (std::size_t at = 0; at < text.size();) {
       PieceTrie::Match match;
-      const std::size_t found = added->find(text, at, match);
+      const std::size_t found = finder.find(at, match);
       if (found > at) encode_plain(text.substr(at, found - at), ids);
       if (match.id >= 0) ids.push_back(match.id);
       at = found + match.size;

@@ -2,6 +2,7 @@
 import contextlib
 import os
 import select
+import unittest
 
 import ingot
 
@@ -32,7 +33,6 @@ class FaultTest(ingot.CliTest):
     def setUpClass(cls):
         reason = skip_reason()
         if reason is not None:
-            import unittest
             raise unittest.SkipTest(reason)
         super().setUpClass()
 

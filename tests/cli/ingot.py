@@ -128,7 +128,7 @@ class CliTest(unittest.TestCase):
 
     @classmethod
     def hf_folder(cls, name, config=None, tensors=None):
-        """A folder with config.json and model.safetensors; both default to those of a good model."""
+        """A folder with config.json and model.safetensors, by default those of a good model."""
         good_config, good_tensors = model_files.tiny_hf()
         config = good_config if config is None else config
         if not isinstance(config, bytes):

@@ -109,8 +109,8 @@ class MemoryLimit(Limits):
 
     def test_a_context_that_is_too_large_names_one_that_fits(self):
         args = ("run", self.model, "-p", "a", "--print-ids", "--kv-type", "f32", "--max-tokens")
-        plan = self.one_json(run("inspect", self.model, "--json"))["plan"]
-        limit = str(plan["weights_bytes"] + plan["scratch_bytes"] + 20000)
+        line = self.assert_error(run(*args, "250", "--memory-limit", "1"), DOES_NOT_FIT)
+        limit = str(int(line.split("needs ")[1].split()[0]) - 20000)
         line = self.assert_error(run(*args, "250", "--memory-limit", limit), DOES_NOT_FIT)
         self.assertIn("--ctx ", line)
         fitting = line.split("--ctx ")[1].split()[0]
@@ -125,10 +125,10 @@ class MemoryLimit(Limits):
 
     def test_what_the_option_takes(self):
         digest = self.generate()["digest"]
-        for limit in ("0", "64M", "1G", "65536K", "4294967296", "4294967296G"):
+        for limit in ("0", "64M", "1G", "65536K", "8589934592", "1048576G"):
             with self.subTest(limit=limit):
                 self.assert_same(run(*self.args("--memory-limit", limit)), digest)
-        for limit in ("", "K", "64m", "64MB", "1.5G", "4294967297", "-1", "1 G", "G1", "0x10"):
+        for limit in ("", "K", "64m", "64MB", "1.5G", "1048577G", "-1", "1 G", "G1", "0x10"):
             with self.subTest(limit=limit):
                 self.assert_error(run(*self.args(f"--memory-limit={limit}")), USAGE,
                                   "--memory-limit")
@@ -176,14 +176,18 @@ class Stacks(Limits):
             limit = 1
         else:
             limit = 0
-        result = run(*self.args("--threads", "4"), limits={resource.RLIMIT_NPROC: limit}, **who)
+        # Looking for leaks takes a thread.
+        env = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+        result = run(*self.args("--threads", "4"), limits={resource.RLIMIT_NPROC: limit}, env=env,
+                     **who)
         self.assert_error(result, result.code, "thread", "of 4")
         self.assertIn(result.code, (DOES_NOT_FIT, UNAVAILABLE))
 
     def test_few_descriptors(self):
         digest = self.generate()["digest"]
         codes = set()
-        for files in range(3, 16):
+        # A sanitizer's checks open pipes of their own.
+        for files in range(12 if SANITIZERS else 3, 20):
             result = run(*self.args(), limits={resource.RLIMIT_NOFILE: files})
             # Fewer than the system's own loader needs end before the program begins.
             if result.code == 127 and "shared libraries" in result.err:

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Every option of every command with hostile values: exit code 64 and one line that says why."""
 import json
+import subprocess
 
 import ingot
+import model_files
 from ingot import COMMANDS, DOES_NOT_FIT, USAGE, arguments, run
 
 CONTEXT = 256  # of the small model
@@ -75,9 +77,15 @@ class Options(ingot.CliTest):
                                      "--print-ids"), USAGE)
         self.assertIn("4 tokens", line)
         self.assertIn("3 (--ctx)", line)
-        full = self.assert_done(run("run", self.model, "--tokens", "1,2,3", "--ctx", "3",
-                                    "--print-ids"))
-        self.assertEqual(full.out, b"\n")
+        full = ("run", self.model, "--tokens", "1,2,3", "--ctx", "3", "--print-ids")
+        self.assertIn("leaves no room", self.assert_error(run(*full), USAGE))
+        self.assertEqual(self.assert_done(run(*full, "--max-tokens", "0")).out, b"\n")
+
+    def test_text_that_ends_at_the_context_says_so(self):
+        result = run("run", self.model, "--tokens", "1,2,3", "--ctx", "5", "--ignore-eos",
+                     "--print-ids")
+        self.assert_done(result)
+        self.assertIn("warning: stopped at the context of 5 tokens", result.err)
 
     def test_prompt_longer_than_the_context(self):
         ids = ",".join(["5"] * (CONTEXT + 1))
@@ -209,7 +217,6 @@ class Options(ingot.CliTest):
 
     def test_a_plan_too_large_for_64_bits(self):
         # 8 MiB of keys and values a token, times the largest context and number of sequences.
-        import model_files
         model = model_files.tiny_gguf()
         heads, size, layers = 128, 256, 32
         for key, value in (("attention.head_count", heads), ("attention.head_count_kv", heads),
@@ -272,7 +279,6 @@ class Options(ingot.CliTest):
 
     def test_an_empty_argument_vector(self):
         # The system gives a program without arguments one empty argument, or none at all.
-        import subprocess
         ended = subprocess.run([""], executable=ingot.BINARY, capture_output=True, check=False,
                                timeout=ingot.TIMEOUT_S, env=ingot.environment())
         self.assert_error(ingot.Result([""], ended.returncode, ended.stdout, ended.stderr), USAGE)

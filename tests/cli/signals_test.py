@@ -149,7 +149,7 @@ class LongSteps(faults.FaultTest):
             for sent, code in SIGNALS:
                 # The file is closed when its weights are packed: then the prompt is next.
                 args = (command, self.model, "--tokens", ",".join(["5"] * length), "--ctx",
-                        str(length), "--log-level", "error", *more)
+                        str(length + 1), "--log-level", "error", *more)
                 with self.stopped(*args, at=1, path=self.model, call="close",
                                   cwd=folder) as (process, go_on):
                     self.assertIsNotNone(go_on)

@@ -1,13 +1,23 @@
-// Fuzz target: any bytes as a GGUF file are a model whose tensors lie in order inside them, or an
-// Error.
+// Fuzz target: any bytes as a GGUF file are a model whose tensors lie in order inside them and
+// whose parts are what its architecture needs, with a tokenizer that can be used, or an Error.
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "load/gguf.h"
 #include "load/gguf_file.h"
+#include "load/gguf_metadata.h"
+#include "load/gguf_tokenizer.h"
+#include "model/bind.h"
+#include "text/detokenizer.h"
+#include "text/tokenizer.h"
 
 namespace {
 
@@ -32,24 +42,99 @@ void check_message(const Error& error) {
               error.message());
 }
 
+/// Runs `work`; the only thing that may escape it is an Error of a form that can be printed.
+template <class Work>
+void expect_errors_only(const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    check_message(error);
+  }
+}
+
+/// Some text with everything in it that tokenizers treat specially, and what the vocabulary has.
+std::string sample_text(const TokenizerData& data) {
+  std::string text = "ab \xE2\x96\x81  1234\n\n<s><0x0A>\xFF e\xCC\x81'll \xF0\x9F\x98\x80";
+  for (std::size_t i = 0; i < data.tokens.size() && text.size() < 1024; ++i) {
+    text += data.tokens[i].substr(0, 64);
+  }
+  return text;
+}
+
+void use_tokenizer(const TokenizerData& data) {
+  std::vector<std::string> warnings;
+  const std::unique_ptr<Tokenizer> tokenizer = make_tokenizer(data, warnings);
+  const std::string text = sample_text(data);
+  for (const bool special : {false, true}) {
+    const auto ids = tokenizer->encode(text, {.add_special = special, .parse_special = special});
+    for (const std::int32_t id : ids) {
+      INGOT_CHECK(id >= 0 && id < tokenizer->size(), "token ", id, " of ", tokenizer->size());
+    }
+    if (const auto bound = tokenizer->text_bytes_per_token_max()) {
+      INGOT_CHECK(ids.size() * *bound >= text.size(), ids.size(), " tokens of at most ", *bound,
+                  " bytes for ", text.size());
+    }
+    INGOT_CHECK(is_utf8(detokenize(*tokenizer, ids, {.keep_control = special})));
+  }
+  const std::array<std::int32_t, 4> outside = {-1, tokenizer->size(), 0, 0x7fffffff};
+  INGOT_CHECK(is_utf8(detokenize(*tokenizer, outside)));
+}
+
+/// Every part of a weight lies inside of its tensor.
+void check_weight(const BoundWeight& weight) {
+  for (const BoundPart& part : weight.parts) {
+    INGOT_CHECK(part.first_row >= 0 && part.rows > 0 && part.cols > 0, part.tensor->name);
+    INGOT_CHECK((part.first_row + part.rows) * part.cols <= part.tensor->elements(),
+                part.tensor->name, " has ", part.tensor->elements(), " elements, part ends at row ",
+                part.first_row + part.rows, " of ", part.cols);
+  }
+  for (const TensorInfo* bias : weight.biases) decode_tensor(*bias);
+}
+
+void use_model(const Checkpoint& model) {
+  const BoundModel bound = bind_model(model);
+  INGOT_CHECK(std::ssize(bound.layers) == bound.spec.layers, bound.layers.size());
+  INGOT_CHECK(!to_string(bound.spec).empty());
+  check_weight(bound.embedding);
+  check_weight(bound.head);
+  for (const BoundLayer& layer : bound.layers) {
+    for (const TensorInfo* norm : {layer.attn_norm, layer.q_norm, layer.k_norm, layer.ffn_norm}) {
+      if (norm != nullptr) decode_tensor(*norm);
+    }
+    for (const BoundWeight* weight :
+         {&layer.qkv, &layer.attn_out, &layer.gate_up, &layer.down, &layer.router}) {
+      check_weight(*weight);
+    }
+    for (const BoundWeight& weight : layer.expert_gate_up) check_weight(weight);
+    for (const BoundWeight& weight : layer.expert_down) check_weight(weight);
+  }
+}
+
+void open_model(std::span<const std::byte> bytes) {
+  const std::unique_ptr<Checkpoint> model = open_gguf_bytes(bytes, "fuzz.gguf");
+  check_places(bytes, model->tensors());
+  for (const TensorInfo& t : model->tensors()) INGOT_CHECK(model->find(t.name) == &t, t.name);
+  for (const auto& [key, value] : model->metadata()) {
+    INGOT_CHECK(!value.dump().empty(), key);
+  }
+  validate_config(model->config(), "fuzz.gguf");
+  use_model(*model);
+}
+
+/// The structure and the tokenizer alone: a mutation seldom leaves a complete model.
+void open_parts(std::span<const std::byte> bytes) {
+  const GgufFile file = parse_gguf(bytes, "fuzz.gguf");
+  check_places(bytes, file.tensors);
+  for (const GgufEntry& entry : file.entries) INGOT_CHECK(file.find(entry.key) == &entry);
+  GgufKeys keys(file);
+  if (const auto data = gguf_tokenizer(keys)) use_tokenizer(*data);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
-  try {
-    // The structure alone: a mutation seldom leaves a complete model.
-    const GgufFile file = parse_gguf(bytes, "fuzz.gguf");
-    check_places(bytes, file.tensors);
-    for (const GgufEntry& entry : file.entries) INGOT_CHECK(file.find(entry.key) == &entry);
-    const std::unique_ptr<Checkpoint> model = open_gguf_bytes(bytes, "fuzz.gguf");
-    check_places(bytes, model->tensors());
-    for (const TensorInfo& t : model->tensors()) INGOT_CHECK(model->find(t.name) == &t, t.name);
-    for (const auto& [key, value] : model->metadata()) {
-      INGOT_CHECK(!value.dump().empty(), key);
-    }
-    validate_config(model->config(), "fuzz.gguf");
-  } catch (const Error& error) {
-    check_message(error);
-  }
+  expect_errors_only([&] { open_parts(bytes); });
+  expect_errors_only([&] { open_model(bytes); });
   return 0;
 }

@@ -55,6 +55,73 @@ GgufWriter blocks() {
   return w;
 }
 
+/// A complete mixture of two experts, every tensor bound.
+GgufWriter bound_mixture() {
+  GgufWriter w = tiny_model();
+  for (auto& [key, value] : w.entries) {
+    if (key.starts_with("llama.")) key = "qwen3moe" + key.substr(5);
+  }
+  w.set("general.architecture", text("qwen3moe")).set("qwen3moe.expert_count", u32(2));
+  w.set("qwen3moe.expert_used_count", u32(1));
+  w.set("qwen3moe.expert_feed_forward_length", u32(4));
+  std::erase_if(w.tensors, [](const Tensor& t) {
+    return t.name.find("ffn_") != std::string::npos && t.name.find("norm") == std::string::npos;
+  });
+  w.tensor("blk.0.attn_q_norm.weight", {4}).tensor("blk.0.attn_k_norm.weight", {4});
+  w.tensor("blk.0.ffn_gate_inp.weight", {8, 2}).tensor("blk.0.ffn_gate_exps.weight", {8, 4, 2});
+  return w.tensor("blk.0.ffn_up_exps.weight", {8, 4, 2})
+      .tensor("blk.0.ffn_down_exps.weight", {4, 8, 2});
+}
+
+/// A head of its own, biases, frequency factors.
+std::string bound_extras() {
+  GgufWriter w = tiny_model();
+  w.tensor("output.weight", {8, 16}).tensor("blk.0.attn_q.bias", {8});
+  w.tensor("blk.0.attn_k.bias", {4}).tensor("blk.0.attn_v.bias", {4});
+  w.tensor("rope_freqs.weight", {2});
+  // The last tensor, padded to the alignment, gets factors that can be divided by.
+  std::string bytes = w.build();
+  return bytes.replace(bytes.size() - w.alignment, 8, raw(1.0f) + raw(2.0f));
+}
+
+/// Only the metadata, of a byte-level tokenizer.
+GgufWriter byte_level(std::string_view pre) {
+  GgufWriter w = smallest();
+  w.tensors.clear();
+  w.remove("tokenizer.ggml.scores").set("tokenizer.ggml.model", text("gpt2"));
+  w.set("tokenizer.ggml.pre", text(pre));
+  w.set("tokenizer.ggml.tokens",
+        strings({"<s>", "</s>", "<|im_end|>", "<think>", "  ", "a", "b", "ab", "abab", "\xc4\xa0",
+                 "\xc4\xa0"
+                 "a",
+                 "\xc3\x83", "\xc2\xa9", "\xc3\x83\xc2\xa9", "1", "\xc4\x8a"}));
+  w.set("tokenizer.ggml.token_type", ints({3, 3, 3, 4, 4, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}));
+  return w.set("tokenizer.ggml.merges",
+               strings({"a b", "\xc4\xa0 a", "\xc3\x83 \xc2\xa9", "ab ab"}));
+}
+
+/// Only the metadata, of a SentencePiece tokenizer with byte tokens and user-defined pieces.
+GgufWriter byte_tokens() {
+  GgufWriter w = smallest();
+  w.tensors.clear();
+  std::vector<std::string> tokens = {"<unk>", "<s>", "</s>"};
+  std::vector<std::int32_t> types = {2, 3, 3};
+  for (std::size_t b = 0; b < 256; ++b) {
+    constexpr std::string_view kHex = "0123456789ABCDEF";
+    tokens.push_back(cat("<0x", kHex.substr(b / 16, 1), kHex.substr(b % 16, 1), ">"));
+    types.push_back(6);
+  }
+  for (const char* piece : {"\xe2\x96\x81", "a", "\xe2\x96\x81\x61", "aa", "aab", "aa[", "[x]"}) {
+    tokens.emplace_back(piece);
+    types.push_back(tokens.size() > 263 ? 4 : 1);
+  }
+  std::vector<float> scores;
+  for (std::size_t i = 0; i < tokens.size(); ++i) scores.push_back(-static_cast<float>(i % 7));
+  w.remove("llama.vocab_size").set("tokenizer.ggml.tokens", strings(tokens));
+  w.set("tokenizer.ggml.token_type", ints(types)).set("tokenizer.ggml.scores", floats(scores));
+  return w.set("tokenizer.ggml.remove_extra_whitespaces", boolean(1));
+}
+
 std::string cut(const std::string& bytes, std::size_t n) { return bytes.substr(0, n); }
 
 }  // namespace
@@ -77,6 +144,12 @@ int main(int argc, char** argv) {
   write("valid_smallest", valid);
   write("valid_mixture", mixture().build());
   write("valid_yarn", yarn().build());
+  write("valid_bound_mixture", bound_mixture().build());
+  write("valid_bound_extras", bound_extras());
+  for (const char* pre : {"gpt-2", "llama-bpe", "qwen2"}) {
+    write(cat("byte_level_", pre), byte_level(pre).build());
+  }
+  write("byte_tokens", byte_tokens().build());
   write("valid_every_type", every_type().build());
   write("valid_blocks", blocks().build());
   GgufWriter w = smallest();

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <map>
+#include <span>
 #include <sstream>
 
 #include "base/shared_data.h"
@@ -39,6 +41,10 @@ std::vector<std::vector<std::int32_t>> read_prompts(const fs::path& model) {
   return prompts;
 }
 
+Matrix read_matrix(const fs::path& path) {
+  return read_npy(path.string(), [](std::int64_t, std::int64_t) {});
+}
+
 double standard_deviation(const std::vector<float>& values) {
   double sum = 0, squares = 0;
   for (const float v : values) sum += v;
@@ -51,7 +57,7 @@ double standard_deviation(const std::vector<float>& values) {
 class Golden {
  public:
   Golden(const fs::path& path, std::int64_t longest)
-      : instance_({.path = path.string(), .threads = 2, .kv_type = KvType::kF32}) {
+      : pool_(2), instance_(pool_, {.path = path.string(), .kv_type = KvType::kF32}) {
     const auto rows = static_cast<std::int32_t>(longest);
     StartOptions start;
     start.context = longest;
@@ -76,16 +82,27 @@ class Golden {
   }
 
  private:
+  ThreadPool pool_;
   Instance instance_;
 };
 
-double largest_error(const std::vector<float>& got, const float* want) {
+/// The largest distance; infinite when anything is NaN.
+double largest_error(std::span<const float> got, const float* want) {
   double largest = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
     const double error = std::fabs(static_cast<double>(got[i]) - static_cast<double>(want[i]));
-    largest = error <= largest ? largest : error;  // NaN counts as larger
+    if (std::isnan(error)) return std::numeric_limits<double>::infinity();
+    largest = std::max(largest, error);
   }
   return largest;
+}
+
+TEST(GoldenSelf, ANanIsAnInfiniteError) {
+  const std::vector<float> want{0, 0, 0};
+  const std::vector<float> got{1, std::nanf(""), 2};
+  EXPECT_EQ(largest_error(got, want.data()), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(largest_error(want, got.data()), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(largest_error(std::span(got).first(1), want.data()), 1);
 }
 
 /// Rows whose golden decides by more than twice the bound have to have the same best token.
@@ -107,7 +124,7 @@ void check_logits(const fs::path& model, const fs::path& prompts_of, const fs::p
                   double bound) {
   SCOPED_TRACE(model.filename().string());
   const auto prompts = read_prompts(prompts_of);
-  const Matrix want = read_npy(golden.string());
+  const Matrix want = read_matrix(golden);
   const double limit = bound * standard_deviation(want.values);
   std::size_t longest = 0;
   for (const auto& p : prompts) longest = std::max(longest, p.size());
@@ -129,9 +146,9 @@ constexpr double kDense = 1e-3;  // standard deviations: float32 gives about 1e-
 
 TEST(Golden, HuggingFaceFolders) {
   INGOT_NEEDS_SHARED("goldens/models");
-  for (const fs::path& model : shared_entries("goldens/models")) {
-    check_logits(model, model, model / "logits.npy", kDense);
-  }
+  const auto models = shared_entries("goldens/models");
+  EXPECT_FALSE(models.empty());
+  for (const fs::path& model : models) check_logits(model, model, model / "logits.npy", kDense);
 }
 
 TEST(Golden, HiddenStatesBeforeAndAfterTheFinalNorm) {
@@ -142,7 +159,7 @@ TEST(Golden, HiddenStatesBeforeAndAfterTheFinalNorm) {
     Golden run(model, std::ssize(prompt));
     for (const auto& [file, output] : {std::pair{"hidden_pre.npy", Output::kHidden},
                                        std::pair{"hidden_post.npy", Output::kHiddenNormed}}) {
-      const Matrix want = read_npy((model / file).string());
+      const Matrix want = read_matrix(model / file);
       const auto got = run.run(prompt, output);
       ASSERT_EQ(got.size(), want.values.size());
       EXPECT_LE(largest_error(got, want.values.data()), kDense * standard_deviation(want.values))
@@ -163,6 +180,12 @@ fs::path model_of(const fs::path& file) {
   return best;
 }
 
+std::vector<fs::path> gguf_files(std::string_view folder) {
+  auto files = shared_entries(folder);
+  std::erase_if(files, [](const fs::path& file) { return file.extension() != ".gguf"; });
+  return files;
+}
+
 /// Logits that belong to the file's own (rounded) weights, else those of the model it was made
 /// from.
 fs::path golden_of(const fs::path& file) {
@@ -172,9 +195,9 @@ fs::path golden_of(const fs::path& file) {
 
 TEST(Golden, DenseGgufFiles) {
   INGOT_NEEDS_SHARED("goldens/gguf");
-  for (const fs::path& file : shared_entries("goldens/gguf")) {
-    if (file.extension() == ".gguf") check_logits(file, model_of(file), golden_of(file), kDense);
-  }
+  const auto files = gguf_files("goldens/gguf");
+  EXPECT_FALSE(files.empty());
+  for (const fs::path& file : files) check_logits(file, model_of(file), golden_of(file), kDense);
 }
 
 /// llama.cpp's largest difference from the golden by file, in standard deviations.
@@ -199,8 +222,9 @@ std::map<std::string, double> incumbent_errors() {
 TEST(Golden, QuantisedGgufFiles) {
   INGOT_NEEDS_SHARED("goldens/quantized");
   const auto errors = incumbent_errors();
-  for (const fs::path& file : shared_entries("goldens/quantized")) {
-    if (file.extension() != ".gguf") continue;
+  const auto files = gguf_files("goldens/quantized");
+  EXPECT_FALSE(files.empty());
+  for (const fs::path& file : files) {
     const auto known = errors.find("quantized/" + file.filename().string());
     const double incumbent = known == errors.end() ? 0 : known->second;
     check_logits(file, model_of(file), golden_of(file), 1.25 * std::max(0.12, incumbent));
@@ -232,8 +256,8 @@ TEST(Golden, GreedyTextOfATrainedModel) {
        {std::pair{"f32", KvType::kF32}, {"f16", KvType::kF16}, {"bf16", KvType::kBF16}}) {
     for (const int threads : {1, 2}) {
       SCOPED_TRACE(cat(std::string_view(name), " ", threads, " threads"));
-      Instance instance(
-          {.path = (folder / "stories260K.gguf").string(), .threads = threads, .kv_type = kv_type});
+      ThreadPool pool(threads);
+      Instance instance(pool, {.path = (folder / "stories260K.gguf").string(), .kv_type = kv_type});
       StartOptions start;
       start.context = 201;
       instance.start(start, [](std::uint64_t, std::uint64_t) {});

@@ -119,10 +119,10 @@ TEST_P(Invariance, split_invariance) {
 }
 
 TEST_P(Invariance, batch_invariance) {
-  ModelRunner runner(*checkpoint_, options());
-  const Prompts prompts{prompt(1), prompt(5), prompt(18), prompt(9)};
-  const Schedule alone = whole(prompts);
-  const auto expected = runner.run(prompts, alone);
+  const Prompts prompts{prompt(1), prompt(5), prompt(14), prompt(9)};
+  ModelRunner solo(*checkpoint_, options());
+  const auto expected = solo.run(prompts, whole(prompts));
+  ModelRunner runner(*checkpoint_, options(1 + below(3)));
   const auto together = runner.run(prompts, random_schedule(prompts));
   for (std::size_t s = 0; s < prompts.size(); ++s) {
     EXPECT_TRUE(same_bits(together[s], expected[s])) << "sequence " << s;
@@ -143,19 +143,26 @@ TEST_P(Invariance, stage_invariance) {
   const Prompts prompts{prompt(6)};
   ModelRunner complete(*checkpoint_, options());
   const auto expected = complete.run(prompts, whole(prompts));
+
   const std::int64_t layers = checkpoint_->config().layers;
-  const std::int64_t cut = 1 + below(layers - 1);
-
-  RunnerOptions first = options();
-  first.model = {.last_layer = cut, .head = false, .final_norm = false};
-  ModelRunner head_stage(*checkpoint_, first);
-  auto hidden = head_stage.run(prompts, whole(prompts), Output::kHidden);
-
-  RunnerOptions last = options();
-  last.model = {.first_layer = cut, .embedding = false};
-  ModelRunner tail_stage(*checkpoint_, last);
-  const auto logits = tail_stage.run_embeddings(hidden[0], random_split(6), Output::kLogits);
-  EXPECT_TRUE(same_bits(logits, expected[0])) << "cut at layer " << cut;
+  std::vector<std::int64_t> cuts{0, 1 + below(layers - 1), layers};
+  if (below(2) == 0) cuts.insert(cuts.begin() + 1, below(cuts[1]));  // may be an empty stage
+  std::vector<float> rows;
+  for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
+    if (cuts[i] == cuts[i + 1]) continue;
+    const bool first = cuts[i] == 0;
+    const bool last = cuts[i + 1] == layers;
+    RunnerOptions stage = options(1 + below(3));
+    stage.model.first_layer = cuts[i];
+    stage.model.last_layer = cuts[i + 1];
+    stage.model.embedding = first;
+    stage.model.head = stage.model.final_norm = last;
+    ModelRunner runner(*checkpoint_, stage);
+    const Output output = last ? Output::kLogits : Output::kHidden;
+    rows = first ? runner.run(prompts, whole(prompts), output)[0]
+                 : runner.run_embeddings(rows, random_split(6), output);
+  }
+  EXPECT_TRUE(same_bits(rows, expected[0])) << "cut at " << cuts[1];
 }
 
 INSTANTIATE_TEST_SUITE_P(RandomModels, Invariance, testing::ValuesIn(all_cases()), case_name);
@@ -177,6 +184,54 @@ TEST(LongSequences, SplitAndBatchInvarianceAcrossChunks) {
     EXPECT_TRUE(same_bits(together[0], expected[0]));
     EXPECT_TRUE(same_bits(together[1], expected[1]));
   }
+}
+
+/// A pool that just fits: sequences end and begin, and later ones find other sequences' keys and
+/// values in their blocks; one is thrown out half-way and computed again.
+TEST(RecycledBlocks, AndRecomputationLeaveTheBitsAlone) {
+  for (const RandomModel& model : random_models(Q4_0::kFormat)) {
+    SCOPED_TRACE(model.name);
+    const auto checkpoint = make_checkpoint(model, 7);
+    std::mt19937 rng(11);
+    Prompts prompts(6);
+    for (std::size_t s = 0; s < prompts.size(); ++s) {
+      for (std::size_t i = 0; i < 20 + 7 * s; ++i) {
+        prompts[s].push_back(static_cast<std::int32_t>(rng() % 37));
+      }
+    }
+    ModelRunner roomy(*checkpoint, {.context = 64, .sequences = 6});
+    const auto expected = roomy.run(prompts, whole(prompts));
+    ModelRunner tight(*checkpoint, {.context = 64, .rows = 64, .sequences = 1});
+    for (int round = 0; round < 2; ++round) {
+      for (std::size_t s = 0; s < prompts.size(); ++s) {
+        const auto half = static_cast<std::int32_t>(prompts[s].size() / 2);
+        const auto rest = static_cast<std::int32_t>(prompts[s].size()) - half;
+        tight.run({prompts[s]}, {{{0, half}}});  // gives all its blocks back
+        EXPECT_TRUE(same_bits(tight.run({prompts[s]}, {{{0, half}}, {{0, rest}}})[0], expected[s]))
+            << "sequence " << s;
+      }
+    }
+  }
+}
+
+TEST(RecycledBlocks, AStepThatDoesNotFitComputesNothing) {
+  const auto checkpoint = make_checkpoint(random_models(Q4_0::kFormat)[0], 7);
+  ModelRunner runner(*checkpoint, {.context = 32, .rows = 32, .sequences = 1});
+  Executor& executor = runner.executor();
+  std::vector<float> logits(static_cast<std::size_t>(runner.spec().vocab));
+  Outputs outputs;
+  outputs.logits.full = f32_view(logits.data(), 1, runner.spec().vocab);
+  Sequence first(executor.cache());
+  first.tokens.assign(32, 1);
+  const StepPart all{&first, 32, 1};
+  ASSERT_TRUE(executor.step({&all, 1}, outputs));
+  Sequence second(executor.cache());
+  second.tokens.assign(1, 1);
+  const StepPart one{&second, 1, 1};
+  EXPECT_FALSE(executor.step({&one, 1}, outputs));
+  EXPECT_EQ(second.computed, 0);
+  first.blocks.truncate(0);
+  EXPECT_TRUE(executor.step({&one, 1}, outputs));
 }
 
 }  // namespace

@@ -149,6 +149,11 @@ TEST(Bind, FrequencyFactorsHaveToBeUsable) {
     c->fill("rope_freqs.weight", value);
     EXPECT_EQ(refusal(*c) == "accepted", ok);
   }
+  const auto tiny = make_checkpoint(m, 1);
+  tiny->duplicate("blk.0.attn_norm.weight", "rope_freqs.weight");
+  tiny->reshape("rope_freqs.weight", {32});
+  tiny->fill("rope_freqs.weight", std::byte{0x20});  // 1.4e-19
+  expect_refused(*tiny, "radians a token");
   const auto twice = checkpoint("llama");  // has YaRN already
   twice->duplicate("blk.0.attn_norm.weight", "rope_freqs.weight");
   twice->reshape("rope_freqs.weight", {32});

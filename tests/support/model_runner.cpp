@@ -37,6 +37,7 @@ void ModelRunner::step(const std::vector<StepPart>& parts, Output output,
   Outputs outputs{.kind = output, .logits = {}, .hidden = view};
   if (output == Output::kLogits) outputs.logits.full = view;
   INGOT_CHECK(executor_->step(parts, outputs), "the pool is too small for this test");
+  for (const StepPart& part : parts) part.sequence->forget();
 }
 
 std::vector<std::vector<float>> ModelRunner::run(

@@ -19,7 +19,7 @@ Config base_config(std::string_view architecture) {
   Config c;
   c.architecture = architecture;
   c.model_type = architecture;
-  c.layers = 2;
+  c.layers = 4;
   c.hidden = 256;
   c.heads = 4;
   c.kv_heads = 2;
@@ -259,7 +259,7 @@ std::vector<RandomModel> random_models(Format format) {
   add("llama", llama).mixed = true;
 
   Config mistral = base_config("llama");
-  mistral.window = {8, 0};
+  mistral.window = {8, 0, 8, 0};
   mistral.rope_scaling = scaling(RopeScaling::Kind::kLlama3, 8);
   add("mistral", mistral);
 
@@ -274,7 +274,7 @@ std::vector<RandomModel> random_models(Format format) {
   moe.experts = 4;
   moe.experts_used = 2;
   moe.expert_ffn = 256;
-  moe.dense_layer = {true, false};
+  moe.dense_layer = {true, false, true, false};
   add("qwen3moe", moe).qk_norms = true;
   return models;
 }

@@ -51,6 +51,25 @@ struct KeyRange {
   }
 };
 
+const KvBlocks& group_of(const Batch& b, const KvLayer& kv) {
+  INGOT_CHECK(kv.group < std::ssize(b.groups), "group ", kv.group, " of ", b.groups.size());
+  return b.groups[static_cast<std::size_t>(kv.group)];
+}
+
+/// A sequence's block table, of which every block that [first, last) touches is in the pool.
+const std::int32_t* checked_table(const KvBlocks& blocks, std::int64_t sequence,
+                                  const KeyRange& keys, const KvLayer& kv) {
+  const std::int32_t* table = blocks.tables.data() + sequence * blocks.blocks_max;
+  INGOT_CHECK((sequence + 1) * blocks.blocks_max <= std::ssize(blocks.tables) &&
+                  keys.last <= blocks.blocks_max * kBlockTokens,
+              "keys up to ", keys.last, " in a table of ", blocks.blocks_max, " blocks");
+  for (std::int32_t i = keys.first / kBlockTokens; i * kBlockTokens < keys.last; ++i) {
+    INGOT_CHECK(table[i] >= 0 && table[i] < kv.blocks, "sequence ", sequence, " sees key ",
+                i * kBlockTokens, " in block ", table[i], " of ", kv.blocks);
+  }
+  return table;
+}
+
 }  // namespace
 
 std::int64_t CpuBackend::kv_block_bytes(const Attention& a, KvType type) const {
@@ -59,7 +78,8 @@ std::int64_t CpuBackend::kv_block_bytes(const Attention& a, KvType type) const {
 
 void CpuBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer kv) {
   const PageLayout layout(a, kv.type);
-  const auto slots = b.groups[static_cast<std::size_t>(kv.group)].slots;
+  const auto slots = group_of(b, kv).slots;
+  INGOT_CHECK(std::ssize(slots) == qkv.rows, slots.size(), " slots for ", qkv.rows, " rows");
   pool_.parallel_for(qkv.rows, [&](std::int64_t t, int) {
     const std::int32_t slot = slots[static_cast<std::size_t>(t)];
     if (slot < 0) return;
@@ -84,7 +104,7 @@ void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer
   INGOT_CHECK(a.head_dim <= kHeadDimLimit && a.heads % a.kv_heads == 0, a.heads, " heads of ",
               a.head_dim, " over ", a.kv_heads);
   const PageLayout layout(a, kv.type);
-  const KvBlocks& blocks = b.groups[static_cast<std::size_t>(kv.group)];
+  const KvBlocks& blocks = group_of(b, kv);
   const std::int32_t per_kv = a.heads / a.kv_heads;
   pool_.parallel_for(qkv.rows * a.kv_heads, [&](std::int64_t item, int) {
     const std::int64_t t = item / a.kv_heads;
@@ -96,23 +116,23 @@ void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer
     const std::int32_t key = kv_len - (*after - static_cast<std::int32_t>(t));
     const KeyRange range(a, key, kv_len);
     INGOT_CHECK(range.first < range.last, "row ", t, " sees no key");
-    for (std::int64_t h = g * per_kv; h < (g + 1) * per_kv; ++h) {
-      table_.attention({
-          .q = qkv.row<const float>(t) + h * a.head_dim,
-          .out = out.row<float>(t) + h * a.head_dim,
-          .pages = kv.pages,
-          .table = blocks.tables.data() + s * blocks.blocks_max,
-          .block_bytes = kv.block_bytes,
-          .k_offset = g * layout.k_head,
-          .v_offset = layout.v_start + g * layout.v_head,
-          .type = kv.type,
-          .head_dim = a.head_dim,
-          .first = range.first,
-          .last = range.last,
-          .scale = a.scale,
-          .score_cap = a.score_cap,
-      });
-    }
+    const std::int32_t* table = checked_table(blocks, s, range, kv);
+    table_.attention({
+        .q = qkv.row<const float>(t) + g * per_kv * a.head_dim,
+        .out = out.row<float>(t) + g * per_kv * a.head_dim,
+        .heads = per_kv,
+        .pages = kv.pages,
+        .table = table,
+        .block_bytes = kv.block_bytes,
+        .k_offset = g * layout.k_head,
+        .v_offset = layout.v_start + g * layout.v_head,
+        .type = kv.type,
+        .head_dim = a.head_dim,
+        .first = range.first,
+        .last = range.last,
+        .scale = a.scale,
+        .score_cap = a.score_cap,
+    });
   });
 }
 

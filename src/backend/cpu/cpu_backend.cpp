@@ -143,6 +143,7 @@ CpuBackend::Scratch CpuBackend::lay_out(const StepLimits& limits, std::byte* bas
   const std::int64_t t = limits.rows;
   const std::int64_t k = limits.moe.used;
   const std::int64_t rows = std::max({t, t * k, std::int64_t{limits.out_rows}});
+  s.q_rows = rows;
   s.q.q = reinterpret_cast<std::int8_t*>(take(rows * limits.cols));
   s.q.d = reinterpret_cast<float*>(take(rows * (limits.cols / kGroup) * 4));
   s.q.sums = reinterpret_cast<std::int32_t*>(take(rows * (limits.cols / 16) * 4));
@@ -171,7 +172,7 @@ void CpuBackend::plan(const StepLimits& limits) {
 }
 
 void CpuBackend::step(const Batch&, FunctionRef<void()> body) {
-  set_canonical_fp();
+  const CanonicalFp canonical;
   body();
 }
 
@@ -196,6 +197,10 @@ void CpuBackend::embed(const Batch& batch, const Weight* table, View x) {
 }
 
 void CpuBackend::norm(View x, View add, const Norm& n, View out) {
+  const auto fits = [&](const View& v) { return !v || (v.rows == x.rows && v.cols == x.cols); };
+  INGOT_CHECK(fits(add) && (!n || (out && fits(out) && n.weight.cols == x.cols)), "norm [", x.rows,
+              ", ", x.cols, "] + [", add.rows, ", ", add.cols, "] -> [", out.rows, ", ", out.cols,
+              "]");
   pool_.parallel_for(x.rows, [&](std::int64_t t, int) {
     table_.norm(x.row<float>(t), add ? add.row<const float>(t) : nullptr, n, x.cols,
                 n ? out.row<float>(t) : nullptr);
@@ -203,8 +208,9 @@ void CpuBackend::norm(View x, View add, const Norm& n, View out) {
 }
 
 void CpuBackend::quantise(View in) {
-  INGOT_CHECK(in.cols <= limits_.cols && in.cols % kGroup == 0, in.cols, " columns, planned for ",
-              limits_.cols);
+  INGOT_CHECK(in.rows <= scratch_.q_rows && in.cols <= limits_.cols && in.cols % kGroup == 0,
+              "quantise [", in.rows, ", ", in.cols, "], planned for [", scratch_.q_rows, ", ",
+              limits_.cols, "]");
   QuantisedRows& q = scratch_.q;
   q.cols = in.cols;
   pool_.parallel_for(in.rows, [&](std::int64_t t, int) {

@@ -45,6 +45,7 @@ class CpuBackend final : public Backend {
   /// Scratch as offsets into one buffer, for given limits.
   struct Scratch {
     QuantisedRows q;
+    std::int64_t q_rows = 0;               ///< that `q` has room for
     View head_rows;                        ///< [<= kHeadRows, V]
     View router;                           ///< [T, E]
     View routed;                           ///< [T*k, H]: rows by expert, then the experts' results

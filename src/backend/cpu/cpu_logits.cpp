@@ -10,6 +10,7 @@ namespace {
 
 /// Keeps the best of a row in `top`, falling, ties to the lower id.
 void best_tokens(const float* x, std::int64_t n, std::span<TokenScore> top) {
+  if (top.empty()) return;
   std::size_t filled = 0;
   for (std::int64_t id = 0; id < n; ++id) {
     if (filled == top.size() && !(x[id] > top.back().logprob)) continue;
@@ -17,7 +18,6 @@ void best_tokens(const float* x, std::int64_t n, std::span<TokenScore> top) {
     for (; at > 0 && x[id] > top[at - 1].logprob; --at) top[at] = top[at - 1];
     top[at] = {.id = static_cast<std::int32_t>(id), .logprob = x[id]};
   }
-  for (; filled < top.size(); ++filled) top[filled] = {.id = -1, .logprob = 0};
 }
 
 }  // namespace
@@ -40,6 +40,7 @@ void CpuBackend::reduce_rows(View rows, std::int64_t first, const LogitsReduce& 
     }
     const auto top_k = static_cast<std::size_t>(reduce.top_k);
     const std::span<TokenScore> top = reduce.top.subspan(r * top_k, top_k);
+    INGOT_CHECK(reduce.top_k <= rows.cols, "the best ", reduce.top_k, " of ", rows.cols);
     best_tokens(x, rows.cols, top);
     for (TokenScore& score : top) score.logprob = (score.logprob - largest) - log_sum;
   });

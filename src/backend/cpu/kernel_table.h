@@ -32,10 +32,12 @@ struct PanelArgs {
   int columns = 0;              ///< outputs of this panel, 1 to 16
 };
 
-/// One query head's attention for one row.
-struct HeadArgs {
-  const float* q = nullptr;  ///< [D]
-  float* out = nullptr;      ///< [D]
+/// Attention for one row of the query heads that share a kv head, so that a kernel may read keys
+/// and values once for all of them.
+struct AttentionArgs {
+  const float* q = nullptr;  ///< [heads, D]
+  float* out = nullptr;      ///< [heads, D]
+  std::int32_t heads = 0;
   const std::byte* pages = nullptr;
   const std::int32_t* table = nullptr;  ///< blocks of the sequence
   std::int64_t block_bytes = 0;
@@ -65,7 +67,7 @@ struct KernelTable {
   /// angles.
   void (*rope)(float* head, std::int64_t head_dim, const Norm& n, bool adjacent_pairs,
                std::int64_t dims, const float* cos, const float* sin) = nullptr;
-  void (*attention)(const HeadArgs&) = nullptr;
+  void (*attention)(const AttentionArgs&) = nullptr;
   /// Gated: out = act(in[0, n)) * in[n, 2n); else out = act(in[0, n)).
   void (*activate)(const float* in, Act act, bool gated, std::int64_t n, float* out) = nullptr;
   /// x = softmax(x) in place.

@@ -1,4 +1,4 @@
-// Attention of one query head over paged keys and values: backend.h, `attention`.
+// Attention of query heads over paged keys and values: backend.h, `attention`.
 //
 // Written over a lanes type L; included by the file of each instruction set. A lane is a position
 // for scores (keys are stored [D][16 tokens]) and an element of the head for outputs (values are
@@ -52,7 +52,7 @@ INGOT_INLINE typename L::F cap_scores(typename L::F s, float cap) {
 
 /// Scores of the visible positions of a chunk, by blocks of 16; unseen lanes are -inf.
 template <class L, KvType kType>
-INGOT_INLINE float chunk_scores(const HeadArgs& a, const float* q, const ChunkView& c,
+INGOT_INLINE float chunk_scores(const AttentionArgs& a, const float* q, const ChunkView& c,
                                 typename L::F* s) {
   const auto nothing = L::splat(-__builtin_inff());
   auto largest = nothing;
@@ -78,7 +78,7 @@ INGOT_INLINE float chunk_scores(const HeadArgs& a, const float* q, const ChunkVi
 
 /// o += p * v over the visible positions of a chunk, ascending.
 template <class L, KvType kType>
-INGOT_INLINE void add_values(const HeadArgs& a, const ChunkView& c, const float* p,
+INGOT_INLINE void add_values(const AttentionArgs& a, const ChunkView& c, const float* p,
                              typename L::F factor, typename L::F* o) {
   const int parts = (a.head_dim + 15) / 16;
   const std::int64_t row_bytes = parts * 16 * kKvBytes<kType>;
@@ -95,7 +95,7 @@ INGOT_INLINE void add_values(const HeadArgs& a, const ChunkView& c, const float*
 }
 
 template <class L, KvType kType>
-INGOT_INLINE void add_chunk(const HeadArgs& a, const float* q, const ChunkView& c,
+INGOT_INLINE void add_chunk(const AttentionArgs& a, const float* q, const ChunkView& c,
                             SoftmaxState<L>& state) {
   typename L::F s[kChunkBlocks];
   float p[kChunk];
@@ -131,10 +131,10 @@ INGOT_INLINE void fold(const SoftmaxState<L>& later, int parts, SoftmaxState<L>&
 }
 
 template <class L, KvType kType>
-void attend_head(const HeadArgs& a) {
+void attend_head(const AttentionArgs& a, std::int32_t head) {
   const int parts = (a.head_dim + 15) / 16;
   float q[kHeadDimLimit];
-  for (std::int32_t d = 0; d < a.head_dim; ++d) q[d] = a.q[d] * a.scale;
+  for (std::int32_t d = 0; d < a.head_dim; ++d) q[d] = a.q[head * a.head_dim + d] * a.scale;
 
   SoftmaxState<L> total, split;
   bool have_total = false;
@@ -157,19 +157,24 @@ void attend_head(const HeadArgs& a) {
   const auto inv = L::splat(1.0f / total.l);
   for (int i = 0; i < parts; ++i) {
     const int left = a.head_dim - 16 * i;
-    L::store(a.out + 16 * i, L::mul(total.o[i], inv), left < 16 ? left : 16);
+    L::store(a.out + head * a.head_dim + 16 * i, L::mul(total.o[i], inv), left < 16 ? left : 16);
   }
 }
 
+template <class L, KvType kType>
+void attend(const AttentionArgs& a) {
+  for (std::int32_t head = 0; head < a.heads; ++head) attend_head<L, kType>(a, head);
+}
+
 template <class L>
-void attention_head(const HeadArgs& a) {
+void attention_heads(const AttentionArgs& a) {
   switch (a.type) {
     case KvType::kF32:
-      return attend_head<L, KvType::kF32>(a);
+      return attend<L, KvType::kF32>(a);
     case KvType::kF16:
-      return attend_head<L, KvType::kF16>(a);
+      return attend<L, KvType::kF16>(a);
     case KvType::kBF16:
-      return attend_head<L, KvType::kBF16>(a);
+      return attend<L, KvType::kBF16>(a);
   }
 }
 

@@ -17,7 +17,7 @@ constexpr KernelTable make_table(const char* name) {
   t.quantise = quantise_row<L>;
   t.norm = norm_row<L>;
   t.rope = rope_head<L>;
-  t.attention = attention_head<L>;
+  t.attention = attention_heads<L>;
   t.activate = activate_row<L>;
   t.softmax = softmax_row<L>;
   t.log_sum = log_sum_row<L>;
