@@ -81,7 +81,7 @@ check_isa_objects() {
   local objects=() object
   while IFS= read -r -d '' object; do
     objects+=("$object")
-  done < <(find build/release -path '*/isa/*.o' ! -name 'scalar.*' -print0)
+  done < <(find build/release -path '*/isa/*.o' -print0)
   if [ ${#objects[@]} -eq 0 ]; then
     say "no objects for special instruction sets in this build"
     return 0
@@ -154,7 +154,8 @@ stage "packages" install_missing "${build_packages[@]}" "${check_packages[@]}"
 stage "style" run python3 tools/check_style.py
 stage "tools" check_tools
 stage "format" check_format
-stage "release" build_and_test release
+stage "release" build_and_test release -DINGOT_BENCH=ON
+stage "bench runs" run build/release/bench/linear_bench --benchmark_min_time=0.001
 stage "isa objects" check_isa_objects
 stage "clang-tidy" check_tidy
 stage "asan" build_and_test asan

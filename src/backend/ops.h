@@ -70,6 +70,8 @@ struct Moe {
   std::int32_t ffn = 0;  ///< F of one expert
   bool renormalise = true;
   Act act = Act::kSilu;
+
+  bool operator==(const Moe&) const = default;
 };
 
 /// Its weights; every expert is a gated feed-forward.

@@ -69,13 +69,13 @@ std::string as_json(const Checkpoint& checkpoint, const MemoryPlan& plan) {
   return j.dump() + "\n";
 }
 
-std::string as_text(const Checkpoint& checkpoint, const MemoryPlan& plan) {
+std::string as_text(const Checkpoint& checkpoint, const Spec& spec, const MemoryPlan& plan) {
   std::string out = cat("architecture  ", checkpoint.config().architecture, "\nparameters    ",
                         parameters(checkpoint), "\n\nmetadata\n");
   for (const auto& [key, value] : checkpoint.metadata()) {
     out += cat("  ", printable(key, 256), " = ", printable(value.dump(), 200), "\n");
   }
-  out += "\ntensors\n";
+  out += "\nspec\n" + to_string(spec) + "\ntensors\n";
   for (const TensorInfo& t : checkpoint.tensors()) {
     out += cat("  ", printable(t.name, 256), "  ", t.type_name, "  ", shape_json(t).dump(), "  ",
                t.bytes, " bytes\n");
@@ -100,7 +100,8 @@ void inspect(const InspectValues& values) {
   if (values.model.check_tensors) {
     for (const TensorInfo& t : checkpoint.tensors()) require_finite(checkpoint, t);
   }
-  const std::string text = values.json ? as_json(checkpoint, plan) : as_text(checkpoint, plan);
+  const std::string text =
+      values.json ? as_json(checkpoint, plan) : as_text(checkpoint, instance.spec(), plan);
   checkpoint.expect_unchanged();
   write_stdout(text);
 }

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/shared_data.h"
+#include "base/shared_data_test_util.h"
 #include "base/text.h"
 
 namespace ingot::testing_hf {

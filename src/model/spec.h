@@ -50,6 +50,8 @@ struct Spec {
 
   bool tied = false;  ///< the head is the embedding matrix
 
+  bool operator==(const Spec&) const = default;
+
   std::int64_t q_cols() const { return std::int64_t{heads} * head_dim; }
   std::int64_t kv_cols() const { return std::int64_t{kv_heads} * head_dim; }
 };

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/shared_data.h"
+#include "base/shared_data_test_util.h"
 #include "quant/formats.h"
 
 namespace ingot::testing {

@@ -9,7 +9,7 @@
 #include <span>
 #include <sstream>
 
-#include "base/shared_data.h"
+#include "base/shared_data_test_util.h"
 #include "base/text.h"
 #include "cli/npy.h"
 #include "load/json.h"
