@@ -161,7 +161,7 @@ void show_warnings(const Instance& instance) {
 }
 
 void start_with_progress(Instance& instance, const StartOptions& options) {
-  ProgressBar bar("packing weights");
+  ProgressBar bar("loading and packing weights");
   instance.start(options, [&](std::uint64_t done, std::uint64_t total) {
     interruption_point();
     bar.show(done, total);

@@ -36,8 +36,16 @@ class FaultTest(ingot.CliTest):
             raise unittest.SkipTest(reason)
         super().setUpClass()
 
-    def faulty(self, *args, fault, path, calls=(), log=None, **how):
-        return ingot.run(*args, env=fault_environment(fault, path, calls, log), **how)
+    def faulty(self, *args, fault, path, calls=(), **how):
+        """The run's result; `self.hits` has the names of the calls that the fault was done to."""
+        log = self.path("fault.log")
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(log)
+        result = ingot.run(*args, env=fault_environment(fault, path, calls, log), **how)
+        self.hits = []
+        with contextlib.suppress(FileNotFoundError), open(log, encoding="ascii") as f:
+            self.hits = f.read().split()
+        return result
 
     @contextlib.contextmanager
     def stopped(self, *args, at, path, call, **how):

@@ -155,11 +155,16 @@ Fate fate_of(const char* call, const Path& path) {
   if (s.fault.empty() || !std::string_view(path.text).starts_with(s.path) || !is_listed(call)) {
     return Fate::kGoOn;
   }
-  if (s.fault == "short") return Fate::kShort;
+  if (s.fault == "short") {
+    note(call);
+    return Fate::kShort;
+  }
   const long number = ++calls_seen;
   if (s.fault == "eintr") {
+    if (number % 2 == 0) return Fate::kGoOn;
+    note(call);
     errno = EINTR;
-    return number % 2 == 1 ? Fate::kFail : Fate::kGoOn;
+    return Fate::kFail;
   }
   if (number != s.number) return Fate::kGoOn;
   note(call);
