@@ -40,7 +40,7 @@ std::vector<std::int32_t> read_prompt(const RunValues& v, const Instance& instan
     throw Error(ErrorCode::kInvalid, "expected exactly one of -p and --tokens");
   }
   if (v.tokens) return parse_tokens(*v.tokens, instance.spec().vocab);
-  const auto ids = encode_prompt(instance, *v.prompt);
+  auto ids = encode_prompt(instance, *v.prompt);
   if (ids.empty()) throw Error(ErrorCode::kInvalid, "the prompt has no tokens");
   return ids;
 }

@@ -114,6 +114,7 @@ void check_experts(const Config& c, const Checks& check) {
     return;
   }
   check.within("the number of experts used", c.experts_used, 1, c.experts);
+  check.within("layers times experts", c.layers * c.experts, 1, kExpertsInAllMax);
   check.within("the experts' feed-forward size", c.expert_ffn, 1, kFfnMax);
   const bool any_dense =
       std::find(c.dense_layer.begin(), c.dense_layer.end(), true) != c.dense_layer.end();

@@ -101,5 +101,6 @@ inline constexpr std::int64_t kFfnMax = 1 << 22;
 inline constexpr std::int64_t kVocabMax = 1 << 24;
 inline constexpr std::int64_t kContextMax = 1 << 27;
 inline constexpr std::int64_t kExpertsMax = 4096;
+inline constexpr std::int64_t kExpertsInAllMax = 1 << 17;  ///< layers times experts
 
 }  // namespace ingot

@@ -4,6 +4,7 @@
 #include "text/piece_trie.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ingot {
 namespace {

@@ -25,6 +25,10 @@ constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581
 constexpr std::string_view kUnknownText =
     " \xE2\x81\x87 ";  // what SentencePiece decodes an unknown token to
 
+/// Most bytes of a piece that merging can make, for each merge costs as much as the piece it makes;
+/// real ones have less than 100.
+constexpr std::size_t kMergedBytesMax = 512;
+
 using ByteIds = std::array<std::int32_t, 256>;
 
 /// Bytes of the character at `at`; a byte that is not valid UTF-8 is one.
@@ -77,10 +81,12 @@ class SentencePieceBpe final : public Tokenizer {
         byte_ids_(parts.byte_ids),
         squeeze_spaces_(parts.squeeze_spaces),
         ids_(vocabulary().pieces, vocabulary().pieces.size()) {
+    // No user-defined piece is in a text that is merged: they are taken out before.
     for (std::int32_t id = 0; id < size(); ++id) {
-      if (type(id) != TokenType::kNormal && type(id) != TokenType::kUserDefined) continue;
+      if (type(id) != TokenType::kNormal) continue;
       ids_.insert(id);
       adjacency_.add(piece(id));
+      longest_merged_ = std::max(longest_merged_, piece(id).size());
     }
   }
 
@@ -100,8 +106,9 @@ class SentencePieceBpe final : public Tokenizer {
   std::vector<std::uint32_t> ranks_;  // by id: 0 for the best score, equal for equal scores
   std::optional<ByteIds> byte_ids_;
   bool squeeze_spaces_;
-  PieceMap ids_;
-  Adjacency adjacency_;
+  PieceMap ids_;         // of the pieces that merging can make
+  Adjacency adjacency_;  // in them
+  std::size_t longest_merged_ = 0;
 };
 
 std::string SentencePieceBpe::normalise(std::string_view text) const {
@@ -152,7 +159,7 @@ void SentencePieceBpe::encode_part(std::string_view text, SymbolMerger& merger, 
   for (std::size_t at = 0; at < text.size(); at += char_size(text, at)) merger.mark(at);
   merger.run(
       [&](std::size_t left, std::size_t, std::size_t end) {
-        if (end - left > longest_piece()) return SymbolMerger::kNever;
+        if (end - left > longest_merged_) return SymbolMerger::kNever;
         const std::int32_t id = ids_.find(text.substr(left, end - left));
         return id < 0 ? SymbolMerger::kNever : ranks_[static_cast<std::size_t>(id)];
       },
@@ -241,6 +248,10 @@ void add_piece(const TokenizerData& data, std::size_t i, Vocabulary& v) {
   }
   std::string unmarked;
   append_unmarked(unmarked, text);
+  if (v.types[i] == TokenType::kNormal && unmarked.size() > kMergedBytesMax) {
+    throw vocabulary_error(data, cat("token ", i, " has ", unmarked.size(), " bytes, more than ",
+                                     kMergedBytesMax, ", and is neither control nor user-defined"));
+  }
   v.pieces.add(unmarked);
 }
 

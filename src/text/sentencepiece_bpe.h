@@ -16,7 +16,7 @@ class Tokenizer;
 /// every mode, as the reference does. Characters that no piece has, and bytes that are not valid
 /// UTF-8, become the tokens of their bytes; in a vocabulary without byte tokens each run of such
 /// characters becomes one unknown token. U+2581 in a text is the same as a space. Pieces of type
-/// "unused" take no part in merging.
+/// "unused" take no part in merging; "normal" ones, which do, have at most 512 bytes.
 ///
 /// With `parse_special` each stretch of text between control tokens gets its own space in front, as
 /// llama.cpp does.

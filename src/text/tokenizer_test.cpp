@@ -295,6 +295,24 @@ TEST(SentencePieceBpe, UserDefinedPiecesAreMatchedFirst) {
   EXPECT_EQ(t->encode("[REF]a[REF]x"), (Ids{259, 263, 260, 264}));
 }
 
+// Restarting at every place would take minutes: a vocabulary that is made for that.
+TEST(SentencePieceBpe, UserDefinedPiecesThatAlmostMatch) {
+  const std::string run(60'000, 'a');
+  const auto t = make(sentencepiece_data(
+      {"▁", "a", "b"}, {{run + "b", TokenType::kUserDefined}, {"aaa", TokenType::kUserDefined}}));
+  Ids wanted = {259};
+  wanted.insert(wanted.end(), 300'000 / 3, 263);
+  EXPECT_EQ(t->encode(std::string(300'000, 'a')), wanted);
+  wanted = {259, 261, 262};
+  wanted.insert(wanted.end(), 20'000, 263);
+  wanted.push_back(260);
+  EXPECT_EQ(t->encode("b" + run + "b" + run + "a"), wanted);
+  const auto byte_level =
+      make(byte_level_data("gpt-2", {{"a", "a"}}, {{run + "b", TokenType::kControl}}));
+  EXPECT_EQ(byte_level->encode("a" + run + "b", {.parse_special = true}), (Ids{'a', 257}));
+  EXPECT_EQ(byte_level->encode(run + run, {.parse_special = true}), Ids(60'000, 256));
+}
+
 TEST(SentencePieceBpe, SpecialTokensOnlyOnDemand) {
   const auto t = make(sentencepiece_data({"▁", "a", "<", "s", ">"}));
   EXPECT_EQ(t->encode("<s>"), (Ids{259, 261, 262, 263}));
@@ -371,6 +389,10 @@ TEST(Tokenizer, WhatIsUnknownOrTooLargeIsRefused) {
   EXPECT_EQ(refusal(data), "bos is token -1 of 260");
   EXPECT_EQ(refusal(sentencepiece_data({std::string(65'537, 'a')})),
             "token 259 has 65537 bytes, more than 65536");
+  EXPECT_EQ(refusal(sentencepiece_data({std::string(513, 'a')})),
+            "token 259 has 513 bytes, more than 512, and is neither control nor user-defined");
+  make(sentencepiece_data({std::string(512, 'a')},
+                          {{std::string(60'000, 'a'), TokenType::kUserDefined}}));
   std::vector<TestPiece> large(129, {std::string(65'536, 'a'), TokenType::kControl});
   EXPECT_EQ(
       refusal(sentencepiece_data({}, large)),

@@ -183,7 +183,7 @@ struct ScalarLanes {
   }
   static std::int32_t sum_int(I a) {
     std::int32_t s = 0;
-    for (int i = 0; i < 16; ++i) s += a.v[i];
+    for (const std::int32_t v : a.v) s += v;
     return s;
   }
 
