@@ -12,8 +12,7 @@ namespace {
 
 using FamilyFn = const Family& (*)();
 
-constexpr std::array<FamilyFn, 4> kFamilies{llama_family, qwen2_family, qwen3_family,
-                                            qwen3moe_family};
+constexpr std::array kFamilies{llama_family, qwen2_family, qwen3_family, qwen3moe_family};
 
 }  // namespace
 
