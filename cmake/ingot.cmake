@@ -14,7 +14,10 @@ endif()
 find_package(Threads REQUIRED)
 target_link_libraries(ingot_flags INTERFACE Threads::Threads)
 
+# A test program that takes longer hangs. Under sanitizers the scalar kernels are many times slower.
+set(INGOT_TEST_TIMEOUT_S 600)
 if(INGOT_SANITIZE)
+  set(INGOT_TEST_TIMEOUT_S 3600)
   add_compile_options(-fsanitize=${INGOT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${INGOT_SANITIZE})
   add_compile_definitions(INGOT_SANITIZED=1)
@@ -55,7 +58,7 @@ function(ingot_test name)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES
     ENVIRONMENT "INGOT_DEFAULT_SHARED=${CMAKE_SOURCE_DIR}/../shared;INGOT_BINARY=${CMAKE_BINARY_DIR}/ingot"
-    TIMEOUT 600)
+    TIMEOUT ${INGOT_TEST_TIMEOUT_S})
 endfunction()
 
 # ingot_fuzz(NAME source [LIBS target ...])
