@@ -13,7 +13,8 @@ jobs=$(nproc)
 
 build_packages=(g++ cmake ninja-build ccache python3 libgtest-dev nlohmann-json3-dev libxxhash-dev
   libcli11-dev libspdlog-dev libutf8proc-dev)
-check_packages=(clang clang-format clang-tidy libclang-rt-14-dev libbenchmark-dev binutils)
+check_packages=(clang clang-format clang-tidy libclang-rt-14-dev libbenchmark-dev binutils
+  locales)
 
 say() { printf '%s\n' "$*"; }
 

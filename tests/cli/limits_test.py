@@ -2,6 +2,9 @@
 """Little memory, small stacks, few threads, odd environments: it runs, or says clearly why not."""
 import os
 import resource
+import subprocess
+import sys
+import tempfile
 import unittest
 
 import ingot
@@ -210,25 +213,69 @@ class Stacks(Limits):
 class Environments(Limits):
     """K13: nothing in the environment changes a number."""
 
-    def test_locales_and_time_zones(self):
-        reference = run(*self.args("--temperature", "0.75", "--seed", "7"))
-        expected = self.one_json(self.assert_done(reference))
-        for env in ({"LC_ALL": "de_DE.UTF-8"}, {"LC_ALL": "C"}, {"LC_ALL": ""},
-                    {"LC_ALL": "tr_TR.UTF-8"}, {"LC_NUMERIC": "fr_FR.UTF-8", "LC_ALL": None},
-                    {"LANG": "no_such"}, {"LC_ALL": "C.UTF-8"}, {"TZ": "Pacific/Kiritimati"},
-                    {"TZ": ":/no/such/zone"}, {"TZ": "X" * 10000}, {"HOME": None, "PATH": None},
-                    {"LC_ALL": "\x1b[31m", "TERM": "dumb", "COLUMNS": "-1"}):
+    LOCALES = ("de_DE", "fr_FR", "hi_IN", "tr_TR")
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.locales = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.locales.cleanup)
+        cls.why_no_locales = cls.make_locales()
+
+    @classmethod
+    def make_locales(cls):
+        """Makes LOCALES, so that the C library finds them; says why where it cannot."""
+        for name in cls.LOCALES:
+            path = os.path.join(cls.locales.name, f"{name}.UTF-8")
+            try:
+                # Exits with 1 for warnings too, so the proof is that the comma is there.
+                subprocess.run(["localedef", "-i", name, "-f", "UTF-8", path],
+                               capture_output=True, check=False)
+            except OSError as e:
+                return f"needs localedef: {e}"
+        program = "import locale; locale.setlocale(locale.LC_ALL, ''); print(f'{1.5:n}')"
+        shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                               check=False, env=ingot.environment(cls.in_locale("de_DE.UTF-8")))
+        if shown.stdout.strip() != "1,5":
+            return f"needs the sources of de_DE (Debian's package locales): {shown.stderr.strip()}"
+        return ""
+
+    @classmethod
+    def in_locale(cls, name):
+        return {"LC_ALL": name, "LOCPATH": cls.locales.name}
+
+    def generate_in(self, env):
+        result = run(*self.args("--temperature", "0.75", "--seed", "7"), env=env)
+        return self.one_json(self.assert_done(result))
+
+    def assert_same_numbers(self, environments):
+        expected = self.generate_in({})
+        for env in environments:
             with self.subTest(env=env):
-                result = run(*self.args("--temperature", "0.75", "--seed", "7"), env=env)
-                found = self.one_json(self.assert_done(result))
+                found = self.generate_in(env)
                 for key in ("ids", "text", "digest", "finish_reason", "prompt_ids"):
                     self.assertEqual(found[key], expected[key])
                 self.assertIsInstance(found["decode_tok_s"], float)
 
+    def test_variables(self):
+        self.assert_same_numbers((
+            {"LC_ALL": "C"}, {"LC_ALL": ""}, {"LANG": "no_such"}, {"LC_ALL": "C.UTF-8"},
+            {"TZ": "Pacific/Kiritimati"}, {"TZ": ":/no/such/zone"}, {"TZ": "X" * 10000},
+            {"HOME": None, "PATH": None}, {"LC_ALL": "\x1b[31m", "TERM": "dumb", "COLUMNS": "-1"}))
+
+    def test_locales(self):
+        if self.why_no_locales:
+            self.skipTest(self.why_no_locales)
+        self.assert_same_numbers(self.in_locale(f"{name}.UTF-8") for name in self.LOCALES)
+        self.assert_same_numbers([{**self.in_locale("fr_FR.UTF-8"), "LC_ALL": None,
+                                   "LC_NUMERIC": "fr_FR.UTF-8"}])
+
     def test_locales_in_what_inspect_prints(self):
+        if self.why_no_locales:
+            self.skipTest(self.why_no_locales)
         contents = set()
-        for locale in ("C", "de_DE.UTF-8", "hi_IN.UTF-8"):
-            result = run("inspect", self.model, "--json", env={"LC_ALL": locale})
+        for name in ("C", *(f"{name}.UTF-8" for name in self.LOCALES)):
+            result = run("inspect", self.model, "--json", env=self.in_locale(name))
             found = self.one_json(self.assert_done(result))
             contents.add(str(found["metadata"]))
         self.assertEqual(len(contents), 1)
