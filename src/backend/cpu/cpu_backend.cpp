@@ -17,6 +17,8 @@ constexpr std::int64_t kHeadRows = 16;
 
 std::int64_t panels_of(std::int64_t rows) { return (rows + kPanelCols - 1) / kPanelCols; }
 
+std::int64_t tiles_of(std::int64_t rows) { return (rows + kTileRows - 1) / kTileRows; }
+
 /// Neighbours of equal format joined: the row segments of a weight, without data.
 std::vector<Segment> segments_of(std::span<const View> parts) {
   std::vector<Segment> segments;
@@ -144,9 +146,8 @@ CpuBackend::Scratch CpuBackend::lay_out(const StepLimits& limits, std::byte* bas
   const std::int64_t k = limits.moe.used;
   const std::int64_t rows = std::max({t, t * k, std::int64_t{limits.out_rows}});
   s.q_rows = rows;
-  s.q.q = reinterpret_cast<std::int8_t*>(take(rows * limits.cols));
-  s.q.d = reinterpret_cast<float*>(take(rows * (limits.cols / kGroup) * 4));
-  s.q.sums = reinterpret_cast<std::int32_t*>(take(rows * (limits.cols / 16) * 4));
+  s.q = reinterpret_cast<QuantisedGroup*>(
+      take(tiles_of(rows) * (limits.cols / kGroup) * std::int64_t{sizeof(QuantisedGroup)}));
   s.head_rows = matrix(std::min<std::int64_t>(kHeadRows, limits.out_rows), limits.vocab);
   if (limits.moe.experts != 0) {
     s.router = matrix(t, limits.moe.experts);
@@ -211,11 +212,13 @@ void CpuBackend::quantise(View in) {
   INGOT_CHECK(in.rows <= scratch_.q_rows && in.cols <= limits_.cols && in.cols % kGroup == 0,
               "quantise [", in.rows, ", ", in.cols, "], planned for [", scratch_.q_rows, ", ",
               limits_.cols, "]");
-  QuantisedRows& q = scratch_.q;
-  q.cols = in.cols;
-  pool_.parallel_for(in.rows, [&](std::int64_t t, int) {
-    table_.quantise(in.row<const float>(t), in.cols, q.q + t * in.cols,
-                    q.d + t * (in.cols / kGroup), q.sums + t * (in.cols / 16));
+  const std::int64_t groups = in.cols / kGroup;
+  pool_.parallel_for(tiles_of(in.rows), [&](std::int64_t tile, int) {
+    const std::int64_t first = tile * kTileRows;
+    const auto count = static_cast<int>(std::min<std::int64_t>(kTileRows, in.rows - first));
+    for (int row = 0; row < count; ++row) {
+      table_.quantise(in.row<const float>(first + row), in.cols, row, scratch_.q + tile * groups);
+    }
   });
 }
 

@@ -44,7 +44,7 @@ class CpuBackend final : public Backend {
  private:
   /// Scratch as offsets into one buffer, for given limits.
   struct Scratch {
-    QuantisedRows q;
+    QuantisedGroup* q = nullptr;           ///< [tiles of rows, K / 32]
     std::int64_t q_rows = 0;               ///< that `q` has room for
     View head_rows;                        ///< [<= kHeadRows, V]
     View router;                           ///< [T, E]

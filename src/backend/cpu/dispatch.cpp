@@ -1,10 +1,46 @@
 // Which kernel tables this machine can run.
+#include <algorithm>
+#include <vector>
+
 #include "backend/cpu/kernel_table.h"
+
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 
 namespace ingot {
 
+namespace {
+
+#ifdef __x86_64__
+/// AVX_VNNI: bit 4 of EAX of leaf 7, sub-leaf 1 (Intel SDM, volume 2, CPUID).
+bool has_avx_vnni() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
+}
+#endif
+
+std::vector<const KernelTable*> find_tables() {
+  std::vector<const KernelTable*> tables{&scalar_kernels()};
+#ifdef __x86_64__
+  // These ask the operating system too, whether it keeps the registers.
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("f16c");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512vl");
+  if (avx2) tables.push_back(&avx2_novnni_kernels());
+  if (avx2 && has_avx_vnni()) tables.push_back(&avx2_kernels());
+  if (avx512) tables.push_back(&avx512_novnni_kernels());
+  if (avx512 && __builtin_cpu_supports("avx512vnni")) tables.push_back(&avx512_kernels());
+#endif
+  return tables;
+}
+
+}  // namespace
+
 std::span<const KernelTable* const> kernel_tables() {
-  static const std::array<const KernelTable*, 1> tables{&scalar_kernels()};
+  static const std::vector<const KernelTable*> tables = find_tables();
   return tables;
 }
 

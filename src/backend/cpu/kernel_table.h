@@ -10,26 +10,30 @@
 
 namespace ingot {
 
-/// Rows of activations as `KernelTable::quantise` leaves them: per row and group of 32 a scale d,
-/// integers in [-127, 127], and the integers' sums per 16.
-struct QuantisedRows {
-  std::int8_t* q = nullptr;      ///< [T, K]
-  float* d = nullptr;            ///< [T, K / 32]
-  std::int32_t* sums = nullptr;  ///< [T, K / 16]
-  std::int64_t cols = 0;         ///< K
+/// Rows whose quantised activations stand together.
+inline constexpr int kTileRows = 4;
+
+/// One group of 32 activations of a tile of rows, as `KernelTable::quantise` leaves them: laid out
+/// as a product with a panel reads them, from one place for all rows.
+struct QuantisedGroup {
+  std::int8_t q[8][kTileRows][4];         ///< within [-127, 127], by quads along K
+  float d[kTileRows];                     ///< their scale
+  std::int32_t minus_sum[kTileRows];      ///< of the 32 integers
+  float minus_sum_float[kTileRows];       ///< the same
+  std::int32_t minus_half[2][kTileRows];  ///< of each 16
 };
 
 /// Rows times one panel of 16 outputs.
 struct PanelArgs {
   const std::byte* panel = nullptr;
-  std::int64_t cols = 0;        ///< K
-  std::int64_t rows = 0;        ///< T
-  View x;                       ///< [T, K] float32, for dense formats
-  QuantisedRows q;              ///< for block formats
-  const float* bias = nullptr;  ///< [columns], or none
-  float* out = nullptr;         ///< [T, columns], the panel's first column
-  std::int64_t out_stride = 0;  ///< floats from a row to the next
-  int columns = 0;              ///< outputs of this panel, 1 to 16
+  std::int64_t cols = 0;              ///< K
+  std::int64_t rows = 0;              ///< T
+  View x;                             ///< [T, K] float32, for dense formats
+  const QuantisedGroup* q = nullptr;  ///< [tiles of T, K / 32], for block formats
+  const float* bias = nullptr;        ///< [columns], or none
+  float* out = nullptr;               ///< [T, columns], the panel's first column
+  std::int64_t out_stride = 0;        ///< floats from a row to the next
+  int columns = 0;                    ///< outputs of this panel, 1 to 16
 };
 
 /// Attention for one row of the query heads that share a kv head, so that a kernel may read keys
@@ -59,8 +63,8 @@ struct KernelTable {
   const char* name = nullptr;  ///< as --cpu-isa spells it
   /// By the value of Format; null where there is no such format.
   std::array<Linear, 64> linear{};
-  void (*quantise)(const float* x, std::int64_t cols, std::int8_t* q, float* d,
-                   std::int32_t* sums) = nullptr;
+  /// Row `row` of a tile: [K] floats into its [K / 32] groups.
+  void (*quantise)(const float* x, std::int64_t cols, int row, QuantisedGroup* groups) = nullptr;
   /// x += add (where not null), then out = norm(x) (where out is not null).
   void (*norm)(float* x, const float* add, const Norm& n, std::int64_t cols, float* out) = nullptr;
   /// One head of D elements in place: normalised where there is a norm, rotated where there are
@@ -82,6 +86,12 @@ struct KernelTable {
 
 /// The table that every machine runs and all others are compared with.
 const KernelTable& scalar_kernels();
+
+// Tables for x86-64 processors that have the instructions; on others, calling a kernel is fatal.
+const KernelTable& avx2_novnni_kernels();    ///< AVX2, FMA, F16C
+const KernelTable& avx2_kernels();           ///< and AVX_VNNI
+const KernelTable& avx512_novnni_kernels();  ///< AVX-512 F, BW, DQ, VL
+const KernelTable& avx512_kernels();         ///< and AVX512_VNNI
 
 /// The tables that this machine can run, scalar first, the fastest last.
 std::span<const KernelTable* const> kernel_tables();

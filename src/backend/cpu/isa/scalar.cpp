@@ -5,7 +5,7 @@
 namespace ingot {
 
 const KernelTable& scalar_kernels() {
-  static constexpr KernelTable kTable = make_table<ScalarLanes, 4>("scalar");
+  static constexpr KernelTable kTable = make_table<ScalarLanes>("scalar");
   return kTable;
 }
 

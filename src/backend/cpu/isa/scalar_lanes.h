@@ -14,6 +14,13 @@ namespace {  // internal linkage: no other file may end up with this file's code
 /// dot products and the two reductions whose order is fixed.
 struct ScalarLanes {
   static constexpr int kWidth = 16;
+  /// Whether `dot` takes bytes that may exceed 127 as signed ones.
+  static constexpr bool kWideSigned = false;
+  /// How many rows share a pass over a panel of weights, by its scales a group, and how many
+  /// queries one over keys and values: as many as there are registers for.
+  static constexpr int kLinearRows = 4;
+  static constexpr int kLinearRowsTwoScales = 4;
+  static constexpr int kQueries = 4;
   struct F {
     float v[16];
   };
@@ -155,11 +162,22 @@ struct ScalarLanes {
     for (int i = 0; i < 64; ++i) r.v[i] = table[a.v[i]];
     return r;
   }
-  /// acc + sum over k of u[lane][k] * x[k], exactly.
-  static I dot(I acc, B u, const std::int8_t* x) {
+  /// The top bit of every byte the other way round: u to u - 128.
+  static B flip_sign(B a) {
+    for (std::uint8_t& v : a.v) v = static_cast<std::uint8_t>(v ^ 0x80);
+    return a;
+  }
+  /// acc + sum over k of w[lane][k] * x[k], exactly; w unsigned, or signed where `kSigned`, in
+  /// which case x is within [-127, 127].
+  template <bool kSigned>
+  static I dot(I acc, B w, const std::int8_t* x) {
     return each<I>([&](int i) {
-      const std::uint8_t* p = u.v + 4 * i;
-      return acc.v[i] + p[0] * x[0] + p[1] * x[1] + p[2] * x[2] + p[3] * x[3];
+      std::int32_t sum = acc.v[i];
+      for (int k = 0; k < 4; ++k) {
+        const std::uint8_t u = w.v[4 * i + k];
+        sum += (kSigned ? static_cast<std::int8_t>(u) : static_cast<int>(u)) * x[k];
+      }
+      return sum;
     });
   }
 
@@ -170,11 +188,12 @@ struct ScalarLanes {
     }
     return a.v[0];
   }
-  /// The largest lane under `max`, in any order: for values of which none is NaN.
+  /// The largest lane: `max` in the order of `tree`, for values of which none is NaN.
   static float max_lane(F a) {
-    float m = a.v[0];
-    for (int i = 1; i < 16; ++i) m = a.v[i] > m ? a.v[i] : m;
-    return m;
+    for (int half = 8; half > 0; half /= 2) {
+      for (int i = 0; i < half; ++i) a.v[i] = a.v[i] > a.v[i + half] ? a.v[i] : a.v[i + half];
+    }
+    return a.v[0];
   }
   static std::int32_t max_int(I a) {
     std::int32_t m = a.v[0];

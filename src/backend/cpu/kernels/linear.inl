@@ -6,39 +6,45 @@
 #pragma once
 
 #include "backend/cpu/kernel_table.h"
+#include "backend/cpu/kernels/stretch.inl"
 #include "backend/cpu/panel.h"
 #include "base/inline.h"
 
 namespace ingot {
 namespace {
 
-/// Weights in groups of 32 (or single ones) of a K segment: 1,024 along K.
+/// A K segment: each is summed in a chain of its own.
 inline constexpr std::int64_t kSegment = 1024;
 
-/// Running sums of up to kRows rows: one accumulator a segment, one total.
+/// The totals of kRows rows over the segments of K.
 template <class L, int kRows>
-struct Sums {
-  typename L::F acc[kRows];
-  typename L::F total[kRows];
+struct Totals {
+  alignas(64) float y[kRows][kPanelCols] = {};
 
-  INGOT_INLINE Sums() {
-    for (int r = 0; r < kRows; ++r) acc[r] = total[r] = L::splat(0);
-  }
-  /// Ends the segment that stops at `end` elements of K.
-  INGOT_INLINE void close_segment(std::int64_t end) {
+  /// Adds the segment that begins at element `k`.
+  INGOT_INLINE void add(std::int64_t k, const typename L::F* acc) {
     for (int r = 0; r < kRows; ++r) {
-      total[r] = end <= kSegment ? acc[r] : L::add(total[r], acc[r]);
-      acc[r] = L::splat(0);
+      L::store(y[r], k == 0 ? acc[r] : L::add(L::load(y[r]), acc[r]));
     }
   }
   INGOT_INLINE void store(const PanelArgs& a, std::int64_t row) const {
     for (int r = 0; r < kRows; ++r) {
-      typename L::F y = total[r];
-      if (a.bias != nullptr) y = L::add(y, L::load(a.bias, a.columns));
-      L::store(a.out + (row + r) * a.out_stride, y, a.columns);
+      typename L::F sum = L::load(y[r]);
+      if (a.bias != nullptr) sum = L::add(sum, L::load(a.bias, a.columns));
+      L::store(a.out + (row + r) * a.out_stride, sum, a.columns);
     }
   }
 };
+
+template <class L, int kRows>
+INGOT_INLINE void clear(typename L::F* acc) {
+  for (int r = 0; r < kRows; ++r) acc[r] = L::splat(0);
+}
+
+/// Where the segment that begins at `k` ends.
+INGOT_INLINE std::int64_t segment_end(std::int64_t k, std::int64_t cols) {
+  return k + kSegment < cols ? k + kSegment : cols;
+}
 
 /// 2^(e - 128) of 16 bytes e, as two factors so that it is exact down to subnormals.
 template <class L>
@@ -51,7 +57,8 @@ INGOT_INLINE typename L::F load_e8m0(const unsigned char* p) {
   return L::mul(L::from_bits(a), L::from_bits(b));
 }
 
-/// Scales and minimums of a group: w_j and m_j of exactness.md, exact products.
+/// Scales and minimums of a group: w_j of exactness.md, and what the inputs' negative sum is
+/// multiplied by, m_j or -m_j; exact products.
 template <class L, class F>
 struct GroupScales {
   typename L::F w[2];
@@ -60,9 +67,10 @@ struct GroupScales {
   INGOT_INLINE GroupScales(typename L::F d, typename L::F dmin, const unsigned char* group) {
     using P = Panel<F>;
     for (int j = 0; j < F::kScales; ++j) {
+      static_assert(!F::kSubScales || F::kMinSign <= 0);
       if constexpr (!F::kSubScales) {
         w[j] = d;
-        m[j] = dmin;
+        m[j] = F::kMinSign > 0 ? negate<L>(dmin) : dmin;
       } else if constexpr (P::kNibbleScales) {
         const auto both = L::load_uint8(group + kPanelCols * j);
         w[j] = L::mul(d, L::to_float(L::and_int(both, L::splat_int(15))));
@@ -78,110 +86,177 @@ struct GroupScales {
   }
 };
 
-/// The codes of quad `kQuad` made unsigned values: value + Panel::kZero, as [16 outputs][4 along
-/// K].
+/// How weights of format F enter L's dot products: as value + kOffset, which is not negative, or,
+/// where L cannot multiply unsigned bytes above 127, as the signed value itself.
+template <class L, class F>
+struct Codes {
+  using P = Panel<F>;
+  /// A power of two, so that what it adds to a sum is a shift.
+  static constexpr int kUnsignedOffset = [] {
+    int offset = P::kZero == 0 ? 0 : 1;
+    while (offset < P::kZero) offset *= 2;
+    return offset;
+  }();
+  static_assert(P::kTable || kUnsignedOffset == P::kZero);
+  static constexpr int kLargest = [] {
+    int largest = 0;
+    for (int code = 0; code < (1 << F::kBits); ++code) {
+      if (F::value(code) > largest) largest = F::value(code);
+    }
+    return largest + kUnsignedOffset;
+  }();
+  static constexpr bool kSigned = L::kWideSigned && kLargest > 127;
+  static_assert(P::kTable || !kSigned || (F::kBits == 8 && P::kZero == 128));
+  static constexpr int kOffset = kSigned ? 0 : kUnsignedOffset;
+
+  /// Code to byte, for formats that have a table.
+  struct Table {
+    std::uint8_t v[16] = {};
+    constexpr Table() {
+      for (int code = 0; P::kTable && code < 16; ++code) {
+        v[code] = static_cast<std::uint8_t>(F::value(code) + kOffset);
+      }
+    }
+  };
+  static constexpr Table kBytes{};
+};
+
+/// The weights of quad `kQuad` as [16 outputs][4 along K] bytes.
 template <class L, class F, int kQuad>
-INGOT_INLINE typename L::B load_quad(const unsigned char* planes, const unsigned char* table) {
+INGOT_INLINE typename L::B load_quad(const unsigned char* planes) {
   using P = Panel<F>;
   constexpr int kLowPer = 8 / P::kLowBits;
   const auto low = L::load_bytes(planes + 64 * (kQuad / kLowPer));
   const auto code = L::template field<P::kLowBits*(kQuad % kLowPer), (1 << P::kLowBits) - 1>(low);
   if constexpr (P::kTable) {
-    return L::lookup(table, code);
+    return L::lookup(Codes<L, F>::kBytes.v, code);
   } else if constexpr (P::kHighBits != 0) {
     constexpr int kHighPer = 8 / P::kHighBits;
     const auto high = L::load_bytes(planes + P::kLowBytes + 64 * (kQuad / kHighPer));
     return L::template join<P::kLowBits>(
         code, L::template field<P::kHighBits*(kQuad % kHighPer), (1 << P::kHighBits) - 1>(high));
+  } else if constexpr (Codes<L, F>::kSigned) {
+    return L::flip_sign(code);
   } else {
     return code;
   }
 }
 
-/// Code to unsigned value for table formats.
-template <class F>
-struct ValueTable {
-  unsigned char v[16] = {};
-  constexpr ValueTable() {
-    if constexpr (Panel<F>::kTable) {
-      for (int code = 0; code < 16; ++code) {
-        v[code] = static_cast<unsigned char>(F::value(code) + Panel<F>::kZero);
-      }
-    }
+/// kRows rows of quantised activations, a multiple or a divisor of a tile's: one pointer a tile.
+template <int kRows>
+struct QuantisedRows {
+  static constexpr int kTiles = (kRows + kTileRows - 1) / kTileRows;
+  static_assert(kRows % kTileRows == 0 || kTileRows % kRows == 0);
+  const QuantisedGroup* tile[kTiles];
+  std::int64_t first = 0;  ///< row of the tile that row 0 is
+
+  INGOT_INLINE QuantisedRows(const PanelArgs& a, std::int64_t row) : first(row % kTileRows) {
+    const std::int64_t groups = a.cols / kGroup;
+    for (int t = 0; t < kTiles; ++t) tile[t] = a.q + (row / kTileRows + t) * groups;
+  }
+  INGOT_INLINE const QuantisedGroup& of(int r) const { return *tile[r / kTileRows]; }
+  INGOT_INLINE std::int64_t at(int r) const { return first + r % kTileRows; }
+  INGOT_INLINE void next_group() {
+    for (int t = 0; t < kTiles; ++t) ++tile[t];
   }
 };
-template <class F>
-inline constexpr ValueTable<F> kValueTable{};
 
-/// Integer dot products of a group: i[r][j] over the unsigned values.
+/// Integer dot products of a group: i[r][j] over the bytes that load_quad gives.
 template <class L, class F, int kRows, int kQuad>
-INGOT_INLINE void dot_quads(const unsigned char* planes, const std::int8_t* const* x,
-                            typename L::I (*i)[2]) {
+INGOT_INLINE void dot_quads(const unsigned char* planes, const QuantisedRows<kRows>& x,
+                            typename L::I (*i)[F::kScales]) {
   if constexpr (kQuad < 8) {
-    const auto u = load_quad<L, F, kQuad>(planes, kValueTable<F>.v);
+    const auto w = load_quad<L, F, kQuad>(planes);
     constexpr int j = F::kScales == 2 ? kQuad / 4 : 0;
-    for (int r = 0; r < kRows; ++r) i[r][j] = L::dot(i[r][j], u, x[r] + 4 * kQuad);
+    for (int r = 0; r < kRows; ++r) {
+      i[r][j] = L::template dot<Codes<L, F>::kSigned>(i[r][j], w, x.of(r).q[kQuad][x.at(r)]);
+    }
     dot_quads<L, F, kRows, kQuad + 1>(planes, x, i);
+  }
+}
+
+/// -offset * sum of the inputs that share scale j: what makes a dot product over shifted weights
+/// the one over their values.
+template <class L, class F, int kRows>
+INGOT_INLINE typename L::I correction(const QuantisedRows<kRows>& x, int r, int j) {
+  constexpr int kOffset = Codes<L, F>::kOffset;
+  if constexpr (kOffset == 0) {
+    return L::splat_int(0);
+  } else {
+    constexpr int kShift = __builtin_ctz(kOffset);
+    const QuantisedGroup& g = x.of(r);
+    return L::template shl<kShift>(
+        L::splat_int(F::kScales == 2 ? g.minus_half[j][x.at(r)] : g.minus_sum[x.at(r)]));
+  }
+}
+
+/// t plus the part of the minimums: fma(-m_j, s_j, t), or +m_j.
+template <class L, class F, int kRows>
+INGOT_INLINE typename L::F add_minimums(const GroupScales<L, F>& s, const QuantisedRows<kRows>& x,
+                                        int r, typename L::F t) {
+  const QuantisedGroup& g = x.of(r);
+  if constexpr (F::kScales == 1) {
+    return L::fma(s.m[0], L::splat(g.minus_sum_float[x.at(r)]), t);
+  } else {
+    for (int j = 0; j < 2; ++j) {
+      t = L::fma(s.m[j], L::to_float(L::splat_int(g.minus_half[j][x.at(r)])), t);
+    }
+    return t;
   }
 }
 
 /// acc += one group of 32, for each row.
 template <class L, class F, int kRows>
 INGOT_INLINE void add_group(const GroupScales<L, F>& s, const unsigned char* planes,
-                            const PanelArgs& a, std::int64_t row, std::int64_t group,
-                            typename L::F* acc) {
-  using P = Panel<F>;
-  const std::int8_t* x[kRows];
-  const std::int32_t* sums[kRows];
-  typename L::I i[kRows][2];
+                            const QuantisedRows<kRows>& x, typename L::F* acc) {
+  typename L::I i[kRows][F::kScales];
   for (int r = 0; r < kRows; ++r) {
-    x[r] = a.q.q + (row + r) * a.cols + group * kGroup;
-    sums[r] = a.q.sums + ((row + r) * a.cols + group * kGroup) / 16;
-    for (int j = 0; j < F::kScales; ++j) {
-      const std::int32_t sum = F::kScales == 2 ? sums[r][j] : sums[r][0] + sums[r][1];
-      i[r][j] = L::splat_int(-P::kZero * sum);
-    }
+    for (int j = 0; j < F::kScales; ++j) i[r][j] = correction<L, F, kRows>(x, r, j);
   }
   dot_quads<L, F, kRows, 0>(planes, x, i);
   for (int r = 0; r < kRows; ++r) {
     auto t = L::mul(L::to_float(i[r][0]), s.w[0]);
     if constexpr (F::kScales == 2) t = L::fma(L::to_float(i[r][1]), s.w[1], t);
-    if constexpr (P::kHasMin) {
-      for (int j = 0; j < F::kScales; ++j) {
-        const std::int32_t sum = F::kScales == 2 ? sums[r][j] : sums[r][0] + sums[r][1];
-        t = L::fma(s.m[j], L::splat(static_cast<float>(F::kMinSign * sum)), t);
-      }
-    }
-    const float d = a.q.d[(row + r) * (a.cols / kGroup) + group];
-    acc[r] = L::fma(t, L::splat(d), acc[r]);
+    if constexpr (Panel<F>::kHasMin) t = add_minimums<L, F, kRows>(s, x, r, t);
+    acc[r] = L::fma(t, L::splat(x.of(r).d[x.at(r)]), acc[r]);
+  }
+}
+
+/// acc += one block of a panel: its groups in turn.
+template <class L, class F, int kRows>
+INGOT_INLINE void add_block(const unsigned char* p, QuantisedRows<kRows>& x, typename L::F* acc) {
+  using P = Panel<F>;
+  typename L::F d, m = L::splat(0);
+  if constexpr (P::kScaleBytes == 1) {
+    d = load_e8m0<L>(p);
+  } else {
+    d = L::load_half(p);
+  }
+  if constexpr (P::kHasMin) m = L::load_half(p + P::kScaleBytes * kPanelCols);
+  p += P::kHeaderBytes;
+#pragma GCC unroll 1
+  for (int g = 0; g < P::kGroups; ++g, p += P::kGroupBytes) {
+    const GroupScales<L, F> scales(d, m, p);
+    add_group<L, F, kRows>(scales, p + P::kGroupScaleBytes + P::kGroupMinBytes, x, acc);
+    x.next_group();
   }
 }
 
 template <class L, class F, int kRows>
 INGOT_INLINE void block_rows(const PanelArgs& a, std::int64_t row) {
-  using P = Panel<F>;
-  Sums<L, kRows> sums;
+  Totals<L, kRows> totals;
+  QuantisedRows<kRows> x(a, row);
   const auto* p = reinterpret_cast<const unsigned char*>(a.panel);
-  const std::int64_t groups = a.cols / kGroup;
-  std::int64_t group = 0;
-  while (group < groups) {
-    typename L::F d, m = L::splat(0);
-    if constexpr (P::kScaleBytes == 1) {
-      d = load_e8m0<L>(p);
-    } else {
-      d = L::load_half(p);
+  for (std::int64_t k = 0; k < a.cols; k += kSegment) {
+    const std::int64_t end = segment_end(k, a.cols);
+    typename L::F acc[kRows];
+    clear<L, kRows>(acc);
+    for (std::int64_t at = k; at < end; at += F::kBlock, p += Panel<F>::kBlockBytes) {
+      add_block<L, F, kRows>(p, x, acc);
     }
-    if constexpr (P::kHasMin) m = L::load_half(p + P::kScaleBytes * kPanelCols);
-    p += P::kHeaderBytes;
-    for (int g = 0; g < P::kGroups; ++g, ++group, p += P::kGroupBytes) {
-      const GroupScales<L, F> scales(d, m, p);
-      const unsigned char* planes = p + P::kGroupScaleBytes + P::kGroupMinBytes;
-      add_group<L, F, kRows>(scales, planes, a, row, group, sums.acc);
-      const std::int64_t end = (group + 1) * kGroup;
-      if (end % kSegment == 0 || end == a.cols) sums.close_segment(end);
-    }
+    totals.add(k, acc);
   }
-  sums.store(a, row);
+  totals.store(a, row);
 }
 
 template <class L, class F>
@@ -197,19 +272,21 @@ INGOT_INLINE typename L::F load_dense(const std::byte* p) {
 
 template <class L, class F, int kRows>
 INGOT_INLINE void dense_rows(const PanelArgs& a, std::int64_t row) {
-  Sums<L, kRows> sums;
+  constexpr std::int64_t kStep = kPanelCols * sizeof(typename F::Element);
+  Totals<L, kRows> totals;
   const float* x[kRows];
   for (int r = 0; r < kRows; ++r) x[r] = a.x.row<const float>(row + r);
-  constexpr std::int64_t kStep = kPanelCols * sizeof(typename F::Element);
-  for (std::int64_t k = 0; k < a.cols;) {
-    const std::int64_t end = k + kSegment < a.cols ? k + kSegment : a.cols;
-    for (; k < end; ++k) {
-      const auto w = load_dense<L, F>(a.panel + k * kStep);
-      for (int r = 0; r < kRows; ++r) sums.acc[r] = L::fma(w, L::splat(x[r][k]), sums.acc[r]);
+  for (std::int64_t k = 0; k < a.cols; k += kSegment) {
+    typename L::F acc[kRows];
+    clear<L, kRows>(acc);
+    const std::int64_t end = segment_end(k, a.cols);
+    for (std::int64_t i = k; i < end; ++i) {
+      const auto w = load_dense<L, F>(a.panel + i * kStep);
+      for (int r = 0; r < kRows; ++r) acc[r] = L::fma(w, L::splat(x[r][i]), acc[r]);
     }
-    sums.close_segment(end);
+    totals.add(k, acc);
   }
-  sums.store(a, row);
+  totals.store(a, row);
 }
 
 template <class L, class F, int kRows>
@@ -221,17 +298,35 @@ INGOT_INLINE void some_rows(const PanelArgs& a, std::int64_t row) {
   }
 }
 
-/// All rows of `a` through its panel, kRows at a time and the rest one by one.
-template <class L, class F, int kRows>
-void linear_panel(const PanelArgs& a) {
-  std::int64_t row = 0;
-  for (; row + kRows <= a.rows; row += kRows) some_rows<L, F, kRows>(a, row);
-  for (; row < a.rows; ++row) some_rows<L, F, 1>(a, row);
+/// Rows that share a pass over a panel of F, as many as L has registers for.
+template <class L, class F>
+constexpr int rows_of() {
+  if constexpr (BlockFormat<F>) {
+    if (F::kScales == 2) return L::kLinearRowsTwoScales;
+  }
+  return L::kLinearRows;
 }
 
-template <class L, int kRows, class... Fs>
+/// Rows from `row` on through the panel, `kRows` at a time; returns the first that is left.
+template <class L, class F, int kRows>
+INGOT_INLINE std::int64_t rows_by(const PanelArgs& a, std::int64_t row) {
+  for (; row + kRows <= a.rows; row += kRows) some_rows<L, F, kRows>(a, row);
+  return row;
+}
+
+/// All rows of `a` through its panel.
+template <class L, class F>
+void linear_panel(const PanelArgs& a) {
+  constexpr int kRows = rows_of<L, F>();
+  std::int64_t row = rows_by<L, F, kRows>(a, 0);
+  if constexpr (kRows > 4) row = rows_by<L, F, 4>(a, row);
+  if constexpr (kRows > 2) row = rows_by<L, F, 2>(a, row);
+  rows_by<L, F, 1>(a, row);
+}
+
+template <class L, class... Fs>
 constexpr void set_linear(KernelTable& table, TypeList<Fs...>) {
-  ((table.linear[static_cast<std::size_t>(Fs::kFormat)] = linear_panel<L, Fs, kRows>), ...);
+  ((table.linear[static_cast<std::size_t>(Fs::kFormat)] = linear_panel<L, Fs>), ...);
 }
 
 }  // namespace

@@ -22,13 +22,13 @@ INGOT_INLINE void for_stretches(std::int64_t count, Fn fn) {
 }
 
 template <class L>
-void quantise_row(const float* x, std::int64_t cols, std::int8_t* q, float* d, std::int32_t* sums) {
+void quantise_row(const float* x, std::int64_t cols, int row, QuantisedGroup* groups) {
   constexpr std::int32_t kInfinity = 0x7f800000;
   constexpr float kSmallest = 0x1p-100f;
   const auto magnitude = L::splat_int(0x7fffffff);
   // Adding and subtracting 1.5 * 2^23 rounds to an integer, ties to even; the sum's bits hold it.
   const auto magic = L::splat(12582912.0f);
-  for (std::int64_t g = 0; g < cols / kGroup; ++g, x += kGroup, q += kGroup) {
+  for (QuantisedGroup* g = groups; g != groups + cols / kGroup; ++g, x += kGroup) {
     const typename L::F part[2] = {L::load(x), L::load(x + 16)};
     std::int32_t largest = 0;
     for (const auto& p : part) {
@@ -38,14 +38,19 @@ void quantise_row(const float* x, std::int64_t cols, std::int8_t* q, float* d, s
     const float amax = __builtin_bit_cast(float, largest);
     const bool finite = largest < kInfinity;
     const bool zero = !finite || amax < kSmallest;
-    d[g] = !finite ? __builtin_nanf("") : zero ? 0.0f : amax / 127.0f;
+    g->d[row] = !finite ? __builtin_nanf("") : zero ? 0.0f : amax / 127.0f;
     const auto r = L::splat(zero ? 0.0f : 127.0f / amax);
     for (int j = 0; j < 2; ++j) {
       const auto scaled = zero ? L::splat(0) : L::mul(part[j], r);
-      auto v = L::sub_int(L::bits(L::add(scaled, magic)), L::bits(magic));
-      L::store_int8(q + 16 * j, v);
-      sums[2 * g + j] = L::sum_int(v);
+      const auto v = L::sub_int(L::bits(L::add(scaled, magic)), L::bits(magic));
+      std::int8_t q[16];
+      L::store_int8(q, v);
+      for (int quad = 0; quad < 4; ++quad)
+        __builtin_memcpy(g->q[4 * j + quad][row], q + 4 * quad, 4);
+      g->minus_half[j][row] = -L::sum_int(v);
     }
+    g->minus_sum[row] = g->minus_half[0][row] + g->minus_half[1][row];
+    g->minus_sum_float[row] = static_cast<float>(g->minus_sum[row]);
   }
 }
 

@@ -8,12 +8,12 @@
 namespace ingot {
 namespace {
 
-/// The table of lanes L; `kRows` rows share a pass over a panel.
-template <class L, int kRows>
+/// The table of lanes L.
+template <class L>
 constexpr KernelTable make_table(const char* name) {
   KernelTable t;
   t.name = name;
-  set_linear<L, kRows>(t, Formats{});
+  set_linear<L>(t, Formats{});
   t.quantise = quantise_row<L>;
   t.norm = norm_row<L>;
   t.rope = rope_head<L>;

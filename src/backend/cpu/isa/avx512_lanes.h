@@ -1,0 +1,154 @@
+// Sixteen lanes in one AVX-512 register, with and without the dot products of VNNI.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "base/inline.h"
+
+namespace ingot {
+namespace {  // internal linkage: no other file may end up with this file's code
+
+/// The lanes type of ScalarLanes in AVX-512 (F, BW, DQ, VL); `kVnni`: with AVX512_VNNI.
+template <bool kVnni>
+struct Avx512Lanes {
+  static constexpr int kWidth = 16;
+  static constexpr bool kWideSigned = !kVnni;
+  static constexpr int kLinearRows = 12;
+  static constexpr int kLinearRowsTwoScales = 8;
+  static constexpr int kQueries = 4;
+  using F = __m512;
+  using I = __m512i;
+  using M = __mmask16;
+  using B = __m512i;
+
+  INGOT_INLINE static F splat(float a) { return _mm512_set1_ps(a); }
+  INGOT_INLINE static I splat_int(std::int32_t a) { return _mm512_set1_epi32(a); }
+  INGOT_INLINE static F add(F a, F b) { return _mm512_add_ps(a, b); }
+  INGOT_INLINE static F sub(F a, F b) { return _mm512_sub_ps(a, b); }
+  INGOT_INLINE static F mul(F a, F b) { return _mm512_mul_ps(a, b); }
+  INGOT_INLINE static F div(F a, F b) { return _mm512_div_ps(a, b); }
+  INGOT_INLINE static F fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
+  INGOT_INLINE static F sqrt(F a) { return _mm512_sqrt_ps(a); }
+  INGOT_INLINE static M lt(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+  INGOT_INLINE static M le(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
+  INGOT_INLINE static F select(M m, F yes, F no) { return _mm512_mask_blend_ps(m, no, yes); }
+  /// As the instruction defines it: b for equal values and where either is NaN.
+  INGOT_INLINE static F max(F a, F b) { return _mm512_max_ps(a, b); }
+  INGOT_INLINE static I bits(F a) { return _mm512_castps_si512(a); }
+  INGOT_INLINE static F from_bits(I a) { return _mm512_castsi512_ps(a); }
+  INGOT_INLINE static I add_int(I a, I b) { return _mm512_add_epi32(a, b); }
+  INGOT_INLINE static I sub_int(I a, I b) { return _mm512_sub_epi32(a, b); }
+  INGOT_INLINE static I and_int(I a, I b) { return _mm512_and_si512(a, b); }
+  INGOT_INLINE static I or_int(I a, I b) { return _mm512_or_si512(a, b); }
+  template <int n>
+  INGOT_INLINE static I shl(I a) {
+    return _mm512_slli_epi32(a, n);
+  }
+  template <int n>
+  INGOT_INLINE static I shr(I a) {
+    return _mm512_srli_epi32(a, n);
+  }
+  template <int n>
+  INGOT_INLINE static I sar(I a) {
+    return _mm512_srai_epi32(a, n);
+  }
+  INGOT_INLINE static F to_float(I a) { return _mm512_cvtepi32_ps(a); }
+
+  INGOT_INLINE static F load(const float* p) { return _mm512_loadu_ps(p); }
+  INGOT_INLINE static F load(const float* p, int n) {
+    return n == 16 ? load(p) : _mm512_maskz_loadu_ps(first(n), p);
+  }
+  INGOT_INLINE static void store(float* p, F a) { _mm512_storeu_ps(p, a); }
+  INGOT_INLINE static void store(float* p, F a, int n) {
+    if (n == 16) return store(p, a);
+    _mm512_mask_storeu_ps(p, first(n), a);
+  }
+  INGOT_INLINE static F load_half(const void* p) { return _mm512_cvtph_ps(load256(p)); }
+  INGOT_INLINE static F load_bfloat16(const void* p) {
+    return from_bits(shl<16>(_mm512_cvtepu16_epi32(load256(p))));
+  }
+  INGOT_INLINE static I load_int8(const void* p) { return _mm512_cvtepi8_epi32(load128(p)); }
+  INGOT_INLINE static I load_uint8(const void* p) { return _mm512_cvtepu8_epi32(load128(p)); }
+  INGOT_INLINE static void store_int8(std::int8_t* p, I a) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(a));
+  }
+
+  INGOT_INLINE static B load_bytes(const void* p) { return _mm512_loadu_si512(p); }
+  template <int shift, int mask>
+  INGOT_INLINE static B field(B a) {
+    if constexpr (mask == 255) return a;
+    const B low = _mm512_set1_epi8(static_cast<char>(mask));
+    return _mm512_and_si512(shift == 0 ? a : _mm512_srli_epi16(a, shift), low);
+  }
+  template <int shift>
+  INGOT_INLINE static B join(B low, B high) {
+    return _mm512_or_si512(low, _mm512_slli_epi16(high, shift));
+  }
+  INGOT_INLINE static B lookup(const std::uint8_t* table, B a) {
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(load128(table)), a);
+  }
+  INGOT_INLINE static B flip_sign(B a) {
+    return _mm512_xor_si512(a, _mm512_set1_epi8(static_cast<char>(0x80)));
+  }
+
+  template <bool kSigned>
+  INGOT_INLINE static I dot(I acc, B w, const std::int8_t* x) {
+    std::int32_t four;
+    __builtin_memcpy(&four, x, 4);
+    const I xs = splat_int(four);
+    if constexpr (kVnni) {
+      static_assert(!kSigned);
+      return dot_vnni(acc, w, xs);
+    } else {
+      return add_int(acc, pairs<kSigned>(w, xs));
+    }
+  }
+
+  INGOT_INLINE static float tree(F a) {
+    __m256 h = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
+    __m128 q = _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
+    q = _mm_add_ps(q, _mm_movehl_ps(q, q));
+    return _mm_cvtss_f32(_mm_add_ss(q, _mm_movehdup_ps(q)));
+  }
+  INGOT_INLINE static float max_lane(F a) {
+    __m256 h = _mm256_max_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
+    __m128 q = _mm_max_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
+    q = _mm_max_ps(q, _mm_movehl_ps(q, q));
+    return _mm_cvtss_f32(_mm_max_ss(q, _mm_movehdup_ps(q)));
+  }
+  INGOT_INLINE static std::int32_t max_int(I a) { return _mm512_reduce_max_epi32(a); }
+  INGOT_INLINE static std::int32_t sum_int(I a) { return _mm512_reduce_add_epi32(a); }
+
+ private:
+  INGOT_INLINE static M first(int n) { return static_cast<M>((1U << n) - 1); }
+  INGOT_INLINE static __m256i load256(const void* p) {
+    return _mm256_loadu_si256(static_cast<const __m256i*>(p));
+  }
+  INGOT_INLINE static __m128i load128(const void* p) {
+    return _mm_loadu_si128(static_cast<const __m128i*>(p));
+  }
+  INGOT_INLINE static I dot_vnni(I acc, B w, I x) {
+#ifdef __AVX512VNNI__
+    return _mm512_dpbusd_epi32(acc, w, x);
+#else
+    static_cast<void>(w);
+    static_cast<void>(x);
+    return acc;
+#endif
+  }
+  /// Sums of four products a lane. Pairs are summed in 16 bits, which hold 2 * 127 * 127 and, with
+  /// the sign moved from the weights to x, 2 * 128 * 127.
+  template <bool kSigned>
+  INGOT_INLINE static I pairs(B w, I x) {
+    if constexpr (kSigned) {
+      x = _mm512_mask_sub_epi8(x, _mm512_movepi8_mask(w), _mm512_setzero_si512(), x);
+      w = _mm512_abs_epi8(w);
+    }
+    return _mm512_madd_epi16(_mm512_maddubs_epi16(w, x), _mm512_set1_epi16(1));
+  }
+};
+
+}  // namespace
+}  // namespace ingot
