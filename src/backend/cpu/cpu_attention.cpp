@@ -38,18 +38,20 @@ void store_element(std::byte* p, KvType type, float value) {
   __builtin_memcpy(p, &bits, sizeof bits);
 }
 
-/// The keys that a row sees are always an interval.
+/// The keys that a row sees are always an interval: [first, last).
 struct KeyRange {
   std::int32_t first = 0;
   std::int32_t last = 0;
-
-  KeyRange(const Attention& a, std::int32_t key, std::int32_t kv_len) {
-    last = a.causal ? key + 1 : kv_len;
-    if (a.window == 0) return;
-    first = std::max(0, key - a.window + 1);
-    if (!a.causal) last = std::min(kv_len, key + a.window);
-  }
 };
+
+/// What the row of key number `key` sees.
+KeyRange keys_of(const Attention& a, std::int32_t key, std::int32_t kv_len) {
+  KeyRange range{.first = 0, .last = a.causal ? key + 1 : kv_len};
+  if (a.window == 0) return range;
+  range.first = std::max(0, key - a.window + 1);
+  if (!a.causal) range.last = std::min(kv_len, key + a.window);
+  return range;
+}
 
 const KvBlocks& group_of(const Batch& b, const KvLayer& kv) {
   INGOT_CHECK(kv.group < std::ssize(b.groups), "group ", kv.group, " of ", b.groups.size());
@@ -100,40 +102,89 @@ void CpuBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer 
   });
 }
 
+namespace {
+
+/// How the rows and heads of an attention are cut into kernel calls.
+struct AttentionTiles {
+  std::int64_t rows = 0;   ///< of a tile
+  std::int32_t heads = 0;  ///< query heads of a tile, all of one kv head
+  std::int64_t head_tiles = 0;
+  std::int64_t row_tiles = 0;
+
+  AttentionTiles(const Attention& a, const Batch& b) {
+    const std::int32_t per_kv = a.heads / a.kv_heads;
+    heads = std::min(per_kv, kQueriesLimit);
+    head_tiles = a.kv_heads * ((per_kv + heads - 1) / heads);
+    // Rows that share keys are neighbours in a sequence; single rows are better spread.
+    const std::int64_t shared = std::max(1, b.rows() / std::max(1, b.sequences()));
+    rows = std::min<std::int64_t>(kQueriesLimit / heads, shared);
+    row_tiles = (b.rows() + rows - 1) / rows;
+  }
+};
+
+}  // namespace
+
 void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out) {
   INGOT_CHECK(a.head_dim <= kHeadDimLimit && a.heads % a.kv_heads == 0, a.heads, " heads of ",
               a.head_dim, " over ", a.kv_heads);
-  const PageLayout layout(a, kv.type);
-  const KvBlocks& blocks = group_of(b, kv);
-  const std::int32_t per_kv = a.heads / a.kv_heads;
-  pool_.parallel_for(qkv.rows * a.kv_heads, [&](std::int64_t item, int) {
-    const std::int64_t t = item / a.kv_heads;
-    const std::int64_t g = item % a.kv_heads;
-    // The sequence of row t: the last one that starts at or before it.
-    const auto after = std::upper_bound(b.q_start.begin(), b.q_start.end(), t);
-    const std::int64_t s = after - b.q_start.begin() - 1;
-    const std::int32_t kv_len = b.kv_len[static_cast<std::size_t>(s)];
-    const std::int32_t key = kv_len - (*after - static_cast<std::int32_t>(t));
-    const KeyRange range(a, key, kv_len);
-    INGOT_CHECK(range.first < range.last, "row ", t, " sees no key");
-    const std::int32_t* table = checked_table(blocks, s, range, kv);
-    table_.attention({
-        .q = qkv.row<const float>(t) + g * per_kv * a.head_dim,
-        .out = out.row<float>(t) + g * per_kv * a.head_dim,
-        .heads = per_kv,
-        .pages = kv.pages,
-        .table = table,
-        .block_bytes = kv.block_bytes,
-        .k_offset = g * layout.k_head,
-        .v_offset = layout.v_start + g * layout.v_head,
-        .type = kv.type,
-        .head_dim = a.head_dim,
-        .first = range.first,
-        .last = range.last,
-        .scale = a.scale,
-        .score_cap = a.score_cap,
-    });
+  const AttentionTiles tiles(a, b);
+  pool_.parallel_for(tiles.row_tiles * tiles.head_tiles, [&](std::int64_t item, int) {
+    const std::int64_t per_kv = a.heads / a.kv_heads;
+    const std::int64_t tiles_per_kv = tiles.head_tiles / a.kv_heads;
+    const std::int64_t g = item % tiles.head_tiles / tiles_per_kv;
+    const std::int64_t in_group = item % tiles_per_kv * tiles.heads;
+    const auto heads =
+        static_cast<std::int32_t>(std::min<std::int64_t>(tiles.heads, per_kv - in_group));
+    std::int64_t t = item / tiles.head_tiles * tiles.rows;
+    const std::int64_t end = std::min<std::int64_t>(t + tiles.rows, qkv.rows);
+    while (t < end) {
+      t = attend_rows(
+          qkv, b, a, kv,
+          {.row = t, .end = end, .kv_head = g, .head = g * per_kv + in_group, .heads = heads}, out);
+    }
   });
+}
+
+std::int64_t CpuBackend::attend_rows(View qkv, const Batch& b, const Attention& a,
+                                     const KvLayer& kv, const AttentionTile& tile, View out) {
+  // The sequence of the first row: the last one that starts at or before it.
+  const auto after = std::upper_bound(b.q_start.begin(), b.q_start.end(), tile.row);
+  const std::int64_t s = after - b.q_start.begin() - 1;
+  const std::int32_t kv_len = b.kv_len[static_cast<std::size_t>(s)];
+  const std::int64_t end = std::min<std::int64_t>(tile.end, *after);
+  std::int32_t first[kQueriesLimit];
+  std::int32_t last[kQueriesLimit];
+  KeyRange all{.first = kv_len, .last = 0};
+  for (std::int64_t t = tile.row; t < end; ++t) {
+    const std::int64_t r = t - tile.row;
+    const std::int32_t key = kv_len - (*after - static_cast<std::int32_t>(t));
+    const KeyRange range = keys_of(a, key, kv_len);
+    INGOT_CHECK(range.first < range.last, "row ", t, " sees no key");
+    first[r] = range.first;
+    last[r] = range.last;
+    all = {.first = std::min(all.first, range.first), .last = std::max(all.last, range.last)};
+  }
+  const PageLayout layout(a, kv.type);
+  table_.attention({
+      .q = qkv.row<const float>(tile.row) + tile.head * a.head_dim,
+      .out = out.row<float>(tile.row) + tile.head * a.head_dim,
+      .q_stride = qkv.row_bytes / std::int64_t{sizeof(float)},
+      .out_stride = out.row_bytes / std::int64_t{sizeof(float)},
+      .rows = static_cast<std::int32_t>(end - tile.row),
+      .heads = tile.heads,
+      .pages = kv.pages,
+      .table = checked_table(group_of(b, kv), s, all, kv),
+      .block_bytes = kv.block_bytes,
+      .k_offset = tile.kv_head * layout.k_head,
+      .v_offset = layout.v_start + tile.kv_head * layout.v_head,
+      .type = kv.type,
+      .head_dim = a.head_dim,
+      .first = first,
+      .last = last,
+      .scale = a.scale,
+      .score_cap = a.score_cap,
+  });
+  return end;
 }
 
 }  // namespace ingot

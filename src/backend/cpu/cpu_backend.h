@@ -60,7 +60,19 @@ class CpuBackend final : public Backend {
   /// Lays scratch out from `base`, which may be null to learn the size.
   static Scratch lay_out(const StepLimits& limits, std::byte* base);
 
+  /// Rows [row, end) and query heads [head, head + heads) of one kv head.
+  struct AttentionTile {
+    std::int64_t row = 0;
+    std::int64_t end = 0;
+    std::int64_t kv_head = 0;
+    std::int64_t head = 0;
+    std::int32_t heads = 0;
+  };
+
   void quantise(View in);
+  /// Attends the tile's rows up to the end of their sequence; returns the first row that is left.
+  std::int64_t attend_rows(View qkv, const Batch& b, const Attention& a, const KvLayer& kv,
+                           const AttentionTile& tile, View out);
   void route(View logits, const Moe& m);
   void run_experts(View in, const MoeWeights& w, const Moe& m);
   void reduce_rows(View rows, std::int64_t first, const LogitsReduce& reduce);

@@ -36,12 +36,18 @@ struct PanelArgs {
   int columns = 0;                    ///< outputs of this panel, 1 to 16
 };
 
-/// Attention for one row of the query heads that share a kv head, so that a kernel may read keys
-/// and values once for all of them.
+/// Queries (rows times query heads of one kv head) that one call of an attention kernel takes.
+inline constexpr int kQueriesLimit = 16;
+
+/// Attention of rows of one sequence, for the query heads that share a kv head: keys and values are
+/// read once for all of them.
 struct AttentionArgs {
-  const float* q = nullptr;  ///< [heads, D]
-  float* out = nullptr;      ///< [heads, D]
-  std::int32_t heads = 0;
+  const float* q = nullptr;   ///< [rows, heads, D]
+  float* out = nullptr;       ///< [rows, heads, D]
+  std::int64_t q_stride = 0;  ///< floats from a row to the next
+  std::int64_t out_stride = 0;
+  std::int32_t rows = 0;
+  std::int32_t heads = 0;  ///< rows * heads is at most kQueriesLimit
   const std::byte* pages = nullptr;
   const std::int32_t* table = nullptr;  ///< blocks of the sequence
   std::int64_t block_bytes = 0;
@@ -49,8 +55,8 @@ struct AttentionArgs {
   std::int64_t v_offset = 0;  ///< of its values: [16 tokens][D rounded up to 16]
   KvType type = KvType::kF16;
   std::int32_t head_dim = 0;
-  std::int32_t first = 0;  ///< keys seen: [first, last)
-  std::int32_t last = 0;
+  const std::int32_t* first = nullptr;  ///< [rows]; keys seen: [first, last), at least one
+  const std::int32_t* last = nullptr;
   float scale = 0;
   float score_cap = 0;
 };

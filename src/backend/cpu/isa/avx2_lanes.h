@@ -18,6 +18,7 @@ struct Avx2Lanes {
   static constexpr int kLinearRows = 2;
   static constexpr int kLinearRowsTwoScales = 2;
   static constexpr int kQueries = 2;
+  static constexpr int kScoreBlocks = 2;
   struct F {
     __m256 a, b;
   };

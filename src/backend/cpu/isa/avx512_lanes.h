@@ -18,6 +18,7 @@ struct Avx512Lanes {
   static constexpr int kLinearRows = 12;
   static constexpr int kLinearRowsTwoScales = 8;
   static constexpr int kQueries = 4;
+  static constexpr int kScoreBlocks = 4;
   using F = __m512;
   using I = __m512i;
   using M = __mmask16;

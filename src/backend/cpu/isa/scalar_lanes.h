@@ -17,10 +17,11 @@ struct ScalarLanes {
   /// Whether `dot` takes bytes that may exceed 127 as signed ones.
   static constexpr bool kWideSigned = false;
   /// How many rows share a pass over a panel of weights, by its scales a group, and how many
-  /// queries one over keys and values: as many as there are registers for.
-  static constexpr int kLinearRows = 4;
-  static constexpr int kLinearRowsTwoScales = 4;
-  static constexpr int kQueries = 4;
+  /// queries one over keys and values, in how many blocks at once: as there are registers.
+  static constexpr int kLinearRows = 2;
+  static constexpr int kLinearRowsTwoScales = 2;
+  static constexpr int kQueries = 2;
+  static constexpr int kScoreBlocks = 1;
   struct F {
     float v[16];
   };

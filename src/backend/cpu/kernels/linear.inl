@@ -290,7 +290,7 @@ INGOT_INLINE void dense_rows(const PanelArgs& a, std::int64_t row) {
 }
 
 template <class L, class F, int kRows>
-INGOT_INLINE void some_rows(const PanelArgs& a, std::int64_t row) {
+void some_rows(const PanelArgs& a, std::int64_t row) {
   if constexpr (BlockFormat<F>) {
     block_rows<L, F, kRows>(a, row);
   } else {
