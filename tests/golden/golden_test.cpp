@@ -56,8 +56,9 @@ double standard_deviation(const std::vector<float>& values) {
 /// A model from a file, ready for prompts of up to `longest` tokens.
 class Golden {
  public:
-  Golden(const fs::path& path, std::int64_t longest)
-      : pool_(2), instance_(pool_, {.path = path.string(), .kv_type = KvType::kF32}) {
+  Golden(const fs::path& path, std::int64_t longest, std::string isa = "auto")
+      : pool_(2),
+        instance_(pool_, {.path = path.string(), .isa = std::move(isa), .kv_type = KvType::kF32}) {
     const auto rows = static_cast<std::int32_t>(longest);
     StartOptions start;
     start.context = longest;
@@ -228,6 +229,32 @@ TEST(Golden, QuantisedGgufFiles) {
     const auto known = errors.find("quantized/" + file.filename().string());
     const double incumbent = known == errors.end() ? 0 : known->second;
     check_logits(file, model_of(file), golden_of(file), 1.25 * std::max(0.12, incumbent));
+  }
+}
+
+/// The first prompt of every golden model, in every format, on every kernel table.
+TEST(Golden, isa_invariance) {
+  INGOT_NEEDS_SHARED("goldens/models");
+#ifdef INGOT_SANITIZED
+  GTEST_SKIP() << "the scalar table takes minutes here; the release build compares them";
+#endif
+  std::vector<fs::path> models = shared_entries("goldens/models");
+  for (const std::string_view folder : {"goldens/gguf", "goldens/quantized"}) {
+    for (const fs::path& file : gguf_files(folder)) models.push_back(file);
+  }
+  for (const fs::path& model : models) {
+    SCOPED_TRACE(model.filename().string());
+    const fs::path prompts = fs::is_directory(model) ? model : model_of(model);
+    const auto prompt = read_prompts(prompts).front();
+    std::vector<float> expected;
+    for (const KernelTable* table : kernel_tables()) {
+      Golden run(model, std::ssize(prompt), table->name);
+      const auto rows = run.run(prompt, Output::kLogits);
+      if (expected.empty()) expected = rows;
+      ASSERT_EQ(rows.size(), expected.size());
+      EXPECT_EQ(__builtin_memcmp(rows.data(), expected.data(), rows.size() * sizeof(float)), 0)
+          << table->name;
+    }
   }
 }
 

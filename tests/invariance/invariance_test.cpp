@@ -18,6 +18,12 @@ namespace {
 using Prompts = std::vector<std::vector<std::int32_t>>;
 using Schedule = std::vector<std::vector<Chunk>>;
 
+#ifdef INGOT_SANITIZED
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
 constexpr KvType kKvTypes[] = {KvType::kF16, KvType::kF32, KvType::kBF16};
 
 /// One model of the product of formats and families, with its own random numbers.
@@ -136,6 +142,23 @@ TEST_P(Invariance, thread_invariance) {
   for (const int threads : {2, 3}) {
     ModelRunner several(*checkpoint_, options(threads));
     EXPECT_TRUE(same_bits(several.run(prompts, whole(prompts))[0], expected[0])) << threads;
+  }
+}
+
+/// Rows enough for every number that shares a pass over a panel, and one.
+TEST_P(Invariance, isa_invariance) {
+  // Sanitized scalar kernels are a hundred times slower: there, some cases stand for all.
+  if (kSanitized && GetParam().seed % 5 != 0) GTEST_SKIP();
+  const Prompts prompts{prompt(19)};
+  const Schedule schedule{{{0, 18}}, {{0, 1}}};
+  RunnerOptions scalar = options();
+  scalar.table = &scalar_kernels();
+  const auto expected = ModelRunner(*checkpoint_, scalar).run(prompts, schedule);
+  for (const KernelTable* table : kernel_tables()) {
+    RunnerOptions other = options(1 + below(3));
+    other.table = table;
+    const auto rows = ModelRunner(*checkpoint_, other).run(prompts, schedule);
+    EXPECT_TRUE(same_bits(rows[0], expected[0])) << table->name;
   }
 }
 

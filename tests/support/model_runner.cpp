@@ -5,7 +5,7 @@ namespace ingot::testing_support {
 
 ModelRunner::ModelRunner(Checkpoint& checkpoint, const RunnerOptions& options)
     : pool_(options.threads),
-      backend_(pool_, options.table != nullptr ? *options.table : scalar_kernels()) {
+      backend_(pool_, options.table != nullptr ? *options.table : *kernel_tables().back()) {
   ModelOptions model = options.model;
   model.context = options.context;
   model_ = load_model(checkpoint, bind_model(checkpoint), backend_, model,

@@ -16,7 +16,7 @@ namespace ingot::testing_support {
 struct RunnerOptions {
   int threads = 1;
   KvType kv_type = KvType::kF16;
-  const KernelTable* table = nullptr;  ///< null = scalar
+  const KernelTable* table = nullptr;  ///< null = the fastest that there is
   ModelOptions model{};
   std::int64_t context = 256;
   std::int32_t rows = 256;
