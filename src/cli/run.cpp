@@ -101,11 +101,12 @@ void run(const RunValues& v) {
     throw model_error(instance.name(), "tokenizer", 0,
                       "the model has none that is understood: use --print-ids or --json");
   }
-  GenerateParams params{
-      .tokens_max = v.max_tokens,
-      .sampling = {.temperature = static_cast<float>(v.temperature), .seed = v.seed},
-      .stop_ids = v.ignore_eos ? std::vector<std::int32_t>{} : instance.stop_ids(),
-      .sampled_ids = instance.sampled_ids()};
+  GenerateParams params;
+  params.tokens_max = v.max_tokens;
+  params.sampling.temperature = static_cast<float>(v.temperature);
+  params.sampling.seed = v.seed;
+  if (!v.ignore_eos) params.stop_ids = instance.stop_ids();
+  params.sampled_ids = instance.sampled_ids();
   StartOptions start{.model = {.check_tensors = v.model.check_tensors}};
   start.context = choose_context(instance, v.model, length, length + v.max_tokens);
   if (v.max_tokens > 0 && start.context == length) {
