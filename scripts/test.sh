@@ -73,7 +73,7 @@ build_and_test() {
   run ctest --preset "$preset" --parallel "$jobs" --no-tests=error
 }
 
-# The same, with the counts of random tests raised. Not under sanitizers, where they would take hours.
+# The same, with the counts of random tests raised; under sanitizers they would take hours.
 build_and_test_long() {
   export INGOT_FULL=1
   build_and_test "$@"

@@ -19,6 +19,18 @@ std::int64_t panels_of(std::int64_t rows) { return (rows + kPanelCols - 1) / kPa
 
 std::int64_t tiles_of(std::int64_t rows) { return (rows + kTileRows - 1) / kTileRows; }
 
+/// Rows that pass a panel while it is in the first cache: as many as the second has room for, in
+/// equal blocks. A multiple of what any kernel takes at once.
+std::int64_t rows_of_block(std::int64_t rows, std::int64_t cols) {
+  constexpr std::int64_t kCacheBytes = 1 << 20;
+  constexpr std::int64_t kStep = 24;
+  static_assert(kStep % kTileRows == 0);
+  const std::int64_t row_bytes = cols * 2;  // quantised; floats take twice as much
+  const std::int64_t fitting = std::max(kStep, kCacheBytes / row_bytes / kStep * kStep);
+  const std::int64_t blocks = std::max<std::int64_t>(1, (rows + fitting - 1) / fitting);
+  return std::max(kStep, ((rows + blocks - 1) / blocks + kStep - 1) / kStep * kStep);
+}
+
 /// Neighbours of equal format joined: the row segments of a weight, without data.
 std::vector<Segment> segments_of(std::span<const View> parts) {
   std::vector<Segment> segments;
@@ -226,13 +238,17 @@ void CpuBackend::linear(View in, const Weight& w, View out) {
   INGOT_CHECK(in.cols == w.cols && out.cols == w.rows && in.rows == out.rows, "linear [", in.rows,
               ", ", in.cols, "] x [", w.rows, ", ", w.cols, "] -> [", out.rows, ", ", out.cols,
               "]");
-  const bool blocks = std::any_of(w.segments.begin(), w.segments.end(),
-                                  [](const Segment& s) { return !format_info(s.format).dense; });
-  if (blocks) quantise(in);
+  const bool quantised = std::any_of(w.segments.begin(), w.segments.end(),
+                                     [](const Segment& s) { return !format_info(s.format).dense; });
+  if (quantised) quantise(in);
   std::int64_t panels = 0;
   for (const Segment& s : w.segments) panels += s.panels;
   const float* bias = w.bias ? w.bias.view.row<const float>(0) : nullptr;
-  pool_.parallel_for(panels, [&](std::int64_t item, int) {
+  const std::int64_t rows = rows_of_block(in.rows, in.cols);
+  pool_.parallel_for((in.rows + rows - 1) / rows * panels, [&](std::int64_t item, int) {
+    const std::int64_t row = item / panels * rows;
+    const View x = in.slice(row, std::min(rows, in.rows - row));
+    item %= panels;
     const Segment* s = w.segments.data();
     while (item >= s->panels) item -= (s++)->panels;
     const std::int64_t first = s->first_row + item * kPanelCols;
@@ -240,11 +256,11 @@ void CpuBackend::linear(View in, const Weight& w, View out) {
     table_.linear[static_cast<std::size_t>(s->format)]({
         .panel = s->data + item * s->panel_bytes,
         .cols = w.cols,
-        .rows = in.rows,
-        .x = in,
-        .q = scratch_.q,
+        .rows = x.rows,
+        .x = x,
+        .q = scratch_.q + row / kTileRows * (w.cols / kGroup),
         .bias = bias == nullptr ? nullptr : bias + first,
-        .out = out.row<float>(0) + first,
+        .out = out.row<float>(row) + first,
         .out_stride = out.row_bytes / std::int64_t{sizeof(float)},
         .columns = static_cast<int>(std::min<std::int64_t>(left, kPanelCols)),
     });

@@ -53,6 +53,10 @@ struct Avx2Lanes {
   INGOT_INLINE static F select(M m, F yes, F no) {
     return {_mm256_blendv_ps(no.a, yes.a, m.a), _mm256_blendv_ps(no.b, yes.b, m.b)};
   }
+  INGOT_INLINE static std::uint32_t to_bits(M m) {
+    const auto low = static_cast<std::uint32_t>(_mm256_movemask_ps(m.a));
+    return low | static_cast<std::uint32_t>(_mm256_movemask_ps(m.b)) << 8;
+  }
   /// As the instruction defines it: y for equal values and where either is NaN.
   INGOT_INLINE static F max(F x, F y) { return {_mm256_max_ps(x.a, y.a), _mm256_max_ps(x.b, y.b)}; }
   INGOT_INLINE static I bits(F x) { return {_mm256_castps_si256(x.a), _mm256_castps_si256(x.b)}; }

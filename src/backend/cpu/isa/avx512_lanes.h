@@ -35,6 +35,7 @@ struct Avx512Lanes {
   INGOT_INLINE static M lt(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
   INGOT_INLINE static M le(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
   INGOT_INLINE static F select(M m, F yes, F no) { return _mm512_mask_blend_ps(m, no, yes); }
+  INGOT_INLINE static std::uint32_t to_bits(M m) { return m; }
   /// As the instruction defines it: b for equal values and where either is NaN.
   INGOT_INLINE static F max(F a, F b) { return _mm512_max_ps(a, b); }
   INGOT_INLINE static I bits(F a) { return _mm512_castps_si512(a); }
