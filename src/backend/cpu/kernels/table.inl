@@ -3,6 +3,7 @@
 
 #include "backend/cpu/kernels/attention.inl"
 #include "backend/cpu/kernels/linear.inl"
+#include "backend/cpu/kernels/peaks.inl"
 #include "backend/cpu/kernels/rows.inl"
 
 namespace ingot {
@@ -23,6 +24,7 @@ constexpr KernelTable make_table(const char* name) {
   t.log_sum = log_sum_row<L>;
   t.argmax = argmax_row;
   t.add_scaled = add_scaled_row<L>;
+  set_peaks<L>(t);
   return t;
 }
 
