@@ -82,7 +82,7 @@ int parse_and_run(int argc, char** argv) {
       "failed, 2 a model was refused, 64 usage, 70 internal, 71 it does not fit, 74 read "
       "or write failed.\nExample: ingot run model.gguf -p \"Once upon a time\"");
   const std::vector<Command> commands{add_run_command(app), add_logits_command(app),
-                                      add_inspect_command(app)};
+                                      add_inspect_command(app), add_bench_command(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

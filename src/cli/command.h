@@ -20,6 +20,8 @@ struct Command {
   std::function<int()> run;
 };
 
+/// ingot bench: measures speed beside the machine's limits.
+Command add_bench_command(CLI::App& app);
 /// ingot inspect: shows what is in a model file.
 Command add_inspect_command(CLI::App& app);
 /// ingot logits: writes logits or hidden states.
