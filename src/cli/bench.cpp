@@ -134,7 +134,7 @@ MeasuredPeaks peaks_of(const ThreadPool& pool, const KernelTable& table,
     log_warning(cat("the read peak is that of ", bytes >> 20,
                     " MiB, a quarter of the memory at hand: caches may flatter it"));
   }
-  return measure_peaks(pool.size(), table, bytes, interruption_point);
+  return measure_peaks(pool.size(), table, bytes, [] { interruption_point(); });
 }
 
 StartOptions start_options(const BenchValues& v, const Instance& instance,
@@ -221,9 +221,9 @@ int bench_model(const BenchValues& v) {
   return report_mismatches(report);
 }
 
-int bench(const BenchValues& v) {
+int bench(const BenchValues& v, bool has_model) {
   if (v.peaks) return bench_peaks(v);
-  if (v.model.path.empty()) {
+  if (!has_model) {
     throw Error(ErrorCode::kInvalid, "expected MODEL, or --peaks for the machine's limits alone");
   }
   return bench_model(v);
@@ -259,7 +259,8 @@ Command add_bench_command(CLI::App& app) {
                            "--shared-prefix", "--kv-type", "--ctx", "--check-tensors"}) {
     sub->get_option("--peaks")->excludes(name);
   }
-  return {sub, [values] { return bench(*values); }};
+  // An empty MODEL is a name too, of no file.
+  return {sub, [values, sub] { return bench(*values, sub->count("MODEL") > 0); }};
 }
 
 }  // namespace ingot

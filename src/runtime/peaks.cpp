@@ -200,7 +200,7 @@ MeasuredPeaks measure_peaks(int threads, const KernelTable& table, std::int64_t 
                             FunctionRef<void()> between) {
   // Bound to CPUs: on a busy machine two threads may share one for a while, and not reach its
   // limits.
-  ThreadPool pool(threads, {.pin = true});
+  ThreadPool pool(std::min(threads, available_cpus()), {.pin = true});
   Watch watch(pool, between);
   const Rate int8 = measure_kernels(watch, table.peak_int8, 8);
   const Rate f32 = measure_kernels(watch, table.peak_f32, 2);

@@ -164,7 +164,7 @@ class Bench(ingot.CliTest):
         self.assertEqual(re.sub("[| ]+", " ", tables[-1]).split()[:4], ["decode", "3", "0", "1"])
 
     def test_errors_of_usage(self):
-        for args in ((), ("--json",), ("",), ("--prefill", "5"), (self.model, "--peaks"),
+        for args in ((), ("--json",), ("--prefill", "5"), (self.model, "--peaks"),
                      ("--peaks", "--prefill", "5"), ("--peaks", "--reps", "2"),
                      ("--peaks", "--shared-prefix"), (self.model, "--json", "--markdown"),
                      (self.model, "--prefill", "0", "--decode", "0"),
@@ -204,7 +204,8 @@ class Bench(ingot.CliTest):
         self.assertLessEqual(small["peaks"]["read_bytes"], 16 << 20)
 
     def test_models_that_cannot_be_opened_or_computed(self):
-        self.assert_error(run("bench", self.path("absent.gguf")), MODEL)
+        for path in ("", self.path("absent.gguf")):
+            self.assert_error(run("bench", path), MODEL)
         model = model_files.tiny_gguf()
         norm = model.tensor("output_norm.weight")
         norm[3] = model_files.NAN + norm[3][4:]
