@@ -47,7 +47,7 @@ struct Lists {
 std::vector<std::int64_t> read_list(const std::optional<std::string>& text,
                                     std::string_view fallback, std::string_view option,
                                     std::int64_t low, std::int64_t high) {
-  const auto values = parse_list(text ? std::string_view(*text) : fallback, option, low, high);
+  auto values = parse_list(text ? std::string_view(*text) : fallback, option, low, high);
   if (values.size() > kListMax) {
     throw Error(ErrorCode::kInvalid,
                 cat(option, " has ", values.size(), " entries, at most ", kListMax));
@@ -153,6 +153,7 @@ StartOptions start_options(const BenchValues& v, const Instance& instance,
 void measure_rows(Executor& executor, const BenchValues& v, std::vector<BenchRow>& rows) {
   ProgressBar bar("measuring");
   std::vector<Workload> workloads;
+  workloads.reserve(rows.size());
   for (const BenchRow& row : rows) workloads.push_back(row.workload);
   WorkloadRunner runner(executor, v.shared_prefix, interruption_point);
   runner.prepare(workloads);
