@@ -126,6 +126,14 @@ TEST(StepCost, ExpertsAreReadAsFarAsRowsCanReachThem) {
   EXPECT_EQ(three.bytes, rest + 4 * (3000 + 2000) + 120 + 3 * 64);
 }
 
+TEST(StepCost, BiasesAndNormsAreReadToo) {
+  Model m = small_model();
+  m.layers[0].qkv.bias.buffer = allocate_host(128);
+  m.vectors.emplace_back().buffer = allocate_host(256);
+  const StepCost cost = cost_of(m, {{.rows = 1, .kv_len = 1, .outputs = 0}});
+  EXPECT_EQ(cost.bytes, kLayerBytes + 128 + 256 + 40 + 64);
+}
+
 TEST(StepCost, SegmentsCountByTheirOwnFormat) {
   Model m = small_model();
   m.layers[0].qkv.segments = {

@@ -45,7 +45,8 @@ class Planned {
 
 const std::vector<Workload> kMixed{{Kind::kPrefill, 20, 0, 1}, {Kind::kDecode, 3, 21, 1},
                                    {Kind::kDecode, 3, 21, 3},  {Kind::kDecode, 3, 0, 3},
-                                   {Kind::kDecode, 3, 48, 2},  {Kind::kPrefill, 9, 21, 3}};
+                                   {Kind::kDecode, 3, 48, 2},  {Kind::kPrefill, 9, 21, 1},
+                                   {Kind::kPrefill, 9, 21, 3}};
 
 void nothing() {}
 
@@ -74,6 +75,10 @@ TEST(WorkloadLimits, CoverBatchesChunksAndPrefixes) {
   const std::vector<Workload> both{deep, {Kind::kPrefill, 16000, 0, 1}};
   EXPECT_EQ(workload_limits(both, false).context, 16000);
   EXPECT_EQ(workload_limits(both, false).sequences, 8);
+  // Two prefixes of 512 tokens beside eight sequences of 1,008 tokens in whole blocks.
+  const std::vector<Workload> wide{{Kind::kDecode, 1000, 0, 8}, {Kind::kDecode, 4, 512, 2}};
+  EXPECT_EQ(workload_limits(wide, false).context, (2 * 512 + 8 * 1008) / 8);
+  EXPECT_EQ(workload_limits(wide, true).context, (512 + 8 * 1008) / 8);
 }
 
 /// The results of a runner that has prepared no prefixes.
@@ -110,6 +115,8 @@ TEST(WorkloadRunner, DigestsDoNotDependOnPrefixesBatchesOrRepetitions) {
       EXPECT_EQ(alone[1].sequence_digests[0], alone[2].sequence_digests[0]);
       EXPECT_NE(alone[2].sequence_digests[1], alone[2].sequence_digests[0]);
       EXPECT_NE(alone[2].sequence_digests[1], alone[3].sequence_digests[1]);
+      EXPECT_EQ(alone[5].sequence_digests[0], alone[6].sequence_digests[0]);
+      EXPECT_NE(alone[6].sequence_digests[1], alone[6].sequence_digests[2]);
     }
   }
 }
