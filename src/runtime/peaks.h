@@ -28,8 +28,8 @@ struct MeasuredPeaks {
 /// available.
 std::int64_t peak_read_bytes(std::int64_t available_bytes);
 
-/// Measures one kernel table on `threads` threads of its own, at most one a CPU and bound to it, the
-/// best of many short windows: about two seconds.
+/// Measures one kernel table on `threads` threads of its own, at most one a CPU and bound to it,
+/// the best of many short windows: about two seconds.
 ///
 /// `between` is called between windows and may throw to end it. What the kernels return is checked,
 /// so that no part of their work was left out.
