@@ -24,7 +24,7 @@ constexpr int kDoesNotFit = 71;
 int exit_code(ErrorCode code) {
   switch (code) {
     case ErrorCode::kNotFinite:
-      return 1;
+      return kCheckFailed;
     case ErrorCode::kModel:
       return 2;
     case ErrorCode::kInvalid:
@@ -82,16 +82,16 @@ int parse_and_run(int argc, char** argv) {
       "failed, 2 a model was refused, 64 usage, 70 internal, 71 it does not fit, 74 read "
       "or write failed.\nExample: ingot run model.gguf -p \"Once upon a time\"");
   const std::vector<Command> commands{add_run_command(app), add_logits_command(app),
-                                      add_inspect_command(app)};
+                                      add_inspect_command(app), add_bench_command(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return report_parse(app, e);
   }
   for (const Command& command : commands) {
-    if (command.app->parsed()) command.run();
+    if (command.app->parsed()) return command.run();
   }
-  return 0;
+  return kDone;
 }
 
 }  // namespace

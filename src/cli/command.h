@@ -10,12 +10,18 @@ class App;
 
 namespace ingot {
 
-/// A command: declares itself on the application and returns what runs it.
+/// Exit codes that a command gives itself; whatever is an Error gets its own.
+inline constexpr int kDone = 0;
+inline constexpr int kCheckFailed = 1;
+
+/// A command: declares itself on the application and returns what runs it, to an exit code.
 struct Command {
   CLI::App* app = nullptr;
-  std::function<void()> run;
+  std::function<int()> run;
 };
 
+/// ingot bench: measures speed beside the machine's limits.
+Command add_bench_command(CLI::App& app);
 /// ingot inspect: shows what is in a model file.
 Command add_inspect_command(CLI::App& app);
 /// ingot logits: writes logits or hidden states.

@@ -82,6 +82,20 @@ bool SequenceBlocks::reserve(std::int64_t tokens) {
   return true;
 }
 
+void SequenceBlocks::share(const SequenceBlocks& other, std::int64_t tokens) {
+  INGOT_CHECK(cache_ == other.cache_ && tokens % kBlockTokens == 0, tokens, " tokens to share");
+  for (std::int32_t g = 0; g < cache_->groups(); ++g) {
+    auto& table = tables_[static_cast<std::size_t>(g)];
+    INGOT_CHECK(table.empty() && std::ssize(other.table(g)) >= blocks_of(tokens), tokens,
+                " tokens of ", other.table(g).size(), " blocks into ", table.size());
+    for (const std::int32_t block :
+         other.table(g).first(static_cast<std::size_t>(blocks_of(tokens)))) {
+      if (block >= 0) cache_->pool(g).retain(block);
+      table.push_back(block);
+    }
+  }
+}
+
 void SequenceBlocks::forget_before(std::int64_t next) {
   for (std::int32_t g = 0; g < cache_->groups(); ++g) {
     const std::int64_t window = cache_->group(g).window;

@@ -64,6 +64,12 @@ class SequenceBlocks {
 
   /// Makes room for keys [0, tokens); false, with nothing changed, when a pool has too few blocks.
   [[nodiscard]] bool reserve(std::int64_t tokens);
+  /// Begins with the blocks of `other`'s keys [0, tokens), which both then hold and neither may
+  /// write to.
+  ///
+  /// Units:  whole blocks; `tokens` is a multiple of kBlockTokens.
+  /// Errors: a table that is not empty, or keys that `other` does not have, is a bug.
+  void share(const SequenceBlocks& other, std::int64_t tokens);
   /// Gives back the blocks of window groups that no row at key `next` or later can see.
   void forget_before(std::int64_t next);
   /// Gives back blocks beyond key `tokens`. To go on from there, the window groups must still have

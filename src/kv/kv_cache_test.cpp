@@ -96,6 +96,31 @@ TEST_F(KvCacheTest, ASharedBlockIsNotWrittenTo) {
   cache.pool(0).release(blocks.table(0)[1]);
 }
 
+TEST_F(KvCacheTest, ASequenceBeginsWithTheBlocksOfAnother) {
+  KvCache cache = make({layer(0), layer(8)}, {5, 5});
+  SequenceBlocks prefix(cache);
+  ASSERT_TRUE(prefix.reserve(40));
+  prefix.forget_before(32);
+  SequenceBlocks more(cache);
+  more.share(prefix, 32);
+  EXPECT_EQ(more.table(0)[1], prefix.table(0)[1]);
+  EXPECT_EQ(more.table(1)[0], -1);
+  EXPECT_EQ(cache.pool(0).references(prefix.table(0)[1]), 2);
+  EXPECT_EQ(cache.pool(0).references(prefix.table(0)[2]), 1);
+  ASSERT_TRUE(more.reserve(33));
+  EXPECT_NE(more.table(0)[2], prefix.table(0)[2]);
+  EXPECT_EQ(more.slot(0, 32), more.table(0)[2] * 16);
+  EXPECT_DEATH(more.share(prefix, 16), "16 tokens");
+  SequenceBlocks third(cache);
+  EXPECT_DEATH(third.share(prefix, 17), "17 tokens to share");
+  EXPECT_DEATH(third.share(prefix, 64), "64 tokens of 3 blocks");
+  prefix.truncate(0);
+  EXPECT_EQ(cache.pool(0).references(more.table(0)[1]), 1);
+  more.truncate(0);
+  EXPECT_EQ(cache.pool(0).free(), 5);
+  EXPECT_EQ(cache.pool(1).free(), 5);
+}
+
 TEST_F(KvCacheTest, EverythingComesBack) {
   KvCache cache = make({layer(0), layer(8)}, {8, 8});
   {

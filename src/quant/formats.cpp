@@ -1,6 +1,7 @@
 // Properties of the weight formats by number, and decoding of rows.
 #include "quant/formats.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
@@ -11,9 +12,14 @@ namespace ingot {
 
 namespace {
 
-constexpr std::size_t kTypeNumbers = 41;
-
 constexpr std::size_t index(Format format) { return static_cast<std::size_t>(format); }
+
+/// One past the highest number of the list.
+constexpr std::size_t kTypeNumbers = [] {
+  std::size_t highest = 0;
+  for_each_type(Formats{}, [&]<class T>() { highest = std::max(highest, index(T::kFormat)); });
+  return highest + 1;
+}();
 
 /// By number; entries without a name are not formats of the list.
 constexpr auto kInfo = [] {

@@ -78,13 +78,15 @@ TEST(Formats, UnsupportedTypesHaveNames) {
 }
 
 TEST(Formats, VisitReachesEveryFormat) {
-  int count = 0;
+  std::set<std::uint32_t> visited;
   for_each_type(Formats{}, [&]<class T>() {
-    ++count;
+    EXPECT_TRUE(visited.insert(static_cast<std::uint32_t>(T::kFormat)).second) << T::kName;
     const bool same = visit_format(T::kFormat, []<class U>() { return std::is_same_v<T, U>; });
     EXPECT_TRUE(same) << T::kName;
   });
-  EXPECT_EQ(count, 16);
+  for (std::uint32_t type = 0; type < kHighestType; ++type) {
+    EXPECT_EQ(format_from_ggml(type).has_value(), visited.contains(type)) << type;
+  }
 }
 
 TEST(FormatsDeathTest, WrongShapesAndNumbersAreBugs) {

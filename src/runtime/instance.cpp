@@ -15,7 +15,9 @@ namespace {
 constexpr std::string_view kIsas[] = {"scalar",        "avx2-novnni", "avx2",
                                       "avx512-novnni", "avx512",      "neon"};
 
-const KernelTable& find_table(std::string_view isa) {
+}  // namespace
+
+const KernelTable& find_kernels(std::string_view isa) {
   const auto tables = kernel_tables();
   if (isa == "auto") return *tables.back();
   std::string offered;
@@ -29,11 +31,9 @@ const KernelTable& find_table(std::string_view isa) {
                   "; this machine and build offer auto, ", offered));
 }
 
-}  // namespace
-
 Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
     : options_(options),
-      backend_(pool, find_table(options.isa)),
+      backend_(pool, find_kernels(options.isa)),
       checkpoint_(Checkpoint::open(options.path)),
       config_(checkpoint_->config()),
       warnings_(checkpoint_->warnings().begin(), checkpoint_->warnings().end()) {

@@ -17,6 +17,11 @@
 
 namespace ingot {
 
+/// The kernel table that --cpu-isa names; auto is the fastest that there is.
+///
+/// Errors: Error{kInvalid} for a name that is unknown or not offered here, with those that are.
+const KernelTable& find_kernels(std::string_view isa);
+
 /// What is opened, and on what it runs.
 struct InstanceOptions {
   std::string path;

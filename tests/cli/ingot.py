@@ -197,7 +197,7 @@ class CliTest(unittest.TestCase):
         return json.loads(result.out)
 
 
-COMMANDS = ("run", "inspect", "logits")
+COMMANDS = ("run", "inspect", "logits", "bench")
 
 
 def arguments(command, model, folder, *more):
@@ -207,6 +207,7 @@ def arguments(command, model, folder, *more):
         "inspect": ("inspect", model, "--json"),
         "logits": ("logits", model, "--tokens", "1,283", "--out",
                    os.path.join(folder, "out.npy")),
+        "bench": ("bench", model, "--prefill", "2", "--decode", "2", "--reps", "1", "--json"),
     }
     return (*by_name[command], *more)
 

@@ -22,7 +22,8 @@ class Options(ingot.CliTest):
 
     def test_numbers_and_names_refuse_what_they_do_not_mean(self):
         numbers = {"--ctx": COMMANDS, "--threads": COMMANDS, "--max-tokens": ("run",),
-                   "--seed": ("run",), "--temperature": ("run",), "--sequences": ("inspect",)}
+                   "--seed": ("run",), "--temperature": ("run",), "--sequences": ("inspect",),
+                   "--reps": ("bench",)}
         allowed = {("--temperature", "1.5"), ("--temperature", "1e3"), ("--seed", "0x10"),
                    ("--seed", "9223372036854775808")}
         for option, commands in numbers.items():
@@ -251,8 +252,8 @@ class Options(ingot.CliTest):
 
     def test_help_goes_to_stdout(self):
         for args in (("--help",), ("-h",), ("run", "--help"), ("run", "-h"), ("inspect", "--help"),
-                     ("logits", "--help"), ("run", "--help", "--nope"), ("--version",),
-                     ("run", self.model, "--ctx", "5", "--help")):
+                     ("logits", "--help"), ("bench", "--help"), ("run", "--help", "--nope"),
+                     ("--version",), ("run", self.model, "--ctx", "5", "--help")):
             with self.subTest(args=args):
                 result = run(*args)
                 self.assertEqual((result.code, result.err), (0, ""), result)
@@ -264,7 +265,9 @@ class Options(ingot.CliTest):
                                   "--print-ids --ignore-eos"),
                                  ("logits", "-p --tokens --embeds --out --split --hidden --norm "
                                   "--layers"),
-                                 ("inspect", "--json")):
+                                 ("inspect", "--json"),
+                                 ("bench", "--prefill --decode --depth --batch --reps --peaks "
+                                  "--shared-prefix --json --markdown")):
             help_text = run(command, "--help").out.decode()
             for option in (options + " --threads --cpu-isa --ctx --kv-type --log-level "
                            "--memory-limit --check-tensors").split():

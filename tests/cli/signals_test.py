@@ -75,6 +75,18 @@ class Ending(faults.FaultTest):
                 result = self.ends(process, code, time.monotonic())
                 self.assertEqual(result.out, b"")
 
+    def test_a_benchmark_ends_between_steps(self):
+        args = ("bench", self.model, "--prefill", "0", "--decode", "200", "--reps", "1000",
+                "--json")
+        for sent, code in SIGNALS:
+            # The last call of the load; after it come nothing but repetitions.
+            with self.stopped(*args, at=1, path=self.model, call="close") as (process, go_on):
+                self.assertIsNotNone(go_on)
+                go_on()
+                process.send_signal(sent)
+                result = self.ends(process, code, time.monotonic())
+                self.assertEqual(result.out, b"")
+
     def test_while_writing_a_file(self):
         for sent, code in SIGNALS:
             for call, number in (("open", 1), ("write", 1)):

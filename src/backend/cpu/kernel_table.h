@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -67,6 +68,22 @@ inline constexpr std::int64_t kSpan = 256;
 /// Spans of a row of n elements, the last one perhaps short.
 constexpr std::int64_t spans_of(std::int64_t n) { return (n + kSpan - 1) / kSpan; }
 
+/// What the peak kernels compute with. They cannot know it, so the work cannot be left out.
+struct PeakOperands {
+  alignas(64) std::uint8_t u[3 * 64] = {};  ///< bytes of weights, unsigned
+  alignas(64) float w[3 * 16] = {};         ///< float weights
+  std::int8_t x[5 * 4] = {};                ///< four bytes of activations a row
+  float f[5] = {};                          ///< a float activation a row
+};
+
+/// `chains` accumulators of 16 lanes, each extended once a round; returns the sum of all lanes, so
+/// that all of it has to be computed.
+template <class Sum>
+struct PeakKernel {
+  int chains = 0;
+  Sum (*run)(std::int64_t rounds, const PeakOperands& operands) = nullptr;
+};
+
 /// The kernels of one instruction set. Each evaluates the expression tree that backend.h declares
 /// for its op, so all tables give the same bits.
 struct KernelTable {
@@ -105,6 +122,14 @@ struct KernelTable {
                 float* sums) = nullptr;
   /// y = fma(w, x, y).
   void (*add_scaled)(float w, const float* x, std::int64_t n, float* y) = nullptr;
+
+  // What limits all of the above: kernels/peaks.inl.
+  /// A dot product of 4 bytes a lane, chain and round: 8 operations.
+  std::array<PeakKernel<std::int32_t>, 3> peak_int8{};
+  /// A fused multiply-add a lane, chain and round: 2 operations.
+  std::array<PeakKernel<float>, 3> peak_f32{};
+  /// Reads a multiple of 512 bytes at an address aligned to 64; returns the sum of their words.
+  std::int32_t (*peak_read)(const std::byte* data, std::int64_t bytes) = nullptr;
 };
 
 /// The table that every machine runs and all others are compared with.

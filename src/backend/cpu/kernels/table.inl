@@ -3,6 +3,7 @@
 
 #include "backend/cpu/kernels/attention.inl"
 #include "backend/cpu/kernels/linear.inl"
+#include "backend/cpu/kernels/peaks.inl"
 #include "backend/cpu/kernels/rows.inl"
 #include "backend/cpu/kernels/sampling.inl"
 
@@ -27,6 +28,7 @@ constexpr KernelTable make_table(const char* name) {
   t.collect = collect_row<L>;
   t.weigh = weigh_row<L>;
   t.add_scaled = add_scaled_row<L>;
+  set_peaks<L>(t);
   return t;
 }
 

@@ -1,0 +1,93 @@
+// What the machine could do at best: dot products, fused multiply-adds and reads, as many as its
+// units take, with the operations of a lanes type that the other kernels use.
+#pragma once
+
+#include "backend/cpu/kernel_table.h"
+#include "base/inline.h"
+
+namespace ingot {
+namespace {
+
+/// Adds kRows * kCols times 16 dot products of 4 a round, and returns the sum of all. The chains do
+/// not depend on each other, and no two add the same products, as in `linear`.
+///
+/// The rows' operand is read anew every round, as `linear` reads it: the compiler does not know
+/// that its address stays. Otherwise products that stay the same would be computed once.
+template <class L, int kRows, int kCols>
+std::int32_t peak_int8(std::int64_t rounds, const PeakOperands& operands) {
+  typename L::I acc[kRows][kCols];
+  typename L::B u[kCols];
+  for (int c = 0; c < kCols; ++c) {
+    u[c] = L::load_bytes(operands.u + 64 * c);
+    for (int r = 0; r < kRows; ++r) acc[r][c] = L::splat_int(0);
+  }
+  const std::int8_t* x = operands.x;
+  for (std::int64_t i = 0; i < rounds; ++i) {
+    __asm__ volatile("" : "+r"(x));
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 16
+      for (int c = 0; c < kCols; ++c) acc[r][c] = L::template dot<false>(acc[r][c], u[c], x + 4 * r);
+    }
+  }
+  typename L::I sum = L::splat_int(0);
+  for (const auto& row : acc) {
+    for (const auto& chain : row) sum = L::add_int(sum, chain);
+  }
+  return L::sum_int(sum);
+}
+
+/// Adds kRows * kCols times 16 products a round, and returns the sum of all.
+template <class L, int kRows, int kCols>
+float peak_f32(std::int64_t rounds, const PeakOperands& operands) {
+  typename L::F acc[kRows][kCols];
+  typename L::F w[kCols];
+  typename L::F x[kRows];
+  for (int c = 0; c < kCols; ++c) {
+    w[c] = L::load(operands.w + 16 * c);
+    for (int r = 0; r < kRows; ++r) acc[r][c] = L::splat(0);
+  }
+  for (int r = 0; r < kRows; ++r) x[r] = L::splat(operands.f[r]);
+  for (std::int64_t i = 0; i < rounds; ++i) {
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 16
+      for (int c = 0; c < kCols; ++c) acc[r][c] = L::fma(w[c], x[r], acc[r][c]);
+    }
+  }
+  typename L::F sum = L::splat(0);
+  for (const auto& row : acc) {
+    for (const auto& chain : row) sum = L::add(sum, chain);
+  }
+  return L::tree(sum);
+}
+
+/// Reads [bytes] at `data`, a multiple of 512, and returns the sum of its 32-bit words.
+template <class L>
+std::int32_t peak_read(const std::byte* data, std::int64_t bytes) {
+  constexpr int kStreams = 8;
+  typename L::I acc[kStreams];
+  for (auto& a : acc) a = L::splat_int(0);
+  for (const std::byte* end = data + bytes; data < end; data += 64 * kStreams) {
+#pragma GCC unroll 16
+    for (int s = 0; s < kStreams; ++s) {
+      const auto* line = reinterpret_cast<const float*>(data + 64 * s);
+      acc[s] = L::add_int(acc[s], L::bits(L::load(line)));
+    }
+  }
+  typename L::I sum = acc[0];
+  for (int s = 1; s < kStreams; ++s) sum = L::add_int(sum, acc[s]);
+  return L::sum_int(sum);
+}
+
+/// Few chains for lanes that take several registers each, many for those that take one: which keeps
+/// the units busiest is measured.
+template <class L>
+constexpr void set_peaks(KernelTable& table) {
+  table.peak_int8 = {{{3, peak_int8<L, 3, 1>}, {5, peak_int8<L, 5, 1>}, {12, peak_int8<L, 4, 3>}}};
+  table.peak_f32 = {{{3, peak_f32<L, 3, 1>}, {5, peak_f32<L, 5, 1>}, {12, peak_f32<L, 4, 3>}}};
+  table.peak_read = peak_read<L>;
+}
+
+}  // namespace
+}  // namespace ingot

@@ -1,0 +1,267 @@
+// ingot bench: how fast, beside how fast this machine can be.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "base/system_memory.h"
+#include "base/text.h"
+#include "cli/bench_report.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/log.h"
+#include "cli/model_options.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+
+namespace ingot {
+
+namespace {
+
+struct BenchValues {
+  ModelOptionValues model;
+  std::optional<std::string> prefill;
+  std::optional<std::string> decode;
+  std::optional<std::string> depth;
+  std::optional<std::string> batch;
+  std::int32_t reps = 5;
+  bool shared_prefix = false;
+  bool peaks = false;
+  bool json = false;
+  bool markdown = false;
+};
+
+constexpr std::size_t kListMax = 64;
+constexpr std::size_t kRowsMax = 1024;
+constexpr std::int32_t kBatchMax = 4096;
+
+/// Memory that measures reading without caches that hold a good part of it.
+constexpr std::int64_t kReadBytesGood = std::int64_t{512} << 20;
+
+/// What the lists ask for.
+struct Lists {
+  std::vector<std::int64_t> prefill, decode, depth, batch;
+};
+
+std::vector<std::int64_t> read_list(const std::optional<std::string>& text,
+                                    std::string_view fallback, std::string_view option,
+                                    std::int64_t low, std::int64_t high) {
+  auto values = parse_list(text ? std::string_view(*text) : fallback, option, low, high);
+  if (values.size() > kListMax) {
+    throw Error(ErrorCode::kInvalid,
+                cat(option, " has ", values.size(), " entries, at most ", kListMax));
+  }
+  return values;
+}
+
+Lists read_lists(const BenchValues& v) {
+  return {.prefill = read_list(v.prefill, "512", "--prefill", 0, kContextMax),
+          .decode = read_list(v.decode, "128", "--decode", 0, kContextMax),
+          .depth = read_list(v.depth, "0", "--depth", 0, kContextMax),
+          .batch = read_list(v.batch, "1", "--batch", 1, kBatchMax)};
+}
+
+/// Every combination; prefill at depth 0 and batch 1 unless both are single values. A length of 0
+/// stands for none.
+std::vector<Workload> make_workloads(const Lists& lists) {
+  std::vector<Workload> workloads;
+  const auto add = [&](Workload::Kind kind, std::int64_t tokens, std::int64_t depth,
+                       std::int64_t batch) {
+    if (tokens == 0) return;
+    workloads.push_back({kind, tokens, depth, static_cast<std::int32_t>(batch)});
+  };
+  const bool single = lists.depth.size() == 1 && lists.batch.size() == 1;
+  for (const std::int64_t tokens : lists.prefill) {
+    add(Workload::Kind::kPrefill, tokens, single ? lists.depth[0] : 0, single ? lists.batch[0] : 1);
+  }
+  for (const std::int64_t tokens : lists.decode) {
+    for (const std::int64_t depth : lists.depth) {
+      for (const std::int64_t batch : lists.batch) {
+        add(Workload::Kind::kDecode, tokens, depth, batch);
+      }
+    }
+  }
+  if (workloads.empty()) {
+    throw Error(ErrorCode::kInvalid, "--prefill 0 and --decode 0 leave nothing to measure");
+  }
+  if (workloads.size() > kRowsMax) {
+    throw Error(ErrorCode::kInvalid,
+                cat("the lists make ", workloads.size(), " combinations, at most ", kRowsMax));
+  }
+  return workloads;
+}
+
+Json list_json(const std::vector<std::int64_t>& values) {
+  Json list = Json::array();
+  for (const std::int64_t v : values) list.push(v);
+  return list;
+}
+
+/// The settings that both forms of the command have.
+void set_common(BenchReport& report, const BenchValues& v, const ThreadPool& pool,
+                std::string_view isa) {
+  for (const KernelTable* table : kernel_tables()) report.isas.emplace_back(table->name);
+  auto& settings = report.settings;
+  settings.emplace_back("version", INGOT_VERSION);
+  settings.emplace_back("threads", pool.size());
+  settings.emplace_back("pin_threads", v.model.pin_threads);
+  settings.emplace_back("cpu_isa", isa);
+  settings.emplace_back("memory_limit", v.model.memory_limit);
+}
+
+void set_model_settings(BenchReport& report, const BenchValues& v, const Lists& lists,
+                        const Instance& instance) {
+  auto& settings = report.settings;
+  settings.emplace_back("model", instance.name());
+  settings.emplace_back("architecture", instance.spec().architecture);
+  settings.emplace_back("kv_type", v.model.kv_type);
+  settings.emplace_back("ctx", v.model.ctx > 0 ? v.model.ctx : instance.spec().context);
+  settings.emplace_back("check_tensors", v.model.check_tensors);
+  settings.emplace_back("prefill", list_json(lists.prefill));
+  settings.emplace_back("decode", list_json(lists.decode));
+  settings.emplace_back("depth", list_json(lists.depth));
+  settings.emplace_back("batch", list_json(lists.batch));
+  settings.emplace_back("reps", v.reps);
+  settings.emplace_back("shared_prefix", v.shared_prefix);
+}
+
+MeasuredPeaks peaks_of(const ThreadPool& pool, const KernelTable& table,
+                       std::int64_t memory_limit) {
+  const std::int64_t available = memory_limit > 0 ? memory_limit : available_memory();
+  const std::int64_t bytes = peak_read_bytes(available);
+  if (bytes < kReadBytesGood) {
+    log_warning(cat("the read peak is that of ", bytes >> 20,
+                    " MiB, a quarter of the memory at hand: caches may flatter it"));
+  }
+  return measure_peaks(pool.size(), table, bytes, [] { interruption_point(); });
+}
+
+StartOptions start_options(const BenchValues& v, const Instance& instance,
+                           const std::vector<Workload>& workloads) {
+  const WorkloadLimits limits = workload_limits(workloads, v.shared_prefix);
+  choose_context(instance, v.model, limits.longest, limits.longest);
+  return {.model = {.check_tensors = v.model.check_tensors},
+          .context = limits.context,
+          .sequences = limits.sequences,
+          .rows = limits.rows,
+          .out_rows = limits.sequences,
+          .output_bytes = limits.sequences * instance.spec().vocab * std::int64_t{sizeof(float)}};
+}
+
+/// All rows, one repetition of each after the other, so that a neighbour's noise hits all alike.
+void measure_rows(Executor& executor, const BenchValues& v, std::vector<BenchRow>& rows) {
+  ProgressBar bar("measuring");
+  std::vector<Workload> workloads;
+  workloads.reserve(rows.size());
+  for (const BenchRow& row : rows) workloads.push_back(row.workload);
+  WorkloadRunner runner(executor, v.shared_prefix, interruption_point);
+  runner.prepare(workloads);
+  const std::uint64_t total = rows.size() * static_cast<std::uint64_t>(v.reps);
+  std::uint64_t done = 0;
+  for (std::int32_t i = 0; i < v.reps; ++i) {
+    for (BenchRow& row : rows) {
+      const WorkloadResult result = runner.run(row.workload);
+      row.seconds.push_back(result.seconds);
+      if (i == 0) {
+        row.digest = result.digest;
+        row.sequence_digests = result.sequence_digests;
+      }
+      row.mismatch = row.mismatch || result.mismatch;
+      bar.show(++done, total);
+    }
+  }
+}
+
+void write_report(const BenchValues& v, const BenchReport& report) {
+  write_stdout(v.json ? as_json(report) : v.markdown ? as_markdown(report) : as_text(report));
+}
+
+int report_mismatches(const BenchReport& report) {
+  int mismatches = 0;
+  for (const BenchRow& row : report.rows) mismatches += row.mismatch ? 1 : 0;
+  if (mismatches == 0) return kDone;
+  log_error(cat("mismatch: the logits of ", mismatches, " of ", report.rows.size(),
+                " rows differ between runs that have to be equal"));
+  return kCheckFailed;
+}
+
+int bench_peaks(const BenchValues& v) {
+  const InstanceOptions options = instance_options(v.model);
+  const KernelTable& table = find_kernels(options.isa);
+  const auto pool = make_pool(v.model);
+  BenchReport report;
+  set_common(report, v, *pool, table.name);
+  report.peaks = peaks_of(*pool, table, options.memory_limit);
+  write_report(v, report);
+  return kDone;
+}
+
+int bench_model(const BenchValues& v) {
+  const Lists lists = read_lists(v);
+  const std::vector<Workload> workloads = make_workloads(lists);
+  const InstanceOptions options = instance_options(v.model);
+  const auto pool = make_pool(v.model);
+  Instance instance(*pool, options);
+  show_warnings(instance);
+  const StartOptions start = start_options(v, instance, workloads);
+  require_fit(instance.plan(start), instance.name());
+  BenchReport report;
+  set_common(report, v, *pool, instance.isa());
+  set_model_settings(report, v, lists, instance);
+  report.peaks = peaks_of(*pool, find_kernels(instance.isa()), options.memory_limit);
+  start_with_progress(instance, start);
+  Executor& executor = instance.executor();
+  for (const Workload& w : workloads) {
+    BenchRow& row = report.rows.emplace_back();
+    row.workload = w;
+    row.cost = workload_cost(executor.model(), executor.cache(), report.peaks.all_threads, w);
+  }
+  measure_rows(executor, v, report.rows);
+  write_report(v, report);
+  return report_mismatches(report);
+}
+
+int bench(const BenchValues& v, bool has_model) {
+  if (v.peaks) return bench_peaks(v);
+  if (!has_model) {
+    throw Error(ErrorCode::kInvalid, "expected MODEL, or --peaks for the machine's limits alone");
+  }
+  return bench_model(v);
+}
+
+void add_workload_options(CLI::App& sub, BenchValues& v) {
+  add_text(sub, v.prefill, "--prefill", "Prompt lengths: 512,4096; 0 for none (default: 512)");
+  add_text(sub, v.decode, "--decode", "Tokens to generate: 128; 0 for none (default: 128)");
+  add_text(sub, v.depth, "--depth", "Tokens that sequences begin with: 0,4096 (default: 0)");
+  add_text(sub, v.batch, "--batch", "Sequences at once: 1,8 (default: 1)");
+  add_number(
+      sub, v.reps,
+      {.name = "--reps", .help = "Repetitions, of which medians count", .low = 1, .high = 1000});
+  add_switch(sub, v.shared_prefix, "--shared-prefix",
+             "The sequences of a batch begin with the same tokens, in shared KV blocks");
+}
+
+}  // namespace
+
+Command add_bench_command(CLI::App& app) {
+  auto values = std::make_shared<BenchValues>();
+  CLI::App* sub = app.add_subcommand(
+      "bench", "Measure prompt and generation speed as fractions of the machine's limits");
+  add_model_options(*sub, values->model);
+  add_workload_options(*sub, *values);
+  add_switch(*sub, values->peaks, "--peaks",
+             "Only what the machine can do at best: memory reads, float and byte products");
+  add_switch(*sub, values->json, "--json", "One JSON object");
+  add_switch(*sub, values->markdown, "--markdown", "Markdown tables");
+  sub->get_option("MODEL")->required(false);
+  sub->get_option("--json")->excludes("--markdown");
+  for (const char* name : {"MODEL", "--prefill", "--decode", "--depth", "--batch", "--reps",
+                           "--shared-prefix", "--kv-type", "--ctx", "--check-tensors"}) {
+    sub->get_option("--peaks")->excludes(name);
+  }
+  // An empty MODEL is a name too, of no file.
+  return {sub, [values, sub] { return bench(*values, sub->count("MODEL") > 0); }};
+}
+
+}  // namespace ingot

@@ -1,0 +1,169 @@
+// Forms of a benchmark's results.
+#include "cli/bench_report.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace ingot {
+
+namespace {
+
+using Cells = std::vector<std::vector<std::string>>;
+
+std::string_view to_string(Workload::Kind kind) {
+  return kind == Workload::Kind::kPrefill ? "prefill" : "decode";
+}
+
+std::string fixed(double value, int digits) {
+  char text[400];  // the largest double has 309 digits before the point
+  const auto end = std::to_chars(text, text + sizeof text, value, std::chars_format::fixed, digits);
+  return {text, end.ptr};
+}
+
+double gb_s(const BenchRow& row) { return row.cost.cost.bytes / row.median_seconds() / 1e9; }
+double gop_s(const BenchRow& row) { return row.cost.cost.ops() / row.median_seconds() / 1e9; }
+double fraction(const BenchRow& row) { return row.cost.ideal_seconds / row.median_seconds(); }
+
+Json rates_json(const Peaks& peaks) {
+  Json j = Json::object();
+  j.set("read_gb_s", peaks.read_gb_s);
+  j.set("f32_gflop_s", peaks.f32_gflop_s);
+  j.set("int8_gop_s", peaks.int8_gop_s);
+  return j;
+}
+
+Json row_json(const BenchRow& row) {
+  const auto [fastest, slowest] = std::minmax_element(row.seconds.begin(), row.seconds.end());
+  Json digests = Json::array();
+  for (const std::string& digest : row.sequence_digests) digests.push(digest);
+  Json j = Json::object();
+  j.set("kind", to_string(row.workload.kind));
+  j.set("tokens", row.workload.tokens);
+  j.set("depth", row.workload.depth);
+  j.set("batch", row.workload.batch);
+  j.set("tok_s", row.tokens_per_second(row.median_seconds()));
+  j.set("tok_s_min", row.tokens_per_second(*slowest));
+  j.set("tok_s_max", row.tokens_per_second(*fastest));
+  j.set("gb_s", gb_s(row));
+  j.set("gop_s", gop_s(row));
+  j.set("seconds", row.median_seconds());
+  j.set("ideal_seconds", row.cost.ideal_seconds);
+  j.set("fraction", fraction(row));
+  j.set("digest", row.digest);
+  j.set("sequence_digests", std::move(digests));
+  j.set("mismatch", row.mismatch);
+  return j;
+}
+
+Cells peak_cells(const MeasuredPeaks& peaks) {
+  const auto line = [](std::string name, const Peaks& p) {
+    return std::vector<std::string>{std::move(name), fixed(p.read_gb_s, 1), fixed(p.f32_gflop_s, 1),
+                                    fixed(p.int8_gop_s, 1)};
+  };
+  return {{"peaks", "read GB/s", "f32 GFLOP/s", "int8 GOP/s"},
+          line("one thread", peaks.one_thread),
+          line("all threads", peaks.all_threads)};
+}
+
+Cells row_cells(const std::vector<BenchRow>& rows) {
+  Cells cells{{"kind", "tokens", "depth", "batch", "tok/s", "GB/s", "GOP/s", "fraction", "digest"}};
+  for (const BenchRow& row : rows) {
+    const Workload& w = row.workload;
+    cells.push_back({std::string(to_string(w.kind)), cat(w.tokens), cat(w.depth), cat(w.batch),
+                     fixed(row.tokens_per_second(row.median_seconds()), 2), fixed(gb_s(row), 2),
+                     fixed(gop_s(row), 1), fixed(fraction(row), 3),
+                     row.mismatch ? "mismatch" : row.digest});
+  }
+  return cells;
+}
+
+/// What stands before, between and after the cells of a line, and whether a rule follows the first.
+struct Frame {
+  std::string_view begin, between, end;
+  bool ruled = false;
+};
+
+constexpr Frame kPlain{.begin = "", .between = "  ", .end = ""};
+constexpr Frame kMarkdown{.begin = "| ", .between = " | ", .end = " |", .ruled = true};
+
+/// Columns as wide as their widest cell, the first one to the left, the others to the right.
+std::string table(const Cells& cells, const Frame& frame) {
+  std::vector<std::size_t> widths(cells.front().size());
+  for (const auto& line : cells) {
+    for (std::size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], line[c].size());
+  }
+  std::string out;
+  for (const auto& line : cells) {
+    for (std::size_t c = 0; c < widths.size(); ++c) {
+      const std::string space(widths[c] - line[c].size(), ' ');
+      out += c == 0 ? cat(frame.begin, line[c], space) : cat(frame.between, space, line[c]);
+    }
+    out += cat(frame.end, "\n");
+    if (!frame.ruled || &line != &cells.front()) continue;
+    for (std::size_t c = 0; c < widths.size(); ++c) {
+      const std::string dashes(widths[c] - 1, '-');
+      out += c == 0 ? cat(frame.begin, "-", dashes) : cat(frame.between, dashes, ":");
+    }
+    out += cat(frame.end, "\n");
+  }
+  return out;
+}
+
+std::string settings_text(const BenchReport& report) {
+  std::string out = "kernels ";
+  for (const std::string_view isa : report.isas) {
+    out += cat(isa == report.isas.front() ? "" : ", ", isa);
+  }
+  for (const auto& [name, value] : report.settings) {
+    out += cat("; ", name, " ", printable(value.dump(), 4096));
+  }
+  return out + "\n";
+}
+
+std::string framed(const BenchReport& report, const Frame& frame) {
+  std::string out = cat(settings_text(report), "\n", table(peak_cells(report.peaks), frame));
+  if (!report.rows.empty()) out += cat("\n", table(row_cells(report.rows), frame));
+  return out;
+}
+
+}  // namespace
+
+double BenchRow::median_seconds() const {
+  std::vector<double> sorted = seconds;
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t half = sorted.size() / 2;
+  return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+}
+
+double BenchRow::tokens_per_second(double run_seconds) const {
+  return static_cast<double>(workload.tokens * workload.batch) / run_seconds;
+}
+
+std::string as_json(const BenchReport& report) {
+  Json peaks = rates_json(report.peaks.all_threads);
+  peaks.set("one_thread", rates_json(report.peaks.one_thread));
+  peaks.set("read_bytes", report.peaks.read_bytes);
+  Json isas = Json::array();
+  for (const std::string_view isa : report.isas) isas.push(isa);
+  Json settings = Json::object();
+  for (const auto& [name, value] : report.settings) settings.set(name, value);
+  Json j = Json::object();
+  j.set("peaks", std::move(peaks));
+  j.set("isas", std::move(isas));
+  j.set("settings", std::move(settings));
+  if (!report.rows.empty()) {
+    Json rows = Json::array();
+    for (const BenchRow& row : report.rows) rows.push(row_json(row));
+    j.set("rows", std::move(rows));
+  }
+  return j.dump() + "\n";
+}
+
+std::string as_text(const BenchReport& report) { return framed(report, kPlain); }
+
+std::string as_markdown(const BenchReport& report) { return framed(report, kMarkdown); }
+
+}  // namespace ingot

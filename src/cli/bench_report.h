@@ -1,0 +1,43 @@
+// What `ingot bench` found, as text, JSON or Markdown.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "load/json.h"
+#include "runtime/workload.h"
+
+namespace ingot {
+
+/// One workload's repetitions.
+struct BenchRow {
+  Workload workload;
+  WorkloadCost cost;
+  std::vector<double> seconds;  ///< a repetition each
+  std::string digest;           ///< of the first repetition
+  std::vector<std::string> sequence_digests;
+  bool mismatch = false;  ///< some repetition gave other logits
+
+  double median_seconds() const;
+  /// Tokens a second of the whole batch.
+  double tokens_per_second(double seconds) const;
+};
+
+/// A whole benchmark.
+struct BenchReport {
+  MeasuredPeaks peaks;
+  std::vector<std::string_view> isas;  ///< kernel tables that this machine can run
+  std::vector<std::pair<std::string, Json>> settings;
+  std::vector<BenchRow> rows;  ///< none where only peaks were asked for
+};
+
+/// One JSON object on one line, in the form of cli.md.
+std::string as_json(const BenchReport& report);
+/// Aligned columns for people.
+std::string as_text(const BenchReport& report);
+/// The same as Markdown tables.
+std::string as_markdown(const BenchReport& report);
+
+}  // namespace ingot

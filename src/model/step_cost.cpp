@@ -1,0 +1,124 @@
+// Counting what a step has to read and compute.
+#include "model/step_cost.h"
+
+#include <algorithm>
+
+#include "quant/formats.h"
+
+namespace ingot {
+
+namespace {
+
+double held_bytes(const Weight& w) {
+  std::int64_t bytes = w.bias.buffer.bytes();
+  for (const Segment& s : w.segments) bytes += s.panels * s.panel_bytes;
+  return static_cast<double>(bytes);
+}
+
+/// A linear over `rows` rows, its weight read once.
+StepCost linear_cost(const Weight& w, double rows) {
+  StepCost cost{.bytes = held_bytes(w)};
+  for (const Segment& s : w.segments) {
+    const double ops = 2 * static_cast<double>(s.rows * w.cols) * rows;
+    (format_info(s.format).dense ? cost.f32_ops : cost.int8_ops) += ops;
+  }
+  return cost;
+}
+
+/// Experts of equal shape whose formats may differ: `read` of them read, `slots` rows computed.
+StepCost experts_cost(std::span<const Weight> experts, double read, double slots) {
+  StepCost one;
+  for (const Weight& w : experts) one += linear_cost(w, 1);
+  const auto count = static_cast<double>(experts.size());
+  return {.bytes = one.bytes * read / count,
+          .int8_ops = one.int8_ops * slots / count,
+          .f32_ops = one.f32_ops * slots / count};
+}
+
+StepCost feed_forward_cost(const Layer& layer, const Moe& moe, double rows) {
+  StepCost cost;
+  if (!layer.router) {
+    cost += linear_cost(layer.gate_up, rows);
+    cost += linear_cost(layer.down, rows);
+    return cost;
+  }
+  const double slots = rows * moe.used;
+  const double read = std::min<double>(moe.experts, slots);
+  cost += linear_cost(layer.router, rows);
+  cost += experts_cost(layer.expert_gate_up, read, slots);
+  cost += experts_cost(layer.expert_down, read, slots);
+  return cost;
+}
+
+/// The keys that a row sees: [first, last).
+struct Seen {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
+Seen keys_of(const Attention& a, std::int64_t key, std::int64_t kv_len) {
+  Seen seen{.first = 0, .last = a.causal ? key + 1 : kv_len};
+  if (a.window == 0) return seen;
+  seen.first = std::max<std::int64_t>(0, key - a.window + 1);
+  if (!a.causal) seen.last = std::min(kv_len, key + a.window);
+  return seen;
+}
+
+StepCost attention_cost(const Attention& a, std::int64_t token_bytes, const SequenceRows& part) {
+  double pairs = 0;
+  const std::int64_t first_key = part.kv_len - part.rows;
+  for (std::int64_t key = first_key; key < part.kv_len; ++key) {
+    const Seen seen = keys_of(a, key, part.kv_len);
+    pairs += static_cast<double>(seen.last - seen.first);
+  }
+  // The rows' intervals overlap or touch and move forward with the row: together they are one.
+  const std::int64_t keys = part.kv_len - keys_of(a, first_key, part.kv_len).first;
+  return {.bytes = static_cast<double>(keys * token_bytes),
+          .int8_ops = 0,
+          .f32_ops = 4.0 * a.head_dim * a.heads * pairs};
+}
+
+StepCost ends_cost(const Model& m, double rows, double outputs) {
+  StepCost cost;
+  for (const Tensor& t : m.vectors) cost.bytes += static_cast<double>(t.buffer.bytes());
+  if (outputs > 0 && m.head() != nullptr) cost += linear_cost(*m.head(), outputs);
+  const bool read_as_head = outputs > 0 && m.head() == &m.embedding;
+  if (m.embedding && !read_as_head) {
+    cost.bytes += held_bytes(m.embedding) * rows / static_cast<double>(m.embedding.rows);
+  }
+  return cost;
+}
+
+}  // namespace
+
+StepCost& StepCost::operator+=(const StepCost& other) {
+  bytes += other.bytes;
+  int8_ops += other.int8_ops;
+  f32_ops += other.f32_ops;
+  return *this;
+}
+
+StepCost step_cost(const Model& model, std::span<const std::int64_t> kv_token_bytes,
+                   std::span<const SequenceRows> parts) {
+  INGOT_CHECK(kv_token_bytes.size() == model.layers.size(), kv_token_bytes.size(), " sizes for ",
+              model.layers.size(), " layers");
+  double rows = 0;
+  double outputs = 0;
+  for (const SequenceRows& part : parts) {
+    rows += static_cast<double>(part.rows);
+    outputs += static_cast<double>(part.outputs);
+  }
+  StepCost cost = ends_cost(model, rows, outputs);
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    const Layer& layer = model.layers[i];
+    cost += linear_cost(layer.qkv, rows);
+    cost += linear_cost(layer.attn_out, rows);
+    cost += feed_forward_cost(layer, model.spec.moe, rows);
+    for (const SequenceRows& part : parts) {
+      cost += attention_cost(layer.attention, kv_token_bytes[i], part);
+    }
+  }
+  return cost;
+}
+
+}  // namespace ingot

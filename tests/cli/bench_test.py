@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""ingot bench: the fields and rules that scripts rely on, and digests of equal arithmetic."""
+import itertools
+import json
+import re
+
+import ingot
+import model_files
+from ingot import CHECK_FAILED, DOES_NOT_FIT, MODEL, USAGE, run
+
+PEAKS = ("read_gb_s", "f32_gflop_s", "int8_gop_s")
+SMALL = ("--prefill", "9", "--decode", "3", "--reps", "2")
+# What no list takes; 0 is possible where it says so.
+HOSTILE_LISTS = ("", " ", ",", "1,", ",1", "1,,2", "1;2", "-1", "1.5", "1e3", "0x10", "nan", "x",
+                 "1,-1", "134217729", "18446744073709551616", "9" * 400, "\x1b[31m", "١")
+
+# The small model: two layers, q, k, v, output, gate, up and down; four query heads of 16 elements,
+# two of keys and values in F16. A pair of a row and a key takes 4 operations an element.
+HIDDEN, FFN, KV, VOCAB, LAYERS = 64, 128, 32, 320, 2
+ROW_WEIGHTS = LAYERS * (2 * HIDDEN * HIDDEN + 2 * HIDDEN * KV + 3 * HIDDEN * FFN)
+HEAD = HIDDEN * VOCAB
+PAIR = LAYERS * 4 * HIDDEN
+KEY_BYTES = LAYERS * 2 * 2 * KV
+
+
+class Bench(ingot.CliTest):
+    def bench(self, *more, model=None, **how):
+        result = self.assert_done(run("bench", model or self.model, "--json", *more, **how))
+        return self.one_json(result)
+
+    def rows(self, *more):
+        return [(r["kind"], r["tokens"], r["depth"], r["batch"]) for r in self.bench(*more)["rows"]]
+
+    def test_peaks_alone(self):
+        found = self.one_json(self.assert_done(run("bench", "--peaks", "--json")))
+        self.assertNotIn("rows", found)
+        self.assertEqual(found["isas"][0], "scalar")
+        self.assertEqual(found["settings"]["cpu_isa"], found["isas"][-1])
+        for name in PEAKS:
+            self.assertGreater(found["peaks"]["one_thread"][name], 0)
+            self.assertGreater(found["peaks"][name], 0)
+
+    def test_peaks_of_one_thread_and_a_chosen_table(self):
+        for isa in ("scalar", self.bench("--decode", "1", "--prefill", "0")["isas"][-1]):
+            found = self.one_json(self.assert_done(
+                run("bench", "--peaks", "--json", "--cpu-isa", isa, "--threads", "1")))
+            self.assertEqual(found["settings"]["cpu_isa"], isa)
+            self.assertEqual(found["settings"]["threads"], 1)
+
+    def test_fields(self):
+        found = self.bench(*SMALL, "--depth", "17", "--batch", "2", "--threads", "2")
+        for name in PEAKS:
+            self.assertGreater(found["peaks"][name], 0)
+        settings = found["settings"]
+        self.assertEqual(
+            {k: settings[k] for k in ("model", "threads", "kv_type", "ctx", "prefill", "decode",
+                                      "depth", "batch", "reps", "shared_prefix")},
+            {"model": self.model, "threads": 2, "kv_type": "f16", "ctx": 256, "prefill": [9],
+             "decode": [3], "depth": [17], "batch": [2], "reps": 2, "shared_prefix": False})
+        self.assertEqual(f"ingot {settings['version']}\n".encode(), run("--version").out)
+        self.assertEqual([r["kind"] for r in found["rows"]], ["prefill", "decode"])
+        for row in found["rows"]:
+            with self.subTest(row=row):
+                self.assertEqual((row["depth"], row["batch"]), (17, 2))
+                self.assertAlmostEqual(row["tok_s"], 2 * row["tokens"] / row["seconds"], 3)
+                self.assertLessEqual(row["tok_s_min"], row["tok_s"])
+                self.assertLessEqual(row["tok_s"], row["tok_s_max"])
+                self.assertAlmostEqual(row["fraction"], row["ideal_seconds"] / row["seconds"], 6)
+                self.assertGreater(row["fraction"], 0)
+                self.assertLessEqual(row["fraction"], 1.5)
+                self.assertGreater(row["gb_s"], 0)
+                self.assertGreater(row["gop_s"], 0)
+                self.assertRegex(row["digest"], "^[0-9a-f]{16}$")
+                self.assertEqual(len(row["sequence_digests"]), 2)
+                self.assertFalse(row["mismatch"])
+
+    def test_cost_of_the_small_model_by_hand(self):
+        ops = 3 * 2 * (ROW_WEIGHTS + HEAD) + sum(range(6, 9)) * PAIR  # seeing 6, 7 and 8 keys
+        norms = 5 * HIDDEN
+        read = 3 * 4 * (ROW_WEIGHTS + HEAD + norms + HIDDEN) + sum(range(6, 9)) * KEY_BYTES
+        row, = self.bench("--prefill", "0", "--decode", "3", "--depth", "5", "--reps", "1")["rows"]
+        self.assertAlmostEqual(row["gop_s"] * row["seconds"] * 1e9 / ops, 1, 6)
+        self.assertAlmostEqual(row["gb_s"] * row["seconds"] * 1e9 / read, 1, 6)
+
+    def test_lists_make_every_combination(self):
+        decode = [("decode", t, d, b) for t, d, b in itertools.product((2, 3), (0, 17), (1, 2))]
+        lists = ("--decode", "2,3", "--depth", "0,17", "--batch", "1,2", "--reps", "1")
+        self.assertEqual(self.rows("--prefill", "5,9", *lists),
+                         [("prefill", 5, 0, 1), ("prefill", 9, 0, 1)] + decode)
+        self.assertEqual(self.rows("--prefill", "0", *lists), decode)
+
+    def test_prefill_has_a_depth_and_a_batch_where_both_are_single(self):
+        none = ("--decode", "0", "--reps", "1", "--prefill", "5")
+        self.assertEqual(self.rows(*none, "--depth", "17", "--batch", "2"), [("prefill", 5, 17, 2)])
+        self.assertEqual(self.rows(*none, "--depth", "17,18", "--batch", "2"),
+                         [("prefill", 5, 0, 1)])
+        self.assertEqual(self.rows(*none, "--depth", "17", "--batch", "2,2"),
+                         [("prefill", 5, 0, 1)])
+
+    def test_what_is_not_said(self):
+        found = self.bench("--prefill", "4", "--decode", "2")
+        self.assertEqual(found["settings"]["reps"], 5)
+        self.assertEqual([(r["depth"], r["batch"]) for r in found["rows"]], [(0, 1), (0, 1)])
+        long = self.file("long.gguf", model_files.tiny_gguf().set(
+            "llama.context_length", model_files.UINT32, 1024).build())
+        rows = self.bench("--reps", "1", model=long)["rows"]
+        self.assertEqual([(r["kind"], r["tokens"]) for r in rows],
+                         [("prefill", 512), ("decode", 128)])
+
+    def test_digests_are_equal_whatever_computes_them(self):
+        lists = ("--prefill", "9", "--decode", "3", "--depth", "0,33", "--batch", "1,3")
+        first = self.bench(*lists, "--threads", "1", "--reps", "1")
+        others = [("--threads", "2"), ("--threads", "3"), ("--ctx", "200")]
+        others += [("--cpu-isa", isa) for isa in first["isas"]]
+        for more in others:
+            with self.subTest(more=more):
+                again = self.bench(*lists, *more, "--reps", "2")
+                self.assertEqual([r["digest"] for r in again["rows"]],
+                                 [r["digest"] for r in first["rows"]])
+        other = self.bench(*lists, "--kv-type", "f32", "--reps", "1")
+        self.assertNotEqual([r["digest"] for r in other["rows"]],
+                            [r["digest"] for r in first["rows"]])
+
+    def test_a_sequence_does_not_depend_on_its_batch(self):
+        rows = self.bench("--prefill", "0", "--decode", "4", "--depth", "21", "--batch", "1,2,5",
+                          "--reps", "1")["rows"]
+        one, two, five = (r["sequence_digests"] for r in rows)
+        self.assertEqual(rows[0]["digest"], one[0])
+        self.assertEqual(two[:1], one)
+        self.assertEqual(five[:2], two)
+        self.assertEqual(len(set(five)), 5)
+
+    def test_a_shared_prefix(self):
+        lists = ("--prefill", "4", "--decode", "4", "--depth", "40", "--batch", "3", "--reps", "2")
+        own = self.bench(*lists)["rows"]
+        shared = self.bench(*lists, "--shared-prefix")["rows"]
+        for a, b in zip(own, shared):
+            self.assertEqual(a["sequence_digests"][0], b["sequence_digests"][0])
+            self.assertNotEqual(a["sequence_digests"][1], b["sequence_digests"][1])
+            self.assertEqual(len(set(b["sequence_digests"])), 3)
+
+    def test_a_window_slides_over_the_depth(self):
+        model = model_files.tiny_gguf()
+        model.set("llama.attention.sliding_window", model_files.UINT32, 8)
+        path = self.file("window.gguf", model.build())
+        args = ("--prefill", "40", "--decode", "40", "--depth", "30", "--batch", "2")
+        first = self.bench(*args, "--reps", "2", model=path)["rows"]
+        whole = self.bench(*args, "--reps", "1")["rows"]
+        self.assertNotEqual([r["digest"] for r in first], [r["digest"] for r in whole])
+        for row, keys in ((first[1], 40 * 8), (whole[1], sum(range(31, 71)))):
+            ops = 2 * (40 * 2 * (ROW_WEIGHTS + HEAD) + keys * PAIR)
+            self.assertAlmostEqual(row["gop_s"] * row["seconds"] * 1e9 / ops, 1, 6)
+
+    def test_text_and_markdown(self):
+        text = self.assert_done(run("bench", self.model, *SMALL)).out.decode()
+        self.assertIn("cpu_isa", text)
+        self.assertRegex(text, "(?m)^all threads( +[0-9.]+){3}$")
+        self.assertRegex(text, r"(?m)^prefill +9 +0 +1( +[0-9.]+){4} +[0-9a-f]{16}$")
+        self.assertRegex(text, r"(?m)^decode +3 +0 +1( +[0-9.]+){4} +[0-9a-f]{16}$")
+        markdown = self.assert_done(run("bench", self.model, *SMALL, "--markdown")).out.decode()
+        tables = [line for line in markdown.split("\n") if line.startswith("|")]
+        self.assertEqual(len(tables), 3 + 1 + 3 + 1)
+        self.assertRegex(tables[5], r"^\| -+ \|( -+: \|){8}$")
+        self.assertEqual(re.sub("[| ]+", " ", tables[-1]).split()[:4], ["decode", "3", "0", "1"])
+
+    def test_errors_of_usage(self):
+        for args in ((), ("--json",), ("--prefill", "5"), (self.model, "--peaks"),
+                     ("--peaks", "--prefill", "5"), ("--peaks", "--reps", "2"),
+                     ("--peaks", "--shared-prefix"), (self.model, "--json", "--markdown"),
+                     (self.model, "--prefill", "0", "--decode", "0"),
+                     (self.model, "--reps", "0"), (self.model, "--reps", "1001"),
+                     (self.model, "--batch", "0"), (self.model, "--batch", "4097"),
+                     (self.model, "--decode", ",".join(["1"] * 65)),
+                     (self.model, "--decode", ",".join(["1"] * 64), "--depth",
+                      ",".join(["0"] * 32)),
+                     ("--peaks", "--cpu-isa", "sse"), ("--peaks", "--threads", "0"),
+                     ("--peaks", "--memory-limit", "x"), ("--peaks", "--log-level", "x")):
+            with self.subTest(args=args):
+                self.assert_error(run("bench", *args), USAGE)
+
+    def test_hostile_lists(self):
+        for option in ("--prefill", "--decode", "--depth", "--batch"):
+            for value in HOSTILE_LISTS:
+                with self.subTest(option=option, value=value):
+                    line = self.assert_error(run("bench", self.model, f"{option}={value}"), USAGE)
+                    self.assertIn(option, line)
+
+    def test_more_than_the_context(self):
+        line = self.assert_error(run("bench", self.model, "--prefill", "257"), USAGE)
+        self.assertIn("257", line)
+        self.assertIn("256", line)
+        self.assert_error(run("bench", self.model, "--prefill", "0", "--decode", "100", "--depth",
+                              "157"), USAGE)
+        self.assertEqual(self.bench("--prefill", "0", "--decode", "100", "--depth", "156", "--reps",
+                                    "1")["rows"][0]["tokens"], 100)
+
+    def test_more_than_memory(self):
+        line = self.assert_error(
+            run("bench", self.model, "--prefill", "0", "--decode", "1", "--depth", "100000000",
+                "--batch", "4096", "--ctx", "134217728", "--log-level", "error"), DOES_NOT_FIT)
+        self.assertIn("bytes", line)
+        self.assert_error(run("bench", self.model, *SMALL, "--memory-limit", "1K"), DOES_NOT_FIT)
+        small = self.bench(*SMALL, "--memory-limit", "64M")
+        self.assertLessEqual(small["peaks"]["read_bytes"], 16 << 20)
+
+    def test_models_that_cannot_be_opened_or_computed(self):
+        for path in ("", self.path("absent.gguf")):
+            self.assert_error(run("bench", path), MODEL)
+        model = model_files.tiny_gguf()
+        norm = model.tensor("output_norm.weight")
+        norm[3] = model_files.NAN + norm[3][4:]
+        path = self.file("nan.gguf", model.build())
+        line = self.assert_error(run("bench", path, *SMALL), CHECK_FAILED)
+        self.assertIn("NaN", line)
+
+    def test_json_holds_on_one_line_with_awkward_names(self):
+        path = self.file("a\nb.gguf", model_files.tiny_gguf().build())
+        found = self.one_json(self.assert_done(run("bench", path, *SMALL, "--json")))
+        self.assertEqual(found["settings"]["model"], path)
+        text = self.assert_done(run("bench", path, *SMALL)).out.decode()
+        self.assertIn(json.dumps(path), text)
+
+
+if __name__ == "__main__":
+    ingot.main()
