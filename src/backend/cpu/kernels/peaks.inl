@@ -27,7 +27,8 @@ std::int32_t peak_int8(std::int64_t rounds, const PeakOperands& operands) {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 16
-      for (int c = 0; c < kCols; ++c) acc[r][c] = L::template dot<false>(acc[r][c], u[c], x + 4 * r);
+      for (int c = 0; c < kCols; ++c)
+        acc[r][c] = L::template dot<false>(acc[r][c], u[c], x + 4 * r);
     }
   }
   typename L::I sum = L::splat_int(0);
