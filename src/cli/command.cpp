@@ -24,7 +24,7 @@ constexpr int kDoesNotFit = 71;
 int exit_code(ErrorCode code) {
   switch (code) {
     case ErrorCode::kNotFinite:
-      return 1;
+      return kCheckFailed;
     case ErrorCode::kModel:
       return 2;
     case ErrorCode::kInvalid:
@@ -89,9 +89,9 @@ int parse_and_run(int argc, char** argv) {
     return report_parse(app, e);
   }
   for (const Command& command : commands) {
-    if (command.app->parsed()) command.run();
+    if (command.app->parsed()) return command.run();
   }
-  return 0;
+  return kDone;
 }
 
 }  // namespace

@@ -10,10 +10,14 @@ class App;
 
 namespace ingot {
 
-/// A command: declares itself on the application and returns what runs it.
+/// Exit codes that a command gives itself; whatever is an Error gets its own.
+inline constexpr int kDone = 0;
+inline constexpr int kCheckFailed = 1;
+
+/// A command: declares itself on the application and returns what runs it, to an exit code.
 struct Command {
   CLI::App* app = nullptr;
-  std::function<void()> run;
+  std::function<int()> run;
 };
 
 /// ingot inspect: shows what is in a model file.

@@ -117,7 +117,10 @@ Command add_inspect_command(CLI::App& app) {
       *sub, values->sequences,
       {.name = "--sequences", .help = "Sequences at once to plan for", .low = 1, .high = 65536});
   add_switch(*sub, values->json, "--json", "One JSON object");
-  return {sub, [values] { inspect(*values); }};
+  return {sub, [values] {
+            inspect(*values);
+            return kDone;
+          }};
 }
 
 }  // namespace ingot

@@ -232,7 +232,10 @@ Command add_logits_command(CLI::App& app) {
       ->check(CLI::IsMember({"pre", "post"}));
   add_text(*sub, values->layers, "--layers",
            "Run layers A to B-1 only and write hidden states: A:B");
-  return {sub, [values] { logits(*values); }};
+  return {sub, [values] {
+            logits(*values);
+            return kDone;
+          }};
 }
 
 }  // namespace ingot

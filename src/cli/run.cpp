@@ -171,7 +171,10 @@ Command add_run_command(CLI::App& app) {
   add_switch(*sub, values->print_ids, "--print-ids", "Only the generated ids, one line");
   add_switch(*sub, values->json, "--json", "One JSON object with ids, text, digest and speed");
   sub->get_option("--json")->excludes("--print-ids");
-  return {sub, [values] { run(*values); }};
+  return {sub, [values] {
+            run(*values);
+            return kDone;
+          }};
 }
 
 }  // namespace ingot
