@@ -2,6 +2,7 @@
 #include "kv/kv_cache.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace ingot {
 
@@ -80,6 +81,14 @@ bool SequenceBlocks::reserve(std::int64_t tokens) {
     while (std::ssize(table) < wanted) table.push_back(*cache_->pool(g).allocate());
   }
   return true;
+}
+
+std::int64_t SequenceBlocks::reservable() const {
+  std::int64_t blocks = std::numeric_limits<std::int32_t>::max();
+  for (std::int32_t g = 0; g < cache_->groups(); ++g) {
+    blocks = std::min(blocks, std::ssize(table(g)) + cache_->pool(g).free());
+  }
+  return blocks * kBlockTokens;
 }
 
 void SequenceBlocks::forget_before(std::int64_t next) {

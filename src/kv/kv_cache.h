@@ -64,6 +64,8 @@ class SequenceBlocks {
 
   /// Makes room for keys [0, tokens); false, with nothing changed, when a pool has too few blocks.
   [[nodiscard]] bool reserve(std::int64_t tokens);
+  /// The most tokens that `reserve` could make room for now.
+  std::int64_t reservable() const;
   /// Gives back the blocks of window groups that no row at key `next` or later can see.
   void forget_before(std::int64_t next);
   /// Gives back blocks beyond key `tokens`. To go on from there, the window groups must still have
