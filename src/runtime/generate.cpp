@@ -6,7 +6,9 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/thread_pool.h"
 #include "runtime/digest.h"
+#include "runtime/sampler.h"
 
 namespace ingot {
 
@@ -44,6 +46,11 @@ Generated generate(Executor& executor, std::span<const std::int32_t> prompt,
   Digest digest;
   Sequence sequence(executor.cache());
   sequence.tokens.assign(prompt.begin(), prompt.end());
+  TokenCounts counts;
+  for (const std::int32_t id : prompt) counts.add_prompt(id);
+  ThreadPool alone(1);  // one row has work for one thread
+  const std::int64_t ids = std::min(params.sampled_ids, vocab);
+  Sampler sampler(alone, *kernel_tables().back(), vocab, ids, 1);
   std::vector<float> logits(static_cast<std::size_t>(vocab));
   const View row = f32_view(logits.data(), 1, std::ssize(logits));
   const std::int64_t room = executor.limits().context - std::ssize(prompt);
@@ -60,21 +67,28 @@ Generated generate(Executor& executor, std::span<const std::int32_t> prompt,
     }
     start = end;
     digest.add(logits);
-    const auto id = sample(logits, params.sampled_ids, params.sampling, result.ids.size());
-    if (!id) {
+    const SampleRow drawn_from{.logits = logits,
+                               .params = &params.sampling,
+                               .counts = &counts,
+                               .index = result.ids.size()};
+    Drawn drawn;
+    sampler.sample({&drawn_from, 1}, {&drawn, 1});
+    const std::int32_t id = drawn.id;
+    if (id < 0) {
       throw Error(ErrorCode::kNotFinite,
                   cat("the logits after ", sequence.length(),
                       " tokens allow no token: they hold NaN or infinities; --check-tensors tells "
                       "whether the file's weights do"));
     }
     const auto& stop = params.stop_ids;
-    if (std::find(stop.begin(), stop.end(), *id) != stop.end()) {
+    if (std::find(stop.begin(), stop.end(), id) != stop.end()) {
       result.finish = FinishReason::kStop;
       break;
     }
-    result.ids.push_back(*id);
-    sequence.tokens.push_back(*id);
-    if (!on_token(*id)) {
+    result.ids.push_back(id);
+    sequence.tokens.push_back(id);
+    counts.add_generated(id);
+    if (!on_token(id)) {
       result.finish = FinishReason::kCancelled;
       break;
     }

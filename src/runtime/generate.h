@@ -8,7 +8,7 @@
 
 #include "base/function_ref.h"
 #include "runtime/executor.h"
-#include "runtime/sampler.h"
+#include "runtime/sampling_params.h"
 
 namespace ingot {
 

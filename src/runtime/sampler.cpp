@@ -1,50 +1,39 @@
-// Greedy and temperature sampling.
+// Rows of a step, each drawn from by one thread.
 #include "runtime/sampler.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include "base/math_double.h"
-#include "base/philox.h"
+#include "base/check.h"
+#include "runtime/row_sampler.h"
 
 namespace ingot {
 
-namespace {
-
-/// Uniform in [0, 1) with 53 bits, from the generator's first two words.
-double uniform(const SamplingParams& params, std::uint64_t index) {
-  const auto words = philox4x32(
-      {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32), params.choice,
-       0},
-      {static_cast<std::uint32_t>(params.seed), static_cast<std::uint32_t>(params.seed >> 32)});
-  const std::uint64_t bits = (std::uint64_t{words[0]} << 32 | words[1]) >> 11;
-  return static_cast<double>(bits) * 0x1p-53;
+Sampler::Sampler(ThreadPool& pool, const KernelTable& kernels, std::int64_t vocab, std::int64_t ids,
+                 std::int32_t rows_max)
+    : pool_(pool), rows_max_(rows_max) {
+  INGOT_CHECK(ids > 0 && ids <= vocab, ids, " ids of ", vocab);
+  for (int thread = 0; thread < pool.size(); ++thread) {
+    by_thread_.push_back(std::make_unique<RowSampler>(kernels, vocab, ids));
+  }
 }
 
-}  // namespace
+Sampler::~Sampler() = default;
 
-std::optional<std::int32_t> sample(std::span<const float> logits, std::int64_t ids,
-                                   const SamplingParams& params, std::uint64_t index) {
-  if (std::any_of(logits.begin(), logits.end(), [](float x) { return std::isnan(x); })) {
-    return std::nullopt;
-  }
-  const auto row = logits.first(
-      static_cast<std::size_t>(std::min(ids, static_cast<std::int64_t>(logits.size()))));
-  const auto best = std::max_element(row.begin(), row.end());
-  if (best == row.end() || std::isinf(*best)) return std::nullopt;
-  const auto greedy = static_cast<std::int32_t>(best - row.begin());
-  if (params.temperature == 0) return greedy;
+void Sampler::sample(std::span<const SampleRow> rows, std::span<Drawn> drawn) {
+  INGOT_CHECK(rows.size() == drawn.size() && std::ssize(rows) <= rows_max_, rows.size(),
+              " rows into ", drawn.size(), ", planned for ", rows_max_);
+  pool_.parallel_for(std::ssize(rows), [&](std::int64_t r, int thread) {
+    const auto i = static_cast<std::size_t>(r);
+    by_thread_[static_cast<std::size_t>(thread)]->draw(rows[i], drawn[i]);
+  });
+}
 
-  const double scale = 1 / static_cast<double>(params.temperature);
-  const auto weight = [&](float x) { return math::exp((static_cast<double>(x) - *best) * scale); };
-  double total = 0;
-  for (const float x : row) total += weight(x);
-  double left = uniform(params, index) * total;
-  for (std::size_t id = 0; id < row.size(); ++id) {
-    left -= weight(row[id]);
-    if (left < 0) return static_cast<std::int32_t>(id);
-  }
-  return greedy;  // rounding left a crumb beyond the last token
+std::vector<TokenProbability> Sampler::distribution(const SampleRow& row) {
+  Drawn drawn;
+  if (!by_thread_[0]->prepare(row, drawn)) return {};
+  return by_thread_[0]->distribution();
+}
+
+std::int64_t Sampler::bytes(int threads, std::int64_t vocab) {
+  return threads * RowSampler::bytes(vocab);
 }
 
 }  // namespace ingot
