@@ -94,12 +94,13 @@ std::int32_t Continuation::take(Drawn&& drawn, Clock::time_point now) {
     delta.logprobs.push_back(
         {.token = {.id = drawn.id, .logprob = drawn.logprob}, .top = std::move(drawn.top)});
   }
-  const bool stopped = add_text(drawn.id, delta.text);
+  add_text(drawn.id, delta.text);
+  const bool stopped = stop_.stopped();
   const bool full = generated_ == limit_;
   if (full && !stopped) flush_text(delta.text);
   push(std::move(delta));
   if (!stopped && !full) return drawn.id;
-  finish(stopped ? FinishReason::kStop : FinishReason::kLength);
+  finish(stop_.stopped() ? FinishReason::kStop : FinishReason::kLength);
   return -1;
 }
 
@@ -119,19 +120,20 @@ bool Continuation::is_end(std::int32_t id) const {
   return std::find(ends.begin(), ends.end(), id) != ends.end();
 }
 
-bool Continuation::add_text(std::int32_t id, std::string& text) {
-  if (!detokenizer_) return false;
+void Continuation::add_text(std::int32_t id, std::string& text) {
+  if (!detokenizer_) return;
   std::string piece;
   detokenizer_->push(id, piece);
-  return stop_.push(piece, text);
+  text += stop_.add(piece).text;
 }
 
-/// What was held back is text after all, unless it completes a stop string at the last moment.
+/// What was held back is text after all, unless it begins at a stop string.
 void Continuation::flush_text(std::string& text) {
   if (!detokenizer_) return;
   std::string piece;
   detokenizer_->finish(piece);
-  if (!stop_.push(piece, text)) stop_.finish(text);
+  text += stop_.add(piece).text;
+  text += stop_.finish().text;
 }
 
 void Continuation::push(Delta&& delta) {

@@ -59,7 +59,7 @@ class Continuation {
  private:
   void count_draw(Clock::time_point now);
   bool is_end(std::int32_t id) const;
-  bool add_text(std::int32_t id, std::string& text);
+  void add_text(std::int32_t id, std::string& text);
   void flush_text(std::string& text);
   void push(Delta&& delta);
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 namespace ingot {
@@ -12,15 +13,21 @@ class TokenCounts {
  public:
   struct Count {
     std::int32_t id = 0;
-    std::int32_t generated = 0;
+    std::int32_t generated = 0;  ///< occurrences in the continuation; 0 for the prompt's alone
+
+    bool operator==(const Count&) const = default;
   };
 
-  void add_prompt(std::int32_t id) { counts_.push_back({id, 0}); }
-  void add_generated(std::int32_t id) { counts_.push_back({id, 1}); }
+  void add_prompt(std::int32_t id) { count_of(id); }
+  void add_generated(std::int32_t id) { ++count_of(id).generated; }
+  /// Each id once, in order of first occurrence.
   std::span<const Count> counts() const { return counts_; }
 
  private:
+  Count& count_of(std::int32_t id);
+
   std::vector<Count> counts_;
+  std::unordered_map<std::int32_t, std::size_t> places_;  ///< of ids in counts_; never iterated
 };
 
 }  // namespace ingot

@@ -51,6 +51,12 @@ struct AttentionArgs {
   float score_cap = 0;
 };
 
+/// Elements of a row of logits that sampling looks at together.
+inline constexpr std::int64_t kSpan = 256;
+
+/// Spans of a row of n elements, the last one perhaps short.
+constexpr std::int64_t spans_of(std::int64_t n) { return (n + kSpan - 1) / kSpan; }
+
 /// The kernels of one instruction set. Each evaluates the expression tree that backend.h declares
 /// for its op, so all tables give the same bits.
 struct KernelTable {
@@ -76,6 +82,17 @@ struct KernelTable {
   void (*log_sum)(const float* x, std::int64_t n, float* largest, float* sum) = nullptr;
   /// The index of the largest element, the lowest of equals; -1 when one is NaN.
   std::int32_t (*argmax)(const float* x, std::int64_t n) = nullptr;
+  /// The largest of n elements, or NaN when one is NaN. tops [spans, 16]: in column l of span s the
+  /// largest of x[kSpan s + l + 16 j] over j, -Inf where there is none.
+  float (*scan)(const float* x, std::int64_t n, float* tops) = nullptr;
+  /// The elements that are at least `least`, by rising index, into `found` and `ids` (each with
+  /// room for n); returns how many. `tops` are those of `scan`.
+  std::int64_t (*collect)(const float* x, const float* tops, std::int64_t n, float least,
+                          float* found, std::int32_t* ids) = nullptr;
+  /// w = exp((x - largest) * scale) into `weights`; into sums [spans] the tree of each span's 16
+  /// lane sums. Either may be null.
+  void (*weigh)(const float* x, std::int64_t n, float largest, float scale, float* weights,
+                float* sums) = nullptr;
   /// y = fma(w, x, y).
   void (*add_scaled)(float w, const float* x, std::int64_t n, float* y) = nullptr;
 };

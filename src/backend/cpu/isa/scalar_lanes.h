@@ -65,6 +65,12 @@ struct ScalarLanes {
   static M le(F a, F b) {
     return each<M>([&](int i) { return a.v[i] <= b.v[i]; });
   }
+  /// Bit i is lane i's.
+  static std::uint32_t to_bits(M m) {
+    std::uint32_t bits = 0;
+    for (int i = 0; i < 16; ++i) bits |= std::uint32_t{m.v[i]} << i;
+    return bits;
+  }
   static F select(M m, F yes, F no) {
     return each<F>([&](int i) { return m.v[i] ? yes.v[i] : no.v[i]; });
   }

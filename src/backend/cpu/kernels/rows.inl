@@ -1,5 +1,5 @@
 // Kernels that work on one row at a time: quantisation, norms, rotary embedding, activations,
-// softmax, argmax.
+// softmax.
 //
 // Written over a lanes type L; included by the file of each instruction set. The expression trees
 // are those that backend.h declares.
@@ -188,17 +188,6 @@ template <class L>
 void log_sum_row(const float* x, std::int64_t n, float* largest, float* sum) {
   *largest = largest_of<L>(x, n);
   *sum = exp_sum<L>(x, n, *largest, nullptr);
-}
-
-/// Plain C++ for every instruction set: it is a comparison an element, and ties and NaN need care.
-inline std::int32_t argmax_row(const float* x, std::int64_t n) {
-  std::int64_t best = 0;
-  bool nan = false;
-  for (std::int64_t i = 0; i < n; ++i) {
-    nan |= x[i] != x[i];
-    if (x[i] > x[best]) best = i;
-  }
-  return nan || n == 0 ? -1 : static_cast<std::int32_t>(best);
 }
 
 template <class L>

@@ -4,6 +4,7 @@
 #include "backend/cpu/kernels/attention.inl"
 #include "backend/cpu/kernels/linear.inl"
 #include "backend/cpu/kernels/rows.inl"
+#include "backend/cpu/kernels/sampling.inl"
 
 namespace ingot {
 namespace {
@@ -21,7 +22,10 @@ constexpr KernelTable make_table(const char* name) {
   t.activate = activate_row<L>;
   t.softmax = softmax_row<L>;
   t.log_sum = log_sum_row<L>;
-  t.argmax = argmax_row;
+  t.argmax = argmax_row<L>;
+  t.scan = scan_row<L>;
+  t.collect = collect_row<L>;
+  t.weigh = weigh_row<L>;
   t.add_scaled = add_scaled_row<L>;
   return t;
 }

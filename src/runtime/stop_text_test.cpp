@@ -1,0 +1,185 @@
+// StopText: cases by hand, and random pieces against a search of the whole text.
+#include "runtime/stop_text.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+
+namespace ingot {
+namespace {
+
+/// The texts released piece after piece, "|" between them, the end's last.
+std::string shown(StopText& text, const std::vector<std::string>& pieces) {
+  std::string all;
+  for (const std::string& piece : pieces) all += text.add(piece).text + "|";
+  return all + text.finish().text;
+}
+
+std::string shown(const std::vector<std::string>& stops, const std::vector<std::string>& pieces) {
+  StopText text(stops);
+  return shown(text, pieces);
+}
+
+TEST(StopText, WithoutStopStringsAllIsReleasedAtOnce) {
+  EXPECT_EQ(shown({}, {"ab", "", "c"}), "ab||c|");
+}
+
+TEST(StopText, HoldsBackOnlyWhatMayBecomeAStop) {
+  EXPECT_EQ(shown({"END"}, {"aE", "N", "x", "EE", "EN", "D", "more"}), "a||ENx|E|E|||");
+  EXPECT_EQ(shown({"END"}, {"aEN"}), "a|EN");
+}
+
+TEST(StopText, NothingOfTheStopStringIsShown) {
+  EXPECT_EQ(shown({"\n\n"}, {"one\n", "two\n", "\nthree"}), "one|\ntwo||");
+  EXPECT_EQ(shown({"stop"}, {"stop"}), "|");
+}
+
+TEST(StopText, TheEarliestStartWins) {
+  // "bc" is complete first, but "abcd" may have started before it.
+  EXPECT_EQ(shown({"bc", "abcd"}, {"xabc", "d"}), "x||");
+  EXPECT_EQ(shown({"bc", "abcd"}, {"xabc", "e"}), "x|a|");
+  EXPECT_EQ(shown({"bc", "abcd"}, {"xabc"}), "x|a");
+  StopText open(std::vector<std::string>{"bc", "abcd"});
+  static_cast<void>(open.add("abc"));
+  EXPECT_FALSE(open.stopped());
+  static_cast<void>(open.finish());
+  EXPECT_TRUE(open.stopped());
+  EXPECT_EQ(open.stop(), 0);
+}
+
+TEST(StopText, SaysWhichOne) {
+  const auto stop = [](const std::vector<std::string>& stops, std::string_view piece) {
+    StopText text(stops);
+    EXPECT_EQ(text.stop(), -1);
+    static_cast<void>(text.add(piece));
+    return text.stop();
+  };
+  EXPECT_EQ(stop({"x", "ab", "ab"}, "..ab"), 1) << "the first of equal ones";
+  EXPECT_EQ(stop({"abc", "ab"}, "abc"), 1) << "of one start, what ends first";
+  EXPECT_EQ(stop({"b", "ab"}, "ab"), 1) << "of one end, what starts first";
+  EXPECT_EQ(stop({"x"}, "ab"), -1);
+}
+
+TEST(StopText, CharactersStayWhole) {
+  // The two share their first byte.
+  EXPECT_EQ(shown({"\u00e9"}, {"\u00e8", "\u00e9"}), "\u00e8||");
+  EXPECT_EQ(shown({"a\u00e9"}, {"a", "\u00e8"}), "|a\u00e8|");
+}
+
+TEST(StopText, CountsTokensThatAreWhollyShown) {
+  StopText text(std::vector<std::string>{"END"});
+  EXPECT_EQ(text.add("").tokens, 1) << "no text, nothing before it";
+  EXPECT_EQ(text.add("abE").tokens, 0) << "its last byte is held";
+  EXPECT_EQ(text.add("").tokens, 0);
+  EXPECT_EQ(text.add("x").tokens, 3);
+  EXPECT_EQ(text.add("yEN").tokens, 0);
+  const ReleasedText end = text.add("D");
+  EXPECT_TRUE(text.stopped());
+  EXPECT_EQ(end.tokens, 0) << "half of \"yEN\" belongs to the stop string";
+  EXPECT_EQ(end.text, "");
+  EXPECT_EQ(text.finish().tokens, 0);
+}
+
+TEST(StopText, TheEndReleasesTheTokensHeld) {
+  StopText text(std::vector<std::string>{"END"});
+  EXPECT_EQ(text.add("E").tokens, 0);
+  EXPECT_EQ(text.add("N").tokens, 0);
+  const ReleasedText end = text.finish();
+  EXPECT_EQ(end.text, "EN");
+  EXPECT_EQ(end.tokens, 2);
+}
+
+TEST(StopText, HostileRepetition) {
+  // Nearly every byte of the text lies in a beginning of all 16 stop strings that is a kilobyte
+  // long.
+  std::vector<std::string> stops;
+  for (std::size_t i = 0; i < 16; ++i) stops.push_back(std::string(1009 + i, 'a') + "b");
+  StopText text(stops);
+  std::string all;
+  for (int i = 0; i < 300'000; ++i) all += text.add(i % 5000 == 4999 ? "c" : "aa").text;
+  all += text.finish().text;
+  EXPECT_FALSE(text.stopped());
+  EXPECT_EQ(all.size(), 599'940u);
+  StopText held(stops);
+  for (int i = 0; i < 2000; ++i) static_cast<void>(held.add("a"));
+  EXPECT_EQ(held.add("b").text, "");
+  EXPECT_EQ(held.stop(), 15) << "the longest, which starts first";
+}
+
+struct Found {
+  std::size_t start = std::string::npos;
+  std::int32_t stop = -1;
+};
+
+/// By searching for each string: the earliest start, of these the shortest, then the first.
+Found find_stop(const std::string& text, const std::vector<std::string>& stops) {
+  Found best;
+  for (std::size_t i = 0; i < stops.size(); ++i) {
+    const std::size_t start = text.find(stops[i]);
+    if (start == std::string::npos || start > best.start) continue;
+    if (start == best.start &&
+        stops[i].size() >= stops[static_cast<std::size_t>(best.stop)].size()) {
+      continue;
+    }
+    best = {.start = start, .stop = static_cast<std::int32_t>(i)};
+  }
+  return best;
+}
+
+/// The longest end of the text that begins a stop string.
+std::size_t open_bytes(const std::string& text, const std::vector<std::string>& stops) {
+  std::size_t longest = 0;
+  for (const std::string& stop : stops) {
+    for (std::size_t n = 1; n < stop.size() && n <= text.size(); ++n) {
+      if (text.ends_with(std::string_view(stop).substr(0, n))) longest = std::max(longest, n);
+    }
+  }
+  return longest;
+}
+
+std::string random_text(std::size_t bytes, unsigned letters, std::mt19937& random) {
+  std::string text;
+  while (text.size() < bytes) text += static_cast<char>('a' + random() % letters);
+  return text;
+}
+
+TEST(StopText, AgreesWithASearchOfTheWholeText) {
+  std::mt19937 random(11);
+  const int runs = std::getenv("INGOT_FULL") != nullptr ? 500'000 : 20'000;
+  int stopped = 0;
+  for (int run = 0; run < runs; ++run) {
+    const auto letters = static_cast<unsigned>(1 + random() % 3);
+    std::vector<std::string> stops(random() % 5);
+    for (std::string& s : stops) s = random_text(1 + random() % 7, letters, random);
+    StopText text(stops);
+    std::string fed;
+    std::string out;
+    std::int32_t tokens = 0;
+    std::vector<std::size_t> ends;
+    while (!text.stopped() && ends.size() < 20) {
+      const std::string piece = random_text(random() % 4, letters, random);
+      fed += piece;
+      ends.push_back(fed.size());
+      const ReleasedText released = text.add(piece);
+      out += released.text;
+      tokens += released.tokens;
+      if (find_stop(fed, stops).stop < 0) {
+        ASSERT_EQ(out, fed.substr(0, fed.size() - open_bytes(fed, stops))) << "run " << run;
+      }
+    }
+    const ReleasedText last = text.finish();
+    const Found want = find_stop(fed, stops);
+    ASSERT_EQ(out + last.text, fed.substr(0, want.start)) << "run " << run << ", " << fed;
+    ASSERT_EQ(text.stop(), want.stop) << "run " << run << ", " << fed;
+    const auto whole = [&](std::size_t end) { return end <= std::min(want.start, fed.size()); };
+    ASSERT_EQ(tokens + last.tokens, std::count_if(ends.begin(), ends.end(), whole));
+    stopped += text.stopped() ? 1 : 0;
+  }
+  EXPECT_GT(stopped, runs / 5);
+  EXPECT_LT(stopped, runs * 19 / 20);
+}
+
+}  // namespace
+}  // namespace ingot
