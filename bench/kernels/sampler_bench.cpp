@@ -44,8 +44,8 @@ std::vector<float> make_logits(bool peaked) {
   for (float& v : x) v = normal(random);
   for (std::int64_t r = 0; peaked && r < kRows; ++r) {
     for (int i = 0; i < 40; ++i) {
-      x[static_cast<std::size_t>(r * kVocab + random() % kVocab)] =
-          20 - 0.15f * static_cast<float>(i);
+      const auto id = static_cast<std::int64_t>(random() % kVocab);
+      x[static_cast<std::size_t>(r * kVocab + id)] = 20 - 0.15f * static_cast<float>(i);
     }
   }
   return x;

@@ -194,7 +194,7 @@ void Candidates::keep(std::span<const float> keys, Cut cut) {
     const bool stays = cut.keeps(keys[i], static_cast<std::int64_t>(i));
     logits_[to] = logits_[i];
     ids_[to] = ids_[i];
-    kept += stays ? 1 : 0;
+    kept += static_cast<std::int64_t>(stays);
   }
   size_ = kept;
   weigh();

@@ -31,13 +31,22 @@ struct Golden {
 double number(const Json& json) { return *json.number(); }
 std::int32_t id_of(const Json& json) { return static_cast<std::int32_t>(*json.as_int()); }
 
+/// Sets the parameter of that name; false where there is none.
+bool set_number(SamplingParams& p, const std::string& name, double value) {
+  const auto set = [&](const char* wanted, auto& to) {
+    if (name == wanted) to = static_cast<std::remove_reference_t<decltype(to)>>(value);
+    return name == wanted;
+  };
+  return set("repetition_penalty", p.repetition_penalty) ||
+         set("presence_penalty", p.presence_penalty) ||
+         set("frequency_penalty", p.frequency_penalty) || set("min_tokens", p.min_tokens) ||
+         set("temperature", p.temperature) || set("top_k", p.top_k) ||
+         set("typical_p", p.typical_p) || set("top_p", p.top_p) || set("min_p", p.min_p);
+}
+
 SamplingParams params_of(const Json& json) {
   SamplingParams p{.temperature = 1};
   for (const auto& [name, value] : *json.as_object()) {
-    const auto read = [&](const char* wanted, auto& to) {
-      if (name == wanted) to = static_cast<std::remove_reference_t<decltype(to)>>(number(value));
-      return name == wanted;
-    };
     if (name == "logit_bias") {
       std::map<std::int32_t, float> biases;
       for (const auto& [id, bias] : *value.as_object()) {
@@ -47,13 +56,7 @@ SamplingParams params_of(const Json& json) {
     } else if (name == "eos") {
       for (const Json& id : *value.as_array()) p.end_ids.push_back(id_of(id));
     } else {
-      const bool known = read("repetition_penalty", p.repetition_penalty) ||
-                         read("presence_penalty", p.presence_penalty) ||
-                         read("frequency_penalty", p.frequency_penalty) ||
-                         read("min_tokens", p.min_tokens) || read("temperature", p.temperature) ||
-                         read("top_k", p.top_k) || read("typical_p", p.typical_p) ||
-                         read("top_p", p.top_p) || read("min_p", p.min_p);
-      EXPECT_TRUE(known) << "parameter " << name;
+      EXPECT_TRUE(set_number(p, name, number(value))) << "parameter " << name;
     }
   }
   return p;

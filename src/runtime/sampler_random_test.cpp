@@ -107,8 +107,8 @@ std::vector<float> random_logits(std::mt19937_64& random) {
 }
 
 SamplingParams random_params(std::mt19937_64& random) {
-  const auto percent = [&](int least) {
-    return static_cast<float>(least + static_cast<int>(random() % (100 - least))) / 100;
+  const auto percent = [&](unsigned least) {
+    return static_cast<float>(least + random() % (100 - least)) / 100;
   };
   SamplingParams p{.temperature = static_cast<float>(1 + random() % 30) * 0.1f};
   if (random() % 3 == 0) {

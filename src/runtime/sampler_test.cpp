@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <string>
 
@@ -76,9 +78,10 @@ TEST(Sampler, ALogitThatAChangeMakesInfiniteLosesTheRow) {
 
 /// The definition, in double, over all rows of the head.
 double logprob(const std::vector<float>& logits, std::int32_t id) {
+  const double largest = *std::max_element(logits.begin(), logits.end());
   double sum = 0;
-  for (const float x : logits) sum += std::exp(double{x} - 8);
-  return double{logits[static_cast<std::size_t>(id)]} - 8 - std::log(sum);
+  for (const float x : logits) sum += std::exp(double{x} - largest);
+  return double{logits[static_cast<std::size_t>(id)]} - largest - std::log(sum);
 }
 
 TEST(Sampler, LogprobsAreOfTheUnmodifiedLogitsOverAllRowsOfTheHead) {
@@ -100,6 +103,14 @@ TEST(Sampler, LogprobsAreOfTheUnmodifiedLogitsOverAllRowsOfTheHead) {
       EXPECT_NEAR(score.logprob, logprob(row.logits, score.id), 2e-6) << score.id;
     }
   }
+}
+
+TEST(Sampler, ARowOfTheHeadWithoutAnIdCanBeFarAboveAllOthers) {
+  TestRow row{.logits = {3, 200, 5, 300}, .params = {.logprobs = 2}};
+  const Drawn drawn = draw(row, *kernel_tables().back(), 3);
+  EXPECT_EQ(drawn.id, 1);
+  EXPECT_EQ(drawn.logprob, -100);
+  EXPECT_EQ(drawn.top[1].logprob, -295);
 }
 
 TEST(Sampler, TopIsFallingWithTiesToTheLowerIdAndAsLongAsAsked) {
