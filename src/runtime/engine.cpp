@@ -178,6 +178,7 @@ void Engine::sample(std::span<const StepPart> parts) {
     rows_.push_back(continuation.row(executor_.logits(std::ssize(drawing_))));
     drawing_.push_back(&continuation);
   }
+  if (rows_.empty()) return;
   const auto lease = pool_.acquire();
   pool_.parallel_for(std::ssize(rows_), [&](std::int64_t i, int) {
     const auto row = static_cast<std::size_t>(i);

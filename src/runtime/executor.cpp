@@ -2,8 +2,15 @@
 #include "runtime/executor.h"
 
 #include <algorithm>
+#include <set>
 
 namespace ingot {
+
+namespace {
+
+std::int64_t blocks_of(std::int64_t tokens) { return (tokens + kBlockTokens - 1) / kBlockTokens; }
+
+}  // namespace
 
 Executor::Executor(const Model& model, Backend& backend, KvCache& cache,
                    const ExecutorLimits& limits)
@@ -11,7 +18,7 @@ Executor::Executor(const Model& model, Backend& backend, KvCache& cache,
   const StepLimits step = step_limits(model.spec, limits.rows, limits.out_rows);
   backend.plan(step);
   scratch_ = make_scratch(backend, model.spec, step);
-  blocks_max_ = static_cast<std::int32_t>((limits.context + kBlockTokens - 1) / kBlockTokens);
+  blocks_max_ = static_cast<std::int32_t>(blocks_of(limits.context));
   const auto rows = static_cast<std::size_t>(limits.rows);
   const auto sequences = static_cast<std::size_t>(limits.sequences);
   const auto out_rows = static_cast<std::size_t>(limits.out_rows);
@@ -40,11 +47,14 @@ Executor::Executor(const Model& model, Backend& backend, KvCache& cache,
   score_tops_.resize(out_rows * static_cast<std::size_t>(score_top_));
 }
 
-std::int64_t Executor::result_bytes(const Spec& spec, const ExecutorLimits& limits) {
+std::int64_t Executor::buffer_bytes(const Spec& spec, const ExecutorLimits& limits) {
+  const std::set<std::int32_t> groups(spec.window.begin(), spec.window.end());
+  const std::int64_t tables =
+      std::ssize(groups) * limits.sequences * blocks_of(limits.context) * std::int64_t{4};
   const std::int64_t logits = limits.logits_rows * spec.vocab * std::int64_t{sizeof(float)};
-  if (limits.score_top < 0) return logits;
+  if (limits.score_top < 0) return tables + logits;
   const std::int64_t top = limits.score_top * std::int64_t{sizeof(TokenScore)};
-  return logits + limits.out_rows * (std::int64_t{2 * sizeof(float)} + top);
+  return tables + logits + limits.out_rows * (std::int64_t{2 * sizeof(float)} + top);
 }
 
 void Executor::add_parts(std::span<const StepPart> parts) {

@@ -65,9 +65,10 @@ ExecutorLimits Instance::executor_limits(const StartOptions& options, std::int64
 MemoryPlan Instance::plan(const StartOptions& options) const {
   INGOT_CHECK(bound_ != nullptr, "a plan for what is started already");
   const std::int64_t limit = options_.memory_limit;
-  const ExecutorLimits limits = executor_limits(options, options.context);
-  std::int64_t results = Executor::result_bytes(spec_, limits);
-  if (options.generates) results += Sampler::bytes(pool_.size(), spec_.vocab);
+  const std::int64_t context = options.context > 0 ? options.context : spec_.context;
+  const ExecutorLimits limits = executor_limits(options, context);
+  std::int64_t buffers = Executor::buffer_bytes(spec_, limits);
+  if (options.generates) buffers += Sampler::bytes(pool_.size(), spec_.vocab);
   return plan_memory(*bound_, backend_,
                      {.options = options.model,
                       .kv_type = options_.kv_type,
@@ -75,7 +76,7 @@ MemoryPlan Instance::plan(const StartOptions& options) const {
                       .sequences = pool_sequences(options),
                       .rows = limits.rows,
                       .out_rows = limits.out_rows,
-                      .output_bytes = options.output_bytes + results,
+                      .output_bytes = options.output_bytes + buffers,
                       .available_bytes = limit > 0 ? limit : available_memory()});
 }
 
