@@ -118,6 +118,22 @@ TEST(Scheduler, TheLastAdmittedGivesWayAndComesBackFirst) {
   pool.expect_all_free();
 }
 
+TEST(Scheduler, NobodyIsLetInToBeThrownOutAtOnce) {
+  Pool pool(4);
+  Scheduler scheduler(pool.cache(), {.rows = 64, .sequences = 2});
+  const auto first = sequence_of(pool, 31), second = sequence_of(pool, 32);
+  scheduler.add(*first);
+  step(scheduler);
+  scheduler.add(*second);
+  step(scheduler);
+  EXPECT_FALSE(second->admitted) << "the first will need a block of those that it would take";
+  scheduler.remove(*first);
+  step(scheduler);
+  EXPECT_EQ(second->computed, 32);
+  scheduler.remove(*second);
+  pool.expect_all_free();
+}
+
 TEST(Scheduler, AChunkShrinksRatherThanThrowSomebodyOut) {
   Pool pool(3);
   Scheduler scheduler(pool.cache(), {.rows = 20, .sequences = 2});

@@ -290,6 +290,16 @@ TEST_F(EngineTest, StoppingEndsEveryStreamAndTheyMayOutliveIt) {
   EXPECT_EQ(streams.back().outcome().finish, FinishReason::kCancelled);
 }
 
+/// With room for one piece the engine falls asleep after each; a piece that is taken wakes it.
+TEST_F(EngineTest, AReaderThatCatchesUpWakesTheEngine) {
+  EngineRunner runner(*checkpoint_, EngineRunner::defaults(), {.deltas_max = 1});
+  runner.engine().start();
+  Stream slow = *runner.engine().submit(plain_request(10, 12));
+  Stream quick = *runner.engine().submit(plain_request(10, 12, 3));
+  EXPECT_EQ(read_all(quick), solo(plain_request(10, 12, 3)));
+  EXPECT_EQ(read_all(slow), solo(plain_request(10, 12)));
+}
+
 /// Readers of all kinds at once: to the end, dropping midway, cancelling.
 TEST_F(EngineTest, ManyThreadsSubmitReadAndDrop) {
   std::vector<Request> requests;

@@ -94,26 +94,39 @@ TEST(cache_invariance, AfterPreemptionUnderRandomSchedules) {
   EXPECT_GT(preemptions, 15 * rounds) << "the pools were too large to test anything";
 }
 
-/// The solo run itself against the executor driven by hand: the prompt in one step, then token by
-/// token, the most likely one each time.
-TEST(cache_invariance, ASoloRunIsWhatTheExecutorComputes) {
+/// The solo run itself against executor and sampler driven by hand: all tokens so far in one step,
+/// then the next one from the last row, with its own index and counts.
+TEST(cache_invariance, ASoloRunIsWhatExecutorAndSamplerCompute) {
   for (const RandomModel& model : random_models(Q8_0::kFormat)) {
     SCOPED_TRACE(model.name);
     const auto checkpoint = make_checkpoint(two_layers(model), 3);
     EngineRunner runner(*checkpoint);
     Request request;
-    for (std::int32_t i = 0; i < 30; ++i) request.prompt.push_back(i);
+    TokenCounts counts;
+    for (std::int32_t i = 0; i < 30; ++i) {
+      request.prompt.push_back(i);
+      counts.add_prompt(i);
+    }
     request.max_tokens = 12;
     request.digest = true;
+    request.sampling.temperature = 1;
+    request.sampling.seed = 5;
+    request.sampling.repetition_penalty = 1.5f;
+    request.sampling.frequency_penalty = 1;
     ModelRunner by_hand(*checkpoint, {.context = kContext});
+    Sampler sampler(by_hand.pool(), by_hand.table(), 37, 37, 1);
     std::vector<std::int32_t> tokens = request.prompt;
     Digest digest;
-    for (int i = 0; i < 12; ++i) {
-      const std::vector<float> rows = by_hand.run({tokens}, whole({tokens}))[0];
-      const std::span<const float> last(rows.end() - 37, rows.end());
+    for (std::uint64_t i = 0; i < 12; ++i) {
+      std::vector<float> rows = by_hand.run({tokens}, whole({tokens}))[0];
+      const std::span<float> last(rows.end() - 37, rows.end());
       digest.add(last);
-      tokens.push_back(
-          static_cast<std::int32_t>(std::max_element(last.begin(), last.end()) - last.begin()));
+      const SampleRow row{
+          .logits = last, .params = &request.sampling, .counts = &counts, .index = i};
+      Drawn drawn;
+      sampler.sample({&row, 1}, {&drawn, 1});
+      tokens.push_back(drawn.id);
+      counts.add_generated(drawn.id);
     }
     std::string want = cat("length ", digest.text(), "  ids");
     for (std::size_t i = 30; i < tokens.size(); ++i) want += cat(" ", tokens[i]);
