@@ -54,11 +54,11 @@ class Backend {
   /// host process has set.
   virtual void step(const Batch& batch, FunctionRef<void()> body) = 0;
 
-  /// x[t] = row tokens[t] of `table`, decoded exactly; or batch.embeddings[t] where those are
-  /// given.
+  /// x[t] = row tokens[t] of `table`, decoded exactly; or the sequence's row of batch.embeddings
+  /// where it has some.
   ///
-  /// Shapes: table [V, H] (null with embeddings), x [T, H]. Errors: a token outside [0, V) is a
-  /// bug.
+  /// Shapes: table [V, H] (may be null when no row is a token), x [T, H]. Errors: a token outside
+  /// [0, V) is a bug.
   virtual void embed(const Batch& batch, const Weight* table, View x) = 0;
 
   /// x += add (where given); out = norm(x) (where given).
@@ -140,7 +140,7 @@ class Backend {
   /// out[i] = x[rows[i]].  Shapes: x [T, H], out [R, H].
   virtual void gather(View x, std::span<const std::int32_t> rows, View out) = 0;
 
-  /// Logits of rows through the head, reduced on the way.
+  /// Logits of rows through the head, reduced on the way; the first ones may be kept whole.
   ///
   /// As `linear`; log-probability of id: (x[id] - max) - log(sum), sum = tree of the 16 lane sums
   /// of exp(x - max). Shapes: in [R, H], head [V, H].

@@ -1,6 +1,7 @@
 // Batch: one step's ragged rows, the whole contract between who plans a step and who computes it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -25,20 +26,31 @@ struct KvBlocks {
 /// Row i of a sequence with q rows is key number kv_len - q + i of it. It sees the keys up to
 /// itself (causal) or all kv_len of them (bidirectional), minus what lies outside a layer's window.
 struct Batch {
-  /// [T], or empty when `embeddings` are given. Ids are in [0, V); ~r (negative) is reserved for
-  /// "the token that row r of the previous step produced".
+  /// [T]; of no meaning for rows that `embeddings` give. Ids are in [0, V); ~r (negative) is
+  /// reserved for "the token that row r of the previous step produced".
   std::span<const std::int32_t> tokens;
-  View embeddings;                          ///< [T, H] float32 in place of tokens, or none
+  /// [S], or empty: none. A sequence's view, where there is one, holds its rows of this step in
+  /// place of tokens: [q_start[s + 1] - q_start[s], H] float32.
+  std::span<const View> embeddings;
   std::span<const std::int32_t> positions;  ///< [T], for rotary embeddings
   std::span<const std::int32_t> q_start;    ///< [S + 1], rising from 0 to T
   std::span<const std::int32_t> kv_len;     ///< [S], after this step
   std::span<const KvBlocks> groups;         ///< one a KV group
-  std::span<const std::int32_t> out_rows;   ///< [R], rows that need logits, rising
+  std::span<const std::int32_t> out_rows;   ///< [R], rows that leave, in any order
   std::span<const std::int32_t> pool_seqs;  ///< [P], sequences that need a pooled embedding
   std::span<const std::int32_t> adapter;    ///< [S] or empty: none
 
   std::int32_t rows() const { return static_cast<std::int32_t>(positions.size()); }
   std::int32_t sequences() const { return static_cast<std::int32_t>(kv_len.size()); }
+
+  /// Row t where it is an embedding, else null.
+  const std::byte* embedding(std::int64_t t) const {
+    if (embeddings.empty()) return nullptr;
+    const auto next = std::upper_bound(q_start.begin(), q_start.end(), t);
+    const std::int64_t s = next - q_start.begin() - 1;
+    const View& rows = embeddings[static_cast<std::size_t>(s)];
+    return rows ? rows.row_data(t - q_start[static_cast<std::size_t>(s)]) : nullptr;
+  }
 };
 
 }  // namespace ingot

@@ -201,15 +201,40 @@ TEST(Embed, GivenRowsAreCopied) {
   Matrix rows(7, 33);
   rows.fill(random);
   rows.at(2, 3) = -0.0f;
-  TestBatch batch = plain_batch(7, random);
+  TestBatch batch({{.q = 3, .kv_len = 5}, {.q = 4, .kv_len = 4}}, 0, random);
+  const std::vector<View> given{rows.view().slice(0, 3), rows.view().slice(3, 4)};
   Batch b = batch.get();
   b.tokens = {};
-  b.embeddings = rows.view();
+  b.embeddings = given;
   for (const Device& d : devices()) {
     d->plan({.rows = 7, .cols = 33, .hidden = 33});
     Matrix got(7, 33);
     d->step(b, [&] { d->embed(b, nullptr, got.view()); });
     EXPECT_TRUE(same_bits(got, rows)) << d.isa;
+  }
+}
+
+TEST(Embed, SequencesOfTokensAndOfGivenRowsShareAStep) {
+  Random random(5);
+  Problem p({{F32::kFormat, 9}}, 48, 1, false, random);
+  Matrix given(2, 48);
+  given.fill(random);
+  TestBatch batch({{.q = 2, .kv_len = 2}, {.q = 2, .kv_len = 7}, {.q = 1, .kv_len = 1}}, 0, random);
+  batch.tokens() = {8, 3, -1, -1, 4};
+  const std::vector<View> views{{}, given.view(), {}};
+  Batch b = batch.get();
+  b.embeddings = views;
+  const View table = p.parts[0];
+  const std::vector<const float*> want{table.row<float>(8), table.row<float>(3), given.row(0),
+                                       given.row(1), table.row<float>(4)};
+  for (const Device& d : devices()) {
+    d->plan({.rows = 5, .cols = 48, .hidden = 48, .vocab = 9});
+    const Weight packed = d->prepare(p.parts, {});
+    Matrix got(5, 48);
+    d->step(b, [&] { d->embed(b, &packed, got.view()); });
+    for (std::size_t t = 0; t < want.size(); ++t) {
+      EXPECT_TRUE(std::equal(want[t], want[t] + 48, got.row(std::int64_t(t)))) << d.isa << t;
+    }
   }
 }
 
@@ -418,6 +443,34 @@ TEST_P(Logits, EveryReducer) {
             EXPECT_NEAR(all.top[at].logprob, value, bound);
             EXPECT_EQ(bits(some.top[at].logprob), bits(all.top[at].logprob));
           }
+        }
+      }
+    }
+  }
+}
+
+TEST(Logits, TheFirstRowsAreKeptWholeAndAllAreReduced) {
+  constexpr std::int64_t kRows = 21;
+  Random random(38);
+  Problem p({{Q8_0::kFormat, 70}}, 64, kRows, false, random);
+  for (const Device& d : devices()) {
+    SCOPED_TRACE(d.isa);
+    StepLimits limits = p.limits();
+    limits.out_rows = kRows;
+    limits.vocab = 70;
+    d->plan(limits);
+    const Weight head = d->prepare(p.parts, {});
+    const Matrix want = multiply(*d, head, p.x);
+    for (const std::int64_t whole : {std::int64_t{1}, std::int64_t{2}, std::int64_t{17}, kRows}) {
+      Matrix full(whole, 70);
+      std::vector<std::int32_t> best(kRows, -7);
+      d->step({}, [&] { d->logits(p.x.view(), head, {.full = full.view(), .argmax = best}); });
+      EXPECT_TRUE(full.gaps_intact());
+      for (std::int64_t r = 0; r < kRows; ++r) {
+        const float* x = want.row(r);
+        EXPECT_EQ(best[std::size_t(r)], std::max_element(x, x + 70) - x);
+        if (r < whole) {
+          EXPECT_EQ(std::memcmp(full.row(r), x, 70 * sizeof(float)), 0) << r;
         }
       }
     }

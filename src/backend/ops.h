@@ -87,10 +87,10 @@ struct TokenScore {
   float logprob = 0;
 };
 
-/// What `logits` makes of its rows; whatever is not empty is filled, so a long prompt never needs
-/// [T, V].
+/// What `logits` makes of its rows; whatever is not empty is filled. Only the rows of `full` take
+/// memory for all their logits, so a long prompt never needs [T, V].
 struct LogitsReduce {
-  View full{};                          ///< [R, V] float32
+  View full{};                          ///< [F, V] float32, F <= R: logits of the first F rows
   std::span<std::int32_t> argmax{};     ///< [R]; ties to the lower id; -1 for a row that holds NaN
   std::int32_t ids_per_row = 0;         ///< tokens whose log-probability is wanted
   std::span<const std::int32_t> ids{};  ///< [R, ids_per_row]

@@ -17,8 +17,8 @@ class BoundedQueue {
  public:
   explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {}
 
-  /// Appends `item`; false when the queue is full or closed, and then `item` is lost.
-  [[nodiscard]] bool try_push(T item) {
+  /// Appends `item`; false when the queue is full or closed, and then `item` is as it was.
+  [[nodiscard]] bool try_push(T&& item) {
     {
       const std::lock_guard lock(mutex_);
       if (closed_ || items_.size() >= capacity_) return false;

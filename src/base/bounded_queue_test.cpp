@@ -59,6 +59,18 @@ TEST(BoundedQueue, TakesWhatCanOnlyBeMoved) {
   EXPECT_EQ(**item, 5);
 }
 
+TEST(BoundedQueue, GivesBackWhatItHasNoRoomFor) {
+  BoundedQueue<std::unique_ptr<int>> queue(1);
+  ASSERT_TRUE(queue.try_push(std::make_unique<int>(5)));
+  auto item = std::make_unique<int>(6);
+  EXPECT_FALSE(queue.try_push(std::move(item)));
+  ASSERT_NE(item, nullptr);
+  EXPECT_EQ(*item, 6);
+  queue.close();
+  EXPECT_FALSE(queue.try_push(std::move(item)));
+  EXPECT_NE(item, nullptr);
+}
+
 TEST(BoundedQueue, ManyProducersAndConsumersLoseAndRepeatNothing) {
   constexpr int kThreads = 3;
   constexpr int kEach = 2000;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -37,6 +38,10 @@ class ThreadPool {
   /// Threads that take part in a loop, the caller included.
   int size() const { return size_; }
 
+  /// Takes the pool for as long as the result lives: who shares a pool with others holds it from a
+  /// step's first loop to its last. Not recursive; waits for whoever has it.
+  [[nodiscard]] std::unique_lock<std::mutex> acquire() { return std::unique_lock(owner_); }
+
   /// Runs body(item, thread) for each item in [0, items) and returns when all are done.
   ///
   /// Thread t's home is the t-th of `size()` equal contiguous parts, which it takes in ascending
@@ -44,8 +49,8 @@ class ThreadPool {
   /// have the same one. The caller's floating-point environment is made canonical (fp_env.h); the
   /// workers' always is.
   ///
-  /// Errors: none; a body that throws ends the process. Nested or concurrent use of one pool is a
-  /// bug (INGOT_CHECK).
+  /// Errors: none; a body that throws ends the process. Nested use, and concurrent use without
+  /// `acquire`, is a bug (INGOT_CHECK).
   void parallel_for(std::int64_t items, FunctionRef<void(std::int64_t item, int thread)> body);
 
  private:
@@ -71,7 +76,8 @@ class ThreadPool {
   std::int64_t claim_ = 1;  ///< items taken at once
   const FunctionRef<void(std::int64_t, int)>* body_ = nullptr;
 
-  std::atomic<bool> busy_{false};                    ///< a parallel_for is under way
+  std::mutex owner_;               ///< held by `acquire`, for whole steps; a loop never locks it
+  std::atomic<bool> busy_{false};  ///< a parallel_for is under way
   alignas(64) std::atomic<std::uint32_t> epoch_{0};  ///< counts loops; workers sleep on it
   alignas(64) std::atomic<std::uint32_t> loop_{
       0};  ///< kOpen while threads may join, plus workers inside

@@ -154,6 +154,23 @@ TEST(ThreadPool, DifferentThreadsMayUseItInTurn) {
   }
 }
 
+/// Without `acquire` this ends in "a thread pool runs one loop at a time".
+TEST(ThreadPool, WhoAcquiresItHasItForSeveralLoops) {
+  ThreadPool pool(2);
+  int inside = 0;  // not atomic: the pool's owner alone touches it
+  const auto use = [&] {
+    for (int step = 0; step < 200; ++step) {
+      const auto lease = pool.acquire();
+      EXPECT_EQ(inside++, 0);
+      for (int loop = 0; loop < 3; ++loop) pool.parallel_for(5, [](std::int64_t, int) {});
+      --inside;
+    }
+  };
+  std::thread other(use);
+  use();
+  other.join();
+}
+
 class ThreadPoolDeathTest : public ::testing::Test {
  protected:
   void SetUp() override { ::testing::FLAGS_gtest_death_test_style = "threadsafe"; }

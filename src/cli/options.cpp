@@ -7,18 +7,6 @@ namespace ingot {
 
 namespace {
 
-double parse_real(std::string_view text, std::string_view option, double low, double high) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, value, std::chars_format::general);
-  // Written so that NaN fails.
-  const bool within = value >= low && value <= high;
-  if (result.ec != std::errc() || result.ptr != end || !within) {
-    throw bad_option(option, text, cat("expected a number from ", low, " to ", high));
-  }
-  return value;
-}
-
 template <class Number, class Parse>
 void declare(CLI::App& app, Number& value, const NumberOption<Number>& option, Parse parse) {
   const std::string name(option.name);
@@ -37,6 +25,18 @@ void declare(CLI::App& app, Number& value, const NumberOption<Number>& option, P
 Error bad_option(std::string_view option, std::string_view value, std::string_view expected) {
   return {ErrorCode::kInvalid, cat(option, " ", value.empty() ? "(empty)" : printable(value),
                                    " is not possible: ", expected)};
+}
+
+double parse_real(std::string_view text, std::string_view option, double low, double high) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, value, std::chars_format::general);
+  // Written so that NaN fails.
+  const bool within = value >= low && value <= high;
+  if (result.ec != std::errc() || result.ptr != end || !within) {
+    throw bad_option(option, text, cat("expected a number from ", low, " to ", high));
+  }
+  return value;
 }
 
 void add_number(CLI::App& app, std::int32_t& value, const NumberOption<std::int32_t>& option) {
@@ -59,6 +59,16 @@ void add_text(CLI::App& app, std::optional<std::string>& value, const std::strin
               const std::string& help) {
   app.add_option_function<std::string>(
       name, [&value](const std::string& text) { value = text; }, help);
+}
+
+void add_texts(CLI::App& app, std::vector<std::string>& values, const std::string& name,
+               const std::string& help) {
+  app.add_option_function<std::vector<std::string>>(
+         name, [&values](const std::vector<std::string>& all) { values = all; }, help)
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false)
+      ->type_name("TEXT, may be repeated");
 }
 
 void add_switch(CLI::App& app, bool& value, const std::string& name, const std::string& help) {

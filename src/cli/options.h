@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -35,6 +36,11 @@ Int parse_whole(std::string_view text, std::string_view option, Int low, Int hig
   return value;
 }
 
+/// A number in decimal notation within [low, high], and nothing beside it.
+///
+/// Errors: Error{kInvalid} naming `option` and the text.
+double parse_real(std::string_view text, std::string_view option, double low, double high);
+
 /// What an option that takes a number has: its name, what it means, its limits.
 template <class Number>
 struct NumberOption {
@@ -57,6 +63,10 @@ void add_number(CLI::App& app, double& value, const NumberOption<double>& option
 /// Declares an option that takes a text, which stays absent unless the option is given.
 void add_text(CLI::App& app, std::optional<std::string>& value, const std::string& name,
               const std::string& help);
+
+/// Declares an option that takes a text and may be given again: each one counts, as it is.
+void add_texts(CLI::App& app, std::vector<std::string>& values, const std::string& name,
+               const std::string& help);
 
 /// Declares a flag, which takes no value.
 void add_switch(CLI::App& app, bool& value, const std::string& name, const std::string& help);

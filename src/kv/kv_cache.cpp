@@ -2,6 +2,7 @@
 #include "kv/kv_cache.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace ingot {
 
@@ -94,6 +95,14 @@ void SequenceBlocks::share(const SequenceBlocks& other, std::int64_t tokens) {
       table.push_back(block);
     }
   }
+}
+
+std::int64_t SequenceBlocks::reservable() const {
+  std::int64_t blocks = std::numeric_limits<std::int32_t>::max();
+  for (std::int32_t g = 0; g < cache_->groups(); ++g) {
+    blocks = std::min(blocks, std::ssize(table(g)) + cache_->pool(g).free());
+  }
+  return blocks * kBlockTokens;
 }
 
 void SequenceBlocks::forget_before(std::int64_t next) {

@@ -70,6 +70,8 @@ class SequenceBlocks {
   /// Units:  whole blocks; `tokens` is a multiple of kBlockTokens.
   /// Errors: a table that is not empty, or keys that `other` does not have, is a bug.
   void share(const SequenceBlocks& other, std::int64_t tokens);
+  /// The most tokens that `reserve` could make room for now.
+  std::int64_t reservable() const;
   /// Gives back the blocks of window groups that no row at key `next` or later can see.
   void forget_before(std::int64_t next);
   /// Gives back blocks beyond key `tokens`. To go on from there, the window groups must still have

@@ -54,8 +54,7 @@ struct ContextCost {
   }
 };
 
-/// Slots are numbered in 32 bits.
-constexpr std::int64_t kPoolBlocksMax = (std::int64_t{1} << 31) / kBlockTokens - 1;
+constexpr std::int64_t kPoolBlocksMax = kPoolTokensMax / kBlockTokens;
 
 /// The largest n in [0, high] for which `fits` holds; it holds up to some n and not beyond.
 template <class Fits>

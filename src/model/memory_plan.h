@@ -10,6 +10,9 @@
 
 namespace ingot {
 
+/// The most tokens of a KV pool: slots are numbered in 32 bits.
+inline constexpr std::int64_t kPoolTokensMax = (std::int64_t{1} << 31) - kBlockTokens;
+
 /// What is going to be run.
 struct PlanRequest {
   ModelOptions options;

@@ -2,8 +2,15 @@
 #include "runtime/executor.h"
 
 #include <algorithm>
+#include <set>
 
 namespace ingot {
+
+namespace {
+
+std::int64_t blocks_of(std::int64_t tokens) { return (tokens + kBlockTokens - 1) / kBlockTokens; }
+
+}  // namespace
 
 Executor::Executor(const Model& model, Backend& backend, KvCache& cache,
                    const ExecutorLimits& limits)
@@ -11,14 +18,16 @@ Executor::Executor(const Model& model, Backend& backend, KvCache& cache,
   const StepLimits step = step_limits(model.spec, limits.rows, limits.out_rows);
   backend.plan(step);
   scratch_ = make_scratch(backend, model.spec, step);
-  blocks_max_ = static_cast<std::int32_t>((limits.context + kBlockTokens - 1) / kBlockTokens);
+  blocks_max_ = static_cast<std::int32_t>(blocks_of(limits.context));
   const auto rows = static_cast<std::size_t>(limits.rows);
   const auto sequences = static_cast<std::size_t>(limits.sequences);
+  const auto out_rows = static_cast<std::size_t>(limits.out_rows);
   tokens_.reserve(rows);
   positions_.reserve(rows);
-  out_rows_.reserve(static_cast<std::size_t>(limits.out_rows));
+  out_rows_.reserve(out_rows);
   q_start_.reserve(sequences + 1);
   kv_len_.reserve(sequences);
+  embeddings_.reserve(sequences);
   const auto groups = static_cast<std::size_t>(cache.groups());
   slots_.resize(groups);
   tables_.resize(groups);
@@ -27,35 +36,60 @@ Executor::Executor(const Model& model, Backend& backend, KvCache& cache,
     slots_[g].reserve(rows);
     tables_[g].resize(sequences * static_cast<std::size_t>(blocks_max_), -1);
   }
+  if (limits.logits_rows > 0) {
+    logits_ = backend.allocate(limits.logits_rows * model.spec.vocab * std::int64_t{sizeof(float)});
+  }
+  if (limits.score_top < 0) return;
+  score_top_ =
+      static_cast<std::int32_t>(std::min<std::int64_t>(limits.score_top, model.spec.vocab));
+  score_ids_.resize(out_rows);
+  score_logprobs_.resize(out_rows);
+  score_tops_.resize(out_rows * static_cast<std::size_t>(score_top_));
 }
 
-void Executor::clear() {
+std::int64_t Executor::buffer_bytes(const Spec& spec, const ExecutorLimits& limits) {
+  const std::set<std::int32_t> groups(spec.window.begin(), spec.window.end());
+  const std::int64_t tables =
+      std::ssize(groups) * limits.sequences * blocks_of(limits.context) * std::int64_t{4};
+  const std::int64_t logits = limits.logits_rows * spec.vocab * std::int64_t{sizeof(float)};
+  if (limits.score_top < 0) return tables + logits;
+  const std::int64_t top = limits.score_top * std::int64_t{sizeof(TokenScore)};
+  return tables + logits + limits.out_rows * (std::int64_t{2 * sizeof(float)} + top);
+}
+
+void Executor::add_parts(std::span<const StepPart> parts) {
+  INGOT_CHECK(std::ssize(parts) <= limits_.sequences, parts.size(), " sequences, planned for ",
+              limits_.sequences);
   for (auto* list : {&tokens_, &positions_, &q_start_, &kv_len_, &out_rows_}) list->clear();
   for (auto& slots : slots_) slots.clear();
   q_start_.push_back(0);
-  embeddings_ = {};
+  embeddings_.clear();
+  has_embeddings_ = false;
+  std::int32_t index = 0;
+  for (const StepPart& part : parts) add_part(part, index++);
 }
 
 void Executor::add_part(const StepPart& part, std::int32_t index) {
   Sequence& s = *part.sequence;
   const std::int64_t first = s.computed;
   const std::int64_t last = first + part.rows;
+  const bool given = first < s.given_rows();
   INGOT_CHECK(part.rows > 0 && last <= s.length() && last <= limits_.context, "rows ", first,
               " to ", last, " of ", s.length(), ", context ", limits_.context);
   INGOT_CHECK(part.outputs <= part.rows, part.outputs, " outputs of ", part.rows, " rows");
+  INGOT_CHECK(!given || (last <= s.given_rows() && s.embeddings.cols == model_.spec.hidden),
+              "embeddings [", s.given_rows(), ", ", s.embeddings.cols, "] in rows ", first, " to ",
+              last);
   const auto start = static_cast<std::int32_t>(positions_.size());
   for (std::int64_t i = first; i < last; ++i) {
     positions_.push_back(static_cast<std::int32_t>(i));
-    if (!s.embeddings) tokens_.push_back(s.tokens[static_cast<std::size_t>(i)]);
+    tokens_.push_back(given ? 0 : s.token(i));
     for (std::size_t g = 0; g < slots_.size(); ++g) {
       slots_[g].push_back(s.blocks.slot(static_cast<std::int32_t>(g), i));
     }
   }
-  if (s.embeddings) {
-    INGOT_CHECK(index == 0 && s.embeddings.cols == model_.spec.hidden, "embeddings of ",
-                s.embeddings.cols, " columns, as part ", index);
-    embeddings_ = s.embeddings.slice(first, part.rows);
-  }
+  has_embeddings_ = has_embeddings_ || given;
+  embeddings_.push_back(given ? s.embeddings.slice(first, part.rows) : View{});
   for (std::int32_t i = part.rows - part.outputs; i < part.rows; ++i) {
     out_rows_.push_back(start + i);
   }
@@ -67,33 +101,84 @@ void Executor::add_part(const StepPart& part, std::int32_t index) {
   }
 }
 
-bool Executor::step(std::span<const StepPart> parts, const Outputs& outputs) {
-  INGOT_CHECK(std::ssize(parts) <= limits_.sequences, parts.size(), " sequences, planned for ",
-              limits_.sequences);
-  for (const StepPart& part : parts) {
-    if (!part.sequence->blocks.reserve(part.sequence->computed + part.rows)) return false;
+void Executor::add_scores(std::span<const StepPart> parts) {
+  std::fill(score_ids_.begin(), score_ids_.end(), 0);
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const StepPart& part = parts[p];
+    for (std::int64_t i = part.first_score; i < part.first_score + part.scores; ++i) {
+      const std::int64_t row = q_start_[p] + i - part.sequence->computed;
+      INGOT_CHECK(row >= q_start_[p] && row < q_start_[p + 1], "row ", i, " is not in the step");
+      score_ids_[out_rows_.size()] = part.sequence->token(i + 1);
+      out_rows_.push_back(static_cast<std::int32_t>(row));
+    }
   }
-  clear();
-  std::int32_t index = 0;
-  for (const StepPart& part : parts) add_part(part, index++);
+}
+
+void Executor::forward_batch(const Outputs& outputs) {
   INGOT_CHECK(std::ssize(positions_) <= limits_.rows && std::ssize(out_rows_) <= limits_.out_rows,
               positions_.size(), " rows and ", out_rows_.size(), " outputs, planned for ",
               limits_.rows, " and ", limits_.out_rows);
-  INGOT_CHECK(!embeddings_ || embeddings_.rows == std::ssize(positions_),
-              "embeddings and tokens in one step");
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     groups_[g] = {.slots = slots_[g], .tables = tables_[g], .blocks_max = blocks_max_};
   }
-  const Batch batch{.tokens = tokens_,
-                    .embeddings = embeddings_,
-                    .positions = positions_,
-                    .q_start = q_start_,
-                    .kv_len = kv_len_,
-                    .groups = groups_,
-                    .out_rows = out_rows_,
-                    .pool_seqs = {},
-                    .adapter = {}};
+  const Batch batch{
+      .tokens = tokens_,
+      .embeddings = has_embeddings_ ? std::span<const View>(embeddings_) : std::span<const View>(),
+      .positions = positions_,
+      .q_start = q_start_,
+      .kv_len = kv_len_,
+      .groups = groups_,
+      .out_rows = out_rows_,
+      .pool_seqs = {},
+      .adapter = {}};
   forward(model_, backend_, batch, cache_, scratch_, outputs);
+}
+
+void Executor::run(std::span<const StepPart> parts) {
+  add_parts(parts);
+  const bool scores =
+      std::any_of(parts.begin(), parts.end(), [](const StepPart& p) { return p.scores > 0; });
+  outputs_ = std::ssize(out_rows_);
+  INGOT_CHECK(outputs_ <= limits_.logits_rows && (!scores || limits_.score_top >= 0), outputs_,
+              " rows of logits, planned for ", limits_.logits_rows, "; best of scored rows ",
+              limits_.score_top);
+  Outputs outputs;
+  if (outputs_ > 0) {
+    outputs.logits.full =
+        f32_view(reinterpret_cast<float*>(logits_.data()), outputs_, model_.spec.vocab);
+  }
+  if (scores) {
+    add_scores(parts);
+    outputs.logits.ids_per_row = 1;
+    outputs.logits.ids = score_ids_;
+    outputs.logits.id_logprobs = score_logprobs_;
+    outputs.logits.top_k = score_top_;
+    outputs.logits.top = score_tops_;
+  }
+  forward_batch(outputs);
+}
+
+std::span<float> Executor::logits(std::int64_t i) {
+  INGOT_CHECK(i >= 0 && i < outputs_, "row ", i, " of ", outputs_);
+  const auto vocab = static_cast<std::size_t>(model_.spec.vocab);
+  return {reinterpret_cast<float*>(logits_.data()) + static_cast<std::size_t>(i) * vocab, vocab};
+}
+
+RowScore Executor::score(std::int64_t i) const {
+  const auto row = static_cast<std::size_t>(outputs_ + i);
+  INGOT_CHECK(row < out_rows_.size(), "scored row ", i, " of ", std::ssize(out_rows_) - outputs_);
+  const auto top = static_cast<std::size_t>(score_top_);
+  return {.id = score_ids_[row],
+          .logprob = score_logprobs_[row],
+          .top = std::span(score_tops_).subspan(row * top, top)};
+}
+
+bool Executor::step(std::span<const StepPart> parts, const Outputs& outputs) {
+  for (const StepPart& part : parts) {
+    if (!part.sequence->blocks.reserve(part.sequence->computed + part.rows)) return false;
+  }
+  add_parts(parts);
+  forward_batch(outputs);
   for (const StepPart& part : parts) part.sequence->computed += part.rows;
   return true;
 }

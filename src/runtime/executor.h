@@ -17,15 +17,16 @@ struct ExecutorLimits {
   std::int32_t rows = 0;
   std::int32_t out_rows = 0;
   std::int32_t sequences = 0;
-  std::int64_t context = 0;  ///< tokens of the longest sequence
+  std::int64_t context = 0;      ///< tokens of the longest sequence
+  std::int32_t logits_rows = 0;  ///< rows of logits that `run` keeps
+  std::int32_t score_top = -1;  ///< best tokens that `run` finds for a scored row; -1 = scores none
 };
 
-/// What one sequence contributes to a step: its next `rows` rows, of which the last `outputs` leave
-/// the model.
-struct StepPart {
-  Sequence* sequence = nullptr;
-  std::int32_t rows = 0;
-  std::int32_t outputs = 0;
+/// What is known of a scored row: how likely the token after it was, and which were the likeliest.
+struct RowScore {
+  std::int32_t id = 0;  ///< the token after it
+  float logprob = 0;
+  std::span<const TokenScore> top;  ///< falling, ties to the lower id
 };
 
 /// Runs steps of one model. Its buffers are allocated at construction; later only the sequences'
@@ -35,12 +36,23 @@ class Executor {
   /// Errors: Error{kDoesNotFit}.
   Executor(const Model& model, Backend& backend, KvCache& cache, const ExecutorLimits& limits);
 
+  /// Bytes of the results that `run` keeps and of a step's block tables.
+  static std::int64_t buffer_bytes(const Spec& spec, const ExecutorLimits& limits);
+
   const ExecutorLimits& limits() const { return limits_; }
   const Model& model() const { return model_; }
   KvCache& cache() const { return cache_; }
 
-  /// One step: reserves blocks, runs `forward`, and moves every part's `computed` on. A sequence
-  /// that brings embeddings has a step to itself.
+  /// One planned step: every part has its blocks, and at most one output. Sequences stay as they
+  /// are. Afterwards `logits(i)` and `score(i)` hold the outputs and scored rows, in the parts'
+  /// order, until the next step.
+  void run(std::span<const StepPart> parts);
+  /// [V], which the caller may overwrite.
+  std::span<float> logits(std::int64_t i);
+  RowScore score(std::int64_t i) const;
+
+  /// One step driven by hand: reserves blocks, runs `forward`, and moves every part's `computed`
+  /// on. Nothing is scored.
   ///
   /// Shapes: outputs as `forward` wants them, R = sum of the parts' outputs, in their order.
   /// Returns false, with nothing computed, when the pool has too few blocks for all parts; those
@@ -48,8 +60,10 @@ class Executor {
   [[nodiscard]] bool step(std::span<const StepPart> parts, const Outputs& outputs);
 
  private:
+  void add_parts(std::span<const StepPart> parts);
   void add_part(const StepPart& part, std::int32_t index);
-  void clear();
+  void add_scores(std::span<const StepPart> parts);
+  void forward_batch(const Outputs& outputs);
 
   const Model& model_;
   Backend& backend_;
@@ -60,9 +74,19 @@ class Executor {
 
   // The batch's arrays, by the names of Batch.
   std::vector<std::int32_t> tokens_, positions_, q_start_, kv_len_, out_rows_;
+  std::vector<View> embeddings_;
+  bool has_embeddings_ = false;
   std::vector<std::vector<std::int32_t>> slots_, tables_;
   std::vector<KvBlocks> groups_;
-  View embeddings_;  ///< [T, H], when the step's sequence brought embeddings
+
+  // Results of `run`. Rows of logits come first among a step's R rows, and the scores of all of
+  // them are there.
+  Buffer logits_;                        ///< [logits_rows, V]
+  std::int32_t score_top_ = 0;           ///< at most V
+  std::int64_t outputs_ = 0;             ///< rows of logits of the last step
+  std::vector<std::int32_t> score_ids_;  ///< [R]
+  std::vector<float> score_logprobs_;    ///< [R]
+  std::vector<TokenScore> score_tops_;   ///< [R, score_top_]
 };
 
 }  // namespace ingot

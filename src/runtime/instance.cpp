@@ -31,8 +31,17 @@ const KernelTable& find_kernels(std::string_view isa) {
                   "; this machine and build offer auto, ", offered));
 }
 
+namespace {
+
+std::int32_t pool_sequences(const StartOptions& options) {
+  return options.pool_sequences > 0 ? options.pool_sequences : options.sequences;
+}
+
+}  // namespace
+
 Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
-    : options_(options),
+    : pool_(pool),
+      options_(options),
       backend_(pool, find_kernels(options.isa)),
       checkpoint_(Checkpoint::open(options.path)),
       config_(checkpoint_->config()),
@@ -44,17 +53,34 @@ Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
   }
 }
 
+ExecutorLimits Instance::executor_limits(const StartOptions& options, std::int64_t context) const {
+  ExecutorLimits limits{.rows = options.rows,
+                        .out_rows = options.out_rows,
+                        .sequences = options.sequences,
+                        .context = context};
+  if (options.generates) {
+    limits.logits_rows = options.sequences;
+    limits.score_top = options.prompt_logprobs;
+    limits.out_rows = options.prompt_logprobs < 0 ? options.sequences : options.rows;
+  }
+  return limits;
+}
+
 MemoryPlan Instance::plan(const StartOptions& options) const {
   INGOT_CHECK(bound_ != nullptr, "a plan for what is started already");
   const std::int64_t limit = options_.memory_limit;
+  const std::int64_t context = options.context > 0 ? options.context : spec_.context;
+  const ExecutorLimits limits = executor_limits(options, context);
+  std::int64_t buffers = Executor::buffer_bytes(spec_, limits);
+  if (options.generates) buffers += Sampler::bytes(pool_.size(), spec_.vocab);
   return plan_memory(*bound_, backend_,
                      {.options = options.model,
                       .kv_type = options_.kv_type,
                       .context = options.context,
-                      .sequences = options.sequences,
-                      .rows = options.rows,
-                      .out_rows = options.out_rows,
-                      .output_bytes = options.output_bytes,
+                      .sequences = pool_sequences(options),
+                      .rows = limits.rows,
+                      .out_rows = limits.out_rows,
+                      .output_bytes = options.output_bytes + buffers,
                       .available_bytes = limit > 0 ? limit : available_memory()});
 }
 
@@ -68,13 +94,20 @@ void Instance::start(const StartOptions& options, Progress progress) {
   checkpoint_.reset();
 
   auto groups = kv_groups(backend_, model_->attention(), options_.kv_type);
-  const auto blocks = kv_blocks(groups, plan.context, options.sequences, options.rows);
+  const auto blocks = kv_blocks(groups, plan.context, pool_sequences(options), options.rows);
   cache_ = std::make_unique<KvCache>(backend_, std::move(groups), options_.kv_type, blocks);
   executor_ = std::make_unique<Executor>(*model_, backend_, *cache_,
-                                         ExecutorLimits{.rows = options.rows,
-                                                        .out_rows = options.out_rows,
-                                                        .sequences = options.sequences,
-                                                        .context = plan.context});
+                                         executor_limits(options, plan.context));
+}
+
+std::unique_ptr<Engine> Instance::make_engine(const EngineOptions& options) {
+  return std::make_unique<Engine>(EngineParts{.executor = *executor_,
+                                              .pool = pool_,
+                                              .kernels = backend_.table(),
+                                              .tokenizer = tokenizer_.get(),
+                                              .ids = sampled_ids(),
+                                              .end_ids = stop_ids()},
+                                  options);
 }
 
 std::int64_t Instance::sampled_ids() const { return tokenizer_ ? tokenizer_->size() : spec_.vocab; }

@@ -12,6 +12,7 @@
 #include "load/checkpoint.h"
 #include "model/memory_plan.h"
 #include "model/model.h"
+#include "runtime/engine.h"
 #include "runtime/executor.h"
 #include "text/tokenizer.h"
 
@@ -38,6 +39,12 @@ struct StartOptions {
   std::int32_t rows = 1;
   std::int32_t out_rows = 1;
   std::int64_t output_bytes = 0;  ///< that the caller holds for inputs and results
+  bool generates = false;         ///< an Engine will run; `out_rows` follows from the rest
+  /// Best tokens that an Engine's requests may ask for at each token of a prompt; -1 = no scores.
+  std::int32_t prompt_logprobs = -1;
+  /// Sequences of `context` tokens that the KV pool holds; 0 = `sequences`. Where it holds fewer,
+  /// those that run make room for each other.
+  std::int32_t pool_sequences = 0;
 };
 
 /// Opens a model in two steps: first what its headers say, then its weights. The thread pool is the
@@ -76,8 +83,14 @@ class Instance {
   std::string_view isa() const { return backend_.table().name; }
   /// From `start` on.
   Executor& executor() { return *executor_; }
+  /// An engine on what was started with `generates`. It has to go before the instance, and one at a
+  /// time uses the executor.
+  std::unique_ptr<Engine> make_engine(const EngineOptions& options = {});
 
  private:
+  ExecutorLimits executor_limits(const StartOptions& options, std::int64_t context) const;
+
+  ThreadPool& pool_;
   InstanceOptions options_;
   CpuBackend backend_;
   std::unique_ptr<Checkpoint> checkpoint_;

@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "cli/npy.h"
 #include "load/json.h"
-#include "runtime/generate.h"
 #include "runtime/instance.h"
 
 namespace ingot::testing_support {
@@ -287,14 +286,18 @@ TEST(Golden, GreedyTextOfATrainedModel) {
       Instance instance(pool, {.path = (folder / "stories260K.gguf").string(), .kv_type = kv_type});
       StartOptions start;
       start.context = 201;
+      start.generates = true;
       instance.start(start, [](std::uint64_t, std::uint64_t) {});
-      GenerateParams params;
-      params.tokens_max = 200;
-      params.sampled_ids = instance.sampled_ids();
-      const Generated g =
-          generate(instance.executor(), prompt, params, [](std::int32_t) { return true; });
-      EXPECT_EQ(g.ids, want);
-      EXPECT_EQ(g.digest, digests.at(cat("stories260K ", std::string_view(name))));
+      const auto engine = instance.make_engine();
+      Stream stream = *engine->submit(
+          {.prompt = prompt, .max_tokens = 200, .ignore_eos = true, .digest = true});
+      std::vector<std::int32_t> got;
+      while (engine->step()) {
+        while (const auto delta = stream.try_next()) got.push_back(delta->ids.at(0));
+      }
+      while (const auto delta = stream.try_next()) got.push_back(delta->ids.at(0));
+      EXPECT_EQ(got, want);
+      EXPECT_EQ(stream.outcome().digest, digests.at(cat("stories260K ", std::string_view(name))));
     }
   }
 }

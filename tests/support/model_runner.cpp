@@ -4,14 +4,16 @@
 namespace ingot::testing_support {
 
 ModelRunner::ModelRunner(Checkpoint& checkpoint, const RunnerOptions& options)
-    : pool_(options.threads),
-      backend_(pool_, options.table != nullptr ? *options.table : *kernel_tables().back()) {
+    : own_pool_(options.pool == nullptr ? std::make_unique<ThreadPool>(options.threads) : nullptr),
+      pool_(options.pool == nullptr ? own_pool_.get() : options.pool),
+      backend_(*pool_, options.table != nullptr ? *options.table : *kernel_tables().back()) {
   ModelOptions model = options.model;
   model.context = options.context;
   model_ = load_model(checkpoint, bind_model(checkpoint), backend_, model,
                       [](std::uint64_t, std::uint64_t) {});
   auto groups = kv_groups(backend_, model_->attention(), options.kv_type);
-  const auto blocks = kv_blocks(groups, options.context, options.sequences, options.rows);
+  const std::int32_t held = options.pool_sequences > 0 ? options.pool_sequences : options.sequences;
+  const auto blocks = kv_blocks(groups, options.context, held, options.rows);
   cache_ = std::make_unique<KvCache>(backend_, std::move(groups), options.kv_type, blocks);
   for (std::int32_t g = 0; g < cache_->groups(); ++g) {
     const Buffer& pages = cache_->pages(g);
@@ -21,7 +23,9 @@ ModelRunner::ModelRunner(Checkpoint& checkpoint, const RunnerOptions& options)
                                          ExecutorLimits{.rows = options.rows,
                                                         .out_rows = options.rows,
                                                         .sequences = options.sequences,
-                                                        .context = options.context});
+                                                        .context = options.context,
+                                                        .logits_rows = options.sequences,
+                                                        .score_top = options.score_top});
 }
 
 std::int64_t ModelRunner::columns(Output output) const {

@@ -21,6 +21,9 @@ struct RunnerOptions {
   std::int64_t context = 256;
   std::int32_t rows = 256;
   std::int32_t sequences = 8;
+  ThreadPool* pool = nullptr;       ///< null = one of its own, of `threads`
+  std::int32_t pool_sequences = 0;  ///< whole sequences that the KV pool holds; 0 = `sequences`
+  std::int32_t score_top = -1;      ///< for Executor::run
 };
 
 /// Rows of one sequence that a step takes.
@@ -45,12 +48,15 @@ class ModelRunner {
 
   const Spec& spec() const { return model_->spec; }
   Executor& executor() { return *executor_; }
+  ThreadPool& pool() { return *pool_; }
+  const KernelTable& table() const { return backend_.table(); }
 
  private:
   std::int64_t columns(Output output) const;
   void step(const std::vector<StepPart>& parts, Output output, std::vector<float>& rows);
 
-  ThreadPool pool_;
+  std::unique_ptr<ThreadPool> own_pool_;
+  ThreadPool* pool_ = nullptr;
   CpuBackend backend_;
   std::unique_ptr<const Model> model_;
   std::unique_ptr<KvCache> cache_;

@@ -247,6 +247,12 @@ void EditableCheckpoint::fill(const std::string& tensor, std::byte value) {
   std::fill(storage_.at(tensor).begin(), storage_.at(tensor).end(), value);
 }
 
+void EditableCheckpoint::fill_row(const std::string& tensor, std::int64_t row, std::byte value) {
+  auto& bytes = storage_.at(tensor);
+  const std::int64_t size = std::ssize(bytes) / get(tensor).shape.front();
+  std::fill_n(bytes.begin() + row * size, size, value);
+}
+
 std::vector<RandomModel> random_models(Format format) {
   std::vector<RandomModel> models;
   const auto add = [&](std::string_view name, const Config& config) -> RandomModel& {

@@ -43,6 +43,8 @@ class EditableCheckpoint : public Checkpoint {
   /// One bit of a tensor's data turned over.
   void flip_bit(const std::string& tensor);
   void fill(const std::string& tensor, std::byte value);
+  /// The bytes of row `row` set to `value`; 0xff makes NaN of floats.
+  void fill_row(const std::string& tensor, std::int64_t row, std::byte value);
   Config& config() { return config_; }
   using Checkpoint::config;
   void set_tokenizer(std::unique_ptr<TokenizerData> data) { tokenizer_ = std::move(data); }

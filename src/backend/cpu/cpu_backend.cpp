@@ -113,6 +113,7 @@ Weight CpuBackend::prepare(std::span<const View> parts, std::span<const float> b
   w.segments = segments_of(parts);
   w.storage = allocate_host(segment_bytes(w.segments));
   std::byte* out = w.storage.data();
+  const auto lease = pool_.acquire();
   for (Segment& s : w.segments) {
     s.data = out;
     const SegmentRows rows(parts, s);
@@ -185,19 +186,19 @@ void CpuBackend::plan(const StepLimits& limits) {
 }
 
 void CpuBackend::step(const Batch&, FunctionRef<void()> body) {
+  const auto lease = pool_.acquire();
   const CanonicalFp canonical;
   body();
 }
 
 void CpuBackend::embed(const Batch& batch, const Weight* table, View x) {
   INGOT_CHECK(x.rows == batch.rows(), x.rows, " rows for a batch of ", batch.rows());
-  const bool given = static_cast<bool>(batch.embeddings);
-  INGOT_CHECK(given || table != nullptr, "neither embeddings nor an embedding matrix");
   pool_.parallel_for(x.rows, [&](std::int64_t t, int) {
-    if (given) {
-      std::copy_n(batch.embeddings.row<const float>(t), x.cols, x.row<float>(t));
+    if (const std::byte* given = batch.embedding(t)) {
+      std::copy_n(given, x.cols * std::int64_t{sizeof(float)}, x.row_data(t));
       return;
     }
+    INGOT_CHECK(table != nullptr, "neither embeddings nor an embedding matrix");
     std::int64_t row = batch.tokens[static_cast<std::size_t>(t)];
     INGOT_CHECK(row >= 0 && row < table->rows, "token ", row, " of ", table->rows);
     const Segment* s = table->segments.data();

@@ -47,15 +47,16 @@ void CpuBackend::reduce_rows(View rows, std::int64_t first, const LogitsReduce& 
 }
 
 void CpuBackend::logits(View in, const Weight& head, const LogitsReduce& reduce) {
-  if (reduce.full) {
-    linear(in, head, reduce.full);
+  const std::int64_t whole = reduce.full ? reduce.full.rows : 0;
+  INGOT_CHECK(whole <= in.rows, whole, " rows kept whole of ", in.rows);
+  if (whole > 0) {
+    linear(in.slice(0, whole), head, reduce.full);
     reduce_rows(reduce.full, 0, reduce);
-    return;
   }
   const View tile = scratch_.head_rows;
-  INGOT_CHECK(in.rows == 0 || (tile.rows > 0 && head.rows == tile.cols), "head of ", head.rows,
+  INGOT_CHECK(in.rows == whole || (tile.rows > 0 && head.rows == tile.cols), "head of ", head.rows,
               " rows, planned for ", tile.cols);
-  for (std::int64_t first = 0; first < in.rows; first += tile.rows) {
+  for (std::int64_t first = whole; first < in.rows; first += tile.rows) {
     const std::int64_t count = std::min(tile.rows, in.rows - first);
     const View rows = tile.slice(0, count);
     linear(in.slice(first, count), head, rows);

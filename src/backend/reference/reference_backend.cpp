@@ -190,7 +190,7 @@ Row attend(const Attention& a, const KvLayer& kv, const std::int32_t* table, std
 }
 
 void reduce_row(const Row& x, std::int64_t r, const LogitsReduce& reduce) {
-  if (reduce.full) write_row(x, reduce.full.row<float>(r));
+  if (reduce.full && r < reduce.full.rows) write_row(x, reduce.full.row<float>(r));
   const auto row = static_cast<std::size_t>(r);
   if (!reduce.argmax.empty()) reduce.argmax[row] = largest(x);
   const double max = *std::max_element(x.begin(), x.end());
@@ -271,8 +271,8 @@ void ReferenceBackend::step(const Batch&, FunctionRef<void()> body) {
 void ReferenceBackend::embed(const Batch& batch, const Weight* table, View x) {
   const auto bytes = static_cast<std::size_t>(x.cols) * 4;
   for (std::int32_t t = 0; t < batch.rows(); ++t) {
-    if (batch.embeddings) {
-      std::memcpy(x.row_data(t), batch.embeddings.row_data(t), bytes);
+    if (const std::byte* given = batch.embedding(t)) {
+      std::memcpy(x.row_data(t), given, bytes);
       continue;
     }
     const std::int32_t token = batch.tokens[static_cast<std::size_t>(t)];

@@ -1,0 +1,270 @@
+// Flags and JSON members of a request.
+#include "cli/request_options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/model_options.h"
+#include "cli/options.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr std::int32_t kIdMax = std::numeric_limits<std::int32_t>::max();
+
+/// "ID=V,ID=V": by rising id, each once.
+std::vector<LogitBias> parse_logit_bias(std::string_view text, std::int64_t ids) {
+  constexpr std::string_view kOption = "--logit-bias";
+  std::vector<LogitBias> biases;
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    const std::string_view entry = text.substr(0, comma);
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string_view::npos) throw bad_option(kOption, entry, "expected ID=V,..");
+    const auto id = parse_whole<std::int64_t>(entry.substr(0, equals), kOption, 0, ids - 1);
+    const double bias =
+        parse_real(entry.substr(equals + 1), kOption, -kLogitBiasMax, kLogitBiasMax);
+    biases.push_back({static_cast<std::int32_t>(id), static_cast<float>(bias)});
+    if (comma == std::string_view::npos) return biases;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+/// Brings biases into the order that SamplingParams have; naming a token twice is an error.
+void sort_biases(std::vector<LogitBias>& biases, std::string_view name) {
+  const auto by_id = [](const LogitBias& a, const LogitBias& b) { return a.id < b.id; };
+  const auto same = [](const LogitBias& a, const LogitBias& b) { return a.id == b.id; };
+  std::sort(biases.begin(), biases.end(), by_id);
+  const auto twice = std::adjacent_find(biases.begin(), biases.end(), same);
+  if (twice == biases.end()) return;
+  throw Error(ErrorCode::kInvalid, cat(name, ": token ", twice->id, " has two values"));
+}
+
+[[noreturn]] void refuse(std::string_view name, const Json& value, std::string_view expected) {
+  throw Error(ErrorCode::kInvalid, cat(name, ": is ", value.kind(), ", expected ", expected));
+}
+
+std::int64_t whole(std::string_view name, const Json& value, std::int64_t low, std::int64_t high) {
+  const std::int64_t* i = value.as_int();
+  if (i == nullptr) refuse(name, value, "an integer");
+  if (*i >= low && *i <= high) return *i;
+  throw Error(ErrorCode::kInvalid, cat(name, ": ", *i, " is not in [", low, ", ", high, "]"));
+}
+
+std::int32_t small(std::string_view name, const Json& value) {
+  return static_cast<std::int32_t>(whole(name, value, -1, kIdMax));
+}
+
+float real(std::string_view name, const Json& value) {
+  const auto number = value.number();
+  if (!number) refuse(name, value, "a number");
+  return static_cast<float>(*number);
+}
+
+std::vector<std::string> texts(std::string_view name, const Json& value) {
+  if (const std::string* one = value.as_string()) return {*one};
+  const Json::Array* all = value.as_array();
+  if (all == nullptr) refuse(name, value, "a string or an array of strings");
+  std::vector<std::string> list;
+  for (const Json& entry : *all) {
+    if (entry.as_string() == nullptr) refuse(name, entry, "strings in the array");
+    list.push_back(*entry.as_string());
+  }
+  return list;
+}
+
+std::vector<std::int32_t> ids(std::string_view name, const Json& value) {
+  const Json::Array* all = value.as_array();
+  if (all == nullptr) refuse(name, value, "an array of token ids");
+  std::vector<std::int32_t> list;
+  for (const Json& id : *all) {
+    list.push_back(static_cast<std::int32_t>(whole(name, id, 0, kIdMax)));
+  }
+  return list;
+}
+
+/// {"ID": V}, as the API spells it.
+std::vector<LogitBias> biases(std::string_view name, const Json& value) {
+  const Json::Object* all = value.as_object();
+  if (all == nullptr) refuse(name, value, "an object of token ids and values");
+  std::vector<LogitBias> list;
+  for (const auto& [id, bias] : *all) {
+    list.push_back({parse_whole<std::int32_t>(id, name, 0, kIdMax), real(name, bias)});
+  }
+  sort_biases(list, name);
+  return list;
+}
+
+bool truth(std::string_view name, const Json& value) {
+  if (value.as_bool() == nullptr) refuse(name, value, "a boolean");
+  return *value.as_bool();
+}
+
+using Name = std::string_view;
+
+struct Member {
+  Name name;
+  void (*set)(Request& r, Name name, const Json& value);
+};
+
+constexpr std::array<Member, 18> kMembers{{
+    {"prompt_ids", [](Request& r, Name n, const Json& v) { r.prompt = ids(n, v); }},
+    {"max_tokens",
+     [](Request& r, Name n, const Json& v) { r.max_tokens = whole(n, v, 0, kContextMax); }},
+    {"temperature", [](Request& r, Name n, const Json& v) { r.sampling.temperature = real(n, v); }},
+    {"top_k", [](Request& r, Name n, const Json& v) { r.sampling.top_k = small(n, v); }},
+    {"top_p", [](Request& r, Name n, const Json& v) { r.sampling.top_p = real(n, v); }},
+    {"min_p", [](Request& r, Name n, const Json& v) { r.sampling.min_p = real(n, v); }},
+    {"typical_p", [](Request& r, Name n, const Json& v) { r.sampling.typical_p = real(n, v); }},
+    {"repetition_penalty",
+     [](Request& r, Name n, const Json& v) { r.sampling.repetition_penalty = real(n, v); }},
+    {"presence_penalty",
+     [](Request& r, Name n, const Json& v) { r.sampling.presence_penalty = real(n, v); }},
+    {"frequency_penalty",
+     [](Request& r, Name n, const Json& v) { r.sampling.frequency_penalty = real(n, v); }},
+    {"logit_bias", [](Request& r, Name n, const Json& v) { r.sampling.logit_bias = biases(n, v); }},
+    {"seed",
+     [](Request& r, Name n, const Json& v) {
+       constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+       r.sampling.seed = static_cast<std::uint64_t>(whole(n, v, 0, kMax));
+     }},
+    {"stop", [](Request& r, Name n, const Json& v) { r.stop = texts(n, v); }},
+    {"stop_token_ids", [](Request& r, Name n, const Json& v) { r.sampling.end_ids = ids(n, v); }},
+    {"min_tokens", [](Request& r, Name n,
+                      const Json& v) { r.sampling.min_tokens = whole(n, v, 0, kContextMax); }},
+    {"ignore_eos", [](Request& r, Name n, const Json& v) { r.ignore_eos = truth(n, v); }},
+    {"logprobs", [](Request& r, Name n, const Json& v) { r.sampling.logprobs = small(n, v); }},
+    {"prompt_logprobs", [](Request& r, Name n, const Json& v) { r.prompt_logprobs = small(n, v); }},
+}};
+
+void add_penalties(CLI::App& app, RequestOptionValues& values) {
+  add_number(app, values.repetition_penalty,
+             {.name = "--repetition-penalty",
+              .help = "Makes tokens of prompt and text less likely above 1",
+              .low = kRepetitionPenaltyMin,
+              .high = kRepetitionPenaltyMax});
+  add_number(app, values.presence_penalty,
+             {.name = "--presence-penalty",
+              .help = "Off the logit of every token of the text",
+              .low = -kPenaltyMax,
+              .high = kPenaltyMax});
+  add_number(app, values.frequency_penalty,
+             {.name = "--frequency-penalty",
+              .help = "Off the logit for each time that a token is in the text",
+              .low = -kPenaltyMax,
+              .high = kPenaltyMax});
+  add_text(app, values.logit_bias, "--logit-bias", "Added to logits: ID=V,ID=V");
+}
+
+void add_choice(CLI::App& app, RequestOptionValues& values) {
+  add_number(app, values.temperature,
+             {.name = "--temperature",
+              .help = "0: always the most likely token; higher: more varied",
+              .low = 0,
+              .high = kTemperatureMax});
+  add_number(app, values.top_k,
+             {.name = "--top-k",
+              .help = "Choose among so many likeliest tokens; 0 and -1: all",
+              .low = -1,
+              .high = kIdMax});
+  add_number(app, values.top_p,
+             {.name = "--top-p",
+              .help = "Choose among the likeliest tokens that together are so likely",
+              .low = 0,
+              .high = 1});
+  add_number(app, values.min_p,
+             {.name = "--min-p",
+              .help = "Leave out tokens less likely than this share of the likeliest",
+              .low = 0,
+              .high = 1});
+  add_number(app, values.typical_p,
+             {.name = "--typical-p",
+              .help = "Choose among the tokens nearest to the expected surprise (above 0; 1: off)",
+              .low = 0,
+              .high = 1});
+  add_number(app, values.seed,
+             {.name = "--seed",
+              .help = "Equal seeds give equal text",
+              .low = 0,
+              .high = std::numeric_limits<std::uint64_t>::max()});
+}
+
+void add_end(CLI::App& app, RequestOptionValues& values) {
+  add_number(app, values.max_tokens,
+             {.name = "--max-tokens",
+              .help = "Tokens to generate at most",
+              .low = 0,
+              .high = kContextMax});
+  add_number(app, values.min_tokens,
+             {.name = "--min-tokens",
+              .help = "Tokens before which no end-of-sequence or stop token is chosen",
+              .low = 0,
+              .high = kContextMax});
+  add_texts(app, values.stop, "--stop", "End the text before this string");
+  add_texts(app, values.stop_token, "--stop-token", "End the text at this token id, or ids: 1,2");
+  add_switch(app, values.ignore_eos, "--ignore-eos", "Go on after end-of-sequence tokens");
+}
+
+}  // namespace
+
+void add_request_options(CLI::App& app, RequestOptionValues& values) {
+  add_end(app, values);
+  add_choice(app, values);
+  add_penalties(app, values);
+  add_number(app, values.logprobs,
+             {.name = "--logprobs",
+              .help = "Log-probabilities of each token and of so many likeliest, in JSON",
+              .low = 0,
+              .high = kLogprobsMax,
+              .show_default = false});
+  add_number(app, values.prompt_logprobs,
+             {.name = "--prompt-logprobs",
+              .help = "The same for the prompt's tokens",
+              .low = 0,
+              .high = kLogprobsMax,
+              .show_default = false});
+}
+
+Request make_request(const RequestOptionValues& v, std::int64_t ids) {
+  Request request;
+  SamplingParams& s = request.sampling;
+  if (v.logit_bias) s.logit_bias = parse_logit_bias(*v.logit_bias, ids);
+  sort_biases(s.logit_bias, "--logit-bias");
+  s.repetition_penalty = static_cast<float>(v.repetition_penalty);
+  s.presence_penalty = static_cast<float>(v.presence_penalty);
+  s.frequency_penalty = static_cast<float>(v.frequency_penalty);
+  s.min_tokens = v.min_tokens;
+  for (const std::string& list : v.stop_token) {
+    for (const std::int64_t id : parse_list(list, "--stop-token", 0, ids - 1)) {
+      s.end_ids.push_back(static_cast<std::int32_t>(id));
+    }
+  }
+  s.temperature = static_cast<float>(v.temperature);
+  s.top_k = v.top_k;
+  s.typical_p = static_cast<float>(v.typical_p);
+  s.top_p = static_cast<float>(v.top_p);
+  s.min_p = static_cast<float>(v.min_p);
+  s.seed = v.seed;
+  s.logprobs = v.logprobs;
+  request.max_tokens = v.max_tokens;
+  request.stop = v.stop;
+  request.ignore_eos = v.ignore_eos;
+  request.prompt_logprobs = v.prompt_logprobs;
+  return request;
+}
+
+bool set_member(Request& request, std::string_view name, const Json& value) {
+  const auto member = std::find_if(kMembers.begin(), kMembers.end(),
+                                   [&](const Member& m) { return m.name == name; });
+  if (member == kMembers.end()) return false;
+  member->set(request, name, value);
+  return true;
+}
+
+}  // namespace ingot

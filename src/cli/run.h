@@ -1,0 +1,30 @@
+// ingot run: what its ways to read prompts share.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/model_options.h"
+#include "cli/request_options.h"
+
+namespace ingot {
+
+/// Values of the flags of `ingot run`.
+struct RunValues {
+  ModelOptionValues model;
+  RequestOptionValues request;
+  std::optional<std::string> prompt;
+  std::optional<std::string> tokens;
+  std::optional<std::string> messages;
+  bool jsonl = false;
+  bool print_ids = false;
+  bool json = false;
+  std::int32_t sequences = 64;
+  std::int32_t step_rows = 512;
+};
+
+/// Continues every line of stdin, as one batch. Returns the exit code: whether all went well.
+int run_lines(const RunValues& values, Instance& instance);
+
+}  // namespace ingot

@@ -1,0 +1,154 @@
+// Continuation: what a drawn token becomes.
+#include "runtime/continuation.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace ingot {
+
+namespace {
+
+double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
+
+bool has_penalty(const SamplingParams& p) {
+  return p.repetition_penalty != 1 || p.presence_penalty != 0 || p.frequency_penalty != 0;
+}
+
+Error no_token(std::int64_t tokens) {
+  return {ErrorCode::kNotFinite,
+          cat("the logits after ", tokens,
+              " tokens allow no token: they hold NaN or infinities; --check-tensors tells whether "
+              "the file's weights do")};
+}
+
+}  // namespace
+
+Continuation::Continuation(Submission submission, KvCache& cache, std::int64_t context,
+                           const Tokenizer* tokenizer)
+    : request_(std::move(submission.request)),
+      channel_(std::move(submission.channel)),
+      sequence_(cache),
+      needs_counts_(has_penalty(request_.sampling)),
+      stop_(request_.stop) {
+  sequence_.id = submission.id;
+  sequence_.tokens = request_.prompt;
+  if (!request_.embeddings.empty()) {
+    const std::int64_t rows = request_.embedding_rows;
+    sequence_.embeddings =
+        f32_view(request_.embeddings.data(), rows, std::ssize(request_.embeddings) / rows);
+  }
+  outcome_.prompt_tokens = sequence_.length();
+  limit_ = std::min(request_.max_tokens, context - sequence_.length());
+  sequence_.draws = limit_ > 0;
+  if (request_.prompt_logprobs >= 0) sequence_.scores_end = sequence_.length() - 1;
+  if (needs_counts_) {
+    for (const std::int32_t id : request_.prompt) counts_.add_prompt(id);
+  }
+  if (request_.digest) digest_.emplace();
+  if (tokenizer != nullptr) {
+    // The text continues the prompt: its first space belongs to it.
+    detokenizer_.emplace(*tokenizer, DetokenizeOptions{.strip_leading_space = false});
+  }
+}
+
+void Continuation::started(Clock::time_point now) {
+  if (!since_) since_ = now;
+}
+
+void Continuation::take_score(const RowScore& score) {
+  const auto wanted = static_cast<std::ptrdiff_t>(request_.prompt_logprobs);
+  const auto end = score.top.begin() + std::min(wanted, std::ssize(score.top));
+  outcome_.prompt_logprobs.push_back(
+      {.token = {.id = score.id, .logprob = score.logprob}, .top = {score.top.begin(), end}});
+}
+
+void Continuation::take_logits(std::span<const float> logits) {
+  if (digest_) digest_->add(logits);
+}
+
+SampleRow Continuation::row(std::span<float> logits) const {
+  return {.logits = logits,
+          .params = &request_.sampling,
+          .counts = needs_counts_ ? &counts_ : nullptr,
+          .index = static_cast<std::uint64_t>(generated_)};
+}
+
+std::int32_t Continuation::take(Drawn&& drawn, Clock::time_point now) {
+  count_draw(now);
+  Delta delta;
+  if (drawn.id < 0) {
+    finish(FinishReason::kError, no_token(sequence_.length()));
+    return -1;
+  }
+  if (is_end(drawn.id)) {
+    flush_text(delta.text);
+    if (!delta.text.empty()) push(std::move(delta));
+    finish(FinishReason::kStop);
+    return -1;
+  }
+  ++generated_;
+  if (needs_counts_) counts_.add_generated(drawn.id);
+  delta.ids.push_back(drawn.id);
+  if (request_.sampling.logprobs >= 0) {
+    delta.logprobs.push_back(
+        {.token = {.id = drawn.id, .logprob = drawn.logprob}, .top = std::move(drawn.top)});
+  }
+  add_text(drawn.id, delta.text);
+  const bool stopped = stop_.stopped();
+  const bool full = generated_ == limit_;
+  if (full && !stopped) flush_text(delta.text);
+  push(std::move(delta));
+  if (!stopped && !full) return drawn.id;
+  finish(stop_.stopped() ? FinishReason::kStop : FinishReason::kLength);
+  return -1;
+}
+
+void Continuation::count_draw(Clock::time_point now) {
+  const double spent = seconds(now - *since_);
+  since_ = now;
+  if (drawn_++ == 0) {
+    outcome_.prefill_seconds = spent;
+  } else {
+    outcome_.decode_seconds += spent;
+    ++outcome_.decode_steps;
+  }
+}
+
+bool Continuation::is_end(std::int32_t id) const {
+  const auto& ends = request_.sampling.end_ids;
+  return std::find(ends.begin(), ends.end(), id) != ends.end();
+}
+
+void Continuation::add_text(std::int32_t id, std::string& text) {
+  if (!detokenizer_) return;
+  std::string piece;
+  detokenizer_->push(id, piece);
+  text += stop_.add(piece).text;
+}
+
+/// What was held back is text after all, unless it begins at a stop string.
+void Continuation::flush_text(std::string& text) {
+  if (!detokenizer_) return;
+  std::string piece;
+  detokenizer_->finish(piece);
+  text += stop_.add(piece).text;
+  text += stop_.finish().text;
+}
+
+void Continuation::push(Delta&& delta) {
+  const bool pushed = channel_->deltas.try_push(std::move(delta));
+  INGOT_CHECK(pushed, "a paused sequence was part of a step");
+}
+
+void Continuation::finish(FinishReason reason, std::optional<Error> error) {
+  ended_ = true;
+  outcome_.finish = reason;
+  outcome_.error = std::move(error);
+  outcome_.generated_tokens = generated_;
+  if (digest_) outcome_.digest = digest_->text();
+  channel_->outcome = std::move(outcome_);
+  channel_->deltas.close();
+}
+
+}  // namespace ingot

@@ -1,0 +1,82 @@
+// Continuation: one request under way, from its first row to its outcome.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "runtime/digest.h"
+#include "runtime/executor.h"
+#include "runtime/request.h"
+#include "runtime/sampler.h"
+#include "runtime/sequence.h"
+#include "runtime/stop_text.h"
+#include "runtime/stream.h"
+#include "runtime/token_counts.h"
+#include "text/detokenizer.h"
+
+namespace ingot {
+
+/// A request as it was submitted.
+struct Submission {
+  std::uint64_t id = 0;
+  Request request;
+  std::shared_ptr<Channel> channel;
+};
+
+using Clock = std::chrono::steady_clock;
+
+/// Everything about one request that changes while it runs.
+class Continuation {
+ public:
+  /// `context`: tokens that a sequence may have; `tokenizer` may be null. The request has been
+  /// checked, and its end_ids are complete.
+  Continuation(Submission submission, KvCache& cache, std::int64_t context,
+               const Tokenizer* tokenizer);
+
+  Sequence& sequence() { return sequence_; }
+  bool is_cancelled() const { return channel_->cancelled.load(std::memory_order_relaxed); }
+  /// Whether the reader's queue has no room for a piece.
+  bool is_behind() const { return channel_->deltas.size() >= channel_->deltas.capacity(); }
+  /// Nothing is left to compute: no token is wanted, and every score is there.
+  bool is_done() const { return limit_ == 0 && sequence_.scored >= sequence_.scores_end; }
+
+  /// The first time it is part of a step.
+  void started(Clock::time_point now);
+  void take_score(const RowScore& score);
+  /// A row of logits before anything changes it.
+  void take_logits(std::span<const float> logits);
+  SampleRow row(std::span<float> logits) const;
+  /// Hands a drawn token to the reader; returns the token that goes on the sequence, or -1 when
+  /// this was the end.
+  std::int32_t take(Drawn&& drawn, Clock::time_point now);
+  bool ended() const { return ended_; }
+
+  /// Ends it: what was not handed over stays with the engine.
+  void finish(FinishReason reason, std::optional<Error> error = std::nullopt);
+
+ private:
+  void count_draw(Clock::time_point now);
+  bool is_end(std::int32_t id) const;
+  void add_text(std::int32_t id, std::string& text);
+  void flush_text(std::string& text);
+  void push(Delta&& delta);
+
+  Request request_;
+  std::shared_ptr<Channel> channel_;
+  Sequence sequence_;
+  std::int64_t limit_ = 0;      ///< tokens to generate at most
+  std::int64_t generated_ = 0;  ///< tokens handed over
+  std::int64_t drawn_ = 0;      ///< tokens drawn, the one that ended the text included
+  bool needs_counts_ = false;
+  bool ended_ = false;
+  TokenCounts counts_;
+  std::optional<Digest> digest_;
+  std::optional<Detokenizer> detokenizer_;
+  StopText stop_;
+  Outcome outcome_;
+  std::optional<Clock::time_point> since_;
+};
+
+}  // namespace ingot

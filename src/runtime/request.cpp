@@ -1,0 +1,79 @@
+// What a request may ask for.
+#include "runtime/request.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/utf8.h"
+
+namespace ingot {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::kInvalid, message); }
+
+/// Rows of the prompt, all of which can be computed.
+std::int64_t check_prompt(const Request& r, const RequestLimits& limits) {
+  for (const std::int32_t id : r.prompt) {
+    if (id >= 0 && id < limits.vocab) continue;
+    refuse(cat("prompt: token ", id, " is not in [0, ", limits.vocab, ")"));
+  }
+  // Division, because the product may overflow.
+  const std::int64_t cols = r.embedding_rows > 0 ? std::ssize(r.embeddings) / r.embedding_rows : 0;
+  if (r.embedding_rows < 0 || r.embedding_rows * cols != std::ssize(r.embeddings) ||
+      (r.embedding_rows > 0 && cols != limits.hidden)) {
+    refuse(cat("embeddings: ", r.embeddings.size(), " values for ", r.embedding_rows, " rows of ",
+               limits.hidden));
+  }
+  if (!std::all_of(r.embeddings.begin(), r.embeddings.end(),
+                   [](float x) { return std::isfinite(x); })) {
+    refuse("embeddings: a value is NaN or infinite");
+  }
+  return std::ssize(r.prompt) + r.embedding_rows;
+}
+
+void check_length(std::int64_t rows, const Request& r, const RequestLimits& limits) {
+  if (rows == 0) refuse("prompt: it has no tokens");
+  if (rows > limits.context) {
+    refuse(cat("prompt: it has ", rows, " tokens, the context is ", limits.context));
+  }
+  if (r.max_tokens < 0) refuse(cat("max_tokens: ", r.max_tokens, " is less than 0"));
+  if (rows == limits.context && r.max_tokens > 0) {
+    refuse(cat("prompt: it fills the context of ", rows, " tokens and leaves no room for another"));
+  }
+}
+
+void check_stop(const Request& r, const RequestLimits& limits) {
+  if (r.stop.empty()) return;
+  if (!limits.text) refuse("stop: the model has no tokenizer, so there is no text");
+  if (r.stop.size() > kStopsMax) {
+    refuse(cat("stop: ", r.stop.size(), " strings are more than ", kStopsMax));
+  }
+  for (const std::string& stop : r.stop) {
+    if (stop.empty() || stop.size() > kStopBytesMax) {
+      refuse(cat("stop: a string has ", stop.size(), " bytes, possible are 1 to ", kStopBytesMax));
+    }
+    if (!is_utf8(stop)) refuse(cat("stop: ", printable(stop), " is not valid UTF-8"));
+  }
+}
+
+}  // namespace
+
+void check_request(const Request& request, const RequestLimits& limits) {
+  check_length(check_prompt(request, limits), request, limits);
+  check_stop(request, limits);
+  check_sampling(request.sampling, limits.ids);
+  const std::int32_t scores = request.prompt_logprobs;
+  if (scores < -1 || scores > limits.prompt_logprobs) {
+    refuse(limits.prompt_logprobs < 0
+               ? cat("prompt_logprobs: ", scores, " is not possible: they are not planned for")
+               : cat("prompt_logprobs: ", scores, " is not in [0, ", limits.prompt_logprobs, "]"));
+  }
+  if (scores >= 0 && !request.embeddings.empty()) {
+    refuse("prompt_logprobs: embeddings have no log-probabilities");
+  }
+}
+
+}  // namespace ingot

@@ -1,0 +1,42 @@
+// Request: what is to be continued, and how.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/sampling_params.h"
+
+namespace ingot {
+
+/// A prompt and how it goes on. Checked once, by `check_request`.
+struct Request {
+  std::vector<std::int32_t> prompt{};  ///< token ids
+  std::vector<float> embeddings{};     ///< [embedding_rows, H] that stand before `prompt`
+  std::int64_t embedding_rows = 0;
+  SamplingParams sampling{};  ///< `end_ids`: those that end the text besides the model's
+  std::int64_t max_tokens = 0;
+  std::vector<std::string> stop{};    ///< the text ends before the first of them
+  bool ignore_eos = false;            ///< the model's own end tokens are tokens like any other
+  std::int32_t prompt_logprobs = -1;  ///< -1 = none; else each prompt token's and so many best
+  bool digest = false;                ///< of every row of logits that a token is drawn from
+};
+
+inline constexpr std::size_t kStopsMax = 64;
+inline constexpr std::size_t kStopBytesMax = 1024;
+
+/// What a request has to fit.
+struct RequestLimits {
+  std::int64_t vocab = 0;             ///< rows of the embedding matrix
+  std::int64_t ids = 0;               ///< that can be drawn
+  std::int64_t hidden = 0;            ///< H
+  std::int64_t context = 0;           ///< tokens of a sequence
+  std::int32_t prompt_logprobs = -1;  ///< the most that can be asked for
+  bool text = true;                   ///< whether there is a tokenizer
+};
+
+/// Errors: Error{kInvalid} naming the parameter as the API spells it, its value and what is
+/// possible.
+void check_request(const Request& request, const RequestLimits& limits);
+
+}  // namespace ingot

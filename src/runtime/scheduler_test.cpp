@@ -1,0 +1,175 @@
+// Scheduler: its rules one by one.
+#include "runtime/scheduler_test_util.h"
+
+namespace ingot {
+namespace {
+
+void step(Scheduler& scheduler) { scheduler.commit(drawn_for(scheduler.plan())); }
+
+TEST(Scheduler, CutsAPromptIntoChunksAndDrawsFromTheLast) {
+  Pool pool(8);
+  Scheduler scheduler(pool.cache(), {.rows = 10, .sequences = 2});
+  const auto s = sequence_of(pool, 25);
+  scheduler.add(*s);
+  for (const std::int32_t rows : {10, 10, 5}) {
+    const auto parts = scheduler.plan();
+    ASSERT_EQ(parts.size(), 1u);
+    EXPECT_EQ(parts[0].rows, rows);
+    EXPECT_EQ(parts[0].outputs, rows == 5 ? 1 : 0);
+    scheduler.commit(drawn_for(parts));
+  }
+  EXPECT_EQ(s->length(), 26);
+  EXPECT_EQ(s->tokens.back(), 7);
+  scheduler.remove(*s);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, WhoLacksOneRowGetsItBesideALongPrompt) {
+  Pool pool(64);
+  Scheduler scheduler(pool.cache(), {.rows = 8, .sequences = 3});
+  const auto a = sequence_of(pool, 1), b = sequence_of(pool, 1), longest = sequence_of(pool, 100);
+  for (Sequence* s : {longest.get(), a.get(), b.get()}) scheduler.add(*s);
+  scheduler.remove(*longest);
+  step(scheduler);
+  scheduler.add(*longest);
+  for (std::int64_t computed = 6; computed <= 96; computed += 6) {
+    const auto parts = scheduler.plan();
+    ASSERT_EQ(parts.size(), 3u);
+    EXPECT_EQ(parts[0].sequence, a.get());
+    EXPECT_EQ(parts[1].sequence, b.get());
+    EXPECT_EQ(parts[2].rows, 6);
+    scheduler.commit(drawn_for(parts));
+    EXPECT_EQ(longest->computed, computed);
+  }
+  for (Sequence* s : {longest.get(), a.get(), b.get()}) scheduler.remove(*s);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, TheLastAdmittedGivesWayAndComesBackFirst) {
+  Pool pool(4);
+  Scheduler scheduler(pool.cache(), {.rows = 64, .sequences = 2});
+  const auto first = sequence_of(pool, 17), second = sequence_of(pool, 16),
+             third = sequence_of(pool, 1);
+  for (Sequence* s : {first.get(), second.get(), third.get()}) scheduler.add(*s);
+  while (first->computed < 32) step(scheduler);
+  EXPECT_EQ(scheduler.preemptions(), 0);
+  EXPECT_EQ(second->computed, 31);
+  step(scheduler);  // the first needs its third block, and the second has two
+  EXPECT_EQ(scheduler.preemptions(), 1);
+  EXPECT_EQ(first->computed, 33);
+  EXPECT_FALSE(second->admitted);
+  EXPECT_EQ(second->computed, 0);
+  EXPECT_FALSE(third->admitted) << "it overtakes who was thrown out";
+  scheduler.remove(*first);
+  step(scheduler);
+  EXPECT_EQ(second->computed, 32);
+  EXPECT_TRUE(third->admitted);
+  scheduler.remove(*second);
+  scheduler.remove(*third);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, NobodyIsLetInToBeThrownOutAtOnce) {
+  Pool pool(4);
+  Scheduler scheduler(pool.cache(), {.rows = 64, .sequences = 2});
+  const auto first = sequence_of(pool, 31), second = sequence_of(pool, 32);
+  scheduler.add(*first);
+  step(scheduler);
+  scheduler.add(*second);
+  step(scheduler);
+  EXPECT_FALSE(second->admitted) << "the first will need a block of those that it would take";
+  scheduler.remove(*first);
+  step(scheduler);
+  EXPECT_EQ(second->computed, 32);
+  scheduler.remove(*second);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, AChunkShrinksRatherThanThrowSomebodyOut) {
+  Pool pool(3);
+  Scheduler scheduler(pool.cache(), {.rows = 20, .sequences = 2});
+  const auto a = sequence_of(pool, 40), b = sequence_of(pool, 2);
+  scheduler.add(*a);
+  step(scheduler);
+  EXPECT_EQ(a->computed, 20);
+  ASSERT_TRUE(b->blocks.reserve(1));  // a stranger holds the last block
+  const auto parts = scheduler.plan();
+  ASSERT_EQ(parts.size(), 1u);
+  EXPECT_EQ(parts[0].rows, 12);
+  scheduler.commit(drawn_for(parts));
+  EXPECT_EQ(scheduler.preemptions(), 0);
+  b->blocks.truncate(0);
+  scheduler.remove(*a);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, APausedSequenceKeepsItsBlocksUntilSomebodyNeedsThem) {
+  Pool pool(4);
+  Scheduler scheduler(pool.cache(), {.rows = 64, .sequences = 2});
+  const auto slow = sequence_of(pool, 40), other = sequence_of(pool, 5),
+             large = sequence_of(pool, 50);
+  scheduler.add(*slow);
+  step(scheduler);
+  slow->paused = true;
+  EXPECT_TRUE(scheduler.plan().empty());
+  EXPECT_EQ(slow->computed, 40);
+  scheduler.add(*large);
+  step(scheduler);
+  EXPECT_FALSE(slow->admitted);
+  EXPECT_EQ(large->computed, 50);
+  scheduler.add(*other);
+  slow->paused = false;
+  scheduler.remove(*large);
+  step(scheduler);
+  EXPECT_EQ(slow->computed, 41) << "it comes back first";
+  for (Sequence* s : {slow.get(), other.get()}) scheduler.remove(*s);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, APartIsEmbeddingsOrTokensAndScoresAreAskedForOnce) {
+  Pool pool(8);
+  Scheduler scheduler(pool.cache(), {.rows = 6, .sequences = 1});
+  std::vector<float> rows(8 * 4);
+  const auto given = sequence_of(pool, 3);
+  given->embeddings = f32_view(rows.data(), 8, 4);
+  scheduler.add(*given);
+  for (const std::int32_t count : {6, 2, 3}) {
+    const auto parts = scheduler.plan();
+    ASSERT_EQ(parts.size(), 1u);
+    EXPECT_EQ(parts[0].rows, count);
+    scheduler.commit(drawn_for(parts));
+  }
+  scheduler.remove(*given);
+
+  const auto scored = sequence_of(pool, 10);
+  scored->scores_end = 9;
+  scheduler.add(*scored);
+  auto parts = scheduler.plan();
+  EXPECT_EQ(parts[0].first_score, 0);
+  EXPECT_EQ(parts[0].scores, 6);
+  scheduler.commit(drawn_for(parts));
+  scored->computed = 2;  // as if it had been thrown out and begun again
+  parts = scheduler.plan();
+  EXPECT_EQ(parts[0].rows, 6);
+  EXPECT_EQ(parts[0].first_score, 6);
+  EXPECT_EQ(parts[0].scores, 2);
+  scheduler.commit(drawn_for(parts));
+  parts = scheduler.plan();
+  EXPECT_EQ(parts[0].scores, 1);
+  EXPECT_EQ(parts[0].outputs, 1);
+  scheduler.commit(drawn_for(parts));
+  scheduler.remove(*scored);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, KnowsWhatFitsAlone) {
+  Pool pool(4, 8, 3);
+  const Scheduler scheduler(pool.cache(), {.rows = 16, .sequences = 1});
+  EXPECT_TRUE(scheduler.fits_alone(64));
+  EXPECT_FALSE(scheduler.fits_alone(65));
+  Pool small(4, 8, 2);
+  EXPECT_FALSE(Scheduler(small.cache(), {.rows = 16, .sequences = 1}).fits_alone(64));
+}
+
+}  // namespace
+}  // namespace ingot

@@ -1,0 +1,65 @@
+// Reading a stream, and waking the engine for what it may be waiting for.
+#include "runtime/stream.h"
+
+#include "base/check.h"
+
+namespace ingot {
+
+std::string_view to_string(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::kStop:
+      return "stop";
+    case FinishReason::kLength:
+      return "length";
+    case FinishReason::kCancelled:
+      return "cancelled";
+    case FinishReason::kError:
+      return "error";
+  }
+  return "?";
+}
+
+void Doorbell::ring() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_rung_ = true;
+  }
+  rung_.notify_one();
+}
+
+void Doorbell::wait() {
+  std::unique_lock lock(mutex_);
+  rung_.wait(lock, [this] { return is_rung_; });
+  is_rung_ = false;
+}
+
+Stream& Stream::operator=(Stream&& other) noexcept {
+  std::swap(id_, other.id_);
+  std::swap(channel_, other.channel_);
+  return *this;
+}
+
+std::optional<Delta> Stream::next() { return taken(channel_->deltas.pop()); }
+
+std::optional<Delta> Stream::try_next() { return taken(channel_->deltas.try_pop()); }
+
+/// A full queue pauses its sequence, and then nothing is pushed: the first piece taken from it is
+/// the one that has to wake the engine.
+std::optional<Delta> Stream::taken(std::optional<Delta> delta) {
+  const bool was_full = channel_->deltas.size() + 1 >= channel_->deltas.capacity();
+  if (delta && was_full) channel_->bell->ring();
+  return delta;
+}
+
+const Outcome& Stream::outcome() const {
+  INGOT_CHECK(channel_->deltas.is_closed(), "request ", id_, " has not ended");
+  return channel_->outcome;
+}
+
+void Stream::cancel() {
+  if (channel_ == nullptr || channel_->deltas.is_closed()) return;
+  channel_->cancelled.store(true);
+  channel_->bell->ring();
+}
+
+}  // namespace ingot

@@ -1,0 +1,112 @@
+// Stream: what comes out of a request, piece by piece, on the reader's side.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/ops.h"
+#include "base/bounded_queue.h"
+#include "base/error.h"
+
+namespace ingot {
+
+/// Why a continuation ended.
+enum class FinishReason {
+  kStop,       ///< a stop token was drawn, or a stop string appeared
+  kLength,     ///< max_tokens or the context's end
+  kCancelled,  ///< the reader said so, or the engine was stopped
+  kError,      ///< `Outcome::error` says which
+};
+
+/// "stop", "length", "cancelled" or "error".
+std::string_view to_string(FinishReason reason);
+
+/// How likely a token was, and which tokens were the likeliest.
+struct TokenLogprobs {
+  TokenScore token;
+  std::vector<TokenScore> top;  ///< falling, ties to the lower id
+};
+
+/// What came since the last one.
+struct Delta {
+  std::vector<std::int32_t> ids;
+  std::string text;                     ///< whole characters; empty without a tokenizer
+  std::vector<TokenLogprobs> logprobs;  ///< one for each id, where asked for
+};
+
+/// How a request ended, and what is known only then.
+struct Outcome {
+  FinishReason finish = FinishReason::kCancelled;
+  std::optional<Error> error;
+  std::string digest;                          ///< 16 hexadecimal digits, where asked for
+  std::vector<TokenLogprobs> prompt_logprobs;  ///< from the prompt's second token on
+  std::int64_t prompt_tokens = 0;
+  std::int64_t generated_tokens = 0;  ///< ids delivered
+  double prefill_seconds = 0;         ///< from admission to the first token drawn
+  double decode_seconds = 0;          ///< from there to the last
+  std::int64_t decode_steps = 0;      ///< tokens drawn after the first
+};
+
+/// Wakes one thread that sleeps when it has nothing to do.
+class Doorbell {
+ public:
+  void ring();
+  /// Returns once it has been rung since the last return.
+  void wait();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable rung_;
+  bool is_rung_ = false;
+};
+
+/// What an engine and one reader share.
+struct Channel {
+  Channel(std::size_t deltas_max, std::shared_ptr<Doorbell> doorbell)
+      : deltas(deltas_max), bell(std::move(doorbell)) {}
+
+  BoundedQueue<Delta> deltas;  ///< closed at the end; the engine alone pushes
+  Outcome outcome;             ///< written before `deltas` is closed, read afterwards
+  std::atomic<bool> cancelled{false};
+  std::shared_ptr<Doorbell> bell;
+};
+
+/// The reading end of a request. One thread reads it; it may outlive the engine. Who drops it
+/// cancels the request.
+class Stream {
+ public:
+  Stream(std::uint64_t id, std::shared_ptr<Channel> channel)
+      : id_(id), channel_(std::move(channel)) {}
+  Stream(Stream&& other) noexcept = default;
+  Stream& operator=(Stream&& other) noexcept;
+  ~Stream() { cancel(); }
+
+  /// The request's number, from 1.
+  std::uint64_t id() const { return id_; }
+
+  /// The next piece, waiting for it; nothing at the end. For engines with a thread.
+  std::optional<Delta> next();
+  /// The next piece if there is one now.
+  std::optional<Delta> try_next();
+  /// Whether the request has ended and every piece was read.
+  bool finished() const { return channel_->deltas.is_closed() && channel_->deltas.size() == 0; }
+  /// How the request ended, once `next` has returned nothing or `finished` is true.
+  const Outcome& outcome() const;
+
+  /// Ends the request soon; from any thread. Pieces already there can still be read.
+  void cancel();
+
+ private:
+  std::optional<Delta> taken(std::optional<Delta> delta);
+
+  std::uint64_t id_ = 0;
+  std::shared_ptr<Channel> channel_;
+};
+
+}  // namespace ingot

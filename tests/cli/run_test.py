@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+"""ingot run: every flag of a request, and --jsonl, whose lines are what single runs give."""
+import json
+import random
+import signal
+import subprocess
+
+import ingot
+from ingot import CHECK_FAILED, USAGE, run
+
+HOSTILE = ("", " ", "-2", "1e400", "0x1", "nan", "inf", "1,", "9" * 400, "text", "\x1b[2J", "1 ")
+# What --json shows and --jsonl does not: it differs from run to run.
+SPEEDS = ("prefill_tok_s", "decode_tok_s")
+FLAGS = {"max_tokens": "--max-tokens", "temperature": "--temperature", "top_k": "--top-k",
+         "top_p": "--top-p", "min_p": "--min-p", "typical_p": "--typical-p", "seed": "--seed",
+         "repetition_penalty": "--repetition-penalty", "presence_penalty": "--presence-penalty",
+         "frequency_penalty": "--frequency-penalty", "min_tokens": "--min-tokens",
+         "logprobs": "--logprobs", "prompt_logprobs": "--prompt-logprobs"}
+
+
+def random_line(rng):
+    """A line of input, most of whose members are drawn."""
+    line = {"prompt_ids": [1] + [rng.randrange(259, 320) for _ in range(rng.randrange(40))]}
+    if rng.randrange(2):
+        line = {"prompt": " ".join(rng.choice(("hello", "there", "the", "a cat", "é", "🦙"))
+                                   for _ in range(rng.randrange(12)))}
+    draw = {"max_tokens": rng.randrange(1, 30), "temperature": rng.choice((0, 0.5, 1.5)),
+            "top_k": rng.choice((-1, 0, 5)), "top_p": rng.choice((0.5, 0.9, 1)),
+            "min_p": rng.choice((0, 0.05)), "typical_p": rng.choice((0.5, 1)),
+            "seed": rng.randrange(1 << 40), "repetition_penalty": rng.choice((1, 1.25)),
+            "presence_penalty": rng.choice((0, -0.5, 0.5)), "min_tokens": rng.randrange(4),
+            "frequency_penalty": rng.choice((0, 0.25)), "logprobs": rng.randrange(4),
+            "prompt_logprobs": rng.randrange(4), "stop": rng.choice((["e"], ["th", "a "])),
+            "ignore_eos": rng.random() < 0.5, "stop_token_ids": [rng.randrange(259, 320)],
+            "logit_bias": {str(rng.randrange(259, 320)): rng.choice((-5, 2.5))}}
+    line.update({k: v for k, v in draw.items() if rng.random() < 0.4})
+    return line
+
+
+def as_flags(line):
+    """The same line as arguments of a single run."""
+    args = []
+    for name, value in line.items():
+        if name == "prompt":
+            args += ["-p", value]
+        elif name == "prompt_ids":
+            args += ["--tokens", ",".join(map(str, value))]
+        elif name == "stop":
+            for text in value:
+                args += ["--stop", text]
+        elif name == "stop_token_ids":
+            args += ["--stop-token", ",".join(map(str, value))]
+        elif name == "logit_bias":
+            args += ["--logit-bias", ",".join(f"{i}={v}" for i, v in value.items())]
+        elif name == "ignore_eos":
+            args += ["--ignore-eos"] if value else []
+        else:
+            args += [f"{FLAGS[name]}={value}"]
+    return args
+
+
+class Run(ingot.CliTest):
+    def single(self, *args):
+        return self.one_json(self.assert_done(run("run", self.model, "--json", *args)))
+
+    def batch(self, content, *args, **how):
+        """A run of --jsonl on these bytes."""
+        if not isinstance(content, bytes):
+            content = "".join(json.dumps(line) + "\n" for line in content).encode()
+        process = ingot.start("run", self.model, "--jsonl", *args, stdin=subprocess.PIPE, **how)
+        out, err = process.communicate(content, timeout=ingot.TIMEOUT_S * 4)
+        return ingot.Result(process.args, process.returncode, out, err)
+
+    def objects(self, result):
+        return [json.loads(line) for line in result.out.split(b"\n")[:-1]]
+
+    def test_64_lines_are_64_single_runs(self):
+        rng = random.Random(64)
+        lines = [random_line(rng) for _ in range(64)]
+        together = self.assert_done(self.batch(lines, "--sequences", "9", "--step-rows", "33"))
+        found = together.out.splitlines(keepends=True)
+        self.assertEqual(len(found), 64)
+        for line, out in zip(lines, found):
+            with self.subTest(line=line):
+                alone = self.assert_done(self.batch([line]))
+                self.assertEqual(alone.out, out)
+                single = self.single(*as_flags(line))
+                for name in SPEEDS:
+                    del single[name]
+                self.assertEqual(single, json.loads(out))
+        everything = self.assert_done(self.batch(lines))
+        self.assertEqual(everything.out, together.out)
+
+    def test_a_pool_that_is_too_small_for_all_changes_nothing(self):
+        lines = [{"prompt_ids": [1] + [260 + i] * 60, "max_tokens": 60} for i in range(16)]
+        free = self.assert_done(self.batch(lines))
+        needed = self.assert_error(self.batch(lines, "--memory-limit", "1"), ingot.DOES_NOT_FIT)
+        least = int(needed.split("needs ")[1].split()[0])
+        kv = int(needed.split("kv cache ")[1].split()[0])
+        tight = self.batch(lines, "--memory-limit", str(least + 3 * kv))
+        self.assertEqual(self.assert_done(tight).out, free.out)
+
+    def test_flags_are_defaults_of_lines(self):
+        found = self.objects(self.assert_done(self.batch(
+            [{"prompt": "a"}, {"prompt": "a", "max_tokens": 2}], "--max-tokens", "3",
+            "--ignore-eos", "--logprobs", "1")))
+        self.assertEqual([len(o["ids"]) for o in found], [3, 2])
+        self.assertEqual([len(o["logprobs"]) for o in found], [3, 2])
+
+    def test_bad_lines_give_errors_in_their_place(self):
+        good = b'{"prompt": "a", "max_tokens": 1}'
+        bad = [b"", b" ", b"{", b"[]", b"null", b"1", b'"text"', b"{}", b"\xff", b"{}{}",
+               b'{"prompt": 1}', b'{"prompt": null}', b'{"prompt": "a", "prompt_ids": [1]}',
+               b'{"prompt_ids": []}', b'{"prompt_ids": [320]}', b'{"prompt_ids": [-1]}',
+               b'{"prompt_ids": [1.5]}', b'{"prompt_ids": "1"}', b'{"prompt_ids": [4294967297]}',
+               b'{"prompt": "a", "prompt": "b"}', b'{"prompt": "a", "unknown": 1}',
+               b'{"prompt": "a", "max_tokens": -1}', b'{"prompt": "a", "max_tokens": "3"}',
+               b'{"prompt": "a", "max_tokens": 1e400}', b'{"prompt": "a", "temperature": -1}',
+               b'{"prompt": "a", "temperature": 1e300}', b'{"prompt": "a", "temperature": true}',
+               b'{"prompt": "a", "top_p": 2}', b'{"prompt": "a", "stop": [1]}',
+               b'{"prompt": "a", "stop": ""}', b'{"prompt": "a", "stop": {"a": 1}}',
+               b'{"prompt": "a", "stop": "' + b"x" * 2000 + b'"}',
+               b'{"prompt": "a", "stop": [' + b'"x",' * 100 + b'"x"]}',
+               b'{"prompt": "a", "logit_bias": {"x": 1}}', b'{"prompt": "a", "logit_bias": [1]}',
+               b'{"prompt": "a", "logit_bias": {"1": 1, "01": 2}}',
+               b'{"prompt": "a", "logit_bias": {"320": 1}}',
+               b'{"prompt": "a", "logit_bias": {"1": 1e9}}',
+               b'{"prompt": "a", "stop_token_ids": [320]}', b'{"prompt": "a", "seed": -1}',
+               b'{"prompt": "a", "logprobs": 21}', b'{"prompt": "a", "prompt_logprobs": 21}',
+               b'{"prompt": "a", "ignore_eos": 1}', b'{"prompt_ids": [' + b"[" * 50 + b"]",
+               b'{"prompt_ids": [' + b"1," * 256 + b"1]}", b"[" * 100000,
+               b'{"prompt": "' + b"a" * (17 << 20) + b'"}']
+        content = b"".join(good + b"\n" + line + b"\n" for line in bad)
+        result = self.batch(content)
+        self.assertEqual(result.code, CHECK_FAILED, result)
+        self.assertEqual(result.err, "", result)
+        found = self.objects(result)
+        self.assertEqual(len(found), 2 * len(bad))
+        for i, line in enumerate(bad):
+            with self.subTest(line=line[:80]):
+                self.assertEqual(len(found[2 * i]["ids"]), 1)
+                self.assertEqual(list(found[2 * i + 1]), ["error"])
+                self.assertTrue(found[2 * i + 1]["error"].isprintable())
+
+    def test_input_without_an_end_of_line_or_without_lines(self):
+        self.assertEqual(self.assert_done(self.batch(b"")).out, b"")
+        result = self.batch(b'{"prompt": "a", "max_tokens": 1}')
+        self.assertEqual(len(self.objects(self.assert_done(result))), 1)
+        result = self.batch(b"nothing good\n")
+        self.assertEqual((result.code, len(self.objects(result))), (CHECK_FAILED, 1))
+
+    def test_too_many_lines(self):
+        self.assertIn("65536 lines", self.assert_error(self.batch(b"\n" * 65537), USAGE))
+
+    def test_interrupted_while_reading_and_while_running(self):
+        args = ("run", self.model, "--jsonl", "--ctx", "100000", "--ignore-eos", "--log-level",
+                "error")
+        for ends in (False, True):
+            with self.subTest(ends=ends):
+                process = ingot.start(*args, stdin=subprocess.PIPE)
+                self.addCleanup(ingot.stop, process)
+                if ends:
+                    process.stdin.write(b'{"prompt": "a", "max_tokens": 1}\n' +
+                                        b'{"prompt": "a", "max_tokens": 90000}\n' * 3)
+                    process.stdin.close()
+                    self.assertIn(b'"ids"', process.stdout.readline())
+                else:
+                    process.stdin.write(b" " * (1 << 20))  # more than the pipe holds
+                process.send_signal(signal.SIGINT)
+                process.wait(timeout=ingot.TIMEOUT_S)
+                self.assertEqual(process.returncode, 130)
+                process.stdin.close()
+
+    def test_flags_refuse_what_they_do_not_mean(self):
+        for flag in (*FLAGS.values(), "--logit-bias", "--stop-token", "--step-rows",
+                     "--sequences"):
+            for value in HOSTILE:
+                if flag == "--presence-penalty" and value == "-2":
+                    continue
+                if flag == "--frequency-penalty" and value == "-2":
+                    continue
+                with self.subTest(flag=flag, value=value):
+                    self.assert_error(run("run", self.model, "-p", "a", "--print-ids",
+                                          f"{flag}={value}"), USAGE)
+        for args in (("--logit-bias", "1=1,1=2"), ("--logit-bias", "320=1"), ("--stop", ""),
+                     ("--logit-bias", "5"), ("--stop-token", "320"), ("--stop", "x" * 2000),
+                     ("--typical-p", "0"), ("--jsonl", "--json"), ("--jsonl", "--print-ids"),
+                     ("--jsonl",), ("--messages", "m.json")):
+            with self.subTest(args=args):
+                self.assert_error(run("run", self.model, "-p", "a", *args), USAGE)
+        self.assertIn("not built yet", self.assert_error(
+            run("run", self.model, "--messages", "m.json"), USAGE))
+
+    def test_stop_strings_end_the_text(self):
+        args = ("-p", "hello there", "--max-tokens", "40", "--ignore-eos", "--temperature", "1")
+        text = self.single(*args)["text"]
+        stop = text[20:23]
+        found = self.single(*args, "--stop", "[never, this]", "--stop", stop)
+        self.assertEqual(found["text"], text[:text.find(stop)])
+        self.assertEqual(found["finish_reason"], "stop")
+        streamed = self.assert_done(run("run", self.model, *args, "--stop", stop))
+        self.assertEqual(streamed.out.decode(), "hello there" + found["text"] + "\n")
+
+    def test_stop_strings_are_taken_as_they_are(self):
+        args = ("-p", "a", "--max-tokens", "3", "--ignore-eos", "--logit-bias", "290=100")
+        text = self.single(*args)["text"]
+        for stop in ("[" + text[0] + "]", text[0] + "," + text[0] + "x", '"' + text[0] + '"'):
+            with self.subTest(stop=stop):
+                self.assertEqual(self.single(*args, "--stop", stop)["text"], text)
+
+    def test_stop_tokens_biases_and_minimum(self):
+        args = ("-p", "a", "--max-tokens", "8", "--ignore-eos")
+        self.assertEqual(self.single(*args, "--logit-bias", "290=100,291=-100")["ids"], [290] * 8)
+        args += ("--logit-bias", "290=100")
+        found = self.single(*args, "--stop-token", "289", "--stop-token", "300,290")
+        self.assertEqual((found["ids"], found["finish_reason"]), ([], "stop"))
+        found = self.single(*args, "--stop-token", "290", "--min-tokens", "3")
+        self.assertEqual(len(found["ids"]), 3)
+        self.assertNotIn(290, found["ids"])
+
+    def test_logprobs(self):
+        found = self.single("-p", "hello there", "--max-tokens", "6", "--ignore-eos",
+                            "--logprobs", "3", "--prompt-logprobs", "2")
+        self.assertEqual([t["id"] for t in found["logprobs"]], found["ids"])
+        for t in found["logprobs"]:
+            self.assertEqual(t["top"][0], [t["id"], t["logprob"]])
+            values = [v for _, v in t["top"]]
+            self.assertEqual((len(values), values), (3, sorted(values, reverse=True)))
+            self.assertLess(values[0], 0)
+        first, *rest = found["prompt_logprobs"]
+        self.assertIsNone(first)
+        self.assertEqual([t["id"] for t in rest], found["prompt_ids"][1:])
+        self.assertTrue(all(len(t["top"]) == 2 for t in rest))
+        # The row that scores a prompt's token is the row that would have drawn it.
+        again = self.single("--tokens", ",".join(map(str, found["prompt_ids"] + found["ids"])),
+                            "--max-tokens", "0", "--prompt-logprobs", "0")
+        tail = again["prompt_logprobs"][len(found["prompt_ids"]):]
+        for ours, theirs in zip(found["logprobs"], tail):
+            self.assertEqual(ours["id"], theirs["id"])
+            self.assertAlmostEqual(ours["logprob"], theirs["logprob"], places=5)
+        self.assertNotIn("logprobs", again)
+
+    def test_step_rows_change_nothing(self):
+        args = ("--tokens", "1" + ",300" * 100, "--max-tokens", "5", "--prompt-logprobs", "1")
+        want = self.single(*args)
+        for rows in ("1", "7", "64", "16384"):
+            found = self.single(*args, "--step-rows", rows)
+            for name in SPEEDS:
+                found[name] = want[name]
+            self.assertEqual(found, want)
+
+
+if __name__ == "__main__":
+    ingot.main()

@@ -1,0 +1,137 @@
+// Engines on tiny random models, and what a request gave in the end.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "runtime/engine.h"
+#include "support/model_runner.h"
+#include "support/random_model.h"
+#include "text/tokenizer.h"
+
+namespace ingot::testing_support {
+
+/// The first two layers of a random model: half the work, and still one layer of each kind.
+inline RandomModel two_layers(RandomModel model) {
+  Config& c = model.config;
+  c.layers = 2;
+  if (!c.window.empty()) c.window.resize(2);
+  if (!c.dense_layer.empty()) c.dense_layer.resize(2);
+  return model;
+}
+
+/// A model with an engine on it. Context 96, steps of 48 rows, up to 12 sequences, unless options
+/// say otherwise.
+class EngineRunner {
+ public:
+  explicit EngineRunner(Checkpoint& checkpoint, const RunnerOptions& options = defaults(),
+                        const EngineOptions& engine = {}, const Tokenizer* tokenizer = nullptr,
+                        std::vector<std::int32_t> end_ids = {})
+      : model_(checkpoint, options),
+        engine_({.executor = model_.executor(),
+                 .pool = model_.pool(),
+                 .kernels = model_.table(),
+                 .tokenizer = tokenizer,
+                 .ids = model_.spec().vocab,
+                 .end_ids = std::move(end_ids)},
+                engine) {}
+
+  static RunnerOptions defaults() {
+    return {.table = kernel_tables().back(),
+            .context = 96,
+            .rows = 48,
+            .sequences = 12,
+            .score_top = 3};
+  }
+
+  Engine& engine() { return engine_; }
+  ModelRunner& model() { return model_; }
+  std::int32_t blocks_in_use() {
+    std::int32_t used = 0;
+    KvCache& cache = model_.executor().cache();
+    for (std::int32_t g = 0; g < cache.groups(); ++g) {
+      used += cache.pool(g).total() - cache.pool(g).free();
+    }
+    return used;
+  }
+
+ private:
+  ModelRunner model_;
+  Engine engine_;
+};
+
+/// Everything that a reader sees, as one text: equal texts mean equal results, bit for bit.
+struct Collected {
+  std::vector<std::int32_t> ids;
+  std::string text;
+  std::vector<TokenLogprobs> logprobs;
+
+  void add(const Delta& delta) {
+    ids.insert(ids.end(), delta.ids.begin(), delta.ids.end());
+    logprobs.insert(logprobs.end(), delta.logprobs.begin(), delta.logprobs.end());
+    text += delta.text;
+  }
+};
+
+inline std::string describe(const std::vector<TokenLogprobs>& scores) {
+  std::string all;
+  const auto bits = [](float x) { return std::bit_cast<std::uint32_t>(x); };
+  for (const TokenLogprobs& t : scores) {
+    all += cat(" ", t.token.id, ":", bits(t.token.logprob));
+    for (const TokenScore& s : t.top) all += cat("/", s.id, ":", bits(s.logprob));
+  }
+  return all;
+}
+
+inline std::string describe(const Collected& c, const Outcome& o) {
+  std::string all = cat(to_string(o.finish), " ", o.digest, " ", c.text, " ids");
+  for (const std::int32_t id : c.ids) all += cat(" ", id);
+  return all + " logprobs" + describe(c.logprobs) + " prompt" + describe(o.prompt_logprobs);
+}
+
+/// Runs one request to its end, alone, step by step.
+inline std::string run_alone(EngineRunner& runner, Request request) {
+  Stream stream = *runner.engine().submit(std::move(request));
+  Collected got;
+  for (bool more = true; more;) {
+    more = runner.engine().step();
+    while (const auto delta = stream.try_next()) got.add(*delta);
+  }
+  return describe(got, stream.outcome());
+}
+
+/// Reads to the end, from an engine with a thread.
+inline std::string read_all(Stream& stream) {
+  Collected got;
+  while (const auto delta = stream.next()) got.add(*delta);
+  return describe(got, stream.outcome());
+}
+
+/// A request with random prompt, length and sampling for models of 37 tokens.
+inline Request random_request(std::mt19937_64& rng, std::int64_t prompt_max,
+                              std::int64_t tokens_max) {
+  const auto below = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(rng() % static_cast<std::uint64_t>(n));
+  };
+  Request request;
+  request.prompt.resize(static_cast<std::size_t>(1 + below(prompt_max)));
+  for (std::int32_t& id : request.prompt) id = static_cast<std::int32_t>(below(37));
+  request.max_tokens = 1 + below(tokens_max);
+  request.sampling.temperature = below(2) == 0 ? 0.0f : 1.0f;
+  request.sampling.seed = rng();
+  request.sampling.logprobs = static_cast<std::int32_t>(below(4)) - 1;
+  request.prompt_logprobs = static_cast<std::int32_t>(below(4)) - 1;
+  request.digest = true;
+  if (below(4) == 0) request.sampling.end_ids = {static_cast<std::int32_t>(below(37))};
+  return request;
+}
+
+}  // namespace ingot::testing_support

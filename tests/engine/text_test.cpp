@@ -1,0 +1,108 @@
+// The text of a stream: whole characters, nothing of a stop string, nothing lost at the end.
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "engine/engine_test_util.h"
+#include "quant/formats.h"
+#include "text/detokenizer.h"
+#include "text/tokenizer_test_util.h"
+
+namespace ingot::testing_support {
+namespace {
+
+/// A model whose 259 tokens are bytes and a few merges, so that characters are often cut.
+class TextTest : public ::testing::Test {
+ protected:
+  TextTest() {
+    RandomModel model = two_layers(random_models(F32::kFormat)[2]);
+    model.config.vocab = 259;
+    checkpoint_ = make_checkpoint(model, 8);
+    std::vector<std::string> warnings;
+    tokenizer_ = make_tokenizer(
+        ingot::testing::byte_level_data("gpt-2", {{"\xF0", "\x9F"}, {"\xA6", "\x99"}, {"t", "h"}}),
+        warnings);
+    runner_ = std::make_unique<EngineRunner>(*checkpoint_, EngineRunner::defaults(),
+                                             EngineOptions{}, tokenizer_.get());
+  }
+
+  struct Result {
+    std::vector<std::int32_t> ids;
+    std::vector<std::string> pieces;
+    std::string text;
+    FinishReason finish{};
+  };
+  Result run(Request request) {
+    Stream stream = *runner_->engine().submit(std::move(request));
+    Result result;
+    for (bool more = true; more;) {
+      more = runner_->engine().step();
+      while (const auto delta = stream.try_next()) {
+        result.ids.insert(result.ids.end(), delta->ids.begin(), delta->ids.end());
+        result.pieces.push_back(delta->text);
+        result.text += delta->text;
+      }
+    }
+    result.finish = stream.outcome().finish;
+    return result;
+  }
+  static Request request(std::uint64_t seed) {
+    Request r{.prompt = {'a', 'b'}, .max_tokens = 40};
+    r.sampling.temperature = 1;
+    r.sampling.seed = seed;
+    // Letters are likelier than bytes that begin nothing.
+    for (std::int32_t id = 'a'; id <= 'e'; ++id) r.sampling.logit_bias.push_back({id, 3});
+    for (const std::int32_t id : {0xA9, 0xC3}) r.sampling.logit_bias.push_back({id, 2.5});
+    return r;
+  }
+
+  std::unique_ptr<EditableCheckpoint> checkpoint_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  std::unique_ptr<EngineRunner> runner_;
+};
+
+TEST_F(TextTest, PiecesAreWholeCharactersAndTogetherTheTextOfTheIds) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const Result result = run(request(seed));
+    for (const std::string& piece : result.pieces) EXPECT_TRUE(is_utf8(piece));
+    EXPECT_EQ(result.text, detokenize(*tokenizer_, result.ids, {.strip_leading_space = false}));
+    EXPECT_EQ(result.ids.size(), 40u);
+  }
+}
+
+TEST_F(TextTest, EndsBeforeAStopStringAndShowsNothingOfIt) {
+  std::mt19937_64 rng(2);
+  for (std::uint64_t seed = 0; seed < 25; ++seed) {
+    const Result free = run(request(seed));
+    Request with = request(seed);
+    std::string stop = "\xff";
+    while (!is_utf8(stop)) {
+      stop = free.text.substr(rng() % (free.text.size() - 8), 1 + rng() % 8);
+    }
+    with.stop = {"never this", stop};
+    const Result result = run(std::move(with));
+    EXPECT_EQ(result.text, free.text.substr(0, free.text.find(stop)));
+    EXPECT_EQ(result.finish, FinishReason::kStop);
+    EXPECT_TRUE(std::equal(result.ids.begin(), result.ids.end(), free.ids.begin()));
+  }
+}
+
+TEST_F(TextTest, WhatWasHeldBackComesOutAtTheEnd) {
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    const Result free = run(request(seed));
+    Request with = request(seed);
+    std::size_t last = free.text.size() - 1;
+    while (last > 0 && !is_utf8(free.text.substr(last))) --last;
+    with.stop = {free.text.substr(last) + "and more"};
+    const Result held = run(with);
+    EXPECT_EQ(held.text, free.text);
+    EXPECT_EQ(held.finish, FinishReason::kLength);
+    // Also when a stop token ends the text.
+    with.sampling.end_ids = {free.ids.back()};
+    const auto end = std::find(free.ids.begin(), free.ids.end(), free.ids.back());
+    const std::vector<std::int32_t> before(free.ids.begin(), end);
+    EXPECT_EQ(run(with).text, detokenize(*tokenizer_, before, {.strip_leading_space = false}));
+  }
+}
+
+}  // namespace
+}  // namespace ingot::testing_support
