@@ -4,14 +4,16 @@
 // A step up the ladder counts only when the digest beside it stays the same.
 #include <benchmark/benchmark.h>
 
+#include <map>
 #include <random>
-#include <thread>
 
 #include "backend/cpu/cpu_backend.h"
 #include "base/half.h"
+#include "base/system_memory.h"
 #include "base/text.h"
 #include "quant/formats.h"
 #include "runtime/digest.h"
+#include "runtime/peaks.h"
 
 namespace ingot {
 namespace {
@@ -43,6 +45,19 @@ std::vector<std::byte> random_weights() {
   return bytes;
 }
 
+std::vector<float> random_rows(std::int64_t rows) {
+  std::mt19937 rng(2);
+  std::vector<float> in(static_cast<std::size_t>(rows * kInputs));
+  for (float& x : in) x = std::normal_distribution<float>()(rng);
+  return in;
+}
+
+std::string digest_of(const std::vector<float>& rows) {
+  Digest digest;
+  digest.add(rows);
+  return digest.text();
+}
+
 template <class F>
 void run_linear(benchmark::State& state, const KernelTable& table, std::int64_t rows) {
   ThreadPool pool(1);
@@ -51,23 +66,68 @@ void run_linear(benchmark::State& state, const KernelTable& table, std::int64_t 
   auto bytes = random_weights<F>();
   const View matrix{bytes.data(), F::kFormat, kOutputs, kInputs, row_bytes(F::kFormat, kInputs)};
   const Weight weight = backend.prepare({&matrix, 1}, {});
-  std::mt19937 rng(2);
-  std::vector<float> in(static_cast<std::size_t>(rows * kInputs));
-  for (float& x : in) x = std::normal_distribution<float>()(rng);
+  std::vector<float> in = random_rows(rows);
   std::vector<float> out(static_cast<std::size_t>(rows * kOutputs));
   for (auto _ : state) {
     backend.linear(f32_view(in.data(), rows, kInputs), weight,
                    f32_view(out.data(), rows, kOutputs));
   }
-  Digest digest;
-  digest.add(out);
-  state.SetLabel(digest.text());
+  state.SetLabel(digest_of(out));
   const auto calls = static_cast<double>(state.iterations());
   using benchmark::Counter;
   state.counters["GOP/s"] =
       Counter(calls * 2 * static_cast<double>(rows * kOutputs * kInputs) / 1e9, Counter::kIsRate);
   state.counters["GB/s"] =
       Counter(calls * static_cast<double>(weight.storage.bytes()) / 1e9, Counter::kIsRate);
+}
+
+/// The machine's peaks with a table's operations, measured once, on all CPUs.
+const Peaks& peaks_of(const KernelTable& table) {
+  static std::map<const KernelTable*, Peaks> known;
+  const auto found = known.find(&table);
+  if (found != known.end()) return found->second;
+  const std::int64_t bytes = peak_read_bytes(available_memory());
+  return known[&table] = measure_peaks(available_cpus(), table, bytes, [] {}).all_threads;
+}
+
+/// Matrices of one shape that together exceed the caches, so that a row finds none of them there.
+std::vector<Weight> copies_of(CpuBackend& backend, const View& matrix, std::int64_t total_bytes) {
+  std::vector<Weight> copies;
+  for (std::int64_t bytes = 0; copies.empty() || bytes < total_bytes;) {
+    copies.push_back(backend.prepare({&matrix, 1}, {}));
+    bytes += copies.back().storage.bytes();
+  }
+  return copies;
+}
+
+/// The share of the machine's limit on all CPUs: of the bytes read for one row, of the int8
+/// operations for many.
+template <class F>
+void run_limit(benchmark::State& state, const KernelTable& table, std::int64_t rows) {
+  ThreadPool pool(available_cpus());
+  CpuBackend backend(pool, table);
+  backend.plan({.rows = static_cast<std::int32_t>(rows), .cols = kInputs});
+  auto bytes = random_weights<F>();
+  const View matrix{bytes.data(), F::kFormat, kOutputs, kInputs, row_bytes(F::kFormat, kInputs)};
+  const std::int64_t total = rows == 1 ? std::int64_t{1} << 29 : 0;
+  const std::vector<Weight> weights = copies_of(backend, matrix, total);
+  std::vector<float> in = random_rows(rows);
+  std::vector<float> out(static_cast<std::size_t>(rows * kOutputs));
+  std::int64_t read = 0;
+  for (auto _ : state) {
+    for (const Weight& w : weights) {
+      backend.linear(f32_view(in.data(), rows, kInputs), w, f32_view(out.data(), rows, kOutputs));
+      read += w.storage.bytes();
+    }
+  }
+  state.SetLabel(digest_of(out));
+  const auto calls = static_cast<double>(state.iterations() * std::ssize(weights));
+  const Peaks& peaks = peaks_of(table);
+  using benchmark::Counter;
+  const double work = calls * 2 * static_cast<double>(rows * kOutputs * kInputs) / 1e9;
+  state.counters["of_int8"] = Counter(work / peaks.int8_gop_s, Counter::kIsRate);
+  state.counters["of_read"] =
+      Counter(static_cast<double>(read) / 1e9 / peaks.read_gb_s, Counter::kIsRate);
 }
 
 /// Registered by name so that --benchmark_filter picks a table, a format or a number of rows.
@@ -78,6 +138,12 @@ const bool registered = [] {
         benchmark::RegisterBenchmark(
             cat("linear/", std::string_view(table->name), "/", F::kName, "/rows:", rows).c_str(),
             [table, rows](benchmark::State& state) { run_linear<F>(state, *table, rows); });
+      }
+      for (const std::int64_t rows : {1, 512}) {
+        benchmark::RegisterBenchmark(
+            cat("limit/", std::string_view(table->name), "/", F::kName, "/rows:", rows).c_str(),
+            [table, rows](benchmark::State& state) { run_limit<F>(state, *table, rows); })
+            ->UseRealTime();
       }
     });
   }

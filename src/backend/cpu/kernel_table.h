@@ -17,11 +17,13 @@ inline constexpr int kTileRows = 4;
 /// One group of 32 activations of a tile of rows, as `KernelTable::quantise` leaves them: laid out
 /// as a product with a panel reads them, from one place for all rows.
 struct QuantisedGroup {
-  std::int8_t q[8][kTileRows][4];         ///< within [-127, 127], by quads along K
-  float d[kTileRows];                     ///< their scale
-  std::int32_t minus_sum[kTileRows];      ///< of the 32 integers
-  float minus_sum_float[kTileRows];       ///< the same
-  std::int32_t minus_half[2][kTileRows];  ///< of each 16
+  std::int8_t q[8][kTileRows][4];             ///< within [-127, 127], by quads along K
+  float d[kTileRows];                         ///< their scale
+  float minus_sum_float[kTileRows];           ///< of the 32 integers
+  std::int32_t minus_sum[kTileRows];          ///< the same
+  std::int32_t minus_128_sum[kTileRows];      ///< 128 times it
+  std::int32_t minus_half[2][kTileRows];      ///< of each 16
+  std::int32_t minus_128_half[2][kTileRows];  ///< 128 times it
 };
 
 /// Rows times one panel of 16 outputs.

@@ -132,6 +132,17 @@ struct Avx2Lanes {
     const auto* v = static_cast<const __m256i*>(p);
     return {_mm256_loadu_si256(v), _mm256_loadu_si256(v + 1)};
   }
+  INGOT_INLINE static void store_bytes(void* p, B x) {
+    auto* v = static_cast<__m256i*>(p);
+    _mm256_storeu_si256(v, x.a);
+    _mm256_storeu_si256(v + 1, x.b);
+  }
+  template <int n>
+  INGOT_INLINE static B add_bytes(B x) {
+    if constexpr (n == 0) return x;
+    const __m256i v = _mm256_set1_epi8(static_cast<char>(n));
+    return {_mm256_add_epi8(x.a, v), _mm256_add_epi8(x.b, v)};
+  }
   template <int shift, int mask>
   INGOT_INLINE static B field(B x) {
     if constexpr (mask == 255) return x;

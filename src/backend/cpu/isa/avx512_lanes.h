@@ -78,6 +78,11 @@ struct Avx512Lanes {
   }
 
   INGOT_INLINE static B load_bytes(const void* p) { return _mm512_loadu_si512(p); }
+  INGOT_INLINE static void store_bytes(void* p, B a) { _mm512_storeu_si512(p, a); }
+  template <int n>
+  INGOT_INLINE static B add_bytes(B a) {
+    return n == 0 ? a : _mm512_add_epi8(a, _mm512_set1_epi8(static_cast<char>(n)));
+  }
   template <int shift, int mask>
   INGOT_INLINE static B field(B a) {
     if constexpr (mask == 255) return a;

@@ -149,6 +149,13 @@ struct ScalarLanes {
     __builtin_memcpy(b.v, p, 64);
     return b;
   }
+  static void store_bytes(void* p, B a) { __builtin_memcpy(p, a.v, 64); }
+  /// a + n for every byte; no sum exceeds 255.
+  template <int n>
+  static B add_bytes(B a) {
+    for (std::uint8_t& v : a.v) v = static_cast<std::uint8_t>(v + n);
+    return a;
+  }
   /// (a >> shift) & mask for every byte.
   template <int shift, int mask>
   static B field(B a) {

@@ -1,0 +1,199 @@
+// What the weights of a panel's group are: scales, minimums, and codes as bytes for dot products.
+//
+// Written over a lanes type L; included by the file of each instruction set.
+#pragma once
+
+#include "backend/cpu/kernel_table.h"
+#include "backend/cpu/kernels/stretch.inl"
+#include "backend/cpu/panel.h"
+#include "base/inline.h"
+
+namespace ingot {
+namespace {
+
+/// 2^(e - 128) of 16 bytes e, as two factors so that it is exact down to subnormals.
+template <class L>
+INGOT_INLINE typename L::F load_e8m0(const unsigned char* p) {
+  const auto e = L::load_uint8(p);
+  const auto half = L::template shr<1>(e);
+  const auto bias = L::splat_int(63);
+  const auto a = L::template shl<23>(L::add_int(half, bias));
+  const auto b = L::template shl<23>(L::add_int(L::sub_int(e, half), bias));
+  return L::mul(L::from_bits(a), L::from_bits(b));
+}
+
+/// Scales and minimums of a group: w_j of exactness.md, and what the inputs' negative sum is
+/// multiplied by, m_j or -m_j; exact products.
+template <class L, class F>
+struct GroupScales {
+  typename L::F w[2];
+  typename L::F m[2];
+
+  INGOT_INLINE GroupScales(typename L::F d, typename L::F dmin, const unsigned char* group) {
+    using P = Panel<F>;
+    for (int j = 0; j < F::kScales; ++j) {
+      static_assert(!F::kSubScales || F::kMinSign <= 0);
+      if constexpr (!F::kSubScales) {
+        w[j] = d;
+        m[j] = F::kMinSign > 0 ? negate<L>(dmin) : dmin;
+      } else if constexpr (P::kNibbleScales) {
+        const auto both = L::load_uint8(group + kPanelCols * j);
+        w[j] = L::mul(d, L::to_float(L::and_int(both, L::splat_int(15))));
+        m[j] = L::mul(dmin, L::to_float(L::template shr<4>(both)));
+      } else {
+        w[j] = L::mul(d, L::to_float(L::load_int8(group + kPanelCols * j)));
+        if constexpr (P::kHasMin) {
+          const unsigned char* mins = group + P::kGroupScaleBytes + kPanelCols * j;
+          m[j] = L::mul(dmin, L::to_float(L::load_uint8(mins)));
+        }
+      }
+    }
+  }
+};
+
+/// How weights of format F enter L's dot products: as value + kOffset, which is not negative, or,
+/// where L cannot multiply unsigned bytes above 127, as the signed value itself.
+template <class L, class F>
+struct Codes {
+  using P = Panel<F>;
+  /// A power of two, so that what it adds to a sum is a shift.
+  static constexpr int kUnsignedOffset = [] {
+    int offset = P::kZero == 0 ? 0 : 1;
+    while (offset < P::kZero) offset *= 2;
+    return offset;
+  }();
+  static_assert(P::kTable || kUnsignedOffset == P::kZero);
+  static constexpr int kLargest = [] {
+    int largest = 0;
+    for (int code = 0; code < (1 << F::kBits); ++code) {
+      if (F::value(code) > largest) largest = F::value(code);
+    }
+    return largest + kUnsignedOffset;
+  }();
+  static constexpr bool kSigned = L::kWideSigned && kLargest > 127;
+  static_assert(P::kTable || !kSigned || (F::kBits == 8 && P::kZero == 128));
+  static constexpr int kOffset = kSigned ? 0 : kUnsignedOffset;
+
+  /// Code to byte, for formats that have a table.
+  struct Table {
+    std::uint8_t v[16] = {};
+    constexpr Table() {
+      for (int code = 0; P::kTable && code < 16; ++code) {
+        v[code] = static_cast<std::uint8_t>(F::value(code) + kOffset);
+      }
+    }
+  };
+  static constexpr Table kBytes{};
+};
+
+/// The weights of quad `kQuad` as [16 outputs][4 along K] bytes.
+template <class L, class F, int kQuad>
+INGOT_INLINE typename L::B load_quad(const unsigned char* planes) {
+  using P = Panel<F>;
+  constexpr int kLowPer = 8 / P::kLowBits;
+  const auto low = L::load_bytes(planes + 64 * (kQuad / kLowPer));
+  const auto code = L::template field<P::kLowBits*(kQuad % kLowPer), (1 << P::kLowBits) - 1>(low);
+  if constexpr (P::kTable) {
+    return L::lookup(Codes<L, F>::kBytes.v, code);
+  } else if constexpr (P::kHighBits != 0) {
+    constexpr int kHighPer = 8 / P::kHighBits;
+    const auto high = L::load_bytes(planes + P::kLowBytes + 64 * (kQuad / kHighPer));
+    return L::template join<P::kLowBits>(
+        code, L::template field<P::kHighBits*(kQuad % kHighPer), (1 << P::kHighBits) - 1>(high));
+  } else if constexpr (Codes<L, F>::kSigned) {
+    return L::flip_sign(code);
+  } else {
+    return code;
+  }
+}
+
+/// How a group's integers become floats: scales a group, whether there are minimums, whether bytes
+/// are signed, and else which power of two was added to the values.
+template <int kScalesOf, bool kHasMinOf, bool kSignedOf, int kShiftOf>
+struct Product {
+  static constexpr int kScales = kScalesOf;
+  static constexpr bool kHasMin = kHasMinOf;
+  static constexpr bool kSigned = kSignedOf;
+  static constexpr int kShift = kShiftOf;  ///< -1: nothing was added
+};
+
+constexpr int shift_of(int offset) { return offset == 0 ? -1 : __builtin_ctz(unsigned(offset)); }
+
+/// A group as it lies in a panel of F.
+template <class L, class F>
+struct PackedGroup {
+  using Codes = ingot::Codes<L, F>;
+  using P = Panel<F>;
+  using Kind = Product<F::kScales, P::kHasMin, Codes::kSigned, shift_of(Codes::kOffset)>;
+  GroupScales<L, F> scales;
+  const unsigned char* planes;
+
+  INGOT_INLINE PackedGroup(typename L::F d, typename L::F dmin, const unsigned char* group)
+      : scales(d, dmin, group), planes(group + P::kGroupScaleBytes + P::kGroupMinBytes) {}
+  template <int kQuad>
+  INGOT_INLINE typename L::B quad() const {
+    return load_quad<L, F, kQuad>(planes);
+  }
+  INGOT_INLINE typename L::F w(int j) const { return scales.w[j]; }
+  INGOT_INLINE typename L::F m(int j) const { return scales.m[j]; }
+};
+
+/// A group unpacked, for many rows: what a format needs beyond these is done once for all of them.
+/// Where L takes unsigned bytes, 128 is added to values whatever the format.
+template <class L, class F>
+using ExpandedKind =
+    Product<F::kScales, Panel<F>::kHasMin, Codes<L, F>::kSigned,
+            Codes<L, F>::kOffset != 0 && !L::kWideSigned ? 7 : shift_of(Codes<L, F>::kOffset)>;
+
+template <class L, class KindOf>
+struct ExpandedGroup {
+  using Kind = KindOf;
+  alignas(64) std::uint8_t bytes[8][64];
+  float scales[Kind::kScales][kPanelCols];
+  float mins[Kind::kScales][Kind::kHasMin ? kPanelCols : 1];
+
+  template <int kQuad>
+  INGOT_INLINE typename L::B quad() const {
+    return L::load_bytes(bytes[kQuad]);
+  }
+  INGOT_INLINE typename L::F w(int j) const { return L::load(scales[j]); }
+  INGOT_INLINE typename L::F m(int j) const { return L::load(mins[j]); }
+};
+
+template <class L, class F, int kQuad>
+INGOT_INLINE void expand_quads(const PackedGroup<L, F>& packed, std::uint8_t (*bytes)[64]) {
+  if constexpr (kQuad < 8) {
+    constexpr int kMore = ExpandedKind<L, F>::kShift == 7 ? 128 - Codes<L, F>::kOffset : 0;
+    L::store_bytes(bytes[kQuad], L::template add_bytes<kMore>(packed.template quad<kQuad>()));
+    expand_quads<L, F, kQuad + 1>(packed, bytes);
+  }
+}
+
+template <class L, class F>
+INGOT_INLINE void expand_group(const PackedGroup<L, F>& packed,
+                               ExpandedGroup<L, ExpandedKind<L, F>>& out) {
+  expand_quads<L, F, 0>(packed, out.bytes);
+  for (int j = 0; j < F::kScales; ++j) {
+    L::store(out.scales[j], packed.w(j));
+    if constexpr (Panel<F>::kHasMin) L::store(out.mins[j], packed.m(j));
+  }
+}
+
+/// Calls fn(group) for the groups of a block of a panel, in turn.
+template <class L, class F, class Fn>
+INGOT_INLINE void for_groups(const unsigned char* p, Fn fn) {
+  using P = Panel<F>;
+  typename L::F d, m = L::splat(0);
+  if constexpr (P::kScaleBytes == 1) {
+    d = load_e8m0<L>(p);
+  } else {
+    d = L::load_half(p);
+  }
+  if constexpr (P::kHasMin) m = L::load_half(p + P::kScaleBytes * kPanelCols);
+  p += P::kHeaderBytes;
+#pragma GCC unroll 1
+  for (int g = 0; g < P::kGroups; ++g, p += P::kGroupBytes) fn(PackedGroup<L, F>(d, m, p));
+}
+
+}  // namespace
+}  // namespace ingot
