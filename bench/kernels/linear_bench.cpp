@@ -18,7 +18,7 @@
 namespace ingot {
 namespace {
 
-constexpr std::int64_t kOutputs = 1024;
+constexpr std::int64_t kOutputs = 4096;
 constexpr std::int64_t kInputs = 1024;
 
 /// Random weights of a format: any bits are valid codes, the blocks' scales are set small.

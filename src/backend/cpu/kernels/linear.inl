@@ -127,8 +127,8 @@ INGOT_INLINE void add_group(const Group& group, const QuantisedRows<kRows>& x, t
 /// than the processor expects.
 template <int kBytes>
 INGOT_INLINE void prefetch_ahead(const unsigned char* p) {
-  constexpr int kAhead = 2048;
-  for (int i = 0; i < kBytes; i += 64) __builtin_prefetch(p + kAhead + i);
+  constexpr int kAhead = 4096;
+  for (int i = 0; i < kBytes; i += 64) __builtin_prefetch(p + kAhead + i, 0, 2);
 }
 
 /// Few rows through a panel, unpacked as it is read.
