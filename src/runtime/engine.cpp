@@ -59,7 +59,8 @@ std::optional<Stream> Engine::submit(Request&& request) {
   Submission submission{.id = ++last_id_, .request = std::move(request), .channel = channel};
   const std::uint64_t id = submission.id;
   if (!inbox_.try_push(std::move(submission))) {
-    request = std::move(submission.request);
+    // What try_push refuses stays as it was.
+    request = std::move(submission.request);  // NOLINT(bugprone-use-after-move)
     return std::nullopt;
   }
   bell_->ring();

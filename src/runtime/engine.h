@@ -44,7 +44,7 @@ struct EngineParts {
 class Engine {
  public:
   /// Errors: Error{kDoesNotFit}.
-  Engine(const EngineParts& parts, const EngineOptions& options = {});
+  explicit Engine(const EngineParts& parts, const EngineOptions& options = {});
   ~Engine() { stop(); }
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;

@@ -13,7 +13,16 @@ namespace ingot {
 namespace {
 
 #ifdef __x86_64__
-/// AVX_VNNI: bit 4 of EAX of leaf 7, sub-leaf 1 (Intel SDM, volume 2, CPUID).
+// What __builtin_cpu_supports does not know by name on every compiler; bits of the Intel SDM,
+// volume 2, CPUID.
+
+/// Bit 29 of ECX of leaf 1.
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 29 & 1) != 0;
+}
+
+/// Bit 4 of EAX of leaf 7, sub-leaf 1.
 bool has_avx_vnni() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
@@ -24,8 +33,7 @@ std::vector<const KernelTable*> find_tables() {
   std::vector<const KernelTable*> tables{&scalar_kernels()};
 #ifdef __x86_64__
   // These ask the operating system too, whether it keeps the registers.
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                    __builtin_cpu_supports("f16c");
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
                       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                       __builtin_cpu_supports("avx512vl");
