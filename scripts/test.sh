@@ -103,10 +103,11 @@ tidy_one() {
 
 # That benchmarks run at all; what they measure takes a quiet machine and longer.
 check_benches() {
-  run build/release/bench/linear_bench --benchmark_min_time=0.001 --benchmark_filter='^linear.*rows:1$'
-  run build/release/bench/linear_bench --benchmark_min_time=0.001 --benchmark_filter='^limit.*Q4_K'
-  run build/release/bench/pool_bench --benchmark_min_time=0.001
-  run build/release/bench/sampler_bench --benchmark_min_time=0.001
+  local benches=build/release/bench least=--benchmark_min_time=0.001
+  run $benches/linear_bench $least '--benchmark_filter=^linear.*rows:1$'
+  run $benches/linear_bench $least '--benchmark_filter=^limit.*Q4_K'
+  run $benches/pool_bench $least
+  run $benches/sampler_bench $least
 }
 
 check_tidy() {
