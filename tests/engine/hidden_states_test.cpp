@@ -35,38 +35,41 @@ class HiddenStatesTest : public testing::Test {
   ModelRunner judge_{*checkpoint_, {}};
 };
 
+/// In small steps and a small pool, where sequences are preempted, and in steps that hold many.
 TEST_F(HiddenStatesTest, AreThoseOfTheExecutorWhateverSharesTheSteps) {
-  RunnerOptions options = EngineRunner::defaults();
-  options.rows = 16;
-  options.pool_sequences = 2;  // so that sequences are preempted on the way
-  EngineRunner runner(*checkpoint_, options), alone(*checkpoint_);
-  std::mt19937_64 rng(7);
-  std::vector<Request> requests;
-  std::vector<Stream> streams;
-  for (int i = 0; i < 24; ++i) {
-    Request request = random_request(rng, 20, 70);
-    if (i % 2 == 0) {
-      request = hidden_request(random_ids(rng, 1 + i * 3),
-                               i % 4 == 0 ? HiddenRows::kAll : HiddenRows::kLast, i % 3 != 0);
+  EngineRunner alone(*checkpoint_);
+  for (const bool small : {true, false}) {
+    RunnerOptions options = EngineRunner::defaults();
+    options.rows = small ? 16 : 96;
+    options.pool_sequences = small ? 2 : 12;
+    EngineRunner runner(*checkpoint_, options);
+    std::mt19937_64 rng(7);
+    std::vector<Request> requests;
+    std::vector<Stream> streams;
+    for (int i = 0; i < 48; ++i) {
+      Request request = random_request(rng, 20, 70);
+      if (i % 2 == 0) {
+        request = hidden_request(random_ids(rng, 1 + i * 3 % (small ? 80 : 12)),
+                                 i % 4 == 0 ? HiddenRows::kAll : HiddenRows::kLast, i % 3 != 0);
+      }
+      requests.push_back(request);
+      streams.push_back(*runner.engine().submit(std::move(request)));
     }
-    requests.push_back(request);
-    streams.push_back(*runner.engine().submit(std::move(request)));
-  }
-  std::vector<Collected> got(streams.size());
-  for (bool more = true; more;) {
-    more = runner.engine().step();
+    std::vector<Collected> got(streams.size());
+    for (bool more = true; more;) {
+      more = runner.engine().step();
+      for (std::size_t i = 0; i < streams.size(); ++i) {
+        while (const auto delta = streams[i].try_next()) got[i].add(*delta);
+      }
+    }
+    EXPECT_EQ(runner.engine().scheduler().preemptions() > 0, small);
     for (std::size_t i = 0; i < streams.size(); ++i) {
-      while (const auto delta = streams[i].try_next()) got[i].add(*delta);
-    }
-  }
-  EXPECT_GT(runner.engine().scheduler().preemptions(), 3);
-  for (std::size_t i = 0; i < streams.size(); ++i) {
-    const Outcome& outcome = streams[i].outcome();
-    if (i % 2 == 0) {
-      EXPECT_EQ(outcome.hidden, expected(requests[i])) << i;
-      EXPECT_EQ(outcome.finish, FinishReason::kLength);
-    } else {
-      EXPECT_EQ(describe(got[i], outcome), run_alone(alone, requests[i])) << i;
+      const Outcome& outcome = streams[i].outcome();
+      if (i % 2 == 0) {
+        EXPECT_EQ(outcome.hidden, expected(requests[i])) << i;
+      } else {
+        EXPECT_EQ(describe(got[i], outcome), run_alone(alone, requests[i])) << i;
+      }
     }
   }
 }
