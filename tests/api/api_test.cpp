@@ -1,4 +1,5 @@
 // The public API: requests side by side, stopping, steps by hand, and what is refused.
+#include <cfenv>
 #include <thread>
 
 #include "api/api_test_util.h"
@@ -56,6 +57,8 @@ TEST_F(ApiTest, TheCallbackSeesEveryPieceAndItsThreadIsTheCallers) {
   EXPECT_EQ(seen.ids, result.ids);
   EXPECT_EQ(seen.text, result.text);
   EXPECT_EQ(result.finish, FinishReason::kLength);
+  EXPECT_GT(result.prefill_seconds, 0);
+  EXPECT_GT(result.decode_seconds, 0);
   EXPECT_EQ(describe(result), alone(text_request("the he")));
 }
 
@@ -155,6 +158,22 @@ TEST_F(ApiTest, AThreadlessEngineMovesInsideItsCallsOnly) {
             engine_.hidden_states({.text = "in"}).values);
   EXPECT_EQ(describe(left.result()), alone(text_request("w", 30)));
   EXPECT_EQ(error_of([&] { engine_.step(); }).substr(0, 2), code(ErrorCode::kInvalid));
+}
+
+/// A caller may round as it likes: its own arithmetic goes on so, and the results are the same.
+TEST_F(ApiTest, TheCallersFloatingPointEnvironmentStaysItsOwn) {
+  OpenOptions options = tiny_options();
+  options.threadless = true;
+  const std::string expected = alone(text_request("the he"));
+  ASSERT_EQ(std::fesetround(FE_UPWARD), 0);
+  Engine engine(options);
+  const int after_open = std::fegetround();
+  const std::string got = describe(engine.generate(text_request("the he")));
+  const int after_steps = std::fegetround();
+  std::fesetround(FE_TONEAREST);
+  EXPECT_EQ(after_open, FE_UPWARD);
+  EXPECT_EQ(after_steps, FE_UPWARD);
+  EXPECT_EQ(got, expected);
 }
 
 TEST_F(ApiTest, TooManyThatWaitAreToldSo) {

@@ -173,6 +173,26 @@ TEST_F(CMatchTest, DefaultsAreThoseOfTheCppApi) {
   EXPECT_EQ(ingot_default_request().max_tokens, Request().max_tokens);
 }
 
+TEST_F(CMatchTest, EveryOptionArrives) {
+  const auto says = [](std::string_view start, auto change) {
+    ingot_open_options options = ingot_default_open_options();
+    options.path = INGOT_TINY_MODEL;
+    change(options);
+    ingot_engine* engine = nullptr;
+    EXPECT_NE(ingot_open(&options, &engine), INGOT_OK);
+    EXPECT_EQ(std::string(ingot_last_error()).substr(0, start.size()), start);
+  };
+  says("threads: -1", [](ingot_open_options& o) { o.threads = -1; });
+  says("--cpu-isa abacus", [](ingot_open_options& o) { o.isa = "abacus"; });
+  says("kv_type: 3", [](ingot_open_options& o) { o.kv_type = static_cast<ingot_kv_type>(3); });
+  says("context: -1", [](ingot_open_options& o) { o.context = -1; });
+  says("sequences: 0", [](ingot_open_options& o) { o.sequences = 0; });
+  says("step_rows: 7", [](ingot_open_options& o) { o.step_rows = 7; });
+  says("memory_limit: -1", [](ingot_open_options& o) { o.memory_limit = -1; });
+  says("waiting_max: 0", [](ingot_open_options& o) { o.waiting_max = 0; });
+  says("deltas_max: 0", [](ingot_open_options& o) { o.deltas_max = 0; });
+}
+
 TEST_F(CMatchTest, HiddenStatesAndTokens) {
   const HiddenStates expected =
       engine_.hidden_states({.ids = {2, 274, 290}}, {.all_rows = true, .final_norm = false});
