@@ -30,7 +30,6 @@ Engine::Impl::Impl(const OpenOptions& options)
     : threadless(options.threadless),
       pool(thread_count(options)),
       instance(pool, instance_options(options)) {
-  const CanonicalFp canonical;  // loading computes in this thread, which is not ours
   StartOptions chosen = start_options(options, instance);
   start(instance, options, chosen);
   info = model_info(instance, chosen.context);
@@ -46,7 +45,7 @@ ingot::Stream Engine::Impl::submit(ingot::Request&& request) {
 }
 
 bool Engine::Impl::step() {
-  const CanonicalFp canonical;
+  const CanonicalFp canonical;  // the thread is its caller's
   return engine->step();
 }
 
