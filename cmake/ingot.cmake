@@ -25,6 +25,12 @@ if(INGOT_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
+# The directory that holds the current folder alone, as NAME.
+function(ingot_headers name)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/include/${name})
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_BINARY_DIR}/include/${name}/${name} SYMBOLIC)
+endfunction()
+
 # ingot_library(NAME [SOURCES ...] [DEPS folder ...] [LIBS target ...])
 #
 # A folder under src/ as the static library ingot_NAME. Its headers are reachable as "NAME/x.h", through an include
@@ -32,11 +38,9 @@ endif()
 # upward include does not build.
 function(ingot_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS" ${ARGN})
-  set(root ${CMAKE_BINARY_DIR}/include/${name})
-  file(MAKE_DIRECTORY ${root})
-  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${root}/${name} SYMBOLIC)
+  ingot_headers(${name})
   add_library(ingot_${name} STATIC ${ARG_SOURCES})
-  target_include_directories(ingot_${name} PUBLIC ${root})
+  target_include_directories(ingot_${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include/${name}>)
   target_link_libraries(ingot_${name} PUBLIC ingot_flags ${ARG_LIBS})
   foreach(dep ${ARG_DEPS})
     target_link_libraries(ingot_${name} PUBLIC ingot_${dep})

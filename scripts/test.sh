@@ -47,10 +47,10 @@ stage() {
 # cxx_files: the C++ files of the project, each ended by a NUL.
 cxx_files() {
   local folders=() folder
-  for folder in src include tests bench tools; do
+  for folder in src include examples tests bench tools; do
     if [ -d "$folder" ]; then folders+=("$folder"); fi
   done
-  find "${folders[@]}" -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.inl' \) -print0
+  find "${folders[@]}" -type f \( -name '*.h' -o -name '*.c' -o -name '*.cpp' -o -name '*.inl' \) -print0
 }
 
 check_tools() {

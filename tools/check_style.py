@@ -11,7 +11,8 @@ import os
 import re
 import sys
 
-FOLDERS = ("src", "include", "tests", "bench", "tools", "cmake", "scripts", ".ci", "docs")
+FOLDERS = ("src", "include", "tests", "bench", "tools", "cmake", "scripts", ".ci", "docs",
+           "examples")
 CXX = (".h", ".hpp", ".cpp", ".cc", ".c", ".inl", ".cu", ".cuh")
 TEXT = CXX + (".py", ".sh", ".cmake", ".md", ".json", ".txt", ".http", ".yml", ".yaml")
 NO_ENDING = ("run",)  # scripts without an ending, such as .ci/run
@@ -30,6 +31,7 @@ DIRECT = {
     "kv": ["backend"],
     "model": ["load", "kv"],
     "runtime": ["model", "text"],
+    "api": ["runtime"],
     "server": ["runtime"],
     "cli": ["server"],
 }

@@ -14,7 +14,6 @@
 #include "cli/output.h"
 #include "cli/reply.h"
 #include "cli/run.h"
-#include "model/memory_plan.h"
 
 namespace ingot {
 
@@ -162,14 +161,7 @@ class Lines {
     start_.context = choose_context(instance_, values_.model, 0, needed_);
     start_.rows = static_cast<std::int32_t>(
         std::clamp<std::int64_t>(rows_, start_.sequences, values_.step_rows));
-    const std::int64_t addressable = kPoolTokensMax / (start_.context + kBlockTokens);
-    start_.pool_sequences =
-        static_cast<std::int32_t>(std::min<std::int64_t>(start_.sequences, addressable));
-    const MemoryPlan plan = instance_.plan(start_);
-    if (!plan.fits) {
-      start_.pool_sequences = static_cast<std::int32_t>(
-          std::clamp<std::int64_t>(plan.max_sequences, 1, start_.pool_sequences));
-    }
+    start_.pool_sequences = instance_.fitting_pool(start_);
     start_with_progress(instance_, start_);
   }
 

@@ -56,8 +56,12 @@ void finish(Step& st, const Outputs& outputs) {
   const View out = outputs.kind == Output::kLogits ? st.s.output : outputs.hidden;
   st.backend.gather(st.s.x, st.batch.out_rows, out);
   if (outputs.kind == Output::kHidden) return;
-  st.backend.norm(out, {}, m.final_norm, out);
-  if (outputs.kind == Output::kLogits) st.backend.logits(out, *m.head(), outputs.logits);
+  const View normed = out.slice(0, out.rows - outputs.raw_rows);
+  if (normed.rows > 0) st.backend.norm(normed, {}, m.final_norm, normed);
+  const View rows = out.slice(0, out.rows - outputs.hidden_rows);
+  if (outputs.kind == Output::kLogits && rows.rows > 0) {
+    st.backend.logits(rows, *m.head(), outputs.logits);
+  }
 }
 
 /// The scratch of this step: the planned buffers cut to its rows, rows staying apart as planned.

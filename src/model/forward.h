@@ -41,6 +41,10 @@ struct Outputs {
   Output kind = Output::kLogits;
   LogitsReduce logits;
   View hidden;  ///< [R, H]
+  /// Of kLogits: so many of the last rows do not go through the head but stay in Scratch::output
+  /// as hidden states; the last `raw_rows` of them do not go through the final norm either.
+  std::int64_t hidden_rows = 0;
+  std::int64_t raw_rows = 0;
 };
 
 /// Runs the loaded layers over a step: rows of token ids or embeddings in, logits or hidden states

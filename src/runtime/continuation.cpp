@@ -2,6 +2,7 @@
 #include "runtime/continuation.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 
@@ -24,7 +25,7 @@ Error no_token(std::int64_t tokens) {
 
 }  // namespace
 
-Continuation::Continuation(Submission submission, KvCache& cache, std::int64_t context,
+Continuation::Continuation(Submission submission, KvCache& cache, const RequestLimits& limits,
                            const Tokenizer* tokenizer)
     : request_(std::move(submission.request)),
       channel_(std::move(submission.channel)),
@@ -39,9 +40,10 @@ Continuation::Continuation(Submission submission, KvCache& cache, std::int64_t c
         f32_view(request_.embeddings.data(), rows, std::ssize(request_.embeddings) / rows);
   }
   outcome_.prompt_tokens = sequence_.length();
-  limit_ = std::min(request_.max_tokens, context - sequence_.length());
+  limit_ = std::min(request_.max_tokens, limits.context - sequence_.length());
   sequence_.draws = limit_ > 0;
   if (request_.prompt_logprobs >= 0) sequence_.scores_end = sequence_.length() - 1;
+  want_hidden(limits.hidden);
   if (needs_counts_) {
     for (const std::int32_t id : request_.prompt) counts_.add_prompt(id);
   }
@@ -50,6 +52,16 @@ Continuation::Continuation(Submission submission, KvCache& cache, std::int64_t c
     // The text continues the prompt: its first space belongs to it.
     detokenizer_.emplace(*tokenizer, DetokenizeOptions{.strip_leading_space = false});
   }
+}
+
+/// Room for the rows is taken now: a step allocates nothing of that size.
+void Continuation::want_hidden(std::int64_t hidden_size) {
+  if (request_.hidden == HiddenRows::kNone) return;
+  sequence_.final_norm = request_.final_norm;
+  sequence_.shown_end = sequence_.length();
+  sequence_.shown = request_.hidden == HiddenRows::kAll ? 0 : sequence_.shown_end - 1;
+  const std::int64_t rows = sequence_.shown_end - sequence_.shown;
+  outcome_.hidden.reserve(static_cast<std::size_t>(rows * hidden_size));
 }
 
 void Continuation::started(Clock::time_point now) {
@@ -61,6 +73,16 @@ void Continuation::take_score(const RowScore& score) {
   const auto end = score.top.begin() + std::min(wanted, std::ssize(score.top));
   outcome_.prompt_logprobs.push_back(
       {.token = {.id = score.id, .logprob = score.logprob}, .top = {score.top.begin(), end}});
+}
+
+void Continuation::take_hidden(std::span<const float> row) {
+  if (ended_) return;
+  if (std::all_of(row.begin(), row.end(), [](float x) { return std::isfinite(x); })) {
+    outcome_.hidden.insert(outcome_.hidden.end(), row.begin(), row.end());
+    return;
+  }
+  finish(FinishReason::kError,
+         Error(ErrorCode::kNotFinite, "the hidden states hold NaN or infinities"));
 }
 
 void Continuation::take_logits(std::span<const float> logits) {

@@ -30,21 +30,25 @@ using Clock = std::chrono::steady_clock;
 /// Everything about one request that changes while it runs.
 class Continuation {
  public:
-  /// `context`: tokens that a sequence may have; `tokenizer` may be null. The request has been
-  /// checked, and its end_ids are complete.
-  Continuation(Submission submission, KvCache& cache, std::int64_t context,
+  /// `tokenizer` may be null. The request has been checked, and its end_ids are complete.
+  Continuation(Submission submission, KvCache& cache, const RequestLimits& limits,
                const Tokenizer* tokenizer);
 
   Sequence& sequence() { return sequence_; }
   bool is_cancelled() const { return channel_->cancelled.load(std::memory_order_relaxed); }
   /// Whether the reader's queue has no room for a piece.
   bool is_behind() const { return channel_->deltas.size() >= channel_->deltas.capacity(); }
-  /// Nothing is left to compute: no token is wanted, and every score is there.
-  bool is_done() const { return limit_ == 0 && sequence_.scored >= sequence_.scores_end; }
+  /// Nothing is left to compute: no token is wanted, and every score and hidden state is there.
+  bool is_done() const {
+    return limit_ == 0 && sequence_.scored >= sequence_.scores_end &&
+           sequence_.shown >= sequence_.shown_end;
+  }
 
   /// The first time it is part of a step.
   void started(Clock::time_point now);
   void take_score(const RowScore& score);
+  /// A row of hidden states; one that is not finite ends the request.
+  void take_hidden(std::span<const float> row);
   /// A row of logits before anything changes it.
   void take_logits(std::span<const float> logits);
   SampleRow row(std::span<float> logits) const;
@@ -57,6 +61,7 @@ class Continuation {
   void finish(FinishReason reason, std::optional<Error> error = std::nullopt);
 
  private:
+  void want_hidden(std::int64_t hidden_size);
   void count_draw(Clock::time_point now);
   bool is_end(std::int32_t id) const;
   void add_text(std::int32_t id, std::string& text);

@@ -20,7 +20,8 @@ RequestLimits request_limits(const EngineParts& parts) {
           .hidden = spec.hidden,
           .context = parts.executor.limits().context,
           .prompt_logprobs = parts.executor.limits().score_top,
-          .text = parts.tokenizer != nullptr};
+          .text = parts.tokenizer != nullptr,
+          .hidden_all = parts.executor.limits().out_rows >= parts.executor.limits().rows};
 }
 
 }  // namespace
@@ -142,7 +143,7 @@ void Engine::admit(Submission&& submission) {
   if (!submission.request.ignore_eos) ends.insert(ends.end(), end_ids_.begin(), end_ids_.end());
   const std::uint64_t id = submission.id;
   auto continuation = std::make_unique<Continuation>(std::move(submission), executor_.cache(),
-                                                     request_limits_.context, tokenizer_);
+                                                     request_limits_, tokenizer_);
   if (continuation->is_done()) return continuation->finish(FinishReason::kLength);
   Sequence& sequence = continuation->sequence();
   active_.emplace(id, std::move(continuation));
@@ -192,6 +193,15 @@ void Engine::deliver(std::span<const StepPart> parts) {
   std::int64_t score = 0;
   for (const StepPart& part : parts) {
     for (std::int32_t i = 0; i < part.scores; ++i) of(part).take_score(executor_.score(score++));
+  }
+  std::int64_t hidden = 0;
+  for (const bool final_norm : {true, false}) {
+    for (const StepPart& part : parts) {
+      if (part.sequence->final_norm != final_norm) continue;
+      for (std::int32_t i = 0; i < part.hidden; ++i) {
+        of(part).take_hidden(executor_.hidden(hidden++));
+      }
+    }
   }
   tokens_.clear();
   const auto now = Clock::now();

@@ -114,6 +114,18 @@ void Executor::add_scores(std::span<const StepPart> parts) {
   }
 }
 
+void Executor::add_hidden(std::span<const StepPart> parts, bool final_norm) {
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const StepPart& part = parts[p];
+    if (part.sequence->final_norm != final_norm) continue;
+    for (std::int64_t i = part.first_hidden; i < part.first_hidden + part.hidden; ++i) {
+      const std::int64_t row = q_start_[p] + i - part.sequence->computed;
+      INGOT_CHECK(row >= q_start_[p] && row < q_start_[p + 1], "row ", i, " is not in the step");
+      out_rows_.push_back(static_cast<std::int32_t>(row));
+    }
+  }
+}
+
 void Executor::forward_batch(const Outputs& outputs) {
   INGOT_CHECK(std::ssize(positions_) <= limits_.rows && std::ssize(out_rows_) <= limits_.out_rows,
               positions_.size(), " rows and ", out_rows_.size(), " outputs, planned for ",
@@ -155,6 +167,12 @@ void Executor::run(std::span<const StepPart> parts) {
     outputs.logits.top_k = score_top_;
     outputs.logits.top = score_tops_;
   }
+  reduced_ = std::ssize(out_rows_);
+  add_hidden(parts, true);
+  const std::int64_t normed = std::ssize(out_rows_);
+  add_hidden(parts, false);
+  outputs.hidden_rows = std::ssize(out_rows_) - reduced_;
+  outputs.raw_rows = std::ssize(out_rows_) - normed;
   forward_batch(outputs);
 }
 
@@ -166,11 +184,18 @@ std::span<float> Executor::logits(std::int64_t i) {
 
 RowScore Executor::score(std::int64_t i) const {
   const auto row = static_cast<std::size_t>(outputs_ + i);
-  INGOT_CHECK(row < out_rows_.size(), "scored row ", i, " of ", std::ssize(out_rows_) - outputs_);
+  INGOT_CHECK(i >= 0 && outputs_ + i < reduced_, "scored row ", i, " of ", reduced_ - outputs_);
   const auto top = static_cast<std::size_t>(score_top_);
   return {.id = score_ids_[row],
           .logprob = score_logprobs_[row],
           .top = std::span(score_tops_).subspan(row * top, top)};
+}
+
+std::span<const float> Executor::hidden(std::int64_t i) const {
+  const std::int64_t row = reduced_ + i;
+  INGOT_CHECK(i >= 0 && row < std::ssize(out_rows_), "hidden row ", i, " of ",
+              std::ssize(out_rows_) - reduced_);
+  return {scratch_.output.row<const float>(row), static_cast<std::size_t>(model_.spec.hidden)};
 }
 
 bool Executor::step(std::span<const StepPart> parts, const Outputs& outputs) {

@@ -44,12 +44,15 @@ class Executor {
   KvCache& cache() const { return cache_; }
 
   /// One planned step: every part has its blocks, and at most one output. Sequences stay as they
-  /// are. Afterwards `logits(i)` and `score(i)` hold the outputs and scored rows, in the parts'
-  /// order, until the next step.
+  /// are. Afterwards `logits(i)`, `score(i)` and `hidden(i)` hold the outputs, scored rows and
+  /// hidden states until the next step, in the parts' order; hidden states after the final norm
+  /// come before those without it.
   void run(std::span<const StepPart> parts);
   /// [V], which the caller may overwrite.
   std::span<float> logits(std::int64_t i);
   RowScore score(std::int64_t i) const;
+  /// [H]
+  std::span<const float> hidden(std::int64_t i) const;
 
   /// One step driven by hand: reserves blocks, runs `forward`, and moves every part's `computed`
   /// on. Nothing is scored.
@@ -63,6 +66,7 @@ class Executor {
   void add_parts(std::span<const StepPart> parts);
   void add_part(const StepPart& part, std::int32_t index);
   void add_scores(std::span<const StepPart> parts);
+  void add_hidden(std::span<const StepPart> parts, bool final_norm);
   void forward_batch(const Outputs& outputs);
 
   const Model& model_;
@@ -79,11 +83,12 @@ class Executor {
   std::vector<std::vector<std::int32_t>> slots_, tables_;
   std::vector<KvBlocks> groups_;
 
-  // Results of `run`. Rows of logits come first among a step's R rows, and the scores of all of
-  // them are there.
+  // Results of `run`. A step's R rows are those of logits, the scored ones, hidden states; the
+  // scores of the former two are there.
   Buffer logits_;                        ///< [logits_rows, V]
   std::int32_t score_top_ = 0;           ///< at most V
   std::int64_t outputs_ = 0;             ///< rows of logits of the last step
+  std::int64_t reduced_ = 0;             ///< and scored rows: what comes before hidden states
   std::vector<std::int32_t> score_ids_;  ///< [R]
   std::vector<float> score_logprobs_;    ///< [R]
   std::vector<TokenScore> score_tops_;   ///< [R, score_top_]

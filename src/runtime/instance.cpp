@@ -61,7 +61,8 @@ ExecutorLimits Instance::executor_limits(const StartOptions& options, std::int64
   if (options.generates) {
     limits.logits_rows = options.sequences;
     limits.score_top = options.prompt_logprobs;
-    limits.out_rows = options.prompt_logprobs < 0 ? options.sequences : options.rows;
+    const bool all_rows = options.prompt_logprobs >= 0 || options.hidden_states;
+    limits.out_rows = all_rows ? options.rows : options.sequences;
   }
   return limits;
 }
@@ -82,6 +83,18 @@ MemoryPlan Instance::plan(const StartOptions& options) const {
                       .out_rows = limits.out_rows,
                       .output_bytes = options.output_bytes + buffers,
                       .available_bytes = limit > 0 ? limit : available_memory()});
+}
+
+std::int32_t Instance::fitting_pool(const StartOptions& options) const {
+  StartOptions whole = options;
+  const std::int64_t context = options.context > 0 ? options.context : spec_.context;
+  const std::int64_t addressable = kPoolTokensMax / (context + kBlockTokens);
+  whole.pool_sequences =
+      static_cast<std::int32_t>(std::clamp<std::int64_t>(addressable, 1, options.sequences));
+  const MemoryPlan plan = this->plan(whole);
+  if (plan.fits) return whole.pool_sequences;
+  return static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(plan.max_sequences, 1, whole.pool_sequences));
 }
 
 void Instance::start(const StartOptions& options, Progress progress) {

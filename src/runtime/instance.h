@@ -42,6 +42,7 @@ struct StartOptions {
   bool generates = false;         ///< an Engine will run; `out_rows` follows from the rest
   /// Best tokens that an Engine's requests may ask for at each token of a prompt; -1 = no scores.
   std::int32_t prompt_logprobs = -1;
+  bool hidden_states = false;  ///< an Engine's requests may ask for those of all rows
   /// Sequences of `context` tokens that the KV pool holds; 0 = `sequences`. Where it holds fewer,
   /// those that run make room for each other.
   std::int32_t pool_sequences = 0;
@@ -65,6 +66,9 @@ class Instance {
 
   /// The plan for what `options` would start. Until `start`.
   MemoryPlan plan(const StartOptions& options) const;
+  /// The `pool_sequences` for `options` as they are otherwise: all of `sequences`, or as many as
+  /// fit, at least 1. Until `start`.
+  std::int32_t fitting_pool(const StartOptions& options) const;
 
   const std::string& name() const { return options_.path; }
   const Spec& spec() const { return spec_; }

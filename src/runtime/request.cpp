@@ -45,6 +45,15 @@ void check_length(std::int64_t rows, const Request& r, const RequestLimits& limi
   }
 }
 
+void check_hidden(const Request& r, const RequestLimits& limits) {
+  if (r.hidden == HiddenRows::kNone) return;
+  if (r.hidden == HiddenRows::kAll && !limits.hidden_all) {
+    refuse("hidden: those of all rows are not possible: they are not planned for");
+  }
+  if (r.max_tokens > 0) refuse(cat("hidden: max_tokens is ", r.max_tokens, ", expected 0"));
+  if (r.prompt_logprobs >= 0) refuse("hidden: prompt_logprobs is asked for too");
+}
+
 void check_stop(const Request& r, const RequestLimits& limits) {
   if (r.stop.empty()) return;
   if (!limits.text) refuse("stop: the model has no tokenizer, so there is no text");
@@ -63,6 +72,7 @@ void check_stop(const Request& r, const RequestLimits& limits) {
 
 void check_request(const Request& request, const RequestLimits& limits) {
   check_length(check_prompt(request, limits), request, limits);
+  check_hidden(request, limits);
   check_stop(request, limits);
   check_sampling(request.sampling, limits.ids);
   const std::int32_t scores = request.prompt_logprobs;

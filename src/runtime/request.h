@@ -9,6 +9,9 @@
 
 namespace ingot {
 
+/// Which rows of a prompt are wanted as hidden states.
+enum class HiddenRows { kNone, kLast, kAll };
+
 /// A prompt and how it goes on. Checked once, by `check_request`.
 struct Request {
   std::vector<std::int32_t> prompt{};  ///< token ids
@@ -16,10 +19,12 @@ struct Request {
   std::int64_t embedding_rows = 0;
   SamplingParams sampling{};  ///< `end_ids`: those that end the text besides the model's
   std::int64_t max_tokens = 0;
-  std::vector<std::string> stop{};    ///< the text ends before the first of them
-  bool ignore_eos = false;            ///< the model's own end tokens are tokens like any other
-  std::int32_t prompt_logprobs = -1;  ///< -1 = none; else each prompt token's and so many best
-  bool digest = false;                ///< of every row of logits that a token is drawn from
+  std::vector<std::string> stop{};        ///< the text ends before the first of them
+  bool ignore_eos = false;                ///< the model's own end tokens are tokens like any other
+  std::int32_t prompt_logprobs = -1;      ///< -1 = none; else each prompt token's and so many best
+  bool digest = false;                    ///< of every row of logits that a token is drawn from
+  HiddenRows hidden = HiddenRows::kNone;  ///< in place of tokens: max_tokens is 0 then
+  bool final_norm = true;                 ///< hidden states after the final norm, or before
 };
 
 inline constexpr std::size_t kStopsMax = 64;
@@ -33,6 +38,7 @@ struct RequestLimits {
   std::int64_t context = 0;           ///< tokens of a sequence
   std::int32_t prompt_logprobs = -1;  ///< the most that can be asked for
   bool text = true;                   ///< whether there is a tokenizer
+  bool hidden_all = false;            ///< whether all rows of a step can leave as hidden states
 };
 
 /// Errors: Error{kInvalid} naming the parameter as the API spells it, its value and what is

@@ -15,6 +15,11 @@ std::int64_t next_rows(const Sequence& s) {
   return given > 0 ? given : missing(s);
 }
 
+/// Rows from `first` on that are computed before `last` and wanted before `end`.
+std::int32_t rows_wanted(std::int64_t first, std::int64_t last, std::int64_t end) {
+  return static_cast<std::int32_t>(std::max<std::int64_t>(0, std::min(last, end) - first));
+}
+
 }  // namespace
 
 Scheduler::Scheduler(KvCache& cache, const SchedulerLimits& limits)
@@ -104,8 +109,9 @@ void Scheduler::add_part(Sequence& s) {
   const std::int64_t last = s.computed + part.rows;
   part.outputs = s.draws && last == s.length() ? 1 : 0;
   part.first_score = std::max(s.computed, s.scored);
-  part.scores = static_cast<std::int32_t>(
-      std::max<std::int64_t>(0, std::min(last, s.scores_end) - part.first_score));
+  part.scores = rows_wanted(part.first_score, last, s.scores_end);
+  part.first_hidden = std::max(s.computed, s.shown);
+  part.hidden = rows_wanted(part.first_hidden, last, s.shown_end);
   rows_left_ -= part.rows;
   parts_.push_back(part);
 }
@@ -163,6 +169,7 @@ void Scheduler::commit(std::span<const std::int32_t> drawn) {
     Sequence& s = *part.sequence;
     s.computed += part.rows;
     s.scored = std::max(s.scored, part.first_score + part.scores);
+    if (part.hidden > 0) s.shown = part.first_hidden + part.hidden;
     s.forget();
     if (part.outputs == 0) continue;
     INGOT_CHECK(at < drawn.size(), drawn.size(), " tokens are too few for the step");

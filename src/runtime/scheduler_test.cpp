@@ -162,6 +162,40 @@ TEST(Scheduler, APartIsEmbeddingsOrTokensAndScoresAreAskedForOnce) {
   pool.expect_all_free();
 }
 
+TEST(Scheduler, ARowIsShownAsHiddenStateOnce) {
+  Pool pool(8);
+  Scheduler scheduler(pool.cache(), {.rows = 6, .sequences = 2});
+  const auto s = sequence_of(pool, 10);
+  s->draws = false;
+  s->shown = 3;
+  s->shown_end = 10;
+  scheduler.add(*s);
+  for (const auto& [first, count] : {std::pair{3, 3}, {6, 2}, {8, 2}}) {
+    const auto parts = scheduler.plan();
+    ASSERT_EQ(parts.size(), 1u);
+    EXPECT_EQ(parts[0].first_hidden, first);
+    EXPECT_EQ(parts[0].hidden, count);
+    EXPECT_EQ(parts[0].outputs, 0);
+    scheduler.commit({});
+    if (first == 3) s->computed = 2;  // as if it had been thrown out and begun again
+  }
+  EXPECT_EQ(s->shown, 10);
+  EXPECT_TRUE(scheduler.plan().empty());
+  scheduler.remove(*s);
+
+  const auto last = sequence_of(pool, 10);
+  last->draws = false;
+  last->shown = 9;
+  last->shown_end = 10;
+  scheduler.add(*last);
+  EXPECT_EQ(scheduler.plan()[0].hidden, 0);
+  scheduler.commit({});
+  EXPECT_EQ(scheduler.plan()[0].hidden, 1);
+  scheduler.commit({});
+  scheduler.remove(*last);
+  pool.expect_all_free();
+}
+
 TEST(Scheduler, KnowsWhatFitsAlone) {
   Pool pool(4, 8, 3);
   const Scheduler scheduler(pool.cache(), {.rows = 16, .sequences = 1});

@@ -25,6 +25,10 @@ struct Sequence {
   /// each. They are not asked for again when they are computed again.
   std::int64_t scored = 0;
   std::int64_t scores_end = 0;
+  /// Rows [shown, shown_end) leave the model once as hidden states, after the final norm or before.
+  std::int64_t shown = 0;
+  std::int64_t shown_end = 0;
+  bool final_norm = true;
   bool draws = true;      ///< whether a token is wanted from the last row
   bool paused = false;    ///< nothing may be produced now: its reader is behind
   bool admitted = false;  ///< runs, as the scheduler sees it; else it waits
@@ -42,13 +46,16 @@ struct Sequence {
 };
 
 /// What one sequence contributes to a step: its next `rows` rows, all of them tokens or none. The
-/// last `outputs` leave the model; of the others, `scores` from row `first_score` on are scored.
+/// last `outputs` leave the model; of the others, `scores` from row `first_score` on are scored,
+/// and `hidden` from row `first_hidden` on leave as hidden states. No row does two of these.
 struct StepPart {
   Sequence* sequence = nullptr;
   std::int32_t rows = 0;
   std::int32_t outputs = 0;
   std::int64_t first_score = 0;  ///< a row of the sequence
   std::int32_t scores = 0;
+  std::int64_t first_hidden = 0;  ///< a row of the sequence
+  std::int32_t hidden = 0;
 };
 
 }  // namespace ingot

@@ -46,6 +46,7 @@ struct Outcome {
   std::optional<Error> error;
   std::string digest;                          ///< 16 hexadecimal digits, where asked for
   std::vector<TokenLogprobs> prompt_logprobs;  ///< from the prompt's second token on
+  std::vector<float> hidden;                   ///< [rows, H], where asked for
   std::int64_t prompt_tokens = 0;
   std::int64_t generated_tokens = 0;  ///< ids delivered
   double prefill_seconds = 0;         ///< from admission to the first token drawn

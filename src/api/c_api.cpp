@@ -1,0 +1,204 @@
+// The C API over the C++ one: no exception passes.
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "api/c_convert.h"
+
+using namespace ingot::api;
+
+/// The handles.
+struct ingot_engine {
+  Engine engine;
+};
+struct ingot_stream {
+  Stream stream;
+  CDelta delta{};
+};
+
+namespace {
+
+/// The newest failure of this thread. Its own memory: the message of running out of it has to have
+/// room too.
+thread_local char last_error[1024] = "";
+
+ingot_status fail(ingot_status status, const char* message) {
+  std::strncpy(last_error, message, sizeof last_error - 1);
+  return status;
+}
+
+/// Runs `body` and turns what it throws into a status.
+template <class Body>
+ingot_status call(Body&& body) noexcept {
+  try {
+    body();
+    return INGOT_OK;
+  } catch (const Error& error) {
+    return fail(static_cast<ingot_status>(static_cast<int>(error.code()) + 1), error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(INGOT_DOES_NOT_FIT, "out of memory");
+  } catch (const std::exception& error) {
+    return fail(INGOT_INTERNAL, error.what());
+  } catch (...) {
+    return fail(INGOT_INTERNAL, "an exception of unknown type");
+  }
+}
+
+static_assert(static_cast<int>(ErrorCode::kInvalid) + 1 == INGOT_INVALID);
+static_assert(static_cast<int>(ErrorCode::kInternal) + 1 == INGOT_INTERNAL);
+static_assert(static_cast<int>(KvType::kBF16) == INGOT_KV_BF16);
+static_assert(static_cast<int>(FinishReason::kCancelled) == INGOT_CANCELLED);
+
+/// A copy that ingot_free takes back, with a zero behind it.
+template <class T>
+T* copy_out(const T* values, std::size_t count) {
+  T* copy = static_cast<T*>(std::calloc(count + 1, sizeof(T)));
+  if (copy == nullptr) throw std::bad_alloc();
+  if (count > 0) std::memcpy(copy, values, count * sizeof(T));
+  return copy;
+}
+
+ingot_result* result_of(Result&& result) { return new CResult(std::move(result)); }
+
+Callback callback_of(ingot_callback callback, void* user) {
+  if (callback == nullptr) return {};
+  return [=](const Delta& delta) {
+    CDelta shown;
+    return callback(user, shown.set(Delta(delta)));
+  };
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* ingot_version(void) { return version(); }
+
+const char* ingot_last_error(void) { return last_error; }
+
+ingot_open_options ingot_default_open_options(void) {
+  const OpenOptions o;
+  ingot_open_options options{};
+  options.isa = "auto";
+  options.sequences = o.sequences;
+  options.step_rows = o.step_rows;
+  options.waiting_max = o.waiting_max;
+  options.deltas_max = o.deltas_max;
+  return options;
+}
+
+ingot_request ingot_default_request(void) {
+  const Request r;
+  ingot_request request{};
+  request.prompt.add_special = r.prompt.encode.add_special;
+  request.top_p = r.sampling.top_p;
+  request.typical_p = r.sampling.typical_p;
+  request.repetition_penalty = r.sampling.repetition_penalty;
+  request.max_tokens = r.max_tokens;
+  request.logprobs = r.logprobs;
+  request.prompt_logprobs = r.prompt_logprobs;
+  return request;
+}
+
+ingot_status ingot_open(const ingot_open_options* options, ingot_engine** engine) {
+  return call([&] { *engine = new ingot_engine{Engine(from_c(*options))}; });
+}
+
+void ingot_close(ingot_engine* engine) { delete engine; }
+
+ingot_info ingot_engine_info(const ingot_engine* engine) {
+  const ModelInfo& info = engine->engine.info();
+  return {.path = info.path.c_str(),
+          .architecture = info.architecture.c_str(),
+          .isa = info.isa.c_str(),
+          .vocab = info.vocab,
+          .hidden = info.hidden,
+          .layers = info.layers,
+          .context = info.context,
+          .has_tokenizer = info.has_tokenizer,
+          .warnings = info.warnings.size()};
+}
+
+const char* ingot_warning(const ingot_engine* engine, size_t i) {
+  const auto& warnings = engine->engine.info().warnings;
+  return i < warnings.size() ? warnings[i].c_str() : nullptr;
+}
+
+ingot_status ingot_encode(const ingot_engine* engine, const char* text, size_t text_bytes,
+                          bool add_special, bool parse_special, int32_t** ids, size_t* id_count) {
+  return call([&] {
+    const auto list = engine->engine.encode(
+        {text, text_bytes}, {.add_special = add_special, .parse_special = parse_special});
+    *ids = copy_out(list.data(), list.size());
+    *id_count = list.size();
+  });
+}
+
+ingot_status ingot_decode(const ingot_engine* engine, const int32_t* ids, size_t id_count,
+                          char** text, size_t* text_bytes) {
+  return call([&] {
+    const std::string all = engine->engine.decode({ids, id_count});
+    *text = copy_out(all.data(), all.size());
+    *text_bytes = all.size();
+  });
+}
+
+ingot_status ingot_generate(ingot_engine* engine, const ingot_request* request,
+                            ingot_callback callback, void* user, ingot_result** result) {
+  return call([&] {
+    *result = result_of(engine->engine.generate(from_c(*request), callback_of(callback, user)));
+  });
+}
+
+ingot_status ingot_submit(ingot_engine* engine, const ingot_request* request,
+                          ingot_stream** stream) {
+  return call([&] { *stream = new ingot_stream{engine->engine.submit(from_c(*request))}; });
+}
+
+ingot_status ingot_step(ingot_engine* engine, bool* more) {
+  return call([&] {
+    const bool left = engine->engine.step();
+    if (more != nullptr) *more = left;
+  });
+}
+
+ingot_status ingot_hidden_states(ingot_engine* engine, const ingot_prompt* prompt, bool all_rows,
+                                 bool final_norm, float** values, size_t* rows, size_t* cols) {
+  return call([&] {
+    const HiddenStates states = engine->engine.hidden_states(
+        from_c(*prompt), {.all_rows = all_rows, .final_norm = final_norm});
+    *values = copy_out(states.values.data(), states.values.size());
+    *rows = static_cast<size_t>(states.rows);
+    *cols = static_cast<size_t>(states.cols);
+  });
+}
+
+ingot_status ingot_stream_next(ingot_stream* stream, const ingot_delta** delta) {
+  return call([&] {
+    auto next = stream->stream.next();
+    *delta = next ? stream->delta.set(std::move(*next)) : nullptr;
+  });
+}
+
+ingot_status ingot_stream_try_next(ingot_stream* stream, const ingot_delta** delta) {
+  return call([&] {
+    auto next = stream->stream.try_next();
+    *delta = next ? stream->delta.set(std::move(*next)) : nullptr;
+  });
+}
+
+bool ingot_stream_finished(const ingot_stream* stream) { return stream->stream.finished(); }
+
+void ingot_stream_cancel(ingot_stream* stream) { stream->stream.cancel(); }
+
+ingot_status ingot_stream_result(ingot_stream* stream, ingot_result** result) {
+  return call([&] { *result = result_of(stream->stream.result()); });
+}
+
+void ingot_stream_free(ingot_stream* stream) { delete stream; }
+
+void ingot_result_free(ingot_result* result) { delete static_cast<CResult*>(result); }
+
+void ingot_free(void* memory) { std::free(memory); }
+
+}  // extern "C"

@@ -1,0 +1,136 @@
+// The C API's structs, member by member.
+#include "api/c_convert.h"
+
+#include <utility>
+
+namespace ingot::api {
+
+namespace {
+
+/// A pointer that may be null only where the count is 0.
+template <class T>
+std::span<const T> span_of(const char* name, const T* values, std::size_t count) {
+  if (values == nullptr && count > 0) {
+    throw Error(ErrorCode::kInvalid, std::string(name) + ": a null pointer");
+  }
+  return {values, count};
+}
+
+template <class T>
+std::vector<T> list_of(const char* name, const T* values, std::size_t count) {
+  const std::span<const T> span = span_of(name, values, count);
+  return {span.begin(), span.end()};
+}
+
+std::string text_of(const char* name, const char* text) {
+  if (text == nullptr) throw Error(ErrorCode::kInvalid, std::string(name) + ": a null pointer");
+  return text;
+}
+
+}  // namespace
+
+OpenOptions from_c(const ingot_open_options& o) {
+  OpenOptions options;
+  options.path = text_of("path", o.path);
+  options.threads = o.threads;
+  options.isa = text_of("isa", o.isa);
+  options.kv_type = static_cast<KvType>(o.kv_type);
+  options.context = o.context;
+  options.sequences = o.sequences;
+  options.step_rows = o.step_rows;
+  options.memory_limit = o.memory_limit;
+  options.check_tensors = o.check_tensors;
+  options.waiting_max = o.waiting_max;
+  options.deltas_max = o.deltas_max;
+  options.threadless = o.threadless;
+  if (o.progress != nullptr) {
+    options.progress = [progress = o.progress, user = o.user](std::uint64_t done,
+                                                              std::uint64_t total) {
+      return progress(user, done, total);
+    };
+  }
+  return options;
+}
+
+Prompt from_c(const ingot_prompt& p) {
+  const std::span<const char> text = span_of("prompt.text", p.text, p.text_bytes);
+  return {.text = {text.begin(), text.end()},
+          .encode = {.add_special = p.add_special, .parse_special = p.parse_special},
+          .ids = list_of("prompt.ids", p.ids, p.id_count),
+          .embeddings = list_of("prompt.embeddings", p.embeddings, p.embedding_values)};
+}
+
+Request from_c(const ingot_request& r) {
+  Request request;
+  request.prompt = from_c(r.prompt);
+  Sampling& s = request.sampling;
+  s.temperature = r.temperature;
+  s.top_k = r.top_k;
+  s.top_p = r.top_p;
+  s.min_p = r.min_p;
+  s.typical_p = r.typical_p;
+  s.repetition_penalty = r.repetition_penalty;
+  s.presence_penalty = r.presence_penalty;
+  s.frequency_penalty = r.frequency_penalty;
+  for (const auto& b : span_of("logit_bias", r.logit_bias, r.logit_bias_count)) {
+    s.logit_bias.push_back({.id = b.id, .bias = b.bias});
+  }
+  s.seed = r.seed;
+  s.choice = r.choice;
+  request.max_tokens = r.max_tokens;
+  request.min_tokens = r.min_tokens;
+  for (const char* stop : span_of("stop", r.stop, r.stop_count)) {
+    request.stop.push_back(text_of("stop", stop));
+  }
+  request.stop_token_ids = list_of("stop_token_ids", r.stop_token_ids, r.stop_token_count);
+  request.ignore_eos = r.ignore_eos;
+  request.logprobs = r.logprobs;
+  request.prompt_logprobs = r.prompt_logprobs;
+  request.digest = r.digest;
+  return request;
+}
+
+std::vector<ingot_token_logprobs> to_c(const std::vector<TokenLogprobs>& scores) {
+  static_assert(sizeof(TokenScore) == sizeof(ingot_token_score));
+  std::vector<ingot_token_logprobs> list;
+  list.reserve(scores.size());
+  for (const TokenLogprobs& t : scores) {
+    list.push_back({.token = {.id = t.token.id, .logprob = t.token.logprob},
+                    .top = reinterpret_cast<const ingot_token_score*>(t.top.data()),
+                    .top_count = t.top.size()});
+  }
+  return list;
+}
+
+const ingot_delta* CDelta::set(Delta&& delta) {
+  owned = std::move(delta);
+  logprobs = to_c(owned.logprobs);
+  shown = {.ids = owned.ids.data(),
+           .id_count = owned.ids.size(),
+           .text = owned.text.c_str(),
+           .text_bytes = owned.text.size(),
+           .logprobs = logprobs.empty() ? nullptr : logprobs.data()};
+  return &shown;
+}
+
+CResult::CResult(Result&& result)
+    : ingot_result{},
+      owned(std::move(result)),
+      owned_logprobs(to_c(owned.logprobs)),
+      owned_prompt_logprobs(to_c(owned.prompt_logprobs)) {
+  prompt_ids = owned.prompt_ids.data();
+  prompt_id_count = owned.prompt_ids.size();
+  ids = owned.ids.data();
+  id_count = owned.ids.size();
+  text = owned.text.c_str();
+  text_bytes = owned.text.size();
+  finish = static_cast<ingot_finish>(owned.finish);
+  logprobs = owned_logprobs.empty() ? nullptr : owned_logprobs.data();
+  prompt_logprobs = owned_prompt_logprobs.empty() ? nullptr : owned_prompt_logprobs.data();
+  prompt_logprob_count = owned_prompt_logprobs.size();
+  digest = owned.digest.c_str();
+  prefill_seconds = owned.prefill_seconds;
+  decode_seconds = owned.decode_seconds;
+}
+
+}  // namespace ingot::api

@@ -1,0 +1,183 @@
+// Options, requests and results in the engine's own types, and back.
+#include "api/convert.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "load/config.h"
+
+namespace ingot::api {
+
+namespace {
+
+constexpr std::int32_t kThreadsMax = 1024;
+constexpr std::int32_t kSequencesMax = 1024;
+constexpr std::int32_t kStepRowsMax = 16384;
+constexpr std::size_t kQueueMax = std::size_t{1} << 20;
+
+template <class T>
+T check_range(const char* name, T value, T least, T most) {
+  if (value >= least && value <= most) return value;
+  throw ingot::Error(ingot::ErrorCode::kInvalid, cat(std::string_view(name), ": ", value,
+                                                     " is not in [", least, ", ", most, "]"));
+}
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw ingot::Error(ingot::ErrorCode::kInvalid, message);
+}
+
+ErrorCode to_code(ingot::ErrorCode code) {
+  switch (code) {
+    case ingot::ErrorCode::kInvalid:
+      return ErrorCode::kInvalid;
+    case ingot::ErrorCode::kModel:
+      return ErrorCode::kModel;
+    case ingot::ErrorCode::kDoesNotFit:
+      return ErrorCode::kDoesNotFit;
+    case ingot::ErrorCode::kIo:
+      return ErrorCode::kIo;
+    case ingot::ErrorCode::kNotFinite:
+      return ErrorCode::kNotFinite;
+    case ingot::ErrorCode::kUnavailable:
+    case ingot::ErrorCode::kInternal:
+      return ErrorCode::kInternal;
+  }
+  return ErrorCode::kInternal;
+}
+
+ingot::KvType kv_type(KvType type) {
+  switch (type) {
+    case KvType::kF16:
+      return ingot::KvType::kF16;
+    case KvType::kF32:
+      return ingot::KvType::kF32;
+    case KvType::kBF16:
+      return ingot::KvType::kBF16;
+  }
+  refuse(cat("kv_type: ", static_cast<int>(type), " is unknown"));
+}
+
+SamplingParams sampling_params(const Request& r) {
+  const Sampling& s = r.sampling;
+  SamplingParams p;
+  for (const LogitBias& b : s.logit_bias) p.logit_bias.push_back({b.id, b.bias});
+  std::sort(p.logit_bias.begin(), p.logit_bias.end(),
+            [](const auto& a, const auto& b) { return a.id < b.id; });
+  p.repetition_penalty = s.repetition_penalty;
+  p.presence_penalty = s.presence_penalty;
+  p.frequency_penalty = s.frequency_penalty;
+  p.min_tokens = r.min_tokens;
+  p.end_ids = r.stop_token_ids;
+  p.temperature = s.temperature;
+  p.top_k = s.top_k;
+  p.typical_p = s.typical_p;
+  p.top_p = s.top_p;
+  p.min_p = s.min_p;
+  p.seed = s.seed;
+  p.choice = s.choice;
+  p.logprobs = r.logprobs;
+  return p;
+}
+
+}  // namespace
+
+Error to_error(const ingot::Error& error) { return {to_code(error.code()), error.message()}; }
+
+InstanceOptions instance_options(const OpenOptions& options) {
+  check_range("threads", options.threads, 0, kThreadsMax);
+  check_range("sequences", options.sequences, 1, kSequencesMax);
+  check_range("step_rows", options.step_rows, options.sequences, kStepRowsMax);
+  check_range("context", options.context, std::int64_t{0}, kContextMax);
+  check_range("waiting_max", options.waiting_max, std::size_t{1}, kQueueMax);
+  check_range("deltas_max", options.deltas_max, std::size_t{1}, kQueueMax);
+  if (options.memory_limit < 0) {
+    refuse(cat("memory_limit: ", options.memory_limit, " is less than 0"));
+  }
+  return {.path = options.path,
+          .isa = options.isa,
+          .kv_type = kv_type(options.kv_type),
+          .memory_limit = options.memory_limit};
+}
+
+StartOptions start_options(const OpenOptions& options, const Instance& instance) {
+  StartOptions start{.model = {.check_tensors = options.check_tensors}};
+  start.context = options.context > 0 ? options.context : instance.spec().context;
+  start.sequences = options.sequences;
+  start.rows = options.step_rows;
+  start.generates = true;
+  start.prompt_logprobs = kLogprobsMax;
+  start.hidden_states = true;
+  return start;
+}
+
+ModelInfo model_info(const Instance& instance, std::int64_t context) {
+  const Spec& spec = instance.spec();
+  ModelInfo info{.path = instance.name(),
+                 .architecture = spec.architecture,
+                 .isa = std::string(instance.isa()),
+                 .vocab = spec.vocab,
+                 .hidden = spec.hidden,
+                 .layers = spec.layers,
+                 .context = context,
+                 .has_tokenizer = instance.tokenizer() != nullptr,
+                 .warnings = instance.warnings()};
+  if (context > spec.context) {
+    info.warnings.push_back(cat("context ", context, " is more than the ", spec.context,
+                                " tokens that the model was made for"));
+  }
+  return info;
+}
+
+const Tokenizer& require_tokenizer(const Instance& instance) {
+  if (instance.tokenizer() == nullptr) refuse("the model has no tokenizer that is understood");
+  return *instance.tokenizer();
+}
+
+ingot::EncodeOptions encode_options(const EncodeOptions& options) {
+  return {.add_special = options.add_special, .parse_special = options.parse_special};
+}
+
+ingot::Request to_request(const Prompt& prompt, const Instance& instance) {
+  if (!prompt.text.empty() && !prompt.ids.empty()) refuse("prompt: it has both text and ids");
+  ingot::Request request;
+  request.prompt = prompt.ids;
+  if (!prompt.text.empty()) {
+    request.prompt = require_tokenizer(instance).encode(prompt.text, encode_options(prompt.encode));
+  }
+  // A length that is no whole number of rows is refused with the rest of the request.
+  const auto hidden = static_cast<std::size_t>(instance.spec().hidden);
+  request.embedding_rows =
+      static_cast<std::int64_t>((prompt.embeddings.size() + hidden - 1) / hidden);
+  request.embeddings = prompt.embeddings;
+  return request;
+}
+
+ingot::Request to_request(const Request& r, const Instance& instance) {
+  ingot::Request request = to_request(r.prompt, instance);
+  request.sampling = sampling_params(r);
+  request.max_tokens = r.max_tokens;
+  request.stop = r.stop;
+  request.ignore_eos = r.ignore_eos;
+  request.prompt_logprobs = r.prompt_logprobs;
+  request.digest = r.digest;
+  return request;
+}
+
+Delta to_delta(ingot::Delta&& delta) {
+  return {.ids = std::move(delta.ids),
+          .text = std::move(delta.text),
+          .logprobs = to_logprobs(delta.logprobs)};
+}
+
+std::vector<TokenLogprobs> to_logprobs(const std::vector<ingot::TokenLogprobs>& scores) {
+  std::vector<TokenLogprobs> list;
+  list.reserve(scores.size());
+  for (const ingot::TokenLogprobs& t : scores) {
+    TokenLogprobs& to = list.emplace_back();
+    to.token = {.id = t.token.id, .logprob = t.token.logprob};
+    for (const auto& s : t.top) to.top.push_back({.id = s.id, .logprob = s.logprob});
+  }
+  return list;
+}
+
+}  // namespace ingot::api

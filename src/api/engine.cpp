@@ -1,0 +1,116 @@
+// The public Engine.
+#include <algorithm>
+
+#include "api/engine_impl.h"
+#include "base/fp_env.h"
+#include "base/text.h"
+#include "text/detokenizer.h"
+
+namespace ingot::api {
+
+namespace {
+
+int thread_count(const OpenOptions& options) {
+  instance_options(options);  // refuses a bad count before threads are started
+  return options.threads > 0 ? options.threads : available_cpus();
+}
+
+/// Loads the weights; `progress` may end it.
+void start(Instance& instance, const OpenOptions& options, StartOptions& start) {
+  start.pool_sequences = instance.fitting_pool(start);
+  instance.start(start, [&](std::uint64_t done, std::uint64_t total) {
+    if (!options.progress || options.progress(done, total)) return;
+    throw ingot::Error(ingot::ErrorCode::kInvalid, "loading was given up by its caller");
+  });
+}
+
+}  // namespace
+
+Engine::Impl::Impl(const OpenOptions& options)
+    : threadless(options.threadless),
+      pool(thread_count(options)),
+      instance(pool, instance_options(options)) {
+  StartOptions chosen = start_options(options, instance);
+  start(instance, options, chosen);
+  info = model_info(instance, chosen.context);
+  engine =
+      instance.make_engine({.inbox_max = options.waiting_max, .deltas_max = options.deltas_max});
+  if (!threadless) engine->start();
+}
+
+ingot::Stream Engine::Impl::submit(ingot::Request&& request) {
+  std::optional<ingot::Stream> stream = engine->submit(std::move(request));
+  if (!stream) throw Error(ErrorCode::kBusy, "as many requests wait as may: try again later");
+  return std::move(*stream);
+}
+
+bool Engine::Impl::step() {
+  const CanonicalFp canonical;  // the thread is its caller's
+  return engine->step();
+}
+
+Engine::Engine(const OpenOptions& options)
+    : impl_(guarded([&] { return std::make_shared<Impl>(options); })) {}
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+Engine::~Engine() = default;
+
+const ModelInfo& Engine::info() const { return impl_->info; }
+
+std::vector<std::int32_t> Engine::encode(std::string_view text,
+                                         const EncodeOptions& options) const {
+  return guarded(
+      [&] { return require_tokenizer(impl_->instance).encode(text, encode_options(options)); });
+}
+
+std::string Engine::decode(std::span<const std::int32_t> ids) const {
+  return guarded([&] { return detokenize(require_tokenizer(impl_->instance), ids); });
+}
+
+Stream Engine::submit(const Request& request) {
+  return guarded([&] {
+    ingot::Request checked = to_request(request, impl_->instance);
+    Result result;
+    result.prompt_ids = checked.prompt;
+    auto stream = std::make_unique<Stream::Impl>(
+        Stream::Impl{.stream = impl_->submit(std::move(checked)), .result = std::move(result)});
+    if (impl_->threadless) stream->threadless = impl_;
+    return Stream(std::move(stream));
+  });
+}
+
+Result Engine::generate(const Request& request, const Callback& callback) {
+  Stream stream = submit(request);
+  while (const std::optional<Delta> delta = stream.next()) {
+    if (callback && !callback(*delta)) return std::move(stream.impl_->result);
+  }
+  return stream.result();
+}
+
+HiddenStates Engine::hidden_states(const Prompt& prompt, const HiddenOptions& options) {
+  return guarded([&] {
+    ingot::Request request = to_request(prompt, impl_->instance);
+    request.hidden = options.all_rows ? HiddenRows::kAll : HiddenRows::kLast;
+    request.final_norm = options.final_norm;
+    Stream::Impl stream{.stream = impl_->submit(std::move(request))};
+    if (impl_->threadless) stream.threadless = impl_;
+    while (stream.next()) {
+    }
+    const Outcome& outcome = stream.stream.outcome();
+    if (outcome.error) throw to_error(*outcome.error);
+    const std::int64_t cols = impl_->info.hidden;
+    return HiddenStates{
+        .rows = std::ssize(outcome.hidden) / cols, .cols = cols, .values = outcome.hidden};
+  });
+}
+
+bool Engine::step() {
+  return guarded([&] {
+    if (!impl_->threadless) throw Error(ErrorCode::kInvalid, "step: this engine has a thread");
+    return impl_->step();
+  });
+}
+
+const char* version() { return INGOT_VERSION; }
+
+}  // namespace ingot::api

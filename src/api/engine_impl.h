@@ -1,0 +1,42 @@
+// What stands behind the public Engine and Stream.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "api/convert.h"
+#include "base/thread_pool.h"
+#include "ingot/ingot.h"
+#include "runtime/instance.h"
+
+namespace ingot::api {
+
+/// The model, its threads, and the engine on them, in the order in which they go.
+struct Engine::Impl {
+  explicit Impl(const OpenOptions& options);
+
+  /// Errors: ingot::Error{kInvalid}; Error{kBusy}.
+  ingot::Stream submit(ingot::Request&& request);
+  bool step();
+
+  bool threadless = false;
+  ThreadPool pool;
+  Instance instance;
+  ModelInfo info;
+  std::unique_ptr<ingot::Engine> engine;
+};
+
+/// A stream and what came out of it so far.
+struct Stream::Impl {
+  /// The next piece as the engine has it, making steps where the engine has no thread.
+  std::optional<ingot::Delta> next();
+  /// Adds a piece to the result.
+  std::optional<Delta> taken(std::optional<ingot::Delta>&& delta);
+
+  ingot::Stream stream;
+  std::weak_ptr<Engine::Impl> threadless{};  ///< the engine, where steps have to be made for it
+  Result result{};
+  bool is_taken = false;
+};
+
+}  // namespace ingot::api

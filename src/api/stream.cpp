@@ -1,0 +1,76 @@
+// The public Stream.
+#include "api/engine_impl.h"
+
+namespace ingot::api {
+
+namespace {
+
+FinishReason to_finish(ingot::FinishReason reason) {
+  switch (reason) {
+    case ingot::FinishReason::kStop:
+      return FinishReason::kStop;
+    case ingot::FinishReason::kLength:
+      return FinishReason::kLength;
+    case ingot::FinishReason::kCancelled:
+    case ingot::FinishReason::kError:
+      break;
+  }
+  return FinishReason::kCancelled;
+}
+
+}  // namespace
+
+std::optional<ingot::Delta> Stream::Impl::next() {
+  for (;;) {
+    const std::shared_ptr<Engine::Impl> engine = threadless.lock();
+    auto delta = engine ? stream.try_next() : stream.next();
+    if (delta || !engine || stream.finished()) return delta;
+    engine->step();
+  }
+}
+
+std::optional<Delta> Stream::Impl::taken(std::optional<ingot::Delta>&& delta) {
+  if (!delta) return std::nullopt;
+  Delta piece = to_delta(std::move(*delta));
+  result.ids.insert(result.ids.end(), piece.ids.begin(), piece.ids.end());
+  result.logprobs.insert(result.logprobs.end(), piece.logprobs.begin(), piece.logprobs.end());
+  result.text += piece.text;
+  return piece;
+}
+
+Stream::Stream(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Stream::Stream(Stream&&) noexcept = default;
+Stream& Stream::operator=(Stream&&) noexcept = default;
+Stream::~Stream() = default;
+
+std::optional<Delta> Stream::next() {
+  return guarded([&] { return impl_->taken(impl_->next()); });
+}
+
+std::optional<Delta> Stream::try_next() {
+  return guarded([&] { return impl_->taken(impl_->stream.try_next()); });
+}
+
+bool Stream::finished() const { return impl_->stream.finished(); }
+
+void Stream::cancel() { impl_->stream.cancel(); }
+
+Result Stream::result() {
+  while (next()) {
+  }
+  return guarded([&] {
+    if (impl_->is_taken) throw Error(ErrorCode::kInvalid, "result: it was taken before");
+    const Outcome& outcome = impl_->stream.outcome();
+    if (outcome.error) throw to_error(*outcome.error);
+    Result& result = impl_->result;
+    result.finish = to_finish(outcome.finish);
+    result.prompt_logprobs = to_logprobs(outcome.prompt_logprobs);
+    if (result.finish != FinishReason::kCancelled) result.digest = outcome.digest;
+    result.prefill_seconds = outcome.prefill_seconds;
+    result.decode_seconds = outcome.decode_seconds;
+    impl_->is_taken = true;
+    return std::move(result);
+  });
+}
+
+}  // namespace ingot::api

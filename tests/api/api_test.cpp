@@ -1,0 +1,265 @@
+// The public API: requests side by side, stopping, steps by hand, and what is refused.
+#include <cfenv>
+#include <thread>
+
+#include "api/api_test_util.h"
+
+namespace ingot::api {
+namespace {
+
+class ApiTest : public testing::Test {
+ protected:
+  std::string alone(const Request& request) {
+    return describe(Engine(tiny_options()).generate(request));
+  }
+  Engine engine_{tiny_options()};
+};
+
+TEST_F(ApiTest, SaysWhatWasOpened) {
+  const ModelInfo& info = engine_.info();
+  EXPECT_EQ(info.path, INGOT_TINY_MODEL);
+  EXPECT_EQ(info.architecture, "llama");
+  EXPECT_EQ(info.vocab, 320);
+  EXPECT_EQ(info.hidden, 64);
+  EXPECT_EQ(info.layers, 2);
+  EXPECT_EQ(info.context, 128);
+  EXPECT_TRUE(info.has_tokenizer);
+  EXPECT_FALSE(info.isa.empty());
+  EXPECT_TRUE(info.warnings.empty());
+  OpenOptions options = tiny_options();
+  options.context = 0;
+  EXPECT_EQ(Engine(options).info().context, 256);
+  options.context = 300;
+  ASSERT_EQ(Engine(options).info().warnings.size(), 1u);
+}
+
+TEST_F(ApiTest, TextBecomesIdsAndBack) {
+  const auto ids = engine_.encode("the hen");
+  EXPECT_EQ(ids[0], 1);
+  EXPECT_EQ(engine_.decode(ids), "the hen");
+  EXPECT_EQ(engine_.encode("the hen", {.add_special = false}),
+            (std::vector<std::int32_t>(ids.begin() + 1, ids.end())));
+  EXPECT_NE(engine_.encode("</s>", {.add_special = false}), std::vector<std::int32_t>{2});
+  EXPECT_EQ(engine_.encode("</s>", {.add_special = false, .parse_special = true}),
+            std::vector<std::int32_t>{2});
+}
+
+TEST_F(ApiTest, TheCallbackSeesEveryPieceAndItsThreadIsTheCallers) {
+  const auto caller = std::this_thread::get_id();
+  Result seen;
+  const Result result = engine_.generate(text_request("the he"), [&](const Delta& delta) {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+    seen.ids.insert(seen.ids.end(), delta.ids.begin(), delta.ids.end());
+    seen.text += delta.text;
+    return true;
+  });
+  EXPECT_EQ(result.ids.size(), 24u);
+  EXPECT_EQ(seen.ids, result.ids);
+  EXPECT_EQ(seen.text, result.text);
+  EXPECT_EQ(result.finish, FinishReason::kLength);
+  EXPECT_GT(result.prefill_seconds, 0);
+  EXPECT_GT(result.decode_seconds, 0);
+  EXPECT_EQ(describe(result), alone(text_request("the he")));
+}
+
+TEST_F(ApiTest, ACallbackStopsAfterWhatItHasSeen) {
+  const Result whole = engine_.generate(text_request("the he"));
+  for (const std::size_t pieces : {std::size_t{1}, std::size_t{5}, std::size_t{24}}) {
+    std::size_t count = 0;
+    const Result cut =
+        engine_.generate(text_request("the he"), [&](const Delta&) { return ++count < pieces; });
+    EXPECT_EQ(cut.finish, FinishReason::kCancelled);
+    EXPECT_EQ(cut.ids, std::vector<std::int32_t>(whole.ids.begin(),
+                                                 whole.ids.begin() + static_cast<int>(pieces)));
+    EXPECT_EQ(cut.text, whole.text.substr(0, cut.text.size()));
+    EXPECT_EQ(cut.digest, "");
+  }
+  EXPECT_EQ(describe(engine_.generate(text_request("the he"))), describe(whole));
+}
+
+TEST_F(ApiTest, WhatACallbackThrowsComesOutAndTheEngineGoesOn) {
+  EXPECT_THROW(engine_.generate(text_request("the he"), [](const Delta&) -> bool { throw 7; }),
+               int);
+  EXPECT_EQ(describe(engine_.generate(text_request("a"))), alone(text_request("a")));
+}
+
+TEST_F(ApiTest, RequestsAddedOnTheWayAreEachAsAlone) {
+  std::vector<Request> requests;
+  for (const char* text : {"the he", "in an", "or it is", "w", "and the end of all"}) {
+    requests.push_back(text_request(text, 60));
+    requests.back().sampling.temperature = 0.9f;
+    requests.back().sampling.seed = requests.size();
+  }
+  std::vector<Stream> streams;
+  const Result first = engine_.generate(requests[0], [&](const Delta&) {
+    if (streams.size() + 1 < requests.size()) {
+      streams.push_back(engine_.submit(requests[streams.size() + 1]));
+    }
+    return true;
+  });
+  EXPECT_EQ(describe(first), alone(requests[0]));
+  ASSERT_EQ(streams.size(), 4u);
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    EXPECT_EQ(describe(streams[i].result()), alone(requests[i + 1])) << i;
+  }
+}
+
+TEST_F(ApiTest, AStreamIsReadPieceByPieceAndItsResultIsTakenOnce) {
+  Stream stream = engine_.submit(text_request("the he"));
+  Result seen;
+  while (const auto delta = stream.next()) {
+    seen.ids.insert(seen.ids.end(), delta->ids.begin(), delta->ids.end());
+  }
+  EXPECT_TRUE(stream.finished());
+  const Result result = stream.result();
+  EXPECT_EQ(result.ids, seen.ids);
+  EXPECT_EQ(describe(result), alone(text_request("the he")));
+  EXPECT_EQ(error_of([&] { stream.result(); }),
+            code(ErrorCode::kInvalid) + "result: it was taken before");
+}
+
+TEST_F(ApiTest, StreamsOutliveTheEngineAndEndCancelled) {
+  OpenOptions options = tiny_options();
+  for (const bool threadless : {false, true}) {
+    options.threadless = threadless;
+    options.sequences = 1;
+    std::vector<Stream> streams;
+    {
+      Engine engine(options);
+      for (int i = 0; i < 5; ++i) {
+        streams.push_back(engine.submit(text_request("the he", 100)));
+        streams.back().cancel();
+      }
+      Engine moved = std::move(engine);
+    }
+    EXPECT_EQ(streams.back().result().finish, FinishReason::kCancelled);
+    EXPECT_FALSE(streams[0].next().has_value() && streams[0].finished());
+  }
+}
+
+TEST_F(ApiTest, AThreadlessEngineMovesInsideItsCallsOnly) {
+  OpenOptions options = tiny_options();
+  options.threadless = true;
+  Engine engine(options);
+  EXPECT_FALSE(engine.step());
+  Stream one = engine.submit(text_request("the he", 12));
+  Stream two = engine.submit(text_request("in an", 20));
+  EXPECT_FALSE(one.try_next().has_value());
+  int steps = 0;
+  while (engine.step()) ++steps;
+  EXPECT_EQ(steps, 19);  // both prompts in one step, then a token of each
+  EXPECT_TRUE(one.try_next().has_value());
+  EXPECT_EQ(describe(one.result()), alone(text_request("the he", 12)));
+  EXPECT_EQ(describe(two.result()), alone(text_request("in an", 20)));
+
+  Stream left = engine.submit(text_request("w", 30));
+  EXPECT_EQ(describe(engine.generate(text_request("the he"))), alone(text_request("the he")));
+  EXPECT_EQ(engine.hidden_states({.text = "in"}).values,
+            engine_.hidden_states({.text = "in"}).values);
+  EXPECT_EQ(describe(left.result()), alone(text_request("w", 30)));
+  EXPECT_EQ(error_of([&] { engine_.step(); }).substr(0, 2), code(ErrorCode::kInvalid));
+}
+
+/// Asked of the arithmetic itself: fegetround does not see what SSE does.
+bool rounds_up() {
+  const volatile float one = 1, little = 1e-10f;
+  return one + little > 1;
+}
+
+/// A caller may round as it likes: its own arithmetic goes on so, and the results are the same.
+TEST_F(ApiTest, TheCallersFloatingPointEnvironmentStaysItsOwn) {
+  OpenOptions options = tiny_options();
+  options.threadless = true;
+  Request request = text_request("the he", 60);
+  request.sampling = {
+      .temperature = 1.3f, .top_p = 0.9f, .typical_p = 0.9f, .presence_penalty = 0.7f};
+  request.logprobs = 3;
+  request.prompt_logprobs = 3;
+  const std::string expected = alone(request);
+  ASSERT_EQ(std::fesetround(FE_UPWARD), 0);
+  Engine engine(options);
+  const bool after_open = rounds_up();
+  const std::string got = describe(engine.generate(request));
+  const bool after_steps = rounds_up();
+  std::fesetround(FE_TONEAREST);
+  EXPECT_TRUE(after_open);
+  EXPECT_TRUE(after_steps);
+  EXPECT_EQ(got, expected);
+}
+
+TEST_F(ApiTest, TooManyThatWaitAreToldSo) {
+  OpenOptions options = tiny_options();
+  options.threadless = true;
+  options.waiting_max = 1;
+  Engine engine(options);
+  Stream first = engine.submit(text_request("the he"));
+  EXPECT_EQ(error_of([&] { engine.submit(text_request("w")); }).substr(0, 2),
+            code(ErrorCode::kBusy));
+  engine.step();
+  EXPECT_EQ(describe(engine.submit(text_request("w")).result()), alone(text_request("w")));
+}
+
+TEST_F(ApiTest, OptionsThatCannotBeAreRefusedByName) {
+  const auto refused = [](auto change) {
+    OpenOptions options = tiny_options();
+    change(options);
+    return error_of([&] { Engine engine(options); });
+  };
+  const std::string invalid = code(ErrorCode::kInvalid);
+  const auto says = [&](std::string_view start, auto change) {
+    EXPECT_EQ(refused(change).substr(0, start.size()), start);
+  };
+  says("none", [](OpenOptions&) {});
+  says(invalid + "threads: -1", [](OpenOptions& o) { o.threads = -1; });
+  says(invalid + "sequences: 0", [](OpenOptions& o) { o.sequences = 0; });
+  says(invalid + "step_rows: 7 is not in [8,", [](OpenOptions& o) { o.step_rows = 7; });
+  says(invalid + "context: -1", [](OpenOptions& o) { o.context = -1; });
+  says(invalid + "memory_limit: -1", [](OpenOptions& o) { o.memory_limit = -1; });
+  says(invalid + "waiting_max: 0", [](OpenOptions& o) { o.waiting_max = 0; });
+  says(invalid + "deltas_max: 0", [](OpenOptions& o) { o.deltas_max = 0; });
+  says(invalid + "kv_type: 9", [](OpenOptions& o) { o.kv_type = static_cast<KvType>(9); });
+  says(invalid, [](OpenOptions& o) { o.isa = "abacus"; });
+  says(invalid + "loading was given up",
+       [](OpenOptions& o) { o.progress = [](auto, auto) { return false; }; });
+  says(code(ErrorCode::kModel) + "nowhere.gguf: ", [](OpenOptions& o) { o.path = "nowhere.gguf"; });
+  says(code(ErrorCode::kDoesNotFit), [](OpenOptions& o) { o.memory_limit = 1000; });
+}
+
+TEST_F(ApiTest, ProgressComesToTheEnd) {
+  OpenOptions options = tiny_options();
+  std::uint64_t last = 0, all = 1;
+  options.progress = [&](std::uint64_t done, std::uint64_t total) {
+    EXPECT_GE(done, last);
+    last = done;
+    all = total;
+    return true;
+  };
+  Engine engine(options);
+  EXPECT_EQ(last, all);
+}
+
+TEST_F(ApiTest, RequestsThatCannotBeAreRefusedByName) {
+  const auto says = [&](std::string_view start, auto change) {
+    Request request = text_request("the he");
+    change(request);
+    const std::string expected = code(ErrorCode::kInvalid) + std::string(start);
+    EXPECT_EQ(error_of([&] { engine_.submit(request); }).substr(0, expected.size()), expected);
+  };
+  says("prompt: it has both", [](Request& r) { r.prompt.ids = {1}; });
+  says("prompt: it has no", [](Request& r) { r.prompt = {}; });
+  says("prompt: token 320", [](Request& r) { r.prompt = {.ids = {1, 320}}; });
+  says("prompt: it has 129",
+       [](Request& r) { r.prompt = {.ids = std::vector<std::int32_t>(129, 1)}; });
+  says("embeddings: 63 values", [](Request& r) { r.prompt.embeddings.resize(63); });
+  says("embeddings: 65 values", [](Request& r) { r.prompt.embeddings.resize(65); });
+  says("max_tokens", [](Request& r) { r.max_tokens = -1; });
+  says("top_p", [](Request& r) { r.sampling.top_p = 2; });
+  says("logit_bias", [](Request& r) { r.sampling.logit_bias = {{3, 1}, {2, 1}, {3, 1}}; });
+  says("stop: ", [](Request& r) { r.stop = {""}; });
+  says("prompt_logprobs: 21", [](Request& r) { r.prompt_logprobs = 21; });
+  EXPECT_EQ(error_of([&] { engine_.hidden_states({.ids = {-1}}); }).substr(0, 9),
+            code(ErrorCode::kInvalid) + "prompt:");
+}
+
+}  // namespace
+}  // namespace ingot::api

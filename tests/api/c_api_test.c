@@ -1,0 +1,217 @@
+// The C API from C11: every function, and that a wrong call is told and does no harm.
+//
+// usage: c_api_test MODEL
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ingot/ingot.c.h"
+
+#define EXPECT(condition)                                                                          \
+  do {                                                                                             \
+    if (!(condition)) {                                                                            \
+      fprintf(stderr, "%s:%d: %s does not hold; last error: %s\n", __FILE__, __LINE__, #condition, \
+              ingot_last_error());                                                                 \
+      exit(1);                                                                                     \
+    }                                                                                              \
+  } while (0)
+
+static ingot_engine* open_model(const char* path, bool threadless) {
+  ingot_open_options options = ingot_default_open_options();
+  options.path = path;
+  options.threads = 2;
+  options.context = 128;
+  options.threadless = threadless;
+  ingot_engine* engine = NULL;
+  EXPECT(ingot_open(&options, &engine) == INGOT_OK);
+  return engine;
+}
+
+static ingot_request a_request(const char* text) {
+  ingot_request request = ingot_default_request();
+  request.prompt.text = text;
+  request.prompt.text_bytes = strlen(text);
+  request.max_tokens = 20;
+  request.digest = true;
+  return request;
+}
+
+typedef struct seen {
+  size_t pieces;
+  size_t pieces_max;
+  size_t ids;
+  size_t bytes;
+} seen;
+
+static bool count(void* user, const ingot_delta* delta) {
+  seen* s = user;
+  s->ids += delta->id_count;
+  s->bytes += delta->text_bytes;
+  return ++s->pieces < s->pieces_max;
+}
+
+static ingot_result* generate(ingot_engine* engine, const char* text) {
+  const ingot_request request = a_request(text);
+  ingot_result* result = NULL;
+  EXPECT(ingot_generate(engine, &request, NULL, NULL, &result) == INGOT_OK);
+  return result;
+}
+
+static void expect_equal(const ingot_result* a, const ingot_result* b) {
+  EXPECT(a->id_count == b->id_count);
+  EXPECT(memcmp(a->ids, b->ids, a->id_count * sizeof a->ids[0]) == 0);
+  EXPECT(strcmp(a->text, b->text) == 0);
+  EXPECT(strlen(a->digest) == 16 && strcmp(a->digest, b->digest) == 0);
+}
+
+static void test_generate(ingot_engine* engine) {
+  const ingot_info info = ingot_engine_info(engine);
+  EXPECT(info.vocab == 320 && info.hidden == 64 && info.context == 128 && info.has_tokenizer);
+  EXPECT(strcmp(info.architecture, "llama") == 0);
+  EXPECT(ingot_warning(engine, info.warnings) == NULL);
+
+  const ingot_request request = a_request("the he");
+  seen all = {0, 1000, 0, 0};
+  ingot_result* whole = NULL;
+  EXPECT(ingot_generate(engine, &request, count, &all, &whole) == INGOT_OK);
+  EXPECT(whole->finish == INGOT_LENGTH && whole->id_count == 20);
+  EXPECT(all.ids == whole->id_count && all.bytes == whole->text_bytes);
+
+  seen some = {0, 3, 0, 0};
+  ingot_result* cut = NULL;
+  EXPECT(ingot_generate(engine, &request, count, &some, &cut) == INGOT_OK);
+  EXPECT(cut->finish == INGOT_CANCELLED && cut->id_count == 3);
+  EXPECT(memcmp(cut->ids, whole->ids, 3 * sizeof cut->ids[0]) == 0);
+  ingot_result_free(cut);
+  ingot_result_free(whole);
+}
+
+/// Two requests in one batch, one read piece by piece, and one that is cancelled.
+static void test_streams(ingot_engine* engine) {
+  ingot_result* one = generate(engine, "the he");
+  ingot_result* two = generate(engine, "in an");
+  ingot_request request = a_request("the he");
+  ingot_stream *first = NULL, *second = NULL, *third = NULL;
+  EXPECT(ingot_submit(engine, &request, &first) == INGOT_OK);
+  request = a_request("in an");
+  EXPECT(ingot_submit(engine, &request, &second) == INGOT_OK);
+  EXPECT(ingot_submit(engine, &request, &third) == INGOT_OK);
+  ingot_stream_cancel(third);
+  size_t ids = 0;
+  const ingot_delta* delta = NULL;
+  for (;;) {
+    EXPECT(ingot_stream_next(first, &delta) == INGOT_OK);
+    if (delta == NULL) break;
+    EXPECT(memcmp(delta->ids, one->ids + ids, delta->id_count * sizeof delta->ids[0]) == 0);
+    ids += delta->id_count;
+  }
+  EXPECT(ingot_stream_finished(first) && ids == one->id_count);
+  ingot_result *a = NULL, *b = NULL;
+  EXPECT(ingot_stream_result(first, &a) == INGOT_OK);
+  EXPECT(ingot_stream_result(second, &b) == INGOT_OK);
+  expect_equal(a, one);
+  expect_equal(b, two);
+  EXPECT(ingot_stream_result(second, &b) == INGOT_INVALID);
+  ingot_stream_free(first);
+  ingot_stream_free(second);
+  ingot_stream_free(third);
+  ingot_result_free(a);
+  ingot_result_free(b);
+  ingot_result_free(one);
+  ingot_result_free(two);
+}
+
+static void test_steps(ingot_engine* engine, ingot_engine* threadless) {
+  const ingot_request request = a_request("the he");
+  ingot_stream* stream = NULL;
+  EXPECT(ingot_submit(threadless, &request, &stream) == INGOT_OK);
+  const ingot_delta* delta = NULL;
+  EXPECT(ingot_stream_try_next(stream, &delta) == INGOT_OK && delta == NULL);
+  bool more = true;
+  int steps = 0;
+  for (; more; ++steps) EXPECT(ingot_step(threadless, &more) == INGOT_OK);
+  EXPECT(steps == 20);
+  EXPECT(ingot_stream_try_next(stream, &delta) == INGOT_OK && delta != NULL);
+  ingot_result* result = NULL;
+  EXPECT(ingot_stream_result(stream, &result) == INGOT_OK);
+  ingot_result* expected = generate(engine, "the he");
+  expect_equal(result, expected);
+  ingot_result_free(result);
+  ingot_result_free(expected);
+  ingot_stream_free(stream);
+  EXPECT(ingot_step(engine, NULL) == INGOT_INVALID);
+  EXPECT(strcmp(ingot_last_error(), "step: this engine has a thread") == 0);
+}
+
+static void test_tokens_and_rows(ingot_engine* engine) {
+  int32_t* ids = NULL;
+  size_t id_count = 0;
+  EXPECT(ingot_encode(engine, "the hen", 7, true, false, &ids, &id_count) == INGOT_OK);
+  char* text = NULL;
+  size_t bytes = 0;
+  EXPECT(ingot_decode(engine, ids, id_count, &text, &bytes) == INGOT_OK);
+  EXPECT(bytes == 7 && strcmp(text, "the hen") == 0);
+  ingot_request request = ingot_default_request();
+  request.prompt.ids = ids;
+  request.prompt.id_count = id_count;
+  float *all = NULL, *last = NULL;
+  size_t rows = 0, cols = 0;
+  EXPECT(ingot_hidden_states(engine, &request.prompt, true, true, &all, &rows, &cols) == INGOT_OK);
+  EXPECT(rows == id_count && cols == 64);
+  EXPECT(ingot_hidden_states(engine, &request.prompt, false, true, &last, &rows, &cols) ==
+         INGOT_OK);
+  EXPECT(rows == 1 && memcmp(last, all + (id_count - 1) * cols, cols * sizeof(float)) == 0);
+  ingot_free(ids);
+  ingot_free(text);
+  ingot_free(all);
+  ingot_free(last);
+}
+
+static bool give_up(void* user, uint64_t done, uint64_t total) {
+  (void)done;
+  (void)total;
+  ++*(int*)user;
+  return false;
+}
+
+static void test_errors(ingot_engine* engine, const char* path) {
+  ingot_open_options options = ingot_default_open_options();
+  ingot_engine* none = NULL;
+  options.path = "nowhere.gguf";
+  EXPECT(ingot_open(&options, &none) == INGOT_MODEL && none == NULL);
+  EXPECT(strstr(ingot_last_error(), "nowhere.gguf") != NULL);
+  options.path = path;
+  options.kv_type = (ingot_kv_type)3;
+  EXPECT(ingot_open(&options, &none) == INGOT_INVALID && none == NULL);
+  options.kv_type = INGOT_KV_F32;
+  int calls = 0;
+  options.progress = give_up;
+  options.user = &calls;
+  EXPECT(ingot_open(&options, &none) == INGOT_INVALID && none == NULL && calls == 1);
+  ingot_request request = a_request("the he");
+  request.temperature = -1;
+  ingot_stream* stream = NULL;
+  EXPECT(ingot_submit(engine, &request, &stream) == INGOT_INVALID && stream == NULL);
+  EXPECT(strstr(ingot_last_error(), "temperature is -1") != NULL);
+  ingot_close(NULL);
+  ingot_stream_free(NULL);
+  ingot_result_free(NULL);
+  ingot_free(NULL);
+}
+
+int main(int argc, char** argv) {
+  EXPECT(argc == 2);
+  EXPECT(strchr(ingot_version(), '.') != NULL);
+  ingot_engine* engine = open_model(argv[1], false);
+  ingot_engine* threadless = open_model(argv[1], true);
+  test_generate(engine);
+  test_streams(engine);
+  test_streams(threadless);
+  test_steps(engine, threadless);
+  test_tokens_and_rows(engine);
+  test_tokens_and_rows(threadless);
+  test_errors(engine, argv[1]);
+  ingot_close(engine);
+  ingot_close(threadless);
+  return 0;
+}
