@@ -50,7 +50,8 @@ cxx_files() {
   for folder in src include examples tests bench tools; do
     if [ -d "$folder" ]; then folders+=("$folder"); fi
   done
-  find "${folders[@]}" -type f \( -name '*.h' -o -name '*.c' -o -name '*.cpp' -o -name '*.inl' \) -print0
+  find "${folders[@]}" -type f \
+    \( -name '*.h' -o -name '*.c' -o -name '*.cpp' -o -name '*.inl' \) -print0
 }
 
 check_tools() {

@@ -490,6 +490,18 @@ TEST(Logits, OneReducerAlone) {
     const Weight head = d->prepare(p.parts, {});
     std::vector<TokenScore> top(2);
     d->step({}, [&] { d->logits(p.x.view(), head, {.top_k = 1, .top = top}); });
+    std::vector<TokenScore> ranked(2);
+    d->step({}, [&] {
+      d->logits(p.x.view(), head, {.top_k = 1, .ranked = top[0].id + 1, .top = ranked});
+    });
+    EXPECT_EQ(ranked[0].id, top[0].id);
+    if (top[0].id > 0) {
+      d->step({}, [&] {
+        d->logits(p.x.view(), head, {.top_k = 1, .ranked = top[0].id, .top = ranked});
+      });
+      EXPECT_LT(ranked[0].id, top[0].id);
+      EXPECT_LT(ranked[0].logprob, top[0].logprob);
+    }
     std::vector<std::int32_t> best(2);
     d->step({}, [&] { d->logits(p.x.view(), head, {.argmax = best}); });
     for (std::size_t r = 0; r < 2; ++r) {

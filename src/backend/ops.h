@@ -95,7 +95,8 @@ struct LogitsReduce {
   std::int32_t ids_per_row = 0;         ///< tokens whose log-probability is wanted
   std::span<const std::int32_t> ids{};  ///< [R, ids_per_row]
   std::span<float> id_logprobs{};       ///< [R, ids_per_row]
-  std::int32_t top_k = 0;               ///< best tokens wanted, at most V
+  std::int32_t top_k = 0;               ///< best tokens wanted, at most as many as are ranked
+  std::int64_t ranked = 0;              ///< only ids below it are among the best; 0 = all
   std::span<TokenScore> top{};          ///< [R, top_k], falling, ties to the lower id
 };
 

@@ -132,6 +132,8 @@ constexpr std::array<Member, 18> kMembers{{
     {"seed",
      [](Request& r, Name n, const Json& v) {
        constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+       // Integers beyond have become floating point when they get here.
+       if (v.as_int() == nullptr) refuse(n, v, "an integer from 0 to 9223372036854775807");
        r.sampling.seed = static_cast<std::uint64_t>(whole(n, v, 0, kMax));
      }},
     {"stop", [](Request& r, Name n, const Json& v) { r.stop = texts(n, v); }},
@@ -229,6 +231,16 @@ void add_request_options(CLI::App& app, RequestOptionValues& values) {
               .low = 0,
               .high = kLogprobsMax,
               .show_default = false});
+}
+
+RequestLimits request_limits(const Instance& instance, std::int64_t ctx) {
+  const Spec& spec = instance.spec();
+  return {.vocab = spec.vocab,
+          .ids = instance.sampled_ids(),
+          .hidden = spec.hidden,
+          .context = ctx > 0 ? ctx : spec.context,
+          .prompt_logprobs = kLogprobsMax,
+          .text = instance.tokenizer() != nullptr};
 }
 
 Request make_request(const RequestOptionValues& v, std::int64_t ids) {

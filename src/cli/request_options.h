@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "load/json.h"
+#include "runtime/instance.h"
 #include "runtime/request.h"
 
 namespace CLI {
@@ -41,6 +42,9 @@ void add_request_options(CLI::App& app, RequestOptionValues& values);
 
 /// A request without its prompt. Errors: Error{kInvalid} naming the flag.
 Request make_request(const RequestOptionValues& values, std::int64_t ids);
+
+/// What a request of this model may ask for, with --ctx `ctx` (0 = the model's).
+RequestLimits request_limits(const Instance& instance, std::int64_t ctx);
 
 /// Sets one member of a request, by its name in the API ("max_tokens", "stop", ...).
 ///

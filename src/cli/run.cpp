@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "base/error.h"
@@ -85,6 +86,9 @@ void run_one(const RunValues& v, Instance& instance) {
   Request request = make_request(v.request, instance.sampled_ids());
   request.prompt = prompt;
   request.digest = v.json;
+  RequestLimits limits = request_limits(instance, v.model.ctx);
+  limits.context = std::numeric_limits<std::int64_t>::max();  // start_for says it better
+  check_request(request, limits);
   const std::int64_t context = start_for(v, instance, std::ssize(prompt));
   const auto engine = instance.make_engine();
   Stream replies = *engine->submit(std::move(request));
@@ -107,9 +111,9 @@ void run_one(const RunValues& v, Instance& instance) {
 }
 
 int run(const RunValues& v) {
+  check_input(v);
   const auto pool = make_pool(v.model);
   Instance instance(*pool, instance_options(v.model));
-  check_input(v);
   show_warnings(instance);
   if (v.jsonl) return run_lines(v, instance);
   run_one(v, instance);

@@ -124,7 +124,7 @@ class Lines {
   void read_line(Line& line, std::string_view text, std::size_t number, const Request& defaults) {
     try {
       Request request = parse_line(text, number, instance_, defaults);
-      check_request(request, limits());
+      check_request(request, request_limits(instance_, values_.model.ctx));
       line.prompt = request.prompt;
       line.fields = {.text = instance_.tokenizer() != nullptr,
                      .logprobs = request.sampling.logprobs >= 0,
@@ -133,16 +133,6 @@ class Lines {
     } catch (const Error& error) {
       line.error = error.message();
     }
-  }
-
-  RequestLimits limits() const {
-    const Spec& spec = instance_.spec();
-    return {.vocab = spec.vocab,
-            .ids = instance_.sampled_ids(),
-            .hidden = spec.hidden,
-            .context = values_.model.ctx > 0 ? values_.model.ctx : spec.context,
-            .prompt_logprobs = kLogprobsMax,
-            .text = instance_.tokenizer() != nullptr};
   }
 
   void add_to_plan(const Request& request) {
@@ -161,8 +151,30 @@ class Lines {
     start_.context = choose_context(instance_, values_.model, 0, needed_);
     start_.rows = static_cast<std::int32_t>(
         std::clamp<std::int64_t>(rows_, start_.sequences, values_.step_rows));
+    refuse_what_does_not_fit();
     start_.pool_sequences = instance_.fitting_pool(start_);
     start_with_progress(instance_, start_);
+  }
+
+  /// Lines for which there is no memory, however few run at once: they must not fail the others.
+  void refuse_what_does_not_fit() {
+    StartOptions one = start_;
+    one.pool_sequences = 1;
+    const MemoryPlan plan = instance_.plan(one);
+    if (plan.fits || plan.max_context == 0) return;
+    start_.context = 1;
+    for (Line& line : lines_) {
+      if (!line.request) continue;
+      const std::int64_t tokens =
+          std::min(std::ssize(line.prompt) + line.request->max_tokens, one.context);
+      if (tokens <= plan.max_context) {
+        start_.context = std::max(start_.context, tokens);
+        continue;
+      }
+      line.error = cat("max_tokens: prompt and text may take ", tokens,
+                       " tokens, there is memory for ", plan.max_context);
+      line.request.reset();
+    }
   }
 
   void step(Engine& engine) {

@@ -69,6 +69,9 @@ void Continuation::started(Clock::time_point now) {
 }
 
 void Continuation::take_score(const RowScore& score) {
+  if (ended_) return;
+  // An impossible token has -Inf, which is a score.
+  if (std::isnan(score.logprob)) return finish(FinishReason::kError, no_token(sequence_.computed));
   const auto wanted = static_cast<std::ptrdiff_t>(request_.prompt_logprobs);
   const auto end = score.top.begin() + std::min(wanted, std::ssize(score.top));
   outcome_.prompt_logprobs.push_back(
@@ -97,6 +100,7 @@ SampleRow Continuation::row(std::span<float> logits) const {
 }
 
 std::int32_t Continuation::take(Drawn&& drawn, Clock::time_point now) {
+  if (ended_) return -1;
   count_draw(now);
   Delta delta;
   if (drawn.id < 0) {

@@ -1,6 +1,7 @@
 // Continuation: one request under way, from its first row to its outcome.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -51,6 +52,10 @@ class Continuation {
   void take_hidden(std::span<const float> row);
   /// A row of logits before anything changes it.
   void take_logits(std::span<const float> logits);
+  /// Tokens whose log-probabilities go with each drawn one.
+  std::size_t best_tokens() const {
+    return static_cast<std::size_t>(std::max(0, request_.sampling.logprobs));
+  }
   SampleRow row(std::span<float> logits) const;
   /// Hands a drawn token to the reader; returns the token that goes on the sequence, or -1 when
   /// this was the end.

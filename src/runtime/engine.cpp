@@ -24,6 +24,8 @@ RequestLimits request_limits(const EngineParts& parts) {
           .hidden_all = parts.executor.limits().out_rows >= parts.executor.limits().rows};
 }
 
+Error out_of_memory() { return {ErrorCode::kDoesNotFit, "out of memory"}; }
+
 }  // namespace
 
 Engine::Engine(const EngineParts& parts, const EngineOptions& options)
@@ -107,7 +109,7 @@ bool Engine::turn() {
   } catch (const Error& error) {
     end_all(FinishReason::kError, error);
   } catch (const std::bad_alloc&) {
-    end_all(FinishReason::kError, Error(ErrorCode::kDoesNotFit, "out of memory"));
+    end_all(FinishReason::kError, out_of_memory());
   }
   return true;
 }
@@ -127,8 +129,10 @@ void Engine::drain() {
     const std::uint64_t id = submission->id;
     try {
       admit(std::move(*submission));
+    } catch (const Error& error) {
+      refuse(id, *channel, error);
     } catch (const std::bad_alloc&) {
-      refuse(id, *channel);
+      refuse(id, *channel, out_of_memory());
     }
   }
   for (auto& [id, continuation] : active_) {
@@ -150,14 +154,14 @@ void Engine::admit(Submission&& submission) {
   scheduler_.add(sequence);
 }
 
-/// A request that no memory was left to take in.
-void Engine::refuse(std::uint64_t id, Channel& channel) {
+/// A request that could not be taken in.
+void Engine::refuse(std::uint64_t id, Channel& channel, const Error& error) {
   if (const auto at = active_.find(id); at != active_.end()) {
     scheduler_.remove(at->second->sequence());
     active_.erase(at);
   }
   channel.outcome.finish = FinishReason::kError;
-  channel.outcome.error = Error(ErrorCode::kDoesNotFit, "out of memory");
+  channel.outcome.error = error;
   channel.deltas.close();
 }
 
@@ -177,6 +181,8 @@ void Engine::sample(std::span<const StepPart> parts) {
   for (const StepPart& part : parts) {
     if (part.outputs == 0) continue;
     Continuation& continuation = of(part);
+    // Here, where running out of memory ends the requests; in the pool's loop it would end all.
+    drawn_[rows_.size()].top.reserve(continuation.best_tokens());
     rows_.push_back(continuation.row(executor_.logits(std::ssize(drawing_))));
     drawing_.push_back(&continuation);
   }

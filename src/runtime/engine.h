@@ -73,7 +73,7 @@ class Engine {
   bool turn();
   void drain();
   void admit(Submission&& submission);
-  void refuse(std::uint64_t id, Channel& channel);
+  void refuse(std::uint64_t id, Channel& channel, const Error& error);
   void run(std::span<const StepPart> parts);
   void sample(std::span<const StepPart> parts);
   void deliver(std::span<const StepPart> parts);

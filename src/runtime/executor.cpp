@@ -41,7 +41,8 @@ Executor::Executor(const Model& model, Backend& backend, KvCache& cache,
   }
   if (limits.score_top < 0) return;
   score_top_ =
-      static_cast<std::int32_t>(std::min<std::int64_t>(limits.score_top, model.spec.vocab));
+      static_cast<std::int32_t>(std::min({std::int64_t{limits.score_top}, model.spec.vocab,
+                                          limits.ids > 0 ? limits.ids : model.spec.vocab}));
   score_ids_.resize(out_rows);
   score_logprobs_.resize(out_rows);
   score_tops_.resize(out_rows * static_cast<std::size_t>(score_top_));
@@ -165,6 +166,7 @@ void Executor::run(std::span<const StepPart> parts) {
     outputs.logits.ids = score_ids_;
     outputs.logits.id_logprobs = score_logprobs_;
     outputs.logits.top_k = score_top_;
+    outputs.logits.ranked = limits_.ids;
     outputs.logits.top = score_tops_;
   }
   reduced_ = std::ssize(out_rows_);

@@ -19,6 +19,7 @@ struct ExecutorLimits {
   std::int32_t sequences = 0;
   std::int64_t context = 0;      ///< tokens of the longest sequence
   std::int32_t logits_rows = 0;  ///< rows of logits that `run` keeps
+  std::int64_t ids = 0;          ///< only ids below it are among a scored row's best; 0 = all
   std::int32_t score_top = -1;  ///< best tokens that `run` finds for a scored row; -1 = scores none
 };
 

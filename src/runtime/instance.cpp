@@ -60,6 +60,7 @@ ExecutorLimits Instance::executor_limits(const StartOptions& options, std::int64
                         .context = context};
   if (options.generates) {
     limits.logits_rows = options.sequences;
+    limits.ids = std::min(sampled_ids(), spec_.vocab);
     limits.score_top = options.prompt_logprobs;
     const bool all_rows = options.prompt_logprobs >= 0 || options.hidden_states;
     limits.out_rows = all_rows ? options.rows : options.sequences;

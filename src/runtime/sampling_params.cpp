@@ -46,6 +46,10 @@ void check_sampling(const SamplingParams& params, std::int64_t ids) {
     throw Error(ErrorCode::kInvalid,
                 cat("min_tokens is ", params.min_tokens, ", possible are values from 0"));
   }
+  if (params.end_ids.size() > kEndIdsMax) {
+    throw Error(ErrorCode::kInvalid, cat("end_ids has ", params.end_ids.size(),
+                                         " tokens, possible are at most ", kEndIdsMax));
+  }
   for (const std::int32_t id : params.end_ids) check_id("end_ids", id, ids);
   check_range("temperature", params.temperature, 0.0f, kTemperatureMax);
   if (params.top_k < -1) {

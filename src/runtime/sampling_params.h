@@ -38,6 +38,7 @@ inline constexpr float kRepetitionPenaltyMax = 100;
 inline constexpr float kPenaltyMax = 2;  ///< of presence and frequency, either sign
 inline constexpr float kTemperatureMax = 100;
 inline constexpr std::int32_t kLogprobsMax = 20;
+inline constexpr std::size_t kEndIdsMax = 1024;
 
 /// Checks every member against its range and the vocabulary of `ids` tokens.
 ///

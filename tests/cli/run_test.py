@@ -126,6 +126,8 @@ class Run(ingot.CliTest):
                b'{"prompt": "a", "logit_bias": {"320": 1}}',
                b'{"prompt": "a", "logit_bias": {"1": 1e9}}',
                b'{"prompt": "a", "stop_token_ids": [320]}', b'{"prompt": "a", "seed": -1}',
+               b'{"prompt": "a", "seed": 9223372036854775808}',
+               b'{"prompt": "a", "stop_token_ids": [' + b"5," * 1024 + b"5]}",
                b'{"prompt": "a", "logprobs": 21}', b'{"prompt": "a", "prompt_logprobs": 21}',
                b'{"prompt": "a", "ignore_eos": 1}', b'{"prompt_ids": [' + b"[" * 50 + b"]",
                b'{"prompt_ids": [' + b"1," * 256 + b"1]}", b"[" * 100000,
@@ -141,6 +143,19 @@ class Run(ingot.CliTest):
                 self.assertEqual(len(found[2 * i]["ids"]), 1)
                 self.assertEqual(list(found[2 * i + 1]), ["error"])
                 self.assertTrue(found[2 * i + 1]["error"].isprintable())
+
+    def test_a_line_that_does_not_fit_fails_alone(self):
+        lines = b'{"prompt": "a", "max_tokens": 3}\n{"prompt": "a", "max_tokens": 16000000}\n'
+        result = self.batch(lines, "--ctx", "16777216", "--memory-limit", "64M")
+        self.assertEqual(result.code, CHECK_FAILED, result)
+        fits, does_not = self.objects(result)
+        self.assertEqual(len(fits["ids"]), 3)
+        self.assertIn("max_tokens", does_not["error"])
+
+    def test_what_is_wrong_with_a_request_is_said_before_the_model_is_opened_or_loaded(self):
+        result = run("run", "no_such_file")
+        self.assert_error(result, USAGE, "-p")
+        self.assert_error(run("run", self.model, "-p", "a", "--stop", ""), USAGE, "stop")
 
     def test_input_without_an_end_of_line_or_without_lines(self):
         self.assertEqual(self.assert_done(self.batch(b"")).out, b"")

@@ -40,8 +40,10 @@ void CpuBackend::reduce_rows(View rows, std::int64_t first, const LogitsReduce& 
     }
     const auto top_k = static_cast<std::size_t>(reduce.top_k);
     const std::span<TokenScore> top = reduce.top.subspan(r * top_k, top_k);
-    INGOT_CHECK(reduce.top_k <= rows.cols, "the best ", reduce.top_k, " of ", rows.cols);
-    best_tokens(x, rows.cols, top);
+    const std::int64_t ranked = reduce.ranked == 0 ? rows.cols : reduce.ranked;
+    INGOT_CHECK(ranked <= rows.cols && reduce.top_k <= ranked, "the best ", reduce.top_k, " of ",
+                ranked, ", V ", rows.cols);
+    best_tokens(x, ranked, top);
     for (TokenScore& score : top) score.logprob = (score.logprob - largest) - log_sum;
   });
 }

@@ -205,7 +205,8 @@ void reduce_row(const Row& x, std::int64_t r, const LogitsReduce& reduce) {
   }
   const auto top_k = static_cast<std::size_t>(reduce.top_k);
   if (top_k == 0) return;
-  const std::vector<std::int32_t> order = any_nan(x) ? std::vector<std::int32_t>{} : ranking(x);
+  std::vector<std::int32_t> order = any_nan(x) ? std::vector<std::int32_t>{} : ranking(x);
+  std::erase_if(order, [&](std::int32_t id) { return reduce.ranked != 0 && id >= reduce.ranked; });
   for (std::size_t i = 0; i < top_k; ++i) {
     const bool exists = i < order.size();
     reduce.top[row * top_k + i] = exists ? TokenScore{order[i], logprob(order[i])}
