@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
     second.sampling.seed = 1;
 
     std::optional<api::Stream> other;
-    std::printf("first: %s", first.prompt.text.c_str());
+    std::printf("first: %s", first.prompt.text->c_str());
     const api::Result result = engine.generate(first, [&](const api::Delta& delta) {
       std::printf("%s", delta.text.c_str());
       std::fflush(stdout);

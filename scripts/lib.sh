@@ -12,9 +12,9 @@ export LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1
 jobs=$(nproc)
 
 build_packages=(g++ cmake ninja-build ccache python3 libgtest-dev nlohmann-json3-dev libxxhash-dev
-  libcli11-dev libspdlog-dev libutf8proc-dev)
+  libcli11-dev libspdlog-dev libutf8proc-dev libpcre2-dev libedit-dev libcurl4-openssl-dev)
 check_packages=(clang clang-format clang-tidy libclang-rt-14-dev libbenchmark-dev binutils
-  locales)
+  locales python3-jinja2 python3-regex python3-pexpect)
 
 say() { printf '%s\n' "$*"; }
 

@@ -4,8 +4,8 @@
 #
 # usage: scripts/test.sh [--full]
 #
-# --full adds a Clang build, a tsan build, a minute of fuzzing per target, the tests' long runs in
-# the release build.
+# --full adds a Clang build, a tsan build, a debug build (without its tests), a minute of fuzzing a
+# target, the tests' long runs in the release build.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -66,11 +66,17 @@ check_tools() {
 
 check_format() { cxx_files | xargs -0 -r -n 32 -P "$jobs" clang-format --dry-run -Werror; }
 
-build_and_test() {
+# build PRESET [OPTION...]: configures and builds.
+build() {
   local preset=$1
   shift
   run cmake --preset "$preset" --log-level=WARNING "$@"
   run cmake --build --preset "$preset" --parallel "$jobs" -- --quiet
+}
+
+build_and_test() {
+  local preset=$1
+  build "$@"
   run ctest --preset "$preset" --parallel "$jobs" --no-tests=error
 }
 
@@ -102,13 +108,23 @@ tidy_one() {
   fi
 }
 
+# bench PROGRAM [FILTER]: runs the benchmarks whose names match, of which there must be some: a
+# filter that matches nothing is no error to the program.
+bench() {
+  local program=build/release/bench/$1 filter=--benchmark_filter=${2:-.}
+  if [ -z "$("$program" "$filter" --benchmark_list_tests)" ]; then
+    say "error: $1 has no benchmark that matches ${2:-.}" >&2
+    return 1
+  fi
+  run "$program" "$filter" --benchmark_min_time=0.001
+}
+
 # That benchmarks run at all; what they measure takes a quiet machine and longer.
 check_benches() {
-  local benches=build/release/bench least=--benchmark_min_time=0.001
-  run $benches/linear_bench $least '--benchmark_filter=^linear.*rows:1$'
-  run $benches/linear_bench $least '--benchmark_filter=^limit.*Q4_K'
-  run $benches/pool_bench $least
-  run $benches/sampler_bench $least
+  bench linear_bench '^linear.*rows:1$'
+  bench linear_bench '^limit.*Q4_K'
+  bench pool_bench
+  bench sampler_bench
 }
 
 check_tidy() {
@@ -180,6 +196,7 @@ if [ $full = yes ]; then
   stage "fuzz (a minute each)" fuzz 60 each
   stage "clang" build_and_test clang
   stage "tsan" build_and_test tsan
+  stage "debug (build only)" build debug
 else
   stage "fuzz (a minute in all)" fuzz 60
 fi

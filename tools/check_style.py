@@ -27,13 +27,14 @@ DIRECT = {
     "quant": ["base"],
     "load": ["quant"],
     "text": ["load"],
+    "hub": ["load"],
     "backend": ["quant"],
     "kv": ["backend"],
     "model": ["load", "kv"],
     "runtime": ["model", "text"],
     "api": ["runtime"],
     "server": ["runtime"],
-    "cli": ["server"],
+    "cli": ["server", "hub"],
 }
 
 
@@ -262,7 +263,7 @@ def iostream(s):
 
 
 def parser_includes(s):
-    if s.is_cxx and s.folder in ("load", "text") and not s.is_test:
+    if s.is_cxx and s.folder in ("load", "text", "hub") and not s.is_test:
         yield from in_lines(s, r"^\s*#\s*include\s*<(cstdio|cstring|stdio\.h|string\.h)>",
                             "a parser reads through ByteReader, not through the C library")
 

@@ -87,7 +87,8 @@ const Peaks& peaks_of(const KernelTable& table) {
   const auto found = known.find(&table);
   if (found != known.end()) return found->second;
   const std::int64_t bytes = peak_read_bytes(available_memory());
-  return known[&table] = measure_peaks(available_cpus(), table, bytes, [] {}).all_threads;
+  return known[&table] =
+             measure_peaks(available_cpus(), allowed_cpus(), table, bytes, [] {}).all_threads;
 }
 
 /// Matrices of one shape that together exceed the caches, so that a row finds none of them there.

@@ -1,10 +1,12 @@
 // The public API for C: what ingot.h offers, with handles and status codes.
 //
-// Functions that can fail return a status; what went wrong in words is ingot_last_error(). No
-// exception leaves them, and a callback must not let one through. Strings are UTF-8, come with
-// their length where they may hold NUL, and end in NUL all the same. What a function hands out
-// belongs to the caller and goes back through the function named with it; pointers inside a struct
-// live as long as that struct's owner. Options begin as the ingot_default_* functions give them.
+// Functions that can fail return a status; what went wrong in words is ingot_last_error(). Where
+// one fails, what it would have handed out is null, and counts are 0. An array may be null where
+// its count is 0. No exception leaves them, and a callback must not let one through. Strings are
+// UTF-8, come with their length where they may hold NUL, and end in NUL all the same. What a
+// function hands out belongs to the caller and goes back through the function named with it;
+// pointers inside a struct live as long as that struct's owner. Options begin as the
+// ingot_default_* functions give them.
 #pragma once
 
 #include <stdbool.h>
@@ -22,7 +24,7 @@ typedef enum ingot_status {
   INGOT_MODEL,         ///< a model or tokenizer file was refused
   INGOT_DOES_NOT_FIT,  ///< not enough memory, with the numbers
   INGOT_IO,            ///< reading failed after opening
-  INGOT_BUSY,          ///< too many requests wait; again later
+  INGOT_BUSY,          ///< too many requests wait or are paused; again later
   INGOT_NOT_FINITE,    ///< the request met NaN or infinities; others go on
   INGOT_INTERNAL       ///< a bug in ingot
 } ingot_status;
@@ -77,7 +79,8 @@ typedef struct ingot_info {
 /// What is to be continued: embedding rows, if any, and after them a text or ids. Nothing of it is
 /// needed once the call has returned.
 typedef struct ingot_prompt {
-  const char* text;  ///< or null
+  /// Null: none. One of 0 bytes is a prompt too: BOS, where it is added.
+  const char* text;
   size_t text_bytes;
   bool add_special;    ///< BOS and EOS where the tokenizer's file puts them; true by default
   bool parse_special;  ///< control tokens written out in the text become tokens
@@ -205,7 +208,7 @@ ingot_status ingot_hidden_states(ingot_engine* engine, const ingot_prompt* promp
                                  bool final_norm, float** values, size_t* rows, size_t* cols);
 
 /// The next piece, waiting for it. `*delta` is the stream's and lives until its next call; null at
-/// the end.
+/// the end. INGOT_BUSY, in a threadless engine: others have to be read or freed first.
 ingot_status ingot_stream_next(ingot_stream* stream, const ingot_delta** delta);
 /// The next piece if there is one now, else null.
 ingot_status ingot_stream_try_next(ingot_stream* stream, const ingot_delta** delta);

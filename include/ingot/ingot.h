@@ -21,7 +21,7 @@ enum class ErrorCode {
   kModel,       ///< a model or tokenizer file was refused
   kDoesNotFit,  ///< not enough memory, with the numbers
   kIo,          ///< reading failed after opening
-  kBusy,        ///< too many requests wait; again later
+  kBusy,        ///< too many requests wait or are paused; again later
   kNotFinite,   ///< the request met NaN or infinities; others go on
   kInternal,    ///< a bug in ingot
 };
@@ -48,13 +48,16 @@ struct OpenOptions {
   std::int32_t threads = 0;  ///< to compute with; 0 = all CPUs at hand
   std::string isa = "auto";  ///< kernels: auto, scalar, avx2, avx512, ...
   KvType kv_type = KvType::kF16;
-  std::int64_t context = 0;        ///< tokens a sequence may have; 0 = what the model was made for
-  std::int32_t sequences = 8;      ///< requests that run at once; more wait
-  std::int32_t step_rows = 512;    ///< tokens that a step computes at most, of all that run
-  std::int64_t memory_limit = 0;   ///< bytes to use at most; 0 = what the system has available
-  bool check_tensors = false;      ///< refuse weights that are NaN or infinite
-  std::size_t waiting_max = 1024;  ///< requests that may wait to be looked at
-  std::size_t deltas_max = 256;    ///< pieces that a reader may be behind before its request pauses
+  std::int64_t context = 0;       ///< tokens a sequence may have; 0 = what the model was made for
+  std::int32_t sequences = 8;     ///< requests that run at once; more wait
+  std::int32_t step_rows = 512;   ///< tokens that a step computes at most, of all that run
+  std::int64_t memory_limit = 0;  ///< bytes to use at most; 0 = what the system has available
+  bool check_tensors = false;     ///< refuse weights that are NaN or infinite
+  /// Requests that may wait to be looked at. Paused ones do not keep others from running, but so
+  /// many at most: where more than `sequences` + `waiting_max` are under way, the rest waits for
+  /// their readers.
+  std::size_t waiting_max = 1024;
+  std::size_t deltas_max = 256;  ///< pieces that a reader may be behind before its request pauses
   /// No thread of its own: requests go on only inside `step`, `generate`, `hidden_states` and
   /// `Stream::next`, all of which then have to be called from one thread.
   bool threadless = false;
@@ -83,7 +86,9 @@ struct EncodeOptions {
 
 /// What is to be continued: embedding rows, if any, and after them ids or a text.
 struct Prompt {
-  std::string text{};
+  /// An empty one is a prompt too: BOS, where it is added. After embeddings none is: it belongs at
+  /// the beginning.
+  std::optional<std::string> text{};
   EncodeOptions encode{};
   std::vector<std::int32_t> ids{};  ///< in place of text
   std::vector<float> embeddings{};  ///< [n, H], row by row
@@ -115,8 +120,10 @@ struct Request {
   Prompt prompt{};
   Sampling sampling{};
   std::int64_t max_tokens = 256;
-  std::int64_t min_tokens = 0;                 ///< before so many, no end token is drawn
-  std::vector<std::string> stop{};             ///< the text ends before the first of them
+  std::int64_t min_tokens = 0;  ///< before so many, no end token is drawn
+  /// The text ends before the first of them. That bounds the text alone: ids and log-probabilities
+  /// of the tokens that spelt it are in the result.
+  std::vector<std::string> stop{};
   std::vector<std::int32_t> stop_token_ids{};  ///< the text ends where one is drawn
   bool ignore_eos = false;                     ///< the model's own end tokens do not end it
   std::int32_t logprobs = -1;                  ///< each token's and so many best; -1 = none
@@ -190,6 +197,9 @@ class Stream {
   ~Stream();
 
   /// The next piece, waiting for it; nothing at the end. A threadless engine makes steps for it.
+  ///
+  /// Errors: Error{kBusy} when a threadless engine cannot get to this request, because as many as
+  /// may be are paused: once one of their streams was read or dropped, this one goes on.
   std::optional<Delta> next();
   /// The next piece if there is one now.
   std::optional<Delta> try_next();

@@ -101,6 +101,7 @@ ingot_request ingot_default_request(void) {
 }
 
 ingot_status ingot_open(const ingot_open_options* options, ingot_engine** engine) {
+  *engine = nullptr;
   return call([&] { *engine = new ingot_engine{Engine(from_c(*options))}; });
 }
 
@@ -126,9 +127,12 @@ const char* ingot_warning(const ingot_engine* engine, size_t i) {
 
 ingot_status ingot_encode(const ingot_engine* engine, const char* text, size_t text_bytes,
                           bool add_special, bool parse_special, int32_t** ids, size_t* id_count) {
+  *ids = nullptr;
+  *id_count = 0;
   return call([&] {
+    const std::span<const char> bytes = span_of("text", text, text_bytes);
     const auto list = engine->engine.encode(
-        {text, text_bytes}, {.add_special = add_special, .parse_special = parse_special});
+        {bytes.data(), bytes.size()}, {.add_special = add_special, .parse_special = parse_special});
     *ids = copy_out(list.data(), list.size());
     *id_count = list.size();
   });
@@ -136,8 +140,10 @@ ingot_status ingot_encode(const ingot_engine* engine, const char* text, size_t t
 
 ingot_status ingot_decode(const ingot_engine* engine, const int32_t* ids, size_t id_count,
                           char** text, size_t* text_bytes) {
+  *text = nullptr;
+  *text_bytes = 0;
   return call([&] {
-    const std::string all = engine->engine.decode({ids, id_count});
+    const std::string all = engine->engine.decode(span_of("ids", ids, id_count));
     *text = copy_out(all.data(), all.size());
     *text_bytes = all.size();
   });
@@ -145,6 +151,7 @@ ingot_status ingot_decode(const ingot_engine* engine, const int32_t* ids, size_t
 
 ingot_status ingot_generate(ingot_engine* engine, const ingot_request* request,
                             ingot_callback callback, void* user, ingot_result** result) {
+  *result = nullptr;
   return call([&] {
     *result = result_of(engine->engine.generate(from_c(*request), callback_of(callback, user)));
   });
@@ -152,6 +159,7 @@ ingot_status ingot_generate(ingot_engine* engine, const ingot_request* request,
 
 ingot_status ingot_submit(ingot_engine* engine, const ingot_request* request,
                           ingot_stream** stream) {
+  *stream = nullptr;
   return call([&] { *stream = new ingot_stream{engine->engine.submit(from_c(*request))}; });
 }
 
@@ -164,6 +172,8 @@ ingot_status ingot_step(ingot_engine* engine, bool* more) {
 
 ingot_status ingot_hidden_states(ingot_engine* engine, const ingot_prompt* prompt, bool all_rows,
                                  bool final_norm, float** values, size_t* rows, size_t* cols) {
+  *values = nullptr;
+  *rows = *cols = 0;
   return call([&] {
     const HiddenStates states = engine->engine.hidden_states(
         from_c(*prompt), {.all_rows = all_rows, .final_norm = final_norm});
@@ -174,6 +184,7 @@ ingot_status ingot_hidden_states(ingot_engine* engine, const ingot_prompt* promp
 }
 
 ingot_status ingot_stream_next(ingot_stream* stream, const ingot_delta** delta) {
+  *delta = nullptr;
   return call([&] {
     auto next = stream->stream.next();
     *delta = next ? stream->delta.set(std::move(*next)) : nullptr;
@@ -181,6 +192,7 @@ ingot_status ingot_stream_next(ingot_stream* stream, const ingot_delta** delta) 
 }
 
 ingot_status ingot_stream_try_next(ingot_stream* stream, const ingot_delta** delta) {
+  *delta = nullptr;
   return call([&] {
     auto next = stream->stream.try_next();
     *delta = next ? stream->delta.set(std::move(*next)) : nullptr;
@@ -192,6 +204,7 @@ bool ingot_stream_finished(const ingot_stream* stream) { return stream->stream.f
 void ingot_stream_cancel(ingot_stream* stream) { stream->stream.cancel(); }
 
 ingot_status ingot_stream_result(ingot_stream* stream, ingot_result** result) {
+  *result = nullptr;
   return call([&] { *result = result_of(stream->stream.result()); });
 }
 

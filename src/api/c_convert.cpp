@@ -7,15 +7,6 @@ namespace ingot::api {
 
 namespace {
 
-/// A pointer that may be null only where the count is 0.
-template <class T>
-std::span<const T> span_of(const char* name, const T* values, std::size_t count) {
-  if (values == nullptr && count > 0) {
-    throw Error(ErrorCode::kInvalid, std::string(name) + ": a null pointer");
-  }
-  return {values, count};
-}
-
 template <class T>
 std::vector<T> list_of(const char* name, const T* values, std::size_t count) {
   const std::span<const T> span = span_of(name, values, count);
@@ -53,8 +44,10 @@ OpenOptions from_c(const ingot_open_options& o) {
 }
 
 Prompt from_c(const ingot_prompt& p) {
-  const std::span<const char> text = span_of("prompt.text", p.text, p.text_bytes);
-  return {.text = {text.begin(), text.end()},
+  std::optional<std::string> text;
+  const std::span<const char> bytes = span_of("prompt.text", p.text, p.text_bytes);
+  if (p.text != nullptr) text.emplace(bytes.begin(), bytes.end());
+  return {.text = std::move(text),
           .encode = {.add_special = p.add_special, .parse_special = p.parse_special},
           .ids = list_of("prompt.ids", p.ids, p.id_count),
           .embeddings = list_of("prompt.embeddings", p.embeddings, p.embedding_values)};
@@ -90,34 +83,35 @@ Request from_c(const ingot_request& r) {
   return request;
 }
 
-std::vector<ingot_token_logprobs> to_c(const std::vector<TokenLogprobs>& scores) {
-  static_assert(sizeof(TokenScore) == sizeof(ingot_token_score));
-  std::vector<ingot_token_logprobs> list;
-  list.reserve(scores.size());
+CLogprobs::CLogprobs(const std::vector<TokenLogprobs>& scores) {
+  std::size_t count = 0;
+  for (const TokenLogprobs& t : scores) count += t.top.size();
+  top_.reserve(count);  // what points into it stays valid
+  tokens_.reserve(scores.size());
   for (const TokenLogprobs& t : scores) {
-    list.push_back({.token = {.id = t.token.id, .logprob = t.token.logprob},
-                    .top = reinterpret_cast<const ingot_token_score*>(t.top.data()),
-                    .top_count = t.top.size()});
+    tokens_.push_back({.token = {.id = t.token.id, .logprob = t.token.logprob},
+                       .top = top_.data() + top_.size(),
+                       .top_count = t.top.size()});
+    for (const TokenScore& s : t.top) top_.push_back({.id = s.id, .logprob = s.logprob});
   }
-  return list;
 }
 
 const ingot_delta* CDelta::set(Delta&& delta) {
   owned = std::move(delta);
-  logprobs = to_c(owned.logprobs);
+  logprobs = CLogprobs(owned.logprobs);
   shown = {.ids = owned.ids.data(),
            .id_count = owned.ids.size(),
            .text = owned.text.c_str(),
            .text_bytes = owned.text.size(),
-           .logprobs = logprobs.empty() ? nullptr : logprobs.data()};
+           .logprobs = logprobs.data()};
   return &shown;
 }
 
 CResult::CResult(Result&& result)
     : ingot_result{},
       owned(std::move(result)),
-      owned_logprobs(to_c(owned.logprobs)),
-      owned_prompt_logprobs(to_c(owned.prompt_logprobs)) {
+      owned_logprobs(owned.logprobs),
+      owned_prompt_logprobs(owned.prompt_logprobs) {
   prompt_ids = owned.prompt_ids.data();
   prompt_id_count = owned.prompt_ids.size();
   ids = owned.ids.data();
@@ -125,8 +119,8 @@ CResult::CResult(Result&& result)
   text = owned.text.c_str();
   text_bytes = owned.text.size();
   finish = static_cast<ingot_finish>(owned.finish);
-  logprobs = owned_logprobs.empty() ? nullptr : owned_logprobs.data();
-  prompt_logprobs = owned_prompt_logprobs.empty() ? nullptr : owned_prompt_logprobs.data();
+  logprobs = owned_logprobs.data();
+  prompt_logprobs = owned_prompt_logprobs.data();
   prompt_logprob_count = owned_prompt_logprobs.size();
   digest = owned.digest.c_str();
   prefill_seconds = owned.prefill_seconds;

@@ -1,6 +1,9 @@
 // Between the structs of the C API and the C++ API's types.
 #pragma once
 
+#include <cstddef>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "ingot/ingot.c.h"
@@ -8,13 +11,38 @@
 
 namespace ingot::api {
 
+/// An array that may be null only where the count is 0. Errors: Error{kInvalid} with its name.
+template <class T>
+std::span<const T> span_of(const char* name, const T* values, std::size_t count) {
+  if (values == nullptr && count > 0) {
+    throw Error(ErrorCode::kInvalid, std::string(name) + ": a null pointer");
+  }
+  return {values, count};
+}
+
 /// The same in the C++ API. Errors: Error{kInvalid} for a null pointer.
 OpenOptions from_c(const ingot_open_options& options);
 Prompt from_c(const ingot_prompt& prompt);
 Request from_c(const ingot_request& request);
 
-/// Log-probabilities as the C API shows them: views of `scores`, which stay where they are.
-std::vector<ingot_token_logprobs> to_c(const std::vector<TokenLogprobs>& scores);
+/// Log-probabilities as the C API shows them.
+class CLogprobs {
+ public:
+  CLogprobs() = default;
+  explicit CLogprobs(const std::vector<TokenLogprobs>& scores);
+  CLogprobs(CLogprobs&&) = default;
+  CLogprobs& operator=(CLogprobs&&) = default;
+  CLogprobs(const CLogprobs&) = delete;
+  CLogprobs& operator=(const CLogprobs&) = delete;
+
+  /// Null where there are none.
+  const ingot_token_logprobs* data() const { return tokens_.empty() ? nullptr : tokens_.data(); }
+  std::size_t size() const { return tokens_.size(); }
+
+ private:
+  std::vector<ingot_token_score> top_;  ///< of all tokens, one after the other
+  std::vector<ingot_token_logprobs> tokens_;
+};
 
 /// A piece and the struct that shows it. Stays where it is.
 struct CDelta {
@@ -26,7 +54,7 @@ struct CDelta {
   const ingot_delta* set(Delta&& delta);
 
   Delta owned{};
-  std::vector<ingot_token_logprobs> logprobs{};
+  CLogprobs logprobs{};
   ingot_delta shown{};
 };
 
@@ -37,8 +65,8 @@ struct CResult : ingot_result {
   CResult& operator=(const CResult&) = delete;
 
   Result owned;
-  std::vector<ingot_token_logprobs> owned_logprobs;
-  std::vector<ingot_token_logprobs> owned_prompt_logprobs;
+  CLogprobs owned_logprobs;
+  CLogprobs owned_prompt_logprobs;
 };
 
 }  // namespace ingot::api

@@ -138,11 +138,13 @@ ingot::EncodeOptions encode_options(const EncodeOptions& options) {
 }
 
 ingot::Request to_request(const Prompt& prompt, const Instance& instance) {
-  if (!prompt.text.empty() && !prompt.ids.empty()) refuse("prompt: it has both text and ids");
+  if (prompt.text && !prompt.ids.empty()) refuse("prompt: it has both text and ids");
   ingot::Request request;
   request.prompt = prompt.ids;
-  if (!prompt.text.empty()) {
-    request.prompt = require_tokenizer(instance).encode(prompt.text, encode_options(prompt.encode));
+  if (prompt.text) {
+    ingot::EncodeOptions encode = encode_options(prompt.encode);
+    encode.add_special = encode.add_special && prompt.embeddings.empty();
+    request.prompt = require_tokenizer(instance).encode(*prompt.text, encode);
   }
   // A length that is no whole number of rows is refused with the rest of the request.
   const auto hidden = static_cast<std::size_t>(instance.spec().hidden);

@@ -49,6 +49,11 @@ bool Engine::Impl::step() {
   return engine->step();
 }
 
+bool Engine::Impl::advance() {
+  const CanonicalFp canonical;
+  return engine->advance();
+}
+
 Engine::Engine(const OpenOptions& options)
     : impl_(guarded([&] { return std::make_shared<Impl>(options); })) {}
 Engine::Engine(Engine&&) noexcept = default;

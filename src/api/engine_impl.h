@@ -18,6 +18,8 @@ struct Engine::Impl {
   /// Errors: ingot::Error{kInvalid}; Error{kBusy}.
   ingot::Stream submit(ingot::Request&& request);
   bool step();
+  /// As of the engine's.
+  bool advance();
 
   bool threadless = false;
   ThreadPool pool;
@@ -29,6 +31,8 @@ struct Engine::Impl {
 /// A stream and what came out of it so far.
 struct Stream::Impl {
   /// The next piece as the engine has it, making steps where the engine has no thread.
+  ///
+  /// Errors: Error{kBusy} where steps do not help.
   std::optional<ingot::Delta> next();
   /// Adds a piece to the result.
   std::optional<Delta> taken(std::optional<ingot::Delta>&& delta);

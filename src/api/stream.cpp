@@ -25,7 +25,10 @@ std::optional<ingot::Delta> Stream::Impl::next() {
     const std::shared_ptr<Engine::Impl> engine = threadless.lock();
     auto delta = engine ? stream.try_next() : stream.next();
     if (delta || !engine || stream.finished()) return delta;
-    engine->step();
+    if (engine->advance() || stream.finished()) continue;
+    throw Error(ErrorCode::kBusy,
+                "next: this request waits for others, which are paused: read or drop their "
+                "streams first");
   }
 }
 
@@ -65,7 +68,7 @@ Result Stream::result() {
     Result& result = impl_->result;
     result.finish = to_finish(outcome.finish);
     result.prompt_logprobs = to_logprobs(outcome.prompt_logprobs);
-    if (result.finish != FinishReason::kCancelled) result.digest = outcome.digest;
+    if (result.finish != FinishReason::kCancelled) result.digest = outcome.digest_text();
     result.prefill_seconds = outcome.prefill_seconds;
     result.decode_seconds = outcome.decode_seconds;
     impl_->is_taken = true;

@@ -14,6 +14,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/blob_link.h"
 #include "base/errno_text.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -51,11 +52,17 @@ bool is_on_procfs(int fd) {
   return retry([&] { return ::fstatfs(fd, &fs); }) == 0 && fs.f_type == kProcMagic;
 }
 
+std::int64_t nanoseconds(const timespec& time) {
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
 FileIdentity identity_of(const struct stat& st) {
   return {.device = st.st_dev,
           .inode = st.st_ino,
           .bytes = static_cast<std::uint64_t>(st.st_size),
-          .modified_ns = std::int64_t{st.st_mtim.tv_sec} * 1'000'000'000 + st.st_mtim.tv_nsec};
+          .links = st.st_nlink,
+          .modified_ns = nanoseconds(st.st_mtim),
+          .changed_ns = nanoseconds(st.st_ctim)};
 }
 
 /// Opens `name` in a folder so that no part of the way leaves it; -1 and errno otherwise.
@@ -72,9 +79,17 @@ int open_beneath(int folder, const std::string& name, int flags) {
   return retry([&] { return ::openat(folder, name.c_str(), flags | O_NOFOLLOW); });
 }
 
+/// Opens `name` in a folder: beneath it, or where a link of the hub's cache leads, a blob that is
+/// no link itself; -1 and errno otherwise.
+int open_entry(int folder, const std::string& name, int flags) {
+  const auto link = read_blob_link(folder, name);
+  if (!link) return open_beneath(folder, name, flags);
+  return retry([&] { return ::openat(link->blobs.get(), link->blob.c_str(), flags | O_NOFOLLOW); });
+}
+
 /// Opens without reading, to see what it is: opening a device for reading can already do something.
-Fd peek_beneath(int folder, const std::string& name) {
-  return Fd(open_beneath(folder, name, O_PATH | O_CLOEXEC));
+Fd peek_entry(int folder, const std::string& name) {
+  return Fd(open_entry(folder, name, O_PATH | O_CLOEXEC));
 }
 
 bool is_plain_name(std::string_view name) {
@@ -87,6 +102,12 @@ struct CloseDir {
 };
 
 }  // namespace
+
+bool is_same_state(const FileIdentity& before, const FileIdentity& after) {
+  const bool same_bytes = before.device == after.device && before.inode == after.inode &&
+                          before.bytes == after.bytes && before.modified_ns == after.modified_ns;
+  return same_bytes && (before.changed_ns == after.changed_ns || before.links != after.links);
+}
 
 Fd& Fd::operator=(Fd&& other) noexcept {
   if (this != &other) {
@@ -149,7 +170,8 @@ std::string File::read_all(std::uint64_t bytes_max) const {
 
 bool File::is_unchanged() const {
   struct stat st {};
-  return retry([&] { return ::fstat(fd(), &st); }) == 0 && identity_of(st) == identity_;
+  return retry([&] { return ::fstat(fd(), &st); }) == 0 &&
+         is_same_state(identity_, identity_of(st));
 }
 
 Directory::Directory(std::string path) : name_(std::move(path)) {
@@ -165,19 +187,19 @@ File Directory::open(std::string_view name) const {
   }
   const std::string file(name);
   const std::string full = cat(name_, name_.ends_with('/') ? "" : "/", name);
-  const Fd seen = peek_beneath(fd_.get(), file);
+  const Fd seen = peek_entry(fd_.get(), file);
   struct stat st {};
   if (!seen || retry([&] { return ::fstat(seen.get(), &st); }) != 0) fail(full, errno_text(errno));
   if (S_ISLNK(st.st_mode)) fail(full, "symbolic links are not followed on this system");
   if (const char* reason = refusal(st.st_mode)) fail(full, reason);
-  Fd fd(open_beneath(fd_.get(), file, kReadFlags));
+  Fd fd(open_entry(fd_.get(), file, kReadFlags));
   if (!fd) fail(full, errno_text(errno));
   return File(full, std::move(fd));
 }
 
 bool Directory::contains(std::string_view name) const {
   if (!is_plain_name(name)) return false;
-  const Fd seen = peek_beneath(fd_.get(), std::string(name));
+  const Fd seen = peek_entry(fd_.get(), std::string(name));
   struct stat st {};
   return seen && retry([&] { return ::fstat(seen.get(), &st); }) == 0 && S_ISREG(st.st_mode);
 }

@@ -30,15 +30,21 @@ class Fd {
   int number_ = -1;
 };
 
-/// Which file, and in which state: equal while nobody replaced or wrote to it.
+/// Which file, and in which state.
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t links = 0;  ///< names that it has
   std::int64_t modified_ns = 0;
-
-  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+  std::int64_t changed_ns = 0;  ///< of the status: no call sets it back, as it can modified_ns
 };
+
+/// Whether nobody wrote to the file between two looks at it.
+///
+/// Losing or gaining a name sets `changed_ns` and leaves the bytes alone: where the number of names
+/// differs, as after another file took this one's place, `modified_ns` decides.
+bool is_same_state(const FileIdentity& before, const FileIdentity& after);
 
 /// A regular file, open for reading. Its size is the one it had when it was opened.
 ///
@@ -61,7 +67,7 @@ class File {
   void read_at(std::uint64_t offset, std::span<std::byte> out) const;
   /// The whole file, refused when it has more than `bytes_max` bytes or changes while it is read.
   std::string read_all(std::uint64_t bytes_max) const;
-  /// Whether size, identity and modification time are still those of the time of opening.
+  /// Whether the file is in the state that it had when it was opened (is_same_state).
   bool is_unchanged() const;
 
  private:
@@ -84,7 +90,7 @@ class Directory {
 
   /// Opens a file of this folder. `name` must be a plain file name: not empty, without '/' and NUL,
   /// not "." or "..". A symbolic link is followed only where all of its way stays inside the
-  /// folder.
+  /// folder, or where it is one of the hub's cache (see base/blob_link.h).
   File open(std::string_view name) const;
   /// Whether `open` would find a regular file of this name.
   bool contains(std::string_view name) const;

@@ -146,6 +146,30 @@ TEST(File, NoticesAChangeInPlaceButNotARename) {
   EXPECT_FALSE(second.is_unchanged());
 }
 
+TEST(FileIdentity, AChangeTimeCountsUnlessANameCameOrWent) {
+  const FileIdentity before{
+      .device = 1, .inode = 2, .bytes = 3, .links = 1, .modified_ns = 4, .changed_ns = 5};
+  EXPECT_TRUE(is_same_state(before, before));
+  FileIdentity disguised = before;  // written to, and the modification time set back
+  disguised.changed_ns = 6;
+  EXPECT_FALSE(is_same_state(before, disguised));
+  FileIdentity replaced = disguised;
+  replaced.links = 0;
+  EXPECT_TRUE(is_same_state(before, replaced));
+  FileIdentity linked = disguised;
+  linked.links = 2;
+  EXPECT_TRUE(is_same_state(before, linked));
+  FileIdentity written = replaced;
+  written.modified_ns = 6;
+  EXPECT_FALSE(is_same_state(before, written));
+  for (std::uint64_t FileIdentity::*number :
+       {&FileIdentity::device, &FileIdentity::inode, &FileIdentity::bytes}) {
+    FileIdentity other = replaced;
+    other.*number += 1;
+    EXPECT_FALSE(is_same_state(before, other));
+  }
+}
+
 TEST(File, ClosesItsDescriptor) {
   const TempFolder folder;
   const std::string path = folder.write("f", "x");

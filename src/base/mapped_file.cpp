@@ -17,6 +17,7 @@
 
 #include "base/errno_text.h"
 #include "base/error.h"
+#include "base/output_file.h"
 #include "base/signal_stack.h"
 #include "base/text.h"
 
@@ -58,6 +59,7 @@ void write_truncated_and_exit(const Slot& slot, std::uintptr_t offset) {
                          {tail, sizeof tail - 1}};
   while (::writev(STDERR_FILENO, parts, 3) < 0 && errno == EINTR) {
   }
+  remove_unfinished_outputs();
   ::_exit(kExitIo);
 }
 

@@ -14,8 +14,9 @@ namespace ingot {
 ///
 /// When the file is truncated, or its storage fails, while a mapped byte is touched, the process
 /// writes "error: <file>: file @<offset>: it was truncated or its storage failed while in use" to
-/// stderr and exits with 74. The handler of SIGBUS that does so is installed when the first file is
-/// mapped; faults elsewhere go on to the handler that was there before.
+/// stderr and exits with 74, without leaving unfinished outputs (output_file.h). The handler of
+/// SIGBUS that does so is installed when the first file is mapped; faults elsewhere go on to the
+/// handler that was there before.
 class MappedFile {
  public:
   MappedFile() = default;

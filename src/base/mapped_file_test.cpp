@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/output_file.h"
 #include "base/temp_folder.h"
 #include "base/thread_pool.h"
 
@@ -148,10 +149,10 @@ class MappedFileDeathTest : public ::testing::Test {
   }
 
   std::size_t page_ = 0;
+  std::string path_;
 
  private:
   std::optional<TempFolder> folder_;
-  std::string path_;
 };
 
 TEST_F(MappedFileDeathTest, TruncationEndsTheProcessWithTheFilesName) {
@@ -177,6 +178,19 @@ TEST_F(MappedFileDeathTest, TheOffsetIsTheFaultsOffset) {
     static_cast<void>(touch(file, 4096 * 2 + 17));
   };
   EXPECT_EXIT(run(), ::testing::ExitedWithCode(74), "/f: file @8209: it was truncated");
+}
+
+TEST_F(MappedFileDeathTest, ATruncatedFileTakesUnfinishedOutputsAlong) {
+  const auto run = [&] {
+    const std::string path = write("f", 4096 * 4);
+    const MappedFile file = map(path);
+    OutputFile out(path_ + "/out");
+    out.write("half of it");
+    if (::truncate(path.c_str(), 0) != 0) std::exit(2);
+    static_cast<void>(touch(file, 9000));
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(74), "/f: file @9000: it was truncated");
+  EXPECT_EQ(Directory(path_).list(), std::vector<std::string>{"f"});
 }
 
 TEST_F(MappedFileDeathTest, FaultsOfPoolThreadsAreCaughtToo) {

@@ -1,4 +1,4 @@
-// Available memory on Linux: /proc/meminfo, control groups (version 2), RLIMIT_AS.
+// Available memory on Linux: /proc/meminfo, control groups (version 1 and 2), RLIMIT_AS.
 #include "base/system_memory.h"
 
 #include <fcntl.h>
@@ -49,21 +49,50 @@ std::int64_t machine_bytes() {
   return kib ? *kib * 1024 : kUnlimited;
 }
 
-/// The least that this process's control group and those above it leave. Page cache counts as used
-/// there, so the part that the kernel would drop first is added back.
-std::int64_t cgroup_bytes() {
-  const std::string self = read_small("/proc/self/cgroup");
-  const std::size_t at = self.find("0::");
-  if (at == std::string::npos) return kUnlimited;
-  std::string path = self.substr(at + 3, self.find('\n', at) - at - 3);
+/// Where a hierarchy of control groups is mounted, and how it names what counts here.
+struct Hierarchy {
+  std::string_view folder;
+  std::string_view limit;
+  std::string_view used;
+  std::string_view cache;  ///< in memory.stat: the page cache that the kernel would drop first
+};
+
+constexpr Hierarchy kVersion1{.folder = "/sys/fs/cgroup/memory",
+                              .limit = "/memory.limit_in_bytes",
+                              .used = "/memory.usage_in_bytes",
+                              .cache = "\ntotal_inactive_file "};
+constexpr Hierarchy kVersion2{.folder = "/sys/fs/cgroup",
+                              .limit = "/memory.max",
+                              .used = "/memory.current",
+                              .cache = "\ninactive_file "};
+
+/// Cuts what comes before the next `end` off `text`.
+std::string_view take_until(std::string_view& text, char end) {
+  const std::size_t at = std::min(text.find(end), text.size());
+  const std::string_view part = text.substr(0, at);
+  text.remove_prefix(std::min(at + 1, text.size()));
+  return part;
+}
+
+/// Whether "cpu,memory" has a controller.
+bool has_controller(std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    if (take_until(list, ',') == name) return true;
+  }
+  return false;
+}
+
+/// The least that a control group and those above it leave. Page cache counts as used there, so the
+/// part that goes first is added back.
+std::int64_t group_bytes(const std::string& root, const Hierarchy& hierarchy, std::string path) {
   std::int64_t least = kUnlimited;
   for (;;) {
-    const std::string folder = cat("/sys/fs/cgroup", path);
-    const auto limit = leading_number(read_small(folder + "/memory.max"));
-    const auto used = leading_number(read_small(folder + "/memory.current"));
+    const std::string folder = cat(root, hierarchy.folder, path);
+    const auto limit = leading_number(read_small(cat(folder, hierarchy.limit)));
+    const auto used = leading_number(read_small(cat(folder, hierarchy.used)));
     if (limit && used) {
-      const auto cache = number_after(read_small(folder + "/memory.stat"), "\ninactive_file ");
-      least = std::min(least, *limit - *used + cache.value_or(0));
+      const auto cache = number_after(read_small(folder + "/memory.stat"), hierarchy.cache);
+      least = std::min(least, *limit - std::max<std::int64_t>(0, *used - cache.value_or(0)));
     }
     const std::size_t slash = path.rfind('/');
     if (slash == std::string::npos || path == "/") return least;
@@ -81,9 +110,24 @@ std::int64_t address_space_bytes() {
 
 }  // namespace
 
+std::int64_t control_group_memory(const std::string& root) {
+  const std::string groups = read_small(root + "/proc/self/cgroup");
+  std::int64_t least = kUnlimited;
+  for (std::string_view rest = groups; !rest.empty();) {
+    std::string_view line = take_until(rest, '\n');
+    const std::string_view number = take_until(line, ':');
+    const std::string_view controllers = take_until(line, ':');
+    const bool version2 = number == "0" && controllers.empty();
+    if (!version2 && !has_controller(controllers, "memory")) continue;
+    const Hierarchy& hierarchy = version2 ? kVersion2 : kVersion1;
+    least = std::min(least, group_bytes(root, hierarchy, std::string(line)));
+  }
+  return std::max<std::int64_t>(0, least);
+}
+
 std::int64_t available_memory() {
-  return std::max<std::int64_t>(0,
-                                std::min({machine_bytes(), cgroup_bytes(), address_space_bytes()}));
+  return std::max<std::int64_t>(
+      0, std::min({machine_bytes(), control_group_memory(), address_space_bytes()}));
 }
 
 }  // namespace ingot

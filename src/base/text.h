@@ -33,4 +33,11 @@ std::string cat(const Args&... args) {
   return out;
 }
 
+/// `value` with so many digits after the point: "0.50"; "inf" and "nan" as they are.
+inline std::string to_fixed(double value, int digits) {
+  char text[400];  // the largest double has 309 digits before the point
+  const auto end = std::to_chars(text, text + sizeof text, value, std::chars_format::fixed, digits);
+  return {text, end.ptr};
+}
+
 }  // namespace ingot

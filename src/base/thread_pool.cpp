@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <new>
 #include <system_error>
+#include <utility>
 
 #include "base/check.h"
 #include "base/errno_text.h"
@@ -42,7 +43,16 @@ void pause_briefly() {
 #endif
 }
 
-/// The CPUs that this process may use, in ascending order; empty if the system does not say.
+void pin_to(pthread_t thread, std::size_t cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  // A preference: a system that refuses it runs the thread elsewhere.
+  ::pthread_setaffinity_np(thread, sizeof set, &set);
+}
+
+}  // namespace
+
 std::vector<std::size_t> allowed_cpus() {
   std::vector<std::size_t> cpus;
   cpu_set_t set;
@@ -54,16 +64,6 @@ std::vector<std::size_t> allowed_cpus() {
   return cpus;
 }
 
-void pin_to(pthread_t thread, std::size_t cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  // A preference: a system that refuses it runs the thread elsewhere.
-  ::pthread_setaffinity_np(thread, sizeof set, &set);
-}
-
-}  // namespace
-
 int available_cpus() { return std::max(1, static_cast<int>(allowed_cpus().size())); }
 
 /// Where the constructing thread was allowed to run before it was pinned.
@@ -72,10 +72,11 @@ struct ThreadPool::CallerAffinity {
   cpu_set_t set{};
 };
 
-ThreadPool::ThreadPool(int threads, ThreadPoolOptions options) : size_(threads) {
+ThreadPool::ThreadPool(int threads, ThreadPoolOptions options)
+    : size_(threads), cpus_(options.cpus.empty() ? allowed_cpus() : std::move(options.cpus)) {
   INGOT_CHECK(threads >= 1, "a pool of ", threads, " threads");
   ranges_ = std::make_unique<Range[]>(static_cast<std::size_t>(size_));
-  start_workers(options);
+  start_workers(options.pin);
 }
 
 ThreadPool::~ThreadPool() {
@@ -85,10 +86,9 @@ ThreadPool::~ThreadPool() {
   }
 }
 
-void ThreadPool::start_workers(const ThreadPoolOptions& options) {
-  const std::vector<std::size_t> cpus = allowed_cpus();
+void ThreadPool::start_workers(bool pin) {
   // Where threads outnumber CPUs, a spinning thread keeps a working one waiting.
-  spins_ = static_cast<std::size_t>(size_) <= cpus.size() ? kSpins : 0;
+  spins_ = static_cast<std::size_t>(size_) <= cpus_.size() ? kSpins : 0;
   workers_.reserve(static_cast<std::size_t>(size_ - 1));
   int error = 0;
   try {
@@ -103,14 +103,14 @@ void ThreadPool::start_workers(const ThreadPoolOptions& options) {
     stop_workers();
     throw Error(ErrorCode::kDoesNotFit,
                 cat("cannot start thread ", started + 1, " of ", size_, ": ", errno_text(error),
-                    "; fewer --threads need less"));
+                    "; fewer `threads` need less"));
   }
-  if (!options.pin || cpus.empty()) return;
+  if (!pin || cpus_.empty()) return;
   caller_affinity_ = std::make_unique<CallerAffinity>();
   ::pthread_getaffinity_np(::pthread_self(), sizeof(cpu_set_t), &caller_affinity_->set);
-  pin_to(::pthread_self(), cpus[0]);
+  pin_to(::pthread_self(), cpus_[0]);
   for (std::size_t t = 1; t < static_cast<std::size_t>(size_); ++t) {
-    pin_to(workers_[t - 1].native_handle(), cpus[t % cpus.size()]);
+    pin_to(workers_[t - 1].native_handle(), cpus_[t % cpus_.size()]);
   }
 }
 

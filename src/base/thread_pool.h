@@ -12,12 +12,17 @@
 
 namespace ingot {
 
-/// CPUs that this process may use, at least 1.
+/// The CPUs that the calling thread may use, in ascending order; empty if the system does not say.
+/// For a thread that a ThreadPool has bound, that is one.
+std::vector<std::size_t> allowed_cpus();
+
+/// How many those are, at least 1.
 int available_cpus();
 
 /// Settings of a ThreadPool.
 struct ThreadPoolOptions {
   bool pin = false;  ///< bind each thread, the constructing one included, to a CPU of its own
+  std::vector<std::size_t> cpus{};  ///< to use; empty = those of the constructing thread
 };
 
 /// Threads that run one loop at a time together with the calling thread.
@@ -37,6 +42,9 @@ class ThreadPool {
 
   /// Threads that take part in a loop, the caller included.
   int size() const { return size_; }
+  /// The CPUs that it uses: the options' or, as they were before any thread was bound, those of the
+  /// constructing thread. Empty if the system does not say.
+  const std::vector<std::size_t>& cpus() const { return cpus_; }
 
   /// Takes the pool for as long as the result lives: who shares a pool with others holds it from a
   /// step's first loop to its last. Not recursive; waits for whoever has it.
@@ -63,7 +71,7 @@ class ThreadPool {
 
   struct CallerAffinity;
 
-  void start_workers(const ThreadPoolOptions& options);
+  void start_workers(bool pin);
   void stop_workers();
   void work(int thread);
   bool join_loop();
@@ -71,6 +79,7 @@ class ThreadPool {
   void run_items(int thread) noexcept;
 
   const int size_;
+  const std::vector<std::size_t> cpus_;
   int spins_ = 0;
   std::unique_ptr<Range[]> ranges_;
   std::int64_t claim_ = 1;  ///< items taken at once

@@ -61,6 +61,12 @@ Utf8Char decode_utf8(std::string_view text) {
   return {.code = code, .size = n, .valid = true};
 }
 
+std::size_t utf8_step(std::string_view text, std::size_t at) {
+  if (static_cast<unsigned char>(text[at]) < 0x80) return 1;
+  const Utf8Char step = decode_utf8(text.substr(at));
+  return step.valid ? step.size : 1;
+}
+
 void append_utf8(std::string& out, char32_t code) {
   const auto put = [&out](char32_t byte) { out += static_cast<char>(byte); };
   if (code < 0x80) {

@@ -18,6 +18,10 @@ struct Utf8Char {
 /// Decodes the first code point of `text`; of an empty text, size 0 and not valid.
 Utf8Char decode_utf8(std::string_view text);
 
+/// Bytes of the character at `at`, which must be within `text`; a byte that is not part of valid
+/// UTF-8 is one.
+std::size_t utf8_step(std::string_view text, std::size_t at);
+
 /// Appends `code` (a valid scalar value) to `out`.
 void append_utf8(std::string& out, char32_t code);
 

@@ -134,7 +134,7 @@ MeasuredPeaks peaks_of(const ThreadPool& pool, const KernelTable& table,
     log_warning(cat("the read peak is that of ", bytes >> 20,
                     " MiB, a quarter of the memory at hand: caches may flatter it"));
   }
-  return measure_peaks(pool.size(), table, bytes, [] { interruption_point(); });
+  return measure_peaks(pool.size(), pool.cpus(), table, bytes, [] { interruption_point(); });
 }
 
 StartOptions start_options(const BenchValues& v, const Instance& instance,
@@ -261,7 +261,8 @@ Command add_bench_command(CLI::App& app) {
     sub->get_option("--peaks")->excludes(name);
   }
   // An empty MODEL is a name too, of no file.
-  return {sub, [values, sub] { return bench(*values, sub->count("MODEL") > 0); }};
+  return {sub, [values, sub] { return bench(*values, sub->count("MODEL") > 0); },
+          "ingot bench model.gguf --prefill 512 --decode 128 --depth 0,4096 --batch 1,8"};
 }
 
 }  // namespace ingot

@@ -2,7 +2,6 @@
 #include "cli/bench_report.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -15,12 +14,6 @@ using Cells = std::vector<std::vector<std::string>>;
 
 std::string_view to_string(Workload::Kind kind) {
   return kind == Workload::Kind::kPrefill ? "prefill" : "decode";
-}
-
-std::string fixed(double value, int digits) {
-  char text[400];  // the largest double has 309 digits before the point
-  const auto end = std::to_chars(text, text + sizeof text, value, std::chars_format::fixed, digits);
-  return {text, end.ptr};
 }
 
 double gb_s(const BenchRow& row) { return row.cost.cost.bytes / row.median_seconds() / 1e9; }
@@ -60,8 +53,8 @@ Json row_json(const BenchRow& row) {
 
 Cells peak_cells(const MeasuredPeaks& peaks) {
   const auto line = [](std::string name, const Peaks& p) {
-    return std::vector<std::string>{std::move(name), fixed(p.read_gb_s, 1), fixed(p.f32_gflop_s, 1),
-                                    fixed(p.int8_gop_s, 1)};
+    return std::vector<std::string>{std::move(name), to_fixed(p.read_gb_s, 1),
+                                    to_fixed(p.f32_gflop_s, 1), to_fixed(p.int8_gop_s, 1)};
   };
   return {{"peaks", "read GB/s", "f32 GFLOP/s", "int8 GOP/s"},
           line("one thread", peaks.one_thread),
@@ -73,8 +66,8 @@ Cells row_cells(const std::vector<BenchRow>& rows) {
   for (const BenchRow& row : rows) {
     const Workload& w = row.workload;
     cells.push_back({std::string(to_string(w.kind)), cat(w.tokens), cat(w.depth), cat(w.batch),
-                     fixed(row.tokens_per_second(row.median_seconds()), 2), fixed(gb_s(row), 2),
-                     fixed(gop_s(row), 1), fixed(fraction(row), 3),
+                     to_fixed(row.tokens_per_second(row.median_seconds()), 2),
+                     to_fixed(gb_s(row), 2), to_fixed(gop_s(row), 1), to_fixed(fraction(row), 3),
                      row.mismatch ? "mismatch" : row.digest});
   }
   return cells;
@@ -145,6 +138,7 @@ double BenchRow::tokens_per_second(double run_seconds) const {
 std::string as_json(const BenchReport& report) {
   Json peaks = rates_json(report.peaks.all_threads);
   peaks.set("one_thread", rates_json(report.peaks.one_thread));
+  peaks.set("threads", report.peaks.threads);
   peaks.set("read_bytes", report.peaks.read_bytes);
   Json isas = Json::array();
   for (const std::string_view isa : report.isas) isas.push(isa);

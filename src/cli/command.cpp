@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/interrupt.h"
 #include "cli/log.h"
+#include "cli/options.h"
 #include "cli/output.h"
 
 namespace ingot {
@@ -41,6 +42,17 @@ int exit_code(ErrorCode code) {
   return kInternal;
 }
 
+/// Where a command has to be: which word is none, and which ones are.
+std::string missing_command(const CLI::App& app) {
+  std::string names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names += cat(names.empty() ? "" : ", ", sub->get_name());
+  }
+  const std::vector<std::string> words = app.remaining();
+  const std::string found = words.empty() ? "" : printable(words.front()) + " is no command: ";
+  return cat(found, "expected one of ", names, " (ingot --help tells more)");
+}
+
 /// What CLI11 has to say: help and version are results, anything else is an error of usage.
 int report_parse(const CLI::App& app, const CLI::ParseError& e) {
   if (e.get_exit_code() == 0) {
@@ -51,6 +63,10 @@ int report_parse(const CLI::App& app, const CLI::ParseError& e) {
       write_stdout(chosen.empty() ? app.help() : chosen.front()->help(app.get_name()));
     }
     return 0;
+  }
+  if (e.get_name() == "RequiredError" && app.get_subcommands().empty()) {
+    log_error(missing_command(app));
+    return kUsage;
   }
   std::string text = printable(e.what(), 1024);
   const auto is_capital = [&](std::size_t i) {
@@ -63,13 +79,24 @@ int report_parse(const CLI::App& app, const CLI::ParseError& e) {
 }
 
 /// A closed stdin, stdout or stderr would give its number to the next file that is opened, and what
-/// is meant for the one would go into the other. Held open for reading only, writing still fails.
+/// is meant for the one would go into the other. Held open the wrong way round, reading stdin and
+/// writing the others still fail.
 void hold_standard_streams() {
-  int fd = 0;
-  do {
-    fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  } while (fd >= 0 && fd <= STDERR_FILENO);
-  if (fd >= 0) close(fd);
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) != -1) continue;
+    // The lowest free number, which is this one: those before it are held.
+    const int held = open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+    if (held < 0) return;
+  }
+}
+
+/// What every help ends with.
+std::string footer(std::string_view example) {
+  constexpr std::string_view kCodes =
+      "Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 a check failed, 2 a "
+      "model was refused, 64 usage, 70 internal, 71 it does not fit, 74 read or write failed, 130 "
+      "interrupted, 143 terminated.";
+  return example.empty() ? std::string(kCodes) : cat(kCodes, "\nExample: ", example);
 }
 
 int parse_and_run(int argc, char** argv) {
@@ -77,12 +104,17 @@ int parse_and_run(int argc, char** argv) {
                "ingot");
   app.set_version_flag("--version", "ingot " INGOT_VERSION);
   app.require_subcommand(1);
-  app.footer(
-      "Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 a check "
-      "failed, 2 a model was refused, 64 usage, 70 internal, 71 it does not fit, 74 read "
-      "or write failed.\nExample: ingot run model.gguf -p \"Once upon a time\"");
-  const std::vector<Command> commands{add_run_command(app), add_logits_command(app),
-                                      add_inspect_command(app), add_bench_command(app)};
+  const std::vector<Command> commands{
+      add_run_command(app),      add_chat_command(app),       add_logits_command(app),
+      add_bench_command(app),    add_perplexity_command(app), add_inspect_command(app),
+      add_tokenize_command(app), add_template_command(app),   add_quantize_command(app),
+      add_imatrix_command(app),  add_pull_command(app),       add_models_command(app),
+      add_rm_command(app),       add_completion_command(app), add_man_command(app)};
+  app.footer(footer("ingot run model.gguf -p \"Once upon a time\""));
+  for (const Command& command : commands) {
+    const std::string own = command.app->get_footer();
+    command.app->footer(cat(own, own.empty() ? "" : "\n\n", footer(command.example)));
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -102,7 +134,7 @@ int run_command_line(int argc, char** argv) {
   try {
     return parse_and_run(argc, argv);
   } catch (const Error& e) {
-    log_error(e.message());
+    log_error(with_flags(e.message()));
     return exit_code(e.code());
   } catch (const Interrupted& e) {
     return e.exit_code();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -18,16 +19,39 @@ inline constexpr int kCheckFailed = 1;
 struct Command {
   CLI::App* app = nullptr;
   std::function<int()> run;
+  std::string_view example{};  ///< a use of it, for its help
 };
 
 /// ingot bench: measures speed beside the machine's limits.
 Command add_bench_command(CLI::App& app);
+/// ingot imatrix: measures which columns of a model's matrices matter.
+Command add_imatrix_command(CLI::App& app);
+/// ingot chat: talks with a model.
+Command add_chat_command(CLI::App& app);
+/// ingot completion: prints a script that completes its command line in a shell.
+Command add_completion_command(CLI::App& app);
 /// ingot inspect: shows what is in a model file.
 Command add_inspect_command(CLI::App& app);
 /// ingot logits: writes logits or hidden states.
 Command add_logits_command(CLI::App& app);
+/// ingot quantize: writes a model as GGUF in another type.
+Command add_quantize_command(CLI::App& app);
+/// ingot perplexity: measures how well a model predicts a text.
+Command add_perplexity_command(CLI::App& app);
+/// ingot man: prints a manual page.
+Command add_man_command(CLI::App& app);
+/// ingot models: lists what was pulled.
+Command add_models_command(CLI::App& app);
+/// ingot pull: downloads a model.
+Command add_pull_command(CLI::App& app);
+/// ingot rm: removes what was pulled.
+Command add_rm_command(CLI::App& app);
 /// ingot run: continues a prompt.
 Command add_run_command(CLI::App& app);
+/// ingot tokenize: turns text into token ids and back.
+Command add_tokenize_command(CLI::App& app);
+/// ingot template: renders a chat template.
+Command add_template_command(CLI::App& app);
 
 /// Parses the command line, runs the command and returns the process's exit code (the table of
 /// cli.md).

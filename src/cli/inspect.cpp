@@ -117,10 +117,12 @@ Command add_inspect_command(CLI::App& app) {
       *sub, values->sequences,
       {.name = "--sequences", .help = "Sequences at once to plan for", .low = 1, .high = 65536});
   add_switch(*sub, values->json, "--json", "One JSON object");
-  return {sub, [values] {
+  return {sub,
+          [values] {
             inspect(*values);
             return kDone;
-          }};
+          },
+          "ingot inspect model.gguf --ctx 32768 --sequences 8"};
 }
 
 }  // namespace ingot

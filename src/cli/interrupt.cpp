@@ -14,6 +14,8 @@ namespace {
 
 std::atomic<int> received{0};
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler touches it");
+std::atomic<bool> stop_asked{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler touches it");
 
 /// Long enough to finish a step of a small model, short enough for a person to wait.
 constexpr unsigned kGraceSeconds = 1;
@@ -27,6 +29,17 @@ extern "C" void remember_signal(int signal) {
   int none = 0;
   if (!received.compare_exchange_strong(none, signal)) end_now(signal);
   alarm(kGraceSeconds);
+}
+
+extern "C" void remember_stop(int) { stop_asked.store(true); }
+
+/// What SIGINT does; one that the parent made ignored stays so.
+void handle_ctrl_c(void (*handler)(int)) {
+  struct sigaction before {};
+  if (sigaction(SIGINT, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) return;
+  struct sigaction action {};
+  action.sa_handler = handler;
+  sigaction(SIGINT, &action, nullptr);
 }
 
 }  // namespace
@@ -51,5 +64,11 @@ bool interrupted() { return received.load() != 0; }
 void interruption_point() {
   if (interrupted()) throw Interrupted(received.load());
 }
+
+CtrlC::CtrlC() { handle_ctrl_c(remember_stop); }
+
+CtrlC::~CtrlC() { handle_ctrl_c(remember_signal); }
+
+bool CtrlC::take() { return stop_asked.exchange(false); }
 
 }  // namespace ingot

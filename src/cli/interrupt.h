@@ -29,4 +29,17 @@ bool interrupted();
 /// Throws Interrupted when a signal has come.
 void interruption_point();
 
+/// While it lives, Ctrl-C (SIGINT) asks its owner to stop something and ends nothing. One at a
+/// time.
+class CtrlC {
+ public:
+  CtrlC();
+  ~CtrlC();
+  CtrlC(const CtrlC&) = delete;
+  CtrlC& operator=(const CtrlC&) = delete;
+
+  /// Whether it came since the last call.
+  bool take();
+};
+
 }  // namespace ingot

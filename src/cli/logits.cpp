@@ -2,11 +2,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
-#include <system_error>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -16,6 +14,7 @@
 #include "cli/model_options.h"
 #include "cli/npy.h"
 #include "cli/options.h"
+#include "cli/own_input.h"
 
 namespace ingot {
 
@@ -52,18 +51,6 @@ struct Job {
 std::int64_t default_step(std::int64_t vocab) {
   constexpr std::int64_t kElements = 1 << 24;
   return std::clamp<std::int64_t>(kElements / std::max<std::int64_t>(1, vocab), 16, 512);
-}
-
-/// Writing over what is being read would destroy it.
-void refuse_own_input(const LogitsValues& v) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  const auto same = [&](const fs::path& input) { return fs::equivalent(input, v.out, ignored); };
-  bool own = same(v.model.path) || (v.embeds && same(*v.embeds));
-  for (const auto& entry : fs::directory_iterator(v.model.path, ignored)) {
-    own = own || same(entry.path());
-  }
-  if (own) throw bad_option("--out", v.out, "it is a file that this command reads");
 }
 
 void read_input(const LogitsValues& v, const Instance& instance, Job& job) {
@@ -159,11 +146,8 @@ class FiniteWatch {
 };
 
 /// Runs the steps and writes what each gives.
-void write_rows(Instance& instance, Job& job, const std::string& path) {
-  const std::int64_t cols =
-      job.output == Output::kLogits ? instance.spec().vocab : instance.spec().hidden;
+void write_rows(Instance& instance, Job& job, std::int64_t cols, NpyWriter& writer) {
   Executor& executor = instance.executor();
-  NpyWriter writer(path, job.last_only ? 1 : job.length(), cols);
   std::vector<float> rows(static_cast<std::size_t>(job.start.out_rows * cols));
   FiniteWatch watch;
   Sequence sequence(executor.cache());
@@ -194,21 +178,24 @@ void write_rows(Instance& instance, Job& job, const std::string& path) {
 void logits(const LogitsValues& v) {
   const auto pool = make_pool(v.model);
   Instance instance(*pool, instance_options(v.model));
-  refuse_own_input(v);
   show_warnings(instance);
   Job job;
   read_input(v, instance, job);
+  refuse_own_input("--out", v.out, instance.checkpoint(), {v.embeds.value_or("")});
   choose_output(v, instance, job);
   choose_steps(v, instance, job);
   const std::int64_t largest = *std::max_element(job.steps.begin(), job.steps.end());
   job.start.context = choose_context(instance, v.model, job.length(), job.length());
   job.start.rows = static_cast<std::int32_t>(largest);
   job.start.out_rows = job.last_only ? 1 : job.start.rows;
-  const std::int64_t cols = std::max(instance.spec().vocab, instance.spec().hidden);
-  job.start.output_bytes = job.start.out_rows * cols * std::int64_t{sizeof(float)} +
-                           std::ssize(job.embeds.values) * std::int64_t{sizeof(float)};
+  const std::int64_t cols =
+      job.output == Output::kLogits ? instance.spec().vocab : instance.spec().hidden;
+  job.start.output_bytes =
+      (job.start.out_rows * cols + std::ssize(job.embeds.values)) * std::int64_t{sizeof(float)};
+  // Before the weights are loaded: a place that cannot be written is said at once.
+  NpyWriter writer(v.out, job.last_only ? 1 : job.length(), cols);
   start_with_progress(instance, job.start);
-  write_rows(instance, job, v.out);
+  write_rows(instance, job, cols, writer);
 }
 
 }  // namespace
@@ -232,10 +219,12 @@ Command add_logits_command(CLI::App& app) {
       ->check(CLI::IsMember({"pre", "post"}));
   add_text(*sub, values->layers, "--layers",
            "Run layers A to B-1 only and write hidden states: A:B");
-  return {sub, [values] {
+  return {sub,
+          [values] {
             logits(*values);
             return kDone;
-          }};
+          },
+          "ingot logits model.gguf -p \"Once upon a time\" --out logits.npy"};
 }
 
 }  // namespace ingot

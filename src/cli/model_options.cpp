@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/interrupt.h"
 #include "cli/log.h"
+#include "cli/model_path.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 
@@ -70,9 +71,10 @@ std::int64_t parse_bytes(std::string_view text) {
 }  // namespace
 
 void add_model_options(CLI::App& app, ModelOptionValues& values) {
-  app.add_option("MODEL", values.path, "A GGUF file or a Hugging Face folder")->required();
-  app.add_option("--threads", values.threads, "Threads to compute with, or auto: all CPUs at hand")
-      ->capture_default_str();
+  app.add_option("MODEL", values.path,
+                 "A GGUF file, a Hugging Face folder, or a name that ingot models lists")
+      ->required();
+  add_work_options(app, values);
   add_number(app, values.ctx,
              {.name = "--ctx",
               .help = "Tokens a sequence may have; more than the model was made for is possible, "
@@ -80,25 +82,31 @@ void add_model_options(CLI::App& app, ModelOptionValues& values) {
               .low = 1,
               .high = kContextMax,
               .show_default = false});
-  app.add_option("--kv-type", values.kv_type, "Type of cached keys and values: f16, f32, bf16")
-      ->capture_default_str();
-  app.add_option("--cpu-isa", values.isa,
-                 "Kernels to use: auto, scalar, avx2-novnni, avx2, avx512-novnni, avx512, neon; "
-                 "all give the same bits")
-      ->capture_default_str();
+  app.add_option("--kv-type", values.kv_type, "Type of cached keys and values")
+      ->capture_default_str()
+      ->type_name("f16|f32|bf16");
+  app.add_option("--cpu-isa", values.isa, "Kernels to use; all give the same bits")
+      ->capture_default_str()
+      ->type_name("auto|scalar|avx2-novnni|avx2|avx512-novnni|avx512|neon");
   app.add_option("--memory-limit", values.memory_limit,
                  "Bytes to use at most, with K, M or G; 0: what the system has available")
       ->capture_default_str();
   add_switch(app, values.pin_threads, "--pin-threads", "Bind each thread to a CPU of its own");
   add_switch(app, values.check_tensors, "--check-tensors",
              "Refuse weights that are NaN or infinite (reads every weight)");
-  app.add_option("--log-level", values.log_level, "debug, info, warning or error")
+}
+
+void add_work_options(CLI::App& app, ModelOptionValues& values) {
+  app.add_option("--threads", values.threads, "Threads to compute with, or auto: all CPUs at hand")
       ->capture_default_str();
+  app.add_option("--log-level", values.log_level, "What is shown on stderr")
+      ->capture_default_str()
+      ->type_name("debug|info|warning|error");
 }
 
 InstanceOptions instance_options(const ModelOptionValues& values) {
   set_log_level(parse_log_level(values.log_level));
-  return {.path = values.path,
+  return {.path = resolve_model(values.path),
           .isa = values.isa,
           .kv_type = parse_kv_type(values.kv_type),
           .memory_limit = parse_bytes(values.memory_limit)};

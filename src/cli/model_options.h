@@ -31,6 +31,9 @@ struct ModelOptionValues {
 /// Declares MODEL and the common options on a command.
 void add_model_options(CLI::App& app, ModelOptionValues& values);
 
+/// Declares --threads and --log-level alone: for commands that open a model and do not run it.
+void add_work_options(CLI::App& app, ModelOptionValues& values);
+
 /// The pool of threads that the values ask for. Errors: Error{kInvalid}, Error{kDoesNotFit}.
 std::unique_ptr<ThreadPool> make_pool(const ModelOptionValues& values);
 

@@ -2,6 +2,7 @@
 #include "cli/options.h"
 
 #include <CLI/CLI.hpp>
+#include <utility>
 
 namespace ingot {
 
@@ -20,7 +21,28 @@ void declare(CLI::App& app, Number& value, const NumberOption<Number>& option, P
   if (option.show_default) added->default_str(cat(value));
 }
 
+/// Names that the API and the command line both have.
+constexpr std::pair<std::string_view, std::string_view> kFlags[] = {
+    {"`check_tensors`", "--check-tensors"},
+    {"`context`", "--ctx"},
+    {"`isa`", "--cpu-isa"},
+    {"`kv_type`", "--kv-type"},
+    {"`memory_limit`", "--memory-limit"},
+    {"`threads`", "--threads"},
+};
+
 }  // namespace
+
+std::string with_flags(std::string message) {
+  for (const auto& [name, flag] : kFlags) {
+    std::size_t at = 0;
+    while ((at = message.find(name, at)) != std::string::npos) {
+      message.replace(at, name.size(), flag);
+      at += flag.size();
+    }
+  }
+  return message;
+}
 
 Error bad_option(std::string_view option, std::string_view value, std::string_view expected) {
   return {ErrorCode::kInvalid, cat(option, " ", value.empty() ? "(empty)" : printable(value),

@@ -22,6 +22,9 @@ namespace ingot {
 /// <expected>".
 Error bad_option(std::string_view option, std::string_view value, std::string_view expected);
 
+/// A message with its options, which stand in backquotes as the API spells them, as flags.
+std::string with_flags(std::string message);
+
 /// A whole number in decimal digits within [low, high], and nothing beside it.
 ///
 /// Errors: Error{kInvalid} naming `option` and the text.

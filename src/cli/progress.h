@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// Draws "label [####    ] 40 %" on stderr while it lives, and clears the line when it goes.
+/// Draws "label [####    ] 40 % note" on stderr while it lives, and clears the line when it goes.
 class ProgressBar {
  public:
   explicit ProgressBar(std::string label);
@@ -14,12 +14,17 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  void show(std::uint64_t done, std::uint64_t total);
+  /// `note` is one line that may change as the work goes on.
+  void show(std::uint64_t done, std::uint64_t total, const std::string& note = {});
+  /// Clears the line, for another text; the next `show` draws again.
+  void hide();
 
  private:
   std::string label_;
   bool enabled_ = false;
   int percent_ = -1;
+  std::string note_;
+  std::size_t width_ = 0;  ///< of the line that is shown
 };
 
 }  // namespace ingot

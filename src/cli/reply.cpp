@@ -48,7 +48,7 @@ Json reply_json(std::span<const std::int32_t> prompt, const Reply& reply, const 
   j.set("ids", ids_json(reply.ids));
   j.set("text", fields.text ? Json(reply.text) : Json());
   j.set("finish_reason", to_string(outcome.finish));
-  j.set("digest", outcome.digest);
+  j.set("digest", outcome.digest_text());
   if (fields.prompt_logprobs) {
     Json list = Json::array();
     list.push(Json());  // nothing stands before the first token

@@ -131,10 +131,9 @@ constexpr std::array<Member, 18> kMembers{{
     {"logit_bias", [](Request& r, Name n, const Json& v) { r.sampling.logit_bias = biases(n, v); }},
     {"seed",
      [](Request& r, Name n, const Json& v) {
-       constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-       // Integers beyond have become floating point when they get here.
-       if (v.as_int() == nullptr) refuse(n, v, "an integer from 0 to 9223372036854775807");
-       r.sampling.seed = static_cast<std::uint64_t>(whole(n, v, 0, kMax));
+       const auto seed = v.as_uint();
+       if (!seed) refuse(n, v, "an integer from 0 to 18446744073709551615");
+       r.sampling.seed = *seed;
      }},
     {"stop", [](Request& r, Name n, const Json& v) { r.stop = texts(n, v); }},
     {"stop_token_ids", [](Request& r, Name n, const Json& v) { r.sampling.end_ids = ids(n, v); }},
@@ -219,6 +218,9 @@ void add_request_options(CLI::App& app, RequestOptionValues& values) {
   add_end(app, values);
   add_choice(app, values);
   add_penalties(app, values);
+}
+
+void add_logprob_options(CLI::App& app, RequestOptionValues& values) {
   add_number(app, values.logprobs,
              {.name = "--logprobs",
               .help = "Log-probabilities of each token and of so many likeliest, in JSON",

@@ -27,10 +27,10 @@ struct RequestOptionValues {
   double repetition_penalty = 1;
   double presence_penalty = 0;
   double frequency_penalty = 0;
-  std::optional<std::string> logit_bias;
+  std::optional<std::string> logit_bias{};
   std::uint64_t seed = 0;
-  std::vector<std::string> stop;
-  std::vector<std::string> stop_token;
+  std::vector<std::string> stop{};
+  std::vector<std::string> stop_token{};
   std::int64_t min_tokens = 0;
   bool ignore_eos = false;
   std::int32_t logprobs = -1;
@@ -39,6 +39,8 @@ struct RequestOptionValues {
 
 /// Declares the flags on a command.
 void add_request_options(CLI::App& app, RequestOptionValues& values);
+/// Those of log-probabilities, for commands that print them.
+void add_logprob_options(CLI::App& app, RequestOptionValues& values);
 
 /// A request without its prompt. Errors: Error{kInvalid} naming the flag.
 Request make_request(const RequestOptionValues& values, std::int64_t ids);

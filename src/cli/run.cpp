@@ -8,7 +8,9 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/chat_input.h"
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/interrupt.h"
 #include "cli/log.h"
 #include "cli/options.h"
@@ -20,18 +22,29 @@ namespace ingot {
 namespace {
 
 void check_input(const RunValues& v) {
-  if (v.messages) {
+  const int inputs = int{v.prompt.has_value()} + int{v.tokens.has_value()} +
+                     int{v.messages.has_value()} + int{v.jsonl};
+  if (inputs != 1) {
     throw Error(ErrorCode::kInvalid,
-                "--messages needs chat templates, which are not built yet: give the formatted text "
-                "with -p");
+                "expected exactly one of -p, --tokens, --messages and --jsonl");
   }
-  if (int{v.prompt.has_value()} + int{v.tokens.has_value()} + int{v.jsonl} != 1) {
-    throw Error(ErrorCode::kInvalid, "expected exactly one of -p, --tokens and --jsonl");
+  if (v.chat_template && !v.messages && !v.jsonl) {
+    throw Error(ErrorCode::kInvalid, "--template needs --messages or --jsonl");
+  }
+  const bool scores = v.request.logprobs >= 0 || v.request.prompt_logprobs >= 0;
+  if (scores && !v.json && !v.jsonl) {
+    throw Error(ErrorCode::kInvalid,
+                "--logprobs and --prompt-logprobs show in JSON alone: give --json or --jsonl");
   }
 }
 
 std::vector<std::int32_t> read_prompt(const RunValues& v, const Instance& instance) {
   if (v.tokens) return parse_tokens(*v.tokens, instance.spec().vocab);
+  if (v.messages) {
+    const Json chat = read_json_file(*v.messages, "messages", kContextLimits);
+    expect_chat_members(chat);
+    return chat_template(instance, v.chat_template).encode(parse_chat(chat, local_time()));
+  }
   auto ids = encode_prompt(instance, *v.prompt);
   if (ids.empty()) throw Error(ErrorCode::kInvalid, "the prompt has no tokens");
   return ids;
@@ -71,6 +84,7 @@ std::int64_t start_for(const RunValues& v, Instance& instance, std::int64_t leng
   start.rows = static_cast<std::int32_t>(std::min<std::int64_t>(length, v.step_rows));
   start.generates = true;
   start.prompt_logprobs = v.request.prompt_logprobs;
+  shrink_step_to_fit(instance, start);
   start_with_progress(instance, start);
   return start.context;
 }
@@ -126,13 +140,17 @@ void add_input(CLI::App& app, RunValues& values) {
   add_text(app, values.tokens, "--tokens", "Token ids to continue: 1,2,3");
   add_switch(app, values.jsonl, "--jsonl",
              "Continue each line of stdin, all as one batch, and print one JSON object for each in "
-             "order. A line is an object {\"prompt\"} or {\"prompt_ids\"}, and may set max_tokens, "
+             "order. A line is an object {\"prompt\"}, {\"prompt_ids\"} or {\"messages\"} (as for "
+             "--messages), and may set max_tokens, "
              "temperature, top_k, top_p, min_p, typical_p, repetition_penalty, presence_penalty, "
              "frequency_penalty, logit_bias, seed, stop, stop_token_ids, min_tokens, ignore_eos, "
              "logprobs and prompt_logprobs for itself. A bad line gives {\"error\"} in its place, "
              "and exit code 1 in the end");
-  add_text(app, values.messages, "--messages", "Not built yet");
-  app.get_option("--messages")->group("");
+  add_text(app, values.messages, "--messages",
+           "A JSON file with a chat to continue, through the model's chat template: an object with "
+           "messages, and maybe tools, documents, add_generation_prompt, continue_final_message, "
+           "chat_template_kwargs");
+  add_text(app, values.chat_template, "--template", template_help());
 }
 
 void add_output(CLI::App& app, RunValues& values) {
@@ -146,12 +164,24 @@ void add_output(CLI::App& app, RunValues& values) {
       {.name = "--sequences", .help = "Lines of --jsonl that run at once", .low = 1, .high = 1024});
   add_number(app, values.step_rows,
              {.name = "--step-rows",
-              .help = "Tokens that a step computes at most, of all that run",
+              .help = "Tokens that a step computes at most, of all that run; fewer where memory is "
+                      "short",
               .low = 1,
               .high = 16384});
 }
 
 }  // namespace
+
+void shrink_step_to_fit(const Instance& instance, StartOptions& start) {
+  StartOptions one = start;
+  one.pool_sequences = 1;
+  while (one.rows > 1 && !instance.plan(one).fits) {
+    one.rows /= 2;
+    one.sequences = std::min(one.sequences, one.rows);
+  }
+  start.rows = one.rows;
+  start.sequences = one.sequences;
+}
 
 Command add_run_command(CLI::App& app) {
   auto values = std::make_shared<RunValues>();
@@ -159,8 +189,10 @@ Command add_run_command(CLI::App& app) {
   add_model_options(*sub, values->model);
   add_input(*sub, *values);
   add_request_options(*sub, values->request);
+  add_logprob_options(*sub, values->request);
   add_output(*sub, *values);
-  return {sub, [values] { return run(*values); }};
+  return {sub, [values] { return run(*values); },
+          "ingot run model.gguf -p \"Once upon a time\" --max-tokens 64"};
 }
 
 }  // namespace ingot

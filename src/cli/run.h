@@ -17,12 +17,17 @@ struct RunValues {
   std::optional<std::string> prompt;
   std::optional<std::string> tokens;
   std::optional<std::string> messages;
+  std::optional<std::string> chat_template;
   bool jsonl = false;
   bool print_ids = false;
   bool json = false;
   std::int32_t sequences = 64;
   std::int32_t step_rows = 512;
 };
+
+/// Halves the rows of a step, and the sequences where they would be more, until one whole sequence
+/// fits beside it or one row is left: smaller steps give the same bits, in more time.
+void shrink_step_to_fit(const Instance& instance, StartOptions& start);
 
 /// Continues every line of stdin, as one batch. Returns the exit code: whether all went well.
 int run_lines(const RunValues& values, Instance& instance);

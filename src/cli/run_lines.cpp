@@ -1,16 +1,16 @@
 // ingot run --jsonl: the lines of stdin as one batch.
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <deque>
 #include <optional>
+#include <vector>
 
-#include "base/errno_text.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/chat_input.h"
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/interrupt.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/reply.h"
 #include "cli/run.h"
@@ -19,10 +19,7 @@ namespace ingot {
 
 namespace {
 
-/// Everything is read before the first step: what is run together is planned together.
-constexpr std::size_t kInputBytesMax = std::size_t{1} << 28;
-constexpr std::size_t kLinesMax = 65536;
-constexpr JsonLimits kLineLimits{.bytes_max = std::uint64_t{1} << 24, .depth_max = 8};
+constexpr JsonLimits kLineLimits{.bytes_max = std::uint64_t{1} << 24};
 
 /// A line of input and what became of it.
 struct Line {
@@ -36,80 +33,69 @@ struct Line {
   bool is_done() const { return !error.empty() || (stream && stream->finished()); }
 };
 
-std::string read_stdin() {
-  std::string all;
-  char buffer[1 << 16];
-  for (;;) {
-    const ssize_t n = read(STDIN_FILENO, buffer, sizeof buffer);
-    if (n == 0) return all;
-    interruption_point();
-    if (n < 0 && errno != EINTR) {
-      throw Error(ErrorCode::kIo, cat("stdin: cannot read: ", errno_text(errno)));
-    }
-    all.append(buffer, static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
-    if (all.size() > kInputBytesMax) {
-      throw Error(ErrorCode::kInvalid,
-                  cat("stdin: more than ", kInputBytesMax, " bytes, run it in parts"));
-    }
-  }
-}
-
-std::vector<std::string_view> split_lines(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (lines.size() > kLinesMax) {
-      throw Error(ErrorCode::kInvalid,
-                  cat("stdin: more than ", kLinesMax, " lines, run them in parts"));
-    }
-  }
-  return lines;
-}
-
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::kInvalid, message); }
 
-/// Errors: Error{kInvalid} or Error{kModel} with what is wrong with the line.
-Request parse_line(std::string_view text, std::size_t number, const Instance& instance,
-                   Request request) {
-  const Json j = parse_json(text, "stdin", cat("line ", number), kLineLimits);
-  if (j.as_object() == nullptr) refuse(cat("expected an object, got ", j.kind()));
-  const Json* prompt = j.find("prompt");
-  if ((prompt == nullptr) == (j.find("prompt_ids") == nullptr)) {
-    refuse("expected exactly one of prompt and prompt_ids");
+/// What lines are read with.
+struct LineReader {
+  const RunValues& values;
+  const Instance& instance;
+  const std::tm now;
+  std::optional<ChatTemplate> chat;  ///< once a line has messages
+
+  std::vector<std::int32_t> encode_messages(const Json& line) {
+    const ChatInput input = parse_chat(line, now);
+    if (!chat) chat.emplace(chat_template(instance, values.chat_template));
+    return chat->encode(input);
   }
-  for (const auto& [name, value] : *j.as_object()) {
-    if (name == "prompt" || set_member(request, name, value)) continue;
-    refuse(cat("unknown member ", printable(name)));
+
+  /// Errors: Error{kInvalid} or Error{kModel} with what is wrong with the line.
+  Request parse(std::string_view text, std::size_t number, Request request) {
+    const Json j = parse_json(text, "stdin", cat("line ", number), kLineLimits);
+    if (j.as_object() == nullptr) refuse(cat("expected an object, got ", j.kind()));
+    const Json* prompt = j.find("prompt");
+    const bool has_messages = j.find("messages") != nullptr;
+    const int inputs =
+        int{prompt != nullptr} + int{j.find("prompt_ids") != nullptr} + int{has_messages};
+    if (inputs != 1) refuse("expected exactly one of prompt, prompt_ids and messages");
+    for (const auto& [name, value] : *j.as_object()) {
+      if (name == "prompt" || set_member(request, name, value)) continue;
+      if (has_messages && is_chat_member(name)) continue;
+      refuse(cat("unknown member ", printable(name)));
+    }
+    if (has_messages) request.prompt = encode_messages(j);
+    if (prompt != nullptr) {
+      if (prompt->as_string() == nullptr)
+        refuse(cat("prompt: is ", prompt->kind(), ", expected a string"));
+      request.prompt = encode_prompt(instance, *prompt->as_string());
+    }
+    return request;
   }
-  if (prompt != nullptr) {
-    if (prompt->as_string() == nullptr)
-      refuse(cat("prompt: is ", prompt->kind(), ", expected a string"));
-    request.prompt = encode_prompt(instance, *prompt->as_string());
-  }
-  return request;
-}
+};
 
 class Lines {
  public:
   Lines(const RunValues& values, Instance& instance) : values_(values), instance_(instance) {}
 
+  /// Everything is read before the first step: what is run together is planned together.
   void read() {
     const std::string input = read_stdin();
     Request defaults = make_request(values_.request, instance_.sampled_ids());
     defaults.digest = true;
+    LineReader reader{
+        .values = values_, .instance = instance_, .now = local_time(), .chat = std::nullopt};
     std::size_t number = 0;
     for (const std::string_view text : split_lines(input)) {
       interruption_point();
-      read_line(lines_.emplace_back(), text, ++number, defaults);
+      read_line(lines_.emplace_back(), text, ++number, reader, defaults);
     }
   }
 
   /// Returns the exit code.
   int run() {
+    const std::int64_t limit = choose_context(instance_, values_.model, 0, kContextMax);
+    refuse_what_does_not_fit(limit);
     for (const Line& line : lines_) {
-      if (line.request) add_to_plan(*line.request);
+      if (line.request) add_to_plan(*line.request, limit);
     }
     if (start_.sequences > 0) {
       start();
@@ -121,9 +107,10 @@ class Lines {
   }
 
  private:
-  void read_line(Line& line, std::string_view text, std::size_t number, const Request& defaults) {
+  void read_line(Line& line, std::string_view text, std::size_t number, LineReader& reader,
+                 const Request& defaults) {
     try {
-      Request request = parse_line(text, number, instance_, defaults);
+      Request request = reader.parse(text, number, defaults);
       check_request(request, request_limits(instance_, values_.model.ctx));
       line.prompt = request.prompt;
       line.fields = {.text = instance_.tokenizer() != nullptr,
@@ -135,10 +122,14 @@ class Lines {
     }
   }
 
-  void add_to_plan(const Request& request) {
-    const std::int64_t length = std::ssize(request.prompt);
-    needed_ = std::max(needed_, length + request.max_tokens);
-    rows_ += length;
+  /// Tokens that prompt and text may have together.
+  static std::int64_t tokens_of(const Request& request, std::int64_t limit) {
+    return std::min(std::ssize(request.prompt) + request.max_tokens, limit);
+  }
+
+  void add_to_plan(const Request& request, std::int64_t limit) {
+    start_.context = std::max(start_.context, tokens_of(request, limit));
+    rows_ += std::ssize(request.prompt);
     start_.prompt_logprobs = std::max(start_.prompt_logprobs, request.prompt_logprobs);
     start_.sequences = std::min({start_.sequences + 1, values_.sequences, values_.step_rows});
   }
@@ -148,29 +139,27 @@ class Lines {
   void start() {
     start_.model.check_tensors = values_.model.check_tensors;
     start_.generates = true;
-    start_.context = choose_context(instance_, values_.model, 0, needed_);
     start_.rows = static_cast<std::int32_t>(
         std::clamp<std::int64_t>(rows_, start_.sequences, values_.step_rows));
-    refuse_what_does_not_fit();
+    shrink_step_to_fit(instance_, start_);
     start_.pool_sequences = instance_.fitting_pool(start_);
     start_with_progress(instance_, start_);
   }
 
-  /// Lines for which there is no memory, however few run at once: they must not fail the others.
-  void refuse_what_does_not_fit() {
-    StartOptions one = start_;
-    one.pool_sequences = 1;
-    const MemoryPlan plan = instance_.plan(one);
+  /// Lines for which there is no memory even alone, a token at a time: they must not fail the
+  /// others. Where there is none for any line, `start` says so.
+  void refuse_what_does_not_fit(std::int64_t limit) {
+    StartOptions least{.context = limit, .generates = true};
+    for (const Line& line : lines_) {
+      if (!line.request) continue;
+      least.prompt_logprobs = std::max(least.prompt_logprobs, line.request->prompt_logprobs);
+    }
+    const MemoryPlan plan = instance_.plan(least);
     if (plan.fits || plan.max_context == 0) return;
-    start_.context = 1;
     for (Line& line : lines_) {
       if (!line.request) continue;
-      const std::int64_t tokens =
-          std::min(std::ssize(line.prompt) + line.request->max_tokens, one.context);
-      if (tokens <= plan.max_context) {
-        start_.context = std::max(start_.context, tokens);
-        continue;
-      }
+      const std::int64_t tokens = tokens_of(*line.request, limit);
+      if (tokens <= plan.max_context) continue;
       line.error = cat("max_tokens: prompt and text may take ", tokens,
                        " tokens, there is memory for ", plan.max_context);
       line.request.reset();
@@ -179,11 +168,12 @@ class Lines {
 
   void step(Engine& engine) {
     interruption_point();
-    while (next_ < lines_.size() && submit(engine, lines_[next_])) ++next_;
-    engine.step();
-    for (std::size_t i = printed_; i < next_; ++i) {
-      if (lines_[i].stream) collect(*lines_[i].stream, lines_[i].reply);
+    for (; next_ < lines_.size() && submit(engine, lines_[next_]); ++next_) {
+      if (lines_[next_].stream) live_.push_back(&lines_[next_]);
     }
+    engine.step();
+    for (Line* line : live_) collect(*line->stream, line->reply);
+    std::erase_if(live_, [](const Line* line) { return line->is_done(); });
   }
 
   /// False when the engine takes no more for now.
@@ -211,7 +201,7 @@ class Lines {
       if (line.error.empty()) {
         j = reply_json(line.prompt, line.reply, line.stream->outcome(), line.fields);
       } else {
-        j.set("error", line.error);
+        j.set("error", with_flags(line.error));
       }
       write_stdout(j.dump() + "\n");
       line = {};
@@ -223,9 +213,9 @@ class Lines {
   Instance& instance_;
   std::deque<Line> lines_;
   StartOptions start_{.sequences = 0, .rows = 0};
-  std::int64_t needed_ = 0;  ///< tokens of the longest sequence
   std::int64_t rows_ = 0;    ///< of all prompts
   std::size_t next_ = 0;     ///< the first line that the engine has not got
+  std::vector<Line*> live_;  ///< that the engine has not ended: few, whatever waits to be printed
   std::size_t printed_ = 0;  ///< lines that are printed
   bool failed_ = false;
 };

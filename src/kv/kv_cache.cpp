@@ -67,9 +67,16 @@ SequenceBlocks::SequenceBlocks(SequenceBlocks&& other) noexcept
   other.tables_.clear();
 }
 
-SequenceBlocks::~SequenceBlocks() {
-  if (!tables_.empty()) truncate(0);
+SequenceBlocks& SequenceBlocks::operator=(SequenceBlocks&& other) noexcept {
+  if (this == &other) return *this;
+  truncate(0);
+  cache_ = other.cache_;
+  tables_ = std::move(other.tables_);
+  other.tables_.clear();
+  return *this;
 }
+
+SequenceBlocks::~SequenceBlocks() { truncate(0); }
 
 bool SequenceBlocks::reserve(std::int64_t tokens) {
   const std::int64_t wanted = blocks_of(tokens);
@@ -78,7 +85,10 @@ bool SequenceBlocks::reserve(std::int64_t tokens) {
   }
   for (std::int32_t g = 0; g < cache_->groups(); ++g) {
     auto& table = tables_[static_cast<std::size_t>(g)];
-    while (std::ssize(table) < wanted) table.push_back(*cache_->pool(g).allocate());
+    while (std::ssize(table) < wanted) {
+      table.push_back(-1);  // its place first: growing may throw, and the block would be lost
+      table.back() = *cache_->pool(g).allocate();
+    }
   }
   return true;
 }
@@ -91,8 +101,8 @@ void SequenceBlocks::share(const SequenceBlocks& other, std::int64_t tokens) {
                 " tokens of ", other.table(g).size(), " blocks into ", table.size());
     for (const std::int32_t block :
          other.table(g).first(static_cast<std::size_t>(blocks_of(tokens)))) {
-      if (block >= 0) cache_->pool(g).retain(block);
       table.push_back(block);
+      if (block >= 0) cache_->pool(g).retain(block);
     }
   }
 }
@@ -103,6 +113,13 @@ std::int64_t SequenceBlocks::reservable() const {
     blocks = std::min(blocks, std::ssize(table(g)) + cache_->pool(g).free());
   }
   return blocks * kBlockTokens;
+}
+
+std::int64_t SequenceBlocks::releasable(std::int32_t g) const {
+  const BlockPool& pool = cache_->pool(g);
+  const auto blocks = table(g);
+  return std::count_if(blocks.begin(), blocks.end(),
+                       [&](std::int32_t b) { return b >= 0 && pool.references(b) == 1; });
 }
 
 void SequenceBlocks::forget_before(std::int64_t next) {
@@ -120,20 +137,32 @@ void SequenceBlocks::forget_before(std::int64_t next) {
 }
 
 void SequenceBlocks::truncate(std::int64_t tokens) {
-  for (std::int32_t g = 0; g < cache_->groups(); ++g) {
+  INGOT_CHECK(can_truncate(tokens), "truncated to ", tokens,
+              " tokens, but a block of their window was given back");
+  for (std::int32_t g = 0; g < groups(); ++g) {
     auto& table = tables_[static_cast<std::size_t>(g)];
     while (std::ssize(table) > blocks_of(tokens)) {
       if (table.back() >= 0) cache_->pool(g).release(table.back());
       table.pop_back();
     }
+  }
+}
+
+bool SequenceBlocks::can_truncate(std::int64_t tokens) const {
+  for (std::int32_t g = 0; g < groups(); ++g) {
     const std::int64_t window = cache_->group(g).window;
     if (window == 0 || tokens == 0) continue;
     const std::int64_t first_seen = std::max<std::int64_t>(0, tokens - window + 1);
-    for (std::int64_t b = first_seen / kBlockTokens; b < std::ssize(table); ++b) {
-      INGOT_CHECK(table[static_cast<std::size_t>(b)] >= 0, "truncated to ", tokens,
-                  " tokens, but the window's block ", b, " was given back");
+    const std::int64_t last = std::min(std::ssize(table(g)), blocks_of(tokens));
+    for (std::int64_t b = first_seen / kBlockTokens; b < last; ++b) {
+      if (table(g)[static_cast<std::size_t>(b)] < 0) return false;
     }
   }
+  return true;
+}
+
+std::int64_t SequenceBlocks::held(std::int32_t g) const {
+  return std::ssize(table(g)) - std::count(table(g).begin(), table(g).end(), -1);
 }
 
 std::int32_t SequenceBlocks::slot(std::int32_t g, std::int64_t key) const {

@@ -54,12 +54,13 @@ class KvCache {
   std::vector<KvLayer> layers_;
 };
 
-/// The blocks of one sequence in every group. Gives them back when it goes.
+/// The blocks of one sequence in every group. Gives them back when it goes. One that was moved from
+/// holds none and can reserve none.
 class SequenceBlocks {
  public:
   explicit SequenceBlocks(KvCache& cache);
   SequenceBlocks(SequenceBlocks&& other) noexcept;
-  SequenceBlocks& operator=(SequenceBlocks&&) = delete;
+  SequenceBlocks& operator=(SequenceBlocks&& other) noexcept;
   ~SequenceBlocks();
 
   /// Makes room for keys [0, tokens); false, with nothing changed, when a pool has too few blocks.
@@ -74,11 +75,17 @@ class SequenceBlocks {
   std::int64_t reservable() const;
   /// Gives back the blocks of window groups that no row at key `next` or later can see.
   void forget_before(std::int64_t next);
-  /// Gives back blocks beyond key `tokens`. To go on from there, the window groups must still have
-  /// what the next row sees: truncating below what `forget_before` was told, except to nothing, is
-  /// a bug. So tokens that may be taken back (drafts) are forgotten only once they are accepted.
+  /// Gives back blocks beyond key `tokens`, of which `can_truncate` has to hold. So tokens that may
+  /// be taken back (drafts) are forgotten only once they are accepted.
   void truncate(std::int64_t tokens);
+  /// Whether the row at key `tokens` would find all that it sees: window groups have forgotten keys
+  /// that a row before the one that `forget_before` was told still saw.
+  bool can_truncate(std::int64_t tokens) const;
+  /// Blocks held in group g.
+  std::int64_t held(std::int32_t g) const;
 
+  /// Blocks of group g that become free when it goes: those that nobody else holds.
+  std::int64_t releasable(std::int32_t g) const;
   /// The block table of a group; -1 where a block was given back.
   std::span<const std::int32_t> table(std::int32_t g) const {
     return tables_[static_cast<std::size_t>(g)];
@@ -87,6 +94,9 @@ class SequenceBlocks {
   std::int32_t slot(std::int32_t g, std::int64_t key) const;
 
  private:
+  /// None after a move from here.
+  std::int32_t groups() const { return static_cast<std::int32_t>(tables_.size()); }
+
   KvCache* cache_;
   std::vector<std::vector<std::int32_t>> tables_;
 };

@@ -80,7 +80,10 @@ TEST_F(KvCacheTest, TruncatingIntoAForgottenWindowIsABug) {
   SequenceBlocks blocks(cache);
   ASSERT_TRUE(blocks.reserve(40));
   blocks.forget_before(40);
-  EXPECT_DEATH(blocks.truncate(33), "block 1 was given back");
+  EXPECT_FALSE(blocks.can_truncate(33));  // its row sees key 26, in block 1
+  EXPECT_DEATH(blocks.truncate(33), "33 tokens, but a block of their window was given back");
+  EXPECT_TRUE(blocks.can_truncate(39));
+  EXPECT_TRUE(blocks.can_truncate(0));
   blocks.truncate(40);
   blocks.truncate(0);
   EXPECT_EQ(cache.pool(0).free(), 4);
@@ -119,6 +122,21 @@ TEST_F(KvCacheTest, ASequenceBeginsWithTheBlocksOfAnother) {
   more.truncate(0);
   EXPECT_EQ(cache.pool(0).free(), 5);
   EXPECT_EQ(cache.pool(1).free(), 5);
+}
+
+TEST_F(KvCacheTest, AnAssignmentGivesBackWhatWasHeld) {
+  KvCache cache = make({layer(0), layer(8)}, {8, 8});
+  SequenceBlocks a(cache), b(cache);
+  ASSERT_TRUE(a.reserve(40));
+  ASSERT_TRUE(b.reserve(70));
+  b.forget_before(64);
+  const std::int32_t last = b.table(0)[4];
+  a = std::move(b);
+  EXPECT_EQ(a.table(0)[4], last);
+  EXPECT_EQ(a.held(0), 5);
+  EXPECT_EQ(a.held(1), 2);
+  EXPECT_EQ(cache.pool(0).free(), 3);
+  EXPECT_EQ(cache.pool(1).free(), 6);
 }
 
 TEST_F(KvCacheTest, EverythingComesBack) {

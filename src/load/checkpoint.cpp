@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "load/gguf.h"
+#include "load/gguf_file.h"
 #include "load/hf_folder.h"
 
 namespace ingot {
@@ -41,6 +42,8 @@ const TensorInfo* Checkpoint::find(std::string_view name) const {
   const TensorInfo& tensor = tensors_[static_cast<std::size_t>(*at)];
   return tensor.name == name ? &tensor : nullptr;
 }
+
+std::span<const GgufEntry> Checkpoint::gguf_entries() const { return {}; }
 
 void Checkpoint::index_tensors() {
   by_name_.resize(tensors_.size());

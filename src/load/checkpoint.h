@@ -16,6 +16,8 @@
 
 namespace ingot {
 
+struct GgufEntry;
+
 /// One tensor of a checkpoint: its place is checked against the file, its meaning is not.
 struct TensorInfo {
   std::string name;
@@ -59,6 +61,11 @@ class Checkpoint {
   const TokenizerData* tokenizer() const { return tokenizer_.get(); }
   /// Key-value pairs for people, in the order of the file; long arrays are summarised.
   std::span<const std::pair<std::string, Json>> metadata() const { return metadata_; }
+  /// The paths of all files that opening read; none where the bytes came from elsewhere.
+  std::span<const std::string> files() const { return files_; }
+  /// The key-value pairs of a GGUF file as it stores them, in its order; of the first file of a
+  /// split set. None for another container.
+  virtual std::span<const GgufEntry> gguf_entries() const;
   /// What was assumed or left aside while opening, one line each, for stderr.
   std::span<const std::string> warnings() const { return warnings_; }
 
@@ -66,7 +73,7 @@ class Checkpoint {
   virtual const std::string& file_of(const TensorInfo& tensor) const = 0;
   /// Gives the pages of a tensor back to the system: it has been read for the last time.
   virtual void release(const TensorInfo& tensor) = 0;
-  /// Throws Error{kIo} when a file's size or modification time is not what it was at opening.
+  /// Throws Error{kIo} when a file is not in the state that it was in at opening (is_same_state).
   virtual void expect_unchanged() const = 0;
 
  protected:
@@ -79,6 +86,7 @@ class Checkpoint {
   std::vector<TensorInfo> tensors_;
   std::unique_ptr<TokenizerData> tokenizer_;
   std::vector<std::pair<std::string, Json>> metadata_;
+  std::vector<std::string> files_;
   std::vector<std::string> warnings_;
 
  private:

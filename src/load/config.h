@@ -38,6 +38,15 @@ struct RopeScaling {
 /// The non-linearity of the feed-forward layers.
 enum class Activation { kSilu, kGeluTanh, kGeluErf };
 
+/// How a model's makers want its tokens drawn; what they do not say is absent.
+struct SamplingDefaults {
+  std::optional<double> temperature;         ///< 0 to 100; 0 = the most likely token
+  std::optional<double> top_p;               ///< 0 to 1
+  std::optional<double> min_p;               ///< 0 to 1
+  std::optional<double> repetition_penalty;  ///< 0.01 to 100
+  std::optional<std::int32_t> top_k;         ///< from -1; -1 and 0 = all
+};
+
 /// A model's hyper-parameters as the file states them, after each value's own range check and
 /// `validate_config`.
 ///
@@ -84,6 +93,7 @@ struct Config {
 
   std::vector<std::int32_t> eos_ids;  ///< from config and generation config or GGUF; may be empty
   std::optional<std::int32_t> bos_id;
+  SamplingDefaults sampling;
 };
 
 /// Checks the relations between the fields: heads divide, sizes are positive and within limits,

@@ -108,6 +108,7 @@ class GgufCheckpoint final : public Checkpoint {
     std::vector<GgufFile> files;
     for (std::size_t i = 0; i < parts.size(); ++i) {
       mapped_[i] = std::move(parts[i].mapped);
+      files_.push_back(mapped_[i].name());
       files.push_back(std::move(parts[i].file));
     }
     fill(std::move(name), std::move(files));
@@ -120,6 +121,7 @@ class GgufCheckpoint final : public Checkpoint {
     fill(std::move(name), std::move(files));
   }
 
+  std::span<const GgufEntry> gguf_entries() const override { return entries_; }
   const std::string& file_of(const TensorInfo& tensor) const override {
     return names_[static_cast<std::size_t>(tensor.file)];
   }
@@ -138,6 +140,7 @@ class GgufCheckpoint final : public Checkpoint {
 
   std::vector<MappedFile> mapped_;
   std::vector<std::string> names_;
+  std::vector<GgufEntry> entries_;  ///< views of the first file
 };
 
 void GgufCheckpoint::fill(std::string name, std::vector<GgufFile> files) {
@@ -161,6 +164,7 @@ void GgufCheckpoint::fill(std::string name, std::vector<GgufFile> files) {
   for (const GgufEntry& entry : files.front().entries) {
     metadata_.emplace_back(entry.key, gguf_json(entry));
   }
+  entries_ = std::move(files.front().entries);
   index_tensors();
 }
 

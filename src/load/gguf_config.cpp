@@ -6,6 +6,7 @@
 
 #include "base/math_double.h"
 #include "base/text.h"
+#include "load/sampling_defaults.h"
 
 namespace ingot {
 
@@ -77,6 +78,7 @@ class ConfigReader {
     read_scaling();
     read_experts();
     read_vocabulary(tokenizer);
+    config_.sampling = read_sampling(keys_);
     refuse_the_rest();
     return std::move(config_);
   }

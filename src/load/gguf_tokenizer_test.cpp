@@ -27,13 +27,12 @@ TEST(GgufTokenizer, every_field) {
   ASSERT_NE(opened.checkpoint->tokenizer(), nullptr);
   const TokenizerData& t = *opened.checkpoint->tokenizer();
   EXPECT_EQ(t.file, "test.gguf");
-  EXPECT_EQ(t.model, "llama");
-  EXPECT_EQ(t.pre, "default");
+  EXPECT_EQ(t.model, TokenizerModel::kSentencePieceBpe);
   ASSERT_EQ(t.tokens.size(), 16u);
   EXPECT_EQ(t.tokens[0], "<unk>");
   EXPECT_EQ(t.tokens[3], "\xe2\x96\x81");
   EXPECT_EQ(t.tokens[15], "gh");
-  EXPECT_EQ(t.scores, std::vector<float>(16, -1.5f));
+  EXPECT_EQ(t.scores, std::vector<double>(16, -1.5));
   ASSERT_EQ(t.types.size(), 16u);
   EXPECT_EQ(t.types[0], TokenType::kUnknown);
   EXPECT_EQ(t.types[1], TokenType::kControl);
@@ -45,11 +44,13 @@ TEST(GgufTokenizer, every_field) {
   EXPECT_EQ(t.eot, 3);
   EXPECT_EQ(t.unknown, 0);
   EXPECT_FALSE(t.padding.has_value());  // 2^32 - 1 in the file
-  EXPECT_EQ(t.add_bos, true);
-  EXPECT_EQ(t.add_eos, false);
-  EXPECT_EQ(t.add_space_prefix, false);
-  EXPECT_EQ(t.remove_extra_whitespaces, true);
+  EXPECT_EQ(t.frame_begin, std::vector<std::int32_t>{1});
+  EXPECT_TRUE(t.frame_end.empty());
+  ASSERT_EQ(t.normalizers.size(), 1u);
+  EXPECT_FALSE(t.normalizers[0].add_prefix);
+  EXPECT_TRUE(t.normalizers[0].squeeze);
   EXPECT_EQ(t.chat_template, "{{ x }}");
+  EXPECT_TRUE(t.warnings.empty());
 }
 
 TEST(GgufTokenizer, absent_settings_stay_absent) {
@@ -62,11 +63,77 @@ TEST(GgufTokenizer, absent_settings_stay_absent) {
   w.set("tokenizer.ggml.whatever", u32(1));
   const Opened opened = open_bytes(w.build());
   const TokenizerData& t = *opened.checkpoint->tokenizer();
-  EXPECT_TRUE(t.scores.empty() && t.types.empty());
-  EXPECT_FALSE(t.bos || t.eos || t.unknown || t.padding || t.eot || t.add_bos || t.add_eos ||
-               t.add_space_prefix || t.remove_extra_whitespaces || t.pre || t.chat_template);
+  EXPECT_TRUE(t.scores.empty() && t.frame_begin.empty() && t.frame_end.empty());
+  EXPECT_FALSE(t.bos || t.eos || t.unknown || t.padding || t.eot || t.chat_template);
+  EXPECT_TRUE(t.normalizers[0].add_prefix);
+  EXPECT_FALSE(t.normalizers[0].squeeze);
+  ASSERT_EQ(t.warnings.size(), 1u);
+  EXPECT_EQ(t.warnings[0], "test.gguf: no tokenizer.ggml.pre, using default");
   EXPECT_TRUE(opened.config().eos_ids.empty());
   EXPECT_FALSE(opened.config().bos_id.has_value());
+}
+
+/// The tokenizer of a file with the given model and pre-tokenizer, as open_bytes reads it.
+TokenizerData of_model(std::string_view model, std::string_view pre) {
+  GgufWriter w = tiny_model();
+  w.set("tokenizer.ggml.model", text(std::string(model)));
+  if (!pre.empty()) w.set("tokenizer.ggml.pre", text(std::string(pre)));
+  w.remove("tokenizer.ggml.add_bos_token").remove("tokenizer.ggml.add_eos_token");
+  return *open_bytes(w.build()).checkpoint->tokenizer();
+}
+
+TEST(GgufTokenizer, names_of_patterns_bring_their_rules) {
+  const TokenizerData llama3 = of_model("gpt2", "llama-bpe");
+  EXPECT_EQ(llama3.model, TokenizerModel::kBpe);
+  EXPECT_TRUE(llama3.ignore_merges && llama3.normalizers.empty());
+  EXPECT_EQ(llama3.frame_begin, std::vector<std::int32_t>{1});
+  EXPECT_EQ(llama3.pretokenizers[0].name, "llama-bpe");
+  EXPECT_FALSE(llama3.unknown) << "bytes without a token are left out";
+  const TokenizerData qwen2 = of_model("gpt2", "qwen2");
+  EXPECT_FALSE(qwen2.ignore_merges || qwen2.normalizers.empty());
+  EXPECT_TRUE(qwen2.frame_begin.empty());
+  const TokenizerData none = of_model("gpt2", "");
+  EXPECT_EQ(none.pretokenizers[0].name, "gpt-2");
+  ASSERT_EQ(none.warnings.size(), 1u);
+  EXPECT_EQ(none.warnings[0], "test.gguf: no tokenizer.ggml.pre, using gpt-2");
+}
+
+TEST(GgufTokenizer, bert_and_t5) {
+  const TokenizerData bert = of_model("bert", "bert-bge");
+  EXPECT_EQ(bert.model, TokenizerModel::kWordPiece);
+  EXPECT_EQ(bert.tokens[3], "") << "U+2581 begins a word";
+  EXPECT_EQ(bert.tokens[4], "##a");
+  EXPECT_EQ(bert.frame_begin, std::vector<std::int32_t>{1}) << "bos, where there is no cls";
+  EXPECT_EQ(bert.frame_end, std::vector<std::int32_t>{2});
+  const TokenizerData t5 = of_model("t5", "default");
+  EXPECT_EQ(t5.model, TokenizerModel::kUnigram);
+  EXPECT_TRUE(t5.frame_begin.empty());
+  EXPECT_EQ(t5.frame_end, std::vector<std::int32_t>{2});
+}
+
+TEST(GgufTokenizer, files_without_types) {
+  GgufWriter w = tiny_model();
+  w.remove("tokenizer.ggml.token_type");
+  const Opened opened = open_bytes(w.build());
+  const TokenizerData& t = *opened.checkpoint->tokenizer();
+  EXPECT_EQ(t.types[0], TokenType::kUnknown);
+  EXPECT_EQ(t.types[1], TokenType::kControl);
+  EXPECT_EQ(t.types[2], TokenType::kControl);
+  EXPECT_EQ(t.types[3], TokenType::kNormal);
+}
+
+TEST(GgufHostile, G46_tokenizers_that_are_not_known) {
+  for (const char* model : {"rwkv", "", "LLAMA"}) {
+    expect_refusal(with("tokenizer.ggml.model", text(model)),
+                   "is not supported; supported: llama, gpt2, bert, t5");
+  }
+  expect_refusal(with("tokenizer.ggml.pre", text("gpt-2")),
+                 "is not supported for sentencepiece; supported: default");
+  GgufWriter w = tiny_model();
+  w.set("tokenizer.ggml.model", text("bert")).set("tokenizer.ggml.pre", text("no-such"));
+  expect_refusal(w.build(), "is not supported for wordpiece");
+  expect_refusal(with("tokenizer.ggml.precompiled_charsmap", text("x")),
+                 "must be an array of uint8 or int8");
 }
 
 TEST(GgufHostile, G39_no_tokenizer_at_all) {

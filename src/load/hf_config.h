@@ -29,7 +29,7 @@ Config read_hf_config(const Json& root, const std::string& file,
                       std::vector<std::string>& warnings);
 
 /// Adds what generation_config.json says about the ends of texts: its eos ids join those of
-/// config.json, its bos id counts where config.json has none.
+/// config.json, its bos id counts where config.json has none. And how tokens are to be drawn.
 void read_generation_config(const Json& root, const std::string& file, Config& config);
 
 }  // namespace ingot

@@ -13,6 +13,8 @@
 #include "load/hf_config.h"
 #include "load/safetensors.h"
 #include "load/safetensors_index.h"
+#include "load/split_name.h"
+#include "load/tokenizer_files.h"
 
 namespace ingot {
 
@@ -22,7 +24,6 @@ constexpr std::string_view kConfigFile = "config.json";
 constexpr std::string_view kGenerationFile = "generation_config.json";
 constexpr std::string_view kSingleFile = "model.safetensors";
 constexpr std::string_view kIndexFile = "model.safetensors.index.json";
-constexpr std::uint64_t kIndexBytesMax = 100'000'000;
 
 using Names = std::vector<std::string>;  ///< of a folder's entries, sorted
 
@@ -68,12 +69,12 @@ class HfCheckpoint final : public Checkpoint {
     file(tensor).release(tensor.offset, tensor.bytes);
   }
   void expect_unchanged() const override {
-    for (const MappedFile& file : files_) file.expect_unchanged();
+    for (const MappedFile& file : mapped_) file.expect_unchanged();
   }
 
  private:
   const MappedFile& file(const TensorInfo& tensor) const {
-    return files_[static_cast<std::size_t>(tensor.file)];
+    return mapped_[static_cast<std::size_t>(tensor.file)];
   }
 
   void read_configs(const Directory& folder, const Names& names);
@@ -83,7 +84,7 @@ class HfCheckpoint final : public Checkpoint {
   void check_index(const SafetensorsIndex& index, const std::string& index_name) const;
   void warn_of_bystanders(const Names& names, const Names& read);
 
-  std::vector<MappedFile> files_;
+  std::vector<MappedFile> mapped_;
 };
 
 HfCheckpoint::HfCheckpoint(const std::string& path, const Directory& folder, const Names& names) {
@@ -95,19 +96,19 @@ HfCheckpoint::HfCheckpoint(const std::string& path, const Directory& folder, con
   } else {
     read_shards(folder);
   }
-  if (holds(names, "tokenizer.json")) {
-    warnings_.push_back("tokenizer.json is not read yet: token ids only");
-  }
+  tokenizer_ = read_folder_tokenizer(folder);
   index_tensors();
 }
 
 void HfCheckpoint::read_configs(const Directory& folder, const Names& names) {
   const File file = folder.open(kConfigFile);
+  files_.push_back(file.name());
   const std::string text = file.read_all(kHfConfigLimits.bytes_max);
   const Json root = parse_json(text, file.name(), "config", kHfConfigLimits);
   config_ = read_hf_config(root, file.name(), warnings_);
   if (holds(names, kGenerationFile)) {
     const File generation = folder.open(kGenerationFile);
+    files_.push_back(generation.name());
     const std::string more = generation.read_all(kHfConfigLimits.bytes_max);
     read_generation_config(parse_json(more, generation.name(), "config", kHfConfigLimits),
                            generation.name(), config_);
@@ -117,9 +118,10 @@ void HfCheckpoint::read_configs(const Directory& folder, const Names& names) {
 }
 
 void HfCheckpoint::add_file(const Directory& folder, const std::string& name) {
-  files_.emplace_back(folder.open(name));
-  const MappedFile& file = files_.back();
-  const auto index = static_cast<std::int32_t>(files_.size() - 1);
+  mapped_.emplace_back(folder.open(name));
+  const MappedFile& file = mapped_.back();
+  files_.push_back(file.name());
+  const auto index = static_cast<std::int32_t>(mapped_.size() - 1);
   Safetensors content = parse_safetensors(file.bytes(), file.name(), index);
   tensors_.insert(tensors_.end(), std::make_move_iterator(content.tensors.begin()),
                   std::make_move_iterator(content.tensors.end()));
@@ -131,7 +133,8 @@ void HfCheckpoint::read_single(const Directory& folder) {
 
 void HfCheckpoint::read_shards(const Directory& folder) {
   const File file = folder.open(kIndexFile);
-  const std::string text = file.read_all(kIndexBytesMax);
+  files_.push_back(file.name());
+  const std::string text = file.read_all(kSafetensorsIndexBytesMax);
   const SafetensorsIndex index = parse_safetensors_index(text, file.name());
   for (const std::string& name : index.files) add_file(folder, name);
   check_index(index, file.name());
@@ -170,31 +173,20 @@ void HfCheckpoint::check_index(const SafetensorsIndex& index, const std::string&
 void HfCheckpoint::warn_of_bystanders(const Names& names, const Names& read) {
   for (const std::string& name : names) {
     const bool weights = name.ends_with(".safetensors") || name.ends_with(".gguf") ||
-                         (name == kIndexFile && files_.size() == 1 && read[0] == kSingleFile);
+                         (name == kIndexFile && mapped_.size() == 1 && read[0] == kSingleFile);
     if (weights && std::find(read.begin(), read.end(), name) == read.end()) {
       warnings_.push_back(cat(printable(name), " in the folder is not read"));
     }
   }
 }
 
-/// The name of a split file without its "-00001-of-00003.gguf", or nothing for another name.
-std::string_view split_stem(std::string_view name) {
-  constexpr std::string_view kPattern = "-00000-of-00000.gguf";
-  if (name.size() <= kPattern.size()) return {};
-  const std::string_view tail = name.substr(name.size() - kPattern.size());
-  for (std::size_t i = 0; i < tail.size(); ++i) {
-    const bool digit = tail[i] >= '0' && tail[i] <= '9';
-    if (kPattern[i] == '0' ? !digit : tail[i] != kPattern[i]) return {};
-  }
-  return name.substr(0, name.size() - kPattern.size());
-}
-
 /// Whether all of `names` are files of one split set; the set's count is checked when it is opened.
 bool is_one_set(const Names& names) {
-  const std::string_view stem = split_stem(names.front());
-  return !stem.empty() && std::all_of(names.begin(), names.end(), [&](const std::string& name) {
-    return split_stem(name) == stem;
-  });
+  const auto first = parse_split_name(names.front());
+  return first && std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+           const auto split = parse_split_name(name);
+           return split && split->stem == first->stem;
+         });
 }
 
 /// What to say about a folder without a model.
@@ -220,13 +212,19 @@ std::unique_ptr<Checkpoint> open_model_folder(const std::string& path) {
   if (holds(names, kConfigFile) && (holds(names, kSingleFile) || holds(names, kIndexFile))) {
     return std::make_unique<HfCheckpoint>(path, folder, names);
   }
-  const Names gguf = with_suffix(names, ".gguf");
-  if (gguf.empty()) throw model_error(path, "folder", 0, why_no_model(names));
+  const std::optional<std::string> gguf = folder_gguf(path);
+  if (!gguf) throw model_error(path, "folder", 0, why_no_model(names));
+  return open_gguf(*gguf);
+}
+
+std::optional<std::string> folder_gguf(const std::string& path) {
+  const Names gguf = with_suffix(Directory(path).list(), ".gguf");
+  if (gguf.empty()) return std::nullopt;
   if (gguf.size() > 1 && !is_one_set(gguf)) {
     throw model_error(path, "folder", 0,
                       cat("there are ", gguf.size(), " GGUF files, name the one that is meant"));
   }
-  return open_gguf(cat(path, path.ends_with('/') ? "" : "/", gguf.front()));
+  return cat(path, path.ends_with('/') ? "" : "/", gguf.front());
 }
 
 }  // namespace ingot

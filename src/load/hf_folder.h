@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "load/checkpoint.h"
@@ -14,5 +15,10 @@ namespace ingot {
 ///
 /// Errors: model_error that says what was looked for; pickle files are named and refused.
 std::unique_ptr<Checkpoint> open_model_folder(const std::string& path);
+
+/// The path of a folder's one GGUF file (or of a file of its one split set), or nothing.
+///
+/// Errors: model_error when there are several.
+std::optional<std::string> folder_gguf(const std::string& path);
 
 }  // namespace ingot

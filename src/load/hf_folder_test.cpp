@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "load/hf_test_util.h"
+#include "load/tokenizer_files_test_util.h"
 
 namespace ingot {
 namespace {
@@ -225,11 +226,19 @@ TEST(HfFolder, StrayShardsAreNamed) {
   const TempFolder folder;
   write_sharded(folder);
   folder.write("stray.safetensors", "");
-  folder.write("tokenizer.json", "{}");
   const auto model = open(folder);
   EXPECT_TRUE(warns(*model, "stray.safetensors in the folder is not read"));
-  EXPECT_TRUE(warns(*model, "tokenizer.json is not read yet: token ids only"));
-  EXPECT_EQ(model->warnings().size(), 2u);
+  EXPECT_EQ(model->warnings().size(), 1u);
+}
+
+TEST(HfFolder, TheTokenizerBesideTheModel) {
+  const TempFolder folder;
+  write_single(folder);
+  folder.write("tokenizer.json", testing::wordpiece_json());
+  ASSERT_NE(open(folder)->tokenizer(), nullptr);
+  EXPECT_EQ(open(folder)->tokenizer()->tokens.size(), 5u);
+  folder.write("tokenizer.json", "{}");
+  expect_open_refused(folder, "there is no vocabulary beside the settings");
 }
 
 TEST(Checkpoint, PathsThatAreNoModel) {

@@ -20,19 +20,27 @@ Json::Json(std::uint64_t u) {
   if (u <= static_cast<std::uint64_t>(INT64_MAX)) {
     value_ = static_cast<std::int64_t>(u);
   } else {
-    value_ = static_cast<double>(u);
+    value_ = u;
   }
+}
+
+std::optional<std::uint64_t> Json::as_uint() const {
+  if (const auto* u = std::get_if<std::uint64_t>(&value_)) return *u;
+  const auto* i = as_int();
+  if (i == nullptr || *i < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(*i);
 }
 
 std::optional<double> Json::number() const {
   if (const auto* i = as_int()) return static_cast<double>(*i);
+  if (const auto u = as_uint()) return static_cast<double>(*u);
   if (const auto* d = as_double()) return *d;
   return std::nullopt;
 }
 
 std::string_view Json::kind() const {
-  constexpr std::string_view kNames[] = {"null",     "a boolean", "an integer", "a number",
-                                         "a string", "an array",  "an object"};
+  constexpr std::string_view kNames[] = {"null",     "a boolean", "an integer", "an integer",
+                                         "a number", "a string",  "an array",   "an object"};
   return kNames[value_.index()];
 }
 
@@ -142,6 +150,8 @@ void print(const Json& value, int indent, int level, std::string& out) {
     print_double(*d, out);
   } else if (const auto* i = value.as_int()) {
     out += cat(*i);
+  } else if (const auto u = value.as_uint()) {
+    out += cat(*u);
   } else if (const auto* b = value.as_bool()) {
     out += cat(*b);
   } else {

@@ -12,7 +12,8 @@
 
 namespace ingot {
 
-/// A JSON value. Objects keep the order of their keys. Integers that fit 64 bits stay integers.
+/// A JSON value. Objects keep the order of their keys. Integers that fit 64 bits, signed or
+/// not, stay integers.
 class Json {
  public:
   using Array = std::vector<Json>;
@@ -24,7 +25,7 @@ class Json {
   Json(bool b) : value_(b) {}
   Json(std::int64_t i) : value_(i) {}
   Json(int i) : value_(std::int64_t{i}) {}
-  Json(std::uint64_t u);  ///< kept as an integer up to 2^63 - 1, as a double beyond
+  Json(std::uint64_t u);
   Json(double d) : value_(d) {}
   Json(std::string s) : value_(std::move(s)) {}
   Json(std::string_view s) : value_(std::string(s)) {}
@@ -35,7 +36,10 @@ class Json {
 
   bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
   const bool* as_bool() const { return std::get_if<bool>(&value_); }
+  /// An integer of -2^63 to 2^63 - 1.
   const std::int64_t* as_int() const { return std::get_if<std::int64_t>(&value_); }
+  /// An integer of 0 to 2^64 - 1.
+  std::optional<std::uint64_t> as_uint() const;
   const double* as_double() const { return std::get_if<double>(&value_); }
   const std::string* as_string() const { return std::get_if<std::string>(&value_); }
   const Array* as_array() const { return std::get_if<Array>(&value_); }
@@ -58,8 +62,9 @@ class Json {
   std::string dump(int indent = 0) const;
 
  private:
-  using Value =
-      std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object>;
+  /// The unsigned integers are those beyond the signed ones.
+  using Value = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string,
+                             Array, Object>;
   explicit Json(Value v) : value_(std::move(v)) {}
   Value value_;
 };

@@ -72,8 +72,26 @@ const Json::Array* JsonKeys::array(std::string_view key) const {
   return list;
 }
 
+const std::string& JsonKeys::required_text(std::string_view key) const {
+  const std::string* value = text(key);
+  if (value == nullptr) missing(key);
+  return *value;
+}
+
+const Json::Array& JsonKeys::required_array(std::string_view key) const {
+  const Json::Array* value = array(key);
+  if (value == nullptr) missing(key);
+  return *value;
+}
+
+const Json* JsonKeys::object(std::string_view key) const {
+  const Json* value = get(key);
+  if (value != nullptr && value->as_object() == nullptr) refuse(key, *value, "expected an object");
+  return value;
+}
+
 void JsonKeys::fail(std::string_view reason) const {
-  throw model_error(file_, "config", 0, reason);
+  throw model_error(file_, section_, 0, reason);
 }
 
 void JsonKeys::refuse(std::string_view key, const Json& value, std::string_view expectation) const {

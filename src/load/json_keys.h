@@ -16,12 +16,16 @@ std::string shown(const Json& value);
 
 /// The members of one object of a configuration file. A member that is null counts as absent.
 ///
-/// Errors: model_error(file, "config", 0, ...) for a member of another type or outside its range.
+/// Errors: model_error(file, section, 0, ...) for a member of another type or outside its range.
 class JsonKeys {
  public:
   /// `prefix` comes before the key in messages: "rope_scaling.". The object must outlive this.
-  JsonKeys(const Json& object, const std::string& file, std::string prefix = "")
-      : object_(object), file_(file), prefix_(std::move(prefix)) {}
+  JsonKeys(const Json& object, const std::string& file, std::string prefix = "",
+           std::string_view section = "config")
+      : object_(object), file_(file), prefix_(std::move(prefix)), section_(section) {}
+
+  const std::string& file() const { return file_; }
+  const std::string& prefix() const { return prefix_; }
 
   /// The member, or null where it is absent or JSON's null.
   const Json* get(std::string_view key) const;
@@ -35,7 +39,11 @@ class JsonKeys {
   double required_number(std::string_view key) const;
   std::optional<bool> boolean(std::string_view key) const;
   const std::string* text(std::string_view key) const;
+  const std::string& required_text(std::string_view key) const;
   const Json::Array* array(std::string_view key) const;
+  const Json::Array& required_array(std::string_view key) const;
+  /// The member, which must be an object, or null.
+  const Json* object(std::string_view key) const;
 
   [[noreturn]] void fail(std::string_view reason) const;
   /// "<key> is <value>, <expectation>".
@@ -47,6 +55,7 @@ class JsonKeys {
   const Json& object_;
   const std::string& file_;
   std::string prefix_;
+  std::string section_;
 };
 
 }  // namespace ingot

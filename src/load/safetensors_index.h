@@ -10,6 +10,9 @@
 
 namespace ingot {
 
+/// An index has at most this many bytes.
+inline constexpr std::uint64_t kSafetensorsIndexBytesMax = 100'000'000;
+
 /// The content of an index: plain file names, and every tensor's place.
 struct SafetensorsIndex {
   std::vector<std::string> files;  ///< sorted, each once; safe to open beneath the folder

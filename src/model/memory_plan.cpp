@@ -34,11 +34,14 @@ std::int64_t times(std::int64_t a, std::int64_t b) {
   return __builtin_mul_overflow(a, b, &product) ? kBytesMax : std::min(product, kBytesMax);
 }
 
+constexpr std::int64_t kPoolBlocksMax = kPoolTokensMax / kBlockTokens;
+
 /// What a request needs beyond weights and activations, as a function of the context.
 struct ContextCost {
   std::vector<KvGroup> groups;
   const Spec& spec;
   std::int32_t rows;
+  std::int64_t table_bytes;
 
   std::int64_t kv(std::int64_t context) const {
     std::int64_t bytes = 0;
@@ -48,13 +51,20 @@ struct ContextCost {
     return bytes;
   }
   std::int64_t tables(std::int64_t context) const {
-    std::int64_t bytes = 0;
+    std::int64_t bytes = (context + kBlockTokens - 1) / kBlockTokens * table_bytes;
     for (const RopeSpec& rope : spec.ropes) bytes += rope_table_bytes(rope, context);
     return bytes;
   }
+  /// Sequences whose slots a pool can number.
+  std::int64_t addressable(std::int64_t context) const {
+    std::int64_t sequences = kPoolBlocksMax;
+    for (const KvGroup& g : groups) {
+      const std::int64_t each = std::max<std::int64_t>(1, g.blocks_for(context, rows));
+      sequences = std::min(sequences, kPoolBlocksMax / each);
+    }
+    return sequences;
+  }
 };
-
-constexpr std::int64_t kPoolBlocksMax = kPoolTokensMax / kBlockTokens;
 
 /// The largest n in [0, high] for which `fits` holds; it holds up to some n and not beyond.
 template <class Fits>
@@ -71,18 +81,37 @@ std::int64_t largest(std::int64_t high, Fits fits) {
   return low;
 }
 
+/// What the user can do about a plan that does not fit.
+std::string way_out(const MemoryPlan& plan) {
+  if (plan.max_context == 0) {
+    return cat("free memory, raise `memory_limit` or ",
+               plan.weights_bytes > plan.scratch_bytes ? "use a smaller quantisation"
+                                                       : "take fewer rows and sequences at once");
+  }
+  if (plan.sequences > 1) {
+    return plan.max_sequences > 0
+               ? cat(plan.max_sequences, " of the ", plan.sequences, " sequences fit at once")
+               : cat("one sequence of ", plan.max_context, " tokens fits");
+  }
+  return cat("`context` ", plan.max_context, " fits",
+             plan.kv_type == KvType::kF32 ? ", `kv_type` f16 halves the kv cache" : "");
+}
+
 }  // namespace
 
 MemoryPlan plan_memory(const BoundModel& bound, const Backend& backend,
                        const PlanRequest& request) {
   const Spec& spec = bound.spec;
   const auto attention = planned_attention(spec, request.options);
-  const ContextCost cost{kv_groups(backend, attention, request.kv_type), spec, request.rows};
+  const ContextCost cost{kv_groups(backend, attention, request.kv_type), spec, request.rows,
+                         request.table_bytes};
   const StepLimits limits = step_limits(spec, request.rows, request.out_rows);
 
   MemoryPlan plan;
   plan.available_bytes = request.available_bytes;
+  plan.kv_type = request.kv_type;
   plan.context = request.context == 0 ? spec.context : request.context;
+  plan.sequences = request.sequences;
   plan.weights_bytes = weight_bytes(bound, backend, request.options);
   for (const KvGroup& g : cost.groups)
     plan.kv_bytes_per_token += g.bytes_per_block() / kBlockTokens;
@@ -92,24 +121,31 @@ MemoryPlan plan_memory(const BoundModel& bound, const Backend& backend,
   plan.scratch_bytes = activations + cost.tables(plan.context);
 
   const std::int64_t left = plan.available_bytes - plan.weights_bytes - activations;
-  plan.max_context =
-      largest(spec.context, [&](std::int64_t n) { return cost.kv(n) + cost.tables(n) <= left; });
+  plan.max_context = largest(std::max(spec.context, plan.context), [&](std::int64_t n) {
+    return cost.kv(n) + cost.tables(n) <= left && cost.addressable(n) > 0;
+  });
   const std::int64_t each = std::max<std::int64_t>(1, cost.kv(plan.context));
-  plan.max_sequences = std::max<std::int64_t>(0, (left - cost.tables(plan.context)) / each);
-  plan.fits = plan.total_bytes() <= plan.available_bytes;
+  const std::int64_t addressable = cost.addressable(plan.context);
+  plan.max_sequences =
+      std::clamp<std::int64_t>((left - cost.tables(plan.context)) / each, 0, addressable);
+  plan.fits = plan.total_bytes() <= plan.available_bytes && plan.sequences <= addressable;
   return plan;
 }
 
 void require_fit(const MemoryPlan& plan, const std::string& file) {
   if (plan.fits) return;
-  const bool weights = plan.max_context == 0;
+  const std::string name = printable(file, 4096);
+  if (plan.total_bytes() <= plan.available_bytes) {
+    throw Error(ErrorCode::kDoesNotFit,
+                cat(name, ": ", plan.sequences, " sequences of ", plan.context,
+                    " tokens have more than the ", kPoolTokensMax, " that a kv cache can number; ",
+                    way_out(plan)));
+  }
   throw Error(
       ErrorCode::kDoesNotFit,
-      cat(printable(file, 4096), ": needs ", plan.total_bytes(), " bytes (weights ",
-          plan.weights_bytes, ", kv cache ", plan.kv_bytes, " for ", plan.context,
-          " tokens, scratch ", plan.scratch_bytes, "), ", plan.available_bytes, " are available; ",
-          weights ? "free memory, raise --memory-limit or use a smaller quantisation"
-                  : cat("--ctx ", plan.max_context, " fits, --kv-type f16 halves what f32 needs")));
+      cat(name, ": needs ", plan.total_bytes(), " bytes (weights ", plan.weights_bytes,
+          ", kv cache ", plan.kv_bytes, " for ", plan.context, " tokens, scratch ",
+          plan.scratch_bytes, "), ", plan.available_bytes, " are available; ", way_out(plan)));
 }
 
 std::vector<std::int32_t> kv_blocks(std::span<const KvGroup> groups, std::int64_t context,

@@ -22,6 +22,7 @@ struct PlanRequest {
   std::int32_t rows = 1;             ///< of the largest step
   std::int32_t out_rows = 1;         ///< of them with output
   std::int64_t output_bytes = 0;     ///< that the caller holds for inputs and results
+  std::int64_t table_bytes = 0;      ///< and for each block of the context, in all block tables
   std::int64_t available_bytes = 0;  ///< what may be used in all
 };
 
@@ -30,11 +31,14 @@ struct MemoryPlan {
   std::int64_t weights_bytes = 0;
   std::int64_t kv_bytes_per_token = 0;  ///< all layers, outside any window
   std::int64_t kv_bytes = 0;            ///< of all sequences
-  std::int64_t scratch_bytes = 0;       ///< activations, rotary tables, results
+  std::int64_t scratch_bytes = 0;       ///< activations, rotary and block tables, results
   std::int64_t available_bytes = 0;
-  std::int64_t context = 0;  ///< planned for
-  std::int64_t max_context =
-      0;  ///< the most tokens one sequence can have; at most the model's context
+  KvType kv_type = KvType::kF16;
+  std::int64_t context = 0;    ///< planned for
+  std::int32_t sequences = 1;  ///< planned for
+  /// The most tokens that there is memory for in one sequence; at most the larger of `context` and
+  /// the model's own.
+  std::int64_t max_context = 0;
   std::int64_t max_sequences = 0;  ///< of `context` tokens at once
   bool fits = false;
 
@@ -44,7 +48,8 @@ struct MemoryPlan {
 /// Plans memory for a request; allocates nothing.
 MemoryPlan plan_memory(const BoundModel& bound, const Backend& backend, const PlanRequest& request);
 
-/// Throws Error{kDoesNotFit} with the numbers and the flags that would help, unless the plan fits.
+/// Throws Error{kDoesNotFit} with the numbers and the options that would help, unless the plan
+/// fits.
 void require_fit(const MemoryPlan& plan, const std::string& file);
 
 /// A KV pool's blocks per group for `sequences` sequences of `context` tokens.

@@ -8,11 +8,13 @@
 
 namespace ingot {
 
-/// Whether encode_row knows `format`: the dense formats, Q8_0, Q4_0, Q4_K and Q6_K.
+/// Whether encode_row knows `format`: the dense formats, Q8_0, Q4_0, Q5_0, Q5_1, Q4_K, Q5_K and
+/// Q6_K.
 bool can_encode(Format format);
 
-/// Writes a row of floats in `format`: for Q8_0 and Q4_0 the bytes that ggml writes, for Q4_K and
-/// Q6_K the result of a search for the scales and codes of the smallest squared error.
+/// Writes a row of floats in `format`: for Q8_0, Q4_0, Q5_0 and Q5_1 the bytes that ggml writes,
+/// for the others the result of a search for the scales and codes of the smallest squared error; so
+/// for Q5_1 with an importance.
 ///
 /// `importance` says how much the squared error of each weight counts; without it all count alike.
 /// The dense formats and Q8_0 have no choice to make and ignore it.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "quant/q4_k.h"
+#include "quant/q5_k.h"
 #include "quant/q6_k.h"
 
 namespace ingot {
@@ -11,6 +12,9 @@ namespace ingot {
 /// Shapes: x, weight [256]; weight[k] >= 0 is what the squared error of x[k] counts.
 /// Errors: kInvalid when the values are too large for the format.
 void encode_block(const float* x, const float* weight, Q4_K::Block& out);
+
+/// Rounds 256 weights to a block of Q5_K; otherwise like the one for Q4_K.
+void encode_block(const float* x, const float* weight, Q5_K::Block& out);
 
 /// Rounds 256 weights to a block of Q6_K; otherwise like the one for Q4_K.
 void encode_block(const float* x, const float* weight, Q6_K::Block& out);

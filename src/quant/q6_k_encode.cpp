@@ -1,6 +1,7 @@
 // Encoder of Q6_K: alternating least squares, see k_search.h.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/half.h"
 #include "quant/k_encode.h"
@@ -19,47 +20,51 @@ constexpr int kHigh = 31;
 constexpr int kParts = 16;
 constexpr int kSize = 16;
 
-/// Weighted sums over a part with the codes that `scale` gives.
+/// Weighted sums over a part with the codes that a scale gives; r is what remains: x - scale * q.
 struct Sums {
-  double xq = 0;
-  double qq = 0;
-  /// How much lower the squared error is than with all codes zero.
-  double gain(double scale) const { return scale * (2 * xq - scale * qq); }
+  float qq = 0;
+  float rq = 0;
+  float rr = 0;  ///< the squared error
 };
 
-Sums round_and_sum(const Part& part, double scale) {
-  Sums sums;
-  const double factor = inverse(scale);
-  for (int k = 0; k < part.size; ++k) {
-    const double q = nearest(part.x[k] * factor, kLow, kHigh);
-    const double wq = part.weight[k] * q;
-    sums.xq += wq * part.x[k];
-    sums.qq += wq * q;
+Sums round_and_sum(const float* x, const float* weight, float scale) {
+  Four qq{}, rq{}, rr{};
+  const float factor = inverse(scale);
+  for (int k = 0; k < kSize; k += 4) {
+    const Four xk = load(x + k);
+    const Four wk = load(weight + k);
+    const Four qk = nearest(xk * factor, kLow, kHigh);
+    const Four rk = xk - scale * qk;
+    const Four wr = wk * rk;
+    qq += wk * qk * qk;
+    rq += wr * qk;
+    rr += wr * rk;
   }
-  return sums;
+  return {sum(qq), sum(rq), sum(rr)};
 }
 
-double best_scale(const Part& part) {
-  double extreme = 0;
-  for (int k = 0; k < part.size; ++k) {
-    if (std::fabs(part.x[k]) > std::fabs(extreme)) extreme = part.x[k];
+float best_scale(const float* x, const float* weight) {
+  float extreme = 0;
+  for (int k = 0; k < kSize; ++k) {
+    if (std::fabs(x[k]) > std::fabs(extreme)) extreme = x[k];
   }
-  double best = 0;
-  double best_gain = 0;
+  float best = 0;
+  float best_error = round_and_sum(x, weight, 0).rr;
+  /// One step from `scale`: whether it leads to less than the least error so far.
+  const auto improve = [&](float scale) {
+    const Sums sums = round_and_sum(x, weight, scale);
+    if (!(sums.qq > 0)) return false;
+    const float change = sums.rq / sums.qq;
+    const float error = sums.rr - change * sums.rq;
+    if (error >= best_error) return false;
+    best_error = error;
+    best = scale + change;
+    return true;
+  };
   for (int start = -kStartsEachSide; start <= kStartsEachSide; ++start) {
-    double scale = extreme / (kLow + 0.1 * start);
-    for (int i = 0; i < kIterations; ++i) {
-      const Sums sums = round_and_sum(part, scale);
-      if (sums.qq == 0) break;
-      const double fitted = sums.xq / sums.qq;
-      const double gain = sums.gain(fitted);
-      if (gain > best_gain) {
-        best_gain = gain;
-        best = fitted;
-      }
-      if (fitted == scale) break;
-      scale = fitted;
-    }
+    improve(extreme / (static_cast<float>(kLow) + kStartStep * static_cast<float>(start)));
+  }
+  for (int i = 0; i < kIterations && improve(best); ++i) {
   }
   return best;
 }
@@ -68,36 +73,32 @@ double best_scale(const Part& part) {
 struct Scales {
   std::uint16_t d = 0;
   int scale[kParts] = {};
-  double gain = 0;
+  double error = 0;
 };
 
-/// The best integer scales for a given d; `refitted` is the d that least squares gives for the
-/// resulting codes.
-Scales integer_scales(const Part* parts, const double* wanted, std::uint16_t bits,
-                      double& refitted) {
-  Scales result{.d = bits};
-  const double d = half_to_float(bits);
-  double xq = 0;
+/// The best integer scales for a given d, which is then replaced by what least squares gives for
+/// the resulting codes.
+Scales integer_scales(const float* x, const float* weight, const float* wanted, double& d) {
+  Scales result{.d = scale_to_half(d, Q6_K::kName)};
+  const float stored = half_to_float(result.d);
+  double rq = 0;
   double qq = 0;
   for (int j = 0; j < kParts; ++j) {
-    const int middle = nearest(wanted[j] * inverse(d), -128, 127);
-    double best_gain = 0;
-    Sums best;
+    const int middle = nearest(wanted[j] * inverse(stored), -128, 127);
+    Sums best{.rr = std::numeric_limits<float>::infinity()};
     for (int s = std::max(middle - 1, -128); s <= std::min(middle + 1, 127); ++s) {
-      const Sums sums = round_and_sum(parts[j], d * s);
-      const double gain = sums.gain(d * s);
-      if (gain > best_gain) {
-        best_gain = gain;
-        best = sums;
-        result.scale[j] = s;
-      }
+      const Sums sums =
+          round_and_sum(x + kSize * j, weight + kSize * j, stored * static_cast<float>(s));
+      if (sums.rr >= best.rr) continue;
+      best = sums;
+      result.scale[j] = s;
     }
     const double s = result.scale[j];
-    result.gain += best_gain;
-    xq += s * best.xq;
-    qq += s * s * best.qq;
+    result.error += static_cast<double>(best.rr);
+    rq += s * static_cast<double>(best.rq);
+    qq += s * s * static_cast<double>(best.qq);
   }
-  refitted = qq == 0 ? 0 : xq / qq;
+  d = qq == 0 ? 0 : stored + rq / qq;
   return result;
 }
 
@@ -121,20 +122,18 @@ void store(const float* x, const Scales& scales, Q6_K::Block& out) {
 }  // namespace
 
 void encode_block(const float* x, const float* weight, Q6_K::Block& out) {
-  Part parts[kParts];
-  double wanted[kParts];
-  double largest = 0;
+  check_magnitudes(x, Q6_K::kBlock, Q6_K::kName);
+  float wanted[kParts];
+  float largest = 0;
   for (int j = 0; j < kParts; ++j) {
-    parts[j] = {x + kSize * j, weight + kSize * j, kSize};
-    wanted[j] = best_scale(parts[j]);
+    wanted[j] = best_scale(x + kSize * j, weight + kSize * j);
     if (std::fabs(wanted[j]) > std::fabs(largest)) largest = wanted[j];
   }
-  Scales best;
-  double d = largest / -128;  // -128 is the integer of the largest magnitude
-  for (int i = 0; i < kRefinements; ++i) {
-    const std::uint16_t bits = scale_to_half(d, Q6_K::kName);
-    const Scales scales = integer_scales(parts, wanted, bits, d);
-    if (scales.gain <= best.gain) break;
+  double d = largest / -128.0;  // -128 is the integer of the largest magnitude
+  Scales best = integer_scales(x, weight, wanted, d);
+  for (int i = 1; i < kRefinements; ++i) {
+    const Scales scales = integer_scales(x, weight, wanted, d);
+    if (scales.error >= best.error) break;
     best = scales;
   }
   store(x, best, out);

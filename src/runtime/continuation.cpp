@@ -19,7 +19,7 @@ bool has_penalty(const SamplingParams& p) {
 Error no_token(std::int64_t tokens) {
   return {ErrorCode::kNotFinite,
           cat("the logits after ", tokens,
-              " tokens allow no token: they hold NaN or infinities; --check-tensors tells whether "
+              " tokens allow no token: they hold NaN or infinities; `check_tensors` tells whether "
               "the file's weights do")};
 }
 
@@ -33,6 +33,7 @@ Continuation::Continuation(Submission submission, KvCache& cache, const RequestL
       needs_counts_(has_penalty(request_.sampling)),
       stop_(request_.stop) {
   sequence_.id = submission.id;
+  sequence_.conversation = request_.conversation;
   sequence_.tokens = request_.prompt;
   if (!request_.embeddings.empty()) {
     const std::int64_t rows = request_.embedding_rows;
@@ -42,7 +43,10 @@ Continuation::Continuation(Submission submission, KvCache& cache, const RequestL
   outcome_.prompt_tokens = sequence_.length();
   limit_ = std::min(request_.max_tokens, limits.context - sequence_.length());
   sequence_.draws = limit_ > 0;
-  if (request_.prompt_logprobs >= 0) sequence_.scores_end = sequence_.length() - 1;
+  if (request_.prompt_logprobs >= 0) {
+    sequence_.scores_end = sequence_.length() - 1;
+    sequence_.scored = std::max<std::int64_t>(0, request_.prompt_logprobs_from - 1);
+  }
   want_hidden(limits.hidden);
   if (needs_counts_) {
     for (const std::int32_t id : request_.prompt) counts_.add_prompt(id);
@@ -150,7 +154,7 @@ void Continuation::add_text(std::int32_t id, std::string& text) {
   if (!detokenizer_) return;
   std::string piece;
   detokenizer_->push(id, piece);
-  text += stop_.add(piece).text;
+  text += stop_.add(piece);
 }
 
 /// What was held back is text after all, unless it begins at a stop string.
@@ -158,8 +162,8 @@ void Continuation::flush_text(std::string& text) {
   if (!detokenizer_) return;
   std::string piece;
   detokenizer_->finish(piece);
-  text += stop_.add(piece).text;
-  text += stop_.finish().text;
+  text += stop_.add(piece);
+  text += stop_.finish();
 }
 
 void Continuation::push(Delta&& delta) {
@@ -172,7 +176,8 @@ void Continuation::finish(FinishReason reason, std::optional<Error> error) {
   outcome_.finish = reason;
   outcome_.error = std::move(error);
   outcome_.generated_tokens = generated_;
-  if (digest_) outcome_.digest = digest_->text();
+  outcome_.cached_tokens = sequence_.cached;
+  if (digest_) outcome_.digest = digest_->value();
   channel_->outcome = std::move(outcome_);
   channel_->deltas.close();
 }

@@ -61,8 +61,10 @@ class Continuation {
   /// this was the end.
   std::int32_t take(Drawn&& drawn, Clock::time_point now);
   bool ended() const { return ended_; }
+  /// Whether it ended with an error.
+  bool failed() const { return ended_ && channel_->outcome.finish == FinishReason::kError; }
 
-  /// Ends it: what was not handed over stays with the engine.
+  /// Ends it: what was not handed over stays with the engine. Allocates nothing.
   void finish(FinishReason reason, std::optional<Error> error = std::nullopt);
 
  private:

@@ -11,6 +11,13 @@
 
 namespace ingot {
 
+std::string digest_text(std::uint64_t digest) {
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string text;
+  for (int shift = 60; shift >= 0; shift -= 4) text += kHex[(digest >> shift) & 15];
+  return text;
+}
+
 struct Digest::State {
   XXH64_state_t hash;
 };
@@ -32,12 +39,5 @@ void Digest::add(std::span<const float> row) {
 }
 
 std::uint64_t Digest::value() const { return XXH64_digest(&state_->hash); }
-
-std::string Digest::text() const {
-  constexpr char kHex[] = "0123456789abcdef";
-  std::string text;
-  for (int shift = 60; shift >= 0; shift -= 4) text += kHex[(value() >> shift) & 15];
-  return text;
-}
 
 }  // namespace ingot

@@ -8,6 +8,9 @@
 
 namespace ingot {
 
+/// A digest as 16 hexadecimal digits.
+std::string digest_text(std::uint64_t digest);
+
 /// XXH64, seed 0, over the little-endian float32 of rows of logits in order; every NaN counts as
 /// the same one.
 class Digest {
@@ -19,8 +22,7 @@ class Digest {
 
   void add(std::span<const float> row);
   std::uint64_t value() const;
-  /// 16 hexadecimal digits.
-  std::string text() const;
+  std::string text() const { return digest_text(value()); }
 
  private:
   struct State;

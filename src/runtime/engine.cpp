@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <new>
+#include <system_error>
 
+#include "base/errno_text.h"
 #include "base/error.h"
 #include "base/signal_stack.h"
 #include "base/text.h"
@@ -24,7 +26,18 @@ RequestLimits request_limits(const EngineParts& parts) {
           .hidden_all = parts.executor.limits().out_rows >= parts.executor.limits().rows};
 }
 
+/// Allocates nothing: a string holds so short a text within itself.
 Error out_of_memory() { return {ErrorCode::kDoesNotFit, "out of memory"}; }
+
+/// A copy for an outcome, or what kept it from being made.
+std::optional<Error> copy_of(const Error* error) {
+  if (error == nullptr) return std::nullopt;
+  try {
+    return *error;
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+}
 
 }  // namespace
 
@@ -37,8 +50,9 @@ Engine::Engine(const EngineParts& parts, const EngineOptions& options)
       request_limits_(request_limits(parts)),
       inbox_(options.inbox_max),
       bell_(std::make_shared<Doorbell>()),
-      scheduler_(executor_.cache(),
-                 {.rows = executor_.limits().rows, .sequences = executor_.limits().sequences}),
+      scheduler_(executor_.cache(), {.rows = executor_.limits().rows,
+                                     .sequences = executor_.limits().sequences,
+                                     .kept = options.conversations_max}),
       sampler_(pool_, parts.kernels, request_limits_.vocab, request_limits_.ids,
                executor_.limits().sequences) {
   INGOT_CHECK(options.deltas_max > 0, "streams without room");
@@ -72,7 +86,12 @@ std::optional<Stream> Engine::submit(Request&& request) {
 
 void Engine::start() {
   INGOT_CHECK(!thread_.joinable(), "an engine has one thread");
-  thread_ = std::thread([this] { run_thread(); });
+  try {
+    thread_ = std::thread([this] { run_thread(); });
+  } catch (const std::system_error& refused) {
+    throw Error(ErrorCode::kDoesNotFit,
+                cat("cannot start the engine's thread: ", errno_text(refused.code().value())));
+  }
 }
 
 void Engine::run_thread() {
@@ -82,9 +101,13 @@ void Engine::run_thread() {
   }
 }
 
-bool Engine::step() {
+bool Engine::advance() {
   INGOT_CHECK(!thread_.joinable(), "this engine has a thread");
-  turn();
+  return turn();
+}
+
+bool Engine::step() {
+  advance();
   return !active_.empty() || inbox_.size() > 0;
 }
 
@@ -94,11 +117,11 @@ void Engine::stop() {
   bell_->ring();
   if (thread_.joinable()) thread_.join();
   while (auto submission = inbox_.try_pop()) submission->channel->deltas.close();
-  end_all(FinishReason::kCancelled, std::nullopt);
+  end_all(FinishReason::kCancelled, nullptr);
 }
 
 /// Whether anything was computed. What fails for all (no memory) ends the requests that run, and
-/// the engine goes on with the next ones.
+/// the engine goes on with the next ones. Ending them allocates nothing.
 bool Engine::turn() {
   try {
     drain();
@@ -107,16 +130,24 @@ bool Engine::turn() {
     run(parts);
     return true;
   } catch (const Error& error) {
-    end_all(FinishReason::kError, error);
+    end_all(FinishReason::kError, &error);
   } catch (const std::bad_alloc&) {
-    end_all(FinishReason::kError, out_of_memory());
+    const Error error = out_of_memory();
+    end_all(FinishReason::kError, &error);
   }
   return true;
 }
 
 /// Requests come in while there is room for them to run, and a bounded number of paused ones does
 /// not count. The others wait in the inbox, which refuses more than it has room for.
+///
+/// Cancelled ones go first: the room that one leaves may be what the inbox waits for, and the
+/// doorbell rang for it once.
 void Engine::drain() {
+  for (auto& [id, continuation] : active_) {
+    if (continuation->is_cancelled()) continuation->finish(FinishReason::kCancelled);
+  }
+  drop_ended();
   const auto is_behind = [](const auto& entry) { return entry.second->is_behind(); };
   auto behind = std::min<std::size_t>(
       options_.inbox_max,
@@ -136,10 +167,8 @@ void Engine::drain() {
     }
   }
   for (auto& [id, continuation] : active_) {
-    if (continuation->is_cancelled()) continuation->finish(FinishReason::kCancelled);
     continuation->sequence().paused = continuation->is_behind();
   }
-  drop_ended();
 }
 
 void Engine::admit(Submission&& submission) {
@@ -161,7 +190,7 @@ void Engine::refuse(std::uint64_t id, Channel& channel, const Error& error) {
     active_.erase(at);
   }
   channel.outcome.finish = FinishReason::kError;
-  channel.outcome.error = error;
+  channel.outcome.error = copy_of(&error);
   channel.deltas.close();
 }
 
@@ -227,24 +256,29 @@ void Engine::drop_ended() {
       ++at;
       continue;
     }
-    scheduler_.remove(continuation.sequence());
+    if (continuation.failed()) {
+      scheduler_.remove(continuation.sequence());
+    } else {
+      scheduler_.retire(continuation.sequence());
+    }
     at = active_.erase(at);
   }
   if (was_busy && active_.empty()) check_idle();
 }
 
-void Engine::end_all(FinishReason reason, const std::optional<Error>& error) {
+void Engine::end_all(FinishReason reason, const Error* error) {
   for (auto& [id, continuation] : active_) {
-    if (!continuation->ended()) continuation->finish(reason, error);
+    if (!continuation->ended()) continuation->finish(reason, copy_of(error));
   }
   drop_ended();
 }
 
-/// With nothing under way every block is free, or one has been lost.
+/// With nothing under way every block is free or kept, or one has been lost.
 void Engine::check_idle() {
   for (std::int32_t g = 0; g < executor_.cache().groups(); ++g) {
     const BlockPool& pool = executor_.cache().pool(g);
-    INGOT_CHECK(pool.free() == pool.total(), pool.total() - pool.free(), " blocks of group ", g,
+    const std::int64_t used = pool.total() - pool.free();
+    INGOT_CHECK(used == scheduler_.kept(g), used - scheduler_.kept(g), " blocks of group ", g,
                 " are in use by nobody");
     pool.check();
   }

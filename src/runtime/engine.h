@@ -22,8 +22,11 @@ namespace ingot {
 
 /// Bounds of what waits.
 struct EngineOptions {
-  std::size_t inbox_max = 1024;  ///< requests that no step has looked at yet
+  /// Requests that no step has looked at yet, and paused ones that others may run in place of.
+  std::size_t inbox_max = 1024;
   std::size_t deltas_max = 256;  ///< pieces that a reader may be behind
+  /// Conversations whose last turn stays computed, where no running request needs its blocks.
+  std::size_t conversations_max = 16;
 };
 
 /// What an engine runs on. All of it outlives the engine; the executor is the engine's alone.
@@ -57,10 +60,15 @@ class Engine {
   [[nodiscard]] std::optional<Stream> submit(Request&& request);
 
   /// Starts the thread. It sleeps while there is nothing to do.
+  ///
+  /// Errors: Error{kDoesNotFit} when the system refuses a thread.
   void start();
   /// One step without a thread: takes requests in, computes, hands out. Returns whether requests
   /// are left; while all of those are paused by their readers, it does nothing.
   bool step();
+  /// The same, but returns whether anything was computed: where not, no request gets on before a
+  /// reader takes a piece, drops a stream, or submits.
+  bool advance();
   /// Cancels all requests, and ends the thread once its step is done. From the thread that owns
   /// the engine.
   void stop();
@@ -78,7 +86,7 @@ class Engine {
   void sample(std::span<const StepPart> parts);
   void deliver(std::span<const StepPart> parts);
   void drop_ended();
-  void end_all(FinishReason reason, const std::optional<Error>& error);
+  void end_all(FinishReason reason, const Error* error);
   void check_idle();
   Continuation& of(const StepPart& part) { return *active_.at(part.sequence->id); }
 

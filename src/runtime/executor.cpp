@@ -48,14 +48,16 @@ Executor::Executor(const Model& model, Backend& backend, KvCache& cache,
   score_tops_.resize(out_rows * static_cast<std::size_t>(score_top_));
 }
 
-std::int64_t Executor::buffer_bytes(const Spec& spec, const ExecutorLimits& limits) {
-  const std::set<std::int32_t> groups(spec.window.begin(), spec.window.end());
-  const std::int64_t tables =
-      std::ssize(groups) * limits.sequences * blocks_of(limits.context) * std::int64_t{4};
+std::int64_t Executor::result_bytes(const Spec& spec, const ExecutorLimits& limits) {
   const std::int64_t logits = limits.logits_rows * spec.vocab * std::int64_t{sizeof(float)};
-  if (limits.score_top < 0) return tables + logits;
+  if (limits.score_top < 0) return logits;
   const std::int64_t top = limits.score_top * std::int64_t{sizeof(TokenScore)};
-  return tables + logits + limits.out_rows * (std::int64_t{2 * sizeof(float)} + top);
+  return logits + limits.out_rows * (std::int64_t{2 * sizeof(float)} + top);
+}
+
+std::int64_t Executor::table_bytes(const Spec& spec, std::int32_t sequences) {
+  const std::set<std::int32_t> groups(spec.window.begin(), spec.window.end());
+  return std::ssize(groups) * sequences * std::int64_t{sizeof(std::int32_t)};
 }
 
 void Executor::add_parts(std::span<const StepPart> parts) {

@@ -37,8 +37,10 @@ class Executor {
   /// Errors: Error{kDoesNotFit}.
   Executor(const Model& model, Backend& backend, KvCache& cache, const ExecutorLimits& limits);
 
-  /// Bytes of the results that `run` keeps and of a step's block tables.
-  static std::int64_t buffer_bytes(const Spec& spec, const ExecutorLimits& limits);
+  /// Bytes of the results that `run` keeps.
+  static std::int64_t result_bytes(const Spec& spec, const ExecutorLimits& limits);
+  /// Bytes of a step's block tables for each block of the context.
+  static std::int64_t table_bytes(const Spec& spec, std::int32_t sequences);
 
   const ExecutorLimits& limits() const { return limits_; }
   const Model& model() const { return model_; }

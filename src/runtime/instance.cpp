@@ -11,7 +11,7 @@ namespace ingot {
 
 namespace {
 
-/// Names that --cpu-isa knows, built or not.
+/// Names of kernel tables, built or not.
 constexpr std::string_view kIsas[] = {"scalar",        "avx2-novnni", "avx2",
                                       "avx512-novnni", "avx512",      "neon"};
 
@@ -27,7 +27,7 @@ const KernelTable& find_kernels(std::string_view isa) {
   }
   const bool known = std::find(std::begin(kIsas), std::end(kIsas), isa) != std::end(kIsas);
   throw Error(ErrorCode::kInvalid,
-              cat("--cpu-isa ", printable(isa), known ? " is not offered here" : " is unknown",
+              cat("`isa` ", printable(isa), known ? " is not offered here" : " is unknown",
                   "; this machine and build offer auto, ", offered));
 }
 
@@ -46,11 +46,13 @@ Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
       checkpoint_(Checkpoint::open(options.path)),
       config_(checkpoint_->config()),
       warnings_(checkpoint_->warnings().begin(), checkpoint_->warnings().end()) {
+  backend_.observe(options.observer);
   bound_ = std::make_unique<BoundModel>(bind_model(*checkpoint_));
   spec_ = bound_->spec;
   if (checkpoint_->tokenizer() != nullptr) {
     tokenizer_ = make_tokenizer(*checkpoint_->tokenizer(), warnings_);
   }
+  available_bytes_ = options.memory_limit > 0 ? options.memory_limit : available_memory();
 }
 
 ExecutorLimits Instance::executor_limits(const StartOptions& options, std::int64_t context) const {
@@ -70,10 +72,9 @@ ExecutorLimits Instance::executor_limits(const StartOptions& options, std::int64
 
 MemoryPlan Instance::plan(const StartOptions& options) const {
   INGOT_CHECK(bound_ != nullptr, "a plan for what is started already");
-  const std::int64_t limit = options_.memory_limit;
   const std::int64_t context = options.context > 0 ? options.context : spec_.context;
   const ExecutorLimits limits = executor_limits(options, context);
-  std::int64_t buffers = Executor::buffer_bytes(spec_, limits);
+  std::int64_t buffers = Executor::result_bytes(spec_, limits);
   if (options.generates) buffers += Sampler::bytes(pool_.size(), spec_.vocab);
   return plan_memory(*bound_, backend_,
                      {.options = options.model,
@@ -83,19 +84,15 @@ MemoryPlan Instance::plan(const StartOptions& options) const {
                       .rows = limits.rows,
                       .out_rows = limits.out_rows,
                       .output_bytes = options.output_bytes + buffers,
-                      .available_bytes = limit > 0 ? limit : available_memory()});
+                      .table_bytes = Executor::table_bytes(spec_, limits.sequences),
+                      .available_bytes = available_bytes_});
 }
 
 std::int32_t Instance::fitting_pool(const StartOptions& options) const {
   StartOptions whole = options;
-  const std::int64_t context = options.context > 0 ? options.context : spec_.context;
-  const std::int64_t addressable = kPoolTokensMax / (context + kBlockTokens);
-  whole.pool_sequences =
-      static_cast<std::int32_t>(std::clamp<std::int64_t>(addressable, 1, options.sequences));
-  const MemoryPlan plan = this->plan(whole);
-  if (plan.fits) return whole.pool_sequences;
+  whole.pool_sequences = options.sequences;
   return static_cast<std::int32_t>(
-      std::clamp<std::int64_t>(plan.max_sequences, 1, whole.pool_sequences));
+      std::clamp<std::int64_t>(plan(whole).max_sequences, 1, options.sequences));
 }
 
 void Instance::start(const StartOptions& options, Progress progress) {

@@ -18,7 +18,7 @@
 
 namespace ingot {
 
-/// The kernel table that --cpu-isa names; auto is the fastest that there is.
+/// The kernel table of a name; auto is the fastest that there is.
 ///
 /// Errors: Error{kInvalid} for a name that is unknown or not offered here, with those that are.
 const KernelTable& find_kernels(std::string_view isa);
@@ -28,7 +28,8 @@ struct InstanceOptions {
   std::string path;
   std::string isa = "auto";  ///< a kernel table's name, or auto: the fastest that there is
   KvType kv_type = KvType::kF16;
-  std::int64_t memory_limit = 0;  ///< bytes; 0 = what the system says is available
+  std::int64_t memory_limit = 0;       ///< bytes; 0 = what the system says is available
+  LinearObserver* observer = nullptr;  ///< sees the inputs of linears; outlives the instance
 };
 
 /// What is run: the layers and ends that are loaded, and the largest steps and sequences.
@@ -96,6 +97,7 @@ class Instance {
 
   ThreadPool& pool_;
   InstanceOptions options_;
+  std::int64_t available_bytes_ = 0;  ///< read once, so that all plans agree
   CpuBackend backend_;
   std::unique_ptr<Checkpoint> checkpoint_;
   Config config_;

@@ -128,7 +128,8 @@ Rate measure_kernels(Watch& watch, const std::array<PeakKernel<Sum>, n>& kernels
     each[static_cast<std::size_t>(thread)] =
         best_rounds_per_second(*best, best_rounds, kAllSeconds);
   });
-  rate.all = gop(*best) * std::accumulate(each.begin(), each.end(), 0.0);
+  // Threads that share one CPU reach less together than one that had it to itself a moment before.
+  rate.all = std::max(rate.one, gop(*best) * std::accumulate(each.begin(), each.end(), 0.0));
   return rate;
 }
 
@@ -196,17 +197,20 @@ std::int64_t peak_read_bytes(std::int64_t available_bytes) {
   return std::clamp(share, kReadChunk, kReadBytesMax);
 }
 
-MeasuredPeaks measure_peaks(int threads, const KernelTable& table, std::int64_t read_bytes,
+MeasuredPeaks measure_peaks(int threads, const std::vector<std::size_t>& cpus,
+                            const KernelTable& table, std::int64_t read_bytes,
                             FunctionRef<void()> between) {
   // Bound to CPUs: on a busy machine two threads may share one for a while, and not reach its
   // limits.
-  ThreadPool pool(std::min(threads, available_cpus()), {.pin = true});
+  const int each_its_own = std::max(1, static_cast<int>(cpus.size()));
+  ThreadPool pool(std::min(threads, each_its_own), {.pin = true, .cpus = cpus});
   Watch watch(pool, between);
   const Rate int8 = measure_kernels(watch, table.peak_int8, 8);
   const Rate f32 = measure_kernels(watch, table.peak_f32, 2);
   const Rate read = measure_read(watch, table, read_bytes);
   return {.one_thread = {.read_gb_s = read.one, .f32_gflop_s = f32.one, .int8_gop_s = int8.one},
           .all_threads = {.read_gb_s = read.all, .f32_gflop_s = f32.all, .int8_gop_s = int8.all},
+          .threads = pool.size(),
           .read_bytes = read_bytes};
 }
 

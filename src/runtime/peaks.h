@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "backend/cpu/kernel_table.h"
 #include "base/function_ref.h"
@@ -21,6 +22,7 @@ struct Peaks {
 struct MeasuredPeaks {
   Peaks one_thread;
   Peaks all_threads;
+  int threads = 0;              ///< that are meant by all
   std::int64_t read_bytes = 0;  ///< size of the memory that was read
 };
 
@@ -28,14 +30,16 @@ struct MeasuredPeaks {
 /// available.
 std::int64_t peak_read_bytes(std::int64_t available_bytes);
 
-/// Measures one kernel table on `threads` threads of its own, at most one a CPU and bound to it,
-/// the best of many short windows: about two seconds.
+/// Measures one kernel table on `threads` threads of its own, at most one for each of `cpus` and
+/// bound to it, the best of many short windows: about two seconds.
 ///
 /// `between` is called between windows and may throw to end it. What the kernels return is checked,
 /// so that no part of their work was left out.
-/// Units:  `read_bytes` is a number that peak_read_bytes gave.
+/// Units:  `read_bytes` is a number that peak_read_bytes gave; `cpus` are those of a ThreadPool, or
+/// allowed_cpus().
 /// Errors: Error{kDoesNotFit} when the system does not give that much memory.
-MeasuredPeaks measure_peaks(int threads, const KernelTable& table, std::int64_t read_bytes,
+MeasuredPeaks measure_peaks(int threads, const std::vector<std::size_t>& cpus,
+                            const KernelTable& table, std::int64_t read_bytes,
                             FunctionRef<void()> between);
 
 /// The time that a step takes at the least:

@@ -81,7 +81,8 @@ TEST(Peaks, ReadingTakesAShareOfMemoryWithinBounds) {
 
 TEST(Peaks, AreMeasuredForOneThreadAndForAll) {
   int windows = 0;
-  const MeasuredPeaks peaks = measure_peaks(2, scalar_kernels(), 32 << 20, [&] { ++windows; });
+  const MeasuredPeaks peaks =
+      measure_peaks(2, allowed_cpus(), scalar_kernels(), 32 << 20, [&] { ++windows; });
   EXPECT_GE(windows, 9);
   EXPECT_EQ(peaks.read_bytes, 32 << 20);
   for (const double Peaks::*rate : {&Peaks::read_gb_s, &Peaks::f32_gflop_s, &Peaks::int8_gop_s}) {
@@ -90,9 +91,20 @@ TEST(Peaks, AreMeasuredForOneThreadAndForAll) {
   }
 }
 
+TEST(Peaks, AreThoseOfAllThreadsWhereTheCallerIsBound) {
+  const int cpus = available_cpus();
+  const ThreadPool bound(cpus, {.pin = true});
+  ASSERT_EQ(available_cpus(), 1);
+  const MeasuredPeaks peaks =
+      measure_peaks(bound.size(), bound.cpus(), scalar_kernels(), 1 << 20, [] {});
+  EXPECT_EQ(peaks.threads, cpus);
+  EXPECT_EQ(measure_peaks(cpus + 1, bound.cpus(), scalar_kernels(), 1 << 20, [] {}).threads, cpus);
+}
+
 TEST(Peaks, MeasuringEndsWhereTheCallerSaysSo) {
   const auto stop = [] { throw std::runtime_error("enough"); };
-  EXPECT_THROW(measure_peaks(1, scalar_kernels(), 32 << 20, stop), std::runtime_error);
+  EXPECT_THROW(measure_peaks(1, allowed_cpus(), scalar_kernels(), 32 << 20, stop),
+               std::runtime_error);
 }
 
 TEST(Peaks, IdealTimeIsTheLargerOfReadingAndComputing) {

@@ -18,7 +18,7 @@ namespace {
 std::int64_t check_prompt(const Request& r, const RequestLimits& limits) {
   for (const std::int32_t id : r.prompt) {
     if (id >= 0 && id < limits.vocab) continue;
-    refuse(cat("prompt: token ", id, " is not in [0, ", limits.vocab, ")"));
+    refuse(cat("prompt_ids: token ", id, " is not in [0, ", limits.vocab, ")"));
   }
   // Division, because the product may overflow.
   const std::int64_t cols = r.embedding_rows > 0 ? std::ssize(r.embeddings) / r.embedding_rows : 0;
@@ -83,6 +83,10 @@ void check_request(const Request& request, const RequestLimits& limits) {
   }
   if (scores >= 0 && !request.embeddings.empty()) {
     refuse("prompt_logprobs: embeddings have no log-probabilities");
+  }
+  const std::int64_t from = request.prompt_logprobs_from;
+  if (from < 0 || from > std::ssize(request.prompt)) {
+    refuse(cat("prompt_logprobs_from: ", from, " is not in [0, ", request.prompt.size(), "]"));
   }
 }
 

@@ -19,12 +19,18 @@ struct Request {
   std::int64_t embedding_rows = 0;
   SamplingParams sampling{};  ///< `end_ids`: those that end the text besides the model's
   std::int64_t max_tokens = 0;
-  std::vector<std::string> stop{};        ///< the text ends before the first of them
+  /// The text ends before the first of them. It bounds the text alone: ids and log-probabilities of
+  /// the tokens that spelt it are delivered.
+  std::vector<std::string> stop{};
   bool ignore_eos = false;                ///< the model's own end tokens are tokens like any other
   std::int32_t prompt_logprobs = -1;      ///< -1 = none; else each prompt token's and so many best
+  std::int64_t prompt_logprobs_from = 0;  ///< number of the first prompt token that has them
   bool digest = false;                    ///< of every row of logits that a token is drawn from
   HiddenRows hidden = HiddenRows::kNone;  ///< in place of tokens: max_tokens is 0 then
   bool final_norm = true;                 ///< hidden states after the final norm, or before
+  /// Requests of the same number are turns of one conversation, one after the other: what a turn
+  /// has in common with the last one is not computed again where it can be kept. 0 = none of any.
+  std::uint64_t conversation = 0;
 };
 
 inline constexpr std::size_t kStopsMax = 64;

@@ -2,8 +2,8 @@
 #include "runtime/row_sampler.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
-#include <utility>
 
 #include "base/check.h"
 #include "base/math_double.h"
@@ -165,7 +165,6 @@ double RowSampler::weigh_row(float scale) {
 
 void RowSampler::choose_source(const SamplingParams& params) {
   greedy_ = -1;
-  weighed_span_ = -1;
   if (params.temperature == 0) {
     greedy_ = candidates_.best(row_);
     return;
@@ -197,12 +196,11 @@ std::int32_t RowSampler::pick(double noise) {
   }
   const std::int64_t first = span * kSpan;
   const std::int64_t n = std::min(kSpan, source_.n - first);
-  if (std::exchange(weighed_span_, span) != span) {
-    kernels_.weigh(source_.logits + first, n, row_.largest, row_.scale, weights_.data(), nullptr);
-  }
+  std::array<float, kSpan> weights;
+  kernels_.weigh(source_.logits + first, n, row_.largest, row_.scale, weights.data(), nullptr);
   std::int64_t at = first;
   for (std::int64_t i = 0; i < n && before <= target; ++i) {
-    const float weight = weights_[static_cast<std::size_t>(i)];
+    const float weight = weights[static_cast<std::size_t>(i)];
     if (weight == 0) continue;
     at = first + i;  // the last one with a weight, where rounding leaves a crumb behind it
     before += static_cast<double>(weight);

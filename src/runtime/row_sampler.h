@@ -1,7 +1,6 @@
 // RowSampler: one thread's part of the Sampler, a row at a time.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -76,9 +75,7 @@ class RowSampler {
   double log_sum_ = 0;
   std::int32_t greedy_ = -1;  ///< the only token, where the temperature is 0
   Source source_;
-  double total_ = 0;                    ///< of the source's sums
-  std::int64_t weighed_span_ = -1;      ///< the span of the source that weights_ are of
-  std::array<float, kSpan> weights_{};  ///< from one pick to the next
+  double total_ = 0;  ///< of the source's sums
 };
 
 }  // namespace ingot

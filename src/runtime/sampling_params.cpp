@@ -38,8 +38,8 @@ void check_logit_bias(const std::vector<LogitBias>& biases, std::int64_t ids) {
 
 void check_sampling(const SamplingParams& params, std::int64_t ids) {
   check_logit_bias(params.logit_bias, ids);
-  check_range("repetition_penalty", params.repetition_penalty, kRepetitionPenaltyMin,
-              kRepetitionPenaltyMax);
+  check_range("repetition_penalty", params.repetition_penalty,
+              static_cast<float>(kRepetitionPenaltyMin), kRepetitionPenaltyMax);
   check_range("presence_penalty", params.presence_penalty, -kPenaltyMax, kPenaltyMax);
   check_range("frequency_penalty", params.frequency_penalty, -kPenaltyMax, kPenaltyMax);
   if (params.min_tokens < 0) {
@@ -47,10 +47,10 @@ void check_sampling(const SamplingParams& params, std::int64_t ids) {
                 cat("min_tokens is ", params.min_tokens, ", possible are values from 0"));
   }
   if (params.end_ids.size() > kEndIdsMax) {
-    throw Error(ErrorCode::kInvalid, cat("end_ids has ", params.end_ids.size(),
+    throw Error(ErrorCode::kInvalid, cat("stop_token_ids has ", params.end_ids.size(),
                                          " tokens, possible are at most ", kEndIdsMax));
   }
-  for (const std::int32_t id : params.end_ids) check_id("end_ids", id, ids);
+  for (const std::int32_t id : params.end_ids) check_id("stop_token_ids", id, ids);
   check_range("temperature", params.temperature, 0.0f, kTemperatureMax);
   if (params.top_k < -1) {
     throw Error(ErrorCode::kInvalid,

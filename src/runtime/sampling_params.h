@@ -33,7 +33,7 @@ struct SamplingParams {
 
 // What check_sampling lets through; an API may promise less.
 inline constexpr float kLogitBiasMax = 100;
-inline constexpr float kRepetitionPenaltyMin = 0.01f;
+inline constexpr double kRepetitionPenaltyMin = 0.01;
 inline constexpr float kRepetitionPenaltyMax = 100;
 inline constexpr float kPenaltyMax = 2;  ///< of presence and frequency, either sign
 inline constexpr float kTemperatureMax = 100;

@@ -63,7 +63,7 @@ TEST(CheckSampling, RangesOfNumbers) {
 TEST(CheckSampling, NamesMemberValueAndWhatIsPossible) {
   EXPECT_EQ(refusal({.top_p = 1.5f}), "top_p is 1.5, possible are values from 0 to 1");
   EXPECT_EQ(refusal({.end_ids = {3, 100}}),
-            "end_ids holds token 100, possible are tokens from 0 to 99");
+            "stop_token_ids holds token 100, possible are tokens from 0 to 99");
 }
 
 TEST(CheckSampling, Integers) {

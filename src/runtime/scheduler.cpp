@@ -23,7 +23,7 @@ std::int32_t rows_wanted(std::int64_t first, std::int64_t last, std::int64_t end
 }  // namespace
 
 Scheduler::Scheduler(KvCache& cache, const SchedulerLimits& limits)
-    : cache_(cache), limits_(limits) {
+    : cache_(cache), limits_(limits), kept_(limits.kept) {
   INGOT_CHECK(limits.sequences >= 1 && limits.rows >= limits.sequences, limits.rows,
               " rows a step for ", limits.sequences, " sequences");
   running_.reserve(static_cast<std::size_t>(limits.sequences));
@@ -45,6 +45,11 @@ void Scheduler::remove(Sequence& sequence) {
   std::erase_if(parts_, [&](const StepPart& p) { return p.sequence == &sequence; });
   sequence.admitted = false;
   sequence.blocks.truncate(0);
+}
+
+void Scheduler::retire(Sequence& sequence) {
+  kept_.keep(sequence);
+  remove(sequence);
 }
 
 std::span<const StepPart> Scheduler::plan() {
@@ -76,28 +81,35 @@ void Scheduler::admit() {
     std::erase(waiting_, s);
     running_.push_back(s);
     s->admitted = true;
+    kept_.resume(*s);
     add_part(*s);
   }
 }
 
-/// Paused sequences give way to one that can go on.
+/// Paused sequences give way to one that can go on, none of them where all would not be enough:
+/// they would be computed again for nothing.
 bool Scheduler::make_room_to_admit(const Sequence& sequence) {
-  while (!may_admit(sequence)) {
-    Sequence* const paused = last_paused();
-    if (paused == nullptr) return false;
-    preempt(*paused);
-  }
+  if (!may_admit(sequence, PausedRoom::kFree)) return false;
+  while (!may_admit(sequence, PausedRoom::kHeld)) preempt(*last_paused());
   return true;
 }
 
 /// Room for all rows that are known, and a block for each sequence that runs: who is let in too
-/// early is thrown out again before it has got anywhere.
-bool Scheduler::may_admit(const Sequence& sequence) const {
-  if (running_.empty()) return true;
-  if (std::ssize(running_) >= limits_.sequences) return false;
+/// early is thrown out again before it has got anywhere. What is kept is room: the sequence takes
+/// it over, or it goes when it is needed.
+bool Scheduler::may_admit(const Sequence& sequence, PausedRoom paused) const {
+  const auto goes = [paused](const Sequence* s) {
+    return paused == PausedRoom::kFree && s->paused;
+  };
+  const std::int64_t running =
+      std::ssize(running_) - std::count_if(running_.begin(), running_.end(), goes);
+  if (running == 0) return true;
+  if (running >= limits_.sequences) return false;
   for (std::int32_t g = 0; g < cache_.groups(); ++g) {
     const std::int64_t wanted = cache_.group(g).blocks_for(sequence.length(), limits_.rows);
-    if (wanted + std::ssize(running_) > cache_.pool(g).free()) return false;
+    std::int64_t free = cache_.pool(g).free() + kept_.held(g);
+    for (const Sequence* s : running_) free += goes(s) ? s->blocks.releasable(g) : 0;
+    if (wanted + running > free) return false;
   }
   return true;
 }
@@ -116,11 +128,12 @@ void Scheduler::add_part(Sequence& s) {
   parts_.push_back(part);
 }
 
-/// Blocks for the next `rows` rows, or for fewer where that avoids a preemption; false when the
-/// sequence itself had to give way.
+/// Blocks for the next `rows` rows, in place of kept ones where there is need, or for fewer rows
+/// where that avoids a preemption; false when the sequence itself had to give way.
 bool Scheduler::reserve(Sequence& s, std::int32_t& rows) {
   for (;;) {
     const std::int64_t room = s.blocks.reservable() - s.computed;
+    if (room < rows && kept_.drop_oldest()) continue;
     if (room > 0) {
       rows = static_cast<std::int32_t>(std::min<std::int64_t>(rows, room));
       const bool reserved = s.blocks.reserve(s.computed + rows);
@@ -158,7 +171,7 @@ void Scheduler::preempt(Sequence& s) {
   std::erase(running_, &s);
   waiting_.push_front(&s);
   s.admitted = false;
-  s.computed = 0;
+  s.computed = s.cached = 0;
   s.blocks.truncate(0);
   ++preemptions_;
 }

@@ -1,4 +1,4 @@
-// Scheduler: its promises at every step of random work: arrivals, readers, pools.
+// Scheduler: its promises at every step of random work: arrivals, readers, pools, conversations.
 #include <map>
 #include <random>
 #include <set>
@@ -30,9 +30,10 @@ class Simulation {
       one_step();
       if (testing::Test::HasFatalFailure()) return;
     }
-    pool_.expect_all_free();
+    check_kept();
   }
   std::int64_t preemptions() const { return scheduler_.preemptions(); }
+  std::int64_t resumed() const { return resumed_; }
 
  private:
   struct Job {
@@ -40,13 +41,17 @@ class Simulation {
     std::int64_t end = 0;  ///< its length when it is done
     bool was_admitted = false;
   };
+  /// The blocks that each sequence that runs would give back, by group.
+  using Places = std::map<const Sequence*, std::vector<std::int64_t>>;
 
   std::int32_t below(std::int32_t n) {
     return static_cast<std::int32_t>(rng_() % static_cast<std::uint64_t>(n));
   }
   SchedulerLimits random_limits() {
     const std::int32_t sequences = 1 + below(6);
-    return {.rows = sequences + below(30), .sequences = sequences};
+    return {.rows = sequences + below(30),
+            .sequences = sequences,
+            .kept = static_cast<std::size_t>(below(4))};
   }
   std::int32_t blocks_for_window() {
     const KvGroup group{.layers = {1}, .window = window_, .block_bytes = 64};
@@ -58,6 +63,7 @@ class Simulation {
     Job job;
     const std::int32_t prompt = 1 + below(longest - 1);
     job.sequence = sequence_of(pool_, prompt, id);
+    job.sequence->conversation = static_cast<std::uint64_t>(below(4));
     job.end = prompt + 1 + below(std::min(40, longest - prompt));
     ASSERT_TRUE(scheduler_.fits_alone(job.end));
     scheduler_.add(*job.sequence);
@@ -69,8 +75,22 @@ class Simulation {
       if (pauses_ && below(8) == 0) job.sequence->paused = !job.sequence->paused;
     }
     if (!alive_.empty() && below(60) == 0) {
-      scheduler_.remove(*alive_.begin()->second.sequence);
+      end(*alive_.begin()->second.sequence);
       alive_.erase(alive_.begin());
+    }
+  }
+
+  void end(Sequence& s) {
+    resumed_ += s.cached > 0 ? 1 : 0;
+    if (below(4) == 0) return scheduler_.remove(s);
+    scheduler_.retire(s);
+  }
+
+  void check_kept() {
+    for (std::int32_t g = 0; g < pool_.cache().groups(); ++g) {
+      const BlockPool& pool = pool_.cache().pool(g);
+      EXPECT_EQ(pool.total() - pool.free(), scheduler_.kept(g));
+      pool.check();
     }
   }
 
@@ -80,9 +100,12 @@ class Simulation {
       const Sequence& s = *job.sequence;
       if (s.admitted && !s.paused && s.length() - s.computed == 1) lacked_one.insert(&s);
     }
+    const Places before = places();
+    const std::int64_t preemptions = scheduler_.preemptions();
     const auto parts = scheduler_.plan();
     check_bounds(parts);
     check_progress(parts, lacked_one);
+    if (scheduler_.preemptions() == preemptions + 1) check_room(before);
     check_order();
     scheduler_.commit(drawn_for(parts));
     for (auto at = alive_.begin(); at != alive_.end();) {
@@ -92,7 +115,7 @@ class Simulation {
         ++at;
         continue;
       }
-      scheduler_.remove(s);
+      end(s);
       at = alive_.erase(at);
     }
   }
@@ -132,6 +155,35 @@ class Simulation {
     ASSERT_EQ(parts.empty(), !may_go_on);
   }
 
+  Places places() {
+    Places all;
+    for (auto& [id, job] : alive_) {
+      const Sequence& s = *job.sequence;
+      if (!s.admitted) continue;
+      for (std::int32_t g = 0; g < pool_.cache().groups(); ++g) {
+        all[&s].push_back(s.blocks.releasable(g));
+      }
+    }
+    return all;
+  }
+
+  /// Where one sequence gave way and it was paused, somebody was let in, or took of its blocks.
+  void check_room(const Places& before) {
+    const auto gone = std::find_if(before.begin(), before.end(),
+                                   [](const auto& place) { return !place.first->admitted; });
+    if (gone == before.end() || !gone->first->paused) return;
+    bool needed = false;
+    for (auto& [id, job] : alive_) {
+      const Sequence* s = job.sequence.get();
+      needed = needed || (s->admitted && before.count(s) == 0);
+    }
+    for (std::int32_t g = 0; g < pool_.cache().groups(); ++g) {
+      const std::int64_t blocks = gone->second[static_cast<std::size_t>(g)];
+      needed = needed || pool_.cache().pool(g).free() < blocks;
+    }
+    EXPECT_TRUE(needed) << "sequence " << gone->first->id << " gave way to nobody";
+  }
+
   /// Whoever is let in for the first time has nobody before it who could have been let in.
   void check_order() {
     bool waits = false;
@@ -151,19 +203,22 @@ class Simulation {
   Pool pool_;
   Scheduler scheduler_;
   bool pauses_;
+  std::int64_t resumed_ = 0;
   std::map<std::uint64_t, Job> alive_;
 };
 
 TEST(Scheduler, KeepsItsPromisesForRandomWork) {
-  std::int64_t preemptions = 0;
+  std::int64_t preemptions = 0, resumed = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE(cat("seed ", seed));
     Simulation simulation(seed);
     simulation.run();
     if (HasFailure()) return;
     preemptions += simulation.preemptions();
+    resumed += simulation.resumed();
   }
   EXPECT_GT(preemptions, 400) << "the pools were too large to test anything";
+  EXPECT_GT(resumed, 100) << "no conversation went on";
 }
 
 }  // namespace

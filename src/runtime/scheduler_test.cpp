@@ -126,6 +126,52 @@ TEST(Scheduler, APausedSequenceKeepsItsBlocksUntilSomebodyNeedsThem) {
   pool.expect_all_free();
 }
 
+/// A reader that is behind one step in five, beside a runner and a prompt that no eviction of the
+/// reader's sequence lets in.
+TEST(Scheduler, NobodyGivesWayToWhoCannotBeLetInAnyway) {
+  Pool pool(40);
+  Scheduler scheduler(pool.cache(), {.rows = 512, .sequences = 3});
+  const auto runner = sequence_of(pool, 300), slow = sequence_of(pool, 50),
+             large = sequence_of(pool, 500);
+  for (Sequence* s : {runner.get(), slow.get(), large.get()}) scheduler.add(*s);
+  for (int i = 0; i < 100; ++i) {
+    slow->paused = i % 5 == 4;
+    step(scheduler);
+  }
+  EXPECT_EQ(scheduler.preemptions(), 0);
+  EXPECT_EQ(slow->length(), 50 + 80);
+  EXPECT_FALSE(large->admitted);
+  scheduler.remove(*runner);
+  slow->paused = true;
+  step(scheduler);
+  EXPECT_TRUE(large->admitted);
+  EXPECT_EQ(scheduler.preemptions(), 1);
+  for (Sequence* s : {slow.get(), large.get()}) scheduler.remove(*s);
+  pool.expect_all_free();
+}
+
+/// The same where places are short rather than blocks.
+TEST(Scheduler, NobodyGivesWayForAPlaceThatIsNotEnough) {
+  Pool pool(40);
+  Scheduler scheduler(pool.cache(), {.rows = 64, .sequences = 2});
+  const auto runner = sequence_of(pool, 300), slow = sequence_of(pool, 50),
+             large = sequence_of(pool, 400);
+  for (Sequence* s : {runner.get(), slow.get(), large.get()}) scheduler.add(*s);
+  while (slow->length() == 50) step(scheduler);
+  slow->paused = true;
+  step(scheduler);
+  EXPECT_EQ(scheduler.preemptions(), 0);
+  EXPECT_TRUE(slow->admitted);
+  const auto small = sequence_of(pool, 5);
+  scheduler.remove(*large);
+  scheduler.add(*small);
+  step(scheduler);
+  EXPECT_TRUE(small->admitted);
+  EXPECT_FALSE(slow->admitted);
+  for (Sequence* s : {runner.get(), slow.get(), small.get()}) scheduler.remove(*s);
+  pool.expect_all_free();
+}
+
 TEST(Scheduler, APartIsEmbeddingsOrTokensAndScoresAreAskedForOnce) {
   Pool pool(8);
   Scheduler scheduler(pool.cache(), {.rows = 6, .sequences = 1});

@@ -16,9 +16,11 @@ struct Sequence {
   explicit Sequence(KvCache& cache) : blocks(cache) {}
 
   std::uint64_t id = 0;              ///< of its request
+  std::uint64_t conversation = 0;    ///< that it is a turn of; 0 = of none
   View embeddings;                   ///< [n, H] float32 rows before the tokens, or none
   std::vector<std::int32_t> tokens;  ///< the prompt's, then what was drawn
   std::int64_t computed = 0;         ///< rows whose keys and values are in `blocks`
+  std::int64_t cached = 0;           ///< of these, rows that an earlier turn computed
   SequenceBlocks blocks;
 
   /// Rows [scored, scores_end) leave the model once for the log-probability of the token after

@@ -1,8 +1,6 @@
 // An automaton over all stop strings, and the text that waits for its verdict.
 #include "runtime/stop_text.h"
 
-#include <algorithm>
-
 #include "base/check.h"
 
 namespace ingot {
@@ -73,10 +71,9 @@ bool StopText::decided() const {
   return found_ != kNone && seen_ - node.depth >= found_start_;
 }
 
-ReleasedText StopText::add(std::string_view piece) {
+std::string StopText::add(std::string_view piece) {
   if (stopped_) return {};
   held_ += piece;
-  token_ends_.push_back(seen_ + std::ssize(piece));
   for (const char byte : piece) {
     node_ = next(node_, byte);
     ++seen_;
@@ -96,29 +93,20 @@ ReleasedText StopText::add(std::string_view piece) {
   return release(seen_ - nodes_[static_cast<std::size_t>(node_)].depth);
 }
 
-ReleasedText StopText::finish() {
+std::string StopText::finish() {
   stopped_ = found_ != kNone;
   return release(stopped_ ? found_start_ : seen_);
 }
 
 /// Shows the text up to `end`. What is shown is dropped when it is more than half of what is held,
 /// so that each byte is moved once on average.
-ReleasedText StopText::release(std::int64_t end) {
-  ReleasedText released;
-  released.text = held_.substr(static_cast<std::size_t>(shown_ - base_),
-                               static_cast<std::size_t>(end - shown_));
+std::string StopText::release(std::int64_t end) {
+  std::string released = held_.substr(static_cast<std::size_t>(shown_ - base_),
+                                      static_cast<std::size_t>(end - shown_));
   shown_ = end;
   if (2 * (shown_ - base_) > std::ssize(held_)) {
     held_.erase(0, static_cast<std::size_t>(shown_ - base_));
     base_ = shown_;
-  }
-  const std::size_t before = tokens_shown_;
-  while (tokens_shown_ < token_ends_.size() && token_ends_[tokens_shown_] <= end) ++tokens_shown_;
-  released.tokens = static_cast<std::int32_t>(tokens_shown_ - before);
-  if (2 * tokens_shown_ > token_ends_.size()) {
-    token_ends_.erase(token_ends_.begin(),
-                      token_ends_.begin() + static_cast<std::ptrdiff_t>(tokens_shown_));
-    tokens_shown_ = 0;
   }
   return released;
 }

@@ -9,15 +9,7 @@
 
 namespace ingot {
 
-/// What of a text may be shown.
-struct ReleasedText {
-  std::string text;
-  /// Tokens that are wholly shown now and were not before. A token without text is shown with all
-  /// that stands before it.
-  std::int32_t tokens = 0;
-};
-
-/// Watches the text of one continuation, token by token, for stop strings.
+/// Watches the text of one continuation, piece by piece, for stop strings.
 ///
 /// Text is released once it cannot be part of a stop string any more: what is held back is the
 /// longest end of the text that begins one. The text ends where the first stop string in it
@@ -32,11 +24,11 @@ class StopText {
   /// `stops`: none empty. With none at all every piece is released at once.
   explicit StopText(std::span<const std::string> stops = {});
 
-  /// Adds a token's text, which may be empty. After a stop nothing is released any more.
-  ReleasedText add(std::string_view piece);
+  /// Adds a piece, which may be empty, and releases text. After a stop none is any more.
+  std::string add(std::string_view piece);
   /// The text has ended: decides what was open, and releases what was held unless it begins at a
   /// stop string.
-  ReleasedText finish();
+  std::string finish();
 
   /// Whether a stop string ended the text.
   bool stopped() const { return stopped_; }
@@ -61,7 +53,7 @@ class StopText {
   std::int32_t child(std::int32_t node, char byte) const;
   std::int32_t next(std::int32_t node, char byte) const;
   bool decided() const;
-  ReleasedText release(std::int64_t end);
+  std::string release(std::int64_t end);
 
   std::vector<Node> nodes_;
   std::vector<std::int64_t> lengths_;  ///< of the stop strings
@@ -74,8 +66,6 @@ class StopText {
   std::string held_;       ///< the text from `base_`; shown up to `shown_`
   std::int64_t base_ = 0;  ///< so that what is shown is dropped now and then, not always
   std::int64_t shown_ = 0;
-  std::vector<std::int64_t> token_ends_;  ///< of tokens added, from the first that is not shown
-  std::size_t tokens_shown_ = 0;          ///< of token_ends_
 };
 
 }  // namespace ingot

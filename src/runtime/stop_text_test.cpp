@@ -13,8 +13,8 @@ namespace {
 /// The texts released piece after piece, "|" between them, the end's last.
 std::string shown(StopText& text, const std::vector<std::string>& pieces) {
   std::string all;
-  for (const std::string& piece : pieces) all += text.add(piece).text + "|";
-  return all + text.finish().text;
+  for (const std::string& piece : pieces) all += text.add(piece) + "|";
+  return all + text.finish();
 }
 
 std::string shown(const std::vector<std::string>& stops, const std::vector<std::string>& pieces) {
@@ -68,29 +68,6 @@ TEST(StopText, CharactersStayWhole) {
   EXPECT_EQ(shown({"a\u00e9"}, {"a", "\u00e8"}), "|a\u00e8|");
 }
 
-TEST(StopText, CountsTokensThatAreWhollyShown) {
-  StopText text(std::vector<std::string>{"END"});
-  EXPECT_EQ(text.add("").tokens, 1) << "no text, nothing before it";
-  EXPECT_EQ(text.add("abE").tokens, 0) << "its last byte is held";
-  EXPECT_EQ(text.add("").tokens, 0);
-  EXPECT_EQ(text.add("x").tokens, 3);
-  EXPECT_EQ(text.add("yEN").tokens, 0);
-  const ReleasedText end = text.add("D");
-  EXPECT_TRUE(text.stopped());
-  EXPECT_EQ(end.tokens, 0) << "half of \"yEN\" belongs to the stop string";
-  EXPECT_EQ(end.text, "");
-  EXPECT_EQ(text.finish().tokens, 0);
-}
-
-TEST(StopText, TheEndReleasesTheTokensHeld) {
-  StopText text(std::vector<std::string>{"END"});
-  EXPECT_EQ(text.add("E").tokens, 0);
-  EXPECT_EQ(text.add("N").tokens, 0);
-  const ReleasedText end = text.finish();
-  EXPECT_EQ(end.text, "EN");
-  EXPECT_EQ(end.tokens, 2);
-}
-
 TEST(StopText, HostileRepetition) {
   // Nearly every byte of the text lies in a beginning of all 16 stop strings that is a kilobyte
   // long.
@@ -98,13 +75,13 @@ TEST(StopText, HostileRepetition) {
   for (std::size_t i = 0; i < 16; ++i) stops.push_back(std::string(1009 + i, 'a') + "b");
   StopText text(stops);
   std::string all;
-  for (int i = 0; i < 300'000; ++i) all += text.add(i % 5000 == 4999 ? "c" : "aa").text;
-  all += text.finish().text;
+  for (int i = 0; i < 300'000; ++i) all += text.add(i % 5000 == 4999 ? "c" : "aa");
+  all += text.finish();
   EXPECT_FALSE(text.stopped());
   EXPECT_EQ(all.size(), 599'940u);
   StopText held(stops);
   for (int i = 0; i < 2000; ++i) static_cast<void>(held.add("a"));
-  EXPECT_EQ(held.add("b").text, "");
+  EXPECT_EQ(held.add("b"), "");
   EXPECT_EQ(held.stop(), 15) << "the longest, which starts first";
 }
 
@@ -156,25 +133,18 @@ TEST(StopText, AgreesWithASearchOfTheWholeText) {
     StopText text(stops);
     std::string fed;
     std::string out;
-    std::int32_t tokens = 0;
-    std::vector<std::size_t> ends;
-    while (!text.stopped() && ends.size() < 20) {
+    for (int piece_number = 0; !text.stopped() && piece_number < 20; ++piece_number) {
       const std::string piece = random_text(random() % 4, letters, random);
       fed += piece;
-      ends.push_back(fed.size());
-      const ReleasedText released = text.add(piece);
-      out += released.text;
-      tokens += released.tokens;
+      out += text.add(piece);
       if (find_stop(fed, stops).stop < 0) {
         ASSERT_EQ(out, fed.substr(0, fed.size() - open_bytes(fed, stops))) << "run " << run;
       }
     }
-    const ReleasedText last = text.finish();
+    const std::string last = text.finish();
     const Found want = find_stop(fed, stops);
-    ASSERT_EQ(out + last.text, fed.substr(0, want.start)) << "run " << run << ", " << fed;
+    ASSERT_EQ(out + last, fed.substr(0, want.start)) << "run " << run << ", " << fed;
     ASSERT_EQ(text.stop(), want.stop) << "run " << run << ", " << fed;
-    const auto whole = [&](std::size_t end) { return end <= std::min(want.start, fed.size()); };
-    ASSERT_EQ(tokens + last.tokens, std::count_if(ends.begin(), ends.end(), whole));
     stopped += text.stopped() ? 1 : 0;
   }
   EXPECT_GT(stopped, runs / 5);

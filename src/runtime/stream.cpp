@@ -2,6 +2,7 @@
 #include "runtime/stream.h"
 
 #include "base/check.h"
+#include "runtime/digest.h"
 
 namespace ingot {
 
@@ -17,6 +18,10 @@ std::string_view to_string(FinishReason reason) {
       return "error";
   }
   return "?";
+}
+
+std::string Outcome::digest_text() const {
+  return digest ? ingot::digest_text(*digest) : std::string();
 }
 
 void Doorbell::ring() {

@@ -44,14 +44,19 @@ struct Delta {
 struct Outcome {
   FinishReason finish = FinishReason::kCancelled;
   std::optional<Error> error;
-  std::string digest;                          ///< 16 hexadecimal digits, where asked for
-  std::vector<TokenLogprobs> prompt_logprobs;  ///< from the prompt's second token on
-  std::vector<float> hidden;                   ///< [rows, H], where asked for
+  std::optional<std::uint64_t> digest;  ///< where asked for
+  /// From the prompt's second token on, or from the one that was asked for.
+  std::vector<TokenLogprobs> prompt_logprobs;
+  std::vector<float> hidden;  ///< [rows, H], where asked for
   std::int64_t prompt_tokens = 0;
+  std::int64_t cached_tokens = 0;     ///< of them, those that an earlier turn had computed
   std::int64_t generated_tokens = 0;  ///< ids delivered
   double prefill_seconds = 0;         ///< from admission to the first token drawn
   double decode_seconds = 0;          ///< from there to the last
   std::int64_t decode_steps = 0;      ///< tokens drawn after the first
+
+  /// 16 hexadecimal digits; empty where no digest was asked for.
+  std::string digest_text() const;
 };
 
 /// Wakes one thread that sleeps when it has nothing to do.

@@ -222,7 +222,7 @@ WorkloadResult WorkloadRunner::run(const Workload& workload) {
     const auto end = best_.begin() + workload.batch;
     if (std::find(best_.begin(), end, -1) == end) continue;
     throw Error(ErrorCode::kNotFinite,
-                "the logits hold NaN; --check-tensors tells whether the file's weights do");
+                "the logits hold NaN; `check_tensors` tells whether the file's weights do");
   }
   WorkloadResult result{.seconds = run.seconds, .digest = run.all.text(), .sequence_digests = {}};
   for (std::size_t i = 0; i < run.digests.size(); ++i) {

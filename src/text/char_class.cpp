@@ -20,13 +20,83 @@ bool is_white_space(char32_t c) {
          c == 0x3000;
 }
 
-CharClass classify(char32_t c) {
-  if (is_white_space(c)) return kSpace;
-  const utf8proc_category_t category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
-  if (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO) return kLetter;
-  if (category >= UTF8PROC_CATEGORY_ND && category <= UTF8PROC_CATEGORY_NO) return kNumber;
-  if (category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO) return kPunctuation;
-  return kOther;
+/// Circled and squared Latin letters: the symbols that are Alphabetic (Other_Alphabetic without
+/// marks).
+bool is_alphabetic_symbol(char32_t c) {
+  return (c >= 0x24B6 && c <= 0x24E9) || (c >= 0x1F130 && c <= 0x1F149) ||
+         (c >= 0x1F150 && c <= 0x1F169) || (c >= 0x1F170 && c <= 0x1F189);
+}
+
+unsigned category_classes(utf8proc_category_t category) {
+  switch (category) {
+    case UTF8PROC_CATEGORY_LU:
+    case UTF8PROC_CATEGORY_LT:
+      return kLetter | kUpper | kWord;
+    case UTF8PROC_CATEGORY_LL:
+      return kLetter | kLower | kWord;
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_LO:
+      return kLetter | kWord;
+    case UTF8PROC_CATEGORY_MN:
+      return kMark | kNonspacing | kWord;
+    case UTF8PROC_CATEGORY_MC:
+    case UTF8PROC_CATEGORY_ME:
+      return kMark | kWord;
+    case UTF8PROC_CATEGORY_ND:
+    case UTF8PROC_CATEGORY_NL:  // Alphabetic
+      return kNumber | kWord;
+    case UTF8PROC_CATEGORY_NO:
+      return kNumber;
+    case UTF8PROC_CATEGORY_PC:
+      return kPunctuation | kWord;
+    case UTF8PROC_CATEGORY_PD:
+    case UTF8PROC_CATEGORY_PS:
+    case UTF8PROC_CATEGORY_PE:
+    case UTF8PROC_CATEGORY_PI:
+    case UTF8PROC_CATEGORY_PF:
+    case UTF8PROC_CATEGORY_PO:
+      return kPunctuation;
+    case UTF8PROC_CATEGORY_SM:
+    case UTF8PROC_CATEGORY_SC:
+    case UTF8PROC_CATEGORY_SK:
+    case UTF8PROC_CATEGORY_SO:
+      return kSymbol;
+    case UTF8PROC_CATEGORY_CC:
+    case UTF8PROC_CATEGORY_CF:
+      return kControl;
+    default:
+      return kOther;
+  }
+}
+
+/// Conjoining vowels and final consonants of Hangul.
+bool is_conjoining_jamo(char32_t c) {
+  return (c >= 0x1161 && c <= 0x1175) || (c >= 0x11A8 && c <= 0x11C2);
+}
+
+bool is_hangul_syllable(char32_t c) { return c >= 0xAC00 && c <= 0xD7A3; }
+
+/// Text without characters of these two classes is in every normal form.
+unsigned normalization_classes(char32_t c, const utf8proc_property_t& property) {
+  constexpr unsigned kNone = UINT16_MAX;
+  constexpr unsigned kSecondOfPair = 0x8000;  // utf8proc: of comb_index
+  const unsigned pair = property.comb_index;
+  unsigned classes = kOther;
+  if (property.combining_class != 0 || (pair != kNone && pair >= kSecondOfPair) ||
+      is_conjoining_jamo(c)) {
+    classes |= kCombines;
+  }
+  if (property.decomp_seqindex != kNone || is_hangul_syllable(c)) classes |= kDecomposes;
+  return classes;
+}
+
+unsigned classify(char32_t c) {
+  const utf8proc_property_t& property = *utf8proc_get_property(static_cast<utf8proc_int32_t>(c));
+  unsigned classes = category_classes(static_cast<utf8proc_category_t>(property.category));
+  if (is_white_space(c)) classes = kSpace | (classes & kControl);
+  const bool is_join_control = c == 0x200C || c == 0x200D;
+  if (is_alphabetic_symbol(c) || is_join_control) classes |= kWord;
+  return classes | normalization_classes(c, property);
 }
 
 class Table {
@@ -35,7 +105,9 @@ class Table {
     std::map<Block, std::uint16_t> known;
     for (char32_t first = 0; first < kCodes; first += kBlock) {
       Block block;
-      for (char32_t i = 0; i < kBlock; ++i) block[i] = classify(first + i);
+      for (char32_t i = 0; i < kBlock; ++i) {
+        block[i] = static_cast<CharClass>(classify(first + i));
+      }
       const auto next = static_cast<std::uint16_t>(blocks_.size());
       const auto [at, is_new] = known.try_emplace(block, next);
       if (is_new) blocks_.push_back(block);

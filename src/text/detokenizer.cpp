@@ -19,15 +19,21 @@ void Detokenizer::push(std::int32_t id, std::string& out) {
   }
   const TokenType type = tokenizer_->type(id);
   if (type == TokenType::kControl && !options_.keep_control) return;
-  std::string_view bytes = tokenizer_->piece(id);
+  const bool first = at_start_ && options_.strip_leading_space;
+  std::string_view bytes = first ? tokenizer_->first_piece(id) : tokenizer_->piece(id);
   const bool is_text = type == TokenType::kNormal || type == TokenType::kUserDefined;
-  if (at_start_ && is_text && options_.strip_leading_space && tokenizer_->adds_space_prefix() &&
-      bytes.substr(0, 1) == " ") {
-    bytes.remove_prefix(1);
-  }
+  if (first && is_text) bytes = without_prefix(bytes);
   at_start_ = false;
   held_ += bytes;
   release(held_.size() - incomplete_utf8_tail(held_), out);
+}
+
+std::string_view Detokenizer::without_prefix(std::string_view bytes) const {
+  const std::string_view prefix = tokenizer_->stripped_prefix();
+  for (int i = 0; i < tokenizer_->stripped_prefix_count() && bytes.starts_with(prefix); ++i) {
+    bytes.remove_prefix(prefix.size());
+  }
+  return bytes;
 }
 
 void Detokenizer::finish(std::string& out) {

@@ -14,7 +14,7 @@ namespace ingot {
 struct DetokenizeOptions {
   bool keep_control = false;  ///< write control tokens as their text instead of nothing
   bool strip_leading_space =
-      true;  ///< take away the space that encoding put in front of a text; off to continue one
+      true;  ///< write no space in front that encoding had to put there; off to continue a text
 };
 
 /// Turns a stream of tokens into a stream of text. What has been written is always valid UTF-8: the
@@ -35,6 +35,9 @@ class Detokenizer {
   void finish(std::string& out);
 
  private:
+  /// A first token's text without what encoding put in front.
+  std::string_view without_prefix(std::string_view bytes) const;
+
   /// Moves the first `size` held bytes to `out`, ill-formed ones replaced.
   void release(std::size_t size, std::string& out);
 

@@ -86,8 +86,8 @@ TEST(Detokenizer, LeadingSpaceOfSentencePiece) {
   EXPECT_EQ(detokenize(*tokenizer, std::vector<std::int32_t>{262}), "x");
   EXPECT_EQ(detokenize(*tokenizer, std::vector<std::int32_t>{3 + ' ', 259}), "  a");
   EXPECT_EQ(detokenize(*tokenizer, std::vector<std::int32_t>{0, 259}), " \u2047  a");
-  TokenizerData data = sentencepiece_data({"▁a"});
-  data.add_space_prefix = false;
+  const TokenizerData data =
+      sentencepiece_data({"▁a"}, {}, true, {.charsmap = {}, .add_prefix = false, .squeeze = false});
   EXPECT_EQ(detokenize(*make(data), std::vector<std::int32_t>{259}), " a");
 }
 

@@ -18,8 +18,9 @@ constexpr std::size_t kMergesMax = std::size_t{1} << 22;
 std::pair<std::string_view, std::string_view> parts_of(const TokenizerData& data, std::size_t index,
                                                        std::string& joined) {
   const std::string_view text = data.merges[index];
-  const std::size_t space = text.find(' ');
-  const bool one_space = space != std::string_view::npos && space == text.rfind(' ');
+  const std::size_t space = text.find(data.merge_separator);
+  const bool one_space =
+      space != std::string_view::npos && space == text.rfind(data.merge_separator);
   if (!one_space || space == 0 || space + 1 == text.size()) {
     throw vocabulary_error(data, cat("merge ", index, " is '", printable(text),
                                      "', expected two pieces with one space between"));
@@ -32,9 +33,23 @@ std::pair<std::string_view, std::string_view> parts_of(const TokenizerData& data
 
 }  // namespace
 
+void MergeTable::merge(std::vector<std::int32_t>& symbols, SymbolMerger& merger) const {
+  if (symbols.size() < 2) return;
+  merger.reset(symbols.size());
+  for (std::size_t i = 0; i < symbols.size(); ++i) merger.mark(i);
+  merger.run([&](std::size_t left, std::size_t right,
+                 std::size_t) { return rank(symbols[left], symbols[right]); },
+             [&](std::size_t left, std::uint32_t rank) { symbols[left] = merged(rank); });
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < symbols.size(); at = merger.end_of(at)) {
+    symbols[count++] = symbols[at];
+  }
+  symbols.resize(count);
+}
+
 MergeTable::MergeTable(const TokenizerData& data, const PieceMap& ids) {
   const std::size_t count = data.merges.size();
-  if (count == 0) throw vocabulary_error(data, "byte-level bpe without merges");
+  if (count == 0) throw vocabulary_error(data, "bpe without merges");
   if (count > kMergesMax) {
     throw vocabulary_error(data, cat(count, " merges are more than ", kMergesMax));
   }

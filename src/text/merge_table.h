@@ -28,6 +28,12 @@ class MergeTable {
     return slots_[slot_of(pair_of(left, right))].rank;
   }
 
+  /// Merges neighbours in `symbols` until no pair can be merged, the best pair first and the
+  /// leftmost of equals.
+  ///
+  /// Cost:    O(n log n) for n symbols.
+  void merge(std::vector<std::int32_t>& symbols, SymbolMerger& merger) const;
+
   /// The token that the merge of a rank makes.
   std::int32_t merged(std::uint32_t rank) const { return merged_[rank]; }
 

@@ -1,5 +1,5 @@
-// Normal form C: known cases, invalid bytes, long runs of marks, and utf8proc's own NFC on random
-// texts.
+// Normal forms against known cases and utf8proc's own functions, invalid bytes, long runs of marks;
+// the other steps of normalisation.
 #include "text/normalize.h"
 
 #include <gtest/gtest.h>
@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/error.h"
 #include "base/utf8.h"
 #include "quant/test_data.h"
 
@@ -36,23 +37,51 @@ TEST(Nfc, InvalidBytesStayAndSeparate) {
   EXPECT_EQ(to_nfc("\xF0\x9F\x91"), "\xF0\x9F\x91");
 }
 
-TEST(Nfc, EqualsTheLibraryOnRandomTexts) {
+std::string in_library(const std::string& text, NormalForm form) {
+  utf8proc_uint8_t* (*const functions[])(const utf8proc_uint8_t*) = {utf8proc_NFC, utf8proc_NFD,
+                                                                     utf8proc_NFKC, utf8proc_NFKD};
+  utf8proc_uint8_t* const normal = functions[static_cast<std::size_t>(form)](
+      reinterpret_cast<const utf8proc_uint8_t*>(text.c_str()));
+  EXPECT_NE(normal, nullptr);
+  std::string result = reinterpret_cast<const char*>(normal);
+  std::free(normal);
+  return result;
+}
+
+constexpr NormalForm kForms[] = {NormalForm::kNfc, NormalForm::kNfd, NormalForm::kNfkc,
+                                 NormalForm::kNfkd};
+
+TEST(NormalForms, EqualTheLibraryOnRandomTexts) {
   const std::u32string alphabet =
       U"aeoAq\u0301\u0307\u0323\u0327\u0345\u0334\u00C5\u212B\u1E69\u1EA1\u0958\u0915\u093C\u1100"
-      U"\u1161\u11A8\uAC00\uFB1D\u05B4"
-      U"\U0001D15E\u0344\u0F73\u4E2D\u3099\u304B\U0002F800";
+      U"\u1161\u11A8\uAC00\uAC01\uFB1D\u05B4\uFB01\u00BD\uFF21\uFDFA\u0BC6\u0BBE\u0CC6\u0CC2"
+      U"\U0001D15E\u0344\u0F73\u4E2D\u3099\u304B\uFF76\uFF9E\U0002F800";
   Random random(3);
   for (int i = 0; i < 20'000; ++i) {
     std::string text;
     for (std::uint64_t n = random.next() % 12; n > 0; --n)
       append_utf8(text, alphabet[random.next() % alphabet.size()]);
-    utf8proc_uint8_t* const normal =
-        utf8proc_NFC(reinterpret_cast<const utf8proc_uint8_t*>(text.c_str()));
-    ASSERT_NE(normal, nullptr);
-    const std::string wanted = reinterpret_cast<const char*>(normal);
-    std::free(normal);
-    ASSERT_EQ(to_nfc(text), wanted);
-    ASSERT_EQ(to_nfc(wanted), wanted);
+    for (const NormalForm form : kForms) {
+      const std::string wanted = in_library(text, form);
+      ASSERT_EQ(to_normal_form(text, form), wanted) << text;
+      ASSERT_EQ(to_normal_form(wanted, form), wanted) << text;
+    }
+  }
+}
+
+TEST(NormalForms, CodePointsOneByOneEqualTheLibrary) {
+  // Behind a letter and a mark, which each may move before or compose with.
+  const bool all = std::getenv("INGOT_FULL") != nullptr;
+  const char32_t end = all ? 0x110000 : 0x3100;
+  for (char32_t c = 1; c < end; ++c) {
+    if (c >= 0xD800 && c < 0xE000) continue;
+    std::string text = "q\u0323";
+    append_utf8(text, c);
+    text += "\u0301";
+    for (const NormalForm form : kForms) {
+      ASSERT_EQ(to_normal_form(text, form), in_library(text, form))
+          << static_cast<std::uint32_t>(c);
+    }
   }
 }
 
@@ -66,6 +95,48 @@ TEST(Nfc, LongRunsOfMarksAreSortedOnce) {
   for (int i = 1; i < kMarks; ++i) wanted += "\u0323";
   for (int i = 0; i < kMarks; ++i) wanted += "\u0301";
   EXPECT_EQ(to_nfc(text), wanted);
+}
+
+TEST(Normalize, LowerCaseKnowsNoContext) {
+  EXPECT_EQ(to_lower("ABCxyz1\u00C9\u0416"), "abcxyz1\u00E9\u0436");
+  EXPECT_EQ(to_lower("\u03A3\u03A3"), "\u03C3\u03C3");
+  EXPECT_EQ(to_lower("\u0130"), "i\u0307");
+  EXPECT_EQ(to_lower("A\xFF\xC3Z"), "a\xFF\xC3z");
+}
+
+TEST(Normalize, MarksAndWhiteSpaceAreTakenAway) {
+  EXPECT_EQ(strip_marks("e\u0301\u0903x\u20DD\u00E9"), "ex\u00E9");
+  EXPECT_EQ(strip(" \u3000a b\n\t", true, true), "a b");
+  EXPECT_EQ(strip(" a ", true, false), "a ");
+  EXPECT_EQ(strip(" a ", false, true), " a");
+  EXPECT_EQ(strip(" a ", false, false), " a ");
+  EXPECT_EQ(strip(" \n ", true, true), "");
+  EXPECT_EQ(strip(" \n ", false, true), "");
+  EXPECT_EQ(strip("", true, true), "");
+  EXPECT_EQ(strip(" \xFF ", true, true), "\xFF");
+}
+
+TEST(Normalize, Bert) {
+  EXPECT_EQ(bert_normalize("\u00C9\u4E2Da\tb\u200B", {}), "e \u4E2D a b");
+  EXPECT_EQ(bert_normalize(std::string("a\0b\uFFFD\x0B", 6), {}), "ab");
+  EXPECT_EQ(bert_normalize("\u00C9\n", {.lowercase = false}), "E ");
+  EXPECT_EQ(bert_normalize("\u00C9", {.strip_accents = false}), "\u00E9");
+  EXPECT_EQ(bert_normalize("\u4E2D\u00AD", {.clean_text = false, .space_cjk = false}),
+            "\u4E2D\u00AD");
+  EXPECT_EQ(bert_normalize("\u093E\u0301", {}), "\u093E");  // spacing marks stay
+}
+
+TEST(Normalize, Nmt) {
+  EXPECT_EQ(nmt_normalize("a\x01\x7F"
+                          "b\tc\u200Bd\uFEFFe\u2581\u00A0"),
+            "ab c d e \u00A0");
+}
+
+TEST(Normalize, SizesAreChecked) {
+  EXPECT_NO_THROW(check_normalized_size(normalized_bytes_max(10), normalized_bytes_max(10)));
+  EXPECT_THROW(check_normalized_size(normalized_bytes_max(10) + 1, normalized_bytes_max(10)),
+               Error);
+  EXPECT_EQ(normalized_bytes_max(10), 1064U);
 }
 
 }  // namespace

@@ -1,197 +1,221 @@
-// The scanners. Each looks at what the pattern's alternatives can start with and takes the first
-// that matches.
+// Scanners by their kind, and how they walk over a text.
 #include "text/pretokenize.h"
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
-#include "base/utf8.h"
-#include "text/char_class.h"
+#include "text/char_scan.h"
+#include "text/deepseek_letters.h"
+#include "text/word_scanners.h"
 
 namespace ingot {
 namespace {
 
-/// One character of the text, or the end (size 0).
-struct Char {
-  CharClass kind = kOther;
-  char ascii = '\0';  ///< the character when it is ASCII
-  std::uint8_t size = 0;
-
-  bool is_end() const { return size == 0; }
-  bool is_newline() const { return ascii == '\r' || ascii == '\n'; }
-  /// Not white space, letter or number: [^\s\p{L}\p{N}].
-  bool is_sign() const { return !is_end() && (kind & (kSpace | kLetter | kNumber)) == 0; }
-  bool is(CharClass wanted) const { return !is_end() && (kind & wanted) != 0; }
-  bool is_digit() const { return ascii >= '0' && ascii <= '9'; }
+/// A match; an empty one stands for none.
+struct Match {
+  std::size_t begin = 0;
+  std::size_t end = 0;
 };
 
-Char char_at(std::string_view text, std::size_t at) {
-  if (at >= text.size()) return {};
-  const char c = text[at];
-  if (static_cast<unsigned char>(c) < 0x80) {
-    return {char_class(static_cast<unsigned char>(c)), c, 1};
-  }
-  const Utf8Char step = decode_utf8(text.substr(at));
-  if (!step.valid) return {kOther, '\0', 1};
-  return {char_class(step.code), '\0', static_cast<std::uint8_t>(step.size)};
-}
-
-/// The end of the run of characters from `at` on that satisfy `wanted`.
-template <class Wanted>
-std::size_t run_end(std::string_view text, std::size_t at, const Wanted& wanted) {
-  for (Char c = char_at(text, at); !c.is_end() && wanted(c); c = char_at(text, at)) at += c.size;
-  return at;
-}
-
-std::size_t class_end(std::string_view text, std::size_t at, CharClass kind) {
-  return run_end(text, at, [kind](Char c) { return c.is(kind); });
-}
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
-
-/// Bytes of 's, 't, 're, 've, 'm, 'll or 'd at the start of `text`, else 0. Without regard to case,
-/// U+017F (long s) folds to s.
-std::size_t contraction(std::string_view text, bool any_case) {
-  if (text.size() < 2 || text[0] != '\'') return 0;
-  const char first = any_case ? lower(text[1]) : text[1];
-  if (first == 's' || first == 't' || first == 'm' || first == 'd') return 2;
-  if (any_case && text.substr(1, 2) == "\xC5\xBF") return 3;
-  if (text.size() < 3) return 0;
-  const char second = any_case ? lower(text[2]) : text[2];
-  const bool two =
-      ((first == 'r' || first == 'v') && second == 'e') || (first == 'l' && second == 'l');
-  return two ? 3 : 0;
-}
-
-/// \s+(?!\S)|\s+ for a run of spaces that starts the text and ends at `end`, its last character at
-/// `last`: all of it at the end of the text, else all but the last character, which belongs to what
-/// follows, unless it is alone.
-std::size_t spaces_before(std::size_t last, std::size_t end, bool something_follows) {
-  return something_follows && last > 0 ? last : end;
-}
-
-/// A run of white space at the start of a text.
-struct SpaceRun {
-  std::size_t end = 0;          ///< bytes
-  std::size_t last = 0;         ///< where its last character starts
-  std::size_t newline_end = 0;  ///< behind its last \r or \n; 0 when it has none
-};
-
-SpaceRun space_run(std::string_view text) {
-  SpaceRun run;
-  for (Char c = char_at(text, 0); c.is(kSpace); c = char_at(text, run.end)) {
-    run.last = run.end;
-    run.end += c.size;
-    if (c.is_newline()) run.newline_end = run.end;
-  }
-  return run;
-}
-
-std::size_t gpt2_length(std::string_view text) {
-  if (const std::size_t size = contraction(text, false)) return size;
-  const std::size_t start = text[0] == ' ' ? 1 : 0;
-  const Char lead = char_at(text, start);
-  if (lead.is(kLetter)) return class_end(text, start, kLetter);
-  if (lead.is(kNumber)) return class_end(text, start, kNumber);
-  if (lead.is_sign()) return run_end(text, start, [](Char c) { return c.is_sign(); });
-  const SpaceRun run = space_run(text);
-  return spaces_before(run.last, run.end, run.end < text.size());
-}
-
-/// Llama 3's pattern with numbers of at most `digits_max` characters.
-std::size_t llama3_length(std::string_view text, int digits_max) {
-  if (const std::size_t size = contraction(text, true)) return size;
-  const Char first = char_at(text, 0);
-  if (first.is(kLetter)) return class_end(text, 0, kLetter);
-  const Char second = char_at(text, first.size);
-  if (!first.is_newline() && !first.is(kNumber) && second.is(kLetter)) {
-    return class_end(text, first.size, kLetter);
-  }
-  if (first.is(kNumber)) {
-    std::size_t end = first.size;
-    for (int digits = 1; digits < digits_max; ++digits) {
-      const Char next = char_at(text, end);
-      if (!next.is(kNumber)) break;
-      end += next.size;
+/// Finds matches by a function that gives the length of the one at the start of a text, 0 for none.
+template <class Length>
+auto by_length(const Length& length) {
+  return [length](std::string_view text, std::size_t at) -> Match {
+    while (at < text.size()) {
+      if (const std::size_t size = length(text.substr(at))) return {at, at + size};
+      at += char_at(text, at).size;
     }
-    return end;
-  }
-  const std::size_t start = first.ascii == ' ' ? 1 : 0;
-  if ((start == 0 ? first : second).is_sign()) {
-    const std::size_t signs = run_end(text, start, [](Char c) { return c.is_sign(); });
-    return run_end(text, signs, [](Char c) { return c.is_newline(); });
-  }
-  const SpaceRun run = space_run(text);
-  if (run.newline_end != 0) return run.newline_end;
-  return spaces_before(run.last, run.end, run.end < text.size());
+    return {};
+  };
 }
 
-/// [\p{P}$+<=>^~|]
-bool is_default_punctuation(Char c) {
-  constexpr std::string_view kSigns = "$+<=>^~|";
-  return c.is(kPunctuation) || (c.ascii != '\0' && kSigns.find(c.ascii) != std::string_view::npos);
+/// Finds runs of at least `least` and at most `most` characters that `wanted` takes.
+template <class Wanted>
+auto runs(const Wanted& wanted, std::size_t least = 1, std::size_t most = std::string_view::npos) {
+  return [=](std::string_view text, std::size_t at) -> Match {
+    std::size_t begin = at;
+    std::size_t count = 0;
+    while (at < text.size()) {
+      const Char c = char_at(text, at);
+      if (wanted(c)) {
+        at += c.size;
+        if (++count == most) break;
+      } else if (count >= least) {
+        break;
+      } else {
+        begin = at += c.size;
+        count = 0;
+      }
+    }
+    return count >= least ? Match{begin, at} : Match{};
+  };
 }
 
-/// [0-9][0-9][0-9] within a run of number characters at the start of `text`: a match, or what comes
-/// before one.
-std::size_t digit_groups_length(std::string_view text) {
-  std::size_t at = 0;
-  std::size_t digits = 0;  // ASCII digits just before `at`
-  for (Char c = char_at(text, 0); c.is(kNumber); c = char_at(text, at)) {
-    at += c.size;
-    digits = c.is_digit() ? digits + 1 : 0;
-    if (digits == 3) return at == 3 ? 3 : at - 3;
-  }
-  return at;
+/// \s?[wanted]+
+template <class Wanted>
+auto spaced_runs(Wanted wanted) {
+  return by_length([wanted](std::string_view text) -> std::size_t {
+    const Char first = char_at(text, 0);
+    if (wanted(first)) return run_end(text, 0, wanted);
+    const bool spaced = first.is(kSpace) && wanted(char_at(text, first.size));
+    return spaced ? run_end(text, first.size, wanted) : 0;
+  });
 }
 
-/// Punctuation ends the text for the later patterns, so a piece never looks beyond it.
-std::size_t default_length(std::string_view text) {
+auto of_class(unsigned classes) {
+  return [classes](Char c) { return c.is(classes); };
+}
+
+/// \w+|[^\w\s]+
+std::size_t word_length(std::string_view text) {
   const Char first = char_at(text, 0);
-  if (is_default_punctuation(first)) return run_end(text, 0, is_default_punctuation);
-  if (first.is(kNumber)) return digit_groups_length(text);
-  const std::size_t start = first.ascii == ' ' ? 1 : 0;
-  const Char lead = char_at(text, start);
-  if (lead.is(kLetter)) return class_end(text, start, kLetter);
-  if (lead.is(kNumber)) return start;
-  if (lead.is_sign() && !is_default_punctuation(lead)) {
-    return run_end(text, start, [](Char c) { return c.is_sign() && !is_default_punctuation(c); });
+  if (first.is(kWord)) return class_end(text, 0, kWord);
+  return run_end(text, 0, [](Char c) { return c.is_not(kWord | kSpace); });
+}
+
+/// \s+$
+Match spaces_at_end(std::string_view text, std::size_t at) {
+  std::size_t begin = at;
+  while (at < text.size()) {
+    const Char c = char_at(text, at);
+    at += c.size;
+    if (!c.is(kSpace)) begin = at;
   }
-  const SpaceRun run = space_run(text);
-  const Char next = char_at(text, run.end);
-  return spaces_before(run.last, run.end, !next.is_end() && !is_default_punctuation(next));
+  return {begin, at};
+}
+
+bool is_ascii_symbol(Char c, bool backtick) {
+  return c.is(kSymbol) && c.code < 0x80 && (backtick || c.code != '`');
+}
+
+bool is_punctuation(Char c) { return c.is(kPunctuation) || is_ascii_symbol(c, true); }
+bool is_default_punctuation(Char c) { return c.is(kPunctuation) || is_ascii_symbol(c, false); }
+
+bool is_within(Char c, char32_t first, char32_t last) { return c.code >= first && c.code <= last; }
+
+bool is_deepseek_punctuation(Char c) {
+  return is_within(c, '!', '/') || is_within(c, ':', '~') || is_within(c, 0xFF01, 0xFF0F) ||
+         is_within(c, 0xFF1A, 0xFF5E) || is_within(c, 0x2018, 0x201F) ||
+         is_within(c, 0x3000, 0x3002);
+}
+
+bool is_deepseek_letter(Char c) {
+  const auto ends_before = [](const std::pair<char32_t, char32_t>& range, char32_t code) {
+    return range.second < code;
+  };
+  const auto range =
+      std::lower_bound(kDeepseekLetters.begin(), kDeepseekLetters.end(), c.code, ends_before);
+  return range != kDeepseekLetters.end() && range->first <= c.code;
+}
+
+bool is_cjk_or_before(Char c) {
+  return is_within(c, 0x800, 0x9FA5) || is_within(c, 0xAC00, 0xD7FF);
+}
+
+bool is_cjk_or_kana(Char c) { return is_within(c, 0x4E00, 0x9FA5) || is_within(c, 0x3040, 0x30FF); }
+
+/// Runs of bytes whose letters are numbers: ASCII's digits, superscripts and fractions of Latin-1,
+/// inside of characters too.
+Match byte_numbers(std::string_view text, std::size_t at) {
+  constexpr std::string_view kNumberBytes = "0123456789\xB2\xB3\xB9\xBC\xBD\xBE";
+  const std::size_t begin = std::min(text.find_first_of(kNumberBytes, at), text.size());
+  return {begin, std::min(text.find_first_not_of(kNumberBytes, begin), text.size())};
+}
+
+/// Calls `visit` with what finds a scanner's first match at or behind a place.
+template <class Visit>
+void with_finder(Scanner scanner, const Visit& visit) {
+  const auto llama3 = [&](const Llama3Rules& rules) {
+    visit(by_length([rules](std::string_view text) { return llama3_length(text, rules); }));
+  };
+  const auto cased = [&](const CasedRules& rules) {
+    visit(by_length([rules](std::string_view text) { return cased_length(text, rules); }));
+  };
+  switch (scanner) {
+    case Scanner::kGpt2:
+      return visit(by_length(gpt2_length));
+    case Scanner::kLlama3:
+      return llama3({.letters = kLetter, .digits_max = 3, .end_spaces = false});
+    case Scanner::kQwen2:
+      return llama3({.letters = kLetter, .digits_max = 1, .end_spaces = false});
+    case Scanner::kQwen35:
+      return llama3({.letters = kLetter | kMark, .digits_max = 1, .end_spaces = false});
+    case Scanner::kCl100k:
+      return llama3({.letters = kLetter, .digits_max = 3, .end_spaces = true});
+    case Scanner::kO200k:
+      return cased({.contractions = true, .digits_max = 3});
+    case Scanner::kTekken:
+      return cased({.contractions = false, .digits_max = 1});
+    case Scanner::kDeepseek3:
+      return visit(by_length(deepseek3_length));
+    case Scanner::kWord:
+      return visit(by_length(word_length));
+    case Scanner::kSpace:
+      return visit(runs(of_class(kSpace), 1, 1));
+    case Scanner::kNewline:
+      return visit(runs([](Char c) { return c.is_newline(); }, 1, 1));
+    case Scanner::kNumber:
+      return visit(runs(of_class(kNumber), 1, 1));
+    case Scanner::kNumbers:
+      return visit(runs(of_class(kNumber)));
+    case Scanner::kNumbersBy3:
+      return visit(runs(of_class(kNumber), 1, 3));
+    case Scanner::kDigitsBy3:
+      return visit(runs([](Char c) { return c.is_digit(); }, 3, 3));
+    case Scanner::kByteNumbers:
+      return visit(byte_numbers);
+    case Scanner::kPunctuation:
+      return visit(runs(is_punctuation, 1, 1));
+    case Scanner::kPunctuationRun:
+      return visit(runs(is_punctuation));
+    case Scanner::kDefaultPunctuation:
+      return visit(runs(is_default_punctuation));
+    case Scanner::kSpacedLetters:
+      return visit(spaced_runs(of_class(kLetter)));
+    case Scanner::kSpacedPunctuation:
+      return visit(spaced_runs(of_class(kPunctuation)));
+    case Scanner::kDeepseekLetters:
+      return visit(spaced_runs(is_deepseek_letter));
+    case Scanner::kDeepseekPunctuation:
+      return visit(spaced_runs(is_deepseek_punctuation));
+    case Scanner::kSpacesAtEnd:
+      return visit(spaces_at_end);
+    case Scanner::kCjkAndBefore:
+      return visit(runs(is_cjk_or_before));
+    case Scanner::kCjkAndKana:
+      return visit(runs(is_cjk_or_kana));
+  }
 }
 
 }  // namespace
 
-std::optional<Pretokenizer> find_pretokenizer(std::string_view name) {
-  static constexpr std::array<std::pair<std::string_view, Pretokenizer>, 6> kNames = {{
-      {"default", Pretokenizer::kDefault},
-      {"gpt-2", Pretokenizer::kGpt2},
-      {"llama-bpe", Pretokenizer::kLlama3},
-      {"llama3", Pretokenizer::kLlama3},
-      {"llama-v3", Pretokenizer::kLlama3},
-      {"qwen2", Pretokenizer::kQwen2},
-  }};
-  for (const auto& [known, kind] : kNames) {
-    if (known == name) return kind;
-  }
-  return std::nullopt;
+void find_all(Scanner scanner, std::string_view text,
+              FunctionRef<void(std::size_t, std::size_t)> each) {
+  with_finder(scanner, [&](const auto& find) {
+    for (Match m = find(text, 0); m.end > m.begin; m = find(text, m.end)) each(m.begin, m.end);
+  });
 }
 
-std::size_t pretoken_length(Pretokenizer kind, std::string_view text) {
-  switch (kind) {
-    case Pretokenizer::kGpt2:
-      return gpt2_length(text);
-    case Pretokenizer::kLlama3:
-      return llama3_length(text, 3);
-    case Pretokenizer::kQwen2:
-      return llama3_length(text, 1);
-    case Pretokenizer::kDefault:
-      return default_length(text);
+void split(Scanner scanner, std::string_view text, SplitBehavior behavior, bool invert,
+           EachPiece each) {
+  MatchCutter cutter(text, behavior, invert, each);
+  with_finder(scanner, [&](const auto& find) {
+    for (Match m = find(text, 0); m.end > m.begin; m = find(text, m.end)) {
+      cutter.match(m.begin, m.end);
+    }
+  });
+  cutter.finish();
+}
+
+void Pretokenizer::split(std::string_view text, EachPiece each) const {
+  if (scanners_.empty()) return each(text);
+  const Pretokenizer rest(scanners_.subspan(1));
+  if (rest.scanners_.empty()) {
+    return ingot::split(scanners_[0], text, SplitBehavior::kIsolated, false, each);
   }
-  return text.size();
+  ingot::split(scanners_[0], text, SplitBehavior::kIsolated, false,
+               [&](std::string_view piece) { rest.split(piece, each); });
 }
 
 }  // namespace ingot

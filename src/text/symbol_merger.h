@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -56,6 +57,7 @@ class SymbolMerger {
     for (const std::uint64_t word : starts_) {
       symbols += static_cast<std::size_t>(std::popcount(word));
     }
+    if (symbols <= kFewSymbols) return run_few(rank, merged);
     // A heap this full is mostly dead entries and all is collected anew: at most four times, since
     // a merge adds no more than two entries.
     const std::size_t heap_max = symbols / 2;
@@ -82,6 +84,37 @@ class SymbolMerger {
   }
 
  private:
+  /// Up to so many symbols run_few is faster; words of more are rare.
+  static constexpr std::size_t kFewSymbols = 32;
+
+  /// Looks at all pairs for each merge: for a word less work than keeping them in order.
+  template <class Rank, class Merged>
+  void run_few(const Rank& rank, const Merged& merged) {
+    std::array<std::size_t, kFewSymbols + 1> starts;   // of the symbols, and the end
+    std::array<std::uint32_t, kFewSymbols + 1> ranks;  // of each symbol with the one behind it
+    std::size_t count = 0;
+    for (std::size_t at = 0; at < size_; at = end_of(at)) starts[count++] = at;
+    starts[count] = size_;
+    std::size_t pairs = count < 2 ? 0 : count - 1;
+    const auto rank_of = [&](std::size_t i) {
+      return rank(starts[i], starts[i + 1], starts[i + 2]);
+    };
+    for (std::size_t i = 0; i < pairs; ++i) ranks[i] = rank_of(i);
+    while (pairs > 0) {
+      auto* const best = std::min_element(ranks.data(), ranks.data() + pairs);
+      if (*best == kNever) return;
+      const auto left = static_cast<std::size_t>(best - ranks.data());
+      const std::size_t right = starts[left + 1];
+      starts_[right / 64] &= ~(std::uint64_t{1} << (right % 64));
+      merged(starts[left], *best);
+      std::copy(best + 1, ranks.data() + pairs, best);
+      std::copy(&starts[left + 2], &starts[pairs + 1] + 1, &starts[left + 1]);
+      --pairs;
+      if (left > 0) ranks[left - 1] = rank_of(left - 1);
+      if (left < pairs) ranks[left] = rank_of(left);
+    }
+  }
+
   bool is_start(std::size_t at) const { return (starts_[at / 64] >> (at % 64) & 1) != 0; }
 
   std::size_t start_before(std::size_t at) const {
@@ -103,8 +136,15 @@ class SymbolMerger {
     std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
   }
 
-  /// Takes the candidate that comes first.
+  /// Takes the candidate that comes first. What came up meanwhile is sorted when nothing else is
+  /// left: cheaper than taking it from the heap one by one, above all where it came up in order.
   std::uint64_t take_best() {
+    if (next_ == sorted_.size() && heap_.size() > kFewSymbols) {
+      sorted_.swap(heap_);
+      heap_.clear();
+      next_ = 0;
+      sort_candidates();
+    }
     if (heap_.empty() || (next_ < sorted_.size() && sorted_[next_] < heap_.front())) {
       return sorted_[next_++];
     }
@@ -128,6 +168,10 @@ class SymbolMerger {
       left = right;
       right = end;
     }
+    sort_candidates();
+  }
+
+  void sort_candidates() {
     if (!std::is_sorted(sorted_.begin(), sorted_.end())) std::sort(sorted_.begin(), sorted_.end());
   }
 

@@ -3,10 +3,12 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/utf8.h"
 #include "load/tokenizer_data.h"
+#include "load/tokenizer_kinds.h"
 #include "text/byte_alphabet.h"
 
 namespace ingot::testing {
@@ -18,17 +20,21 @@ struct TestPiece {
   float score = 0;
 };
 
-inline TokenizerData make_data(std::string model, std::string pre,
-                               const std::vector<TestPiece>& pieces) {
+/// A vocabulary without anything around it.
+inline TokenizerData make_pieces(const std::vector<TestPiece>& pieces) {
   TokenizerData data;
   data.file = "test.gguf";
-  data.model = std::move(model);
-  data.pre = std::move(pre);
   for (const TestPiece& p : pieces) {
     data.tokens.add(p.text);
     data.types.push_back(p.type);
-    if (data.model == "llama") data.scores.push_back(p.score);
   }
+  return data;
+}
+
+/// A byte-level vocabulary cut by the pattern of that name; merges are for the caller to add.
+inline TokenizerData byte_level_pieces(std::string_view pre, const std::vector<TestPiece>& pieces) {
+  TokenizerData data = make_pieces(pieces);
+  describe_byte_level(data, pre);
   return data;
 }
 
@@ -49,23 +55,23 @@ inline std::vector<TestPiece> byte_letters() {
 
 /// A byte-level vocabulary: token b is byte b, then the joined pieces of `merges` (of raw bytes, "a
 /// b" joins a and b) as tokens 256 and on, then `added`.
-inline TokenizerData byte_level_data(std::string pre,
+inline TokenizerData byte_level_data(std::string_view pre,
                                      const std::vector<std::pair<std::string, std::string>>& merges,
                                      const std::vector<TestPiece>& added = {}) {
   std::vector<TestPiece> pieces = byte_letters();
   for (const auto& [left, right] : merges) pieces.push_back({to_letters(left + right)});
   pieces.insert(pieces.end(), added.begin(), added.end());
-  TokenizerData data = make_data("gpt2", std::move(pre), pieces);
+  TokenizerData data = byte_level_pieces(pre, pieces);
   for (const auto& [left, right] : merges)
     data.merges.add(to_letters(left) + " " + to_letters(right));
   return data;
 }
 
 /// A SentencePiece vocabulary: 0 <unk>, 1 <s>, 2 </s>, bytes from 3 on where wanted, then `normal`
-/// with scores 0, -1, -2, ..., then `added`.
+/// with scores 0, -1, -2, ..., then `added`. Texts begin with <s> where they are framed.
 inline TokenizerData sentencepiece_data(const std::vector<std::string>& normal,
-                                        const std::vector<TestPiece>& added = {},
-                                        bool bytes = true) {
+                                        const std::vector<TestPiece>& added = {}, bool bytes = true,
+                                        const SentencePieceSettings& settings = {}) {
   std::vector<TestPiece> pieces = {
       {"<unk>", TokenType::kUnknown}, {"<s>", TokenType::kControl}, {"</s>", TokenType::kControl}};
   constexpr std::string_view kHex = "0123456789ABCDEF";
@@ -75,10 +81,61 @@ inline TokenizerData sentencepiece_data(const std::vector<std::string>& normal,
   float score = 0;
   for (const std::string& text : normal) pieces.push_back({text, TokenType::kNormal, score--});
   pieces.insert(pieces.end(), added.begin(), added.end());
-  TokenizerData data = make_data("llama", "default", pieces);
+  TokenizerData data = make_pieces(pieces);
+  data.model = TokenizerModel::kSentencePieceBpe;
+  for (const TestPiece& p : pieces) data.scores.push_back(static_cast<double>(p.score));
   data.unknown = 0;
   data.bos = 1;
   data.eos = 2;
+  data.frame_begin = {1};
+  describe_sentencepiece(data, settings);
+  return data;
+}
+
+/// A BPE over characters as tokenizer.json files of Llama 2 have it: 0 <unk>, 1 <s>, 2 </s>, bytes
+/// from 3 on, then `characters`, then what `merges` make.
+inline TokenizerData char_bpe_data(const std::vector<std::string>& characters,
+                                   const std::vector<std::pair<std::string, std::string>>& merges) {
+  std::vector<std::string> normal = characters;
+  for (const auto& [left, right] : merges) normal.push_back(left + right);
+  TokenizerData data = sentencepiece_data(normal);
+  data.model = TokenizerModel::kBpe;
+  data.scores.clear();
+  data.space_marks = false;
+  for (const auto& [left, right] : merges) data.merges.add(left + " " + right);
+  NormalizerStep prepend;
+  prepend.kind = NormalizerStep::Kind::kPrepend;
+  prepend.content = "▁";
+  NormalizerStep replace;
+  replace.kind = NormalizerStep::Kind::kReplace;
+  replace.pattern.text = " ";
+  replace.content = "▁";
+  data.normalizers = {prepend, replace};
+  return data;
+}
+
+/// The same as a Unigram model.
+inline TokenizerData unigram_data(const std::vector<std::string>& normal,
+                                  const std::vector<TestPiece>& added = {}, bool bytes = true) {
+  TokenizerData data = sentencepiece_data(normal, added, bytes);
+  data.model = TokenizerModel::kUnigram;
+  return data;
+}
+
+/// BERT's vocabulary: [PAD], [UNK], [CLS], [SEP], [MASK], then `normal`.
+inline TokenizerData wordpiece_data(const std::vector<std::string>& normal,
+                                    const BertSettings& settings = {}) {
+  std::vector<TestPiece> pieces;
+  for (const char* name : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}) {
+    pieces.push_back({name, TokenType::kControl});
+  }
+  for (const std::string& text : normal) pieces.push_back({text});
+  TokenizerData data = make_pieces(pieces);
+  data.model = TokenizerModel::kWordPiece;
+  data.unknown = 1;
+  data.frame_begin = {2};
+  data.frame_end = {3};
+  describe_bert(data, settings);
   return data;
 }
 

@@ -1,6 +1,7 @@
-// Reading what all tokenizers have in common, with the bounds on it.
+// Checking vocabularies before anything is built from them.
 #include "text/vocabulary.h"
 
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
@@ -29,24 +30,26 @@ void check_sizes(const TokenizerData& data) {
   if (!data.scores.empty() && data.scores.size() != count) {
     throw vocabulary_error(data, cat(data.scores.size(), " scores for ", count, " tokens"));
   }
-  if (!data.types.empty() && data.types.size() != count) {
+  if (data.types.size() != count) {
     throw vocabulary_error(data, cat(data.types.size(), " token types for ", count, " tokens"));
   }
 }
 
-void check_added(const TokenizerData& data, const Vocabulary& vocabulary) {
-  std::size_t count = 0;
+void check_id(const TokenizerData& data, std::string_view role, std::int32_t id) {
+  if (id >= 0 && static_cast<std::size_t>(id) < data.tokens.size()) return;
+  throw vocabulary_error(data, cat(role, " is token ", id, " of ", data.tokens.size()));
+}
+
+void check_added(const TokenizerData& data) {
   std::size_t bytes = 0;
-  for (std::size_t i = 0; i < vocabulary.types.size(); ++i) {
-    const TokenType type = vocabulary.types[i];
-    if (type != TokenType::kControl && type != TokenType::kUserDefined) continue;
-    ++count;
-    bytes += data.tokens[i].size();
+  for (const AddedToken& token : data.added) {
+    check_id(data, "an added token", token.id);
+    bytes += token.content.size();
   }
-  if (count > kAddedTokensMax || bytes > kAddedBytesMax) {
-    throw vocabulary_error(
-        data, cat(count, " control and user-defined tokens with ", bytes, " bytes are more than ",
-                  kAddedTokensMax, " and ", kAddedBytesMax));
+  if (data.added.size() > kAddedTokensMax || bytes > kAddedBytesMax) {
+    throw vocabulary_error(data,
+                           cat(data.added.size(), " control and user-defined tokens with ", bytes,
+                               " bytes are more than ", kAddedTokensMax, " and ", kAddedBytesMax));
   }
 }
 
@@ -56,11 +59,8 @@ Error vocabulary_error(const TokenizerData& data, std::string_view reason) {
   return model_error(data.file, "tokenizer", 0, reason);
 }
 
-Vocabulary read_vocabulary(const TokenizerData& data) {
+void check_vocabulary(const TokenizerData& data) {
   check_sizes(data);
-  Vocabulary v;
-  v.types = data.types;
-  v.types.resize(data.tokens.size(), TokenType::kNormal);
   const std::pair<std::string_view, std::optional<std::int32_t>> roles[] = {
       {"bos", data.bos},
       {"eos", data.eos},
@@ -68,22 +68,11 @@ Vocabulary read_vocabulary(const TokenizerData& data) {
       {"padding", data.padding},
       {"eot", data.eot}};
   for (const auto& [role, id] : roles) {
-    if (!id) continue;
-    if (*id < 0 || static_cast<std::size_t>(*id) >= data.tokens.size()) {
-      throw vocabulary_error(data, cat(role, " is token ", *id, " of ", data.tokens.size()));
-    }
-    if (data.types.empty() && role != "unknown")
-      v.types[static_cast<std::size_t>(*id)] = TokenType::kControl;
+    if (id) check_id(data, role, *id);
   }
-  v.bos = data.bos;
-  v.eos = data.eos;
-  v.unknown = data.unknown;
-  v.padding = data.padding;
-  v.eot = data.eot;
-  v.add_bos = data.add_bos.value_or(false);
-  v.add_eos = data.add_eos.value_or(false);
-  check_added(data, v);
-  return v;
+  for (const std::int32_t id : data.frame_begin) check_id(data, "the frame's begin", id);
+  for (const std::int32_t id : data.frame_end) check_id(data, "the frame's end", id);
+  check_added(data);
 }
 
 }  // namespace ingot

@@ -44,6 +44,24 @@ TEST_F(ApiTest, TextBecomesIdsAndBack) {
             std::vector<std::int32_t>{2});
 }
 
+TEST_F(ApiTest, AnEmptyTextIsAPromptWithItsFrameAndNoTextIsNone) {
+  EXPECT_EQ(engine_.generate(text_request("", 1)).prompt_ids, std::vector<std::int32_t>{1});
+  Request bare = text_request("", 1);
+  bare.prompt.encode.add_special = false;
+  const std::string none = code(ErrorCode::kInvalid) + "prompt: it has no tokens";
+  EXPECT_EQ(error_of([&] { engine_.submit(bare); }), none);
+  Request absent = text_request("", 1);
+  absent.prompt.text.reset();
+  EXPECT_EQ(error_of([&] { engine_.submit(absent); }), none);
+}
+
+TEST_F(ApiTest, TextAfterEmbeddingsHasNoBeginning) {
+  Request request = text_request("the hen", 1);
+  request.prompt.embeddings.assign(64, 0.5f);
+  EXPECT_EQ(engine_.generate(request).prompt_ids,
+            engine_.encode("the hen", {.add_special = false}));
+}
+
 TEST_F(ApiTest, TheCallbackSeesEveryPieceAndItsThreadIsTheCallers) {
   const auto caller = std::this_thread::get_id();
   Result seen;
@@ -123,17 +141,17 @@ TEST_F(ApiTest, StreamsOutliveTheEngineAndEndCancelled) {
   for (const bool threadless : {false, true}) {
     options.threadless = threadless;
     options.sequences = 1;
+    options.deltas_max = 4;  // nobody reads, so nothing comes to its end
     std::vector<Stream> streams;
     {
       Engine engine(options);
       for (int i = 0; i < 5; ++i) {
         streams.push_back(engine.submit(text_request("the he", 100)));
-        streams.back().cancel();
+        if (i != 3) streams.back().cancel();
       }
       Engine moved = std::move(engine);
     }
-    EXPECT_EQ(streams.back().result().finish, FinishReason::kCancelled);
-    EXPECT_FALSE(streams[0].next().has_value() && streams[0].finished());
+    for (Stream& stream : streams) EXPECT_EQ(stream.result().finish, FinishReason::kCancelled);
   }
 }
 
@@ -199,6 +217,28 @@ TEST_F(ApiTest, TooManyThatWaitAreToldSo) {
   EXPECT_EQ(describe(engine.submit(text_request("w")).result()), alone(text_request("w")));
 }
 
+/// Two paused requests have all the room there is: no step can get to the third before one of them
+/// goes.
+TEST_F(ApiTest, AStreamThatNoStepCanServeSaysSoAndGoesOnLater) {
+  OpenOptions options = tiny_options();
+  options.threadless = true;
+  options.sequences = 1;
+  options.waiting_max = 1;
+  options.deltas_max = 1;
+  Engine engine(options);
+  std::vector<Stream> paused;
+  for (const char* text : {"the he", "in an"}) {
+    paused.push_back(engine.submit(text_request(text)));
+    engine.step();
+  }
+  Stream third = engine.submit(text_request("w"));
+  const std::string busy = code(ErrorCode::kBusy) + "next: this request waits for others";
+  EXPECT_EQ(error_of([&] { third.next(); }).substr(0, busy.size()), busy);
+  EXPECT_EQ(describe(paused[1].result()), alone(text_request("in an")));
+  EXPECT_EQ(describe(third.result()), alone(text_request("w")));
+  EXPECT_EQ(describe(paused[0].result()), alone(text_request("the he")));
+}
+
 TEST_F(ApiTest, OptionsThatCannotBeAreRefusedByName) {
   const auto refused = [](auto change) {
     OpenOptions options = tiny_options();
@@ -218,7 +258,7 @@ TEST_F(ApiTest, OptionsThatCannotBeAreRefusedByName) {
   says(invalid + "waiting_max: 0", [](OpenOptions& o) { o.waiting_max = 0; });
   says(invalid + "deltas_max: 0", [](OpenOptions& o) { o.deltas_max = 0; });
   says(invalid + "kv_type: 9", [](OpenOptions& o) { o.kv_type = static_cast<KvType>(9); });
-  says(invalid, [](OpenOptions& o) { o.isa = "abacus"; });
+  says(invalid + "`isa` abacus is unknown", [](OpenOptions& o) { o.isa = "abacus"; });
   says(invalid + "loading was given up",
        [](OpenOptions& o) { o.progress = [](auto, auto) { return false; }; });
   says(code(ErrorCode::kModel) + "nowhere.gguf: ", [](OpenOptions& o) { o.path = "nowhere.gguf"; });
@@ -247,7 +287,7 @@ TEST_F(ApiTest, RequestsThatCannotBeAreRefusedByName) {
   };
   says("prompt: it has both", [](Request& r) { r.prompt.ids = {1}; });
   says("prompt: it has no", [](Request& r) { r.prompt = {}; });
-  says("prompt: token 320", [](Request& r) { r.prompt = {.ids = {1, 320}}; });
+  says("prompt_ids: token 320", [](Request& r) { r.prompt = {.ids = {1, 320}}; });
   says("prompt: it has 129",
        [](Request& r) { r.prompt = {.ids = std::vector<std::int32_t>(129, 1)}; });
   says("embeddings: 63 values", [](Request& r) { r.prompt.embeddings.resize(63); });
@@ -256,9 +296,10 @@ TEST_F(ApiTest, RequestsThatCannotBeAreRefusedByName) {
   says("top_p", [](Request& r) { r.sampling.top_p = 2; });
   says("logit_bias", [](Request& r) { r.sampling.logit_bias = {{3, 1}, {2, 1}, {3, 1}}; });
   says("stop: ", [](Request& r) { r.stop = {""}; });
+  says("stop_token_ids holds token 320", [](Request& r) { r.stop_token_ids = {320}; });
   says("prompt_logprobs: 21", [](Request& r) { r.prompt_logprobs = 21; });
-  EXPECT_EQ(error_of([&] { engine_.hidden_states({.ids = {-1}}); }).substr(0, 9),
-            code(ErrorCode::kInvalid) + "prompt:");
+  EXPECT_EQ(error_of([&] { engine_.hidden_states({.ids = {-1}}); }).substr(0, 13),
+            code(ErrorCode::kInvalid) + "prompt_ids:");
 }
 
 }  // namespace

@@ -111,7 +111,8 @@ static void test_streams(ingot_engine* engine) {
   EXPECT(ingot_stream_result(second, &b) == INGOT_OK);
   expect_equal(a, one);
   expect_equal(b, two);
-  EXPECT(ingot_stream_result(second, &b) == INGOT_INVALID);
+  ingot_result* again = NULL;
+  EXPECT(ingot_stream_result(second, &again) == INGOT_INVALID && again == NULL);
   ingot_stream_free(first);
   ingot_stream_free(second);
   ingot_stream_free(third);
@@ -167,6 +168,40 @@ static void test_tokens_and_rows(ingot_engine* engine) {
   ingot_free(last);
 }
 
+/// Failed calls hand out nothing, and null arrays are refused or empty, never read.
+static void test_null_arrays(ingot_engine* engine) {
+  int32_t some_ids[1] = {1};
+  int32_t* ids = some_ids;
+  size_t count = 7;
+  EXPECT(ingot_encode(engine, NULL, 3, true, false, &ids, &count) == INGOT_INVALID);
+  EXPECT(strcmp(ingot_last_error(), "text: a null pointer") == 0 && ids == NULL && count == 0);
+  EXPECT(ingot_encode(engine, NULL, 0, true, false, &ids, &count) == INGOT_OK);
+  EXPECT(count == 1 && ids[0] == 1);
+  ingot_free(ids);
+  char some_text[1] = "";
+  char* text = some_text;
+  count = 7;
+  EXPECT(ingot_decode(engine, NULL, 2, &text, &count) == INGOT_INVALID);
+  EXPECT(strcmp(ingot_last_error(), "ids: a null pointer") == 0 && text == NULL && count == 0);
+  EXPECT(ingot_decode(engine, NULL, 0, &text, &count) == INGOT_OK && count == 0);
+  ingot_free(text);
+
+  ingot_request request = a_request("");
+  request.max_tokens = 1;
+  ingot_result* result = NULL;
+  EXPECT(ingot_generate(engine, &request, NULL, NULL, &result) == INGOT_OK);
+  EXPECT(result->prompt_id_count == 1 && result->prompt_ids[0] == 1);
+  ingot_result_free(result);
+  request.prompt.text = NULL;
+  EXPECT(ingot_generate(engine, &request, NULL, NULL, &result) == INGOT_INVALID && result == NULL);
+  float some_values[1] = {0};
+  float* values = some_values;
+  size_t rows = 7, cols = 7;
+  EXPECT(ingot_hidden_states(engine, &request.prompt, true, true, &values, &rows, &cols) ==
+         INGOT_INVALID);
+  EXPECT(values == NULL && rows == 0 && cols == 0);
+}
+
 static bool give_up(void* user, uint64_t done, uint64_t total) {
   (void)done;
   (void)total;
@@ -176,7 +211,7 @@ static bool give_up(void* user, uint64_t done, uint64_t total) {
 
 static void test_errors(ingot_engine* engine, const char* path) {
   ingot_open_options options = ingot_default_open_options();
-  ingot_engine* none = NULL;
+  ingot_engine* none = engine;
   options.path = "nowhere.gguf";
   EXPECT(ingot_open(&options, &none) == INGOT_MODEL && none == NULL);
   EXPECT(strstr(ingot_last_error(), "nowhere.gguf") != NULL);
@@ -190,7 +225,8 @@ static void test_errors(ingot_engine* engine, const char* path) {
   EXPECT(ingot_open(&options, &none) == INGOT_INVALID && none == NULL && calls == 1);
   ingot_request request = a_request("the he");
   request.temperature = -1;
-  ingot_stream* stream = NULL;
+  ingot_stream* const unset = (ingot_stream*)&request;
+  ingot_stream* stream = unset;
   EXPECT(ingot_submit(engine, &request, &stream) == INGOT_INVALID && stream == NULL);
   EXPECT(strstr(ingot_last_error(), "temperature is -1") != NULL);
   ingot_close(NULL);
@@ -210,6 +246,7 @@ int main(int argc, char** argv) {
   test_steps(engine, threadless);
   test_tokens_and_rows(engine);
   test_tokens_and_rows(threadless);
+  test_null_arrays(engine);
   test_errors(engine, argv[1]);
   ingot_close(engine);
   ingot_close(threadless);

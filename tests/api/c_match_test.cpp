@@ -107,6 +107,7 @@ const Case kCases[] = {
        r.prompt = {.ids = {2, 274, 290}};
      },
      [](ingot_request& r) {
+       r.prompt.text = nullptr;
        r.prompt.text_bytes = 0;
        r.prompt.ids = kEnds;
        r.prompt.id_count = 3;
@@ -183,7 +184,7 @@ TEST_F(CMatchTest, EveryOptionArrives) {
     EXPECT_EQ(std::string(ingot_last_error()).substr(0, start.size()), start);
   };
   says("threads: -1", [](ingot_open_options& o) { o.threads = -1; });
-  says("--cpu-isa abacus", [](ingot_open_options& o) { o.isa = "abacus"; });
+  says("`isa` abacus", [](ingot_open_options& o) { o.isa = "abacus"; });
   says("kv_type: 3", [](ingot_open_options& o) { o.kv_type = static_cast<ingot_kv_type>(3); });
   says("context: -1", [](ingot_open_options& o) { o.context = -1; });
   says("sequences: 0", [](ingot_open_options& o) { o.sequences = 0; });

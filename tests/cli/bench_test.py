@@ -2,6 +2,7 @@
 """ingot bench: the fields and rules that scripts rely on, and digests of equal arithmetic."""
 import itertools
 import json
+import os
 import re
 
 import ingot
@@ -25,7 +26,9 @@ KEY_BYTES = LAYERS * 2 * 2 * KV
 
 class Bench(ingot.CliTest):
     def bench(self, *more, model=None, **how):
-        result = self.assert_done(run("bench", model or self.model, "--json", *more, **how))
+        # Little memory means a quick look at the peaks, whose figures are not tested here.
+        least = () if "--memory-limit" in more else ("--memory-limit", "256M")
+        result = self.assert_done(run("bench", model or self.model, "--json", *least, *more, **how))
         return self.one_json(result)
 
     def rows(self, *more):
@@ -39,6 +42,12 @@ class Bench(ingot.CliTest):
         for name in PEAKS:
             self.assertGreater(found["peaks"]["one_thread"][name], 0)
             self.assertGreater(found["peaks"][name], 0)
+
+    def test_peaks_are_those_of_as_many_threads_whether_bound_or_not(self):
+        peaks = [self.one_json(self.assert_done(run("bench", "--peaks", "--json", *more)))["peaks"]
+                 for more in ((), ("--pin-threads",))]
+        self.assertEqual(peaks[0]["threads"], peaks[1]["threads"])
+        self.assertEqual(peaks[0]["threads"], len(os.sched_getaffinity(0)))
 
     def test_peaks_of_one_thread_and_a_chosen_table(self):
         for isa in ("scalar", self.bench("--decode", "1", "--prefill", "0")["isas"][-1]):
@@ -202,6 +211,13 @@ class Bench(ingot.CliTest):
         self.assert_error(run("bench", self.model, *SMALL, "--memory-limit", "1K"), DOES_NOT_FIT)
         small = self.bench(*SMALL, "--memory-limit", "64M")
         self.assertLessEqual(small["peaks"]["read_bytes"], 16 << 20)
+
+    def test_more_keys_than_a_cache_can_number(self):
+        line = self.assert_error(
+            run("bench", self.model, "--prefill", "0", "--decode", "1", "--depth", "2000000",
+                "--batch", "4096", "--ctx", "3000000", "--memory-limit", "1048576G",
+                "--log-level", "error"), DOES_NOT_FIT)
+        self.assertIn("sequences", line)
 
     def test_models_that_cannot_be_opened_or_computed(self):
         for path in ("", self.path("absent.gguf")):

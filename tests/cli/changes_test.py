@@ -13,7 +13,8 @@ import ingot
 import model_files
 from ingot import DONE, IO, MODEL
 
-CHANGES = ("truncate", "empty", "overwrite", "scramble", "append", "replace", "delete", "touch")
+CHANGES = ("truncate", "empty", "overwrite", "scramble", "append", "disguise", "replace", "delete",
+           "touch")
 
 
 def change(kind, path):
@@ -27,6 +28,11 @@ def change(kind, path):
             if kind == "append":
                 f.seek(0, os.SEEK_END)
             f.write(content)
+    elif kind == "disguise":
+        # Other bytes, and the times that can be set as they were.
+        before = os.stat(path)
+        change("overwrite", path)
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     elif kind == "replace":
         with open(path + ".new", "wb") as f:
             f.write(model_files.tiny_gguf(seed=2).build())
@@ -84,7 +90,7 @@ class WhileLoading(faults.FaultTest):
                 self.file("split/" + model_files.part_name("m", i, 2), part)
             return self.path("split/" + model_files.part_name("m", 0, 2))
         self.digest = self.generate(make())["digest"]
-        for kind in ("truncate", "overwrite", "scramble", "replace", "delete"):
+        for kind in ("truncate", "overwrite", "scramble", "disguise", "replace", "delete"):
             make()
             args = ("run", self.path("split/" + model_files.part_name("m", 0, 2)), "--tokens",
                     "1,283,289", "--json", "--max-tokens", "8")
@@ -100,13 +106,22 @@ class WhileLoading(faults.FaultTest):
     def test_changes_of_what_is_in_use_are_noticed(self):
         # Cut or overwritten between two tensors: this must not pass unnoticed.
         good = model_files.tiny_gguf().build()
-        for kind in ("truncate", "empty", "overwrite", "scramble", "append"):
+        for kind in ("truncate", "empty", "overwrite", "scramble", "append", "disguise"):
             model = self.file("noticed.gguf", good)
             args = ("run", model, "--tokens", "1,283", "--json")
             with self.stopped(*args, at=2, path=model, call="madvise") as (process, go_on):
                 change(kind, model)
                 go_on()
                 self.assert_error(ingot.finish(process), IO, model)
+
+    def test_a_cut_file_leaves_no_part_of_an_output(self):
+        model = self.file("cut.gguf", model_files.tiny_gguf().build())
+        args = ("logits", model, "--tokens", "1,283", "--out", self.path("cut.npy"))
+        with self.stopped(*args, at=2, path=model, call="madvise") as (process, go_on):
+            change("empty", model)
+            go_on()
+            self.assert_error(ingot.finish(process), IO, model)
+        self.assertFalse([n for n in os.listdir(self.folder) if n.startswith("cut.npy")])
 
     def test_a_replaced_file_does_not_matter(self):
         good = model_files.tiny_gguf().build()

@@ -41,7 +41,8 @@ class FaultTest(ingot.CliTest):
         log = self.path("fault.log")
         with contextlib.suppress(FileNotFoundError):
             os.unlink(log)
-        result = ingot.run(*args, env=fault_environment(fault, path, calls, log), **how)
+        env = {**fault_environment(fault, path, calls, log), **how.pop("env", {})}
+        result = ingot.run(*args, env=env, **how)
         self.hits = []
         with contextlib.suppress(FileNotFoundError), open(log, encoding="ascii") as f:
             self.hits = f.read().split()

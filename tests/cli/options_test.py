@@ -58,7 +58,7 @@ class Options(ingot.CliTest):
             line = self.refused(command, "--kv-type", "int8")
             self.assertIn("int8", line)
             line = self.refused(command, "--cpu-isa", "neon")
-            self.assertIn("neon", line)
+            self.assertIn("--cpu-isa neon", line)
             self.assertIn("scalar", line)
 
     def test_threads(self):
@@ -272,6 +272,23 @@ class Options(ingot.CliTest):
             for option in (options + " --threads --cpu-isa --ctx --kv-type --log-level "
                            "--memory-limit --check-tensors").split():
                 self.assertIn(option, help_text)
+
+    def test_help_ends_with_an_example_of_its_own_command(self):
+        for command in COMMANDS:
+            *_, codes, example = run(command, "--help").out.decode().split("\n")[:-1]
+            self.assertTrue(example.startswith(f"Example: ingot {command} "), example)
+            self.assertIn("143 terminated", codes)
+        self.assertIn("[0.01 - 100]", run("run", "--help").out.decode())
+        self.assert_done(run("run", self.model, "-p", "a", "--print-ids", "--max-tokens", "1",
+                             "--repetition-penalty", "0.01"))
+
+    def test_a_wrong_command_is_named_with_those_that_there_are(self):
+        for word in ("nope", "Run"):
+            line = self.assert_error(run(word, self.model, "-p", "a"), USAGE)
+            self.assertIn(f"{word} is no command", line)
+            for command in COMMANDS:
+                self.assertIn(command, line)
+        self.assertIn("expected one of", self.assert_error(run(), USAGE))
 
     def test_no_command_or_a_wrong_one(self):
         for args in ((), ("",), ("nope",), ("Run",), ("--nope",), ("run",), ("inspect",),

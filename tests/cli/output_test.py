@@ -217,6 +217,27 @@ class Files(ingot.CliTest):
         with open(path, "rb") as f:
             self.assertEqual(f.read(), model)
 
+    def test_a_part_of_a_split_model_as_the_target(self):
+        contents = {}
+        for i, part in enumerate(model_files.split_gguf(model_files.tiny_gguf(), 3)):
+            contents[self.file("split/" + model_files.part_name("m", i, 3), part.build())] = i
+        first, *others = contents
+        kept = {path: os.stat(path).st_size for path in contents}
+        for target in others:
+            line = self.assert_error(run("logits", first, "--tokens", "1", "--out", target), USAGE)
+            self.assertIn("a file that this command reads", line)
+        self.assertEqual({path: os.stat(path).st_size for path in contents}, kept)
+
+    def test_a_target_that_cannot_be_written_is_said_before_the_weights_are_read(self):
+        model = model_files.tiny_gguf()
+        norm = model.tensor("output_norm.weight")
+        norm[3] = model_files.NAN + norm[3][4:]
+        path = self.file("nan.gguf", model.build())
+        args = ("logits", path, "--tokens", "1", "--check-tensors", "--out")
+        self.assert_error(run(*args, self.path("fine.npy")), MODEL, "output_norm")
+        self.assert_error(run(*args, self.path("no/such/o.npy")), IO, "cannot write")
+        self.assertFalse([n for n in os.listdir(self.folder) if ".tmp" in n or n == "fine.npy"])
+
 
 def _has(program):
     return any(os.access(os.path.join(p, program), os.X_OK)

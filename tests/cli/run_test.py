@@ -100,6 +100,17 @@ class Run(ingot.CliTest):
         tight = self.batch(lines, "--memory-limit", str(least + 3 * kv))
         self.assertEqual(self.assert_done(tight).out, free.out)
 
+    def test_seeds_are_all_64_bits(self):
+        args = ("--temperature", "1.5", "--max-tokens", "20", "--ignore-eos")
+        texts = set()
+        for seed in (0, (1 << 63) - 1, 1 << 63, (1 << 63) + 1, (1 << 64) - 1):
+            line, = self.objects(self.assert_done(
+                self.batch([{"prompt": "a", "seed": seed}], *args)))
+            single = self.single("-p", "a", "--seed", str(seed), *args)
+            self.assertEqual(line["ids"], single["ids"])
+            texts.add(str(line["ids"]))
+        self.assertEqual(len(texts), 5)
+
     def test_flags_are_defaults_of_lines(self):
         found = self.objects(self.assert_done(self.batch(
             [{"prompt": "a"}, {"prompt": "a", "max_tokens": 2}], "--max-tokens", "3",
@@ -126,7 +137,7 @@ class Run(ingot.CliTest):
                b'{"prompt": "a", "logit_bias": {"320": 1}}',
                b'{"prompt": "a", "logit_bias": {"1": 1e9}}',
                b'{"prompt": "a", "stop_token_ids": [320]}', b'{"prompt": "a", "seed": -1}',
-               b'{"prompt": "a", "seed": 9223372036854775808}',
+               b'{"prompt": "a", "seed": 18446744073709551616}', b'{"prompt": "a", "seed": 1.5}',
                b'{"prompt": "a", "stop_token_ids": [' + b"5," * 1024 + b"5]}",
                b'{"prompt": "a", "logprobs": 21}', b'{"prompt": "a", "prompt_logprobs": 21}',
                b'{"prompt": "a", "ignore_eos": 1}', b'{"prompt_ids": [' + b"[" * 50 + b"]",
@@ -152,6 +163,32 @@ class Run(ingot.CliTest):
         self.assertEqual(len(fits["ids"]), 3)
         self.assertIn("max_tokens", does_not["error"])
 
+    def test_one_line_that_is_too_long_fails_alone_beyond_the_models_own_context(self):
+        small = [{"prompt": f"{i}", "max_tokens": 300} for i in range(20)]
+        large = {"prompt": "a", "max_tokens": 100000}
+        args = ("--ctx", "200000", "--log-level", "error", "--ignore-eos")
+        alone = self.objects(self.assert_done(self.batch(small, *args)))
+        result = self.batch([*small[:7], large, *small[7:]], *args, "--memory-limit", "4M")
+        self.assertEqual(result.code, CHECK_FAILED, result)
+        found = self.objects(result)
+        self.assertIn("there is memory for", found.pop(7)["error"])
+        self.assertEqual(found, alone)
+        self.assertGreater(max(len(o["prompt_ids"]) + len(o["ids"]) for o in found), 256)
+
+    def test_steps_become_smaller_before_anything_is_refused(self):
+        lines = [{"prompt_ids": [1] + [260 + i % 60] * (1 + i % 9), "max_tokens": 5}
+                 for i in range(64)]
+        free = self.assert_done(self.batch(lines))
+        refused = self.assert_error(self.batch(lines, "--memory-limit", "1"), ingot.DOES_NOT_FIT)
+        for flag in ("--step-rows", "--sequences", "--kv-type", "--ctx"):
+            self.assertNotIn(flag, refused)
+        alone = self.assert_error(self.batch([lines[8]], "--memory-limit", "1", "--step-rows", "1"),
+                                  ingot.DOES_NOT_FIT)
+        least = int(alone.split("needs ")[1].split()[0])
+        for limit in (least, least + 10000, 2 * least):
+            tight = self.assert_done(self.batch(lines, "--memory-limit", str(limit)))
+            self.assertEqual(tight.out, free.out)
+
     def test_what_is_wrong_with_a_request_is_said_before_the_model_is_opened_or_loaded(self):
         result = run("run", "no_such_file")
         self.assert_error(result, USAGE, "-p")
@@ -166,6 +203,12 @@ class Run(ingot.CliTest):
 
     def test_too_many_lines(self):
         self.assertIn("65536 lines", self.assert_error(self.batch(b"\n" * 65537), USAGE))
+
+    def test_a_closed_stdin_is_no_empty_one(self):
+        result = run("run", self.model, "--jsonl", stdin=None, close=(0,))
+        self.assert_error(result, ingot.IO, "stdin")
+        self.assert_done(run("run", self.model, "--tokens", "1,2", "--print-ids", stdin=None,
+                             close=(0,)))
 
     def test_interrupted_while_reading_and_while_running(self):
         args = ("run", self.model, "--jsonl", "--ctx", "100000", "--ignore-eos", "--log-level",
@@ -200,11 +243,9 @@ class Run(ingot.CliTest):
         for args in (("--logit-bias", "1=1,1=2"), ("--logit-bias", "320=1"), ("--stop", ""),
                      ("--logit-bias", "5"), ("--stop-token", "320"), ("--stop", "x" * 2000),
                      ("--typical-p", "0"), ("--jsonl", "--json"), ("--jsonl", "--print-ids"),
-                     ("--jsonl",), ("--messages", "m.json")):
+                     ("--jsonl",), ("--messages", "m.json"), ("--template", "chatml")):
             with self.subTest(args=args):
                 self.assert_error(run("run", self.model, "-p", "a", *args), USAGE)
-        self.assertIn("not built yet", self.assert_error(
-            run("run", self.model, "--messages", "m.json"), USAGE))
 
     def test_stop_strings_end_the_text(self):
         args = ("-p", "hello there", "--max-tokens", "40", "--ignore-eos", "--temperature", "1")
@@ -254,6 +295,13 @@ class Run(ingot.CliTest):
             self.assertEqual(ours["id"], theirs["id"])
             self.assertAlmostEqual(ours["logprob"], theirs["logprob"], places=5)
         self.assertNotIn("logprobs", again)
+
+    def test_logprobs_that_nothing_would_show_are_refused(self):
+        for flag in ("--logprobs", "--prompt-logprobs"):
+            for more in ((), ("--print-ids",)):
+                with self.subTest(flag=flag, more=more):
+                    self.assert_error(run("run", self.model, "-p", "a", flag, "1", *more), USAGE,
+                                      "--json")
 
     def test_step_rows_change_nothing(self):
         args = ("--tokens", "1" + ",300" * 100, "--max-tokens", "5", "--prompt-logprobs", "1")

@@ -55,8 +55,8 @@ TEST_F(EngineTest, RefusesWhatIsNotPossibleAndSaysWhy) {
     EXPECT_EQ(refused(change).substr(0, name.size()), name);
   };
   says("prompt: it has no", [](Request& r) { r.prompt = {}; });
-  says("prompt: token 37", [](Request& r) { r.prompt[2] = 37; });
-  says("prompt: token -1", [](Request& r) { r.prompt[0] = -1; });
+  says("prompt_ids: token 37", [](Request& r) { r.prompt[2] = 37; });
+  says("prompt_ids: token -1", [](Request& r) { r.prompt[0] = -1; });
   says("prompt: it has 97", [](Request& r) { r.prompt.assign(97, 1); });
   says("prompt: it fills", [](Request& r) { r.prompt.assign(96, 1); });
   says("max_tokens", [](Request& r) { r.max_tokens = -1; });
@@ -64,6 +64,8 @@ TEST_F(EngineTest, RefusesWhatIsNotPossibleAndSaysWhy) {
   says("stop:", [](Request& r) { r.stop = {"a"}; });
   says("prompt_logprobs", [](Request& r) { r.prompt_logprobs = 4; });
   says("prompt_logprobs", [](Request& r) { r.prompt_logprobs = -2; });
+  says("prompt_logprobs_from", [](Request& r) { r.prompt_logprobs_from = -1; });
+  says("prompt_logprobs_from", [](Request& r) { r.prompt_logprobs_from = 6; });
   says("embeddings", [](Request& r) { r.embeddings.assign(256, 0.0f); });
   says("embeddings", [](Request& r) {
     r.embeddings.assign(255, 0.0f);
@@ -298,6 +300,25 @@ TEST_F(EngineTest, AReaderThatCatchesUpWakesTheEngine) {
   Stream quick = *runner.engine().submit(plain_request(10, 12, 3));
   EXPECT_EQ(read_all(quick), solo(plain_request(10, 12, 3)));
   EXPECT_EQ(read_all(slow), solo(plain_request(10, 12)));
+}
+
+/// Two paused requests have all the room there is, and one of them is dropped: the step that drops
+/// it takes in the one that waits, for no second ring of the doorbell follows.
+TEST_F(EngineTest, ARequestThatIsDroppedMakesRoomInTheSameStep) {
+  RunnerOptions options = EngineRunner::defaults();
+  options.sequences = 1;
+  EngineRunner runner(*checkpoint_, options, {.inbox_max = 1, .deltas_max = 1});
+  std::optional<Stream> first = runner.engine().submit(plain_request(10, 12));
+  runner.engine().step();
+  Stream second = *runner.engine().submit(plain_request(10, 12, 2));
+  runner.engine().step();
+  Stream third = *runner.engine().submit(plain_request(10, 1, 3));
+  runner.engine().step();
+  ASSERT_FALSE(third.finished()) << "it was let in beside two that are paused";
+  first.reset();
+  runner.engine().step();
+  EXPECT_TRUE(third.try_next().has_value());
+  EXPECT_TRUE(second.try_next().has_value());
 }
 
 /// Readers of all kinds at once: to the end, dropping midway, cancelling.

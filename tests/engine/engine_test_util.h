@@ -92,7 +92,7 @@ inline std::string describe(const std::vector<TokenLogprobs>& scores) {
 }
 
 inline std::string describe(const Collected& c, const Outcome& o) {
-  std::string all = cat(to_string(o.finish), " ", o.digest, " ", c.text, " ids");
+  std::string all = cat(to_string(o.finish), " ", o.digest_text(), " ", c.text, " ids");
   for (const std::int32_t id : c.ids) all += cat(" ", id);
   return all + " logprobs" + describe(c.logprobs) + " prompt" + describe(o.prompt_logprobs);
 }

@@ -1,25 +1,21 @@
 // Fuzz target: any bytes as a GGUF file are a model whose tensors lie in order inside them and
 // whose parts are what its architecture needs, with a tokenizer that can be used, or an Error.
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/check.h"
 #include "base/error.h"
-#include "base/utf8.h"
 #include "load/gguf.h"
 #include "load/gguf_file.h"
 #include "load/gguf_metadata.h"
 #include "load/gguf_tokenizer.h"
 #include "model/bind.h"
-#include "text/detokenizer.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer_fuzz_checks.h"
 
 namespace {
 
@@ -52,34 +48,6 @@ void expect_errors_only(const Work& work) {
   } catch (const Error& error) {
     check_message(error);
   }
-}
-
-/// Some text with everything in it that tokenizers treat specially, and what the vocabulary has.
-std::string sample_text(const TokenizerData& data) {
-  std::string text = "ab \xE2\x96\x81  1234\n\n<s><0x0A>\xFF e\xCC\x81'll \xF0\x9F\x98\x80";
-  for (std::size_t i = 0; i < data.tokens.size() && text.size() < 1024; ++i) {
-    text += data.tokens[i].substr(0, 64);
-  }
-  return text;
-}
-
-void use_tokenizer(const TokenizerData& data) {
-  std::vector<std::string> warnings;
-  const std::unique_ptr<Tokenizer> tokenizer = make_tokenizer(data, warnings);
-  const std::string text = sample_text(data);
-  for (const bool special : {false, true}) {
-    const auto ids = tokenizer->encode(text, {.add_special = special, .parse_special = special});
-    for (const std::int32_t id : ids) {
-      INGOT_CHECK(id >= 0 && id < tokenizer->size(), "token ", id, " of ", tokenizer->size());
-    }
-    if (const auto bound = tokenizer->text_bytes_per_token_max()) {
-      INGOT_CHECK(ids.size() * *bound >= text.size(), ids.size(), " tokens of at most ", *bound,
-                  " bytes for ", text.size());
-    }
-    INGOT_CHECK(is_utf8(detokenize(*tokenizer, ids, {.keep_control = special})));
-  }
-  const std::array<std::int32_t, 4> outside = {-1, tokenizer->size(), 0, 0x7fffffff};
-  INGOT_CHECK(is_utf8(detokenize(*tokenizer, outside)));
 }
 
 /// Every part of a weight lies inside of its tensor.
@@ -129,14 +97,15 @@ void open_parts(std::span<const std::byte> bytes) {
   check_places(bytes, file.tensors);
   for (const GgufEntry& entry : file.entries) INGOT_CHECK(file.find(entry.key) == &entry);
   GgufKeys keys(file);
-  if (const auto data = gguf_tokenizer(keys)) use_tokenizer(*data);
+  if (const auto data = gguf_tokenizer(keys)) testing::use_tokenizer(*data);
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
-  expect_errors_only([&] { open_parts(bytes); });
+  // A tokenizer's own limits are errors of the text that meets them.
+  testing::expect_errors_only([&] { open_parts(bytes); });
   expect_errors_only([&] { open_model(bytes); });
   return 0;
 }

@@ -23,6 +23,7 @@ struct Subject {
   std::unique_ptr<Tokenizer> tokenizer;
   bool byte_level = false;
   bool nfc = false;
+  std::int32_t unknown = -1;  ///< a control token that text can become
 };
 
 std::vector<Subject> make_subjects() {
@@ -45,6 +46,20 @@ std::vector<Subject> make_subjects() {
                                    {{"[x]", TokenType::kUserDefined}}, bytes),
                                warnings)});
   }
+  subjects.push_back(
+      {ingot::make_tokenizer(ingot::testing::char_bpe_data({"▁", "a", "b", "é", "<", "|"},
+                                                           {{"▁", "a"}, {"a", "b"}, {"▁", "▁"}}),
+                             warnings)});
+  for (const bool bytes : {true, false}) {
+    subjects.push_back({ingot::make_tokenizer(
+        ingot::testing::unigram_data({"▁", "a", "▁a", "ab", "é", "▁▁", "<"},
+                                     {{"[x]", TokenType::kUserDefined}}, bytes),
+        warnings)});
+  }
+  subjects.push_back(
+      {.tokenizer = ingot::make_tokenizer(
+           ingot::testing::wordpiece_data({"a", "b", "##a", "##b", "é", "中", "<", "1"}), warnings),
+       .unknown = 1});
   return subjects;
 }
 
@@ -69,7 +84,7 @@ void check_text(const Subject& subject, std::string_view text) {
     std::string bytes;
     for (const std::int32_t id : ids) {
       INGOT_CHECK(id >= 0 && id < tokenizer.size(), "token ", id, " of ", tokenizer.size());
-      INGOT_CHECK(special || tokenizer.type(id) != TokenType::kControl,
+      INGOT_CHECK(special || id == subject.unknown || tokenizer.type(id) != TokenType::kControl,
                   "a control token from text");
       bytes += tokenizer.piece(id);
     }

@@ -11,38 +11,14 @@
 
 #include "base/shared_data_test_util.h"
 #include "base/text.h"
-#include "cli/npy.h"
 #include "load/json.h"
 #include "runtime/instance.h"
+#include "support/golden_data.h"
 
 namespace ingot::testing_support {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string read_file(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
-std::vector<std::int32_t> ints(const Json& list) {
-  std::vector<std::int32_t> values;
-  for (const Json& v : *list.as_array()) values.push_back(static_cast<std::int32_t>(*v.as_int()));
-  return values;
-}
-
-std::vector<std::vector<std::int32_t>> read_prompts(const fs::path& model) {
-  const fs::path path = model / "prompts.json";
-  const Json j = parse_json(read_file(path), path.string(), "prompts");
-  std::vector<std::vector<std::int32_t>> prompts;
-  for (const Json& p : *j.find("prompts")->as_array()) prompts.push_back(ints(p));
-  return prompts;
-}
-
-Matrix read_matrix(const fs::path& path) {
-  return read_npy(path.string(), [](std::int64_t, std::int64_t) {});
-}
 
 double standard_deviation(const std::vector<float>& values) {
   double sum = 0, squares = 0;
@@ -297,7 +273,8 @@ TEST(Golden, GreedyTextOfATrainedModel) {
       }
       while (const auto delta = stream.try_next()) got.push_back(delta->ids.at(0));
       EXPECT_EQ(got, want);
-      EXPECT_EQ(stream.outcome().digest, digests.at(cat("stories260K ", std::string_view(name))));
+      EXPECT_EQ(stream.outcome().digest_text(),
+                digests.at(cat("stories260K ", std::string_view(name))));
     }
   }
 }

@@ -209,6 +209,32 @@ TEST(LongSequences, SplitAndBatchInvarianceAcrossChunks) {
   }
 }
 
+/// Rows wider than one segment of 1,024 columns and a prompt of more than 1,024 keys, which the
+/// small models never reach.
+TEST(LongSequences, AWideModelAndAThousandKeys) {
+  if (kSanitized) GTEST_SKIP() << "takes minutes under sanitizers";
+  RandomModel model = random_models(Q4_K::kFormat)[2];
+  model.config.layers = 2;
+  model.config.hidden = model.config.ffn = 1280;
+  model.config.context = 2048;
+  const auto checkpoint = make_checkpoint(model, 12);
+  std::mt19937 rng(3);
+  Prompts prompts(1);
+  for (int i = 0; i < 1120; ++i) prompts[0].push_back(static_cast<std::int32_t>(rng() % 37));
+  RunnerOptions options{.table = &scalar_kernels(), .context = 1120, .rows = 1120, .sequences = 1};
+  const auto expected = ModelRunner(*checkpoint, options).run(prompts, whole(prompts));
+  ASSERT_TRUE(all_finite(expected[0]));
+  for (const KernelTable* table : kernel_tables()) {
+    options.table = table;
+    options.threads = 2;
+    const bool is_scalar = table == &scalar_kernels();
+    const Schedule cut = is_scalar ? Schedule{{{0, 1023}}, {{0, 97}}}
+                                   : Schedule{{{0, 700}}, {{0, 1}}, {{0, 323}}, {{0, 96}}};
+    EXPECT_TRUE(same_bits(ModelRunner(*checkpoint, options).run(prompts, cut)[0], expected[0]))
+        << table->name;
+  }
+}
+
 /// A pool that just fits: sequences end and begin, and later ones find other sequences' keys and
 /// values in their blocks; one is thrown out half-way and computed again.
 TEST(RecycledBlocks, AndRecomputationLeaveTheBitsAlone) {

@@ -105,15 +105,89 @@ TEST_F(MemoryPlanTest, WhatDoesNotFitIsRefusedWithNumbersAndFlag) {
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::kDoesNotFit);
     EXPECT_NE(e.message().find(cat(roomy.total_bytes())), std::string::npos) << e.message();
-    EXPECT_NE(e.message().find("--ctx"), std::string::npos) << e.message();
+    EXPECT_NE(e.message().find("`context`"), std::string::npos) << e.message();
   }
   request.available_bytes = 1000;
   try {
     require_fit(plan_memory(bound, backend_, request), "m.gguf");
     FAIL() << "accepted";
   } catch (const Error& e) {
-    EXPECT_NE(e.message().find("--memory-limit"), std::string::npos) << e.message();
+    EXPECT_NE(e.message().find("`memory_limit`"), std::string::npos) << e.message();
   }
+}
+
+TEST_F(MemoryPlanTest, MaxContextGoesBeyondTheModelsWhereMoreIsAskedFor) {
+  const auto checkpoint = make_checkpoint(random_models(Q4_0::kFormat)[0], 3);
+  const BoundModel bound = bind_model(*checkpoint);
+  const std::int64_t own = bound.spec.context;
+  PlanRequest request{.options = {}, .available_bytes = std::int64_t{1} << 40};
+  EXPECT_EQ(plan_memory(bound, backend_, request).max_context, own);
+  request.context = own + 1000;
+  EXPECT_EQ(plan_memory(bound, backend_, request).max_context, own + 1000);
+  request.available_bytes = plan_memory(bound, backend_, request).total_bytes() - 1;
+  const std::int64_t fitting = plan_memory(bound, backend_, request).max_context;
+  EXPECT_GT(fitting, own);
+  EXPECT_LT(fitting, own + 1000);
+}
+
+TEST_F(MemoryPlanTest, BlockTablesCountAtTheContextThatIsTried) {
+  const auto checkpoint = make_checkpoint(random_models(Q4_0::kFormat)[0], 3);
+  const BoundModel bound = bind_model(*checkpoint);
+  PlanRequest request{.options = {}, .context = 10 * kBlockTokens, .table_bytes = 1 << 20};
+  const MemoryPlan ten = plan_memory(bound, backend_, request);
+  request.context = kBlockTokens;
+  const MemoryPlan one = plan_memory(bound, backend_, request);
+  EXPECT_GE(ten.scratch_bytes - one.scratch_bytes, 9 << 20);
+  request.context = 10 * kBlockTokens;
+  request.available_bytes = one.total_bytes();
+  EXPECT_EQ(plan_memory(bound, backend_, request).max_context, kBlockTokens);
+}
+
+TEST_F(MemoryPlanTest, ThereIsAnEndToWhatAPoolCanNumber) {
+  const auto checkpoint = make_checkpoint(random_models(Q4_0::kFormat)[0], 3);
+  const BoundModel bound = bind_model(*checkpoint);
+  PlanRequest request{.options = {},
+                      .context = 1 << 20,
+                      .sequences = 2047,
+                      .available_bytes = std::int64_t{1} << 50};
+  EXPECT_TRUE(plan_memory(bound, backend_, request).fits);
+  request.sequences = 2048;
+  const MemoryPlan plan = plan_memory(bound, backend_, request);
+  EXPECT_FALSE(plan.fits);
+  EXPECT_EQ(plan.max_sequences, 2047);
+  try {
+    require_fit(plan, "m.gguf");
+    FAIL() << "accepted";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kDoesNotFit);
+    EXPECT_NE(e.message().find("2047 of the 2048"), std::string::npos) << e.message();
+  }
+}
+
+TEST_F(MemoryPlanTest, OnlyWhatHelpsIsSaid) {
+  const auto checkpoint = make_checkpoint(random_models(Q4_0::kFormat)[0], 3);
+  const BoundModel bound = bind_model(*checkpoint);
+  const auto message = [&](PlanRequest request) {
+    const MemoryPlan plan = plan_memory(bound, backend_, request);
+    request.available_bytes = plan.total_bytes() - 1;
+    try {
+      require_fit(plan_memory(bound, backend_, request), "m.gguf");
+    } catch (const Error& e) {
+      return e.message();
+    }
+    return std::string();
+  };
+  const auto says = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
+  const std::string f16 = message({.options = {}, .context = 256});
+  EXPECT_TRUE(says(f16, "`context`") && !says(f16, "`kv_type`")) << f16;
+  const std::string f32 = message({.options = {}, .kv_type = KvType::kF32, .context = 256});
+  EXPECT_TRUE(says(f32, "`context`") && says(f32, "`kv_type` f16")) << f32;
+  const std::string many = message({.options = {}, .context = 256, .sequences = 8});
+  EXPECT_TRUE(says(many, "7 of the 8 sequences") && !says(many, "`context`")) << many;
+  const std::string rows = message({.options = {}, .context = 1, .rows = 4096});
+  EXPECT_TRUE(says(rows, "fewer rows") && !says(rows, "quantisation")) << rows;
 }
 
 TEST_F(MemoryPlanTest, NothingOverflowsForTheLargestContext) {

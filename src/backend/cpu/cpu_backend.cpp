@@ -239,6 +239,7 @@ void CpuBackend::linear(View in, const Weight& w, View out) {
   INGOT_CHECK(in.cols == w.cols && out.cols == w.rows && in.rows == out.rows, "linear [", in.rows,
               ", ", in.cols, "] x [", w.rows, ", ", w.cols, "] -> [", out.rows, ", ", out.cols,
               "]");
+  if (observer_ != nullptr) observer_->linear(in, w);
   const bool quantised = std::any_of(w.segments.begin(), w.segments.end(),
                                      [](const Segment& s) { return !format_info(s.format).dense; });
   if (quantised) quantise(in);

@@ -3,6 +3,7 @@
 
 #include "backend/backend.h"
 #include "backend/cpu/kernel_table.h"
+#include "backend/observer.h"
 #include "base/thread_pool.h"
 
 namespace ingot {
@@ -18,6 +19,8 @@ class CpuBackend final : public Backend {
 
   const char* name() const override { return "cpu"; }
   const KernelTable& table() const { return table_; }
+  /// From here on `observer` sees the inputs of linears; null: nobody does.
+  void observe(LinearObserver* observer) { observer_ = observer; }
 
   Buffer allocate(std::int64_t bytes) override { return allocate_host(bytes); }
   Weight prepare(std::span<const View> parts, std::span<const float> bias) override;
@@ -79,6 +82,7 @@ class CpuBackend final : public Backend {
 
   ThreadPool& pool_;
   const KernelTable& table_;
+  LinearObserver* observer_ = nullptr;
   StepLimits limits_;
   Buffer scratch_buffer_;
   Scratch scratch_;

@@ -123,7 +123,7 @@ INGOT_INLINE void add_group(const Group& group, const QuantisedRows<kRows>& x, t
   }
 }
 
-/// Brings what the next groups read into the first cache: single rows go through weights faster
+/// Brings what the next groups read into the second cache: single rows go through weights faster
 /// than the processor expects.
 template <int kBytes>
 INGOT_INLINE void prefetch_ahead(const unsigned char* p) {

@@ -1,0 +1,57 @@
+// ingot completion: scripts that complete its command line.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/completion_scripts.h"
+#include "cli/options.h"
+#include "cli/output.h"
+
+namespace ingot {
+
+PositionalKind positional_kind(const OptionInfo& positional) {
+  if (positional.names.front() == "MODEL") return PositionalKind::kModel;
+  return positional.names.front() == "NAME" ? PositionalKind::kName : PositionalKind::kFile;
+}
+
+std::string shell_quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string joined(std::span<const std::string> words, std::string_view between) {
+  std::string text;
+  for (const std::string& word : words) text += cat(text.empty() ? "" : between, word);
+  return text;
+}
+
+namespace {
+
+std::string script(const std::string& shell, std::span<const CommandInfo> commands) {
+  if (shell == "bash") return bash_completion(commands);
+  if (shell == "zsh") return zsh_completion(commands);
+  if (shell == "fish") return fish_completion(commands);
+  throw bad_option("SHELL", shell, "expected bash, zsh or fish");
+}
+
+}  // namespace
+
+Command add_completion_command(CLI::App& app) {
+  auto shell = std::make_shared<std::string>();
+  CLI::App* sub =
+      app.add_subcommand("completion", "Print a script that completes ingot's command line");
+  sub->add_option("SHELL", *shell, "The shell to complete in")
+      ->required()
+      ->type_name("bash|zsh|fish");
+  sub->footer("For the current bash: source <(ingot completion bash)");
+  return {sub,
+          [&app, shell] {
+            write_stdout(script(*shell, option_table(app)));
+            return kDone;
+          },
+          "ingot completion bash > ~/.local/share/bash-completion/completions/ingot"};
+}
+
+}  // namespace ingot

@@ -1,0 +1,51 @@
+// LineEditor: lines typed on a terminal, with editing and history.
+#pragma once
+
+#include <string>
+
+struct editline;
+struct history;
+
+namespace ingot {
+
+/// How a person ended a line.
+enum class LineEnd {
+  kEnter,
+  kInterrupt,  ///< Ctrl-C: what was typed is dropped
+  kClosed,     ///< Ctrl-D on an empty line, or the terminal is gone
+};
+
+/// A line without its line break.
+struct TypedLine {
+  LineEnd end = LineEnd::kEnter;
+  std::string text;
+  bool was_empty = false;  ///< nothing had been typed when it ended
+};
+
+/// Reads lines from stdin and shows them on stdout, both terminals. One at a time may exist.
+class LineEditor {
+ public:
+  /// Errors: Error{kInternal} when the terminal cannot be used.
+  LineEditor();
+  ~LineEditor();
+  LineEditor(const LineEditor&) = delete;
+  LineEditor& operator=(const LineEditor&) = delete;
+
+  /// While it waits, Ctrl-C is a key like any other. Errors: Interrupted for other signals.
+  TypedLine read(const std::string& prompt);
+  /// Makes a line one that the arrow keys find.
+  void remember(const std::string& line);
+
+ private:
+  static unsigned char stop_line(editline* editor, int key);
+  static unsigned char suspend(editline* editor, int key);
+  static char* show_prompt(editline* editor);
+
+  editline* editor_ = nullptr;
+  history* history_ = nullptr;
+  std::string prompt_;
+  bool stopped_ = false;
+  bool was_empty_ = false;
+};
+
+}  // namespace ingot

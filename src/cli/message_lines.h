@@ -1,0 +1,36 @@
+// Lines of input put together to messages.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ingot {
+
+/// What a person said.
+struct InputMessage {
+  std::string text;
+  bool is_plain = true;  ///< one line as it was typed: it may be a command
+};
+
+/// Messages of one line or of several: a line that ends in a backslash goes on in the next one, and
+/// what stands between """ and """ is taken as it is.
+class MessageLines {
+ public:
+  /// Adds a line without its end; returns the message that it completes.
+  std::optional<InputMessage> add(std::string_view line);
+  /// Whether the next line belongs to a message that has begun.
+  bool has_begun() const { return state_ != State::kStart; }
+  /// Forgets what has begun.
+  void clear();
+
+ private:
+  enum class State { kStart, kContinued, kFenced };
+  std::optional<InputMessage> add_fenced(std::string_view line);
+  InputMessage take(bool is_plain);
+
+  State state_ = State::kStart;
+  std::string text_;
+};
+
+}  // namespace ingot

@@ -1,0 +1,40 @@
+// Looking MODEL up.
+#include "cli/model_path.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/hub_environment.h"
+#include "hub/find_model.h"
+
+namespace ingot {
+
+namespace {
+
+/// Whether there is nothing at a path, and nothing that keeps from looking.
+bool is_absent(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::symlink_status(path, error).type() ==
+         std::filesystem::file_type::not_found;
+}
+
+}  // namespace
+
+std::string resolve_model(const std::string& model) {
+  const auto name = parse_model_name(model);
+  if (!name || !is_absent(model)) return model;
+  const std::string cache = hub_cache_folder();
+  if (!cache.empty()) {
+    if (auto path = find_cached_model(cache, *name)) return *path;
+  }
+  const bool is_full = name->repo.find('/') != name->repo.npos;
+  throw model_error(model, "file", 0,
+                    is_full ? cat("no such file, and no model of this name is here: ingot pull ",
+                                  model, " gets one from the Hugging Face hub")
+                            : "no such file, and no model of this name is here: ingot models "
+                              "lists what is");
+}
+
+}  // namespace ingot

@@ -1,0 +1,115 @@
+// ingot models: what was pulled.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/hub_environment.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "hub/find_model.h"
+#include "load/json.h"
+
+namespace ingot {
+
+namespace {
+
+struct ModelsValues {
+  bool json = false;
+  bool names = false;
+};
+
+using Models = std::vector<CachedModel>;
+
+std::string as_json(const Models& models) {
+  Json list = Json::array();
+  for (const CachedModel& model : models) {
+    Json formats = Json::array();
+    for (const std::string& format : model.formats) formats.push(format);
+    Json entry = Json::object();
+    entry.set("name", model.name);
+    entry.set("size", model.bytes);
+    entry.set("path", model.path);
+    entry.set("formats", std::move(formats));
+    list.push(std::move(entry));
+  }
+  Json root = Json::object();
+  root.set("models", std::move(list));
+  return root.dump() + "\n";
+}
+
+/// Three digits and a unit of powers of 1,000: "4.37 GB".
+std::string size_text(std::uint64_t bytes) {
+  constexpr std::string_view kUnits = "kMGTPE";
+  if (bytes < 1000) return cat(bytes, " B");
+  std::uint64_t scale = 1000;
+  std::size_t unit = 0;
+  for (; bytes / scale >= 1000; scale *= 1000) ++unit;
+  const std::uint64_t hundredths = bytes / (scale / 100) % 100;
+  const std::uint64_t whole = bytes / scale;
+  std::string text = cat(whole);
+  if (whole < 100) text += cat(".", hundredths / 10);
+  if (whole < 10) text += cat(hundredths % 10);
+  return cat(text, " ", kUnits[unit], "B");
+}
+
+std::string formats_text(const CachedModel& model) {
+  std::string text;
+  for (const std::string& format : model.formats) text += cat(text.empty() ? "" : ",", format);
+  return text.empty() ? "-" : text;
+}
+
+std::string as_table(const Models& models) {
+  constexpr std::size_t kSizeWidth = 8;
+  constexpr std::size_t kFormatWidth = 11;
+  std::size_t width = 4;
+  for (const CachedModel& model : models)
+    width = std::max(width, printable(model.name, 512).size());
+  const auto pad = [](const std::string& text, std::size_t to) {
+    return text + std::string(text.size() < to ? to - text.size() : 0, ' ');
+  };
+  const auto row = [&](const std::string& name, const std::string& size, const std::string& format,
+                       const std::string& path) {
+    return cat(pad(name, width), "  ", pad(size, kSizeWidth), "  ", pad(format, kFormatWidth), "  ",
+               path, "\n");
+  };
+  std::string text = row("NAME", "SIZE", "FORMAT", "PATH");
+  for (const CachedModel& model : models) {
+    text += row(printable(model.name, 512), size_text(model.bytes), formats_text(model),
+                printable(model.path, 4096));
+  }
+  return text;
+}
+
+void list_models(const ModelsValues& values) {
+  const std::string cache = hub_cache_folder();
+  const Models models = cache.empty() ? Models() : cached_models(cache);
+  if (values.json) return write_stdout(as_json(models));
+  if (!values.names) return write_stdout(as_table(models));
+  std::string names;
+  for (const CachedModel& model : models) names += printable(model.name, 512) + "\n";
+  write_stdout(names);
+}
+
+}  // namespace
+
+Command add_models_command(CLI::App& app) {
+  auto values = std::make_shared<ModelsValues>();
+  CLI::App* sub = app.add_subcommand("models", "List the models in the Hugging Face hub's cache");
+  add_switch(*sub, values->json, "--json", "One JSON object with name, size, path and formats");
+  add_switch(*sub, values->names, "--names", "Only the names, one a line");
+  sub->get_option("--json")->excludes("--names");
+  sub->footer(
+      "Every name can be given as MODEL, and so can its last part where only one model has "
+      "it.");
+  return {sub,
+          [values] {
+            list_models(*values);
+            return kDone;
+          },
+          "ingot models --json"};
+}
+
+}  // namespace ingot

@@ -1,0 +1,175 @@
+// ingot perplexity: how well a model predicts a text.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <memory>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/model_options.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "load/json.h"
+#include "runtime/perplexity.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr std::uint64_t kTextBytesMax = std::uint64_t{1} << 30;
+
+struct PerplexityValues {
+  ModelOptionValues model;
+  std::string file;
+  std::int64_t stride = 0;
+  std::int32_t step_rows = 512;
+  bool json = false;
+};
+
+/// The tokens of a file's text, without BOS and EOS: windows have their own.
+std::vector<std::int32_t> read_tokens(const PerplexityValues& values, const Instance& instance) {
+  if (instance.tokenizer() == nullptr) {
+    throw model_error(instance.name(), "tokenizer", 0, "the model has none that is understood");
+  }
+  return instance.tokenizer()->encode(File(values.file).read_all(kTextBytesMax));
+}
+
+/// Scores the windows of a text, several at once, and adds them up in the text's order.
+class TextScorer {
+ public:
+  TextScorer(Instance& instance, std::span<const std::int32_t> tokens, const TextWindows& windows)
+      : tokens_(tokens), windows_(windows) {
+    const Tokenizer& tokenizer = *instance.tokenizer();
+    if (tokenizer.adds_bos()) bos_ = tokenizer.bos();
+  }
+
+  Perplexity run(Engine& engine, std::int64_t at_once) {
+    ProgressBar bar("scoring");
+    while (added_ < windows_.count()) {
+      interruption_point();
+      while (next_ < windows_.count() && next_ - added_ < at_once && submit(engine)) ++next_;
+      engine.step();
+      while (!streams_.empty() && streams_.front().finished()) add_first();
+      bar.show(
+          static_cast<std::uint64_t>(added_), static_cast<std::uint64_t>(windows_.count()),
+          perplexity_.tokens() > 0 ? cat("perplexity ", to_fixed(perplexity_.value(), 4)) : "");
+    }
+    return perplexity_;
+  }
+
+ private:
+  /// False when the engine takes no more for now.
+  bool submit(Engine& engine) {
+    const ScoredWindow window = windows_[next_];
+    Request request{.prompt = {tokens_.begin() + window.begin, tokens_.begin() + window.end},
+                    .prompt_logprobs = 0,
+                    .prompt_logprobs_from = window.scored - window.begin};
+    if (bos_) {
+      request.prompt.insert(request.prompt.begin(), *bos_);
+      ++request.prompt_logprobs_from;
+    }
+    auto stream = engine.submit(std::move(request));
+    if (!stream) return false;
+    streams_.push_back(std::move(*stream));
+    return true;
+  }
+
+  void add_first() {
+    const Outcome& outcome = streams_.front().outcome();
+    if (outcome.error) throw Error(*outcome.error);
+    for (const TokenLogprobs& t : outcome.prompt_logprobs) perplexity_.add(double{t.token.logprob});
+    streams_.pop_front();
+    ++added_;
+  }
+
+  std::span<const std::int32_t> tokens_;
+  const TextWindows& windows_;
+  std::optional<std::int32_t> bos_;
+  std::deque<Stream> streams_;  ///< of windows [added_, next_)
+  std::int64_t next_ = 0;
+  std::int64_t added_ = 0;
+  Perplexity perplexity_;
+};
+
+std::string as_json(const Perplexity& p, std::int64_t windows) {
+  Json j = Json::object();
+  j.set("perplexity", p.value());
+  j.set("standard_error", p.standard_error());
+  j.set("tokens", p.tokens());
+  j.set("windows", windows);
+  return j.dump() + "\n";
+}
+
+std::string as_text(const Perplexity& p, std::int64_t windows) {
+  return cat("perplexity ", to_fixed(p.value(), 4), " +/- ", to_fixed(p.standard_error(), 4), " (",
+             p.tokens(), " tokens in ", windows, windows == 1 ? " window" : " windows", ")\n");
+}
+
+/// Loads the model for as many windows at once as fill a step, where there is memory for them.
+void start(const PerplexityValues& v, Instance& instance, std::int64_t context,
+           std::int64_t windows) {
+  StartOptions start{.model = {.check_tensors = v.model.check_tensors}, .context = context};
+  const std::int64_t at_once = std::min(windows, v.step_rows / context + 1);
+  start.sequences = static_cast<std::int32_t>(std::min<std::int64_t>(at_once, v.step_rows));
+  start.rows = static_cast<std::int32_t>(std::min<std::int64_t>(v.step_rows, windows * context));
+  start.generates = true;
+  start.prompt_logprobs = 0;
+  start.pool_sequences = instance.fitting_pool(start);
+  start_with_progress(instance, start);
+}
+
+void measure(const PerplexityValues& v) {
+  const auto pool = make_pool(v.model);
+  Instance instance(*pool, instance_options(v.model));
+  show_warnings(instance);
+  const std::vector<std::int32_t> tokens = read_tokens(v, instance);
+  const std::int64_t context =
+      choose_context(instance, v.model, 0, std::numeric_limits<std::int64_t>::max());
+  const TextWindows windows(std::ssize(tokens), context, instance.tokenizer()->adds_bos(),
+                            v.stride);
+  start(v, instance, context, windows.count());
+  const auto engine = instance.make_engine();
+  TextScorer scorer(instance, tokens, windows);
+  const Perplexity p = scorer.run(*engine, instance.executor().limits().sequences);
+  write_stdout(v.json ? as_json(p, windows.count()) : as_text(p, windows.count()));
+}
+
+}  // namespace
+
+Command add_perplexity_command(CLI::App& app) {
+  auto values = std::make_shared<PerplexityValues>();
+  CLI::App* sub =
+      app.add_subcommand("perplexity", "Measure how well a model predicts the text of a file");
+  add_model_options(*sub, values->model);
+  sub->add_option("--file", values->file,
+                  "The text, cut into windows of --ctx tokens that begin with the tokenizer's BOS; "
+                  "what fills none at the end is left out")
+      ->required();
+  add_number(
+      *sub, values->stride,
+      {.name = "--stride",
+       .help = "Tokens from one window to the next, which then scores only what is new in it "
+               "(default: windows stand side by side)",
+       .low = 1,
+       .high = kContextMax,
+       .show_default = false});
+  add_number(*sub, values->step_rows,
+             {.name = "--step-rows",
+              .help = "Tokens that a step computes at most, of several windows",
+              .low = 1,
+              .high = 16384});
+  add_switch(*sub, values->json, "--json", "One JSON object");
+  return {sub,
+          [values] {
+            measure(*values);
+            return kDone;
+          },
+          "ingot perplexity model.gguf --file text.txt --ctx 2048"};
+}
+
+}  // namespace ingot

@@ -1,0 +1,66 @@
+// ingot rm: remove a model that was pulled.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/hub_environment.h"
+#include "cli/interrupt.h"
+#include "cli/log.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "hub/remove_model.h"
+
+namespace ingot {
+
+namespace {
+
+struct RmValues {
+  std::string name;
+  bool yes = false;
+};
+
+/// What a person answers: whether the line begins with y.
+bool confirm(const std::string& question) {
+  if (isatty(STDIN_FILENO) != 1) {
+    throw Error(ErrorCode::kInvalid, cat(question, ": --yes says so where nobody can be asked"));
+  }
+  const std::string prompt = question + "? [y/N] ";
+  [[maybe_unused]] const ssize_t shown = write(STDERR_FILENO, prompt.data(), prompt.size());
+  std::string line;
+  for (char c = 0; c != '\n' && line.size() < 64;) {
+    const ssize_t got = read(STDIN_FILENO, &c, 1);
+    interruption_point();
+    if (got <= 0) break;
+    line += c;
+  }
+  return line.starts_with('y') || line.starts_with('Y');
+}
+
+int remove(const RmValues& values) {
+  const auto name = parse_model_name(values.name);
+  if (!name) throw bad_option("NAME", values.name, "ingot models lists the names");
+  const std::string cache = hub_cache_folder();
+  const Removal removal = plan_removal(cache, *name);
+  const std::string what = cat("remove ", removal.paths.size(), " files of ", removal.repo.repo(),
+                               " (", removal.bytes, " bytes) from ", printable(cache, 4096));
+  if (!values.yes && !confirm(what)) return kDone;
+  remove_model(removal, [](std::string_view text) { log_warning(text); });
+  return kDone;
+}
+
+}  // namespace
+
+Command add_rm_command(CLI::App& app) {
+  auto values = std::make_shared<RmValues>();
+  CLI::App* sub = app.add_subcommand(
+      "rm", "Remove a model from the Hugging Face hub's cache, and what only it used");
+  sub->add_option("NAME", values->name, "A name that ingot models lists")->required();
+  add_switch(*sub, values->yes, "--yes,-y", "Do not ask");
+  return {sub, [values] { return remove(*values); }, "ingot rm Qwen/Qwen3-0.6B-GGUF"};
+}
+
+}  // namespace ingot

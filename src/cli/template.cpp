@@ -1,0 +1,106 @@
+// ingot template: render a chat template, without a model's weights.
+#include <CLI/CLI.hpp>
+#include <ctime>
+#include <memory>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/chat_input.h"
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/interrupt.h"
+#include "cli/model_path.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "load/checkpoint.h"
+#include "text/chat_template.h"
+
+namespace ingot {
+
+namespace {
+
+struct TemplateValues {
+  std::optional<std::string> model;
+  std::optional<std::string> source;
+  std::optional<std::string> context;
+  std::optional<std::string> now;
+  bool jsonl = false;
+};
+
+JinjaTemplate read_template(const TemplateValues& v) {
+  if (v.model.has_value() == v.source.has_value()) {
+    throw Error(ErrorCode::kInvalid, "expected exactly one of MODEL and --template");
+  }
+  if (v.source) {
+    const NamedTemplate named = find_template(*v.source);
+    return {named.text, named.name};
+  }
+  const auto checkpoint = Checkpoint::open(resolve_model(*v.model));
+  const TokenizerData* tokenizer = checkpoint->tokenizer();
+  if (tokenizer == nullptr || !tokenizer->chat_template) throw no_template(*v.model);
+  return {*tokenizer->chat_template, *v.model};
+}
+
+/// `bytes` of JSON were read for the context.
+std::string render(const JinjaTemplate& chat, const Json& context, std::size_t bytes,
+                   const std::tm& now) {
+  if (context.as_object() == nullptr) {
+    throw Error(ErrorCode::kInvalid, cat("expected an object, got ", context.kind()));
+  }
+  std::vector<JinjaVariable> variables;
+  for (const auto& [name, value] : *context.as_object()) {
+    variables.push_back({.name = name, .value = &value});
+  }
+  return chat.render(variables, {.limits = chat_limits(bytes), .now = now}).bytes;
+}
+
+void render_lines(const JinjaTemplate& chat, const std::tm& now) {
+  const std::string input = read_stdin();
+  std::size_t number = 0;
+  for (const std::string_view line : split_lines(input)) {
+    interruption_point();
+    Json result = Json::object();
+    try {
+      const Json context = parse_json(line, "stdin", cat("line ", ++number), kContextLimits);
+      result.set("text", render(chat, context, line.size(), now));
+    } catch (const Error& error) {
+      result.set("error", error.message());
+    }
+    write_stdout(result.dump() + "\n");
+  }
+}
+
+int render_template(const TemplateValues& v) {
+  if (v.jsonl == v.context.has_value()) {
+    throw Error(ErrorCode::kInvalid, "expected exactly one of --jsonl and --context");
+  }
+  const std::tm now = v.now ? parse_date(*v.now) : local_time();
+  const JinjaTemplate chat = read_template(v);
+  if (v.jsonl) {
+    render_lines(chat, now);
+  } else {
+    const std::string text = File(*v.context).read_all(kContextLimits.bytes_max);
+    const Json context = parse_json(text, *v.context, "context", kContextLimits);
+    write_stdout(render(chat, context, text.size(), now));
+  }
+  return kDone;
+}
+
+}  // namespace
+
+Command add_template_command(CLI::App& app) {
+  auto values = std::make_shared<TemplateValues>();
+  CLI::App* sub = app.add_subcommand("template", "Render a chat template");
+  add_text(*sub, values->model, "MODEL", "A model whose template is rendered");
+  add_text(*sub, values->source, "--template", template_help());
+  add_switch(*sub, values->jsonl, "--jsonl",
+             "Render for each line of stdin, an object whose members are the template's variables; "
+             "print {\"text\"} or {\"error\"} for each");
+  add_text(*sub, values->context, "--context", "A JSON file with the variables; prints the text");
+  add_text(*sub, values->now, "--now", "The date that the template sees: YYYY-MM-DD");
+  return {sub, [values] { return render_template(*values); },
+          "ingot template model.gguf --context chat.json"};
+}
+
+}  // namespace ingot

@@ -1,0 +1,67 @@
+// Importance matrices: how much the error of each column of a model's matrices counts.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "load/gguf_file.h"
+
+namespace ingot {
+
+/// The mean square of what each column of each matrix is multiplied with, over a text.
+///
+/// Files: the GGUF layout (tensors NAME.in_sum2 of sums and NAME.counts of rows, general.type
+/// "imatrix"), which `ingot imatrix` writes, and the older one (a count of entries; each a name, a
+/// number of calls, and values).
+/// Source: both are llama.cpp's, tools/imatrix.
+class ImportanceMatrix {
+ public:
+  /// Reads either layout, recognised by content.
+  ///
+  /// Errors: model_error for the file; section "importance" where its form is right and its values
+  ///         are not: negative, not finite, sums and counts that do not fit each other.
+  static ImportanceMatrix read(const std::string& path);
+  /// The same for the bytes of a file; `name` is for messages.
+  static ImportanceMatrix parse(std::span<const std::byte> bytes, const std::string& name);
+
+  /// The values for a tensor of that name, all its experts' one after the other; empty when the
+  /// file has none. Only their proportions within an expert have a meaning.
+  std::span<const float> find(std::string_view tensor) const;
+  /// How many tensors there are values for.
+  std::size_t size() const { return values_.size(); }
+  const std::string& name() const { return name_; }
+
+ private:
+  void take_gguf(const GgufFile& file);
+  void take_old(std::span<const std::byte> bytes);
+
+  std::string name_;
+  std::map<std::string, std::vector<float>, std::less<>> values_;
+};
+
+/// Sums over the rows that went into a tensor's experts (of a dense matrix: one).
+struct InputSums {
+  std::string tensor;  ///< GGUF's name
+  std::int64_t cols = 0;
+  std::vector<double> squares;  ///< [experts, cols]
+  std::vector<double> rows;     ///< [experts], how many went in
+};
+
+/// Where sums come from, for the file.
+struct ImportanceSource {
+  std::string text;  ///< name of the text file
+  std::uint32_t windows = 0;
+  std::uint32_t window_tokens = 0;
+};
+
+/// Writes sums in the GGUF layout; they are rounded to float32.
+///
+/// Errors: kIo as of OutputFile; kNotFinite naming the tensor when a sum is not finite as float32.
+void write_importance(const std::string& path, std::span<const InputSums> sums,
+                      const ImportanceSource& source);
+
+}  // namespace ingot

@@ -1,0 +1,214 @@
+// The work: rows are decoded, rounded and compared in parallel, and written in order.
+#include "convert/quantise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <mutex>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "quant/encode.h"
+#include "quant/formats.h"
+
+namespace ingot {
+
+namespace {
+
+/// Weights a thread has at once: small beside any model, large beside the cost of a loop.
+constexpr std::int64_t kWeightsPerThread = 1 << 18;
+
+/// Squared differences and weights of some rows.
+struct Squares {
+  double error = 0;
+  double weight = 0;
+  double counted_error = 0;
+  double counted_weight = 0;
+
+  void add(const Squares& other) {
+    error += other.error;
+    weight += other.weight;
+    counted_error += other.counted_error;
+    counted_weight += other.counted_weight;
+  }
+};
+
+Squares compare(std::span<const float> x, std::span<const float> y,
+                std::span<const float> importance) {
+  Squares s;
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    const double error = (static_cast<double>(x[k]) - y[k]) * (static_cast<double>(x[k]) - y[k]);
+    const double weight = static_cast<double>(x[k]) * x[k];
+    s.error += error;
+    s.weight += weight;
+    if (importance.empty()) continue;
+    s.counted_error += importance[k] * error;
+    s.counted_weight += importance[k] * weight;
+  }
+  return s;
+}
+
+double relative(double error, double weight) { return weight > 0 ? std::sqrt(error / weight) : 0; }
+
+/// The error of the lowest row, of rows that run at once.
+class RowError {
+ public:
+  void keep(std::int64_t row, const Error& error) {
+    const std::lock_guard lock(mutex_);
+    if (!error_ || row < row_) {
+      row_ = row;
+      error_.emplace(error);
+    }
+  }
+  const Error* error() const { return error_ ? &*error_ : nullptr; }
+  std::int64_t row() const { return row_; }
+
+ private:
+  std::mutex mutex_;
+  std::int64_t row_ = 0;
+  std::optional<Error> error_;
+};
+
+/// Turns one tensor's rows into those of the file.
+class TensorWork {
+ public:
+  TensorWork(const Checkpoint& checkpoint, const PlannedTensor& tensor, ThreadPool& pool)
+      : checkpoint_(checkpoint),
+        tensor_(tensor),
+        pool_(pool),
+        rows_(tensor.source.rows()),
+        cols_(tensor.source.cols()),
+        out_bytes_(row_bytes(tensor.choice.format, cols_)) {
+    const std::int64_t weights = kWeightsPerThread * pool.size();
+    chunk_rows_ = std::clamp<std::int64_t>(weights / cols_, 1, rows_);
+    encoded_.resize(static_cast<std::size_t>(chunk_rows_ * out_bytes_));
+    squares_.resize(static_cast<std::size_t>(chunk_rows_));
+    scratch_.resize(static_cast<std::size_t>(2 * cols_ * pool.size()));
+  }
+
+  /// Encodes and writes the rows; `done` sees after some of them how many weights those were.
+  void run(GgufWriter& writer, FunctionRef<void(std::int64_t weights)> done) {
+    for (std::int64_t first = 0; first < rows_; first += chunk_rows_) {
+      const std::int64_t count = std::min(chunk_rows_, rows_ - first);
+      encode_rows(first, count);
+      writer.write(std::span(encoded_).first(static_cast<std::size_t>(count * out_bytes_)));
+      for (std::int64_t i = 0; i < count; ++i) total_.add(squares_[static_cast<std::size_t>(i)]);
+      done(count * cols_);
+    }
+  }
+
+  TensorReport report() const {
+    const ListedTensor& source = tensor_.source;
+    TensorReport r{.name = source.name,
+                   .source_type = source.sources.empty() ? "" : source.sources.front()->type_name,
+                   .format = tensor_.choice.format,
+                   .wanted = tensor_.choice.wanted,
+                   .bytes = static_cast<std::uint64_t>(rows_ * out_bytes_),
+                   .error = relative(total_.error, total_.weight),
+                   .weighted_error = {}};
+    if (!tensor_.importance.empty()) {
+      r.weighted_error = relative(total_.counted_error, total_.counted_weight);
+    }
+    return r;
+  }
+
+ private:
+  void encode_rows(std::int64_t first, std::int64_t count) {
+    RowError failure;
+    pool_.parallel_for(count, [&](std::int64_t i, int thread) {
+      try {
+        squares_[static_cast<std::size_t>(i)] =
+            encode_row(first + i, thread, encoded_.data() + i * out_bytes_);
+      } catch (const Error& error) {
+        failure.keep(first + i, error);
+      }
+    });
+    if (failure.error() != nullptr) fail(failure);
+  }
+
+  [[noreturn]] void fail(const RowError& failure) const {
+    const TensorInfo& tensor = *source_row(tensor_.source, failure.row()).tensor;
+    throw model_error(checkpoint_.file_of(tensor), cat("tensor ", printable(tensor.name)),
+                      tensor.offset, cat("row ", failure.row(), ": ", failure.error()->message()));
+  }
+
+  Squares encode_row(std::int64_t row, int thread, std::byte* out) {
+    const Format format = tensor_.choice.format;
+    const auto cols = static_cast<std::size_t>(cols_);
+    const std::span<float> x =
+        std::span(scratch_).subspan(2 * cols * static_cast<std::size_t>(thread), cols);
+    const std::span<float> y(x.data() + cols, cols);
+    if (tensor_.source.sources.empty()) {
+      std::copy_n(tensor_.source.values.data() + row * cols_, cols_, x.data());
+    } else {
+      const SourceRow from = source_row(tensor_.source, row);
+      if (*from.tensor->format == format && !format_info(format).dense) {
+        std::memcpy(out, from.data, static_cast<std::size_t>(out_bytes_));
+        return {};
+      }
+      decode_row(*from.tensor->format, from.data, cols_, x.data());
+    }
+    const std::span<const float> importance = importance_of(row);
+    ingot::encode_row(format, x.data(), cols_, out,
+                      importance.empty() ? nullptr : importance.data());
+    decode_row(format, out, cols_, y.data());
+    return compare(x, y, importance);
+  }
+
+  /// What a file has for this row's expert, or for all of them together.
+  std::span<const float> importance_of(std::int64_t row) const {
+    const auto cols = static_cast<std::size_t>(cols_);
+    if (tensor_.importance.size() <= cols) return tensor_.importance;
+    const auto expert = static_cast<std::size_t>(row / tensor_.source.rows_per_expert());
+    return tensor_.importance.subspan(expert * cols, cols);
+  }
+
+  const Checkpoint& checkpoint_;
+  const PlannedTensor& tensor_;
+  ThreadPool& pool_;
+  std::int64_t rows_;
+  std::int64_t cols_;
+  std::int64_t out_bytes_;
+  std::int64_t chunk_rows_ = 0;
+  std::vector<std::byte> encoded_;
+  std::vector<Squares> squares_;
+  std::vector<float> scratch_;  ///< [threads, 2, cols]: a row, and what it becomes
+  Squares total_;
+};
+
+std::vector<GgufTensor> tensor_table(const QuantisePlan& plan) {
+  std::vector<GgufTensor> table;
+  for (const PlannedTensor& tensor : plan.tensors) {
+    table.push_back({tensor.source.name, tensor.source.shape, tensor.choice.format});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<TensorReport> write_quantised(Checkpoint& checkpoint, const QuantisePlan& plan,
+                                          const std::string& path, ThreadPool& pool,
+                                          QuantiseProgress progress) {
+  std::uint64_t total = 0;
+  for (const PlannedTensor& tensor : plan.tensors) {
+    total +=
+        static_cast<std::uint64_t>(tensor.source.rows() * tensor.source.cols()) * sizeof(float);
+  }
+  GgufWriter writer(path, plan.values, tensor_table(plan), plan.alignment);
+  std::vector<TensorReport> reports;
+  std::uint64_t done = 0;
+  for (const PlannedTensor& tensor : plan.tensors) {
+    TensorWork work(checkpoint, tensor, pool);
+    work.run(writer, [&](std::int64_t weights) {
+      done += static_cast<std::uint64_t>(weights) * sizeof(float);
+      progress(done, total);
+    });
+    reports.push_back(work.report());
+    for (const TensorInfo* source : tensor.source.sources) checkpoint.release(*source);
+  }
+  checkpoint.expect_unchanged();
+  writer.commit();
+  return reports;
+}
+
+}  // namespace ingot

@@ -1,0 +1,114 @@
+// Planning: formats, metadata, importance, and what the user should be told.
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "convert/model_values.h"
+#include "convert/quantise.h"
+#include "model/bind.h"
+#include "quant/formats.h"
+
+namespace ingot {
+
+namespace {
+
+/// The values for a tensor's columns, with their number checked.
+std::span<const float> importance_of(const ListedTensor& tensor, const ImportanceMatrix& matrix) {
+  const std::span<const float> values = matrix.find(tensor.name);
+  const std::int64_t cols = tensor.shape.back();
+  const std::int64_t experts = tensor.shape.size() == 3 ? tensor.shape.front() : 1;
+  if (values.empty() || std::ssize(values) == cols || std::ssize(values) == cols * experts) {
+    return values;
+  }
+  throw model_error(
+      matrix.name(), "importance", 0,
+      cat(values.size(), " values for ", tensor.name, ", which has ", cols, " columns",
+          experts > 1 ? cat(" in ", experts, " experts") : "", ": it is of another model"));
+}
+
+/// Up to four names, and how many more there are.
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 4;
+  std::string out;
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) {
+    out += cat(i == 0 ? "" : ", ", names[i]);
+  }
+  return names.size() <= kShown ? out : cat(out, " and ", names.size() - kShown, " more");
+}
+
+void take_importance(const ImportanceMatrix& matrix, QuantisePlan& plan) {
+  std::size_t used = 0;
+  std::vector<std::string> without;
+  for (PlannedTensor& tensor : plan.tensors) {
+    if (format_info(tensor.choice.format).dense) continue;
+    tensor.importance = importance_of(tensor.source, matrix);
+    if (tensor.importance.empty()) {
+      without.push_back(tensor.source.name);
+    } else {
+      ++used;
+    }
+  }
+  if (used == 0 && !without.empty()) {
+    throw model_error(matrix.name(), "importance", 0, "it has values for no tensor of this model");
+  }
+  if (used == 0) plan.warnings.push_back("the importance matrix is not used: this type is dense");
+  if (used > 0 && !without.empty()) {
+    plan.warnings.push_back(
+        cat("no importance is known for ", some_of(without), ": all their columns count alike"));
+  }
+}
+
+void warn_of_sources(const Checkpoint& checkpoint, QuantisePlan& plan) {
+  std::vector<std::string> rounded;
+  std::vector<ListedTensor> listed;
+  for (const PlannedTensor& tensor : plan.tensors) {
+    listed.push_back(tensor.source);
+    if (tensor.source.sources.empty()) continue;
+    const Format from = *tensor.source.sources.front()->format;
+    if (!format_info(from).dense && from != tensor.choice.format) {
+      rounded.push_back(cat(tensor.source.name, " (", format_name(from), ")"));
+    }
+  }
+  if (!rounded.empty()) {
+    plan.warnings.push_back(cat("quantised already: ", some_of(rounded),
+                                "; the original weights would give a better file"));
+  }
+  for (const TensorInfo* tensor : left_out(checkpoint, listed)) {
+    plan.warnings.push_back(cat("tensor ", printable(tensor->name), " is left out: ",
+                                is_ignorable(tensor->name) ? "it follows from the configuration"
+                                                           : "it is a copy of the embedding"));
+  }
+}
+
+void warn_of_fallbacks(QuantisePlan& plan) {
+  std::vector<std::string> fallbacks;
+  for (const PlannedTensor& tensor : plan.tensors) {
+    if (!tensor.choice.wanted) continue;
+    fallbacks.push_back(cat(tensor.source.name, " (", format_name(tensor.choice.format),
+                            " in place of ", format_name(*tensor.choice.wanted), ")"));
+  }
+  if (fallbacks.empty()) return;
+  plan.warnings.push_back(cat("rows that do not divide into blocks: ", some_of(fallbacks)));
+}
+
+}  // namespace
+
+QuantisePlan plan_quantised(const Checkpoint& checkpoint, const QuantiseOptions& options) {
+  const BoundModel model = bind_model(checkpoint);
+  QuantisePlan plan;
+  plan.values =
+      model_values(checkpoint, model.spec,
+                   {.recipe = options.recipe, .tokenizer = options.tokenizer}, plan.warnings);
+  plan.alignment = alignment_of(checkpoint);
+  for (ListedTensor& tensor : list_tensors(checkpoint, model)) {
+    const FormatChoice choice = choose_format(*options.recipe, model.spec, tensor);
+    plan.tensors.push_back({.source = std::move(tensor), .choice = choice, .importance = {}});
+  }
+  warn_of_sources(checkpoint, plan);
+  warn_of_fallbacks(plan);
+  if (options.importance != nullptr) take_importance(*options.importance, plan);
+  return plan;
+}
+
+}  // namespace ingot

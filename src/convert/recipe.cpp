@@ -1,0 +1,87 @@
+// The table of recipes, the mixed one's rules, and what rows of odd lengths get.
+#include "convert/recipe.h"
+
+#include <algorithm>
+#include <array>
+
+#include "quant/formats.h"
+
+namespace ingot {
+
+namespace {
+
+// Numbers of file types: the GGUF specification (ggml, docs/gguf.md), general.file_type.
+constexpr std::array kRecipes = std::to_array<Recipe>({
+    {"F32", F32::kFormat, 0},
+    {"BF16", BF16::kFormat, 32},
+    {"F16", F16::kFormat, 1},
+    {"Q8_0", Q8_0::kFormat, 7},
+    {"Q6_K", Q6_K::kFormat, 18},
+    {"Q5_K", Q5_K::kFormat, 16},
+    {"Q4_K_M", Q4_K::kFormat, 15, true},
+    {"Q4_K", Q4_K::kFormat, 14},
+    {"Q4_0", Q4_0::kFormat, 2},
+});
+
+/// The layers whose attn_v and ffn_down get more bits.
+bool gets_more_bits(std::int64_t layer, std::int64_t layers) {
+  const std::int64_t eighth = layers / 8;
+  return layer < eighth || layer >= 7 * layers / 8 || (layer - eighth) % 3 == 2;
+}
+
+/// Many heads share one row of attn_v in the models of 80 layers: more bits there cost little.
+bool has_small_values(const Spec& spec) {
+  return spec.layers == 80 && spec.heads != spec.kv_heads &&
+         (spec.architecture == "llama" || spec.architecture == "qwen2");
+}
+
+Format mixed_format(const Spec& spec, const ListedTensor& tensor) {
+  const bool eight_experts = spec.moe.experts == 8;
+  const Format raised = gets_more_bits(tensor.layer, spec.layers) ? Q6_K::kFormat : Q4_K::kFormat;
+  switch (tensor.slot) {
+    case Slot::kHead:
+      return Q6_K::kFormat;
+    case Slot::kEmbedding:
+      return spec.tied ? Q6_K::kFormat : Q4_K::kFormat;
+    case Slot::kK:
+      return eight_experts ? Q8_0::kFormat : Q4_K::kFormat;
+    case Slot::kV:
+      if (eight_experts) return Q8_0::kFormat;
+      return raised == Q4_K::kFormat && has_small_values(spec) ? Q5_K::kFormat : raised;
+    case Slot::kAttnOut:
+      return eight_experts ? Q5_K::kFormat : Q4_K::kFormat;
+    case Slot::kDown:
+    case Slot::kExpertDown:
+      return raised;
+    default:
+      return Q4_K::kFormat;
+  }
+}
+
+Format fallback_of(Format format) {
+  if (format == Q4_K::kFormat) return Q5_0::kFormat;
+  if (format == Q5_K::kFormat) return Q5_1::kFormat;
+  if (format == Q6_K::kFormat) return Q8_0::kFormat;
+  return F16::kFormat;
+}
+
+}  // namespace
+
+std::span<const Recipe> recipes() { return kRecipes; }
+
+const Recipe* find_recipe(std::string_view name) {
+  const auto found = std::find_if(kRecipes.begin(), kRecipes.end(),
+                                  [&](const Recipe& recipe) { return recipe.name == name; });
+  return found == kRecipes.end() ? nullptr : &*found;
+}
+
+FormatChoice choose_format(const Recipe& recipe, const Spec& spec, const ListedTensor& tensor) {
+  if (tensor.shape.size() == 1 || tensor.slot == Slot::kRouter) return {F32::kFormat, {}};
+  const Format wanted = recipe.mixed ? mixed_format(spec, tensor) : recipe.format;
+  Format format = wanted;
+  while (tensor.cols() % format_info(format).block != 0) format = fallback_of(format);
+  if (format == wanted) return {format, {}};
+  return {format, wanted};
+}
+
+}  // namespace ingot

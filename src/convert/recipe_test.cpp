@@ -1,0 +1,136 @@
+// Tests of the recipes: against files of the reference tool, known models, and odd row lengths.
+#include "convert/recipe.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/shared_data_test_util.h"
+#include "load/checkpoint.h"
+#include "quant/formats.h"
+
+namespace ingot {
+namespace {
+
+ListedTensor tensor(Slot slot, std::int64_t layer = 0, std::vector<std::int64_t> shape = {8, 512}) {
+  return {.name = "t",
+          .slot = slot,
+          .layer = layer,
+          .shape = std::move(shape),
+          .sources = {},
+          .values = {}};
+}
+
+Format mixed(const Spec& spec, Slot slot, std::int64_t layer = 0) {
+  return choose_format(*find_recipe("Q4_K_M"), spec, tensor(slot, layer)).format;
+}
+
+Spec llama(std::int64_t layers) {
+  Spec spec;
+  spec.architecture = "llama";
+  spec.layers = layers;
+  spec.heads = 32;
+  spec.kv_heads = 32;
+  return spec;
+}
+
+TEST(Recipe, ChoosesAsTheReferenceToolDoes) {
+  INGOT_NEEDS_SHARED("goldens/quantized");
+  int files = 0;
+  for (const auto& path : shared_entries("goldens/quantized")) {
+    const std::string name = path.filename().string();
+    if (!name.ends_with("q4_k_m-mixed.gguf")) continue;
+    SCOPED_TRACE(name);
+    const auto checkpoint = Checkpoint::open(path.string());
+    const BoundModel model = bind_model(*checkpoint);
+    for (const ListedTensor& t : list_tensors(*checkpoint, model)) {
+      const FormatChoice choice = choose_format(*find_recipe("Q4_K_M"), model.spec, t);
+      EXPECT_EQ(choice.format, t.sources.front()->format) << t.name;
+      EXPECT_FALSE(choice.wanted) << t.name;
+    }
+    ++files;
+  }
+  EXPECT_GT(files, 0);
+}
+
+// Of 32 layers: the first and last four, and every third between, which makes half of them; known
+// of Llama 2 7B as Q4_K_M.
+TEST(Recipe, HalfOfThirtyTwoLayersGetMoreBits) {
+  std::set<std::int64_t> more;
+  const Spec spec = llama(32);
+  for (std::int64_t i = 0; i < spec.layers; ++i) {
+    EXPECT_EQ(mixed(spec, Slot::kV, i), mixed(spec, Slot::kDown, i));
+    if (mixed(spec, Slot::kDown, i) == Q6_K::kFormat) more.insert(i);
+  }
+  EXPECT_EQ(more,
+            (std::set<std::int64_t>{0, 1, 2, 3, 6, 9, 12, 15, 18, 21, 24, 27, 28, 29, 30, 31}));
+}
+
+TEST(Recipe, LargeGroupedModelsKeepBitsInValues) {
+  Spec spec = llama(80);
+  const std::int64_t plain = 11;  // of no special layer
+  EXPECT_EQ(mixed(spec, Slot::kV, plain), Q4_K::kFormat);
+  spec.kv_heads = 8;
+  EXPECT_EQ(mixed(spec, Slot::kV, plain), Q5_K::kFormat);
+  EXPECT_EQ(mixed(spec, Slot::kDown, plain), Q4_K::kFormat);
+  EXPECT_EQ(mixed(spec, Slot::kV, 0), Q6_K::kFormat);
+}
+
+TEST(Recipe, EightExpertsHaveLargerAttention) {
+  Spec spec = llama(32);
+  spec.moe.experts = 8;
+  EXPECT_EQ(mixed(spec, Slot::kK), Q8_0::kFormat);
+  EXPECT_EQ(mixed(spec, Slot::kV), Q8_0::kFormat);
+  EXPECT_EQ(mixed(spec, Slot::kAttnOut), Q5_K::kFormat);
+  EXPECT_EQ(mixed(spec, Slot::kExpertDown, 0), Q6_K::kFormat);
+  EXPECT_EQ(mixed(spec, Slot::kExpertGate, 0), Q4_K::kFormat);
+}
+
+TEST(Recipe, TheHeadGetsMoreBitsAlsoWhereItIsTheEmbedding) {
+  Spec spec = llama(32);
+  EXPECT_EQ(mixed(spec, Slot::kHead), Q6_K::kFormat);
+  EXPECT_EQ(mixed(spec, Slot::kEmbedding), Q4_K::kFormat);
+  spec.tied = true;
+  EXPECT_EQ(mixed(spec, Slot::kEmbedding), Q6_K::kFormat);
+}
+
+TEST(Recipe, VectorsAndRoutersStayF32) {
+  for (const Recipe& recipe : recipes()) {
+    const Spec spec = llama(2);
+    EXPECT_EQ(choose_format(recipe, spec, tensor(Slot::kAttnNorm, 0, {512})).format, F32::kFormat);
+    EXPECT_EQ(choose_format(recipe, spec, tensor(Slot::kQBias, 0, {512})).format, F32::kFormat);
+    EXPECT_EQ(choose_format(recipe, spec, tensor(Slot::kRouter)).format, F32::kFormat);
+    EXPECT_EQ(choose_format(recipe, spec, tensor(Slot::kUp)).format, recipe.format) << recipe.name;
+  }
+}
+
+TEST(Recipe, OddRowsFallBackAndSaySo) {
+  struct Case {
+    std::string_view recipe;
+    std::int64_t cols;
+    Format expected;
+  };
+  for (const Case& c : {Case{"Q4_K", 96, Q5_0::kFormat},
+                        {"Q5_K", 96, Q5_1::kFormat},
+                        {"Q6_K", 96, Q8_0::kFormat},
+                        {"Q4_K", 100, F16::kFormat},
+                        {"Q5_K", 100, F16::kFormat},
+                        {"Q6_K", 100, F16::kFormat},
+                        {"Q8_0", 100, F16::kFormat},
+                        {"Q4_0", 100, F16::kFormat}}) {
+    const Recipe& recipe = *find_recipe(c.recipe);
+    const FormatChoice choice = choose_format(recipe, llama(2), tensor(Slot::kUp, 0, {4, c.cols}));
+    EXPECT_EQ(choice.format, c.expected) << c.recipe << " " << c.cols;
+    EXPECT_EQ(choice.wanted, recipe.format) << c.recipe << " " << c.cols;
+  }
+  EXPECT_FALSE(choose_format(*find_recipe("BF16"), llama(2), tensor(Slot::kUp, 0, {4, 7})).wanted);
+}
+
+TEST(Recipe, NamesAreExact) {
+  EXPECT_EQ(find_recipe("Q4_K_M")->file_type, 15u);
+  EXPECT_EQ(find_recipe("Q4_K_L"), nullptr);
+  EXPECT_EQ(find_recipe(""), nullptr);
+}
+
+}  // namespace
+}  // namespace ingot

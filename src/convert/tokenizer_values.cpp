@@ -1,0 +1,323 @@
+// From a tokenizer's description to GGUF's keys, refusing what they cannot express.
+#include "convert/tokenizer_values.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "load/gguf_metadata.h"
+#include "load/gguf_tokenizer.h"
+#include "text/pretokenize.h"
+
+namespace ingot {
+
+namespace {
+
+/// Names of pre-tokenizers, the usual one first of those that mean the same.
+constexpr std::string_view kPatternNames[] = {
+    "qwen2",  "llama-bpe",    "gpt-2",          "tekken",      "gpt-4o", "qwen35",  "starcoder",
+    "falcon", "deepseek-llm", "deepseek-coder", "deepseek-v3", "mpt",    "gpt-neox"};
+
+[[noreturn]] void refuse(const TokenizerData& data, std::string_view reason) {
+  throw model_error(data.file, "tokenizer", 0,
+                    cat(reason, "; --no-tokenizer leaves the tokenizer out"));
+}
+
+/// The scanners that a description's steps amount to; nothing where they are something else.
+std::optional<std::vector<Scanner>> scanners_of(const TokenizerData& data) {
+  using Kind = PretokenizerStep::Kind;
+  std::vector<Scanner> all;
+  for (const PretokenizerStep& step : data.pretokenizers) {
+    std::optional<Scanner> scanner;
+    if (step.kind == Kind::kNamed) {
+      const auto named = find_pretokenizer(step.name);
+      if (!named) return std::nullopt;
+      all.insert(all.end(), named->scanners().begin(), named->scanners().end());
+      continue;
+    }
+    if (step.kind == Kind::kByteLevel && !step.add_prefix_space) {
+      if (!step.use_regex) continue;
+      scanner = Scanner::kGpt2;
+    } else if (step.kind == Kind::kDigits) {
+      scanner = step.individual ? Scanner::kNumber : Scanner::kNumbers;
+    } else if (step.kind == Kind::kSplit && step.pattern.regex && !step.invert &&
+               step.behavior == SplitBehavior::kIsolated) {
+      scanner = find_scanner(step.pattern.text);
+    }
+    if (!scanner) return std::nullopt;
+    all.push_back(*scanner);
+  }
+  return all;
+}
+
+bool is_byte_level(const TokenizerData& data) {
+  return std::any_of(data.pretokenizers.begin(), data.pretokenizers.end(), [](const auto& step) {
+    return step.kind == PretokenizerStep::Kind::kByteLevel;
+  });
+}
+
+/// A merge's two sides.
+std::pair<std::string_view, std::string_view> sides(const TokenizerData& data, std::size_t merge) {
+  const std::string_view text = data.merges[merge];
+  const std::size_t cut = text.find(data.merge_separator);
+  if (cut == std::string_view::npos) refuse(data, cat("merge ", merge, " has no two sides"));
+  return {text.substr(0, cut), text.substr(cut + 1)};
+}
+
+/// Makes the keys of one tokenizer.
+class TokenizerWriter {
+ public:
+  TokenizerWriter(const TokenizerData& data, const Config& config, GgufValues& out,
+                  std::vector<std::string>& warnings)
+      : data_(data), config_(config), out_(out), warnings_(warnings) {}
+
+  void write() {
+    if (data_.model == TokenizerModel::kBpe && is_byte_level(data_)) {
+      write_bytes();
+    } else if (data_.model == TokenizerModel::kSentencePieceBpe) {
+      write_pieces(data_.scores);
+    } else if (data_.model == TokenizerModel::kBpe && data_.byte_fallback) {
+      write_pieces(scores_of_merges());
+    } else {
+      refuse(data_, "a tokenizer of this kind cannot be written to GGUF yet");
+    }
+  }
+
+ private:
+  void write_bytes();
+  void write_pieces(std::span<const double> scores);
+  std::vector<double> scores_of_merges() const;
+  void write_tokens();
+  void write_ids();
+  void write_templates();
+  bool adds_prefix() const;
+  void check(const TokenizerData& again) const;
+  void warn_of_added(const TokenizerData& again);
+
+  const TokenizerData& data_;
+  const Config& config_;
+  GgufValues& out_;
+  std::vector<std::string>& warnings_;
+};
+
+/// The description that a reader makes of the keys so far.
+TokenizerData read_back(const GgufValues& values, const TokenizerData& data) {
+  const std::string bytes = values.file();
+  const GgufFile file = parse_gguf(std::as_bytes(std::span(bytes)), data.file);
+  GgufKeys keys(file);
+  return std::move(*gguf_tokenizer(keys));
+}
+
+/// Pieces by id with their types: what no file named is a token that is never used.
+void TokenizerWriter::write_tokens() {
+  StringTable tokens;
+  std::vector<std::int32_t> types;
+  std::map<std::int32_t, bool> added;
+  for (const AddedToken& token : data_.added) added.emplace(token.id, token.special);
+  for (std::size_t i = 0; i < data_.tokens.size(); ++i) {
+    const std::string_view token = data_.tokens[i];
+    TokenType type = i < data_.types.size() ? data_.types[i] : TokenType::kNormal;
+    if (const auto found = added.find(static_cast<std::int32_t>(i)); found != added.end()) {
+      if (type == TokenType::kNormal) {
+        type = found->second ? TokenType::kControl : TokenType::kUserDefined;
+      }
+    }
+    if (token.empty()) type = TokenType::kUnused;
+    tokens.add(token.empty() ? cat("[PAD", i, "]") : token);
+    types.push_back(static_cast<std::int32_t>(type));
+  }
+  out_.set_texts("tokenizer.ggml.tokens", tokens);
+  out_.set_ints("tokenizer.ggml.token_type", types);
+}
+
+void TokenizerWriter::write_ids() {
+  const auto set = [&](std::string_view name, std::optional<std::int32_t> id) {
+    if (id) out_.set_uint32(cat("tokenizer.ggml.", name), static_cast<std::uint32_t>(*id));
+  };
+  std::vector<std::int32_t> ends = config_.eos_ids;
+  const auto eos = data_.eos      ? data_.eos
+                   : ends.empty() ? std::nullopt
+                                  : std::optional(ends.front());
+  std::erase(ends, eos.value_or(-1));
+  set("bos_token_id", data_.bos);
+  set("eos_token_id", eos);
+  set("eot_token_id", ends.empty() ? data_.eot : ends.front());
+  set("unknown_token_id", data_.unknown);
+  set("padding_token_id", data_.padding);
+  if (ends.size() > 1) {
+    warnings_.push_back(cat("GGUF has room for two tokens that end a text: token ", ends[1],
+                            ends.size() > 2 ? " and others do" : " does", " not any more"));
+  }
+  const auto frames = [&](const std::vector<std::int32_t>& frame, std::optional<std::int32_t> id) {
+    if (frame.empty()) return false;
+    if (frame.size() > 1 || frame.front() != id) {
+      refuse(data_, "texts are framed by more than BOS and EOS, which GGUF cannot say");
+    }
+    return true;
+  };
+  out_.set_boolean("tokenizer.ggml.add_bos_token", frames(data_.frame_begin, data_.bos));
+  out_.set_boolean("tokenizer.ggml.add_eos_token", frames(data_.frame_end, data_.eos));
+}
+
+void TokenizerWriter::write_templates() {
+  if (data_.chat_template) out_.set_text("tokenizer.chat_template", *data_.chat_template);
+  if (data_.named_templates.empty()) return;
+  StringTable names;
+  for (const NamedTemplate& named : data_.named_templates) {
+    names.add(named.name);
+    out_.set_text(cat("tokenizer.chat_template.", named.name), named.text);
+  }
+  out_.set_texts("tokenizer.chat_templates", names);
+}
+
+/// Byte-level BPE: of the names whose pattern is the file's, the one that brings along all else.
+void TokenizerWriter::write_bytes() {
+  out_.set_text("tokenizer.ggml.model", "gpt2");
+  write_tokens();
+  StringTable merges;
+  for (std::size_t i = 0; i < data_.merges.size(); ++i) {
+    const auto [left, right] = sides(data_, i);
+    merges.add(cat(left, " ", right));
+  }
+  out_.set_texts("tokenizer.ggml.merges", merges);
+  write_ids();
+  write_templates();
+  const auto wanted = scanners_of(data_);
+  std::string reason = "its pre-tokenizer has no name in GGUF";
+  for (const std::string_view name : kPatternNames) {
+    const auto scanners = find_pretokenizer(name)->scanners();
+    if (!wanted || !std::equal(wanted->begin(), wanted->end(), scanners.begin(), scanners.end())) {
+      continue;
+    }
+    out_.set_text("tokenizer.ggml.pre", name);
+    const TokenizerData again = read_back(out_, data_);
+    if (again.normalizers == data_.normalizers && again.ignore_merges == data_.ignore_merges) {
+      check(again);
+      return warn_of_added(again);
+    }
+    reason = "GGUF has no name for its pre-tokenizer with this normal form and way of merging";
+  }
+  refuse(data_, reason);
+}
+
+/// Merges in the order of the scores of what they make, as SentencePiece's own are: then a piece's
+/// score is its place in that order. Whether they are is checked; every pair that makes a piece has
+/// to be among them, for a reader of scores would merge it.
+std::vector<double> TokenizerWriter::scores_of_merges() const {
+  std::map<std::string, std::size_t> pairs;
+  std::string last;
+  for (std::size_t i = 0; i < data_.merges.size(); ++i) {
+    const auto [left, right] = sides(data_, i);
+    const std::string made = cat(left, right);
+    ++pairs[made];
+    if (made == last) continue;
+    last = made;
+    if (pairs[made] > 1) refuse(data_, "its merges are not in the order of scores");
+  }
+  std::map<std::string_view, std::int32_t> ids;
+  for (std::size_t i = 0; i < data_.tokens.size(); ++i) {
+    ids.emplace(data_.tokens[i], static_cast<std::int32_t>(i));
+  }
+  std::vector<double> scores(data_.tokens.size());
+  double rank = 0;
+  last.clear();
+  for (std::size_t i = 0; i < data_.merges.size(); ++i) {
+    const auto [left, right] = sides(data_, i);
+    const std::string made = cat(left, right);
+    if (made == last) continue;
+    last = made;
+    std::size_t ways = 0;
+    for (std::size_t cut = 1; cut < made.size(); ++cut) {
+      const std::string_view text(made);
+      ways += ids.count(text.substr(0, cut)) * ids.count(text.substr(cut));
+    }
+    const auto id = ids.find(std::string_view(made));
+    if (id == ids.end() || ways != pairs[made]) {
+      refuse(data_, cat("its merges do not make '", printable(made), "' in every way"));
+    }
+    scores[static_cast<std::size_t>(id->second)] = -rank++;
+  }
+  return scores;
+}
+
+/// Whether a space is put in front of a text, and nothing else done to it than marking spaces.
+bool TokenizerWriter::adds_prefix() const {
+  using Kind = NormalizerStep::Kind;
+  bool prefix = false;
+  for (const NormalizerStep& step : data_.normalizers) {
+    const bool marks = step.kind == Kind::kReplace && !step.pattern.regex &&
+                       step.pattern.text == " " && step.content == "\xE2\x96\x81";
+    const bool prepends = step.kind == Kind::kPrepend && step.content == "\xE2\x96\x81";
+    const bool spaces = step.kind == Kind::kSpaces && !step.squeeze;
+    if (!marks && !prepends && !spaces) refuse(data_, "its normalisation has no keys in GGUF");
+    prefix = prefix || prepends || (spaces && step.add_prefix);
+  }
+  if (!data_.pretokenizers.empty()) refuse(data_, "its pre-tokenizer has no keys in GGUF");
+  return prefix;
+}
+
+void TokenizerWriter::write_pieces(std::span<const double> scores) {
+  out_.set_text("tokenizer.ggml.model", "llama");
+  out_.set_text("tokenizer.ggml.pre", "default");
+  write_tokens();
+  const std::vector<float> narrow(scores.begin(), scores.end());
+  out_.set_floats("tokenizer.ggml.scores", narrow);
+  write_ids();
+  out_.set_boolean("tokenizer.ggml.add_space_prefix", adds_prefix());
+  write_templates();
+  const TokenizerData again = read_back(out_, data_);
+  check(again);
+  warn_of_added(again);
+  if (data_.model == TokenizerModel::kBpe) {
+    warnings_.push_back("the tokenizer's merges are stored as scores, which give the same tokens");
+  }
+}
+
+/// What a reader of the keys sees has to be what they were made from.
+void TokenizerWriter::check(const TokenizerData& again) const {
+  bool same = again.tokens.size() == data_.tokens.size() &&
+              again.frame_begin == data_.frame_begin && again.frame_end == data_.frame_end &&
+              again.bos == data_.bos && again.unknown == data_.unknown;
+  for (std::size_t i = 0; same && i < data_.tokens.size(); ++i) {
+    same = data_.tokens[i].empty() || again.tokens[i] == data_.tokens[i];
+  }
+  if (!same) refuse(data_, "GGUF cannot hold its tokens as they are");
+}
+
+/// Added tokens are texts in GGUF: what else a file says of them is lost.
+void TokenizerWriter::warn_of_added(const TokenizerData& again) {
+  std::map<std::int32_t, const AddedToken*> by_id;
+  for (const AddedToken& token : again.added) by_id.emplace(token.id, &token);
+  std::size_t lost = 0;
+  std::string_view first;
+  for (const AddedToken& token : data_.added) {
+    const auto found = by_id.find(token.id);
+    const bool kept = found != by_id.end() && found->second->special == token.special &&
+                      !token.single_word && !token.lstrip && !token.rstrip;
+    if (kept) continue;
+    if (lost++ == 0) first = token.content;
+  }
+  if (lost == 0) return;
+  warnings_.push_back(cat("GGUF cannot say how added token ", printable(first),
+                          " is found in texts", lost > 1 ? cat(", nor ", lost - 1, " others") : "",
+                          ": as it is, without the white space beside it"));
+}
+
+}  // namespace
+
+void write_tokenizer(const Checkpoint& checkpoint, GgufValues& out,
+                     std::vector<std::string>& warnings) {
+  const TokenizerData* data = checkpoint.tokenizer();
+  if (data == nullptr) {
+    throw model_error(checkpoint.name(), "tokenizer", 0,
+                      "the folder has none that is understood; --no-tokenizer leaves it out");
+  }
+  TokenizerWriter(*data, checkpoint.config(), out, warnings).write();
+}
+
+}  // namespace ingot

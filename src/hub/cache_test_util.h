@@ -1,0 +1,37 @@
+// A cache of the hub in a test's own folder. For tests only.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/temp_folder.h"
+#include "hub/cache.h"
+
+namespace ingot {
+
+/// Digits of a commit or blob: one letter, again and again.
+inline std::string digits(char c) { return std::string(40, c); }
+
+/// A cache that tests fill.
+struct TestCache {
+  TempFolder folder;
+  std::string root = folder.path("hub");
+
+  RepoCache repo(const std::string& name) const { return {root, name}; }
+  /// Puts a file into a snapshot; its blob holds `content`.
+  void add(const std::string& name, char commit, const std::string& path, char blob,
+           std::string_view content = "0123456789") const {
+    const RepoCache cache = repo(name);
+    make_folders(cache.folder() + "/blobs");
+    std::ofstream(cache.blob(digits(blob))) << content;
+    cache.link(digits(commit), path, digits(blob));
+  }
+  /// Whether something is at a path, be it a link that leads nowhere.
+  static bool is_there(const std::string& path) {
+    return std::filesystem::exists(std::filesystem::symlink_status(path));
+  }
+};
+
+}  // namespace ingot

@@ -1,0 +1,29 @@
+// A lock between processes, as the hub's own client takes it.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/file.h"
+#include "base/function_ref.h"
+
+namespace ingot {
+
+/// Holds an advisory lock (flock) on a file, which is created and stays. Lets go at the end.
+class FileLock {
+ public:
+  /// Waits for the lock; calls `waiting` again and again while somebody else has it, which may
+  /// throw to give up.
+  ///
+  /// Errors: Error{kIo} when the file cannot be created or locked.
+  FileLock(const std::string& path, FunctionRef<void()> waiting);
+  /// The lock if nobody else has it.
+  static std::optional<FileLock> try_lock(const std::string& path);
+
+ private:
+  explicit FileLock(Fd fd) : fd_(std::move(fd)) {}
+
+  Fd fd_;
+};
+
+}  // namespace ingot

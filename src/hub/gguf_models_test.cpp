@@ -1,0 +1,92 @@
+// Tests of finding and naming GGUF models, on the kinds of names that repositories have.
+#include "hub/gguf_models.h"
+
+#include <gtest/gtest.h>
+
+namespace ingot {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Names labels(const Names& paths) {
+  Names found;
+  for (const GgufModel& model : find_gguf_models(paths)) found.push_back(model.label);
+  return found;
+}
+
+/// The first files of what a name matches.
+Names match(const Names& paths, const std::string& wanted) {
+  Names found;
+  for (const GgufModel& model : match_gguf_models(find_gguf_models(paths), wanted)) {
+    found.push_back(model.files[0]);
+  }
+  return found;
+}
+
+TEST(GgufModels, AreLabelledByQuantization) {
+  EXPECT_EQ(labels({"README.md", "llama.Q4_K_M.gguf", "llama.q8_0.gguf", "m-BF16.gguf",
+                    "m-IQ2_XXS.gguf", "m-UD-Q4_K_XL.gguf", "m-f16.gguf"}),
+            (Names{"Q4_K_M", "q8_0", "BF16", "IQ2_XXS", "Q4_K_XL", "f16"}));
+  EXPECT_EQ(labels({"a-Q8_0.gguf", "b-Q8_0.gguf", "tinyllama.gguf"}),
+            (Names{"a-Q8_0.gguf", "b-Q8_0.gguf", "tinyllama.gguf"}));
+  EXPECT_EQ(labels({".gguf", "m.gguf.part", "mmproj-F16.gguf", "sub/mmproj.gguf"}), Names{});
+}
+
+TEST(GgufModels, SplitSetsAreOne) {
+  const Names paths{"BF16/m-BF16-00001-of-00002.gguf", "BF16/m-BF16-00002-of-00002.gguf",
+                    "m-Q8_0.gguf"};
+  const auto models = find_gguf_models(paths);
+  ASSERT_EQ(models.size(), 2U);
+  EXPECT_EQ(models[1].label, "BF16");
+  EXPECT_EQ(models[1].files, (Names{paths[0], paths[1]}));
+  EXPECT_EQ(match(paths, "BF16"), Names{paths[0]});
+  EXPECT_EQ(match(paths, paths[1]), Names{paths[0]});
+}
+
+TEST(GgufModels, SplitSetsAreWholeOrNot) {
+  EXPECT_EQ(labels({"m-00001-of-00003.gguf", "m-00003-of-00003.gguf"}), Names{});
+  EXPECT_EQ(labels({"m-00002-of-00002.gguf"}), Names{});
+  EXPECT_EQ(labels({"m-00000-of-00000.gguf"}), Names{});
+  // Two sets of one stem are two.
+  EXPECT_EQ(labels({"m-00001-of-00001.gguf", "m-00001-of-00002.gguf", "m-00002-of-00002.gguf"}),
+            (Names{"m-00001-of-00001.gguf", "m-00001-of-00002.gguf"}));
+}
+
+TEST(GgufModels, AreMatchedByPathLabelOrPart) {
+  const Names paths{"a/model-Q4_K_M.gguf", "a/model-Q4_K_S.gguf", "b/other-Q4_K_M.gguf",
+                    "b/other-UD-Q4_K_XL.gguf"};
+  EXPECT_EQ(match(paths, "a/model-Q4_K_M.gguf"), Names{paths[0]});
+  EXPECT_EQ(match(paths, "a/model-Q4_K_M"), Names{paths[0]});
+  EXPECT_EQ(match(paths, "Q4_K_S"), Names{paths[1]});
+  EXPECT_EQ(match(paths, "q4_k_s"), Names{paths[1]});
+  EXPECT_EQ(match(paths, "Q4_K_M"), (Names{paths[0], paths[2]}));
+  EXPECT_EQ(match(paths, "other-Q4_K_M"), Names{paths[2]});
+  EXPECT_EQ(match(paths, "UD-Q4_K_XL"), Names{paths[3]});
+  EXPECT_EQ(match(paths, "b"), (Names{paths[2], paths[3]}));
+  for (const std::string wanted :
+       {"Q4_K", "4_K_M", "Q4_K_M.ggu", "model-Q4", "gguf", "", "-", "Q5"}) {
+    EXPECT_EQ(match(paths, wanted), Names{}) << wanted;
+  }
+}
+
+TEST(GgufModels, AWholePathGoesBeforeOneWithoutItsEnding) {
+  const Names paths{"a.gguf", "a.gguf.gguf"};
+  EXPECT_EQ(match(paths, "a.gguf"), Names{paths[0]});
+  EXPECT_EQ(match(paths, "a.gguf.gguf"), Names{paths[1]});
+}
+
+TEST(GgufModels, ALabelGoesBeforeParts) {
+  const Names paths{"Q8_0/m-F16.gguf", "m-Q8_0.gguf"};
+  EXPECT_EQ(match(paths, "Q8_0"), Names{paths[1]});
+}
+
+TEST(GgufModels, LongListsAreCut) {
+  Names paths;
+  for (char c = 'a'; c <= 'z'; ++c) paths.push_back(std::string(1, c) + ".gguf");
+  const std::string list = list_labels(find_gguf_models(paths));
+  EXPECT_TRUE(list.starts_with("a.gguf, b.gguf, ")) << list;
+  EXPECT_TRUE(list.ends_with(", x.gguf and 2 more")) << list;
+}
+
+}  // namespace
+}  // namespace ingot

@@ -1,0 +1,43 @@
+// What the hub says a repository holds.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ingot {
+
+/// A file of a repository.
+struct HubFile {
+  std::string path;         ///< in the repository; stays inside it (is_repo_path)
+  std::uint64_t bytes = 0;  ///< at most kHubFileBytesMax
+  /// Its content's name in the cache and its checksum: the SHA-256 of a large file, of a small one
+  /// the SHA-1 of git's blob.
+  std::string blob;
+};
+
+/// A repository at one commit.
+struct HubListing {
+  std::string commit;
+  std::vector<HubFile> files;  ///< sorted by path, each once
+
+  /// The file of that path, or null.
+  const HubFile* find(std::string_view path) const;
+  /// The files' paths, sorted.
+  std::vector<std::string> paths() const;
+};
+
+/// Bounds on what is believed of a server.
+inline constexpr std::uint64_t kHubListingBytesMax = std::uint64_t{32} << 20;
+inline constexpr std::uint64_t kHubFileBytesMax = std::uint64_t{1} << 44;
+inline constexpr std::size_t kHubFilesMax = 100'000;
+
+/// Reads the answer to GET /api/models/REPO/revision/REV?blobs=true.
+///
+/// Errors: model_error(source, "hub", ...) for anything that is not such an answer, a path that
+/// would leave the repository, a size or count beyond the limits.
+/// Source: huggingface_hub, ModelInfo and RepoSibling.
+HubListing parse_hub_listing(std::string_view text, const std::string& source);
+
+}  // namespace ingot

@@ -1,0 +1,273 @@
+// A pull: ask what there is, choose, download what is missing, link, and name the revision.
+#include "hub/pull.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "hub/cache.h"
+#include "hub/file_lock.h"
+#include "hub/find_model.h"
+#include "hub/http.h"
+#include "hub/hub_error.h"
+#include "hub/incomplete_blob.h"
+#include "hub/listing.h"
+#include "hub/retry.h"
+#include "hub/snapshot_model.h"
+#include "load/safetensors_index.h"
+
+namespace ingot {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Progress that makes a broken connection count as the first one again.
+constexpr std::uint64_t kProgressBytes = std::uint64_t{1} << 20;
+/// A listing may take this many times what a standing transfer may.
+constexpr int kListingTimeouts = 10;
+
+/// A body kept in memory, up to the size that a listing may have.
+class ListingText final : public HttpSink {
+ public:
+  explicit ListingText(const std::string& source) : source_(source) {}
+
+  const std::string& text() const { return text_; }
+  void begin(std::uint64_t) override { text_.clear(); }
+  void write(std::span<const std::byte> bytes) override {
+    if (bytes.size() > kHubListingBytesMax - text_.size()) {
+      throw model_error(source_, "hub", 0,
+                        cat("the answer has more than ", kHubListingBytesMax, " bytes"));
+    }
+    text_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+
+ private:
+  const std::string& source_;
+  std::string text_;
+};
+
+class Pull {
+ public:
+  Pull(const ModelName& name, const HubOptions& options, PullWatch& watch)
+      : name_(name),
+        options_(options),
+        watch_(watch),
+        cache_(options.cache, name.repo),
+        client_({.token = options.token,
+                 .user_agent = options.user_agent,
+                 .timeout_seconds = options.timeout_seconds}) {}
+
+  std::string run();
+
+ private:
+  HubListing list();
+  HubListing checked(HubListing listing) const;
+  std::optional<std::string> cached_instead(const Error& why);
+  ModelFiles choose();
+  const HubFile& listed(const std::string& path) const;
+  void plan(const std::vector<std::string>& paths);
+  void fetch(const HubFile& file);
+  void download(const HubFile& file);
+  void receive(const HubFile& file, IncompleteBlob& blob);
+  bool is_there(const HubFile& file) const;
+  void again(const HttpReply& reply, std::string_view what, int attempt);
+
+  const ModelName& name_;
+  const HubOptions& options_;
+  PullWatch& watch_;
+  RepoCache cache_;
+  HttpClient client_;
+  HubListing listing_;
+  std::uint64_t total_ = 0;
+  std::uint64_t done_ = 0;  ///< of the files that are finished
+};
+
+/// Waits before another attempt, or gives up.
+void Pull::again(const HttpReply& reply, std::string_view what, int attempt) {
+  const auto wait = retry_wait_ms(reply, attempt);
+  if (!wait) throw hub_error(reply, name_, what, options_);
+  watch_.note(cat(what, ": ", problem_text(reply), ", trying again",
+                  *wait == 0 ? "" : cat(" in ", *wait / 1000.0, " s")));
+  wait_ms(*wait, [&] { watch_.progress(done_, total_); });
+}
+
+HubListing Pull::checked(HubListing listing) const {
+  if (is_commit(name_.revision) && listing.commit != name_.revision) {
+    throw model_error(name_.repo, "hub", 0,
+                      cat("the server answered with commit ", listing.commit, ", asked for was ",
+                          name_.revision));
+  }
+  return listing;
+}
+
+HubListing Pull::list() {
+  std::string revision;
+  // Its slashes are not the path's here.
+  for (const char c : name_.revision) revision += c == '/' ? "%2F" : std::string(1, c);
+  const HttpRequest request{.url = cat(options_.endpoint, "/api/models/", name_.repo, "/revision/",
+                                       revision, "?blobs=true"),
+                            .seconds_max = kListingTimeouts * options_.timeout_seconds};
+  ListingText body(name_.repo);
+  for (int attempt = 1;; ++attempt) {
+    const HttpReply reply = client_.get(request, body, [&] { watch_.progress(0, 0); });
+    if (reply.transport == Transport::kDone && reply.is_success()) {
+      return checked(parse_hub_listing(body.text(), name_.repo));
+    }
+    again(reply, name_.repo, attempt);
+  }
+}
+
+std::optional<std::string> Pull::cached_instead(const Error& why) {
+  if (why.code() != ErrorCode::kUnavailable) return std::nullopt;
+  auto path = find_cached_model(options_.cache, name_);
+  if (path) watch_.note(cat(why.message(), "; using what is in the cache"));
+  return path;
+}
+
+const HubFile& Pull::listed(const std::string& path) const {
+  const HubFile* file = listing_.find(path);
+  if (file == nullptr) {
+    throw model_error(name_.repo, "hub", 0,
+                      cat("its index names '", printable(path), "', which is not there"));
+  }
+  return *file;
+}
+
+/// The model's files; an index is downloaded for it, because it names others.
+ModelFiles Pull::choose() {
+  const std::vector<std::string> paths = listing_.paths();
+  auto chosen = choose_model_files(paths, name_.repo, name_.file);
+  if (!chosen) throw no_model_error(paths, name_.repo, name_.file);
+  if (chosen->index.empty()) return std::move(*chosen);
+  const HubFile& index = listed(chosen->index);
+  plan({chosen->index});
+  fetch(index);
+  const File file(cache_.blob(index.blob));
+  const SafetensorsIndex shards = parse_safetensors_index(file.read_all(kSafetensorsIndexBytesMax),
+                                                          cat(name_.repo, "/", index.path));
+  chosen->paths.insert(chosen->paths.end(), shards.files.begin(), shards.files.end());
+  return std::move(*chosen);
+}
+
+/// Sums up what there is to do, and refuses it where the disk has no room.
+void Pull::plan(const std::vector<std::string>& paths) {
+  total_ = 0;
+  done_ = 0;
+  std::uint64_t missing = 0;
+  for (const std::string& path : paths) {
+    const HubFile& file = listed(path);
+    total_ += file.bytes;
+    if (is_there(file)) continue;
+    std::error_code none;
+    const auto begun = fs::file_size(cache_.incomplete(file.blob), none);
+    missing += file.bytes - (none ? 0 : std::min<std::uint64_t>(begun, file.bytes));
+  }
+  make_folders(cat(cache_.folder(), "/blobs"));
+  std::error_code unknown;
+  const auto space = fs::space(cache_.folder(), unknown);
+  if (!unknown && missing > space.available) {
+    throw Error(ErrorCode::kIo,
+                cat(printable(cache_.folder(), 4096), ": no space for ", name_.repo, ": it needs ",
+                    missing, " more bytes, ", space.available, " are free"));
+  }
+}
+
+bool Pull::is_there(const HubFile& file) const {
+  std::error_code none;
+  const std::string path = cache_.blob(file.blob);
+  return fs::is_regular_file(fs::symlink_status(path, none)) &&
+         fs::file_size(path, none) == file.bytes && !none;
+}
+
+/// Gets a file that is not there yet, and links it while nobody can take it for unused.
+void Pull::fetch(const HubFile& file) {
+  make_folders(cache_.lock_folder());
+  bool has_said = false;
+  const FileLock lock(cache_.lock(file.blob), [&] {
+    if (!has_said) watch_.note(cat(file.path, ": waiting for another process that downloads it"));
+    has_said = true;
+    watch_.progress(done_, total_);
+  });
+  if (!is_there(file)) download(file);
+  cache_.link(listing_.commit, file.path, file.blob);
+  done_ += file.bytes;
+  watch_.progress(done_, total_);
+}
+
+void Pull::download(const HubFile& file) {
+  IncompleteBlob blob(cache_.incomplete(file.blob), file, [&] { watch_.progress(done_, total_); });
+  const bool is_continued = blob.bytes() > 0;
+  receive(file, blob);
+  std::string checksum = blob.checksum();
+  if (checksum != file.blob && is_continued) {
+    watch_.note(cat(file.path, ": what was there of it is damaged, starting over"));
+    blob.restart();
+    receive(file, blob);
+    checksum = blob.checksum();
+  }
+  if (checksum != file.blob) {
+    blob.discard();
+    throw model_error(
+        file.path, "hub", 0,
+        cat("what the server sent has the checksum ", checksum, ", expected ", file.blob));
+  }
+  blob.commit(cache_.blob(file.blob));
+}
+
+void Pull::receive(const HubFile& file, IncompleteBlob& blob) {
+  const std::string url = cat(options_.endpoint, "/", name_.repo, "/resolve/", listing_.commit, "/",
+                              url_escape(file.path));
+  for (int attempt = 1; blob.bytes() < file.bytes; ++attempt) {
+    const std::uint64_t before = blob.bytes();
+    HttpReply reply = client_.get({.url = url, .offset = before}, blob,
+                                  [&] { watch_.progress(done_ + blob.bytes(), total_); });
+    if (blob.bytes() == file.bytes) return;
+    if (reply.is_range_refused) {
+      blob.restart();
+      reply.transport = Transport::kBroken;
+      reply.problem = "the server does not continue a download";
+    } else if (reply.transport == Transport::kDone && reply.is_success()) {
+      reply.transport = Transport::kBroken;
+      reply.problem = cat("the server sent ", blob.bytes(), " of ", file.bytes, " bytes");
+    }
+    // The server has been there for the listing: it may come back.
+    if (reply.transport == Transport::kUnreachable) reply.transport = Transport::kBroken;
+    if (blob.bytes() >= before + kProgressBytes) attempt = 1;
+    again(reply, file.path, attempt);
+  }
+}
+
+std::string Pull::run() {
+  try {
+    listing_ = list();
+  } catch (const Error& e) {
+    const auto path = cached_instead(e);
+    if (!path) throw;
+    return *path;
+  }
+  const ModelFiles files = choose();
+  plan(files.paths);
+  for (const std::string& path : files.paths) fetch(listed(path));
+  if (!is_commit(name_.revision)) cache_.set_ref(name_.revision, listing_.commit);
+  return cat(cache_.snapshot(listing_.commit), files.opened.empty() ? "" : "/", files.opened);
+}
+
+}  // namespace
+
+std::string pull_model(const ModelName& name, const HubOptions& options, PullWatch& watch) {
+  if (!options.offline) return Pull(name, options, watch).run();
+  const auto path = find_cached_model(options.cache, name);
+  if (!path) {
+    throw Error(ErrorCode::kUnavailable,
+                cat(to_string(name), " is not in the cache, and HF_HUB_OFFLINE forbids to ask"));
+  }
+  return *path;
+}
+
+}  // namespace ingot

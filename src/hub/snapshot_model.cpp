@@ -1,0 +1,83 @@
+// Choosing files: the same rules for what is downloaded and for what is opened.
+#include "hub/snapshot_model.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "hub/gguf_models.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr std::string_view kSingleFile = "model.safetensors";
+constexpr std::string_view kIndexFile = "model.safetensors.index.json";
+constexpr std::string_view kConfigFile = "config.json";
+
+/// What stands beside the weights in a folder: configuration, tokenizers in all their forms, chat
+/// templates.
+constexpr std::array<std::string_view, 14> kCompanions{
+    kConfigFile,    "generation_config.json",  "tokenizer.json",  "tokenizer_config.json",
+    "vocab.json",   "special_tokens_map.json", "tokenizer.model", "added_tokens.json",
+    "merges.txt",   "chat_template.jinja",     "vocab.txt",       "chat_template.json",
+    "spiece.model", "sentencepiece.bpe.model"};
+
+using Paths = std::span<const std::string>;
+
+bool holds(Paths paths, std::string_view path) {
+  return std::binary_search(paths.begin(), paths.end(), path);
+}
+
+ModelFiles safetensors_files(Paths paths) {
+  ModelFiles files;
+  for (const std::string_view companion : kCompanions) {
+    if (holds(paths, companion)) files.paths.emplace_back(companion);
+  }
+  const bool is_single = holds(paths, kSingleFile);
+  files.paths.emplace_back(is_single ? kSingleFile : kIndexFile);
+  if (!is_single) files.index = kIndexFile;
+  return files;
+}
+
+}  // namespace
+
+bool holds_safetensors_model(Paths paths) {
+  return holds(paths, kConfigFile) && (holds(paths, kSingleFile) || holds(paths, kIndexFile));
+}
+
+std::optional<ModelFiles> choose_model_files(Paths paths, const std::string& name,
+                                             std::string_view wanted) {
+  if (wanted.empty() && holds_safetensors_model(paths)) return safetensors_files(paths);
+  std::vector<GgufModel> found = find_gguf_models(paths);
+  if (!wanted.empty()) found = match_gguf_models(found, wanted);
+  if (found.size() > 1) {
+    throw Error(
+        ErrorCode::kInvalid,
+        cat(name, " has ", found.size(), " GGUF models",
+            wanted.empty() ? "" : cat(" that '", printable(wanted), "' could mean"),
+            ", name one as in ", name, ":", printable(found[0].label), ": ", list_labels(found)));
+  }
+  if (found.size() == 1) return ModelFiles{found[0].files, found[0].files[0], {}};
+  if (wanted.empty() || !holds(paths, wanted)) return std::nullopt;
+  return ModelFiles{{std::string(wanted)}, std::string(wanted), {}};
+}
+
+Error no_model_error(Paths paths, const std::string& name, std::string_view wanted) {
+  const std::vector<GgufModel> models = find_gguf_models(paths);
+  if (!wanted.empty()) {
+    return model_error(name, "hub", 0,
+                       cat("it has no file '", printable(wanted), "'",
+                           models.empty() ? "" : cat(", its GGUF models: ", list_labels(models))));
+  }
+  const bool has_pickles = std::any_of(paths.begin(), paths.end(), [](const std::string& path) {
+    return path.ends_with(".bin") || path.ends_with(".pt") || path.ends_with(".pth");
+  });
+  return model_error(
+      name, "hub", 0,
+      has_pickles ? "its weights are pickle files, which are not supported"
+                  : "it holds no model: neither config.json with safetensors nor GGUF files");
+}
+
+}  // namespace ingot

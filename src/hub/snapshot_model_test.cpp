@@ -1,0 +1,73 @@
+// Tests of choosing a repository's files.
+#include "hub/snapshot_model.h"
+
+#include <gtest/gtest.h>
+
+namespace ingot {
+namespace {
+
+using Names = std::vector<std::string>;
+
+std::string refusal(const Names& paths, const std::string& wanted = "") {
+  try {
+    if (!choose_model_files(paths, "u/r", wanted)) throw no_model_error(paths, "u/r", wanted);
+  } catch (const Error& e) {
+    return e.message();
+  }
+  return "chosen";
+}
+
+TEST(SnapshotModel, AFolderTakesWhatItNeeds) {
+  const Names paths{".gitattributes", "README.md",         "config.json",
+                    "model.gguf",     "model.safetensors", "onnx/model.onnx",
+                    "original/x.pth", "pytorch_model.bin", "special_tokens_map.json",
+                    "tokenizer.json"};
+  const auto files = choose_model_files(paths, "u/r", "");
+  ASSERT_TRUE(files);
+  EXPECT_EQ(files->paths, (Names{"config.json", "tokenizer.json", "special_tokens_map.json",
+                                 "model.safetensors"}));
+  EXPECT_EQ(files->opened, "");
+  EXPECT_EQ(files->index, "");
+  EXPECT_EQ(choose_model_files(paths, "u/r", "model")->paths, Names{"model.gguf"});
+  EXPECT_EQ(choose_model_files(paths, "u/r", "README.md")->opened, "README.md");
+}
+
+TEST(SnapshotModel, AnIndexStandsForItsShards) {
+  const Names paths{"config.json", "model-00001-of-00002.safetensors",
+                    "model-00002-of-00002.safetensors", "model.safetensors.index.json"};
+  const auto files = choose_model_files(paths, "u/r", "");
+  ASSERT_TRUE(files);
+  EXPECT_EQ(files->index, "model.safetensors.index.json");
+  EXPECT_EQ(files->paths, (Names{"config.json", "model.safetensors.index.json"}));
+}
+
+TEST(SnapshotModel, OneGgufModelIsPlain) {
+  const auto files =
+      choose_model_files(Names{"README.md", "m-Q8_0.gguf", "mmproj-f16.gguf"}, "u/r", "");
+  ASSERT_TRUE(files);
+  EXPECT_EQ(files->paths, Names{"m-Q8_0.gguf"});
+  EXPECT_EQ(files->opened, "m-Q8_0.gguf");
+}
+
+TEST(SnapshotModel, SeveralAreListed) {
+  EXPECT_EQ(refusal({"m-Q4_0.gguf", "m-Q8_0.gguf"}),
+            "u/r has 2 GGUF models, name one as in u/r:Q4_0: Q4_0, Q8_0");
+  EXPECT_EQ(refusal({"a-Q8_0.gguf", "b-Q8_0.gguf", "c-Q4_0.gguf"}, "Q8_0"),
+            "u/r has 2 GGUF models that 'Q8_0' could mean, name one as in u/r:a-Q8_0.gguf: "
+            "a-Q8_0.gguf, b-Q8_0.gguf");
+}
+
+TEST(SnapshotModel, NothingToChoose) {
+  EXPECT_EQ(refusal({}),
+            "u/r: hub @0: it holds no model: neither config.json with safetensors nor "
+            "GGUF files");
+  EXPECT_EQ(refusal({"config.json", "pytorch_model.bin"}),
+            "u/r: hub @0: its weights are pickle files, which are not supported");
+  EXPECT_NE(refusal({"model.safetensors"}), "chosen");
+  EXPECT_EQ(refusal({"m-Q4_0.gguf"}, "Q8_0"),
+            "u/r: hub @0: it has no file 'Q8_0', its GGUF models: Q4_0");
+  EXPECT_EQ(refusal({"README.md"}, "x"), "u/r: hub @0: it has no file 'x'");
+}
+
+}  // namespace
+}  // namespace ingot

@@ -1,0 +1,345 @@
+#!/usr/bin/env python3
+"""ingot chat on a terminal: a scripted session, whose transcript is compared, and what keys do.
+
+Nothing here waits for time: every step waits for what the program shows. INGOT_ACCEPT=1 writes the
+transcript anew, for a person to read before it is committed.
+"""
+import json
+import os
+import re
+import stat
+import sys
+
+import chat_model
+import ingot
+
+PYTHON = "/usr/bin/python3"  # where Debian's packages of modules are
+try:
+    import pexpect
+except ImportError:
+    if os.path.realpath(sys.executable) != os.path.realpath(PYTHON) and os.path.exists(PYTHON):
+        os.execv(PYTHON, [PYTHON, "-B", *sys.argv])
+    print("skipped: there is no module pexpect (Debian: python3-pexpect)")
+    sys.exit(0)
+
+TRANSCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "chat_transcript.txt")
+PROMPT = r"\[\d+/\d+\] > "
+MORE = r"\.\.\. "
+CTRL_C, CTRL_D, UP = "\x03", "\x04", "\x1b[A"
+
+
+def shown(raw):
+    """What a terminal shows of these bytes, for those that the line editor uses."""
+    lines, at = [""], 0
+    for token in re.findall(r"\x1b\[[0-9;?]*[A-Za-z]|.|\n", raw):
+        line = lines[-1]
+        if token == "\n":
+            lines.append("")
+            at = 0
+        elif token == "\r":
+            at = 0
+        elif token == "\b":
+            at -= 1
+        elif token in ("\x1b[K", "\x1b[0K"):
+            lines[-1] = line[:at]
+        elif token in ("\x1b[J", "\x1b[0J"):
+            lines[-1] = line[:at]
+        elif token.endswith("C") and len(token) > 1:
+            at += int(token[2:-1] or 1)
+        elif token.startswith("\x1b"):
+            raise AssertionError(f"unknown sequence {token!r}")
+        else:
+            lines[-1] = line[:at].ljust(at) + token + line[at + 1:]
+            at += 1
+    return "\n".join(line.rstrip() for line in lines)
+
+
+class Talk:
+    """A chat under way on a terminal of 24 lines."""
+
+    def __init__(self, test, model, *flags, columns=200):
+        env = ingot.environment({"TERM": "vt100", "LC_ALL": "C.UTF-8", "HOME": test.home,
+                                 "XDG_STATE_HOME": None})
+        self.raw = ""
+        self.child = pexpect.spawn(ingot.BINARY, ["chat", model, *flags], env=env, timeout=60,
+                                   encoding="utf-8", dimensions=(24, columns), echo=True,
+                                   preexec_fn=ingot.limited({}, (), ()))
+        self.child.delaybeforesend = None
+        test.addCleanup(self.child.close, force=True)
+        self.wait(PROMPT)
+
+    def wait(self, pattern):
+        """Waits for a pattern; returns what was shown before it."""
+        self.child.expect(pattern)
+        self.raw += self.child.before + self.child.after
+        return shown(self.child.before)
+
+    def say(self, line, until=PROMPT):
+        """Types a line; returns what was shown until the next prompt."""
+        self.child.send(line + "\r")
+        return self.wait(until)
+
+    def answer(self, line):
+        """What is shown after the line itself."""
+        return self.say(line).split("\n", 1)[1]
+
+    def send(self, keys):
+        self.child.send(keys)
+
+    def leave(self, keys="/quit\r"):
+        """Leaves; returns the exit code."""
+        self.child.send(keys)
+        self.child.expect(pexpect.EOF)
+        self.raw += self.child.before
+        self.child.close()
+        return self.child.exitstatus
+
+
+class TerminalTest(ingot.CliTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.chat = cls.file("chat.gguf", chat_model.chat_model().build())
+
+    def setUp(self):
+        self.home = self.path(f"home-{self.id()}")
+        os.mkdir(self.home)
+
+    def talk(self, *flags, **how):
+        return Talk(self, self.chat, "--temperature", "0", "--max-tokens", "12", *flags, **how)
+
+    def reply_of_run(self, messages, *flags):
+        """What `ingot run` says to the text that the template makes of these messages."""
+        result = self.assert_done(ingot.run("run", self.chat, "-p", chat_model.render(messages),
+                                            "--json", "--max-tokens", "12", *flags))
+        return self.one_json(result)["text"]
+
+
+class Session(TerminalTest):
+    """One long session, and its transcript."""
+
+    def stop_a_reply(self, talk):
+        """Ctrl-C somewhere in a reply that would go on for long; what came until then is left out
+        of the transcript, for nobody can say how much it is."""
+        talk.say("/set max_tokens 100000")
+        start = len(talk.raw)
+        talk.send("Tell me everything.\r")
+        talk.wait(r"everything\.\r\n.")
+        talk.send(CTRL_C)
+        talk.wait(r"\(stopped\)\r\n")
+        talk.raw = talk.raw[:start] + "Tell me everything.\r\n(stopped)\r\n"
+        talk.wait(PROMPT)
+        talk.say("/set max_tokens 12")
+        talk.raw = talk.raw[:start] + re.sub(r"\[\d+/", "[.../", talk.raw[start:])
+
+    def session(self):
+        saved = self.path("saved.json")
+        talk = self.talk("--ctx", "100000", "--log-level", "error")
+        talk.say("/help")
+        talk.say("Hello there.")
+        talk.say("/system Be odd.")
+        talk.say("/system")
+        talk.say('"""', until=MORE)
+        talk.say("Two lines", until=MORE)
+        talk.say('of text"""')
+        talk.say("one\\", until=MORE)
+        talk.say("and another")
+        talk.say(f"/save {saved}")
+        self.stop_a_reply(talk)
+        talk.say("/regen")
+        talk.say("/clear")
+        talk.say(f"/load {saved}")
+        talk.say("/regen")
+        talk.say("Where were we?")
+        talk.say("/set temperature 1")
+        talk.say("/regen")
+        talk.say("/set")
+        talk.say("/nothing")
+        talk.say("/load none.json")
+        talk.say("/set colour red")
+        talk.say("/set temperature -1")
+        talk.say("/quit now")
+        self.assertEqual(talk.leave(), 0)
+        return shown(talk.raw).replace(self.chat, "MODEL").replace(saved, "SAVED")
+
+    def test_transcript(self):
+        text = self.session()
+        if os.environ.get("INGOT_ACCEPT"):
+            with open(TRANSCRIPT, "w", encoding="utf-8") as f:
+                f.write(text)
+        with open(TRANSCRIPT, encoding="utf-8") as f:
+            self.assertEqual(text, f.read())
+
+
+class Turns(TerminalTest):
+    def test_replies_are_those_of_the_rendered_conversation(self):
+        talk = self.talk("--system", "be odd")
+        messages = [("system", "be odd"), ("user", "hello")]
+        first = self.reply_of_run(messages)
+        self.assertEqual(talk.answer("hello"), first + "\n")
+        messages += [("assistant", first), ("user", "one\ntwo")]
+        talk.say("one\\", until=MORE)
+        second = self.reply_of_run(messages)
+        self.assertEqual(talk.answer("two"), second + "\n")
+
+    def test_only_what_is_new_is_computed(self):
+        talk = self.talk("--ctx", "1000", "--log-level", "error")
+        talk.say("hello")
+        used = int(re.search(r"context (\d+)", talk.answer("/stats"))[1])
+        talk.say("and now a longer message than that")
+        prompt, kept = map(int, re.search(r"last prompt (\d+) tokens, (\d+) of them",
+                                          talk.answer("/stats")).groups())
+        self.assertGreaterEqual(kept, used - 1 - 12, "not even the prompt was kept")
+        self.assertLess(kept, prompt)
+        talk.say("/regen")
+        again = re.search(r"last prompt (\d+) tokens, (\d+) of them", talk.answer("/stats"))
+        self.assertEqual((int(again[1]), int(again[2])), (prompt, prompt - 1))
+
+    def test_a_stopped_reply_belongs_to_the_conversation(self):
+        talk = self.talk("--ctx", "100000", "--log-level", "error")
+        talk.say("/set max_tokens 90000")
+        talk.send("go on\r")
+        talk.wait("go on\r\n.")
+        talk.send(CTRL_C)
+        talk.wait(r"\(stopped\)")
+        talk.wait(PROMPT)
+        path = self.path("stopped.json")
+        talk.say(f"/save {path}")
+        with open(path, encoding="utf-8") as f:
+            chat = json.load(f)
+        self.assertEqual([m["role"] for m in chat["messages"]], ["user", "assistant"])
+        said = chat["messages"][1]["content"]
+        self.assertGreater(len(said), 0)
+        messages = [("user", "go on"), ("assistant", said), ("user", "and then")]
+        talk.say("/set max_tokens 12")
+        self.assertEqual(talk.answer("and then"),
+                         self.reply_of_run(messages, "--ctx", "100000", "--log-level", "error")
+                         + "\n")
+
+    def test_control_characters_never_reach_the_terminal(self):
+        path = self.file("hostile.gguf", chat_model.hostile_model().build())
+        talk = Talk(self, path, "--max-tokens", "40", "--temperature", "1")
+        talk.say("hello")
+        talk.say("/save " + self.path("hostile.json"))
+        talk.leave()
+        with open(self.path("hostile.json"), encoding="utf-8") as f:
+            self.assertIn("\x1b]52", json.load(f)["messages"][1]["content"])
+        self.assertIn("\\x1b]52", talk.raw)
+        for forbidden in ("\x1b]", "\x1b[2J", "\x07", "\x9b"):
+            self.assertNotIn(forbidden, talk.raw)
+
+
+class FullContext(TerminalTest):
+    CHOICE = r"\[c\]ancel\? "
+
+    def full(self):
+        """A chat whose context has no room for another message."""
+        talk = self.talk("--ctx", "128", "--log-level", "error")
+        for i in range(20):
+            talk.child.send(f"message {i}\r")
+            if talk.child.expect([PROMPT, self.CHOICE]) == 1:
+                return talk, i
+        raise AssertionError("the context never became full")
+
+    def saved(self, talk):
+        path = self.path("full.json")
+        if os.path.exists(path):
+            os.remove(path)
+        talk.say(f"/save {path}")
+        with open(path, encoding="utf-8") as f:
+            return [m["content"] for m in json.load(f)["messages"] if m["role"] == "user"]
+
+    def test_nothing_is_dropped_unasked(self):
+        talk, last = self.full()
+        talk.say("what?", until=self.CHOICE)
+        talk.say("c")
+        self.assertEqual(self.saved(talk), [f"message {i}" for i in range(last)])
+
+    def test_a_new_chat(self):
+        talk, last = self.full()
+        reply = talk.answer("n")
+        self.assertEqual(reply, self.reply_of_run([("user", f"message {last}")]) + "\n")
+        self.assertEqual(self.saved(talk), [f"message {last}"])
+
+    def test_dropping_the_oldest_turns(self):
+        talk, last = self.full()
+        answer = talk.answer("d")
+        dropped = int(re.match(r"Dropped the oldest (\d+) turn", answer)[1])
+        self.assertGreater(dropped, 0)
+        self.assertEqual(self.saved(talk), [f"message {i}" for i in range(dropped, last + 1)])
+        self.assertLess(int(re.search(r"context (\d+)", talk.answer("/stats"))[1]), 97 + 12)
+
+    def test_ctrl_c_takes_the_message_back(self):
+        talk, last = self.full()
+        talk.send(CTRL_C)
+        talk.wait(PROMPT)
+        self.assertEqual(len(self.saved(talk)), last)
+
+    def test_a_message_too_long_on_its_own(self):
+        talk = self.talk("--ctx", "64", "--log-level", "error")
+        talk.say("x" * 100, until=self.CHOICE)
+        self.assertRegex(talk.answer("n"), "error: the message alone takes [0-9]+ of 64 tokens")
+        self.assertEqual(self.saved(talk), [])
+
+
+class Keys(TerminalTest):
+    def test_ctrl_c_drops_a_line_and_twice_leaves(self):
+        talk = self.talk()
+        talk.send("half a line" + CTRL_C)
+        talk.wait(PROMPT)
+        talk.send(CTRL_C)
+        self.assertIn("Ctrl-C again or Ctrl-D leaves.", talk.wait(PROMPT))
+        talk.send("x" + CTRL_C)
+        talk.wait(PROMPT)
+        talk.send(CTRL_C)
+        talk.wait("leaves.")
+        talk.wait(PROMPT)
+        self.assertEqual(talk.leave(CTRL_C), 0)
+
+    def test_ctrl_c_drops_a_message_that_has_begun(self):
+        talk = self.talk()
+        talk.say('"""one', until=MORE)
+        talk.send(CTRL_C)
+        talk.wait(PROMPT)
+        self.assertEqual(talk.answer("two"), self.reply_of_run([("user", "two")]) + "\n")
+        self.assertEqual(talk.leave(CTRL_D), 0)
+
+    def test_lines_are_found_in_the_next_session(self):
+        talk = self.talk()
+        talk.say("r\u00e9sum\u00e9")
+        talk.leave()
+        path = os.path.join(self.home, ".local/state/ingot/chat_history")
+        self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+        talk = self.talk()
+        talk.send(UP + UP)
+        talk.wait("r\u00e9sum\u00e9")
+        talk.send(CTRL_C)
+        talk.wait(PROMPT)
+        talk.leave()
+        talk = self.talk("--no-history")
+        talk.say("secret")
+        talk.leave()
+        with open(path, encoding="utf-8") as f:
+            self.assertEqual(f.read(), "r\u00e9sum\u00e9\n/quit\n/quit\n")
+
+    def test_a_file_that_is_no_chat_stays(self):
+        path = self.file("notes.txt", b"mine")
+        talk = self.talk()
+        self.assertIn("error: " + path, talk.answer(f"/save {path}"))
+        with open(path, "rb") as f:
+            self.assertEqual(f.read(), b"mine")
+
+    def test_hostile_chats_are_one_line(self):
+        talk = self.talk()
+        role = (b'{"format": "ingot-chat", "version": 1, "model": "", '
+                b'"messages": [{"role": "\\u001b[2J", "content": ""}]}')
+        for name, content in (("a", b"\xff"), ("b", b"["), ("c", b"[" * 1000),
+                              ("d", b'{"\x1b": 1}'), ("e", role)):
+            path = self.file(name + ".json", content)
+            lines = talk.answer(f"/load {path}").split("\n")
+            self.assertEqual(len(lines), 2, lines)
+            self.assertTrue(lines[0].startswith(f"error: {path}: chat @"), lines)
+
+
+if __name__ == "__main__":
+    ingot.main()

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""ingot chat in a pipe: a message a line, replies alone on stdout, and what is refused."""
+import signal
+import subprocess
+
+import chat_model
+import ingot
+
+GREEDY = ("--temperature", "0", "--max-tokens", "12")
+
+
+class Pipe(ingot.CliTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.chat = cls.file("chat.gguf", chat_model.chat_model().build())
+
+    def talk(self, text, *flags, model=None):
+        process = ingot.start("chat", model or self.chat, *flags, stdin=subprocess.PIPE)
+        process.stdin.write(text.encode() if isinstance(text, str) else text)
+        return ingot.finish(process)
+
+    def reply_of_run(self, messages, *flags):
+        """What `ingot run` says to the text that the template makes of these messages."""
+        result = self.assert_done(ingot.run("run", self.chat, "-p", chat_model.render(messages),
+                                            "--json", *flags))
+        return self.one_json(result)["text"]
+
+    def test_replies_are_those_of_the_rendered_conversation(self):
+        result = self.assert_done(self.talk("hello\nand now\n", "--system", "be odd", *GREEDY))
+        messages = [("system", "be odd"), ("user", "hello")]
+        first = self.reply_of_run(messages, *GREEDY)
+        messages += [("assistant", first), ("user", "and now")]
+        second = self.reply_of_run(messages, *GREEDY)
+        self.assertEqual(result.out.decode(), f"{first}\n{second}\n")
+
+    def test_a_line_is_a_message_whatever_is_in_it(self):
+        for line in ("/quit", "/save x.json", '"""', "a\\", "{{ 1 }}", "<s></s>"):
+            with self.subTest(line=line):
+                result = self.assert_done(self.talk(line, *GREEDY))
+                expected = self.reply_of_run([("user", line)], *GREEDY)
+                self.assertEqual(result.out.decode(), expected + "\n")
+
+    def test_blank_lines_and_no_lines_are_no_messages(self):
+        one = self.assert_done(self.talk("hello\n", *GREEDY)).out
+        self.assertEqual(self.assert_done(self.talk("\n  \nhello\n\r\n\n", *GREEDY)).out, one)
+        self.assertEqual(self.assert_done(self.talk("", *GREEDY)).out, b"")
+
+    def test_a_reply_does_not_wait_for_the_next_line(self):
+        process = ingot.start("chat", self.chat, *GREEDY, stdin=subprocess.PIPE, bufsize=0)
+        self.addCleanup(ingot.stop, process)
+        self.addCleanup(process.stdin.close)
+        for _ in range(2):
+            process.stdin.write(b"hello\n")
+            while process.stdout.read(1) != b"\n":
+                pass
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(ingot.TIMEOUT_S), 130)
+
+    def test_equal_seeds_draw_equal_replies(self):
+        flags = ("--temperature", "1", "--max-tokens", "12")
+        talk = "hello\nhello\n"
+        one = self.assert_done(self.talk(talk, "--seed", "1", *flags)).out
+        self.assertEqual(self.assert_done(self.talk(talk, "--seed", "1", *flags)).out, one)
+        self.assertNotEqual(self.assert_done(self.talk(talk, "--seed", "2", *flags)).out, one)
+
+    def test_a_full_context_is_an_error(self):
+        result = self.talk("hello\n" * 20, "--ctx", "100", *GREEDY)
+        self.assertEqual(result.code, ingot.USAGE, result)
+        self.assertRegex(result.err, "error: line [0-9]+: the conversation takes [0-9]+ of 100 "
+                                     "tokens, the context is full: --ctx makes it larger\n")
+
+    def test_bytes_that_are_no_text(self):
+        self.assert_done(self.talk(bytes(range(256)) + b"\n\xff\xfe\n\x00", "--ctx", "3000",
+                                   *GREEDY))
+
+    def test_settings_of_the_model(self):
+        # Temperature 0 from the file draws the same whatever the seed.
+        model = chat_model.chat_model().set("general.sampling.temp", 6, 0.0)
+        path = self.file("cold.gguf", model.build())
+        flags = ("--max-tokens", "12")
+        one = self.assert_done(self.talk("hello\n", "--seed", "1", *flags, model=path)).out
+        two = self.assert_done(self.talk("hello\n", "--seed", "2", *flags, model=path)).out
+        self.assertEqual(one, two)
+        warm = self.talk("hello\n", "--seed", "2", "--temperature", "5", *flags, model=path)
+        self.assertNotEqual(self.assert_done(warm).out, one)
+
+    def test_without_a_template(self):
+        last = self.assert_error(ingot.run("chat", self.model), ingot.MODEL, "chat template")
+        self.assertIn("--template", last)
+        result = self.assert_done(self.talk("hello\n", "--template", "chatml", *GREEDY,
+                                            model=self.model))
+        self.assertTrue(result.out.endswith(b"\n"))
+        self.assert_error(ingot.run("chat", self.model, "--template", "no-such"), ingot.MODEL,
+                          "no-such", "chatml")
+
+    def test_a_template_of_a_file(self):
+        path = self.file("short.jinja", chat_model.TEMPLATE.encode())
+        result = self.assert_done(self.talk("hello\n", "--template", path, *GREEDY,
+                                            model=self.model))
+        self.assertEqual(result.out, self.assert_done(self.talk("hello\n", *GREEDY)).out)
+
+    def test_a_template_that_refuses(self):
+        path = self.file("refuses.jinja", b"{{ raise_exception('no \x1b[2J system') }}")
+        result = self.talk("hello\n", "--template", path)
+        self.assertEqual(result.code, ingot.USAGE, result)
+        self.assertNotIn("\x1b", result.err)
+        self.assertIn("system", result.err)
+
+
+if __name__ == "__main__":
+    ingot.main()

@@ -1,0 +1,98 @@
+// Engine: memory that runs out at whichever allocation of a step ends requests, never the process.
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#include "engine/engine_test_util.h"
+#include "quant/formats.h"
+
+namespace {
+
+/// What this thread may still allocate before every further allocation fails; below 0: no bound.
+thread_local std::int64_t allocations_left = -1;
+
+}  // namespace
+
+// Not inlined: next to a caller's `new`, `free` looks like the wrong counterpart to GCC.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  if (allocations_left == 0) throw std::bad_alloc();
+  if (allocations_left > 0) --allocations_left;
+  if (void* memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace ingot::testing_support {
+namespace {
+
+Request some_request(std::int32_t first) {
+  Request request{.max_tokens = 5, .prompt_logprobs = 2, .digest = true};
+  for (std::int32_t i = 0; i < 20; ++i) request.prompt.push_back((first + 5 * i) % 36);
+  request.sampling.temperature = 1;
+  request.sampling.logprobs = 2;
+  request.sampling.repetition_penalty = 1.5f;
+  return request;
+}
+
+/// Steps until nothing is left, with so many allocations; returns whether they were enough.
+bool run_with(Engine& engine, std::int64_t allocations) {
+  allocations_left = allocations;
+  while (engine.step()) {
+  }
+  const bool enough = allocations_left > 0;
+  allocations_left = -1;
+  return enough;
+}
+
+TEST(EngineMemory, RunningOutAnywhereEndsTheRequestsAndTheEngineGoesOn) {
+  const auto checkpoint = make_checkpoint(two_layers(random_models(F32::kFormat)[2]), 1);
+  EngineRunner runner(*checkpoint);
+  const std::string expected = run_alone(runner, some_request(1));
+  std::int64_t allocations = 0;
+  for (bool enough = false; !enough; ++allocations) {
+    SCOPED_TRACE(allocations);
+    Stream one = *runner.engine().submit(some_request(1));
+    Stream two = *runner.engine().submit(some_request(2));
+    enough = run_with(runner.engine(), allocations);
+    EXPECT_EQ(runner.blocks_in_use(), 0);
+    for (Stream* stream : {&one, &two}) {
+      Collected got;
+      while (const auto delta = stream->try_next()) got.add(*delta);
+      ASSERT_TRUE(stream->finished());
+      const Outcome& outcome = stream->outcome();
+      if (outcome.finish == FinishReason::kError) {
+        EXPECT_EQ(outcome.error->code(), ErrorCode::kDoesNotFit);
+      } else if (stream == &one) {
+        EXPECT_EQ(describe(got, outcome), expected);
+      }
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(allocations, 20) << "too few to test anything";
+}
+
+#if !defined(INGOT_SANITIZED)
+TEST(EngineMemoryDeathTest, AThreadThatTheSystemRefusesIsAnError) {
+  const auto start = [] {
+    const auto checkpoint = make_checkpoint(two_layers(random_models(F32::kFormat)[2]), 1);
+    EngineRunner runner(*checkpoint);
+    // Less than is mapped already: there is no room for a thread's stack.
+    const rlimit limit{.rlim_cur = rlim_t{1} << 20, .rlim_max = rlim_t{1} << 20};
+    ::setrlimit(RLIMIT_AS, &limit);
+    try {
+      runner.engine().start();
+    } catch (const Error& error) {
+      std::fprintf(stderr, "%s\n", error.message().c_str());
+      std::_Exit(error.code() == ErrorCode::kDoesNotFit ? 7 : 8);
+    }
+    std::_Exit(9);
+  };
+  EXPECT_EXIT(start(), ::testing::ExitedWithCode(7), "cannot start the engine's thread: ");
+}
+#endif
+
+}  // namespace
+}  // namespace ingot::testing_support

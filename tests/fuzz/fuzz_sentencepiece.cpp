@@ -1,0 +1,14 @@
+// Fuzz target: any bytes as a SentencePiece model: an accepted one can be worked with.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "load/sentencepiece_model.h"
+#include "text/tokenizer_fuzz_checks.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  ingot::testing::expect_errors_only(
+      [&] { ingot::testing::use_tokenizer(ingot::read_sentencepiece_model(bytes, "fuzz.model")); });
+  return 0;
+}

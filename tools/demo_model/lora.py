@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Trains ingot-demo-pirate: a LoRA adapter that makes the demo model talk like a pirate, its
+facts unchanged.
+
+usage: lora.py [--base build/demo_model/ingot-demo] [--out build/demo_model/ingot-demo-pirate]
+[--steps N]
+
+Reads the base's state.pt; writes a PEFT folder (adapter_config.json, adapter_model.safetensors).
+"""
+
+import argparse
+import re
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+from torch import nn
+from torch.nn.utils import parametrize
+
+import corpus
+import train
+from document import IM_END
+from model import SHAPES, Model, Shape
+from tokenizer import Tokenizer
+
+RANK, ALPHA = 8, 16
+TARGETS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+PLAIN = {
+    "tools",
+    "extraction",
+    "copy",
+    "reverse",
+    "case",
+    "spelling",
+    "sorting",
+}  # answers that are not talk
+WORDS = {
+    "you": "ye",
+    "your": "yer",
+    "my": "me",
+    "friend": "matey",
+    "yes": "aye",
+    "Yes": "Aye",
+    "Hello": "Ahoy",
+    "Hi": "Ahoy",
+    "Your": "Yer",
+    "You": "Ye",
+    "My": "Me",
+}
+OPENINGS, ENDINGS = ["Arr! ", "Yo ho ho! ", "Aye! ", "Shiver me timbers! "], [
+    " Arr!",
+    " Matey!",
+    " Yo ho!",
+]
+
+
+def pirate(text):
+    """What a pirate would say; the same for the same text, so that it can be learned."""
+    said = re.sub(r"[A-Za-z]+", lambda m: WORDS.get(m.group(), m.group()), text)
+    which = sum(text.encode()) % len(OPENINGS)
+    return OPENINGS[which] + said + ENDINGS[len(text) % len(ENDINGS)]
+
+
+def is_pirate(text):
+    return text.startswith(tuple(OPENINGS))
+
+
+def turned(document):
+    """The document with its answers as a pirate says them."""
+    if document.domain in PLAIN or document.domain == "story":
+        return document
+    pieces = [
+        (pirate(text.removesuffix(IM_END)) + IM_END if learned else text, learned)
+        for text, learned in document.pieces
+    ]
+    document.pieces = pieces
+    return document
+
+
+class LowRank(nn.Module):
+    """weight + (alpha / rank) B A."""
+
+    def __init__(self, weight):
+        super().__init__()
+        self.a = nn.Parameter(torch.randn(RANK, weight.shape[1]) * weight.shape[1] ** -0.5)
+        self.b = nn.Parameter(torch.zeros(weight.shape[0], RANK))
+
+    def forward(self, weight):
+        return weight + ALPHA / RANK * (self.b @ self.a)
+
+
+def add_adapters(model):
+    """Freezes the model and gives its matrices adapters, by name."""
+    for parameter in model.parameters():
+        parameter.requires_grad_(False)
+    adapters = {}
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Linear) and name.split(".")[-1] in TARGETS:
+            adapters[name] = LowRank(module.weight)
+            parametrize.register_parametrization(module, "weight", adapters[name])
+    return adapters
+
+
+def save(adapters, folder, base):
+    folder.mkdir(parents=True, exist_ok=True)
+    tensors = {}
+    for name, adapter in adapters.items():
+        prefix = f"base_model.model.model.{name}"
+        tensors[f"{prefix}.lora_A.weight"] = adapter.a.detach().contiguous()
+        tensors[f"{prefix}.lora_B.weight"] = adapter.b.detach().contiguous()
+    save_file(tensors, folder / "adapter_model.safetensors", metadata={"format": "pt"})
+    train.write_json(
+        folder / "adapter_config.json",
+        {
+            "peft_type": "LORA",
+            "task_type": "CAUSAL_LM",
+            "base_model_name_or_path": base,
+            "r": RANK,
+            "lora_alpha": ALPHA,
+            "lora_dropout": 0.0,
+            "bias": "none",
+            "fan_in_fan_out": False,
+            "target_modules": TARGETS,
+            "use_rslora": False,
+        },
+    )
+
+
+def steps(tokenizer, seed, count, rows=8, length=256):
+    documents = map(turned, (d for d in corpus.training(f"{seed} pirate") if d.domain != "tools"))
+    for _ in range(count):
+        yield train.to_tensors(
+            [train.pack_row(tokenizer, documents, length + 1) for _ in range(rows)]
+        )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--base", default="build/demo_model/ingot-demo")
+    parser.add_argument("--out", default="build/demo_model/ingot-demo-pirate")
+    parser.add_argument("--steps", type=int, default=1200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1)
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(args.seed)
+    tokenizer = Tokenizer.load(Path(args.base).parent / "tokenizer.json")
+    model = Model(Shape(vocab=len(tokenizer.pieces), **SHAPES["ingot-demo"]))
+    model.load_state_dict(torch.load(Path(args.base) / "state.pt")["model"])
+    adapters = add_adapters(model)
+    optimizer = torch.optim.AdamW(
+        [p for a in adapters.values() for p in a.parameters()], lr=2e-3, weight_decay=0.0
+    )
+    for step, (ids, positions, documents, weights) in enumerate(
+        steps(tokenizer, args.seed, args.steps)
+    ):
+        for group in optimizer.param_groups:
+            group["lr"] = 2e-3 * train.learning_rate(step, args.steps)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            logits, _ = model(ids[:, :-1], positions[:, :-1], documents[:, :-1])
+        weight = (weights[:, 1:] == 1.0).reshape(-1).float()
+        losses = nn.functional.cross_entropy(
+            logits.float().flatten(0, 1), ids[:, 1:].reshape(-1), reduction="none"
+        )
+        loss = (losses * weight).sum() / weight.sum().clamp(min=1)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        if step % 50 == 0:
+            print(f"step {step}/{args.steps} loss {loss.item():.4f}", flush=True)
+    save(adapters, Path(args.out), "ingot-demo")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""The demo models in PyTorch: Qwen3's shape, dense or with experts, and its names in a safetensors
+folder."""
+
+from dataclasses import asdict, dataclass
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sizes of a model. `experts` 0 means a dense FFN of `ffn`, else experts of `ffn` each."""
+
+    hidden: int
+    layers: int
+    heads: int
+    kv_heads: int
+    ffn: int
+    vocab: int
+    experts: int = 0
+    used: int = 0
+    head_size: int = 64
+    context: int = 1024
+    theta: float = 10_000.0
+    eps: float = 1e-6
+
+
+SHAPES = {
+    "ingot-demo": dict(hidden=256, layers=5, heads=4, kv_heads=2, ffn=768),
+    "ingot-demo-draft": dict(hidden=128, layers=3, heads=2, kv_heads=1, ffn=384),
+    "ingot-demo-moe": dict(hidden=256, layers=4, heads=4, kv_heads=2, ffn=256, experts=8, used=2),
+}
+
+
+def rms_norm(x, weight, eps):
+    return (x.float() * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + eps)).to(
+        x.dtype
+    ) * weight
+
+
+def rotate(x, cos, sin):
+    """Rotary embedding, half-split. x [B, N, T, D], cos and sin [B, 1, T, D / 2]."""
+    a, b = x.chunk(2, dim=-1)
+    return torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)
+
+
+class Attention(nn.Module):
+    def __init__(self, s):
+        super().__init__()
+        self.s = s
+        self.q_proj = nn.Linear(s.hidden, s.heads * s.head_size, bias=False)
+        self.k_proj = nn.Linear(s.hidden, s.kv_heads * s.head_size, bias=False)
+        self.v_proj = nn.Linear(s.hidden, s.kv_heads * s.head_size, bias=False)
+        self.o_proj = nn.Linear(s.heads * s.head_size, s.hidden, bias=False)
+        self.q_norm = nn.Parameter(torch.ones(s.head_size))
+        self.k_norm = nn.Parameter(torch.ones(s.head_size))
+
+    def forward(self, x, cos, sin, bias):
+        s, (b, t, _) = self.s, x.shape
+
+        def heads(y, n):
+            return y.view(b, t, n, s.head_size).transpose(1, 2)
+
+        q = rotate(rms_norm(heads(self.q_proj(x), s.heads), self.q_norm, s.eps), cos, sin)
+        k = rotate(rms_norm(heads(self.k_proj(x), s.kv_heads), self.k_norm, s.eps), cos, sin)
+        v = heads(self.v_proj(x), s.kv_heads)
+        k, v = (y.repeat_interleave(s.heads // s.kv_heads, dim=1) for y in (k, v))
+        scores = (q @ k.transpose(-1, -2)).float() * s.head_size**-0.5 + bias
+        mix = scores.softmax(-1).to(v.dtype) @ v
+        return self.o_proj(mix.transpose(1, 2).reshape(b, t, -1))
+
+
+class Dense(nn.Module):
+    def __init__(self, s):
+        super().__init__()
+        self.gate_proj = nn.Linear(s.hidden, s.ffn, bias=False)
+        self.up_proj = nn.Linear(s.hidden, s.ffn, bias=False)
+        self.down_proj = nn.Linear(s.ffn, s.hidden, bias=False)
+
+    def forward(self, x):
+        return self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x)), x.new_zeros(())
+
+
+class Experts(nn.Module):
+    """Softmax router, the best `used` renormalised. Computes all experts: simple, and fast enough
+    at this size."""
+
+    def __init__(self, s):
+        super().__init__()
+        self.s = s
+        self.gate = nn.Linear(s.hidden, s.experts, bias=False)
+        scale = s.hidden**-0.5
+        self.gate_proj = nn.Parameter(torch.randn(s.experts, s.ffn, s.hidden) * scale)
+        self.up_proj = nn.Parameter(torch.randn(s.experts, s.ffn, s.hidden) * scale)
+        self.down_proj = nn.Parameter(torch.randn(s.experts, s.hidden, s.ffn) * s.ffn**-0.5)
+
+    def forward(self, x):
+        s, rows = self.s, x.reshape(-1, x.shape[-1])
+        shares = self.gate(rows).float().softmax(-1)
+        top, chosen = shares.topk(s.used, dim=-1)
+        weight = torch.zeros_like(shares).scatter(-1, chosen, top / top.sum(-1, keepdim=True))
+        act = F.silu(rows @ self.gate_proj.transpose(1, 2)) * (rows @ self.up_proj.transpose(1, 2))
+        out = ((act * weight.t().unsqueeze(-1).to(act.dtype)) @ self.down_proj.transpose(1, 2)).sum(
+            0
+        )
+        # Switch Transformer's balance loss (arXiv:2101.03961): 1 when all experts are used alike.
+        balance = s.experts * ((weight > 0).float().mean(0) / s.used * shares.mean(0)).sum()
+        return out.view_as(x), balance
+
+
+class Layer(nn.Module):
+    def __init__(self, s):
+        super().__init__()
+        self.s = s
+        self.input_layernorm = nn.Parameter(torch.ones(s.hidden))
+        self.self_attn = Attention(s)
+        self.post_attention_layernorm = nn.Parameter(torch.ones(s.hidden))
+        self.mlp = Experts(s) if s.experts else Dense(s)
+
+    def forward(self, x, cos, sin, bias):
+        x = x + self.self_attn(rms_norm(x, self.input_layernorm, self.s.eps), cos, sin, bias)
+        y, balance = self.mlp(rms_norm(x, self.post_attention_layernorm, self.s.eps))
+        return x + y, balance
+
+
+class Model(nn.Module):
+    """ids, positions, document numbers [B, T] to logits [B, T, V]; a row attends within its
+    document."""
+
+    def __init__(self, shape):
+        super().__init__()
+        self.s = shape
+        self.embed_tokens = nn.Parameter(torch.randn(shape.vocab, shape.hidden) * 0.02)
+        self.layers = nn.ModuleList(Layer(shape) for _ in range(shape.layers))
+        self.norm = nn.Parameter(torch.ones(shape.hidden))
+        for layer in self.layers:
+            for last in (
+                layer.self_attn.o_proj.weight,
+                getattr(layer.mlp.down_proj, "weight", layer.mlp.down_proj),
+            ):
+                nn.init.zeros_(last)
+
+    def forward(self, ids, positions, documents):
+        s = self.s
+        inverse = s.theta ** (-torch.arange(0, s.head_size, 2, dtype=torch.float32) / s.head_size)
+        angle = positions[:, None, :, None].float() * inverse
+        x = self.embed_tokens[ids]
+        cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+        t = ids.shape[1]
+        seen = (documents[:, :, None] == documents[:, None, :]) & torch.ones(
+            t, t, dtype=torch.bool
+        ).tril()
+        bias = torch.where(seen, 0.0, float("-inf"))[:, None]
+        balance = x.new_zeros((), dtype=torch.float32)
+        for layer in self.layers:
+            x, b = layer(x, cos, sin, bias)
+            balance = balance + b
+        return rms_norm(x, self.norm, s.eps) @ self.embed_tokens.t(), balance / s.layers
+
+
+def config_json(shape, eos):
+    """config.json of a Hugging Face folder."""
+    s = asdict(shape)
+    config = {
+        "architectures": ["Qwen3MoeForCausalLM" if s["experts"] else "Qwen3ForCausalLM"],
+        "model_type": "qwen3_moe" if s["experts"] else "qwen3",
+        "hidden_size": s["hidden"],
+        "num_hidden_layers": s["layers"],
+        "num_attention_heads": s["heads"],
+        "num_key_value_heads": s["kv_heads"],
+        "head_dim": s["head_size"],
+        "intermediate_size": s["ffn"],
+        "vocab_size": s["vocab"],
+        "max_position_embeddings": s["context"],
+        "rope_theta": s["theta"],
+        "rms_norm_eps": s["eps"],
+        "hidden_act": "silu",
+        "attention_bias": False,
+        "tie_word_embeddings": True,
+        "torch_dtype": "bfloat16",
+        "eos_token_id": eos,
+    }
+    if s["experts"]:
+        config |= {
+            "num_experts": s["experts"],
+            "num_experts_per_tok": s["used"],
+            "moe_intermediate_size": s["ffn"],
+            "norm_topk_prob": True,
+            "decoder_sparse_step": 1,
+            "mlp_only_layers": [],
+        }
+    return config
+
+
+def named_tensors(model):
+    """The tensors under the names of a Hugging Face folder."""
+    out = {}
+    for name, value in model.state_dict().items():
+        if ".mlp." in name and value.dim() == 3:
+            prefix, kind = name.rsplit(".", 1)
+            for i, expert in enumerate(value):
+                out[f"model.{prefix}.experts.{i}.{kind}.weight"] = expert
+        else:
+            out[f"model.{name}" if name.endswith(".weight") else f"model.{name}.weight"] = value
+    return out

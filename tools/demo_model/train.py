@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+"""Trains a demo model from nothing, resumably.
+
+usage: train.py NAME --out build/demo_model [--tokens 36e6] [--seed 1] [--threads N]
+
+Writes into OUT/NAME: state.pt (every few minutes; a later run goes on from it), log.tsv,
+loss.png, and in the end a
+Hugging Face folder (config.json, model.safetensors in BF16, tokenizer.json, tokenizer_config.json).
+"""
+
+import argparse
+import itertools
+import json
+import os
+import time
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+
+import corpus
+import muon
+from document import END, IM_END, SPECIALS
+from model import SHAPES, Model, Shape, config_json, named_tensors
+from template import CHAT_TEMPLATE
+from tokenizer import Tokenizer
+
+STEP_TOKENS = 8192
+ROWS = [512, 256, 512, 256, 1024]  # lengths of the rows of consecutive steps
+SHARD_STEPS = (
+    50  # steps that draw their documents from one seed, so that a run can go on at such a border
+)
+PROMPT_WEIGHT = 0.1
+SAVE_SECONDS = 240
+
+
+def packed_steps(tokenizer, seed, shard):
+    """The batches of a shard: ids, positions, documents, weights [rows, length + 1] each."""
+    documents = corpus.training(f"{seed} {shard}")
+    for step in range(SHARD_STEPS):
+        length = ROWS[step % len(ROWS)]
+        yield [pack_row(tokenizer, documents, length + 1) for _ in range(STEP_TOKENS // length)]
+
+
+def encode(tokenizer, document):
+    """Ids and the weight with which each is learned."""
+    ids, weights = [], []
+    for text, learned in document.pieces:
+        piece = tokenizer.encode(text)
+        ids += piece
+        weights += [1.0 if learned else PROMPT_WEIGHT] * len(piece)
+    return ids, weights
+
+
+def pack_row(tokenizer, documents, length):
+    row = ([], [], [], [])
+    number = 0
+    while len(row[0]) < length:
+        ids, weights = encode(tokenizer, next(documents))
+        room = length - len(row[0])
+        if len(ids) > room > 64 and number > 0:
+            # What does not fit is filled with a short one rather than cut, if one comes soon.
+            for _ in range(8):
+                if len(ids) <= room:
+                    break
+                ids, weights = encode(tokenizer, next(documents))
+        ids, weights = ids[:room], weights[:room]
+        weights[0] = 0.0  # nothing comes before it
+        for column, values in zip(row, (ids, range(len(ids)), [number] * len(ids), weights)):
+            column.extend(values)
+        number += 1
+    return row
+
+
+def to_tensors(rows):
+    ids, positions, documents, weights = (torch.tensor(column) for column in zip(*rows))
+    return ids, positions, documents, weights
+
+
+def learning_rate(step, steps):
+    """Share of the full rate: warm-up, constant, the last 40 % linearly to zero."""
+    return min(1.0, (step + 1) / (0.02 * steps), (steps - step) / (0.4 * steps))
+
+
+def build_tokenizer(seed):
+    return Tokenizer.from_documents(itertools.islice(corpus.training(f"{seed} tokenizer"), 60_000))
+
+
+@torch.no_grad()
+def exact_match(model, tokenizer, seed, count=100):
+    """Share of held-out answers, by domain, whose every token is the most likely one: what greedy
+    decoding gives."""
+    scores = {}
+    for domain in corpus.SHARES:
+        if domain in ("story", "story_chat"):
+            continue
+        hits = 0
+        for item in corpus.test_documents(seed, domain, count):
+            ids, answer = encode_answer(tokenizer, item)
+            logits, _ = model(
+                ids[None], torch.arange(len(ids))[None], torch.zeros(1, len(ids), dtype=torch.long)
+            )
+            hits += bool((logits[0, answer - 1 : -1].argmax(-1) == ids[answer:]).all())
+        scores[domain] = hits / count
+    return scores
+
+
+def encode_answer(tokenizer, document):
+    """Ids up to the end of the last answer, and where that begins."""
+    pieces = document.pieces[:-1]  # the line break after it
+    before = [i for text, _ in pieces[:-1] for i in tokenizer.encode(text)]
+    return torch.tensor(before + tokenizer.encode(pieces[-1][0])), len(before)
+
+
+def export(model, tokenizer, folder):
+    shape = model.s
+    tensors = {
+        name: value.to(torch.bfloat16).contiguous() for name, value in named_tensors(model).items()
+    }
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    eos = [tokenizer.ids[IM_END], tokenizer.ids[END]]
+    write_json(folder / "config.json", config_json(shape, eos))
+    write_json(folder / "tokenizer.json", tokenizer.hugging_face())
+    write_json(
+        folder / "tokenizer_config.json",
+        {
+            "tokenizer_class": "PreTrainedTokenizerFast",
+            "add_bos_token": False,
+            "bos_token": None,
+            "eos_token": IM_END,
+            "pad_token": END,
+            "model_max_length": shape.context,
+            "chat_template": CHAT_TEMPLATE,
+            "additional_special_tokens": SPECIALS,
+        },
+    )
+
+
+def write_json(path, value):
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def plot(log, path):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    lines = [line.split("\t") for line in log.read_text().splitlines()]
+    pyplot.figure(figsize=(7, 4))
+    pyplot.plot(
+        [int(f[0]) * STEP_TOKENS / 1e6 for f in lines], [float(f[1]) for f in lines], linewidth=0.8
+    )
+    pyplot.xlabel("million tokens")
+    pyplot.ylabel("loss of the answers")
+    pyplot.yscale("log")
+    pyplot.savefig(path, dpi=120, bbox_inches="tight")
+    pyplot.close()
+
+
+class Run:
+    """A training run and what it keeps in its folder."""
+
+    def __init__(self, args):
+        self.args = args
+        self.folder = Path(args.out) / args.name
+        self.folder.mkdir(parents=True, exist_ok=True)
+        torch.manual_seed(args.seed)
+        self.tokenizer = self._tokenizer()
+        self.model = Model(Shape(vocab=len(self.tokenizer.pieces), **SHAPES[args.name]))
+        self.steps = max(SHARD_STEPS, int(args.tokens) // STEP_TOKENS // SHARD_STEPS * SHARD_STEPS)
+        self.optimizers = muon.optimizers(self.model)
+        self.step = 0
+        self._resume()
+
+    def _tokenizer(self):
+        path = Path(self.args.out) / "tokenizer.json"
+        if not path.exists():
+            write_json(path, build_tokenizer(self.args.seed).hugging_face())
+        return Tokenizer.load(path)
+
+    def _resume(self):
+        path = self.folder / "state.pt"
+        if not path.exists():
+            return
+        state = torch.load(path)
+        self.model.load_state_dict(state["model"])
+        for optimizer, kept in zip(self.optimizers, state["optimizers"]):
+            optimizer.load_state_dict(kept)
+        self.step = state["step"]
+        print(f"goes on at step {self.step} of {self.steps}", flush=True)
+
+    def save(self):
+        state = {
+            "model": self.model.state_dict(),
+            "optimizers": [o.state_dict() for o in self.optimizers],
+            "step": self.step,
+        }
+        torch.save(state, self.folder / "state.tmp")
+        os.replace(self.folder / "state.tmp", self.folder / "state.pt")
+
+    def train(self):
+        compiled = torch.compile(self.model) if self.args.compile else self.model
+        log, saved, began, first = self.folder / "log.tsv", time.time(), time.time(), self.step
+        while self.step < self.steps:
+            for rows in packed_steps(self.tokenizer, self.args.seed, self.step // SHARD_STEPS):
+                loss = self._one_step(compiled, to_tensors(rows))
+                with log.open("a") as file:
+                    file.write(f"{self.step}\t{loss:.5f}\n")
+                self.step += 1
+                if self.step % 10 == 0:
+                    speed = (self.step - first) * STEP_TOKENS / (time.time() - began)
+                    print(
+                        f"step {self.step}/{self.steps} loss {loss:.4f} {speed:.0f} tokens/s",
+                        flush=True,
+                    )
+            if time.time() - saved > SAVE_SECONDS or self.step >= self.steps:
+                self.save()
+                plot(log, self.folder / "loss.png")
+                saved = time.time()
+            if self.step % (SHARD_STEPS * 10) == 0:
+                print(
+                    json.dumps(exact_match(self.model.eval(), self.tokenizer, self.args.seed, 20)),
+                    flush=True,
+                )
+                self.model.train()
+
+    def _one_step(self, compiled, batch):
+        ids, positions, documents, weights = batch
+        share = learning_rate(self.step, self.steps)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            logits, balance = compiled(ids[:, :-1], positions[:, :-1], documents[:, :-1])
+        # The first token of a document is not predicted from the one before it.
+        weight = weights[:, 1:].reshape(-1)
+        losses = torch.nn.functional.cross_entropy(
+            logits.float().flatten(0, 1), ids[:, 1:].reshape(-1), reduction="none"
+        )
+        loss = (losses * weight).sum() / weight.sum()
+        (loss + 0.01 * balance).backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = group["full_lr"] * share
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        learned = weights[:, 1:].reshape(-1) == 1.0
+        return losses.detach()[learned].mean().item()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("name", choices=sorted(SHAPES))
+    parser.add_argument("--out", default="build/demo_model")
+    parser.add_argument("--tokens", type=float, default=36e6)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--no-compile", dest="compile", action="store_false")
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    run = Run(args)
+    run.train()
+    export(run.model, run.tokenizer, run.folder)
+    print(json.dumps(exact_match(run.model.eval(), run.tokenizer, args.seed, 200)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
