@@ -58,8 +58,11 @@ function(ingot_test name)
   find_package(GTest REQUIRED)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} ingot_flags GTest::gtest GTest::gtest_main)
+  # Compiles in half the time; what is tested stays optimised.
   if(INGOT_SANITIZE)
-    target_compile_options(${name} PRIVATE -O0)  # compiles in half the time; what is tested stays optimised
+    target_compile_options(${name} PRIVATE -O0)
+  else()
+    target_compile_options(${name} PRIVATE -O1)
   endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES

@@ -27,7 +27,7 @@ void check(Matrix& in, std::int64_t out_cols, const StepLimits& limits, Make&& m
   Random random(151);
   const std::vector<Cut> all = cuts(in.rows(), random);
   Matrix want(in.rows(), out_cols);
-  for (const KernelTable* table : kernel_tables()) {
+  for (const KernelTable* table : tested_tables()) {
     for (const int threads : {1, 2, 3}) {
       const Device d = device(*table, threads);
       d->plan(limits);
@@ -196,7 +196,7 @@ TEST(Invariance, Attention) {
         AttentionProblem moved(a, type, sequences, random);
         moved.keys = p.keys;
         moved.rows = p.rows;
-        for (const KernelTable* table : kernel_tables()) {
+        for (const KernelTable* table : tested_tables()) {
           for (const int threads : {1, 2, 3}) {
             const Device d = device(*table, threads);
             ASSERT_TRUE(same_bits(p.attend(*d), want)) << d.isa << " threads " << threads;
@@ -234,7 +234,7 @@ TEST(Invariance, NoRowsAreFine) {
   const KvBlocks group;
   Batch b;
   b.groups = {&group, 1};
-  for (const KernelTable* table : kernel_tables()) {
+  for (const KernelTable* table : tested_tables()) {
     const Device d = device(*table, 2);
     d->plan(p.limits());
     const PreparedMoe w(*d, p);
@@ -283,7 +283,7 @@ void check_environments(std::int64_t rows, std::int64_t cols, Run&& run) {
   constexpr unsigned kFlushToZero = 0x8000;
   constexpr unsigned kDenormalsAreZero = 0x0040;
   constexpr unsigned kRoundToZero = 0x6000;
-  for (const KernelTable* table : kernel_tables()) {
+  for (const KernelTable* table : tested_tables()) {
     const Device d = device(*table, 2);
     Matrix want(rows, cols);
     run(*d, want);

@@ -22,6 +22,13 @@
 #include "base/thread_pool.h"
 #include "quant/formats.h"
 
+namespace ingot {
+
+/// avx2_kernels() with its dot products in the encoding of AVX-512 VNNI.
+const KernelTable& avx2_evex_kernels();
+
+}  // namespace ingot
+
 namespace ingot::testing {
 
 /// Half a unit in the last place of 1, what one float rounding costs at most.
@@ -220,10 +227,24 @@ inline Device device(const KernelTable& table, int threads) {
   return d;
 }
 
-/// One device for each kernel table of this machine, scalar first.
+/// The kernel tables that this machine can run, scalar first; among them that of AVX-VNNI, in
+/// another encoding of its instruction where the machine has only that.
+inline std::vector<const KernelTable*> tested_tables() {
+  const std::span<const KernelTable* const> own = kernel_tables();
+  std::vector<const KernelTable*> all(own.begin(), own.end());
+#ifdef __x86_64__
+  const auto has = [&](const KernelTable& table) {
+    return std::find(own.begin(), own.end(), &table) != own.end();
+  };
+  if (has(avx512_kernels()) && !has(avx2_kernels())) all.push_back(&avx2_evex_kernels());
+#endif
+  return all;
+}
+
+/// One device for each tested table, scalar first.
 inline std::vector<Device> devices(int threads = 2) {
   std::vector<Device> all;
-  for (const KernelTable* table : kernel_tables()) all.push_back(device(*table, threads));
+  for (const KernelTable* table : tested_tables()) all.push_back(device(*table, threads));
   return all;
 }
 

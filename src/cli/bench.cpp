@@ -1,5 +1,4 @@
 // ingot bench: how fast, beside how fast this machine can be.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 
@@ -246,22 +245,21 @@ void add_workload_options(CLI::App& sub, BenchValues& v) {
 
 Command add_bench_command(CLI::App& app) {
   auto values = std::make_shared<BenchValues>();
-  CLI::App* sub = app.add_subcommand(
-      "bench", "Measure prompt and generation speed as fractions of the machine's limits");
-  add_model_options(*sub, values->model);
-  add_workload_options(*sub, *values);
-  add_switch(*sub, values->peaks, "--peaks",
+  CLI::App& sub = add_command(
+      app, "bench", "Measure prompt and generation speed as fractions of the machine's limits");
+  add_model_options(sub, values->model);
+  add_workload_options(sub, *values);
+  add_switch(sub, values->peaks, "--peaks",
              "Only what the machine can do at best: memory reads, float and byte products");
-  add_switch(*sub, values->json, "--json", "One JSON object");
-  add_switch(*sub, values->markdown, "--markdown", "Markdown tables");
-  sub->get_option("MODEL")->required(false);
-  sub->get_option("--json")->excludes("--markdown");
-  for (const char* name : {"MODEL", "--prefill", "--decode", "--depth", "--batch", "--reps",
-                           "--shared-prefix", "--kv-type", "--ctx", "--check-tensors"}) {
-    sub->get_option("--peaks")->excludes(name);
-  }
+  add_switch(sub, values->json, "--json", "One JSON object");
+  add_switch(sub, values->markdown, "--markdown", "Markdown tables");
+  make_optional(sub, "MODEL");
+  exclude(sub, "--json", {"--markdown"});
+  exclude(sub, "--peaks",
+          {"MODEL", "--prefill", "--decode", "--depth", "--batch", "--reps", "--shared-prefix",
+           "--kv-type", "--ctx", "--check-tensors"});
   // An empty MODEL is a name too, of no file.
-  return {sub, [values, sub] { return bench(*values, sub->count("MODEL") > 0); },
+  return {&sub, [values, &sub] { return bench(*values, is_given(sub, "MODEL")); },
           "ingot bench model.gguf --prefill 512 --decode 128 --depth 0,4096 --batch 1,8"};
 }
 

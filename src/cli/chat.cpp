@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -51,7 +50,7 @@ void start(const ChatValues& v, Instance& instance) {
 void take_sampling_defaults(const CLI::App& app, const Config& config, RequestOptionValues& v) {
   const SamplingDefaults& d = config.sampling;
   const auto take = [&](const char* flag, const auto& from, auto& to) {
-    if (from && app.count(flag) == 0) to = *from;
+    if (from && !is_given(app, flag)) to = *from;
   };
   take("--temperature", d.temperature, v.temperature);
   take("--top-k", d.top_k, v.top_k);
@@ -87,17 +86,18 @@ int chat(const CLI::App& app, ChatValues& v) {
 
 Command add_chat_command(CLI::App& app) {
   auto values = std::make_shared<ChatValues>();
-  CLI::App* sub = app.add_subcommand(
-      "chat", "Talk with a model, on a terminal or with a message a line on stdin");
-  add_model_options(*sub, values->model);
-  sub->get_option("--ctx")->description(
+  CLI::App& sub = add_command(app, "chat",
+                              "Talk with a model, on a terminal or with a message a line on stdin");
+  add_model_options(sub, values->model);
+  set_help(
+      sub, "--ctx",
       cat("Tokens of the conversation (default: the model's own, up to ", kContextDefault, ")"));
-  add_text(*sub, values->system, "--system", "The system message: how the model is to behave");
-  add_text(*sub, values->chat_template, "--template", template_help());
-  add_switch(*sub, values->no_history, "--no-history",
+  add_text(sub, values->system, "--system", "The system message: how the model is to behave");
+  add_text(sub, values->chat_template, "--template", template_help());
+  add_switch(sub, values->no_history, "--no-history",
              "Neither read nor keep what was typed in earlier chats");
-  add_request_options(*sub, values->request);
-  return {sub, [sub, values] { return chat(*sub, *values); },
+  add_request_options(sub, values->request);
+  return {&sub, [&sub, values] { return chat(sub, *values); },
           "ingot chat model.gguf --system \"You are brief.\""};
 }
 

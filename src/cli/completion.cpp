@@ -1,5 +1,4 @@
 // ingot completion: scripts that complete its command line.
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "base/text.h"
@@ -40,13 +39,15 @@ std::string script(const std::string& shell, std::span<const CommandInfo> comman
 
 Command add_completion_command(CLI::App& app) {
   auto shell = std::make_shared<std::string>();
-  CLI::App* sub =
-      app.add_subcommand("completion", "Print a script that completes ingot's command line");
-  sub->add_option("SHELL", *shell, "The shell to complete in")
-      ->required()
-      ->type_name("bash|zsh|fish");
-  sub->footer("For the current bash: source <(ingot completion bash)");
-  return {sub,
+  CLI::App& sub =
+      add_command(app, "completion", "Print a script that completes ingot's command line");
+  add_text(sub, *shell,
+           {.name = "SHELL",
+            .help = "The shell to complete in",
+            .takes = "bash|zsh|fish",
+            .is_required = true});
+  set_footer(sub, "For the current bash: source <(ingot completion bash)");
+  return {&sub,
           [&app, shell] {
             write_stdout(script(*shell, option_table(app)));
             return kDone;

@@ -1,5 +1,4 @@
 // ingot imatrix: which columns of a model's matrices matter, measured over a text.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -126,21 +125,23 @@ void imatrix(ImatrixValues v) {
 
 Command add_imatrix_command(CLI::App& app) {
   auto values = std::make_shared<ImatrixValues>();
-  CLI::App* sub = app.add_subcommand(
-      "imatrix",
+  CLI::App& sub = add_command(
+      app, "imatrix",
       "Run a text through a model and write how much each column of its matrices matters, for "
       "ingot quantize --imatrix");
-  add_model_options(*sub, values->model);
-  sub->add_option("--file", values->file, "The text, in windows of --ctx tokens (default: 512)")
-      ->required();
-  sub->add_option("--out", values->out, "The file to write")->capture_default_str();
-  add_number(*sub, values->windows_max,
+  add_model_options(sub, values->model);
+  add_text(sub, values->file,
+           {.name = "--file",
+            .help = "The text, in windows of --ctx tokens (default: 512)",
+            .is_required = true});
+  add_text(sub, values->out, {.name = "--out", .help = "The file to write"});
+  add_number(sub, values->windows_max,
              {.name = "--windows",
               .help = "Windows to run at most (default: all of the text)",
               .low = 1,
               .high = 1'000'000'000,
               .show_default = false});
-  return {sub,
+  return {&sub,
           [values] {
             imatrix(*values);
             return kDone;

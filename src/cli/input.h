@@ -9,7 +9,8 @@
 
 namespace ingot {
 
-/// Appends what stdin has to read now, waiting for some of it; false at its end, with nothing added.
+/// Appends what stdin has to read now, waiting for some of it; false at its end, with nothing
+/// added.
 ///
 /// Errors: Error{kIo}; Interrupted.
 bool read_more_stdin(std::string& text);

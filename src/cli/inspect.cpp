@@ -1,5 +1,4 @@
 // ingot inspect: what is in a model file, and what it needs.
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "base/text.h"
@@ -110,14 +109,15 @@ void inspect(const InspectValues& values) {
 
 Command add_inspect_command(CLI::App& app) {
   auto values = std::make_shared<InspectValues>();
-  CLI::App* sub = app.add_subcommand(
-      "inspect", "Show a model's metadata, tensors and memory plan, without loading its weights");
-  add_model_options(*sub, values->model);
+  CLI::App& sub =
+      add_command(app, "inspect",
+                  "Show a model's metadata, tensors and memory plan, without loading its weights");
+  add_model_options(sub, values->model);
   add_number(
-      *sub, values->sequences,
+      sub, values->sequences,
       {.name = "--sequences", .help = "Sequences at once to plan for", .low = 1, .high = 65536});
-  add_switch(*sub, values->json, "--json", "One JSON object");
-  return {sub,
+  add_switch(sub, values->json, "--json", "One JSON object");
+  return {&sub,
           [values] {
             inspect(*values);
             return kDone;

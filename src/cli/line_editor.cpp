@@ -7,6 +7,7 @@
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
+#include <cwchar>
 
 #include "base/error.h"
 #include "cli/interrupt.h"
@@ -42,8 +43,9 @@ LineEditor::LineEditor() {
   el_set(editor_, EL_SIGNAL, 1);
   // Without signals from its keys the terminal hands them over, and no moment is a wrong one.
   el_set(editor_, EL_SETTY, "-d", "-isig", nullptr);
-  el_set(editor_, EL_ADDFN, "ingot-stop-line", "drop the line", stop_line);
-  el_set(editor_, EL_ADDFN, "ingot-suspend", "suspend the program", suspend);
+  // The wide call keeps the names; the narrow one keeps copies that it never frees.
+  el_wset(editor_, EL_ADDFN, L"ingot-stop-line", L"drop the line", stop_line);
+  el_wset(editor_, EL_ADDFN, L"ingot-suspend", L"suspend the program", suspend);
   el_set(editor_, EL_BIND, "^C", "ingot-stop-line", nullptr);
   el_set(editor_, EL_BIND, "^Z", "ingot-suspend", nullptr);
 }
@@ -53,7 +55,7 @@ LineEditor::~LineEditor() {
   if (editor_ != nullptr) el_end(editor_);
 }
 
-unsigned char LineEditor::stop_line(editline* editor, int) {
+unsigned char LineEditor::stop_line(editline* editor, std::wint_t) {
   LineEditor* self = nullptr;
   el_get(editor, EL_CLIENTDATA, &self);
   const LineInfo* line = el_line(editor);
@@ -62,7 +64,7 @@ unsigned char LineEditor::stop_line(editline* editor, int) {
   return CC_EOF;
 }
 
-unsigned char LineEditor::suspend(editline*, int) {
+unsigned char LineEditor::suspend(editline*, std::wint_t) {
   raise(SIGTSTP);
   return CC_REDISPLAY;
 }

@@ -1,6 +1,7 @@
 // LineEditor: lines typed on a terminal, with editing and history.
 #pragma once
 
+#include <cwchar>
 #include <string>
 
 struct editline;
@@ -37,8 +38,8 @@ class LineEditor {
   void remember(const std::string& line);
 
  private:
-  static unsigned char stop_line(editline* editor, int key);
-  static unsigned char suspend(editline* editor, int key);
+  static unsigned char stop_line(editline* editor, std::wint_t key);
+  static unsigned char suspend(editline* editor, std::wint_t key);
   static char* show_prompt(editline* editor);
 
   editline* editor_ = nullptr;

@@ -1,5 +1,4 @@
 // ingot logits: the numbers that come out of a model, for every position, as a .npy file.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -202,24 +201,30 @@ void logits(const LogitsValues& v) {
 
 Command add_logits_command(CLI::App& app) {
   auto values = std::make_shared<LogitsValues>();
-  CLI::App* sub = app.add_subcommand(
-      "logits", "Write the logits or hidden states of every position as a float32 .npy file");
-  add_model_options(*sub, values->model);
-  add_text(*sub, values->prompt, "-p,--prompt", "Text; the tokenizer's BOS is put in front");
-  add_text(*sub, values->tokens, "--tokens", "Token ids: 1,2,3");
-  add_text(*sub, values->embeds, "--embeds", "A .npy file [T, H] of rows in place of tokens");
-  sub->add_option("--out", values->out, "The .npy file to write")->required();
-  add_text(*sub, values->split, "--split",
+  CLI::App& sub = add_command(
+      app, "logits", "Write the logits or hidden states of every position as a float32 .npy file");
+  add_model_options(sub, values->model);
+  add_text(sub, values->prompt, "-p,--prompt", "Text; the tokenizer's BOS is put in front");
+  add_text(sub, values->tokens, "--tokens", "Token ids: 1,2,3");
+  add_text(sub, values->embeds, "--embeds", "A .npy file [T, H] of rows in place of tokens");
+  add_text(sub, values->out,
+           {.name = "--out", .help = "The .npy file to write", .is_required = true});
+  add_text(sub, values->split, "--split",
            "Cut the input into steps of these sizes, the rest in one: 3,5,1");
-  sub->add_option("--hidden", values->hidden, "Hidden states instead of logits: last or all")
-      ->check(CLI::IsMember({"last", "all"}));
-  sub->add_option("--norm", values->norm,
-                  "Hidden states before (pre) or after (post) the final norm; default post, with "
-                  "--layers pre")
-      ->check(CLI::IsMember({"pre", "post"}));
-  add_text(*sub, values->layers, "--layers",
+  add_text(sub, values->hidden,
+           {.name = "--hidden",
+            .help = "Hidden states instead of logits, of the last position or of all",
+            .takes = "last|all",
+            .is_checked = true});
+  add_text(sub, values->norm,
+           {.name = "--norm",
+            .help = "Hidden states before (pre) or after (post) the final norm; default post, "
+                    "with --layers pre",
+            .takes = "pre|post",
+            .is_checked = true});
+  add_text(sub, values->layers, "--layers",
            "Run layers A to B-1 only and write hidden states: A:B");
-  return {sub,
+  return {&sub,
           [values] {
             logits(*values);
             return kDone;

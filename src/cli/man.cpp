@@ -1,5 +1,4 @@
 // ingot man: its manual pages.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
@@ -44,11 +43,11 @@ void man(const ManValues& values, const std::vector<CommandInfo>& commands) {
 
 Command add_man_command(CLI::App& app) {
   auto values = std::make_shared<ManValues>();
-  CLI::App* sub = app.add_subcommand("man", "Print the manual page of a command");
-  sub->add_option("COMMAND", values->command, "The command; none for ingot itself");
-  add_text(*sub, values->out, "--out", "Write the pages of all commands into this folder instead");
-  sub->footer("To read one: ingot man run | man -l -");
-  return {sub,
+  CLI::App& sub = add_command(app, "man", "Print the manual page of a command");
+  add_words(sub, values->command, "COMMAND", "The command; none for ingot itself", 8, false);
+  add_text(sub, values->out, "--out", "Write the pages of all commands into this folder instead");
+  set_footer(sub, "To read one: ingot man run | man -l -");
+  return {&sub,
           [&app, values] {
             man(*values, option_table(app));
             return kDone;

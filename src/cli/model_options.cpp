@@ -1,7 +1,6 @@
 // The common options: declaration, checks, and what several commands do with them.
 #include "cli/model_options.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -71,9 +70,10 @@ std::int64_t parse_bytes(std::string_view text) {
 }  // namespace
 
 void add_model_options(CLI::App& app, ModelOptionValues& values) {
-  app.add_option("MODEL", values.path,
-                 "A GGUF file, a Hugging Face folder, or a name that ingot models lists")
-      ->required();
+  add_text(app, values.path,
+           {.name = "MODEL",
+            .help = "A GGUF file, a Hugging Face folder, or a name that ingot models lists",
+            .is_required = true});
   add_work_options(app, values);
   add_number(app, values.ctx,
              {.name = "--ctx",
@@ -82,26 +82,28 @@ void add_model_options(CLI::App& app, ModelOptionValues& values) {
               .low = 1,
               .high = kContextMax,
               .show_default = false});
-  app.add_option("--kv-type", values.kv_type, "Type of cached keys and values")
-      ->capture_default_str()
-      ->type_name("f16|f32|bf16");
-  app.add_option("--cpu-isa", values.isa, "Kernels to use; all give the same bits")
-      ->capture_default_str()
-      ->type_name("auto|scalar|avx2-novnni|avx2|avx512-novnni|avx512|neon");
-  app.add_option("--memory-limit", values.memory_limit,
-                 "Bytes to use at most, with K, M or G; 0: what the system has available")
-      ->capture_default_str();
+  add_text(
+      app, values.kv_type,
+      {.name = "--kv-type", .help = "Type of cached keys and values", .takes = "f16|f32|bf16"});
+  add_text(app, values.isa,
+           {.name = "--cpu-isa",
+            .help = "Kernels to use; all give the same bits",
+            .takes = "auto|scalar|avx2-novnni|avx2|avx512-novnni|avx512|neon"});
+  add_text(app, values.memory_limit,
+           {.name = "--memory-limit",
+            .help = "Bytes to use at most, with K, M or G; 0: what the system has available"});
   add_switch(app, values.pin_threads, "--pin-threads", "Bind each thread to a CPU of its own");
   add_switch(app, values.check_tensors, "--check-tensors",
              "Refuse weights that are NaN or infinite (reads every weight)");
 }
 
 void add_work_options(CLI::App& app, ModelOptionValues& values) {
-  app.add_option("--threads", values.threads, "Threads to compute with, or auto: all CPUs at hand")
-      ->capture_default_str();
-  app.add_option("--log-level", values.log_level, "What is shown on stderr")
-      ->capture_default_str()
-      ->type_name("debug|info|warning|error");
+  add_text(app, values.threads,
+           {.name = "--threads", .help = "Threads to compute with, or auto: all CPUs at hand"});
+  add_text(app, values.log_level,
+           {.name = "--log-level",
+            .help = "What is shown on stderr",
+            .takes = "debug|info|warning|error"});
 }
 
 InstanceOptions instance_options(const ModelOptionValues& values) {

@@ -1,5 +1,4 @@
 // ingot models: what was pulled.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
@@ -97,14 +96,14 @@ void list_models(const ModelsValues& values) {
 
 Command add_models_command(CLI::App& app) {
   auto values = std::make_shared<ModelsValues>();
-  CLI::App* sub = app.add_subcommand("models", "List the models in the Hugging Face hub's cache");
-  add_switch(*sub, values->json, "--json", "One JSON object with name, size, path and formats");
-  add_switch(*sub, values->names, "--names", "Only the names, one a line");
-  sub->get_option("--json")->excludes("--names");
-  sub->footer(
-      "Every name can be given as MODEL, and so can its last part where only one model has "
-      "it.");
-  return {sub,
+  CLI::App& sub = add_command(app, "models", "List the models in the Hugging Face hub's cache");
+  add_switch(sub, values->json, "--json", "One JSON object with name, size, path and formats");
+  add_switch(sub, values->names, "--names", "Only the names, one a line");
+  exclude(sub, "--json", {"--names"});
+  set_footer(sub,
+             "Every name can be given as MODEL, and so can its last part where only one model has "
+             "it.");
+  return {&sub,
           [values] {
             list_models(*values);
             return kDone;

@@ -77,6 +77,14 @@ void add_number(CLI::App& app, double& value, const NumberOption<double>& option
   declare(app, value, option, parse_real);
 }
 
+void add_text(CLI::App& app, std::string& value, const TextOption& option) {
+  CLI::Option* added = app.add_option(option.name, value, option.help);
+  added->required(option.is_required);
+  if (!value.empty()) added->capture_default_str();
+  if (!option.takes.empty()) added->type_name(option.takes);
+  if (option.is_checked) added->check(CLI::IsMember(CLI::detail::split(option.takes, '|')));
+}
+
 void add_text(CLI::App& app, std::optional<std::string>& value, const std::string& name,
               const std::string& help) {
   app.add_option_function<std::string>(
@@ -93,8 +101,33 @@ void add_texts(CLI::App& app, std::vector<std::string>& values, const std::strin
       ->type_name("TEXT, may be repeated");
 }
 
+void add_words(CLI::App& app, std::vector<std::string>& values, const std::string& name,
+               const std::string& help, int most, bool is_required) {
+  app.add_option(name, values, help)->required(is_required)->expected(is_required ? 1 : 0, most);
+}
+
 void add_switch(CLI::App& app, bool& value, const std::string& name, const std::string& help) {
   app.add_flag(name, value, help)->disable_flag_override();
 }
+
+CLI::App& add_command(CLI::App& app, const std::string& name, const std::string& help) {
+  return *app.add_subcommand(name, help);
+}
+
+void set_footer(CLI::App& app, const std::string& text) { app.footer(text); }
+
+void make_optional(CLI::App& app, const std::string& name) {
+  app.get_option(name)->required(false);
+}
+
+void set_help(CLI::App& app, const std::string& name, const std::string& help) {
+  app.get_option(name)->description(help);
+}
+
+void exclude(CLI::App& app, const std::string& name, std::initializer_list<const char*> others) {
+  for (const char* other : others) app.get_option(name)->excludes(other);
+}
+
+bool is_given(const CLI::App& app, const std::string& name) { return app.count(name) > 0; }
 
 }  // namespace ingot

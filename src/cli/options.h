@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -63,6 +64,19 @@ void add_number(CLI::App& app, std::int64_t& value, const NumberOption<std::int6
 void add_number(CLI::App& app, std::uint64_t& value, const NumberOption<std::uint64_t>& option);
 void add_number(CLI::App& app, double& value, const NumberOption<double>& option);
 
+/// What an option or a positional argument that takes a text has.
+struct TextOption {
+  std::string name;  ///< "--file"; of a positional argument "MODEL"
+  std::string help;
+  std::string takes{};  ///< what it takes, for its help: "a|b" are all the values there are
+  bool is_required = false;
+  bool is_checked = false;  ///< that it is one of `takes`
+};
+
+/// Declares an option that takes one text. `value` holds the default, which help shows, and has to
+/// live as long as the application.
+void add_text(CLI::App& app, std::string& value, const TextOption& option);
+
 /// Declares an option that takes a text, which stays absent unless the option is given.
 void add_text(CLI::App& app, std::optional<std::string>& value, const std::string& name,
               const std::string& help);
@@ -71,7 +85,30 @@ void add_text(CLI::App& app, std::optional<std::string>& value, const std::strin
 void add_texts(CLI::App& app, std::vector<std::string>& values, const std::string& name,
                const std::string& help);
 
+/// Declares a positional argument that takes up to `most` words, and at least one where it
+/// `is_required`.
+void add_words(CLI::App& app, std::vector<std::string>& values, const std::string& name,
+               const std::string& help, int most, bool is_required);
+
 /// Declares a flag, which takes no value.
 void add_switch(CLI::App& app, bool& value, const std::string& name, const std::string& help);
+
+/// Declares a command of the application.
+CLI::App& add_command(CLI::App& app, const std::string& name, const std::string& help);
+
+/// What the help of a command ends with.
+void set_footer(CLI::App& app, const std::string& text);
+
+/// Lets a positional argument be left out that was declared as required.
+void make_optional(CLI::App& app, const std::string& name);
+
+/// Gives an option another description.
+void set_help(CLI::App& app, const std::string& name, const std::string& help);
+
+/// Refuses an option together with any of the others, all declared before.
+void exclude(CLI::App& app, const std::string& name, std::initializer_list<const char*> others);
+
+/// Whether the command line had an option or an argument.
+bool is_given(const CLI::App& app, const std::string& name);
 
 }  // namespace ingot

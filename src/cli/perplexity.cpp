@@ -1,5 +1,4 @@
 // ingot perplexity: how well a model predicts a text.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <deque>
 #include <limits>
@@ -143,28 +142,29 @@ void measure(const PerplexityValues& v) {
 
 Command add_perplexity_command(CLI::App& app) {
   auto values = std::make_shared<PerplexityValues>();
-  CLI::App* sub =
-      app.add_subcommand("perplexity", "Measure how well a model predicts the text of a file");
-  add_model_options(*sub, values->model);
-  sub->add_option("--file", values->file,
-                  "The text, cut into windows of --ctx tokens that begin with the tokenizer's BOS; "
-                  "what fills none at the end is left out")
-      ->required();
+  CLI::App& sub =
+      add_command(app, "perplexity", "Measure how well a model predicts the text of a file");
+  add_model_options(sub, values->model);
+  add_text(sub, values->file,
+           {.name = "--file",
+            .help = "The text, cut into windows of --ctx tokens that begin with the tokenizer's "
+                    "BOS; what fills none at the end is left out",
+            .is_required = true});
   add_number(
-      *sub, values->stride,
+      sub, values->stride,
       {.name = "--stride",
        .help = "Tokens from one window to the next, which then scores only what is new in it "
                "(default: windows stand side by side)",
        .low = 1,
        .high = kContextMax,
        .show_default = false});
-  add_number(*sub, values->step_rows,
+  add_number(sub, values->step_rows,
              {.name = "--step-rows",
               .help = "Tokens that a step computes at most, of several windows",
               .low = 1,
               .high = 16384});
-  add_switch(*sub, values->json, "--json", "One JSON object");
-  return {sub,
+  add_switch(sub, values->json, "--json", "One JSON object");
+  return {&sub,
           [values] {
             measure(*values);
             return kDone;

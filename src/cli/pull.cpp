@@ -1,7 +1,6 @@
 // ingot pull: download a model.
 #include "hub/pull.h"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "base/error.h"
@@ -47,17 +46,17 @@ void pull(const std::string& text) {
 
 Command add_pull_command(CLI::App& app) {
   auto name = std::make_shared<std::string>();
-  CLI::App* sub = app.add_subcommand(
-      "pull", "Download a model from the Hugging Face hub and print where it is");
-  sub->add_option("NAME", *name,
-                  "user/name, with @revision for a branch, tag or commit other than main, and with "
-                  ":file for one GGUF model of several: its quantisation (:Q4_K_M) or path")
-      ->required();
-  sub->footer(
-      cat("What was interrupted is continued. The cache is the one of the hub's own "
-          "tools.\n",
-          hub_environment_text()));
-  return {sub,
+  CLI::App& sub =
+      add_command(app, "pull", "Download a model from the Hugging Face hub and print where it is");
+  add_text(sub, *name,
+           {.name = "NAME",
+            .help = "user/name, with @revision for a branch, tag or commit other than main, and "
+                    "with :file for one GGUF model of several: its quantisation (:Q4_K_M) or path",
+            .is_required = true});
+  set_footer(sub, cat("What was interrupted is continued. The cache is the one of the hub's own "
+                      "tools.\n",
+                      hub_environment_text()));
+  return {&sub,
           [name] {
             pull(*name);
             return kDone;

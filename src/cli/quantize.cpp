@@ -1,5 +1,4 @@
 // ingot quantize: a model as a GGUF file of another type.
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -126,18 +125,22 @@ void quantize(const QuantizeValues& v) {
 
 Command add_quantize_command(CLI::App& app) {
   auto values = std::make_shared<QuantizeValues>();
-  CLI::App* sub = app.add_subcommand(
-      "quantize", "Write a model as a GGUF file of another type, and show each tensor's error");
-  sub->add_option("IN", values->model.path, "A GGUF file or a Hugging Face folder")->required();
-  sub->add_option("OUT", values->out, "The GGUF file to write")->required();
-  sub->add_option("--type", values->type, cat("One of ", recipe_names()))->required();
-  add_text(*sub, values->importance, "--imatrix",
+  CLI::App& sub =
+      add_command(app, "quantize",
+                  "Write a model as a GGUF file of another type, and show each tensor's error");
+  add_text(sub, values->model.path,
+           {.name = "IN", .help = "A GGUF file or a Hugging Face folder", .is_required = true});
+  add_text(sub, values->out,
+           {.name = "OUT", .help = "The GGUF file to write", .is_required = true});
+  add_text(sub, values->type,
+           {.name = "--type", .help = cat("One of ", recipe_names()), .is_required = true});
+  add_text(sub, values->importance, "--imatrix",
            "An importance matrix, from ingot imatrix or of the common formats");
-  add_switch(*sub, values->no_tokenizer, "--no-tokenizer",
+  add_switch(sub, values->no_tokenizer, "--no-tokenizer",
              "Leave the tokenizer and the chat template out");
-  add_work_options(*sub, values->model);
-  add_switch(*sub, values->json, "--json", "One JSON object");
-  return {sub,
+  add_work_options(sub, values->model);
+  add_switch(sub, values->json, "--json", "One JSON object");
+  return {&sub,
           [values] {
             quantize(*values);
             return kDone;

@@ -1,7 +1,6 @@
 // Flags and JSON members of a request.
 #include "cli/request_options.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,7 +1,6 @@
 // ingot rm: remove a model that was pulled.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "base/error.h"
@@ -56,11 +55,12 @@ int remove(const RmValues& values) {
 
 Command add_rm_command(CLI::App& app) {
   auto values = std::make_shared<RmValues>();
-  CLI::App* sub = app.add_subcommand(
-      "rm", "Remove a model from the Hugging Face hub's cache, and what only it used");
-  sub->add_option("NAME", values->name, "A name that ingot models lists")->required();
-  add_switch(*sub, values->yes, "--yes,-y", "Do not ask");
-  return {sub, [values] { return remove(*values); }, "ingot rm Qwen/Qwen3-0.6B-GGUF"};
+  CLI::App& sub = add_command(
+      app, "rm", "Remove a model from the Hugging Face hub's cache, and what only it used");
+  add_text(sub, values->name,
+           {.name = "NAME", .help = "A name that ingot models lists", .is_required = true});
+  add_switch(sub, values->yes, "--yes,-y", "Do not ask");
+  return {&sub, [values] { return remove(*values); }, "ingot rm Qwen/Qwen3-0.6B-GGUF"};
 }
 
 }  // namespace ingot

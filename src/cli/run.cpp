@@ -1,7 +1,6 @@
 // ingot run: continue a prompt.
 #include "cli/run.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -156,9 +155,8 @@ void add_input(CLI::App& app, RunValues& values) {
 void add_output(CLI::App& app, RunValues& values) {
   add_switch(app, values.print_ids, "--print-ids", "Only the generated ids, one line");
   add_switch(app, values.json, "--json", "One JSON object with ids, text, digest and speed");
-  app.get_option("--json")->excludes("--print-ids");
-  app.get_option("--jsonl")->excludes("--json");
-  app.get_option("--jsonl")->excludes("--print-ids");
+  exclude(app, "--json", {"--print-ids"});
+  exclude(app, "--jsonl", {"--json", "--print-ids"});
   add_number(
       app, values.sequences,
       {.name = "--sequences", .help = "Lines of --jsonl that run at once", .low = 1, .high = 1024});
@@ -185,13 +183,13 @@ void shrink_step_to_fit(const Instance& instance, StartOptions& start) {
 
 Command add_run_command(CLI::App& app) {
   auto values = std::make_shared<RunValues>();
-  CLI::App* sub = app.add_subcommand("run", "Continue a prompt, or many at once");
-  add_model_options(*sub, values->model);
-  add_input(*sub, *values);
-  add_request_options(*sub, values->request);
-  add_logprob_options(*sub, values->request);
-  add_output(*sub, *values);
-  return {sub, [values] { return run(*values); },
+  CLI::App& sub = add_command(app, "run", "Continue a prompt, or many at once");
+  add_model_options(sub, values->model);
+  add_input(sub, *values);
+  add_request_options(sub, values->request);
+  add_logprob_options(sub, values->request);
+  add_output(sub, *values);
+  return {&sub, [values] { return run(*values); },
           "ingot run model.gguf -p \"Once upon a time\" --max-tokens 64"};
 }
 

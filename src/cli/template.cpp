@@ -1,5 +1,4 @@
 // ingot template: render a chat template, without a model's weights.
-#include <CLI/CLI.hpp>
 #include <ctime>
 #include <memory>
 
@@ -91,15 +90,15 @@ int render_template(const TemplateValues& v) {
 
 Command add_template_command(CLI::App& app) {
   auto values = std::make_shared<TemplateValues>();
-  CLI::App* sub = app.add_subcommand("template", "Render a chat template");
-  add_text(*sub, values->model, "MODEL", "A model whose template is rendered");
-  add_text(*sub, values->source, "--template", template_help());
-  add_switch(*sub, values->jsonl, "--jsonl",
+  CLI::App& sub = add_command(app, "template", "Render a chat template");
+  add_text(sub, values->model, "MODEL", "A model whose template is rendered");
+  add_text(sub, values->source, "--template", template_help());
+  add_switch(sub, values->jsonl, "--jsonl",
              "Render for each line of stdin, an object whose members are the template's variables; "
              "print {\"text\"} or {\"error\"} for each");
-  add_text(*sub, values->context, "--context", "A JSON file with the variables; prints the text");
-  add_text(*sub, values->now, "--now", "The date that the template sees: YYYY-MM-DD");
-  return {sub, [values] { return render_template(*values); },
+  add_text(sub, values->context, "--context", "A JSON file with the variables; prints the text");
+  add_text(sub, values->now, "--now", "The date that the template sees: YYYY-MM-DD");
+  return {&sub, [values] { return render_template(*values); },
           "ingot template model.gguf --context chat.json"};
 }
 

@@ -1,5 +1,4 @@
 // ingot tokenize: text to token ids and back, without a model.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -150,29 +149,27 @@ int tokenize(const TokenizeValues& v) {
 
 Command add_tokenize_command(CLI::App& app) {
   auto values = std::make_shared<TokenizeValues>();
-  CLI::App* sub = app.add_subcommand("tokenize", "Turn text into token ids, or ids into text");
-  sub->add_option(
-         "MODEL", values->paths,
-         "A GGUF file (a vocabulary alone will do), a Hugging Face folder, or the files of "
-         "a tokenizer: tokenizer.json, a SentencePiece model, vocab.json and merges.txt, "
-         "vocab.txt; with tokenizer_config.json and special_tokens_map.json")
-      ->required()
-      ->expected(1, 8);
-  add_text(*sub, values->prompt, "-p,--prompt", "Text to encode; prints its ids, comma-separated");
-  add_text(*sub, values->file, "--file", "A file whose text to encode");
-  add_text(*sub, values->ids, "--ids", "Ids to decode, special tokens kept: 1,2,3");
-  add_switch(*sub, values->encode.parse_special, "--special",
+  CLI::App& sub = add_command(app, "tokenize", "Turn text into token ids, or ids into text");
+  add_words(sub, values->paths, "MODEL",
+            "A GGUF file (a vocabulary alone will do), a Hugging Face folder, or the files of "
+            "a tokenizer: tokenizer.json, a SentencePiece model, vocab.json and merges.txt, "
+            "vocab.txt; with tokenizer_config.json and special_tokens_map.json",
+            8, true);
+  add_text(sub, values->prompt, "-p,--prompt", "Text to encode; prints its ids, comma-separated");
+  add_text(sub, values->file, "--file", "A file whose text to encode");
+  add_text(sub, values->ids, "--ids", "Ids to decode, special tokens kept: 1,2,3");
+  add_switch(sub, values->encode.parse_special, "--special",
              "Special and added tokens in the text become tokens");
-  add_switch(*sub, values->encode.parse_user_defined, "--user-defined",
+  add_switch(sub, values->encode.parse_user_defined, "--user-defined",
              "Only the added tokens that are not special do");
-  add_switch(*sub, values->encode.add_special, "--add-special",
+  add_switch(sub, values->encode.add_special, "--add-special",
              "Add BOS, EOS, CLS, SEP as the tokenizer says");
   add_switch(
-      *sub, values->jsonl, "--jsonl",
+      sub, values->jsonl, "--jsonl",
       "Encode or decode each line of stdin, an object {\"text\"}, which may set special, "
       "user_defined and add_special, or {\"ids\"}; prints {\"ids\"} or {\"text\"} for each. A "
       "bad line gives {\"error\"} in its place, and exit code 1 in the end");
-  return {sub, [values] { return tokenize(*values); },
+  return {&sub, [values] { return tokenize(*values); },
           "ingot tokenize model.gguf -p \"Once upon a time\""};
 }
 

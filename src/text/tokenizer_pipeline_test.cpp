@@ -16,6 +16,7 @@
 #include "quant/test_data.h"
 #include "text/detokenizer.h"
 #include "text/tokenizer.h"
+#include "text/tokenizer_random_test_util.h"
 #include "text/tokenizer_test_util.h"
 
 namespace ingot::testing {
@@ -243,38 +244,6 @@ std::vector<Subject> subjects() {
   return all;
 }
 
-std::string random_text(Random& random) {
-  static const std::vector<std::string> kParts = {"a",
-                                                  "b",
-                                                  "ab",
-                                                  " ",
-                                                  "  ",
-                                                  "\n",
-                                                  "\t",
-                                                  "'s",
-                                                  "1",
-                                                  "é",
-                                                  "e\u0301",
-                                                  "中",
-                                                  "🦙",
-                                                  "▁",
-                                                  "\uFFFD",
-                                                  "<s>",
-                                                  "<|im_end|>",
-                                                  "[SEP]",
-                                                  "\x80",
-                                                  "\xC3",
-                                                  "\xE2\x82",
-                                                  "\xED\xA0\x80",
-                                                  "\xF8\x88\x80\x80\x80",
-                                                  std::string(1, '\0'),
-                                                  "\u200D",
-                                                  "\u0301"};
-  std::string text;
-  while (random.next() % 16 != 0 && text.size() < 60) text += kParts[random.next() % kParts.size()];
-  return text;
-}
-
 int random_runs() {
 #ifdef INGOT_SANITIZED
   return 2'000;
@@ -284,13 +253,6 @@ int random_runs() {
 }
 
 std::string unmarked(std::string_view text) { return without_space_marks(text); }
-
-/// The bytes that tokens stand for, joined.
-std::string joined(const Tokenizer& tokenizer, const Ids& ids) {
-  std::string bytes;
-  for (const std::int32_t id : ids) bytes += tokenizer.piece(id);
-  return bytes;
-}
 
 // T12: any bytes, of every kind.
 TEST(Pipeline, AnyBytesOfEveryKind) {

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "quant/test_data.h"
 #include "text/detokenizer.h"
+#include "text/tokenizer_random_test_util.h"
 #include "text/tokenizer_test_util.h"
 
 namespace ingot::testing {
@@ -40,42 +41,6 @@ std::string refusal(const TokenizerData& data) {
     return e.message().substr(std::min(kStart.size(), e.message().size()));
   }
   return "accepted";
-}
-
-/// The bytes that tokens stand for, joined.
-std::string joined(const Tokenizer& tokenizer, const Ids& ids) {
-  std::string bytes;
-  for (const std::int32_t id : ids) bytes += tokenizer.piece(id);
-  return bytes;
-}
-
-std::string random_bytes(Random& random, std::size_t size_max) {
-  static const std::vector<std::string> kParts = {"a",
-                                                  "b",
-                                                  "ab",
-                                                  " ",
-                                                  "  ",
-                                                  "\n",
-                                                  "'s",
-                                                  "1",
-                                                  "é",
-                                                  "e\u0301",
-                                                  "中",
-                                                  "🦙",
-                                                  "▁",
-                                                  "\uFFFD",
-                                                  "<s>",
-                                                  "<|im_end|>",
-                                                  "\x80",
-                                                  "\xC3",
-                                                  "\xE2\x82",
-                                                  "\xED\xA0\x80",
-                                                  "\xF8\x88\x80\x80\x80",
-                                                  std::string(1, '\0')};
-  std::string text;
-  while (random.next() % 16 != 0 && text.size() < size_max)
-    text += kParts[random.next() % kParts.size()];
-  return text;
 }
 
 TEST(ByteBpe, MergesByRankLeftmostFirst) {
@@ -120,7 +85,7 @@ TEST(ByteBpe, AnyBytesRoundTrip) {
     const auto t =
         make(byte_level_data(pre, {{"a", "b"}, {"\xC3", "\xA9"}, {" ", "a"}, {"\x80", "a"}}));
     for (int i = 0; i < 2'000; ++i) {
-      const std::string text = random_bytes(random, 60);
+      const std::string text = random_text(random);
       ASSERT_EQ(joined(*t, t->encode(text)), text) << pre;
     }
   }
@@ -263,7 +228,7 @@ TEST(SentencePieceBpe, AnyBytesRoundTrip) {
   Random random(29);
   const auto t = make(sentencepiece_data({"▁", "a", "▁a", "ab", "é", "▁▁"}));
   for (int i = 0; i < 3'000; ++i) {
-    const std::string text = random_bytes(random, 60);
+    const std::string text = random_text(random);
     std::string wanted;
     for (std::size_t at = 0; at < text.size();) {
       const bool mark = text.compare(at, 3, "▁") == 0;

@@ -9,7 +9,7 @@ import pty
 
 import ingot
 import model_files
-from ingot import COMMANDS, DONE, MODEL, USAGE, arguments
+from ingot import DONE, MODEL, USAGE, WITHOUT_TOKENIZER, arguments
 
 COMMIT, OTHER = "c0" * 20, "d1" * 20
 
@@ -61,7 +61,7 @@ class Names(CacheTest):
     def test_every_command_takes_a_name(self):
         self.fill()
         names = ("user/safe", "safe", "user/Pair-GGUF:Q8_0", "pair-gguf:m-Q4_0")
-        for command, name in zip(COMMANDS, itertools.cycle(names)):
+        for command, name in zip(WITHOUT_TOKENIZER, itertools.cycle(names)):
             result = self.ingot(*arguments(command, name, self.cache))
             self.assertEqual(result.code, DONE, result)
         for name in names:

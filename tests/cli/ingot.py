@@ -197,7 +197,9 @@ class CliTest(unittest.TestCase):
         return json.loads(result.out)
 
 
-COMMANDS = ("run", "inspect", "logits", "bench")
+WITHOUT_TOKENIZER = ("run", "inspect", "logits", "bench")  # they need none
+COMMANDS = (*WITHOUT_TOKENIZER, "perplexity", "chat")
+TEXT = os.path.abspath(__file__)  # some text that is there
 
 
 def arguments(command, model, folder, *more):
@@ -208,6 +210,8 @@ def arguments(command, model, folder, *more):
         "logits": ("logits", model, "--tokens", "1,283", "--out",
                    os.path.join(folder, "out.npy")),
         "bench": ("bench", model, "--prefill", "2", "--decode", "2", "--reps", "1", "--json"),
+        "perplexity": ("perplexity", model, "--file", TEXT, "--json"),
+        "chat": ("chat", model, "--template", "chatml"),
     }
     return (*by_name[command], *more)
 

@@ -527,7 +527,7 @@ class Hostile(HubTest):
             lambda listing: listing["siblings"][0].update(members)))
 
     def test_paths_that_lead_outside(self):
-        for path in ("../../../evil", "/tmp/evil", "a/../../b", "", ".", "a\0b", "a//b", "a\\b",
+        for path in ("../../../evil", "/evil", "a/../../b", "", ".", "a\0b", "a//b", "a\\b",
                      "\x1b[2J", "x" * 300, "/".join("abcdefghij")):
             self.changed(rfilename=path)
             self.refused("not a path inside")
@@ -551,7 +551,7 @@ class Hostile(HubTest):
     def test_checksums_that_are_wrong(self):
         self.changed(blobId="0" * 40)
         self.refused("checksum", hub_server.git_sha1(SMALL["config.json"]), "0" * 40)
-        self.changed(blobId="../../../../../../tmp/evil")
+        self.changed(blobId="../../../../../../evil")
         self.refused("no checksum")
         self.add_gguf()
         self.hub.script("cdn", hub_server.body(b"x" * len(self.gguf)))

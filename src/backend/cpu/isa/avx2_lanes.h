@@ -220,6 +220,8 @@ struct Avx2Lanes {
   INGOT_INLINE static __m256i dot_vnni(__m256i acc, __m256i w, __m256i x) {
 #ifdef __AVXVNNI__
     return _mm256_dpbusd_avx_epi32(acc, w, x);
+#elif defined(__AVX512VNNI__) && defined(__AVX512VL__)
+    return _mm256_dpbusd_epi32(acc, w, x);
 #else
     static_cast<void>(w);
     static_cast<void>(x);
