@@ -60,7 +60,7 @@ function(ingot_test name)
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} ingot_flags GTest::gtest GTest::gtest_main)
   # Compiles in half the time; what is tested stays optimised.
   if(INGOT_SANITIZE)
-    target_compile_options(${name} PRIVATE -O0)
+    target_compile_options(${name} PRIVATE -O0 -fno-sanitize=undefined)
   else()
     target_compile_options(${name} PRIVATE -O1)
   endif()

@@ -199,6 +199,9 @@ class CliTest(unittest.TestCase):
 
 WITHOUT_TOKENIZER = ("run", "inspect", "logits", "bench")  # they need none
 COMMANDS = (*WITHOUT_TOKENIZER, "perplexity", "chat")
+# What a sweep over damaged models runs: starting takes long under a sanitizer, and every command
+# loads models in the same way.
+SWEPT = ("run", "chat") if SANITIZERS else COMMANDS
 TEXT = os.path.abspath(__file__)  # some text that is there
 
 

@@ -13,14 +13,14 @@ import struct
 
 import ingot
 import model_files
-from ingot import CHECK_FAILED, COMMANDS, DONE, MODEL, WITHOUT_TOKENIZER, arguments, run
+from ingot import CHECK_FAILED, DONE, MODEL, SWEPT, WITHOUT_TOKENIZER, arguments, run
 from model_files import ARRAY, BOOL, FLOAT32, INT32, NAN, STRING, UINT8, UINT32, UINT64
 
 HUGE_COUNTS = (1 << 63, (1 << 64) - 1, 1 << 32)
 
 
 class ModelTest(ingot.CliTest):
-    def refused(self, path, *says, file=None, commands=COMMANDS):
+    def refused(self, path, *says, file=None, commands=SWEPT):
         for command in commands:
             result = run(*arguments(command, path, self.folder))
             self.assert_model_error(result, file or path, *says)
@@ -43,7 +43,7 @@ class GgufStructure(ModelTest):
         cuts -= {len(whole), len(whole) + 1}
         for cut in sorted(cuts):
             with self.subTest(cut=cut):
-                self.refused_bytes(whole[:cut], commands=COMMANDS)
+                self.refused_bytes(whole[:cut], commands=SWEPT)
 
     def test_truncation_all_over_the_head(self):
         model = model_files.tiny_gguf()
@@ -60,7 +60,7 @@ class GgufStructure(ModelTest):
         whole = model_files.tiny_gguf().build()
         for magic in (b"GGML", b"gguf", b"FUGG", b"\0\0\0\0", b"PK\x03\x04", b"\x1b[2J"):
             with self.subTest(magic=magic):
-                self.refused_bytes(magic + whole[4:], commands=COMMANDS)
+                self.refused_bytes(magic + whole[4:], commands=SWEPT)
         for version in (0, 1, 4, 0xFFFFFFFF, 0x03000000):
             with self.subTest(version=version):
                 self.refused_bytes(whole[:4] + struct.pack("<I", version) + whole[8:])
@@ -97,7 +97,7 @@ class GgufStructure(ModelTest):
     def test_names_with_control_characters_are_escaped(self):
         model = model_files.tiny_gguf()
         model.tensors[3][0] = "blk\x1b]0;title\x07\n.weight"
-        self.refused_bytes(model.build(), commands=COMMANDS)
+        self.refused_bytes(model.build(), commands=SWEPT)
         model = model_files.tiny_gguf()
         model.metadata.append(("a\x1b[31mkey\n", UINT32, 1))
         result = run("inspect", self.file("named.gguf", model.build()))
@@ -143,7 +143,7 @@ class GgufMeaning(ModelTest):
         for name in ("no-such", "", "LLAMA", "llama\0", "../../etc/passwd", "x" * 100000):
             model = model_files.tiny_gguf().set("general.architecture", STRING, name)
             with self.subTest(name=name[:20]):
-                self.refused_bytes(model.build(), commands=COMMANDS)
+                self.refused_bytes(model.build(), commands=SWEPT)
         self.refused_bytes(model_files.tiny_gguf().without("general.architecture").build())
 
     def test_tensors_too_few_and_too_many(self):
@@ -151,12 +151,12 @@ class GgufMeaning(ModelTest):
             with self.subTest(missing=name):
                 # Without its ends it is a backbone, which can be inspected and run in part.
                 self.refused_bytes(model_files.tiny_gguf().without_tensor(name).build(), name,
-                                   commands=COMMANDS if "blk" in name else ("run", "logits"))
+                                   commands=SWEPT if "blk" in name else ("run", "logits"))
         for name in ("blk.2.attn_q.weight", "blk.0.attn_q.bias2", "extra", "blk.99.x"):
             model = model_files.tiny_gguf()
             model.tensors.append([name, [64], model_files.F32, bytes(256)])
             with self.subTest(extra=name):
-                self.refused_bytes(model.build(), name, commands=COMMANDS)
+                self.refused_bytes(model.build(), name, commands=SWEPT)
 
     def test_shapes(self):
         for name, dims in (("blk.0.attn_q.weight", [64, 32]), ("blk.0.attn_k.weight", [32, 64]),
@@ -241,7 +241,7 @@ class GgufMeaning(ModelTest):
     def test_a_context_beyond_any_memory(self):
         model = model_files.tiny_gguf().set("llama.context_length", UINT32, 0xFFFFFFFF)
         path = self.file("long.gguf", model.build())
-        for command in COMMANDS:
+        for command in SWEPT:
             self.assert_clean(run(*arguments(command, path, self.folder)), (MODEL,))
 
     def test_a_model_without_a_tokenizer_takes_ids(self):
@@ -262,7 +262,7 @@ class GgufMeaning(ModelTest):
     def test_a_vocabulary_alone_is_no_model(self):
         model = model_files.tiny_gguf()
         model.tensors = []
-        self.refused_bytes(model.build(), "vocabulary", commands=COMMANDS)
+        self.refused_bytes(model.build(), "vocabulary", commands=SWEPT)
 
 
 class NotFinite(ModelTest):
