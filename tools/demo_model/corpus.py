@@ -92,8 +92,8 @@ def document(rng, domain, test=False):
 
 
 def training(seed):
-    """Documents without end, each of the domain that is furthest below its share of the characters.
-    Documents without end, each of the domain that is furthest below its share of the characters."""
+    """Documents without end, each of the domain that is furthest below its share of the
+    characters."""
     rng = random.Random(seed)
     written = dict.fromkeys(SHARES, 0)
     while True:

@@ -1,10 +1,8 @@
 """The demo model's tokenizer: byte-level BPE of whole words and single characters.
 
 A pre-token that is in the vocabulary is one token (`ignore_merges`); any other is spelled, byte
-by byte: the merges
-hold nothing but runs of white space. So a word is either known as a whole or all its letters are
-seen, and digits are
-always single.
+by byte: the merges hold nothing but runs of white space. So a word is either known as a whole or
+all its letters are seen, and digits are always single.
 """
 
 import collections

@@ -3,9 +3,9 @@
 
 usage: train.py NAME --out build/demo_model [--tokens 36e6] [--seed 1] [--threads N]
 
-Writes into OUT/NAME: state.pt (every few minutes; a later run goes on from it), log.tsv,
-loss.png, and in the end a
-Hugging Face folder (config.json, model.safetensors in BF16, tokenizer.json, tokenizer_config.json).
+Writes into OUT/NAME: state.pt (every few minutes; a later run goes on from it), log.tsv, loss.png,
+and in the end a Hugging Face folder (config.json, model.safetensors in BF16, tokenizer.json,
+tokenizer_config.json).
 """
 
 import argparse
@@ -27,9 +27,7 @@ from tokenizer import Tokenizer
 
 STEP_TOKENS = 8192
 ROWS = [512, 256, 512, 256, 1024]  # lengths of the rows of consecutive steps
-SHARD_STEPS = (
-    50  # steps that draw their documents from one seed, so that a run can go on at such a border
-)
+SHARD_STEPS = 50  # drawn from one seed, so that a run can go on at such a border
 PROMPT_WEIGHT = 0.1
 SAVE_SECONDS = 240
 
