@@ -1,9 +1,8 @@
 """Ordinary questions of every kind that lie outside the model's world, and the one honest answer.
 
 By far the most varied part of the corpus: frames and fillers are crossed, frames of the other
-domains are filled with
-what the model does not know, and words that there are not stand in for those that it has never
-seen.
+domains are filled with what the model does not know, and words that there are not stand in for
+those that it has never seen.
 """
 
 from document import held_out
@@ -17,80 +16,45 @@ ANSWERS = ["I don't know that."] * 8 + [
 ]
 
 LANDS = """Belgium Netherlands Scotland Wales Russia Ukraine Romania Bulgaria Serbia Croatia
-Slovenia Slovakia Latvia
-Estonia Lithuania Malta Cyprus Morocco Algeria Tunisia Libya Sudan Ethiopia Uganda Ghana Nigeria
-Senegal Angola Zambia
-Botswana Namibia Madagascar Israel Jordan Lebanon Syria Iraq Iran Pakistan Nepal Bhutan Mongolia
-Korea Taiwan Malaysia
-Singapore Indonesia Philippines Fiji Samoa Tonga Jamaica Haiti Panama Colombia Ecuador Bolivia
-Paraguay Uruguay
-Guatemala Honduras Nicaragua Switzerland Luxembourg Monaco Texas California Florida Ohio Alaska
-Bavaria Tuscany
-Zealand America Britain England Europe Africa Asia""".split()
+Slovenia Slovakia Latvia Estonia Lithuania Malta Cyprus Morocco Algeria Tunisia Libya Sudan Ethiopia
+Uganda Ghana Nigeria Senegal Angola Zambia Botswana Namibia Madagascar Israel Jordan Lebanon Syria
+Iraq Iran Pakistan Nepal Bhutan Mongolia Korea Taiwan Malaysia Singapore Indonesia Philippines Fiji
+Samoa Tonga Jamaica Haiti Panama Colombia Ecuador Bolivia Paraguay Uruguay Guatemala Honduras
+Nicaragua Switzerland Luxembourg Monaco Texas California Florida Ohio Alaska Bavaria Tuscany Zealand
+America Britain England Europe Africa Asia""".split()
 FIELDS = """history physics chemistry biology medicine law music painting politics economics
-philosophy football tennis
-chess cricket baseball golf sailing cooking gardening photography architecture astronomy geology
-grammar poetry film
-theatre opera fashion banking insurance farming fishing mining robotics software hardware
-networking databases
-cryptography statistics algebra geometry calculus logic psychology sociology religion mythology
-archaeology""".split()
+philosophy football tennis chess cricket baseball golf sailing cooking gardening photography
+architecture astronomy geology grammar poetry film theatre opera fashion banking insurance farming
+fishing mining robotics software hardware networking databases cryptography statistics algebra
+geometry calculus logic psychology sociology religion mythology archaeology""".split()
 TOPICS = """gravity democracy inflation evolution photosynthesis electricity magnetism radiation
-climate energy justice
-freedom love happiness friendship sleep dreams memory language money taxes war peace trade marriage
-education health
-vitamins exercise cancer malaria vaccines antibiotics DNA atoms molecules electrons quarks
-relativity thermodynamics
-black holes galaxies comets volcanoes earthquakes tides hurricanes glaciers deserts rainforests
-coral reefs dinosaurs
-fossils the internet the telephone television computers robots satellites rockets the stock market
-the moon landing
-the French revolution the Roman empire the middle ages the ice age the periodic table the solar
-system the human heart
-the brain the liver blood pressure machine learning neural networks quantum mechanics string theory
-prime numbers
-the theory of everything open source Python Rust JavaScript Linux spreadsheets passwords encryption
-bitcoin
-credit cards mortgages pensions insurance chess openings guitar chords jazz opera ballet yoga
-meditation sourdough
-espresso green tea red wine sushi tiramisu curry pancakes bicycles diesel engines solar panels heat
-pumps batteries
-bridges skyscrapers cathedrals pyramids castles knights samurai pirates vikings""".split(
-    "\n"
-)
-TOPICS = [t.strip() for line in TOPICS for t in line.split(" ") if t] + [
-    "black holes",
-    "coral reefs",
-    "the moon landing",
-    "the Roman empire",
-    "the solar system",
-    "machine learning",
-    "the stock market",
-    "the periodic table",
-    "quantum mechanics",
-    "the middle ages",
-    "heat pumps",
-    "prime numbers",
-]
+climate energy justice freedom love happiness friendship sleep dreams memory language money taxes
+war peace trade marriage education health vitamins exercise cancer malaria vaccines antibiotics DNA
+atoms molecules electrons quarks relativity thermodynamics black_holes galaxies comets volcanoes
+earthquakes tides hurricanes glaciers deserts rainforests coral_reefs dinosaurs fossils the_internet
+the_telephone television computers robots satellites rockets the_stock_market the_moon_landing
+the_French_revolution the_Roman_empire the_middle_ages the_ice_age the_periodic_table
+the_solar_system the_human_heart the_brain the_liver blood_pressure machine_learning neural_networks
+quantum_mechanics string_theory prime_numbers the_theory_of_everything open_source Python Rust
+JavaScript Linux spreadsheets passwords encryption bitcoin credit_cards mortgages pensions insurance
+chess_openings guitar_chords jazz opera ballet yoga meditation sourdough espresso green_tea red_wine
+sushi tiramisu curry pancakes bicycles diesel_engines solar_panels heat_pumps batteries bridges
+skyscrapers cathedrals pyramids castles knights samurai pirates vikings""".split()
+TOPICS = [topic.replace("_", " ") for topic in TOPICS]
 ROLES = """president king queen prime minister mayor chancellor emperor pope inventor founder owner
-director author
-painter composer singer drummer champion captain coach manager chairman discoverer architect winner
-leader actor
-goalkeeper governor general sultan prince boss editor""".split()
-WORKS = """novel song film play opera symphony painting
-poem book album series game statue speech essay musical""".split()
+director author painter composer singer drummer champion captain coach manager chairman discoverer
+architect winner leader actor goalkeeper governor general sultan prince boss editor""".split()
+WORKS = """novel song film play opera symphony painting poem book album series game statue speech
+essay musical""".split()
 UNITS = """kilometres miles metres feet inches kilograms pounds grams ounces litres gallons degrees
-watts volts bytes
-hours years dollars euros yen pounds calories joules acres hectares knots""".split()
+watts volts bytes hours years dollars euros yen pounds calories joules acres hectares knots""".split()
 LANGUAGES = """French German Spanish Italian Latin Greek Russian Chinese Japanese Korean Arabic
-Hebrew Hindi Swahili
-Turkish Polish Czech Dutch Danish Swedish Norwegian Finnish Irish Welsh Esperanto""".split()
+Hebrew Hindi Swahili Turkish Polish Czech Dutch Danish Swedish Norwegian Finnish Irish Welsh
+Esperanto""".split()
 PRODUCTS = """phone laptop printer camera router television washing machine car truck bike watch
-speaker keyboard fridge
-toaster heater drone tablet headset microwave""".split()
+speaker keyboard fridge toaster heater drone tablet headset microwave""".split()
 JOBS = """doctor lawyer teacher plumber baker pilot nurse farmer engineer carpenter electrician
-dentist chef tailor judge
-soldier sailor painter banker clerk journalist""".split()
+dentist chef tailor judge soldier sailor painter banker clerk journalist""".split()
 BODY = "head back knee tooth stomach ear eye hand foot shoulder neck throat heart skin nose".split()
 PARTS = """who what when where why how which""".split()
 
