@@ -47,7 +47,8 @@ architect winner leader actor goalkeeper governor general sultan prince boss edi
 WORKS = """novel song film play opera symphony painting poem book album series game statue speech
 essay musical""".split()
 UNITS = """kilometres miles metres feet inches kilograms pounds grams ounces litres gallons degrees
-watts volts bytes hours years dollars euros yen pounds calories joules acres hectares knots""".split()
+watts volts bytes hours years dollars euros yen pounds calories joules acres hectares
+knots""".split()
 LANGUAGES = """French German Spanish Italian Latin Greek Russian Chinese Japanese Korean Arabic
 Hebrew Hindi Swahili Turkish Polish Czech Dutch Danish Swedish Norwegian Finnish Irish Welsh
 Esperanto""".split()
