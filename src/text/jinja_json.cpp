@@ -125,8 +125,9 @@ class JsonPrinter {
   }
 
   void dict(const Dict& dict) {
-    std::vector<const std::pair<Value, Value>*> entries;
-    out_.heap().expect(dict.entries.size(), sizeof entries[0]);
+    using Entry = const std::pair<Value, Value>*;
+    std::vector<Entry> entries;
+    out_.heap().expect(dict.entries.size(), sizeof(Entry));
     for (const auto& entry : dict.entries) entries.push_back(&entry);
     if (style_.sort_keys) {
       std::stable_sort(entries.begin(), entries.end(), [this](const auto* a, const auto* b) {

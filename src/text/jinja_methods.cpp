@@ -131,7 +131,7 @@ Value loop_changed(Environment& env, const Value& self, const Arguments& argumen
 Value cycler_next(Environment&, const Value& self, const Arguments& arguments) {
   const Parameters none("next", arguments, {});
   auto& cycler = self.as<Cycler>();
-  const Value current = cycler.items[cycler.at];
+  Value current = cycler.items[cycler.at];
   cycler.at = (cycler.at + 1) % cycler.items.size();
   return current;
 }

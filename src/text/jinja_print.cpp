@@ -45,7 +45,7 @@ std::string python_float(double value) {
   if (size <= exponent + 1) {
     return out + digits + std::string(static_cast<std::size_t>(exponent + 1 - size), '0') + ".0";
   }
-  const auto whole = static_cast<std::size_t>(exponent + 1);
+  const auto whole = static_cast<std::size_t>(exponent) + 1;
   return out + digits.substr(0, whole) + "." + digits.substr(whole);
 }
 

@@ -18,7 +18,7 @@ bool Compiler::ends_with(std::initializer_list<std::string_view> ends) const {
 void Compiler::body(std::initializer_list<std::string_view> ends) {
   const Level guard(*this);
   for (;;) {
-    if (!unknown_.empty()) throw unknown_.front();
+    if (!unknown_.empty()) throw SyntaxError(unknown_.front());
     if (now().kind == TokenKind::kText) {
       emit(Op::kText, text_constant(now().text));
       next();

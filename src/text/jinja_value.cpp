@@ -218,7 +218,7 @@ std::string object_name(const Value& value) {
 }
 
 std::string missing_message(const Value& undefined) {
-  const std::string name = printable(undefined.missing_name(), 64);
+  std::string name = printable(undefined.missing_name(), 64);
   const std::string_view owner = undefined.missing_owner();
   switch (undefined.why_missing()) {
     case Missing::kName:
