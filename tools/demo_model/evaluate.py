@@ -4,10 +4,8 @@
 usage: evaluate.py --ingot build/release/ingot MODEL [--count 25 | --full] [--floor] [--json]
 
 Prints the share of exact answers of each domain; `free` are the questions of free_questions.txt,
-which lie outside of
-the model's world and want an honest answer. With --floor it exits 1 where a domain falls short of
-what the model card
-promises.
+which lie outside of the model's world and want an honest answer. With --floor it exits 1 where a
+domain falls short of what the model card promises.
 """
 
 import argparse
