@@ -121,10 +121,10 @@ bench() {
 
 # That benchmarks run at all; what they measure takes a quiet machine and longer.
 check_benches() {
-  bench linear_bench '^linear.*rows:1$'
-  bench linear_bench '^limit.*Q4_K'
+  bench linear_bench '^linear.*/(F32|Q4_K)/rows:1$'
+  bench linear_bench '^limit.*/Q4_K/rows:1/'
   bench pool_bench
-  bench sampler_bench
+  bench sampler_bench top_p_logprobs
 }
 
 check_tidy() {
