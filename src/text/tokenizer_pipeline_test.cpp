@@ -246,7 +246,7 @@ std::vector<Subject> subjects() {
 
 int random_runs() {
 #ifdef INGOT_SANITIZED
-  return 2'000;
+  return 500;
 #else
   return std::getenv("INGOT_FULL") != nullptr ? 1'000'000 : 20'000;
 #endif

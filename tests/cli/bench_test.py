@@ -4,16 +4,21 @@ import itertools
 import json
 import os
 import re
+import unittest
 
 import ingot
 import model_files
-from ingot import CHECK_FAILED, DOES_NOT_FIT, MODEL, USAGE, run
+from ingot import CHECK_FAILED, DOES_NOT_FIT, MODEL, SANITIZERS, USAGE, run
 
 PEAKS = ("read_gb_s", "f32_gflop_s", "int8_gop_s")
+# Little memory means a quick look at the peaks, whose figures are not tested here.
+QUICK = ("--memory-limit", "256M")
 SMALL = ("--prefill", "9", "--decode", "3", "--reps", "2")
 # What no list takes; 0 is possible where it says so.
 HOSTILE_LISTS = ("", " ", ",", "1,", ",1", "1,,2", "1;2", "-1", "1.5", "1e3", "0x10", "nan", "x",
                  "1,-1", "134217729", "18446744073709551616", "9" * 400, "\x1b[31m", "١")
+if SANITIZERS:
+    HOSTILE_LISTS = HOSTILE_LISTS[::3]  # starting takes long there
 
 # The small model: two layers, q, k, v, output, gate, up and down; four query heads of 16 elements,
 # two of keys and values in F16. A pair of a row and a key takes 4 operations an element.
@@ -26,8 +31,7 @@ KEY_BYTES = LAYERS * 2 * 2 * KV
 
 class Bench(ingot.CliTest):
     def bench(self, *more, model=None, **how):
-        # Little memory means a quick look at the peaks, whose figures are not tested here.
-        least = () if "--memory-limit" in more else ("--memory-limit", "256M")
+        least = () if "--memory-limit" in more else QUICK
         result = self.assert_done(run("bench", model or self.model, "--json", *least, *more, **how))
         return self.one_json(result)
 
@@ -43,12 +47,14 @@ class Bench(ingot.CliTest):
             self.assertGreater(found["peaks"]["one_thread"][name], 0)
             self.assertGreater(found["peaks"][name], 0)
 
+    @unittest.skipIf(SANITIZERS, "a long look, at what the others look at too")
     def test_peaks_are_those_of_as_many_threads_whether_bound_or_not(self):
         peaks = [self.one_json(self.assert_done(run("bench", "--peaks", "--json", *more)))["peaks"]
                  for more in ((), ("--pin-threads",))]
         self.assertEqual(peaks[0]["threads"], peaks[1]["threads"])
         self.assertEqual(peaks[0]["threads"], len(os.sched_getaffinity(0)))
 
+    @unittest.skipIf(SANITIZERS, "a long look, at what the others look at too")
     def test_peaks_of_one_thread_and_a_chosen_table(self):
         for isa in ("scalar", self.bench("--decode", "1", "--prefill", "0")["isas"][-1]):
             found = self.one_json(self.assert_done(
@@ -161,12 +167,13 @@ class Bench(ingot.CliTest):
             self.assertAlmostEqual(row["gop_s"] * row["seconds"] * 1e9 / ops, 1, 6)
 
     def test_text_and_markdown(self):
-        text = self.assert_done(run("bench", self.model, *SMALL)).out.decode()
+        args = ("bench", self.model, *SMALL, *QUICK)
+        text = self.assert_done(run(*args)).out.decode()
         self.assertIn("cpu_isa", text)
         self.assertRegex(text, "(?m)^all threads( +[0-9.]+){3}$")
         self.assertRegex(text, r"(?m)^prefill +9 +0 +1( +[0-9.]+){4} +[0-9a-f]{16}$")
         self.assertRegex(text, r"(?m)^decode +3 +0 +1( +[0-9.]+){4} +[0-9a-f]{16}$")
-        markdown = self.assert_done(run("bench", self.model, *SMALL, "--markdown")).out.decode()
+        markdown = self.assert_done(run(*args, "--markdown")).out.decode()
         tables = [line for line in markdown.split("\n") if line.startswith("|")]
         self.assertEqual(len(tables), 3 + 1 + 3 + 1)
         self.assertRegex(tables[5], r"^\| -+ \|( -+: \|){8}$")
@@ -231,9 +238,9 @@ class Bench(ingot.CliTest):
 
     def test_json_holds_on_one_line_with_awkward_names(self):
         path = self.file("a\nb.gguf", model_files.tiny_gguf().build())
-        found = self.one_json(self.assert_done(run("bench", path, *SMALL, "--json")))
+        found = self.one_json(self.assert_done(run("bench", path, *SMALL, *QUICK, "--json")))
         self.assertEqual(found["settings"]["model"], path)
-        text = self.assert_done(run("bench", path, *SMALL)).out.decode()
+        text = self.assert_done(run("bench", path, *SMALL, *QUICK)).out.decode()
         self.assertIn(json.dumps(path), text)
 
 
