@@ -36,6 +36,11 @@ def byte_alphabet():
     return table
 
 
+def is_control(token):
+    """Whether an added token is left out of text. What frames a tool call is part of the reply."""
+    return not token.startswith(("<tool", "</tool"))
+
+
 class Tokenizer:
     """Text to ids and back. `words` are the pre-tokens with an id of their own, most frequent
     first."""
@@ -94,7 +99,7 @@ class Tokenizer:
                 "lstrip": False,
                 "rstrip": False,
                 "normalized": False,
-                "special": not s.startswith(("<tool", "</tool")),
+                "special": is_control(s),
             }
             for s in SPECIALS
         ]

@@ -23,7 +23,7 @@ import muon
 from document import END, IM_END, SPECIALS
 from model import SHAPES, Model, Shape, config_json, named_tensors
 from template import CHAT_TEMPLATE
-from tokenizer import Tokenizer
+from tokenizer import Tokenizer, is_control
 
 STEP_TOKENS = 8192
 ROWS = [512, 256, 512, 256, 1024]  # lengths of the rows of consecutive steps
@@ -129,7 +129,7 @@ def export(model, tokenizer, folder):
             "pad_token": END,
             "model_max_length": shape.context,
             "chat_template": CHAT_TEMPLATE,
-            "additional_special_tokens": SPECIALS,
+            "additional_special_tokens": [t for t in SPECIALS if is_control(t)],
         },
     )
 
