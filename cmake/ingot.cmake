@@ -58,7 +58,8 @@ function(ingot_test name)
   find_package(GTest REQUIRED)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} ingot_flags GTest::gtest GTest::gtest_main)
-  # Compiles in half the time; what is tested stays optimised.
+  # Compiles in half the time; what is tested stays optimised. Undefined behaviour is looked for in the libraries: what
+  # a test itself does is left to the address sanitizer.
   if(INGOT_SANITIZE)
     target_compile_options(${name} PRIVATE -O0 -fno-sanitize=undefined)
   else()
