@@ -139,16 +139,16 @@ check_tidy() {
     xargs -0 -r -n 1 -P "$jobs" bash -c 'tidy_one "$1"' tidy
 }
 
-# fuzz SECONDS [each]: replays the corpora, then fuzzes for SECONDS in all, or for each target.
+# fuzz SECONDS [each]: replays the corpora, then fuzzes for SECONDS in all, or for each target. They
+# are part of the asan build.
 fuzz() {
   local seconds=$1 each=${2:-} target name corpus work targets=()
-  run cmake --preset fuzz --log-level=WARNING
-  run cmake --build --preset fuzz --parallel "$jobs" --target fuzzers -- --quiet
+  run cmake --build --preset asan --parallel "$jobs" --target fuzzers -- --quiet
   while IFS= read -r -d '' target; do
     targets+=("$target")
-  done < <(find build/fuzz -type f -name 'fuzz_*' -perm -u+x ! -name '*.*' -print0 | sort -z)
+  done < <(find build/asan -type f -name 'fuzz_*' -perm -u+x ! -name '*.*' -print0 | sort -z)
   if [ ${#targets[@]} -eq 0 ]; then
-    say "error: the fuzz build made no fuzz_* program" >&2
+    say "error: the asan build made no fuzz_* program" >&2
     return 1
   fi
   if [ "$each" != each ]; then

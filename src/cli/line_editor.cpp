@@ -79,6 +79,9 @@ TypedLine LineEditor::read(const std::string& prompt) {
   prompt_ = prompt;
   stopped_ = false;
   int count = 0;
+  // Keys that come right behind the prompt, before libedit turns the terminal's own echo off, would
+  // be shown twice.
+  el_set(editor_, EL_PREP_TERM, 1);
   const char* line = el_gets(editor_, &count);
   interruption_point();
   if (stopped_) return {.end = LineEnd::kInterrupt, .text = {}, .was_empty = was_empty_};

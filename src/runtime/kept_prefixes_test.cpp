@@ -105,7 +105,7 @@ TEST(KeptPrefixes, WhereAWindowForgotTooMuchNothingIsLeft) {
 TEST(KeptPrefixes, TheOldestGivesWay) {
   Pool pool(8);
   KeptPrefixes kept(2);
-  for (const std::uint64_t conversation : {1, 2, 1, 3}) {
+  for (const std::uint64_t conversation : {1U, 2U, 1U, 3U}) {
     kept.keep(*turn(pool, conversation, 16, 16));
   }
   const auto computed = [&](std::uint64_t conversation) {

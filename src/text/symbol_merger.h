@@ -18,8 +18,8 @@ namespace ingot {
 /// A row of positions cut into symbols, which are runs of positions; merging joins two neighbours.
 ///
 /// The symbols are one bit a position (set where a symbol starts). The candidates, 8 bytes each,
-/// are a sorted list of the pairs at hand at the start and a heap of those that came up since, at
-/// most one for two symbols, so that a request's text costs a small multiple of its bytes.
+/// are a sorted list and a heap of those that came up since it was sorted, together at most three
+/// for two symbols of the row, so that a request's text costs a small multiple of its bytes.
 /// Reusable.
 class SymbolMerger {
  public:
@@ -58,11 +58,11 @@ class SymbolMerger {
       symbols += static_cast<std::size_t>(std::popcount(word));
     }
     if (symbols <= kFewSymbols) return run_few(rank, merged);
-    // A heap this full is mostly dead entries and all is collected anew: at most four times, since
-    // a merge adds no more than two entries.
-    const std::size_t heap_max = symbols / 2;
-    sorted_.reserve(symbols);
-    heap_.reserve(heap_max + 2);
+    // With so many candidates a third are dead and all are collected anew: at most four times,
+    // since a merge adds no more than two.
+    const std::size_t candidates_max = symbols + symbols / 2;
+    sorted_.reserve(candidates_max + 2);
+    heap_.reserve(symbols / 2 + 2);
     collect(rank);
     while (next_ < sorted_.size() || !heap_.empty()) {
       const std::uint64_t best = take_best();
@@ -79,7 +79,7 @@ class SymbolMerger {
       merged(left, best_rank);
       if (left > 0) push(rank, start_before(left), left, end);
       if (end < size_) push(rank, left, end, end_of(end));
-      if (heap_.size() > heap_max) collect(rank);
+      if (sorted_.size() - next_ + heap_.size() > candidates_max) collect(rank);
     }
   }
 
@@ -136,22 +136,36 @@ class SymbolMerger {
     std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
   }
 
-  /// Takes the candidate that comes first. What came up meanwhile is sorted when nothing else is
-  /// left: cheaper than taking it from the heap one by one, above all where it came up in order.
+  /// Takes the candidate that comes first.
   std::uint64_t take_best() {
-    if (next_ == sorted_.size() && heap_.size() > kFewSymbols) {
-      sorted_.swap(heap_);
-      heap_.clear();
-      next_ = 0;
-      sort_candidates();
-    }
-    if (heap_.empty() || (next_ < sorted_.size() && sorted_[next_] < heap_.front())) {
+    const bool heap_is_first =
+        next_ == sorted_.size() || (!heap_.empty() && heap_.front() < sorted_[next_]);
+    if (!heap_is_first) return sorted_[next_++];
+    if (heap_.size() > kFewSymbols && 8 * heap_.size() >= sorted_.size() - next_) {
+      sort_heap_in();
       return sorted_[next_++];
     }
     std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
     const std::uint64_t best = heap_.back();
     heap_.pop_back();
     return best;
+  }
+
+  /// Makes what came up meanwhile part of the sorted list: cheaper than taking it from a large heap
+  /// one by one, above all where it came up in order.
+  void sort_heap_in() {
+    sort(heap_);
+    sorted_.erase(sorted_.begin(), sorted_.begin() + static_cast<std::ptrdiff_t>(next_));
+    next_ = 0;
+    // From the end, where there is room: nothing is moved twice and no third list is needed.
+    std::size_t old = sorted_.size();
+    sorted_.resize(old + heap_.size());
+    for (std::size_t added = heap_.size(); added > 0;) {
+      const std::size_t to = old + added - 1;
+      const bool old_is_last = old > 0 && sorted_[old - 1] > heap_[added - 1];
+      sorted_[to] = old_is_last ? sorted_[--old] : heap_[--added];
+    }
+    heap_.clear();
   }
 
   /// Makes the candidates anew from the pairs that are there.
@@ -168,11 +182,11 @@ class SymbolMerger {
       left = right;
       right = end;
     }
-    sort_candidates();
+    sort(sorted_);
   }
 
-  void sort_candidates() {
-    if (!std::is_sorted(sorted_.begin(), sorted_.end())) std::sort(sorted_.begin(), sorted_.end());
+  static void sort(std::vector<std::uint64_t>& entries) {
+    if (!std::is_sorted(entries.begin(), entries.end())) std::sort(entries.begin(), entries.end());
   }
 
   std::vector<std::uint64_t> starts_;
