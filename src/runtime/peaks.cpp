@@ -150,7 +150,7 @@ std::vector<double> read_round(const KernelTable& table, std::span<const std::by
   ends.reserve(kChunksMax);
   const auto chunks = static_cast<std::int64_t>(part.size()) / kReadChunk;
   const double stop = now_seconds() + kReadSeconds;
-  for (std::int64_t i = 0; ends.size() < kChunksMax && (ends.empty() || ends.back() < stop); ++i) {
+  for (std::int64_t i = 0; ends.size() < kChunksMax && (i < 2 || ends.back() < stop); ++i) {
     const std::int32_t sum = table.peak_read(part.data() + i % chunks * kReadChunk, kReadChunk);
     INGOT_CHECK(sum == kReadChunk / 4, "reading gave ", sum);
     ends.push_back(now_seconds());
@@ -158,10 +158,12 @@ std::vector<double> read_round(const KernelTable& table, std::span<const std::by
   return ends;
 }
 
-/// The best rate over kWindowChunks a thread, from when chunks of any thread had been read.
+/// The best rate over kWindowChunks a thread, or over all where there was no time for so many, from
+/// when chunks of any thread had been read.
 double best_read(std::vector<double> ends, int threads) {
   std::sort(ends.begin(), ends.end());
-  const std::size_t window = static_cast<std::size_t>(threads) * kWindowChunks;
+  const std::size_t window =
+      std::min(static_cast<std::size_t>(threads) * kWindowChunks, ends.size() - 1);
   double best = 0;
   for (std::size_t i = 0; i + window < ends.size(); ++i) {
     const double seconds = ends[i + window] - ends[i];

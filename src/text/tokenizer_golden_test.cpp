@@ -78,6 +78,13 @@ std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder,
   return files;
 }
 
+/// Every so many records of a file; the release build compares all of them.
+#ifdef INGOT_SANITIZED
+constexpr std::size_t kRecordStep = 5;
+#else
+constexpr std::size_t kRecordStep = 1;
+#endif
+
 TEST(TokenizerGolden, EveryRecordOfEveryFile) {
   const std::filesystem::path folder = shared_folder("goldens") / "tokenizer";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no " << folder;
@@ -93,7 +100,7 @@ TEST(TokenizerGolden, EveryRecordOfEveryFile) {
     GoldenRun golden{.tokenizer = *tokenizer,
                      .sentencepiece = sentencepiece,
                      .byte_fallback = !sentencepiece && tokenizer->replaces_every_byte()};
-    for (std::size_t i = 1; i < lines.size(); ++i) {
+    for (std::size_t i = 1; i < lines.size(); i += kRecordStep) {
       golden.check(parse_json(lines[i], file.string(), cat("line ", i + 1)));
     }
     std::printf("ran %s: %d records, %d left out\n", file.filename().c_str(), golden.compared,

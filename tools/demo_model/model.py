@@ -29,7 +29,7 @@ class Shape:
 SHAPES = {
     "ingot-demo": dict(hidden=256, layers=5, heads=4, kv_heads=2, ffn=768),
     "ingot-demo-draft": dict(hidden=128, layers=3, heads=2, kv_heads=1, ffn=384),
-    "ingot-demo-moe": dict(hidden=256, layers=4, heads=4, kv_heads=2, ffn=256, experts=8, used=2),
+    "ingot-demo-moe": dict(hidden=256, layers=5, heads=4, kv_heads=2, ffn=224, experts=8, used=2),
 }
 
 
@@ -157,6 +157,28 @@ class Model(nn.Module):
             x, b = layer(x, cos, sin, bias)
             balance = balance + b
         return rms_norm(x, self.norm, s.eps) @ self.embed_tokens.t(), balance / s.layers
+
+
+@torch.no_grad()
+def start_from_dense(model, dense):
+    """Starts a model with experts where a dense one of the same sizes ended (sparse upcycling,
+    arXiv:2212.05055). Each expert takes some of the FFN's neurons, drawn anew for each, and the
+    used ones together give what the whole gave, on average. `dense` is its state_dict.
+    """
+    s = model.s
+    own = model.state_dict()
+    model.load_state_dict({name: value for name, value in dense.items() if name in own}, strict=False)
+    for number, layer in enumerate(model.layers):
+        gate, up, down = (
+            dense[f"layers.{number}.mlp.{kind}_proj.weight"] for kind in ("gate", "up", "down")
+        )
+        # The shares of the used experts add up to 1, so each counts 1 / used.
+        scale = gate.shape[0] / s.ffn
+        for expert in range(s.experts):
+            neurons = torch.randperm(gate.shape[0])[: s.ffn]
+            layer.mlp.gate_proj[expert] = gate[neurons]
+            layer.mlp.up_proj[expert] = up[neurons]
+            layer.mlp.down_proj[expert] = down[:, neurons] * scale
 
 
 def config_json(shape, eos):

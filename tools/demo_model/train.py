@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Trains a demo model from nothing, resumably.
+"""Trains a demo model, resumably.
 
-usage: train.py NAME --out build/demo_model [--tokens 36e6] [--seed 1] [--threads N]
+usage: train.py NAME --out build/demo_model [--tokens 28e6] [--seed 1] [--threads N] [--start FOLDER]
 
 Writes into OUT/NAME: state.pt (every few minutes; a later run goes on from it), log.tsv, loss.png,
 and in the end a Hugging Face folder (config.json, model.safetensors in BF16, tokenizer.json,
@@ -21,7 +21,7 @@ from safetensors.torch import save_file
 import corpus
 import muon
 from document import END, IM_END, SPECIALS
-from model import SHAPES, Model, Shape, config_json, named_tensors
+from model import SHAPES, Model, Shape, config_json, named_tensors, start_from_dense
 from template import CHAT_TEMPLATE
 from tokenizer import Tokenizer, is_control
 
@@ -169,6 +169,8 @@ class Run:
         self.steps = max(SHARD_STEPS, int(args.tokens) // STEP_TOKENS // SHARD_STEPS * SHARD_STEPS)
         self.optimizers = muon.optimizers(self.model)
         self.step = 0
+        if args.start:
+            start_from_dense(self.model, torch.load(Path(args.start) / "state.pt")["model"])
         self._resume()
 
     def _tokenizer(self):
@@ -249,9 +251,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", choices=sorted(SHAPES))
     parser.add_argument("--out", default="build/demo_model")
-    parser.add_argument("--tokens", type=float, default=36e6)
+    parser.add_argument("--tokens", type=float, default=28e6)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--start", help="a trained dense model's folder, for one with experts")
     parser.add_argument("--no-compile", dest="compile", action="store_false")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
