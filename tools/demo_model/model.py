@@ -167,7 +167,8 @@ def start_from_dense(model, dense):
     """
     s = model.s
     own = model.state_dict()
-    model.load_state_dict({name: value for name, value in dense.items() if name in own}, strict=False)
+    shared = {name: value for name, value in dense.items() if name in own}
+    model.load_state_dict(shared, strict=False)
     for number, layer in enumerate(model.layers):
         gate, up, down = (
             dense[f"layers.{number}.mlp.{kind}_proj.weight"] for kind in ("gate", "up", "down")

@@ -85,6 +85,13 @@ class Tokenizer:
         self._plain(text[at:], ids)
         return ids
 
+    def decode(self, ids):
+        bytes_of = {character: byte for byte, character in self.alphabet.items()}
+        said = b""
+        for piece in (self.pieces[i] for i in ids):
+            said += piece.encode() if piece in SPECIALS else bytes(bytes_of[c] for c in piece)
+        return said.decode(errors="replace")
+
     def _plain(self, text, ids):
         for word in self.pattern.findall(text):
             ids += self._word(word)

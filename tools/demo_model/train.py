@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Trains a demo model, resumably.
 
-usage: train.py NAME --out build/demo_model [--tokens 28e6] [--seed 1] [--threads N] [--start FOLDER]
+usage: train.py NAME --out build/demo_model [--tokens 28e6] [--seed 1] [--threads N]
+[--start FOLDER]
 
 Writes into OUT/NAME: state.pt (every few minutes; a later run goes on from it), log.tsv, loss.png,
 and in the end a Hugging Face folder (config.json, model.safetensors in BF16, tokenizer.json,
