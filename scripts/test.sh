@@ -139,10 +139,32 @@ check_tidy() {
     xargs -0 -r -n 1 -P "$jobs" bash -c 'tidy_one "$1"' tidy
 }
 
+# fuzz_one SECONDS PROGRAM: replays a target's corpus and fuzzes; prints at the end, all at once.
+fuzz_one() {
+  local seconds=$1 target=$2 name corpus work report status=0
+  name=$(basename "$target")
+  corpus=tests/fuzz/corpus/$name
+  work=build/fuzz-work/$name
+  if [ -z "$(ls "$corpus" 2>/dev/null)" ]; then
+    say "error: no corpus in $corpus" >&2
+    return 1
+  fi
+  mkdir -p "$work"
+  local options=(-timeout=2 -rss_limit_mb=512 -malloc_limit_mb=256 -print_final_stats=1
+    -verbosity=0 "-artifact_prefix=$work-")
+  if [ -f "tests/fuzz/$name.dict" ]; then options+=("-dict=tests/fuzz/$name.dict"); fi
+  report=$(
+    run "$target" "${options[@]}" -runs=0 "$corpus" 2>&1 &&
+      run "$target" "${options[@]}" "-max_total_time=$seconds" "$work" "$corpus" 2>&1
+  ) || status=1
+  printf '%s\n' "$report"
+  return $status
+}
+
 # fuzz SECONDS [each]: replays the corpora, then fuzzes for SECONDS in all, or for each target. They
 # are part of the asan build.
 fuzz() {
-  local seconds=$1 each=${2:-} target name corpus work targets=()
+  local seconds=$1 each=${2:-} target targets=()
   run cmake --build --preset asan --parallel "$jobs" --target fuzzers -- --quiet
   while IFS= read -r -d '' target; do
     targets+=("$target")
@@ -158,21 +180,9 @@ fuzz() {
   # Freed memory that ASan holds back counts towards the memory limit, so it may hold back little.
   export ASAN_OPTIONS=quarantine_size_mb=32:detect_leaks=1
   ulimit -s 256
-  for target in "${targets[@]}"; do
-    name=$(basename "$target")
-    corpus=tests/fuzz/corpus/$name
-    work=build/fuzz-work/$name
-    if [ -z "$(ls "$corpus" 2>/dev/null)" ]; then
-      say "error: no corpus in $corpus" >&2
-      return 1
-    fi
-    mkdir -p "$work"
-    local options=(-timeout=2 -rss_limit_mb=512 -malloc_limit_mb=256 -print_final_stats=1
-      -verbosity=0 "-artifact_prefix=$work-")
-    if [ -f "tests/fuzz/$name.dict" ]; then options+=("-dict=tests/fuzz/$name.dict"); fi
-    run "$target" "${options[@]}" -runs=0 "$corpus"
-    run "$target" "${options[@]}" "-max_total_time=$seconds" "$work" "$corpus"
-  done
+  export -f fuzz_one run say
+  printf '%s\0' "${targets[@]}" |
+    xargs -0 -n 1 -P "$jobs" bash -c 'fuzz_one "$1" "$2"' fuzz "$seconds"
 }
 
 if [ -d "$shared" ]; then
