@@ -73,7 +73,7 @@ void add_model_options(CLI::App& app, ModelOptionValues& values) {
   add_text(app, values.path,
            {.name = "MODEL",
             .help = "A GGUF file, a Hugging Face folder, or a name that ingot models lists",
-            .is_required = true});
+            .is_required = values.path.empty()});
   add_work_options(app, values);
   add_number(app, values.ctx,
              {.name = "--ctx",
@@ -108,7 +108,10 @@ void add_work_options(CLI::App& app, ModelOptionValues& values) {
 
 InstanceOptions instance_options(const ModelOptionValues& values) {
   set_log_level(parse_log_level(values.log_level));
-  return {.path = resolve_model(values.path),
+  const ModelPlace place = find_model(values.path);
+  if (!place.bytes.empty()) log_info(cat("using ", place.path, ", the built-in model"));
+  return {.path = place.path,
+          .bytes = place.bytes,
           .isa = values.isa,
           .kv_type = parse_kv_type(values.kv_type),
           .memory_limit = parse_bytes(values.memory_limit)};

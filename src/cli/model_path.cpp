@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/built_in_model.h"
 #include "cli/hub_environment.h"
 #include "hub/find_model.h"
 
@@ -22,13 +23,14 @@ bool is_absent(const std::string& path) {
 
 }  // namespace
 
-std::string resolve_model(const std::string& model) {
+ModelPlace find_model(const std::string& model) {
   const auto name = parse_model_name(model);
-  if (!name || !is_absent(model)) return model;
+  if (!name || !is_absent(model)) return {.path = model};
   const std::string cache = hub_cache_folder();
   if (!cache.empty()) {
-    if (auto path = find_cached_model(cache, *name)) return *path;
+    if (auto path = find_cached_model(cache, *name)) return {.path = *path};
   }
+  if (model == kBuiltInModel) return {.path = model, .bytes = built_in_model()};
   const bool is_full = name->repo.find('/') != name->repo.npos;
   throw model_error(model, "file", 0,
                     is_full ? cat("no such file, and no model of this name is here: ingot pull ",

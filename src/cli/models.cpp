@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/built_in_model.h"
 #include "cli/command.h"
 #include "cli/hub_environment.h"
 #include "cli/options.h"
@@ -84,7 +85,11 @@ std::string as_table(const Models& models) {
 
 void list_models(const ModelsValues& values) {
   const std::string cache = hub_cache_folder();
-  const Models models = cache.empty() ? Models() : cached_models(cache);
+  Models models = cache.empty() ? Models() : cached_models(cache);
+  models.push_back({.name = std::string(kBuiltInModel),
+                    .bytes = built_in_model().size(),
+                    .path = "(built in)",
+                    .formats = {"gguf"}});
   if (values.json) return write_stdout(as_json(models));
   if (!values.names) return write_stdout(as_table(models));
   std::string names;
@@ -96,7 +101,8 @@ void list_models(const ModelsValues& values) {
 
 Command add_models_command(CLI::App& app) {
   auto values = std::make_shared<ModelsValues>();
-  CLI::App& sub = add_command(app, "models", "List the models in the Hugging Face hub's cache");
+  CLI::App& sub = add_command(app, "models",
+                              "List the built-in model and those in the Hugging Face hub's cache");
   add_switch(sub, values->json, "--json", "One JSON object with name, size, path and formats");
   add_switch(sub, values->names, "--names", "Only the names, one a line");
   exclude(sub, "--json", {"--names"});

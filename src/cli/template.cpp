@@ -35,7 +35,8 @@ JinjaTemplate read_template(const TemplateValues& v) {
     const NamedTemplate named = find_template(*v.source);
     return {named.text, named.name};
   }
-  const auto checkpoint = Checkpoint::open(resolve_model(*v.model));
+  const ModelPlace place = find_model(*v.model);
+  const auto checkpoint = Checkpoint::open(place.path, place.bytes);
   const TokenizerData* tokenizer = checkpoint->tokenizer();
   if (tokenizer == nullptr || !tokenizer->chat_template) throw no_template(*v.model);
   return {*tokenizer->chat_template, *v.model};

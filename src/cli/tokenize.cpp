@@ -15,6 +15,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/stdin_lines.h"
+#include "load/gguf.h"
 #include "load/json.h"
 #include "load/tokenizer_files.h"
 #include "text/detokenizer.h"
@@ -127,13 +128,23 @@ std::string decode_ids(const Tokenizer& tokenizer, std::string_view text) {
   return detokenize(tokenizer, ids, {.keep_control = true});
 }
 
+TokenizerData read_tokenizer(const std::vector<std::string>& models) {
+  std::vector<std::string> paths;
+  for (const std::string& model : models) {
+    const ModelPlace place = find_model(model);
+    if (!place.bytes.empty() && models.size() == 1) {
+      return *open_gguf_bytes(place.bytes, place.path)->tokenizer();
+    }
+    paths.push_back(place.path);
+  }
+  return read_tokenizer_files(paths);
+}
+
 int tokenize(const TokenizeValues& v) {
   const int inputs = v.prompt.has_value() + v.file.has_value() + v.ids.has_value() + v.jsonl;
   if (inputs != 1) refuse("expected exactly one of -p, --file, --ids and --jsonl");
-  std::vector<std::string> paths;
-  for (const std::string& path : v.paths) paths.push_back(resolve_model(path));
   std::vector<std::string> warnings;
-  const auto tokenizer = make_tokenizer(read_tokenizer_files(paths), warnings);
+  const auto tokenizer = make_tokenizer(read_tokenizer(v.paths), warnings);
   for (const std::string& warning : warnings) log_warning(warning);
   if (v.jsonl) return run_lines(*tokenizer);
   if (v.ids) {

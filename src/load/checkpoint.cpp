@@ -33,6 +33,11 @@ std::unique_ptr<Checkpoint> Checkpoint::open(const std::string& path) {
   return open_gguf(path);
 }
 
+std::unique_ptr<Checkpoint> Checkpoint::open(const std::string& path,
+                                             std::span<const std::byte> bytes) {
+  return bytes.empty() ? open(path) : open_gguf_bytes(bytes, path);
+}
+
 const TensorInfo* Checkpoint::find(std::string_view name) const {
   const auto at = std::lower_bound(by_name_.begin(), by_name_.end(), name,
                                    [&](std::int32_t i, std::string_view wanted) {

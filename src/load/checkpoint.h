@@ -48,6 +48,10 @@ class Checkpoint {
   /// Errors: Error{kModel} in the form of model_error for anything missing, malformed or not
   /// supported.
   static std::unique_ptr<Checkpoint> open(const std::string& path);
+  /// Opens the GGUF file whose bytes are in memory, where they outlive the checkpoint, and calls it
+  /// `path`; without bytes the same as above.
+  static std::unique_ptr<Checkpoint> open(const std::string& path,
+                                          std::span<const std::byte> bytes);
 
   virtual ~Checkpoint() = default;
 

@@ -43,7 +43,7 @@ Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
     : pool_(pool),
       options_(options),
       backend_(pool, find_kernels(options.isa)),
-      checkpoint_(Checkpoint::open(options.path)),
+      checkpoint_(Checkpoint::open(options.path, options.bytes)),
       config_(checkpoint_->config()),
       warnings_(checkpoint_->warnings().begin(), checkpoint_->warnings().end()) {
   backend_.observe(options.observer);

@@ -26,6 +26,7 @@ const KernelTable& find_kernels(std::string_view isa);
 /// What is opened, and on what it runs.
 struct InstanceOptions {
   std::string path;
+  std::span<const std::byte> bytes{};  ///< the GGUF file itself; `path` is then its name
   std::string isa = "auto";  ///< a kernel table's name, or auto: the fastest that there is
   KvType kv_type = KvType::kF16;
   std::int64_t memory_limit = 0;       ///< bytes; 0 = what the system says is available
