@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds ingot, writes a small model and lets it generate text.
+# Installs what is missing, builds ingot, and lets small models generate text, the built-in one last.
 # Bash and apt are all it needs (root or sudo, Debian 12); running it again is safe and quick.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -30,4 +30,8 @@ if [ -f "$stories" ]; then
 else
   say "== 4. left out: no $stories (INGOT_SHARED names the folder of the shared data)"
 fi
+say "== 5. the built-in model: a story, and a chat with a tool call"
+run build/release/ingot run -p "Once upon a time" --max-tokens 120
+say ""
+run build/release/ingot run --messages examples/weather.json
 say "demo: done"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the logits that a demo model's GGUF file should give, computed in double precision.
 
-usage: golden.py MODEL.gguf --out tests/built_in/golden [--seed 5]
+usage: golden.py MODEL.gguf --out tests/built_in [--seed 5]
 
 Reads the file's weights itself and dequantises them (Q8_0: the format is that of ggml's
 docs/gguf.md and quants), and runs Qwen3's forward on them in PyTorch: an independent judge of the
@@ -139,7 +139,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model")
     parser.add_argument("--tokenizer", default="build/demo_model/tokenizer.json")
-    parser.add_argument("--out", default="tests/built_in/golden")
+    parser.add_argument("--out", default="tests/built_in")
     parser.add_argument("--seed", type=int, default=5)
     args = parser.parse_args()
     judge = Judge(Gguf(args.model))

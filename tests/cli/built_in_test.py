@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""The model in the program: used without MODEL, found by its name, and what it can do."""
+import array
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+import ingot
+from ingot import DONE, MODEL, SANITIZERS, USAGE, run
+
+NAME = "ingot-demo"
+TOOLS = os.environ.get("INGOT_TOOLS", "")
+GOLDEN = os.path.join(os.path.dirname(TOOLS), "tests/built_in")
+LAST = 4  # positions of each prompt in the golden logits
+WEATHER = {"messages": [{"role": "user", "content": "What is the weather in Paris?"}],
+           "tools": [{"type": "function", "function": {
+               "name": "get_weather", "description": "Weather of a city",
+               "parameters": {"type": "object", "properties": {"city": {"type": "string"}},
+                              "required": ["city"]}}}]}
+
+
+def floats(path):
+    """The values of a .npy file of float32."""
+    with open(path, "rb") as f:
+        data = f.read()
+    values = array.array("f")
+    values.frombytes(data[10 + int.from_bytes(data[8:10], "little"):])
+    return values
+
+
+class BuiltIn(ingot.CliTest):
+    def assert_told(self, result):
+        """Done, and one line said which model was used."""
+        self.assertEqual(result.code, DONE, result)
+        self.assertEqual(result.err, f"using {NAME}, the built-in model\n", result)
+        return result.out.decode()
+
+    def test_run_without_a_model(self):
+        text = self.assert_told(run("run", "-p", "Once upon a time", "--max-tokens", "20"))
+        self.assertEqual(self.assert_told(run("run", NAME, "-p", "Once upon a time",
+                                              "--max-tokens", "20")), text)
+        quiet = run("run", "-p", "Once upon a time", "--max-tokens", "20", "--log-level", "warning")
+        self.assertEqual(self.assert_done(quiet).out.decode(), text)
+        self.assert_error(run("run", "", "-p", "a"), MODEL)
+        self.assertEqual(run("run").code, USAGE)
+
+    def test_chat_without_a_model(self):
+        read, write = os.pipe()
+        os.write(write, b"What is the capital of France?\n")
+        os.close(write)
+        self.assertEqual(self.assert_told(run("chat", stdin=read)), "Paris.\n")
+        os.close(read)
+
+    def test_it_calls_a_tool(self):
+        asked = self.file("weather.json", json.dumps(WEATHER).encode())
+        reply = self.assert_told(run("run", "--messages", asked, "--max-tokens", "60"))
+        call = re.fullmatch(r"<tool_call>\n(.*)\n</tool_call>\n?", reply)
+        self.assertIsNotNone(call, reply)
+        self.assertEqual(json.loads(call[1]), {"name": "get_weather",
+                                               "arguments": {"city": "Paris"}})
+
+    def test_every_command_knows_its_name(self):
+        self.assertIn(NAME, self.assert_done(run("models", "--names")).out.decode().split())
+        self.assert_told(run("inspect", NAME, "--json"))
+        ids = self.assert_done(run("tokenize", NAME, "-p", "Once upon a time")).out.decode().strip()
+        back = self.assert_done(run("tokenize", NAME, "--ids", ids)).out.decode()
+        self.assertEqual(back, "Once upon a time\n")
+        context = self.file("context.json", json.dumps({**WEATHER, "add_generation_prompt": True})
+                            .encode())
+        self.assertIn("get_weather", self.assert_done(run("template", NAME, "--context", context))
+                      .out.decode())
+        out = self.path("copy.gguf")
+        self.assert_told(run("quantize", NAME, out, "--type", "Q4_0", "--json"))
+        self.assert_done(run("run", out, "-p", "Once", "--max-tokens", "3"))
+
+    def test_what_exists_goes_first(self):
+        self.file(f"here/{NAME}", b"no model")
+        ended = subprocess.run([ingot.BINARY, "inspect", NAME], cwd=self.path("here"), check=False,
+                               capture_output=True)
+        self.assertEqual(ended.returncode, MODEL)
+
+    def test_logits_are_those_of_double_precision(self):
+        """Within the bound for quantised files: 0.15 standard deviations."""
+        with open(os.path.join(GOLDEN, "prompts.json"), encoding="utf-8") as f:
+            prompts = json.load(f)
+        golden = floats(os.path.join(GOLDEN, "logits.npy"))
+        size = len(golden) // len(prompts)
+        for i, ids in enumerate(prompts):
+            want = golden[i * size:(i + 1) * size]
+            out = self.path("logits.npy")
+            self.assert_told(run("logits", NAME, "--tokens", ",".join(map(str, ids)), "--out", out))
+            got = floats(out)[-len(want):]
+            mean = math.fsum(want) / len(want)
+            deviation = math.sqrt(math.fsum((x - mean) ** 2 for x in want) / len(want))
+            with self.subTest(prompt=i):
+                self.assertLess(max(abs(a - b) for a, b in zip(got, want, strict=True)),
+                                0.15 * deviation)
+
+    @unittest.skipIf(SANITIZERS, "the release build answers the same")
+    def test_scores(self):
+        """A sample of the held-out questions; the model card has the full figures."""
+        ended = subprocess.run(
+            [sys.executable, "-B", os.path.join(TOOLS, "demo_model/evaluate.py"), "--ingot",
+             ingot.BINARY, "--count", "40", "--floor"], capture_output=True, text=True, check=False)
+        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+
+
+if __name__ == "__main__":
+    ingot.main()
