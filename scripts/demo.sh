@@ -34,4 +34,7 @@ say "== 5. the built-in model: a story, and a chat with a tool call"
 run build/release/ingot run -p "Once upon a time" --max-tokens 120
 say ""
 run build/release/ingot run --messages examples/weather.json
+say ""
+run build/release/ingot run --messages examples/weather_result.json
+say ""
 say "demo: done"

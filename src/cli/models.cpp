@@ -31,7 +31,7 @@ std::string as_json(const Models& models) {
     Json entry = Json::object();
     entry.set("name", model.name);
     entry.set("size", model.bytes);
-    entry.set("path", model.path);
+    entry.set("path", model.path.empty() ? Json() : Json(model.path));
     entry.set("formats", std::move(formats));
     list.push(std::move(entry));
   }
@@ -78,7 +78,7 @@ std::string as_table(const Models& models) {
   std::string text = row("NAME", "SIZE", "FORMAT", "PATH");
   for (const CachedModel& model : models) {
     text += row(printable(model.name, 512), size_text(model.bytes), formats_text(model),
-                printable(model.path, 4096));
+                model.path.empty() ? "(built in)" : printable(model.path, 4096));
   }
   return text;
 }
@@ -88,7 +88,7 @@ void list_models(const ModelsValues& values) {
   Models models = cache.empty() ? Models() : cached_models(cache);
   models.push_back({.name = std::string(kBuiltInModel),
                     .bytes = built_in_model().size(),
-                    .path = "(built in)",
+                    .path = {},  // it has none
                     .formats = {"gguf"}});
   if (values.json) return write_stdout(as_json(models));
   if (!values.names) return write_stdout(as_table(models));

@@ -12,6 +12,7 @@ import model_files
 from ingot import DONE, MODEL, USAGE, WITHOUT_TOKENIZER, arguments
 
 COMMIT, OTHER = "c0" * 20, "d1" * 20
+BUILT_IN = "ingot-demo"  # is listed last, whatever was pulled
 
 
 class CacheTest(ingot.CliTest):
@@ -101,7 +102,8 @@ class Names(CacheTest):
     def test_without_a_cache(self):
         self.env.update({"HF_HUB_CACHE": None, "HOME": None, "XDG_CACHE_HOME": None})
         self.assert_error(self.ingot("inspect", "user/none"), MODEL, "no such file")
-        self.assertEqual(json.loads(self.ingot("models", "--json").out), {"models": []})
+        self.assertEqual([m["name"] for m in json.loads(self.ingot("models", "--json").out)["models"]],
+                         [BUILT_IN])
 
     def test_a_snapshot_whose_links_lead_elsewhere(self):
         self.fill()
@@ -118,12 +120,16 @@ class Names(CacheTest):
 
 class Models(CacheTest):
     def test_an_empty_cache(self):
-        self.assertEqual(self.assert_done(self.ingot("models")).out.split(),
-                         [b"NAME", b"SIZE", b"FORMAT", b"PATH"])
-        self.assertEqual(self.assert_done(self.ingot("models", "--names")).out, b"")
+        title, built_in = self.assert_done(self.ingot("models")).out.decode().splitlines()
+        self.assertEqual(title.split(), ["NAME", "SIZE", "FORMAT", "PATH"])
+        self.assertEqual(built_in.split()[0], BUILT_IN)
+        self.assertTrue(built_in.endswith("  gguf         (built in)"), built_in)
+        self.assertEqual(self.assert_done(self.ingot("models", "--names")).out.decode(),
+                         f"{BUILT_IN}\n")
         os.rmdir(self.cache)
-        self.assertEqual(self.one_json(self.assert_done(self.ingot("models", "--json"))),
-                         {"models": []})
+        (model,) = self.one_json(self.assert_done(self.ingot("models", "--json")))["models"]
+        self.assertGreater(model.pop("size"), 0)
+        self.assertEqual(model, {"name": BUILT_IN, "path": None, "formats": ["gguf"]})
 
     def test_what_is_there(self):
         self.fill()
@@ -132,7 +138,8 @@ class Models(CacheTest):
         top = self.repo_path("user/Pair-GGUF", "snapshots", COMMIT)
         safe = self.repo_path("user/safe", "snapshots")
         found = self.one_json(self.assert_done(self.ingot("models", "--json")))["models"]
-        self.assertEqual(found, [
+        self.assertEqual(found[-1]["name"], BUILT_IN)
+        self.assertEqual(found[:-1], [
             {"name": "user/Pair-GGUF:Q4_0", "size": len(self.gguf), "path": f"{top}/m-Q4_0.gguf",
              "formats": ["gguf"]},
             {"name": "user/Pair-GGUF:Q8_0", "size": len(self.gguf),
@@ -161,7 +168,9 @@ class Models(CacheTest):
 
 class Rm(CacheTest):
     def names(self):
-        return self.ingot("models", "--names").out.decode().split()
+        *pulled, built_in = self.ingot("models", "--names").out.decode().split()
+        self.assertEqual(built_in, BUILT_IN)
+        return pulled
 
     def test_yes(self):
         self.fill()
