@@ -24,7 +24,7 @@ train() { "$python" -B -u tools/demo_model/train.py "$@" --out "$out" --seed 1; 
 
 train ingot-demo --tokens 28e6 --threads 2
 # Distinct models, a core each.
-train ingot-demo-draft --tokens 28e6 --threads 1 >"$out/draft.log" 2>&1 &
+train ingot-demo-draft --tokens 15e6 --threads 1 >"$out/draft.log" 2>&1 &
 draft=$!
 train ingot-demo-moe --tokens 10e6 --threads 1 --start "$out/ingot-demo"
 wait "$draft"
@@ -36,5 +36,5 @@ for name in ingot-demo ingot-demo-draft ingot-demo-moe; do
   "$ingot" quantize "$out/$name" "models/$name.gguf" --type Q8_0
 done
 "$python" -B tools/demo_model/golden.py models/ingot-demo.gguf --tokenizer "$out/tokenizer.json" \
-  --out tests/built_in/golden
+  --out tests/built_in
 "$python" -B tools/demo_model/evaluate.py models/ingot-demo.gguf --full
