@@ -102,8 +102,8 @@ class Names(CacheTest):
     def test_without_a_cache(self):
         self.env.update({"HF_HUB_CACHE": None, "HOME": None, "XDG_CACHE_HOME": None})
         self.assert_error(self.ingot("inspect", "user/none"), MODEL, "no such file")
-        self.assertEqual([m["name"] for m in json.loads(self.ingot("models", "--json").out)["models"]],
-                         [BUILT_IN])
+        listed = json.loads(self.ingot("models", "--json").out)["models"]
+        self.assertEqual([model["name"] for model in listed], [BUILT_IN])
 
     def test_a_snapshot_whose_links_lead_elsewhere(self):
         self.fill()

@@ -5,7 +5,7 @@ import json
 
 from document import held_out
 from tasks import a_word, made_up
-from words import ALL_WORDS, KEYS, NAMES
+from words import KEYS, NAMES
 
 INTRO = "You can call these tools:"
 OUTRO = (
@@ -237,7 +237,7 @@ def _novel(rng, test):
     verb = rng.choice(VERBS)
     noun = made_up(rng) if rng.random() < 0.15 and not test else a_word(rng, test).lower()
     while held_out("tool", verb, noun) != test:
-        verb, noun = rng.choice(VERBS), rng.choice(ALL_WORDS)
+        verb, noun = rng.choice(VERBS), a_word(rng, test).lower()
     name = rng.choice(
         [
             f"{verb}_{noun}",

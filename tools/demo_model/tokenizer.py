@@ -11,6 +11,7 @@ import json
 import regex
 
 from document import SPECIALS
+from words import TEST_WORDS
 
 VOCAB_MAX = 2048
 # The pattern of Llama 3's tokenizer.json: GGUF's name for it, llama-bpe, implies ignore_merges.
@@ -153,7 +154,8 @@ class Tokenizer:
 
     @classmethod
     def from_documents(cls, documents):
-        """The words that save the most tokens: count times length, of those with no digit."""
+        """The words that save the most tokens: count times length, of those with no digit and not
+        kept for tests."""
         pattern, special = regex.compile(PATTERN), regex.compile(
             "|".join(map(regex.escape, SPECIALS))
         )
@@ -164,7 +166,10 @@ class Tokenizer:
         saved = {
             word: n * (len(word.encode()) - 1)
             for word, n in count.items()
-            if n >= 30 and len(word) > 1 and not any(c.isdigit() for c in word)
+            if n >= 30
+            and len(word) > 1
+            and not any(c.isdigit() for c in word)
+            and word.strip().lower() not in TEST_WORDS
         }
         return cls(sorted(saved, key=lambda word: (-saved[word], word)))
 

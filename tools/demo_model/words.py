@@ -142,3 +142,14 @@ album editor publisher pages chapter season episode director actor channel""".sp
 ALL_WORDS = sorted(
     set(ANIMALS + COLOURS + PLACES + THINGS + ADJECTIVES + VERBS + OTHER_WORDS + KEYS)
 )
+
+# Kept from the word tasks, records and tools, for tests to use. The tokenizer gives them no ids of
+# their own: an unseen word is one that is seen letter by letter.
+TEST_WORDS = """above amber axle badge bagel barrel basin beach border boulder cactus calm
+camel canoe carbon cement chance chess clay clock county cube diamond domain effort elbow
+elm flat fly funnel gamma glass glove granite grass guide guitar hamlet herb hood ink insect
+kernel knot lantern laugh leather lotus lucky lunar lunch magnet melody mental mill mole
+monk noble nut oasis ocean option ounce paddle palace panther pedal pocket polish poster
+prairie profit queen quest reason rest run salad salt sauce science sell senior sketch smile
+spirit statue stem surface symbol tango theory tiger timber tired toast trade turkey
+umbrella vault waffle wake watch zebra zone""".split()
