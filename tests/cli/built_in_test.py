@@ -107,7 +107,7 @@ class BuiltIn(ingot.CliTest):
         """A sample of the held-out questions; the model card has the full figures."""
         ended = subprocess.run(
             [sys.executable, "-B", os.path.join(TOOLS, "demo_model/evaluate.py"), "--ingot",
-             ingot.BINARY, "--count", "40", "--floor"], capture_output=True, text=True, check=False)
+             ingot.BINARY, "--count", "60", "--floor"], capture_output=True, text=True, check=False)
         self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
 
 

@@ -23,22 +23,22 @@ TEST_FACTS = [fact for fact in FACTS if held_out("fact", fact[1])]
 
 # Shares of the training tokens.
 SHARES = {
-    "tools": 20,
-    "unknown": 14,
-    "addition": 8,
-    "extraction": 12,
-    "follow_up": 10,
-    "reverse": 9,
-    "facts": 10,
+    "tools": 27,
+    "unknown": 12,
+    "addition": 6,
+    "extraction": 14,
+    "follow_up": 7,
+    "reverse": 11,
+    "facts": 13,
     "subtraction": 9,
-    "copy": 5,
-    "spelling": 4,
+    "copy": 4,
+    "spelling": 3,
     "story": 4,
-    "story_chat": 4,
+    "story_chat": 3,
     "simple": 3,
-    "case": 3,
+    "case": 2,
     "sorting": 2,
-    "comparison": 2,
+    "comparison": 1,
 }
 
 

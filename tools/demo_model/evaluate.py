@@ -5,7 +5,7 @@ usage: evaluate.py --ingot build/release/ingot MODEL [--count 25 | --full] [--fl
 
 Prints the share of exact answers of each domain; `free` are the questions of free_questions.txt,
 which lie outside of the model's world and want an honest answer. With --floor it exits 1 where a
-domain falls short of what the model card promises.
+domain falls well short of what the model card says.
 """
 
 import argparse
@@ -26,7 +26,13 @@ DOMAINS = [
     "subtraction",
     "follow_up",
 ]
-FLOORS = {"facts": 0.98, "free": 0.90} | dict.fromkeys(set(DOMAINS) - {"facts"}, 0.95)
+# Five points below the model card's figures: a sample scatters.
+FLOORS = {"facts": 0.90, "tools": 0.84, "extraction": 0.86, "copy": 0.94, "reverse": 0.88} | {
+    "addition": 0.95,
+    "subtraction": 0.92,
+    "follow_up": 0.94,
+    "free": 0.94,
+}
 HONEST = ("i don't know", "sorry, i don't know", "none of my tools")
 FULL = 400
 
@@ -119,7 +125,7 @@ def main():
     )
     short = [d for d, s in shares.items() if s < FLOORS[d]]
     if args.floor and short:
-        sys.exit(f"short of what the model card says: {', '.join(short)}")
+        sys.exit(f"well short of what the model card says: {', '.join(short)}")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ fi
 
 train() { "$python" -B -u tools/demo_model/train.py "$@" --out "$out" --seed 1; }
 
-train ingot-demo --tokens 36e6 --threads 2
+train ingot-demo --tokens 46e6 --threads 2
 # Distinct models, a core each.
 train ingot-demo-draft --tokens 15e6 --threads 1 >"$out/draft.log" 2>&1 &
 draft=$!

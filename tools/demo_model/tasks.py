@@ -6,6 +6,7 @@ import json
 from document import held_out
 from words import ADJECTIVES, ALL_WORDS, ANIMALS, COLOURS, FOODS, KEYS, NAMES, PLACES, TEST_WORDS
 from words import THINGS
+from world import CAPITALS
 
 # --- arithmetic
 
@@ -163,6 +164,7 @@ ARITHMETIC = {
 CONSONANTS, VOWELS = "bcdfghjklmnprstvwz", "aeiou"
 
 
+NAMES_OF_PLACES = sorted(n for pair in CAPITALS.items() for n in pair if n.isalpha())
 TRAIN_WORDS = [word for word in ALL_WORDS if word not in set(TEST_WORDS)]
 
 
@@ -178,9 +180,11 @@ def made_up(rng):
 
 
 def a_word(rng, test):
-    """A word: from the lists or made up, in tests mostly one that is kept for them."""
-    if rng.random() < 0.3:
+    """A word: from the lists, a place's name or made up; in tests mostly one kept for them."""
+    if (kind := rng.random()) < 0.3:
         return made_up(rng)
+    if kind < 0.45:
+        return rng.choice(NAMES_OF_PLACES)
     return rng.choice(TEST_WORDS if test and rng.random() < 0.7 else TRAIN_WORDS)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains a demo model, resumably.
 
-usage: train.py NAME --out build/demo_model [--tokens 36e6] [--seed 1] [--threads N]
+usage: train.py NAME --out build/demo_model [--tokens 46e6] [--seed 1] [--threads N]
 [--start FOLDER]
 
 Writes into OUT/NAME: state.pt (every few minutes; a later run goes on from it), log.tsv, loss.png,
@@ -252,7 +252,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", choices=sorted(SHAPES))
     parser.add_argument("--out", default="build/demo_model")
-    parser.add_argument("--tokens", type=float, default=36e6)
+    parser.add_argument("--tokens", type=float, default=46e6)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--start", help="a trained dense model's folder, for one with experts")
