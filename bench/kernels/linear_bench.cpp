@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "backend/buffer.h"
 #include "backend/cpu/cpu_backend.h"
 #include "base/function_ref.h"
 #include "base/half.h"
@@ -118,20 +119,18 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// Reads the weights on all threads and does nothing else.
-void read_all(ThreadPool& pool, const KernelTable& table, std::span<const Weight> weights) {
+/// Reads on all threads and does nothing else.
+void read_all(ThreadPool& pool, const KernelTable& table, std::span<const std::byte> bytes) {
   constexpr std::int64_t kChunk = 128 << 10;
-  for (const Weight& w : weights) {
-    const std::int64_t chunks = w.storage.bytes() / kChunk;
-    pool.parallel_for(chunks, [&](std::int64_t i, int) {
-      benchmark::DoNotOptimize(table.peak_read(w.storage.data() + i * kChunk, kChunk));
-    });
-  }
+  pool.parallel_for(std::ssize(bytes) / kChunk, [&](std::int64_t i, int) {
+    benchmark::DoNotOptimize(table.peak_read(bytes.data() + i * kChunk, kChunk));
+  });
 }
 
 /// The share of the machine's limit on all CPUs: of the operations of the int8 peak for many rows;
-/// for one row of what reading alone takes, by the medians of windows of some 30 MB that are read
-/// and computed in turn, so that what else runs on the machine meets both.
+/// for one row of what reading as many bytes takes, by the medians of windows of some 30 MB that
+/// are computed and read in turn, so that what else runs on the machine meets both. What is read is
+/// one block in large pages, without a step from matrix to matrix: as fast as reading can be.
 template <class F>
 void run_limit(benchmark::State& state, const KernelTable& table, std::int64_t rows) {
   ThreadPool pool(available_cpus());
@@ -141,8 +140,15 @@ void run_limit(benchmark::State& state, const KernelTable& table, std::int64_t r
   const View matrix{bytes.data(), F::kFormat, kOutputs, kInputs, row_bytes(F::kFormat, kInputs)};
   const std::int64_t total = rows == 1 ? std::int64_t{1} << 29 : 0;
   const std::vector<Weight> weights = copies_of(backend, matrix, total);
-  const std::size_t window =
-      std::min(weights.size(), std::size_t{32 << 20} / std::size_t(weights[0].storage.bytes()) + 1);
+  const auto bytes_of_one = static_cast<std::size_t>(weights[0].storage.bytes());
+  const std::size_t window = std::min(weights.size(), std::size_t{32 << 20} / bytes_of_one + 1);
+  std::span<const std::byte> block;
+  Buffer memory;
+  if (rows == 1) {
+    memory = allocate_host(static_cast<std::int64_t>(weights.size() * bytes_of_one));
+    __builtin_memset(memory.data(), 1, static_cast<std::size_t>(memory.bytes()));
+    block = {memory.data(), static_cast<std::size_t>(memory.bytes())};
+  }
   std::vector<float> in = random_rows(rows);
   std::vector<float> out(static_cast<std::size_t>(rows * kOutputs));
   const auto compute = [&](std::span<const Weight> some) {
@@ -153,23 +159,20 @@ void run_limit(benchmark::State& state, const KernelTable& table, std::int64_t r
   std::vector<double> reading;
   std::vector<double> computing;
   std::size_t at = 0;
-  const auto next_window = [&] {
-    at = at + 2 * window > weights.size() ? 0 : at + window;
-    return std::span(weights).subspan(at, window);
-  };
   for (auto _ : state) {
+    at = at + 2 * window > weights.size() ? 0 : at + window;
     if (rows == 1) {
-      reading.push_back(seconds_of([&] { read_all(pool, table, next_window()); }));
+      const auto part = block.subspan(at * bytes_of_one, window * bytes_of_one);
+      reading.push_back(seconds_of([&] { read_all(pool, table, part); }));
     }
-    computing.push_back(seconds_of([&] { compute(next_window()); }));
+    computing.push_back(seconds_of([&] { compute(std::span(weights).subspan(at, window)); }));
     state.SetIterationTime(computing.back());
   }
   state.SetLabel(digest_of(out));
   using benchmark::Counter;
   if (rows == 1) {
-    state.counters["GB/s"] = static_cast<double>(window) *
-                             static_cast<double>(weights[0].storage.bytes()) / 1e9 /
-                             median(computing);
+    state.counters["GB/s"] =
+        static_cast<double>(window) * static_cast<double>(bytes_of_one) / 1e9 / median(computing);
     state.counters["of_read"] = median(reading) / median(computing);
   } else {
     const double work = 2 * static_cast<double>(rows * kOutputs * kInputs) / 1e9;
