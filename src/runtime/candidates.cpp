@@ -74,7 +74,7 @@ void Candidates::truncate(const ScannedRow& row, const SamplingParams& p, double
   } else if (p.typical_p < 1) {
     collect_to_depth(kDepthMax);
   } else if (whole) {
-    take_until(static_cast<double>(p.top_p) * row_weight, min_p_depth(p.min_p));
+    take_until(static_cast<double>(p.top_p) * row_weight, row_weight, min_p_depth(p.min_p));
   } else {
     collect_to_depth(min_p_depth(p.min_p));
   }
@@ -148,9 +148,13 @@ void Candidates::take_top_k(std::int64_t k) {
   keep(logits_now(), find_cut(logits_now(), {}, static_cast<double>(k), places_));
 }
 
-/// Goes down until the list weighs `target`, or to where min_p cuts anyway.
-void Candidates::take_until(double target, double depth_max) {
+/// Goes down until the list weighs `target`, or to where min_p cuts anyway. A row that weighs much
+/// beside its best token, whose weight is 1, is flat: most of it lies deep, and the steps above
+/// that are left out.
+void Candidates::take_until(double target, double row_weight, double depth_max) {
+  const double first = std::min(kDepthMax, 2 + 2 * math::log(row_weight));
   for (const double depth : kDepths) {
+    if (depth < first && depth < depth_max) continue;
     collect_to_depth(std::min(depth, depth_max));
     if (depth >= depth_max || weight() >= target) return;
   }

@@ -59,7 +59,7 @@ class Candidates {
   void weigh();
   double weight() const;
   void take_top_k(std::int64_t k);
-  void take_until(double target, double depth_max);
+  void take_until(double target, double row_weight, double depth_max);
   void keep_typical(double typical_p);
   void keep_min_p(float min_p);
   void keep(std::span<const float> keys, Cut cut);

@@ -36,6 +36,16 @@ struct Avx512Lanes {
   INGOT_INLINE static M le(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
   INGOT_INLINE static F select(M m, F yes, F no) { return _mm512_mask_blend_ps(m, no, yes); }
   INGOT_INLINE static std::uint32_t to_bits(M m) { return m; }
+  /// Stores the lanes whose bits are set side by side, and their numbers counted from `first`;
+  /// writes all 16 places.
+  INGOT_INLINE static void store_chosen(std::uint32_t bits, F a, std::int32_t first, float* values,
+                                        std::int32_t* numbers) {
+    const auto mask = static_cast<__mmask16>(bits);
+    const I lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const I number = _mm512_add_epi32(_mm512_set1_epi32(first), lane);
+    _mm512_storeu_ps(values, _mm512_maskz_compress_ps(mask, a));
+    _mm512_storeu_si512(numbers, _mm512_maskz_compress_epi32(mask, number));
+  }
   /// As the instruction defines it: b for equal values and where either is NaN.
   INGOT_INLINE static F max(F a, F b) { return _mm512_max_ps(a, b); }
   INGOT_INLINE static I bits(F a) { return _mm512_castps_si512(a); }

@@ -62,6 +62,12 @@ std::int32_t argmax_row(const float* x, std::int64_t n) {
   return static_cast<std::int32_t>(at);
 }
 
+/// Whether the instruction set stores chosen lanes side by side.
+template <class L>
+constexpr bool kStoresChosen = requires(typename L::F v, float* x, std::int32_t* n) {
+  L::store_chosen(0u, v, 0, x, n);
+};
+
 template <class L>
 std::int64_t collect_row(const float* x, const float* tops, std::int64_t n, float least,
                          float* found, std::int32_t* ids) {
@@ -74,7 +80,13 @@ std::int64_t collect_row(const float* x, const float* tops, std::int64_t n, floa
       const auto v = L::load(x + first + i, k);
       std::uint32_t bits = L::to_bits(L::le(bound, v)) & (kAll >> (16 - k));
       const auto id = static_cast<std::int32_t>(first + i);
-      if (bits == kAll) {
+      if constexpr (kStoresChosen<L>) {
+        if (k == 16) {  // of 16 places from `count` on none lies behind the row's end
+          L::store_chosen(bits, v, id, found + count, ids + count);
+          count += __builtin_popcount(bits);
+          return;
+        }
+      } else if (bits == kAll) {
         L::store(found + count, v);
         for (std::int32_t l = 0; l < 16; ++l) ids[count + l] = id + l;
         count += 16;
