@@ -36,6 +36,8 @@ Command add_inspect_command(CLI::App& app);
 Command add_logits_command(CLI::App& app);
 /// ingot quantize: writes a model as GGUF in another type.
 Command add_quantize_command(CLI::App& app);
+/// ingot synth: writes a model of a real shape with random weights.
+Command add_synth_command(CLI::App& app);
 /// ingot perplexity: measures how well a model predicts a text.
 Command add_perplexity_command(CLI::App& app);
 /// ingot man: prints a manual page.

@@ -106,8 +106,12 @@ void add_work_options(CLI::App& app, ModelOptionValues& values) {
             .takes = "debug|info|warning|error"});
 }
 
-InstanceOptions instance_options(const ModelOptionValues& values) {
+void apply_log_level(const ModelOptionValues& values) {
   set_log_level(parse_log_level(values.log_level));
+}
+
+InstanceOptions instance_options(const ModelOptionValues& values) {
+  apply_log_level(values);
   const ModelPlace place = find_model(values.path);
   if (!place.bytes.empty()) log_info(cat("using ", place.path, ", the built-in model"));
   return {.path = place.path,

@@ -38,6 +38,9 @@ void add_work_options(CLI::App& app, ModelOptionValues& values);
 /// The pool of threads that the values ask for. Errors: Error{kInvalid}, Error{kDoesNotFit}.
 std::unique_ptr<ThreadPool> make_pool(const ModelOptionValues& values);
 
+/// Shows on stderr from here on what the values ask for. Errors: Error{kInvalid}.
+void apply_log_level(const ModelOptionValues& values);
+
 /// The values as an Instance takes them; also sets the log level.
 ///
 /// Errors: Error{kInvalid} that names the option, its value and what is possible.

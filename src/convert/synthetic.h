@@ -1,0 +1,70 @@
+// Synthetic models: the shape of a real one, random weights, no tokenizer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "base/thread_pool.h"
+#include "convert/recipe.h"
+#include "convert/tensor_list.h"
+#include "load/gguf_writer.h"
+
+namespace ingot {
+
+/// The sizes of a model, as its makers publish them.
+struct SyntheticShape {
+  std::string_view name;          ///< what a user calls it: "qwen3-0.6b"
+  std::string_view architecture;  ///< GGUF's spelling
+  std::int64_t layers = 0;
+  std::int64_t hidden = 0;
+  std::int64_t ffn = 0;
+  std::int64_t vocab = 0;
+  std::int64_t context = 0;
+  std::int32_t heads = 0;
+  std::int32_t kv_heads = 0;
+  std::int32_t head_dim = 0;
+  double rope_theta = 0;
+  double norm_eps = 0;
+  bool tied = true;  ///< no head of its own
+  std::int64_t experts = 0;
+  std::int64_t experts_used = 0;
+  std::int64_t expert_ffn = 0;
+};
+
+/// Every shape that there is, small ones last.
+std::span<const SyntheticShape> synthetic_shapes();
+
+/// The shape of that name, or null.
+const SyntheticShape* find_synthetic_shape(std::string_view name);
+
+/// A recipe by name, or one of a single format: any of `Formats`. Nothing for other names.
+std::optional<Recipe> synthetic_recipe(std::string_view name);
+
+/// What is to be written.
+struct SyntheticPlan {
+  GgufValues values;
+  std::vector<ListedTensor> tensors;  ///< without sources
+  std::vector<Format> formats;        ///< of each
+  std::uint32_t seed = 0;
+
+  std::uint64_t bytes() const;  ///< of all tensors
+};
+
+/// Metadata and tensors of a shape with `layers` layers (at least 1).
+SyntheticPlan plan_synthetic(const SyntheticShape& shape, const Recipe& recipe, std::int64_t layers,
+                             std::uint32_t seed);
+
+/// Writes the file. The bytes depend on the plan alone: not on threads, machine or day.
+///
+/// Weights of a matrix of K columns have mean 0 and variance 1 / K, near enough that logits stay
+/// finite through any number of layers; norms lie within a tenth of 1.
+/// Errors: kIo when the file cannot be written. `progress` sees bytes and may throw.
+void write_synthetic(const SyntheticPlan& plan, const std::string& path, ThreadPool& pool,
+                     FunctionRef<void(std::uint64_t done, std::uint64_t total)> progress);
+
+}  // namespace ingot
