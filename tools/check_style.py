@@ -32,9 +32,10 @@ DIRECT = {
     "kv": ["backend"],
     "model": ["load", "kv"],
     "runtime": ["model", "text"],
+    "convert": ["model", "text"],
     "api": ["runtime"],
     "server": ["runtime"],
-    "cli": ["server", "hub"],
+    "cli": ["server", "hub", "convert"],
 }
 
 

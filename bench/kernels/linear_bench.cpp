@@ -130,7 +130,7 @@ void read_all(ThreadPool& pool, const KernelTable& table, std::span<const std::b
 /// The share of the machine's limit on all CPUs: of the operations of the int8 peak for many rows;
 /// for one row of what reading as many bytes takes, by the medians of windows of some 30 MB that
 /// are computed and read in turn, so that what else runs on the machine meets both. What is read is
-/// one block in large pages, without a step from matrix to matrix: as fast as reading can be.
+/// one block in large pages, without a step from matrix to matrix.
 template <class F>
 void run_limit(benchmark::State& state, const KernelTable& table, std::int64_t rows) {
   ThreadPool pool(available_cpus());

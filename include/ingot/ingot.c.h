@@ -30,7 +30,13 @@ typedef enum ingot_status {
 } ingot_status;
 
 /// Type of cached keys and values.
-typedef enum ingot_kv_type { INGOT_KV_F16 = 0, INGOT_KV_F32, INGOT_KV_BF16 } ingot_kv_type;
+typedef enum ingot_kv_type {
+  INGOT_KV_F16 = 0,
+  INGOT_KV_F32,
+  INGOT_KV_BF16,
+  INGOT_KV_INT8,
+  INGOT_KV_TYPE_MAX = 0x7FFFFFFF /* any int is a value, if not a known one */
+} ingot_kv_type;
 
 /// Why a request ended.
 typedef enum ingot_finish {

@@ -39,7 +39,7 @@ class Error : public std::exception {
 };
 
 /// Type of cached keys and values.
-enum class KvType { kF16, kF32, kBF16 };
+enum class KvType { kF16, kF32, kBF16, kInt8 };
 
 /// What is opened, and how it is run. None of it but `path`, `kv_type` and `context` can change a
 /// bit of a result.

@@ -53,6 +53,8 @@ ingot::KvType kv_type(KvType type) {
       return ingot::KvType::kF32;
     case KvType::kBF16:
       return ingot::KvType::kBF16;
+    case KvType::kInt8:
+      return ingot::KvType::kInt8;
   }
   refuse(cat("kv_type: ", static_cast<int>(type), " is unknown"));
 }

@@ -115,6 +115,11 @@ class Backend {
   ///   o  = fma(o2, a2, o1 * a1),  l likewise
   /// out = o * (1 / l).
   ///
+  /// Over KvType::kInt8, whose scales are k_d and v_d by group g of 32 elements, q * scale is
+  /// quantised by the same groups, and p * v_d by chunk and group (0 where the row sees nothing):
+  ///   s = chain over g of fma(float(sum of q_q * k_q) * k_d, q_d, s),  sums exact
+  ///   o = fma(float(sum of w_q * v_q), w_d, o * a),  w = p * v_d over the chunk
+  ///
   /// Shapes: qkv [T, (N + 2G)*D] (only q is read), out [T, N*D].
   virtual void attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out) = 0;
 

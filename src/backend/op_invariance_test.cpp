@@ -186,7 +186,7 @@ TEST(Invariance, Attention) {
   const std::vector<TestBatch::Sequence> sequences{{9, 9}, {1, 64}, {5, 70}, {3, 1030}, {12, 100}};
   for (const std::int32_t window : {0, 20}) {
     for (const bool causal : {true, false}) {
-      for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kBF16}) {
+      for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kInt8}) {
         SCOPED_TRACE(cat("window ", window, " causal ", causal ? 1 : 0, " ", kv_name(type)));
         Random random(191);
         const Attention a{.heads = 4,

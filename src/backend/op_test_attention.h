@@ -79,7 +79,8 @@ struct AttentionProblem {
 };
 
 inline const char* kv_name(KvType type) {
-  return type == KvType::kF32 ? "F32" : type == KvType::kF16 ? "F16" : "BF16";
+  constexpr const char* kNames[] = {"F32", "F16", "BF16", "INT8"};
+  return kNames[static_cast<int>(type)];
 }
 
 }  // namespace ingot::testing

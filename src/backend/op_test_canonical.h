@@ -65,22 +65,22 @@ inline void rotate(float* head, const RopeTable& table, std::int32_t position) {
 /// 32 activations as integers with a scale.
 struct Group {
   float d = 0;
-  std::array<int, 32> q{};
+  std::vector<int> q;
 };
 
-inline Group quantised(const float* x) {
+inline Group quantised(std::span<const float> x) {
   std::uint32_t amax_bits = 0;
-  for (int k = 0; k < 32; ++k) amax_bits = std::max(amax_bits, bits(x[k]) & 0x7fffffffu);
+  for (const float v : x) amax_bits = std::max(amax_bits, bits(v) & 0x7fffffffu);
   const auto amax = std::bit_cast<float>(amax_bits);
-  Group group;
+  Group group{.q = std::vector<int>(x.size())};
   if (amax_bits >= 0x7f800000u) {
     group.d = std::nanf("");
   } else if (amax >= 0x1p-100f) {
     group.d = amax / 127.0f;
     const float r = 127.0f / amax;
-    for (int k = 0; k < 32; ++k) {
+    for (std::size_t k = 0; k < x.size(); ++k) {
       const float rounded = std::nearbyint(x[k] * r);  // to nearest even
-      group.q[std::size_t(k)] = static_cast<int>(std::min(127.0f, std::max(-127.0f, rounded)));
+      group.q[k] = static_cast<int>(std::min(127.0f, std::max(-127.0f, rounded)));
     }
   }
   return group;
@@ -139,7 +139,8 @@ float output(const std::byte* row, const Floats& x, const std::vector<Group>& gr
 /// W x + b for one row.
 inline Floats linear(std::span<const View> parts, std::span<const float> bias, const Floats& x) {
   std::vector<Group> groups;
-  for (std::size_t k = 0; k + 32 <= x.size(); k += 32) groups.push_back(quantised(&x[k]));
+  for (std::size_t k = 0; k + 32 <= x.size(); k += 32)
+    groups.push_back(quantised(std::span(x).subspan(k, 32)));
   Floats y;
   for (const View& part : parts) {
     visit_format(part.format, [&]<class T>() {
@@ -225,8 +226,9 @@ struct Fold {
   float l = 0;
   Floats o;
 
-  /// Scores and values of the visible keys of one chunk, the first of them number `begin`.
-  void add_chunk(std::int32_t begin, Floats p, const std::vector<Floats>& v) {
+  /// Makes the scores of the visible keys of one chunk, the first of them number `begin`, their
+  /// weights; returns the factor of what came before.
+  float weigh(std::int32_t begin, Floats& p) {
     const float max = std::max(m, *std::max_element(p.begin(), p.end()));
     std::array<float, 16> lanes{};
     for (std::size_t i = 0; i < p.size(); ++i) {
@@ -236,9 +238,30 @@ struct Fold {
     const float scale = math::exp(m - max);
     m = max;
     l = std::fma(l, scale, tree(lanes));
+    return scale;
+  }
+
+  void add_chunk(std::int32_t begin, Floats p, const std::vector<Floats>& v) {
+    const float scale = weigh(begin, p);
     for (std::size_t d = 0; d < o.size(); ++d) {
       o[d] = o[d] * scale;
       for (std::size_t i = 0; i < p.size(); ++i) o[d] = std::fma(p[i], v[i][d], o[d]);
+    }
+  }
+
+  /// The same with values in 8-bit integers, v[key][group].
+  void add_chunk(std::int32_t begin, Floats p, const std::vector<std::vector<Group>>& v) {
+    const float scale = weigh(begin, p);
+    for (std::size_t g = 0; g < v[0].size(); ++g) {
+      Floats w;
+      for (std::size_t i = 0; i < p.size(); ++i) w.push_back(p[i] * v[i][g].d);
+      const Group weights = quantised(w);
+      for (std::size_t d = 0; d < v[0][g].q.size(); ++d) {
+        int sum = 0;
+        for (std::size_t i = 0; i < p.size(); ++i) sum += weights.q[i] * v[i][g].q[d];
+        float& out = o[32 * g + d];
+        out = std::fma(static_cast<float>(sum), weights.d, out * scale);
+      }
     }
   }
 
@@ -256,24 +279,47 @@ struct Fold {
   }
 };
 
-/// One query head over the keys [first, last); `k` and `v` give a key's D stored elements.
-template <class Keys, class Values>
-Floats attend(const Attention& a, Floats q, std::int32_t first, std::int32_t last, Keys&& k,
+/// A head in groups of 32 elements, the last one as long as it is.
+inline std::vector<Group> quantised_head(std::span<const float> x) {
+  std::vector<Group> groups;
+  for (std::size_t d = 0; d < x.size(); d += 32) {
+    groups.push_back(quantised(x.subspan(d, std::min<std::size_t>(32, x.size() - d))));
+  }
+  return groups;
+}
+
+inline float score_of(const Floats& q, const Floats& k) {
+  float s = 0;
+  for (std::size_t d = 0; d < q.size(); ++d) s = std::fma(q[d], k[d], s);
+  return s;
+}
+
+inline float score_of(const std::vector<Group>& q, const std::vector<Group>& k) {
+  float s = 0;
+  for (std::size_t g = 0; g < q.size(); ++g) {
+    int sum = 0;
+    for (std::size_t d = 0; d < q[g].q.size(); ++d) sum += q[g].q[d] * k[g].q[d];
+    s = std::fma(static_cast<float>(sum) * k[g].d, q[g].d, s);
+  }
+  return s;
+}
+
+/// One query head, times the scale, over the keys [first, last); `k` and `v` give a key's stored
+/// elements. Head: Floats or groups of integers.
+template <class Head, class Keys, class Values>
+Floats attend(const Attention& a, const Head& q, std::int32_t first, std::int32_t last, Keys&& k,
               Values&& v) {
-  for (float& x : q) x = x * a.scale;
   Fold total;
   for (std::int32_t split = first / 1024 * 1024; split < last; split += 1024) {
     Fold fold;
-    fold.o.assign(q.size(), 0.0f);
+    fold.o.assign(std::size_t(a.head_dim), 0.0f);
     for (std::int32_t chunk = split; chunk < split + 1024; chunk += 64) {
       const std::int32_t begin = std::max(first, chunk);
       const std::int32_t end = std::min(last, chunk + 64);
       Floats scores;
-      std::vector<Floats> values;
+      std::vector<Head> values;
       for (std::int32_t key = begin; key < end; ++key) {
-        const Floats key_values = k(key);
-        float s = 0;
-        for (std::size_t d = 0; d < q.size(); ++d) s = std::fma(q[d], key_values[d], s);
+        float s = score_of(q, k(key));
         if (a.score_cap != 0) s = a.score_cap * math::tanh(s / a.score_cap);
         scores.push_back(s);
         values.push_back(v(key));
@@ -300,17 +346,29 @@ inline Matrix attention(const AttentionProblem& p) {
                                 : a.window == 0 ? kv_len
                                                 : std::min(kv_len, i + a.window);
       for (std::int32_t h = 0; h < a.heads; ++h) {
-        const float* q = p.rows.row(row) + h * a.head_dim;
+        const float* query = p.rows.row(row) + h * a.head_dim;
+        Floats q(query, query + a.head_dim);
+        for (float& x : q) x = x * a.scale;
         const std::int64_t at = a.q_cols() + h / (a.heads / a.kv_heads) * a.head_dim;
         const auto head = [&](std::int32_t key, std::int64_t offset) {
           const float* from = p.keys.row(p.first_key[s] + key) + at + offset;
-          Floats values(from, from + a.head_dim);
+          return Floats(from, from + a.head_dim);
+        };
+        const auto floats = [&](std::int32_t key, std::int64_t offset) {
+          Floats values = head(key, offset);
           for (float& v : values) v = stored(v, p.type);
           return values;
         };
-        const auto k = [&](std::int32_t key) { return head(key, 0); };
-        const auto v = [&](std::int32_t key) { return head(key, a.kv_cols()); };
-        const Floats y = attend(a, Floats(q, q + a.head_dim), first, last, k, v);
+        const auto groups = [&](std::int32_t key, std::int64_t offset) {
+          return quantised_head(head(key, offset));
+        };
+        const auto attend_with = [&](const auto& heads, const auto& scaled) {
+          const auto k = [&](std::int32_t key) { return heads(key, 0); };
+          const auto v = [&](std::int32_t key) { return heads(key, a.kv_cols()); };
+          return attend(a, scaled, first, last, k, v);
+        };
+        const Floats y = p.type == KvType::kInt8 ? attend_with(groups, quantised_head(q))
+                                                 : attend_with(floats, q);
         std::copy(y.begin(), y.end(), out.row(row) + h * a.head_dim);
       }
     }

@@ -48,8 +48,9 @@ struct Attention {
 
 inline constexpr std::int32_t kHeadDimLimit = 512;
 
-/// How cached keys and values are stored.
-enum class KvType { kF32, kF16, kBF16 };
+/// How cached keys and values are stored. kInt8: by token, kv head and group of 32 elements a float
+/// scale and 8-bit integers, quantised as `Backend::linear` does it with its rows.
+enum class KvType { kF32, kF16, kBF16, kInt8 };
 
 /// One layer's pages of keys and values; their layout is the backend's.
 struct KvLayer {

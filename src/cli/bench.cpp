@@ -186,7 +186,9 @@ int report_mismatches(const BenchReport& report) {
 }
 
 int bench_peaks(const BenchValues& v) {
-  const InstanceOptions options = instance_options(v.model);
+  ModelOptionValues machine = v.model;
+  machine.path.clear();  // no model is looked for
+  const InstanceOptions options = instance_options(machine);
   const KernelTable& table = find_kernels(options.isa);
   const auto pool = make_pool(v.model);
   BenchReport report;
@@ -221,13 +223,7 @@ int bench_model(const BenchValues& v) {
   return report_mismatches(report);
 }
 
-int bench(const BenchValues& v, bool has_model) {
-  if (v.peaks) return bench_peaks(v);
-  if (!has_model) {
-    throw Error(ErrorCode::kInvalid, "expected MODEL, or --peaks for the machine's limits alone");
-  }
-  return bench_model(v);
-}
+int bench(const BenchValues& v) { return v.peaks ? bench_peaks(v) : bench_model(v); }
 
 void add_workload_options(CLI::App& sub, BenchValues& v) {
   add_text(sub, v.prefill, "--prefill", "Prompt lengths: 512,4096; 0 for none (default: 512)");
@@ -253,13 +249,11 @@ Command add_bench_command(CLI::App& app) {
              "Only what the machine can do at best: memory reads, float and byte products");
   add_switch(sub, values->json, "--json", "One JSON object");
   add_switch(sub, values->markdown, "--markdown", "Markdown tables");
-  make_optional(sub, "MODEL");
   exclude(sub, "--json", {"--markdown"});
   exclude(sub, "--peaks",
           {"MODEL", "--prefill", "--decode", "--depth", "--batch", "--reps", "--shared-prefix",
            "--kv-type", "--ctx", "--check-tensors"});
-  // An empty MODEL is a name too, of no file.
-  return {&sub, [values, &sub] { return bench(*values, is_given(sub, "MODEL")); },
+  return {&sub, [values] { return bench(*values); },
           "ingot bench model.gguf --prefill 512 --decode 128 --depth 0,4096 --batch 1,8"};
 }
 

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/built_in_model.h"
 #include "cli/chat_input.h"
 #include "cli/chat_terminal.h"
 #include "cli/command.h"
@@ -89,7 +88,6 @@ Command add_chat_command(CLI::App& app) {
   auto values = std::make_shared<ChatValues>();
   CLI::App& sub = add_command(app, "chat",
                               "Talk with a model, on a terminal or with a message a line on stdin");
-  values->model.path = kBuiltInModel;
   add_model_options(sub, values->model);
   set_help(
       sub, "--ctx",

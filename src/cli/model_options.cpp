@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/built_in_model.h"
 #include "cli/interrupt.h"
 #include "cli/log.h"
 #include "cli/model_path.h"
@@ -27,9 +28,8 @@ KvType parse_kv_type(const std::string& text) {
   if (text == "f32") return KvType::kF32;
   if (text == "f16") return KvType::kF16;
   if (text == "bf16") return KvType::kBF16;
-  throw bad_option(
-      "--kv-type", text,
-      text == "int8" ? "int8 is not built yet, use f32, f16 or bf16" : "expected f32, f16 or bf16");
+  if (text == "int8") return KvType::kInt8;
+  throw bad_option("--kv-type", text, "expected f32, f16, bf16 or int8");
 }
 
 LogLevel parse_log_level(const std::string& text) {
@@ -70,10 +70,10 @@ std::int64_t parse_bytes(std::string_view text) {
 }  // namespace
 
 void add_model_options(CLI::App& app, ModelOptionValues& values) {
+  values.path = kBuiltInModel;
   add_text(app, values.path,
            {.name = "MODEL",
-            .help = "A GGUF file, a Hugging Face folder, or a name that ingot models lists",
-            .is_required = values.path.empty()});
+            .help = "A GGUF file, a Hugging Face folder, or a name that ingot models lists"});
   add_work_options(app, values);
   add_number(app, values.ctx,
              {.name = "--ctx",
@@ -82,9 +82,10 @@ void add_model_options(CLI::App& app, ModelOptionValues& values) {
               .low = 1,
               .high = kContextMax,
               .show_default = false});
-  add_text(
-      app, values.kv_type,
-      {.name = "--kv-type", .help = "Type of cached keys and values", .takes = "f16|f32|bf16"});
+  add_text(app, values.kv_type,
+           {.name = "--kv-type",
+            .help = "Type of cached keys and values",
+            .takes = "f16|f32|bf16|int8"});
   add_text(app, values.isa,
            {.name = "--cpu-isa",
             .help = "Kernels to use; all give the same bits",
@@ -113,7 +114,6 @@ void apply_log_level(const ModelOptionValues& values) {
 InstanceOptions instance_options(const ModelOptionValues& values) {
   apply_log_level(values);
   const ModelPlace place = find_model(values.path);
-  if (!place.bytes.empty()) log_info(cat("using ", place.path, ", the built-in model"));
   return {.path = place.path,
           .bytes = place.bytes,
           .isa = values.isa,

@@ -28,8 +28,8 @@ struct ModelOptionValues {
   bool check_tensors = false;
 };
 
-/// Declares MODEL and the common options on a command. MODEL may be left out where `values` has a
-/// path already.
+/// Declares MODEL, which is the built-in one where it is left out, and the common options on a
+/// command.
 void add_model_options(CLI::App& app, ModelOptionValues& values);
 
 /// Declares --threads and --log-level alone: for commands that open a model and do not run it.

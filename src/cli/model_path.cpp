@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/built_in_model.h"
 #include "cli/hub_environment.h"
+#include "cli/log.h"
 #include "hub/find_model.h"
 
 namespace ingot {
@@ -30,7 +31,10 @@ ModelPlace find_model(const std::string& model) {
   if (!cache.empty()) {
     if (auto path = find_cached_model(cache, *name)) return {.path = *path};
   }
-  if (model == kBuiltInModel) return {.path = model, .bytes = built_in_model()};
+  if (model == kBuiltInModel) {
+    log_info(cat("using ", model, ", the built-in model"));
+    return {.path = model, .bytes = built_in_model()};
+  }
   const bool is_full = name->repo.find('/') != name->repo.npos;
   throw model_error(model, "file", 0,
                     is_full ? cat("no such file, and no model of this name is here: ingot pull ",

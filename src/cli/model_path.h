@@ -18,8 +18,8 @@ struct ModelPlace {
 };
 
 /// The place that MODEL stands for. What exists is a path; a name is looked up in the hub's cache,
-/// and then compared with the built-in model's; all else is left as it is, for opening it to say
-/// what is wrong.
+/// and then compared with the built-in model's, which is said in one line; all else is left as it
+/// is, for opening it to say what is wrong.
 ///
 /// Errors: model_error for a name that is nowhere; Error{kInvalid} for one that fits several
 /// models.

@@ -116,10 +116,6 @@ CLI::App& add_command(CLI::App& app, const std::string& name, const std::string&
 
 void set_footer(CLI::App& app, const std::string& text) { app.footer(text); }
 
-void make_optional(CLI::App& app, const std::string& name) {
-  app.get_option(name)->required(false);
-}
-
 void set_help(CLI::App& app, const std::string& name, const std::string& help) {
   app.get_option(name)->description(help);
 }

@@ -99,9 +99,6 @@ CLI::App& add_command(CLI::App& app, const std::string& name, const std::string&
 /// What the help of a command ends with.
 void set_footer(CLI::App& app, const std::string& text);
 
-/// Lets a positional argument be left out that was declared as required.
-void make_optional(CLI::App& app, const std::string& name);
-
 /// Gives an option another description.
 void set_help(CLI::App& app, const std::string& name, const std::string& help);
 

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/built_in_model.h"
 #include "cli/chat_input.h"
 #include "cli/command.h"
 #include "cli/input.h"
@@ -185,7 +184,6 @@ void shrink_step_to_fit(const Instance& instance, StartOptions& start) {
 Command add_run_command(CLI::App& app) {
   auto values = std::make_shared<RunValues>();
   CLI::App& sub = add_command(app, "run", "Continue a prompt, or many at once");
-  values->model.path = kBuiltInModel;
   add_model_options(sub, values->model);
   add_input(sub, *values);
   add_request_options(sub, values->request);

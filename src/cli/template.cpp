@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/built_in_model.h"
 #include "cli/chat_input.h"
 #include "cli/command.h"
 #include "cli/input.h"
@@ -28,18 +29,19 @@ struct TemplateValues {
 };
 
 JinjaTemplate read_template(const TemplateValues& v) {
-  if (v.model.has_value() == v.source.has_value()) {
-    throw Error(ErrorCode::kInvalid, "expected exactly one of MODEL and --template");
+  if (v.model && v.source) {
+    throw Error(ErrorCode::kInvalid, "expected MODEL or --template, not both");
   }
   if (v.source) {
     const NamedTemplate named = find_template(*v.source);
     return {named.text, named.name};
   }
-  const ModelPlace place = find_model(*v.model);
+  const std::string model = v.model.value_or(std::string(kBuiltInModel));
+  const ModelPlace place = find_model(model);
   const auto checkpoint = Checkpoint::open(place.path, place.bytes);
   const TokenizerData* tokenizer = checkpoint->tokenizer();
-  if (tokenizer == nullptr || !tokenizer->chat_template) throw no_template(*v.model);
-  return {*tokenizer->chat_template, *v.model};
+  if (tokenizer == nullptr || !tokenizer->chat_template) throw no_template(model);
+  return {*tokenizer->chat_template, model};
 }
 
 /// `bytes` of JSON were read for the context.
@@ -92,7 +94,8 @@ int render_template(const TemplateValues& v) {
 Command add_template_command(CLI::App& app) {
   auto values = std::make_shared<TemplateValues>();
   CLI::App& sub = add_command(app, "template", "Render a chat template");
-  add_text(sub, values->model, "MODEL", "A model whose template is rendered");
+  add_text(sub, values->model, "MODEL",
+           "A model whose template is rendered (default: the built-in one)");
   add_text(sub, values->source, "--template", template_help());
   add_switch(sub, values->jsonl, "--jsonl",
              "Render for each line of stdin, an object whose members are the template's variables; "

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/built_in_model.h"
 #include "cli/command.h"
 #include "cli/log.h"
 #include "cli/model_options.h"
@@ -144,7 +145,9 @@ int tokenize(const TokenizeValues& v) {
   const int inputs = v.prompt.has_value() + v.file.has_value() + v.ids.has_value() + v.jsonl;
   if (inputs != 1) refuse("expected exactly one of -p, --file, --ids and --jsonl");
   std::vector<std::string> warnings;
-  const auto tokenizer = make_tokenizer(read_tokenizer(v.paths), warnings);
+  const auto tokenizer = make_tokenizer(
+      read_tokenizer(v.paths.empty() ? std::vector{std::string(kBuiltInModel)} : v.paths),
+      warnings);
   for (const std::string& warning : warnings) log_warning(warning);
   if (v.jsonl) return run_lines(*tokenizer);
   if (v.ids) {
@@ -165,7 +168,7 @@ Command add_tokenize_command(CLI::App& app) {
             "A GGUF file (a vocabulary alone will do), a Hugging Face folder, or the files of "
             "a tokenizer: tokenizer.json, a SentencePiece model, vocab.json and merges.txt, "
             "vocab.txt; with tokenizer_config.json and special_tokens_map.json",
-            8, true);
+            8, false);
   add_text(sub, values->prompt, "-p,--prompt", "Text to encode; prints its ids, comma-separated");
   add_text(sub, values->file, "--file", "A file whose text to encode");
   add_text(sub, values->ids, "--ids", "Ids to decode, special tokens kept: 1,2,3");

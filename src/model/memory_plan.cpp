@@ -94,7 +94,9 @@ std::string way_out(const MemoryPlan& plan) {
                : cat("one sequence of ", plan.max_context, " tokens fits");
   }
   return cat("`context` ", plan.max_context, " fits",
-             plan.kv_type == KvType::kF32 ? ", `kv_type` f16 halves the kv cache" : "");
+             plan.kv_type == KvType::kF32    ? ", `kv_type` f16 halves the kv cache"
+             : plan.kv_type == KvType::kInt8 ? ""
+                                             : ", `kv_type` int8 nearly halves the kv cache");
 }
 
 }  // namespace

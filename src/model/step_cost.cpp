@@ -64,7 +64,7 @@ Seen keys_of(const Attention& a, std::int64_t key, std::int64_t kv_len) {
   return seen;
 }
 
-StepCost attention_cost(const Attention& a, std::int64_t token_bytes, const SequenceRows& part) {
+StepCost attention_cost(const Attention& a, const KvCost& kv, const SequenceRows& part) {
   double pairs = 0;
   const std::int64_t first_key = part.kv_len - part.rows;
   for (std::int64_t key = first_key; key < part.kv_len; ++key) {
@@ -73,9 +73,10 @@ StepCost attention_cost(const Attention& a, std::int64_t token_bytes, const Sequ
   }
   // The rows' intervals overlap or touch and move forward with the row: together they are one.
   const std::int64_t keys = part.kv_len - keys_of(a, first_key, part.kv_len).first;
-  return {.bytes = static_cast<double>(keys * token_bytes),
-          .int8_ops = 0,
-          .f32_ops = 4.0 * a.head_dim * a.heads * pairs};
+  const double ops = 4.0 * a.head_dim * a.heads * pairs;
+  return {.bytes = static_cast<double>(keys * kv.token_bytes),
+          .int8_ops = kv.integers ? ops : 0,
+          .f32_ops = kv.integers ? 0 : ops};
 }
 
 StepCost ends_cost(const Model& m, double rows, double outputs) {
@@ -98,9 +99,9 @@ StepCost& StepCost::operator+=(const StepCost& other) {
   return *this;
 }
 
-StepCost step_cost(const Model& model, std::span<const std::int64_t> kv_token_bytes,
+StepCost step_cost(const Model& model, std::span<const KvCost> kv,
                    std::span<const SequenceRows> parts) {
-  INGOT_CHECK(kv_token_bytes.size() == model.layers.size(), kv_token_bytes.size(), " sizes for ",
+  INGOT_CHECK(kv.size() == model.layers.size(), kv.size(), " kinds of keys for ",
               model.layers.size(), " layers");
   double rows = 0;
   double outputs = 0;
@@ -115,7 +116,7 @@ StepCost step_cost(const Model& model, std::span<const std::int64_t> kv_token_by
     cost += linear_cost(layer.attn_out, rows);
     cost += feed_forward_cost(layer, model.spec.moe, rows);
     for (const SequenceRows& part : parts) {
-      cost += attention_cost(layer.attention, kv_token_bytes[i], part);
+      cost += attention_cost(layer.attention, kv[i], part);
     }
   }
   return cost;

@@ -16,11 +16,17 @@ struct SequenceRows {
   std::int64_t outputs = 0;  ///< of the rows, those that go through the head
 };
 
+/// How one layer keeps keys and values.
+struct KvCost {
+  std::int64_t token_bytes = 0;  ///< of one token's keys and values
+  bool integers = false;         ///< KvType::kInt8: products with them are of 8-bit integers
+};
+
 /// A step's least cost. Counts that double holds exactly up to 2^53.
 struct StepCost {
   double bytes = 0;     ///< read
-  double int8_ops = 0;  ///< products and sums of block-format linears
-  double f32_ops = 0;   ///< those of dense formats and of attention
+  double int8_ops = 0;  ///< products and sums of block-format linears, and of attention over kInt8
+  double f32_ops = 0;   ///< those of dense formats and of attention over floats
 
   StepCost& operator+=(const StepCost& other);
   double ops() const { return int8_ops + f32_ops; }
@@ -35,8 +41,8 @@ struct StepCost {
 /// query head and pair of a row and a key that it sees. Norms, rotations and activations do not
 /// count.
 ///
-/// Shapes: kv_token_bytes [layers], bytes of one token's keys and values in that layer.
-StepCost step_cost(const Model& model, std::span<const std::int64_t> kv_token_bytes,
+/// Shapes: kv [layers].
+StepCost step_cost(const Model& model, std::span<const KvCost> kv,
                    std::span<const SequenceRows> parts);
 
 }  // namespace ingot

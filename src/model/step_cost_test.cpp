@@ -37,8 +37,8 @@ Model small_model() {
 }
 
 StepCost cost_of(const Model& m, std::vector<SequenceRows> parts) {
-  const std::vector<std::int64_t> kv_token_bytes(m.layers.size(), 64);
-  return step_cost(m, kv_token_bytes, parts);
+  const std::vector<KvCost> kv(m.layers.size(), {.token_bytes = 64});
+  return step_cost(m, kv, parts);
 }
 
 /// Block linears of a row: qkv, attention output, down.
@@ -89,6 +89,15 @@ TEST(StepCost, WithoutCausalityEveryRowSeesTheWholeSequenceOrBothSidesOfItsWindo
   EXPECT_EQ(cost_of(m, {{.rows = 4, .kv_len = 4, .outputs = 0}}).f32_ops, 4 * kRowF32 + 16 * kPair);
   m.layers[0].attention.window = 2;  // 2 + 3 + 3 + 2
   EXPECT_EQ(cost_of(m, {{.rows = 4, .kv_len = 4, .outputs = 0}}).f32_ops, 4 * kRowF32 + 10 * kPair);
+}
+
+TEST(StepCost, AttentionOverIntegersIsIntegerWork) {
+  const Model m = small_model();
+  const std::vector<KvCost> kv(m.layers.size(), {.token_bytes = 40, .integers = true});
+  const StepCost cost = step_cost(m, kv, std::vector<SequenceRows>{{.rows = 1, .kv_len = 7}});
+  EXPECT_EQ(cost.bytes, kLayerBytes + 40 + 7 * 40);
+  EXPECT_EQ(cost.int8_ops, kRowInt8 + 7 * kPair);
+  EXPECT_EQ(cost.f32_ops, kRowF32);
 }
 
 TEST(StepCost, ATiedHeadIsReadOnce) {

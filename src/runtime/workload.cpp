@@ -71,9 +71,11 @@ WorkloadLimits workload_limits(std::span<const Workload> workloads, bool shared_
 
 WorkloadCost workload_cost(const Model& model, const KvCache& cache, const Peaks& peaks,
                            const Workload& workload) {
-  std::vector<std::int64_t> kv_token_bytes;
+  std::vector<KvCost> kv;
   for (std::int64_t i = 0; i < std::ssize(model.layers); ++i) {
-    kv_token_bytes.push_back(cache.layer(i).block_bytes / kBlockTokens);
+    const KvLayer& layer = cache.layer(i);
+    kv.push_back(
+        {.token_bytes = layer.block_bytes / kBlockTokens, .integers = layer.type == KvType::kInt8});
   }
   WorkloadCost total;
   const bool prefill = workload.kind == Workload::Kind::kPrefill;
@@ -81,7 +83,7 @@ WorkloadCost workload_cost(const Model& model, const KvCache& cache, const Peaks
   std::vector<SequenceRows> parts(static_cast<std::size_t>(workload.batch));
   for (std::int64_t end = workload.depth + rows; end <= workload.length(); end += rows) {
     std::fill(parts.begin(), parts.end(), SequenceRows{.rows = rows, .kv_len = end, .outputs = 1});
-    const StepCost step = step_cost(model, kv_token_bytes, parts);
+    const StepCost step = step_cost(model, kv, parts);
     total.cost += step;
     total.ideal_seconds += ideal_seconds(step, peaks);
   }

@@ -216,7 +216,7 @@ static void test_errors(ingot_engine* engine, const char* path) {
   EXPECT(ingot_open(&options, &none) == INGOT_MODEL && none == NULL);
   EXPECT(strstr(ingot_last_error(), "nowhere.gguf") != NULL);
   options.path = path;
-  options.kv_type = (ingot_kv_type)3;
+  options.kv_type = INGOT_KV_TYPE_MAX;
   EXPECT(ingot_open(&options, &none) == INGOT_INVALID && none == NULL);
   options.kv_type = INGOT_KV_F32;
   int calls = 0;

@@ -185,7 +185,7 @@ TEST_F(CMatchTest, EveryOptionArrives) {
   };
   says("threads: -1", [](ingot_open_options& o) { o.threads = -1; });
   says("`isa` abacus", [](ingot_open_options& o) { o.isa = "abacus"; });
-  says("kv_type: 3", [](ingot_open_options& o) { o.kv_type = static_cast<ingot_kv_type>(3); });
+  says("kv_type: 4", [](ingot_open_options& o) { o.kv_type = static_cast<ingot_kv_type>(4); });
   says("context: -1", [](ingot_open_options& o) { o.context = -1; });
   says("sequences: 0", [](ingot_open_options& o) { o.sequences = 0; });
   says("step_rows: 7", [](ingot_open_options& o) { o.step_rows = 7; });

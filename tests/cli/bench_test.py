@@ -180,7 +180,7 @@ class Bench(ingot.CliTest):
         self.assertEqual(re.sub("[| ]+", " ", tables[-1]).split()[:4], ["decode", "3", "0", "1"])
 
     def test_errors_of_usage(self):
-        for args in ((), ("--json",), ("--prefill", "5"), (self.model, "--peaks"),
+        for args in ((self.model, "--peaks"),
                      ("--peaks", "--prefill", "5"), ("--peaks", "--reps", "2"),
                      ("--peaks", "--shared-prefix"), (self.model, "--json", "--markdown"),
                      (self.model, "--prefill", "0", "--decode", "0"),

@@ -68,16 +68,27 @@ class BuiltIn(ingot.CliTest):
     def test_every_command_knows_its_name(self):
         self.assertIn(NAME, self.assert_done(run("models", "--names")).out.decode().split())
         self.assert_told(run("inspect", NAME, "--json"))
-        ids = self.assert_done(run("tokenize", NAME, "-p", "Once upon a time")).out.decode().strip()
-        back = self.assert_done(run("tokenize", NAME, "--ids", ids)).out.decode()
+        ids = self.assert_told(run("tokenize", NAME, "-p", "Once upon a time")).strip()
+        back = self.assert_told(run("tokenize", NAME, "--ids", ids))
         self.assertEqual(back, "Once upon a time\n")
         context = self.file("context.json", json.dumps({**WEATHER, "add_generation_prompt": True})
                             .encode())
-        self.assertIn("get_weather", self.assert_done(run("template", NAME, "--context", context))
-                      .out.decode())
+        self.assertIn("get_weather", self.assert_told(run("template", NAME, "--context", context)))
         out = self.path("copy.gguf")
         self.assert_told(run("quantize", NAME, out, "--type", "Q4_0", "--json"))
         self.assert_done(run("run", out, "-p", "Once", "--max-tokens", "3"))
+
+    def test_every_command_takes_it_where_none_is_named(self):
+        text = self.file("text.txt", b"Once upon a time there was a fox. " * 20)
+        context = self.file("messages.json", json.dumps(WEATHER).encode())
+        for args in (("inspect", "--json"), ("tokenize", "-p", "Once"),
+                     ("template", "--context", context),
+                     ("logits", "-p", "Once", "--out", self.path("one.npy")),
+                     ("perplexity", "--file", text, "--ctx", "32", "--json"),
+                     ("imatrix", "--file", text, "--ctx", "32", "--out", self.path("one.imatrix")),
+                     ("bench", "--prefill", "8", "--decode", "2", "--reps", "1", "--json")):
+            with self.subTest(args=args):
+                self.assert_told(run(*args))
 
     def test_what_exists_goes_first(self):
         self.file(f"here/{NAME}", b"no model")

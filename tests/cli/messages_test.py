@@ -72,7 +72,6 @@ class MessagesTest(CliTest):
                            (MODEL, (self.model, "--context", context)),
                            (MODEL, ("--template", "chatml", "--context", self.path("none"))),
                            (USAGE, ("--template", "chatml")),
-                           (USAGE, ("--context", context)),
                            (USAGE, (self.model, "--template", "chatml", "--context", context)),
                            (USAGE, ("--template", "chatml", "--context", context, "--jsonl")),
                            (USAGE, ("--template", "chatml", "--context", context, "--now", "x")),

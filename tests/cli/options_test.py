@@ -57,8 +57,8 @@ class Options(ingot.CliTest):
 
     def test_what_is_not_offered_here(self):
         for command in COMMANDS:
-            line = self.refused(command, "--kv-type", "int8")
-            self.assertIn("int8", line)
+            line = self.refused(command, "--kv-type", "int4")
+            self.assertIn("int4", line)
             line = self.refused(command, "--cpu-isa", "neon")
             self.assertIn("--cpu-isa neon", line)
             self.assertIn("scalar", line)
@@ -293,7 +293,7 @@ class Options(ingot.CliTest):
         self.assertIn("expected one of", self.assert_error(run(), USAGE))
 
     def test_no_command_or_a_wrong_one(self):
-        for args in ((), ("",), ("nope",), ("Run",), ("--nope",), ("run",), ("inspect",),
+        for args in ((), ("",), ("nope",), ("Run",), ("--nope",), ("run",),
                      ("logits",), ("run", "--json"), ("inspect", self.model, "run", self.model),
                      ("\x1b]52;c;x\x07",), ("-",), ("--",)):
             with self.subTest(args=args):

@@ -115,6 +115,22 @@ inline std::string read_all(Stream& stream) {
   return describe(got, stream.outcome());
 }
 
+/// Truncation, penalties and bounds on the length, each now and then.
+inline void randomise_sampling(std::mt19937_64& rng, SamplingParams& params) {
+  const auto below = [&](std::uint64_t n) { return static_cast<std::int32_t>(rng() % n); };
+  params.temperature = below(2) == 0 ? 0.0f : 1.0f;
+  params.seed = rng();
+  params.logprobs = below(4) - 1;
+  if (below(4) == 0) params.top_k = 1 + below(20);
+  if (below(4) == 0) params.top_p = 0.8f;
+  if (below(4) == 0) params.min_p = 0.05f;
+  if (below(3) == 0) params.repetition_penalty = 1.3f;
+  if (below(3) == 0) params.presence_penalty = 0.5f;
+  if (below(3) == 0) params.frequency_penalty = 0.25f;
+  if (below(4) == 0) params.min_tokens = below(8);
+  if (below(4) == 0) params.end_ids = {below(37)};
+}
+
 /// A request with random prompt, length and sampling for models of 37 tokens.
 inline Request random_request(std::mt19937_64& rng, std::int64_t prompt_max,
                               std::int64_t tokens_max) {
@@ -125,12 +141,9 @@ inline Request random_request(std::mt19937_64& rng, std::int64_t prompt_max,
   request.prompt.resize(static_cast<std::size_t>(1 + below(prompt_max)));
   for (std::int32_t& id : request.prompt) id = static_cast<std::int32_t>(below(37));
   request.max_tokens = 1 + below(tokens_max);
-  request.sampling.temperature = below(2) == 0 ? 0.0f : 1.0f;
-  request.sampling.seed = rng();
-  request.sampling.logprobs = static_cast<std::int32_t>(below(4)) - 1;
+  randomise_sampling(rng, request.sampling);
   request.prompt_logprobs = static_cast<std::int32_t>(below(4)) - 1;
   request.digest = true;
-  if (below(4) == 0) request.sampling.end_ids = {static_cast<std::int32_t>(below(37))};
   return request;
 }
 

@@ -18,16 +18,23 @@ class RandomSchedule {
       : rng_(seed), checkpoint_(make_checkpoint(two_layers(model), seed)) {}
 
   void run() {
-    EngineRunner alone(*checkpoint_);
-    const std::int32_t sequences = 1 + below(12);
+    constexpr KvType kTypes[] = {KvType::kF16, KvType::kF32, KvType::kBF16, KvType::kInt8};
     RunnerOptions options = EngineRunner::defaults();
+    options.kv_type = kTypes[below(4)];
+    EngineRunner alone(*checkpoint_, options);
+    const std::int32_t sequences = 1 + below(12);
+    const auto tables = kernel_tables();
+    options.table = tables[static_cast<std::size_t>(below(std::int32_t(tables.size())))];
     options.threads = 1 + below(3);
     options.sequences = sequences;
     options.rows = sequences + below(30);
     options.pool_sequences = 1 + below(2);
     EngineRunner shared(*checkpoint_, options, {.deltas_max = 1 + std::size_t(below(6))});
     const int count = 1 + below(12);
-    for (int i = 0; i < count; ++i) requests_.push_back(random_request(rng_, 50, 30));
+    for (int i = 0; i < count; ++i) {
+      requests_.push_back(random_request(rng_, 50, 30));
+      if (below(4) == 0) embed(requests_.back(), shared.model().spec().hidden);
+    }
     drive(shared.engine());
     for (std::size_t i = 0; i < requests_.size(); ++i) {
       EXPECT_EQ(results_[i], run_alone(alone, requests_[i])) << "request " << i;
@@ -40,6 +47,15 @@ class RandomSchedule {
  private:
   std::int32_t below(std::int32_t n) {
     return static_cast<std::int32_t>(rng_() % static_cast<std::uint64_t>(n));
+  }
+
+  /// Rows of a few embeddings before the prompt's tokens.
+  void embed(Request& request, std::int64_t hidden) {
+    request.prompt_logprobs = -1;  // rows have none
+    request.embedding_rows = 1 + below(10);
+    for (std::int64_t i = 0; i < request.embedding_rows * hidden; ++i) {
+      request.embeddings.push_back(static_cast<float>(below(2001) - 1000) / 1000);
+    }
   }
 
   void drive(Engine& engine) {

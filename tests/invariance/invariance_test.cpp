@@ -24,7 +24,7 @@ constexpr bool kSanitized = true;
 constexpr bool kSanitized = false;
 #endif
 
-constexpr KvType kKvTypes[] = {KvType::kF16, KvType::kF32, KvType::kBF16};
+constexpr KvType kKvTypes[] = {KvType::kF16, KvType::kF32, KvType::kBF16, KvType::kInt8};
 
 /// One model of the product of formats and families, with its own random numbers.
 struct Case {
@@ -57,7 +57,7 @@ class Invariance : public testing::TestWithParam<Case> {
  protected:
   Invariance()
       : rng_(GetParam().seed),
-        kv_type_(kKvTypes[GetParam().seed % 3]),
+        kv_type_(kKvTypes[GetParam().seed % 4]),
         checkpoint_(make_checkpoint(GetParam().model, GetParam().seed)) {}
 
   RunnerOptions options(int threads = 1) const { return {.threads = threads, .kv_type = kv_type_}; }

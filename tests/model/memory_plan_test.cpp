@@ -181,7 +181,9 @@ TEST_F(MemoryPlanTest, OnlyWhatHelpsIsSaid) {
     return text.find(part) != std::string::npos;
   };
   const std::string f16 = message({.options = {}, .context = 256});
-  EXPECT_TRUE(says(f16, "`context`") && !says(f16, "`kv_type`")) << f16;
+  EXPECT_TRUE(says(f16, "`context`") && says(f16, "`kv_type` int8")) << f16;
+  const std::string int8 = message({.options = {}, .kv_type = KvType::kInt8, .context = 256});
+  EXPECT_TRUE(says(int8, "`context`") && !says(int8, "`kv_type`")) << int8;
   const std::string f32 = message({.options = {}, .kv_type = KvType::kF32, .context = 256});
   EXPECT_TRUE(says(f32, "`context`") && says(f32, "`kv_type` f16")) << f32;
   const std::string many = message({.options = {}, .context = 256, .sequences = 8});

@@ -188,11 +188,11 @@ TEST(WorkloadCost, APrefillIsOneStepAndADecodeOneAToken) {
   const Model& model = planned.executor().model();
   const KvCache& cache = planned.executor().cache();
   // 2 kv heads of 64 elements, keys and values, F16.
-  const std::vector<std::int64_t> kv_token_bytes(4, 2 * 64 * 2 * 2);
+  const std::vector<KvCost> kv(4, {.token_bytes = 2 * 64 * 2 * 2});
   const Peaks peaks{.read_gb_s = 1, .f32_gflop_s = 1000, .int8_gop_s = 1000};
 
   const SequenceRows all{.rows = 40, .kv_len = 43, .outputs = 1};
-  const StepCost prefill = step_cost(model, kv_token_bytes, std::vector{all, all});
+  const StepCost prefill = step_cost(model, kv, std::vector{all, all});
   const WorkloadCost one = workload_cost(model, cache, peaks, workloads[0]);
   EXPECT_EQ(one.cost.bytes, prefill.bytes);
   EXPECT_EQ(one.cost.ops(), prefill.ops());
@@ -200,9 +200,9 @@ TEST(WorkloadCost, APrefillIsOneStepAndADecodeOneAToken) {
 
   const SequenceRows first{.rows = 1, .kv_len = 4, .outputs = 1};
   const SequenceRows second{.rows = 1, .kv_len = 5, .outputs = 1};
-  StepCost steps = step_cost(model, kv_token_bytes, std::vector{first, first});
+  StepCost steps = step_cost(model, kv, std::vector{first, first});
   const double seconds = ideal_seconds(steps, peaks);
-  const StepCost next = step_cost(model, kv_token_bytes, std::vector{second, second});
+  const StepCost next = step_cost(model, kv, std::vector{second, second});
   steps += next;
   const WorkloadCost two = workload_cost(model, cache, peaks, workloads[1]);
   EXPECT_EQ(two.cost.bytes, steps.bytes);

@@ -10,7 +10,7 @@ namespace {
 
 /// Where one layer's keys and values lie in a block: per kv head keys [D][16 tokens], so that
 /// scores have a key a lane, then per kv head values [16 tokens][D rounded up to 16], so that
-/// outputs have an element a lane.
+/// outputs have an element a lane; of 8-bit integers see Int8Page.
 struct PageLayout {
   std::int64_t element = 0;    ///< bytes
   std::int64_t value_row = 0;  ///< elements
@@ -20,10 +20,14 @@ struct PageLayout {
   std::int64_t block = 0;
 
   PageLayout(const Attention& a, KvType type) {
-    element = type == KvType::kF32 ? 4 : 2;
-    value_row = (a.head_dim + 15) / 16 * 16;
-    k_head = a.head_dim * kBlockTokens * element;
-    v_head = value_row * kBlockTokens * element;
+    if (type == KvType::kInt8) {
+      k_head = v_head = Int8Page(a.head_dim).bytes();
+    } else {
+      element = type == KvType::kF32 ? 4 : 2;
+      value_row = (a.head_dim + 15) / 16 * 16;
+      k_head = a.head_dim * kBlockTokens * element;
+      v_head = value_row * kBlockTokens * element;
+    }
     v_start = k_head * a.kv_heads;
     block = v_start + v_head * a.kv_heads;
   }
@@ -36,6 +40,58 @@ void store_element(std::byte* p, KvType type, float value) {
   }
   const std::uint16_t bits = type == KvType::kF16 ? float_to_half(value) : float_to_bfloat16(value);
   __builtin_memcpy(p, &bits, sizeof bits);
+}
+
+/// One head of a token, D elements.
+struct TokenHead {
+  const float* k;
+  const float* v;
+  std::byte* keys;    ///< of the head in the token's block
+  std::byte* values;  ///< the same
+  std::int64_t token;
+};
+
+void store_floats(const TokenHead& h, std::int64_t head_dim, const PageLayout& layout,
+                  KvType type) {
+  std::byte* keys = h.keys + h.token * layout.element;
+  std::byte* values = h.values + h.token * layout.value_row * layout.element;
+  for (std::int64_t d = 0; d < head_dim; ++d) {
+    store_element(keys + d * kBlockTokens * layout.element, type, h.k[d]);
+    store_element(values + d * layout.element, type, h.v[d]);
+  }
+}
+
+/// The groups of one head of a token, quantised.
+struct QuantisedHead {
+  QuantisedGroup groups[kHeadDimLimit / 32];  ///< row 0 of each
+
+  QuantisedHead(const KernelTable& table, const float* x, std::int64_t head_dim) {
+    const Int8Page page(head_dim);
+    float padded[kHeadDimLimit];
+    std::copy_n(x, head_dim, padded);
+    std::fill(padded + head_dim, padded + page.cols, 0.0f);
+    table.quantise(padded, page.cols, 0, groups);
+  }
+  std::byte at(std::int64_t d) const {
+    return std::byte(groups[d / 32].q[d % 32 / 4][0][d % 4] + 128);
+  }
+};
+
+void store_int8(const KernelTable& table, const TokenHead& h, std::int64_t head_dim) {
+  const Int8Page page(head_dim);
+  const QuantisedHead k(table, h.k, head_dim);
+  const QuantisedHead v(table, h.v, head_dim);
+  for (std::int64_t g = 0; g < page.groups; ++g) {
+    const std::int64_t at = (g * kBlockTokens + h.token) * std::int64_t{sizeof(float)};
+    __builtin_memcpy(h.keys + at, k.groups[g].d, sizeof(float));
+    __builtin_memcpy(h.values + at, v.groups[g].d, sizeof(float));
+  }
+  std::byte* keys = h.keys + page.scale_bytes + 4 * h.token;
+  std::byte* values = h.values + page.scale_bytes + h.token / 4 * 4 * page.cols + h.token % 4;
+  for (std::int64_t d = 0; d < page.cols; ++d) {
+    keys[d / 4 * 4 * kBlockTokens + d % 4] = k.at(d);
+    values[4 * d] = v.at(d);
+  }
 }
 
 /// The keys that a row sees are always an interval: [first, last).
@@ -87,16 +143,18 @@ void CpuBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer 
     if (slot < 0) return;
     INGOT_CHECK(slot / kBlockTokens < kv.blocks, "slot ", slot, " of ", kv.blocks, " blocks");
     std::byte* block = kv.pages + slot / kBlockTokens * kv.block_bytes;
-    const std::int64_t token = slot % kBlockTokens;
     const float* k = qkv.row<const float>(t) + a.q_cols();
     const float* v = k + a.kv_cols();
     for (std::int64_t g = 0; g < a.kv_heads; ++g) {
-      std::byte* keys = block + g * layout.k_head + token * layout.element;
-      std::byte* values =
-          block + layout.v_start + g * layout.v_head + token * layout.value_row * layout.element;
-      for (std::int64_t d = 0; d < a.head_dim; ++d) {
-        store_element(keys + d * kBlockTokens * layout.element, kv.type, k[g * a.head_dim + d]);
-        store_element(values + d * layout.element, kv.type, v[g * a.head_dim + d]);
+      const TokenHead head{.k = k + g * a.head_dim,
+                           .v = v + g * a.head_dim,
+                           .keys = block + g * layout.k_head,
+                           .values = block + layout.v_start + g * layout.v_head,
+                           .token = slot % kBlockTokens};
+      if (kv.type == KvType::kInt8) {
+        store_int8(table_, head, a.head_dim);
+      } else {
+        store_floats(head, a.head_dim, layout, kv.type);
       }
     }
   });

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "backend/ops.h"
+#include "base/inline.h"
 #include "base/view.h"
 
 namespace ingot {
@@ -42,6 +43,23 @@ struct PanelArgs {
 /// Queries (rows times query heads of one kv head) that one call of an attention kernel takes.
 inline constexpr int kQueriesLimit = 16;
 
+/// Keys or values of one kv head in a block of KvType::kInt8: scales [groups][16 tokens], then
+/// bytes of q + 128: of keys [cols / 4][16 tokens][4], of values [4][cols][4 tokens].
+struct Int8Page {
+  int groups;                ///< of 32 elements; the last one may be longer than the head
+  std::int64_t cols;         ///< elements in all groups
+  std::int64_t scale_bytes;  ///< before the integers
+
+  INGOT_INLINE explicit Int8Page(std::int64_t head_dim)
+      : groups(static_cast<int>((head_dim + 31) / 32)),
+        cols(32 * groups),
+        scale_bytes(std::int64_t{4} * 16 * groups) {}
+  INGOT_INLINE std::int64_t bytes() const { return scale_bytes + 16 * cols; }
+  INGOT_INLINE const float* scales(const std::byte* head, int group) const {
+    return reinterpret_cast<const float*>(head) + 16 * group;
+  }
+};
+
 /// Attention of rows of one sequence, for the query heads that share a kv head: keys and values are
 /// read once for all of them.
 struct AttentionArgs {
@@ -54,8 +72,10 @@ struct AttentionArgs {
   const std::byte* pages = nullptr;
   const std::int32_t* table = nullptr;  ///< blocks of the sequence
   std::int64_t block_bytes = 0;
-  std::int64_t k_offset = 0;  ///< of this kv head's keys within a block: [D][16 tokens]
-  std::int64_t v_offset = 0;  ///< of its values: [16 tokens][D rounded up to 16]
+  /// Of this kv head's keys within a block, [D][16 tokens], and of its values, [16 tokens][D
+  /// rounded up to 16]; of 8-bit integers see Int8Page.
+  std::int64_t k_offset = 0;
+  std::int64_t v_offset = 0;
   KvType type = KvType::kF16;
   std::int32_t head_dim = 0;
   const std::int32_t* first = nullptr;  ///< [rows]; keys seen: [first, last), at least one
@@ -142,6 +162,8 @@ const KernelTable& avx2_novnni_kernels();    ///< AVX2, FMA, F16C
 const KernelTable& avx2_kernels();           ///< and AVX_VNNI
 const KernelTable& avx512_novnni_kernels();  ///< AVX-512 F, BW, DQ, VL
 const KernelTable& avx512_kernels();         ///< and AVX512_VNNI
+/// The table for 64-bit Arm with the dot products of Armv8.2.
+const KernelTable& neon_kernels();
 
 /// The tables that this machine can run, scalar first, the fastest last.
 std::span<const KernelTable* const> kernel_tables();

@@ -119,9 +119,11 @@ std::int32_t largest(const Row& x) {
   return static_cast<std::int32_t>(std::max_element(x.begin(), x.end()) - x.begin());
 }
 
-// Pages: [16 tokens][K, V][G][D] in the KV type.
+// Pages: [16 tokens][K, V][G][D] in the KV type; 8-bit integers as the floats that they stand for.
 
-std::int64_t element_bytes(KvType type) { return type == KvType::kF32 ? 4 : 2; }
+std::int64_t element_bytes(KvType type) {
+  return type == KvType::kF32 || type == KvType::kInt8 ? 4 : 2;
+}
 
 /// The D elements of one token, K or V, and KV head.
 std::byte* page_head(const Attention& a, const KvLayer& kv, std::int32_t slot, bool value,
@@ -133,13 +135,38 @@ std::byte* page_head(const Attention& a, const KvLayer& kv, std::int32_t slot, b
          (heads + g) * a.head_dim * element_bytes(kv.type);
 }
 
-void store_head(const float* from, std::int32_t n, KvType type, std::byte* to) {
-  for (std::int32_t d = 0; d < n; ++d) {
-    if (type == KvType::kF32) {
-      std::memcpy(to + 4 * d, from + d, 4);
+/// What is kept of up to 32 elements: multiples of the largest magnitude's 127th part.
+void round_to_int8(std::span<float> group) {
+  float amax = 0;
+  bool finite = true;
+  for (const float x : group) {
+    amax = std::max(amax, std::abs(x));
+    finite = finite && std::isfinite(x);
+  }
+  for (float& x : group) {
+    if (!finite) {
+      x = std::nanf("");
+    } else if (amax < 0x1p-100f) {
+      x = 0;
     } else {
-      const std::uint16_t bits =
-          type == KvType::kF16 ? float_to_half(from[d]) : float_to_bfloat16(from[d]);
+      x = std::nearbyint(x * (127.0f / amax)) * (amax / 127.0f);
+    }
+  }
+}
+
+void store_head(const float* from, std::int32_t n, KvType type, std::byte* to) {
+  std::vector<float> head(from, from + n);
+  if (type == KvType::kInt8) {
+    for (std::int32_t d = 0; d < n; d += 32) {
+      round_to_int8(std::span(head).subspan(std::size_t(d), std::size_t(std::min(32, n - d))));
+    }
+  }
+  for (std::int32_t d = 0; d < n; ++d) {
+    const float x = head[std::size_t(d)];
+    if (element_bytes(type) == 4) {
+      std::memcpy(to + 4 * d, &x, 4);
+    } else {
+      const std::uint16_t bits = type == KvType::kF16 ? float_to_half(x) : float_to_bfloat16(x);
       std::memcpy(to + 2 * d, &bits, 2);
     }
   }
@@ -149,7 +176,7 @@ Row load_head(const std::byte* from, std::int32_t n, KvType type) {
   Row head(static_cast<std::size_t>(n));
   for (std::int32_t d = 0; d < n; ++d) {
     float value = 0;
-    if (type == KvType::kF32) {
+    if (element_bytes(type) == 4) {
       std::memcpy(&value, from + 4 * d, 4);
     } else {
       std::uint16_t bits = 0;

@@ -9,6 +9,7 @@
 #include "backend/cpu/kernels/stretch.inl"
 #include "base/inline.h"
 #include "base/math.h"
+#include "quant/group.h"
 
 namespace ingot {
 namespace {
@@ -21,33 +22,50 @@ INGOT_INLINE void for_stretches(std::int64_t count, Fn fn) {
   if (i < count) fn(i, static_cast<int>(count - i));
 }
 
-template <class L>
-void quantise_row(const float* x, std::int64_t cols, int row, QuantisedGroup* groups) {
+/// Elements that share a scale, as integers: q * d is near them.
+template <class L, int kParts>
+struct QuantisedParts {
+  float d;
+  typename L::I q[kParts];
+};
+
+/// backend.h, `linear`: how x is quantised.
+template <class L, int kParts>
+INGOT_INLINE QuantisedParts<L, kParts> quantise_parts(const typename L::F (&part)[kParts]) {
   constexpr std::int32_t kInfinity = 0x7f800000;
   constexpr float kSmallest = 0x1p-100f;
   const auto magnitude = L::splat_int(0x7fffffff);
   // Adding and subtracting 1.5 * 2^23 rounds to an integer, ties to even; the sum's bits hold it.
   const auto magic = L::splat(12582912.0f);
+  std::int32_t largest = 0;
+  for (const auto& p : part) {
+    const std::int32_t m = L::max_int(L::and_int(L::bits(p), magnitude));
+    largest = m > largest ? m : largest;
+  }
+  const float amax = __builtin_bit_cast(float, largest);
+  const bool finite = largest < kInfinity;
+  const bool zero = !finite || amax < kSmallest;
+  QuantisedParts<L, kParts> out;
+  out.d = !finite ? __builtin_nanf("") : zero ? 0.0f : amax / 127.0f;
+  const auto r = L::splat(zero ? 0.0f : 127.0f / amax);
+  for (int j = 0; j < kParts; ++j) {
+    const auto scaled = zero ? L::splat(0) : L::mul(part[j], r);
+    out.q[j] = L::sub_int(L::bits(L::add(scaled, magic)), L::bits(magic));
+  }
+  return out;
+}
+
+template <class L>
+void quantise_row(const float* x, std::int64_t cols, int row, QuantisedGroup* groups) {
   for (QuantisedGroup* g = groups; g != groups + cols / kGroup; ++g, x += kGroup) {
-    const typename L::F part[2] = {L::load(x), L::load(x + 16)};
-    std::int32_t largest = 0;
-    for (const auto& p : part) {
-      const std::int32_t m = L::max_int(L::and_int(L::bits(p), magnitude));
-      largest = m > largest ? m : largest;
-    }
-    const float amax = __builtin_bit_cast(float, largest);
-    const bool finite = largest < kInfinity;
-    const bool zero = !finite || amax < kSmallest;
-    g->d[row] = !finite ? __builtin_nanf("") : zero ? 0.0f : amax / 127.0f;
-    const auto r = L::splat(zero ? 0.0f : 127.0f / amax);
+    const auto group = quantise_parts<L, 2>({L::load(x), L::load(x + 16)});
+    g->d[row] = group.d;
     for (int j = 0; j < 2; ++j) {
-      const auto scaled = zero ? L::splat(0) : L::mul(part[j], r);
-      const auto v = L::sub_int(L::bits(L::add(scaled, magic)), L::bits(magic));
       std::int8_t q[16];
-      L::store_int8(q, v);
+      L::store_int8(q, group.q[j]);
       for (int quad = 0; quad < 4; ++quad)
         __builtin_memcpy(g->q[4 * j + quad][row], q + 4 * quad, 4);
-      g->minus_half[j][row] = -L::sum_int(v);
+      g->minus_half[j][row] = -L::sum_int(group.q[j]);
       g->minus_128_half[j][row] = 128 * g->minus_half[j][row];
     }
     g->minus_sum[row] = g->minus_half[0][row] + g->minus_half[1][row];

@@ -1,0 +1,167 @@
+// Scores and sums of values over pages of 8-bit integers: backend.h, `attention`, KvType::kInt8.
+//
+// Written over a lanes type L. A kv head of a block is two panels of 16 columns like those of
+// `linear`: keys with a column a token and D as K, values with a column an element and the tokens
+// as K. Their bytes are q + 128, and the scales of 16 tokens lie side by side (Int8Page).
+#pragma once
+
+#include "backend/cpu/kernels/attention_chunk.inl"
+#include "backend/cpu/kernels/rows.inl"
+
+namespace ingot {
+namespace {
+
+inline constexpr int kGroupsLimit = kHeadDimLimit / kGroup;
+
+/// How a product with bytes of q + 128 gives the one with q: where the instruction set takes wide
+/// signed bytes, by turning the sign, else by -128 times the other side's sum.
+template <class L>
+INGOT_INLINE typename L::B load_shifted(const std::byte* p) {
+  const auto bytes = L::load_bytes(p);
+  if constexpr (L::kWideSigned) return L::flip_sign(bytes);
+  return bytes;
+}
+
+template <class L>
+INGOT_INLINE std::int32_t correction_of(std::int32_t sum) {
+  return L::kWideSigned ? 0 : -128 * sum;
+}
+
+template <class L>
+INGOT_INLINE typename L::I dot_shifted(typename L::I acc, typename L::B w, const std::int8_t* x) {
+  return L::template dot<L::kWideSigned>(acc, w, x);
+}
+
+/// The queries of a call, times the scale, quantised by groups of 32 elements like the rows of
+/// `linear`; elements past the head's end are 0.
+struct QuantisedQueries {
+  alignas(64) std::int8_t q[kQueriesLimit][kHeadDimLimit];
+  float d[kQueriesLimit][kGroupsLimit];
+  std::int32_t correction[kQueriesLimit][kGroupsLimit];
+
+  template <class L>
+  INGOT_INLINE void set(int query, const float* scaled, std::int32_t cols) {
+    for (std::int32_t at = 0; at < cols; at += kGroup) {
+      const auto group = quantise_parts<L, 2>({L::load(scaled + at), L::load(scaled + at + 16)});
+      for (int j = 0; j < 2; ++j) L::store_int8(q[query] + at + 16 * j, group.q[j]);
+      d[query][at / kGroup] = group.d;
+      correction[query][at / kGroup] =
+          correction_of<L>(L::sum_int(L::add_int(group.q[0], group.q[1])));
+    }
+  }
+};
+
+/// Scores of all positions of a chunk, seen or not: s[query][block].
+template <class L, int kCount>
+INGOT_INLINE void int8_scores(const AttentionArgs& a, const ChunkPass<kCount>& c,
+                              const QuantisedQueries& x, typename L::F (*s)[kChunkBlocks]) {
+  constexpr int kTogether = L::kScoreBlocks;
+  const Int8Page page(a.head_dim);
+  for (int b = 0; b < kChunkBlocks; b += kTogether) {
+    const std::byte* keys[kTogether];
+    typename L::F acc[kCount][kTogether];
+    for (int j = 0; j < kTogether; ++j) {
+      keys[j] = c.block(a, b + j) + a.k_offset;
+      for (int i = 0; i < kCount; ++i) acc[i][j] = L::splat(0);
+    }
+    for (int g = 0; g < page.groups; ++g) {
+      typename L::I sum[kCount][kTogether];
+      for (int i = 0; i < kCount; ++i) {
+        for (int j = 0; j < kTogether; ++j) {
+          sum[i][j] = L::splat_int(x.correction[c.query + i][g]);
+        }
+      }
+      for (int quad = 8 * g; quad < 8 * g + 8; ++quad) {
+        typename L::B k[kTogether];
+        for (int j = 0; j < kTogether; ++j) {
+          k[j] = load_shifted<L>(keys[j] + page.scale_bytes + 64 * quad);
+        }
+        for (int i = 0; i < kCount; ++i) {
+          for (int j = 0; j < kTogether; ++j) {
+            sum[i][j] = dot_shifted<L>(sum[i][j], k[j], x.q[c.query + i] + 4 * quad);
+          }
+        }
+      }
+      for (int j = 0; j < kTogether; ++j) {
+        const auto scale = L::load(page.scales(keys[j], g));
+        for (int i = 0; i < kCount; ++i) {
+          const auto t = L::mul(L::to_float(sum[i][j]), scale);
+          acc[i][j] = L::fma(t, L::splat(x.d[c.query + i][g]), acc[i][j]);
+        }
+      }
+    }
+    for (int i = 0; i < kCount; ++i) {
+      for (int j = 0; j < kTogether; ++j) s[i][b + j] = cap_scores<L>(acc[i][j], a.score_cap);
+    }
+  }
+}
+
+/// A query's weights of a chunk times the scales of one group of the values, quantised.
+struct QuantisedWeights {
+  alignas(64) std::int8_t q[kChunk];
+  float d;
+  std::int32_t correction;
+
+  template <class L>
+  INGOT_INLINE void set(const ChunkView& view, const float* p, const float* const* scales) {
+    typename L::F part[kChunkBlocks];
+    const auto zero = L::splat(0);
+    for (int b = 0; b < kChunkBlocks; ++b) {
+      const std::int32_t at = b * kBlockTokens;
+      // The scales of what is not seen may be anything, NaN too.
+      part[b] = L::mul(L::load(p + at), L::load(scales[b]));
+      part[b] = blend<L>(part[b], view.to - at, zero);
+      part[b] = blend<L>(zero, view.from - at, part[b]);
+    }
+    const auto chunk = quantise_parts<L, kChunkBlocks>(part);
+    auto sum = L::splat_int(0);
+    for (int b = 0; b < kChunkBlocks; ++b) {
+      L::store_int8(q + b * kBlockTokens, chunk.q[b]);
+      sum = L::add_int(sum, chunk.q[b]);
+    }
+    d = chunk.d;
+    correction = correction_of<L>(L::sum_int(sum));
+  }
+};
+
+/// o = fma(float(i), d, o * factor) for each group of the values, i the products with the quantised
+/// weights.
+template <class L, int kCount>
+INGOT_INLINE void add_int8_values(const AttentionArgs& a, const ChunkPass<kCount>& c,
+                                  const float (*p)[kChunk], const float* factor,
+                                  SoftmaxStates& state) {
+  const Int8Page page(a.head_dim);
+  const std::byte* blocks[kChunkBlocks];
+  for (int b = 0; b < kChunkBlocks; ++b) blocks[b] = c.block(a, b) + a.v_offset;
+  for (int g = 0; g < page.groups; ++g) {
+    QuantisedWeights w[kCount];
+    typename L::I sum[kCount][2];
+    const float* scales[kChunkBlocks];
+    for (int b = 0; b < kChunkBlocks; ++b) scales[b] = page.scales(blocks[b], g);
+    for (int i = 0; i < kCount; ++i) {
+      w[i].template set<L>(c.view[i], p[i], scales);
+      for (int j = 0; j < 2; ++j) sum[i][j] = L::splat_int(w[i].correction);
+    }
+    for (int b = 0; b < kChunkBlocks; ++b) {
+      const std::byte* values = blocks[b] + page.scale_bytes + 64 * 2 * g;
+      for (int quad = 0; quad < kBlockTokens / 4; ++quad, values += 4 * page.cols) {
+        const typename L::B v[2] = {load_shifted<L>(values), load_shifted<L>(values + 64)};
+        for (int i = 0; i < kCount; ++i) {
+          for (int j = 0; j < 2; ++j) {
+            sum[i][j] = dot_shifted<L>(sum[i][j], v[j], w[i].q + b * kBlockTokens + 4 * quad);
+          }
+        }
+      }
+    }
+    for (int i = 0; i < kCount; ++i) {
+      float* o = state.o[c.query + i] + kGroup * g;
+      for (int j = 0; j < 2; ++j) {
+        const auto before = L::mul(L::load(o + 16 * j), L::splat(factor[i]));
+        L::store(o + 16 * j, L::fma(L::to_float(sum[i][j]), L::splat(w[i].d), before));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ingot
