@@ -4,8 +4,8 @@
 #
 # usage: scripts/test.sh [--full]
 #
-# --full adds a Clang build, a tsan build, a debug build (without its tests), a minute of fuzzing a
-# target, the tests' long runs in the release build.
+# --full adds a Clang build, a tsan build, a debug build (without its tests), a build for Arm that
+# is run under an emulator, a minute of fuzzing a target, the tests' long runs in the release build.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -134,8 +134,8 @@ check_tidy() {
     return 1
   fi
   export -f tidy_one
-  # Kernels without VNNI instantiate what those with it do.
-  find src -name '*.cpp' ! -name '*_test.cpp' ! -name '*_novnni.cpp' -print0 |
+  # Kernels without VNNI instantiate what those with it do; this build has no flags for Arm's.
+  find src -name '*.cpp' ! -name '*_test.cpp' ! -name '*_novnni.cpp' ! -name neon.cpp -print0 |
     xargs -0 -r -n 1 -P "$jobs" bash -c 'tidy_one "$1"' tidy
 }
 
@@ -209,6 +209,7 @@ if [ $full = yes ]; then
   stage "clang" build_and_test clang
   stage "tsan" build_and_test tsan
   stage "debug (build only)" build debug
+  stage "arm" scripts/check_arm.sh
 else
   stage "fuzz (a minute in all)" fuzz 60
 fi

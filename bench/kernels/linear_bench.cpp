@@ -184,7 +184,7 @@ void run_limit(benchmark::State& state, const KernelTable& table, std::int64_t r
 const bool registered = [] {
   for (const KernelTable* table : kernel_tables()) {
     for_each_type(Formats{}, [&]<class F>() {
-      for (const std::int64_t rows : {1, 64}) {
+      for (const std::int64_t rows : {1, 2, 4, 8, 16, 64}) {
         benchmark::RegisterBenchmark(
             cat("linear/", std::string_view(table->name), "/", F::kName, "/rows:", rows).c_str(),
             [table, rows](benchmark::State& state) { run_linear<F>(state, *table, rows); });

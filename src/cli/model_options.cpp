@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -13,6 +14,7 @@
 #include "cli/model_path.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "quant/formats.h"
 
 namespace ingot {
 
@@ -43,6 +45,13 @@ LogLevel parse_log_level(const std::string& text) {
     if (text == name) return level;
   }
   throw bad_option("--log-level", text, "expected debug, info, warning or error");
+}
+
+std::optional<Format> parse_weights(const std::string& text) {
+  if (text == "stored") return {};
+  if (text == "q8_0") return Q8_0::kFormat;
+  if (text == "q4_k") return Q4_K::kFormat;
+  throw bad_option("--weights", text, "expected stored, q8_0 or q4_k");
 }
 
 /// Bytes as a number with an optional K, M or G (powers of 1,024).
@@ -86,6 +95,10 @@ void add_model_options(CLI::App& app, ModelOptionValues& values) {
            {.name = "--kv-type",
             .help = "Type of cached keys and values",
             .takes = "f16|f32|bf16|int8"});
+  add_text(app, values.weights,
+           {.name = "--weights",
+            .help = "Round the matrices of an F32, F16 or BF16 model to this type while loading",
+            .takes = "stored|q8_0|q4_k"});
   add_text(app, values.isa,
            {.name = "--cpu-isa",
             .help = "Kernels to use; all give the same bits",
@@ -118,6 +131,7 @@ InstanceOptions instance_options(const ModelOptionValues& values) {
           .bytes = place.bytes,
           .isa = values.isa,
           .kv_type = parse_kv_type(values.kv_type),
+          .weights = parse_weights(values.weights),
           .memory_limit = parse_bytes(values.memory_limit)};
 }
 

@@ -26,6 +26,7 @@ struct ModelOptionValues {
   std::int64_t ctx = 0;  ///< 0 = the model's
   bool pin_threads = false;
   bool check_tensors = false;
+  std::string weights = "stored";
 };
 
 /// Declares MODEL, which is the built-in one where it is left out, and the common options on a

@@ -29,6 +29,7 @@ constexpr std::pair<std::string_view, std::string_view> kFlags[] = {
     {"`kv_type`", "--kv-type"},
     {"`memory_limit`", "--memory-limit"},
     {"`threads`", "--threads"},
+    {"`weights`", "--weights"},
 };
 
 }  // namespace

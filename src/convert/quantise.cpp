@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <mutex>
 
 #include "base/error.h"
+#include "base/first_error.h"
 #include "base/text.h"
 #include "quant/encode.h"
 #include "quant/formats.h"
@@ -49,25 +49,6 @@ Squares compare(std::span<const float> x, std::span<const float> y,
 }
 
 double relative(double error, double weight) { return weight > 0 ? std::sqrt(error / weight) : 0; }
-
-/// The error of the lowest row, of rows that run at once.
-class RowError {
- public:
-  void keep(std::int64_t row, const Error& error) {
-    const std::lock_guard lock(mutex_);
-    if (!error_ || row < row_) {
-      row_ = row;
-      error_.emplace(error);
-    }
-  }
-  const Error* error() const { return error_ ? &*error_ : nullptr; }
-  std::int64_t row() const { return row_; }
-
- private:
-  std::mutex mutex_;
-  std::int64_t row_ = 0;
-  std::optional<Error> error_;
-};
 
 /// Turns one tensor's rows into those of the file.
 class TensorWork {
@@ -114,7 +95,7 @@ class TensorWork {
 
  private:
   void encode_rows(std::int64_t first, std::int64_t count) {
-    RowError failure;
+    FirstError failure;
     pool_.parallel_for(count, [&](std::int64_t i, int thread) {
       try {
         squares_[static_cast<std::size_t>(i)] =
@@ -126,10 +107,10 @@ class TensorWork {
     if (failure.error() != nullptr) fail(failure);
   }
 
-  [[noreturn]] void fail(const RowError& failure) const {
-    const TensorInfo& tensor = *source_row(tensor_.source, failure.row()).tensor;
+  [[noreturn]] void fail(const FirstError& failure) const {
+    const TensorInfo& tensor = *source_row(tensor_.source, failure.item()).tensor;
     throw model_error(checkpoint_.file_of(tensor), cat("tensor ", printable(tensor.name)),
-                      tensor.offset, cat("row ", failure.row(), ": ", failure.error()->message()));
+                      tensor.offset, cat("row ", failure.item(), ": ", failure.error()->message()));
   }
 
   Squares encode_row(std::int64_t row, int thread, std::byte* out) {

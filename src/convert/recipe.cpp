@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "quant/encode.h"
 #include "quant/formats.h"
 
 namespace ingot {
@@ -58,13 +59,6 @@ Format mixed_format(const Spec& spec, const ListedTensor& tensor) {
   }
 }
 
-Format fallback_of(Format format) {
-  if (format == Q4_K::kFormat) return Q5_0::kFormat;
-  if (format == Q5_K::kFormat) return Q5_1::kFormat;
-  if (format == Q6_K::kFormat) return Q8_0::kFormat;
-  return F16::kFormat;
-}
-
 }  // namespace
 
 std::span<const Recipe> recipes() { return kRecipes; }
@@ -78,8 +72,7 @@ const Recipe* find_recipe(std::string_view name) {
 FormatChoice choose_format(const Recipe& recipe, const Spec& spec, const ListedTensor& tensor) {
   if (tensor.shape.size() == 1 || tensor.slot == Slot::kRouter) return {F32::kFormat, {}};
   const Format wanted = recipe.mixed ? mixed_format(spec, tensor) : recipe.format;
-  Format format = wanted;
-  while (tensor.cols() % format_info(format).block != 0) format = fallback_of(format);
+  const Format format = format_for_rows(wanted, tensor.cols());
   if (format == wanted) return {format, {}};
   return {format, wanted};
 }

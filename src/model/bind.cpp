@@ -241,6 +241,7 @@ void Binder::bind_experts(std::int64_t i, BoundLayer& layer) {
   const Spec& s = model_.spec;
   const std::int64_t ffn = s.moe.ffn;
   layer.router = take_weight({{Slot::kRouter, s.moe.experts}}, s.hidden, i);
+  layer.router.rounds = false;
   for (std::int64_t e = 0; e < s.moe.experts; ++e) {
     layer.expert_gate_up.push_back({.parts = {take_expert(Slot::kExpertGate, ffn, s.hidden, i, e),
                                               take_expert(Slot::kExpertUp, ffn, s.hidden, i, e)},

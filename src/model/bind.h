@@ -25,6 +25,7 @@ struct BoundPart {
 struct BoundWeight {
   std::vector<BoundPart> parts;
   std::vector<const TensorInfo*> biases;
+  bool rounds = true;  ///< whether `ModelOptions::weights` is for it: not for a router
 
   explicit operator bool() const { return !parts.empty(); }
   std::vector<View> views() const;

@@ -5,8 +5,10 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/first_error.h"
 #include "base/fp_env.h"
 #include "base/text.h"
+#include "quant/encode.h"
 #include "quant/formats.h"
 
 namespace ingot {
@@ -61,6 +63,46 @@ void require_finite(const Checkpoint& checkpoint, const BoundPart& part) {
   }
 }
 
+/// The format in which a part is held.
+Format held_format(const BoundWeight& w, const BoundPart& part, const ModelOptions& options) {
+  const Format stored = *part.tensor->format;
+  if (!options.weights || !w.rounds || !format_info(stored).dense) return stored;
+  return format_for_rows(*options.weights, part.cols);
+}
+
+/// The parts as they are held, without data.
+std::vector<View> held_views(const BoundWeight& w, const ModelOptions& options) {
+  std::vector<View> views;
+  for (const BoundPart& part : w.parts) {
+    const Format format = held_format(w, part, options);
+    views.push_back({nullptr, format, part.rows, part.cols, row_bytes(format, part.cols)});
+  }
+  return views;
+}
+
+/// A part's rows in another format.
+std::vector<std::byte> rounded_rows(const Checkpoint& checkpoint, const BoundPart& part,
+                                    Format format, ThreadPool& pool) {
+  const View from = part.view();
+  const std::int64_t each = row_bytes(format, part.cols);
+  std::vector<std::byte> out(static_cast<std::size_t>(part.rows * each));
+  std::vector<float> rows(static_cast<std::size_t>(part.cols * pool.size()));
+  FirstError failure;
+  pool.parallel_for(part.rows, [&](std::int64_t r, int thread) {
+    float* row = rows.data() + thread * part.cols;
+    decode_row(from.format, from.row_data(r), part.cols, row);
+    try {
+      encode_row(format, row, part.cols, out.data() + r * each);
+    } catch (const Error& error) {
+      failure.keep(r, error);
+    }
+  });
+  if (failure.error() == nullptr) return out;
+  const TensorInfo& t = *part.tensor;
+  throw model_error(checkpoint.file_of(t), cat("tensor ", printable(t.name)), t.offset,
+                    cat("row ", part.first_row + failure.item(), ": ", failure.error()->message()));
+}
+
 class Loader {
  public:
   Loader(Checkpoint& checkpoint, const BoundModel& bound, Backend& backend,
@@ -75,6 +117,7 @@ class Loader {
 
   std::unique_ptr<const Model> load() {
     check_parts();
+    check_rounding();
     model_->spec = bound_.spec;
     model_->first_layer = options_.first_layer;
     for (const RopeSpec& rope : bound_.spec.ropes) {
@@ -111,6 +154,19 @@ class Loader {
     need(options_.head || options_.final_norm, bound_.final_norm != nullptr, Slot::kFinalNorm);
   }
 
+  /// Nothing to round means that the user expects another file.
+  void check_rounding() const {
+    if (!options_.weights) return;
+    for (const BoundWeight* w : all_weights(bound_, options_)) {
+      for (const BoundPart& part : w->parts) {
+        if (held_format(*w, part, options_) != *part.tensor->format) return;
+      }
+    }
+    throw Error(ErrorCode::kInvalid,
+                cat("`weights`: ", checkpoint_.name(), " has no matrix that could be rounded to ",
+                    format_name(*options_.weights), ", its weights are what they are in the file"));
+  }
+
   std::vector<float> decode_checked(const TensorInfo& t) const {
     std::vector<float> values = decode_tensor(t);
     if (options_.check_tensors) require_finite(checkpoint_, BoundPart{&t, 0, 1, t.elements()});
@@ -127,7 +183,7 @@ class Loader {
       const std::vector<float> values = decode_checked(*t);
       bias.insert(bias.end(), values.begin(), values.end());
     }
-    Weight weight = backend_.prepare(w.views(), bias);
+    Weight weight = prepare(w, bias);
     for (const BoundPart& part : w.parts) {
       // A stack of experts is given back with its last one.
       const std::int64_t rows = part.tensor->elements() / part.cols;
@@ -136,6 +192,27 @@ class Loader {
     done_ += file_bytes(w);
     progress_(done_, total_);
     return weight;
+  }
+
+  /// As the file has it, or rounded: one weight at a time is there twice.
+  Weight prepare(const BoundWeight& w, std::span<const float> bias) {
+    std::vector<View> views = held_views(w, options_);
+    std::vector<std::vector<std::byte>> rounded;
+    for (std::size_t i = 0; i < views.size(); ++i) {
+      const BoundPart& part = w.parts[i];
+      if (views[i].format == *part.tensor->format) {
+        views[i] = part.view();
+        continue;
+      }
+      rounded.push_back(rounded_rows(checkpoint_, part, views[i].format, pool()));
+      views[i].data = rounded.back().data();
+    }
+    return backend_.prepare(views, bias);
+  }
+  ThreadPool& pool() {
+    if (options_.pool != nullptr) return *options_.pool;
+    if (own_pool_ == nullptr) own_pool_ = std::make_unique<ThreadPool>(1);
+    return *own_pool_;
   }
 
   Norm load_norm(const TensorInfo* t) {
@@ -199,6 +276,7 @@ class Loader {
   std::uint64_t done_ = 0;
   std::uint64_t total_ = 0;
   std::unique_ptr<Model> model_ = std::make_unique<Model>();
+  std::unique_ptr<ThreadPool> own_pool_;
 };
 
 }  // namespace
@@ -222,11 +300,25 @@ void require_finite(const Checkpoint& checkpoint, const TensorInfo& tensor) {
   require_finite(checkpoint, BoundPart{&tensor, 0, tensor.elements() / cols, cols});
 }
 
+std::string rounding_note(const BoundModel& bound, Format wanted) {
+  const ModelOptions options{.weights = wanted};
+  std::int64_t others = 0;
+  for (const BoundWeight* w : all_weights(bound, options)) {
+    for (const BoundPart& part : w->parts) {
+      const Format held = held_format(*w, part, options);
+      others += held != *part.tensor->format && held != wanted ? 1 : 0;
+    }
+  }
+  if (others == 0) return {};
+  return cat(others, " matrices have rows that do not divide into blocks of ", format_name(wanted),
+             " and are rounded to types with more bits");
+}
+
 std::int64_t weight_bytes(const BoundModel& bound, const Backend& backend,
                           const ModelOptions& options) {
   std::int64_t bytes = 0;
   for (const BoundWeight* w : all_weights(bound, options)) {
-    bytes += backend.prepared_bytes(w->views(), !w->biases.empty());
+    bytes += backend.prepared_bytes(held_views(*w, options), !w->biases.empty());
   }
   return bytes;
 }

@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "backend/backend.h"
 #include "base/function_ref.h"
+#include "base/thread_pool.h"
 #include "load/checkpoint.h"
 #include "model/bind.h"
 #include "model/rope.h"
@@ -47,6 +50,10 @@ struct ModelOptions {
   bool final_norm = true;        ///< for hidden states after the norm
   std::int64_t context = 0;      ///< positions that rotary tables serve
   bool check_tensors = false;    ///< refuse weights that are NaN or infinite
+  /// Dense matrices are rounded to this format while they are loaded, as `ingot quantize` does it;
+  /// rows that its blocks do not divide get the one of `format_for_rows`.
+  std::optional<Format> weights{};
+  ThreadPool* pool = nullptr;  ///< to round on; null = the calling thread
 };
 
 /// The layers [first_layer, first_layer + layers.size()) of an architecture, and its ends where
@@ -79,13 +86,17 @@ using Progress = FunctionRef<void(std::uint64_t done, std::uint64_t total)>;
 /// Afterwards the checkpoint's files do not matter any more.
 ///
 /// Errors: Error{kModel} when a part that is asked for is not in the checkpoint, or a tensor is not
-/// finite; Error{kIo} when a file changed meanwhile; Error{kDoesNotFit}.
+/// finite or cannot be rounded; Error{kInvalid} where `weights` finds nothing dense; Error{kIo}
+/// when a file changed meanwhile; Error{kDoesNotFit}.
 std::unique_ptr<const Model> load_model(Checkpoint& checkpoint, const BoundModel& bound,
                                         Backend& backend, const ModelOptions& options,
                                         Progress progress);
 
 /// Reads all weights of a tensor. Errors: Error{kModel} naming it when one is NaN or infinite.
 void require_finite(const Checkpoint& checkpoint, const TensorInfo& tensor);
+
+/// What a user should know of rounding to `wanted` while loading; empty where there is nothing.
+std::string rounding_note(const BoundModel& bound, Format wanted);
 
 /// Bytes that `load_model` will allocate for weights, from headers alone.
 std::int64_t weight_bytes(const BoundModel& bound, const Backend& backend,

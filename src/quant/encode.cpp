@@ -127,6 +127,17 @@ void encode_k(const float* x, std::int64_t cols, std::byte* out, const float* im
 
 }  // namespace
 
+Format format_for_rows(Format wanted, std::int64_t cols) {
+  Format format = wanted;
+  while (cols % format_info(format).block != 0) {
+    format = format == Q4_K::kFormat   ? Q5_0::kFormat
+             : format == Q5_K::kFormat ? Q5_1::kFormat
+             : format == Q6_K::kFormat ? Q8_0::kFormat
+                                       : F16::kFormat;
+  }
+  return format;
+}
+
 bool can_encode(Format format) {
   return visit_format(format, []<class T>() { return kEncodable<T>; });
 }

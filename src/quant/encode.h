@@ -12,6 +12,11 @@ namespace ingot {
 /// Q6_K.
 bool can_encode(Format format);
 
+/// The format for rows of `cols` where `wanted` is asked for: itself, or where its blocks do not
+/// divide them the next one that does, as the common tools choose it: Q5_0 for Q4_K, Q5_1 for Q5_K,
+/// Q8_0 for Q6_K, and at last F16.
+Format format_for_rows(Format wanted, std::int64_t cols);
+
 /// Writes a row of floats in `format`: for Q8_0, Q4_0, Q5_0 and Q5_1 the bytes that ggml writes,
 /// for the others the result of a search for the scales and codes of the smallest squared error; so
 /// for Q5_1 with an importance.

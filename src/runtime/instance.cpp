@@ -49,6 +49,11 @@ Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
   backend_.observe(options.observer);
   bound_ = std::make_unique<BoundModel>(bind_model(*checkpoint_));
   spec_ = bound_->spec;
+  if (options.weights) {
+    if (const auto note = rounding_note(*bound_, *options.weights); !note.empty()) {
+      warnings_.push_back(note);
+    }
+  }
   if (checkpoint_->tokenizer() != nullptr) {
     tokenizer_ = make_tokenizer(*checkpoint_->tokenizer(), warnings_);
   }
@@ -76,8 +81,10 @@ MemoryPlan Instance::plan(const StartOptions& options) const {
   const ExecutorLimits limits = executor_limits(options, context);
   std::int64_t buffers = Executor::result_bytes(spec_, limits);
   if (options.generates) buffers += Sampler::bytes(pool_.size(), spec_.vocab);
+  ModelOptions model = options.model;
+  model.weights = options_.weights;
   return plan_memory(*bound_, backend_,
-                     {.options = options.model,
+                     {.options = model,
                       .kv_type = options_.kv_type,
                       .context = options.context,
                       .sequences = pool_sequences(options),
@@ -100,6 +107,8 @@ void Instance::start(const StartOptions& options, Progress progress) {
   require_fit(plan, name());
   ModelOptions model = options.model;
   model.context = plan.context;
+  model.weights = options_.weights;
+  model.pool = &pool_;
   model_ = load_model(*checkpoint_, *bound_, backend_, model, progress);
   bound_.reset();
   checkpoint_.reset();

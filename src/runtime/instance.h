@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,7 @@ struct InstanceOptions {
   std::span<const std::byte> bytes{};  ///< the GGUF file itself; `path` is then its name
   std::string isa = "auto";  ///< a kernel table's name, or auto: the fastest that there is
   KvType kv_type = KvType::kF16;
+  std::optional<Format> weights{};     ///< see ModelOptions
   std::int64_t memory_limit = 0;       ///< bytes; 0 = what the system says is available
   LinearObserver* observer = nullptr;  ///< sees the inputs of linears; outlives the instance
 };

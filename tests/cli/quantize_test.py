@@ -89,6 +89,24 @@ class Quantize(ingot.CliTest):
         self.report(self.model, "copy.gguf", "F32")
         self.assertEqual(self.generate(self.path("copy.gguf"))["digest"], digest)
 
+    def test_rounding_while_loading_gives_the_bits_of_the_quantised_file(self):
+        source = self.file("wide/model.gguf", wide_model().build())
+        for kind in ("Q8_0", "Q4_K"):
+            self.report(source, "out.gguf", kind)
+            option = ("--weights", kind.lower())
+            self.assertEqual(self.generate(source, *option)["digest"],
+                             self.generate(self.path("out.gguf"))["digest"])
+            held = [self.one_json(self.assert_done(ingot.run("inspect", *args, "--json")))["plan"]
+                    ["weights_bytes"] for args in ((source, *option), (self.path("out.gguf"),))]
+            self.assertEqual(held[0], held[1])
+        # What is rounded already stays as it is, which is not what was asked for.
+        self.assert_error(ingot.run("run", self.path("out.gguf"), "--tokens", "1", *option), USAGE,
+                          "--weights")
+        # Rows of 64: no super-block fits.
+        result = self.assert_done(ingot.run("run", self.model, "--tokens", "1", "--max-tokens",
+                                            "1", *option))
+        self.assertIn("do not divide into blocks of Q4_K", result.err)
+
     def test_a_split_source_becomes_one_file(self):
         model = model_files.tiny_gguf()
         for i, part in enumerate(model_files.split_gguf(model, 3)):

@@ -7,6 +7,9 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 #endif
+#ifdef __aarch64__
+#include <sys/auxv.h>
+#endif
 
 namespace ingot {
 
@@ -41,6 +44,10 @@ std::vector<const KernelTable*> find_tables() {
   if (avx2 && has_avx_vnni()) tables.push_back(&avx2_kernels());
   if (avx512) tables.push_back(&avx512_novnni_kernels());
   if (avx512 && __builtin_cpu_supports("avx512vnni")) tables.push_back(&avx512_kernels());
+#endif
+#ifdef __aarch64__
+  constexpr unsigned long kDotProducts = 1UL << 20;  // HWCAP_ASIMDDP of Linux
+  if ((getauxval(AT_HWCAP) & kDotProducts) != 0) tables.push_back(&neon_kernels());
 #endif
   return tables;
 }

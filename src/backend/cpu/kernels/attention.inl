@@ -92,6 +92,9 @@ void add_split(const AttentionArgs& a, std::int32_t at, std::int32_t last, const
     for (; i + L::kQueries <= queries; i += L::kQueries) {
       add_chunk_to<L, kType, L::kQueries>(a, start, i, q, split);
     }
+    if constexpr (L::kQueries > 2) {
+      for (; i + 2 <= queries; i += 2) add_chunk_to<L, kType, 2>(a, start, i, q, split);
+    }
     for (; i < queries; ++i) add_chunk_to<L, kType, 1>(a, start, i, q, split);
   }
 }

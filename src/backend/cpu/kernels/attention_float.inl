@@ -135,9 +135,14 @@ template <class L, KvType kType, int kCount>
 INGOT_INLINE void add_all_values(const AttentionArgs& a, const ChunkPass<kCount>& c,
                                  const float (*p)[kChunk], const float* factor,
                                  SoftmaxStates& state) {
+  // As many chains at once as hide each other's latency, and as there are registers for.
+  constexpr int kMost = 2 * L::kScoreBlocks > 2 * kCount ? 2 * L::kScoreBlocks / kCount : 2;
   const int parts = (a.head_dim + 15) / 16;
   int part = 0;
-  for (; part + 2 <= parts; part += 2) {
+  for (; part + kMost <= parts; part += kMost) {
+    add_values<L, kType, kCount, kMost>(a, c, part, p, factor, state);
+  }
+  for (; kMost > 2 && part + 2 <= parts; part += 2) {
     add_values<L, kType, kCount, 2>(a, c, part, p, factor, state);
   }
   if (part < parts) add_values<L, kType, kCount, 1>(a, c, part, p, factor, state);

@@ -135,20 +135,26 @@ INGOT_INLINE void add_int8_values(const AttentionArgs& a, const ChunkPass<kCount
   for (int b = 0; b < kChunkBlocks; ++b) blocks[b] = c.block(a, b) + a.v_offset;
   for (int g = 0; g < page.groups; ++g) {
     QuantisedWeights w[kCount];
-    typename L::I sum[kCount][2];
+    // Whole numbers add up to the same in any order: chains of their own hide each other's latency.
+    constexpr int kChains = kCount >= L::kScoreBlocks ? 1 : L::kScoreBlocks / kCount;
+    typename L::I sum[kCount][kChains][2];
     const float* scales[kChunkBlocks];
     for (int b = 0; b < kChunkBlocks; ++b) scales[b] = page.scales(blocks[b], g);
     for (int i = 0; i < kCount; ++i) {
       w[i].template set<L>(c.view[i], p[i], scales);
-      for (int j = 0; j < 2; ++j) sum[i][j] = L::splat_int(w[i].correction);
+      for (int n = 0; n < kChains; ++n) {
+        for (int j = 0; j < 2; ++j) sum[i][n][j] = L::splat_int(n == 0 ? w[i].correction : 0);
+      }
     }
     for (int b = 0; b < kChunkBlocks; ++b) {
       const std::byte* values = blocks[b] + page.scale_bytes + 64 * 2 * g;
+#pragma GCC unroll 4
       for (int quad = 0; quad < kBlockTokens / 4; ++quad, values += 4 * page.cols) {
         const typename L::B v[2] = {load_shifted<L>(values), load_shifted<L>(values + 64)};
         for (int i = 0; i < kCount; ++i) {
           for (int j = 0; j < 2; ++j) {
-            sum[i][j] = dot_shifted<L>(sum[i][j], v[j], w[i].q + b * kBlockTokens + 4 * quad);
+            auto& acc = sum[i][quad % kChains][j];
+            acc = dot_shifted<L>(acc, v[j], w[i].q + b * kBlockTokens + 4 * quad);
           }
         }
       }
@@ -156,8 +162,9 @@ INGOT_INLINE void add_int8_values(const AttentionArgs& a, const ChunkPass<kCount
     for (int i = 0; i < kCount; ++i) {
       float* o = state.o[c.query + i] + kGroup * g;
       for (int j = 0; j < 2; ++j) {
+        for (int n = 1; n < kChains; ++n) sum[i][0][j] = L::add_int(sum[i][0][j], sum[i][n][j]);
         const auto before = L::mul(L::load(o + 16 * j), L::splat(factor[i]));
-        L::store(o + 16 * j, L::fma(L::to_float(sum[i][j]), L::splat(w[i].d), before));
+        L::store(o + 16 * j, L::fma(L::to_float(sum[i][0][j]), L::splat(w[i].d), before));
       }
     }
   }

@@ -188,7 +188,9 @@ INGOT_INLINE void many_rows(const PanelArgs& a) {
       for_groups<L, F>(p, [&](const PackedGroup<L, F>& g) { expand_group(g, *group++); });
     }
     std::int64_t row = segment_rows_by<L, Kind, kRows>(a, groups, k, 0);
+    if constexpr (kRows > 8) row = segment_rows_by<L, Kind, 8>(a, groups, k, row);
     if constexpr (kRows > 4) row = segment_rows_by<L, Kind, 4>(a, groups, k, row);
+    if constexpr (kRows > 2) row = segment_rows_by<L, Kind, 2>(a, groups, k, row);
     segment_rows_by<L, Kind, 1>(a, groups, k, row);
   }
 }
@@ -227,6 +229,9 @@ void linear_panel(const PanelArgs& a) {
   std::int64_t row = 0;
   if constexpr (BlockFormat<F>) {
     if (a.rows >= kManyRows) return many_rows<L, F>(a);
+    if constexpr (L::kLinearRows >= 4) {
+      for (; row + 4 <= a.rows; row += 4) few_rows<L, F, 4>(a, row);
+    }
     for (; row + 2 <= a.rows; row += 2) few_rows<L, F, 2>(a, row);
     for (; row < a.rows; ++row) few_rows<L, F, 1>(a, row);
   } else {
