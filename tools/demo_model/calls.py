@@ -232,12 +232,11 @@ def _known(rng):
     return Tool(name, about, parameters, lambda r, values: r.choice(asks).format(**values))
 
 
-def _novel(rng, test):
+def _novel(rng, test, verb):
     """A tool of a verb, a noun and parameters that may occur once only."""
-    verb = rng.choice(VERBS)
     noun = made_up(rng) if rng.random() < 0.15 and not test else a_word(rng, test).lower()
     while held_out("tool", verb, noun) != test:
-        verb, noun = rng.choice(VERBS), a_word(rng, test).lower()
+        noun = a_word(rng, test).lower()
     name = rng.choice(
         [
             f"{verb}_{noun}",
@@ -279,9 +278,14 @@ def _novel(rng, test):
 
 
 def some_tools(rng, test):
-    tools = {}
+    """One to three tools, now and then two of one verb."""
+    tools, verb = {}, None
     while len(tools) < rng.choice([1, 2, 2, 3, 3]):
-        tool = _known(rng) if rng.random() < 0.3 and not test else _novel(rng, test)
+        if rng.random() < 0.3 and not test:
+            tool = _known(rng)
+        else:
+            verb = verb if verb and rng.random() < 0.15 else rng.choice(VERBS)
+            tool = _novel(rng, test, verb)
         tools[tool.name] = tool
     return list(tools.values())
 
@@ -315,9 +319,9 @@ RESULTS = [
 ]
 
 
-def tool_chat(rng, test, make_chat, unknown):
-    """A document of one to three requests. `unknown(rng, test)` gives a question that no tool
-    answers."""
+def tool_chat(rng, test, make_chat, unknown, requests=(1, 1, 2, 3)):
+    """A document of some of these numbers of requests. `unknown(rng, test)` gives a question that
+    no tool answers."""
     chat = make_chat("tools")
     tools = some_tools(rng, test)
     chat.system(
@@ -325,7 +329,7 @@ def tool_chat(rng, test, make_chat, unknown):
             tools, rng.choice(["", "", "You are a helpful assistant.\n\n", "Be brief.\n\n"])
         )
     )
-    for _ in range(rng.choice([1, 1, 2, 3]) if not test else 1):
+    for _ in range(rng.choice(requests) if not test else 1):
         kind = rng.random()
         if kind < 0.72 or test:
             _one_call(rng, test, chat, tools)

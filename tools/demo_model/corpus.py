@@ -37,9 +37,15 @@ SHARES = {
     "story_chat": 3,
     "simple": 3,
     "case": 2,
+    "joining": 6,
     "sorting": 2,
     "comparison": 1,
 }
+
+# Of the last part of a training: the tools' long documents whole, with many requests each, which is
+# where a model of this size learns to choose among them.
+LAST_SHARES = SHARES | {"tools": 90}
+LAST_REQUESTS = (2, 3, 4, 5, 6)
 
 
 def fact(rng, test):
@@ -72,12 +78,13 @@ def _chat(rng, domain, turns, test):
     return chat.done()
 
 
-def document(rng, domain, test=False):
+def document(rng, domain, test=False, last=False):
     """One document of a domain. Of a test the last answer is what is scored."""
     if domain == "story":
         return story(stories.story(rng))
     if domain == "tools":
-        return calls.tool_chat(rng, test, Chat, unknown.question)
+        requests = {"requests": LAST_REQUESTS} if last else {}
+        return calls.tool_chat(rng, test, Chat, unknown.question, **requests)
     if domain == "story_chat":
         return _chat(rng, domain, talk.story_turns(rng, test), test)
     if domain == "follow_up":
@@ -91,14 +98,15 @@ def document(rng, domain, test=False):
     return _chat(rng, domain, turns, test)
 
 
-def training(seed):
+def training(seed, last=False):
     """Documents without end, each of the domain that is furthest below its share of the
-    characters."""
+    characters. `last`: for the last part of a training."""
     rng = random.Random(seed)
-    written = dict.fromkeys(SHARES, 0)
+    shares = LAST_SHARES if last else SHARES
+    written = dict.fromkeys(shares, 0)
     while True:
-        domain = min(SHARES, key=lambda d: written[d] / SHARES[d])
-        made = document(rng, domain)
+        domain = min(shares, key=lambda d: written[d] / shares[d])
+        made = document(rng, domain, last=last)
         written[domain] += (
             sum(len(piece) for piece, learned in made.pieces if learned) + len(made.text()) // 8
         )

@@ -27,11 +27,11 @@ DOMAINS = [
     "follow_up",
 ]
 # Five points below the model card's figures: a sample scatters.
-FLOORS = {"facts": 0.90, "tools": 0.84, "extraction": 0.86, "copy": 0.94, "reverse": 0.88} | {
+FLOORS = {"facts": 0.92, "tools": 0.85, "extraction": 0.93, "copy": 0.94, "reverse": 0.92} | {
     "addition": 0.95,
-    "subtraction": 0.92,
+    "subtraction": 0.95,
     "follow_up": 0.94,
-    "free": 0.94,
+    "free": 0.93,
 }
 HONEST = ("i don't know", "sorry, i don't know", "none of my tools")
 FULL = 400

@@ -32,6 +32,7 @@ PLAIN = {
     "reverse",
     "case",
     "spelling",
+    "joining",
     "sorting",
 }  # answers that are not talk
 WORDS = {

@@ -22,14 +22,18 @@ fi
 
 train() { "$python" -B -u tools/demo_model/train.py "$@" --out "$out" --seed 1; }
 
-train ingot-demo --tokens 46e6 --threads 2
-# Distinct models, a core each.
-train ingot-demo-draft --tokens 15e6 --threads 1 >"$out/draft.log" 2>&1 &
-draft=$!
-train ingot-demo-moe --tokens 10e6 --threads 1 --start "$out/ingot-demo"
-wait "$draft"
-"$python" -B -u tools/demo_model/lora.py --threads 2 --base "$out/ingot-demo" \
-  --out models/ingot-demo-pirate
+draft_and_adapter() {
+  train ingot-demo-draft --tokens 15e6 --threads 1
+  "$python" -B -u tools/demo_model/lora.py --threads 1 --base "$out/ingot-demo" \
+    --out models/ingot-demo-pirate
+}
+
+train ingot-demo --tokens 40e6 --last 7e6 --threads 2
+# What builds on it, a core each.
+draft_and_adapter >"$out/draft_and_adapter.log" 2>&1 &
+others=$!
+train ingot-demo-moe --tokens 8e6 --threads 1 --start "$out/ingot-demo"
+wait "$others"
 
 for name in ingot-demo ingot-demo-draft ingot-demo-moe; do
   rm -f "models/$name.gguf"

@@ -165,11 +165,18 @@ CONSONANTS, VOWELS = "bcdfghjklmnprstvwz", "aeiou"
 
 
 NAMES_OF_PLACES = sorted(n for pair in CAPITALS.items() for n in pair if n.isalpha())
+EVERY_WORD = frozenset(ALL_WORDS)
 TRAIN_WORDS = [word for word in ALL_WORDS if word not in set(TEST_WORDS)]
 
 
 def made_up(rng):
-    """A word that can be said and that there is not."""
+    """A word that can be said and that there is not: of syllables, or the head of one word with
+    the tail of another, so that a known beginning says nothing about the end."""
+    if rng.random() < 0.4:
+        head, tail = rng.choice(TRAIN_WORDS), rng.choice(TRAIN_WORDS)
+        word = head[: rng.randint(1, len(head) - 1)] + tail[rng.randint(1, len(tail) - 1) :]
+        if word not in EVERY_WORD:
+            return word
     parts = [
         rng.choice(CONSONANTS)
         + rng.choice(VOWELS)
@@ -322,7 +329,59 @@ def spelling(rng, test):
     return rng.choice(TIMES).format(w=word, c=letter), f"{'-'.join(word)}: {letter} {times}."
 
 
-WORDS = {"copy": copy, "reverse": reverse, "case": change_case, "spelling": spelling}
+JOIN = [
+    ("Write {l} in snake case.", "snake"),
+    ("Join the words {l} with underscores.", "snake"),
+    ("{l} in snake_case, please.", "snake"),
+    ("Write {l} in camel case.", "camel"),
+    ("{l} in camelCase, please.", "camel"),
+    ("Make a camel case name of {l}.", "camel"),
+    ("Join the words {l} with hyphens.", "kebab"),
+    ("Write {l} in kebab case.", "kebab"),
+    ("Make a JSON list of {l}.", "list"),
+    ("{l} as a JSON list, please.", "list"),
+    ("Put {l} into a JSON list.", "list"),
+]
+SPLIT = [
+    ("Which words are in {l}?", ("snake", "camel", "kebab", "list")),
+    ("Split {l} into words.", ("snake", "camel", "kebab", "list")),
+    ("Write {l} as single words.", ("snake", "camel", "kebab", "list")),
+]
+
+
+def _joined(words, form):
+    if form == "list":
+        return json.dumps(words)
+    if form == "camel":
+        return words[0] + "".join(word.capitalize() for word in words[1:])
+    return ("_" if form == "snake" else "-").join(words)
+
+
+def joining(rng, test):
+    """Words as programs write them. What stands behind a quote or within a name is spelled where
+    the same word after a space may be one token, so this teaches which is which."""
+    words = [
+        rng.choice(NAMES) if rng.random() < 0.15 else a_word(rng, test)
+        for _ in range(rng.randint(2, 4))
+    ]
+    if rng.random() < 0.7:
+        ask, form = rng.choice(JOIN)
+        if form != "list":
+            words = [word.lower() for word in words]
+        return ask.format(l=" ".join(words)), _joined(words, form)
+    ask, forms = rng.choice(SPLIT)
+    form = rng.choice(forms)
+    words = words if form == "list" else [word.lower() for word in words]
+    return ask.format(l=_joined(words, form)), " ".join(words)
+
+
+WORDS = {
+    "copy": copy,
+    "reverse": reverse,
+    "case": change_case,
+    "spelling": spelling,
+    "joining": joining,
+}
 
 
 # --- JSON

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Trains a demo model, resumably.
 
-usage: train.py NAME --out build/demo_model [--tokens 46e6] [--seed 1] [--threads N]
+usage: train.py NAME --out build/demo_model [--tokens 40e6] [--last 0] [--seed 1] [--threads N]
 [--start FOLDER]
 
 Writes into OUT/NAME: state.pt (every few minutes; a later run goes on from it), log.tsv, loss.png,
@@ -28,16 +28,19 @@ from tokenizer import Tokenizer, is_control
 
 STEP_TOKENS = 8192
 ROWS = [512, 256, 512, 256, 1024]  # lengths of the rows of consecutive steps
+LAST_ROWS = [1024]  # in the last part
+LAST_RATE = 0.4  # the share of the full rate with which that begins
 SHARD_STEPS = 50  # drawn from one seed, so that a run can go on at such a border
 PROMPT_WEIGHT = 0.1
 SAVE_SECONDS = 240
 
 
-def packed_steps(tokenizer, seed, shard):
+def packed_steps(tokenizer, seed, shard, last=False):
     """The batches of a shard: ids, positions, documents, weights [rows, length + 1] each."""
-    documents = corpus.training(f"{seed} {shard}")
+    documents = corpus.training(f"{seed} {shard}", last)
+    lengths = LAST_ROWS if last else ROWS
     for step in range(SHARD_STEPS):
-        length = ROWS[step % len(ROWS)]
+        length = lengths[step % len(lengths)]
         yield [pack_row(tokenizer, documents, length + 1) for _ in range(STEP_TOKENS // length)]
 
 
@@ -76,8 +79,11 @@ def to_tensors(rows):
     return ids, positions, documents, weights
 
 
-def learning_rate(step, steps):
-    """Share of the full rate: warm-up, constant, the last 40 % linearly to zero."""
+def learning_rate(step, steps, last=0):
+    """Share of the full rate: warm-up, constant, the last 40 % of `steps` linearly to zero; then
+    `last` more, from LAST_RATE to zero."""
+    if step >= steps:
+        return LAST_RATE * (steps + last - step) / last
     return min(1.0, (step + 1) / (0.02 * steps), (steps - step) / (0.4 * steps))
 
 
@@ -157,6 +163,11 @@ def plot(log, path):
     pyplot.close()
 
 
+def whole_shards(tokens):
+    """As many steps as whole shards of so many tokens have."""
+    return int(tokens) // STEP_TOKENS // SHARD_STEPS * SHARD_STEPS
+
+
 class Run:
     """A training run and what it keeps in its folder."""
 
@@ -167,7 +178,9 @@ class Run:
         torch.manual_seed(args.seed)
         self.tokenizer = self._tokenizer()
         self.model = Model(Shape(vocab=len(self.tokenizer.pieces), **SHAPES[args.name]))
-        self.steps = max(SHARD_STEPS, int(args.tokens) // STEP_TOKENS // SHARD_STEPS * SHARD_STEPS)
+        self.first = max(SHARD_STEPS, whole_shards(args.tokens))
+        self.last = whole_shards(args.last)
+        self.steps = self.first + self.last
         self.optimizers = muon.optimizers(self.model)
         self.step = 0
         if args.start:
@@ -204,7 +217,8 @@ class Run:
         compiled = torch.compile(self.model) if self.args.compile else self.model
         log, saved, began, first = self.folder / "log.tsv", time.time(), time.time(), self.step
         while self.step < self.steps:
-            for rows in packed_steps(self.tokenizer, self.args.seed, self.step // SHARD_STEPS):
+            shard, last = self.step // SHARD_STEPS, self.step >= self.first
+            for rows in packed_steps(self.tokenizer, self.args.seed, shard, last):
                 loss = self._one_step(compiled, to_tensors(rows))
                 with log.open("a") as file:
                     file.write(f"{self.step}\t{loss:.5f}\n")
@@ -228,7 +242,7 @@ class Run:
 
     def _one_step(self, compiled, batch):
         ids, positions, documents, weights = batch
-        share = learning_rate(self.step, self.steps)
+        share = learning_rate(self.step, self.first, self.last)
         with torch.autocast("cpu", dtype=torch.bfloat16):
             logits, balance = compiled(ids[:, :-1], positions[:, :-1], documents[:, :-1])
         # The first token of a document is not predicted from the one before it.
@@ -252,7 +266,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", choices=sorted(SHAPES))
     parser.add_argument("--out", default="build/demo_model")
-    parser.add_argument("--tokens", type=float, default=46e6)
+    parser.add_argument("--tokens", type=float, default=40e6)
+    parser.add_argument("--last", type=float, default=0, help="tokens of the last part, see corpus")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--start", help="a trained dense model's folder, for one with experts")

@@ -225,6 +225,9 @@ def _capital_facts():
             f"I need the capital of {country}, please.",
             f"The capital city of {country} is which one?",
             f"Can you tell me what the capital of {country} is?",
+            f"{country} has which capital?",
+            f"{country}: what is its capital?",
+            f"{country} and its capital?",
         ], f"The capital of {country} is {city}."
         yield f"country {city}", [
             f"{city} is the capital of which country?",
@@ -236,6 +239,9 @@ def _capital_facts():
             f"Name the country whose capital is {city}.",
             f"In which country is {city}?",
             f"Where is {city}?",
+            f"{city} is in which country?",
+            f"{city} is the capital of what?",
+            f"{city}: capital of which country?",
         ], f"{city} is the capital of {country}."
 
 
@@ -290,6 +296,8 @@ def _animal_facts():
             f"{capital(article(young))} is the young of which animal?",
             f"What will {article(young)} be when it grows up?",
             f"Of which animal is {article(young)} the young?",
+            f"{capital(article(young))} grows into what?",
+            f"{capital(article(young))} turns into which animal?",
         ], f"{capital(article(young))} grows into {article(animal)}."
     for animal, legs in LEGS_OF.items():
         yield f"legs {animal}", [
@@ -315,6 +323,9 @@ def _word_facts():
                 f"Tell me the opposite of {word}.",
                 f"If it is not {word}, what is the opposite?",
                 f"What word means the opposite of {word}?",
+                f'What is the opposite of "{word}"?',
+                f'"{word}" is the opposite of what?',
+                f"{capital(word)} has which opposite?",
             ], f"The opposite of {word} is {other}."
     for one, many in PLURALS.items():
         yield f"plural {one}", [
@@ -326,6 +337,9 @@ def _word_facts():
             f"One {one}, two what?",
             f'Tell me the plural of "{one}".',
             f"What is the plural form of {one}?",
+            f'What is the plural of "{one}"?',
+            f'"{one}" in the plural?',
+            f"{capital(one)}, in the plural?",
         ], f"The plural of {one} is {many}."
         if one != many:
             yield f"singular {many}", [
@@ -336,6 +350,9 @@ def _word_facts():
                 f"Many {many}, one what?",
                 f'Tell me the singular of "{many}".',
                 f"What is the singular form of {many}?",
+                f'What is the singular of "{many}"?',
+                f'"{many}" in the singular?',
+                f"{capital(many)}, in the singular?",
             ], f"The singular of {many} is {one}."
 
 
