@@ -88,7 +88,7 @@ Command add_synth_command(CLI::App& app) {
             synth(*values);
             return kDone;
           },
-          "ingot synth qwen3-0.6b /tmp/model.gguf --type Q4_K_M && ingot bench /tmp/model.gguf"};
+          "ingot synth qwen3-0.6b model.gguf --type Q4_K_M && ingot bench model.gguf"};
 }
 
 }  // namespace ingot
