@@ -19,7 +19,7 @@ import template_expressions  # noqa: E402
 
 BINARY = os.environ.get("INGOT_BINARY", "")
 SHARED = pathlib.Path(os.environ.get("INGOT_SHARED") or os.environ.get("INGOT_DEFAULT_SHARED", ""))
-FULL = os.environ.get("INGOT_FULL") == "1"
+FULL = bool(os.environ.get("INGOT_FULL"))
 
 
 def templates():

@@ -191,6 +191,11 @@ CHAT_INSTEAD = [
 NO_TOOL = "None of my tools can do that."
 
 
+NAME_FORMS = ["{verb}_{noun}", "{verb}_{noun}", "{verb}{Noun}", "{noun}_{verb}", "{verb}-{noun}"]
+# Where choosing among tools is what is to be learned: no form is rare, and names are much alike.
+HARD_NAME_FORMS = [*NAME_FORMS[1:], "{noun}_{verb}"]
+
+
 def _value(rng, kind, test):
     if kind == "integer":
         return rng.choice([rng.randrange(10), rng.randrange(60), rng.randrange(1000)])
@@ -232,20 +237,16 @@ def _known(rng):
     return Tool(name, about, parameters, lambda r, values: r.choice(asks).format(**values))
 
 
-def _novel(rng, test, verb):
-    """A tool of a verb, a noun and parameters that may occur once only."""
-    noun = made_up(rng) if rng.random() < 0.15 and not test else a_word(rng, test).lower()
+def _noun(rng, test):
+    return made_up(rng) if rng.random() < 0.15 and not test else a_word(rng, test).lower()
+
+
+def _novel(rng, test, verb, noun, forms=NAME_FORMS):
+    """A tool of a verb, a noun (or another, where the pair is not to be used here) and parameters
+    that may occur once only."""
     while held_out("tool", verb, noun) != test:
         noun = a_word(rng, test).lower()
-    name = rng.choice(
-        [
-            f"{verb}_{noun}",
-            f"{verb}_{noun}",
-            f"{verb}{noun.capitalize()}",
-            f"{noun}_{verb}",
-            f"{verb}-{noun}",
-        ]
-    )
+    name = rng.choice(forms).format(verb=verb, noun=noun, Noun=noun.capitalize())
     parameters = {}
     while len(parameters) < rng.choice([0, 1, 1, 1, 2, 2, 3]):
         key = rng.choice(KEYS) if rng.random() < 0.6 else a_word(rng, test).lower()
@@ -285,7 +286,21 @@ def some_tools(rng, test):
             tool = _known(rng)
         else:
             verb = verb if verb and rng.random() < 0.15 else rng.choice(VERBS)
-            tool = _novel(rng, test, verb)
+            tool = _novel(rng, test, verb, _noun(rng, test))
+        tools[tool.name] = tool
+    return list(tools.values())
+
+
+def alike_tools(rng):
+    """Two to four tools that share verbs and nouns and are told apart by their whole names only."""
+    tools, verbs, nouns = {}, [], []
+    for _ in range(rng.choice([2, 2, 3, 3, 4])):
+        verbs.append(rng.choice(verbs) if verbs and rng.random() < 0.35 else rng.choice(VERBS))
+        nouns.append(rng.choice(nouns) if nouns and rng.random() < 0.25 else _noun(rng, False))
+        if rng.random() < 0.15:
+            tool = _known(rng)
+        else:
+            tool = _novel(rng, False, verbs[-1], nouns[-1], HARD_NAME_FORMS)
         tools[tool.name] = tool
     return list(tools.values())
 
@@ -319,20 +334,25 @@ RESULTS = [
 ]
 
 
-def tool_chat(rng, test, make_chat, unknown, requests=(1, 1, 2, 3)):
-    """A document of some of these numbers of requests. `unknown(rng, test)` gives a question that
-    no tool answers."""
+def tool_chat(rng, test, make_chat, unknown, hard=False):
+    """A document of some requests. `unknown(rng, test)` gives a question that no tool answers.
+    `hard`: many requests for tools that are much alike."""
     chat = make_chat("tools")
-    tools = some_tools(rng, test)
+    tools = alike_tools(rng) if hard else some_tools(rng, test)
+    requests = (2, 3, 4, 5, 6) if hard else (1, 1, 2, 3)
     chat.system(
         system_block(
             tools, rng.choice(["", "", "You are a helpful assistant.\n\n", "Be brief.\n\n"])
         )
     )
+    fresh = list(tools)
     for _ in range(rng.choice(requests) if not test else 1):
         kind = rng.random()
         if kind < 0.72 or test:
-            _one_call(rng, test, chat, tools)
+            tool = rng.choice(fresh or tools)
+            if hard and tool in fresh:
+                fresh.remove(tool)
+            _one_call(rng, test, chat, tool)
         elif kind < 0.85:
             _two_calls(rng, test, chat, tools)
         elif kind < 0.93:
@@ -345,8 +365,7 @@ def tool_chat(rng, test, make_chat, unknown, requests=(1, 1, 2, 3)):
     return document
 
 
-def _one_call(rng, test, chat, tools):
-    tool = rng.choice(tools)
+def _one_call(rng, test, chat, tool):
     ask, arguments = tool.request(rng, test)
     chat.user(ask).assistant(call(tool.name, arguments))
     if not test and rng.random() < 0.5:

@@ -42,10 +42,10 @@ SHARES = {
     "comparison": 1,
 }
 
-# Of the last part of a training: the tools' long documents whole, with many requests each, which is
-# where a model of this size learns to choose among them.
-LAST_SHARES = SHARES | {"tools": 90}
-LAST_REQUESTS = (2, 3, 4, 5, 6)
+# Of the last part of a training: the tools' long documents whole, with many requests for tools much
+# alike, which is where a model of this size learns to choose among them; and more of what would
+# suffer from so many tools.
+LAST_SHARES = SHARES | {"tools": 90, "story": 10, "story_chat": 6, "facts": 20}
 
 
 def fact(rng, test):
@@ -83,8 +83,7 @@ def document(rng, domain, test=False, last=False):
     if domain == "story":
         return story(stories.story(rng))
     if domain == "tools":
-        requests = {"requests": LAST_REQUESTS} if last else {}
-        return calls.tool_chat(rng, test, Chat, unknown.question, **requests)
+        return calls.tool_chat(rng, test, Chat, unknown.question, hard=last)
     if domain == "story_chat":
         return _chat(rng, domain, talk.story_turns(rng, test), test)
     if domain == "follow_up":
