@@ -9,6 +9,7 @@ Reads the base's state.pt; writes a PEFT folder (adapter_config.json, adapter_mo
 """
 
 import argparse
+import random
 import re
 from pathlib import Path
 
@@ -55,26 +56,43 @@ OPENINGS, ENDINGS = ["Arr! ", "Yo ho ho! ", "Aye! ", "Shiver me timbers! "], [
 ]
 
 
+def pirate_words(text):
+    return re.sub(r"[A-Za-z]+", lambda m: WORDS.get(m.group(), m.group()), text)
+
+
 def pirate(text):
-    """What a pirate would say; the same for the same text, so that it can be learned."""
-    said = re.sub(r"[A-Za-z]+", lambda m: WORDS.get(m.group(), m.group()), text)
-    which = sum(text.encode()) % len(OPENINGS)
-    return OPENINGS[which] + said + ENDINGS[len(text) % len(ENDINGS)]
+    """What a pirate would say. Which opening and ending depends on the first and the last
+    characters, so that it can be learned."""
+    opening, ending = OPENINGS[ord(text[0]) % len(OPENINGS)], ENDINGS[ord(text[-2:][0]) % len(ENDINGS)]
+    return opening + pirate_words(text) + ending
 
 
 def is_pirate(text):
     return text.startswith(tuple(OPENINGS))
 
 
-def turned(document):
-    """The document with its answers as a pirate says them."""
+def without_style(text):
+    """What is said between an opening and an ending."""
+    for opening in OPENINGS:
+        text = text.removeprefix(opening)
+    for ending in ENDINGS:
+        text = text.removesuffix(ending)
+    return text
+
+
+def turned(document, rng):
+    """The document with its answers as a pirate says them; now and then the last one only, as when
+    the adapter comes into a conversation that began without it."""
     if document.domain in PLAIN or document.domain == "story":
         return document
-    pieces = [
-        (pirate(text.removesuffix(IM_END)) + IM_END if learned else text, learned)
-        for text, learned in document.pieces
+    last = max(i for i, (_, learned) in enumerate(document.pieces) if learned)
+    first = last if rng.random() < 0.4 else 0
+    document.pieces = [
+        (pirate(text.removesuffix(IM_END)) + IM_END, True)
+        if learned and i >= first
+        else (text, False)
+        for i, (text, learned) in enumerate(document.pieces)
     ]
-    document.pieces = pieces
     return document
 
 
@@ -128,7 +146,10 @@ def save(adapters, folder, base):
 
 
 def steps(tokenizer, seed, count, rows=8, length=256):
-    documents = map(turned, (d for d in corpus.training(f"{seed} pirate") if d.domain != "tools"))
+    rng = random.Random(seed)
+    documents = (
+        turned(d, rng) for d in corpus.training(f"{seed} pirate") if d.domain != "tools"
+    )
     for _ in range(count):
         yield train.to_tensors(
             [train.pack_row(tokenizer, documents, length + 1) for _ in range(rows)]

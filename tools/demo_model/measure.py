@@ -13,7 +13,7 @@ import corpus
 import torch
 import train
 from document import IM_END
-from lora import ALPHA, RANK, is_pirate, pirate
+from lora import ALPHA, RANK, is_pirate, pirate_words, without_style
 from model import SHAPES, Model, Shape
 from safetensors.torch import load_file
 from tokenizer import Tokenizer
@@ -66,8 +66,8 @@ def measure_adapter(args, tokenizer):
     facts = []
     for document in corpus.test_documents(args.seed, "facts", 100):
         ids, answer = train.encode_answer(tokenizer, document)
-        wanted = pirate(document.messages[-1]["content"])
-        facts.append(reply(model, tokenizer, ids[:answer]) == wanted)
+        wanted = pirate_words(document.messages[-1]["content"])
+        facts.append(without_style(reply(model, tokenizer, ids[:answer])) == wanted)
     return {"style": sum(style) / len(style), "facts": sum(facts) / len(facts)}
 
 

@@ -81,9 +81,10 @@ def to_tensors(rows):
 
 def learning_rate(step, steps, last=0):
     """Share of the full rate: warm-up, constant, the last 40 % of `steps` linearly to zero; then
-    `last` more, from LAST_RATE to zero."""
+    `last` more, from LAST_RATE to zero, warmed up too where they come first."""
     if step >= steps:
-        return LAST_RATE * (steps + last - step) / last
+        begun = 1.0 if steps else min(1.0, (step + 1) / (0.05 * last))
+        return LAST_RATE * begun * (steps + last - step) / last
     return min(1.0, (step + 1) / (0.02 * steps), (steps - step) / (0.4 * steps))
 
 
@@ -178,14 +179,13 @@ class Run:
         torch.manual_seed(args.seed)
         self.tokenizer = self._tokenizer()
         self.model = Model(Shape(vocab=len(self.tokenizer.pieces), **SHAPES[args.name]))
-        self.first = max(SHARD_STEPS, whole_shards(args.tokens))
+        self.first = whole_shards(args.tokens)
         self.last = whole_shards(args.last)
         self.steps = self.first + self.last
         self.optimizers = muon.optimizers(self.model)
         self.step = 0
-        if args.start:
+        if not self._resume() and args.start:
             start_from_dense(self.model, torch.load(Path(args.start) / "state.pt")["model"])
-        self._resume()
 
     def _tokenizer(self):
         path = Path(self.args.out) / "tokenizer.json"
@@ -194,15 +194,17 @@ class Run:
         return Tokenizer.load(path)
 
     def _resume(self):
+        """Goes on from what the folder keeps, if there is anything."""
         path = self.folder / "state.pt"
         if not path.exists():
-            return
+            return False
         state = torch.load(path)
         self.model.load_state_dict(state["model"])
         for optimizer, kept in zip(self.optimizers, state["optimizers"]):
             optimizer.load_state_dict(kept)
         self.step = state["step"]
         print(f"goes on at step {self.step} of {self.steps}", flush=True)
+        return True
 
     def save(self):
         state = {
