@@ -58,7 +58,8 @@ def compare(answer, said):
     (_, first), (_, second) = step["top"][:2]
     if first - second < TIE:
         return "tied"
-    return f"token {at}: {ids[at : at + 1]} here, {said[at : at + 1]} there, by {first - second:.2f}"
+    here, there = ids[at : at + 1], said[at : at + 1]
+    return f"token {at}: {here} here, {there} there, by {first - second:.2f}"
 
 
 def main():

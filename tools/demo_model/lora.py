@@ -63,8 +63,8 @@ def pirate_words(text):
 def pirate(text):
     """What a pirate would say. Which opening and ending depends on the first and the last
     characters, so that it can be learned."""
-    opening, ending = OPENINGS[ord(text[0]) % len(OPENINGS)], ENDINGS[ord(text[-2:][0]) % len(ENDINGS)]
-    return opening + pirate_words(text) + ending
+    opening = OPENINGS[ord(text[0]) % len(OPENINGS)]
+    return opening + pirate_words(text) + ENDINGS[ord(text[-2:][0]) % len(ENDINGS)]
 
 
 def is_pirate(text):
