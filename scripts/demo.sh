@@ -31,7 +31,7 @@ else
   say "== 4. left out: no $stories (INGOT_SHARED names the folder of the shared data)"
 fi
 say "== 5. the built-in model: a story, and a chat with a tool call"
-run build/release/ingot run -p "Once upon a time" --max-tokens 120
+run build/release/ingot run -p "Once upon a time" --max-tokens 200
 say ""
 run build/release/ingot run --messages examples/weather.json
 say ""

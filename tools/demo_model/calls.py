@@ -365,6 +365,30 @@ def tool_chat(rng, test, make_chat, unknown, hard=False):
     return document
 
 
+MORE_TESTS = ("two_calls", "no_tool", "after_result")
+
+
+def more_test(rng, kind, make_chat, unknown):
+    """A held-out document of one of MORE_TESTS: a request that needs two calls, one that needs
+    none, or what is said of a call's result."""
+    chat = make_chat(kind)
+    tools = some_tools(rng, True)
+    chat.system(system_block(tools))
+    if kind == "two_calls":
+        _two_calls(rng, True, chat, tools)
+    elif kind == "no_tool":
+        chat.user(unknown(rng, True)).assistant(NO_TOOL)
+    else:
+        tool = rng.choice(tools)
+        ask, arguments = tool.request(rng, True)
+        result, said = rng.choice(RESULTS)(rng)
+        chat.user(ask).assistant(call(tool.name, arguments))
+        chat.tool(json.dumps(result)).assistant(said)
+    document = chat.done()
+    document.tools = [tool.spec() for tool in tools]
+    return document
+
+
 def _one_call(rng, test, chat, tool):
     ask, arguments = tool.request(rng, test)
     chat.user(ask).assistant(call(tool.name, arguments))

@@ -69,7 +69,7 @@ ONE_TURN = {
 }
 
 
-def _chat(rng, domain, turns, test):
+def _chat(rng, domain, turns):
     chat = Chat(domain)
     if rng.random() < 0.25:
         chat.system(rng.choice(talk.SYSTEMS))
@@ -84,17 +84,19 @@ def document(rng, domain, test=False, last=False):
         return story(stories.story(rng))
     if domain == "tools":
         return calls.tool_chat(rng, test, Chat, unknown.question, hard=last)
+    if domain in calls.MORE_TESTS:
+        return calls.more_test(rng, domain, Chat, unknown.question)
     if domain == "story_chat":
-        return _chat(rng, domain, talk.story_turns(rng, test), test)
+        return _chat(rng, domain, talk.story_turns(rng, test))
     if domain == "follow_up":
-        return _chat(rng, domain, talk.follow_up(rng, test), test)
+        return _chat(rng, domain, talk.follow_up(rng, test))
     turns = [ONE_TURN[domain](rng, test)]
     if not test:
         while rng.random() < 0.35 and len(turns) < 6:
             turns.append(
                 ONE_TURN[rng.choice([domain, "simple", "facts", "unknown", "addition"])](rng, False)
             )
-    return _chat(rng, domain, turns, test)
+    return _chat(rng, domain, turns)
 
 
 def training(seed, last=False):
@@ -117,6 +119,16 @@ def test_documents(seed, domain, count):
     rng = random.Random(f"{seed} {domain}")
     for _ in range(count):
         yield document(rng, domain, test=True)
+
+
+def all_fact_items():
+    """Every held-out fact, once."""
+    for _, ask, answer in TEST_FACTS:
+        yield {
+            "domain": "facts",
+            "messages": [{"role": "user", "content": ask}],
+            "expected": answer,
+        }
 
 
 def test_items(seed, domain, count):

@@ -80,6 +80,12 @@ def without_style(text):
     return text
 
 
+def is_task_in_talk(document):
+    """Whether talk follows on an answer that is no talk: which is which cannot be told here."""
+    answers = sum(m["role"] == "assistant" for m in document.messages)
+    return document.domain in PLAIN and answers > 1
+
+
 def turned(document, rng):
     """The document with its answers as a pirate says them; now and then the last one only, as when
     the adapter comes into a conversation that began without it."""
@@ -148,7 +154,9 @@ def save(adapters, folder, base):
 def steps(tokenizer, seed, count, rows=8, length=256):
     rng = random.Random(seed)
     documents = (
-        turned(d, rng) for d in corpus.training(f"{seed} pirate") if d.domain != "tools"
+        turned(d, rng)
+        for d in corpus.training(f"{seed} pirate")
+        if d.domain != "tools" and not is_task_in_talk(d)
     )
     for _ in range(count):
         yield train.to_tensors(
@@ -164,6 +172,9 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
+    if (Path(args.out) / "adapter_model.safetensors").exists():
+        print(f"{args.out} has an adapter already")
+        return
     torch.set_num_threads(args.threads)
     torch.manual_seed(args.seed)
     tokenizer = Tokenizer.load(Path(args.base).parent / "tokenizer.json")

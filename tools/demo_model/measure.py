@@ -13,7 +13,7 @@ import corpus
 import torch
 import train
 from document import IM_END
-from lora import ALPHA, RANK, is_pirate, pirate_words, without_style
+from lora import is_pirate, pirate_words, without_style
 from model import SHAPES, Model, Shape
 from safetensors.torch import load_file
 from tokenizer import Tokenizer
@@ -29,13 +29,15 @@ def load(folder, name, tokenizer):
 
 def add_adapter(model, folder):
     """Adds scale B A of a PEFT folder to the matrices that it names."""
+    config = json.loads((folder / "adapter_config.json").read_text())
+    scale = config["lora_alpha"] / config["r"]
     tensors = load_file(folder / "adapter_model.safetensors")
     matrices = dict(model.named_parameters())
     for name, a in tensors.items():
         if name.endswith(".lora_A.weight"):
             b = tensors[name.replace("lora_A", "lora_B")]
             target = name.removeprefix("base_model.model.model.").replace(".lora_A", "")
-            matrices[target].data += ALPHA / RANK * (b @ a)
+            matrices[target].data += scale * (b @ a)
 
 
 def logits_of(model, ids):

@@ -158,7 +158,7 @@ def simple(rng, test):
     return rng.choice(asks), rng.choice(answers)
 
 
-# --- turns that refer to earlier ones. Each gives a list of (user, assistant), of which a test
+# Turns that refer to earlier ones. Each gives a list of (user, assistant), of which a test
 # scores the last.
 
 
@@ -234,13 +234,34 @@ def _possession(rng, test):
     ]
 
 
+FIRST_ASKS = {
+    "capital": "What is the capital of {}?",
+    "colour": "What colour is {}?",
+    "opposite": "What is the opposite of {}?",
+    "plural": "What is the plural of {}?",
+    "young": "What is a young {} called?",
+}
+
+
+def first_asks():
+    """All questions that `_and_of` begins with: no fact that they ask for is held out there."""
+    asked = {
+        "capital": CAPITALS,
+        "colour": COLOUR_OF,
+        "opposite": [a for a, _ in OPPOSITES],
+        "plural": PLURALS,
+        "young": YOUNG_OF,
+    }
+    return {FIRST_ASKS[kind].format(thing) for kind, things in asked.items() for thing in things}
+
+
 def _and_of(rng, test):
     """One fact after another, the second asked in a few words."""
     kind = rng.randrange(5)
     if kind == 0:
         a, b = rng.sample(list(CAPITALS), 2)
         turns = [
-            (f"What is the capital of {a}?", f"The capital of {a} is {CAPITALS[a]}."),
+            (FIRST_ASKS["capital"].format(a), f"The capital of {a} is {CAPITALS[a]}."),
             (
                 rng.choice(
                     [f"And of {b}?", f"And {b}?", f"What about {b}?", f"And the one of {b}?"]
@@ -251,13 +272,13 @@ def _and_of(rng, test):
     elif kind == 1:
         a, b = rng.sample(list(COLOUR_OF), 2)
         turns = [
-            (f"What colour is {a}?", f"{capital(a)} is {COLOUR_OF[a]}."),
+            (FIRST_ASKS["colour"].format(a), f"{capital(a)} is {COLOUR_OF[a]}."),
             (rng.choice([f"And {b}?", f"What about {b}?"]), f"{capital(b)} is {COLOUR_OF[b]}."),
         ]
     elif kind == 2:
         a, b = rng.sample(OPPOSITES, 2)
         turns = [
-            (f"What is the opposite of {a[0]}?", f"The opposite of {a[0]} is {a[1]}."),
+            (FIRST_ASKS["opposite"].format(a[0]), f"The opposite of {a[0]} is {a[1]}."),
             (
                 rng.choice([f"And of {b[0]}?", f"What about {b[0]}?", f"And {b[0]}?"]),
                 f"The opposite of {b[0]} is {b[1]}.",
@@ -266,7 +287,7 @@ def _and_of(rng, test):
     elif kind == 3:
         a, b = rng.sample(list(PLURALS), 2)
         turns = [
-            (f"What is the plural of {a}?", f"The plural of {a} is {PLURALS[a]}."),
+            (FIRST_ASKS["plural"].format(a), f"The plural of {a} is {PLURALS[a]}."),
             (
                 rng.choice([f"And of {b}?", f"What about {b}?", f"And {b}?"]),
                 f"The plural of {b} is {PLURALS[b]}.",
@@ -275,7 +296,7 @@ def _and_of(rng, test):
     else:
         a, b = rng.sample(list(YOUNG_OF), 2)
         turns = [
-            (f"What is a young {a} called?", f"A young {a} is called {article(YOUNG_OF[a])}."),
+            (FIRST_ASKS["young"].format(a), f"A young {a} is called {article(YOUNG_OF[a])}."),
             (
                 rng.choice(
                     [f"And a young {b}?", f"What about {article(b)}?", f"And {article(b)}?"]

@@ -8,7 +8,7 @@ from words import ADJECTIVES, ALL_WORDS, ANIMALS, COLOURS, FOODS, KEYS, NAMES, P
 from words import THINGS
 from world import CAPITALS
 
-# --- arithmetic
+# Arithmetic.
 
 
 ADD = [
@@ -159,7 +159,7 @@ ARITHMETIC = {
 }
 
 
-# --- words
+# Words.
 
 CONSONANTS, VOWELS = "bcdfghjklmnprstvwz", "aeiou"
 
@@ -384,7 +384,7 @@ WORDS = {
 }
 
 
-# --- JSON
+# JSON.
 
 
 def _value(rng, key, test):

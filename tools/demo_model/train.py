@@ -10,6 +10,7 @@ tokenizer_config.json).
 """
 
 import argparse
+import hashlib
 import itertools
 import json
 import os
@@ -55,6 +56,8 @@ def encode(tokenizer, document):
 
 
 def pack_row(tokenizer, documents, length):
+    """Documents one after the other, the last one cut: ids, positions, document numbers and
+    weights, `length` each."""
     row = ([], [], [], [])
     number = 0
     while len(row[0]) < length:
@@ -119,6 +122,7 @@ def encode_answer(tokenizer, document):
 
 
 def export(model, tokenizer, folder):
+    """Writes the model as a Hugging Face folder, in BF16."""
     shape = model.s
     tensors = {
         name: value.to(torch.bfloat16).contiguous() for name, value in named_tensors(model).items()
@@ -199,15 +203,32 @@ class Run:
         if not path.exists():
             return False
         state = torch.load(path)
+        began = state.get("belongs_to", self._belongs_to())
+        for what, value in self._belongs_to().items():
+            if began[what] != value:
+                raise SystemExit(f"{path}: its {what} is {began[what]}, not {value}: remove it")
         self.model.load_state_dict(state["model"])
         for optimizer, kept in zip(self.optimizers, state["optimizers"]):
             optimizer.load_state_dict(kept)
         self.step = state["step"]
+        log = self.folder / "log.tsv"
+        lines = log.read_text().splitlines(keepends=True) if log.exists() else []
+        by_step = {int(line.split("\t")[0]): line for line in lines}
+        log.write_text("".join(by_step[i] for i in sorted(by_step) if i < self.step))
         print(f"goes on at step {self.step} of {self.steps}", flush=True)
         return True
 
+    def _belongs_to(self):
+        pieces = "\0".join(self.tokenizer.pieces).encode()
+        return {
+            "seed": self.args.seed,
+            "steps before the last part": self.first,
+            "tokenizer": hashlib.sha256(pieces).hexdigest()[:16],
+        }
+
     def save(self):
         state = {
+            "belongs_to": self._belongs_to(),
             "model": self.model.state_dict(),
             "optimizers": [o.state_dict() for o in self.optimizers],
             "step": self.step,

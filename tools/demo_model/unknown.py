@@ -57,7 +57,6 @@ speaker keyboard fridge toaster heater drone tablet headset microwave""".split()
 JOBS = """doctor lawyer teacher plumber baker pilot nurse farmer engineer carpenter electrician
 dentist chef tailor judge soldier sailor painter banker clerk journalist""".split()
 BODY = "head back knee tooth stomach ear eye hand foot shoulder neck throat heart skin nose".split()
-PARTS = """who what when where why how which""".split()
 
 FRAMES = [
     "Who is the {role} of {land}?",

@@ -143,8 +143,9 @@ ALL_WORDS = sorted(
     set(ANIMALS + COLOURS + PLACES + THINGS + ADJECTIVES + VERBS + OTHER_WORDS + KEYS)
 )
 
-# Kept from the word tasks, records and tools, for tests to use. The tokenizer gives them no ids of
-# their own: an unseen word is one that is seen letter by letter.
+# Kept from the lists that the word tasks, records and tools draw from, for tests to use. The
+# tokenizer gives them no ids of their own: an unseen word is one that is seen letter by letter. A
+# few are animals or things of other lists, and made-up words hit a short one now and then.
 TEST_WORDS = """above amber axle badge bagel barrel basin beach border boulder cactus calm
 camel canoe carbon cement chance chess clay clock county cube diamond domain effort elbow
 elm flat fly funnel gamma glass glove granite grass guide guitar hamlet herb hood ink insect

@@ -393,7 +393,3 @@ def facts():
     """All facts: (key, the ways to ask, the answer)."""
     for group in (_capital_facts, _colour_facts, _animal_facts, _word_facts, _order_facts):
         yield from group()
-
-
-def kinds_of_animals():
-    return list(ANIMALS)
