@@ -8,6 +8,7 @@
 #include "backend/buffer.h"
 #include "backend/ops.h"
 #include "backend/weight.h"
+#include "base/check.h"
 #include "base/function_ref.h"
 #include "base/view.h"
 
@@ -34,6 +35,17 @@ class Backend {
   ///
   /// Shapes: parts[i] [rows_i, K] in a format of quant/formats.h; bias empty or sum(rows_i) long.
   virtual Weight prepare(std::span<const View> parts, std::span<const float> bias) = 0;
+  /// Version of the form in which `prepare` packs, for what is kept beyond this process; 0: nothing
+  /// can be kept.
+  virtual std::uint32_t packed_layout() const { return 0; }
+  /// The Weight that `prepare` would make of these parts, whose data may be null, around the bytes
+  /// that another `prepare` of the same layout made of them (`Weight::storage`): aligned to 64,
+  /// outliving it. A wrong size is a bug, as is a call where `packed_layout` is 0.
+  virtual Weight adopt(std::span<const View> /*parts*/, std::span<const float> /*bias*/,
+                       std::span<const std::byte> /*packed*/) {
+    INGOT_CHECK(false, name(), " does not keep packed weights");
+    return {};
+  }
   /// Bytes that `prepare` will allocate for parts of these shapes and formats; their data may be
   /// null.
   virtual std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const = 0;

@@ -30,6 +30,7 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return bytes_; }
   const std::string& name() const { return file_.name(); }
+  const FileIdentity& identity() const { return file_.identity(); }
 
   /// Tells the system that these bytes are not needed soon: whole pages inside the range leave this
   /// process's memory (they are read again when touched). A range that reaches the end of the file

@@ -187,7 +187,7 @@ int report_mismatches(const BenchReport& report) {
 
 int bench_peaks(const BenchValues& v) {
   ModelOptionValues machine = v.model;
-  machine.path.clear();  // no model is looked for
+  machine.path = "";  // no model is looked for
   const InstanceOptions options = instance_options(machine);
   const KernelTable& table = find_kernels(options.isa);
   const auto pool = make_pool(v.model);

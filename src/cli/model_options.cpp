@@ -54,6 +54,11 @@ std::optional<Format> parse_weights(const std::string& text) {
   throw bad_option("--weights", text, "expected stored, q8_0 or q4_k");
 }
 
+std::string parse_pack_cache(const std::optional<std::string>& folder) {
+  if (folder && folder->empty()) throw bad_option("--pack-cache", *folder, "expected a folder");
+  return folder.value_or("");
+}
+
 /// Bytes as a number with an optional K, M or G (powers of 1,024).
 std::int64_t parse_bytes(std::string_view text) {
   constexpr std::int64_t kBytesMax = std::int64_t{1} << 50;
@@ -79,10 +84,9 @@ std::int64_t parse_bytes(std::string_view text) {
 }  // namespace
 
 void add_model_options(CLI::App& app, ModelOptionValues& values) {
-  values.path = kBuiltInModel;
-  add_text(app, values.path,
-           {.name = "MODEL",
-            .help = "A GGUF file, a Hugging Face folder, or a name that ingot models lists"});
+  add_text(app, values.path, "MODEL",
+           cat("A GGUF file, a Hugging Face folder, or a name that ingot models lists (default: ",
+               kBuiltInModel, ", which is part of the program)"));
   add_work_options(app, values);
   add_number(app, values.ctx,
              {.name = "--ctx",
@@ -99,6 +103,8 @@ void add_model_options(CLI::App& app, ModelOptionValues& values) {
            {.name = "--weights",
             .help = "Round the matrices of an F32, F16 or BF16 model to this type while loading",
             .takes = "stored|q8_0|q4_k"});
+  add_text(app, values.pack_cache, "--pack-cache",
+           "A folder that keeps packed weights: the next start maps them, processes share them");
   add_text(app, values.isa,
            {.name = "--cpu-isa",
             .help = "Kernels to use; all give the same bits",
@@ -132,6 +138,7 @@ InstanceOptions instance_options(const ModelOptionValues& values) {
           .isa = values.isa,
           .kv_type = parse_kv_type(values.kv_type),
           .weights = parse_weights(values.weights),
+          .pack_cache = parse_pack_cache(values.pack_cache),
           .memory_limit = parse_bytes(values.memory_limit)};
 }
 
@@ -187,16 +194,22 @@ std::int64_t choose_context(const Instance& instance, const ModelOptionValues& v
   return std::min(needed, limit);
 }
 
-void show_warnings(const Instance& instance) {
-  for (const std::string& warning : instance.warnings()) log_warning(warning);
+void show_warnings(const Instance& instance, std::size_t first) {
+  for (const std::string& warning : std::span(instance.warnings()).subspan(first)) {
+    log_warning(warning);
+  }
 }
 
 void start_with_progress(Instance& instance, const StartOptions& options) {
-  ProgressBar bar("loading and packing weights");
-  instance.start(options, [&](std::uint64_t done, std::uint64_t total) {
-    interruption_point();
-    bar.show(done, total);
-  });
+  const std::size_t known = instance.warnings().size();
+  {
+    ProgressBar bar("loading and packing weights");
+    instance.start(options, [&](std::uint64_t done, std::uint64_t total) {
+      interruption_point();
+      bar.show(done, total);
+    });
+  }
+  show_warnings(instance, known);
 }
 
 }  // namespace ingot

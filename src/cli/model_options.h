@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +18,7 @@ namespace ingot {
 
 /// Values of the common options as the command line gave them.
 struct ModelOptionValues {
-  std::string path;
+  std::optional<std::string> path;  ///< none: the built-in model
   std::string threads = "auto";
   std::string isa = "auto";
   std::string kv_type = "f16";
@@ -27,6 +28,7 @@ struct ModelOptionValues {
   bool pin_threads = false;
   bool check_tensors = false;
   std::string weights = "stored";
+  std::optional<std::string> pack_cache;  ///< a folder
 };
 
 /// Declares MODEL, which is the built-in one where it is left out, and the common options on a
@@ -67,8 +69,8 @@ std::vector<std::int32_t> encode_prompt(const Instance& instance, std::string_vi
 std::int64_t choose_context(const Instance& instance, const ModelOptionValues& values,
                             std::int64_t prompt, std::int64_t needed);
 
-/// Shows what opening a model assumed.
-void show_warnings(const Instance& instance);
+/// Shows what opening a model assumed, from the warning of number `first` on.
+void show_warnings(const Instance& instance, std::size_t first = 0);
 
 /// Starts the instance with a progress bar.
 void start_with_progress(Instance& instance, const StartOptions& options);

@@ -22,19 +22,23 @@ bool is_absent(const std::string& path) {
          std::filesystem::file_type::not_found;
 }
 
+ModelPlace built_in_place() {
+  log_info(cat("using ", kBuiltInModel, ", the built-in model"));
+  return {.path = std::string(kBuiltInModel), .bytes = built_in_model()};
+}
+
 }  // namespace
 
-ModelPlace find_model(const std::string& model) {
+ModelPlace find_model(const std::optional<std::string>& given) {
+  if (!given) return built_in_place();
+  const std::string& model = *given;
   const auto name = parse_model_name(model);
   if (!name || !is_absent(model)) return {.path = model};
   const std::string cache = hub_cache_folder();
   if (!cache.empty()) {
     if (auto path = find_cached_model(cache, *name)) return {.path = *path};
   }
-  if (model == kBuiltInModel) {
-    log_info(cat("using ", model, ", the built-in model"));
-    return {.path = model, .bytes = built_in_model()};
-  }
+  if (model == kBuiltInModel) return built_in_place();
   const bool is_full = name->repo.find('/') != name->repo.npos;
   throw model_error(model, "file", 0,
                     is_full ? cat("no such file, and no model of this name is here: ingot pull ",

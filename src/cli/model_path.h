@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -17,12 +18,12 @@ struct ModelPlace {
   std::span<const std::byte> bytes{};
 };
 
-/// The place that MODEL stands for. What exists is a path; a name is looked up in the hub's cache,
-/// and then compared with the built-in model's, which is said in one line; all else is left as it
-/// is, for opening it to say what is wrong.
+/// The place that MODEL stands for: where it is not given the built-in model, which is said in one
+/// line. What exists is a path; a name is looked up in the hub's cache, and then compared with the
+/// built-in model's; all else is left as it is, for opening it to say what is wrong.
 ///
 /// Errors: model_error for a name that is nowhere; Error{kInvalid} for one that fits several
 /// models.
-ModelPlace find_model(const std::string& model);
+ModelPlace find_model(const std::optional<std::string>& given);
 
 }  // namespace ingot

@@ -128,7 +128,7 @@ Command add_quantize_command(CLI::App& app) {
   CLI::App& sub =
       add_command(app, "quantize",
                   "Write a model as a GGUF file of another type, and show each tensor's error");
-  add_text(sub, values->model.path,
+  add_text(sub, values->model.path.emplace(),
            {.name = "IN", .help = "A GGUF file or a Hugging Face folder", .is_required = true});
   add_text(sub, values->out,
            {.name = "OUT", .help = "The GGUF file to write", .is_required = true});

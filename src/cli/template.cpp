@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "cli/built_in_model.h"
 #include "cli/chat_input.h"
 #include "cli/command.h"
 #include "cli/input.h"
@@ -36,8 +35,8 @@ JinjaTemplate read_template(const TemplateValues& v) {
     const NamedTemplate named = find_template(*v.source);
     return {named.text, named.name};
   }
-  const std::string model = v.model.value_or(std::string(kBuiltInModel));
-  const ModelPlace place = find_model(model);
+  const ModelPlace place = find_model(v.model);
+  const std::string model = v.model.value_or(place.path);
   const auto checkpoint = Checkpoint::open(place.path, place.bytes);
   const TokenizerData* tokenizer = checkpoint->tokenizer();
   if (tokenizer == nullptr || !tokenizer->chat_template) throw no_template(model);

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "cli/built_in_model.h"
 #include "cli/command.h"
 #include "cli/log.h"
 #include "cli/model_options.h"
@@ -130,12 +129,14 @@ std::string decode_ids(const Tokenizer& tokenizer, std::string_view text) {
 }
 
 TokenizerData read_tokenizer(const std::vector<std::string>& models) {
+  const auto embedded = [](const ModelPlace& place) {
+    return *open_gguf_bytes(place.bytes, place.path)->tokenizer();
+  };
+  if (models.empty()) return embedded(find_model({}));
   std::vector<std::string> paths;
   for (const std::string& model : models) {
     const ModelPlace place = find_model(model);
-    if (!place.bytes.empty() && models.size() == 1) {
-      return *open_gguf_bytes(place.bytes, place.path)->tokenizer();
-    }
+    if (!place.bytes.empty() && models.size() == 1) return embedded(place);
     paths.push_back(place.path);
   }
   return read_tokenizer_files(paths);
@@ -145,9 +146,7 @@ int tokenize(const TokenizeValues& v) {
   const int inputs = v.prompt.has_value() + v.file.has_value() + v.ids.has_value() + v.jsonl;
   if (inputs != 1) refuse("expected exactly one of -p, --file, --ids and --jsonl");
   std::vector<std::string> warnings;
-  const auto tokenizer = make_tokenizer(
-      read_tokenizer(v.paths.empty() ? std::vector{std::string(kBuiltInModel)} : v.paths),
-      warnings);
+  const auto tokenizer = make_tokenizer(read_tokenizer(v.paths), warnings);
   for (const std::string& warning : warnings) log_warning(warning);
   if (v.jsonl) return run_lines(*tokenizer);
   if (v.ids) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file.h"
 #include "base/view.h"
 #include "load/config.h"
 #include "load/json.h"
@@ -75,6 +76,9 @@ class Checkpoint {
 
   /// The path of the file that holds this tensor, for messages.
   virtual const std::string& file_of(const TensorInfo& tensor) const = 0;
+  /// The files that hold the tensors, as they were at opening; none where the bytes came from
+  /// elsewhere.
+  virtual std::vector<FileIdentity> identities() const = 0;
   /// Gives the pages of a tensor back to the system: it has been read for the last time.
   virtual void release(const TensorInfo& tensor) = 0;
   /// Throws Error{kIo} when a file is not in the state that it was in at opening (is_same_state).

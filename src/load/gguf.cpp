@@ -129,6 +129,11 @@ class GgufCheckpoint final : public Checkpoint {
     if (mapped_.empty()) return;
     mapped_[static_cast<std::size_t>(tensor.file)].release(tensor.offset, tensor.bytes);
   }
+  std::vector<FileIdentity> identities() const override {
+    std::vector<FileIdentity> all;
+    for (const MappedFile& mapped : mapped_) all.push_back(mapped.identity());
+    return all;
+  }
   void expect_unchanged() const override {
     for (const MappedFile& mapped : mapped_) mapped.expect_unchanged();
   }

@@ -68,6 +68,11 @@ class HfCheckpoint final : public Checkpoint {
   void release(const TensorInfo& tensor) override {
     file(tensor).release(tensor.offset, tensor.bytes);
   }
+  std::vector<FileIdentity> identities() const override {
+    std::vector<FileIdentity> all;
+    for (const MappedFile& file : mapped_) all.push_back(file.identity());
+    return all;
+  }
   void expect_unchanged() const override {
     for (const MappedFile& file : mapped_) file.expect_unchanged();
   }

@@ -8,44 +8,13 @@
 #include "base/first_error.h"
 #include "base/fp_env.h"
 #include "base/text.h"
+#include "model/weight_list.h"
 #include "quant/encode.h"
 #include "quant/formats.h"
 
 namespace ingot {
 
 namespace {
-
-std::int64_t last_layer(const BoundModel& bound, const ModelOptions& options) {
-  return options.last_layer < 0 ? bound.spec.layers : options.last_layer;
-}
-
-/// The matrices of a layer, in the order in which they are packed.
-std::vector<const BoundWeight*> weights_of(const BoundLayer& layer) {
-  std::vector<const BoundWeight*> weights;
-  for (const BoundWeight* w :
-       {&layer.qkv, &layer.attn_out, &layer.gate_up, &layer.down, &layer.router}) {
-    if (*w) weights.push_back(w);
-  }
-  for (const BoundWeight& w : layer.expert_gate_up) weights.push_back(&w);
-  for (const BoundWeight& w : layer.expert_down) weights.push_back(&w);
-  return weights;
-}
-
-/// Whether the embedding matrix is packed: for token ids, or as a tied head.
-bool needs_embedding(const BoundModel& bound, const ModelOptions& options) {
-  return options.embedding || (options.head && bound.spec.tied);
-}
-
-std::vector<const BoundWeight*> all_weights(const BoundModel& bound, const ModelOptions& options) {
-  std::vector<const BoundWeight*> weights;
-  for (std::int64_t i = options.first_layer; i < last_layer(bound, options); ++i) {
-    const auto layer = weights_of(bound.layers[static_cast<std::size_t>(i)]);
-    weights.insert(weights.end(), layer.begin(), layer.end());
-  }
-  if (needs_embedding(bound, options) && bound.embedding) weights.push_back(&bound.embedding);
-  if (options.head && bound.head) weights.push_back(&bound.head);
-  return weights;
-}
 
 /// Errors: as of the public one, for a part of a tensor.
 void require_finite(const Checkpoint& checkpoint, const BoundPart& part) {
@@ -61,23 +30,6 @@ void require_finite(const Checkpoint& checkpoint, const BoundPart& part) {
         checkpoint.file_of(t), cat("tensor ", printable(t.name)), t.offset,
         cat("row ", part.first_row + r, " holds ", std::isnan(*bad) ? "NaN" : "an infinite value"));
   }
-}
-
-/// The format in which a part is held.
-Format held_format(const BoundWeight& w, const BoundPart& part, const ModelOptions& options) {
-  const Format stored = *part.tensor->format;
-  if (!options.weights || !w.rounds || !format_info(stored).dense) return stored;
-  return format_for_rows(*options.weights, part.cols);
-}
-
-/// The parts as they are held, without data.
-std::vector<View> held_views(const BoundWeight& w, const ModelOptions& options) {
-  std::vector<View> views;
-  for (const BoundPart& part : w.parts) {
-    const Format format = held_format(w, part, options);
-    views.push_back({nullptr, format, part.rows, part.cols, row_bytes(format, part.cols)});
-  }
-  return views;
 }
 
 /// A part's rows in another format.
@@ -113,6 +65,7 @@ class Loader {
         options_(options),
         progress_(progress) {
     for (const BoundWeight* w : all_weights(bound, options)) total_ += file_bytes(*w);
+    if (!options.pack_cache.empty()) key_ = packed_key(checkpoint, bound, backend, options);
   }
 
   std::unique_ptr<const Model> load() {
@@ -123,11 +76,13 @@ class Loader {
     for (const RopeSpec& rope : bound_.spec.ropes) {
       model_->ropes.push_back(make_rope_table(backend_, rope, options_.context));
     }
+    find_packed();
     for (std::int64_t i = options_.first_layer; i < last_layer(bound_, options_); ++i) {
       load_layer(i);
     }
     load_ends();
     checkpoint_.expect_unchanged();
+    keep_packed();
     return std::move(model_);
   }
 
@@ -173,6 +128,35 @@ class Loader {
     return values;
   }
 
+  /// Takes the packed weights out of the cache where it has them.
+  void find_packed() {
+    if (options_.pack_cache.empty()) return;
+    if (key_.empty()) {
+      model_->warnings.push_back("the pack cache keeps no models that are not files");
+      return;
+    }
+    std::vector<std::int64_t> sizes;
+    for (const BoundWeight* w : all_weights(bound_, options_)) {
+      sizes.push_back(backend_.prepared_bytes(held_views(*w, options_), false));
+    }
+    try {
+      auto packed = open_packed(packed_path(options_.pack_cache, key_), key_, sizes, pool());
+      if (packed) model_->packed = std::move(*packed);
+    } catch (const Error& error) {
+      model_->warnings.push_back(cat(error.message(), "; it is packed anew"));
+    }
+  }
+
+  /// Keeps what was packed, unless it is from the cache.
+  void keep_packed() {
+    if (key_.empty() || !model_->packed.weights.empty()) return;
+    try {
+      write_packed(packed_path(options_.pack_cache, key_), key_, packed_);
+    } catch (const Error& error) {
+      model_->warnings.push_back(cat("packed weights are not kept: ", error.message()));
+    }
+  }
+
   Weight load_weight(const BoundWeight& w) {
     if (!w) return {};
     if (options_.check_tensors) {
@@ -183,7 +167,11 @@ class Loader {
       const std::vector<float> values = decode_checked(*t);
       bias.insert(bias.end(), values.begin(), values.end());
     }
-    Weight weight = prepare(w, bias);
+    const std::span<const std::span<const std::byte>> kept = model_->packed.weights;
+    Weight weight = kept.empty()
+                        ? prepare(w, bias)
+                        : backend_.adopt(held_views(w, options_), bias, kept[packed_.size()]);
+    packed_.emplace_back(weight.storage.data(), weight.storage.bytes());
     for (const BoundPart& part : w.parts) {
       // A stack of experts is given back with its last one.
       const std::int64_t rows = part.tensor->elements() / part.cols;
@@ -275,6 +263,8 @@ class Loader {
   Progress progress_;
   std::uint64_t done_ = 0;
   std::uint64_t total_ = 0;
+  std::string key_;                                 ///< of the pack cache; empty without one
+  std::vector<std::span<const std::byte>> packed_;  ///< the weights so far, in their order
   std::unique_ptr<Model> model_ = std::make_unique<Model>();
   std::unique_ptr<ThreadPool> own_pool_;
 };

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/backend.h"
@@ -12,6 +13,7 @@
 #include "base/thread_pool.h"
 #include "load/checkpoint.h"
 #include "model/bind.h"
+#include "model/pack_cache.h"
 #include "model/rope.h"
 #include "model/spec.h"
 
@@ -54,6 +56,8 @@ struct ModelOptions {
   /// rows that its blocks do not divide get the one of `format_for_rows`.
   std::optional<Format> weights{};
   ThreadPool* pool = nullptr;  ///< to round on; null = the calling thread
+  /// A folder that keeps packed weights for the next start (pack_cache.h); empty = none.
+  std::string_view pack_cache{};
 };
 
 /// The layers [first_layer, first_layer + layers.size()) of an architecture, and its ends where
@@ -75,15 +79,19 @@ struct Model {
   std::vector<Attention> attention() const;
 
   bool has_head = false;
+  PackedFile packed;            ///< owns the weights that come from the pack cache
   std::vector<Tensor> vectors;  ///< owns the norms' weights
   std::vector<RopeTensors> ropes;
+  std::vector<std::string> warnings;  ///< of loading, a line each
 };
 
 /// Progress of packing, in bytes of the file.
 using Progress = FunctionRef<void(std::uint64_t done, std::uint64_t total)>;
 
-/// Packs the weights that `options` ask for; the pages of the file are given back on the way.
-/// Afterwards the checkpoint's files do not matter any more.
+/// Packs the weights that `options` ask for; the pages of the file are given back on the way. With
+/// a pack cache they come from there where it has them, else they are kept there in the end; what
+/// cannot be read or kept there is a warning. Afterwards the checkpoint's files do not matter any
+/// more.
 ///
 /// Errors: Error{kModel} when a part that is asked for is not in the checkpoint, or a tensor is not
 /// finite or cannot be rounded; Error{kInvalid} where `weights` finds nothing dense; Error{kIo}

@@ -109,7 +109,9 @@ void Instance::start(const StartOptions& options, Progress progress) {
   model.context = plan.context;
   model.weights = options_.weights;
   model.pool = &pool_;
+  model.pack_cache = options_.pack_cache;
   model_ = load_model(*checkpoint_, *bound_, backend_, model, progress);
+  warnings_.insert(warnings_.end(), model_->warnings.begin(), model_->warnings.end());
   bound_.reset();
   checkpoint_.reset();
 

@@ -31,6 +31,7 @@ struct InstanceOptions {
   std::string isa = "auto";  ///< a kernel table's name, or auto: the fastest that there is
   KvType kv_type = KvType::kF16;
   std::optional<Format> weights{};     ///< see ModelOptions
+  std::string pack_cache{};            ///< see ModelOptions
   std::int64_t memory_limit = 0;       ///< bytes; 0 = what the system says is available
   LinearObserver* observer = nullptr;  ///< sees the inputs of linears; outlives the instance
 };
@@ -85,7 +86,7 @@ class Instance {
   std::int64_t sampled_ids() const;
   /// Ids that end a text: end-of-sequence and end-of-turn tokens.
   std::vector<std::int32_t> stop_ids() const;
-  /// What was assumed while opening, a line each, for stderr.
+  /// What was assumed while opening, and what `start` adds to it, a line each, for stderr.
   const std::vector<std::string>& warnings() const { return warnings_; }
   const Backend& backend() const { return backend_; }
   std::string_view isa() const { return backend_.table().name; }

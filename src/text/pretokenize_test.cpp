@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "quant/test_data.h"
 #include "text/byte_alphabet.h"
@@ -131,6 +132,18 @@ TEST(Pretokenize, EqualsThePatternsOnRandomTexts) {
   }
 }
 
+/// Whether PCRE2, whose Unicode may be older than that of our tables, knows all characters that
+/// random bytes have made.
+bool is_known_to_pcre2(std::string_view text) {
+  static const Pattern unassigned = in_pcre2("\\p{Cn}");
+  for (std::size_t at = 0, step = 0; at < text.size(); at += step) {
+    step = utf8_step(text, at);
+    const std::string_view character = text.substr(at, step);
+    if (step > 2 && pieces_of(unassigned, cat("a", character)).size() > 1) return false;
+  }
+  return true;
+}
+
 TEST(Pretokenize, InvalidBytesAreCharactersOfNoCategory) {
   Random random(11);
   for (const Case& c : cases()) {
@@ -140,6 +153,7 @@ TEST(Pretokenize, InvalidBytesAreCharactersOfNoCategory) {
       for (char& byte : text) {
         if (random.next() % 8 == 0) byte = static_cast<char>(random.next());
       }
+      if (!is_known_to_pcre2(text)) continue;
       ASSERT_EQ(pieces_of(c.scanner, text), pieces_of(pattern, text)) << c.regex;
     }
   }

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The model in the program: used without MODEL, found by its name, and what it can do."""
 import array
+import hashlib
+import itertools
 import json
 import math
 import os
@@ -14,6 +16,12 @@ from ingot import DONE, MODEL, SANITIZERS, USAGE, run
 
 NAME = "ingot-demo"
 TOOLS = os.environ.get("INGOT_TOOLS", "")
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(TOOLS, "demo_model"))
+import calls  # noqa: E402
+import corpus  # noqa: E402
+
+TRAINED_ON = "651854dba6bd9da2"  # of corpus.training, see below
 GOLDEN = os.path.join(os.path.dirname(TOOLS), "tests/built_in")
 LAST = 4  # positions of each prompt in the golden logits
 WEATHER = {"messages": [{"role": "user", "content": "What is the weather in Paris?"}],
@@ -95,6 +103,9 @@ class BuiltIn(ingot.CliTest):
         ended = subprocess.run([ingot.BINARY, "inspect", NAME], cwd=self.path("here"), check=False,
                                capture_output=True)
         self.assertEqual(ended.returncode, MODEL)
+        unnamed = subprocess.run([ingot.BINARY, "inspect"], cwd=self.path("here"), check=False,
+                                 capture_output=True)
+        self.assertEqual(unnamed.returncode, DONE, unnamed.stderr)
 
     def test_logits_are_those_of_double_precision(self):
         """Within the bound for quantised files: 0.15 standard deviations."""
@@ -110,8 +121,34 @@ class BuiltIn(ingot.CliTest):
             mean = math.fsum(want) / len(want)
             deviation = math.sqrt(math.fsum((x - mean) ** 2 for x in want) / len(want))
             with self.subTest(prompt=i):
-                self.assertLess(max(abs(a - b) for a, b in zip(got, want, strict=True)),
-                                0.15 * deviation)
+                errors = [abs(a - b) for a, b in zip(got, want, strict=True)]
+                self.assertTrue(all(e < 0.15 * deviation for e in errors), max(errors))
+
+    def test_the_template_writes_what_was_trained(self):
+        for domain in ("facts", "tools", "two_calls", "after_result", "follow_up", "story_chat"):
+            for document in corpus.test_documents(3, domain, 5):
+                messages = document.messages[:-1]
+                variables = {"add_generation_prompt": True}
+                if document.tools:
+                    variables["tools"] = document.tools
+                    said = messages[0]["content"].split(calls.INTRO)[0].strip()
+                    messages[:1] = [{"role": "system", "content": said}] if said else []
+                variables["messages"] = messages
+                context = self.file("context.json", json.dumps(variables).encode())
+                rendered = self.assert_told(run("template", "--context", context))
+                trained = "".join(text for text, _ in document.pieces[:-2])
+                with self.subTest(domain=domain, messages=messages):
+                    self.assertEqual(rendered.removesuffix("\n"), trained.removesuffix("\n"))
+
+    def test_the_training_text_is_what_the_model_was_trained_on(self):
+        """Where this fails, the models are no longer what their card says: train them anew."""
+        digest = hashlib.sha256()
+        for document in itertools.islice(corpus.training("1 0"), 2000):
+            digest.update(document.text().encode())
+        for part in (1, 2):
+            for document in itertools.islice(corpus.training("1 5000", part), 500):
+                digest.update(document.text().encode())
+        self.assertEqual(digest.hexdigest()[:16], TRAINED_ON)
 
     @unittest.skipIf(SANITIZERS, "the release build answers the same")
     def test_scores(self):

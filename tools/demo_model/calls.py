@@ -291,10 +291,11 @@ def some_tools(rng, test):
     return list(tools.values())
 
 
-def alike_tools(rng):
-    """Two to four tools that share verbs and nouns and are told apart by their whole names only."""
+def alike_tools(rng, counts):
+    """Tools that share verbs and nouns and are told apart by their whole names only, one of these
+    numbers of them."""
     tools, verbs, nouns = {}, [], []
-    for _ in range(rng.choice([2, 2, 3, 3, 4])):
+    for _ in range(rng.choice(counts)):
         verbs.append(rng.choice(verbs) if verbs and rng.random() < 0.35 else rng.choice(VERBS))
         nouns.append(rng.choice(nouns) if nouns and rng.random() < 0.25 else _noun(rng, False))
         if rng.random() < 0.15:
@@ -334,12 +335,18 @@ RESULTS = [
 ]
 
 
-def tool_chat(rng, test, make_chat, unknown, hard=False):
+# How many tools that are much alike, and how many requests, in the later parts of a training.
+ALIKE_COUNTS = {1: (2, 2, 3, 3, 4), 2: (3, 4, 5, 6)}
+REQUESTS = {0: (1, 1, 2, 3), 1: (2, 3, 4, 5, 6), 2: (4, 5, 6, 7)}
+
+
+def tool_chat(rng, test, make_chat, unknown, part=0):
     """A document of some requests. `unknown(rng, test)` gives a question that no tool answers.
-    `hard`: many requests for tools that are much alike."""
+    `part` of the training: in later ones more requests, for tools that are much alike."""
     chat = make_chat("tools")
-    tools = alike_tools(rng) if hard else some_tools(rng, test)
-    requests = (2, 3, 4, 5, 6) if hard else (1, 1, 2, 3)
+    hard = part > 0
+    tools = alike_tools(rng, ALIKE_COUNTS[part]) if hard else some_tools(rng, test)
+    requests = REQUESTS[part]
     chat.system(
         system_block(
             tools, rng.choice(["", "", "You are a helpful assistant.\n\n", "Be brief.\n\n"])

@@ -42,10 +42,10 @@ SHARES = {
     "comparison": 1,
 }
 
-# Of the last part of a training: the tools' long documents whole, with many requests for tools much
+# Of the later parts of a training: the tools' long documents whole, with many requests for tools much
 # alike, which is where a model of this size learns to choose among them; and more of what would
 # suffer from so many tools.
-LAST_SHARES = SHARES | {"tools": 90, "story": 10, "story_chat": 6, "facts": 20}
+LATER_SHARES = SHARES | {"tools": 90, "story": 10, "story_chat": 6, "facts": 20}
 
 
 def fact(rng, test):
@@ -78,12 +78,12 @@ def _chat(rng, domain, turns):
     return chat.done()
 
 
-def document(rng, domain, test=False, last=False):
+def document(rng, domain, test=False, part=0):
     """One document of a domain. Of a test the last answer is what is scored."""
     if domain == "story":
         return story(stories.story(rng))
     if domain == "tools":
-        return calls.tool_chat(rng, test, Chat, unknown.question, hard=last)
+        return calls.tool_chat(rng, test, Chat, unknown.question, part)
     if domain in calls.MORE_TESTS:
         return calls.more_test(rng, domain, Chat, unknown.question)
     if domain == "story_chat":
@@ -99,15 +99,15 @@ def document(rng, domain, test=False, last=False):
     return _chat(rng, domain, turns)
 
 
-def training(seed, last=False):
-    """Documents without end, each of the domain that is furthest below its share of the
-    characters. `last`: for the last part of a training."""
+def training(seed, part=0):
+    """Documents without end for this part of a training (0, 1, 2), each of the domain that is
+    furthest below its share of the characters."""
     rng = random.Random(seed)
-    shares = LAST_SHARES if last else SHARES
+    shares = LATER_SHARES if part else SHARES
     written = dict.fromkeys(shares, 0)
     while True:
         domain = min(shares, key=lambda d: written[d] / shares[d])
-        made = document(rng, domain, last=last)
+        made = document(rng, domain, part=part)
         written[domain] += (
             sum(len(piece) for piece, learned in made.pieces if learned) + len(made.text()) // 8
         )

@@ -40,12 +40,21 @@ draft_and_adapter() {
   tool lora.py --threads 1 --base "$out/ingot-demo" --out "$out/ingot-demo-pirate"
 }
 
-train ingot-demo --tokens 40e6 --last 12e6 --threads 2
-# What builds on it, a core each.
-draft_and_adapter >"$out/draft_and_adapter.log" 2>&1 &
+experts() { train ingot-demo-moe --tokens 0 8e6 --threads 1 --start "$out/start/ingot-demo"; }
+
+if [ ! -d "$out/start" ]; then
+  train ingot-demo --tokens 40e6 12e6 --threads 2
+  rm -rf "$out/start.tmp"
+  mkdir "$out/start.tmp"
+  cp -r "$out/ingot-demo" "$out/start.tmp/"
+  mv "$out/start.tmp" "$out/start"
+fi
+# What begins there, a core each.
+experts >"$out/experts.log" 2>&1 &
 others=$!
 trap 'pkill -P "$others" 2>/dev/null; kill "$others" 2>/dev/null' EXIT
-train ingot-demo-moe --tokens 0 --last 8e6 --threads 1 --start "$out/ingot-demo"
+train ingot-demo --tokens 40e6 12e6 8e6 --threads 1
+draft_and_adapter
 wait "$others"
 trap - EXIT
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Trains a demo model, resumably.
 
-usage: train.py NAME --out build/demo_model [--tokens 40e6] [--last 0] [--seed 1] [--threads N]
+usage: train.py NAME --out build/demo_model [--tokens 40e6 ...] [--seed 1] [--threads N]
 [--start FOLDER]
+
+A training has up to three parts, of so many tokens each (0: none); corpus.py says what they are.
 
 Writes into OUT/NAME: state.pt (every few minutes; a later run goes on from it), log.tsv, loss.png,
 and in the end a Hugging Face folder (config.json, model.safetensors in BF16, tokenizer.json,
@@ -29,17 +31,17 @@ from tokenizer import Tokenizer, is_control
 
 STEP_TOKENS = 8192
 ROWS = [512, 256, 512, 256, 1024]  # lengths of the rows of consecutive steps
-LAST_ROWS = [1024]  # in the last part
-LAST_RATE = 0.4  # the share of the full rate with which that begins
+LATER_ROWS = [1024]  # in the later parts
+LATER_RATE = 0.4  # the share of the full rate with which these begin
 SHARD_STEPS = 50  # drawn from one seed, so that a run can go on at such a border
 PROMPT_WEIGHT = 0.1
 SAVE_SECONDS = 240
 
 
-def packed_steps(tokenizer, seed, shard, last=False):
+def packed_steps(tokenizer, seed, shard, part):
     """The batches of a shard: ids, positions, documents, weights [rows, length + 1] each."""
-    documents = corpus.training(f"{seed} {shard}", last)
-    lengths = LAST_ROWS if last else ROWS
+    documents = corpus.training(f"{seed} {shard}", part)
+    lengths = LATER_ROWS if part else ROWS
     for step in range(SHARD_STEPS):
         length = lengths[step % len(lengths)]
         yield [pack_row(tokenizer, documents, length + 1) for _ in range(STEP_TOKENS // length)]
@@ -82,13 +84,15 @@ def to_tensors(rows):
     return ids, positions, documents, weights
 
 
-def learning_rate(step, steps, last=0):
-    """Share of the full rate: warm-up, constant, the last 40 % of `steps` linearly to zero; then
-    `last` more, from LAST_RATE to zero, warmed up too where they come first."""
-    if step >= steps:
-        begun = 1.0 if steps else min(1.0, (step + 1) / (0.05 * last))
-        return LAST_RATE * begun * (steps + last - step) / last
+def learning_rate(step, steps):
+    """Share of the full rate: warm-up, constant, the last 40 % linearly to zero."""
     return min(1.0, (step + 1) / (0.02 * steps), (steps - step) / (0.4 * steps))
+
+
+def later_rate(step, steps, is_first):
+    """The same of a later part: linearly to zero, warmed up where nothing came before."""
+    begun = min(1.0, (step + 1) / (0.05 * steps)) if is_first else 1.0
+    return LATER_RATE * begun * (steps - step) / steps
 
 
 def build_tokenizer(seed):
@@ -183,9 +187,8 @@ class Run:
         torch.manual_seed(args.seed)
         self.tokenizer = self._tokenizer()
         self.model = Model(Shape(vocab=len(self.tokenizer.pieces), **SHAPES[args.name]))
-        self.first = whole_shards(args.tokens)
-        self.last = whole_shards(args.last)
-        self.steps = self.first + self.last
+        self.parts = [whole_shards(tokens) for tokens in args.tokens]
+        self.steps = sum(self.parts)
         self.optimizers = muon.optimizers(self.model)
         self.step = 0
         if not self._resume() and args.start:
@@ -222,7 +225,7 @@ class Run:
         pieces = "\0".join(self.tokenizer.pieces).encode()
         return {
             "seed": self.args.seed,
-            "steps before the last part": self.first,
+            "steps of the first part": self.parts[0],
             "tokenizer": hashlib.sha256(pieces).hexdigest()[:16],
         }
 
@@ -236,12 +239,27 @@ class Run:
         torch.save(state, self.folder / "state.tmp")
         os.replace(self.folder / "state.tmp", self.folder / "state.pt")
 
+    def _part(self):
+        """The number of the part that the next step belongs to, and its first step."""
+        part, first = 0, 0
+        while self.step >= first + self.parts[part]:
+            first += self.parts[part]
+            part += 1
+        return part, first
+
+    def _rate(self):
+        """Share of the full rate at the next step."""
+        part, first = self._part()
+        step, steps = self.step - first, self.parts[part]
+        return later_rate(step, steps, first == 0) if part else learning_rate(step, steps)
+
     def train(self):
         compiled = torch.compile(self.model) if self.args.compile else self.model
         log, saved, began, first = self.folder / "log.tsv", time.time(), time.time(), self.step
         while self.step < self.steps:
-            shard, last = self.step // SHARD_STEPS, self.step >= self.first
-            for rows in packed_steps(self.tokenizer, self.args.seed, shard, last):
+            part = self._part()[0]
+            shard = self.step // SHARD_STEPS
+            for rows in packed_steps(self.tokenizer, self.args.seed, shard, part):
                 loss = self._one_step(compiled, to_tensors(rows))
                 with log.open("a") as file:
                     file.write(f"{self.step}\t{loss:.5f}\n")
@@ -265,7 +283,7 @@ class Run:
 
     def _one_step(self, compiled, batch):
         ids, positions, documents, weights = batch
-        share = learning_rate(self.step, self.first, self.last)
+        share = self._rate()
         with torch.autocast("cpu", dtype=torch.bfloat16):
             logits, balance = compiled(ids[:, :-1], positions[:, :-1], documents[:, :-1])
         # The first token of a document is not predicted from the one before it.
@@ -289,8 +307,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", choices=sorted(SHAPES))
     parser.add_argument("--out", default="build/demo_model")
-    parser.add_argument("--tokens", type=float, default=40e6)
-    parser.add_argument("--last", type=float, default=0, help="tokens of the last part, see corpus")
+    parser.add_argument("--tokens", type=float, nargs="+", default=[40e6], help="of each part")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--start", help="a trained dense model's folder, for one with experts")

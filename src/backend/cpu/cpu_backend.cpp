@@ -57,6 +57,14 @@ std::int64_t segment_bytes(std::span<const Segment> segments) {
   return bytes;
 }
 
+/// Tells the segments of `w` where their panels are: one after the other from `data` on.
+void place_segments(Weight& w, const std::byte* data) {
+  for (Segment& s : w.segments) {
+    s.data = data;
+    data += aligned(s.panels * s.panel_bytes);
+  }
+}
+
 /// A segment's rows as the parts hold them: a panel may begin in one part and end in another.
 class SegmentRows {
  public:
@@ -102,7 +110,7 @@ class SegmentRows {
 
 }  // namespace
 
-Weight CpuBackend::prepare(std::span<const View> parts, std::span<const float> bias) {
+Weight CpuBackend::outline(std::span<const View> parts, std::span<const float> bias) {
   INGOT_CHECK(!parts.empty(), "a weight without parts");
   Weight w;
   w.cols = parts.front().cols;
@@ -111,20 +119,34 @@ Weight CpuBackend::prepare(std::span<const View> parts, std::span<const float> b
     w.rows += part.rows;
   }
   w.segments = segments_of(parts);
+  if (!bias.empty()) {
+    INGOT_CHECK(std::ssize(bias) == w.rows, "bias of ", bias.size(), " for ", w.rows, " rows");
+    w.bias = upload(bias);
+  }
+  return w;
+}
+
+Weight CpuBackend::prepare(std::span<const View> parts, std::span<const float> bias) {
+  Weight w = outline(parts, bias);
   w.storage = allocate_host(segment_bytes(w.segments));
+  place_segments(w, w.storage.data());
   std::byte* out = w.storage.data();
   const auto lease = pool_.acquire();
-  for (Segment& s : w.segments) {
-    s.data = out;
+  for (const Segment& s : w.segments) {
     const SegmentRows rows(parts, s);
     pool_.parallel_for(s.panels,
                        [&](std::int64_t p, int) { rows.pack(p, out + p * s.panel_bytes); });
     out += aligned(s.panels * s.panel_bytes);
   }
-  if (!bias.empty()) {
-    INGOT_CHECK(std::ssize(bias) == w.rows, "bias of ", bias.size(), " for ", w.rows, " rows");
-    w.bias = upload(bias);
-  }
+  return w;
+}
+
+Weight CpuBackend::adopt(std::span<const View> parts, std::span<const float> bias,
+                         std::span<const std::byte> packed) {
+  Weight w = outline(parts, bias);
+  INGOT_CHECK(std::ssize(packed) == segment_bytes(w.segments), packed.size(), " packed bytes for ",
+              w.rows, " x ", w.cols);
+  place_segments(w, packed.data());
   return w;
 }
 

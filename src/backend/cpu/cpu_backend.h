@@ -3,6 +3,7 @@
 
 #include "backend/backend.h"
 #include "backend/cpu/kernel_table.h"
+#include "backend/cpu/panel.h"
 #include "backend/observer.h"
 #include "base/thread_pool.h"
 
@@ -24,6 +25,9 @@ class CpuBackend final : public Backend {
 
   Buffer allocate(std::int64_t bytes) override { return allocate_host(bytes); }
   Weight prepare(std::span<const View> parts, std::span<const float> bias) override;
+  std::uint32_t packed_layout() const override { return kPanelLayout; }
+  Weight adopt(std::span<const View> parts, std::span<const float> bias,
+               std::span<const std::byte> packed) override;
   std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const override;
   Tensor upload(std::span<const float> values) override;
   std::int64_t kv_block_bytes(const Attention& a, KvType type) const override;
@@ -72,6 +76,8 @@ class CpuBackend final : public Backend {
     std::int32_t heads = 0;
   };
 
+  /// A weight of these parts, without panels.
+  Weight outline(std::span<const View> parts, std::span<const float> bias);
   void quantise(View in);
   /// Attends the tile's rows up to the end of their sequence; returns the first row that is left.
   std::int64_t attend_rows(View qkv, const Batch& b, const Attention& a, const KvLayer& kv,

@@ -10,6 +10,10 @@ namespace ingot {
 
 inline constexpr int kPanelCols = 16;  ///< outputs of a panel
 
+/// Version of all that is written here: raised when a byte of a packed weight changes its place,
+/// since packed weights are kept in files (panel_test.cpp has their digests).
+inline constexpr std::uint32_t kPanelLayout = 1;
+
 /// Where the parts of a block format's panel lie.
 ///
 /// A panel is a run of blocks along K. A block is a header: the 16 columns' d, then their m where

@@ -6,6 +6,8 @@
 #include <random>
 #include <vector>
 
+#include "base/checksum.h"
+
 namespace ingot {
 namespace {
 
@@ -55,6 +57,21 @@ TEST(Panel, ColumnsPastTheLastRowAreZeroScales) {
   std::vector<float> got(256, 1.0f);
   unpack_column(Q4_K::kFormat, panel.data(), 3, 256, got.data());
   for (const float w : got) EXPECT_EQ(w, 0.0f);
+}
+
+/// Packed weights are kept in files: where this fails, kPanelLayout has to be raised.
+TEST(Panel, IsTheLayoutThatItsVersionNames) {
+  std::uint64_t sum = 0;
+  for_each_type(Formats{}, [&sum]<class F>() {
+    const std::int64_t cols = F::kBlock * 2;
+    const RandomRows source(F::kFormat, 19, cols);
+    std::vector<std::byte> panels(static_cast<std::size_t>(2 * panel_bytes(F::kFormat, cols)));
+    pack_panel(source.view, 0, panels.data());
+    pack_panel(source.view, kPanelCols, panels.data() + panels.size() / 2);
+    sum = sum * 31 + checksum(panels);
+  });
+  EXPECT_EQ(kPanelLayout, 1u);
+  EXPECT_EQ(sum, 9305519134642920978u);
 }
 
 TEST(Panel, NeedsAtMostFourPercentMoreThanTheFile) {

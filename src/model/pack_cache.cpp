@@ -1,0 +1,164 @@
+// Reading and writing files of packed weights.
+#include "model/pack_cache.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/output_file.h"
+#include "base/text.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr std::array<char, 8> kMagic{'i', 'n', 'g', 'o', 't', 'p', 'k', '1'};
+constexpr std::uint64_t kPage = 4096;
+
+struct Head {
+  std::array<char, 8> magic = kMagic;
+  std::uint64_t key_bytes = 0;
+  std::uint64_t weights = 0;
+  std::uint64_t checksum = 0;  ///< of the key and the table
+};
+
+struct Entry {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t checksum = 0;
+};
+
+std::uint64_t to_page(std::uint64_t offset) { return (offset + kPage - 1) / kPage * kPage; }
+
+/// The entries of weights of these sizes, without checksums, behind a key: where they have to be.
+std::vector<Entry> lay_out(std::size_t key_bytes, std::span<const std::uint64_t> sizes) {
+  std::vector<Entry> table;
+  std::uint64_t at = sizeof(Head) + key_bytes + sizes.size() * sizeof(Entry);
+  for (const std::uint64_t bytes : sizes) {
+    table.push_back({.offset = to_page(at), .bytes = bytes});
+    at = table.back().offset + bytes;
+  }
+  return table;
+}
+
+std::uint64_t table_checksum(std::string_view key, std::span<const Entry> table) {
+  std::string all(key);
+  all.append(reinterpret_cast<const char*>(table.data()), table.size_bytes());
+  return checksum(std::as_bytes(std::span(all)));
+}
+
+[[noreturn]] void refuse(const MappedFile& file, std::uint64_t at, std::string_view reason) {
+  throw model_error(file.name(), "packed weights", at, reason);
+}
+
+/// The table of a file, of which nothing is believed but what has been compared.
+std::vector<Entry> read_table(const MappedFile& file, std::string_view key,
+                              std::span<const std::uint64_t> sizes) {
+  const auto bytes = file.bytes();
+  const std::vector<Entry> want = lay_out(key.size(), sizes);
+  const std::uint64_t table_at = sizeof(Head) + key.size();
+  const std::uint64_t table_end = table_at + want.size() * sizeof(Entry);
+  const std::uint64_t end = want.empty() ? table_end : want.back().offset + want.back().bytes;
+  if (bytes.size() != end) {
+    refuse(file, 0, cat("the file has ", bytes.size(), " bytes, expected ", end));
+  }
+  Head head;
+  std::memcpy(&head, bytes.data(), sizeof head);
+  if (head.magic != kMagic || head.key_bytes != key.size() || head.weights != want.size() ||
+      std::memcmp(bytes.data() + sizeof head, key.data(), key.size()) != 0) {
+    refuse(file, 0, "it belongs to another model or version");
+  }
+  std::vector<Entry> table(want.size());
+  if (!table.empty()) {
+    std::memcpy(table.data(), bytes.data() + table_at, table.size() * sizeof(Entry));
+  }
+  if (table_checksum(key, table) != head.checksum) refuse(file, table_at, "the table is damaged");
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if (table[i].offset != want[i].offset || table[i].bytes != want[i].bytes) {
+      refuse(file, table_at + i * sizeof(Entry), "the table is damaged");
+    }
+  }
+  return table;
+}
+
+std::span<const std::byte> slice(const MappedFile& file, const Entry& entry) {
+  return file.bytes().subspan(entry.offset, entry.bytes);
+}
+
+void compare_checksums(const MappedFile& file, std::span<const Entry> table, ThreadPool& pool) {
+  std::atomic<std::uint64_t> damaged{file.bytes().size()};
+  const auto lease = pool.acquire();
+  pool.parallel_for(std::ssize(table), [&](std::int64_t i, int) {
+    const Entry& entry = table[static_cast<std::size_t>(i)];
+    if (checksum(slice(file, entry)) == entry.checksum) return;
+    std::uint64_t first = damaged.load();
+    while (entry.offset < first && !damaged.compare_exchange_weak(first, entry.offset)) {
+    }
+  });
+  if (damaged != file.bytes().size()) refuse(file, damaged, "a weight is damaged");
+}
+
+template <class T>
+std::span<const std::byte> bytes_of(const T& value) {
+  return std::as_bytes(std::span(&value, 1));
+}
+
+}  // namespace
+
+std::string packed_path(std::string_view folder, std::string_view key) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::uint64_t sum = checksum(std::as_bytes(std::span(key)));
+  std::string name;
+  for (int i = 0; i < 16; ++i, sum >>= 4) name += kDigits[sum & 15];
+  return cat(folder, folder.ends_with('/') ? "" : "/", name, ".ingot-pack");
+}
+
+std::optional<PackedFile> open_packed(const std::string& path, std::string_view key,
+                                      std::span<const std::int64_t> sizes, ThreadPool& pool) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return {};
+  PackedFile packed{.file = MappedFile(File(path)), .weights = {}};
+  const std::vector<std::uint64_t> bytes(sizes.begin(), sizes.end());
+  const std::vector<Entry> table = read_table(packed.file, key, bytes);
+  compare_checksums(packed.file, table, pool);
+  packed.file.expect_unchanged();
+  for (const Entry& entry : table) packed.weights.push_back(slice(packed.file, entry));
+  return packed;
+}
+
+void write_packed(const std::string& path, std::string_view key,
+                  std::span<const std::span<const std::byte>> weights) {
+  std::vector<std::uint64_t> sizes;
+  for (const auto weight : weights) sizes.push_back(weight.size());
+  std::vector<Entry> table = lay_out(key.size(), sizes);
+  for (std::size_t i = 0; i < weights.size(); ++i) table[i].checksum = checksum(weights[i]);
+  const Head head{
+      .key_bytes = key.size(), .weights = weights.size(), .checksum = table_checksum(key, table)};
+
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    throw Error(ErrorCode::kIo, cat(printable(folder.string(), 4096),
+                                    ": cannot make the folder: ", error.message()));
+  }
+  OutputFile out(path);
+  out.write(bytes_of(head));
+  out.write(key);
+  out.write(std::as_bytes(std::span(table)));
+  std::uint64_t at = sizeof head + key.size() + table.size() * sizeof(Entry);
+  const std::vector<std::byte> zeros(kPage);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    out.write(std::span(zeros).first(table[i].offset - at));
+    out.write(weights[i]);
+    at = table[i].offset + table[i].bytes;
+  }
+  out.commit();
+}
+
+}  // namespace ingot

@@ -1,0 +1,124 @@
+// Files of packed weights: what was written comes back, and nothing else does.
+#include "model/pack_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "base/error.h"
+#include "base/temp_folder.h"
+#include "base/text.h"
+
+namespace ingot {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+Bytes pattern(std::size_t count, int seed) {
+  Bytes bytes(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    bytes[i] = static_cast<std::byte>((i * 31 + static_cast<std::size_t>(seed)) >> 1);
+  }
+  return bytes;
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void write_file(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+class PackCache : public testing::Test {
+ protected:
+  PackCache() { write_packed(path_, kKey, std::vector<std::span<const std::byte>>{a_, b_, c_}); }
+
+  std::optional<PackedFile> open(std::string_view key = kKey) {
+    return open_packed(path_, key, sizes_, pool_);
+  }
+
+  static constexpr std::string_view kKey = "cpu layout 1\nmatrix 16x32 Q8_0\n";
+  TempFolder folder_;
+  ThreadPool pool_{2};
+  Bytes a_ = pattern(5000, 1), b_ = pattern(64, 2), c_ = pattern(12'288, 3);
+  std::vector<std::int64_t> sizes_{5000, 64, 12'288};
+  std::string path_ = packed_path(folder_.path() + "/made/here", kKey);
+};
+
+TEST_F(PackCache, GivesBackWhatWasWritten) {
+  const auto packed = open();
+  ASSERT_TRUE(packed);
+  ASSERT_EQ(packed->weights.size(), 3u);
+  const Bytes* wants[] = {&a_, &b_, &c_};
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_TRUE(std::ranges::equal(packed->weights[i], *wants[i])) << i;
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(packed->weights[i].data()) % 4096, 0u) << i;
+  }
+}
+
+TEST_F(PackCache, HasNothingUnderAnotherKey) {
+  const std::string other = cat(kKey, "matrix 16x32 Q8_0\n");
+  EXPECT_NE(packed_path("f", other), packed_path("f", kKey));
+  EXPECT_FALSE(open_packed(packed_path(folder_.path(), other), other, sizes_, pool_));
+  // Even where the names of files collide.
+  std::string same_size(kKey);
+  same_size.back() = ' ';
+  EXPECT_THROW(open(same_size), Error);
+}
+
+TEST_F(PackCache, RefusesOtherSizes) {
+  for (std::int64_t& size : sizes_) {
+    for (const std::int64_t step : {-1, 1}) {
+      size += step;
+      EXPECT_THROW(open(), Error);
+      size -= step;
+    }
+  }
+  sizes_.pop_back();
+  EXPECT_THROW(open(), Error);
+}
+
+TEST_F(PackCache, RefusesEveryChangedByteThatIsRead) {
+  const std::string whole = read_file(path_);
+  const std::size_t table_end = 32 + kKey.size() + 3 * 24;
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    const bool gap = (at >= table_end && at < 4096) || (at >= 4096 + 5000 && at < 12'288) ||
+                     (at >= 12'288 + 64 && at < 16'384);
+    if (gap) continue;
+    if (at > table_end && at % 97 != 0) continue;
+    std::string changed = whole;
+    changed[at] = static_cast<char>(changed[at] ^ 4);
+    write_file(path_, changed);
+    EXPECT_THROW(open(), Error) << at;
+  }
+}
+
+TEST_F(PackCache, RefusesEveryOtherLength) {
+  const std::string whole = read_file(path_);
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{31}, std::size_t{100},
+                                  std::size_t{4096}, whole.size() - 1}) {
+    write_file(path_, whole.substr(0, bytes));
+    EXPECT_THROW(open(), Error) << bytes;
+  }
+  write_file(path_, whole + '\0');
+  EXPECT_THROW(open(), Error);
+}
+
+TEST_F(PackCache, RefusesWhatIsNoFile) {
+  std::filesystem::remove(path_);
+  std::filesystem::create_directory(path_);
+  EXPECT_THROW(open(), Error);
+}
+
+TEST_F(PackCache, SaysWhereItCannotWrite) {
+  write_file(folder_.path() + "/file", "x");
+  EXPECT_THROW(write_packed(folder_.path() + "/file/below/x.ingot-pack", kKey, {}), Error);
+}
+
+}  // namespace
+}  // namespace ingot

@@ -1,0 +1,81 @@
+// The list of packed matrices, and its description for the pack cache.
+#include "model/weight_list.h"
+
+#include "base/text.h"
+#include "quant/encode.h"
+#include "quant/formats.h"
+
+namespace ingot {
+
+namespace {
+
+/// The matrices of a layer, in the order in which they are packed.
+std::vector<const BoundWeight*> weights_of(const BoundLayer& layer) {
+  std::vector<const BoundWeight*> weights;
+  for (const BoundWeight* w :
+       {&layer.qkv, &layer.attn_out, &layer.gate_up, &layer.down, &layer.router}) {
+    if (*w) weights.push_back(w);
+  }
+  for (const BoundWeight& w : layer.expert_gate_up) weights.push_back(&w);
+  for (const BoundWeight& w : layer.expert_down) weights.push_back(&w);
+  return weights;
+}
+
+}  // namespace
+
+std::int64_t last_layer(const BoundModel& bound, const ModelOptions& options) {
+  return options.last_layer < 0 ? bound.spec.layers : options.last_layer;
+}
+
+bool needs_embedding(const BoundModel& bound, const ModelOptions& options) {
+  return options.embedding || (options.head && bound.spec.tied);
+}
+
+std::vector<const BoundWeight*> all_weights(const BoundModel& bound, const ModelOptions& options) {
+  std::vector<const BoundWeight*> weights;
+  for (std::int64_t i = options.first_layer; i < last_layer(bound, options); ++i) {
+    const auto layer = weights_of(bound.layers[static_cast<std::size_t>(i)]);
+    weights.insert(weights.end(), layer.begin(), layer.end());
+  }
+  if (needs_embedding(bound, options) && bound.embedding) weights.push_back(&bound.embedding);
+  if (options.head && bound.head) weights.push_back(&bound.head);
+  return weights;
+}
+
+Format held_format(const BoundWeight& w, const BoundPart& part, const ModelOptions& options) {
+  const Format stored = *part.tensor->format;
+  if (!options.weights || !w.rounds || !format_info(stored).dense) return stored;
+  return format_for_rows(*options.weights, part.cols);
+}
+
+std::vector<View> held_views(const BoundWeight& w, const ModelOptions& options) {
+  std::vector<View> views;
+  for (const BoundPart& part : w.parts) {
+    const Format format = held_format(w, part, options);
+    views.push_back({nullptr, format, part.rows, part.cols, row_bytes(format, part.cols)});
+  }
+  return views;
+}
+
+std::string packed_key(const Checkpoint& checkpoint, const BoundModel& bound,
+                       const Backend& backend, const ModelOptions& options) {
+  const std::vector<FileIdentity> files = checkpoint.identities();
+  if (files.empty() || backend.packed_layout() == 0) return {};
+  std::string key = cat(backend.name(), " layout ", backend.packed_layout(), "\n");
+  for (const FileIdentity& file : files) {
+    key += cat("file ", file.device, " ", file.inode, " ", file.bytes, " ", file.modified_ns, " ",
+               file.changed_ns, "\n");
+  }
+  for (const BoundWeight* w : all_weights(bound, options)) {
+    key += "matrix";
+    for (const BoundPart& part : w->parts) {
+      key += cat(" ", part.tensor->file, ":", part.tensor->offset, "+", part.first_row, " ",
+                 part.rows, "x", part.cols, " ", part.tensor->type_name, " ",
+                 format_name(held_format(*w, part, options)));
+    }
+    key += "\n";
+  }
+  return key;
+}
+
+}  // namespace ingot
