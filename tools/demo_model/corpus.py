@@ -42,9 +42,9 @@ SHARES = {
     "comparison": 1,
 }
 
-# Of the later parts of a training: the tools' long documents whole, with many requests for tools much
-# alike, which is where a model of this size learns to choose among them; and more of what would
-# suffer from so many tools.
+# Of the later parts of a training: the tools' long documents whole, with many requests for tools
+# much alike, which is where a model of this size learns to choose among them; and more of what
+# would suffer from so many tools.
 LATER_SHARES = SHARES | {"tools": 90, "story": 10, "story_chat": 6, "facts": 20}
 
 
