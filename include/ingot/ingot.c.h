@@ -61,6 +61,7 @@ typedef struct ingot_open_options {
   int32_t step_rows;
   int64_t memory_limit;
   bool check_tensors;
+  const char* pack_cache;  ///< may be null: none
   size_t waiting_max;
   size_t deltas_max;
   bool threadless;

@@ -53,6 +53,8 @@ struct OpenOptions {
   std::int32_t step_rows = 512;   ///< tokens that a step computes at most, of all that run
   std::int64_t memory_limit = 0;  ///< bytes to use at most; 0 = what the system has available
   bool check_tensors = false;     ///< refuse weights that are NaN or infinite
+  /// A folder that keeps packed weights: the next start of the model maps them. Empty: none.
+  std::string pack_cache{};
   /// Requests that may wait to be looked at. Paused ones do not keep others from running, but so
   /// many at most: where more than `sequences` + `waiting_max` are under way, the rest waits for
   /// their readers.

@@ -31,6 +31,7 @@ OpenOptions from_c(const ingot_open_options& o) {
   options.step_rows = o.step_rows;
   options.memory_limit = o.memory_limit;
   options.check_tensors = o.check_tensors;
+  if (o.pack_cache != nullptr) options.pack_cache = o.pack_cache;
   options.waiting_max = o.waiting_max;
   options.deltas_max = o.deltas_max;
   options.threadless = o.threadless;

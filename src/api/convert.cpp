@@ -98,6 +98,7 @@ InstanceOptions instance_options(const OpenOptions& options) {
   return {.path = options.path,
           .isa = options.isa,
           .kv_type = kv_type(options.kv_type),
+          .pack_cache = options.pack_cache,
           .memory_limit = options.memory_limit};
 }
 

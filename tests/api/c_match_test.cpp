@@ -168,6 +168,7 @@ TEST_F(CMatchTest, DefaultsAreThoseOfTheCppApi) {
   EXPECT_EQ(c.step_rows, o.step_rows);
   EXPECT_EQ(c.memory_limit, o.memory_limit);
   EXPECT_EQ(c.check_tensors, o.check_tensors);
+  EXPECT_EQ(c.pack_cache, nullptr);
   EXPECT_EQ(c.waiting_max, o.waiting_max);
   EXPECT_EQ(c.deltas_max, o.deltas_max);
   EXPECT_EQ(c.threadless, o.threadless);
@@ -192,6 +193,18 @@ TEST_F(CMatchTest, EveryOptionArrives) {
   says("memory_limit: -1", [](ingot_open_options& o) { o.memory_limit = -1; });
   says("waiting_max: 0", [](ingot_open_options& o) { o.waiting_max = 0; });
   says("deltas_max: 0", [](ingot_open_options& o) { o.deltas_max = 0; });
+}
+
+TEST_F(CMatchTest, ThePackCacheArrives) {
+  ingot_open_options options = ingot_default_open_options();
+  options.path = INGOT_TINY_MODEL;
+  options.pack_cache = "/dev/null/no folder";
+  ingot_engine* engine = nullptr;
+  ASSERT_EQ(ingot_open(&options, &engine), INGOT_OK) << ingot_last_error();
+  ASSERT_EQ(ingot_engine_info(engine).warnings, 1u);
+  EXPECT_NE(std::string(ingot_warning(engine, 0)).find("packed weights are not kept"),
+            std::string::npos);
+  ingot_close(engine);
 }
 
 TEST_F(CMatchTest, HiddenStatesAndTokens) {
