@@ -22,6 +22,7 @@ import calls  # noqa: E402
 import corpus  # noqa: E402
 
 TRAINED_ON = "651854dba6bd9da2"  # of corpus.training, see below
+MODELS = os.path.join(os.path.dirname(TOOLS), "models")
 GOLDEN = os.path.join(os.path.dirname(TOOLS), "tests/built_in")
 LAST = 4  # positions of each prompt in the golden logits
 WEATHER = {"messages": [{"role": "user", "content": "What is the weather in Paris?"}],
@@ -149,6 +150,39 @@ class BuiltIn(ingot.CliTest):
             for document in itertools.islice(corpus.training("1 5000", part), 500):
                 digest.update(document.text().encode())
         self.assertEqual(digest.hexdigest()[:16], TRAINED_ON)
+
+    def test_its_relatives_have_its_tokenizer_and_run(self):
+        text = "Once upon a time <|im_start|>user\nCopy: zorp 12<|im_end|>\n"
+        ids = self.assert_told(run("tokenize", NAME, "-p", text))
+        for name, architecture in (("draft", "qwen3"), ("moe", "qwen3moe")):
+            path = os.path.join(MODELS, f"{NAME}-{name}.gguf")
+            with self.subTest(model=name):
+                model = json.loads(self.assert_done(run("inspect", path, "--json")).out)
+                self.assertEqual(model["architecture"], architecture)
+                self.assertEqual(self.assert_done(run("tokenize", path, "-p", text)).out.decode(),
+                                 ids)
+                said = self.assert_done(run("run", path, "-p", "Once upon a time there was",
+                                            "--max-tokens", "30"))
+                self.assertRegex(said.out.decode(), "named [A-Z][a-z]+")
+
+    def test_its_adapter_has_peft_tensors_of_all_matrices(self):
+        folder = os.path.join(MODELS, f"{NAME}-pirate")
+        with open(os.path.join(folder, "adapter_config.json"), encoding="utf-8") as f:
+            config = json.load(f)
+        self.assertEqual((config["peft_type"], config["r"]), ("LORA", 8))
+        with open(os.path.join(folder, "adapter_model.safetensors"), "rb") as f:
+            header = json.loads(f.read(int.from_bytes(f.read(8), "little")))
+        header.pop("__metadata__", None)
+        sizes = {"q": (256, 256), "k": (256, 128), "v": (256, 128), "o": (256, 256),
+                 "gate": (256, 768), "up": (256, 768), "down": (768, 256)}
+        want = {}
+        for layer in range(5):
+            for name, (inputs, outputs) in sizes.items():
+                part = "self_attn" if name in "qkvo" else "mlp"
+                at = f"base_model.model.model.layers.{layer}.{part}.{name}_proj.lora_"
+                want[f"{at}A.weight"], want[f"{at}B.weight"] = [8, inputs], [outputs, 8]
+        self.assertEqual({name: t["shape"] for name, t in header.items()}, want)
+        self.assertEqual(config["target_modules"], [f"{name}_proj" for name in sizes])
 
     @unittest.skipIf(SANITIZERS, "the release build answers the same")
     def test_scores(self):

@@ -26,11 +26,21 @@ import talk
 DOMAINS = """facts tools extraction copy reverse addition subtraction follow_up
 two_calls no_tool after_result unknown simple case spelling joining sorting comparison""".split()
 # Five points below the model card's figures: a sample scatters.
-FLOORS = {"facts": 0.92, "tools": 0.85, "extraction": 0.93, "copy": 0.94, "reverse": 0.92} | {
+FLOORS = {"facts": 0.93, "tools": 0.88, "extraction": 0.94, "copy": 0.94, "reverse": 0.93} | {
     "addition": 0.95,
     "subtraction": 0.95,
     "follow_up": 0.94,
-    "free": 0.93,
+    "two_calls": 0.81,
+    "no_tool": 0.91,
+    "after_result": 0.95,
+    "unknown": 0.9,
+    "simple": 0.91,
+    "case": 0.94,
+    "spelling": 0.86,
+    "joining": 0.92,
+    "sorting": 0.92,
+    "comparison": 0.95,
+    "free": 0.94,
 }
 HONEST = ("i don't know", "sorry, i don't know", "none of my tools")
 FULL = 400
