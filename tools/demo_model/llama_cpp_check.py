@@ -45,9 +45,10 @@ def text_of(args, ids):
 
 def theirs(llama, ids):
     said = []
+    ends = llama.tokenize(b"<|im_end|><|endoftext|>", add_bos=False, special=True)
     llama.reset()
     for token in llama.generate(ids, temp=0.0, repeat_penalty=1.0):
-        if llama._model.token_is_eog(token) or len(said) == TOKENS:
+        if token in ends or len(said) == TOKENS:
             return said
         said.append(token)
     return said

@@ -40,7 +40,7 @@ draft_and_adapter() {
   tool lora.py --threads 1 --base "$out/ingot-demo" --out "$out/ingot-demo-pirate"
 }
 
-experts() { train ingot-demo-moe --tokens 0 8e6 --threads 1 --start "$out/start/ingot-demo"; }
+experts() { train ingot-demo-moe --tokens 0 4e6 4e6 --threads 1 --start "$out/start/ingot-demo"; }
 
 if [ ! -d "$out/start" ]; then
   train ingot-demo --tokens 40e6 12e6 --threads 2
