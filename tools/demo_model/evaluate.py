@@ -25,12 +25,12 @@ import talk
 AIMED = "facts tools extraction copy reverse addition subtraction follow_up".split()
 DOMAINS = AIMED + """two_calls no_tool after_result unknown simple case spelling joining sorting
 comparison""".split()
-# Five points below the model card's figures: a sample scatters.
+# Five points below the model card's figures, ten for two calls: a sample scatters.
 FLOORS = {"facts": 0.93, "tools": 0.88, "extraction": 0.94, "copy": 0.94, "reverse": 0.93} | {
     "addition": 0.95,
     "subtraction": 0.95,
     "follow_up": 0.94,
-    "two_calls": 0.81,
+    "two_calls": 0.75,
     "no_tool": 0.91,
     "after_result": 0.95,
     "unknown": 0.9,
