@@ -42,9 +42,7 @@ inline double gamma(std::int64_t n) {
 }
 
 /// Seeds that a randomised test runs: more with INGOT_FULL=1.
-inline std::uint64_t seeds() {
-  return std::getenv("INGOT_FULL") != nullptr ? 10 : 1;
-}
+inline std::uint64_t seeds() { return std::getenv("INGOT_FULL") != nullptr ? 10 : 1; }
 
 /// SplitMix64 (Vigna 2015, public domain): the same numbers on every machine.
 class Random {
