@@ -5,23 +5,17 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <chrono>
-#include <map>
 #include <random>
 #include <span>
 #include <vector>
 
-#include "backend/buffer.h"
 #include "backend/cpu/cpu_backend.h"
-#include "base/function_ref.h"
 #include "base/half.h"
-#include "base/system_memory.h"
 #include "base/text.h"
+#include "bench_util.h"
 #include "quant/formats.h"
-#include "runtime/digest.h"
-#include "runtime/peaks.h"
 
-namespace ingot {
+namespace ingot::bench {
 namespace {
 
 constexpr std::int64_t kOutputs = 4096;
@@ -58,12 +52,6 @@ std::vector<float> random_rows(std::int64_t rows) {
   return in;
 }
 
-std::string digest_of(const std::vector<float>& rows) {
-  Digest digest;
-  digest.add(rows);
-  return digest.text();
-}
-
 template <class F>
 void run_linear(benchmark::State& state, const KernelTable& table, std::int64_t rows) {
   ThreadPool pool(1);
@@ -87,16 +75,6 @@ void run_linear(benchmark::State& state, const KernelTable& table, std::int64_t 
       Counter(calls * static_cast<double>(weight.storage.bytes()) / 1e9, Counter::kIsRate);
 }
 
-/// The machine's peaks with a table's operations, measured once, on all CPUs.
-const Peaks& peaks_of(const KernelTable& table) {
-  static std::map<const KernelTable*, Peaks> known;
-  const auto found = known.find(&table);
-  if (found != known.end()) return found->second;
-  const std::int64_t bytes = peak_read_bytes(available_memory());
-  return known[&table] =
-             measure_peaks(available_cpus(), allowed_cpus(), table, bytes, [] {}).all_threads;
-}
-
 /// Matrices of one shape that together exceed the caches, so that a row finds none of them there.
 std::vector<Weight> copies_of(CpuBackend& backend, const View& matrix, std::int64_t total_bytes) {
   std::vector<Weight> copies;
@@ -107,30 +85,20 @@ std::vector<Weight> copies_of(CpuBackend& backend, const View& matrix, std::int6
   return copies;
 }
 
-double seconds_of(FunctionRef<void()> work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+/// Rows up to which a linear's limit may be reading its weights, on any machine.
+constexpr std::int64_t kReadingRows = 64;
+
+/// Seconds that `work` takes at the peak of the operations that a format is multiplied with.
+template <class F>
+double seconds_at_peak(const KernelTable& table, double work) {
+  const Peaks& peaks = peaks_of(table);
+  return work / 1e9 / (BlockFormat<F> ? peaks.int8_gop_s : peaks.f32_gflop_s);
 }
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-/// Reads on all threads and does nothing else.
-void read_all(ThreadPool& pool, const KernelTable& table, std::span<const std::byte> bytes) {
-  constexpr std::int64_t kChunk = 128 << 10;
-  pool.parallel_for(std::ssize(bytes) / kChunk, [&](std::int64_t i, int) {
-    benchmark::DoNotOptimize(table.peak_read(bytes.data() + i * kChunk, kChunk));
-  });
-}
-
-/// The share of the machine's limit on all CPUs: of the operations of the int8 peak for many rows;
-/// for one row of what reading as many bytes takes, by the medians of windows of some 30 MB that
-/// are computed and read in turn, so that what else runs on the machine meets both. What is read is
-/// one block in large pages, without a step from matrix to matrix.
+/// The share of the machine's limit on all CPUs: the operations at their peak, or what reading as
+/// many bytes takes where that is longer, by the medians of windows of some 30 MB that are computed
+/// and read in turn, so that what else runs on the machine meets both. What is read is one block in
+/// large pages, without a step from matrix to matrix.
 template <class F>
 void run_limit(benchmark::State& state, const KernelTable& table, std::int64_t rows) {
   ThreadPool pool(available_cpus());
@@ -138,17 +106,12 @@ void run_limit(benchmark::State& state, const KernelTable& table, std::int64_t r
   backend.plan({.rows = static_cast<std::int32_t>(rows), .cols = kInputs});
   auto bytes = random_weights<F>();
   const View matrix{bytes.data(), F::kFormat, kOutputs, kInputs, row_bytes(F::kFormat, kInputs)};
-  const std::int64_t total = rows == 1 ? std::int64_t{1} << 29 : 0;
-  const std::vector<Weight> weights = copies_of(backend, matrix, total);
+  const bool reads = rows <= kReadingRows;
+  const std::vector<Weight> weights = copies_of(backend, matrix, reads ? std::int64_t{1} << 29 : 0);
   const auto bytes_of_one = static_cast<std::size_t>(weights[0].storage.bytes());
   const std::size_t window = std::min(weights.size(), std::size_t{32 << 20} / bytes_of_one + 1);
-  std::span<const std::byte> block;
-  Buffer memory;
-  if (rows == 1) {
-    memory = allocate_host(static_cast<std::int64_t>(weights.size() * bytes_of_one));
-    __builtin_memset(memory.data(), 1, static_cast<std::size_t>(memory.bytes()));
-    block = {memory.data(), static_cast<std::size_t>(memory.bytes())};
-  }
+  const Buffer block =
+      readable_block(reads ? static_cast<std::int64_t>(weights.size() * bytes_of_one) : 0);
   std::vector<float> in = random_rows(rows);
   std::vector<float> out(static_cast<std::size_t>(rows * kOutputs));
   const auto compute = [&](std::span<const Weight> some) {
@@ -156,28 +119,27 @@ void run_limit(benchmark::State& state, const KernelTable& table, std::int64_t r
       backend.linear(f32_view(in.data(), rows, kInputs), w, f32_view(out.data(), rows, kOutputs));
     }
   };
-  std::vector<double> reading;
+  std::vector<double> reading{0};
   std::vector<double> computing;
   std::size_t at = 0;
   for (auto _ : state) {
     at = at + 2 * window > weights.size() ? 0 : at + window;
-    if (rows == 1) {
-      const auto part = block.subspan(at * bytes_of_one, window * bytes_of_one);
+    if (reads) {
+      const std::span part(block.data() + at * bytes_of_one, window * bytes_of_one);
       reading.push_back(seconds_of([&] { read_all(pool, table, part); }));
     }
     computing.push_back(seconds_of([&] { compute(std::span(weights).subspan(at, window)); }));
     state.SetIterationTime(computing.back());
   }
   state.SetLabel(digest_of(out));
-  using benchmark::Counter;
-  if (rows == 1) {
-    state.counters["GB/s"] =
-        static_cast<double>(window) * static_cast<double>(bytes_of_one) / 1e9 / median(computing);
-    state.counters["of_read"] = median(reading) / median(computing);
-  } else {
-    const double work = 2 * static_cast<double>(rows * kOutputs * kInputs) / 1e9;
-    state.counters["of_int8"] = work / median(computing) / peaks_of(table).int8_gop_s;
-  }
+  if (reads) reading.erase(reading.begin());
+  const double window_bytes = static_cast<double>(window) * static_cast<double>(bytes_of_one);
+  const double outputs = static_cast<double>(window) * static_cast<double>(rows * kOutputs);
+  const double at_peak = seconds_at_peak<F>(table, outputs * 2 * kInputs);
+  state.counters["GB/s"] = window_bytes / 1e9 / median(computing);
+  state.counters["of_read"] = median(reading) / median(computing);
+  state.counters["of_peak"] = at_peak / median(computing);
+  state.counters["of_limit"] = std::max(at_peak, median(reading)) / median(computing);
 }
 
 /// Registered by name so that --benchmark_filter picks a table, a format or a number of rows.
@@ -189,7 +151,7 @@ const bool registered = [] {
             cat("linear/", std::string_view(table->name), "/", F::kName, "/rows:", rows).c_str(),
             [table, rows](benchmark::State& state) { run_linear<F>(state, *table, rows); });
       }
-      for (const std::int64_t rows : {1, 512}) {
+      for (const std::int64_t rows : {1, 2, 4, 8, 16, 32, 512}) {
         benchmark::RegisterBenchmark(
             cat("limit/", std::string_view(table->name), "/", F::kName, "/rows:", rows).c_str(),
             [table, rows](benchmark::State& state) { run_limit<F>(state, *table, rows); })
@@ -201,4 +163,4 @@ const bool registered = [] {
 }();
 
 }  // namespace
-}  // namespace ingot
+}  // namespace ingot::bench

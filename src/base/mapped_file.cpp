@@ -193,6 +193,12 @@ void MappedFile::release(std::uint64_t offset, std::uint64_t count) const {
   ::madvise(const_cast<std::byte*>(bytes_.data()) + first, last - first, MADV_DONTNEED);
 }
 
+void MappedFile::prefer_large_pages() const {
+  if (bytes_.empty()) return;
+  // Advice only, as above.
+  ::madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), MADV_HUGEPAGE);
+}
+
 void MappedFile::expect_unchanged() const {
   if (file_.is_unchanged()) return;
   throw Error(ErrorCode::kIo,

@@ -49,6 +49,27 @@ INGOT_INLINE typename L::F power_of_two(typename L::I k) {
   return L::from_bits(L::template shl<23>(L::add_int(k, L::splat_int(127))));
 }
 
+/// exp(v) = p * 2^k.
+template <class L>
+struct ExpParts {
+  typename L::F p;
+  typename L::I k;
+};
+
+template <class L>
+INGOT_INLINE ExpParts<L> exp_parts(typename L::F v) {
+  using F = typename L::F;
+  const F shifted = L::fma(v, L::splat(0x1.715476p+0f), L::splat(kRound));
+  const F k_float = L::sub(shifted, L::splat(kRound));
+  // ln 2 = 355/512 - 0x1.bd0106p-13: with the short first part the first step is exact.
+  const F r =
+      L::fma(k_float, L::splat(0x1.bd0106p-13f), L::fma(k_float, L::splat(-355.0f / 512.0f), v));
+  const F p4 = polynomial<L>(r, 0x1.fffffcp-2f, 0x1.55549p-3f, 0x1.55589ep-5f, 0x1.123ac8p-7f,
+                             0x1.6a628ep-10f);
+  return {L::add(L::splat(1.0f), L::fma(L::mul(r, r), p4, r)),
+          L::sub_int(L::bits(shifted), L::bits(L::splat(kRound)))};
+}
+
 }  // namespace detail
 
 /// e^x within 1 unit in the last place. exp(0) = 1 exactly, +0 below -87.3f, Inf above 88.72; NaN
@@ -64,19 +85,20 @@ INGOT_INLINE typename L::F exp_lanes(typename L::F x) {
   const F high = L::splat(89.0f);  // e^89 overflows, and k stays in the range of two factors
   F v = L::select(L::lt(x, low), low, x);
   v = L::select(L::lt(high, v), high, v);
-  const F shifted = L::fma(v, L::splat(0x1.715476p+0f), L::splat(detail::kRound));
-  const I k = L::sub_int(L::bits(shifted), L::bits(L::splat(detail::kRound)));
-  const F k_float = L::sub(shifted, L::splat(detail::kRound));
-  // ln 2 = 355/512 - 0x1.bd0106p-13: with the short first part the first step is exact.
-  const F r =
-      L::fma(k_float, L::splat(0x1.bd0106p-13f), L::fma(k_float, L::splat(-355.0f / 512.0f), v));
-  const F p4 = detail::polynomial<L>(r, 0x1.fffffcp-2f, 0x1.55549p-3f, 0x1.55589ep-5f,
-                                     0x1.123ac8p-7f, 0x1.6a628ep-10f);
-  const F p = L::add(L::splat(1.0f), L::fma(L::mul(r, r), p4, r));
-  const I half = L::template sar<1>(k);
-  const F scaled = L::mul(L::mul(p, detail::power_of_two<L>(half)),
-                          detail::power_of_two<L>(L::sub_int(k, half)));
+  const auto e = detail::exp_parts<L>(v);
+  const I half = L::template sar<1>(e.k);
+  const F scaled = L::mul(L::mul(e.p, detail::power_of_two<L>(half)),
+                          detail::power_of_two<L>(L::sub_int(e.k, half)));
   return L::select(L::lt(x, low), L::splat(0.0f), scaled);
+}
+
+/// The bits of `exp_lanes` for x that are not positive, NaN among them, with less work: 2^k is a
+/// normal number there, so one factor does.
+template <class L>
+INGOT_INLINE typename L::F exp_not_positive_lanes(typename L::F x) {
+  const auto low = L::splat(-87.3f);
+  const auto e = detail::exp_parts<L>(L::select(L::lt(x, low), low, x));
+  return L::select(L::lt(x, low), L::splat(0.0f), L::mul(e.p, detail::power_of_two<L>(e.k)));
 }
 
 /// The natural logarithm within 1.5 units in the last place; of 0 -Inf, of negative values NaN;

@@ -71,6 +71,18 @@ TEST(Math, Exp) {
   }
 }
 
+TEST(Math, ExpOfWhatIsNotPositive) {
+  const auto bits = [](float x) { return std::bit_cast<std::uint32_t>(x); };
+  for (std::uint32_t i = 0; i <= 0x7F800000u; i += kStep) {
+    const float x = std::bit_cast<float>(i | 0x80000000u);
+    ASSERT_EQ(bits(math::exp_not_positive_lanes<OneLane>(x)), bits(math::exp(x))) << x;
+  }
+  for (const float x : {0.0f, -87.3f, std::nextafter(-87.3f, -kInf), -kInf}) {
+    EXPECT_EQ(bits(math::exp_not_positive_lanes<OneLane>(x)), bits(math::exp(x))) << x;
+  }
+  EXPECT_TRUE(std::isnan(math::exp_not_positive_lanes<OneLane>(kNan)));
+}
+
 TEST(Math, Log) {
   EXPECT_LE(worst(log_f, std::log, 0x1p-149f, std::numeric_limits<float>::max(), kStep), 1.5);
   EXPECT_LE(worst(log_f, std::log, 0.5f, 2.0f, 101), 1.5);

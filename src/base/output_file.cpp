@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -22,7 +23,9 @@ namespace ingot {
 
 namespace {
 
-constexpr std::size_t kBufferBytes = 64 * 1024;
+/// Files are written by pieces that begin where a large page would: file systems that cache files in
+/// large pages then do so.
+constexpr std::size_t kBufferBytes = 2 << 20;
 constexpr int kTemporaryNames = 1000;
 
 /// A temporary file as a signal handler finds it: no locks, no memory that could be freed.
@@ -117,8 +120,12 @@ void OutputFile::write(std::span<const std::byte> bytes) {
 }
 
 void OutputFile::write(std::string_view text) {
-  buffer_ += text;
-  if (buffer_.size() >= kBufferBytes) flush();
+  while (!text.empty()) {
+    const std::size_t count = std::min(text.size(), kBufferBytes - buffer_.size());
+    buffer_ += text.substr(0, count);
+    text.remove_prefix(count);
+    if (buffer_.size() == kBufferBytes) flush();
+  }
 }
 
 void OutputFile::flush() {

@@ -123,6 +123,7 @@ std::optional<PackedFile> open_packed(const std::string& path, std::string_view 
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return {};
   PackedFile packed{.file = MappedFile(File(path)), .weights = {}};
+  packed.file.prefer_large_pages();
   const std::vector<std::uint64_t> bytes(sizes.begin(), sizes.end());
   const std::vector<Entry> table = read_table(packed.file, key, bytes);
   compare_checksums(packed.file, table, pool);

@@ -72,9 +72,7 @@ struct QuantisedHead {
     std::fill(padded + head_dim, padded + page.cols, 0.0f);
     table.quantise(padded, page.cols, 0, groups);
   }
-  std::byte at(std::int64_t d) const {
-    return std::byte(groups[d / 32].q[d % 32 / 4][0][d % 4] + 128);
-  }
+  int at(std::int64_t d) const { return groups[d / 32].q[d % 32 / 4][0][d % 4]; }
 };
 
 void store_int8(const KernelTable& table, const TokenHead& h, std::int64_t head_dim) {
@@ -89,8 +87,8 @@ void store_int8(const KernelTable& table, const TokenHead& h, std::int64_t head_
   std::byte* keys = h.keys + page.scale_bytes + 4 * h.token;
   std::byte* values = h.values + page.scale_bytes + h.token / 4 * 4 * page.cols + h.token % 4;
   for (std::int64_t d = 0; d < page.cols; ++d) {
-    keys[d / 4 * 4 * kBlockTokens + d % 4] = k.at(d);
-    values[4 * d] = v.at(d);
+    keys[d / 4 * 4 * kBlockTokens + d % 4] = std::byte(k.at(d) + 128);
+    values[4 * d] = std::byte(v.at(d) & 0xff);
   }
 }
 
@@ -189,11 +187,13 @@ void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer
   pool_.parallel_for(tiles.row_tiles * tiles.head_tiles, [&](std::int64_t item, int) {
     const std::int64_t per_kv = a.heads / a.kv_heads;
     const std::int64_t tiles_per_kv = tiles.head_tiles / a.kv_heads;
-    const std::int64_t g = item % tiles.head_tiles / tiles_per_kv;
-    const std::int64_t in_group = item % tiles_per_kv * tiles.heads;
+    // A kv head's rows come one after the other: they read the same keys and values.
+    const std::int64_t head_tile = item / tiles.row_tiles;
+    const std::int64_t g = head_tile / tiles_per_kv;
+    const std::int64_t in_group = head_tile % tiles_per_kv * tiles.heads;
     const auto heads =
         static_cast<std::int32_t>(std::min<std::int64_t>(tiles.heads, per_kv - in_group));
-    std::int64_t t = item / tiles.head_tiles * tiles.rows;
+    std::int64_t t = item % tiles.row_tiles * tiles.rows;
     const std::int64_t end = std::min<std::int64_t>(t + tiles.rows, qkv.rows);
     while (t < end) {
       t = attend_rows(

@@ -41,10 +41,10 @@ struct PanelArgs {
 };
 
 /// Queries (rows times query heads of one kv head) that one call of an attention kernel takes.
-inline constexpr int kQueriesLimit = 16;
+inline constexpr int kQueriesLimit = 24;
 
 /// Keys or values of one kv head in a block of KvType::kInt8: scales [groups][16 tokens], then
-/// bytes of q + 128: of keys [cols / 4][16 tokens][4], of values [4][cols][4 tokens].
+/// bytes: of keys q + 128 as [cols / 4][16 tokens][4], of values q as [4][cols][4 tokens].
 struct Int8Page {
   int groups;                ///< of 32 elements; the last one may be longer than the head
   std::int64_t cols;         ///< elements in all groups

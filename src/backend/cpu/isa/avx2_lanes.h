@@ -18,6 +18,7 @@ struct Avx2Lanes {
   static constexpr int kLinearRows = 2;
   static constexpr int kLinearRowsTwoScales = 2;
   static constexpr int kQueries = 2;
+  static constexpr int kInt8Queries = 2;
   static constexpr int kScoreBlocks = 2;
   struct F {
     __m256 a, b;
@@ -127,6 +128,9 @@ struct Avx2Lanes {
         _mm_packs_epi32(_mm256_castsi256_si128(x.b), _mm256_extracti128_si256(x.b, 1));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_packs_epi16(low, high));
   }
+  INGOT_INLINE static void store_int8(std::int8_t* p, const I (&a)[4]) {
+    for (int i = 0; i < 4; ++i) store_int8(p + 16 * i, a[i]);
+  }
 
   INGOT_INLINE static B load_bytes(const void* p) {
     const auto* v = static_cast<const __m256i*>(p);
@@ -176,6 +180,16 @@ struct Avx2Lanes {
       return add_int(acc, {pairs<kSigned>(w.a, xs), pairs<kSigned>(w.b, xs)});
     }
   }
+  INGOT_INLINE static I dot_signed(I acc, B v, const std::int8_t* x) {
+    std::int32_t four;
+    __builtin_memcpy(&four, x, 4);
+    const __m256i xs = _mm256_set1_epi32(four);
+    if constexpr (kVnni) {
+      return {dot_vnni(acc.a, xs, v.a), dot_vnni(acc.b, xs, v.b)};
+    } else {
+      return add_int(acc, {pairs<false>(xs, v.a), pairs<false>(xs, v.b)});
+    }
+  }
 
   INGOT_INLINE static float tree(F x) {
     const __m256 h = _mm256_add_ps(x.a, x.b);
@@ -188,6 +202,9 @@ struct Avx2Lanes {
     __m128 q = _mm_max_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
     q = _mm_max_ps(q, _mm_movehl_ps(q, q));
     return _mm_cvtss_f32(_mm_max_ss(q, _mm_movehdup_ps(q)));
+  }
+  INGOT_INLINE static I max_int(I x, I y) {
+    return {_mm256_max_epi32(x.a, y.a), _mm256_max_epi32(x.b, y.b)};
   }
   INGOT_INLINE static std::int32_t max_int(I x) {
     const __m256i h = _mm256_max_epi32(x.a, x.b);

@@ -17,7 +17,8 @@ struct Avx512Lanes {
   static constexpr bool kWideSigned = !kVnni;
   static constexpr int kLinearRows = 12;
   static constexpr int kLinearRowsTwoScales = 8;
-  static constexpr int kQueries = 4;
+  static constexpr int kQueries = 6;
+  static constexpr int kInt8Queries = 4;
   static constexpr int kScoreBlocks = 4;
   using F = __m512;
   using I = __m512i;
@@ -86,6 +87,13 @@ struct Avx512Lanes {
   INGOT_INLINE static void store_int8(std::int8_t* p, I a) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(a));
   }
+  INGOT_INLINE static void store_int8(std::int8_t* p, const I (&a)[4]) {
+    // Packing works within quarters of a register; the four bytes of a quarter stay together.
+    const I low = _mm512_packs_epi32(a[0], a[1]);
+    const I high = _mm512_packs_epi32(a[2], a[3]);
+    const I order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    _mm512_storeu_si512(p, _mm512_permutexvar_epi32(order, _mm512_packs_epi16(low, high)));
+  }
 
   INGOT_INLINE static B load_bytes(const void* p) { return _mm512_loadu_si512(p); }
   INGOT_INLINE static void store_bytes(void* p, B a) { _mm512_storeu_si512(p, a); }
@@ -122,6 +130,16 @@ struct Avx512Lanes {
       return add_int(acc, pairs<kSigned>(w, xs));
     }
   }
+  INGOT_INLINE static I dot_signed(I acc, B v, const std::int8_t* x) {
+    std::int32_t four;
+    __builtin_memcpy(&four, x, 4);
+    const I xs = splat_int(four);
+    if constexpr (kVnni) {
+      return dot_vnni(acc, xs, v);
+    } else {
+      return add_int(acc, pairs<false>(xs, v));
+    }
+  }
 
   INGOT_INLINE static float tree(F a) {
     __m256 h = _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
@@ -135,6 +153,7 @@ struct Avx512Lanes {
     q = _mm_max_ps(q, _mm_movehl_ps(q, q));
     return _mm_cvtss_f32(_mm_max_ss(q, _mm_movehdup_ps(q)));
   }
+  INGOT_INLINE static I max_int(I a, I b) { return _mm512_max_epi32(a, b); }
   INGOT_INLINE static std::int32_t max_int(I a) { return _mm512_reduce_max_epi32(a); }
   INGOT_INLINE static std::int32_t sum_int(I a) { return _mm512_reduce_add_epi32(a); }
 

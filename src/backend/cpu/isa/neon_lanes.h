@@ -17,6 +17,7 @@ struct NeonLanes {
   static constexpr int kLinearRows = 4;
   static constexpr int kLinearRowsTwoScales = 2;
   static constexpr int kQueries = 2;
+  static constexpr int kInt8Queries = 2;
   static constexpr int kScoreBlocks = 2;
   struct F {
     float32x4_t v[4];
@@ -159,6 +160,9 @@ struct NeonLanes {
     const int16x8_t high = vcombine_s16(vmovn_s32(a.v[2]), vmovn_s32(a.v[3]));
     vst1q_s8(p, vcombine_s8(vmovn_s16(low), vmovn_s16(high)));
   }
+  INGOT_INLINE static void store_int8(std::int8_t* p, const I (&a)[4]) {
+    for (int i = 0; i < 4; ++i) store_int8(p + 16 * i, a[i]);
+  }
 
   INGOT_INLINE static B load_bytes(const void* p) {
     const auto* bytes = static_cast<const std::uint8_t*>(p);
@@ -198,6 +202,9 @@ struct NeonLanes {
     const int8x16_t xs = vreinterpretq_s8_s32(vdupq_n_s32(four));
     return each<I>([&](int i) { return vdotq_s32(acc.v[i], vreinterpretq_s8_u8(w.v[i]), xs); });
   }
+  INGOT_INLINE static I dot_signed(I acc, B v, const std::int8_t* x) {
+    return dot<true>(acc, v, x);
+  }
 
   INGOT_INLINE static float tree(F a) {
     const float32x4_t q = vaddq_f32(vaddq_f32(a.v[0], a.v[2]), vaddq_f32(a.v[1], a.v[3]));
@@ -208,6 +215,9 @@ struct NeonLanes {
     float32x4_t q = larger(larger(a.v[0], a.v[2]), larger(a.v[1], a.v[3]));
     q = larger(q, vextq_f32(q, q, 2));
     return vgetq_lane_f32(larger(q, vextq_f32(q, q, 1)), 0);
+  }
+  INGOT_INLINE static I max_int(I a, I b) {
+    return each<I>([&](int i) { return vmaxq_s32(a.v[i], b.v[i]); });
   }
   INGOT_INLINE static std::int32_t max_int(I a) {
     return vmaxvq_s32(vmaxq_s32(vmaxq_s32(a.v[0], a.v[1]), vmaxq_s32(a.v[2], a.v[3])));

@@ -17,10 +17,12 @@ struct ScalarLanes {
   /// Whether `dot` takes bytes that may exceed 127 as signed ones.
   static constexpr bool kWideSigned = false;
   /// How many rows share a pass over a panel of weights, by its scales a group, and how many
-  /// queries one over keys and values, in how many blocks at once: as there are registers.
+  /// queries one over keys and values of floats and of 8-bit integers, in how many blocks at once:
+  /// as there are registers.
   static constexpr int kLinearRows = 2;
   static constexpr int kLinearRowsTwoScales = 2;
   static constexpr int kQueries = 2;
+  static constexpr int kInt8Queries = 2;
   static constexpr int kScoreBlocks = 1;
   struct F {
     float v[16];
@@ -143,6 +145,10 @@ struct ScalarLanes {
   static void store_int8(std::int8_t* p, I a) {
     for (int i = 0; i < 16; ++i) p[i] = static_cast<std::int8_t>(a.v[i]);
   }
+  /// 64 of them, from four times 16 lanes.
+  static void store_int8(std::int8_t* p, const I (&a)[4]) {
+    for (int i = 0; i < 4; ++i) store_int8(p + 16 * i, a[i]);
+  }
 
   static B load_bytes(const void* p) {
     B b;
@@ -194,6 +200,8 @@ struct ScalarLanes {
       return sum;
     });
   }
+  /// acc + sum over k of v[lane][k] * x[k], exactly; v signed, x within [0, 127].
+  static I dot_signed(I acc, B v, const std::int8_t* x) { return dot<true>(acc, v, x); }
 
   /// The "tree" of exactness.md: lane i += lane i + 8, then + 4, + 2, + 1.
   static float tree(F a) {
@@ -208,6 +216,9 @@ struct ScalarLanes {
       for (int i = 0; i < half; ++i) a.v[i] = a.v[i] > a.v[i + half] ? a.v[i] : a.v[i + half];
     }
     return a.v[0];
+  }
+  static I max_int(I a, I b) {
+    return each<I>([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; });
   }
   static std::int32_t max_int(I a) {
     std::int32_t m = a.v[0];

@@ -30,16 +30,13 @@ void add_chunk(const AttentionArgs& a, const ChunkPass<kCount>& c, const Queries
   constexpr bool kInt8 = kType == KvType::kInt8;
   typename L::F s[kCount][kChunkBlocks];
   alignas(64) float p[kCount][kChunk];
-  float factor[kCount];
+  alignas(64) float factor[16];
   if constexpr (kInt8) {
     int8_scores<L, kCount>(a, c, q, s);
   } else {
     chunk_scores<L, kType, kCount>(a, c, q, s);
   }
-  for (int i = 0; i < kCount; ++i) {
-    const int query = c.query + i;
-    factor[i] = chunk_weights<L>(c.view[i], s[i], p[i], state.m[query], state.l[query]);
-  }
+  chunk_weights<L, kCount>(c, s, p, factor, state);
   if constexpr (kInt8) {
     add_int8_values<L, kCount>(a, c, p, factor, state);
   } else {
@@ -89,10 +86,11 @@ void add_split(const AttentionArgs& a, std::int32_t at, std::int32_t last, const
   const std::int32_t end = last < at + kSplit ? last : at + kSplit;
   for (std::int32_t start = at; start < end; start += kChunk) {
     int i = 0;
-    for (; i + L::kQueries <= queries; i += L::kQueries) {
-      add_chunk_to<L, kType, L::kQueries>(a, start, i, q, split);
+    constexpr int kTogether = kType == KvType::kInt8 ? L::kInt8Queries : L::kQueries;
+    for (; i + kTogether <= queries; i += kTogether) {
+      add_chunk_to<L, kType, kTogether>(a, start, i, q, split);
     }
-    if constexpr (L::kQueries > 2) {
+    if constexpr (kTogether > 2) {
       for (; i + 2 <= queries; i += 2) add_chunk_to<L, kType, 2>(a, start, i, q, split);
     }
     for (; i < queries; ++i) add_chunk_to<L, kType, 1>(a, start, i, q, split);
@@ -104,7 +102,7 @@ void attend(const AttentionArgs& a) {
   const int queries = a.rows * a.heads;
   constexpr int kStep = kType == KvType::kInt8 ? kGroup : 16;
   const int cols = (a.head_dim + kStep - 1) / kStep * kStep;
-  Queries<kType> q;
+  Queries<kType> q(cols);
   bool have_total[kQueriesLimit] = {};
   std::int32_t first = a.first[0];
   std::int32_t last = a.last[0];
@@ -112,14 +110,14 @@ void attend(const AttentionArgs& a) {
     const float* row = a.q + i / a.heads * a.q_stride + i % a.heads * a.head_dim;
     float scaled[kHeadDimLimit];
     for (std::int32_t d = 0; d < cols; ++d) scaled[d] = d < a.head_dim ? row[d] * a.scale : 0;
-    q.template set<L>(i, scaled, cols);
+    q.template set<L>(i, scaled);
     if (a.first[i / a.heads] < first) first = a.first[i / a.heads];
     if (a.last[i / a.heads] > last) last = a.last[i / a.heads];
   }
 
-  SoftmaxStates total, split;
+  SoftmaxStates total(cols), split(cols);
   for (std::int32_t at = first / kSplit * kSplit; at < last; at += kSplit) {
-    for (int i = 0; i < queries; ++i) split.clear(i, cols);
+    for (int i = 0; i < queries; ++i) split.clear(i);
     add_split<L, kType>(a, at, last, q, split);
     for (int i = 0; i < queries; ++i) {
       const int row = i / a.heads;

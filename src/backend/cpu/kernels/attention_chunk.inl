@@ -17,16 +17,29 @@ inline constexpr std::int32_t kChunk = 64;
 inline constexpr std::int32_t kSplit = 1024;
 inline constexpr int kChunkBlocks = kChunk / kBlockTokens;
 
+/// `cols` elements for each query, side by side: rows that are as far apart as the longest head
+/// would share few sets of the first cache.
+template <class T>
+struct QueryRows {
+  alignas(64) T data[kQueriesLimit * kHeadDimLimit];
+  int cols;  ///< a multiple of 16
+
+  INGOT_INLINE explicit QueryRows(int cols_of) : cols(cols_of) {}
+  INGOT_INLINE T* operator[](int query) { return data + query * cols; }
+  INGOT_INLINE const T* operator[](int query) const { return data + query * cols; }
+};
+
 /// Online softmaxes under way: largest score, sum of weights, weighted sum of values.
 struct SoftmaxStates {
   float m[kQueriesLimit];
   float l[kQueriesLimit];
-  alignas(64) float o[kQueriesLimit][kHeadDimLimit];
+  QueryRows<float> o;
 
-  INGOT_INLINE void clear(int query, int cols) {
+  INGOT_INLINE explicit SoftmaxStates(int cols) : o(cols) {}
+  INGOT_INLINE void clear(int query) {
     m[query] = -__builtin_inff();
     l[query] = 0;
-    for (int i = 0; i < cols; ++i) o[query][i] = 0;
+    for (int i = 0; i < o.cols; ++i) o[query][i] = 0;
   }
 };
 
@@ -36,6 +49,7 @@ struct ChunkView {
   std::int32_t to = 0;
 
   INGOT_INLINE bool empty() const { return from >= to; }
+  INGOT_INLINE bool whole() const { return from == 0 && to == kChunk; }
 };
 
 INGOT_INLINE ChunkView view_of(const AttentionArgs& a, int query, std::int32_t start) {
@@ -65,6 +79,19 @@ struct ChunkPass {
   }
 };
 
+/// A head's part of a block is a stretch of memory of its own, too short for the processor to see
+/// where it goes on: the first pass over a chunk's keys brings its values near, and the first over
+/// its values the next chunk's keys.
+INGOT_INLINE void bring_near(const std::byte* p) { __builtin_prefetch(p, 0, 3); }
+
+/// The keys of the block that has the place of block `b` in the next chunk; of the last one where
+/// there is no such.
+INGOT_INLINE const std::byte* next_keys(const AttentionArgs& a, std::int32_t start, int b) {
+  const std::int32_t next = start / kBlockTokens + kChunkBlocks + b;
+  const std::int32_t end = (a.last[a.rows - 1] - 1) / kBlockTokens;
+  return a.pages + a.table[next < end ? next : end] * a.block_bytes + a.k_offset;
+}
+
 template <class L>
 INGOT_INLINE typename L::F cap_scores(typename L::F s, float cap) {
   if (cap == 0) return s;
@@ -72,20 +99,25 @@ INGOT_INLINE typename L::F cap_scores(typename L::F s, float cap) {
   return L::mul(c, math::tanh_lanes<L>(L::div(s, c)));
 }
 
-/// Makes a query's scores of a chunk its weights p, moves m and l on, and returns what the sum of
-/// values so far is to be multiplied by.
+/// The largest score of a chunk that a query sees; what it does not see becomes -Inf.
 template <class L>
-INGOT_INLINE float chunk_weights(const ChunkView& view, typename L::F* s, float* p, float& m,
-                                 float& l) {
-  const auto nothing = L::splat(-__builtin_inff());
-  auto largest = nothing;
-  for (int b = 0; b < kChunkBlocks; ++b) {
-    const std::int32_t at = b * kBlockTokens;
-    s[b] = blend<L>(s[b], view.to - at, nothing);
-    s[b] = blend<L>(nothing, view.from - at, s[b]);
-    largest = L::max(s[b], largest);
+INGOT_INLINE float largest_seen(const ChunkView& view, typename L::F* s) {
+  if (!view.whole()) {
+    const auto nothing = L::splat(-__builtin_inff());
+    for (int b = 0; b < kChunkBlocks; ++b) {
+      const std::int32_t at = b * kBlockTokens;
+      s[b] = blend<L>(s[b], view.to - at, nothing);
+      s[b] = blend<L>(nothing, view.from - at, s[b]);
+    }
   }
-  const float m_new = OneLane::max(m, L::max_lane(largest));
+  auto largest = s[0];
+  for (int b = 1; b < kChunkBlocks; ++b) largest = L::max(s[b], largest);
+  return L::max_lane(largest);
+}
+
+/// Weights exp(s - m) of a query's scores; returns their sum.
+template <class L>
+INGOT_INLINE float weigh_seen(const ChunkView& view, const typename L::F* s, float m, float* p) {
   auto lanes = L::splat(0);
   for (int b = 0; b < kChunkBlocks; ++b) {
     const std::int32_t at = b * kBlockTokens;
@@ -95,14 +127,32 @@ INGOT_INLINE float chunk_weights(const ChunkView& view, typename L::F* s, float*
     }
     // Unseen lanes are -inf - m: +0 unless m is not finite, in which case the row is lost anyway
     // but stays NaN for the same reason on every path.
-    const auto w = math::exp_lanes<L>(L::sub(s[b], L::splat(m_new)));
+    const auto w = math::exp_not_positive_lanes<L>(L::sub(s[b], L::splat(m)));
     L::store(p + at, w);
     lanes = L::add(lanes, w);
   }
-  const float factor = math::exp(m - m_new);
-  l = __builtin_fmaf(l, factor, L::tree(lanes));
-  m = m_new;
-  return factor;
+  return L::tree(lanes);
+}
+
+/// Makes the scores of a chunk its weights p, moves m and l of the queries on, and gives what their
+/// sums of values so far are to be multiplied by.
+template <class L, int kCount>
+INGOT_INLINE void chunk_weights(const ChunkPass<kCount>& c, typename L::F (*s)[kChunkBlocks],
+                                float (*p)[kChunk], float (&factor)[16], SoftmaxStates& state) {
+  static_assert(kCount <= 16);
+  float m[kCount];
+  for (int i = 0; i < 16; ++i) factor[i] = 0;
+  for (int i = 0; i < kCount; ++i) {
+    const float before = state.m[c.query + i];
+    m[i] = OneLane::max(before, largest_seen<L>(c.view[i], s[i]));
+    factor[i] = before - m[i];
+  }
+  L::store(factor, math::exp_not_positive_lanes<L>(L::load(factor)));
+  for (int i = 0; i < kCount; ++i) {
+    float& l = state.l[c.query + i];
+    l = __builtin_fmaf(l, factor[i], weigh_seen<L>(c.view[i], s[i], m[i], p[i]));
+    state.m[c.query + i] = m[i];
+  }
 }
 
 }  // namespace

@@ -11,11 +11,12 @@ namespace {
 
 /// The queries of a call, times the scale.
 struct FloatQueries {
-  float q[kQueriesLimit][kHeadDimLimit];
+  QueryRows<float> q;
 
+  INGOT_INLINE explicit FloatQueries(int cols) : q(cols) {}
   template <class L>
-  INGOT_INLINE void set(int query, const float* scaled, std::int32_t cols) {
-    for (std::int32_t d = 0; d < cols; ++d) q[query][d] = scaled[d];
+  INGOT_INLINE void set(int query, const float* scaled) {
+    for (int d = 0; d < q.cols; ++d) q[query][d] = scaled[d];
   }
 };
 
@@ -29,11 +30,15 @@ INGOT_INLINE typename L::F load_kv(const std::byte* p) {
 template <KvType kType>
 inline constexpr std::int64_t kKvBytes = kType == KvType::kF32 ? 4 : 2;
 
-/// Scores of all positions of a chunk, seen or not: s[query][block].
+/// Scores of all positions of a chunk, seen or not: s[query][block]. Like the other inner loops a
+/// function of its own: all registers are its accumulators'.
 template <class L, KvType kType, int kCount>
-INGOT_INLINE void chunk_scores(const AttentionArgs& a, const ChunkPass<kCount>& c,
-                               const FloatQueries& queries, typename L::F (*s)[kChunkBlocks]) {
+[[gnu::noinline]] void chunk_scores(const AttentionArgs& a, const ChunkPass<kCount>& c,
+                                    const FloatQueries& queries, typename L::F (*s)[kChunkBlocks]) {
   constexpr int kTogether = L::kScoreBlocks;
+  constexpr std::int64_t kStep = kBlockTokens * kKvBytes<kType>;
+  const std::int64_t to_values = a.v_offset - a.k_offset;
+  const bool first = c.query == 0;
   for (int b = 0; b < kChunkBlocks; b += kTogether) {
     const std::byte* keys[kTogether];
     typename L::F acc[kCount][kTogether];
@@ -44,7 +49,8 @@ INGOT_INLINE void chunk_scores(const AttentionArgs& a, const ChunkPass<kCount>& 
     for (std::int32_t d = 0; d < a.head_dim; ++d) {
       typename L::F k[kTogether];
       for (int j = 0; j < kTogether; ++j) {
-        k[j] = load_kv<L, kType>(keys[j] + d * kBlockTokens * kKvBytes<kType>);
+        k[j] = load_kv<L, kType>(keys[j] + d * kStep);
+        if (first && d * kStep % 64 == 0) bring_near(keys[j] + to_values + d * kStep);
       }
       for (int i = 0; i < kCount; ++i) {
         const auto x = L::splat(queries.q[c.query + i][d]);
@@ -73,46 +79,61 @@ template <class L, KvType kType, int kCount, int kParts>
 struct ValueSums {
   const AttentionArgs& a;
   const std::byte* const* values;  ///< [blocks of the chunk], at the stretch's first element
+  const std::byte* const* next;    ///< [blocks of the chunk], what to bring near meanwhile, or null
   std::int64_t row_bytes;
   typename L::F o[kCount][kParts];
 
-  INGOT_INLINE const std::byte* at(std::int32_t t) const {
-    return values[t / kBlockTokens] + t % kBlockTokens * row_bytes;
-  }
-  INGOT_INLINE void load(typename L::F* v, std::int32_t t) const {
-    for (int j = 0; j < kParts; ++j) v[j] = load_kv<L, kType>(at(t) + 16 * j * kKvBytes<kType>);
+  /// Calls fn(t, v) for positions [from, to), v the values there.
+  template <class Fn>
+  INGOT_INLINE void for_values(std::int32_t from, std::int32_t to, Fn fn) const {
+    while (from < to) {
+      const std::byte* at = values[from / kBlockTokens] + from % kBlockTokens * row_bytes;
+      const std::int64_t to_next =
+          next == nullptr ? 0 : next[from / kBlockTokens] - values[from / kBlockTokens];
+      const std::int32_t end = (from / kBlockTokens + 1) * kBlockTokens;
+      for (const std::int32_t stop = end < to ? end : to; from < stop; ++from, at += row_bytes) {
+        typename L::F v[kParts];
+        for (int j = 0; j < kParts; ++j) {
+          v[j] = load_kv<L, kType>(at + 16 * j * kKvBytes<kType>);
+          if (to_next != 0 && 16 * j * kKvBytes<kType> % 64 == 0) {
+            bring_near(at + to_next + 16 * j * kKvBytes<kType>);
+          }
+        }
+        fn(from, v);
+      }
+    }
   }
   /// o += p * v over positions [from, to) for one query.
   INGOT_INLINE void add_one(int i, const float* p, std::int32_t from, std::int32_t to) {
-    for (std::int32_t t = from; t < to; ++t) {
-      typename L::F v[kParts];
-      load(v, t);
+    for_values(from, to, [&](std::int32_t t, const typename L::F* v) {
       for (int j = 0; j < kParts; ++j) o[i][j] = L::fma(L::splat(p[t]), v[j], o[i][j]);
-    }
+    });
   }
   /// The same for all queries, each value read once.
   INGOT_INLINE void add_all(const float (*p)[kChunk], std::int32_t from, std::int32_t to) {
-    for (std::int32_t t = from; t < to; ++t) {
-      typename L::F v[kParts];
-      load(v, t);
+    for_values(from, to, [&](std::int32_t t, const typename L::F* v) {
       for (int i = 0; i < kCount; ++i) {
         const auto w = L::splat(p[i][t]);
         for (int j = 0; j < kParts; ++j) o[i][j] = L::fma(w, v[j], o[i][j]);
       }
-    }
+    });
   }
 };
 
 /// o = o * factor, then o += p * v over each query's visible positions, ascending.
 template <class L, KvType kType, int kCount, int kParts>
-INGOT_INLINE void add_values(const AttentionArgs& a, const ChunkPass<kCount>& c, int part,
-                             const float (*p)[kChunk], const float* factor, SoftmaxStates& state) {
+[[gnu::noinline]] void add_values(const AttentionArgs& a, const ChunkPass<kCount>& c, int part,
+                                  const float (*p)[kChunk], const float* factor,
+                                  SoftmaxStates& state) {
   const std::byte* values[kChunkBlocks];
+  const std::byte* next[kChunkBlocks];
   for (int b = 0; b < kChunkBlocks; ++b) {
-    values[b] = c.block(a, b) + a.v_offset + part * 16 * kKvBytes<kType>;
+    const std::int64_t stretch = part * 16 * kKvBytes<kType>;
+    values[b] = c.block(a, b) + a.v_offset + stretch;
+    next[b] = next_keys(a, c.start, b) + stretch;
   }
   const std::int64_t row_bytes = (a.head_dim + 15) / 16 * 16 * kKvBytes<kType>;
-  ValueSums<L, kType, kCount, kParts> sums{a, values, row_bytes, {}};
+  ValueSums<L, kType, kCount, kParts> sums{a, values, c.query == 0 ? next : nullptr, row_bytes, {}};
   const ChunkView common = common_view(c);
   for (int i = 0; i < kCount; ++i) {
     for (int j = 0; j < kParts; ++j) {
@@ -136,7 +157,8 @@ INGOT_INLINE void add_all_values(const AttentionArgs& a, const ChunkPass<kCount>
                                  const float (*p)[kChunk], const float* factor,
                                  SoftmaxStates& state) {
   // As many chains at once as hide each other's latency, and as there are registers for.
-  constexpr int kMost = 2 * L::kScoreBlocks > 2 * kCount ? 2 * L::kScoreBlocks / kCount : 2;
+  constexpr int kChains = L::kQueries * L::kScoreBlocks;
+  constexpr int kMost = kChains / kCount > 8 ? 8 : kChains / kCount > 2 ? kChains / kCount : 2;
   const int parts = (a.head_dim + 15) / 16;
   int part = 0;
   for (; part + kMost <= parts; part += kMost) {

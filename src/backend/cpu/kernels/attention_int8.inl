@@ -2,7 +2,8 @@
 //
 // Written over a lanes type L. A kv head of a block is two panels of 16 columns like those of
 // `linear`: keys with a column a token and D as K, values with a column an element and the tokens
-// as K. Their bytes are q + 128, and the scales of 16 tokens lie side by side (Int8Page).
+// as K. Keys are bytes of q + 128 and values of q, since a query has signs and weights have not;
+// the scales of 16 tokens lie side by side (Int8Page).
 #pragma once
 
 #include "backend/cpu/kernels/attention_chunk.inl"
@@ -35,13 +36,14 @@ INGOT_INLINE typename L::I dot_shifted(typename L::I acc, typename L::B w, const
 /// The queries of a call, times the scale, quantised by groups of 32 elements like the rows of
 /// `linear`; elements past the head's end are 0.
 struct QuantisedQueries {
-  alignas(64) std::int8_t q[kQueriesLimit][kHeadDimLimit];
+  QueryRows<std::int8_t> q;
   float d[kQueriesLimit][kGroupsLimit];
   std::int32_t correction[kQueriesLimit][kGroupsLimit];
 
+  INGOT_INLINE explicit QuantisedQueries(int cols) : q(cols) {}
   template <class L>
-  INGOT_INLINE void set(int query, const float* scaled, std::int32_t cols) {
-    for (std::int32_t at = 0; at < cols; at += kGroup) {
+  INGOT_INLINE void set(int query, const float* scaled) {
+    for (int at = 0; at < q.cols; at += kGroup) {
       const auto group = quantise_parts<L, 2>({L::load(scaled + at), L::load(scaled + at + 16)});
       for (int j = 0; j < 2; ++j) L::store_int8(q[query] + at + 16 * j, group.q[j]);
       d[query][at / kGroup] = group.d;
@@ -53,10 +55,14 @@ struct QuantisedQueries {
 
 /// Scores of all positions of a chunk, seen or not: s[query][block].
 template <class L, int kCount>
-INGOT_INLINE void int8_scores(const AttentionArgs& a, const ChunkPass<kCount>& c,
-                              const QuantisedQueries& x, typename L::F (*s)[kChunkBlocks]) {
-  constexpr int kTogether = L::kScoreBlocks;
+[[gnu::noinline]] void int8_scores(const AttentionArgs& a, const ChunkPass<kCount>& c,
+                                   const QuantisedQueries& x, typename L::F (*s)[kChunkBlocks]) {
+  // A score under way is an integer sum beside a float one: twice the registers.
+  constexpr int kTogether =
+      kCount >= L::kScoreBlocks && L::kScoreBlocks > 1 ? L::kScoreBlocks / 2 : L::kScoreBlocks;
   const Int8Page page(a.head_dim);
+  const std::int64_t to_values = a.v_offset - a.k_offset;
+  const bool first = c.query == 0;
   for (int b = 0; b < kChunkBlocks; b += kTogether) {
     const std::byte* keys[kTogether];
     typename L::F acc[kCount][kTogether];
@@ -71,10 +77,12 @@ INGOT_INLINE void int8_scores(const AttentionArgs& a, const ChunkPass<kCount>& c
           sum[i][j] = L::splat_int(x.correction[c.query + i][g]);
         }
       }
+      for (int j = 0; first && j < kTogether; ++j) bring_near(keys[j] + to_values + 64 * g);
       for (int quad = 8 * g; quad < 8 * g + 8; ++quad) {
         typename L::B k[kTogether];
         for (int j = 0; j < kTogether; ++j) {
           k[j] = load_shifted<L>(keys[j] + page.scale_bytes + 64 * quad);
+          if (first) bring_near(keys[j] + to_values + page.scale_bytes + 64 * quad);
         }
         for (int i = 0; i < kCount; ++i) {
           for (int j = 0; j < kTogether; ++j) {
@@ -96,43 +104,46 @@ INGOT_INLINE void int8_scores(const AttentionArgs& a, const ChunkPass<kCount>& c
   }
 }
 
-/// A query's weights of a chunk times the scales of one group of the values, quantised.
+/// A query's weights of a chunk times the scales of one group of the values, quantised; none is
+/// negative.
 struct QuantisedWeights {
   alignas(64) std::int8_t q[kChunk];
   float d;
-  std::int32_t correction;
 
   template <class L>
   INGOT_INLINE void set(const ChunkView& view, const float* p, const float* const* scales) {
     typename L::F part[kChunkBlocks];
-    const auto zero = L::splat(0);
     for (int b = 0; b < kChunkBlocks; ++b) {
-      const std::int32_t at = b * kBlockTokens;
+      part[b] = L::mul(L::load(p + b * kBlockTokens), L::load(scales[b]));
+    }
+    if (!view.whole()) {
       // The scales of what is not seen may be anything, NaN too.
-      part[b] = L::mul(L::load(p + at), L::load(scales[b]));
-      part[b] = blend<L>(part[b], view.to - at, zero);
-      part[b] = blend<L>(zero, view.from - at, part[b]);
+      const auto zero = L::splat(0);
+      for (int b = 0; b < kChunkBlocks; ++b) {
+        part[b] = blend<L>(part[b], view.to - b * kBlockTokens, zero);
+        part[b] = blend<L>(zero, view.from - b * kBlockTokens, part[b]);
+      }
     }
     const auto chunk = quantise_parts<L, kChunkBlocks>(part);
-    auto sum = L::splat_int(0);
-    for (int b = 0; b < kChunkBlocks; ++b) {
-      L::store_int8(q + b * kBlockTokens, chunk.q[b]);
-      sum = L::add_int(sum, chunk.q[b]);
-    }
+    L::store_int8(q, chunk.q);
     d = chunk.d;
-    correction = correction_of<L>(L::sum_int(sum));
   }
 };
 
 /// o = fma(float(i), d, o * factor) for each group of the values, i the products with the quantised
 /// weights.
 template <class L, int kCount>
-INGOT_INLINE void add_int8_values(const AttentionArgs& a, const ChunkPass<kCount>& c,
-                                  const float (*p)[kChunk], const float* factor,
-                                  SoftmaxStates& state) {
+[[gnu::noinline]] void add_int8_values(const AttentionArgs& a, const ChunkPass<kCount>& c,
+                                       const float (*p)[kChunk], const float* factor,
+                                       SoftmaxStates& state) {
   const Int8Page page(a.head_dim);
   const std::byte* blocks[kChunkBlocks];
-  for (int b = 0; b < kChunkBlocks; ++b) blocks[b] = c.block(a, b) + a.v_offset;
+  const std::byte* next[kChunkBlocks];
+  for (int b = 0; b < kChunkBlocks; ++b) {
+    blocks[b] = c.block(a, b) + a.v_offset;
+    next[b] = next_keys(a, c.start, b);
+  }
+  const bool first = c.query == 0;
   for (int g = 0; g < page.groups; ++g) {
     QuantisedWeights w[kCount];
     // Whole numbers add up to the same in any order: chains of their own hide each other's latency.
@@ -143,18 +154,21 @@ INGOT_INLINE void add_int8_values(const AttentionArgs& a, const ChunkPass<kCount
     for (int i = 0; i < kCount; ++i) {
       w[i].template set<L>(c.view[i], p[i], scales);
       for (int n = 0; n < kChains; ++n) {
-        for (int j = 0; j < 2; ++j) sum[i][n][j] = L::splat_int(n == 0 ? w[i].correction : 0);
+        for (int j = 0; j < 2; ++j) sum[i][n][j] = L::splat_int(0);
       }
     }
     for (int b = 0; b < kChunkBlocks; ++b) {
       const std::byte* values = blocks[b] + page.scale_bytes + 64 * 2 * g;
+      const std::int64_t to_next = next[b] - blocks[b];
+      if (first) bring_near(next[b] + 64 * g);
 #pragma GCC unroll 4
       for (int quad = 0; quad < kBlockTokens / 4; ++quad, values += 4 * page.cols) {
-        const typename L::B v[2] = {load_shifted<L>(values), load_shifted<L>(values + 64)};
+        const typename L::B v[2] = {L::load_bytes(values), L::load_bytes(values + 64)};
+        for (int j = 0; first && j < 2; ++j) bring_near(values + to_next + 64 * j);
         for (int i = 0; i < kCount; ++i) {
           for (int j = 0; j < 2; ++j) {
             auto& acc = sum[i][quad % kChains][j];
-            acc = dot_shifted<L>(acc, v[j], w[i].q + b * kBlockTokens + 4 * quad);
+            acc = L::dot_signed(acc, v[j], w[i].q + b * kBlockTokens + 4 * quad);
           }
         }
       }

@@ -37,11 +37,11 @@ INGOT_INLINE QuantisedParts<L, kParts> quantise_parts(const typename L::F (&part
   const auto magnitude = L::splat_int(0x7fffffff);
   // Adding and subtracting 1.5 * 2^23 rounds to an integer, ties to even; the sum's bits hold it.
   const auto magic = L::splat(12582912.0f);
-  std::int32_t largest = 0;
-  for (const auto& p : part) {
-    const std::int32_t m = L::max_int(L::and_int(L::bits(p), magnitude));
-    largest = m > largest ? m : largest;
+  auto lanes = L::and_int(L::bits(part[0]), magnitude);
+  for (int j = 1; j < kParts; ++j) {
+    lanes = L::max_int(lanes, L::and_int(L::bits(part[j]), magnitude));
   }
+  const std::int32_t largest = L::max_int(lanes);
   const float amax = __builtin_bit_cast(float, largest);
   const bool finite = largest < kInfinity;
   const bool zero = !finite || amax < kSmallest;
