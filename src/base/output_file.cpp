@@ -23,8 +23,8 @@ namespace ingot {
 
 namespace {
 
-/// Files are written by pieces that begin where a large page would: file systems that cache files in
-/// large pages then do so.
+/// Files are written by pieces that begin where a large page would: file systems that cache files
+/// in large pages then do so.
 constexpr std::size_t kBufferBytes = 2 << 20;
 constexpr int kTemporaryNames = 1000;
 

@@ -12,8 +12,9 @@ namespace {
 
 /// A K segment: each is summed in a chain of its own.
 inline constexpr std::int64_t kSegment = 1024;
-/// From so many rows on a panel is unpacked first.
-inline constexpr std::int64_t kManyRows = 6;
+/// Up to so many rows a panel is unpacked as it is read, again for each pass.
+template <int kRowsOfPass>
+inline constexpr std::int64_t kFewRows = kRowsOfPass > 5 ? 2 * kRowsOfPass : 5;
 
 template <class L, int kRows>
 INGOT_INLINE void clear(typename L::F* acc) {
@@ -126,14 +127,14 @@ INGOT_INLINE void add_group(const Group& group, const QuantisedRows<kRows>& x, t
 /// Brings what the next groups read into the second cache: single rows go through weights faster
 /// than the processor expects.
 template <int kBytes>
-INGOT_INLINE void prefetch_ahead(const unsigned char* p) {
-  constexpr int kAhead = 4096;
-  for (int i = 0; i < kBytes; i += 64) __builtin_prefetch(p + kAhead + i, 0, 2);
+INGOT_INLINE void prefetch(const unsigned char* p) {
+  for (int i = 0; i < kBytes; i += 64) __builtin_prefetch(p + i, 0, 2);
 }
 
 /// Few rows through a panel, unpacked as it is read.
 template <class L, class F, int kRows>
 void few_rows(const PanelArgs& a, std::int64_t row) {
+  constexpr std::int64_t kAhead = 4096;
   const auto* p = reinterpret_cast<const unsigned char*>(a.panel);
   for (std::int64_t k = 0; k < a.cols; k += kSegment) {
     QuantisedRows<kRows> x(a, row, k);
@@ -142,7 +143,7 @@ void few_rows(const PanelArgs& a, std::int64_t row) {
     clear<L, kRows>(acc);
     for (std::int64_t at = k; at < end; at += F::kBlock, p += Panel<F>::kBlockBytes) {
       for_groups<L, F>(p, [&](const PackedGroup<L, F>& group) {
-        prefetch_ahead<Panel<F>::kGroupBytes>(group.planes);
+        prefetch<Panel<F>::kGroupBytes>(group.planes + kAhead);
         add_group<L, kRows>(group, x, acc);
         x.next_group();
       });
@@ -151,35 +152,44 @@ void few_rows(const PanelArgs& a, std::int64_t row) {
   }
 }
 
-/// Rows [row, row + kRows) through the unpacked segment that begins at `k`.
-template <class L, class Kind, int kRows>
-void segment_rows(const PanelArgs& a, const ExpandedGroup<L, Kind>* groups, std::int64_t k,
-                  std::int64_t row) {
+/// Rows [row, row + kRows) through the unpacked segment that begins at `k`. The first ones bring
+/// the packed groups from `next` on near.
+template <class L, class F, int kRows>
+void segment_rows(const PanelArgs& a, const ExpandedGroup<L, ExpandedKind<L, F>>* groups,
+                  const unsigned char* next, std::int64_t k, std::int64_t row) {
   QuantisedRows<kRows> x(a, row, k);
   typename L::F acc[kRows];
   clear<L, kRows>(acc);
   const auto* end = groups + (segment_end(k, a.cols) - k) / kGroup;
-  for (; groups != end; ++groups) {
+  for (; groups != end; ++groups, next += Panel<F>::kGroupBytes) {
+    if (row == 0) prefetch<Panel<F>::kGroupBytes>(next);
     add_group<L, kRows>(*groups, x, acc);
     x.next_group();
   }
   add_segment<L, kRows>(a, row, k, acc);
 }
 
-/// Rows from `row` on, `kRows` at a time; returns the first that is left.
-template <class L, class Kind, int kRows>
-INGOT_INLINE std::int64_t segment_rows_by(const PanelArgs& a, const ExpandedGroup<L, Kind>* groups,
-                                          std::int64_t k, std::int64_t row) {
-  for (; row + kRows <= a.rows; row += kRows) segment_rows<L, Kind, kRows>(a, groups, k, row);
-  return row;
+/// Calls fn for rows [row, row + n) with n as a constant, at most kMost at a time, until all are
+/// done: `fn.template operator()<n>(row)`.
+template <int kMost, class Fn>
+INGOT_INLINE void for_rows(std::int64_t row, std::int64_t rows, Fn fn) {
+  // Sixteen are better halved than cut into twelve and four.
+  while (row + kMost <= rows && (kMost <= 8 || rows - row != 16)) {
+    fn.template operator()<kMost>(row);
+    row += kMost;
+  }
+  if (row == rows) return;
+  if constexpr (kMost > 8) {
+    for_rows<8>(row, rows, fn);
+  } else if constexpr (kMost > 1) {
+    for_rows<kMost / 2>(row, rows, fn);
+  }
 }
 
 /// Many rows through a panel, a segment after the other, each unpacked once.
-template <class L, class F>
+template <class L, class F, int kMost>
 INGOT_INLINE void many_rows(const PanelArgs& a) {
-  using Kind = ExpandedKind<L, F>;
-  constexpr int kRows = F::kScales == 2 ? L::kLinearRowsTwoScales : L::kLinearRows;
-  ExpandedGroup<L, Kind> groups[kSegment / kGroup];
+  ExpandedGroup<L, ExpandedKind<L, F>> groups[kSegment / kGroup];
   const auto* p = reinterpret_cast<const unsigned char*>(a.panel);
   for (std::int64_t k = 0; k < a.cols; k += kSegment) {
     const std::int64_t end = segment_end(k, a.cols);
@@ -187,11 +197,9 @@ INGOT_INLINE void many_rows(const PanelArgs& a) {
     for (std::int64_t at = k; at < end; at += F::kBlock, p += Panel<F>::kBlockBytes) {
       for_groups<L, F>(p, [&](const PackedGroup<L, F>& g) { expand_group(g, *group++); });
     }
-    std::int64_t row = segment_rows_by<L, Kind, kRows>(a, groups, k, 0);
-    if constexpr (kRows > 8) row = segment_rows_by<L, Kind, 8>(a, groups, k, row);
-    if constexpr (kRows > 4) row = segment_rows_by<L, Kind, 4>(a, groups, k, row);
-    if constexpr (kRows > 2) row = segment_rows_by<L, Kind, 2>(a, groups, k, row);
-    segment_rows_by<L, Kind, 1>(a, groups, k, row);
+    for_rows<kMost>(0, a.rows, [&]<int kRows>(std::int64_t row) {
+      segment_rows<L, F, kRows>(a, groups, p, k, row);
+    });
   }
 }
 
@@ -223,24 +231,23 @@ void dense_rows(const PanelArgs& a, std::int64_t row) {
   }
 }
 
+/// Rows that share a pass over a panel.
+template <class L, class F>
+inline constexpr int kPassRows = L::kLinearRows;
+template <class L, BlockFormat F>
+inline constexpr int kPassRows<L, F> = F::kScales == 2 ? L::kLinearRowsTwoScales : L::kLinearRows;
+
 /// All rows of `a` through its panel.
 template <class L, class F>
 void linear_panel(const PanelArgs& a) {
-  std::int64_t row = 0;
-  if constexpr (BlockFormat<F>) {
-    if (a.rows >= kManyRows) return many_rows<L, F>(a);
-    if constexpr (L::kLinearRows >= 4) {
-      for (; row + 4 <= a.rows; row += 4) few_rows<L, F, 4>(a, row);
-    }
-    for (; row + 2 <= a.rows; row += 2) few_rows<L, F, 2>(a, row);
-    for (; row < a.rows; ++row) few_rows<L, F, 1>(a, row);
+  constexpr int kMost = kPassRows<L, F>;
+  if constexpr (!BlockFormat<F>) {
+    for_rows<kMost>(0, a.rows,
+                    [&]<int kRows>(std::int64_t row) { dense_rows<L, F, kRows>(a, row); });
+  } else if (a.rows <= kFewRows<kMost>) {
+    for_rows<kMost>(0, a.rows, [&]<int kRows>(std::int64_t row) { few_rows<L, F, kRows>(a, row); });
   } else {
-    constexpr int kRows = L::kLinearRows;
-    for (; row + kRows <= a.rows; row += kRows) dense_rows<L, F, kRows>(a, row);
-    if constexpr (kRows > 4) {
-      for (; row + 4 <= a.rows; row += 4) dense_rows<L, F, 4>(a, row);
-    }
-    for (; row < a.rows; ++row) dense_rows<L, F, 1>(a, row);
+    many_rows<L, F, kMost>(a);
   }
 }
 
