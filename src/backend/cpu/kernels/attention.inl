@@ -47,18 +47,18 @@ void add_chunk(const AttentionArgs& a, const ChunkPass<kCount>& c, const Queries
 /// Takes a chunk into the states of queries [query, query + kCount), of which some may see nothing
 /// of it: their states stay as they are.
 template <class L, KvType kType, int kCount>
-void add_chunk_to(const AttentionArgs& a, std::int32_t start, int query, const Queries<kType>& q,
+void add_chunk_to(const AttentionArgs& a, const Chunk& chunk, int query, const Queries<kType>& q,
                   SoftmaxStates& state) {
-  ChunkPass<kCount> pass{.start = start, .query = query, .view = {}};
+  ChunkPass<kCount> pass{.chunk = chunk, .query = query, .view = {}};
   int seeing = 0;
   for (int i = 0; i < kCount; ++i) {
-    pass.view[i] = view_of(a, query + i, start);
+    pass.view[i] = view_of(a, query + i, chunk.start);
     seeing += pass.view[i].empty() ? 0 : 1;
   }
   if (seeing == kCount) return add_chunk<L, kType, kCount>(a, pass, q, state);
   if constexpr (kCount > 1) {
     for (int i = 0; seeing > 0 && i < kCount; ++i) {
-      add_chunk_to<L, kType, 1>(a, start, query + i, q, state);
+      add_chunk_to<L, kType, 1>(a, chunk, query + i, q, state);
     }
   }
 }
@@ -78,22 +78,23 @@ INGOT_INLINE void fold(const SoftmaxStates& later, int query, int cols, SoftmaxS
   total.m[query] = m;
 }
 
-/// One split of all queries.
+/// The split that begins at `at`, of all queries; these see keys from `first` to before `last`.
 template <class L, KvType kType>
-void add_split(const AttentionArgs& a, std::int32_t at, std::int32_t last, const Queries<kType>& q,
-               SoftmaxStates& split) {
+void add_split(const AttentionArgs& a, std::int32_t at, std::int32_t first, std::int32_t last,
+               const Queries<kType>& q, SoftmaxStates& split) {
   const int queries = a.rows * a.heads;
   const std::int32_t end = last < at + kSplit ? last : at + kSplit;
   for (std::int32_t start = at; start < end; start += kChunk) {
+    const Chunk chunk(a, start, first, last);
     int i = 0;
     constexpr int kTogether = kType == KvType::kInt8 ? L::kInt8Queries : L::kQueries;
     for (; i + kTogether <= queries; i += kTogether) {
-      add_chunk_to<L, kType, kTogether>(a, start, i, q, split);
+      add_chunk_to<L, kType, kTogether>(a, chunk, i, q, split);
     }
     if constexpr (kTogether > 2) {
-      for (; i + 2 <= queries; i += 2) add_chunk_to<L, kType, 2>(a, start, i, q, split);
+      for (; i + 2 <= queries; i += 2) add_chunk_to<L, kType, 2>(a, chunk, i, q, split);
     }
-    for (; i < queries; ++i) add_chunk_to<L, kType, 1>(a, start, i, q, split);
+    for (; i < queries; ++i) add_chunk_to<L, kType, 1>(a, chunk, i, q, split);
   }
 }
 
@@ -118,7 +119,7 @@ void attend(const AttentionArgs& a) {
   SoftmaxStates total(cols), split(cols);
   for (std::int32_t at = first / kSplit * kSplit; at < last; at += kSplit) {
     for (int i = 0; i < queries; ++i) split.clear(i);
-    add_split<L, kType>(a, at, last, q, split);
+    add_split<L, kType>(a, at, first, last, q, split);
     for (int i = 0; i < queries; ++i) {
       const int row = i / a.heads;
       if (a.last[row] <= at || a.first[row] >= at + kSplit) continue;

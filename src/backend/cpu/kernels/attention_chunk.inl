@@ -58,39 +58,42 @@ INGOT_INLINE ChunkView view_of(const AttentionArgs& a, int query, std::int32_t s
   return {.from = first > 0 ? first : 0, .to = last < kChunk ? last : kChunk};
 }
 
-/// A chunk and kCount queries that each see some of it.
-template <int kCount>
-struct ChunkPass {
-  std::int32_t start = 0;  ///< position of the chunk's first key
-  int query = 0;           ///< the first; the others follow
-  ChunkView view[kCount];
+/// A chunk of which some query of the call sees some.
+struct Chunk {
+  std::int32_t start = 0;  ///< position of its first key
+  /// Where its blocks lie; of one that no query sees, any that is there.
+  const std::byte* blocks[kChunkBlocks];
+  const std::byte* next[kChunkBlocks];  ///< the same of the next chunk; of its last where it ends
 
-  /// Where a block of the chunk lies; of one that no query sees, any that is there.
-  INGOT_INLINE const std::byte* block(const AttentionArgs& a, int b) const {
-    std::int32_t from = view[0].from;
-    std::int32_t to = view[0].to;
-    for (const ChunkView& v : view) {
-      from = v.from < from ? v.from : from;
-      to = v.to > to ? v.to : to;
+  /// `first` and `last` are the least and the largest of the queries'.
+  INGOT_INLINE Chunk(const AttentionArgs& a, std::int32_t at, std::int32_t first, std::int32_t last)
+      : start(at) {
+    const std::int32_t low = first / kBlockTokens;
+    const std::int32_t high = (last - 1) / kBlockTokens;
+    const auto block = [&](std::int32_t i) {
+      return a.pages + a.table[i < low ? low : i < high ? i : high] * a.block_bytes;
+    };
+    for (int b = 0; b < kChunkBlocks; ++b) {
+      blocks[b] = block(start / kBlockTokens + b);
+      next[b] = block(start / kBlockTokens + kChunkBlocks + b);
     }
-    if (b < from / kBlockTokens) b = from / kBlockTokens;
-    if (b > (to - 1) / kBlockTokens) b = (to - 1) / kBlockTokens;
-    return a.pages + a.table[start / kBlockTokens + b] * a.block_bytes;
   }
 };
 
-/// A head's part of a block is a stretch of memory of its own, too short for the processor to see
-/// where it goes on: the first pass over a chunk's keys brings its values near, and the first over
-/// its values the next chunk's keys.
-INGOT_INLINE void bring_near(const std::byte* p) { __builtin_prefetch(p, 0, 3); }
+/// A chunk and kCount queries that each see some of it.
+template <int kCount>
+struct ChunkPass {
+  const Chunk& chunk;
+  int query = 0;  ///< the first; the others follow
+  ChunkView view[kCount];
 
-/// The keys of the block that has the place of block `b` in the next chunk; of the last one where
-/// there is no such.
-INGOT_INLINE const std::byte* next_keys(const AttentionArgs& a, std::int32_t start, int b) {
-  const std::int32_t next = start / kBlockTokens + kChunkBlocks + b;
-  const std::int32_t end = (a.last[a.rows - 1] - 1) / kBlockTokens;
-  return a.pages + a.table[next < end ? next : end] * a.block_bytes + a.k_offset;
-}
+  /// A head's part of a block is a stretch of memory of its own, too short for the processor to see
+  /// where it goes on. So the first pass over a chunk's keys brings its values near, and the first
+  /// over its values the next chunk's keys.
+  INGOT_INLINE bool brings_near() const { return query == 0; }
+};
+
+INGOT_INLINE void bring_near(const std::byte* p) { __builtin_prefetch(p, 0, 3); }
 
 template <class L>
 INGOT_INLINE typename L::F cap_scores(typename L::F s, float cap) {

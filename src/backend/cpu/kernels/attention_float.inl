@@ -38,19 +38,19 @@ template <class L, KvType kType, int kCount>
   constexpr int kTogether = L::kScoreBlocks;
   constexpr std::int64_t kStep = kBlockTokens * kKvBytes<kType>;
   const std::int64_t to_values = a.v_offset - a.k_offset;
-  const bool first = c.query == 0;
+  const bool ahead = c.brings_near();
   for (int b = 0; b < kChunkBlocks; b += kTogether) {
     const std::byte* keys[kTogether];
     typename L::F acc[kCount][kTogether];
     for (int j = 0; j < kTogether; ++j) {
-      keys[j] = c.block(a, b + j) + a.k_offset;
+      keys[j] = c.chunk.blocks[b + j] + a.k_offset;
       for (int i = 0; i < kCount; ++i) acc[i][j] = L::splat(0);
     }
     for (std::int32_t d = 0; d < a.head_dim; ++d) {
       typename L::F k[kTogether];
       for (int j = 0; j < kTogether; ++j) {
         k[j] = load_kv<L, kType>(keys[j] + d * kStep);
-        if (first && d * kStep % 64 == 0) bring_near(keys[j] + to_values + d * kStep);
+        if (ahead && d * kStep % 64 == 0) bring_near(keys[j] + to_values + d * kStep);
       }
       for (int i = 0; i < kCount; ++i) {
         const auto x = L::splat(queries.q[c.query + i][d]);
@@ -77,11 +77,10 @@ INGOT_INLINE ChunkView common_view(const ChunkPass<kCount>& c) {
 /// kParts stretches of 16 elements of the values, for the queries of a pass.
 template <class L, KvType kType, int kCount, int kParts>
 struct ValueSums {
-  const AttentionArgs& a;
   const std::byte* const* values;  ///< [blocks of the chunk], at the stretch's first element
   const std::byte* const* next;    ///< [blocks of the chunk], what to bring near meanwhile, or null
   std::int64_t row_bytes;
-  typename L::F o[kCount][kParts];
+  typename L::F (&o)[kCount][kParts];
 
   /// Calls fn(t, v) for positions [from, to), v the values there.
   template <class Fn>
@@ -129,15 +128,16 @@ template <class L, KvType kType, int kCount, int kParts>
   const std::byte* next[kChunkBlocks];
   for (int b = 0; b < kChunkBlocks; ++b) {
     const std::int64_t stretch = part * 16 * kKvBytes<kType>;
-    values[b] = c.block(a, b) + a.v_offset + stretch;
-    next[b] = next_keys(a, c.start, b) + stretch;
+    values[b] = c.chunk.blocks[b] + a.v_offset + stretch;
+    next[b] = c.chunk.next[b] + a.k_offset + stretch;
   }
   const std::int64_t row_bytes = (a.head_dim + 15) / 16 * 16 * kKvBytes<kType>;
-  ValueSums<L, kType, kCount, kParts> sums{a, values, c.query == 0 ? next : nullptr, row_bytes, {}};
+  typename L::F o[kCount][kParts];
+  ValueSums<L, kType, kCount, kParts> sums{values, c.brings_near() ? next : nullptr, row_bytes, o};
   const ChunkView common = common_view(c);
   for (int i = 0; i < kCount; ++i) {
     for (int j = 0; j < kParts; ++j) {
-      sums.o[i][j] = L::mul(L::load(state.o[c.query + i] + 16 * (part + j)), L::splat(factor[i]));
+      o[i][j] = L::mul(L::load(state.o[c.query + i] + 16 * (part + j)), L::splat(factor[i]));
     }
     const ChunkView& v = c.view[i];
     sums.add_one(i, p[i], v.from, v.to < common.from ? v.to : common.from);
@@ -147,7 +147,7 @@ template <class L, KvType kType, int kCount, int kParts>
     const ChunkView& v = c.view[i];
     sums.add_one(i, p[i], v.from > common.to ? v.from : common.to, v.to);
     for (int j = 0; j < kParts; ++j) {
-      L::store(state.o[c.query + i] + 16 * (part + j), sums.o[i][j]);
+      L::store(state.o[c.query + i] + 16 * (part + j), o[i][j]);
     }
   }
 }

@@ -62,12 +62,12 @@ template <class L, int kCount>
       kCount >= L::kScoreBlocks && L::kScoreBlocks > 1 ? L::kScoreBlocks / 2 : L::kScoreBlocks;
   const Int8Page page(a.head_dim);
   const std::int64_t to_values = a.v_offset - a.k_offset;
-  const bool first = c.query == 0;
+  const bool ahead = c.brings_near();
   for (int b = 0; b < kChunkBlocks; b += kTogether) {
     const std::byte* keys[kTogether];
     typename L::F acc[kCount][kTogether];
     for (int j = 0; j < kTogether; ++j) {
-      keys[j] = c.block(a, b + j) + a.k_offset;
+      keys[j] = c.chunk.blocks[b + j] + a.k_offset;
       for (int i = 0; i < kCount; ++i) acc[i][j] = L::splat(0);
     }
     for (int g = 0; g < page.groups; ++g) {
@@ -77,12 +77,12 @@ template <class L, int kCount>
           sum[i][j] = L::splat_int(x.correction[c.query + i][g]);
         }
       }
-      for (int j = 0; first && j < kTogether; ++j) bring_near(keys[j] + to_values + 64 * g);
+      for (int j = 0; ahead && j < kTogether; ++j) bring_near(keys[j] + to_values + 64 * g);
       for (int quad = 8 * g; quad < 8 * g + 8; ++quad) {
         typename L::B k[kTogether];
         for (int j = 0; j < kTogether; ++j) {
           k[j] = load_shifted<L>(keys[j] + page.scale_bytes + 64 * quad);
-          if (first) bring_near(keys[j] + to_values + page.scale_bytes + 64 * quad);
+          if (ahead) bring_near(keys[j] + to_values + page.scale_bytes + 64 * quad);
         }
         for (int i = 0; i < kCount; ++i) {
           for (int j = 0; j < kTogether; ++j) {
@@ -140,10 +140,10 @@ template <class L, int kCount>
   const std::byte* blocks[kChunkBlocks];
   const std::byte* next[kChunkBlocks];
   for (int b = 0; b < kChunkBlocks; ++b) {
-    blocks[b] = c.block(a, b) + a.v_offset;
-    next[b] = next_keys(a, c.start, b);
+    blocks[b] = c.chunk.blocks[b] + a.v_offset;
+    next[b] = c.chunk.next[b] + a.k_offset;
   }
-  const bool first = c.query == 0;
+  const bool ahead = c.brings_near();
   for (int g = 0; g < page.groups; ++g) {
     QuantisedWeights w[kCount];
     // Whole numbers add up to the same in any order: chains of their own hide each other's latency.
@@ -160,11 +160,11 @@ template <class L, int kCount>
     for (int b = 0; b < kChunkBlocks; ++b) {
       const std::byte* values = blocks[b] + page.scale_bytes + 64 * 2 * g;
       const std::int64_t to_next = next[b] - blocks[b];
-      if (first) bring_near(next[b] + 64 * g);
+      if (ahead) bring_near(next[b] + 64 * g);
 #pragma GCC unroll 4
       for (int quad = 0; quad < kBlockTokens / 4; ++quad, values += 4 * page.cols) {
         const typename L::B v[2] = {L::load_bytes(values), L::load_bytes(values + 64)};
-        for (int j = 0; first && j < 2; ++j) bring_near(values + to_next + 64 * j);
+        for (int j = 0; ahead && j < 2; ++j) bring_near(values + to_next + 64 * j);
         for (int i = 0; i < kCount; ++i) {
           for (int j = 0; j < 2; ++j) {
             auto& acc = sum[i][quad % kChains][j];
