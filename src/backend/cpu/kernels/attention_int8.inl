@@ -78,7 +78,9 @@ template <class L, int kCount>
         }
       }
       for (int j = 0; ahead && j < kTogether; ++j) bring_near(keys[j] + to_values + 64 * g);
-      for (int quad = 8 * g; quad < 8 * g + 8; ++quad) {
+#pragma GCC unroll 8
+      for (int n = 0; n < 8; ++n) {
+        const int quad = 8 * g + n;
         typename L::B k[kTogether];
         for (int j = 0; j < kTogether; ++j) {
           k[j] = load_shifted<L>(keys[j] + page.scale_bytes + 64 * quad);
