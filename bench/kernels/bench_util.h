@@ -21,7 +21,7 @@
 
 namespace ingot::bench {
 
-inline std::string digest_of(const std::vector<float>& rows) {
+inline std::string digest_of(std::span<const float> rows) {
   Digest digest;
   digest.add(rows);
   return digest.text();

@@ -113,7 +113,9 @@ void run_limit(benchmark::State& state, const KernelTable& table, std::int64_t r
   const Buffer block =
       readable_block(reads ? static_cast<std::int64_t>(weights.size() * bytes_of_one) : 0);
   std::vector<float> in = random_rows(rows);
-  std::vector<float> out(static_cast<std::size_t>(rows * kOutputs));
+  const Buffer memory = allocate_host(rows * kOutputs * std::int64_t{sizeof(float)});
+  const std::span out(reinterpret_cast<float*>(memory.data()),
+                      static_cast<std::size_t>(rows * kOutputs));
   const auto compute = [&](std::span<const Weight> some) {
     for (const Weight& w : some) {
       backend.linear(f32_view(in.data(), rows, kInputs), w, f32_view(out.data(), rows, kOutputs));
