@@ -33,15 +33,6 @@ struct PageLayout {
   }
 };
 
-void store_element(std::byte* p, KvType type, float value) {
-  if (type == KvType::kF32) {
-    __builtin_memcpy(p, &value, sizeof value);
-    return;
-  }
-  const std::uint16_t bits = type == KvType::kF16 ? float_to_half(value) : float_to_bfloat16(value);
-  __builtin_memcpy(p, &bits, sizeof bits);
-}
-
 /// One head of a token, D elements.
 struct TokenHead {
   const float* k;
@@ -51,14 +42,38 @@ struct TokenHead {
   std::int64_t token;
 };
 
-void store_floats(const TokenHead& h, std::int64_t head_dim, const PageLayout& layout,
-                  KvType type) {
-  std::byte* keys = h.keys + h.token * layout.element;
-  std::byte* values = h.values + h.token * layout.value_row * layout.element;
-  for (std::int64_t d = 0; d < head_dim; ++d) {
-    store_element(keys + d * kBlockTokens * layout.element, type, h.k[d]);
-    store_element(values + d * layout.element, type, h.v[d]);
+template <class Element>
+void store_elements(const TokenHead& h, const Element* k, const Element* v, std::int64_t head_dim,
+                    std::int64_t value_row) {
+  Element* keys = reinterpret_cast<Element*>(h.keys) + h.token;
+  for (std::int64_t d = 0; d < head_dim; ++d) keys[d * kBlockTokens] = k[d];
+  std::copy_n(v, head_dim, reinterpret_cast<Element*>(h.values) + h.token * value_row);
+}
+
+/// The elements of a head as 16 bits.
+class NarrowHead {
+ public:
+  NarrowHead(const KernelTable& table, KvType type, const float* x, std::int64_t head_dim) {
+    if (type == KvType::kBF16) {
+      std::transform(x, x + head_dim, elements_, float_to_bfloat16);
+    } else {
+      const std::int64_t whole = head_dim / 16 * 16;
+      table.to_half(x, whole, elements_);
+      std::transform(x + whole, x + head_dim, elements_ + whole, float_to_half);
+    }
   }
+  const std::uint16_t* elements() const { return elements_; }
+
+ private:
+  std::uint16_t elements_[kHeadDimLimit];
+};
+
+void store_floats(const KernelTable& table, const TokenHead& h, std::int64_t head_dim,
+                  const PageLayout& layout, KvType type) {
+  if (type == KvType::kF32) return store_elements(h, h.k, h.v, head_dim, layout.value_row);
+  const NarrowHead k(table, type, h.k, head_dim);
+  const NarrowHead v(table, type, h.v, head_dim);
+  store_elements(h, k.elements(), v.elements(), head_dim, layout.value_row);
 }
 
 /// The groups of one head of a token, quantised.
@@ -152,7 +167,7 @@ void CpuBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer 
       if (kv.type == KvType::kInt8) {
         store_int8(table_, head, a.head_dim);
       } else {
-        store_floats(head, a.head_dim, layout, kv.type);
+        store_floats(table_, head, a.head_dim, layout, kv.type);
       }
     }
   });

@@ -123,6 +123,8 @@ struct KernelTable {
   void (*rope)(float* head, std::int64_t head_dim, const Norm& n, bool adjacent_pairs,
                std::int64_t dims, const float* cos, const float* sin) = nullptr;
   void (*attention)(const AttentionArgs&) = nullptr;
+  /// n half floats, rounded to nearest even; n is a multiple of 16.
+  void (*to_half)(const float* x, std::int64_t n, std::uint16_t* out) = nullptr;
   /// Gated: out = act(in[0, n)) * in[n, 2n); else out = act(in[0, n)).
   void (*activate)(const float* in, Act act, bool gated, std::int64_t n, float* out) = nullptr;
   /// x = softmax(x) in place.

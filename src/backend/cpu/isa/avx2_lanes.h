@@ -111,6 +111,11 @@ struct Avx2Lanes {
   INGOT_INLINE static F load_half(const void* p) {
     return {_mm256_cvtph_ps(load128(p, 0)), _mm256_cvtph_ps(load128(p, 16))};
   }
+  INGOT_INLINE static void store_half(void* p, F x) {
+    auto* v = static_cast<__m128i*>(p);
+    _mm_storeu_si128(v, _mm256_cvtps_ph(x.a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    _mm_storeu_si128(v + 1, _mm256_cvtps_ph(x.b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  }
   INGOT_INLINE static F load_bfloat16(const void* p) {
     return from_bits(
         shl<16>({_mm256_cvtepu16_epi32(load128(p, 0)), _mm256_cvtepu16_epi32(load128(p, 16))}));

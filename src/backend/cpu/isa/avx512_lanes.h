@@ -79,6 +79,10 @@ struct Avx512Lanes {
     _mm512_mask_storeu_ps(p, first(n), a);
   }
   INGOT_INLINE static F load_half(const void* p) { return _mm512_cvtph_ps(load256(p)); }
+  INGOT_INLINE static void store_half(void* p, F a) {
+    _mm256_storeu_si256(static_cast<__m256i*>(p),
+                        _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  }
   INGOT_INLINE static F load_bfloat16(const void* p) {
     return from_bits(shl<16>(_mm512_cvtepu16_epi32(load256(p))));
   }

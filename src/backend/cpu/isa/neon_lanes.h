@@ -138,6 +138,12 @@ struct NeonLanes {
   INGOT_INLINE static F load_half(const void* p) {
     return each<F>([&](int i) { return vcvt_f32_f16(vreinterpret_f16_u16(load_u16(p, i))); });
   }
+  INGOT_INLINE static void store_half(void* p, F a) {
+    for (int i = 0; i < 4; ++i) {
+      const uint16x4_t bits = vreinterpret_u16_f16(vcvt_f16_f32(a.v[i]));
+      __builtin_memcpy(static_cast<std::uint8_t*>(p) + 8 * i, &bits, sizeof bits);
+    }
+  }
   INGOT_INLINE static F load_bfloat16(const void* p) {
     return each<F>([&](int i) { return vreinterpretq_f32_u32(vshll_n_u16(load_u16(p, i), 16)); });
   }

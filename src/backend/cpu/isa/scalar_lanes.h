@@ -132,6 +132,13 @@ struct ScalarLanes {
   static F load_half(const void* p) {
     return each<F>([&](int i) { return half_to_float(load16(p, i)); });
   }
+  /// Rounded to nearest even; a NaN stays one, whichever.
+  static void store_half(void* p, F a) {
+    for (int i = 0; i < 16; ++i) {
+      const std::uint16_t bits = float_to_half(a.v[i]);
+      __builtin_memcpy(static_cast<std::uint8_t*>(p) + 2 * i, &bits, 2);
+    }
+  }
   static F load_bfloat16(const void* p) {
     return each<F>([&](int i) { return bfloat16_to_float(load16(p, i)); });
   }

@@ -75,6 +75,11 @@ void quantise_row(const float* x, std::int64_t cols, int row, QuantisedGroup* gr
 }
 
 template <class L>
+void halve_row(const float* x, std::int64_t n, std::uint16_t* out) {
+  for (std::int64_t i = 0; i < n; i += 16) L::store_half(out + i, L::load(x + i));
+}
+
+template <class L>
 INGOT_INLINE float mean_of_squares(const float* x, std::int64_t n) {
   auto lanes = L::splat(0);
   for_stretches(n, [&](std::int64_t i, int k) {

@@ -20,6 +20,7 @@ constexpr KernelTable make_table(const char* name) {
   t.norm = norm_row<L>;
   t.rope = rope_head<L>;
   t.attention = attention_heads<L>;
+  t.to_half = halve_row<L>;
   t.activate = activate_row<L>;
   t.softmax = softmax_row<L>;
   t.log_sum = log_sum_row<L>;
