@@ -33,6 +33,7 @@ Json plan_json(const MemoryPlan& plan) {
   j.set("kv_bytes_per_token", plan.kv_bytes_per_token);
   j.set("kv_bytes", plan.kv_bytes);
   j.set("scratch_bytes", plan.scratch_bytes);
+  j.set("rounding_bytes", plan.rounding_bytes);
   j.set("available_bytes", plan.available_bytes);
   j.set("context", plan.context);
   j.set("max_context", plan.max_context);
@@ -79,10 +80,14 @@ std::string as_text(const Checkpoint& checkpoint, const Spec& spec, const Memory
     out += cat("  ", printable(t.name, 256), "  ", t.type_name, "  ", shape_json(t).dump(), "  ",
                t.bytes, " bytes\n");
   }
+  const std::string rounding =
+      plan.rounding_bytes == 0
+          ? std::string()
+          : cat("  rounding      ", plan.rounding_bytes, " bytes, before there is a kv cache\n");
   out += cat("\nmemory plan for ", plan.context, " tokens of context\n  weights       ",
              plan.weights_bytes, " bytes\n  kv cache      ", plan.kv_bytes, " bytes (",
-             plan.kv_bytes_per_token, " a token)\n  scratch       ", plan.scratch_bytes,
-             " bytes\n  available     ", plan.available_bytes, " bytes: it ",
+             plan.kv_bytes_per_token, " a token)\n  scratch       ", plan.scratch_bytes, " bytes\n",
+             rounding, "  available     ", plan.available_bytes, " bytes: it ",
              plan.fits ? "fits" : "does not fit", "\n  max context   ", plan.max_context,
              " tokens\n  max sequences ", plan.max_sequences, " of ", plan.context, " tokens\n");
   return out;

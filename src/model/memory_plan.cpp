@@ -115,6 +115,7 @@ MemoryPlan plan_memory(const BoundModel& bound, const Backend& backend,
   plan.context = request.context == 0 ? spec.context : request.context;
   plan.sequences = request.sequences;
   plan.weights_bytes = weight_bytes(bound, backend, request.options);
+  plan.rounding_bytes = rounding_bytes(bound, request.options);
   for (const KvGroup& g : cost.groups)
     plan.kv_bytes_per_token += g.bytes_per_block() / kBlockTokens;
   plan.kv_bytes = times(cost.kv(plan.context), request.sequences);
@@ -122,7 +123,8 @@ MemoryPlan plan_memory(const BoundModel& bound, const Backend& backend,
       scratch_bytes(spec, limits) + backend.scratch_bytes(limits) + request.output_bytes;
   plan.scratch_bytes = activations + cost.tables(plan.context);
 
-  const std::int64_t left = plan.available_bytes - plan.weights_bytes - activations;
+  std::int64_t left = plan.available_bytes - plan.weights_bytes - activations;
+  if (plan.available_bytes - plan.weights_bytes < plan.rounding_bytes) left = -1;
   plan.max_context = largest(std::max(spec.context, plan.context), [&](std::int64_t n) {
     return cost.kv(n) + cost.tables(n) <= left && cost.addressable(n) > 0;
   });
@@ -143,11 +145,13 @@ void require_fit(const MemoryPlan& plan, const std::string& file) {
                     " tokens have more than the ", kPoolTokensMax, " that a kv cache can number; ",
                     way_out(plan)));
   }
-  throw Error(
-      ErrorCode::kDoesNotFit,
-      cat(name, ": needs ", plan.total_bytes(), " bytes (weights ", plan.weights_bytes,
-          ", kv cache ", plan.kv_bytes, " for ", plan.context, " tokens, scratch ",
-          plan.scratch_bytes, "), ", plan.available_bytes, " are available; ", way_out(plan)));
+  const std::string beside = plan.rounding_bytes > plan.kv_bytes + plan.scratch_bytes
+                                 ? cat(", a matrix while it is rounded ", plan.rounding_bytes)
+                                 : cat(", kv cache ", plan.kv_bytes, " for ", plan.context,
+                                       " tokens, scratch ", plan.scratch_bytes);
+  throw Error(ErrorCode::kDoesNotFit,
+              cat(name, ": needs ", plan.total_bytes(), " bytes (weights ", plan.weights_bytes,
+                  beside, "), ", plan.available_bytes, " are available; ", way_out(plan)));
 }
 
 std::vector<std::int32_t> kv_blocks(std::span<const KvGroup> groups, std::int64_t context,

@@ -1,6 +1,7 @@
 // The memory plan: what a model will need, computed from headers before anything is allocated.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "backend/backend.h"
@@ -32,6 +33,7 @@ struct MemoryPlan {
   std::int64_t kv_bytes_per_token = 0;  ///< all layers, outside any window
   std::int64_t kv_bytes = 0;            ///< of all sequences
   std::int64_t scratch_bytes = 0;       ///< activations, rotary and block tables, results
+  std::int64_t rounding_bytes = 0;      ///< while weights are rounded, before there is a kv cache
   std::int64_t available_bytes = 0;
   KvType kv_type = KvType::kF16;
   std::int64_t context = 0;    ///< planned for
@@ -42,7 +44,9 @@ struct MemoryPlan {
   std::int64_t max_sequences = 0;  ///< of `context` tokens at once
   bool fits = false;
 
-  std::int64_t total_bytes() const { return weights_bytes + kv_bytes + scratch_bytes; }
+  std::int64_t total_bytes() const {
+    return weights_bytes + std::max(kv_bytes + scratch_bytes, rounding_bytes);
+  }
 };
 
 /// Plans memory for a request; allocates nothing.

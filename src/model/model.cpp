@@ -304,6 +304,19 @@ std::string rounding_note(const BoundModel& bound, Format wanted) {
              " and are rounded to types with more bits");
 }
 
+std::int64_t rounding_bytes(const BoundModel& bound, const ModelOptions& options) {
+  std::int64_t most = 0;
+  for (const BoundWeight* w : all_weights(bound, options)) {
+    std::int64_t bytes = 0;
+    for (const BoundPart& part : w->parts) {
+      const Format held = held_format(*w, part, options);
+      if (held != *part.tensor->format) bytes += part.rows * row_bytes(held, part.cols);
+    }
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
 std::int64_t weight_bytes(const BoundModel& bound, const Backend& backend,
                           const ModelOptions& options) {
   std::int64_t bytes = 0;

@@ -106,6 +106,10 @@ void require_finite(const Checkpoint& checkpoint, const TensorInfo& tensor);
 /// What a user should know of rounding to `wanted` while loading; empty where there is nothing.
 std::string rounding_note(const BoundModel& bound, Format wanted);
 
+/// Bytes that `load_model` holds beside the packed weights for a while, at most: those of one
+/// matrix that is rounded. From headers alone.
+std::int64_t rounding_bytes(const BoundModel& bound, const ModelOptions& options);
+
 /// Bytes that `load_model` will allocate for weights, from headers alone.
 std::int64_t weight_bytes(const BoundModel& bound, const Backend& backend,
                           const ModelOptions& options);

@@ -50,6 +50,45 @@ TEST_F(MemoryPlanTest, WeightsAreWhatLoadingAllocates) {
   }
 }
 
+TEST_F(MemoryPlanTest, AMatrixThatIsRoundedIsThereTwice) {
+  const auto checkpoint = make_checkpoint(random_models(BF16::kFormat)[0], 3);
+  const BoundModel bound = bind_model(*checkpoint);
+  const ModelOptions options{.context = 1, .weights = Q8_0::kFormat};
+  PlanRequest request{.options = options, .context = 1};
+  const MemoryPlan plan = plan_memory(bound, backend_, request);
+  std::int64_t largest = 0;
+  const auto count = [&](const BoundWeight& w) {
+    std::int64_t bytes = 0;
+    for (const BoundPart& part : w.parts) {
+      const bool rounded = format_info(*part.tensor->format).dense;
+      bytes += rounded ? part.rows * part.cols / 32 * 34 : 0;  // a block of Q8_0
+    }
+    largest = std::max(largest, bytes);
+  };
+  count(bound.embedding);
+  for (const BoundLayer& l : bound.layers) {
+    for (const BoundWeight* w : {&l.qkv, &l.attn_out, &l.gate_up, &l.down}) count(*w);
+  }
+  EXPECT_EQ(plan.rounding_bytes, largest);
+  EXPECT_EQ(plan_memory(bound, backend_, {.options = {}, .context = 1}).rounding_bytes, 0);
+
+  ASSERT_GT(plan.rounding_bytes, plan.kv_bytes + plan.scratch_bytes);
+  request.available_bytes = plan.weights_bytes + plan.rounding_bytes;
+  EXPECT_TRUE(plan_memory(bound, backend_, request).fits);
+  --request.available_bytes;
+  const MemoryPlan less = plan_memory(bound, backend_, request);
+  EXPECT_FALSE(less.fits);
+  EXPECT_EQ(less.max_context, 0);
+  try {
+    require_fit(less, "m.gguf");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(error.message().find(cat("a matrix while it is rounded ", largest)),
+              std::string::npos)
+        << error.message();
+  }
+}
+
 TEST_F(MemoryPlanTest, PartOfTheLayersNeedsPartOfTheMemory) {
   const auto checkpoint = make_checkpoint(random_models(Q8_0::kFormat)[0], 3);
   const BoundModel bound = bind_model(*checkpoint);
