@@ -45,7 +45,7 @@ enum class KvType { kF16, kF32, kBF16, kInt8 };
 /// bit of a result.
 struct OpenOptions {
   std::string path{};        ///< a GGUF file or a Hugging Face folder
-  std::int32_t threads = 0;  ///< to compute with; 0 = all CPUs at hand
+  std::int32_t threads = 0;  ///< to compute with; 0 = one a core, or a CPU if faster
   std::string isa = "auto";  ///< kernels: auto, scalar, avx2, avx512, ...
   KvType kv_type = KvType::kF16;
   std::int64_t context = 0;       ///< tokens a sequence may have; 0 = what the model was made for

@@ -4,6 +4,7 @@
 #include "api/engine_impl.h"
 #include "base/fp_env.h"
 #include "base/text.h"
+#include "runtime/thread_choice.h"
 #include "text/detokenizer.h"
 
 namespace ingot::api {
@@ -12,7 +13,7 @@ namespace {
 
 int thread_count(const OpenOptions& options) {
   instance_options(options);  // refuses a bad count before threads are started
-  return options.threads > 0 ? options.threads : available_cpus();
+  return options.threads > 0 ? options.threads : choose_threads(*kernel_tables().back());
 }
 
 /// Loads the weights; `progress` may end it.

@@ -15,6 +15,7 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "quant/formats.h"
+#include "runtime/thread_choice.h"
 
 namespace ingot {
 
@@ -119,7 +120,8 @@ void add_model_options(CLI::App& app, ModelOptionValues& values) {
 
 void add_work_options(CLI::App& app, ModelOptionValues& values) {
   add_text(app, values.threads,
-           {.name = "--threads", .help = "Threads to compute with, or auto: all CPUs at hand"});
+           {.name = "--threads",
+            .help = "Threads to compute with, or auto: one a core, or a CPU if that is faster"});
   add_text(app, values.log_level,
            {.name = "--log-level",
             .help = "What is shown on stderr",
@@ -144,8 +146,9 @@ InstanceOptions instance_options(const ModelOptionValues& values) {
 
 std::unique_ptr<ThreadPool> make_pool(const ModelOptionValues& values) {
   const int threads = parse_threads(values.threads);
-  return std::make_unique<ThreadPool>(threads == 0 ? available_cpus() : threads,
-                                      ThreadPoolOptions{.pin = values.pin_threads});
+  return std::make_unique<ThreadPool>(
+      threads == 0 ? choose_threads(*kernel_tables().back()) : threads,
+      ThreadPoolOptions{.pin = values.pin_threads});
 }
 
 std::vector<std::int64_t> parse_list(std::string_view text, std::string_view option,

@@ -1,0 +1,21 @@
+// Which CPUs are cores of their own, and how many a control group lets this process have.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace ingot {
+
+/// Of CPUs that share a core the first one; all where the system does not say.
+///
+/// `root` comes before /sys, for tests.
+std::vector<std::size_t> one_cpu_per_core(std::span<const std::size_t> cpus,
+                                          const std::string& root = "");
+
+/// CPUs' worth of time that this process's control groups and those above them give it: quota
+/// through period, the least of all. 0 where nothing is limited or readable.
+double control_group_cpus(const std::string& root = "");
+
+}  // namespace ingot
