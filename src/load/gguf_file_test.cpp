@@ -228,7 +228,7 @@ TEST(GgufHostile, G13_array_counts) {
 }
 
 TEST(GgufHostile, G14_sixteen_million_empty_strings) {
-  const auto peak_kib = [] {
+  [[maybe_unused]] const auto peak_kib = [] {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
     return static_cast<std::uint64_t>(usage.ru_maxrss);
@@ -240,9 +240,11 @@ TEST(GgufHostile, G14_sixteen_million_empty_strings) {
   w.set("tokenizer.ggml.tokens", raw_array(8, count, ""));
   std::vector<std::byte> bytes = exact(w.head());
   bytes.resize(bytes.size() + count * 8);  // each length is 0
-  const std::uint64_t before = peak_kib();
+  [[maybe_unused]] const std::uint64_t before = peak_kib();
   EXPECT_THROW(open_gguf_bytes(bytes, "test.gguf"), Error);  // there are no tensors
+#if !defined(INGOT_SANITIZED)  // whose own memory would count too
   EXPECT_LT((peak_kib() - before) * 1024, bytes.size() * 6 / 5 + (std::uint64_t{512} << 20));
+#endif
 }
 
 TEST(GgufHostile, G15_bools) {
