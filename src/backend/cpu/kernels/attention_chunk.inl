@@ -144,7 +144,7 @@ INGOT_INLINE void chunk_weights(const ChunkPass<kCount>& c, typename L::F (*s)[k
                                 float (*p)[kChunk], float (&factor)[16], SoftmaxStates& state) {
   static_assert(kCount <= 16);
   float m[kCount];
-  for (int i = 0; i < 16; ++i) factor[i] = 0;
+  for (float& f : factor) f = 0;
   for (int i = 0; i < kCount; ++i) {
     const float before = state.m[c.query + i];
     m[i] = OneLane::max(before, largest_seen<L>(c.view[i], s[i]));
