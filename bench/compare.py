@@ -8,7 +8,8 @@ The other engines are Python packages that are used where they can be imported: 
 (pip compiles it for some ten minutes) and openvino-genai. Each repetition measures every engine
 once, one after the other, each in a process of its own that ends before the next begins; medians
 and their ratios to the first engine are printed. An engine that is not there, or refuses the file,
-is said and left out.
+is said and left out. A file without tokenizer (ingot synth) gets a made-up one in a temporary copy,
+since OpenVINO reads no other. vLLM is not among them: it reads GGUF on GPUs only.
 """
 
 import argparse
@@ -18,19 +19,33 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
+
+import vocabulary
 
 
 def of_ingot(args):
     """{"prefill", "decode"} in tokens a second."""
-    command = [args.ingot, "bench", args.model, "--json", "--reps", "1", "--kv-type", args.kv_type]
-    command += ["--threads", str(args.threads), "--prefill", str(args.prefill)]
-    command += ["--decode", str(args.decode), "--depth", str(args.depth), "--log-level", "error"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(done.stderr.strip())
-    rows = {row["kind"]: row for row in json.loads(done.stdout)["rows"]}
-    return {kind: row["tok_s"] for kind, row in rows.items()}
+
+    def bench(kind, *options):
+        command = [args.ingot, "bench", args.model, "--json", "--reps", "1"]
+        command += ["--kv-type", args.kv_type, "--threads", str(args.threads)]
+        done = subprocess.run(
+            [*command, "--log-level", "error", *options], capture_output=True, text=True
+        )
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr.strip())
+        (row,) = [row for row in json.loads(done.stdout)["rows"] if row["kind"] == kind]
+        return row["tok_s"]
+
+    # Apart, since only the decode begins at the depth.
+    return {
+        "prefill": bench("prefill", "--prefill", str(args.prefill), "--decode", "0"),
+        "decode": bench(
+            "decode", "--prefill", "0", "--decode", str(args.decode), "--depth", str(args.depth)
+        ),
+    }
 
 
 def of_llama_cpp(args):
@@ -121,6 +136,33 @@ def measure(name, args):
         process.join()
 
 
+def measure_all(args):
+    """Engine -> its results, without those that gave none."""
+    found = {name: [] for name in args.engines}
+    for _ in range(args.reps):
+        for name in list(found):
+            result = measure(name, args)
+            if isinstance(result, str):
+                print(f"{name}: {result}", file=sys.stderr)
+                del found[name]
+            else:
+                found[name].append(result)
+    return found
+
+
+def print_table(args, found):
+    print(f"| engine | prefill of {args.prefill}, tok/s | decode at {args.depth}, tok/s | "
+          "ratio to the first |\n|---|---|---|---|")
+    medians = {
+        name: [statistics.median(r[kind] for r in results) for kind in ("prefill", "decode")]
+        for name, results in found.items()
+    }
+    base = next(iter(medians.values()))
+    for name, (prefill, decode) in medians.items():
+        print(f"| {name} | {prefill:.1f} | {decode:.1f} | "
+              f"{prefill / base[0]:.2f} / {decode / base[1]:.2f} |")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model")
@@ -133,27 +175,15 @@ def main():
     parser.add_argument("--kv-type", default="f16", choices=["f16", "f32", "int8"])
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
     args = parser.parse_args()
-    found = {name: [] for name in args.engines}
-    for _ in range(args.reps):
-        for name in list(found):
-            result = measure(name, args)
-            if isinstance(result, str):
-                print(f"{name}: {result}", file=sys.stderr)
-                del found[name]
-            else:
-                found[name].append(result)
+    with tempfile.TemporaryDirectory() as folder:
+        if not vocabulary.has_tokenizer(args.model):
+            copy = os.path.join(folder, "model.gguf")
+            vocabulary.add_tokenizer(args.model, copy)
+            args.model = copy
+        found = measure_all(args)
     if not found:
         sys.exit("nothing could be measured")
-    print(f"| engine | prefill of {args.prefill}, tok/s | decode at {args.depth}, tok/s | "
-          "ratio to the first |\n|---|---|---|---|")
-    medians = {
-        name: [statistics.median(r[kind] for r in results) for kind in ("prefill", "decode")]
-        for name, results in found.items()
-    }
-    base = next(iter(medians.values()))
-    for name, (prefill, decode) in medians.items():
-        print(f"| {name} | {prefill:.1f} | {decode:.1f} | "
-              f"{prefill / base[0]:.2f} / {decode / base[1]:.2f} |")
+    print_table(args, found)
 
 
 if __name__ == "__main__":

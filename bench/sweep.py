@@ -97,6 +97,8 @@ def rows_of(results, part):
 
 
 def print_table(columns, rows):
+    if not rows:
+        return
     print("| " + " | ".join(columns) + " |")
     print("|" + "---|" * len(columns))
     for row in rows:
@@ -156,7 +158,8 @@ def draw(axes, rows, x, label_of):
         axes.plot(*zip(*sorted(points)), marker="o", label=label)
     axes.set(xlabel=x, ylabel="fraction of the limit", ylim=(0, 1))
     axes.grid(alpha=0.3)
-    axes.legend()
+    if lines:
+        axes.legend()
 
 
 def plot(results, folder):
