@@ -23,9 +23,6 @@ namespace ingot {
 
 namespace {
 
-/// Files are written by pieces that begin where a large page would: file systems that cache files
-/// in large pages then do so.
-constexpr std::size_t kBufferBytes = 2 << 20;
 constexpr int kTemporaryNames = 1000;
 
 /// A temporary file as a signal handler finds it: no locks, no memory that could be freed.
@@ -61,7 +58,8 @@ std::string folder_of(const std::string& path) {
 
 }  // namespace
 
-OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+OutputFile::OutputFile(std::string path, std::size_t piece_bytes)
+    : path_(std::move(path)), piece_bytes_(piece_bytes) {
   if (path_.empty() || path_.find('\0') != path_.npos) fail(ENOENT);
   struct stat st {};
   const bool exists = retry([&] { return ::stat(path_.c_str(), &st); }) == 0;
@@ -121,10 +119,10 @@ void OutputFile::write(std::span<const std::byte> bytes) {
 
 void OutputFile::write(std::string_view text) {
   while (!text.empty()) {
-    const std::size_t count = std::min(text.size(), kBufferBytes - buffer_.size());
+    const std::size_t count = std::min(text.size(), piece_bytes_ - buffer_.size());
     buffer_ += text.substr(0, count);
     text.remove_prefix(count);
-    if (buffer_.size() == kBufferBytes) flush();
+    if (buffer_.size() == piece_bytes_) flush();
   }
 }
 

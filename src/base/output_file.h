@@ -16,7 +16,12 @@ namespace ingot {
 /// Errors: kIo "<path>: cannot write: <reason>".
 class OutputFile {
  public:
-  explicit OutputFile(std::string path);
+  /// What is written at once, at an offset that is a multiple of it. Files that are written in
+  /// pieces of a large page are then cached in such pages, where the file system does that.
+  static constexpr std::size_t kPieceBytes = 64 << 10;
+  static constexpr std::size_t kLargePageBytes = 2 << 20;
+
+  explicit OutputFile(std::string path, std::size_t piece_bytes = kPieceBytes);
   /// Without `commit` nothing remains of what was written.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -39,6 +44,7 @@ class OutputFile {
   std::string temporary_;  ///< empty when the target is written directly
   Fd fd_;
   std::string buffer_;
+  std::size_t piece_bytes_;
   int slot_ = -1;  ///< in the table of unfinished files
 };
 

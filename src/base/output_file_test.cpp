@@ -49,17 +49,22 @@ TEST(OutputFile, AppearsAtCommit) {
 }
 
 TEST(OutputFile, LargeAndSmallPiecesKeepTheirOrder) {
-  const TempFolder folder;
-  OutputFile file(folder.path("out"));
-  std::string all;
-  for (const std::size_t bytes : {3, (2 << 20) - 3, 1, (5 << 20) + 7, 0, 1, 1, 300000, 2 << 20}) {
-    std::string piece(bytes, '\0');
-    for (std::size_t i = 0; i < bytes; ++i) piece[i] = static_cast<char>(all.size() + i * i % 251);
-    file.write(piece);
-    all += piece;
+  for (const std::size_t at_once : {OutputFile::kPieceBytes, OutputFile::kLargePageBytes}) {
+    const TempFolder folder;
+    OutputFile file(folder.path("out"), at_once);
+    std::string all;
+    for (const std::size_t bytes : {std::size_t{3}, at_once - 3, std::size_t{1}, 5 * at_once / 2,
+                                    std::size_t{0}, std::size_t{1}, std::size_t{7}, at_once}) {
+      std::string piece(bytes, '\0');
+      for (std::size_t i = 0; i < bytes; ++i) {
+        piece[i] = static_cast<char>(all.size() + i * i % 251);
+      }
+      file.write(piece);
+      all += piece;
+    }
+    file.commit();
+    EXPECT_TRUE(read(folder.path("out")) == all) << at_once;
   }
-  file.commit();
-  EXPECT_TRUE(read(folder.path("out")) == all);
 }
 
 TEST(OutputFile, WithoutCommitNothingChanges) {
@@ -100,7 +105,7 @@ TEST(OutputFile, AFullDeviceIsAnError) {
             message);
   EXPECT_EQ(error_of([] {
               OutputFile file("/dev/full");
-              file.write(std::string(4 << 20, 'x'));
+              file.write(std::string(1 << 20, 'x'));
             }),
             message);
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));

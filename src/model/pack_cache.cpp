@@ -148,7 +148,7 @@ void write_packed(const std::string& path, std::string_view key,
     throw Error(ErrorCode::kIo, cat(printable(folder.string(), 4096),
                                     ": cannot make the folder: ", error.message()));
   }
-  OutputFile out(path);
+  OutputFile out(path, OutputFile::kLargePageBytes);
   out.write(bytes_of(head));
   out.write(key);
   out.write(std::as_bytes(std::span(table)));
