@@ -8,8 +8,9 @@ The other engines are Python packages that are used where they can be imported: 
 (pip compiles it for some ten minutes) and openvino-genai. Each repetition measures every engine
 once, one after the other, each in a process of its own that ends before the next begins; medians
 and their ratios to the first engine are printed. An engine that is not there, or refuses the file,
-is said and left out. A file without tokenizer (ingot synth) gets a made-up one in a temporary copy,
-since OpenVINO reads no other. vLLM is not among them: it reads GGUF on GPUs only.
+is said and left out with all that it gave before. A file without tokenizer (ingot synth) gets a
+made-up one in a temporary copy, since OpenVINO reads no other. vLLM is not among them: it reads
+GGUF on GPUs only.
 """
 
 import argparse
@@ -152,7 +153,7 @@ def measure_all(args):
 
 def print_table(args, found):
     print(f"| engine | prefill of {args.prefill}, tok/s | decode at {args.depth}, tok/s | "
-          "ratio to the first |\n|---|---|---|---|")
+          f"ratio to {next(iter(found))} |\n|---|---|---|---|")
     medians = {
         name: [statistics.median(r[kind] for r in results) for kind in ("prefill", "decode")]
         for name, results in found.items()
@@ -176,10 +177,13 @@ def main():
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        if not vocabulary.has_tokenizer(args.model):
-            copy = os.path.join(folder, "model.gguf")
-            vocabulary.add_tokenizer(args.model, copy)
-            args.model = copy
+        try:
+            if not vocabulary.has_tokenizer(args.model):
+                copy = os.path.join(folder, "model.gguf")
+                vocabulary.add_tokenizer(args.model, copy)
+                args.model = copy
+        except (OSError, ValueError) as error:
+            sys.exit(f"{args.model}: {error}")
         found = measure_all(args)
     if not found:
         sys.exit("nothing could be measured")

@@ -31,7 +31,7 @@ def machine():
         names = [line for line in cpus.read_text().splitlines() if line.startswith("model name")]
         model = names[0].split(":", 1)[1].strip() if names else model
     commit = subprocess.run(
-        ["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True
+        ["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True
     )
     return {"cpu": model, "cpus": os.cpu_count(), "commit": commit.stdout.strip()}
 
@@ -63,7 +63,7 @@ def bench(args, model, options):
     keys = ("kind", "tokens", "depth", "batch", "tok_s", "fraction", "digest")
     return {
         "options": options,
-        "kv_type": out["settings"]["kv_type"],
+        "settings": out["settings"],
         "peaks": {k: round(v, 1) for k, v in out["peaks"].items() if isinstance(v, float)},
         "rows": [{key: row[key] for key in keys} for row in out["rows"]],
     }
@@ -83,13 +83,15 @@ def measure(args):
                     print(name, options, file=sys.stderr)
                     run = bench(args, model, options)
                     results["runs"].append({"part": part, "format": name, **run})
-    pathlib.Path(args.results).write_text(json.dumps(results, indent=1) + "\n")
+                    # After each run, so that none is lost by the next.
+                    text = json.dumps(results, indent=1) + "\n"
+                    pathlib.Path(args.results).write_text(text)
 
 
 def rows_of(results, part):
     """All rows of a part, each with the format and KV type of its run."""
     return [
-        {**row, "format": run["format"], "kv": run["kv_type"].upper()}
+        {**row, "format": run["format"], "kv": run["settings"]["kv_type"].upper()}
         for run in results["runs"]
         if run["part"] == part
         for row in run["rows"]
@@ -116,7 +118,9 @@ def figures(row):
 
 def print_tables(results):
     where = results["machine"]
-    print(f"{results['shape']}, {where['cpus']} CPUs ({where['cpu']}), commit {where['commit']}\n")
+    settings = results["runs"][0]["settings"]
+    used = f"{settings['threads']} threads, table {settings['cpu_isa']}"
+    print(f"{results['shape']}, {used}, {where['cpus']} CPUs ({where['cpu']}), {where['commit']}\n")
     by_format = {}
     for row in rows_of(results, "formats"):
         by_format.setdefault(row["format"], {})[row["kind"]] = row

@@ -7,7 +7,6 @@ import struct
 
 TEXT, ARRAY, UINT32, INT32 = 8, 9, 4, 5
 BYTES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}  # by type
-ALIGNMENT = 32
 
 
 class Head:
@@ -32,8 +31,11 @@ class Head:
             _, at = self.text(at)
             (dims,) = struct.unpack_from("<I", data, at)
             at += 4 + 8 * dims + 4 + 8
+        if at > len(data):
+            raise ValueError("its head is cut off")
         self.infos = data[start:at]
-        self.weights_at = at + -at % ALIGNMENT
+        self.alignment = self.number("general.alignment") or 32
+        self.weights_at = at + -at % self.alignment
 
     def text(self, at):
         (count,) = struct.unpack_from("<Q", self.data, at)
@@ -54,9 +56,18 @@ class Head:
         entry = self.entries.get("tokenizer.ggml.model")
         return self.text(entry[1])[0].decode() if entry else "no_vocab"
 
+    def number(self, key):
+        """The unsigned number of a key; None where there is no such key."""
+        if key not in self.entries:
+            return None
+        return struct.unpack_from("<I", self.data, self.entries[key][1])[0]
+
     def vocabulary_size(self):
-        (size,) = (value for key, (_, value) in self.entries.items() if key.endswith(".vocab_size"))
-        return struct.unpack_from("<I", self.data, size)[0]
+        at = self.entries["general.architecture"][1]
+        size = self.number(f"{self.text(at)[0].decode()}.vocab_size")
+        if size is None:
+            raise ValueError("it does not say how large its vocabulary is")
+        return size
 
 
 def text(value):
@@ -114,7 +125,7 @@ def add_tokenizer(source, target):
         entries = kept + tokenizer(head.vocabulary_size())
         start = struct.pack("<4sIQQ", b"GGUF", head.version, head.tensors, len(entries))
         start += b"".join(entries) + head.infos
-        out.write(start + bytes(-len(start) % ALIGNMENT))
+        out.write(start + bytes(-len(start) % head.alignment))
         file.seek(head.weights_at)
         while piece := file.read(1 << 24):
             out.write(piece)

@@ -60,6 +60,7 @@ inline void read_all(ThreadPool& pool, const KernelTable& table, std::span<const
 /// A block in large pages that is there to be read.
 inline Buffer readable_block(std::int64_t bytes) {
   Buffer memory = allocate_host(bytes);
+  if (bytes == 0) return memory;
   __builtin_memset(memory.data(), 1, static_cast<std::size_t>(memory.bytes()));
   return memory;
 }

@@ -13,7 +13,8 @@ namespace {
 
 int thread_count(const OpenOptions& options) {
   instance_options(options);  // refuses a bad count before threads are started
-  return options.threads > 0 ? options.threads : choose_threads(*kernel_tables().back());
+  if (options.threads > 0) return options.threads;
+  return std::max(1, static_cast<int>(choose_cpus(*kernel_tables().back()).size()));
 }
 
 /// Loads the weights; `progress` may end it.

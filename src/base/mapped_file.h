@@ -37,8 +37,8 @@ class MappedFile {
   /// includes its last page.
   void release(std::uint64_t offset, std::uint64_t count) const;
 
-  /// Asks the system to hold the file in large pages, as far as its file system can (ext4, XFS and
-  /// Btrfs from Linux 6.16 on, tmpfs): for files of which all is read again and again.
+  /// Asks the system to hold the file in large pages, as far as its file system can (ext4 does on
+  /// Linux 6.18): for files of which all is read again and again.
   void prefer_large_pages() const;
 
   /// Errors: kIo "<file>: file @0: it changed while it was being read" unless the file is as it was

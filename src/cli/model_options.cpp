@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -145,10 +146,13 @@ InstanceOptions instance_options(const ModelOptionValues& values) {
 }
 
 std::unique_ptr<ThreadPool> make_pool(const ModelOptionValues& values) {
-  const int threads = parse_threads(values.threads);
-  return std::make_unique<ThreadPool>(
-      threads == 0 ? choose_threads(*kernel_tables().back()) : threads,
-      ThreadPoolOptions{.pin = values.pin_threads});
+  ThreadPoolOptions options{.pin = values.pin_threads};
+  int threads = parse_threads(values.threads);
+  if (threads == 0) {
+    options.cpus = choose_cpus(*kernel_tables().back());
+    threads = std::max(1, static_cast<int>(options.cpus.size()));
+  }
+  return std::make_unique<ThreadPool>(threads, std::move(options));
 }
 
 std::vector<std::int64_t> parse_list(std::string_view text, std::string_view option,

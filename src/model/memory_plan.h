@@ -33,7 +33,7 @@ struct MemoryPlan {
   std::int64_t kv_bytes_per_token = 0;  ///< all layers, outside any window
   std::int64_t kv_bytes = 0;            ///< of all sequences
   std::int64_t scratch_bytes = 0;       ///< activations, rotary and block tables, results
-  std::int64_t rounding_bytes = 0;      ///< while weights are rounded, before there is a kv cache
+  std::int64_t rounding_bytes = 0;  ///< while loading rounds a weight (a pack cache may spare that)
   std::int64_t available_bytes = 0;
   KvType kv_type = KvType::kF16;
   std::int64_t context = 0;    ///< planned for

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <iterator>
+#include <utility>
 
 #include "backend/buffer.h"
 #include "base/processors.h"
@@ -13,14 +15,18 @@ namespace ingot {
 
 namespace {
 
-/// What a step is made of: reading memory, and products of what was read.
+/// What a step is made of: reading memory, and products.
 double measured_speed(const KernelTable& table, const std::vector<std::size_t>& cpus) {
-  constexpr std::int64_t kItems = 64;
-  constexpr std::int64_t kBytes = 128 << 10;  // of an item
+  constexpr std::int64_t kItems = 512;
+  constexpr std::int64_t kBytes = 128 << 10;  // of an item; 64 MiB in all
   constexpr std::int64_t kRounds = 2048;      // some microseconds, like reading the bytes
-  constexpr int kTries = 8;
+  constexpr int kTries = 5;
   ThreadPool pool(static_cast<int>(cpus.size()), {.pin = true, .cpus = cpus});
   const Buffer memory = allocate_host(kItems * kBytes);
+  // Memory that was never written is all one page of zeros.
+  pool.parallel_for(kItems, [&](std::int64_t item, int) {
+    __builtin_memset(memory.data() + item * kBytes, 1, kBytes);
+  });
   const PeakOperands operands;
   std::atomic<std::int32_t> sum{0};
   double best = 0;
@@ -38,24 +44,29 @@ double measured_speed(const KernelTable& table, const std::vector<std::size_t>& 
 
 }  // namespace
 
-int choose_threads(std::span<const std::size_t> cpus,
-                   FunctionRef<double(const std::vector<std::size_t>&)> speed,
-                   const std::string& root) {
+std::vector<std::size_t> choose_cpus(std::span<const std::size_t> cpus,
+                                     FunctionRef<double(const std::vector<std::size_t>&)> speed,
+                                     const std::string& root) {
   const double quota = control_group_cpus(root);
+  const auto most = static_cast<std::size_t>(std::clamp(quota, 1.0, 1e6));
   const auto limited = [&](std::vector<std::size_t> some) {
-    const auto most = static_cast<std::size_t>(std::clamp(quota, 1.0, 1e6));
     if (quota > 0 && some.size() > most) some.resize(most);
     return some;
   };
-  const std::vector<std::size_t> cores = limited(one_cpu_per_core(cpus, root));
-  const std::vector<std::size_t> all = limited({cpus.begin(), cpus.end()});
+  std::vector<std::size_t> cores = one_cpu_per_core(cpus, root);
+  std::vector<std::size_t> all = cores;
+  std::copy_if(cpus.begin(), cpus.end(), std::back_inserter(all), [&](std::size_t cpu) {
+    return std::find(cores.begin(), cores.end(), cpu) == cores.end();
+  });
+  cores = limited(std::move(cores));
+  all = limited(std::move(all));
   constexpr double kWorthIt = 1.05;
   const bool more = all.size() > cores.size() && speed(all) >= kWorthIt * speed(cores);
-  return std::max(1, static_cast<int>(more ? all.size() : cores.size()));
+  return more ? all : cores;
 }
 
-int choose_threads(const KernelTable& table) {
-  return choose_threads(allowed_cpus(), [&](const std::vector<std::size_t>& cpus) {
+std::vector<std::size_t> choose_cpus(const KernelTable& table) {
+  return choose_cpus(allowed_cpus(), [&](const std::vector<std::size_t>& cpus) {
     return measured_speed(table, cpus);
   });
 }

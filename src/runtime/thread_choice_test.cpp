@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/temp_folder.h"
@@ -15,11 +17,11 @@ namespace {
 
 using Cpus = std::vector<std::size_t>;
 
-/// Four CPUs on two cores, 0 with 2 and 1 with 3.
+/// Four CPUs on two cores, 0 with 1 and 2 with 3.
 class TwoCores {
  public:
   TwoCores() {
-    for (const auto& [cpu, list] : {std::pair{0, "0,2"}, {2, "0,2"}, {1, "1,3"}, {3, "1,3"}}) {
+    for (const auto& [cpu, list] : {std::pair{0, "0-1"}, {1, "0-1"}, {2, "2-3"}, {3, "2-3"}}) {
       write("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list",
             list);
     }
@@ -32,14 +34,14 @@ class TwoCores {
     write("proc/self/cgroup", "0::/\n");
     write("sys/fs/cgroup/cpu.max", cpu_max);
   }
-  /// The choice among `cpus` where all are `gain` times as fast as one a core.
-  int choice(const Cpus& cpus, double gain) {
+  /// The choice among `cpus` where more than one a core are `gain` times as fast.
+  Cpus choice(const Cpus& cpus, double gain) {
     measured_.clear();
     const auto speed = [&](const Cpus& some) {
       measured_.push_back(some);
-      return some == cpus ? gain : 1.0;
+      return some.size() > 2 ? gain : 1.0;
     };
-    return choose_threads(cpus, speed, folder_.path());
+    return choose_cpus(cpus, speed, folder_.path());
   }
   const std::vector<Cpus>& measured() const { return measured_; }
 
@@ -48,40 +50,45 @@ class TwoCores {
   std::vector<Cpus> measured_;
 };
 
-TEST(ChooseThreads, OneACoreUnlessMoreAreFaster) {
+TEST(ChooseCpus, OneACoreUnlessMoreAreFaster) {
   TwoCores machine;
-  EXPECT_EQ(machine.choice({0, 1, 2, 3}, 0.9), 2);
-  EXPECT_EQ(machine.measured(), (std::vector<Cpus>{{0, 1, 2, 3}, {0, 1}}));
-  EXPECT_EQ(machine.choice({0, 1, 2, 3}, 1.04), 2);
-  EXPECT_EQ(machine.choice({0, 1, 2, 3}, 1.2), 4);
+  EXPECT_EQ(machine.choice({0, 1, 2, 3}, 0.9), (Cpus{0, 2}));
+  EXPECT_EQ(machine.measured(), (std::vector<Cpus>{{0, 2, 1, 3}, {0, 2}}));
+  EXPECT_EQ(machine.choice({0, 1, 2, 3}, 1.04), (Cpus{0, 2}));
+  EXPECT_EQ(machine.choice({0, 1, 2, 3}, 1.2), (Cpus{0, 2, 1, 3}));
 }
 
-TEST(ChooseThreads, NothingIsMeasuredWithoutAChoice) {
+TEST(ChooseCpus, NothingIsMeasuredWithoutAChoice) {
   TwoCores machine;
-  EXPECT_EQ(machine.choice({0, 1}, 2), 2);
-  EXPECT_EQ(machine.choice({0, 3}, 2), 2);
-  EXPECT_EQ(machine.choice({2}, 2), 1);
-  EXPECT_EQ(machine.choice({}, 2), 1);
+  EXPECT_EQ(machine.choice({0, 2}, 2), (Cpus{0, 2}));
+  EXPECT_EQ(machine.choice({1, 2}, 2), (Cpus{1, 2}));
+  EXPECT_EQ(machine.choice({3}, 2), Cpus{3});
+  EXPECT_EQ(machine.choice({}, 2), Cpus{});
   EXPECT_TRUE(machine.measured().empty());
 }
 
-TEST(ChooseThreads, AQuotaIsNotExceeded) {
+TEST(ChooseCpus, AQuotaIsNotExceeded) {
   TwoCores machine;
   machine.quota("150000 100000");
-  EXPECT_EQ(machine.choice({0, 1, 2, 3}, 2), 1);
+  EXPECT_EQ(machine.choice({0, 1, 2, 3}, 2), Cpus{0});
   machine.quota("50000 100000");
-  EXPECT_EQ(machine.choice({0, 1, 2, 3}, 2), 1);
+  EXPECT_EQ(machine.choice({0, 1, 2, 3}, 2), Cpus{0});
+  machine.quota("300000 100000");
+  EXPECT_EQ(machine.choice({0, 1, 2, 3}, 2), (Cpus{0, 2, 1}));
   machine.quota("800000 100000");
-  EXPECT_EQ(machine.choice({0, 1, 2, 3}, 2), 4);
+  EXPECT_EQ(machine.choice({0, 1, 2, 3}, 2), (Cpus{0, 2, 1, 3}));
   machine.quota("max 100000");
-  EXPECT_EQ(machine.choice({0, 1, 2, 3}, 0.5), 2);
+  EXPECT_EQ(machine.choice({0, 1, 2, 3}, 0.5), (Cpus{0, 2}));
 }
 
-TEST(ChooseThreads, OfThisMachineNoMoreThanItsCpus) {
+TEST(ChooseCpus, OfThisMachineSomeOfItsOwn) {
+  const Cpus allowed = allowed_cpus();
   for (const KernelTable* table : kernel_tables()) {
-    const int threads = choose_threads(*table);
-    EXPECT_GE(threads, 1);
-    EXPECT_LE(threads, available_cpus());
+    const Cpus cpus = choose_cpus(*table);
+    EXPECT_EQ(cpus.empty(), allowed.empty());
+    for (const std::size_t cpu : cpus) {
+      EXPECT_NE(std::find(allowed.begin(), allowed.end(), cpu), allowed.end()) << cpu;
+    }
   }
 }
 

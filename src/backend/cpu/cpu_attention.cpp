@@ -184,8 +184,9 @@ struct AttentionTiles {
 
   AttentionTiles(const Attention& a, const Batch& b) {
     const std::int32_t per_kv = a.heads / a.kv_heads;
-    heads = std::min(per_kv, kQueriesLimit);
-    head_tiles = a.kv_heads * ((per_kv + heads - 1) / heads);
+    const std::int32_t tiles = (per_kv + kQueriesLimit - 1) / kQueriesLimit;
+    heads = (per_kv + tiles - 1) / tiles;
+    head_tiles = std::int64_t{a.kv_heads} * tiles;
     // Rows that share keys are neighbours in a sequence; single rows are better spread.
     const std::int64_t shared = std::max(1, b.rows() / std::max(1, b.sequences()));
     rows = std::min<std::int64_t>(kQueriesLimit / heads, shared);

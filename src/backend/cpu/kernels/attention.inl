@@ -91,6 +91,9 @@ void add_split(const AttentionArgs& a, std::int32_t at, std::int32_t first, std:
     for (; i + kTogether <= queries; i += kTogether) {
       add_chunk_to<L, kType, kTogether>(a, chunk, i, q, split);
     }
+    if constexpr (kTogether > 4) {
+      for (; i + 4 <= queries; i += 4) add_chunk_to<L, kType, 4>(a, chunk, i, q, split);
+    }
     if constexpr (kTogether > 2) {
       for (; i + 2 <= queries; i += 2) add_chunk_to<L, kType, 2>(a, chunk, i, q, split);
     }
