@@ -126,7 +126,7 @@ void run_attention(benchmark::State& state, const KernelTable& table, KvType typ
     computing.push_back(seconds_of([&] {
       for (const KvLayer& layer : pages.layers()) {
         backend.attention(f32_view(first, rows, a.qkv_cols()), last.batch, a, layer,
-                          f32_view(out.data(), rows, a.q_cols()));
+                          f32_view(out.data(), rows, a.q_cols()), Next::kAnyone);
       }
     }));
     state.SetIterationTime(computing.back());

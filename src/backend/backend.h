@@ -81,7 +81,7 @@ class Backend {
   ///        y = (c * inv) * w, with a bias fma(c * inv, w, b)
   ///
   /// Shapes: x, add, out [T, n]. `out` may be `x`.
-  virtual void norm(View x, View add, const Norm& n, View out) = 0;
+  virtual void norm(View x, View add, const Norm& n, View out, Next next) = 0;
 
   /// out = in W^T + b.
   ///
@@ -133,7 +133,8 @@ class Backend {
   ///   o = fma(float(sum of w_q * v_q), w_d, o * a),  w = p * v_d over the chunk
   ///
   /// Shapes: qkv [T, (N + 2G)*D] (only q is read), out [T, N*D].
-  virtual void attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out) = 0;
+  virtual void attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out,
+                         Next next) = 0;
 
   /// y = act(g) * u for gated input [g; u], else act(x).
   ///
@@ -142,7 +143,7 @@ class Backend {
   /// gelu_erf:  (0.5 * x) * (1 + erf(x * sqrt(1 / 2)))
   ///
   /// Shapes: in [T, 2F] or [T, F], out [T, F].
-  virtual void activate(View in, Act act, bool gated, View out) = 0;
+  virtual void activate(View in, Act act, bool gated, View out, Next next) = 0;
 
   /// out = sum over the chosen experts of weight * expert(in).
   ///

@@ -195,7 +195,8 @@ Matrix read_values(Backend& backend, AttentionProblem& p, const Pages& pages) {
   own.window = 1;
   Matrix out(p.rows.rows(), own.q_cols());
   const Batch b = p.batch.get();
-  backend.step(b, [&] { backend.attention(p.rows.view(), b, own, pages.layer, out.view()); });
+  backend.step(
+      b, [&] { backend.attention(p.rows.view(), b, own, pages.layer, out.view(), Next::kAnyone); });
   return out;
 }
 

@@ -101,7 +101,7 @@ TEST(Canonical, Norm) {
           d->plan({.rows = 5, .cols = n, .hidden = n});
           Matrix got(5, n);
           Matrix in = x;
-          d->step({}, [&] { d->norm(in.view(), add.view(), norm, got.view()); });
+          d->step({}, [&] { d->norm(in.view(), add.view(), norm, got.view(), Next::kAnyone); });
           ASSERT_TRUE(same_bits(got, want)) << d.isa << " n " << n;
           ASSERT_TRUE(same_bits(in, summed)) << d.isa;
         }
@@ -202,7 +202,7 @@ TEST(Canonical, Activate) {
         for (const Device& d : devices()) {
           d->plan({.rows = 3, .cols = 2 * n, .hidden = n});
           Matrix got(3, n);
-          d->step({}, [&] { d->activate(x.view(), act, gated, got.view()); });
+          d->step({}, [&] { d->activate(x.view(), act, gated, got.view(), Next::kAnyone); });
           ASSERT_TRUE(same_bits(got, want)) << d.isa << " act " << int(act) << " n " << n;
         }
       }

@@ -78,7 +78,8 @@ TEST(Invariance, Norm) {
   for (const NormKind kind : {NormKind::kRms, NormKind::kLayer}) {
     const Norm norm{.kind = kind, .eps = 1e-5f, .weight = weight.view()};
     check(x, 133, {.rows = 20, .cols = 133, .hidden = 133}, [&](Backend& backend) {
-      return [&](View in, View out, std::int64_t) { backend.norm(in, {}, norm, out); };
+      return
+          [&](View in, View out, std::int64_t) { backend.norm(in, {}, norm, out, Next::kAnyone); };
     });
   }
 }
@@ -89,7 +90,9 @@ TEST(Invariance, Activate) {
   x.fill(random, 3);
   for (const Act act : {Act::kSilu, Act::kGeluTanh, Act::kGeluErf}) {
     check(x, 77, {.rows = 20, .cols = 2 * 77, .hidden = 77}, [&](Backend& backend) {
-      return [&, act](View in, View out, std::int64_t) { backend.activate(in, act, true, out); };
+      return [&, act](View in, View out, std::int64_t) {
+        backend.activate(in, act, true, out, Next::kAnyone);
+      };
     });
   }
 }
@@ -179,7 +182,7 @@ void attend_alone(Backend& backend, AttentionProblem& p, const Pages& pages, std
   b.q_start = q_start;
   b.kv_len = kv_len;
   b.groups = {&group, 1};
-  backend.step(b, [&] { backend.attention(in, b, p.a, pages.layer, out); });
+  backend.step(b, [&] { backend.attention(in, b, p.a, pages.layer, out, Next::kAnyone); });
 }
 
 TEST(Invariance, Attention) {
@@ -246,12 +249,12 @@ TEST(Invariance, NoRowsAreFine) {
     const Pages pages = poisoned_pages(*d, a, KvType::kF16, 1);
     d->step(b, [&] {
       d->linear(in, w.gate_up[0], none);
-      d->norm(in, {}, norm, in);
-      d->activate(none, Act::kSilu, true, in);
+      d->norm(in, {}, norm, in, Next::kAnyone);
+      d->activate(none, Act::kSilu, true, in, Next::kAnyone);
       d->moe(in, w.weights(), m, in);
       d->logits(in, w.gate_up[0], {.full = none});
       d->kv_write(none, b, a, pages.layer);
-      d->attention(none, b, a, pages.layer, in);
+      d->attention(none, b, a, pages.layer, in, Next::kAnyone);
     });
     for (std::int64_t c = 0; c < 64; ++c) EXPECT_TRUE(std::isnan(out.at(0, c)));
   }
@@ -334,11 +337,12 @@ TEST(Environment, NormAndActivateKeepDenormals) {
   const Norm norm{.eps = 1e-5f, .weight = weight.view()};
   check_environments(5, 50, [&](Backend& backend, Matrix& out) {
     backend.plan({.rows = 5, .cols = 50, .hidden = 50});
-    backend.step({}, [&] { backend.norm(x.view(), {}, norm, out.view()); });
+    backend.step({}, [&] { backend.norm(x.view(), {}, norm, out.view(), Next::kAnyone); });
   });
   check_environments(5, 50, [&](Backend& backend, Matrix& out) {
     backend.plan({.rows = 5, .cols = 50, .hidden = 50});
-    backend.step({}, [&] { backend.activate(x.view(), Act::kSilu, false, out.view()); });
+    backend.step({},
+                 [&] { backend.activate(x.view(), Act::kSilu, false, out.view(), Next::kAnyone); });
   });
 }
 

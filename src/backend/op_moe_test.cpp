@@ -74,7 +74,7 @@ class MoeError {
     Matrix both(1, 2 * p_.m.ffn);
     for (std::size_t i = 0; i < 2 * ffn; ++i) both.at(0, std::int64_t(i)) = float(gu[i]);
     Matrix inner(1, p_.m.ffn);
-    reference_.activate(both.view(), p_.m.act, true, inner.view());
+    reference_.activate(both.view(), p_.m.act, true, inner.view(), Next::kAnyone);
     std::vector<double> inner_error(ffn);
     for (std::size_t i = 0; i < ffn; ++i) {
       const double g_error = gate_up_[expert].worst(std::int64_t(i), in) + kEps * std::abs(gu[i]);
@@ -196,7 +196,7 @@ TEST(Moe, EqualExpertsAreOneFeedForward) {
     Matrix want(3, 20);
     d->step({}, [&] {
       d->linear(p.x.view(), weights.gate_up[0], both.view());
-      d->activate(both.view(), m.act, true, inner.view());
+      d->activate(both.view(), m.act, true, inner.view(), Next::kAnyone);
       d->linear(inner.view(), weights.down[0], want.view());
     });
     EXPECT_TRUE(within(got, want, [&](std::int64_t t, std::int64_t i) {

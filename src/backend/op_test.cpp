@@ -72,7 +72,7 @@ TEST(Norm, AgainstTheReference) {
           Matrix x(5, n);
           x.fill(random, 2, mean);
           Matrix want(5, n);
-          reference.norm(x.view(), {}, w.norm, want.view());
+          reference.norm(x.view(), {}, w.norm, want.view(), Next::kAnyone);
           std::vector<std::vector<double>> errors;
           for (std::int64_t t = 0; t < 5; ++t) errors.push_back(norm_error(x.row(t), n, w.norm));
           for (const Device& d : all) {
@@ -80,7 +80,7 @@ TEST(Norm, AgainstTheReference) {
             d->plan({.rows = 5, .cols = n, .hidden = n});
             Matrix got(5, n);
             Matrix in = x;
-            d->step({}, [&] { d->norm(in.view(), {}, w.norm, got.view()); });
+            d->step({}, [&] { d->norm(in.view(), {}, w.norm, got.view(), Next::kAnyone); });
             EXPECT_TRUE(same_bits(in, x)) << "the input changed";
             ASSERT_TRUE(within(got, want, [&](std::int64_t t, std::int64_t i) {
               return errors[std::size_t(t)][std::size_t(i)] + kEps * std::abs(want.at(t, i));
@@ -116,10 +116,10 @@ TEST(Norm, FusedAddAndOutputInPlace) {
         Matrix in_place = x;
         Matrix only_added = x;
         d->step({}, [&] {
-          d->norm(kept.view(), {}, w.norm, want.view());
-          d->norm(fused.view(), add.view(), w.norm, out.view());
-          d->norm(in_place.view(), add.view(), w.norm, in_place.view());
-          d->norm(only_added.view(), add.view(), {}, {});
+          d->norm(kept.view(), {}, w.norm, want.view(), Next::kAnyone);
+          d->norm(fused.view(), add.view(), w.norm, out.view(), Next::kAnyone);
+          d->norm(in_place.view(), add.view(), w.norm, in_place.view(), Next::kAnyone);
+          d->norm(only_added.view(), add.view(), {}, {}, Next::kAnyone);
         });
         EXPECT_TRUE(same_bits(fused, sum));
         EXPECT_TRUE(same_bits(out, want));
@@ -140,7 +140,7 @@ TEST(Norm, ZeroRowsGiveZerosAndNanStaysInItsRow) {
   for (const Device& d : devices()) {
     d->plan({.rows = 3, .cols = 40, .hidden = 40});
     Matrix got(3, 40);
-    d->step({}, [&] { d->norm(x.view(), {}, w.norm, got.view()); });
+    d->step({}, [&] { d->norm(x.view(), {}, w.norm, got.view(), Next::kAnyone); });
     for (std::int64_t i = 0; i < 40; ++i) {
       EXPECT_EQ(got.at(0, i), 0);
       EXPECT_TRUE(std::isnan(got.at(1, i)));
@@ -306,12 +306,12 @@ TEST(Activate, AgainstTheReference) {
           x.at(2, i) = 16 * random.uniform();
         }
         Matrix want(4, n);
-        reference.activate(x.view(), act, gated, want.view());
+        reference.activate(x.view(), act, gated, want.view(), Next::kAnyone);
         for (const Device& d : devices()) {
           SCOPED_TRACE(d.isa);
           d->plan({.rows = 4, .cols = 2 * n, .hidden = n});
           Matrix got(4, n);
-          d->step({}, [&] { d->activate(x.view(), act, gated, got.view()); });
+          d->step({}, [&] { d->activate(x.view(), act, gated, got.view(), Next::kAnyone); });
           ASSERT_TRUE(within(got, want, [&](std::int64_t t, std::int64_t i) {
             return act_error(x.at(t, i), gated ? x.at(t, n + i) : 1) +
                    2 * kEps * std::abs(want.at(t, i));
@@ -331,7 +331,7 @@ TEST(Activate, LimitsAndNan) {
     for (const Device& d : devices()) {
       d->plan({.rows = 1, .cols = 17, .hidden = 17});
       Matrix got(1, 17);
-      d->step({}, [&] { d->activate(x.view(), act, false, got.view()); });
+      d->step({}, [&] { d->activate(x.view(), act, false, got.view(), Next::kAnyone); });
       EXPECT_EQ(got.at(0, 0), 50);
       EXPECT_TRUE(std::isnan(got.at(0, 3)));
       EXPECT_EQ(got.at(0, 16), kInf);

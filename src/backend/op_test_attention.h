@@ -63,7 +63,8 @@ struct AttentionProblem {
   Matrix attend(Backend& backend, const Pages& pages) {
     Matrix out(rows.rows(), a.q_cols());
     const Batch b = batch.get();
-    backend.step(b, [&] { backend.attention(rows.view(), b, a, pages.layer, out.view()); });
+    backend.step(
+        b, [&] { backend.attention(rows.view(), b, a, pages.layer, out.view(), Next::kAnyone); });
     return out;
   }
   Matrix attend(Backend& backend) { return attend(backend, fill_pages(backend)); }

@@ -29,6 +29,14 @@ struct RopeTable {
   View sin{};                   ///< the same
 };
 
+/// Who reads what an op wrote.
+enum class Next {
+  kAnyone,
+  /// Linears and mixtures of experts, before another op writes there: a backend may leave the rows
+  /// beside it in the form that these read.
+  kLinears,
+};
+
 /// One layer's attention, without weights.
 struct Attention {
   std::int32_t heads = 0;     ///< N

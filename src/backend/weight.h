@@ -38,6 +38,9 @@ struct Weight {
   Buffer storage;
 
   explicit operator bool() const { return rows != 0; }
+  /// Whether some of it is in a block format, whose linear reads quantised rows, or in a dense one.
+  bool has_blocks() const;
+  bool has_dense() const;
 };
 
 }  // namespace ingot

@@ -31,9 +31,9 @@ constexpr std::uint32_t kOpen = 0x80000000u;
 /// About 20 to 60 microseconds of pauses: longer than the gap between two loops of a step, shorter
 /// than a wake-up is noticed.
 constexpr int kSpins = 1000;
-/// Claims per thread when all go at the same speed: enough to even out, few enough that claiming
-/// costs nothing.
-constexpr std::int64_t kClaimsPerThread = 16;
+/// A claim takes such a part of what is left of a range: few claims while much is left, single
+/// items at the end, so that all threads finish together.
+constexpr std::int64_t kPartsOfRest = 8;
 
 void pause_briefly() {
 #if defined(__x86_64__)
@@ -153,9 +153,12 @@ void ThreadPool::leave_loop() {
 void ThreadPool::run_items(int thread) noexcept {
   for (int i = 0; i < size_; ++i) {
     Range& range = ranges_[static_cast<std::size_t>((thread + i) % size_)];
-    while (range.next.load(std::memory_order_relaxed) < range.end) {
-      const std::int64_t first = range.next.fetch_add(claim_, std::memory_order_relaxed);
-      const std::int64_t last = std::min(first + claim_, range.end);
+    while (true) {
+      const std::int64_t rest = range.end - range.next.load(std::memory_order_relaxed);
+      if (rest <= 0) break;
+      const std::int64_t claim = std::max<std::int64_t>(1, rest / kPartsOfRest);
+      const std::int64_t first = range.next.fetch_add(claim, std::memory_order_relaxed);
+      const std::int64_t last = std::min(first + claim, range.end);
       for (std::int64_t item = first; item < last; ++item) (*body_)(item, thread);
     }
   }
@@ -172,7 +175,6 @@ void ThreadPool::parallel_for(std::int64_t items, FunctionRef<void(std::int64_t,
     range.next.store(t * share + std::min<std::int64_t>(t, extra), std::memory_order_relaxed);
     range.end = (t + 1) * share + std::min<std::int64_t>(t + 1, extra);
   }
-  claim_ = std::max<std::int64_t>(1, share / kClaimsPerThread);
   body_ = &body;
   const bool alone = size_ == 1 || items <= 1;
   if (!alone) {

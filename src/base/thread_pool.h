@@ -82,7 +82,6 @@ class ThreadPool {
   const std::vector<std::size_t> cpus_;
   int spins_ = 0;
   std::unique_ptr<Range[]> ranges_;
-  std::int64_t claim_ = 1;  ///< items taken at once
   const FunctionRef<void(std::int64_t, int)>* body_ = nullptr;
 
   std::mutex owner_;               ///< held by `acquire`, for whole steps; a loop never locks it

@@ -21,20 +21,21 @@ struct Step {
 template <class Sublayer>
 void residual(Step& st, const Norms& n, Sublayer&& sublayer) {
   const View x = st.s.x, h = st.s.h, y = st.s.y;
-  st.backend.norm(x, st.pending, n.pre, h);  // x += pending; h = norm(x): one fused op
+  st.backend.norm(x, st.pending, n.pre, h,
+                  Next::kLinears);  // x += pending; h = norm(x): one fused op
   sublayer(n.pre ? h : x, y);
-  if (n.out) st.backend.norm(y, {}, n.out, y);   // sandwich
-  if (n.post) st.backend.norm(x, y, n.post, x);  // post-norm encoders
+  if (n.out) st.backend.norm(y, {}, n.out, y, Next::kAnyone);   // sandwich
+  if (n.post) st.backend.norm(x, y, n.post, x, Next::kAnyone);  // post-norm encoders
   st.pending = n.post ? View{} : y;
 }
 
 void attend(Step& st, const Layer& w, const KvLayer& kv, View in, View out) {
   const Attention& a = w.attention;
-  st.backend.linear(in, w.qkv, st.s.qkv);                      // [T, (N + 2G)*D]
-  st.backend.rope(st.s.qkv, st.batch, w.q_norm, w.k_norm, a);  // q, k in place
-  st.backend.kv_write(st.s.qkv, st.batch, a, kv);              // k, v -> slots
-  st.backend.attention(st.s.qkv, st.batch, a, kv, st.s.mix);   // [T, N*D]
-  st.backend.linear(st.s.mix, w.attn_out, out);                // [T, H]
+  st.backend.linear(in, w.qkv, st.s.qkv);                                     // [T, (N + 2G)*D]
+  st.backend.rope(st.s.qkv, st.batch, w.q_norm, w.k_norm, a);                 // q, k in place
+  st.backend.kv_write(st.s.qkv, st.batch, a, kv);                             // k, v -> slots
+  st.backend.attention(st.s.qkv, st.batch, a, kv, st.s.mix, Next::kLinears);  // [T, N*D]
+  st.backend.linear(st.s.mix, w.attn_out, out);                               // [T, H]
 }
 
 void feed_forward(Step& st, const Layer& w, View in, View out) {
@@ -43,21 +44,21 @@ void feed_forward(Step& st, const Layer& w, View in, View out) {
     const MoeWeights experts{&w.router, w.expert_gate_up, w.expert_down};
     return st.backend.moe(in, experts, spec.moe, out);
   }
-  st.backend.linear(in, w.gate_up, st.s.ff);                     // [T, 2F] or [T, F]
-  st.backend.activate(st.s.ff, spec.act, spec.gated, st.s.ff2);  // [T, F]
-  st.backend.linear(st.s.ff2, w.down, out);                      // [T, H]
+  st.backend.linear(in, w.gate_up, st.s.ff);  // [T, 2F] or [T, F]
+  st.backend.activate(st.s.ff, spec.act, spec.gated, st.s.ff2, Next::kLinears);  // [T, F]
+  st.backend.linear(st.s.ff2, w.down, out);                                      // [T, H]
 }
 
 /// The rows that leave: gathered, normalised, and through the head as far as asked.
 void finish(Step& st, const Outputs& outputs) {
   const Model& m = st.model;
-  st.backend.norm(st.s.x, st.pending, {}, {});
+  st.backend.norm(st.s.x, st.pending, {}, {}, Next::kAnyone);
   if (st.batch.out_rows.empty()) return;
   const View out = outputs.kind == Output::kLogits ? st.s.output : outputs.hidden;
   st.backend.gather(st.s.x, st.batch.out_rows, out);
   if (outputs.kind == Output::kHidden) return;
   const View normed = out.slice(0, out.rows - outputs.raw_rows);
-  if (normed.rows > 0) st.backend.norm(normed, {}, m.final_norm, normed);
+  if (normed.rows > 0) st.backend.norm(normed, {}, m.final_norm, normed, Next::kLinears);
   const View rows = out.slice(0, out.rows - outputs.hidden_rows);
   if (outputs.kind == Output::kLogits && rows.rows > 0) {
     st.backend.logits(rows, *m.head(), outputs.logits);

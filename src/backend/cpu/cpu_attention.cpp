@@ -196,9 +196,11 @@ struct AttentionTiles {
 
 }  // namespace
 
-void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out) {
+void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out,
+                           Next next) {
   INGOT_CHECK(a.head_dim <= kHeadDimLimit && a.heads % a.kv_heads == 0, a.heads, " heads of ",
               a.head_dim, " over ", a.kv_heads);
+  const bool quantise = keeps_quantised(out, a.head_dim % kGroup == 0 ? next : Next::kAnyone);
   const AttentionTiles tiles(a, b);
   pool_.parallel_for(tiles.row_tiles * tiles.head_tiles, [&](std::int64_t item, int) {
     const std::int64_t per_kv = a.heads / a.kv_heads;
@@ -212,9 +214,13 @@ void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer
     std::int64_t t = item % tiles.row_tiles * tiles.rows;
     const std::int64_t end = std::min<std::int64_t>(t + tiles.rows, qkv.rows);
     while (t < end) {
-      t = attend_rows(
-          qkv, b, a, kv,
-          {.row = t, .end = end, .kv_head = g, .head = g * per_kv + in_group, .heads = heads}, out);
+      const AttentionTile tile{
+          .row = t, .end = end, .kv_head = g, .head = g * per_kv + in_group, .heads = heads};
+      t = attend_rows(qkv, b, a, kv, tile, out);
+      for (std::int64_t row = tile.row; quantise && row < t; ++row) {
+        quantise_row(out, row, tile.head * a.head_dim, std::int64_t{heads} * a.head_dim,
+                     scratch_.q);
+      }
     }
   });
 }

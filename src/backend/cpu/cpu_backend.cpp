@@ -19,18 +19,6 @@ std::int64_t panels_of(std::int64_t rows) { return (rows + kPanelCols - 1) / kPa
 
 std::int64_t tiles_of(std::int64_t rows) { return (rows + kTileRows - 1) / kTileRows; }
 
-/// Rows that pass a panel while it is in the first cache: as many as the second has room for, in
-/// equal blocks. A multiple of what any kernel takes at once.
-std::int64_t rows_of_block(std::int64_t rows, std::int64_t cols) {
-  constexpr std::int64_t kCacheBytes = 1 << 20;
-  constexpr std::int64_t kStep = 24;
-  static_assert(kStep % kTileRows == 0);
-  const std::int64_t row_bytes = cols * 2;  // quantised; floats take twice as much
-  const std::int64_t fitting = std::max(kStep, kCacheBytes / row_bytes / kStep * kStep);
-  const std::int64_t blocks = std::max<std::int64_t>(1, (rows + fitting - 1) / fitting);
-  return std::max(kStep, ((rows + blocks - 1) / blocks + kStep - 1) / kStep * kStep);
-}
-
 /// Neighbours of equal format joined: the row segments of a weight, without data.
 std::vector<Segment> segments_of(std::span<const View> parts) {
   std::vector<Segment> segments;
@@ -119,6 +107,7 @@ Weight CpuBackend::outline(std::span<const View> parts, std::span<const float> b
     w.rows += part.rows;
   }
   w.segments = segments_of(parts);
+  has_block_weights_ |= w.has_blocks();
   if (!bias.empty()) {
     INGOT_CHECK(std::ssize(bias) == w.rows, "bias of ", bias.size(), " for ", w.rows, " rows");
     w.bias = upload(bias);
@@ -166,7 +155,7 @@ Tensor CpuBackend::upload(std::span<const float> values) {
   return t;
 }
 
-CpuBackend::Scratch CpuBackend::lay_out(const StepLimits& limits, std::byte* base) {
+CpuBackend::Scratch CpuBackend::lay_out(const StepLimits& limits, std::byte* base) const {
   Scratch s;
   const auto take = [&](std::int64_t bytes) {
     std::byte* at = base == nullptr ? nullptr : base + s.bytes;
@@ -178,21 +167,28 @@ CpuBackend::Scratch CpuBackend::lay_out(const StepLimits& limits, std::byte* bas
     return f32_view(data, rows, cols);
   };
   const std::int64_t t = limits.rows;
-  const std::int64_t k = limits.moe.used;
-  const std::int64_t rows = std::max({t, t * k, std::int64_t{limits.out_rows}});
-  s.q_rows = rows;
-  s.q = reinterpret_cast<QuantisedGroup*>(
-      take(tiles_of(rows) * (limits.cols / kGroup) * std::int64_t{sizeof(QuantisedGroup)}));
+  const auto quantised = [&](std::int64_t tiles) {
+    return reinterpret_cast<QuantisedGroup*>(
+        take(tiles * (limits.cols / kGroup) * std::int64_t{sizeof(QuantisedGroup)}));
+  };
+  s.q_rows = std::max<std::int64_t>(t, limits.out_rows);
+  s.q = quantised(tiles_of(s.q_rows));
   s.head_rows = matrix(std::min<std::int64_t>(kHeadRows, limits.out_rows), limits.vocab);
   if (limits.moe.experts != 0) {
     s.router = matrix(t, limits.moe.experts);
-    s.routed = matrix(t * k, limits.hidden);
-    s.gate_up = matrix(t * k, 2 * limits.moe.ffn);
-    s.ffn = matrix(t * k, limits.moe.ffn);
-    s.slot_expert = reinterpret_cast<std::int32_t*>(take(t * k * 4));
-    s.slot_weight = reinterpret_cast<float*>(take(t * k * 4));
-    s.slot_row = reinterpret_cast<std::int32_t*>(take(t * k * 4));
-    s.expert_start = reinterpret_cast<std::int32_t*>(take((limits.moe.experts + 1) * 4));
+    const std::int64_t slots = t * limits.moe.used;
+    s.wave_rows = std::min(slots, std::max(t, wave_rows(limits.moe.ffn)));
+    s.routed = matrix(slots, limits.hidden);
+    s.gate_up = matrix(s.wave_rows, 2 * limits.moe.ffn);
+    s.ffn = matrix(s.wave_rows, limits.moe.ffn);
+    // An expert's rows begin with a tile.
+    s.wave_q = quantised(std::min(s.wave_rows, tiles_of(s.wave_rows) + limits.moe.experts));
+    s.slot_expert = reinterpret_cast<std::int32_t*>(take(slots * 4));
+    s.slot_weight = reinterpret_cast<float*>(take(slots * 4));
+    s.slot_row = reinterpret_cast<std::int32_t*>(take(slots * 4));
+    s.sorted_slot = reinterpret_cast<std::int32_t*>(take(slots * 4));
+    s.expert_rows =
+        reinterpret_cast<ExpertRows*>(take(limits.moe.experts * std::int64_t{sizeof(ExpertRows)}));
   }
   return s;
 }
@@ -205,11 +201,14 @@ void CpuBackend::plan(const StepLimits& limits) {
   scratch_buffer_ = allocate_host(scratch_bytes(limits));
   limits_ = limits;
   scratch_ = lay_out(limits, scratch_buffer_.data());
+  quantised_ = {};
+  expert_work_.reserve(static_cast<std::size_t>(limits.moe.experts));
 }
 
 void CpuBackend::step(const Batch&, FunctionRef<void()> body) {
   const auto lease = pool_.acquire();
   const CanonicalFp canonical;
+  quantised_ = {};
   body();
 }
 
@@ -232,62 +231,16 @@ void CpuBackend::embed(const Batch& batch, const Weight* table, View x) {
   });
 }
 
-void CpuBackend::norm(View x, View add, const Norm& n, View out) {
+void CpuBackend::norm(View x, View add, const Norm& n, View out, Next next) {
   const auto fits = [&](const View& v) { return !v || (v.rows == x.rows && v.cols == x.cols); };
   INGOT_CHECK(fits(add) && (!n || (out && fits(out) && n.weight.cols == x.cols)), "norm [", x.rows,
               ", ", x.cols, "] + [", add.rows, ", ", add.cols, "] -> [", out.rows, ", ", out.cols,
               "]");
+  const bool quantise = n && keeps_quantised(out, next);
   pool_.parallel_for(x.rows, [&](std::int64_t t, int) {
     table_.norm(x.row<float>(t), add ? add.row<const float>(t) : nullptr, n, x.cols,
                 n ? out.row<float>(t) : nullptr);
-  });
-}
-
-void CpuBackend::quantise(View in) {
-  INGOT_CHECK(in.rows <= scratch_.q_rows && in.cols <= limits_.cols && in.cols % kGroup == 0,
-              "quantise [", in.rows, ", ", in.cols, "], planned for [", scratch_.q_rows, ", ",
-              limits_.cols, "]");
-  const std::int64_t groups = in.cols / kGroup;
-  pool_.parallel_for(tiles_of(in.rows), [&](std::int64_t tile, int) {
-    const std::int64_t first = tile * kTileRows;
-    const auto count = static_cast<int>(std::min<std::int64_t>(kTileRows, in.rows - first));
-    for (int row = 0; row < count; ++row) {
-      table_.quantise(in.row<const float>(first + row), in.cols, row, scratch_.q + tile * groups);
-    }
-  });
-}
-
-void CpuBackend::linear(View in, const Weight& w, View out) {
-  INGOT_CHECK(in.cols == w.cols && out.cols == w.rows && in.rows == out.rows, "linear [", in.rows,
-              ", ", in.cols, "] x [", w.rows, ", ", w.cols, "] -> [", out.rows, ", ", out.cols,
-              "]");
-  if (observer_ != nullptr) observer_->linear(in, w);
-  const bool quantised = std::any_of(w.segments.begin(), w.segments.end(),
-                                     [](const Segment& s) { return !format_info(s.format).dense; });
-  if (quantised) quantise(in);
-  std::int64_t panels = 0;
-  for (const Segment& s : w.segments) panels += s.panels;
-  const float* bias = w.bias ? w.bias.view.row<const float>(0) : nullptr;
-  const std::int64_t rows = rows_of_block(in.rows, in.cols);
-  pool_.parallel_for((in.rows + rows - 1) / rows * panels, [&](std::int64_t item, int) {
-    const std::int64_t row = item / panels * rows;
-    const View x = in.slice(row, std::min(rows, in.rows - row));
-    item %= panels;
-    const Segment* s = w.segments.data();
-    while (item >= s->panels) item -= (s++)->panels;
-    const std::int64_t first = s->first_row + item * kPanelCols;
-    const std::int64_t left = s->rows - item * kPanelCols;
-    table_.linear[static_cast<std::size_t>(s->format)]({
-        .panel = s->data + item * s->panel_bytes,
-        .cols = w.cols,
-        .rows = x.rows,
-        .x = x,
-        .q = scratch_.q + row / kTileRows * (w.cols / kGroup),
-        .bias = bias == nullptr ? nullptr : bias + first,
-        .out = out.row<float>(row) + first,
-        .out_stride = out.row_bytes / std::int64_t{sizeof(float)},
-        .columns = static_cast<int>(std::min<std::int64_t>(left, kPanelCols)),
-    });
+    if (quantise) quantise_row(out, t, 0, out.cols, scratch_.q);
   });
 }
 
@@ -309,11 +262,13 @@ void CpuBackend::rope(View qkv, const Batch& b, const Norm& q_norm, const Norm& 
   });
 }
 
-void CpuBackend::activate(View in, Act act, bool gated, View out) {
+void CpuBackend::activate(View in, Act act, bool gated, View out, Next next) {
   INGOT_CHECK(in.rows == out.rows && in.cols == out.cols * (gated ? 2 : 1), "activate [", in.rows,
               ", ", in.cols, "] -> [", out.rows, ", ", out.cols, "]");
+  const bool quantise = keeps_quantised(out, next);
   pool_.parallel_for(in.rows, [&](std::int64_t t, int) {
     table_.activate(in.row<const float>(t), act, gated, out.cols, out.row<float>(t));
+    if (quantise) quantise_row(out, t, 0, out.cols, scratch_.q);
   });
 }
 

@@ -1,9 +1,12 @@
 // CpuBackend: the ops on ordinary processors, exact whatever the thread count and instruction set.
 #pragma once
 
+#include <vector>
+
 #include "backend/backend.h"
 #include "backend/cpu/kernel_table.h"
 #include "backend/cpu/panel.h"
+#include "backend/cpu/panel_work.h"
 #include "backend/observer.h"
 #include "base/thread_pool.h"
 
@@ -36,36 +39,59 @@ class CpuBackend final : public Backend {
 
   void step(const Batch& batch, FunctionRef<void()> body) override;
   void embed(const Batch& batch, const Weight* table, View x) override;
-  void norm(View x, View add, const Norm& n, View out) override;
+  void norm(View x, View add, const Norm& n, View out, Next next) override;
   void linear(View in, const Weight& w, View out) override;
   void rope(View qkv, const Batch& b, const Norm& q_norm, const Norm& k_norm,
             const Attention& a) override;
   void kv_write(View qkv, const Batch& b, const Attention& a, KvLayer kv) override;
-  void attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out) override;
-  void activate(View in, Act act, bool gated, View out) override;
+  void attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out,
+                 Next next) override;
+  void activate(View in, Act act, bool gated, View out, Next next) override;
   void moe(View in, const MoeWeights& w, const Moe& m, View out) override;
   void gather(View x, std::span<const std::int32_t> rows, View out) override;
   void logits(View in, const Weight& head, const LogitsReduce& reduce) override;
   void argmax(View x, std::span<std::int32_t> out) override;
 
  private:
+  /// An expert's rows. Slots sorted by expert are numbered through all experts.
+  struct ExpertRows {
+    std::int32_t first = 0;  ///< sorted slot
+    std::int32_t count = 0;
+    std::int32_t q_first = 0;  ///< row in the wave's quantised rows, the first of a tile
+  };
+  /// Experts whose rows go through gate, up and down while they are in the caches.
+  struct ExpertWave {
+    std::int32_t expert = 0;  ///< [expert, end_expert)
+    std::int32_t end_expert = 0;
+    std::int32_t slot = 0;  ///< sorted: [slot, end_slot)
+    std::int32_t end_slot = 0;
+  };
+  /// An expert's part of a loop over the panels of a wave.
+  struct ExpertWork {
+    std::int64_t first_item = 0;
+    PanelWork panels;
+    const QuantisedGroup* q = nullptr;
+  };
   /// Scratch as offsets into one buffer, for given limits.
   struct Scratch {
-    QuantisedGroup* q = nullptr;           ///< [tiles of rows, K / 32]
-    std::int64_t q_rows = 0;               ///< that `q` has room for
-    View head_rows;                        ///< [<= kHeadRows, V]
-    View router;                           ///< [T, E]
-    View routed;                           ///< [T*k, H]: rows by expert, then the experts' results
-    View gate_up;                          ///< [T*k, 2F]
-    View ffn;                              ///< [T*k, F]
-    std::int32_t* slot_expert = nullptr;   ///< [T, k]
-    float* slot_weight = nullptr;          ///< [T, k]
-    std::int32_t* slot_row = nullptr;      ///< [T, k]: where a slot stands in `routed`
-    std::int32_t* expert_start = nullptr;  ///< [E + 1]
+    QuantisedGroup* q = nullptr;          ///< [tiles of rows, K / 32]
+    std::int64_t q_rows = 0;              ///< that `q` has room for
+    View head_rows;                       ///< [<= kHeadRows, V]
+    View router;                          ///< [T, E]
+    std::int64_t wave_rows = 0;           ///< W, at most in one wave
+    View routed;                          ///< [T*k, H]: by sorted slot rows, then experts' results
+    View gate_up;                         ///< [W, 2F]
+    View ffn;                             ///< [W, F]
+    QuantisedGroup* wave_q = nullptr;     ///< of the rows of `routed` in a wave, then of `ffn`
+    std::int32_t* slot_expert = nullptr;  ///< [T, k]
+    float* slot_weight = nullptr;         ///< [T, k]
+    std::int32_t* slot_row = nullptr;     ///< [T, k]: where a slot stands in `routed`
+    std::int32_t* sorted_slot = nullptr;  ///< [T*k]: the slot of a row of `routed`
+    ExpertRows* expert_rows = nullptr;    ///< [E]
     std::int64_t bytes = 0;
   };
   /// Lays scratch out from `base`, which may be null to learn the size.
-  static Scratch lay_out(const StepLimits& limits, std::byte* base);
+  Scratch lay_out(const StepLimits& limits, std::byte* base) const;
 
   /// Rows [row, end) and query heads [head, head + heads) of one kv head.
   struct AttentionTile {
@@ -78,12 +104,37 @@ class CpuBackend final : public Backend {
 
   /// A weight of these parts, without panels.
   Weight outline(std::span<const View> parts, std::span<const float> bias);
-  void quantise(View in);
+  /// Elements [first, first + cols) of row t, whole groups, into their place of `q`.
+  void quantise_row(View rows, std::int64_t t, std::int64_t first, std::int64_t cols,
+                    QuantisedGroup* q);
+  /// Whether the op that writes `out` is to quantise its rows, for `quantised` to find them.
+  bool keeps_quantised(View out, Next next);
+  /// The rows of `in` as linears over block formats read them: kept from the op that wrote them,
+  /// else made now.
+  const QuantisedGroup* quantised(View in);
   /// Attends the tile's rows up to the end of their sequence; returns the first row that is left.
   std::int64_t attend_rows(View qkv, const Batch& b, const Attention& a, const KvLayer& kv,
                            const AttentionTile& tile, View out);
   void route(View logits, const Moe& m);
-  void run_experts(View in, const MoeWeights& w, const Moe& m);
+  /// Rows of a wave whose gate, up and activation the threads' second caches hold.
+  std::int64_t wave_rows(std::int64_t ffn) const;
+  /// Where a slot stands in the wave's quantised rows.
+  std::int64_t quantised_row(std::int32_t slot) const;
+  /// Sorts the slots of so many rows by expert.
+  void sort_slots(std::int64_t rows, const Moe& m);
+  /// The wave that begins with `expert`.
+  ExpertWave wave_from(std::int32_t expert, const Moe& m);
+  /// Rows of `in` to the experts of the wave, in the forms that their weights read.
+  void send_rows(View in, const MoeWeights& w, const Moe& m, const ExpertWave& wave);
+  void activate_wave(const MoeWeights& w, const Moe& m, const ExpertWave& wave);
+  /// out = in W^T for the rows of each expert of the wave, `first` the sorted slot of row 0: one
+  /// loop over the panels of all.
+  struct WaveRows {
+    View view;
+    std::int32_t first = 0;
+    View of(const ExpertRows& e) const { return view.slice(e.first - first, e.count); }
+  };
+  void expert_linears(const ExpertWave& wave, WaveRows in, std::span<const Weight> w, WaveRows out);
   void reduce_rows(View rows, std::int64_t first, const LogitsReduce& reduce);
 
   ThreadPool& pool_;
@@ -92,6 +143,9 @@ class CpuBackend final : public Backend {
   StepLimits limits_;
   Buffer scratch_buffer_;
   Scratch scratch_;
+  bool has_block_weights_ = false;
+  View quantised_;                       ///< whose rows scratch_.q holds, none: nobody's
+  std::vector<ExpertWork> expert_work_;  ///< of the loop under way; room for all is planned
 };
 
 }  // namespace ingot

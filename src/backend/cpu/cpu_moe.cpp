@@ -1,5 +1,5 @@
-// CpuBackend: mixture of experts. Rows are routed, bucketed by expert, run through each expert
-// once, and combined.
+// CpuBackend: mixture of experts. Rows are routed and sorted by expert; all experts' panels are one
+// list of items, so that threads seldom wait for one another, however many experts there are.
 #include <algorithm>
 
 #include "backend/cpu/cpu_backend.h"
@@ -10,16 +10,26 @@ namespace {
 
 /// The `used` largest of p, falling, ties to the lower index, into `chosen`.
 void choose(const float* p, std::int32_t experts, std::int32_t used, std::int32_t* chosen) {
-  for (std::int32_t slot = 0; slot < used; ++slot) {
-    const std::int32_t* end = chosen + slot;
-    std::int32_t best = -1;
-    for (std::int32_t e = 0; e < experts; ++e) {
-      if (std::find(static_cast<const std::int32_t*>(chosen), end, e) != end) continue;
-      // A row of NaN compares with nothing and takes the first experts: it stays NaN and harms
-      // nobody.
-      if (best < 0 || p[e] > p[best]) best = e;
-    }
-    chosen[slot] = best;
+  std::int32_t filled = 0;
+  for (std::int32_t e = 0; e < experts; ++e) {
+    // A row of NaN compares with nothing and takes the first experts: it stays NaN and harms
+    // nobody.
+    if (filled == used && !(p[e] > p[chosen[used - 1]])) continue;
+    std::int32_t slot = filled < used ? filled++ : used - 1;
+    for (; slot > 0 && p[e] > p[chosen[slot - 1]]; --slot) chosen[slot] = chosen[slot - 1];
+    chosen[slot] = e;
+  }
+}
+
+/// Row `row` of a tile of quantised rows as row `to_row` of another.
+void copy_row(const QuantisedGroup* from, std::int64_t row, QuantisedGroup* to, std::int64_t to_row,
+              std::int64_t groups) {
+  // Everything in a group is four bytes a row.
+  constexpr std::int64_t kPlanes = sizeof(QuantisedGroup) / (4 * kTileRows);
+  const auto* x = reinterpret_cast<const std::byte*>(from) + 4 * row;
+  auto* y = reinterpret_cast<std::byte*>(to) + 4 * to_row;
+  for (std::int64_t i = 0; i < groups * kPlanes; ++i) {
+    __builtin_memcpy(y + i * 4 * kTileRows, x + i * 4 * kTileRows, 4);
   }
 }
 
@@ -42,34 +52,106 @@ void CpuBackend::route(View logits, const Moe& m) {
   });
 }
 
-void CpuBackend::run_experts(View in, const MoeWeights& w, const Moe& m) {
-  const std::int64_t slots = in.rows * m.used;
-  std::int32_t* start = scratch_.expert_start;
-  std::fill_n(start, m.experts + 1, 0);
-  for (std::int64_t i = 0; i < slots; ++i) ++start[scratch_.slot_expert[i] + 1];
-  for (std::int32_t e = 0; e < m.experts; ++e) start[e + 1] += start[e];
-  // A stable counting sort: within an expert, rows keep their order. `start` ends up shifted by one
-  // expert.
-  for (std::int64_t i = 0; i < slots; ++i) {
-    scratch_.slot_row[i] = start[scratch_.slot_expert[i]]++;
+std::int64_t CpuBackend::wave_rows(std::int64_t ffn) const {
+  constexpr std::int64_t kCacheBytes = 1 << 20;
+  return pool_.size() * std::max<std::int64_t>(1, kCacheBytes / (3 * ffn * 4));
+}
+
+void CpuBackend::sort_slots(std::int64_t rows, const Moe& m) {
+  ExpertRows* experts = scratch_.expert_rows;
+  const std::int32_t* chosen = scratch_.slot_expert;
+  const auto slots = static_cast<std::int32_t>(rows * m.used);
+  std::fill_n(experts, m.experts, ExpertRows{});
+  for (std::int32_t slot = 0; slot < slots; ++slot) ++experts[chosen[slot]].count;
+  for (std::int32_t e = 1; e < m.experts; ++e) {
+    experts[e].first = experts[e - 1].first + experts[e - 1].count;
   }
-  pool_.parallel_for(in.rows, [&](std::int64_t t, int) {
-    for (std::int32_t k = 0; k < m.used; ++k) {
-      const std::int32_t row = scratch_.slot_row[t * m.used + k];
-      std::copy_n(in.row<const float>(t), in.cols, scratch_.routed.row<float>(row));
-    }
+  for (std::int32_t e = 0; e < m.experts; ++e) experts[e].count = 0;
+  // A stable counting sort: within an expert, rows keep their order.
+  for (std::int32_t slot = 0; slot < slots; ++slot) {
+    ExpertRows& e = experts[chosen[slot]];
+    const std::int32_t row = e.first + e.count++;
+    scratch_.slot_row[slot] = row;
+    scratch_.sorted_slot[row] = slot;
+  }
+}
+
+CpuBackend::ExpertWave CpuBackend::wave_from(std::int32_t expert, const Moe& m) {
+  const std::int32_t first = scratch_.expert_rows[expert].first;
+  ExpertWave wave{.expert = expert, .end_expert = expert, .slot = first, .end_slot = first};
+  std::int32_t tiles = 0;
+  for (; wave.end_expert < m.experts; ++wave.end_expert) {
+    ExpertRows& e = scratch_.expert_rows[wave.end_expert];
+    if (wave.end_slot + e.count - wave.slot > scratch_.wave_rows) break;
+    wave.end_slot += e.count;
+    e.q_first = tiles * kTileRows;
+    tiles += (e.count + kTileRows - 1) / kTileRows;
+  }
+  return wave;
+}
+
+void CpuBackend::send_rows(View in, const MoeWeights& w, const Moe& m, const ExpertWave& wave) {
+  bool blocks = false;
+  bool floats = observer_ != nullptr;
+  for (std::int32_t e = wave.expert; e < wave.end_expert; ++e) {
+    const Weight& gate_up = w.gate_up[static_cast<std::size_t>(e)];
+    blocks = blocks || gate_up.has_blocks();
+    floats = floats || gate_up.has_dense();
+  }
+  const QuantisedGroup* q = blocks ? quantised(in) : nullptr;
+  const std::int64_t groups = in.cols / kGroup;
+  pool_.parallel_for(wave.end_slot - wave.slot, [&](std::int64_t i, int) {
+    const std::int64_t row = wave.slot + i;
+    const std::int32_t slot = scratch_.sorted_slot[row];
+    const std::int64_t t = slot / m.used;
+    if (floats) std::copy_n(in.row<const float>(t), in.cols, scratch_.routed.row<float>(row));
+    if (q == nullptr) return;
+    const std::int64_t q_row = quantised_row(slot);
+    copy_row(q + t / kTileRows * groups, t % kTileRows,
+             scratch_.wave_q + q_row / kTileRows * groups, q_row % kTileRows, groups);
   });
-  for (std::int32_t e = 0; e < m.experts; ++e) {
-    const std::int64_t first = e == 0 ? 0 : start[e - 1];
-    const std::int64_t count = start[e] - first;
-    if (count == 0) continue;
-    const View rows = scratch_.routed.slice(first, count);
-    const View gate_up = scratch_.gate_up.slice(first, count);
-    const View ffn = scratch_.ffn.slice(first, count);
-    linear(rows, w.gate_up[static_cast<std::size_t>(e)], gate_up);
-    activate(gate_up, m.act, true, ffn);
-    linear(ffn, w.down[static_cast<std::size_t>(e)], rows);
+}
+
+std::int64_t CpuBackend::quantised_row(std::int32_t slot) const {
+  const ExpertRows& e = scratch_.expert_rows[scratch_.slot_expert[slot]];
+  return e.q_first + scratch_.slot_row[slot] - e.first;
+}
+
+void CpuBackend::activate_wave(const MoeWeights& w, const Moe& m, const ExpertWave& wave) {
+  pool_.parallel_for(wave.end_slot - wave.slot, [&](std::int64_t i, int) {
+    float* ffn = scratch_.ffn.row<float>(i);
+    table_.activate(scratch_.gate_up.row<const float>(i), m.act, true, m.ffn, ffn);
+    const std::int32_t slot = scratch_.sorted_slot[wave.slot + i];
+    if (!w.down[static_cast<std::size_t>(scratch_.slot_expert[slot])].has_blocks()) return;
+    const std::int64_t q_row = quantised_row(slot);
+    table_.quantise(ffn, m.ffn, static_cast<int>(q_row % kTileRows),
+                    scratch_.wave_q + q_row / kTileRows * (m.ffn / kGroup));
+  });
+}
+
+void CpuBackend::expert_linears(const ExpertWave& wave, WaveRows in, std::span<const Weight> w,
+                                WaveRows out) {
+  expert_work_.clear();
+  std::int64_t items = 0;
+  for (std::int32_t e = wave.expert; e < wave.end_expert; ++e) {
+    const ExpertRows& rows = scratch_.expert_rows[e];
+    if (rows.count == 0) continue;
+    const Weight& weight = w[static_cast<std::size_t>(e)];
+    const View x = in.of(rows);
+    if (observer_ != nullptr) observer_->linear(x, weight);
+    expert_work_.push_back(
+        {.first_item = items,
+         .panels = PanelWork(x, weight, out.of(rows)),
+         .q = scratch_.wave_q + rows.q_first / kTileRows * (weight.cols / kGroup)});
+    items += expert_work_.back().panels.items();
   }
+  pool_.parallel_for(items, [&](std::int64_t item, int) {
+    const auto after = std::upper_bound(
+        expert_work_.begin(), expert_work_.end(), item,
+        [](std::int64_t i, const ExpertWork& work) { return i < work.first_item; });
+    const ExpertWork& work = *(after - 1);
+    work.panels.run(table_, item - work.first_item, work.q);
+  });
 }
 
 void CpuBackend::moe(View in, const MoeWeights& w, const Moe& m, View out) {
@@ -79,7 +161,16 @@ void CpuBackend::moe(View in, const MoeWeights& w, const Moe& m, View out) {
   const View logits = scratch_.router.slice(0, in.rows);
   linear(in, *w.router, logits);
   route(logits, m);
-  run_experts(in, w, m);
+  sort_slots(in.rows, m);
+  for (std::int32_t e = 0; e < m.experts;) {
+    const ExpertWave wave = wave_from(e, m);
+    const WaveRows all{.view = scratch_.routed};
+    send_rows(in, w, m, wave);
+    expert_linears(wave, all, w.gate_up, {.view = scratch_.gate_up, .first = wave.slot});
+    activate_wave(w, m, wave);
+    expert_linears(wave, {.view = scratch_.ffn, .first = wave.slot}, w.down, all);
+    e = wave.end_expert;
+  }
   pool_.parallel_for(in.rows, [&](std::int64_t t, int) {
     float* y = out.row<float>(t);
     std::fill_n(y, out.cols, 0.0f);

@@ -309,7 +309,7 @@ void ReferenceBackend::embed(const Batch& batch, const Weight* table, View x) {
   }
 }
 
-void ReferenceBackend::norm(View x, View add, const Norm& n, View out) {
+void ReferenceBackend::norm(View x, View add, const Norm& n, View out, Next) {
   for (std::int64_t t = 0; t < x.rows; ++t) {
     for (std::int64_t i = 0; add && i < x.cols; ++i) x.row<float>(t)[i] += add.row<float>(t)[i];
     if (out) write_row(normalised(read_row(x.row<float>(t), x.cols), n), out.row<float>(t));
@@ -351,8 +351,8 @@ void ReferenceBackend::kv_write(View qkv, const Batch& b, const Attention& a, Kv
   }
 }
 
-void ReferenceBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer kv,
-                                 View out) {
+void ReferenceBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out,
+                                 Next) {
   const KvBlocks& blocks = b.groups[static_cast<std::size_t>(kv.group)];
   for (std::int32_t s = 0; s < b.sequences(); ++s) {
     const auto seq = static_cast<std::size_t>(s);
@@ -369,7 +369,7 @@ void ReferenceBackend::attention(View qkv, const Batch& b, const Attention& a, K
   }
 }
 
-void ReferenceBackend::activate(View in, Act act, bool gated, View out) {
+void ReferenceBackend::activate(View in, Act act, bool gated, View out, Next) {
   for (std::int64_t t = 0; t < in.rows; ++t) {
     write_row(activated(act, gated, read_row(in.row<float>(t), in.cols)), out.row<float>(t));
   }

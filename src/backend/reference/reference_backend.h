@@ -26,13 +26,14 @@ class ReferenceBackend final : public Backend {
 
   void step(const Batch& batch, FunctionRef<void()> body) override;
   void embed(const Batch& batch, const Weight* table, View x) override;
-  void norm(View x, View add, const Norm& n, View out) override;
+  void norm(View x, View add, const Norm& n, View out, Next next) override;
   void linear(View in, const Weight& w, View out) override;
   void rope(View qkv, const Batch& b, const Norm& q_norm, const Norm& k_norm,
             const Attention& a) override;
   void kv_write(View qkv, const Batch& b, const Attention& a, KvLayer kv) override;
-  void attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out) override;
-  void activate(View in, Act act, bool gated, View out) override;
+  void attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out,
+                 Next next) override;
+  void activate(View in, Act act, bool gated, View out, Next next) override;
   void moe(View in, const MoeWeights& w, const Moe& m, View out) override;
   void gather(View x, std::span<const std::int32_t> rows, View out) override;
   void logits(View in, const Weight& head, const LogitsReduce& reduce) override;

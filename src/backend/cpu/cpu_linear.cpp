@@ -1,0 +1,50 @@
+// CpuBackend: linear, and the quantised rows that it reads.
+#include "backend/cpu/cpu_backend.h"
+#include "backend/cpu/panel_work.h"
+
+namespace ingot {
+
+void CpuBackend::quantise_row(View rows, std::int64_t t, std::int64_t first, std::int64_t cols,
+                              QuantisedGroup* q) {
+  QuantisedGroup* groups = q + t / kTileRows * (rows.cols / kGroup) + first / kGroup;
+  table_.quantise(rows.row<const float>(t) + first, cols, static_cast<int>(t % kTileRows), groups);
+}
+
+bool CpuBackend::keeps_quantised(View out, Next next) {
+  quantised_ = {};
+  if (next != Next::kLinears || !has_block_weights_ || out.cols % kGroup != 0) return false;
+  if (out.rows > scratch_.q_rows || out.cols > limits_.cols) return false;
+  quantised_ = out;
+  return true;
+}
+
+const QuantisedGroup* CpuBackend::quantised(View in) {
+  if (quantised_ && in.cols == quantised_.cols && in.row_bytes == quantised_.row_bytes) {
+    const auto bytes = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(in.data) -
+                                                 reinterpret_cast<std::uintptr_t>(quantised_.data));
+    const std::int64_t row = bytes / in.row_bytes;
+    if (bytes >= 0 && bytes % in.row_bytes == 0 && row % kTileRows == 0 &&
+        row + in.rows <= quantised_.rows) {
+      return scratch_.q + row / kTileRows * (in.cols / kGroup);
+    }
+  }
+  INGOT_CHECK(in.rows <= scratch_.q_rows && in.cols <= limits_.cols && in.cols % kGroup == 0,
+              "quantise [", in.rows, ", ", in.cols, "], planned for [", scratch_.q_rows, ", ",
+              limits_.cols, "]");
+  quantised_ = {};
+  pool_.parallel_for(in.rows,
+                     [&](std::int64_t t, int) { quantise_row(in, t, 0, in.cols, scratch_.q); });
+  return scratch_.q;
+}
+
+void CpuBackend::linear(View in, const Weight& w, View out) {
+  INGOT_CHECK(in.cols == w.cols && out.cols == w.rows && in.rows == out.rows, "linear [", in.rows,
+              ", ", in.cols, "] x [", w.rows, ", ", w.cols, "] -> [", out.rows, ", ", out.cols,
+              "]");
+  if (observer_ != nullptr) observer_->linear(in, w);
+  const QuantisedGroup* q = w.has_blocks() ? quantised(in) : nullptr;
+  const PanelWork work(in, w, out);
+  pool_.parallel_for(work.items(), [&](std::int64_t item, int) { work.run(table_, item, q); });
+}
+
+}  // namespace ingot

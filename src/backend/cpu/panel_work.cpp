@@ -1,0 +1,55 @@
+// PanelWork: which rows pass which panel in an item, and the call of the kernel.
+#include "backend/cpu/panel_work.h"
+
+#include <algorithm>
+
+#include "backend/cpu/panel.h"
+
+namespace ingot {
+
+namespace {
+
+/// Rows that pass a panel while it is in the first cache: as many as the second has room for, in
+/// equal blocks. A multiple of what any kernel takes at once.
+std::int64_t rows_of_block(std::int64_t rows, std::int64_t cols) {
+  constexpr std::int64_t kCacheBytes = 1 << 20;
+  constexpr std::int64_t kStep = 24;
+  static_assert(kStep % kTileRows == 0);
+  const std::int64_t row_bytes = cols * 2;  // quantised; floats take twice as much
+  const std::int64_t fitting = std::max(kStep, kCacheBytes / row_bytes / kStep * kStep);
+  const std::int64_t blocks = std::max<std::int64_t>(1, (rows + fitting - 1) / fitting);
+  return std::max(kStep, ((rows + blocks - 1) / blocks + kStep - 1) / kStep * kStep);
+}
+
+}  // namespace
+
+PanelWork::PanelWork(View in, const Weight& w, View out)
+    : in_(in), weight_(&w), out_(out), block_rows_(rows_of_block(in.rows, in.cols)) {
+  for (const Segment& s : w.segments) panels_ += s.panels;
+  items_ = (in.rows + block_rows_ - 1) / block_rows_ * panels_;
+}
+
+void PanelWork::run(const KernelTable& table, std::int64_t item, const QuantisedGroup* q) const {
+  const Weight& w = *weight_;
+  const std::int64_t row = item / panels_ * block_rows_;
+  const View x = in_.slice(row, std::min(block_rows_, in_.rows - row));
+  item %= panels_;
+  const Segment* s = w.segments.data();
+  while (item >= s->panels) item -= (s++)->panels;
+  const std::int64_t first = s->first_row + item * kPanelCols;
+  const std::int64_t left = s->rows - item * kPanelCols;
+  const float* bias = w.bias ? w.bias.view.row<const float>(0) + first : nullptr;
+  table.linear[static_cast<std::size_t>(s->format)]({
+      .panel = s->data + item * s->panel_bytes,
+      .cols = w.cols,
+      .rows = x.rows,
+      .x = x,
+      .q = q == nullptr ? nullptr : q + row / kTileRows * (w.cols / kGroup),
+      .bias = bias,
+      .out = out_.row<float>(row) + first,
+      .out_stride = out_.row_bytes / std::int64_t{sizeof(float)},
+      .columns = static_cast<int>(std::min<std::int64_t>(left, kPanelCols)),
+  });
+}
+
+}  // namespace ingot

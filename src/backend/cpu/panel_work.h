@@ -1,0 +1,33 @@
+// PanelWork: a linear cut into items, each a block of rows through one panel of the weight.
+#pragma once
+
+#include <cstdint>
+
+#include "backend/cpu/kernel_table.h"
+#include "backend/weight.h"
+#include "base/view.h"
+
+namespace ingot {
+
+/// out = in W^T + b in items that any threads run in any order.
+///
+/// Shapes: in [T, K], w [M, K], out [T, M]. All panels of a block of rows come before the next
+/// block, whose activations then stay in the second cache.
+class PanelWork {
+ public:
+  PanelWork(View in, const Weight& w, View out);
+
+  std::int64_t items() const { return items_; }
+  /// Item `item` of them; `q`: the quantised rows of `in`, for weights with block formats.
+  void run(const KernelTable& table, std::int64_t item, const QuantisedGroup* q) const;
+
+ private:
+  View in_;
+  const Weight* weight_;
+  View out_;
+  std::int64_t block_rows_;
+  std::int64_t panels_ = 0;
+  std::int64_t items_ = 0;
+};
+
+}  // namespace ingot

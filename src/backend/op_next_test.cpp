@@ -1,0 +1,121 @@
+// Next::kLinears: what an op leaves for linears gives the bits that they make themselves.
+#include "backend/op_test_attention.h"
+#include "backend/op_test_util.h"
+
+namespace ingot::testing {
+namespace {
+
+constexpr std::int64_t kCols = 256;
+
+/// A weight of every format of a K that all have.
+std::vector<Rows> weights(Random& random) {
+  std::vector<Rows> all;
+  for_each_type(Formats{},
+                [&]<class T>() { all.push_back(random_rows(T::kFormat, 19, kCols, random)); });
+  return all;
+}
+
+/// in W^T, by a backend that was left nothing.
+Matrix product(const KernelTable& table, View in, const Rows& rows) {
+  const Device d = device(table, 1);
+  d->plan({.rows = std::int32_t(in.rows), .cols = kCols, .hidden = kCols});
+  const Weight w = d->prepare({&rows.view, 1}, {});
+  Matrix out(in.rows, w.rows);
+  d->step({}, [&] { d->linear(in, w, out.view()); });
+  return out;
+}
+
+/// Checks the linears of all weights over `in`, which an op of the step under way wrote for them.
+void check_linears(const Device& d, const KernelTable& table, const std::vector<Rows>& all,
+                   const std::vector<Weight>& prepared, View in) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Matrix got(in.rows, prepared[i].rows);
+    d->linear(in, prepared[i], got.view());
+    EXPECT_TRUE(same_bits(got, product(table, in, all[i])))
+        << d.isa << " " << format_name(all[i].view.format);
+  }
+}
+
+std::vector<Weight> prepare_all(const Device& d, const std::vector<Rows>& all) {
+  std::vector<Weight> prepared;
+  prepared.reserve(all.size());
+  for (const Rows& rows : all) prepared.push_back(d->prepare({&rows.view, 1}, {}));
+  return prepared;
+}
+
+TEST(Next, LinearsOfNormedAndActivatedRows) {
+  Random random(211);
+  const std::vector<Rows> all = weights(random);
+  Matrix x(11, kCols), both(11, 2 * kCols), weight(1, kCols);
+  x.fill(random);
+  both.fill(random);
+  weight.fill(random);
+  const Norm norm{.eps = 1e-5f, .weight = weight.view()};
+  for (const KernelTable* table : tested_tables()) {
+    const Device d = device(*table, 2);
+    d->plan({.rows = 11, .cols = kCols, .hidden = kCols});
+    const std::vector<Weight> prepared = prepare_all(d, all);
+    Matrix h(11, kCols), f(11, kCols);
+    d->step({}, [&] {
+      d->norm(x.view(), {}, norm, h.view(), Next::kLinears);
+      check_linears(d, *table, all, prepared, h.view());
+      // Parts that begin with a tile of four rows and others.
+      check_linears(d, *table, all, prepared, h.view().slice(4, 5));
+      check_linears(d, *table, all, prepared, h.view().slice(3, 6));
+      d->norm(x.view(), {}, norm, h.view(), Next::kLinears);
+      d->activate(both.view(), Act::kSilu, true, f.view(), Next::kLinears);
+      check_linears(d, *table, all, prepared, f.view());
+      check_linears(d, *table, all, prepared, h.view());
+    });
+  }
+}
+
+TEST(Next, RowsWrittenAgainAreReadAnew) {
+  Random random(223);
+  const std::vector<Rows> all = weights(random);
+  Matrix x(6, kCols), y(6, kCols), weight(1, kCols);
+  x.fill(random);
+  y.fill(random);
+  weight.fill(random);
+  const Norm norm{.eps = 1e-5f, .weight = weight.view()};
+  for (const KernelTable* table : tested_tables()) {
+    const Device d = device(*table, 2);
+    d->plan({.rows = 6, .cols = kCols, .hidden = kCols});
+    const std::vector<Weight> prepared = prepare_all(d, all);
+    Matrix h(6, kCols);
+    d->step({}, [&] {
+      d->norm(x.view(), {}, norm, h.view(), Next::kLinears);
+      d->norm(y.view(), {}, norm, h.view(), Next::kAnyone);
+      check_linears(d, *table, all, prepared, h.view());
+      d->norm(x.view(), {}, norm, h.view(), Next::kLinears);
+    });
+    // Between steps anybody may write.
+    h.fill(random);
+    d->step({}, [&] { check_linears(d, *table, all, prepared, h.view()); });
+  }
+}
+
+TEST(Next, LinearsOfAttendedRows) {
+  Random random(227);
+  const std::vector<Rows> all = weights(random);
+  // Heads of whole groups of 32, and heads that share one.
+  for (const std::int32_t head_dim : {64, 16}) {
+    const auto heads = static_cast<std::int32_t>(kCols / head_dim);
+    const Attention a{.heads = heads, .kv_heads = heads / 2, .head_dim = head_dim, .scale = 0.125f};
+    AttentionProblem p(a, KvType::kF16, {{7, 40}, {1, 20}, {9, 9}}, random);
+    for (const KernelTable* table : tested_tables()) {
+      const Device d = device(*table, 2);
+      const Pages pages = p.fill_pages(*d);
+      const std::vector<Weight> prepared = prepare_all(d, all);
+      Matrix out(p.rows.rows(), kCols);
+      const Batch b = p.batch.get();
+      d->step(b, [&] {
+        d->attention(p.rows.view(), b, a, pages.layer, out.view(), Next::kLinears);
+        check_linears(d, *table, all, prepared, out.view());
+      });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ingot::testing

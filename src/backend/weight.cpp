@@ -1,0 +1,23 @@
+// Weight: what its segments are.
+#include "backend/weight.h"
+
+#include <algorithm>
+
+#include "quant/formats.h"
+
+namespace ingot {
+
+namespace {
+
+bool has_segment(const Weight& w, bool dense) {
+  return std::any_of(w.segments.begin(), w.segments.end(),
+                     [&](const Segment& s) { return format_info(s.format).dense == dense; });
+}
+
+}  // namespace
+
+bool Weight::has_blocks() const { return has_segment(*this, false); }
+
+bool Weight::has_dense() const { return has_segment(*this, true); }
+
+}  // namespace ingot
