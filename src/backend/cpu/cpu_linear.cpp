@@ -43,8 +43,8 @@ void CpuBackend::linear(View in, const Weight& w, View out) {
               "]");
   if (observer_ != nullptr) observer_->linear(in, w);
   const QuantisedGroup* q = w.has_blocks() ? quantised(in) : nullptr;
-  const PanelWork work(in, w, out);
-  pool_.parallel_for(work.items(), [&](std::int64_t item, int) { work.run(table_, item, q); });
+  const PanelWork work(table_, in, w, out);
+  pool_.parallel_for(work.items(), [&](std::int64_t item, int) { work.run(item, q); });
 }
 
 }  // namespace ingot

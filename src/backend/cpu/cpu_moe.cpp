@@ -141,7 +141,7 @@ void CpuBackend::expert_linears(const ExpertWave& wave, WaveRows in, std::span<c
     if (observer_ != nullptr) observer_->linear(x, weight);
     expert_work_.push_back(
         {.first_item = items,
-         .panels = PanelWork(x, weight, out.of(rows)),
+         .panels = PanelWork(table_, x, weight, out.of(rows)),
          .q = scratch_.wave_q + rows.q_first / kTileRows * (weight.cols / kGroup)});
     items += expert_work_.back().panels.items();
   }
@@ -150,7 +150,7 @@ void CpuBackend::expert_linears(const ExpertWave& wave, WaveRows in, std::span<c
         expert_work_.begin(), expert_work_.end(), item,
         [](std::int64_t i, const ExpertWork& work) { return i < work.first_item; });
     const ExpertWork& work = *(after - 1);
-    work.panels.run(table_, item - work.first_item, work.q);
+    work.panels.run(item - work.first_item, work.q);
   });
 }
 

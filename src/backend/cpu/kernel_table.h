@@ -27,17 +27,24 @@ struct QuantisedGroup {
   std::int32_t minus_128_half[2][kTileRows];  ///< 128 times it
 };
 
-/// Rows times one panel of 16 outputs.
+/// Rows times one panel of 16 outputs, or several neighbours.
 struct PanelArgs {
   const std::byte* panel = nullptr;
+  std::int64_t panel_bytes = 0;       ///< from a panel to the next
   std::int64_t cols = 0;              ///< K
   std::int64_t rows = 0;              ///< T
   View x;                             ///< [T, K] float32, for dense formats
   const QuantisedGroup* q = nullptr;  ///< [tiles of T, K / 32], for block formats
   const float* bias = nullptr;        ///< [columns], or none
-  float* out = nullptr;               ///< [T, columns], the panel's first column
+  float* out = nullptr;               ///< [T, columns], the first panel's first column
   std::int64_t out_stride = 0;        ///< floats from a row to the next
-  int columns = 0;                    ///< outputs of this panel, 1 to 16
+  int columns = 0;                    ///< outputs of these panels
+};
+
+/// The product with panels of one format.
+struct LinearKernel {
+  void (*run)(const PanelArgs&) = nullptr;
+  int panels = 1;  ///< that many rows had best pass at once; any number is right
 };
 
 /// Queries (rows times query heads of one kv head) that one call of an attention kernel takes.
@@ -109,11 +116,9 @@ struct PeakKernel {
 /// The kernels of one instruction set. Each evaluates the expression tree that backend.h declares
 /// for its op, so all tables give the same bits.
 struct KernelTable {
-  using Linear = void (*)(const PanelArgs&);
-
   const char* name = nullptr;  ///< as --cpu-isa spells it
   /// By the value of Format; null where there is no such format.
-  std::array<Linear, 64> linear{};
+  std::array<LinearKernel, 64> linear{};
   /// Row `row` of a tile: [K] floats into its [K / 32] groups.
   void (*quantise)(const float* x, std::int64_t cols, int row, QuantisedGroup* groups) = nullptr;
   /// x += add (where not null), then out = norm(x) (where out is not null).

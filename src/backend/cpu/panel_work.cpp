@@ -23,24 +23,45 @@ std::int64_t rows_of_block(std::int64_t rows, std::int64_t cols) {
 
 }  // namespace
 
-PanelWork::PanelWork(View in, const Weight& w, View out)
-    : in_(in), weight_(&w), out_(out), block_rows_(rows_of_block(in.rows, in.cols)) {
-  for (const Segment& s : w.segments) panels_ += s.panels;
-  items_ = (in.rows + block_rows_ - 1) / block_rows_ * panels_;
+PanelWork::PanelWork(const KernelTable& table, View in, const Weight& w, View out)
+    : table_(&table),
+      in_(in),
+      weight_(&w),
+      out_(out),
+      block_rows_(rows_of_block(in.rows, in.cols)) {
+  for (const Segment& s : w.segments) block_items_ += items_of(s);
+  items_ = (in.rows + block_rows_ - 1) / block_rows_ * block_items_;
 }
 
-void PanelWork::run(const KernelTable& table, std::int64_t item, const QuantisedGroup* q) const {
+const LinearKernel& PanelWork::kernel_of(const Segment& s) const {
+  return table_->linear[static_cast<std::size_t>(s.format)];
+}
+
+std::int64_t PanelWork::panels_of_item(const Segment& s) const {
+  constexpr std::int64_t kManyRows = 64;
+  return in_.rows >= kManyRows ? kernel_of(s).panels : 1;
+}
+
+std::int64_t PanelWork::items_of(const Segment& s) const {
+  const std::int64_t at_once = panels_of_item(s);
+  return (s.panels + at_once - 1) / at_once;
+}
+
+void PanelWork::run(std::int64_t item, const QuantisedGroup* q) const {
   const Weight& w = *weight_;
-  const std::int64_t row = item / panels_ * block_rows_;
+  const std::int64_t row = item / block_items_ * block_rows_;
   const View x = in_.slice(row, std::min(block_rows_, in_.rows - row));
-  item %= panels_;
+  item %= block_items_;
   const Segment* s = w.segments.data();
-  while (item >= s->panels) item -= (s++)->panels;
-  const std::int64_t first = s->first_row + item * kPanelCols;
-  const std::int64_t left = s->rows - item * kPanelCols;
+  while (item >= items_of(*s)) item -= items_of(*s++);
+  const std::int64_t at_once = panels_of_item(*s);
+  const std::int64_t panel = item * at_once;
+  const std::int64_t first = s->first_row + panel * kPanelCols;
+  const std::int64_t left = s->rows - panel * kPanelCols;
   const float* bias = w.bias ? w.bias.view.row<const float>(0) + first : nullptr;
-  table.linear[static_cast<std::size_t>(s->format)]({
-      .panel = s->data + item * s->panel_bytes,
+  kernel_of(*s).run({
+      .panel = s->data + panel * s->panel_bytes,
+      .panel_bytes = s->panel_bytes,
       .cols = w.cols,
       .rows = x.rows,
       .x = x,
@@ -48,7 +69,7 @@ void PanelWork::run(const KernelTable& table, std::int64_t item, const Quantised
       .bias = bias,
       .out = out_.row<float>(row) + first,
       .out_stride = out_.row_bytes / std::int64_t{sizeof(float)},
-      .columns = static_cast<int>(std::min<std::int64_t>(left, kPanelCols)),
+      .columns = static_cast<int>(std::min<std::int64_t>(left, at_once * kPanelCols)),
   });
 }
 

@@ -1,4 +1,4 @@
-// PanelWork: a linear cut into items, each a block of rows through one panel of the weight.
+// PanelWork: a linear cut into items, each a block of rows through a panel or two of the weight.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +9,29 @@
 
 namespace ingot {
 
-/// out = in W^T + b in items that any threads run in any order.
+/// out = in W^T + b by one kernel table, in items that any threads run in any order.
 ///
 /// Shapes: in [T, K], w [M, K], out [T, M]. All panels of a block of rows come before the next
 /// block, whose activations then stay in the second cache.
 class PanelWork {
  public:
-  PanelWork(View in, const Weight& w, View out);
+  PanelWork(const KernelTable& table, View in, const Weight& w, View out);
 
   std::int64_t items() const { return items_; }
   /// Item `item` of them; `q`: the quantised rows of `in`, for weights with block formats.
-  void run(const KernelTable& table, std::int64_t item, const QuantisedGroup* q) const;
+  void run(std::int64_t item, const QuantisedGroup* q) const;
 
  private:
+  const LinearKernel& kernel_of(const Segment& s) const;
+  std::int64_t panels_of_item(const Segment& s) const;
+  std::int64_t items_of(const Segment& s) const;
+
+  const KernelTable* table_;
   View in_;
   const Weight* weight_;
   View out_;
   std::int64_t block_rows_;
-  std::int64_t panels_ = 0;
+  std::int64_t block_items_ = 0;
   std::int64_t items_ = 0;
 };
 

@@ -20,6 +20,8 @@ struct ScalarLanes {
   /// queries one over keys and values of floats and of 8-bit integers, in how many blocks at once:
   /// as there are registers.
   static constexpr int kLinearRows = 2;
+  static constexpr int kPairRows = 0;
+  static constexpr int kPairRowsDense = 0;
   static constexpr int kLinearRowsTwoScales = 2;
   static constexpr int kQueries = 2;
   static constexpr int kInt8Queries = 2;

@@ -40,6 +40,16 @@ INGOT_INLINE void add_segment(const PanelArgs& a, std::int64_t row, std::int64_t
   }
 }
 
+/// Panel `p` of those of `a`.
+INGOT_INLINE PanelArgs panel_of(PanelArgs a, int p) {
+  a.panel += p * a.panel_bytes;
+  a.out += p * kPanelCols;
+  if (a.bias != nullptr) a.bias += p * kPanelCols;
+  a.columns -= p * kPanelCols;
+  if (a.columns > kPanelCols) a.columns = kPanelCols;
+  return a;
+}
+
 /// kRows rows of quantised activations, a multiple or a divisor of a tile's: one pointer a tile.
 template <int kRows>
 struct QuantisedRows {
@@ -61,18 +71,21 @@ struct QuantisedRows {
   }
 };
 
-/// Integer dot products of a group: i[r][j] over its bytes.
-template <class L, int kRows, int kQuad, class Group>
-INGOT_INLINE void dot_quads(const Group& group, const QuantisedRows<kRows>& x,
-                            typename L::I (*i)[Group::Kind::kScales]) {
+/// Integer dot products of a group of each panel: i[p][r][j] over its bytes.
+template <class L, int kPanels, int kRows, int kQuad, class Group>
+INGOT_INLINE void dot_quads(const Group* const* group, const QuantisedRows<kRows>& x,
+                            typename L::I (*i)[kRows][Group::Kind::kScales]) {
   if constexpr (kQuad < 8) {
     using Kind = typename Group::Kind;
-    const auto w = group.template quad<kQuad>();
+    typename L::B w[kPanels];
+    for (int p = 0; p < kPanels; ++p) w[p] = group[p]->template quad<kQuad>();
     constexpr int j = Kind::kScales == 2 ? kQuad / 4 : 0;
     for (int r = 0; r < kRows; ++r) {
-      i[r][j] = L::template dot<Kind::kSigned>(i[r][j], w, x.of(r).q[kQuad][x.at(r)]);
+      for (int p = 0; p < kPanels; ++p) {
+        i[p][r][j] = L::template dot<Kind::kSigned>(i[p][r][j], w[p], x.of(r).q[kQuad][x.at(r)]);
+      }
     }
-    dot_quads<L, kRows, kQuad + 1>(group, x, i);
+    dot_quads<L, kPanels, kRows, kQuad + 1>(group, x, i);
   }
 }
 
@@ -107,20 +120,26 @@ INGOT_INLINE typename L::F add_minimums(const Group& group, const QuantisedRows<
   }
 }
 
-/// acc += one group of 32, for each row.
-template <class L, int kRows, class Group>
-INGOT_INLINE void add_group(const Group& group, const QuantisedRows<kRows>& x, typename L::F* acc) {
+/// acc[p] += one group of 32 of each panel, for each row.
+template <class L, int kPanels, int kRows, class Group>
+INGOT_INLINE void add_group(const Group* const* group, const QuantisedRows<kRows>& x,
+                            typename L::F (*acc)[kRows]) {
   using Kind = typename Group::Kind;
-  typename L::I i[kRows][Kind::kScales];
+  typename L::I i[kPanels][kRows][Kind::kScales];
   for (int r = 0; r < kRows; ++r) {
-    for (int j = 0; j < Kind::kScales; ++j) i[r][j] = correction<L, Kind, kRows>(x, r, j);
+    for (int j = 0; j < Kind::kScales; ++j) {
+      const auto start = correction<L, Kind, kRows>(x, r, j);
+      for (int p = 0; p < kPanels; ++p) i[p][r][j] = start;
+    }
   }
-  dot_quads<L, kRows, 0>(group, x, i);
+  dot_quads<L, kPanels, kRows, 0>(group, x, i);
   for (int r = 0; r < kRows; ++r) {
-    auto t = L::mul(L::to_float(i[r][0]), group.w(0));
-    if constexpr (Kind::kScales == 2) t = L::fma(L::to_float(i[r][1]), group.w(1), t);
-    if constexpr (Kind::kHasMin) t = add_minimums<L, kRows>(group, x, r, t);
-    acc[r] = L::fma(t, L::splat(x.of(r).d[x.at(r)]), acc[r]);
+    for (int p = 0; p < kPanels; ++p) {
+      auto t = L::mul(L::to_float(i[p][r][0]), group[p]->w(0));
+      if constexpr (Kind::kScales == 2) t = L::fma(L::to_float(i[p][r][1]), group[p]->w(1), t);
+      if constexpr (Kind::kHasMin) t = add_minimums<L, kRows>(*group[p], x, r, t);
+      acc[p][r] = L::fma(t, L::splat(x.of(r).d[x.at(r)]), acc[p][r]);
+    }
   }
 }
 
@@ -139,34 +158,45 @@ void few_rows(const PanelArgs& a, std::int64_t row) {
   for (std::int64_t k = 0; k < a.cols; k += kSegment) {
     QuantisedRows<kRows> x(a, row, k);
     const std::int64_t end = segment_end(k, a.cols);
-    typename L::F acc[kRows];
-    clear<L, kRows>(acc);
+    typename L::F acc[1][kRows];
+    clear<L, kRows>(acc[0]);
     for (std::int64_t at = k; at < end; at += F::kBlock, p += Panel<F>::kBlockBytes) {
       for_groups<L, F>(p, [&](const PackedGroup<L, F>& group) {
         prefetch<Panel<F>::kGroupBytes>(group.planes + kAhead);
-        add_group<L, kRows>(group, x, acc);
+        const PackedGroup<L, F>* const groups[] = {&group};
+        add_group<L, 1, kRows>(groups, x, acc);
         x.next_group();
       });
     }
-    add_segment<L, kRows>(a, row, k, acc);
+    add_segment<L, kRows>(a, row, k, acc[0]);
   }
 }
 
+/// The groups of a segment of neighbouring panels, unpacked.
+template <class L, class F, int kPanels>
+using ExpandedSegment = ExpandedGroup<L, ExpandedKind<L, F>>[kPanels][kSegment / kGroup];
+
 /// Rows [row, row + kRows) through the unpacked segment that begins at `k`. The first ones bring
-/// the packed groups from `next` on near.
-template <class L, class F, int kRows>
-void segment_rows(const PanelArgs& a, const ExpandedGroup<L, ExpandedKind<L, F>>* groups,
-                  const unsigned char* next, std::int64_t k, std::int64_t row) {
+/// the packed groups from next[p] on near.
+template <class L, class F, int kPanels, int kRows>
+void segment_rows(const PanelArgs& a, const ExpandedSegment<L, F, kPanels>& groups,
+                  const unsigned char* const* next, std::int64_t k, std::int64_t row) {
   QuantisedRows<kRows> x(a, row, k);
-  typename L::F acc[kRows];
-  clear<L, kRows>(acc);
-  const auto* end = groups + (segment_end(k, a.cols) - k) / kGroup;
-  for (; groups != end; ++groups, next += Panel<F>::kGroupBytes) {
-    if (row == 0) prefetch<Panel<F>::kGroupBytes>(next);
-    add_group<L, kRows>(*groups, x, acc);
+  typename L::F acc[kPanels][kRows];
+  for (int p = 0; p < kPanels; ++p) clear<L, kRows>(acc[p]);
+  const std::int64_t count = (segment_end(k, a.cols) - k) / kGroup;
+  for (std::int64_t g = 0; g < count; ++g) {
+    const ExpandedGroup<L, ExpandedKind<L, F>>* group[kPanels];
+    for (int p = 0; p < kPanels; ++p) group[p] = &groups[p][g];
+    if (row == 0) {
+      for (int p = 0; p < kPanels; ++p) {
+        prefetch<Panel<F>::kGroupBytes>(next[p] + g * Panel<F>::kGroupBytes);
+      }
+    }
+    add_group<L, kPanels, kRows>(group, x, acc);
     x.next_group();
   }
-  add_segment<L, kRows>(a, row, k, acc);
+  for (int p = 0; p < kPanels; ++p) add_segment<L, kRows>(panel_of(a, p), row, k, acc[p]);
 }
 
 /// Calls fn for rows [row, row + n) with n as a constant, at most kMost at a time, until all are
@@ -186,19 +216,24 @@ INGOT_INLINE void for_rows(std::int64_t row, std::int64_t rows, Fn fn) {
   }
 }
 
-/// Many rows through a panel, a segment after the other, each unpacked once.
-template <class L, class F, int kMost>
+/// Many rows through neighbouring panels, a segment after the other, each unpacked once.
+template <class L, class F, int kPanels, int kMost>
 INGOT_INLINE void many_rows(const PanelArgs& a) {
-  ExpandedGroup<L, ExpandedKind<L, F>> groups[kSegment / kGroup];
-  const auto* p = reinterpret_cast<const unsigned char*>(a.panel);
+  ExpandedSegment<L, F, kPanels> groups;
+  const unsigned char* packed[kPanels];
+  for (int p = 0; p < kPanels; ++p) {
+    packed[p] = reinterpret_cast<const unsigned char*>(a.panel) + p * a.panel_bytes;
+  }
   for (std::int64_t k = 0; k < a.cols; k += kSegment) {
     const std::int64_t end = segment_end(k, a.cols);
-    auto* group = groups;
-    for (std::int64_t at = k; at < end; at += F::kBlock, p += Panel<F>::kBlockBytes) {
-      for_groups<L, F>(p, [&](const PackedGroup<L, F>& g) { expand_group(g, *group++); });
+    for (int p = 0; p < kPanels; ++p) {
+      auto* group = groups[p];
+      for (std::int64_t at = k; at < end; at += F::kBlock, packed[p] += Panel<F>::kBlockBytes) {
+        for_groups<L, F>(packed[p], [&](const PackedGroup<L, F>& g) { expand_group(g, *group++); });
+      }
     }
     for_rows<kMost>(0, a.rows, [&]<int kRows>(std::int64_t row) {
-      segment_rows<L, F, kRows>(a, groups, p, k, row);
+      segment_rows<L, F, kPanels, kRows>(a, groups, packed, k, row);
     });
   }
 }
@@ -214,20 +249,26 @@ INGOT_INLINE typename L::F load_dense(const std::byte* p) {
   }
 }
 
-template <class L, class F, int kRows>
+template <class L, class F, int kPanels, int kRows>
 void dense_rows(const PanelArgs& a, std::int64_t row) {
   constexpr std::int64_t kStep = kPanelCols * sizeof(typename F::Element);
   const float* x[kRows];
   for (int r = 0; r < kRows; ++r) x[r] = a.x.row<const float>(row + r);
   for (std::int64_t k = 0; k < a.cols; k += kSegment) {
-    typename L::F acc[kRows];
-    clear<L, kRows>(acc);
+    typename L::F acc[kPanels][kRows];
+    for (int p = 0; p < kPanels; ++p) clear<L, kRows>(acc[p]);
     const std::int64_t end = segment_end(k, a.cols);
     for (std::int64_t i = k; i < end; ++i) {
-      const auto w = load_dense<L, F>(a.panel + i * kStep);
-      for (int r = 0; r < kRows; ++r) acc[r] = L::fma(w, L::splat(x[r][i]), acc[r]);
+      typename L::F w[kPanels];
+      for (int p = 0; p < kPanels; ++p) {
+        w[p] = load_dense<L, F>(a.panel + p * a.panel_bytes + i * kStep);
+      }
+      for (int r = 0; r < kRows; ++r) {
+        const auto xs = L::splat(x[r][i]);
+        for (int p = 0; p < kPanels; ++p) acc[p][r] = L::fma(w[p], xs, acc[p][r]);
+      }
     }
-    add_segment<L, kRows>(a, row, k, acc);
+    for (int p = 0; p < kPanels; ++p) add_segment<L, kRows>(panel_of(a, p), row, k, acc[p]);
   }
 }
 
@@ -237,23 +278,48 @@ inline constexpr int kPassRows = L::kLinearRows;
 template <class L, BlockFormat F>
 inline constexpr int kPassRows<L, F> = F::kScales == 2 ? L::kLinearRowsTwoScales : L::kLinearRows;
 
-/// All rows of `a` through its panel.
+/// All rows of `a` through one panel.
 template <class L, class F>
-void linear_panel(const PanelArgs& a) {
+INGOT_INLINE void linear_panel(const PanelArgs& a) {
   constexpr int kMost = kPassRows<L, F>;
   if constexpr (!BlockFormat<F>) {
     for_rows<kMost>(0, a.rows,
-                    [&]<int kRows>(std::int64_t row) { dense_rows<L, F, kRows>(a, row); });
+                    [&]<int kRows>(std::int64_t row) { dense_rows<L, F, 1, kRows>(a, row); });
   } else if (a.rows <= kFewRows<kMost>) {
     for_rows<kMost>(0, a.rows, [&]<int kRows>(std::int64_t row) { few_rows<L, F, kRows>(a, row); });
   } else {
-    many_rows<L, F, kMost>(a);
+    many_rows<L, F, 1, kMost>(a);
   }
+}
+
+/// Panels that many rows pass at once. A pair halves the loads of activations; minimums are so much
+/// arithmetic beside them that twelve rows through one panel are as fast.
+template <class L, class F>
+inline constexpr int kPairedPanels = L::kPairRows != 0 ? 2 : 1;
+template <class L, BlockFormat F>
+inline constexpr int kPairedPanels<L, F> = L::kPairRows != 0 && !Panel<F>::kHasMin ? 2 : 1;
+
+/// All rows of `a` through its panels.
+template <class L, class F>
+void linear_panels(const PanelArgs& a) {
+  if constexpr (kPairedPanels<L, F> == 2) {
+    if (a.columns > kPanelCols && a.columns <= 2 * kPanelCols) {
+      if constexpr (!BlockFormat<F>) {
+        return for_rows<L::kPairRowsDense>(
+            0, a.rows, [&]<int kRows>(std::int64_t row) { dense_rows<L, F, 2, kRows>(a, row); });
+      } else if (a.rows > kFewRows<kPassRows<L, F>>) {
+        return many_rows<L, F, 2, L::kPairRows>(a);
+      }
+    }
+  }
+  for (int p = 0; p * kPanelCols < a.columns; ++p) linear_panel<L, F>(panel_of(a, p));
 }
 
 template <class L, class... Fs>
 constexpr void set_linear(KernelTable& table, TypeList<Fs...>) {
-  ((table.linear[static_cast<std::size_t>(Fs::kFormat)] = linear_panel<L, Fs>), ...);
+  ((table.linear[static_cast<std::size_t>(Fs::kFormat)] = {linear_panels<L, Fs>,
+                                                           kPairedPanels<L, Fs>}),
+   ...);
 }
 
 }  // namespace
