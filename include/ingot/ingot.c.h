@@ -38,6 +38,14 @@ typedef enum ingot_kv_type {
   INGOT_KV_TYPE_MAX = 0x7FFFFFFF /* any int is a value, if not a known one */
 } ingot_kv_type;
 
+/// How weights are held: see Weights of ingot.h.
+typedef enum ingot_weights {
+  INGOT_WEIGHTS_STORED = 0,
+  INGOT_WEIGHTS_Q8_0,
+  INGOT_WEIGHTS_Q4_K,
+  INGOT_WEIGHTS_MAX = 0x7FFFFFFF /* any int is a value, if not a known one */
+} ingot_weights;
+
 /// Why a request ended.
 typedef enum ingot_finish {
   INGOT_STOP = 0,  ///< an end token was drawn, or a stop string appeared
@@ -56,6 +64,7 @@ typedef struct ingot_open_options {
   int32_t threads;
   const char* isa;
   ingot_kv_type kv_type;
+  ingot_weights weights;
   int64_t context;
   int32_t sequences;
   int32_t step_rows;

@@ -41,13 +41,18 @@ class Error : public std::exception {
 /// Type of cached keys and values.
 enum class KvType { kF16, kF32, kBF16, kInt8 };
 
-/// What is opened, and how it is run. None of it but `path`, `kv_type` and `context` can change a
-/// bit of a result.
+/// How weights are held: as the file stores them, or those that it stores as floats quantised while
+/// they are loaded.
+enum class Weights { kStored, kQ8_0, kQ4_K };
+
+/// What is opened, and how it is run. None of it but `path`, `kv_type`, `weights` and `context` can
+/// change a bit of a result.
 struct OpenOptions {
   std::string path{};        ///< a GGUF file or a Hugging Face folder
   std::int32_t threads = 0;  ///< to compute with; 0 = one a core, or a CPU if faster
   std::string isa = "auto";  ///< kernels: auto, scalar, avx2, avx512, ...
   KvType kv_type = KvType::kF16;
+  Weights weights = Weights::kStored;
   std::int64_t context = 0;       ///< tokens a sequence may have; 0 = what the model was made for
   std::int32_t sequences = 8;     ///< requests that run at once; more wait
   std::int32_t step_rows = 512;   ///< tokens that a step computes at most, of all that run

@@ -48,6 +48,8 @@ static_assert(static_cast<int>(ErrorCode::kInvalid) + 1 == INGOT_INVALID);
 static_assert(static_cast<int>(ErrorCode::kInternal) + 1 == INGOT_INTERNAL);
 static_assert(static_cast<int>(KvType::kBF16) == INGOT_KV_BF16);
 static_assert(static_cast<int>(KvType::kInt8) == INGOT_KV_INT8);
+static_assert(static_cast<int>(Weights::kQ8_0) == INGOT_WEIGHTS_Q8_0);
+static_assert(static_cast<int>(Weights::kQ4_K) == INGOT_WEIGHTS_Q4_K);
 static_assert(static_cast<int>(FinishReason::kCancelled) == INGOT_CANCELLED);
 
 /// A copy that ingot_free takes back, with a zero behind it.

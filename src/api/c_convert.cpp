@@ -26,6 +26,7 @@ OpenOptions from_c(const ingot_open_options& o) {
   options.threads = o.threads;
   options.isa = text_of("isa", o.isa);
   options.kv_type = static_cast<KvType>(o.kv_type);
+  options.weights = static_cast<Weights>(o.weights);
   options.context = o.context;
   options.sequences = o.sequences;
   options.step_rows = o.step_rows;

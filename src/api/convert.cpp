@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "load/config.h"
+#include "quant/formats.h"
 
 namespace ingot::api {
 
@@ -59,6 +60,18 @@ ingot::KvType kv_type(KvType type) {
   refuse(cat("kv_type: ", static_cast<int>(type), " is unknown"));
 }
 
+std::optional<Format> weights_format(Weights weights) {
+  switch (weights) {
+    case Weights::kStored:
+      return {};
+    case Weights::kQ8_0:
+      return Q8_0::kFormat;
+    case Weights::kQ4_K:
+      return Q4_K::kFormat;
+  }
+  refuse(cat("weights: ", static_cast<int>(weights), " is unknown"));
+}
+
 SamplingParams sampling_params(const Request& r) {
   const Sampling& s = r.sampling;
   SamplingParams p;
@@ -98,6 +111,7 @@ InstanceOptions instance_options(const OpenOptions& options) {
   return {.path = options.path,
           .isa = options.isa,
           .kv_type = kv_type(options.kv_type),
+          .weights = weights_format(options.weights),
           .pack_cache = options.pack_cache,
           .memory_limit = options.memory_limit};
 }

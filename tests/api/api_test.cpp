@@ -258,6 +258,7 @@ TEST_F(ApiTest, OptionsThatCannotBeAreRefusedByName) {
   says(invalid + "waiting_max: 0", [](OpenOptions& o) { o.waiting_max = 0; });
   says(invalid + "deltas_max: 0", [](OpenOptions& o) { o.deltas_max = 0; });
   says(invalid + "kv_type: 9", [](OpenOptions& o) { o.kv_type = static_cast<KvType>(9); });
+  says(invalid + "weights: 9", [](OpenOptions& o) { o.weights = static_cast<Weights>(9); });
   says(invalid + "`isa` abacus is unknown", [](OpenOptions& o) { o.isa = "abacus"; });
   says(invalid + "loading was given up",
        [](OpenOptions& o) { o.progress = [](auto, auto) { return false; }; });

@@ -163,6 +163,7 @@ TEST_F(CMatchTest, DefaultsAreThoseOfTheCppApi) {
   EXPECT_EQ(c.isa, o.isa);
   EXPECT_EQ(c.threads, o.threads);
   EXPECT_EQ(c.kv_type, static_cast<ingot_kv_type>(o.kv_type));
+  EXPECT_EQ(c.weights, static_cast<ingot_weights>(o.weights));
   EXPECT_EQ(c.context, o.context);
   EXPECT_EQ(c.sequences, o.sequences);
   EXPECT_EQ(c.step_rows, o.step_rows);
@@ -187,6 +188,7 @@ TEST_F(CMatchTest, EveryOptionArrives) {
   says("threads: -1", [](ingot_open_options& o) { o.threads = -1; });
   says("`isa` abacus", [](ingot_open_options& o) { o.isa = "abacus"; });
   says("kv_type: 4", [](ingot_open_options& o) { o.kv_type = static_cast<ingot_kv_type>(4); });
+  says("weights: 3", [](ingot_open_options& o) { o.weights = static_cast<ingot_weights>(3); });
   says("context: -1", [](ingot_open_options& o) { o.context = -1; });
   says("sequences: 0", [](ingot_open_options& o) { o.sequences = 0; });
   says("step_rows: 7", [](ingot_open_options& o) { o.step_rows = 7; });

@@ -145,5 +145,20 @@ TEST(RunMatchTest, ChoicesDifferAndLogprobsComeWhereAskedFor) {
   EXPECT_EQ(scored.prompt_logprobs[0].top.size(), 3u);
 }
 
+TEST(RunMatchTest, WeightsAreQuantisedAsTheFlagDoesIt) {
+  const auto engine_says = [](Weights weights) {
+    OpenOptions options = tiny_options();
+    options.weights = weights;
+    Engine engine(options);
+    return members(engine.generate(text_request("the he", 8)));
+  };
+  const auto run_says = [](const std::string& flags) {
+    return without_text(run_command("-p 'the he' --temperature 0 --max-tokens 8 " + flags));
+  };
+  EXPECT_EQ(engine_says(Weights::kQ8_0), run_says("--weights q8_0"));
+  EXPECT_EQ(engine_says(Weights::kQ4_K), run_says("--weights q4_k"));
+  EXPECT_NE(engine_says(Weights::kQ8_0), engine_says(Weights::kStored));
+}
+
 }  // namespace
 }  // namespace ingot::api

@@ -119,14 +119,21 @@ Weight CpuBackend::prepare(std::span<const View> parts, std::span<const float> b
   Weight w = outline(parts, bias);
   w.storage = allocate_host(segment_bytes(w.segments));
   place_segments(w, w.storage.data());
-  std::byte* out = w.storage.data();
-  const auto lease = pool_.acquire();
+  std::vector<SegmentRows> rows;
+  std::int64_t panels = 0;
   for (const Segment& s : w.segments) {
-    const SegmentRows rows(parts, s);
-    pool_.parallel_for(s.panels,
-                       [&](std::int64_t p, int) { rows.pack(p, out + p * s.panel_bytes); });
-    out += aligned(s.panels * s.panel_bytes);
+    rows.emplace_back(parts, s);
+    panels += s.panels;
   }
+  const auto lease = pool_.acquire();
+  // The items of `linear`: a thread touches first, so that they lie on its memory node, the panels
+  // that it will read.
+  pool_.parallel_for(panels, [&](std::int64_t panel, int) {
+    std::size_t i = 0;
+    while (panel >= w.segments[i].panels) panel -= w.segments[i++].panels;
+    const Segment& s = w.segments[i];
+    rows[i].pack(panel, w.storage.data() + (s.data - w.storage.data()) + panel * s.panel_bytes);
+  });
   return w;
 }
 

@@ -16,9 +16,9 @@ struct Avx2Lanes {
   static constexpr int kWidth = 16;
   static constexpr bool kWideSigned = !kVnni;
   static constexpr int kLinearRows = 2;
+  static constexpr int kLinearRowsTwoScales = 2;
   static constexpr int kPairRows = 0;
   static constexpr int kPairRowsDense = 0;
-  static constexpr int kLinearRowsTwoScales = 2;
   static constexpr int kQueries = 2;
   static constexpr int kInt8Queries = 2;
   static constexpr int kScoreBlocks = 2;

@@ -16,9 +16,9 @@ struct Avx512Lanes {
   static constexpr int kWidth = 16;
   static constexpr bool kWideSigned = !kVnni;
   static constexpr int kLinearRows = 12;
+  static constexpr int kLinearRowsTwoScales = 8;
   static constexpr int kPairRows = 4;
   static constexpr int kPairRowsDense = 6;
-  static constexpr int kLinearRowsTwoScales = 8;
   static constexpr int kQueries = 6;
   static constexpr int kInt8Queries = 4;
   static constexpr int kScoreBlocks = 4;

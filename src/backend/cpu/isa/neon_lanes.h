@@ -15,9 +15,9 @@ struct NeonLanes {
   static constexpr int kWidth = 16;
   static constexpr bool kWideSigned = true;
   static constexpr int kLinearRows = 4;
+  static constexpr int kLinearRowsTwoScales = 2;
   static constexpr int kPairRows = 0;
   static constexpr int kPairRowsDense = 0;
-  static constexpr int kLinearRowsTwoScales = 2;
   static constexpr int kQueries = 2;
   static constexpr int kInt8Queries = 2;
   static constexpr int kScoreBlocks = 2;

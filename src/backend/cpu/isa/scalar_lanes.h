@@ -16,13 +16,15 @@ struct ScalarLanes {
   static constexpr int kWidth = 16;
   /// Whether `dot` takes bytes that may exceed 127 as signed ones.
   static constexpr bool kWideSigned = false;
-  /// How many rows share a pass over a panel of weights, by its scales a group, and how many
-  /// queries one over keys and values of floats and of 8-bit integers, in how many blocks at once:
-  /// as there are registers.
+  /// How many rows share a pass over a panel of weights, by its scales a group: as many as there
+  /// are registers for.
   static constexpr int kLinearRows = 2;
+  static constexpr int kLinearRowsTwoScales = 2;
+  /// The same through two panels at once, of blocks and of floats; 0: one after the other.
   static constexpr int kPairRows = 0;
   static constexpr int kPairRowsDense = 0;
-  static constexpr int kLinearRowsTwoScales = 2;
+  /// How many queries share one over keys and values of floats and of 8-bit integers, in how many
+  /// blocks at once.
   static constexpr int kQueries = 2;
   static constexpr int kInt8Queries = 2;
   static constexpr int kScoreBlocks = 1;
