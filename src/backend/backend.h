@@ -21,7 +21,8 @@ namespace ingot {
 /// "chain" is a sequence of fma from +0 in ascending order, "lanes" are 16 chains over elements l,
 /// l + 16, ..., and "tree" adds lane i + 8 to i, then 4, 2, 1. Activations are float32 Views whose
 /// rows need not be contiguous. Ops neither allocate nor throw; a shape that does not fit is a bug
-/// (INGOT_CHECK). Inputs and outputs do not overlap unless an op says so.
+/// (INGOT_CHECK). Inputs and outputs do not overlap unless an op says so. `next` says who reads
+/// `out` next.
 class Backend {
  public:
   virtual ~Backend() = default;

@@ -56,19 +56,37 @@ void check(Matrix& in, std::int64_t out_cols, const StepLimits& limits, Make&& m
 TEST(Invariance, Linear) {
   for_each_type(Formats{}, [&]<class T>() {
     const std::int64_t cols = T::kBlock == 1 ? 1037 : 1280;
-    // Panels in pairs, the last one alone or short; rows enough for pairs, and few.
-    const std::int64_t outputs = T::kBlock == 1 ? 71 : 83;
-    SCOPED_TRACE(T::kName);
-    Random random(157);
-    const Rows rows = random_rows(T::kFormat, outputs, cols, random);
-    Matrix bias(1, outputs);
-    bias.fill(random);
-    Matrix x(75, cols);
-    x.fill(random);
-    check(x, outputs, {.rows = 75, .cols = cols, .hidden = cols}, [&](Backend& backend) {
-      return [&backend, w = backend.prepare({&rows.view, 1}, {bias.row(0), std::size_t(outputs)})](
-                 View in, View out, std::int64_t) { backend.linear(in, w, out); };
-    });
+    // Rows and, for one thread, outputs enough for panels in pairs; the last panel short, in a pair
+    // or alone.
+    for (const std::int64_t outputs : {147, 131}) {
+      SCOPED_TRACE(cat(T::kName, " ", outputs));
+      Random random(157);
+      const Rows rows = random_rows(T::kFormat, outputs, cols, random);
+      Matrix bias(1, outputs);
+      bias.fill(random);
+      Matrix x(75, cols);
+      x.fill(random);
+      check(x, outputs, {.rows = 75, .cols = cols, .hidden = cols}, [&](Backend& backend) {
+        return
+            [&backend, w = backend.prepare({&rows.view, 1}, {bias.row(0), std::size_t(outputs)})](
+                View in, View out, std::int64_t) { backend.linear(in, w, out); };
+      });
+    }
+  });
+}
+
+TEST(Invariance, LinearOfMixedFormats) {
+  Random random(167);
+  const Rows parts[] = {random_rows(F16::kFormat, 37, 512, random),
+                        random_rows(Q6_K::kFormat, 50, 512, random),
+                        random_rows(Q4_K::kFormat, 60, 512, random)};
+  const View views[] = {parts[0].view, parts[1].view, parts[2].view};
+  Matrix x(75, 512);
+  x.fill(random);
+  check(x, 147, {.rows = 75, .cols = 512, .hidden = 512}, [&](Backend& backend) {
+    return [&backend, w = backend.prepare(views, {})](View in, View out, std::int64_t) {
+      backend.linear(in, w, out);
+    };
   });
 }
 
@@ -108,6 +126,28 @@ TEST(Invariance, Moe) {
     check(p.x, 96, p.limits(), [&](Backend& backend) {
       return [&, w = PreparedMoe(backend, p)](View in, View out, std::int64_t) {
         backend.moe(in, w.weights(), p.m, out);
+      };
+    });
+  }
+}
+
+/// Experts so wide that the caches hold the rows of few: several waves, of which some are one
+/// expert's.
+TEST(Invariance, MoeInWaves) {
+  Random random(181);
+  const Moe m{.experts = 8, .used = 4, .ffn = 8192};
+  const Format q8 = Q8_0::kFormat;
+  for (const ExpertFormats& formats :
+       {ExpertFormats{q8, q8, q8}, {F16::kFormat, q8, F32::kFormat}}) {
+    MoeProblem p(m, formats, 32, 18, random);
+    Matrix weight(1, 32);
+    weight.fill(random);
+    const Norm norm{.eps = 1e-5f, .weight = weight.view()};
+    check(p.x, 32, p.limits(), [&](Backend& backend) {
+      return [&, w = PreparedMoe(backend, p)](View in, View out, std::int64_t) {
+        Matrix h(in.rows, 32);
+        backend.norm(in, {}, norm, h.view(), Next::kLinears);
+        backend.moe(h.view(), w.weights(), p.m, out);
       };
     });
   }

@@ -87,11 +87,50 @@ TEST(Next, RowsWrittenAgainAreReadAnew) {
       d->norm(x.view(), {}, norm, h.view(), Next::kLinears);
       d->norm(y.view(), {}, norm, h.view(), Next::kAnyone);
       check_linears(d, *table, all, prepared, h.view());
+      const std::int32_t all_rows[] = {0, 1, 2, 3, 4, 5};
+      d->norm(x.view(), {}, norm, h.view(), Next::kLinears);
+      d->gather(y.view(), all_rows, h.view());
+      check_linears(d, *table, all, prepared, h.view());
+      d->norm(x.view(), {}, norm, h.view(), Next::kLinears);
+      d->norm(h.view(), y.view(), {}, {}, Next::kAnyone);
+      check_linears(d, *table, all, prepared, h.view());
       d->norm(x.view(), {}, norm, h.view(), Next::kLinears);
     });
     // Between steps anybody may write.
     h.fill(random);
     d->step({}, [&] { check_linears(d, *table, all, prepared, h.view()); });
+  }
+}
+
+std::int64_t quantised_rows = 0;
+
+TEST(Next, KeptRowsAreQuantisedOnce) {
+  Random random(229);
+  const std::vector<Rows> all = weights(random);
+  Matrix x(6, kCols), weight(1, kCols);
+  x.fill(random);
+  weight.fill(random);
+  const Norm norm{.eps = 1e-5f, .weight = weight.view()};
+  KernelTable counting = scalar_kernels();
+  counting.quantise = [](const float* row, std::int64_t cols, int at, QuantisedGroup* groups) {
+    ++quantised_rows;
+    scalar_kernels().quantise(row, cols, at, groups);
+  };
+  const Device d = device(counting, 1);
+  d->plan({.rows = 6, .cols = kCols, .hidden = kCols});
+  const std::vector<Weight> prepared = prepare_all(d, all);
+  Matrix h(6, kCols);
+  for (const auto& [next, expected] : {std::pair{Next::kLinears, 6}, {Next::kAnyone, 6 * 13}}) {
+    quantised_rows = 0;
+    d->step({}, [&] {
+      d->norm(x.view(), {}, norm, h.view(), next);
+      for (const Weight& w : prepared) {
+        Matrix out(6, w.rows);
+        d->linear(h.view(), w, out.view());
+      }
+    });
+    // All but the three dense formats read them.
+    EXPECT_EQ(quantised_rows, expected);
   }
 }
 

@@ -29,11 +29,11 @@ struct RopeTable {
   View sin{};                   ///< the same
 };
 
-/// Who reads what an op wrote.
+/// Who reads the rows that an op writes: a hint, which changes no bit of a result.
 enum class Next {
   kAnyone,
-  /// Linears and mixtures of experts, before another op writes there: a backend may leave the rows
-  /// beside it in the form that these read.
+  /// Linears and mixtures of experts above all: a backend may keep the rows in the form that these
+  /// read as well. Until the step's end only ops may write there.
   kLinears,
 };
 

@@ -38,8 +38,9 @@ struct Weight {
   Buffer storage;
 
   explicit operator bool() const { return rows != 0; }
-  /// Whether some of it is in a block format, whose linear reads quantised rows, or in a dense one.
+  /// Whether some of it is in a block format, whose linear reads quantised rows.
   bool has_blocks() const;
+  /// Whether some of it is in a dense format, whose linear reads floats.
   bool has_dense() const;
 };
 

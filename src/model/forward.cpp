@@ -21,8 +21,8 @@ struct Step {
 template <class Sublayer>
 void residual(Step& st, const Norms& n, Sublayer&& sublayer) {
   const View x = st.s.x, h = st.s.h, y = st.s.y;
-  st.backend.norm(x, st.pending, n.pre, h,
-                  Next::kLinears);  // x += pending; h = norm(x): one fused op
+  // x += pending; h = norm(x): one fused op
+  st.backend.norm(x, st.pending, n.pre, h, Next::kLinears);
   sublayer(n.pre ? h : x, y);
   if (n.out) st.backend.norm(y, {}, n.out, y, Next::kAnyone);   // sandwich
   if (n.post) st.backend.norm(x, y, n.post, x, Next::kAnyone);  // post-norm encoders

@@ -126,13 +126,14 @@ Weight CpuBackend::prepare(std::span<const View> parts, std::span<const float> b
     panels += s.panels;
   }
   const auto lease = pool_.acquire();
-  // The items of `linear`: a thread touches first, so that they lie on its memory node, the panels
-  // that it will read.
+  // In the order of `linear`: of a large matrix, whose pages nobody has touched yet, a thread
+  // packs, and has on its memory node, the panels that it will read.
   pool_.parallel_for(panels, [&](std::int64_t panel, int) {
     std::size_t i = 0;
     while (panel >= w.segments[i].panels) panel -= w.segments[i++].panels;
     const Segment& s = w.segments[i];
-    rows[i].pack(panel, w.storage.data() + (s.data - w.storage.data()) + panel * s.panel_bytes);
+    const std::int64_t offset = s.data - w.storage.data() + panel * s.panel_bytes;
+    rows[i].pack(panel, w.storage.data() + offset);
   });
   return w;
 }
@@ -184,7 +185,8 @@ CpuBackend::Scratch CpuBackend::lay_out(const StepLimits& limits, std::byte* bas
   if (limits.moe.experts != 0) {
     s.router = matrix(t, limits.moe.experts);
     const std::int64_t slots = t * limits.moe.used;
-    s.wave_rows = std::min(slots, std::max(t, wave_rows(limits.moe.ffn)));
+    s.cached_rows = cached_rows(limits.moe.ffn);
+    s.wave_rows = std::min(slots, std::max(t, s.cached_rows));  // an expert may get all rows
     s.routed = matrix(slots, limits.hidden);
     s.gate_up = matrix(s.wave_rows, 2 * limits.moe.ffn);
     s.ffn = matrix(s.wave_rows, limits.moe.ffn);
@@ -221,6 +223,7 @@ void CpuBackend::step(const Batch&, FunctionRef<void()> body) {
 
 void CpuBackend::embed(const Batch& batch, const Weight* table, View x) {
   INGOT_CHECK(x.rows == batch.rows(), x.rows, " rows for a batch of ", batch.rows());
+  overwrites(x);
   pool_.parallel_for(x.rows, [&](std::int64_t t, int) {
     if (const std::byte* given = batch.embedding(t)) {
       std::copy_n(given, x.cols * std::int64_t{sizeof(float)}, x.row_data(t));
@@ -243,6 +246,7 @@ void CpuBackend::norm(View x, View add, const Norm& n, View out, Next next) {
   INGOT_CHECK(fits(add) && (!n || (out && fits(out) && n.weight.cols == x.cols)), "norm [", x.rows,
               ", ", x.cols, "] + [", add.rows, ", ", add.cols, "] -> [", out.rows, ", ", out.cols,
               "]");
+  overwrites(x);
   const bool quantise = n && keeps_quantised(out, next);
   pool_.parallel_for(x.rows, [&](std::int64_t t, int) {
     table_.norm(x.row<float>(t), add ? add.row<const float>(t) : nullptr, n, x.cols,
@@ -253,6 +257,7 @@ void CpuBackend::norm(View x, View add, const Norm& n, View out, Next next) {
 
 void CpuBackend::rope(View qkv, const Batch& b, const Norm& q_norm, const Norm& k_norm,
                       const Attention& a) {
+  overwrites(qkv);
   static const RopeTable kNone{};
   const RopeTable& table = a.rope != nullptr ? *a.rope : kNone;
   pool_.parallel_for(qkv.rows, [&](std::int64_t t, int) {
@@ -281,6 +286,7 @@ void CpuBackend::activate(View in, Act act, bool gated, View out, Next next) {
 
 void CpuBackend::gather(View x, std::span<const std::int32_t> rows, View out) {
   INGOT_CHECK(std::ssize(rows) == out.rows, rows.size(), " rows into ", out.rows);
+  overwrites(out);
   for (std::int64_t i = 0; i < out.rows; ++i) {
     const std::int64_t row = rows[static_cast<std::size_t>(i)];
     INGOT_CHECK(row >= 0 && row < x.rows, "row ", row, " of ", x.rows);

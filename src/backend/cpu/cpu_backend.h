@@ -59,12 +59,19 @@ class CpuBackend final : public Backend {
     std::int32_t count = 0;
     std::int32_t q_first = 0;  ///< row in the wave's quantised rows, the first of a tile
   };
-  /// Experts whose rows go through gate, up and down while they are in the caches.
+  /// Experts whose rows go through gate, up and down together: as many as the second caches hold
+  /// the rows of, at least one.
   struct ExpertWave {
     std::int32_t expert = 0;  ///< [expert, end_expert)
     std::int32_t end_expert = 0;
     std::int32_t slot = 0;  ///< sorted: [slot, end_slot)
     std::int32_t end_slot = 0;
+  };
+  /// Rows by sorted slot, `first` that of row 0.
+  struct WaveRows {
+    View view;
+    std::int32_t first = 0;
+    View of(const ExpertRows& e) const { return view.slice(e.first - first, e.count); }
   };
   /// An expert's part of a loop over the panels of a wave.
   struct ExpertWork {
@@ -78,7 +85,8 @@ class CpuBackend final : public Backend {
     std::int64_t q_rows = 0;              ///< that `q` has room for
     View head_rows;                       ///< [<= kHeadRows, V]
     View router;                          ///< [T, E]
-    std::int64_t wave_rows = 0;           ///< W, at most in one wave
+    std::int64_t wave_rows = 0;           ///< W, room for those of one wave
+    std::int64_t cached_rows = 0;         ///< of a wave that the second caches hold
     View routed;                          ///< [T*k, H]: by sorted slot rows, then experts' results
     View gate_up;                         ///< [W, 2F]
     View ffn;                             ///< [W, F]
@@ -109,6 +117,8 @@ class CpuBackend final : public Backend {
                     QuantisedGroup* q);
   /// Whether the op that writes `out` is to quantise its rows, for `quantised` to find them.
   bool keeps_quantised(View out, Next next);
+  /// To be called by every op that writes float rows otherwise.
+  void overwrites(View out);
   /// The rows of `in` as linears over block formats read them: kept from the op that wrote them,
   /// else made now.
   const QuantisedGroup* quantised(View in);
@@ -116,24 +126,19 @@ class CpuBackend final : public Backend {
   std::int64_t attend_rows(View qkv, const Batch& b, const Attention& a, const KvLayer& kv,
                            const AttentionTile& tile, View out);
   void route(View logits, const Moe& m);
-  /// Rows of a wave whose gate, up and activation the threads' second caches hold.
-  std::int64_t wave_rows(std::int64_t ffn) const;
+  /// Rows whose gate, up and activation of width `ffn` the threads' second caches hold.
+  std::int64_t cached_rows(std::int64_t ffn) const;
   /// Where a slot stands in the wave's quantised rows.
   std::int64_t quantised_row(std::int32_t slot) const;
   /// Sorts the slots of so many rows by expert.
   void sort_slots(std::int64_t rows, const Moe& m);
   /// The wave that begins with `expert`.
   ExpertWave wave_from(std::int32_t expert, const Moe& m);
-  /// Rows of `in` to the experts of the wave, in the forms that their weights read.
-  void send_rows(View in, const MoeWeights& w, const Moe& m, const ExpertWave& wave);
+  /// Rows of `in`, and of `q` where weights read it, to the experts of the wave.
+  void send_rows(View in, const QuantisedGroup* q, const MoeWeights& w, const Moe& m,
+                 const ExpertWave& wave);
   void activate_wave(const MoeWeights& w, const Moe& m, const ExpertWave& wave);
-  /// out = in W^T for the rows of each expert of the wave, `first` the sorted slot of row 0: one
-  /// loop over the panels of all.
-  struct WaveRows {
-    View view;
-    std::int32_t first = 0;
-    View of(const ExpertRows& e) const { return view.slice(e.first - first, e.count); }
-  };
+  /// out = in W^T for the rows of each expert of the wave: one loop over the panels of all.
   void expert_linears(const ExpertWave& wave, WaveRows in, std::span<const Weight> w, WaveRows out);
   void reduce_rows(View rows, std::int64_t first, const LogitsReduce& reduce);
 

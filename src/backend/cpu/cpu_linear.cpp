@@ -18,6 +18,15 @@ bool CpuBackend::keeps_quantised(View out, Next next) {
   return true;
 }
 
+void CpuBackend::overwrites(View out) {
+  if (!quantised_ || !out) return;
+  const auto begin_of = [](View v) { return reinterpret_cast<std::uintptr_t>(v.data); };
+  const auto end_of = [&](View v) {
+    return begin_of(v) + static_cast<std::uintptr_t>(v.rows * v.row_bytes);
+  };
+  if (begin_of(out) < end_of(quantised_) && begin_of(quantised_) < end_of(out)) quantised_ = {};
+}
+
 const QuantisedGroup* CpuBackend::quantised(View in) {
   if (quantised_ && in.cols == quantised_.cols && in.row_bytes == quantised_.row_bytes) {
     const auto bytes = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(in.data) -
@@ -38,12 +47,10 @@ const QuantisedGroup* CpuBackend::quantised(View in) {
 }
 
 void CpuBackend::linear(View in, const Weight& w, View out) {
-  INGOT_CHECK(in.cols == w.cols && out.cols == w.rows && in.rows == out.rows, "linear [", in.rows,
-              ", ", in.cols, "] x [", w.rows, ", ", w.cols, "] -> [", out.rows, ", ", out.cols,
-              "]");
   if (observer_ != nullptr) observer_->linear(in, w);
   const QuantisedGroup* q = w.has_blocks() ? quantised(in) : nullptr;
-  const PanelWork work(table_, in, w, out);
+  overwrites(out);
+  const PanelWork work(table_, pool_.size(), in, w, out);
   pool_.parallel_for(work.items(), [&](std::int64_t item, int) { work.run(item, q); });
 }
 

@@ -24,7 +24,7 @@ void choose(const float* p, std::int32_t experts, std::int32_t used, std::int32_
 /// Row `row` of a tile of quantised rows as row `to_row` of another.
 void copy_row(const QuantisedGroup* from, std::int64_t row, QuantisedGroup* to, std::int64_t to_row,
               std::int64_t groups) {
-  // Everything in a group is four bytes a row.
+  static_assert(sizeof(QuantisedGroup) % (4 * kTileRows) == 0);
   constexpr std::int64_t kPlanes = sizeof(QuantisedGroup) / (4 * kTileRows);
   const auto* x = reinterpret_cast<const std::byte*>(from) + 4 * row;
   auto* y = reinterpret_cast<std::byte*>(to) + 4 * to_row;
@@ -52,9 +52,9 @@ void CpuBackend::route(View logits, const Moe& m) {
   });
 }
 
-std::int64_t CpuBackend::wave_rows(std::int64_t ffn) const {
-  constexpr std::int64_t kCacheBytes = 1 << 20;
-  return pool_.size() * std::max<std::int64_t>(1, kCacheBytes / (3 * ffn * 4));
+std::int64_t CpuBackend::cached_rows(std::int64_t ffn) const {
+  constexpr std::int64_t kBytesOfThread = 1 << 20;
+  return std::max<std::int64_t>(1, pool_.size() * kBytesOfThread / (3 * ffn * 4));
 }
 
 void CpuBackend::sort_slots(std::int64_t rows, const Moe& m) {
@@ -82,7 +82,8 @@ CpuBackend::ExpertWave CpuBackend::wave_from(std::int32_t expert, const Moe& m) 
   std::int32_t tiles = 0;
   for (; wave.end_expert < m.experts; ++wave.end_expert) {
     ExpertRows& e = scratch_.expert_rows[wave.end_expert];
-    if (wave.end_slot + e.count - wave.slot > scratch_.wave_rows) break;
+    const std::int32_t rows = wave.end_slot - wave.slot;
+    if (rows > 0 && rows + e.count > scratch_.cached_rows) break;
     wave.end_slot += e.count;
     e.q_first = tiles * kTileRows;
     tiles += (e.count + kTileRows - 1) / kTileRows;
@@ -90,22 +91,18 @@ CpuBackend::ExpertWave CpuBackend::wave_from(std::int32_t expert, const Moe& m) 
   return wave;
 }
 
-void CpuBackend::send_rows(View in, const MoeWeights& w, const Moe& m, const ExpertWave& wave) {
-  bool blocks = false;
-  bool floats = observer_ != nullptr;
-  for (std::int32_t e = wave.expert; e < wave.end_expert; ++e) {
-    const Weight& gate_up = w.gate_up[static_cast<std::size_t>(e)];
-    blocks = blocks || gate_up.has_blocks();
-    floats = floats || gate_up.has_dense();
-  }
-  const QuantisedGroup* q = blocks ? quantised(in) : nullptr;
+void CpuBackend::send_rows(View in, const QuantisedGroup* q, const MoeWeights& w, const Moe& m,
+                           const ExpertWave& wave) {
   const std::int64_t groups = in.cols / kGroup;
   pool_.parallel_for(wave.end_slot - wave.slot, [&](std::int64_t i, int) {
     const std::int64_t row = wave.slot + i;
     const std::int32_t slot = scratch_.sorted_slot[row];
     const std::int64_t t = slot / m.used;
-    if (floats) std::copy_n(in.row<const float>(t), in.cols, scratch_.routed.row<float>(row));
-    if (q == nullptr) return;
+    const Weight& gate_up = w.gate_up[static_cast<std::size_t>(scratch_.slot_expert[slot])];
+    if (observer_ != nullptr || gate_up.has_dense()) {
+      std::copy_n(in.row<const float>(t), in.cols, scratch_.routed.row<float>(row));
+    }
+    if (!gate_up.has_blocks()) return;
     const std::int64_t q_row = quantised_row(slot);
     copy_row(q + t / kTileRows * groups, t % kTileRows,
              scratch_.wave_q + q_row / kTileRows * groups, q_row % kTileRows, groups);
@@ -137,11 +134,13 @@ void CpuBackend::expert_linears(const ExpertWave& wave, WaveRows in, std::span<c
     const ExpertRows& rows = scratch_.expert_rows[e];
     if (rows.count == 0) continue;
     const Weight& weight = w[static_cast<std::size_t>(e)];
+    INGOT_CHECK(!weight.has_blocks() || (weight.cols <= limits_.cols && weight.cols % kGroup == 0),
+                "expert ", e, " of ", weight.cols, " inputs, planned for ", limits_.cols);
     const View x = in.of(rows);
     if (observer_ != nullptr) observer_->linear(x, weight);
     expert_work_.push_back(
         {.first_item = items,
-         .panels = PanelWork(table_, x, weight, out.of(rows)),
+         .panels = PanelWork(table_, 1, x, weight, out.of(rows)),
          .q = scratch_.wave_q + rows.q_first / kTileRows * (weight.cols / kGroup)});
     items += expert_work_.back().panels.items();
   }
@@ -156,21 +155,26 @@ void CpuBackend::expert_linears(const ExpertWave& wave, WaveRows in, std::span<c
 
 void CpuBackend::moe(View in, const MoeWeights& w, const Moe& m, View out) {
   INGOT_CHECK(in.rows <= limits_.rows && m.experts <= limits_.moe.experts &&
-                  m.used <= limits_.moe.used && m.ffn == limits_.moe.ffn,
+                  m.used <= limits_.moe.used && m.ffn == limits_.moe.ffn &&
+                  in.cols == limits_.hidden,
               in.rows, " rows, ", m.used, " of ", m.experts, " experts: not planned");
   const View logits = scratch_.router.slice(0, in.rows);
   linear(in, *w.router, logits);
   route(logits, m);
   sort_slots(in.rows, m);
+  const bool blocks = std::any_of(w.gate_up.begin(), w.gate_up.end(),
+                                  [](const Weight& gate_up) { return gate_up.has_blocks(); });
+  const QuantisedGroup* q = blocks ? quantised(in) : nullptr;
+  const WaveRows all{.view = scratch_.routed};
   for (std::int32_t e = 0; e < m.experts;) {
     const ExpertWave wave = wave_from(e, m);
-    const WaveRows all{.view = scratch_.routed};
-    send_rows(in, w, m, wave);
+    send_rows(in, q, w, m, wave);
     expert_linears(wave, all, w.gate_up, {.view = scratch_.gate_up, .first = wave.slot});
     activate_wave(w, m, wave);
     expert_linears(wave, {.view = scratch_.ffn, .first = wave.slot}, w.down, all);
     e = wave.end_expert;
   }
+  overwrites(out);
   pool_.parallel_for(in.rows, [&](std::int64_t t, int) {
     float* y = out.row<float>(t);
     std::fill_n(y, out.cols, 0.0f);

@@ -17,6 +17,7 @@ inline constexpr int kTileRows = 4;
 
 /// One group of 32 activations of a tile of rows, as `KernelTable::quantise` leaves them: laid out
 /// as a product with a panel reads them, from one place for all rows.
+/// Everything in it is four bytes a row.
 struct QuantisedGroup {
   std::int8_t q[8][kTileRows][4];             ///< within [-127, 127], by quads along K
   float d[kTileRows];                         ///< their scale
@@ -44,7 +45,7 @@ struct PanelArgs {
 /// The product with panels of one format.
 struct LinearKernel {
   void (*run)(const PanelArgs&) = nullptr;
-  int panels = 1;  ///< that many rows had best pass at once; any number is right
+  int panels = 1;  ///< neighbours that a call with many rows had best take; any number is right
 };
 
 /// Queries (rows times query heads of one kv head) that one call of an attention kernel takes.

@@ -4,13 +4,14 @@
 #include <algorithm>
 
 #include "backend/cpu/panel.h"
+#include "base/check.h"
 
 namespace ingot {
 
 namespace {
 
-/// Rows that pass a panel while it is in the first cache: as many as the second has room for, in
-/// equal blocks. A multiple of what any kernel takes at once.
+/// Rows that pass a panel while it is near: as many as the second cache has room for, in equal
+/// blocks. A multiple of what any kernel takes at once.
 std::int64_t rows_of_block(std::int64_t rows, std::int64_t cols) {
   constexpr std::int64_t kCacheBytes = 1 << 20;
   constexpr std::int64_t kStep = 24;
@@ -23,14 +24,23 @@ std::int64_t rows_of_block(std::int64_t rows, std::int64_t cols) {
 
 }  // namespace
 
-PanelWork::PanelWork(const KernelTable& table, View in, const Weight& w, View out)
+PanelWork::PanelWork(const KernelTable& table, int threads, View in, const Weight& w, View out)
     : table_(&table),
       in_(in),
       weight_(&w),
       out_(out),
       block_rows_(rows_of_block(in.rows, in.cols)) {
+  INGOT_CHECK(in.cols == w.cols && out.cols == w.rows && in.rows == out.rows, "linear [", in.rows,
+              ", ", in.cols, "] x [", w.rows, ", ", w.cols, "] -> [", out.rows, ", ", out.cols,
+              "]");
+  // Below so many rows, pairs were no faster; below so many items, threads wait for the last.
+  constexpr std::int64_t kRowsOfPairs = 64;
+  constexpr std::int64_t kPairsOfThread = 4;
+  const std::int64_t blocks = (in.rows + block_rows_ - 1) / block_rows_;
+  pairs_ = in.rows >= kRowsOfPairs &&
+           blocks * w.rows >= kPairsOfThread * 2 * kPanelCols * std::int64_t{threads};
   for (const Segment& s : w.segments) block_items_ += items_of(s);
-  items_ = (in.rows + block_rows_ - 1) / block_rows_ * block_items_;
+  items_ = blocks * block_items_;
 }
 
 const LinearKernel& PanelWork::kernel_of(const Segment& s) const {
@@ -38,8 +48,7 @@ const LinearKernel& PanelWork::kernel_of(const Segment& s) const {
 }
 
 std::int64_t PanelWork::panels_of_item(const Segment& s) const {
-  constexpr std::int64_t kManyRows = 64;
-  return in_.rows >= kManyRows ? kernel_of(s).panels : 1;
+  return pairs_ ? kernel_of(s).panels : 1;
 }
 
 std::int64_t PanelWork::items_of(const Segment& s) const {

@@ -15,7 +15,8 @@ namespace ingot {
 /// block, whose activations then stay in the second cache.
 class PanelWork {
  public:
-  PanelWork(const KernelTable& table, View in, const Weight& w, View out);
+  /// Items for so many threads; of other shapes: a bug.
+  PanelWork(const KernelTable& table, int threads, View in, const Weight& w, View out);
 
   std::int64_t items() const { return items_; }
   /// Item `item` of them; `q`: the quantised rows of `in`, for weights with block formats.
@@ -31,6 +32,7 @@ class PanelWork {
   const Weight* weight_;
   View out_;
   std::int64_t block_rows_;
+  bool pairs_ = false;  ///< of panels an item, where a kernel has those
   std::int64_t block_items_ = 0;
   std::int64_t items_ = 0;
 };

@@ -21,8 +21,8 @@ struct ScalarLanes {
   static constexpr int kLinearRows = 2;
   static constexpr int kLinearRowsTwoScales = 2;
   /// The same through two panels at once, of blocks and of floats; 0: one after the other.
-  static constexpr int kPairRows = 0;
-  static constexpr int kPairRowsDense = 0;
+  static constexpr int kPairRows = 2;
+  static constexpr int kPairRowsDense = 2;
   /// How many queries share one over keys and values of floats and of 8-bit integers, in how many
   /// blocks at once.
   static constexpr int kQueries = 2;

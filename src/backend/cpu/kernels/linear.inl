@@ -232,8 +232,13 @@ INGOT_INLINE void many_rows(const PanelArgs& a) {
         for_groups<L, F>(packed[p], [&](const PackedGroup<L, F>& g) { expand_group(g, *group++); });
       }
     }
+    // What comes next: of each panel the next segment or, after the last, the next pair.
+    const unsigned char* next[kPanels];
+    for (int p = 0; p < kPanels; ++p) {
+      next[p] = packed[p] + (end == a.cols ? (kPanels - 1) * a.panel_bytes : 0);
+    }
     for_rows<kMost>(0, a.rows, [&]<int kRows>(std::int64_t row) {
-      segment_rows<L, F, kPanels, kRows>(a, groups, packed, k, row);
+      segment_rows<L, F, kPanels, kRows>(a, groups, next, k, row);
     });
   }
 }
@@ -295,7 +300,7 @@ INGOT_INLINE void linear_panel(const PanelArgs& a) {
 /// Panels that many rows pass at once. A pair halves the loads of activations; minimums are so much
 /// arithmetic beside them that twelve rows through one panel are as fast.
 template <class L, class F>
-inline constexpr int kPairedPanels = L::kPairRows != 0 ? 2 : 1;
+inline constexpr int kPairedPanels = L::kPairRowsDense != 0 ? 2 : 1;
 template <class L, BlockFormat F>
 inline constexpr int kPairedPanels<L, F> = L::kPairRows != 0 && !Panel<F>::kHasMin ? 2 : 1;
 
