@@ -159,6 +159,7 @@ TEST(Invariance, Logits) {
   Matrix x(19, 256);
   x.fill(random);
   std::vector<std::int32_t> ids;
+  ids.reserve(19);
   for (int i = 0; i < 19; ++i) ids.push_back(random.below(217));
   // The output: log-probability of one id, the best token, its log-probability.
   const StepLimits limits{.rows = 19, .out_rows = 19, .cols = 256, .hidden = 256, .vocab = 217};

@@ -120,7 +120,7 @@ TEST(Next, KeptRowsAreQuantisedOnce) {
   d->plan({.rows = 6, .cols = kCols, .hidden = kCols});
   const std::vector<Weight> prepared = prepare_all(d, all);
   Matrix h(6, kCols);
-  for (const auto& [next, expected] : {std::pair{Next::kLinears, 6}, {Next::kAnyone, 6 * 13}}) {
+  for (const Next next : {Next::kLinears, Next::kAnyone}) {
     quantised_rows = 0;
     d->step({}, [&] {
       d->norm(x.view(), {}, norm, h.view(), next);
@@ -130,7 +130,7 @@ TEST(Next, KeptRowsAreQuantisedOnce) {
       }
     });
     // All but the three dense formats read them.
-    EXPECT_EQ(quantised_rows, expected);
+    EXPECT_EQ(quantised_rows, next == Next::kLinears ? 6 : 6 * 13);
   }
 }
 
