@@ -60,9 +60,8 @@ struct OpenOptions {
   bool check_tensors = false;     ///< refuse weights that are NaN or infinite
   /// A folder that keeps packed weights: the next start of the model maps them. Empty: none.
   std::string pack_cache{};
-  /// Requests that may wait to be looked at. Paused ones do not keep others from running, but so
-  /// many at most: where more than `sequences` + `waiting_max` are under way, the rest waits for
-  /// their readers.
+  /// Requests that may wait beside the `sequences` that run: for their turn, or for their readers.
+  /// Paused ones do not keep others from running.
   std::size_t waiting_max = 1024;
   std::size_t deltas_max = 256;  ///< pieces that a reader may be behind before its request pauses
   /// No thread of its own: requests go on only inside `step`, `generate`, `hidden_states` and
@@ -205,8 +204,8 @@ class Stream {
 
   /// The next piece, waiting for it; nothing at the end. A threadless engine makes steps for it.
   ///
-  /// Errors: Error{kBusy} when a threadless engine cannot get to this request, because as many as
-  /// may be are paused: once one of their streams was read or dropped, this one goes on.
+  /// Errors: Error{kBusy} when a threadless engine cannot get to this request because others are
+  /// paused: once one of their streams was read or dropped, this one goes on.
   std::optional<Delta> next();
   /// The next piece if there is one now.
   std::optional<Delta> try_next();

@@ -36,7 +36,7 @@ Engine::Impl::Impl(const OpenOptions& options)
   start(instance, options, chosen);
   info = model_info(instance, chosen.context);
   engine =
-      instance.make_engine({.inbox_max = options.waiting_max, .deltas_max = options.deltas_max});
+      instance.make_engine({.waiting_max = options.waiting_max, .deltas_max = options.deltas_max});
   if (!threadless) engine->start();
 }
 

@@ -1,6 +1,7 @@
 // Backend: the ops that a device offers to the one forward path.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -54,6 +55,12 @@ class Backend {
   virtual Tensor upload(std::span<const float> values) = 0;
   /// Bytes of one KV block of 16 tokens of one layer.
   virtual std::int64_t kv_block_bytes(const Attention& a, KvType type) const = 0;
+
+  /// Block `to` of one layer becomes a copy of block `from`; between steps. A device whose pages
+  /// are not in host memory has its own.
+  virtual void kv_copy(const KvLayer& kv, std::int32_t from, std::int32_t to) {
+    std::copy_n(kv.pages + from * kv.block_bytes, kv.block_bytes, kv.pages + to * kv.block_bytes);
+  }
 
   /// Scratch memory for steps up to `limits`: its size, and its allocation. Errors:
   /// Error{kDoesNotFit}.

@@ -14,7 +14,7 @@ enum class ErrorCode {
   kModel,        ///< a model, tokenizer or adapter file was refused
   kDoesNotFit,   ///< not enough memory, with the numbers
   kIo,           ///< reading or writing failed after opening
-  kUnavailable,  ///< a port or address is not available
+  kUnavailable,  ///< a port or address is not available, or time is too short for a request
   kNotFinite,    ///< a row's logits held NaN: the sequence ends, the engine lives
   kInternal,     ///< a bug in ingot
 };

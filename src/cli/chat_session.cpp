@@ -13,9 +13,6 @@ namespace ingot {
 
 namespace {
 
-/// The conversation of these turns in the engine, which has no other.
-constexpr std::uint64_t kConversation = 1;
-
 /// A context is full when a reply could have less than this share of it.
 constexpr std::int64_t kReplyShare = 16;
 
@@ -108,7 +105,6 @@ const Outcome& ChatSession::reply(FunctionRef<bool()> stop,
                                   FunctionRef<void(std::string_view)> show) {
   Request request = request_;
   request.prompt = ids_;
-  request.conversation = kConversation;
   // Another reply to the same prompt is another one.
   request.sampling.seed += static_cast<std::uint64_t>(replies_);
   auto stream = engine_.submit(std::move(request));

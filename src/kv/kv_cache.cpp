@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
+
+#include "base/mutant.h"
 
 namespace ingot {
 
@@ -39,7 +42,7 @@ std::vector<KvGroup> kv_groups(const Backend& backend, std::span<const Attention
 
 KvCache::KvCache(Backend& backend, std::vector<KvGroup> groups, KvType type,
                  std::span<const std::int32_t> blocks)
-    : groups_(std::move(groups)) {
+    : backend_(&backend), type_(type), groups_(std::move(groups)) {
   std::size_t layers = 0;
   for (const KvGroup& group : groups_) layers += group.layers.size();
   layers_.resize(layers);
@@ -59,12 +62,52 @@ KvCache::KvCache(Backend& backend, std::vector<KvGroup> groups, KvType type,
   }
 }
 
+void KvCache::copy(std::span<const BlockCopy> copies) {
+  for (const BlockCopy& c : copies) {
+    for (const std::int32_t i : group(c.group).layers) {
+      backend_->kv_copy(layer(i), c.from, c.to);
+    }
+  }
+}
+
+void KvCache::release(std::int32_t g, std::int32_t block) {
+  if (begun_ == done_) return pool(g).release(block);
+  releases_.push_back({.step = begun_, .group = g, .block = block});
+}
+
+void KvCache::release_after_next(std::int32_t g, std::int32_t block) {
+  releases_.push_back({.step = begun_ + 1, .group = g, .block = block});
+}
+
+void KvCache::release_until(std::int64_t step) {
+  std::erase_if(releases_, [&](const Release& r) {
+    if (r.step > step) return false;
+    pool(r.group).release(r.block);
+    return true;
+  });
+}
+
+void KvCache::begin_plan() {
+  if (begun_ == done_) release_until(begun_ + 1);
+}
+
+void KvCache::end_step() {
+  INGOT_CHECK(done_ < begun_, "no step is under way");
+  release_until(++done_);
+}
+
+std::int64_t KvCache::releasing(std::int32_t g) const {
+  return std::count_if(releases_.begin(), releases_.end(),
+                       [g](const Release& r) { return r.group == g; });
+}
+
 SequenceBlocks::SequenceBlocks(KvCache& cache)
     : cache_(&cache), tables_(static_cast<std::size_t>(cache.groups())) {}
 
 SequenceBlocks::SequenceBlocks(SequenceBlocks&& other) noexcept
-    : cache_(other.cache_), tables_(std::move(other.tables_)) {
+    : cache_(other.cache_), tables_(std::move(other.tables_)), filled_(other.filled_) {
   other.tables_.clear();
+  other.filled_ = 0;
 }
 
 SequenceBlocks& SequenceBlocks::operator=(SequenceBlocks&& other) noexcept {
@@ -72,47 +115,111 @@ SequenceBlocks& SequenceBlocks::operator=(SequenceBlocks&& other) noexcept {
   truncate(0);
   cache_ = other.cache_;
   tables_ = std::move(other.tables_);
+  filled_ = other.filled_;
   other.tables_.clear();
+  other.filled_ = 0;
   return *this;
 }
 
 SequenceBlocks::~SequenceBlocks() { truncate(0); }
 
-bool SequenceBlocks::reserve(std::int64_t tokens) {
-  const std::int64_t wanted = blocks_of(tokens);
-  for (std::int32_t g = 0; g < cache_->groups(); ++g) {
-    if (wanted - std::ssize(table(g)) > cache_->pool(g).free()) return false;
+/// Whether the block of key `filled` is there, will be written to, and is not this sequence's own.
+bool SequenceBlocks::copies_before_write(std::int32_t g, std::int64_t tokens) const {
+  const auto index = static_cast<std::size_t>(filled_ / kBlockTokens);
+  if (tokens <= filled_ || index >= table(g).size() || table(g)[index] < 0) return false;
+  return !cache_->pool(g).is_writable(table(g)[index]) && !INGOT_MUTANT(5);
+}
+
+std::int64_t SequenceBlocks::wanted(std::int32_t g, std::int64_t tokens) const {
+  const std::int64_t more = std::max<std::int64_t>(0, blocks_of(tokens) - std::ssize(table(g)));
+  return more + (copies_before_write(g, tokens) ? 1 : 0);
+}
+
+bool SequenceBlocks::reserve(std::int64_t tokens, std::vector<BlockCopy>& copies) {
+  if (cache_->refuses()) return false;
+  const auto blocks = static_cast<std::size_t>(blocks_of(tokens));
+  for (std::int32_t g = 0; g < groups(); ++g) {
+    if (wanted(g, tokens) > cache_->pool(g).available()) return false;
   }
-  for (std::int32_t g = 0; g < cache_->groups(); ++g) {
+  try {
+    for (auto& table : tables_) table.reserve(std::max(blocks, table.size()));
+    copies.reserve(copies.size() + tables_.size());
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  for (std::int32_t g = 0; g < groups(); ++g) {
     auto& table = tables_[static_cast<std::size_t>(g)];
-    while (std::ssize(table) < wanted) {
-      table.push_back(-1);  // its place first: growing may throw, and the block would be lost
-      table.back() = *cache_->pool(g).allocate();
+    if (copies_before_write(g, tokens)) {
+      std::int32_t& block = table[static_cast<std::size_t>(filled_ / kBlockTokens)];
+      const std::int32_t own = *cache_->pool(g).allocate();
+      copies.push_back({.group = g, .from = block, .to = own});
+      cache_->release_after_next(g, block);
+      block = own;
     }
+    while (table.size() < blocks) table.push_back(*cache_->pool(g).allocate());
   }
   return true;
 }
 
+bool SequenceBlocks::reserve(std::int64_t tokens) {
+  std::vector<BlockCopy> copies;
+  const bool reserved = reserve(tokens, copies);
+  INGOT_CHECK(copies.empty(), "a shared block would have to be copied");
+  return reserved;
+}
+
+std::int64_t SequenceBlocks::reservable(std::span<const std::int64_t> withheld) const {
+  std::int64_t tokens = std::int64_t{std::numeric_limits<std::int32_t>::max()} * kBlockTokens;
+  for (std::int32_t g = 0; g < groups(); ++g) {
+    const std::int64_t copy = copies_before_write(g, filled_ + 1) ? 1 : 0;
+    const std::int64_t kept = withheld.empty() ? 0 : withheld[static_cast<std::size_t>(g)];
+    const std::int64_t more = cache_->pool(g).available() - kept - copy;
+    const std::int64_t room =
+        (std::ssize(table(g)) + std::max<std::int64_t>(0, more)) * kBlockTokens;
+    tokens = std::min(tokens, more < 0 && copy > 0 ? filled_ : room);
+  }
+  return tokens;
+}
+
 void SequenceBlocks::share(const SequenceBlocks& other, std::int64_t tokens) {
-  INGOT_CHECK(cache_ == other.cache_ && tokens % kBlockTokens == 0, tokens, " tokens to share");
-  for (std::int32_t g = 0; g < cache_->groups(); ++g) {
-    auto& table = tables_[static_cast<std::size_t>(g)];
-    INGOT_CHECK(table.empty() && std::ssize(other.table(g)) >= blocks_of(tokens), tokens,
-                " tokens of ", other.table(g).size(), " blocks into ", table.size());
-    for (const std::int32_t block :
-         other.table(g).first(static_cast<std::size_t>(blocks_of(tokens)))) {
-      table.push_back(block);
-      if (block >= 0) cache_->pool(g).retain(block);
-    }
+  INGOT_CHECK(cache_ == other.cache_ && tokens <= other.filled_, tokens, " tokens to share of ",
+              other.filled_);
+  const auto blocks = static_cast<std::size_t>(blocks_of(tokens));
+  for (std::int32_t g = 0; g < groups(); ++g) adopt(g, other.table(g).first(blocks));
+  filled_ = tokens;
+}
+
+bool SequenceBlocks::fork(const SequenceBlocks& other, std::int64_t tokens,
+                          std::vector<BlockCopy>& copies) {
+  const std::int64_t full = INGOT_MUTANT(5) ? tokens : tokens / kBlockTokens * kBlockTokens;
+  const auto tail = static_cast<std::size_t>(full / kBlockTokens);
+  for (std::int32_t g = 0; g < groups() && full < tokens; ++g) {
+    if (cache_->pool(g).available() == 0) return false;
+  }
+  share(other, full);
+  for (std::int32_t g = 0; g < groups() && full < tokens; ++g) {
+    const std::int32_t own = *cache_->pool(g).allocate();
+    tables_[static_cast<std::size_t>(g)].push_back(own);
+    copies.push_back({.group = g, .from = other.table(g)[tail], .to = own});
+  }
+  filled_ = tokens;
+  return true;
+}
+
+void SequenceBlocks::adopt(std::int32_t g, std::span<const std::int32_t> blocks) {
+  auto& table = tables_[static_cast<std::size_t>(g)];
+  INGOT_CHECK(table.empty(), blocks.size(), " blocks into a table of ", table.size());
+  table.assign(blocks.begin(), blocks.end());
+  for (const std::int32_t block : blocks) {
+    if (block >= 0) cache_->pool(g).retain(block);
   }
 }
 
-std::int64_t SequenceBlocks::reservable() const {
-  std::int64_t blocks = std::numeric_limits<std::int32_t>::max();
-  for (std::int32_t g = 0; g < cache_->groups(); ++g) {
-    blocks = std::min(blocks, std::ssize(table(g)) + cache_->pool(g).free());
-  }
-  return blocks * kBlockTokens;
+void SequenceBlocks::replace(std::int32_t g, std::int64_t index, std::int32_t block) {
+  std::int32_t& own = tables_[static_cast<std::size_t>(g)][static_cast<std::size_t>(index)];
+  cache_->pool(g).retain(block);
+  cache_->release(g, own);
+  own = block;
 }
 
 std::int64_t SequenceBlocks::releasable(std::int32_t g) const {
@@ -123,14 +230,14 @@ std::int64_t SequenceBlocks::releasable(std::int32_t g) const {
 }
 
 void SequenceBlocks::forget_before(std::int64_t next) {
-  for (std::int32_t g = 0; g < cache_->groups(); ++g) {
+  for (std::int32_t g = 0; g < groups(); ++g) {
     const std::int64_t window = cache_->group(g).window;
     if (window == 0) continue;
     auto& table = tables_[static_cast<std::size_t>(g)];
     const std::int64_t first_seen = next - window + 1;
     for (std::int64_t b = 0; b < std::ssize(table) && (b + 1) * kBlockTokens <= first_seen; ++b) {
       std::int32_t& block = table[static_cast<std::size_t>(b)];
-      if (block >= 0) cache_->pool(g).release(block);
+      if (block >= 0) cache_->release(g, block);
       block = -1;
     }
   }
@@ -142,17 +249,18 @@ void SequenceBlocks::truncate(std::int64_t tokens) {
   for (std::int32_t g = 0; g < groups(); ++g) {
     auto& table = tables_[static_cast<std::size_t>(g)];
     while (std::ssize(table) > blocks_of(tokens)) {
-      if (table.back() >= 0) cache_->pool(g).release(table.back());
+      if (table.back() >= 0) cache_->release(g, table.back());
       table.pop_back();
     }
   }
+  filled_ = std::min(filled_, tokens);
 }
 
-bool SequenceBlocks::can_truncate(std::int64_t tokens) const {
+bool SequenceBlocks::can_share(std::int64_t next, std::int64_t tokens) const {
   for (std::int32_t g = 0; g < groups(); ++g) {
     const std::int64_t window = cache_->group(g).window;
     if (window == 0 || tokens == 0) continue;
-    const std::int64_t first_seen = std::max<std::int64_t>(0, tokens - window + 1);
+    const std::int64_t first_seen = std::max<std::int64_t>(0, next - window + 1);
     const std::int64_t last = std::min(std::ssize(table(g)), blocks_of(tokens));
     for (std::int64_t b = first_seen / kBlockTokens; b < last; ++b) {
       if (table(g)[static_cast<std::size_t>(b)] < 0) return false;
@@ -168,8 +276,9 @@ std::int64_t SequenceBlocks::held(std::int32_t g) const {
 std::int32_t SequenceBlocks::slot(std::int32_t g, std::int64_t key) const {
   const auto block = static_cast<std::size_t>(key / kBlockTokens);
   INGOT_CHECK(block < table(g).size() && table(g)[block] >= 0, "key ", key, " has no block");
-  INGOT_CHECK(cache_->pool(g).references(table(g)[block]) == 1, "key ", key,
-              " would be written to a block that is shared");
+  if (key < filled_) return -1;
+  INGOT_CHECK(cache_->pool(g).is_writable(table(g)[block]) || INGOT_MUTANT(5), "block ",
+              table(g)[block], " is shared, and would be written to");
   return table(g)[block] * kBlockTokens + static_cast<std::int32_t>(key % kBlockTokens);
 }
 

@@ -2,7 +2,9 @@
 // in them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -32,7 +34,19 @@ struct KvGroup {
 std::vector<KvGroup> kv_groups(const Backend& backend, std::span<const Attention> attention,
                                KvType type);
 
+/// A block that begins with the keys and values of another one.
+struct BlockCopy {
+  std::int32_t group = 0;
+  std::int32_t from = 0;
+  std::int32_t to = 0;
+
+  bool operator==(const BlockCopy&) const = default;
+};
+
 /// Device pages of all groups. Each group has its own pool of equally many tokens.
+///
+/// Blocks are given back through `release`: while planned steps are under way that may still read
+/// them, it waits for the last of those.
 class KvCache {
  public:
   /// Allocates `blocks[g]` blocks for group g. Errors: Error{kDoesNotFit}.
@@ -41,21 +55,61 @@ class KvCache {
 
   std::int32_t groups() const { return static_cast<std::int32_t>(groups_.size()); }
   const KvGroup& group(std::int32_t g) const { return groups_[static_cast<std::size_t>(g)]; }
+  KvType type() const { return type_; }
   BlockPool& pool(std::int32_t g) { return pools_[static_cast<std::size_t>(g)]; }
+  const BlockPool& pool(std::int32_t g) const { return pools_[static_cast<std::size_t>(g)]; }
   /// The pages of layer `i`, counted as in kv_groups.
   const KvLayer& layer(std::int64_t i) const { return layers_[static_cast<std::size_t>(i)]; }
   /// All pages of a group, for tests that fill them.
   const Buffer& pages(std::int32_t g) const { return pages_[static_cast<std::size_t>(g)]; }
 
+  /// Copies blocks in all layers of their groups, one after the other.
+  void copy(std::span<const BlockCopy> copies);
+
+  /// One reference less, at once or with the last step that is under way now.
+  void release(std::int32_t g, std::int32_t block);
+  /// The same, but not before the step that is being planned is done: it copies from the block.
+  void release_after_next(std::int32_t g, std::int32_t block);
+  /// Planning of a step begins: what a plan that came to nothing would have released is released.
+  void begin_plan();
+  /// A step was planned: what is released from here on stays until it is done.
+  void begin_step() { ++begun_; }
+  /// The oldest step under way is done.
+  void end_step();
+  /// Blocks of group g that will be released when the steps under way are done.
+  std::int64_t releasing(std::int32_t g) const;
+
+  /// Makes `reserve` of sequences fail now and then, in tests.
+  void refuse_when(std::function<bool()> refuses) { refuses_ = std::move(refuses); }
+  bool refuses() const { return refuses_ && refuses_(); }
+
  private:
+  /// A reference that is given up when step number `step` is done.
+  struct Release {
+    std::int64_t step = 0;
+    std::int32_t group = 0;
+    std::int32_t block = 0;
+  };
+  void release_until(std::int64_t step);
+
+  Backend* backend_;
+  KvType type_;
   std::vector<KvGroup> groups_;
   std::vector<BlockPool> pools_;
   std::vector<Buffer> pages_;
   std::vector<KvLayer> layers_;
+  std::int64_t begun_ = 0;  ///< steps planned so far
+  std::int64_t done_ = 0;
+  std::vector<Release> releases_;
+  std::function<bool()> refuses_;
 };
 
-/// The blocks of one sequence in every group. Gives them back when it goes. One that was moved from
-/// holds none and can reserve none.
+/// The blocks of one sequence in every group. Gives them back, the last ones first, when it goes.
+/// One that was moved from holds none and can reserve none.
+///
+/// Keys [0, filled()) are in the blocks. Those blocks may be shared with other sequences; a row
+/// below `filled` can be computed again but is not written again, and the first write past it
+/// copies a block that is shared.
 class SequenceBlocks {
  public:
   explicit SequenceBlocks(KvCache& cache);
@@ -63,16 +117,42 @@ class SequenceBlocks {
   SequenceBlocks& operator=(SequenceBlocks&& other) noexcept;
   ~SequenceBlocks();
 
-  /// Makes room for keys [0, tokens); false, with nothing changed, when a pool has too few blocks.
+  /// Makes room for keys [0, tokens), with those from `filled` on in blocks of its own; what has to
+  /// be copied for that before the keys are written is added to `copies`. False, with nothing
+  /// changed, when a pool has too few blocks or there is no memory for the table.
+  [[nodiscard]] bool reserve(std::int64_t tokens, std::vector<BlockCopy>& copies);
+  /// The same for a sequence that shares no block that it will write to.
   [[nodiscard]] bool reserve(std::int64_t tokens);
-  /// Begins with the blocks of `other`'s keys [0, tokens), which both then hold and neither may
-  /// write to.
+  /// Blocks of group g that `reserve` would take from the pool.
+  std::int64_t wanted(std::int32_t g, std::int64_t tokens) const;
+  /// The most tokens that `reserve` could make room for now, `withheld[g]` blocks of each group
+  /// staying untouched (none where it is empty).
+  std::int64_t reservable(std::span<const std::int64_t> withheld = {}) const;
+
+  /// Begins with the blocks of `other`'s keys [0, tokens), all of which it has filled. Both hold
+  /// them then.
   ///
-  /// Units:  whole blocks; `tokens` is a multiple of kBlockTokens.
   /// Errors: a table that is not empty, or keys that `other` does not have, is a bug.
   void share(const SequenceBlocks& other, std::int64_t tokens);
-  /// The most tokens that `reserve` could make room for now.
-  std::int64_t reservable() const;
+  /// Begins with `other`'s keys [0, tokens): shares full blocks, and gets a copy of its own of a
+  /// part of one, since both go on writing there. False, with nothing changed, when a pool has no
+  /// block for that.
+  ///
+  /// Errors: as of `share`.
+  [[nodiscard]] bool fork(const SequenceBlocks& other, std::int64_t tokens,
+                          std::vector<BlockCopy>& copies);
+  /// Whether `share` finds all that the rows from key `next` on see of keys [0, tokens).
+  bool can_share(std::int64_t next, std::int64_t tokens) const;
+  /// Begins with blocks that hold its first keys: of each group a table, -1 where no row to come
+  /// sees the block.
+  void adopt(std::int32_t g, std::span<const std::int32_t> blocks);
+  /// Holds `block`, which has the same keys, in place of its own number `index`.
+  void replace(std::int32_t g, std::int64_t index, std::int32_t block);
+
+  std::int64_t filled() const { return filled_; }
+  /// Keys [0, tokens) are in the blocks now.
+  void set_filled(std::int64_t tokens) { filled_ = std::max(filled_, tokens); }
+
   /// Gives back the blocks of window groups that no row at key `next` or later can see.
   void forget_before(std::int64_t next);
   /// Gives back blocks beyond key `tokens`, of which `can_truncate` has to hold. So tokens that may
@@ -80,25 +160,28 @@ class SequenceBlocks {
   void truncate(std::int64_t tokens);
   /// Whether the row at key `tokens` would find all that it sees: window groups have forgotten keys
   /// that a row before the one that `forget_before` was told still saw.
-  bool can_truncate(std::int64_t tokens) const;
+  bool can_truncate(std::int64_t tokens) const { return can_share(tokens, tokens); }
   /// Blocks held in group g.
   std::int64_t held(std::int32_t g) const;
 
-  /// Blocks of group g that become free when it goes: those that nobody else holds.
+  /// Blocks of group g that become available when it goes: those that nobody else holds.
   std::int64_t releasable(std::int32_t g) const;
   /// The block table of a group; -1 where a block was given back.
   std::span<const std::int32_t> table(std::int32_t g) const {
     return tables_[static_cast<std::size_t>(g)];
   }
-  /// Where key number `key` is written in group g; a block that others share is a bug.
+  /// Where key number `key` is written in group g, -1 when it is there already. A block that others
+  /// share is a bug.
   std::int32_t slot(std::int32_t g, std::int64_t key) const;
 
  private:
   /// None after a move from here.
   std::int32_t groups() const { return static_cast<std::int32_t>(tables_.size()); }
+  bool copies_before_write(std::int32_t g, std::int64_t tokens) const;
 
   KvCache* cache_;
   std::vector<std::vector<std::int32_t>> tables_;
+  std::int64_t filled_ = 0;
 };
 
 }  // namespace ingot

@@ -103,6 +103,7 @@ TEST_F(KvCacheTest, ASequenceBeginsWithTheBlocksOfAnother) {
   KvCache cache = make({layer(0), layer(8)}, {5, 5});
   SequenceBlocks prefix(cache);
   ASSERT_TRUE(prefix.reserve(40));
+  prefix.set_filled(40);
   prefix.forget_before(32);
   SequenceBlocks more(cache);
   more.share(prefix, 32);
@@ -113,15 +114,83 @@ TEST_F(KvCacheTest, ASequenceBeginsWithTheBlocksOfAnother) {
   ASSERT_TRUE(more.reserve(33));
   EXPECT_NE(more.table(0)[2], prefix.table(0)[2]);
   EXPECT_EQ(more.slot(0, 32), more.table(0)[2] * 16);
-  EXPECT_DEATH(more.share(prefix, 16), "16 tokens");
+  EXPECT_DEATH(more.share(prefix, 16), "1 blocks into a table of 3");
   SequenceBlocks third(cache);
-  EXPECT_DEATH(third.share(prefix, 17), "17 tokens to share");
-  EXPECT_DEATH(third.share(prefix, 64), "64 tokens of 3 blocks");
+  EXPECT_DEATH(third.share(prefix, 41), "41 tokens to share of 40");
   prefix.truncate(0);
   EXPECT_EQ(cache.pool(0).references(more.table(0)[1]), 1);
   more.truncate(0);
   EXPECT_EQ(cache.pool(0).free(), 5);
   EXPECT_EQ(cache.pool(1).free(), 5);
+}
+
+/// A fork goes on in a block of its own, which begins as a copy; whoever would write into a block
+/// that others have copies it first.
+TEST_F(KvCacheTest, APartlyFilledBlockIsCopiedBeforeItIsWritten) {
+  KvCache cache = make({layer(0), layer(8)}, {6, 6});
+  SequenceBlocks a(cache), b(cache), c(cache);
+  std::vector<BlockCopy> copies;
+  ASSERT_TRUE(a.reserve(20));
+  a.set_filled(20);
+  ASSERT_TRUE(b.fork(a, 20, copies));
+  ASSERT_EQ(copies.size(), 2u);
+  EXPECT_EQ(copies[0], (BlockCopy{.group = 0, .from = a.table(0)[1], .to = b.table(0)[1]}));
+  EXPECT_EQ(b.slot(0, 19), -1) << "it is there already";
+  EXPECT_EQ(b.slot(0, 20), b.table(0)[1] * 16 + 4);
+  EXPECT_EQ(a.slot(0, 20), a.table(0)[1] * 16 + 4);
+  c.share(a, 20);
+  const std::int32_t shared = c.table(0)[1];
+  ASSERT_TRUE(c.reserve(20, copies));
+  EXPECT_EQ(copies.size(), 2u) << "nothing will be written";
+  EXPECT_EQ(c.wanted(0, 21), 1);
+  ASSERT_TRUE(c.reserve(21, copies));
+  ASSERT_EQ(copies.size(), 4u);
+  EXPECT_EQ(copies[2], (BlockCopy{.group = 0, .from = shared, .to = c.table(0)[1]}));
+  EXPECT_EQ(cache.pool(0).references(shared), 2) << "it is still to be copied from";
+  cache.begin_step();
+  cache.end_step();
+  EXPECT_EQ(a.slot(0, 20), shared * 16 + 4);
+  SequenceBlocks d(cache);
+  ASSERT_TRUE(d.reserve(2 * 16));
+  EXPECT_FALSE(SequenceBlocks(cache).fork(a, 20, copies)) << "no block is left for the copy";
+}
+
+TEST_F(KvCacheTest, ACopyHasTheBytesOfAllLayers) {
+  KvCache cache = make({layer(0), layer(0), layer(8)}, {3, 3});
+  const auto fill = [&](std::int64_t i, std::int32_t block, char value) {
+    const KvLayer& kv = cache.layer(i);
+    std::fill_n(kv.pages + block * kv.block_bytes, kv.block_bytes, std::byte(value));
+  };
+  const auto first = [&](std::int64_t i, std::int32_t block) {
+    return static_cast<char>(cache.layer(i).pages[block * cache.layer(i).block_bytes]);
+  };
+  for (std::int64_t i = 0; i < 3; ++i) {
+    for (std::int32_t b = 0; b < 3; ++b) fill(i, b, static_cast<char>(10 * i + b));
+  }
+  const std::vector<BlockCopy> copies{{0, 1, 2}, {0, 0, 1}};
+  cache.copy(copies);
+  for (std::int64_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(first(i, 2), 10 * i + 1) << "in the order in which they are given";
+    EXPECT_EQ(first(i, 1), 10 * i);
+  }
+  EXPECT_EQ(first(2, 2), 22);
+}
+
+TEST_F(KvCacheTest, WhatStepsUnderWayMayReadIsReleasedWithTheLastOfThem) {
+  KvCache cache = make({layer(0)}, {4});
+  SequenceBlocks a(cache), b(cache);
+  ASSERT_TRUE(a.reserve(16));
+  ASSERT_TRUE(b.reserve(16));
+  cache.begin_step();
+  a.truncate(0);
+  cache.begin_step();
+  b.truncate(0);
+  EXPECT_EQ(cache.pool(0).free(), 2);
+  EXPECT_EQ(cache.releasing(0), 2);
+  cache.end_step();
+  EXPECT_EQ(cache.pool(0).free(), 3);
+  cache.end_step();
+  EXPECT_EQ(cache.pool(0).free(), 4);
 }
 
 TEST_F(KvCacheTest, AnAssignmentGivesBackWhatWasHeld) {

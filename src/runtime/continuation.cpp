@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/mutant.h"
 #include "base/text.h"
 
 namespace ingot {
 
 namespace {
-
-double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
 
 bool has_penalty(const SamplingParams& p) {
   return p.repetition_penalty != 1 || p.presence_penalty != 0 || p.frequency_penalty != 0;
@@ -25,15 +24,16 @@ Error no_token(std::int64_t tokens) {
 
 }  // namespace
 
-Continuation::Continuation(Submission submission, KvCache& cache, const RequestLimits& limits,
+Continuation::Continuation(std::uint64_t id, Request request, std::shared_ptr<Channel> channel,
+                           double time, KvCache& cache, const RequestLimits& limits,
                            const Tokenizer* tokenizer)
-    : request_(std::move(submission.request)),
-      channel_(std::move(submission.channel)),
+    : request_(std::move(request)),
+      channel_(std::move(channel)),
       sequence_(cache),
       needs_counts_(has_penalty(request_.sampling)),
       stop_(request_.stop) {
-  sequence_.id = submission.id;
-  sequence_.conversation = request_.conversation;
+  sequence_.id = id;
+  sequence_.owner = this;
   sequence_.tokens = request_.prompt;
   if (!request_.embeddings.empty()) {
     const std::int64_t rows = request_.embedding_rows;
@@ -43,6 +43,16 @@ Continuation::Continuation(Submission submission, KvCache& cache, const RequestL
   outcome_.prompt_tokens = sequence_.length();
   limit_ = std::min(request_.max_tokens, limits.context - sequence_.length());
   sequence_.draws = limit_ > 0;
+  sequence_.rows_max = sequence_.length() + std::max<std::int64_t>(0, limit_ - 1);
+  sequence_.prefix.domain = request_.domain;
+  sequence_.chat_template = request_.chat_template;
+  sequence_.reads_cache = request_.reads_cache;
+  sequence_.turn = {.tenant = request_.tenant,
+                    .priority = request_.priority,
+                    .arrival = time,
+                    .first_token_by = time + request_.first_token_seconds,
+                    .end_by = time + request_.end_seconds,
+                    .tokens_least = least_tokens()};
   if (request_.prompt_logprobs >= 0) {
     sequence_.scores_end = sequence_.length() - 1;
     sequence_.scored = std::max<std::int64_t>(0, request_.prompt_logprobs_from - 1);
@@ -68,7 +78,33 @@ void Continuation::want_hidden(std::int64_t hidden_size) {
   outcome_.hidden.reserve(static_cast<std::size_t>(rows * hidden_size));
 }
 
-void Continuation::started(Clock::time_point now) {
+/// Without end tokens all of them come, but for a stop string.
+std::int64_t Continuation::least_tokens() const {
+  const bool all = request_.sampling.end_ids.empty() && request_.stop.empty();
+  return std::max<std::int64_t>(1, all ? limit_ : request_.sampling.min_tokens);
+}
+
+bool Continuation::is_cancelled() const {
+#ifdef INGOT_MUTANTS
+  static thread_local bool any = false;
+  if (INGOT_MUTANT(13)) return any = any || channel_->cancelled.load();
+#endif
+  return channel_->cancelled.load(std::memory_order_relaxed);
+}
+
+void Continuation::look_at_reader(double now) {
+  const std::size_t room = channel_->deltas.capacity();
+  const bool gave_way = sequence_.paused && !sequence_.admitted;
+  const std::size_t most = gave_way ? room / 2 : room - 1;
+  sequence_.paused = channel_->deltas.size() > most;
+  if (!sequence_.paused) {
+    paused_since_ = kNever;
+  } else if (paused_since_ == kNever) {
+    paused_since_ = now;
+  }
+}
+
+void Continuation::started(double now) {
   if (!since_) since_ = now;
 }
 
@@ -103,7 +139,7 @@ SampleRow Continuation::row(std::span<float> logits) const {
           .index = static_cast<std::uint64_t>(generated_)};
 }
 
-std::int32_t Continuation::take(Drawn&& drawn, Clock::time_point now) {
+std::int32_t Continuation::take(Drawn&& drawn, double now) {
   if (ended_) return -1;
   count_draw(now);
   Delta delta;
@@ -134,8 +170,8 @@ std::int32_t Continuation::take(Drawn&& drawn, Clock::time_point now) {
   return -1;
 }
 
-void Continuation::count_draw(Clock::time_point now) {
-  const double spent = seconds(now - *since_);
+void Continuation::count_draw(double now) {
+  const double spent = now - *since_;
   since_ = now;
   if (drawn_++ == 0) {
     outcome_.prefill_seconds = spent;
@@ -177,6 +213,8 @@ void Continuation::finish(FinishReason reason, std::optional<Error> error) {
   outcome_.error = std::move(error);
   outcome_.generated_tokens = generated_;
   outcome_.cached_tokens = sequence_.cached;
+  outcome_.miss = sequence_.miss;
+  outcome_.preemptions = sequence_.preemptions;
   if (digest_) outcome_.digest = digest_->value();
   channel_->outcome = std::move(outcome_);
   channel_->deltas.close();

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "runtime/digest.h"
 #include "runtime/executor.h"
@@ -19,26 +19,30 @@
 
 namespace ingot {
 
-/// A request as it was submitted.
+/// A request as it was submitted, for as many continuations as it has channels.
 struct Submission {
-  std::uint64_t id = 0;
+  std::uint64_t id = 0;  ///< of the first one; the others follow
   Request request;
-  std::shared_ptr<Channel> channel;
+  std::vector<std::shared_ptr<Channel>> channels;
+  double time = 0;  ///< when it was submitted
 };
-
-using Clock = std::chrono::steady_clock;
 
 /// Everything about one request that changes while it runs.
 class Continuation {
  public:
-  /// `tokenizer` may be null. The request has been checked, and its end_ids are complete.
-  Continuation(Submission submission, KvCache& cache, const RequestLimits& limits,
-               const Tokenizer* tokenizer);
+  /// `tokenizer` may be null. The request has been checked, and its end_ids are complete. `time` is
+  /// when it was submitted.
+  Continuation(std::uint64_t id, Request request, std::shared_ptr<Channel> channel, double time,
+               KvCache& cache, const RequestLimits& limits, const Tokenizer* tokenizer);
 
   Sequence& sequence() { return sequence_; }
-  bool is_cancelled() const { return channel_->cancelled.load(std::memory_order_relaxed); }
-  /// Whether the reader's queue has no room for a piece.
-  bool is_behind() const { return channel_->deltas.size() >= channel_->deltas.capacity(); }
+  const Sequence& sequence() const { return sequence_; }
+  bool is_cancelled() const;
+  /// Pauses the sequence while its reader's queue is full. One that gave way meanwhile goes on once
+  /// half of the queue is read: it has to be computed again.
+  void look_at_reader(double now);
+  /// Since when it is paused; kNever where it is not.
+  double paused_since() const { return paused_since_; }
   /// Nothing is left to compute: no token is wanted, and every score and hidden state is there.
   bool is_done() const {
     return limit_ == 0 && sequence_.scored >= sequence_.scores_end &&
@@ -46,7 +50,7 @@ class Continuation {
   }
 
   /// The first time it is part of a step.
-  void started(Clock::time_point now);
+  void started(double now);
   void take_score(const RowScore& score);
   /// A row of hidden states; one that is not finite ends the request.
   void take_hidden(std::span<const float> row);
@@ -59,17 +63,16 @@ class Continuation {
   SampleRow row(std::span<float> logits) const;
   /// Hands a drawn token to the reader; returns the token that goes on the sequence, or -1 when
   /// this was the end.
-  std::int32_t take(Drawn&& drawn, Clock::time_point now);
+  std::int32_t take(Drawn&& drawn, double now);
   bool ended() const { return ended_; }
-  /// Whether it ended with an error.
-  bool failed() const { return ended_ && channel_->outcome.finish == FinishReason::kError; }
 
   /// Ends it: what was not handed over stays with the engine. Allocates nothing.
   void finish(FinishReason reason, std::optional<Error> error = std::nullopt);
 
  private:
   void want_hidden(std::int64_t hidden_size);
-  void count_draw(Clock::time_point now);
+  std::int64_t least_tokens() const;
+  void count_draw(double now);
   bool is_end(std::int32_t id) const;
   void add_text(std::int32_t id, std::string& text);
   void flush_text(std::string& text);
@@ -88,7 +91,8 @@ class Continuation {
   std::optional<Detokenizer> detokenizer_;
   StopText stop_;
   Outcome outcome_;
-  std::optional<Clock::time_point> since_;
+  std::optional<double> since_;
+  double paused_since_ = kNever;
 };
 
 }  // namespace ingot

@@ -2,11 +2,13 @@
 #include "runtime/engine.h"
 
 #include <algorithm>
+#include <chrono>
 #include <new>
 #include <system_error>
 
 #include "base/errno_text.h"
 #include "base/error.h"
+#include "base/mutant.h"
 #include "base/signal_stack.h"
 #include "base/text.h"
 
@@ -16,7 +18,6 @@ namespace {
 
 RequestLimits request_limits(const EngineParts& parts) {
   const Spec& spec = parts.executor.model().spec;
-  INGOT_CHECK(parts.executor.model().head() != nullptr, "an engine without a head");
   return {.vocab = spec.vocab,
           .ids = std::min(parts.ids, spec.vocab),
           .hidden = spec.hidden,
@@ -24,6 +25,34 @@ RequestLimits request_limits(const EngineParts& parts) {
           .prompt_logprobs = parts.executor.limits().score_top,
           .text = parts.tokenizer != nullptr,
           .hidden_all = parts.executor.limits().out_rows >= parts.executor.limits().rows};
+}
+
+EngineWorld world_of(const EngineParts& parts) {
+  return {
+      .steps = std::make_unique<ModelSteps>(parts.executor, parts.pool, parts.kernels, parts.ids),
+      .limits = request_limits(parts),
+      .tokenizer = parts.tokenizer,
+      .end_ids = parts.end_ids};
+}
+
+SchedulerLimits scheduler_limits(const StepRunner& steps, const EngineOptions& options) {
+  return {.rows = steps.limits().rows,
+          .sequences = steps.limits().sequences,
+          .pipeline_depth = options.pipeline_depth,
+          .step_seconds = options.step_seconds,
+          .preemptions_max = options.preemptions_max,
+          .prefix_cache = options.prefix_cache,
+          .prefix = options.prefix,
+          .waiting = options.waiting};
+}
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+EngineOptions with_clock(EngineOptions options) {
+  if (!options.now) options.now = steady_seconds;
+  return options;
 }
 
 /// Allocates nothing: a string holds so short a text within itself.
@@ -39,25 +68,35 @@ std::optional<Error> copy_of(const Error* error) {
   }
 }
 
+std::string milliseconds(double seconds) {
+  return cat(static_cast<std::int64_t>(seconds * 1000 + 0.5), " ms");
+}
+
+Error too_late(std::string_view parameter, double given, double predicted) {
+  return {ErrorCode::kUnavailable,
+          cat(parameter, ": ", milliseconds(given),
+              " cannot be kept: at the rates measured here it takes ", milliseconds(predicted),
+              " at the least; try again later or allow more time")};
+}
+
 }  // namespace
 
 Engine::Engine(const EngineParts& parts, const EngineOptions& options)
-    : executor_(parts.executor),
-      pool_(parts.pool),
-      tokenizer_(parts.tokenizer),
-      end_ids_(parts.end_ids),
-      options_(options),
-      request_limits_(request_limits(parts)),
-      inbox_(options.inbox_max),
+    : Engine(world_of(parts), options) {}
+
+Engine::Engine(EngineWorld&& world, const EngineOptions& options)
+    : steps_(std::move(world.steps)),
+      tokenizer_(world.tokenizer),
+      end_ids_(std::move(world.end_ids)),
+      options_(with_clock(options)),
+      request_limits_(world.limits),
+      inbox_(options.waiting_max + static_cast<std::size_t>(steps_->limits().sequences)),
       bell_(std::make_shared<Doorbell>()),
-      scheduler_(executor_.cache(), {.rows = executor_.limits().rows,
-                                     .sequences = executor_.limits().sequences,
-                                     .kept = options.conversations_max}),
-      sampler_(pool_, parts.kernels, request_limits_.vocab, request_limits_.ids,
-               executor_.limits().sequences) {
+      scheduler_(steps_->cache(), scheduler_limits(*steps_, options_)) {
   INGOT_CHECK(options.deltas_max > 0, "streams without room");
-  const auto sequences = static_cast<std::size_t>(executor_.limits().sequences);
+  const auto sequences = static_cast<std::size_t>(steps_->limits().sequences);
   drawing_.reserve(sequences);
+  sampled_.reserve(sequences);
   rows_.reserve(sequences);
   drawn_.resize(sequences);
   tokens_.reserve(sequences);
@@ -65,23 +104,43 @@ Engine::Engine(const EngineParts& parts, const EngineOptions& options)
 }
 
 std::optional<Stream> Engine::submit(Request&& request) {
+  auto streams = submit_choices(std::move(request), 1);
+  if (streams.empty()) return std::nullopt;
+  return std::move(streams.front());
+}
+
+std::vector<Stream> Engine::submit_choices(Request&& request, std::int32_t choices) {
   check_request(request, request_limits_);
+  if (choices < 1 || choices > kChoicesMax) {
+    throw Error(ErrorCode::kInvalid,
+                cat("n: ", choices, " is not in the range from 1 to ", kChoicesMax));
+  }
   const std::int64_t rows = std::ssize(request.prompt) + request.embedding_rows;
   const std::int64_t most = rows + std::min(request.max_tokens, request_limits_.context - rows);
   if (!scheduler_.fits_alone(most)) {
     throw Error(ErrorCode::kInvalid, cat("max_tokens: ", rows, " tokens and ", most - rows,
                                          " more are too many for the KV pool"));
   }
-  auto channel = std::make_shared<Channel>(options_.deltas_max, bell_);
-  Submission submission{.id = ++last_id_, .request = std::move(request), .channel = channel};
-  const std::uint64_t id = submission.id;
-  if (!inbox_.try_push(std::move(submission))) {
+  const auto count = static_cast<std::size_t>(choices);
+  Submission submission;
+  submission.id = last_id_.fetch_add(count) + 1;
+  submission.time = options_.now();
+  std::vector<Stream> streams;
+  for (std::size_t i = 0; i < count; ++i) {
+    submission.channels.push_back(std::make_shared<Channel>(options_.deltas_max, bell_));
+    streams.emplace_back(submission.id + i, submission.channels.back());
+  }
+  submission.request = std::move(request);
+  const std::size_t before = under_way_.fetch_add(count);
+  if (draining_.load() || failed_.load() || before + count > inbox_.capacity() ||
+      !inbox_.try_push(std::move(submission))) {
+    under_way_.fetch_sub(count);
     // What try_push refuses stays as it was.
     request = std::move(submission.request);  // NOLINT(bugprone-use-after-move)
-    return std::nullopt;
+    return {};
   }
   bell_->ring();
-  return Stream(id, std::move(channel));
+  return streams;
 }
 
 void Engine::start() {
@@ -97,8 +156,25 @@ void Engine::start() {
 void Engine::run_thread() {
   const SignalStack stack;
   while (!stopping_.load()) {
-    if (!turn()) bell_->wait();
+    if (turn()) continue;
+    const double seconds = next_event(options_.now());
+    if (seconds < kNever) {
+      bell_->wait_for(seconds);
+    } else {
+      bell_->wait();
+    }
   }
+}
+
+/// Seconds until something is due that nobody rings for.
+double Engine::next_event(double now) const {
+  double next = active_.empty() ? kNever : drain_by_.load();
+  for (const auto& [id, continuation] : active_) {
+    const Turn& turn = continuation->sequence().turn;
+    next = std::min({next, continuation->paused_since() + options_.stall_seconds,
+                     turn.first_token_by, turn.end_by});
+  }
+  return std::max(0.001, next - now);
 }
 
 bool Engine::advance() {
@@ -111,76 +187,131 @@ bool Engine::step() {
   return !active_.empty() || inbox_.size() > 0;
 }
 
+void Engine::begin_drain(double seconds) {
+  drain_by_.store(options_.now() + seconds);
+  draining_.store(true);
+  if (!INGOT_MUTANT(17)) bell_->ring();
+}
+
+bool Engine::wait_drained() {
+  drained_.wait();
+  return !drained_by_force_.load();
+}
+
 void Engine::stop() {
   stopping_.store(true);
+  draining_.store(true);
   inbox_.close();
   bell_->ring();
   if (thread_.joinable()) thread_.join();
-  while (auto submission = inbox_.try_pop()) submission->channel->deltas.close();
-  end_all(FinishReason::kCancelled, nullptr);
+  if (under_way() > 0) drained_by_force_.store(true);
+  end_inbox(FinishReason::kCancelled, nullptr);
+  end_active(FinishReason::kCancelled, nullptr);
+  drained_.ring();
 }
 
-/// Whether anything was computed. What fails for all (no memory) ends the requests that run, and
-/// the engine goes on with the next ones. Ending them allocates nothing.
+/// Whether anything was computed. What fails for all outside of the model (no memory) ends the
+/// requests that run, and the engine goes on with the next ones. Ending them allocates nothing.
 bool Engine::turn() {
+  const double now = options_.now();
   try {
-    drain();
-    const std::span<const StepPart> parts = scheduler_.plan();
-    if (parts.empty()) return false;
-    run(parts);
-    return true;
+    drain(now);
+    const std::int32_t depth = scheduler_.limits().pipeline_depth;
+    bool planned = false;
+    if (!has_failed() && scheduler_.under_way() < depth) {
+      const Step& step = scheduler_.plan(now);
+      end_dropped();
+      planned = scheduler_.under_way() > 0 && !step.parts.empty();
+      if (planned) compute(step);
+      if (has_failed()) return true;
+    }
+    if (scheduler_.under_way() == depth || (!planned && scheduler_.under_way() > 0)) {
+      run(scheduler_.oldest());
+      return true;
+    }
+    return planned;
   } catch (const Error& error) {
-    end_all(FinishReason::kError, &error);
+    end_active(FinishReason::kError, &error);
   } catch (const std::bad_alloc&) {
     const Error error = out_of_memory();
-    end_all(FinishReason::kError, &error);
+    end_active(FinishReason::kError, &error);
   }
   return true;
 }
 
-/// Requests come in while there is room for them to run, and a bounded number of paused ones does
-/// not count. The others wait in the inbox, which refuses more than it has room for.
-///
-/// Cancelled ones go first: the room that one leaves may be what the inbox waits for, and the
+/// Cancelled ones go first: the room that one leaves may be what those that wait need, and the
 /// doorbell rang for it once.
-void Engine::drain() {
-  for (auto& [id, continuation] : active_) {
-    if (continuation->is_cancelled()) continuation->finish(FinishReason::kCancelled);
-  }
+void Engine::drain(double now) {
+  cancel_some(now);
+  take_in(now);
   drop_ended();
-  const auto is_behind = [](const auto& entry) { return entry.second->is_behind(); };
-  auto behind = std::min<std::size_t>(
-      options_.inbox_max,
-      static_cast<std::size_t>(std::count_if(active_.begin(), active_.end(), is_behind)));
-  const auto sequences = static_cast<std::size_t>(executor_.limits().sequences);
-  while (active_.size() < sequences + behind) {
-    auto submission = inbox_.try_pop();
-    if (!submission) break;
-    const auto channel = submission->channel;
-    const std::uint64_t id = submission->id;
-    try {
-      admit(std::move(*submission));
-    } catch (const Error& error) {
-      refuse(id, *channel, error);
-    } catch (const std::bad_alloc&) {
-      refuse(id, *channel, out_of_memory());
-    }
+  for (auto& [id, continuation] : active_) continuation->look_at_reader(now);
+  if (draining_.load() && active_.empty() && inbox_.size() == 0) drained_.ring();
+}
+
+/// Ends requests whose reader went away or has stalled, and all where the time to drain is over.
+void Engine::cancel_some(double now) {
+  const bool over = now >= drain_by_.load() && !(INGOT_MUTANT(17));
+  if (over && (!active_.empty() || inbox_.size() > 0)) {
+    drained_by_force_.store(true);
+    take_in(now);
   }
   for (auto& [id, continuation] : active_) {
-    continuation->sequence().paused = continuation->is_behind();
+    const bool stalled = now - continuation->paused_since() >= options_.stall_seconds;
+    if (over || stalled || (continuation->is_cancelled() && !INGOT_MUTANT(14))) {
+      if (!continuation->ended()) continuation->finish(FinishReason::kCancelled);
+    }
   }
 }
 
-void Engine::admit(Submission&& submission) {
+void Engine::take_in(double now) {
+  while (auto submission = inbox_.try_pop()) admit(std::move(*submission), now);
+}
+
+void Engine::admit(Submission&& submission, double now) {
   auto& ends = submission.request.sampling.end_ids;
-  if (!submission.request.ignore_eos) ends.insert(ends.end(), end_ids_.begin(), end_ids_.end());
-  const std::uint64_t id = submission.id;
-  auto continuation = std::make_unique<Continuation>(std::move(submission), executor_.cache(),
-                                                     request_limits_, tokenizer_);
-  if (continuation->is_done()) return continuation->finish(FinishReason::kLength);
-  Sequence& sequence = continuation->sequence();
-  active_.emplace(id, std::move(continuation));
+  try {
+    if (!submission.request.ignore_eos) ends.insert(ends.end(), end_ids_.begin(), end_ids_.end());
+  } catch (const std::bad_alloc&) {
+    for (std::size_t i = 0; i < submission.channels.size(); ++i) {
+      refuse(submission.id + i, *submission.channels[i], out_of_memory());
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < submission.channels.size(); ++i) {
+    try {
+      admit_choice(submission, i, now);
+    } catch (const Error& error) {
+      refuse(submission.id + i, *submission.channels[i], error);
+    } catch (const std::bad_alloc&) {
+      refuse(submission.id + i, *submission.channels[i], out_of_memory());
+    }
+  }
+}
+
+/// The choices after the first share its prompt, where it is still there.
+void Engine::admit_choice(const Submission& submission, std::size_t choice, double now) {
+  const std::uint64_t id = submission.id + choice;
+  Request request = submission.request;
+  request.sampling.choice += static_cast<std::uint32_t>(choice);
+  auto made =
+      std::make_unique<Continuation>(id, std::move(request), submission.channels[choice],
+                                     submission.time, steps_->cache(), request_limits_, tokenizer_);
+  Continuation& continuation = *active_.emplace(id, std::move(made)).first->second;
+  is_idle_ = false;
+  Sequence& sequence = continuation.sequence();
+  const auto first = active_.find(submission.id);
+  if (choice > 0 && first != active_.end()) sequence.fork_of = &first->second->sequence();
   scheduler_.add(sequence);
+  const Turn& turn = sequence.turn;
+  const double to_first = now - turn.arrival + scheduler_.least_seconds(sequence, false);
+  const double to_end = now - turn.arrival + scheduler_.least_seconds(sequence, true);
+  if (to_first > submission.request.first_token_seconds) {
+    throw too_late("max_ttft_ms", submission.request.first_token_seconds, to_first);
+  }
+  if (to_end > submission.request.end_seconds) {
+    throw too_late("deadline_ms", submission.request.end_seconds, to_end);
+  }
 }
 
 /// A request that could not be taken in.
@@ -192,96 +323,179 @@ void Engine::refuse(std::uint64_t id, Channel& channel, const Error& error) {
   channel.outcome.finish = FinishReason::kError;
   channel.outcome.error = copy_of(&error);
   channel.deltas.close();
+  under_way_.fetch_sub(1);
 }
 
-void Engine::run(std::span<const StepPart> parts) {
-  const auto start = Clock::now();
-  for (const StepPart& part : parts) of(part).started(start);
-  executor_.run(parts);
-  sample(parts);
-  deliver(parts);
-  scheduler_.commit(tokens_);
+/// Those that the scheduler gave up while it planned.
+void Engine::end_dropped() {
+  bool any = false;
+  for (const Dropped& dropped : scheduler_.dropped()) {
+    Continuation& continuation = *dropped.sequence->owner;
+    if (continuation.ended()) continue;
+    any = true;
+    if (dropped.reason == Dropped::Reason::kNoMemory) {
+      continuation.finish(FinishReason::kError, out_of_memory());
+      continue;
+    }
+    const bool first = dropped.reason == Dropped::Reason::kFirstToken;
+    continuation.finish(
+        FinishReason::kError,
+        Error(ErrorCode::kUnavailable, cat(first ? "max_ttft_ms" : "deadline_ms",
+                                           ": the time is over, or what is left of it "
+                                           "is less than the ",
+                                           milliseconds(dropped.seconds), " that it takes")));
+  }
+  if (any) drop_ended();
+}
+
+/// A step that fails is run once more; if that fails too, none can be.
+void Engine::compute(const Step& step) {
+  const double now = options_.now();
+  begun_[step.number % 2] = now;
+  for (const StepPart& part : step.parts) of(part).started(now);
+  for (const bool again : {false, true}) {
+    try {
+      return steps_->run(step);
+    } catch (const Error& error) {
+      if (again) return fail(error);
+    } catch (const std::bad_alloc&) {
+      if (again) throw;  // of the host's memory, which the next step may have
+    }
+  }
+}
+
+void Engine::fail(const Error& error) {
+  failed_.store(true);
+  end_active(FinishReason::kError, &error);
+  end_inbox(FinishReason::kError, &error);
+  drained_by_force_.store(true);
+  drained_.ring();
+  if (options_.failed) options_.failed(error);
+}
+
+/// Takes what a step gave.
+void Engine::run(const Step& step) {
+  steps_->wait(step);
+  sample(step);
+  deliver(step);
+  const double now = options_.now();
+  scheduler_.commit(tokens_, now - std::max(committed_, begun_[step.number % 2]));
+  committed_ = now;
   drop_ended();
 }
 
-void Engine::sample(std::span<const StepPart> parts) {
+void Engine::sample(const Step& step) {
   drawing_.clear();
+  sampled_.clear();
   rows_.clear();
-  for (const StepPart& part : parts) {
+  std::int64_t output = 0;
+  for (const StepPart& part : step.parts) {
     if (part.outputs == 0) continue;
-    Continuation& continuation = of(part);
-    // Here, where running out of memory ends the requests; in the pool's loop it would end all.
-    drawn_[rows_.size()].top.reserve(continuation.best_tokens());
-    rows_.push_back(continuation.row(executor_.logits(std::ssize(drawing_))));
-    drawing_.push_back(&continuation);
+    const std::int64_t row = output++;
+    drawing_.push_back(part.sequence == nullptr ? nullptr : &of(part));
+    if (drawing_.back() == nullptr) continue;
+    Continuation& continuation = *drawing_.back();
+    // Here, where running out of memory ends the request; in the pool's loop it would end all.
+    guarded(continuation, [&] { drawn_[rows_.size()].top.reserve(continuation.best_tokens()); });
+    if (continuation.ended()) {
+      drawing_.back() = nullptr;
+      continue;
+    }
+    rows_.push_back(continuation.row(steps_->logits(row)));
+    sampled_.push_back(&continuation);
   }
   if (rows_.empty()) return;
-  const auto lease = pool_.acquire();
-  pool_.parallel_for(std::ssize(rows_), [&](std::int64_t i, int) {
+  steps_->sample(rows_, std::span(drawn_).first(rows_.size()), [&](std::int64_t i) {
     const auto row = static_cast<std::size_t>(i);
-    drawing_[row]->take_logits(rows_[row].logits);
+    sampled_[row]->take_logits(rows_[row].logits);
   });
-  sampler_.sample(rows_, std::span(drawn_).first(rows_.size()));
 }
 
-void Engine::deliver(std::span<const StepPart> parts) {
+/// What runs out of memory ends alone.
+void Engine::guarded(Continuation& continuation, FunctionRef<void()> body) {
+  try {
+    body();
+  } catch (const std::bad_alloc&) {
+    if (!continuation.ended()) continuation.finish(FinishReason::kError, out_of_memory());
+  }
+}
+
+void Engine::deliver(const Step& step) {
   std::int64_t score = 0;
-  for (const StepPart& part : parts) {
-    for (std::int32_t i = 0; i < part.scores; ++i) of(part).take_score(executor_.score(score++));
+  for (const StepPart& part : step.parts) {
+    for (std::int32_t i = 0; i < part.scores; ++i, ++score) {
+      if (part.sequence == nullptr) continue;
+      guarded(of(part), [&] { of(part).take_score(steps_->score(score)); });
+    }
   }
   std::int64_t hidden = 0;
   for (const bool final_norm : {true, false}) {
-    for (const StepPart& part : parts) {
-      if (part.sequence->final_norm != final_norm) continue;
+    for (const StepPart& part : step.parts) {
+      if (part.sequence == nullptr || part.sequence->final_norm != final_norm) continue;
       for (std::int32_t i = 0; i < part.hidden; ++i) {
-        of(part).take_hidden(executor_.hidden(hidden++));
+        of(part).take_hidden(steps_->hidden(hidden++));
       }
     }
   }
   tokens_.clear();
-  const auto now = Clock::now();
-  for (std::size_t i = 0; i < drawing_.size(); ++i) {
-    tokens_.push_back(drawing_[i]->take(std::move(drawn_[i]), now));
+  const double now = options_.now();
+  std::size_t row = 0;
+  for (Continuation* const continuation : drawing_) {
+    tokens_.push_back(-1);
+    if (continuation == nullptr) continue;
+    Drawn& drawn = drawn_[row++];
+    guarded(*continuation, [&] { tokens_.back() = continuation->take(std::move(drawn), now); });
   }
 }
 
 void Engine::drop_ended() {
-  const bool was_busy = !active_.empty();
   for (auto at = active_.begin(); at != active_.end();) {
     Continuation& continuation = *at->second;
     if (!continuation.ended() && continuation.is_done()) {
       continuation.finish(FinishReason::kLength);
     }
-    if (!continuation.ended()) {
+    if (!continuation.ended() || INGOT_MUTANT(12)) {
       ++at;
       continue;
     }
-    if (continuation.failed()) {
-      scheduler_.remove(continuation.sequence());
-    } else {
-      scheduler_.retire(continuation.sequence());
-    }
+    scheduler_.remove(continuation.sequence());
     at = active_.erase(at);
+    under_way_.fetch_sub(1);
   }
-  if (was_busy && active_.empty()) check_idle();
+  if (!is_idle_ && active_.empty()) check_idle();
 }
 
-void Engine::end_all(FinishReason reason, const Error* error) {
+void Engine::end_inbox(FinishReason reason, const Error* error) {
+  while (auto submission = inbox_.try_pop()) {
+    for (const auto& channel : submission->channels) {
+      channel->outcome.finish = reason;
+      channel->outcome.error = copy_of(error);
+      channel->deltas.close();
+      under_way_.fetch_sub(1);
+    }
+  }
+}
+
+void Engine::end_active(FinishReason reason, const Error* error) {
+  scheduler_.abandon();
   for (auto& [id, continuation] : active_) {
     if (!continuation->ended()) continuation->finish(reason, copy_of(error));
   }
   drop_ended();
 }
 
-/// With nothing under way every block is free or kept, or one has been lost.
+/// With nothing under way every block is free or evictable, or one has been lost.
 void Engine::check_idle() {
-  for (std::int32_t g = 0; g < executor_.cache().groups(); ++g) {
-    const BlockPool& pool = executor_.cache().pool(g);
-    const std::int64_t used = pool.total() - pool.free();
-    INGOT_CHECK(used == scheduler_.kept(g), used - scheduler_.kept(g), " blocks of group ", g,
-                " are in use by nobody");
+  is_idle_ = true;
+  if (scheduler_.under_way() > 0) return;
+  const KvCache& cache = steps_->cache();
+  for (std::int32_t g = 0; g < cache.groups(); ++g) {
+    const BlockPool& pool = cache.pool(g);
+    const std::int32_t used = pool.total() - pool.available();
+    INGOT_CHECK(used == cache.releasing(g), used, " blocks of group ", g, " are in use by nobody");
     pool.check();
   }
+  if (scheduler_.prefixes() != nullptr) scheduler_.prefixes()->check();
 }
 
 }  // namespace ingot

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,22 +15,36 @@
 #include "runtime/continuation.h"
 #include "runtime/executor.h"
 #include "runtime/request.h"
-#include "runtime/sampler.h"
 #include "runtime/scheduler.h"
+#include "runtime/step_runner.h"
 #include "runtime/stream.h"
 
 namespace ingot {
 
-/// Bounds of what waits.
+/// Bounds of what waits, and how requests share the machine.
 struct EngineOptions {
-  /// Requests that no step has looked at yet, and paused ones that others may run in place of.
-  std::size_t inbox_max = 1024;
+  /// Requests that may wait beside those that run: for their turn, for blocks, or for their
+  /// readers.
+  std::size_t waiting_max = 1024;
   std::size_t deltas_max = 256;  ///< pieces that a reader may be behind
-  /// Conversations whose last turn stays computed, where no running request needs its blocks.
-  std::size_t conversations_max = 16;
+  /// A reader that takes nothing for so long although its queue is full is given up.
+  double stall_seconds = kNever;
+  bool prefix_cache = true;  ///< what was computed stays, where no running request needs its blocks
+  PrefixIndexOptions prefix{};
+  /// Seconds that a step may take for prompts while others wait for their next token; 0 = in
+  /// proportion to a step without them.
+  double step_seconds = 0;
+  std::int32_t preemptions_max = 4;  ///< see SchedulerLimits
+  std::int32_t pipeline_depth = 1;   ///< see SchedulerLimits; a runner has to support more
+  WaitingOptions waiting{};
+  /// Seconds of a clock that only goes forward; empty = the system's.
+  std::function<double()> now{};
+  /// Told once why no step can be computed any more. All requests have ended with that error.
+  std::function<void(const Error&)> failed{};
 };
 
-/// What an engine runs on. All of it outlives the engine; the executor is the engine's alone.
+/// What an engine on a model runs on. All of it outlives the engine; the executor is the engine's
+/// alone.
 struct EngineParts {
   Executor& executor;
   ThreadPool& pool;
@@ -37,6 +52,14 @@ struct EngineParts {
   const Tokenizer* tokenizer = nullptr;  ///< null: no text
   std::int64_t ids = 0;                  ///< that can be drawn: the tokenizer's
   std::vector<std::int32_t> end_ids{};   ///< the model's end-of-sequence and end-of-turn tokens
+};
+
+/// What any engine runs on.
+struct EngineWorld {
+  std::unique_ptr<StepRunner> steps;
+  RequestLimits limits;
+  const Tokenizer* tokenizer = nullptr;
+  std::vector<std::int32_t> end_ids{};
 };
 
 /// Takes requests in at one end and hands out streams; what it computes for one depends on that
@@ -48,16 +71,22 @@ class Engine {
  public:
   /// Errors: Error{kDoesNotFit}.
   explicit Engine(const EngineParts& parts, const EngineOptions& options = {});
+  explicit Engine(EngineWorld&& world, const EngineOptions& options = {});
   ~Engine() { stop(); }
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Hands a request in; from any thread. Nothing, with the request as it was, while the inbox is
-  /// full or once the engine was stopped.
+  /// Hands a request in; from any thread. Nothing, with the request as it was, while as many wait
+  /// as may, and once the engine was stopped, is draining, or has failed.
   ///
   /// Errors: Error{kInvalid} as of `check_request`, or when the KV pool is too small for the
   /// request on its own.
   [[nodiscard]] std::optional<Stream> submit(Request&& request);
+  /// The same for several continuations of one prompt, which is computed once. Number i is what
+  /// `submit` gives for sampling.choice + i. Empty in place of nothing.
+  ///
+  /// Errors: as of `submit`; Error{kInvalid} for no choices or more than kChoicesMax.
+  [[nodiscard]] std::vector<Stream> submit_choices(Request&& request, std::int32_t choices);
 
   /// Starts the thread. It sleeps while there is nothing to do.
   ///
@@ -69,29 +98,51 @@ class Engine {
   /// The same, but returns whether anything was computed: where not, no request gets on before a
   /// reader takes a piece, drops a stream, or submits.
   bool advance();
+  /// Takes no further requests, and cancels those that have not ended within `seconds`; from any
+  /// thread, and at once.
+  void begin_drain(double seconds);
+  /// Waits for the end of a drain, which a thread has to be working on. Returns whether every
+  /// request ended by itself.
+  bool wait_drained();
   /// Cancels all requests, and ends the thread once its step is done. From the thread that owns
   /// the engine.
   void stop();
 
+  /// Requests that have not ended; from any thread.
+  std::size_t under_way() const { return under_way_.load(); }
+  /// Whether no step can be computed any more; from any thread.
+  bool has_failed() const { return failed_.load(); }
+  /// Forgets all prefixes that are not in use; for whoever calls `step`.
+  void flush_prefixes() { scheduler_.flush_prefixes(); }
   /// Of the last step; for whoever calls `step`.
   const Scheduler& scheduler() const { return scheduler_; }
 
  private:
-  void run_thread();
-  bool turn();
-  void drain();
-  void admit(Submission&& submission);
-  void refuse(std::uint64_t id, Channel& channel, const Error& error);
-  void run(std::span<const StepPart> parts);
-  void sample(std::span<const StepPart> parts);
-  void deliver(std::span<const StepPart> parts);
-  void drop_ended();
-  void end_all(FinishReason reason, const Error* error);
-  void check_idle();
-  Continuation& of(const StepPart& part) { return *active_.at(part.sequence->id); }
+  using Active = std::map<std::uint64_t, std::unique_ptr<Continuation>>;
 
-  Executor& executor_;
-  ThreadPool& pool_;
+  void run_thread();
+  double next_event(double now) const;
+  bool turn();
+  void drain(double now);
+  void cancel_some(double now);
+  void take_in(double now);
+  void admit(Submission&& submission, double now);
+  void admit_choice(const Submission& submission, std::size_t choice, double now);
+  void refuse(std::uint64_t id, Channel& channel, const Error& error);
+  void end_dropped();
+  void run(const Step& step);
+  void compute(const Step& step);
+  void sample(const Step& step);
+  void deliver(const Step& step);
+  void guarded(Continuation& continuation, FunctionRef<void()> body);
+  void drop_ended();
+  void end_inbox(FinishReason reason, const Error* error);
+  void end_active(FinishReason reason, const Error* error);
+  void fail(const Error& error);
+  void check_idle();
+  static Continuation& of(const StepPart& part) { return *part.sequence->owner; }
+
+  std::unique_ptr<StepRunner> steps_;
   const Tokenizer* tokenizer_;
   std::vector<std::int32_t> end_ids_;
   EngineOptions options_;
@@ -99,18 +150,28 @@ class Engine {
 
   // Shared with readers and those who submit.
   std::atomic<std::uint64_t> last_id_{0};
+  std::atomic<std::size_t> under_way_{0};
   BoundedQueue<Submission> inbox_;
   std::shared_ptr<Doorbell> bell_;
   std::atomic<bool> stopping_{false};
+  std::atomic<bool> failed_{false};
+  std::atomic<double> drain_by_{kNever};
+  std::atomic<bool> draining_{false};
+  std::atomic<bool> drained_by_force_{false};
+  Doorbell drained_;
 
   // The stepping thread's alone.
   Scheduler scheduler_;
-  Sampler sampler_;
-  std::map<std::uint64_t, std::unique_ptr<Continuation>> active_;  ///< by request number
-  std::vector<Continuation*> drawing_;  ///< those with a row of logits in this step
+  Active active_;  ///< by request number
+  /// By the step's rows of logits; null for those who have ended.
+  std::vector<Continuation*> drawing_;
+  std::vector<Continuation*> sampled_;  ///< of them, the others
   std::vector<SampleRow> rows_;
   std::vector<Drawn> drawn_;
-  std::vector<std::int32_t> tokens_;  ///< what goes on each of them
+  std::vector<std::int32_t> tokens_;  ///< what goes on each of `drawing_`
+  double begun_[2] = {};              ///< times of the steps under way, by number
+  double committed_ = 0;              ///< time of the last commit
+  bool is_idle_ = true;
   std::thread thread_;
 };
 

@@ -74,7 +74,7 @@ void Executor::add_parts(std::span<const StepPart> parts) {
 
 void Executor::add_part(const StepPart& part, std::int32_t index) {
   Sequence& s = *part.sequence;
-  const std::int64_t first = s.computed;
+  const std::int64_t first = part.first;
   const std::int64_t last = first + part.rows;
   const bool given = first < s.given_rows();
   INGOT_CHECK(part.rows > 0 && last <= s.length() && last <= limits_.context, "rows ", first,
@@ -109,7 +109,7 @@ void Executor::add_scores(std::span<const StepPart> parts) {
   for (std::size_t p = 0; p < parts.size(); ++p) {
     const StepPart& part = parts[p];
     for (std::int64_t i = part.first_score; i < part.first_score + part.scores; ++i) {
-      const std::int64_t row = q_start_[p] + i - part.sequence->computed;
+      const std::int64_t row = q_start_[p] + i - part.first;
       INGOT_CHECK(row >= q_start_[p] && row < q_start_[p + 1], "row ", i, " is not in the step");
       score_ids_[out_rows_.size()] = part.sequence->token(i + 1);
       out_rows_.push_back(static_cast<std::int32_t>(row));
@@ -122,7 +122,7 @@ void Executor::add_hidden(std::span<const StepPart> parts, bool final_norm) {
     const StepPart& part = parts[p];
     if (part.sequence->final_norm != final_norm) continue;
     for (std::int64_t i = part.first_hidden; i < part.first_hidden + part.hidden; ++i) {
-      const std::int64_t row = q_start_[p] + i - part.sequence->computed;
+      const std::int64_t row = q_start_[p] + i - part.first;
       INGOT_CHECK(row >= q_start_[p] && row < q_start_[p + 1], "row ", i, " is not in the step");
       out_rows_.push_back(static_cast<std::int32_t>(row));
     }
@@ -149,7 +149,9 @@ void Executor::forward_batch(const Outputs& outputs) {
   forward(model_, backend_, batch, cache_, scratch_, outputs);
 }
 
-void Executor::run(std::span<const StepPart> parts) {
+void Executor::run(const Step& step) {
+  const std::span<const StepPart> parts = step.parts;
+  cache_.copy(step.copies);
   add_parts(parts);
   const bool scores =
       std::any_of(parts.begin(), parts.end(), [](const StepPart& p) { return p.scores > 0; });
@@ -206,9 +208,15 @@ bool Executor::step(std::span<const StepPart> parts, const Outputs& outputs) {
   for (const StepPart& part : parts) {
     if (!part.sequence->blocks.reserve(part.sequence->computed + part.rows)) return false;
   }
-  add_parts(parts);
+  next_parts_.assign(parts.begin(), parts.end());
+  for (StepPart& part : next_parts_) part.first = part.sequence->computed;
+  add_parts(next_parts_);
   forward_batch(outputs);
-  for (const StepPart& part : parts) part.sequence->computed += part.rows;
+  for (const StepPart& part : parts) {
+    Sequence& s = *part.sequence;
+    s.computed += part.rows;
+    s.blocks.set_filled(s.computed);
+  }
   return true;
 }
 

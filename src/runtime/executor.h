@@ -50,15 +50,15 @@ class Executor {
   /// are. Afterwards `logits(i)`, `score(i)` and `hidden(i)` hold the outputs, scored rows and
   /// hidden states until the next step, in the parts' order; hidden states after the final norm
   /// come before those without it.
-  void run(std::span<const StepPart> parts);
+  void run(const Step& step);
   /// [V], which the caller may overwrite.
   std::span<float> logits(std::int64_t i);
   RowScore score(std::int64_t i) const;
   /// [H]
   std::span<const float> hidden(std::int64_t i) const;
 
-  /// One step driven by hand: reserves blocks, runs `forward`, and moves every part's `computed`
-  /// on. Nothing is scored.
+  /// One step driven by hand: each sequence's next rows, whatever `first` says. Reserves blocks,
+  /// runs `forward`, and moves every part's `computed` on. Nothing is scored.
   ///
   /// Shapes: outputs as `forward` wants them, R = sum of the parts' outputs, in their order.
   /// Returns false, with nothing computed, when the pool has too few blocks for all parts; those
@@ -79,6 +79,7 @@ class Executor {
   Scratch scratch_;
   std::int32_t blocks_max_ = 0;
 
+  std::vector<StepPart> next_parts_;  ///< of `step`
   // The batch's arrays, by the names of Batch.
   std::vector<std::int32_t> tokens_, positions_, q_start_, kv_len_, out_rows_;
   std::vector<View> embeddings_;

@@ -1,11 +1,13 @@
 // Request: what is to be continued, and how.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "runtime/sampling_params.h"
+#include "runtime/sequence.h"
 
 namespace ingot {
 
@@ -28,11 +30,19 @@ struct Request {
   bool digest = false;                    ///< of every row of logits that a token is drawn from
   HiddenRows hidden = HiddenRows::kNone;  ///< in place of tokens: max_tokens is 0 then
   bool final_norm = true;                 ///< hidden states after the final norm, or before
-  /// Requests of the same number are turns of one conversation, one after the other: what a turn
-  /// has in common with the last one is not computed again where it can be kept. 0 = none of any.
-  std::uint64_t conversation = 0;
+  // How it shares the engine with others; none of it changes a bit of what comes out.
+  std::uint64_t tenant = 0;   ///< whose share of the machine it counts against: an API key
+  std::int32_t priority = 0;  ///< smaller ones first, where the engine's policy looks at it
+  double first_token_seconds = kNever;  ///< from now on; refused where it cannot be had
+  double end_seconds = kNever;          ///< likewise, for the last token
+  /// Requests of different domains never share computed prefixes: an API key and its salt.
+  std::array<std::uint64_t, 2> domain{};
+  std::uint64_t chat_template = 0;  ///< that made the prompt; 0 = unknown. Explains misses alone
+  bool reads_cache = true;          ///< false: nothing that was computed for others is taken over
 };
 
+/// Continuations of one prompt that may be asked for at once.
+inline constexpr std::int32_t kChoicesMax = 128;
 inline constexpr std::size_t kStopsMax = 64;
 inline constexpr std::size_t kStopBytesMax = 1024;
 

@@ -2,31 +2,60 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "kv/kv_cache.h"
-#include "runtime/kept_prefixes.h"
+#include "kv/prefix_index.h"
 #include "runtime/sequence.h"
+#include "runtime/step_times.h"
+#include "runtime/waiting_queue.h"
 
 namespace ingot {
 
-/// Bounds of a step.
+/// Bounds of a step, and how sequences share the machine.
 struct SchedulerLimits {
   std::int32_t rows = 0;       ///< in all; at least `sequences`
   std::int32_t sequences = 0;  ///< that run at once
-  std::size_t kept = 0;        ///< conversations whose last turn stays computed
+  /// Steps that are planned before the first of them is committed: 2 for devices that run beside
+  /// the host.
+  std::int32_t pipeline_depth = 1;
+  /// Seconds that a step may take for the rows of prompts in it, where others wait for their next
+  /// token; 0 = in proportion to what a step without such rows takes.
+  double step_seconds = 0;
+  /// Times that a sequence gives way; afterwards it waits until the pool has room for all that it
+  /// will ever have, and keeps that.
+  std::int32_t preemptions_max = 4;
+  bool prefix_cache = true;
+  PrefixIndexOptions prefix{};
+  WaitingOptions waiting{};
 };
 
-/// Decides from lengths and free blocks alone: no clock, no device, no thread, no I/O.
+/// A sequence that the scheduler gave up; its owner ends and removes it.
+struct Dropped {
+  enum class Reason {
+    kNoMemory,    ///< its blocks could not be had, although the pool has them
+    kFirstToken,  ///< its first token cannot come in time
+    kEnd,         ///< its end cannot come in time
+  };
+  Sequence* sequence = nullptr;
+  Reason reason = Reason::kNoMemory;
+  double seconds = 0;  ///< that it would take from now on, at the least
+};
+
+/// Decides from lengths, free blocks and the times that it is told: no clock, no device, no thread,
+/// no I/O.
 ///
-/// There are no phases. A step closes `length - computed` for as many sequences as rows and blocks
-/// allow: first the sequences that lack one row, so that nobody's next token waits for a long
-/// prompt; then the others that run; then those that wait, first come first served. When blocks run
-/// out, the sequence that was admitted last gives all of its own back and waits, ahead of the rest,
-/// to be computed again. A paused sequence keeps its place and blocks until somebody who waits
-/// needs them. Blocks of ended turns go before anybody gives way.
+/// There are no phases. A step closes what sequences are missing for as many as rows and blocks
+/// allow: first those that lack one row, so that nobody's next token waits for a long prompt; then
+/// the others that run, as many rows as the step's time allows; then those that wait. When blocks
+/// run out, a sequence of later rank gives all of its own back and waits, ahead of new ones, to be
+/// computed again. A paused sequence keeps its place and blocks until somebody needs them.
+///
+/// Full blocks of computed tokens are registered in a prefix index, from which sequences begin. A
+/// plan may be made before earlier ones are committed: a row then stands for a token that is still
+/// being drawn, and what was released stays until the steps that may read it are done.
 class Scheduler {
  public:
   Scheduler(KvCache& cache, const SchedulerLimits& limits);
@@ -34,51 +63,89 @@ class Scheduler {
   /// Whether a sequence that grows to `tokens` could run with the pool to itself.
   bool fits_alone(std::int64_t tokens) const;
 
-  /// A new sequence at the end of those that wait; `fits_alone` has to hold for all it will grow
-  /// to. It stays the caller's, who calls `remove` before it goes.
+  /// A new sequence, which waits; `fits_alone` has to hold for all it will grow to. It stays the
+  /// caller's, who calls `remove` before it goes.
   void add(Sequence& sequence);
-  /// Takes a sequence out, wherever it is, and gives its blocks back. A step under way goes on
-  /// without it only to be dropped: no commit follows.
+  /// Takes a sequence out, wherever it is, and gives its blocks back: those that are registered can
+  /// be found until they are needed. What planned steps compute for it is dropped.
   void remove(Sequence& sequence);
-  /// Takes out a sequence that came to its end: what it computed stays for the next turn of its
-  /// conversation, and nothing is left of the sequence itself.
-  void retire(Sequence& sequence);
 
   /// The next step: parts with their blocks reserved, at most one of each sequence. Empty when
-  /// there is nothing to do, or all who have something to do are paused. Valid until `commit`.
-  std::span<const StepPart> plan();
-  /// Takes what the planned step produced: each part's rows are computed, and `drawn` holds the
-  /// token that goes on each part with an output, in order; -1 appends none.
-  void commit(std::span<const std::int32_t> drawn);
+  /// there is nothing to do; else it is under way until its `commit`. Valid until then. At most
+  /// `pipeline_depth` are under way.
+  const Step& plan(double now);
+  /// Takes what the oldest step under way produced, which took so long: each part's rows are
+  /// computed, and `drawn` holds the token that goes on each part with an output, in order; -1
+  /// appends none.
+  void commit(std::span<const std::int32_t> drawn, double seconds);
+  /// Drops all steps under way: they failed, and their sequences are about to be removed.
+  void abandon();
+  /// Sequences that the last plan gave up.
+  std::span<const Dropped> dropped() const { return dropped_; }
+  /// Seconds until the first token and until the end of a sequence, at the least: the rows before
+  /// it and its own at the best rate that was measured. 0 before anything was.
+  double least_seconds(const Sequence& sequence, bool to_end) const;
+
+  /// Forgets all prefixes that are not in use.
+  void flush_prefixes();
 
   std::int64_t running() const { return std::ssize(running_); }
-  std::int64_t waiting() const { return std::ssize(waiting_); }
+  std::int64_t waiting() const { return waiting_.size(); }
+  /// Steps that are planned and not committed, and the oldest of them.
+  std::int32_t under_way() const { return under_way_; }
+  const Step& oldest() const {
+    return steps_[static_cast<std::size_t>((planned_ - under_way_) % limits_.pipeline_depth)];
+  }
   std::int64_t preemptions() const { return preemptions_; }
-  /// Blocks of group g that no sequence holds, but that are kept for turns to come.
-  std::int64_t kept(std::int32_t g) const { return kept_.held(g); }
+  std::span<Sequence* const> running_sequences() const { return running_; }
+  const PrefixIndex* prefixes() const { return prefixes_ ? &*prefixes_ : nullptr; }
+  const StepTimes& times() const { return times_; }
+  const SchedulerLimits& limits() const { return limits_; }
 
  private:
   /// Whether the places and blocks of paused sequences count as free.
   enum class PausedRoom { kHeld, kFree };
 
-  void plan_running(bool one_row);
-  void admit();
-  bool make_room_to_admit(const Sequence& sequence);
-  bool may_admit(const Sequence& sequence, PausedRoom paused) const;
-  void add_part(Sequence& s);
-  bool reserve(Sequence& s, std::int32_t& rows);
-  Sequence& victim_for(Sequence& s) const;
+  Step& step_at(std::int64_t number) {
+    return steps_[static_cast<std::size_t>(number % limits_.pipeline_depth)];
+  }
+  void drop_late(double now);
+  void plan_running(Step& step, bool one_row);
+  std::int32_t prompt_rows(std::int32_t decodes) const;
+  void admit(Step& step);
+  Sequence* first_waiting() const;
+  bool may_begin(Sequence& s) const;
+  bool make_room_to_admit(Step& step, Sequence& s);
+  bool may_admit(const Sequence& s, const PrefixIndex::Match& match, PausedRoom paused) const;
+  PrefixIndex::Match find_prefix(const Sequence& s);
+  void begin(Step& step, Sequence& s);
+  bool fork(Step& step, Sequence& s);
+  void add_part(Step& step, Sequence& s, std::int32_t rows_max);
+  bool reserve(Step& step, Sequence& s, std::int64_t first, std::int32_t& rows);
+  bool is_guaranteed(const Sequence& s) const { return s.preemptions >= limits_.preemptions_max; }
+  std::int64_t blocks_in_all(const Sequence& s, std::int32_t g) const;
+  void withhold(const Sequence* except);
+  bool is_releasing() const;
+  Sequence* victim_for(Sequence& s) const;
   Sequence* last_paused() const;
-  void preempt(Sequence& s);
+  void preempt(Step& step, Sequence& s);
+  void give_back(Sequence& s);
+  void commit_part(const StepPart& part);
 
   KvCache& cache_;
   SchedulerLimits limits_;
-  KeptPrefixes kept_;
+  std::optional<PrefixIndex> prefixes_;
+  WaitingQueue waiting_;
+  StepTimes times_;
   std::vector<Sequence*> running_;  ///< in order of admission
   std::vector<Sequence*> order_;    ///< those that ran when planning began
-  std::deque<Sequence*> waiting_;   ///< those that were preempted first, then in order of arrival
-  std::vector<StepPart> parts_;
+  std::vector<Step> steps_;         ///< a ring
+  std::int64_t planned_ = 0;        ///< steps so far
+  std::int32_t under_way_ = 0;
+  std::vector<Dropped> dropped_;
+  std::vector<std::int64_t> withheld_;  ///< by group: blocks that others are sure of
   std::int32_t rows_left_ = 0;
+  std::int64_t timed_ = 0;  ///< sequences with a deadline
   std::int64_t preemptions_ = 0;
 };
 

@@ -4,125 +4,123 @@
 namespace ingot {
 namespace {
 
-void step(Scheduler& scheduler) { scheduler.commit(drawn_for(scheduler.plan())); }
-
 TEST(Scheduler, CutsAPromptIntoChunksAndDrawsFromTheLast) {
   Pool pool(8);
-  Scheduler scheduler(pool.cache(), {.rows = 10, .sequences = 2});
+  Steps scheduler(pool, {.rows = 10, .sequences = 2});
   const auto s = sequence_of(pool, 25);
-  scheduler.add(*s);
+  scheduler->add(*s);
   for (const std::int32_t rows : {10, 10, 5}) {
     const auto parts = scheduler.plan();
     ASSERT_EQ(parts.size(), 1u);
     EXPECT_EQ(parts[0].rows, rows);
     EXPECT_EQ(parts[0].outputs, rows == 5 ? 1 : 0);
-    scheduler.commit(drawn_for(parts));
+    scheduler.commit(parts);
   }
   EXPECT_EQ(s->length(), 26);
   EXPECT_EQ(s->tokens.back(), 7);
-  scheduler.remove(*s);
+  scheduler->remove(*s);
   pool.expect_all_free();
 }
 
 TEST(Scheduler, WhoLacksOneRowGetsItBesideALongPrompt) {
   Pool pool(64);
-  Scheduler scheduler(pool.cache(), {.rows = 8, .sequences = 3});
+  Steps scheduler(pool, {.rows = 8, .sequences = 3});
   const auto a = sequence_of(pool, 1), b = sequence_of(pool, 1), longest = sequence_of(pool, 100);
-  for (Sequence* s : {longest.get(), a.get(), b.get()}) scheduler.add(*s);
-  scheduler.remove(*longest);
-  step(scheduler);
-  scheduler.add(*longest);
+  for (Sequence* s : {longest.get(), a.get(), b.get()}) scheduler->add(*s);
+  scheduler->remove(*longest);
+  scheduler.step();
+  scheduler->add(*longest);
   for (std::int64_t computed = 6; computed <= 96; computed += 6) {
     const auto parts = scheduler.plan();
     ASSERT_EQ(parts.size(), 3u);
     EXPECT_EQ(parts[0].sequence, a.get());
     EXPECT_EQ(parts[1].sequence, b.get());
     EXPECT_EQ(parts[2].rows, 6);
-    scheduler.commit(drawn_for(parts));
+    scheduler.commit(parts);
     EXPECT_EQ(longest->computed, computed);
   }
-  for (Sequence* s : {longest.get(), a.get(), b.get()}) scheduler.remove(*s);
+  for (Sequence* s : {longest.get(), a.get(), b.get()}) scheduler->remove(*s);
   pool.expect_all_free();
 }
 
 TEST(Scheduler, TheLastAdmittedGivesWayAndComesBackFirst) {
   Pool pool(4);
-  Scheduler scheduler(pool.cache(), {.rows = 64, .sequences = 2});
+  Steps scheduler(pool, {.rows = 64, .sequences = 2});
   const auto first = sequence_of(pool, 17), second = sequence_of(pool, 16),
              third = sequence_of(pool, 1);
-  for (Sequence* s : {first.get(), second.get(), third.get()}) scheduler.add(*s);
-  while (first->computed < 32) step(scheduler);
-  EXPECT_EQ(scheduler.preemptions(), 0);
+  for (Sequence* s : {first.get(), second.get(), third.get()}) scheduler->add(*s);
+  while (first->computed < 32) scheduler.step();
+  EXPECT_EQ(scheduler->preemptions(), 0);
   EXPECT_EQ(second->computed, 31);
-  step(scheduler);  // the first needs its third block, and the second has two
-  EXPECT_EQ(scheduler.preemptions(), 1);
+  scheduler.step();  // the first needs its third block, and the second has two
+  EXPECT_EQ(scheduler->preemptions(), 1);
   EXPECT_EQ(first->computed, 33);
   EXPECT_FALSE(second->admitted);
   EXPECT_EQ(second->computed, 0);
   EXPECT_FALSE(third->admitted) << "it overtakes who was thrown out";
-  scheduler.remove(*first);
-  step(scheduler);
+  scheduler->remove(*first);
+  scheduler.step();
   EXPECT_EQ(second->computed, 32);
   EXPECT_TRUE(third->admitted);
-  scheduler.remove(*second);
-  scheduler.remove(*third);
+  scheduler->remove(*second);
+  scheduler->remove(*third);
   pool.expect_all_free();
 }
 
 TEST(Scheduler, NobodyIsLetInToBeThrownOutAtOnce) {
   Pool pool(4);
-  Scheduler scheduler(pool.cache(), {.rows = 64, .sequences = 2});
+  Steps scheduler(pool, {.rows = 64, .sequences = 2});
   const auto first = sequence_of(pool, 31), second = sequence_of(pool, 32);
-  scheduler.add(*first);
-  step(scheduler);
-  scheduler.add(*second);
-  step(scheduler);
+  scheduler->add(*first);
+  scheduler.step();
+  scheduler->add(*second);
+  scheduler.step();
   EXPECT_FALSE(second->admitted) << "the first will need a block of those that it would take";
-  scheduler.remove(*first);
-  step(scheduler);
+  scheduler->remove(*first);
+  scheduler.step();
   EXPECT_EQ(second->computed, 32);
-  scheduler.remove(*second);
+  scheduler->remove(*second);
   pool.expect_all_free();
 }
 
 TEST(Scheduler, AChunkShrinksRatherThanThrowSomebodyOut) {
   Pool pool(3);
-  Scheduler scheduler(pool.cache(), {.rows = 20, .sequences = 2});
+  Steps scheduler(pool, {.rows = 20, .sequences = 2});
   const auto a = sequence_of(pool, 40), b = sequence_of(pool, 2);
-  scheduler.add(*a);
-  step(scheduler);
+  scheduler->add(*a);
+  scheduler.step();
   EXPECT_EQ(a->computed, 20);
   ASSERT_TRUE(b->blocks.reserve(1));  // a stranger holds the last block
   const auto parts = scheduler.plan();
   ASSERT_EQ(parts.size(), 1u);
   EXPECT_EQ(parts[0].rows, 12);
-  scheduler.commit(drawn_for(parts));
-  EXPECT_EQ(scheduler.preemptions(), 0);
+  scheduler.commit(parts);
+  EXPECT_EQ(scheduler->preemptions(), 0);
   b->blocks.truncate(0);
-  scheduler.remove(*a);
+  scheduler->remove(*a);
   pool.expect_all_free();
 }
 
 TEST(Scheduler, APausedSequenceKeepsItsBlocksUntilSomebodyNeedsThem) {
   Pool pool(4);
-  Scheduler scheduler(pool.cache(), {.rows = 64, .sequences = 2});
+  Steps scheduler(pool, {.rows = 64, .sequences = 2});
   const auto slow = sequence_of(pool, 40), other = sequence_of(pool, 5),
              large = sequence_of(pool, 50);
-  scheduler.add(*slow);
-  step(scheduler);
+  scheduler->add(*slow);
+  scheduler.step();
   slow->paused = true;
   EXPECT_TRUE(scheduler.plan().empty());
   EXPECT_EQ(slow->computed, 40);
-  scheduler.add(*large);
-  step(scheduler);
+  scheduler->add(*large);
+  scheduler.step();
   EXPECT_FALSE(slow->admitted);
   EXPECT_EQ(large->computed, 50);
-  scheduler.add(*other);
+  scheduler->add(*other);
   slow->paused = false;
-  scheduler.remove(*large);
-  step(scheduler);
+  scheduler->remove(*large);
+  scheduler.step();
   EXPECT_EQ(slow->computed, 41) << "it comes back first";
-  for (Sequence* s : {slow.get(), other.get()}) scheduler.remove(*s);
+  for (Sequence* s : {slow.get(), other.get()}) scheduler->remove(*s);
   pool.expect_all_free();
 }
 
@@ -130,123 +128,123 @@ TEST(Scheduler, APausedSequenceKeepsItsBlocksUntilSomebodyNeedsThem) {
 /// reader's sequence lets in.
 TEST(Scheduler, NobodyGivesWayToWhoCannotBeLetInAnyway) {
   Pool pool(40);
-  Scheduler scheduler(pool.cache(), {.rows = 512, .sequences = 3});
+  Steps scheduler(pool, {.rows = 512, .sequences = 3});
   const auto runner = sequence_of(pool, 300), slow = sequence_of(pool, 50),
              large = sequence_of(pool, 500);
-  for (Sequence* s : {runner.get(), slow.get(), large.get()}) scheduler.add(*s);
+  for (Sequence* s : {runner.get(), slow.get(), large.get()}) scheduler->add(*s);
   for (int i = 0; i < 100; ++i) {
     slow->paused = i % 5 == 4;
-    step(scheduler);
+    scheduler.step();
   }
-  EXPECT_EQ(scheduler.preemptions(), 0);
+  EXPECT_EQ(scheduler->preemptions(), 0);
   EXPECT_EQ(slow->length(), 50 + 80);
   EXPECT_FALSE(large->admitted);
-  scheduler.remove(*runner);
+  scheduler->remove(*runner);
   slow->paused = true;
-  step(scheduler);
+  scheduler.step();
   EXPECT_TRUE(large->admitted);
-  EXPECT_EQ(scheduler.preemptions(), 1);
-  for (Sequence* s : {slow.get(), large.get()}) scheduler.remove(*s);
+  EXPECT_EQ(scheduler->preemptions(), 1);
+  for (Sequence* s : {slow.get(), large.get()}) scheduler->remove(*s);
   pool.expect_all_free();
 }
 
 /// The same where places are short rather than blocks.
 TEST(Scheduler, NobodyGivesWayForAPlaceThatIsNotEnough) {
   Pool pool(40);
-  Scheduler scheduler(pool.cache(), {.rows = 64, .sequences = 2});
+  Steps scheduler(pool, {.rows = 64, .sequences = 2});
   const auto runner = sequence_of(pool, 300), slow = sequence_of(pool, 50),
              large = sequence_of(pool, 400);
-  for (Sequence* s : {runner.get(), slow.get(), large.get()}) scheduler.add(*s);
-  while (slow->length() == 50) step(scheduler);
+  for (Sequence* s : {runner.get(), slow.get(), large.get()}) scheduler->add(*s);
+  while (slow->length() == 50) scheduler.step();
   slow->paused = true;
-  step(scheduler);
-  EXPECT_EQ(scheduler.preemptions(), 0);
+  scheduler.step();
+  EXPECT_EQ(scheduler->preemptions(), 0);
   EXPECT_TRUE(slow->admitted);
   const auto small = sequence_of(pool, 5);
-  scheduler.remove(*large);
-  scheduler.add(*small);
-  step(scheduler);
+  scheduler->remove(*large);
+  scheduler->add(*small);
+  scheduler.step();
   EXPECT_TRUE(small->admitted);
   EXPECT_FALSE(slow->admitted);
-  for (Sequence* s : {runner.get(), slow.get(), small.get()}) scheduler.remove(*s);
+  for (Sequence* s : {runner.get(), slow.get(), small.get()}) scheduler->remove(*s);
   pool.expect_all_free();
 }
 
 TEST(Scheduler, APartIsEmbeddingsOrTokensAndScoresAreAskedForOnce) {
   Pool pool(8);
-  Scheduler scheduler(pool.cache(), {.rows = 6, .sequences = 1});
+  Steps scheduler(pool, {.rows = 6, .sequences = 1});
   std::vector<float> rows(8 * 4);
   const auto given = sequence_of(pool, 3);
   given->embeddings = f32_view(rows.data(), 8, 4);
-  scheduler.add(*given);
+  scheduler->add(*given);
   for (const std::int32_t count : {6, 2, 3}) {
     const auto parts = scheduler.plan();
     ASSERT_EQ(parts.size(), 1u);
     EXPECT_EQ(parts[0].rows, count);
-    scheduler.commit(drawn_for(parts));
+    scheduler.commit(parts);
   }
-  scheduler.remove(*given);
+  scheduler->remove(*given);
 
   const auto scored = sequence_of(pool, 10);
   scored->scores_end = 9;
-  scheduler.add(*scored);
+  scheduler->add(*scored);
   auto parts = scheduler.plan();
   EXPECT_EQ(parts[0].first_score, 0);
   EXPECT_EQ(parts[0].scores, 6);
-  scheduler.commit(drawn_for(parts));
+  scheduler.commit(parts);
   scored->computed = 2;  // as if it had been thrown out and begun again
   parts = scheduler.plan();
   EXPECT_EQ(parts[0].rows, 6);
   EXPECT_EQ(parts[0].first_score, 6);
   EXPECT_EQ(parts[0].scores, 2);
-  scheduler.commit(drawn_for(parts));
+  scheduler.commit(parts);
   parts = scheduler.plan();
   EXPECT_EQ(parts[0].scores, 1);
   EXPECT_EQ(parts[0].outputs, 1);
-  scheduler.commit(drawn_for(parts));
-  scheduler.remove(*scored);
+  scheduler.commit(parts);
+  scheduler->remove(*scored);
   pool.expect_all_free();
 }
 
 TEST(Scheduler, ARowIsShownAsHiddenStateOnce) {
   Pool pool(8);
-  Scheduler scheduler(pool.cache(), {.rows = 6, .sequences = 2});
+  Steps scheduler(pool, {.rows = 6, .sequences = 2});
   const auto s = sequence_of(pool, 10);
   s->draws = false;
   s->shown = 3;
   s->shown_end = 10;
-  scheduler.add(*s);
+  scheduler->add(*s);
   for (const auto& [first, count] : {std::pair{3, 3}, {6, 2}, {8, 2}}) {
     const auto parts = scheduler.plan();
     ASSERT_EQ(parts.size(), 1u);
     EXPECT_EQ(parts[0].first_hidden, first);
     EXPECT_EQ(parts[0].hidden, count);
     EXPECT_EQ(parts[0].outputs, 0);
-    scheduler.commit({});
+    scheduler.commit(std::span<const StepPart>());
     if (first == 3) s->computed = 2;  // as if it had been thrown out and begun again
   }
   EXPECT_EQ(s->shown, 10);
   EXPECT_TRUE(scheduler.plan().empty());
-  scheduler.remove(*s);
+  scheduler->remove(*s);
 
   const auto last = sequence_of(pool, 10);
   last->draws = false;
   last->shown = 9;
   last->shown_end = 10;
-  scheduler.add(*last);
+  scheduler->add(*last);
   EXPECT_EQ(scheduler.plan()[0].hidden, 0);
-  scheduler.commit({});
+  scheduler.commit(std::span<const StepPart>());
   EXPECT_EQ(scheduler.plan()[0].hidden, 1);
-  scheduler.commit({});
-  scheduler.remove(*last);
+  scheduler.commit(std::span<const StepPart>());
+  scheduler->remove(*last);
   pool.expect_all_free();
 }
 
 TEST(Scheduler, KnowsWhatFitsAlone) {
   Pool pool(4, 8, 3);
-  const Scheduler scheduler(pool.cache(), {.rows = 16, .sequences = 1});
-  EXPECT_TRUE(scheduler.fits_alone(64));
-  EXPECT_FALSE(scheduler.fits_alone(65));
+  Steps scheduler(pool, {.rows = 16, .sequences = 1});
+  EXPECT_TRUE(scheduler->fits_alone(64));
+  EXPECT_FALSE(scheduler->fits_alone(65));
   Pool small(4, 8, 2);
   EXPECT_FALSE(Scheduler(small.cache(), {.rows = 16, .sequences = 1}).fits_alone(64));
 }

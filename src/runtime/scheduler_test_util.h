@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -28,7 +29,7 @@ class Pool {
   KvCache& cache() { return *cache_; }
   void expect_all_free() {
     for (std::int32_t g = 0; g < cache_->groups(); ++g) {
-      EXPECT_EQ(cache_->pool(g).free(), cache_->pool(g).total());
+      EXPECT_EQ(cache_->pool(g).available(), cache_->pool(g).total());
       cache_->pool(g).check();
     }
   }
@@ -39,12 +40,14 @@ class Pool {
   std::unique_ptr<KvCache> cache_;
 };
 
-/// A sequence of so many equal tokens.
+/// A sequence of so many tokens that no other one has, unless they are given.
 inline std::unique_ptr<Sequence> sequence_of(Pool& pool, std::int64_t tokens,
-                                             std::uint64_t id = 0) {
+                                             std::int32_t first_token = -1) {
+  static std::int32_t made = 0;
   auto s = std::make_unique<Sequence>(pool.cache());
-  s->id = id;
-  s->tokens.assign(static_cast<std::size_t>(tokens), 1);
+  s->id = static_cast<std::uint64_t>(++made);
+  s->tokens.resize(static_cast<std::size_t>(tokens));
+  std::iota(s->tokens.begin(), s->tokens.end(), first_token < 0 ? made * 100000 : first_token);
   return s;
 }
 
@@ -54,5 +57,21 @@ inline std::vector<std::int32_t> drawn_for(std::span<const StepPart> parts) {
   for (const StepPart& part : parts) drawn.insert(drawn.end(), part.outputs > 0 ? 1 : 0, 7);
   return drawn;
 }
+
+/// A scheduler whose clock stands still, and whose steps take no time.
+class Steps {
+ public:
+  Steps(Pool& pool, const SchedulerLimits& limits) : scheduler_(pool.cache(), limits) {}
+  Scheduler* operator->() { return &scheduler_; }
+  std::span<const StepPart> plan() { return scheduler_.plan(0).parts; }
+  void commit(std::span<const StepPart> parts) { scheduler_.commit(drawn_for(parts), 0); }
+  void step() {
+    const auto parts = plan();
+    if (!parts.empty()) commit(parts);
+  }
+
+ private:
+  Scheduler scheduler_;
+};
 
 }  // namespace ingot

@@ -1,6 +1,8 @@
 // Reading a stream, and waking the engine for what it may be waiting for.
 #include "runtime/stream.h"
 
+#include <chrono>
+
 #include "base/check.h"
 #include "runtime/digest.h"
 
@@ -38,6 +40,12 @@ void Doorbell::wait() {
   is_rung_ = false;
 }
 
+void Doorbell::wait_for(double seconds) {
+  std::unique_lock lock(mutex_);
+  rung_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return is_rung_; });
+  is_rung_ = false;
+}
+
 Stream& Stream::operator=(Stream&& other) noexcept {
   std::swap(id_, other.id_);
   std::swap(channel_, other.channel_);
@@ -48,11 +56,12 @@ std::optional<Delta> Stream::next() { return taken(channel_->deltas.pop()); }
 
 std::optional<Delta> Stream::try_next() { return taken(channel_->deltas.try_pop()); }
 
-/// A full queue pauses its sequence, and then nothing is pushed: the first piece taken from it is
-/// the one that has to wake the engine.
+/// A full queue pauses its sequence, and then nothing is pushed: the first piece taken from it has
+/// to wake the engine, and the one that leaves it half empty, where a sequence that gave way may
+/// come back.
 std::optional<Delta> Stream::taken(std::optional<Delta> delta) {
-  const bool was_full = channel_->deltas.size() + 1 >= channel_->deltas.capacity();
-  if (delta && was_full) channel_->bell->ring();
+  const std::size_t left = channel_->deltas.size(), room = channel_->deltas.capacity();
+  if (delta && (left + 1 >= room || left == room / 2)) channel_->bell->ring();
   return delta;
 }
 

@@ -13,6 +13,7 @@
 #include "backend/ops.h"
 #include "base/bounded_queue.h"
 #include "base/error.h"
+#include "kv/prefix_index.h"
 
 namespace ingot {
 
@@ -49,7 +50,9 @@ struct Outcome {
   std::vector<TokenLogprobs> prompt_logprobs;
   std::vector<float> hidden;  ///< [rows, H], where asked for
   std::int64_t prompt_tokens = 0;
-  std::int64_t cached_tokens = 0;     ///< of them, those that an earlier turn had computed
+  std::int64_t cached_tokens = 0;     ///< of them, those that were computed before
+  PrefixMiss miss;                    ///< where those end, and why; for operators alone
+  std::int32_t preemptions = 0;       ///< times that it had to give way while its reader kept up
   std::int64_t generated_tokens = 0;  ///< ids delivered
   double prefill_seconds = 0;         ///< from admission to the first token drawn
   double decode_seconds = 0;          ///< from there to the last
@@ -65,6 +68,8 @@ class Doorbell {
   void ring();
   /// Returns once it has been rung since the last return.
   void wait();
+  /// The same, or when so many seconds have passed.
+  void wait_for(double seconds);
 
  private:
   std::mutex mutex_;

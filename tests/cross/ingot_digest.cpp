@@ -57,7 +57,7 @@ void run(Executor& executor, KvCache& cache, std::int64_t vocab, Digest& digest)
     for (Sequence& s : sequences) {
       const auto left = static_cast<std::int32_t>(std::ssize(s.tokens) - s.computed);
       const std::int32_t count = std::min({left, 20, kRows - rows});
-      if (count > 0) parts.push_back({&s, count, count});
+      if (count > 0) parts.push_back({.sequence = &s, .rows = count, .outputs = count});
       rows += std::max(0, count);
     }
     if (parts.empty()) return;

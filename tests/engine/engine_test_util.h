@@ -58,7 +58,7 @@ class EngineRunner {
     std::int32_t used = 0;
     KvCache& cache = model_.executor().cache();
     for (std::int32_t g = 0; g < cache.groups(); ++g) {
-      used += cache.pool(g).total() - cache.pool(g).free();
+      used += cache.pool(g).total() - cache.pool(g).available();
     }
     return used;
   }

@@ -52,7 +52,7 @@ class Golden {
     if (output == Output::kLogits) outputs.logits.full = view;
     Sequence sequence(instance_.executor().cache());
     sequence.tokens = ids;
-    const StepPart part{&sequence, count, count};
+    const StepPart part{.sequence = &sequence, .rows = count, .outputs = count};
     EXPECT_TRUE(instance_.executor().step({&part, 1}, outputs));
     return rows;
   }

@@ -272,11 +272,11 @@ TEST(RecycledBlocks, AStepThatDoesNotFitComputesNothing) {
   outputs.logits.full = f32_view(logits.data(), 1, runner.spec().vocab);
   Sequence first(executor.cache());
   first.tokens.assign(32, 1);
-  const StepPart all{&first, 32, 1};
+  const StepPart all{.sequence = &first, .rows = 32, .outputs = 1};
   ASSERT_TRUE(executor.step({&all, 1}, outputs));
   Sequence second(executor.cache());
   second.tokens.assign(1, 1);
-  const StepPart one{&second, 1, 1};
+  const StepPart one{.sequence = &second, .rows = 1, .outputs = 1};
   EXPECT_FALSE(executor.step({&one, 1}, outputs));
   EXPECT_EQ(second.computed, 0);
   first.blocks.truncate(0);

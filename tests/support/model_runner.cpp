@@ -56,7 +56,8 @@ std::vector<std::vector<float>> ModelRunner::run(
   std::vector<float> rows;
   for (const auto& chunks : schedule) {
     std::vector<StepPart> parts;
-    for (const Chunk& c : chunks) parts.push_back({&sequences[c.sequence], c.rows, c.rows});
+    for (const Chunk& c : chunks)
+      parts.push_back({.sequence = &sequences[c.sequence], .rows = c.rows, .outputs = c.rows});
     step(parts, output, rows);
     auto from = rows.begin();
     for (const Chunk& c : chunks) {
@@ -75,7 +76,7 @@ std::vector<float> ModelRunner::run_embeddings(std::vector<float> input,
   sequence.embeddings = f32_view(input.data(), std::ssize(input) / spec().hidden, spec().hidden);
   std::vector<float> result, rows;
   for (const std::int32_t size : steps) {
-    step({{&sequence, size, size}}, output, rows);
+    step({{.sequence = &sequence, .rows = size, .outputs = size}}, output, rows);
     result.insert(result.end(), rows.begin(), rows.end());
   }
   return result;

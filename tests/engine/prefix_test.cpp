@@ -1,5 +1,4 @@
-// Conversations: a turn that goes on from the one before gives the bits of a cold run, whatever
-// happened to its keys and values in between.
+// cache_invariance: what is taken over from others changes no bit of what a request gives.
 #include <map>
 
 #include "base/text.h"
@@ -26,7 +25,7 @@ class RandomConversations {
       : rng_(seed), checkpoint_(make_checkpoint(two_layers(model), seed)) {}
 
   void run() {
-    EngineRunner cold(*checkpoint_);
+    EngineRunner cold(*checkpoint_, EngineRunner::defaults(), {.prefix_cache = false});
     RunnerOptions options = EngineRunner::defaults();
     options.threads = 1 + below(3);
     options.sequences = 1 + below(4);
@@ -34,7 +33,8 @@ class RandomConversations {
     options.pool_sequences = 1 + below(3);
     EngineRunner shared(
         *checkpoint_, options,
-        {.deltas_max = 1 + std::size_t(below(6)), .conversations_max = std::size_t(1 + below(4))});
+        {.deltas_max = 1 + std::size_t(below(6)),
+         .prefix = {.secret = {rng_(), rng_()}, .hash_bits = below(4) == 0 ? 4 : 128}});
     for (int tick = 0; started_ < kTurns || !turns_.empty(); ++tick) {
       ASSERT_LT(tick, 20000) << "the turns do not get on";
       for (std::uint64_t c = 1; c <= kConversations; ++c) {
@@ -71,7 +71,7 @@ class RandomConversations {
     Request request = random_request(rng_, 1, 20);
     request.prompt = next_prompt(conversation);
     if (below(3) > 0) request.prompt_logprobs = -1;
-    request.conversation = below(8) == 0 ? 0 : conversation;
+    if (below(8) > 0) request.domain = {conversation, 0};
     Stream stream = *engine.submit(Request(request));
     turns_.emplace(conversation, Turn{std::move(request), std::move(stream), {}});
     ++started_;
@@ -103,7 +103,6 @@ class RandomConversations {
     EXPECT_LT(outcome.cached_tokens, outcome.prompt_tokens);
     cached_ += outcome.cached_tokens;
     Request request = turn.request;
-    request.conversation = 0;
     if (outcome.finish != FinishReason::kCancelled) {
       EXPECT_EQ(describe(turn.got, outcome), run_alone(cold, request)) << started_ << " turns";
       return;
@@ -148,18 +147,23 @@ TEST(Conversation, EveryTurnIsACheaperColdRun) {
   EXPECT_GT(preemptions, 5 * rounds) << "the pools were too large to test anything";
 }
 
-class ConversationTest : public testing::Test {
+class PrefixTest : public testing::Test {
  protected:
-  /// A turn of conversation 1, run to its end; returns ids with prompt before them.
-  std::vector<std::int32_t> turn(std::vector<std::int32_t> prompt, std::int64_t tokens) {
-    Stream stream = *runner_.engine().submit(
-        {.prompt = prompt, .max_tokens = tokens, .digest = true, .conversation = 1});
-    while (runner_.engine().step()) continue;
+  /// Runs a request to its end; returns its prompt and what came.
+  std::vector<std::int32_t> run(EngineRunner& runner, Request request) {
+    std::vector<std::int32_t> all = request.prompt;
+    Stream stream = *runner.engine().submit(std::move(request));
+    while (runner.engine().step()) continue;
     while (const auto delta = stream.try_next()) {
-      prompt.insert(prompt.end(), delta->ids.begin(), delta->ids.end());
+      all.insert(all.end(), delta->ids.begin(), delta->ids.end());
     }
     outcome_ = stream.outcome();
-    return prompt;
+    return all;
+  }
+  static std::vector<std::int32_t> some_prompt(std::int32_t length, std::int32_t first = 1) {
+    std::vector<std::int32_t> ids;
+    for (std::int32_t i = 0; i < length; ++i) ids.push_back((first + 5 * i) % 36);
+    return ids;
   }
   std::unique_ptr<EditableCheckpoint> checkpoint_ =
       make_checkpoint(two_layers(random_models(F32::kFormat)[2]), 1);
@@ -167,24 +171,50 @@ class ConversationTest : public testing::Test {
   Outcome outcome_;
 };
 
-TEST_F(ConversationTest, ATurnComputesWhatIsNewAndTheLastTokenBeforeIt) {
-  auto history = turn({1, 2, 3, 4, 5}, 8);
+TEST_F(PrefixTest, ATurnTakesOverTheFullBlocksOfTheReplyToo) {
+  auto history = run(runner_, {.prompt = some_prompt(20), .max_tokens = 30});
   EXPECT_EQ(outcome_.cached_tokens, 0);
+  EXPECT_EQ(outcome_.miss.reason, MissReason::kNew);
   history.push_back(6);
-  history = turn(history, 8);
-  // The last token of the reply has been drawn, but nothing came after it.
-  EXPECT_EQ(outcome_.prompt_tokens, 14);
-  EXPECT_EQ(outcome_.cached_tokens, 12);
-  history.resize(9);
-  turn(history, 1);
-  EXPECT_EQ(outcome_.cached_tokens, 8);
+  run(runner_, {.prompt = history, .max_tokens = 8});
+  // 49 rows of 50 were computed: the last token was drawn, but nothing came after it.
+  EXPECT_EQ(outcome_.prompt_tokens, 51);
+  EXPECT_EQ(outcome_.cached_tokens, 48);
+  history[40] = (history[40] + 1) % 36;
+  run(runner_, {.prompt = history, .max_tokens = 1});
+  EXPECT_EQ(outcome_.cached_tokens, 32);
+  EXPECT_EQ(outcome_.miss.reason, MissReason::kDiverged);
+  EXPECT_EQ(outcome_.miss.token, 40);
 }
 
-TEST_F(ConversationTest, AStoppedReplyIsKept) {
-  const std::vector<std::int32_t> prompt{1, 2, 3, 4, 5};
-  Stream stream = *runner_.engine().submit({.prompt = prompt, .max_tokens = 50, .conversation = 1});
-  std::vector<std::int32_t> history = prompt;
-  while (history.size() < 10) {
+TEST_F(PrefixTest, OfAPromptThatIsAllThereOneTokenIsComputed) {
+  const Request request{.prompt = some_prompt(48), .max_tokens = 12, .digest = true};
+  const std::string cold = run_alone(runner_, request);
+  EXPECT_EQ(run_alone(runner_, request), cold);
+  run(runner_, request);
+  EXPECT_EQ(outcome_.cached_tokens, 47);
+  EXPECT_EQ(outcome_.miss.reason, MissReason::kNone);
+}
+
+TEST_F(PrefixTest, DomainsShareNothing) {
+  Request request{.prompt = some_prompt(48), .max_tokens = 2};
+  request.domain = {1, 1};
+  run(runner_, request);
+  request.domain = {1, 2};
+  run(runner_, request);
+  EXPECT_EQ(outcome_.cached_tokens, 0);
+  EXPECT_EQ(outcome_.miss.reason, MissReason::kDomain);
+  run(runner_, request);
+  EXPECT_EQ(outcome_.cached_tokens, 47);
+  request.reads_cache = false;
+  run(runner_, request);
+  EXPECT_EQ(outcome_.cached_tokens, 0);
+}
+
+TEST_F(PrefixTest, AStoppedReplyIsThereForTheNextTurn) {
+  Stream stream = *runner_.engine().submit({.prompt = some_prompt(10), .max_tokens = 50});
+  std::vector<std::int32_t> history = some_prompt(10);
+  while (history.size() < 20) {
     runner_.engine().step();
     while (const auto delta = stream.try_next()) {
       history.insert(history.end(), delta->ids.begin(), delta->ids.end());
@@ -193,20 +223,61 @@ TEST_F(ConversationTest, AStoppedReplyIsKept) {
   stream.cancel();
   EXPECT_FALSE(runner_.engine().step());
   EXPECT_EQ(stream.outcome().finish, FinishReason::kCancelled);
-  history.push_back(6);
-  turn(history, 1);
-  EXPECT_EQ(outcome_.cached_tokens, 9);
+  run(runner_, {.prompt = history, .max_tokens = 1});
+  EXPECT_EQ(outcome_.cached_tokens, 16);
 }
 
-TEST_F(ConversationTest, AnEngineThatKeepsNothingComputesEverything) {
-  EngineRunner forgetful(*checkpoint_, EngineRunner::defaults(), {.conversations_max = 0});
+TEST_F(PrefixTest, WithoutACacheEverythingIsComputed) {
+  EngineRunner forgetful(*checkpoint_, EngineRunner::defaults(), {.prefix_cache = false});
   for (int i = 0; i < 2; ++i) {
-    Stream stream =
-        *forgetful.engine().submit({.prompt = {1, 2, 3}, .max_tokens = 2, .conversation = 1});
-    while (forgetful.engine().step()) continue;
-    EXPECT_EQ(stream.outcome().cached_tokens, 0);
-    EXPECT_EQ(forgetful.blocks_in_use(), 0);
+    run(forgetful, {.prompt = some_prompt(40), .max_tokens = 2});
+    EXPECT_EQ(outcome_.cached_tokens, 0);
   }
+}
+
+/// Continuations of one prompt: each what it would be alone, the prompt computed once, and no more
+/// blocks held than their own tails.
+TEST_F(PrefixTest, ChoicesShareThePrompt) {
+  for (const std::int32_t length : {16, 40, 48, 63}) {
+    for (const bool cache : {true, false}) {
+      SCOPED_TRACE(cat(length, " tokens, ", cache ? "cached" : "not cached"));
+      EngineRunner runner(*checkpoint_, EngineRunner::defaults(), {.prefix_cache = cache});
+      Request request{.prompt = some_prompt(length), .max_tokens = 10, .digest = true};
+      request.sampling.temperature = 1;
+      request.sampling.seed = 5;
+      request.sampling.choice = 3;
+      std::vector<Stream> streams = runner.engine().submit_choices(Request(request), 4);
+      ASSERT_EQ(streams.size(), 4u);
+      std::int32_t most = 0;
+      while (runner.engine().step()) most = std::max(most, runner.blocks_in_use());
+      EXPECT_LE(most, length / 16 + 4 * 2);
+      for (Stream& stream : streams) {
+        Collected got;
+        while (const auto delta = stream.try_next()) got.add(*delta);
+        EngineRunner alone(*checkpoint_);
+        EXPECT_EQ(describe(got, stream.outcome()), run_alone(alone, request));
+        EXPECT_EQ(stream.outcome().cached_tokens, &stream == &streams[0] ? 0 : length - 1);
+        ++request.sampling.choice;
+      }
+      EXPECT_EQ(runner.blocks_in_use(), 0);
+    }
+  }
+}
+
+TEST_F(PrefixTest, ChoicesGoOnWithoutTheFirstOne) {
+  Request request{.prompt = some_prompt(60), .max_tokens = 10, .digest = true};
+  std::vector<Stream> streams = runner_.engine().submit_choices(Request(request), 3);
+  runner_.engine().step();
+  streams[0].cancel();
+  while (runner_.engine().step()) continue;
+  EngineRunner alone(*checkpoint_);
+  for (std::size_t i = 1; i < 3; ++i) {
+    Collected got;
+    while (const auto delta = streams[i].try_next()) got.add(*delta);
+    request.sampling.choice = static_cast<std::uint32_t>(i);
+    EXPECT_EQ(describe(got, streams[i].outcome()), run_alone(alone, request));
+  }
+  EXPECT_THROW(static_cast<void>(runner_.engine().submit_choices(Request(request), 0)), Error);
 }
 
 }  // namespace

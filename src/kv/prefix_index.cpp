@@ -1,0 +1,401 @@
+// PrefixIndex: the tree of known blocks and the hash table over it.
+#include "kv/prefix_index.h"
+
+#include <algorithm>
+#include <bit>
+#include <string_view>
+
+#include "base/check.h"
+#include "base/mutant.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace ingot {
+
+namespace {
+
+std::uint64_t content_hash(std::uint64_t parent, std::span<const std::int32_t> tokens) {
+  return XXH3_64bits_withSeed(tokens.data(), tokens.size_bytes(), parent);
+}
+
+std::span<const std::int32_t> block_of(std::span<const std::int32_t> tokens, std::int64_t index) {
+  return tokens.subspan(static_cast<std::size_t>(index * kBlockTokens), kBlockTokens);
+}
+
+/// Nodes for so many blocks: windows give blocks back whose nodes later ones hang on.
+std::size_t node_count(const KvCache& cache, std::int32_t sequences) {
+  std::int64_t nodes = 2 * std::int64_t{sequences} + 1;
+  for (std::int32_t g = 0; g < cache.groups(); ++g) {
+    nodes += (cache.group(g).window > 0 ? 4 : 1) * std::int64_t{cache.pool(g).total()};
+  }
+  return static_cast<std::size_t>(nodes);
+}
+
+PrefixKey mutated(PrefixKey key) {
+  if (INGOT_MUTANT(8)) key.domain = {};
+  if (INGOT_MUTANT(9)) key.adapter = 0;
+  return key;
+}
+
+}  // namespace
+
+std::string_view to_string(MissReason reason) {
+  switch (reason) {
+    case MissReason::kNone:
+      return "none";
+    case MissReason::kNew:
+      return "new";
+    case MissReason::kDiverged:
+      return "diverged";
+    case MissReason::kTemplate:
+      return "template changed";
+    case MissReason::kEvicted:
+      return "evicted";
+    case MissReason::kDomain:
+      return "other domain";
+    case MissReason::kAdapter:
+      return "other adapter";
+  }
+  return "?";
+}
+
+PrefixIndex::PrefixIndex(KvCache& cache, std::int32_t sequences, const PrefixIndexOptions& options)
+    : cache_(cache), options_(options), groups_(cache.groups()) {
+  const std::size_t nodes = node_count(cache, sequences);
+  nodes_.resize(nodes);
+  blocks_.assign(nodes * static_cast<std::size_t>(groups_), -1);
+  for (std::size_t i = nodes; i > 0; --i) unused_.push_back(static_cast<std::int32_t>(i - 1));
+  slots_.assign(std::bit_ceil(2 * nodes), -1);
+  ghosts_.resize(std::bit_ceil(nodes));
+  path_.reserve(nodes);
+  adopted_.reserve(nodes);
+  owner_.resize(static_cast<std::size_t>(groups_));
+  for (std::int32_t g = 0; g < groups_; ++g) {
+    owner_[static_cast<std::size_t>(g)].assign(static_cast<std::size_t>(cache.pool(g).total()), -1);
+    cache.pool(g).on_evict([this, g](std::int32_t b) { forget_block(g, b); });
+  }
+}
+
+PrefixIndex::~PrefixIndex() {
+  flush();
+  for (std::int32_t g = 0; g < groups_; ++g) cache_.pool(g).on_evict({});
+}
+
+PrefixIndex::Hash PrefixIndex::child_hash(const Hash& parent, Tokens tokens) const {
+  std::array<std::uint64_t, 4 + kBlockTokens / 2> text{options_.secret[0], options_.secret[1],
+                                                       parent.low, parent.high};
+  auto* ids = reinterpret_cast<std::byte*>(text.data() + 4);
+  const auto bytes = std::as_bytes(tokens);
+  std::copy(bytes.begin(), bytes.end(), ids);
+  const XXH128_hash_t h =
+      XXH3_128bits_withSeed(text.data(), 4 * 8 + bytes.size(), options_.secret[0]);
+  if (options_.hash_bits >= 128) return {h.low64, h.high64};
+  return {h.low64 & ((std::uint64_t{1} << options_.hash_bits) - 1), 0};
+}
+
+/// The slot that holds a node of this hash, or the empty one where it belongs.
+std::size_t PrefixIndex::slot_of(const Hash& hash) const {
+  std::size_t slot = home(hash);
+  while (slots_[slot] >= 0 && at(slots_[slot]).hash != hash) slot = (slot + 1) % slots_.size();
+  return slot;
+}
+
+/// The child of `node` with these tokens; -1 where there is none.
+std::int32_t PrefixIndex::child(std::int32_t node, Tokens tokens) const {
+  const std::int32_t found = slots_[slot_of(child_hash(at(node).hash, tokens))];
+  if (found < 0 || INGOT_MUTANT(7)) return found;
+  const Node& n = at(found);
+  return n.parent == node && std::equal(tokens.begin(), tokens.end(), n.tokens.begin()) ? found
+                                                                                        : -1;
+}
+
+std::int32_t PrefixIndex::find_root(const PrefixKey& key) const {
+  const auto found = roots_.find(mutated(key));
+  return found == roots_.end() ? -1 : found->second;
+}
+
+std::int32_t PrefixIndex::take_node() {
+  if (unused_.empty()) return -1;
+  const std::int32_t node = unused_.back();
+  unused_.pop_back();
+  ++used_;
+  at(node) = Node{};
+  return node;
+}
+
+void PrefixIndex::free_node(std::int32_t node) {
+  at(node) = Node{};
+  unused_.push_back(node);
+  --used_;
+}
+
+std::int32_t PrefixIndex::require_root(const PrefixKey& given, std::uint64_t chat_template) {
+  const PrefixKey key = mutated(given);
+  std::int32_t root = find_root(key);
+  if (root < 0) {
+    root = take_node();
+    if (root < 0) return -1;
+    std::array<std::int32_t, kBlockTokens> words{};
+    const std::array<std::uint64_t, 6> text{key.domain[0],
+                                            key.domain[1],
+                                            key.adapter,
+                                            options_.model,
+                                            cache_.groups() ? 1u : 0u,
+                                            static_cast<std::uint64_t>(cache_.type())};
+    static_assert(sizeof text <= sizeof words);
+    const auto bytes = std::as_bytes(std::span(text));
+    std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::byte*>(words.data()));
+    at(root).hash = child_hash({}, words);
+    at(root).root = root;
+    roots_[key] = root;
+    root_of_node_[root] = {.key = key};
+  }
+  root_of_node_[root].chat_template = chat_template;
+  return root;
+}
+
+/// Nothing (-1) where another node has its hash, or no node is left.
+std::int32_t PrefixIndex::add_child(std::int32_t parent, Tokens tokens) {
+  const Hash hash = child_hash(at(parent).hash, tokens);
+  const std::size_t slot = slot_of(hash);
+  if (slots_[slot] >= 0) return -1;
+  const std::int32_t node = take_node();
+  if (node < 0) return -1;
+  slots_[slot] = node;
+  Node& n = at(node);
+  n.hash = hash;
+  n.content = content_hash(at(parent).content, tokens);
+  n.parent = parent;
+  n.root = at(parent).root;
+  std::copy(tokens.begin(), tokens.end(), n.tokens.begin());
+  ++at(parent).children;
+  at(parent).last_child = node;
+  ghosts_[n.content & (ghosts_.size() - 1)] = {n.content, root_of_node_.at(n.root).key};
+  return node;
+}
+
+/// Moves what stands behind an emptied slot up, so that every search still finds it.
+void PrefixIndex::erase_slot(std::size_t slot) {
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t next = (slot + 1) & mask; slots_[next] >= 0; next = (next + 1) & mask) {
+    const std::size_t wanted = home(at(slots_[next]).hash);
+    if (((next - wanted) & mask) < ((next - slot) & mask)) continue;
+    slots_[slot] = slots_[next];
+    slot = next;
+  }
+  slots_[slot] = -1;
+}
+
+/// Removes a node that nothing needs, and those above it that only led to it.
+void PrefixIndex::prune(std::int32_t node) {
+  while (node >= 0) {
+    const Node& n = at(node);
+    if (n.blocks > 0 || n.children > 0 || n.places > 0) return;
+    const std::int32_t parent = n.parent;
+    if (parent >= 0) {
+      erase_slot(slot_of(n.hash));
+      --at(parent).children;
+    } else {
+      const auto root = root_of_node_.find(node);
+      roots_.erase(root->second.key);
+      root_of_node_.erase(root);
+    }
+    free_node(node);
+    node = parent;
+  }
+}
+
+void PrefixIndex::forget_block(std::int32_t g, std::int32_t number) {
+  std::int32_t& owner = owner_[static_cast<std::size_t>(g)][static_cast<std::size_t>(number)];
+  const std::int32_t node = owner;
+  INGOT_CHECK(node >= 0 && block(node, g) == number, "block ", number, " of group ", g,
+              " is not where the index has it");
+  owner = -1;
+  block(node, g) = -1;
+  --at(node).blocks;
+  prune(node);
+}
+
+/// Fills `path_` with the nodes of the full blocks of `tokens`, as far as they are known.
+void PrefixIndex::walk(std::int32_t root, Tokens tokens) {
+  path_.clear();
+  for (std::int32_t node = root; node >= 0;) {
+    const std::int64_t next = std::ssize(path_);
+    if ((next + 1) * kBlockTokens > std::ssize(tokens)) return;
+    node = child(node, block_of(tokens, next));
+    if (node >= 0) path_.push_back(node);
+  }
+}
+
+/// The most blocks of `path_` that a sequence can begin with: all of them in groups without a
+/// window, in the others those that its first row sees.
+std::int64_t PrefixIndex::deepest(std::int64_t rows_max) const {
+  std::int64_t best = 0;
+  std::array<std::int64_t, 64> run{};  // blocks without a gap, by group
+  INGOT_CHECK(groups_ <= std::ssize(run), groups_, " groups");
+  for (std::int64_t d = 0; d < std::ssize(path_) && d * kBlockTokens < rows_max; ++d) {
+    const std::int64_t rows = std::min((d + 1) * kBlockTokens, rows_max);
+    bool all = true;
+    for (std::int32_t g = 0; g < groups_; ++g) {
+      std::int64_t& blocks = run[static_cast<std::size_t>(g)];
+      blocks = block(path_[static_cast<std::size_t>(d)], g) >= 0 ? blocks + 1 : 0;
+      const std::int32_t window = cache_.group(g).window;
+      const std::int64_t first =
+          window == 0 ? 0 : std::max<std::int64_t>(0, rows - window + 1) / kBlockTokens;
+      all = all && blocks >= d + 1 - first;
+    }
+    if (all) best = d + 1;
+  }
+  return best;
+}
+
+PrefixMiss PrefixIndex::explain(const PrefixKey& key, std::int32_t node, Tokens rest,
+                                std::int64_t first, std::uint64_t chat_template) const {
+  const std::uint64_t parent = node < 0 ? 0 : at(node).content;
+  const std::uint64_t content = content_hash(parent, block_of(rest, 0));
+  const Ghost& ghost = ghosts_[content & (ghosts_.size() - 1)];
+  if (ghost.content == content) {
+    if (ghost.key.domain != key.domain) return {MissReason::kDomain, first};
+    return {ghost.key.adapter != key.adapter ? MissReason::kAdapter : MissReason::kEvicted, first};
+  }
+  const std::int32_t other = node < 0 ? -1 : at(node).last_child;
+  if (other < 0 || at(other).parent != node) return {MissReason::kNew, first};
+  const auto& tokens = at(other).tokens;
+  const auto differs = std::mismatch(tokens.begin(), tokens.end(), rest.begin()).first;
+  const bool same = root_of_node_.at(at(node).root).chat_template == chat_template;
+  return {same ? MissReason::kDiverged : MissReason::kTemplate, first + (differs - tokens.begin())};
+}
+
+PrefixIndex::Match PrefixIndex::find(const PrefixKey& key, Tokens tokens, std::int64_t rows_max,
+                                     std::uint64_t chat_template) {
+  Match match;
+  match.root = find_root(key);
+  walk(match.root, tokens);
+  match.blocks = deepest(rows_max);
+  match.rows = std::min(match.blocks * kBlockTokens, rows_max);
+  const std::int64_t first = match.blocks * kBlockTokens;
+  if (match.blocks < std::ssize(path_) && first < rows_max) {
+    match.miss = {MissReason::kEvicted, first};
+  } else if (first + kBlockTokens <= std::min(std::ssize(tokens), rows_max)) {
+    const std::int32_t node = path_.empty() ? match.root : path_.back();
+    match.miss =
+        explain(key, node, tokens.subspan(static_cast<std::size_t>(first)), first, chat_template);
+  }
+  return match;
+}
+
+std::int64_t PrefixIndex::unheld(const Match& match, std::int32_t g) const {
+  return std::count_if(path_.begin(), path_.begin() + match.blocks, [&](std::int32_t node) {
+    return block(node, g) >= 0 && cache_.pool(g).references(block(node, g)) == 0;
+  });
+}
+
+PrefixIndex::Place PrefixIndex::adopt(const PrefixKey& key, const Match& match,
+                                      SequenceBlocks& blocks, std::uint64_t chat_template) {
+  for (std::int32_t g = 0; g < groups_ && match.blocks > 0; ++g) {
+    const std::int32_t window = cache_.group(g).window;
+    const std::int64_t first =
+        window == 0 ? 0 : std::max<std::int64_t>(0, match.rows - window + 1) / kBlockTokens;
+    adopted_.clear();
+    for (std::int64_t i = 0; i < match.blocks; ++i) {
+      adopted_.push_back(i < first ? -1 : block(path_[static_cast<std::size_t>(i)], g));
+    }
+    blocks.adopt(g, adopted_);
+  }
+  blocks.set_filled(match.blocks * kBlockTokens);
+  Place place;
+  const std::int32_t root = require_root(key, chat_template);
+  if (root < 0) return place;
+  move(place, match.blocks == 0 ? root : path_[static_cast<std::size_t>(match.blocks - 1)]);
+  place.blocks = match.blocks;
+  return place;
+}
+
+/// The new node is held before the old one is let go: it may hang on it.
+void PrefixIndex::move(Place& place, std::int32_t node) {
+  const std::int32_t before = place.node;
+  place.node = node;
+  if (node >= 0) ++at(node).places;
+  if (before < 0) return;
+  --at(before).places;
+  prune(before);
+}
+
+PrefixIndex::Place PrefixIndex::same_place(const Place& place) {
+  if (place.node >= 0) ++at(place.node).places;
+  return place;
+}
+
+void PrefixIndex::extend(Place& place, Tokens tokens, std::int64_t computed,
+                         SequenceBlocks& blocks) {
+  while (place.node >= 0 && (place.blocks + 1) * kBlockTokens <= computed) {
+    const std::int64_t index = place.blocks;
+    const Tokens next = block_of(tokens, index);
+    std::int32_t node = child(place.node, next);
+    if (node < 0) node = add_child(place.node, next);
+    move(place, node);
+    if (node < 0) return;
+    ++place.blocks;
+    for (std::int32_t g = 0; g < groups_; ++g) {
+      const std::int32_t own = blocks.table(g)[static_cast<std::size_t>(index)];
+      if (own < 0 || own == block(node, g)) continue;
+      if (block(node, g) >= 0) {
+        blocks.replace(g, index, block(node, g));
+        continue;
+      }
+      block(node, g) = own;
+      ++at(node).blocks;
+      owner_[static_cast<std::size_t>(g)][static_cast<std::size_t>(own)] = node;
+      cache_.pool(g).set_indexed(own, true);
+    }
+  }
+}
+
+void PrefixIndex::truncate(Place& place, std::int64_t tokens) {
+  std::int32_t node = place.node;
+  for (; node >= 0 && place.blocks * kBlockTokens > tokens; --place.blocks) node = at(node).parent;
+  if (node != place.node) move(place, node);
+}
+
+void PrefixIndex::leave(Place& place) { move(place, -1); }
+
+void PrefixIndex::flush() {
+  for (std::int32_t g = 0; g < groups_; ++g) {
+    for (std::int32_t b = 0; b < cache_.pool(g).total(); ++b) {
+      if (owner_[static_cast<std::size_t>(g)][static_cast<std::size_t>(b)] < 0) continue;
+      cache_.pool(g).set_indexed(b, false);
+      forget_block(g, b);
+    }
+  }
+}
+
+void PrefixIndex::check() const {
+  std::int64_t owned = 0;
+  for (std::int32_t g = 0; g < groups_; ++g) {
+    const auto& owners = owner_[static_cast<std::size_t>(g)];
+    for (std::int32_t b = 0; b < std::ssize(owners); ++b) {
+      const std::int32_t node = owners[static_cast<std::size_t>(b)];
+      INGOT_CHECK((node >= 0) == cache_.pool(g).is_indexed(b), "block ", b, " of group ", g,
+                  " has node ", node);
+      if (node < 0) continue;
+      INGOT_CHECK(block(node, g) == b, "node ", node, " has block ", block(node, g), ", not ", b);
+      ++owned;
+    }
+  }
+  std::int64_t blocks = 0, used = std::ssize(root_of_node_);
+  for (const std::int32_t node : slots_) {
+    if (node < 0) continue;
+    const Node& n = at(node);
+    INGOT_CHECK(slots_[slot_of(n.hash)] == node, "node ", node, " is not found by its hash");
+    INGOT_CHECK(n.parent >= 0 && at(n.parent).children > 0, "node ", node, " hangs on nothing");
+    INGOT_CHECK(n.hash == child_hash(at(n.parent).hash, n.tokens) || INGOT_MUTANT(7), "node ", node,
+                " has another hash than its tokens");
+    blocks += n.blocks;
+    ++used;
+  }
+  INGOT_CHECK(blocks == owned && used == used_, blocks, " blocks of nodes, ", owned, " owned, ",
+              used, " nodes, counted ", used_);
+}
+
+}  // namespace ingot

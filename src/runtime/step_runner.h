@@ -1,0 +1,60 @@
+// StepRunner: what an engine has its steps computed by.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/function_ref.h"
+#include "kv/kv_cache.h"
+#include "runtime/executor.h"
+#include "runtime/sampler.h"
+#include "runtime/sequence.h"
+
+namespace ingot {
+
+/// Computes planned steps and draws tokens: a model, or what stands for it in a simulation.
+class StepRunner {
+ public:
+  virtual ~StepRunner() = default;
+  virtual KvCache& cache() = 0;
+  virtual const ExecutorLimits& limits() const = 0;
+
+  /// Computes a step, or begins to. Where steps are planned ahead, `wait` is called for each in
+  /// turn.
+  ///
+  /// Errors: whatever it throws; the same step may be run again then.
+  virtual void run(const Step& step) = 0;
+  /// From here on `logits(i)`, `score(i)` and `hidden(i)` hold what left the model in that step, as
+  /// Executor::run says.
+  virtual void wait(const Step& /*step*/) {}
+  virtual std::span<float> logits(std::int64_t i) = 0;
+  virtual RowScore score(std::int64_t i) const = 0;
+  virtual std::span<const float> hidden(std::int64_t i) const = 0;
+
+  /// Draws a token from each row, which `before` sees unchanged, perhaps in another thread.
+  virtual void sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
+                      FunctionRef<void(std::int64_t row)> before) = 0;
+};
+
+/// The steps of a model. What it is made of outlives it.
+class ModelSteps final : public StepRunner {
+ public:
+  /// Errors: Error{kDoesNotFit}.
+  ModelSteps(Executor& executor, ThreadPool& pool, const KernelTable& kernels, std::int64_t ids);
+
+  KvCache& cache() override { return executor_.cache(); }
+  const ExecutorLimits& limits() const override { return executor_.limits(); }
+  void run(const Step& step) override { executor_.run(step); }
+  std::span<float> logits(std::int64_t i) override { return executor_.logits(i); }
+  RowScore score(std::int64_t i) const override { return executor_.score(i); }
+  std::span<const float> hidden(std::int64_t i) const override { return executor_.hidden(i); }
+  void sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
+              FunctionRef<void(std::int64_t row)> before) override;
+
+ private:
+  Executor& executor_;
+  ThreadPool& pool_;
+  Sampler sampler_;
+};
+
+}  // namespace ingot

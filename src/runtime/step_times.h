@@ -1,0 +1,41 @@
+// StepTimes: how long steps take on this machine, learnt from those that were run.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace ingot {
+
+/// Running means of the time of steps of single rows, by their number, and of what the rows of
+/// prompts add to it. A number of rows that was never seen is judged by its nearest neighbours. No
+/// clock inside: times are told.
+class StepTimes {
+ public:
+  /// A step of `decodes` sequences with one row each, and `prefill` rows of others.
+  void add(std::int32_t decodes, std::int32_t prefill, double seconds);
+
+  /// Of a step of so many sequences with one row each; 0 before anything is known.
+  double decode_seconds(std::int32_t decodes) const;
+  /// That so many rows of prompts take or add; 0 before anything is known.
+  double prefill_seconds(std::int64_t rows) const;
+  /// The most rows of prompts, at least 1, that take at most `seconds`; `rows_max` before anything
+  /// is known.
+  std::int32_t prefill_rows(double seconds, std::int32_t rows_max) const;
+
+ private:
+  static constexpr int kSizes = 20;  ///< of steps: 1, 2, 3 to 4, 5 to 8, ...
+  struct Mean {
+    double rows = 0;
+    double seconds = 0;
+    std::int64_t count = 0;
+    void add(double rows_now, double seconds_now);
+  };
+  using Means = std::array<Mean, kSizes>;
+  static std::size_t size_of(std::int64_t rows);
+  static double estimate(const Means& means, double rows);
+
+  Means decodes_;
+  Means prefills_;
+};
+
+}  // namespace ingot

@@ -1,0 +1,45 @@
+// What is learnt of step times, and how many rows of a prompt fit into a time.
+#include "runtime/step_times.h"
+
+#include <gtest/gtest.h>
+
+namespace ingot {
+namespace {
+
+TEST(StepTimes, KnowsNothingAtFirst) {
+  const StepTimes times;
+  EXPECT_EQ(times.decode_seconds(4), 0);
+  EXPECT_EQ(times.prefill_seconds(100), 0);
+  EXPECT_EQ(times.prefill_rows(0.001, 512), 512);
+}
+
+TEST(StepTimes, LearnsALineFromTwoSizes) {
+  StepTimes times;
+  times.add(1, 0, 0.010);
+  times.add(9, 0, 0.018);
+  EXPECT_DOUBLE_EQ(times.decode_seconds(1), 0.010);
+  EXPECT_NEAR(times.decode_seconds(5), 0.014, 1e-12);
+  EXPECT_NEAR(times.decode_seconds(18), 0.036, 1e-12) << "in proportion beyond what is known";
+}
+
+TEST(StepTimes, PromptsAreChargedWithWhatTheyAdd) {
+  StepTimes times;
+  times.add(2, 0, 0.010);
+  times.add(2, 100, 0.110);
+  EXPECT_NEAR(times.prefill_seconds(100), 0.100, 1e-12);
+  times.add(0, 300, 0.300);
+  EXPECT_NEAR(times.prefill_seconds(200), 0.200, 1e-12);
+  EXPECT_EQ(times.prefill_rows(0.150, 512), 150);
+  EXPECT_EQ(times.prefill_rows(10, 512), 512);
+  EXPECT_EQ(times.prefill_rows(-1, 512), 1) << "one row always has room";
+}
+
+TEST(StepTimes, FollowsAMachineThatBecomesSlower) {
+  StepTimes times;
+  for (int i = 0; i < 100; ++i) times.add(1, 0, 0.010);
+  for (int i = 0; i < 100; ++i) times.add(1, 0, 0.020);
+  EXPECT_NEAR(times.decode_seconds(1), 0.020, 1e-5);
+}
+
+}  // namespace
+}  // namespace ingot
