@@ -26,6 +26,8 @@ struct BenchValues {
   std::optional<std::string> batch;
   std::int32_t reps = 5;
   bool shared_prefix = false;
+  bool profile = false;
+  bool profile_layers = false;
   bool peaks = false;
   bool json = false;
   bool markdown = false;
@@ -123,6 +125,12 @@ void set_model_settings(BenchReport& report, const BenchValues& v, const Lists& 
   settings.emplace_back("batch", list_json(lists.batch));
   settings.emplace_back("reps", v.reps);
   settings.emplace_back("shared_prefix", v.shared_prefix);
+  settings.emplace_back("profile", report.profile != ShownProfile::kNone);
+}
+
+ShownProfile shown_profile(const BenchValues& v) {
+  if (v.profile_layers) return ShownProfile::kLayers;
+  return v.profile ? ShownProfile::kOps : ShownProfile::kNone;
 }
 
 MeasuredPeaks peaks_of(const ThreadPool& pool, const KernelTable& table,
@@ -149,12 +157,13 @@ StartOptions start_options(const BenchValues& v, const Instance& instance,
 }
 
 /// All rows, one repetition of each after the other, so that a neighbour's noise hits all alike.
-void measure_rows(Executor& executor, const BenchValues& v, std::vector<BenchRow>& rows) {
+void measure_rows(Instance& instance, const BenchValues& v, std::vector<BenchRow>& rows) {
   ProgressBar bar("measuring");
   std::vector<Workload> workloads;
   workloads.reserve(rows.size());
   for (const BenchRow& row : rows) workloads.push_back(row.workload);
-  WorkloadRunner runner(executor, v.shared_prefix, interruption_point);
+  WorkloadRunner runner(instance.executor(), v.shared_prefix, interruption_point,
+                        instance.profiled());
   runner.prepare(workloads);
   const std::uint64_t total = rows.size() * static_cast<std::uint64_t>(v.reps);
   std::uint64_t done = 0;
@@ -167,6 +176,7 @@ void measure_rows(Executor& executor, const BenchValues& v, std::vector<BenchRow
         row.sequence_digests = result.sequence_digests;
       }
       row.mismatch = row.mismatch || result.mismatch;
+      row.profile += result.profile;
       bar.show(++done, total);
     }
   }
@@ -201,13 +211,15 @@ int bench_peaks(const BenchValues& v) {
 int bench_model(const BenchValues& v) {
   const Lists lists = read_lists(v);
   const std::vector<Workload> workloads = make_workloads(lists);
-  const InstanceOptions options = instance_options(v.model);
+  InstanceOptions options = instance_options(v.model);
+  BenchReport report;
+  report.profile = shown_profile(v);
+  options.profile = report.profile != ShownProfile::kNone;
   const auto pool = make_pool(v.model);
   Instance instance(*pool, options);
   show_warnings(instance);
   const StartOptions start = start_options(v, instance, workloads);
   require_fit(instance.plan(start), instance.name());
-  BenchReport report;
   set_common(report, v, *pool, instance.isa());
   set_model_settings(report, v, lists, instance);
   report.peaks = peaks_of(*pool, find_kernels(instance.isa()), options.memory_limit);
@@ -218,7 +230,7 @@ int bench_model(const BenchValues& v) {
     row.workload = w;
     row.cost = workload_cost(executor.model(), executor.cache(), report.peaks.all_threads, w);
   }
-  measure_rows(executor, v, report.rows);
+  measure_rows(instance, v, report.rows);
   write_report(v, report);
   return report_mismatches(report);
 }
@@ -247,12 +259,15 @@ Command add_bench_command(CLI::App& app) {
   add_workload_options(sub, *values);
   add_switch(sub, values->peaks, "--peaks",
              "Only what the machine can do at best: memory reads, float and byte products");
+  add_switch(sub, values->profile, "--profile",
+             "Time the ops of steps, which costs a little, and show where the time went");
+  add_switch(sub, values->profile_layers, "--profile-layers", "The same, and by layer");
   add_switch(sub, values->json, "--json", "One JSON object");
   add_switch(sub, values->markdown, "--markdown", "Markdown tables");
   exclude(sub, "--json", {"--markdown"});
   exclude(sub, "--peaks",
           {"MODEL", "--prefill", "--decode", "--depth", "--batch", "--reps", "--shared-prefix",
-           "--kv-type", "--ctx", "--check-tensors"});
+           "--kv-type", "--ctx", "--check-tensors", "--profile", "--profile-layers"});
   return {&sub, [values] { return bench(*values); },
           "ingot bench model.gguf --prefill 512 --decode 128 --depth 0,4096 --batch 1,8"};
 }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/bench_profile.h"
 
 namespace ingot {
 
@@ -28,15 +29,20 @@ Json rates_json(const Peaks& peaks) {
   return j;
 }
 
+Json workload_json(const Workload& workload) {
+  Json j = Json::object();
+  j.set("kind", to_string(workload.kind));
+  j.set("tokens", workload.tokens);
+  j.set("depth", workload.depth);
+  j.set("batch", workload.batch);
+  return j;
+}
+
 Json row_json(const BenchRow& row) {
   const auto [fastest, slowest] = std::minmax_element(row.seconds.begin(), row.seconds.end());
   Json digests = Json::array();
   for (const std::string& digest : row.sequence_digests) digests.push(digest);
-  Json j = Json::object();
-  j.set("kind", to_string(row.workload.kind));
-  j.set("tokens", row.workload.tokens);
-  j.set("depth", row.workload.depth);
-  j.set("batch", row.workload.batch);
+  Json j = workload_json(row.workload);
   j.set("tok_s", row.tokens_per_second(row.median_seconds()));
   j.set("tok_s_min", row.tokens_per_second(*slowest));
   j.set("tok_s_max", row.tokens_per_second(*fastest));
@@ -118,7 +124,17 @@ std::string settings_text(const BenchReport& report) {
 
 std::string framed(const BenchReport& report, const Frame& frame) {
   std::string out = cat(settings_text(report), "\n", table(peak_cells(report.peaks), frame));
-  if (!report.rows.empty()) out += cat("\n", table(row_cells(report.rows), frame));
+  if (report.rows.empty()) return out;
+  out += cat("\n", table(row_cells(report.rows), frame));
+  if (report.profile == ShownProfile::kNone) return out;
+  for (const BenchRow& row : report.rows) {
+    const Workload& w = row.workload;
+    const std::string title =
+        cat(to_string(w.kind), " ", w.tokens, ", depth ", w.depth, ", batch ", w.batch);
+    out += cat("\n", table(op_cells(row.profile, title), frame));
+    if (report.profile != ShownProfile::kLayers) continue;
+    out += cat("\n", table(layer_cells(row.profile, cat(title, ", us a step")), frame));
+  }
   return out;
 }
 
@@ -152,6 +168,14 @@ std::string as_json(const BenchReport& report) {
     Json rows = Json::array();
     for (const BenchRow& row : report.rows) rows.push(row_json(row));
     j.set("rows", std::move(rows));
+  }
+  if (report.profile != ShownProfile::kNone) {
+    Json& profiles = j.set("profile", Json::array());
+    for (const BenchRow& row : report.rows) {
+      Json profile = workload_json(row.workload);
+      set_profile(profile, row.profile, report.profile == ShownProfile::kLayers);
+      profiles.push(std::move(profile));
+    }
   }
   return j.dump() + "\n";
 }

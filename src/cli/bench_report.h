@@ -19,11 +19,15 @@ struct BenchRow {
   std::string digest;           ///< of the first repetition
   std::vector<std::string> sequence_digests;
   bool mismatch = false;  ///< some repetition gave other logits
+  StepProfile profile;    ///< of all repetitions, where steps were profiled
 
   double median_seconds() const;
   /// Tokens a second of the whole batch.
   double tokens_per_second(double seconds) const;
 };
+
+/// What of the rows' profiles is shown.
+enum class ShownProfile { kNone, kOps, kLayers };
 
 /// A whole benchmark.
 struct BenchReport {
@@ -31,6 +35,7 @@ struct BenchReport {
   std::vector<std::string_view> isas;  ///< kernel tables that this machine can run
   std::vector<std::pair<std::string, Json>> settings;
   std::vector<BenchRow> rows;  ///< none where only peaks were asked for
+  ShownProfile profile = ShownProfile::kNone;
 };
 
 /// One JSON object on one line, in the form of cli.md.

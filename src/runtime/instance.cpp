@@ -47,6 +47,7 @@ Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
       config_(checkpoint_->config()),
       warnings_(checkpoint_->warnings().begin(), checkpoint_->warnings().end()) {
   backend_.observe(options.observer);
+  if (options.profile) profiled_ = std::make_unique<ProfiledBackend>(backend_);
   bound_ = std::make_unique<BoundModel>(bind_model(*checkpoint_));
   spec_ = bound_->spec;
   if (options.weights) {
@@ -118,8 +119,9 @@ void Instance::start(const StartOptions& options, Progress progress) {
   auto groups = kv_groups(backend_, model_->attention(), options_.kv_type);
   const auto blocks = kv_blocks(groups, plan.context, pool_sequences(options), options.rows);
   cache_ = std::make_unique<KvCache>(backend_, std::move(groups), options_.kv_type, blocks);
-  executor_ = std::make_unique<Executor>(*model_, backend_, *cache_,
-                                         executor_limits(options, plan.context));
+  Backend& steps = profiled_ ? static_cast<Backend&>(*profiled_) : backend_;
+  executor_ =
+      std::make_unique<Executor>(*model_, steps, *cache_, executor_limits(options, plan.context));
 }
 
 std::unique_ptr<Engine> Instance::make_engine(const EngineOptions& options) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/cpu/cpu_backend.h"
+#include "backend/profiled_backend.h"
 #include "base/thread_pool.h"
 #include "load/checkpoint.h"
 #include "model/memory_plan.h"
@@ -34,6 +35,7 @@ struct InstanceOptions {
   std::string pack_cache{};            ///< see ModelOptions
   std::int64_t memory_limit = 0;       ///< bytes; 0 = what the system says is available
   LinearObserver* observer = nullptr;  ///< sees the inputs of linears; outlives the instance
+  bool profile = false;                ///< the ops of steps are timed
 };
 
 /// What is run: the layers and ends that are loaded, and the largest steps and sequences.
@@ -90,6 +92,8 @@ class Instance {
   const std::vector<std::string>& warnings() const { return warnings_; }
   const Backend& backend() const { return backend_; }
   std::string_view isa() const { return backend_.table().name; }
+  /// What times the steps of the executor; null without `profile`.
+  ProfiledBackend* profiled() { return profiled_.get(); }
   /// From `start` on.
   Executor& executor() { return *executor_; }
   /// An engine on what was started with `generates`. It has to go before the instance, and one at a
@@ -103,6 +107,7 @@ class Instance {
   InstanceOptions options_;
   std::int64_t available_bytes_ = 0;  ///< read once, so that all plans agree
   CpuBackend backend_;
+  std::unique_ptr<ProfiledBackend> profiled_;
   std::unique_ptr<Checkpoint> checkpoint_;
   Config config_;
   Spec spec_;

@@ -98,11 +98,12 @@ struct WorkloadRunner::Run {
 };
 
 WorkloadRunner::WorkloadRunner(Executor& executor, bool shared_prefix,
-                               std::function<void()> on_step)
+                               std::function<void()> on_step, ProfiledBackend* profiled)
     : executor_(executor),
       shared_prefix_(shared_prefix),
       windowed_(has_windows(executor.cache())),
-      on_step_(std::move(on_step)) {
+      on_step_(std::move(on_step)),
+      profiled_(profiled) {
   const auto sequences = static_cast<std::size_t>(executor.limits().sequences);
   logits_.resize(sequences * static_cast<std::size_t>(executor.model().spec.vocab));
   best_.resize(sequences);
@@ -217,6 +218,7 @@ WorkloadResult WorkloadRunner::run(const Workload& workload) {
   }
   close_gaps(run, false);
   run.seconds = 0;
+  if (profiled_ != nullptr) profiled_->clear();
   const std::int64_t steps = workload.kind == Workload::Kind::kPrefill ? 1 : workload.tokens;
   for (std::int64_t step = 0; step < steps; ++step) {
     extend(run, workload, step);
@@ -226,7 +228,8 @@ WorkloadResult WorkloadRunner::run(const Workload& workload) {
     throw Error(ErrorCode::kNotFinite,
                 "the logits hold NaN; `check_tensors` tells whether the file's weights do");
   }
-  WorkloadResult result{.seconds = run.seconds, .digest = run.all.text(), .sequence_digests = {}};
+  WorkloadResult result{.seconds = run.seconds, .digest = run.all.text()};
+  if (profiled_ != nullptr) result.profile = profiled_->profile();
   for (std::size_t i = 0; i < run.digests.size(); ++i) {
     const Digest& digest = *run.digests[i];
     result.sequence_digests.push_back(digest.text());

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "backend/profiled_backend.h"
 #include "runtime/executor.h"
 #include "runtime/peaks.h"
 
@@ -55,8 +56,9 @@ WorkloadCost workload_cost(const Model& model, const KvCache& cache, const Peaks
 struct WorkloadResult {
   double seconds = 0;  ///< in steps of the executor; prefixes and digests are not in it
   std::string digest;  ///< of all rows of logits, by step, then by sequence
-  std::vector<std::string> sequence_digests;  ///< of each sequence's rows alone
+  std::vector<std::string> sequence_digests{};  ///< of each sequence's rows alone
   bool mismatch = false;  ///< a sequence's logits differ from those of an earlier run
+  StepProfile profile{};  ///< of the steps in `seconds`, where they are profiled
 };
 
 /// Runs workloads on an executor that was planned for them and serves nobody else.
@@ -67,8 +69,11 @@ struct WorkloadResult {
 /// forget them, and compute them before each run.
 class WorkloadRunner {
  public:
-  /// `on_step` is called between steps and may throw to end the run.
-  WorkloadRunner(Executor& executor, bool shared_prefix, std::function<void()> on_step);
+  /// `on_step` is called between steps and may throw to end the run. `profiled` is what the
+  /// executor's steps run on where they are to be profiled; each run clears it before the steps
+  /// that it times.
+  WorkloadRunner(Executor& executor, bool shared_prefix, std::function<void()> on_step,
+                 ProfiledBackend* profiled = nullptr);
 
   /// Computes the prefixes of `workloads`.
   void prepare(std::span<const Workload> workloads);
@@ -90,6 +95,7 @@ class WorkloadRunner {
   const bool shared_prefix_;
   const bool windowed_;
   std::function<void()> on_step_;
+  ProfiledBackend* profiled_;
   std::vector<float> logits_;       ///< [sequences, V]
   std::vector<std::int32_t> best_;  ///< [sequences]
   std::vector<Sequence> prefixes_;  ///< of sequence 0, 1, ...

@@ -179,10 +179,70 @@ class Bench(ingot.CliTest):
         self.assertRegex(tables[5], r"^\| -+ \|( -+: \|){8}$")
         self.assertEqual(re.sub("[| ]+", " ", tables[-1]).split()[:4], ["decode", "3", "0", "1"])
 
+    def test_a_profile_tells_where_the_time_went(self):
+        args = ("--prefill", "9", "--decode", "3", "--depth", "17", "--batch", "2", "--reps", "2")
+        plain, found = self.bench(*args), self.bench(*args, "--profile")
+        self.assertNotIn("profile", plain)
+        self.assertEqual([plain["settings"]["profile"], found["settings"]["profile"]],
+                         [False, True])
+        self.assertEqual([r["digest"] for r in found["rows"]], [r["digest"] for r in plain["rows"]])
+        self.assertEqual([(p["kind"], p["steps"], p["rows"]) for p in found["profile"]],
+                         [("prefill", 2, 2 * 18), ("decode", 2 * 3, 2 * 3 * 2)])
+        for row, profile in zip(found["rows"], found["profile"]):
+            self.assertEqual((profile["tokens"], profile["depth"], profile["batch"]),
+                             (row["tokens"], 17, 2))
+            self.assertNotIn("layers", profile)
+            ops = {op["op"]: op for op in profile["ops"]}
+            self.assertEqual(list(ops), ["embed", "norm", "linear", "rope", "kv_write", "attention",
+                                         "activate", "gather", "logits"])
+            steps, rows = profile["steps"], profile["rows"]
+            for name, calls in (("embed", 1), ("linear", 4 * LAYERS), ("attention", LAYERS)):
+                self.assertEqual((ops[name]["calls"], ops[name]["rows"]),
+                                 (calls * steps, calls * rows))
+            self.assertEqual(ops["logits"]["rows"], 2 * steps)
+            self.assertAlmostEqual(profile["op_seconds"],
+                                   sum(op["seconds"] for op in ops.values()), 9)
+            self.assertLessEqual(profile["op_seconds"], profile["seconds"])
+            self.assertAlmostEqual(ops["linear"]["share"],
+                                   ops["linear"]["seconds"] / profile["seconds"], 6)
+            shapes = {(w["outputs"], w["inputs"]): w["calls"] for w in profile["linears"]}
+            self.assertEqual(shapes, {(HIDDEN + 2 * KV, HIDDEN): LAYERS * steps,
+                                      (HIDDEN, HIDDEN): LAYERS * steps,
+                                      (2 * FFN, HIDDEN): LAYERS * steps,
+                                      (HIDDEN, FFN): LAYERS * steps})
+
+    def test_a_profile_by_layer(self):
+        found = self.bench(*SMALL, "--profile-layers")
+        for profile in found["profile"]:
+            self.assertEqual(len(profile["layers"]), LAYERS)
+            parts = profile["layers"] + [profile["outside_layers"]]
+            self.assertAlmostEqual(sum(p["step_seconds"] for p in parts) * profile["steps"],
+                                   profile["op_seconds"], 9)
+            for layer in profile["layers"]:
+                self.assertGreater(layer["ops"]["attention"], 0)
+                self.assertNotIn("embed", layer["ops"])
+            self.assertIn("logits", parts[-1]["ops"])
+
+    def test_a_profile_as_text_and_markdown(self):
+        args = ("bench", self.model, *SMALL, *QUICK)
+        text = self.assert_done(run(*args, "--profile")).out.decode()
+        self.assertRegex(text,
+                         "(?m)^prefill 9, depth 0, batch 1 +calls +rows +ms +us a step +share$")
+        self.assertRegex(text, r"(?m)^linear +48 +48( +[0-9.]+){3}$")  # 2 times 3 steps of 8
+        self.assertRegex(text, r"(?m)^- 256 x 64 +12 +12( +[0-9.]+){3}$")
+        self.assertRegex(text, r"(?m)^steps +6 +6( +[0-9.]+){2} +1\.000$")
+        self.assertNotIn("layer 0", text)
+        text = self.assert_done(run(*args, "--profile-layers")).out.decode()
+        self.assertEqual(len(re.findall(r"(?m)^layer [01]( +[0-9.]+){10}$", text)), 4)
+        self.assertEqual(len(re.findall(r"(?m)^outside( +[0-9.]+){10}$", text)), 2)
+        markdown = self.assert_done(run(*args, "--profile", "--markdown")).out.decode()
+        self.assertRegex(markdown, r"(?m)^\| linear +\| +48 \| +48 \|")
+
     def test_errors_of_usage(self):
         for args in ((self.model, "--peaks"),
                      ("--peaks", "--prefill", "5"), ("--peaks", "--reps", "2"),
-                     ("--peaks", "--shared-prefix"), (self.model, "--json", "--markdown"),
+                     ("--peaks", "--shared-prefix"), ("--peaks", "--profile"),
+                     ("--peaks", "--profile-layers"), (self.model, "--json", "--markdown"),
                      (self.model, "--prefill", "0", "--decode", "0"),
                      (self.model, "--reps", "0"), (self.model, "--reps", "1001"),
                      (self.model, "--batch", "0"), (self.model, "--batch", "4097"),

@@ -269,7 +269,8 @@ class Options(ingot.CliTest):
                                   "--layers"),
                                  ("inspect", "--json"),
                                  ("bench", "--prefill --decode --depth --batch --reps --peaks "
-                                  "--shared-prefix --json --markdown")):
+                                  "--shared-prefix --profile --profile-layers --json "
+                                  "--markdown")):
             help_text = run(command, "--help").out.decode()
             for option in (options + " --threads --cpu-isa --ctx --kv-type --log-level "
                            "--memory-limit --check-tensors").split():

@@ -19,7 +19,9 @@ ModelRunner::ModelRunner(Checkpoint& checkpoint, const RunnerOptions& options)
     const Buffer& pages = cache_->pages(g);
     __builtin_memset(pages.data(), 0xff, static_cast<std::size_t>(pages.bytes()));
   }
-  executor_ = std::make_unique<Executor>(*model_, backend_, *cache_,
+  if (options.profile) profiled_ = std::make_unique<ProfiledBackend>(backend_);
+  Backend& steps = profiled_ ? static_cast<Backend&>(*profiled_) : backend_;
+  executor_ = std::make_unique<Executor>(*model_, steps, *cache_,
                                          ExecutorLimits{.rows = options.rows,
                                                         .out_rows = options.rows,
                                                         .sequences = options.sequences,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/cpu/cpu_backend.h"
+#include "backend/profiled_backend.h"
 #include "load/checkpoint.h"
 #include "model/memory_plan.h"
 #include "runtime/executor.h"
@@ -24,6 +25,7 @@ struct RunnerOptions {
   ThreadPool* pool = nullptr;       ///< null = one of its own, of `threads`
   std::int32_t pool_sequences = 0;  ///< whole sequences that the KV pool holds; 0 = `sequences`
   std::int32_t score_top = -1;      ///< for Executor::run
+  bool profile = false;             ///< steps run on a ProfiledBackend
 };
 
 /// Rows of one sequence that a step takes.
@@ -50,6 +52,8 @@ class ModelRunner {
   Executor& executor() { return *executor_; }
   ThreadPool& pool() { return *pool_; }
   const KernelTable& table() const { return backend_.table(); }
+  /// Null without `profile`.
+  ProfiledBackend* profiled() { return profiled_.get(); }
 
  private:
   std::int64_t columns(Output output) const;
@@ -58,6 +62,7 @@ class ModelRunner {
   std::unique_ptr<ThreadPool> own_pool_;
   ThreadPool* pool_ = nullptr;
   CpuBackend backend_;
+  std::unique_ptr<ProfiledBackend> profiled_;
   std::unique_ptr<const Model> model_;
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<Executor> executor_;

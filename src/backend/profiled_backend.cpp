@@ -1,0 +1,140 @@
+// The clock beside the ops, and where layers begin.
+#include "backend/profiled_backend.h"
+
+#include <chrono>
+
+namespace ingot {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Room for the shapes and layers of ordinary models; more are found in the first steps.
+constexpr std::size_t kLinears = 16;
+constexpr std::size_t kLayers = 128;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+ProfiledBackend::ProfiledBackend(Backend& inner) : inner_(inner) {
+  for (StepProfile& profile : profiles_) {
+    profile.linears.reserve(kLinears);
+    profile.layers.reserve(kLayers);
+  }
+}
+
+StepProfile ProfiledBackend::profile() const {
+  StepProfile all;
+  for (const StepProfile& profile : profiles_) all += profile;
+  return all;
+}
+
+void ProfiledBackend::clear() {
+  for (StepProfile& profile : profiles_) {
+    profile.steps = 0;
+    profile.rows = 0;
+    profile.seconds = 0;
+    profile.ops = {};
+    profile.linears.clear();
+    profile.layers.clear();
+  }
+}
+
+template <class Call>
+double ProfiledBackend::timed(OpKind kind, std::int64_t rows, Call call) {
+  const auto start = Clock::now();
+  call();
+  const double seconds = seconds_since(start);
+  if (current_ == nullptr) return seconds;
+  const auto k = static_cast<std::size_t>(kind);
+  current_->ops[k] += {.calls = 1, .rows = rows, .seconds = seconds};
+  step_[k] += seconds;
+  layer_[k] += seconds;
+  return seconds;
+}
+
+void ProfiledBackend::step(const Batch& batch, FunctionRef<void()> body) {
+  current_ = &profiles_[static_cast<std::size_t>(step_kind(batch))];
+  step_ = {};
+  layer_ = {};
+  layers_ = 0;
+  activated_ = attention_ = false;
+  feed_forward_ = true;
+  const auto start = Clock::now();
+  inner_.step(batch, body);
+  current_->seconds += seconds_since(start);
+  current_->steps += 1;
+  current_->rows += batch.rows();
+  end_layer();
+  current_ = nullptr;
+}
+
+void ProfiledBackend::end_layer() {
+  if (current_ != nullptr && attention_) current_->add_layer(layers_++, layer_);
+  layer_ = {};
+  attention_ = false;
+}
+
+void ProfiledBackend::embed(const Batch& batch, const Weight* table, View x) {
+  timed(OpKind::kEmbed, x.rows, [&] { inner_.embed(batch, table, x); });
+}
+
+void ProfiledBackend::norm(View x, View add, const Norm& n, View out, Next next) {
+  if (feed_forward_ && out.data != x.data) {
+    end_layer();
+    feed_forward_ = false;
+  }
+  timed(OpKind::kNorm, x.rows, [&] { inner_.norm(x, add, n, out, next); });
+}
+
+void ProfiledBackend::linear(View in, const Weight& w, View out) {
+  const double seconds = timed(OpKind::kLinear, in.rows, [&] { inner_.linear(in, w, out); });
+  if (current_ == nullptr) return;
+  current_->add_linear({.outputs = w.rows,
+                        .inputs = w.cols,
+                        .totals = {.calls = 1, .rows = in.rows, .seconds = seconds}});
+  feed_forward_ = feed_forward_ || activated_;
+  activated_ = false;
+}
+
+void ProfiledBackend::rope(View qkv, const Batch& b, const Norm& q_norm, const Norm& k_norm,
+                           const Attention& a) {
+  timed(OpKind::kRope, qkv.rows, [&] { inner_.rope(qkv, b, q_norm, k_norm, a); });
+}
+
+void ProfiledBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer kv) {
+  timed(OpKind::kKvWrite, qkv.rows, [&] { inner_.kv_write(qkv, b, a, kv); });
+}
+
+void ProfiledBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out,
+                                Next next) {
+  timed(OpKind::kAttention, qkv.rows, [&] { inner_.attention(qkv, b, a, kv, out, next); });
+  attention_ = true;
+}
+
+void ProfiledBackend::activate(View in, Act act, bool gated, View out, Next next) {
+  timed(OpKind::kActivate, in.rows, [&] { inner_.activate(in, act, gated, out, next); });
+  activated_ = true;
+}
+
+void ProfiledBackend::moe(View in, const MoeWeights& w, const Moe& m, View out) {
+  timed(OpKind::kMoe, in.rows, [&] { inner_.moe(in, w, m, out); });
+  feed_forward_ = true;
+}
+
+void ProfiledBackend::gather(View x, std::span<const std::int32_t> rows, View out) {
+  timed(OpKind::kGather, std::ssize(rows), [&] { inner_.gather(x, rows, out); });
+}
+
+void ProfiledBackend::logits(View in, const Weight& head, const LogitsReduce& reduce) {
+  timed(OpKind::kLogits, in.rows, [&] { inner_.logits(in, head, reduce); });
+}
+
+void ProfiledBackend::argmax(View x, std::span<std::int32_t> out) {
+  timed(OpKind::kArgmax, x.rows, [&] { inner_.argmax(x, out); });
+}
+
+}  // namespace ingot

@@ -1,0 +1,94 @@
+// ProfiledBackend: another backend with a clock beside every op.
+#pragma once
+
+#include <array>
+
+#include "backend/backend.h"
+#include "backend/op_profile.h"
+
+namespace ingot {
+
+/// Passes every call on to another backend as it is, and counts what the calls of a step took.
+///
+/// Bits are those of the other backend. Who wants no profile runs the other backend itself, and
+/// pays nothing. A call's time is what passes until it returns: right for backends that are done by
+/// then, as the CPU's.
+///
+/// Ops do not name their layer. A layer's feed-forward ends with `moe`, or with the `linear` that
+/// follows `activate`; the next `norm` that does not write where it reads opens the next layer.
+/// What is opened so and has no `attention` is no layer: after the last one, the model's end.
+///
+/// Calls, and looks at the profile, are one thread's at a time.
+class ProfiledBackend final : public Backend {
+ public:
+  /// `inner` outlives this.
+  explicit ProfiledBackend(Backend& inner);
+
+  /// Sums over the steps of a kind since `clear`.
+  const StepProfile& profile(StepKind kind) const {
+    return profiles_[static_cast<std::size_t>(kind)];
+  }
+  /// Sums over all steps since `clear`.
+  StepProfile profile() const;
+  /// Seconds by op of the last step alone.
+  const OpSeconds& last_step() const { return step_; }
+  /// Forgets all steps. Between steps only.
+  void clear();
+
+  const char* name() const override { return inner_.name(); }
+  Buffer allocate(std::int64_t bytes) override { return inner_.allocate(bytes); }
+  Weight prepare(std::span<const View> parts, std::span<const float> bias) override {
+    return inner_.prepare(parts, bias);
+  }
+  std::uint32_t packed_layout() const override { return inner_.packed_layout(); }
+  Weight adopt(std::span<const View> parts, std::span<const float> bias,
+               std::span<const std::byte> packed) override {
+    return inner_.adopt(parts, bias, packed);
+  }
+  std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const override {
+    return inner_.prepared_bytes(parts, bias);
+  }
+  Tensor upload(std::span<const float> values) override { return inner_.upload(values); }
+  std::int64_t kv_block_bytes(const Attention& a, KvType type) const override {
+    return inner_.kv_block_bytes(a, type);
+  }
+  std::int64_t scratch_bytes(const StepLimits& limits) const override {
+    return inner_.scratch_bytes(limits);
+  }
+  void plan(const StepLimits& limits) override { inner_.plan(limits); }
+
+  void step(const Batch& batch, FunctionRef<void()> body) override;
+  void embed(const Batch& batch, const Weight* table, View x) override;
+  void norm(View x, View add, const Norm& n, View out, Next next) override;
+  void linear(View in, const Weight& w, View out) override;
+  void rope(View qkv, const Batch& b, const Norm& q_norm, const Norm& k_norm,
+            const Attention& a) override;
+  void kv_write(View qkv, const Batch& b, const Attention& a, KvLayer kv) override;
+  void attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out,
+                 Next next) override;
+  void activate(View in, Act act, bool gated, View out, Next next) override;
+  void moe(View in, const MoeWeights& w, const Moe& m, View out) override;
+  void gather(View x, std::span<const std::int32_t> rows, View out) override;
+  void logits(View in, const Weight& head, const LogitsReduce& reduce) override;
+  void argmax(View x, std::span<std::int32_t> out) override;
+
+ private:
+  /// Runs an op's call on so many rows and counts it. Returns its seconds.
+  template <class Call>
+  double timed(OpKind kind, std::int64_t rows, Call call);
+  void end_layer();
+
+  Backend& inner_;
+  std::array<StepProfile, kStepKinds> profiles_;
+
+  // Of the step under way.
+  StepProfile* current_ = nullptr;  ///< null between steps, whose ops count nowhere
+  OpSeconds step_{};
+  OpSeconds layer_{};  ///< since a layer was opened
+  std::size_t layers_ = 0;
+  bool activated_ = false;     ///< the next linear ends the feed-forward
+  bool feed_forward_ = false;  ///< has ended; or the step has just begun
+  bool attention_ = false;     ///< in this layer
+};
+
+}  // namespace ingot

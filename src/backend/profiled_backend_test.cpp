@@ -1,0 +1,275 @@
+// ProfiledBackend: every call reaches the other backend as it was made, and layers begin and end
+// where they do.
+#include "backend/profiled_backend.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+
+namespace ingot {
+namespace {
+
+std::string text(const View& v) {
+  return cat(reinterpret_cast<std::uintptr_t>(v.data), ":", v.rows, "x", v.cols);
+}
+template <class T>
+std::string address(const T& object) {
+  return cat(reinterpret_cast<std::uintptr_t>(&object));
+}
+
+/// Writes down what it is asked to do, and computes nothing.
+class Listener final : public Backend {
+ public:
+  std::vector<std::string> heard;
+  std::chrono::microseconds norm_in_place{0};  ///< that such a norm takes
+
+  const char* name() const override { return "listener"; }
+  Buffer allocate(std::int64_t bytes) override { return allocate_host(hear(bytes, "allocate")); }
+  Weight prepare(std::span<const View> parts, std::span<const float> bias) override {
+    hear("prepare", parts.size(), " ", bias.size());
+    return {};
+  }
+  std::uint32_t packed_layout() const override { return 77; }
+  Weight adopt(std::span<const View> parts, std::span<const float> bias,
+               std::span<const std::byte> packed) override {
+    hear("adopt", parts.size(), " ", bias.size(), " ", packed.size());
+    return {};
+  }
+  std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const override {
+    return std::ssize(parts) + (bias ? 100 : 0);
+  }
+  Tensor upload(std::span<const float> values) override {
+    hear("upload", values.size());
+    return {};
+  }
+  std::int64_t kv_block_bytes(const Attention& a, KvType type) const override {
+    return a.heads + 1000 * static_cast<int>(type);
+  }
+  std::int64_t scratch_bytes(const StepLimits& limits) const override { return limits.rows; }
+  void plan(const StepLimits& limits) override { hear("plan", limits.rows); }
+  void step(const Batch& batch, FunctionRef<void()> body) override {
+    hear("step", address(batch));
+    body();
+    hear("end");
+  }
+  void embed(const Batch& batch, const Weight* table, View x) override {
+    hear("embed", address(batch), address(*table), text(x));
+  }
+  void norm(View x, View add, const Norm& n, View out, Next next) override {
+    hear("norm", text(x), text(add), address(n), text(out), static_cast<int>(next));
+    const auto start = std::chrono::steady_clock::now();
+    while (out.data == x.data && std::chrono::steady_clock::now() - start < norm_in_place) {
+    }
+  }
+  void linear(View in, const Weight& w, View out) override {
+    hear("linear", text(in), address(w), text(out));
+  }
+  void rope(View qkv, const Batch& b, const Norm& q_norm, const Norm& k_norm,
+            const Attention& a) override {
+    hear("rope", text(qkv), address(b), address(q_norm), address(k_norm), address(a));
+  }
+  void kv_write(View qkv, const Batch& b, const Attention& a, KvLayer kv) override {
+    hear("kv_write", text(qkv), address(b), address(a), kv.blocks);
+  }
+  void attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out,
+                 Next next) override {
+    hear("attention", text(qkv), address(b), address(a), kv.blocks, text(out),
+         static_cast<int>(next));
+  }
+  void activate(View in, Act act, bool gated, View out, Next next) override {
+    hear("activate", text(in), static_cast<int>(act), gated, text(out), static_cast<int>(next));
+  }
+  void moe(View in, const MoeWeights& w, const Moe& m, View out) override {
+    hear("moe", text(in), address(w), address(m), text(out));
+  }
+  void gather(View x, std::span<const std::int32_t> rows, View out) override {
+    hear("gather", text(x), rows.size(), text(out));
+  }
+  void logits(View in, const Weight& head, const LogitsReduce& reduce) override {
+    hear("logits", text(in), address(head), address(reduce));
+  }
+  void argmax(View x, std::span<std::int32_t> out) override { hear("argmax", text(x), out.size()); }
+
+ private:
+  std::int64_t hear(std::int64_t value, std::string_view what) {
+    heard.push_back(cat(what, " ", value));
+    return value;
+  }
+  template <class... Values>
+  void hear(std::string_view what, const Values&... values) {
+    std::string line(what);
+    ((line += cat(" ", values)), ...);
+    heard.push_back(line);
+  }
+};
+
+/// Arguments of ops, all different.
+struct Arguments {
+  std::vector<float> memory = std::vector<float>(100);
+  View a = f32_view(memory.data(), 2, 3);
+  View b = f32_view(memory.data() + 10, 2, 4);
+  View c = f32_view(memory.data() + 20, 2, 5);
+  Weight w, w2;
+  Norm n, n2;
+  Attention attention;
+  Moe moe;
+  MoeWeights experts;
+  LogitsReduce reduce;
+  std::vector<std::int32_t> ids{1, 2, 3};
+  std::vector<std::int32_t> q_start{0, 1, 2};
+  std::vector<std::int32_t> kv_len{1, 1};
+  std::vector<std::int32_t> positions{0, 0};
+  Batch batch{.tokens = {},
+              .embeddings = {},
+              .positions = positions,
+              .q_start = q_start,
+              .kv_len = kv_len,
+              .groups = {},
+              .out_rows = {},
+              .pool_seqs = {},
+              .adapter = {}};
+};
+
+void call_everything(Backend& be, Arguments& x) {
+  be.allocate(64);
+  const std::vector<View> parts(3);
+  const std::vector<float> bias(4);
+  const std::vector<std::byte> packed(5);
+  be.prepare(parts, bias);
+  be.adopt(parts, bias, packed);
+  be.upload(bias);
+  be.plan({.rows = 9});
+  const KvLayer kv{.blocks = 13};
+  be.step(x.batch, [&] {
+    be.embed(x.batch, &x.w, x.a);
+    be.norm(x.a, x.b, x.n, x.c, Next::kLinears);
+    be.norm(x.a, {}, x.n2, x.a, Next::kAnyone);
+    be.linear(x.a, x.w2, x.b);
+    be.rope(x.a, x.batch, x.n, x.n2, x.attention);
+    be.kv_write(x.b, x.batch, x.attention, kv);
+    be.attention(x.c, x.batch, x.attention, kv, x.a, Next::kLinears);
+    be.attention(x.c, x.batch, x.attention, kv, x.b, Next::kAnyone);
+    be.activate(x.a, Act::kGeluErf, true, x.b, Next::kLinears);
+    be.activate(x.a, Act::kSilu, false, x.b, Next::kAnyone);
+    be.moe(x.b, x.experts, x.moe, x.c);
+    be.gather(x.a, x.ids, x.c);
+    be.logits(x.c, x.w, x.reduce);
+    be.argmax(x.b, x.ids);
+  });
+}
+
+TEST(ProfiledBackend, PassesEveryCallOn) {
+  Arguments arguments;
+  Listener alone, behind;
+  ProfiledBackend profiled(behind);
+  call_everything(alone, arguments);
+  call_everything(profiled, arguments);
+  EXPECT_EQ(alone.heard.size(), 5u + 2 + 14);
+  EXPECT_EQ(behind.heard, alone.heard);
+  EXPECT_STREQ(profiled.name(), "listener");
+  EXPECT_EQ(profiled.packed_layout(), 77u);
+  EXPECT_EQ(profiled.prepared_bytes({}, true), 100);
+  EXPECT_EQ(profiled.kv_block_bytes({.heads = 5}, KvType::kF16), 1005);
+  EXPECT_EQ(profiled.scratch_bytes({.rows = 6}), 6);
+  const StepProfile profile = profiled.profile();
+  for (std::size_t k = 0; k < kOpKinds; ++k) EXPECT_GE(profile.ops[k].calls, 1) << k;
+}
+
+/// One layer with norms of every kind: before, behind a sublayer in place, and behind the sum.
+void layer(Backend& be, Arguments& x, bool experts) {
+  const auto norms = [&](auto sublayer) {
+    be.norm(x.a, x.b, x.n, x.c, Next::kLinears);
+    sublayer();
+    be.norm(x.b, {}, x.n, x.b, Next::kAnyone);
+    be.norm(x.a, x.b, x.n, x.a, Next::kAnyone);
+  };
+  norms([&] {
+    be.linear(x.c, x.w, x.b);
+    be.attention(x.b, x.batch, x.attention, {}, x.b, Next::kLinears);
+    be.linear(x.b, x.w, x.b);
+  });
+  norms([&] {
+    if (experts) return be.moe(x.c, x.experts, x.moe, x.b);
+    be.linear(x.c, x.w, x.b);
+    be.activate(x.b, Act::kSilu, true, x.b, Next::kLinears);
+    be.linear(x.b, x.w, x.b);
+  });
+}
+
+constexpr std::chrono::microseconds kNormInPlace{300};
+
+/// A step through layers, with experts or without, between an embedding and logits.
+StepProfile profile_of(std::vector<bool> layers) {
+  Arguments x;
+  Listener listener;
+  listener.norm_in_place = kNormInPlace;
+  ProfiledBackend be(listener);
+  be.step(x.batch, [&] {
+    be.embed(x.batch, &x.w, x.a);
+    for (const bool experts : layers) layer(be, x, experts);
+    be.norm(x.a, x.b, {}, {}, Next::kAnyone);
+    be.gather(x.a, x.ids, x.c);
+    be.norm(x.c, {}, x.n, x.c, Next::kLinears);
+    be.logits(x.c, x.w, x.reduce);
+  });
+  return be.profile();
+}
+
+TEST(ProfiledBackend, ALayersNormsAreItsOwn) {
+  const auto seconds = [](const OpSeconds& s, OpKind kind) {
+    return s[static_cast<std::size_t>(kind)];
+  };
+  const double norm = std::chrono::duration<double>(kNormInPlace).count();
+  for (const auto& layers : {std::vector{false, false, false}, std::vector{true, false, true}}) {
+    const StepProfile profile = profile_of(layers);
+    ASSERT_EQ(profile.layers.size(), 3u);
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_GE(seconds(profile.layers[i], OpKind::kNorm), 4 * norm);
+      EXPECT_EQ(seconds(profile.layers[i], OpKind::kMoe) > 0, layers[i]);
+      EXPECT_EQ(seconds(profile.layers[i], OpKind::kActivate) > 0, !layers[i]);
+    }
+    // The embedding and the model's end are all that is outside.
+    EXPECT_NEAR(seconds(profile.outside_layers(), OpKind::kLinear), 0, 1e-9);
+    EXPECT_GE(seconds(profile.outside_layers(), OpKind::kNorm), norm);
+  }
+}
+
+TEST(ProfiledBackend, WithoutLayersAllIsOutside) {
+  const StepProfile profile = profile_of({});
+  EXPECT_TRUE(profile.layers.empty());
+  EXPECT_EQ(profile.steps, 1);
+  EXPECT_EQ(profile.op(OpKind::kNorm).calls, 2);
+}
+
+TEST(ProfiledBackend, WhatIsCalledBetweenStepsCountsNowhere) {
+  Arguments x;
+  Listener listener;
+  ProfiledBackend be(listener);
+  be.argmax(x.a, x.ids);
+  be.linear(x.a, x.w, x.b);
+  call_everything(be, x);
+  EXPECT_EQ(be.profile().op(OpKind::kArgmax).calls, 1);
+  EXPECT_EQ(be.profile().op(OpKind::kLinear).calls, 1);
+}
+
+TEST(StepKindOfABatch, IsThatOfItsRows) {
+  const auto kind = [](std::vector<std::int32_t> q_start) {
+    Arguments x;
+    x.batch.q_start = q_start;
+    x.batch.kv_len = std::span(x.ids).first(q_start.size() - 1);
+    return step_kind(x.batch);
+  };
+  EXPECT_EQ(kind({0, 1}), StepKind::kDecode);
+  EXPECT_EQ(kind({0, 1, 2, 3}), StepKind::kDecode);
+  EXPECT_EQ(kind({0, 2}), StepKind::kPrefill);
+  EXPECT_EQ(kind({0, 2, 7}), StepKind::kPrefill);
+  EXPECT_EQ(kind({0, 1, 7}), StepKind::kMixed);
+  EXPECT_EQ(kind({0, 6, 7}), StepKind::kMixed);
+}
+
+}  // namespace
+}  // namespace ingot
