@@ -268,8 +268,10 @@ Command add_bench_command(CLI::App& app) {
   exclude(sub, "--peaks",
           {"MODEL", "--prefill", "--decode", "--depth", "--batch", "--reps", "--shared-prefix",
            "--kv-type", "--ctx", "--check-tensors", "--profile", "--profile-layers"});
-  return {&sub, [values] { return bench(*values); },
-          "ingot bench model.gguf --prefill 512 --decode 128 --depth 0,4096 --batch 1,8"};
+  return {&sub,
+          [values] { return bench(*values); },
+          "ingot bench model.gguf --prefill 512 --decode 128 --depth 0,4096 --batch 1,8",
+          {add_serve_inproc_command(sub)}};
 }
 
 }  // namespace ingot

@@ -6,12 +6,11 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/bench_profile.h"
+#include "cli/table.h"
 
 namespace ingot {
 
 namespace {
-
-using Cells = std::vector<std::vector<std::string>>;
 
 std::string_view to_string(Workload::Kind kind) {
   return kind == Workload::Kind::kPrefill ? "prefill" : "decode";
@@ -79,51 +78,13 @@ Cells row_cells(const std::vector<BenchRow>& rows) {
   return cells;
 }
 
-/// What stands before, between and after the cells of a line, and whether a rule follows the first.
-struct Frame {
-  std::string_view begin, between, end;
-  bool ruled = false;
-};
-
-constexpr Frame kPlain{.begin = "", .between = "  ", .end = ""};
-constexpr Frame kMarkdown{.begin = "| ", .between = " | ", .end = " |", .ruled = true};
-
-/// Columns as wide as their widest cell, the first one to the left, the others to the right.
-std::string table(const Cells& cells, const Frame& frame) {
-  std::vector<std::size_t> widths(cells.front().size());
-  for (const auto& line : cells) {
-    for (std::size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], line[c].size());
-  }
-  std::string out;
-  for (const auto& line : cells) {
-    for (std::size_t c = 0; c < widths.size(); ++c) {
-      const std::string space(widths[c] - line[c].size(), ' ');
-      out += c == 0 ? cat(frame.begin, line[c], space) : cat(frame.between, space, line[c]);
-    }
-    out += cat(frame.end, "\n");
-    if (!frame.ruled || &line != &cells.front()) continue;
-    for (std::size_t c = 0; c < widths.size(); ++c) {
-      const std::string dashes(widths[c] - 1, '-');
-      out += c == 0 ? cat(frame.begin, "-", dashes) : cat(frame.between, dashes, ":");
-    }
-    out += cat(frame.end, "\n");
-  }
-  return out;
-}
-
-std::string settings_text(const BenchReport& report) {
-  std::string out = "kernels ";
-  for (const std::string_view isa : report.isas) {
-    out += cat(isa == report.isas.front() ? "" : ", ", isa);
-  }
-  for (const auto& [name, value] : report.settings) {
-    out += cat("; ", name, " ", printable(value.dump(), 4096));
-  }
-  return out + "\n";
-}
-
 std::string framed(const BenchReport& report, const Frame& frame) {
-  std::string out = cat(settings_text(report), "\n", table(peak_cells(report.peaks), frame));
+  std::string kernels = "kernels ";
+  for (const std::string_view isa : report.isas) {
+    kernels += cat(isa == report.isas.front() ? "" : ", ", isa);
+  }
+  std::string out = cat(kernels, "; ", settings_text(report.settings), "\n",
+                        table(peak_cells(report.peaks), frame));
   if (report.rows.empty()) return out;
   out += cat("\n", table(row_cells(report.rows), frame));
   if (report.profile == ShownProfile::kNone) return out;
@@ -158,12 +119,10 @@ std::string as_json(const BenchReport& report) {
   peaks.set("read_bytes", report.peaks.read_bytes);
   Json isas = Json::array();
   for (const std::string_view isa : report.isas) isas.push(isa);
-  Json settings = Json::object();
-  for (const auto& [name, value] : report.settings) settings.set(name, value);
   Json j = Json::object();
   j.set("peaks", std::move(peaks));
   j.set("isas", std::move(isas));
-  j.set("settings", std::move(settings));
+  j.set("settings", settings_json(report.settings));
   if (!report.rows.empty()) {
     Json rows = Json::array();
     for (const BenchRow& row : report.rows) rows.push(row_json(row));
@@ -180,8 +139,8 @@ std::string as_json(const BenchReport& report) {
   return j.dump() + "\n";
 }
 
-std::string as_text(const BenchReport& report) { return framed(report, kPlain); }
+std::string as_text(const BenchReport& report) { return framed(report, kPlainFrame); }
 
-std::string as_markdown(const BenchReport& report) { return framed(report, kMarkdown); }
+std::string as_markdown(const BenchReport& report) { return framed(report, kMarkdownFrame); }
 
 }  // namespace ingot

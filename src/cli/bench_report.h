@@ -3,10 +3,9 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "load/json.h"
+#include "cli/table.h"
 #include "runtime/workload.h"
 
 namespace ingot {
@@ -33,7 +32,7 @@ enum class ShownProfile { kNone, kOps, kLayers };
 struct BenchReport {
   MeasuredPeaks peaks;
   std::vector<std::string_view> isas;  ///< kernel tables that this machine can run
-  std::vector<std::pair<std::string, Json>> settings;
+  Settings settings;
   std::vector<BenchRow> rows;  ///< none where only peaks were asked for
   ShownProfile profile = ShownProfile::kNone;
 };

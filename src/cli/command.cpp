@@ -99,6 +99,31 @@ std::string footer(std::string_view example) {
   return example.empty() ? std::string(kCodes) : cat(kCodes, "\nExample: ", example);
 }
 
+/// Ends the help of a command, and of those below it, with what every help ends with.
+void add_footers(const Command& command) {
+  const std::string own = command.app->get_footer();
+  command.app->footer(cat(own, own.empty() ? "" : "\n\n", footer(command.example)));
+  for (const Command& below : command.below) add_footers(below);
+}
+
+/// Words that stand between a command and the one below it belong to neither.
+void expect_nothing_before(const CLI::App& command, const CLI::App& below) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() == 0) continue;
+    throw Error(ErrorCode::kInvalid, cat(option->get_name(), ": what ", command.get_name(), " ",
+                                         below.get_name(), " takes has to follow these words"));
+  }
+}
+
+int run_chosen(const Command& command) {
+  for (const Command& below : command.below) {
+    if (!below.app->parsed()) continue;
+    expect_nothing_before(*command.app, *below.app);
+    return run_chosen(below);
+  }
+  return command.run();
+}
+
 int parse_and_run(int argc, char** argv) {
   CLI::App app("ingot: an engine that serves large language models, with the same bits every time",
                "ingot");
@@ -112,17 +137,14 @@ int parse_and_run(int argc, char** argv) {
       add_models_command(app),   add_rm_command(app),         add_completion_command(app),
       add_man_command(app)};
   app.footer(footer("ingot run model.gguf -p \"Once upon a time\""));
-  for (const Command& command : commands) {
-    const std::string own = command.app->get_footer();
-    command.app->footer(cat(own, own.empty() ? "" : "\n\n", footer(command.example)));
-  }
+  for (const Command& command : commands) add_footers(command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return report_parse(app, e);
   }
   for (const Command& command : commands) {
-    if (command.app->parsed()) return command.run();
+    if (command.app->parsed()) return run_chosen(command);
   }
   return kDone;
 }

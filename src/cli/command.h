@@ -19,11 +19,14 @@ inline constexpr int kCheckFailed = 1;
 struct Command {
   CLI::App* app = nullptr;
   std::function<int()> run;
-  std::string_view example{};  ///< a use of it, for its help
+  std::string_view example{};    ///< a use of it, for its help
+  std::vector<Command> below{};  ///< its own commands, each of which runs in its place
 };
 
 /// ingot bench: measures speed beside the machine's limits.
 Command add_bench_command(CLI::App& app);
+/// ingot bench serve-inproc: measures an engine under the load of many requests.
+Command add_serve_inproc_command(CLI::App& bench);
 /// ingot imatrix: measures which columns of a model's matrices matter.
 Command add_imatrix_command(CLI::App& app);
 /// ingot chat: talks with a model.

@@ -50,21 +50,23 @@ complete -F _ingot ingot
 
 /// What can follow when the last word is no option that takes a value.
 std::string positional_line(const CommandInfo& command) {
-  if (!command.children.empty()) return cat("choices=", shell_quoted(joined(command.children)));
-  if (command.positionals.empty()) return "files=''";
-  const OptionInfo& positional = command.positionals.front();
-  if (!positional.choices.empty()) {
-    return cat("choices=", shell_quoted(joined(positional.choices)));
+  std::vector<std::string> choices = command.children;
+  if (command.positionals.empty()) {
+    return choices.empty() ? "files=''" : cat("choices=", shell_quoted(joined(choices)));
   }
+  const OptionInfo& positional = command.positionals.front();
+  choices.insert(choices.end(), positional.choices.begin(), positional.choices.end());
+  std::string before = choices.empty() ? "" : cat("choices=", shell_quoted(joined(choices)), " ");
+  if (!positional.choices.empty()) return before;
   switch (positional_kind(positional)) {
     case PositionalKind::kModel:
-      return "names=yes files=yes";
+      return before + "names=yes files=yes";
     case PositionalKind::kName:
-      return "names=yes";
+      return before + "names=yes";
     case PositionalKind::kFile:
       break;
   }
-  return "files=yes";
+  return before + "files=yes";
 }
 
 std::string command_case(const CommandInfo& command) {

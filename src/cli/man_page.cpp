@@ -55,7 +55,12 @@ std::string synopsis(const CommandInfo& command) {
     text += positional.is_required ? cat(" ", name) : cat(" [", name, "]");
     if (positional.is_repeatable) text += "...";
   }
-  return command.children.empty() ? text : cat(text, " \\fICOMMAND\\fR ...");
+  if (command.children.empty()) return text;
+  // Where a command can stand in place of arguments, that is another line.
+  if (!command.positionals.empty()) {
+    text += cat("\n.br\n\\fBingot", escaped(command.path(' ')), "\\fR");
+  }
+  return cat(text, " \\fICOMMAND\\fR ...");
 }
 
 std::string children_section(const CommandInfo& command, std::span<const CommandInfo> commands) {

@@ -93,10 +93,10 @@ void add_text(CLI::App& app, std::optional<std::string>& value, const std::strin
 }
 
 void add_texts(CLI::App& app, std::vector<std::string>& values, const std::string& name,
-               const std::string& help) {
+               const std::string& help, int most) {
   app.add_option_function<std::vector<std::string>>(
          name, [&values](const std::vector<std::string>& all) { values = all; }, help)
-      ->expected(1)
+      ->expected(1, most)
       ->take_all()
       ->allow_extra_args(false)
       ->type_name("TEXT, may be repeated");
@@ -123,6 +123,10 @@ void set_help(CLI::App& app, const std::string& name, const std::string& help) {
 
 void exclude(CLI::App& app, const std::string& name, std::initializer_list<const char*> others) {
   for (const char* other : others) app.get_option(name)->excludes(other);
+}
+
+void need(CLI::App& app, const std::string& name, const std::string& other) {
+  app.get_option(name)->needs(other);
 }
 
 bool is_given(const CLI::App& app, const std::string& name) { return app.count(name) > 0; }

@@ -81,9 +81,10 @@ void add_text(CLI::App& app, std::string& value, const TextOption& option);
 void add_text(CLI::App& app, std::optional<std::string>& value, const std::string& name,
               const std::string& help);
 
-/// Declares an option that takes a text and may be given again: each one counts, as it is.
+/// Declares an option that takes a text and may be given again: each one counts, as it is. With
+/// `most` above 1 it takes up to so many, behind one name or several.
 void add_texts(CLI::App& app, std::vector<std::string>& values, const std::string& name,
-               const std::string& help);
+               const std::string& help, int most = 1);
 
 /// Declares a positional argument that takes up to `most` words, and at least one where it
 /// `is_required`.
@@ -104,6 +105,9 @@ void set_help(CLI::App& app, const std::string& name, const std::string& help);
 
 /// Refuses an option together with any of the others, all declared before.
 void exclude(CLI::App& app, const std::string& name, std::initializer_list<const char*> others);
+
+/// Refuses an option without another one, both declared before.
+void need(CLI::App& app, const std::string& name, const std::string& other);
 
 /// Whether the command line had an option or an argument.
 bool is_given(const CLI::App& app, const std::string& name);

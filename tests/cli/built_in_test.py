@@ -95,7 +95,8 @@ class BuiltIn(ingot.CliTest):
                      ("logits", "-p", "Once", "--out", self.path("one.npy")),
                      ("perplexity", "--file", text, "--ctx", "32", "--json"),
                      ("imatrix", "--file", text, "--ctx", "32", "--out", self.path("one.imatrix")),
-                     ("bench", "--prefill", "8", "--decode", "2", "--reps", "1", "--json")):
+                     ("bench", "--prefill", "8", "--decode", "2", "--reps", "1", "--json"),
+                     ("bench", "serve-inproc", "--requests", "2", "--output-len", "2")):
             with self.subTest(args=args):
                 self.assert_told(run(*args))
 

@@ -17,15 +17,21 @@ def needs(program):
     return unittest.skipUnless(shutil.which(program), f"{program} is not installed")
 
 
-def commands():
-    """Every command, as the program's own help lists them."""
-    text = ingot.run("--help").out.decode()
-    return re.findall(r"^  ([a-z][a-z-]*) ", text[text.index("Subcommands:"):], re.MULTILINE)
+def commands(*above):
+    """Every command, as the program's own help lists them, or the help of one with more."""
+    text = ingot.run(*above, "--help").out.decode()
+    below = text.partition("Subcommands:")[2]
+    return re.findall(r"^  ([a-z][a-z-]*) ", below, re.MULTILINE)
 
 
-def options(command):
+def all_commands():
+    """Every command as a list of its words, those of commands too."""
+    return [[c, *d] for c in commands() for d in ([], *([word] for word in commands(c)))]
+
+
+def options(*command):
     """The long options that a command's help lists."""
-    text = ingot.run(command, "--help").out.decode()
+    text = ingot.run(*command, "--help").out.decode()
     return set(re.findall(r"^  (?:-[a-z],)?(--[a-z][a-z-]*)", text, re.MULTILINE))
 
 
@@ -62,9 +68,9 @@ class Completion(ingot.CliTest):
 
     def test_the_scripts_name_every_command_and_option(self):
         for shell, script in self.scripts.items():
-            for command in commands():
-                self.assertIn(command, script)
-                for option in options(command):
+            for command in all_commands():
+                self.assertIn(command[-1], script)
+                for option in options(*command):
                     wanted = option if shell != "fish" else f"-l {option[2:]}"
                     self.assertIn(wanted, script, f"{shell} {command}")
 
@@ -107,9 +113,9 @@ class Completion(ingot.CliTest):
         self.assertEqual(self.complete("ingot ru"), ["run"])
         self.assertEqual(self.complete("ingot --ver"), ["--version"])
         self.assertEqual(self.complete("ingot nothing-like-this"), [])
-        for command in commands():
-            offered = self.complete(f"ingot {command} --")
-            self.assertEqual({o for o in offered if o.startswith("--")}, options(command))
+        for command in all_commands():
+            offered = self.complete(f"ingot {' '.join(command)} --")
+            self.assertEqual({o for o in offered if o.startswith("--")}, options(*command))
         self.assertEqual(self.complete("ingot run --temper"), ["--temperature"])
         self.assertEqual(self.complete("ingot run --temper x", 18), ["--temperature"])
 
@@ -134,6 +140,10 @@ class Completion(ingot.CliTest):
         self.assertEqual(self.complete("ingot rm user/name:", cwd=here), ["Q4_0", "Q8_0"])
         self.assertEqual(self.complete("ingot rm user/name:Q8", cwd=here), ["Q8_0"])
         self.assertEqual(self.complete("ingot rm mo", cwd=here), [])
+        # A command of a command stands where a model can.
+        self.assertEqual(self.complete("ingot bench mo", cwd=here), ["model.gguf"])
+        self.assertEqual(self.complete("ingot bench se", cwd=here), ["serve-inproc"])
+        self.assertEqual(self.complete("ingot bench serve-inproc mo", cwd=here), ["model.gguf"])
         self.assertEqual(self.complete("ingot run x --prompt mo", cwd=here), ["model.gguf"])
 
     @needs("bash")
@@ -169,10 +179,11 @@ class Manual(ingot.CliTest):
                 cls.pages[name] = f.read()
 
     def test_every_command_has_a_page(self):
-        self.assertEqual(set(self.pages), {"ingot.1", *(f"ingot-{c}.1" for c in commands())})
-        for command in commands():
-            self.assertEqual(ingot.run("man", command).out.decode(),
-                             self.pages[f"ingot-{command}.1"])
+        names = {"-".join(c): c for c in all_commands()}
+        self.assertIn("bench-serve-inproc", names)
+        self.assertEqual(set(self.pages), {"ingot.1", *(f"ingot-{name}.1" for name in names)})
+        for name, command in names.items():
+            self.assertEqual(ingot.run("man", *command).out.decode(), self.pages[f"ingot-{name}.1"])
         self.assertEqual(ingot.run("man").out.decode(), self.pages["ingot.1"])
         for words in (("nothing",), ("run", "run")):
             self.assert_error(ingot.run("man", *words), USAGE, "COMMAND")
@@ -196,11 +207,12 @@ class Manual(ingot.CliTest):
 
     @needs("man")
     def test_man_shows_every_option(self):
-        for command in commands():
-            text = self.rendered(f"ingot-{command}.1")
-            for option in options(command):
+        for command in all_commands():
+            text = self.rendered(f"ingot-{'-'.join(command)}.1")
+            for option in options(*command):
                 self.assertIn(option, text, command)
-            self.assertIn(f"ingot {command} [OPTIONS]", text)
+            self.assertIn(f"ingot {' '.join(command)} [OPTIONS]", text)
+        self.assertIn("ingot bench COMMAND ...", self.rendered("ingot-bench.1"))
         text = self.rendered("ingot.1")
         for command in commands():
             self.assertIn(f"ingot-{command}(1)", text)

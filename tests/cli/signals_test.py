@@ -76,8 +76,18 @@ class Ending(faults.FaultTest):
                 self.assertEqual(result.out, b"")
 
     def test_a_benchmark_ends_between_steps(self):
-        args = ("bench", self.model, "--prefill", "0", "--decode", "200", "--reps", "1000",
-                "--json")
+        self.ends_once_loaded("bench", self.model, "--prefill", "0", "--decode", "200", "--reps",
+                              "1000", "--json")
+
+    def test_a_serving_benchmark_ends_between_steps(self):
+        self.ends_once_loaded("bench", "serve-inproc", self.model, "--requests", "100000",
+                              "--concurrency", "2", "--json")
+
+    def test_a_serving_benchmark_ends_while_nothing_has_arrived(self):
+        self.ends_once_loaded("bench", "serve-inproc", self.model, "--requests", "2",
+                              "--rate", "1e-6", "--json")
+
+    def ends_once_loaded(self, *args):
         for sent, code in SIGNALS:
             # The last call of the load; after it come nothing but repetitions.
             with self.stopped(*args, at=1, path=self.model, call="close") as (process, go_on):

@@ -1,0 +1,36 @@
+// Results of benchmarks as people read them: aligned tables, and the settings that they belong to.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "load/json.h"
+
+namespace ingot {
+
+/// Lines of a table, all of one length; the first one has the columns' names.
+using Cells = std::vector<std::vector<std::string>>;
+
+/// What stands before, between and after the cells of a line, and whether a rule follows the first.
+struct Frame {
+  std::string_view begin, between, end;
+  bool ruled = false;
+};
+
+inline constexpr Frame kPlainFrame{.begin = "", .between = "  ", .end = ""};
+inline constexpr Frame kMarkdownFrame{.begin = "| ", .between = " | ", .end = " |", .ruled = true};
+
+/// Columns as wide as their widest cell, the first one to the left, the others to the right.
+std::string table(const Cells& cells, const Frame& frame);
+
+/// What a result was measured with.
+using Settings = std::vector<std::pair<std::string, Json>>;
+
+/// "name value; name value", on one line.
+std::string settings_text(const Settings& settings);
+/// An object with a member for each.
+Json settings_json(const Settings& settings);
+
+}  // namespace ingot

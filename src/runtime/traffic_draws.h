@@ -1,0 +1,52 @@
+// Draws: the pseudo-random numbers that a benchmark's traffic is made of.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/philox.h"
+
+namespace ingot {
+
+/// What numbers are drawn for: each purpose has its own.
+enum class DrawPurpose : std::uint32_t {
+  kGap = 1,
+  kInputLength,
+  kOutputLength,
+  kSharedPrefix,
+  kBlock,
+  kPrompt,
+  kSeed,
+  kSample,
+};
+
+/// A series of numbers: a function of seed, purpose, index and place in the series.
+class Draws {
+ public:
+  Draws(std::uint64_t seed, DrawPurpose purpose, std::uint64_t index)
+      : key_{low(seed), high(seed)},
+        purpose_(static_cast<std::uint32_t>(purpose)),
+        index_(static_cast<std::uint32_t>(index)) {}
+
+  std::uint32_t next() {
+    const std::uint64_t block = place_ / 4;
+    if (place_ % 4 == 0) four_ = philox4x32({low(block), high(block), index_, purpose_}, key_);
+    return four_[place_++ % 4];
+  }
+  /// Less than n, which is at most 2^32; each as likely as the others to one in 2^32 / n.
+  std::uint64_t below(std::uint64_t n) { return (next() * n) >> 32; }
+  /// In (0, 1].
+  double uniform() { return (next() + 1.0) * 0x1p-32; }
+
+ private:
+  static std::uint32_t low(std::uint64_t x) { return static_cast<std::uint32_t>(x); }
+  static std::uint32_t high(std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); }
+
+  std::array<std::uint32_t, 2> key_;
+  std::uint32_t purpose_;
+  std::uint32_t index_;
+  std::uint64_t place_ = 0;
+  std::array<std::uint32_t, 4> four_{};
+};
+
+}  // namespace ingot
