@@ -52,6 +52,9 @@ class ProfiledBackend final : public Backend {
   std::int64_t kv_block_bytes(const Attention& a, KvType type) const override {
     return inner_.kv_block_bytes(a, type);
   }
+  void kv_copy(const KvLayer& kv, std::int32_t from, std::int32_t to) override {
+    inner_.kv_copy(kv, from, to);
+  }
   std::int64_t scratch_bytes(const StepLimits& limits) const override {
     return inner_.scratch_bytes(limits);
   }

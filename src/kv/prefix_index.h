@@ -43,6 +43,7 @@ struct PrefixMiss {
   std::int64_t token = 0;  ///< the first one that was not found
 };
 
+/// What hashes depend on.
 struct PrefixIndexOptions {
   std::array<std::uint64_t, 2> secret{};  ///< of this process: nobody can aim at a hash
   std::uint64_t model = 0;                ///< of weights and numerics

@@ -31,7 +31,8 @@ Continuation::Continuation(std::uint64_t id, Request request, std::shared_ptr<Ch
       channel_(std::move(channel)),
       sequence_(cache),
       needs_counts_(has_penalty(request_.sampling)),
-      stop_(request_.stop) {
+      stop_(request_.stop),
+      queued_(time) {
   sequence_.id = id;
   sequence_.owner = this;
   sequence_.tokens = request_.prompt;
@@ -40,7 +41,7 @@ Continuation::Continuation(std::uint64_t id, Request request, std::shared_ptr<Ch
     sequence_.embeddings =
         f32_view(request_.embeddings.data(), rows, std::ssize(request_.embeddings) / rows);
   }
-  outcome_.prompt_tokens = sequence_.length();
+  outcome_.prompt_tokens = prompt_tokens_ = sequence_.length();
   limit_ = std::min(request_.max_tokens, limits.context - sequence_.length());
   sequence_.draws = limit_ > 0;
   sequence_.rows_max = sequence_.length() + std::max<std::int64_t>(0, limit_ - 1);
@@ -105,7 +106,7 @@ void Continuation::look_at_reader(double now) {
 }
 
 void Continuation::started(double now) {
-  if (!since_) since_ = now;
+  if (!started_) started_ = since_ = now;
 }
 
 void Continuation::take_score(const RowScore& score) {
@@ -173,7 +174,9 @@ std::int32_t Continuation::take(Drawn&& drawn, double now) {
 void Continuation::count_draw(double now) {
   const double spent = now - *since_;
   since_ = now;
+  last_gap_ = drawn_ == 0 ? 0 : spent;
   if (drawn_++ == 0) {
+    first_token_ = now;
     outcome_.prefill_seconds = spent;
   } else {
     outcome_.decode_seconds += spent;
@@ -207,8 +210,24 @@ void Continuation::push(Delta&& delta) {
   INGOT_CHECK(pushed, "a paused sequence was part of a step");
 }
 
+RequestRecord Continuation::record(double origin, double now) const {
+  const auto after = [origin](const std::optional<double>& time) {
+    return time ? std::optional(*time - origin) : std::nullopt;
+  };
+  return {.id = sequence_.id,
+          .queued_seconds = queued_ - origin,
+          .start_seconds = after(started_),
+          .first_token_seconds = after(first_token_),
+          .end_seconds = now - origin,
+          .prompt_tokens = prompt_tokens_,
+          .cached_tokens = sequence_.cached,
+          .generated_tokens = generated_,
+          .finish = to_string(finish_)};
+}
+
 void Continuation::finish(FinishReason reason, std::optional<Error> error) {
   ended_ = true;
+  finish_ = reason;
   outcome_.finish = reason;
   outcome_.error = std::move(error);
   outcome_.generated_tokens = generated_;

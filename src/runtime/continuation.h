@@ -12,6 +12,7 @@
 #include "runtime/request.h"
 #include "runtime/sampler.h"
 #include "runtime/sequence.h"
+#include "runtime/step_trace.h"
 #include "runtime/stop_text.h"
 #include "runtime/stream.h"
 #include "runtime/token_counts.h"
@@ -65,6 +66,10 @@ class Continuation {
   /// this was the end.
   std::int32_t take(Drawn&& drawn, double now);
   bool ended() const { return ended_; }
+  /// Seconds between the last two tokens that were handed over; 0 after the first.
+  double last_gap() const { return last_gap_; }
+  /// What is told of it at its end, with times after `origin`.
+  RequestRecord record(double origin, double now) const;
 
   /// Ends it: what was not handed over stays with the engine. Allocates nothing.
   void finish(FinishReason reason, std::optional<Error> error = std::nullopt);
@@ -81,6 +86,8 @@ class Continuation {
   Request request_;
   std::shared_ptr<Channel> channel_;
   Sequence sequence_;
+  std::int64_t prompt_tokens_ = 0;
+  FinishReason finish_ = FinishReason::kCancelled;
   std::int64_t limit_ = 0;      ///< tokens to generate at most
   std::int64_t generated_ = 0;  ///< tokens handed over
   std::int64_t drawn_ = 0;      ///< tokens drawn, the one that ended the text included
@@ -91,7 +98,11 @@ class Continuation {
   std::optional<Detokenizer> detokenizer_;
   StopText stop_;
   Outcome outcome_;
-  std::optional<double> since_;
+  double queued_ = 0;
+  std::optional<double> started_;
+  std::optional<double> first_token_;
+  std::optional<double> since_;  ///< it was started, or drew its last token
+  double last_gap_ = 0;
   double paused_since_ = kNever;
 };
 

@@ -28,11 +28,11 @@ RequestLimits request_limits(const EngineParts& parts) {
 }
 
 EngineWorld world_of(const EngineParts& parts) {
-  return {
-      .steps = std::make_unique<ModelSteps>(parts.executor, parts.pool, parts.kernels, parts.ids),
-      .limits = request_limits(parts),
-      .tokenizer = parts.tokenizer,
-      .end_ids = parts.end_ids};
+  return {.steps = std::make_unique<ModelSteps>(parts.executor, parts.pool, parts.kernels,
+                                                parts.ids, parts.profiled),
+          .limits = request_limits(parts),
+          .tokenizer = parts.tokenizer,
+          .end_ids = parts.end_ids};
 }
 
 SchedulerLimits scheduler_limits(const StepRunner& steps, const EngineOptions& options) {
@@ -94,6 +94,7 @@ Engine::Engine(EngineWorld&& world, const EngineOptions& options)
       bell_(std::make_shared<Doorbell>()),
       scheduler_(steps_->cache(), scheduler_limits(*steps_, options_)) {
   INGOT_CHECK(options.deltas_max > 0, "streams without room");
+  made_ = options_.now();
   const auto sequences = static_cast<std::size_t>(steps_->limits().sequences);
   drawing_.reserve(sequences);
   sampled_.reserve(sequences);
@@ -219,7 +220,9 @@ bool Engine::turn() {
     const std::int32_t depth = scheduler_.limits().pipeline_depth;
     bool planned = false;
     if (!has_failed() && scheduler_.under_way() < depth) {
+      const double planning = options_.now();
       const Step& step = scheduler_.plan(now);
+      times_[step.number % 2].planned = planning;
       end_dropped();
       planned = scheduler_.under_way() > 0 && !step.parts.empty();
       if (planned) compute(step);
@@ -351,7 +354,7 @@ void Engine::end_dropped() {
 /// A step that fails is run once more; if that fails too, none can be.
 void Engine::compute(const Step& step) {
   const double now = options_.now();
-  begun_[step.number % 2] = now;
+  times_[step.number % 2].begun = now;
   for (const StepPart& part : step.parts) of(part).started(now);
   for (const bool again : {false, true}) {
     try {
@@ -376,12 +379,52 @@ void Engine::fail(const Error& error) {
 /// Takes what a step gave.
 void Engine::run(const Step& step) {
   steps_->wait(step);
+  const double computed = options_.now();
   sample(step);
+  const double sampled = options_.now();
   deliver(step);
-  const double now = options_.now();
-  scheduler_.commit(tokens_, now - std::max(committed_, begun_[step.number % 2]));
-  committed_ = now;
+  const double begun = std::max(committed_, times_[step.number % 2].begun);
+  scheduler_.commit(tokens_, sampled - begun);
+  committed_ = sampled;
+  if (options_.observer != nullptr) observe(step, computed, sampled);
   drop_ended();
+}
+
+/// The step's record; its parts are gone, its sums are not.
+void Engine::observe(const Step& step, double computed, double sampled) {
+  const StepTime& time = times_[step.number % 2];
+  const double now = options_.now();
+  StepRecord r{.number = static_cast<std::uint64_t>(step.number) + 1,
+               .start_seconds = time.planned - made_,
+               .seconds = now - time.planned,
+               .plan_seconds = time.begun - time.planned,
+               .forward_seconds = computed - time.begun,
+               .sample_seconds = sampled - computed,
+               .deliver_seconds = now - sampled,
+               .decode_rows = step.decode_rows,
+               .prefill_rows = step.rows - step.decode_rows,
+               .output_rows = step.outputs,
+               .scored_rows = step.scores,
+               .row_budget = step.rows_max,
+               .sequences = step.sequences,
+               .running = static_cast<std::int32_t>(scheduler_.running()),
+               .waiting = static_cast<std::int32_t>(scheduler_.waiting()),
+               .preemptions = scheduler_.preemptions(),
+               .cached_tokens = scheduler_.cached_tokens()};
+  if (const OpSeconds* ops = steps_->op_seconds(); ops != nullptr) {
+    r.profiled = true;
+    r.op_seconds = *ops;
+  }
+  for (const auto& [id, continuation] : active_) r.paused += continuation->sequence().paused;
+  const KvCache& cache = steps_->cache();
+  for (std::int32_t g = 0; g < cache.groups(); ++g) {
+    const BlockPool& pool = cache.pool(g);
+    r.blocks_free += pool.free();
+    r.blocks_evictable += pool.evictable();
+    r.blocks_total += pool.total();
+  }
+  r.blocks_referenced = r.blocks_total - r.blocks_free - r.blocks_evictable;
+  options_.observer->step(r);
 }
 
 void Engine::sample(const Step& step) {
@@ -445,6 +488,7 @@ void Engine::deliver(const Step& step) {
     if (continuation == nullptr) continue;
     Drawn& drawn = drawn_[row++];
     guarded(*continuation, [&] { tokens_.back() = continuation->take(std::move(drawn), now); });
+    if (options_.observer != nullptr) options_.observer->token(continuation->last_gap());
   }
 }
 
@@ -457,6 +501,9 @@ void Engine::drop_ended() {
     if (!continuation.ended() || INGOT_MUTANT(12)) {
       ++at;
       continue;
+    }
+    if (options_.observer != nullptr) {
+      options_.observer->request(continuation.record(made_, options_.now()));
     }
     scheduler_.remove(continuation.sequence());
     at = active_.erase(at);

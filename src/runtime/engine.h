@@ -13,6 +13,7 @@
 #include "base/bounded_queue.h"
 #include "base/thread_pool.h"
 #include "runtime/continuation.h"
+#include "runtime/engine_observer.h"
 #include "runtime/executor.h"
 #include "runtime/request.h"
 #include "runtime/scheduler.h"
@@ -41,6 +42,7 @@ struct EngineOptions {
   std::function<double()> now{};
   /// Told once why no step can be computed any more. All requests have ended with that error.
   std::function<void(const Error&)> failed{};
+  EngineObserver* observer = nullptr;  ///< outlives the engine
 };
 
 /// What an engine on a model runs on. All of it outlives the engine; the executor is the engine's
@@ -52,6 +54,7 @@ struct EngineParts {
   const Tokenizer* tokenizer = nullptr;  ///< null: no text
   std::int64_t ids = 0;                  ///< that can be drawn: the tokenizer's
   std::vector<std::int32_t> end_ids{};   ///< the model's end-of-sequence and end-of-turn tokens
+  const ProfiledBackend* profiled = nullptr;  ///< that the executor runs on, where ops are timed
 };
 
 /// What any engine runs on.
@@ -140,6 +143,7 @@ class Engine {
   void end_active(FinishReason reason, const Error* error);
   void fail(const Error& error);
   void check_idle();
+  void observe(const Step& step, double computed, double sampled);
   static Continuation& of(const StepPart& part) { return *part.sequence->owner; }
 
   std::unique_ptr<StepRunner> steps_;
@@ -169,8 +173,14 @@ class Engine {
   std::vector<SampleRow> rows_;
   std::vector<Drawn> drawn_;
   std::vector<std::int32_t> tokens_;  ///< what goes on each of `drawing_`
-  double begun_[2] = {};              ///< times of the steps under way, by number
-  double committed_ = 0;              ///< time of the last commit
+  /// Times of the steps under way, by number.
+  struct StepTime {
+    double planned = 0;  ///< planning began
+    double begun = 0;    ///< it was handed to the runner
+  };
+  StepTime times_[2];
+  double made_ = 0;       ///< time of the engine's making
+  double committed_ = 0;  ///< time of the last commit
   bool is_idle_ = true;
   std::thread thread_;
 };

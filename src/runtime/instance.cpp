@@ -130,7 +130,8 @@ std::unique_ptr<Engine> Instance::make_engine(const EngineOptions& options) {
                                               .kernels = backend_.table(),
                                               .tokenizer = tokenizer_.get(),
                                               .ids = sampled_ids(),
-                                              .end_ids = stop_ids()},
+                                              .end_ids = stop_ids(),
+                                              .profiled = profiled_.get()},
                                   options);
 }
 

@@ -129,7 +129,7 @@ const Step& Scheduler::plan(double now) {
   step.number = planned_;
   step.parts.clear();
   step.copies.clear();
-  step.rows = step.decode_rows = step.outputs = 0;
+  step.rows = step.decode_rows = step.outputs = step.scores = 0;
   dropped_.clear();
   if (timed_ > 0) drop_late(now);
   rows_left_ = step.rows_max = limits_.rows;
@@ -143,8 +143,10 @@ const Step& Scheduler::plan(double now) {
   for (const StepPart& part : step.parts) {
     step.rows += part.rows;
     step.decode_rows += part.decode ? 1 : 0;
+    step.scores += part.scores;
     if (part.outputs > 0) part.sequence->output = step.outputs++;
   }
+  step.sequences = static_cast<std::int32_t>(step.parts.size());
   if (step.parts.empty()) return step;
   cache_.begin_step();
   ++planned_;
@@ -263,7 +265,7 @@ void Scheduler::begin(Step& step, Sequence& s) {
   const std::int64_t skippable = s.skippable_rows();
   const bool is_first = s.admissions == 1;
   if (s.fork_of != nullptr && fork(step, s)) {
-    if (is_first) s.cached = s.computed;
+    if (is_first) cached_tokens_ += s.cached = s.computed;
     return;
   }
   if (!prefixes_ || s.given_rows() > 0) return;
@@ -273,6 +275,7 @@ void Scheduler::begin(Step& step, Sequence& s) {
   if (INGOT_MUTANT(11) && !is_first && s.computed > 1) ++s.computed;
   if (is_first) {
     s.cached = s.computed;
+    cached_tokens_ += s.cached;
     s.miss = match.miss;
   }
 }

@@ -97,6 +97,8 @@ class Scheduler {
     return steps_[static_cast<std::size_t>((planned_ - under_way_) % limits_.pipeline_depth)];
   }
   std::int64_t preemptions() const { return preemptions_; }
+  /// Rows that sequences began with, summed over all.
+  std::int64_t cached_tokens() const { return cached_tokens_; }
   std::span<Sequence* const> running_sequences() const { return running_; }
   const PrefixIndex* prefixes() const { return prefixes_ ? &*prefixes_ : nullptr; }
   const StepTimes& times() const { return times_; }
@@ -147,6 +149,7 @@ class Scheduler {
   std::int32_t rows_left_ = 0;
   std::int64_t timed_ = 0;  ///< sequences with a deadline
   std::int64_t preemptions_ = 0;
+  std::int64_t cached_tokens_ = 0;
 };
 
 }  // namespace ingot

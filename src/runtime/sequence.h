@@ -126,6 +126,8 @@ struct Step {
   std::int32_t rows = 0;
   std::int32_t decode_rows = 0;  ///< of these, of sequences that lacked one row
   std::int32_t outputs = 0;
+  std::int32_t scores = 0;
+  std::int32_t sequences = 0;
   std::int32_t rows_max = 0;  ///< that were allowed
 };
 

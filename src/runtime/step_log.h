@@ -1,7 +1,6 @@
 // StepLog: what the last steps of an engine were, for whoever watches it.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -15,7 +14,7 @@ namespace ingot {
 struct StepRecord {
   std::uint64_t number = 0;  ///< of the engine's steps, from 1
 
-  double start_seconds = 0;  ///< on the log's clock
+  double start_seconds = 0;  ///< since the engine was made
   double seconds = 0;        ///< of all of it
   // Its phases, in their order.
   double plan_seconds = 0;
@@ -49,20 +48,14 @@ struct StepRecord {
   std::int32_t rows() const { return decode_rows + prefill_rows + verify_rows; }
 };
 
-/// The newest records in a ring that is allocated once, and the clock of their times.
+/// The newest records in a ring that is allocated once.
 ///
 /// One thread adds; any thread looks. Both hold a mutex for as long as it takes to copy records.
 class StepLog {
  public:
-  using Clock = std::chrono::steady_clock;
-
   /// Keeps the last `capacity` records, at least one.
   explicit StepLog(std::size_t capacity);
 
-  /// Seconds from the log's beginning to `time`: for the times of records.
-  double seconds(Clock::time_point time) const {
-    return std::chrono::duration<double>(time - began_).count();
-  }
   /// Takes the place of the oldest record once the ring is full. Allocates nothing.
   void add(const StepRecord& record);
 
@@ -75,7 +68,6 @@ class StepLog {
   std::vector<StepRecord> snapshot(std::size_t most = SIZE_MAX) const;
 
  private:
-  const Clock::time_point began_ = Clock::now();
   mutable std::mutex mutex_;
   std::vector<StepRecord> ring_;  ///< record n, counted from 0, at n modulo the capacity
   std::uint64_t added_ = 0;

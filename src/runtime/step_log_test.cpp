@@ -44,15 +44,6 @@ TEST(StepLog, KeepsTheNewestInTheirOrder) {
   EXPECT_EQ(log.capacity(), 3u);
 }
 
-TEST(StepLog, ItsClockBeginsWithIt) {
-  const auto before = StepLog::Clock::now();
-  const StepLog log(1);
-  const auto after = StepLog::Clock::now();
-  EXPECT_LE(log.seconds(before), 0);
-  EXPECT_GE(log.seconds(after), 0);
-  EXPECT_DOUBLE_EQ(log.seconds(after + std::chrono::seconds(5)), log.seconds(after) + 5);
-}
-
 /// Whoever looks sees whole records, one after the other, whenever that is.
 TEST(StepLog, MayBeReadWhileItIsWritten) {
   StepLog log(16);

@@ -6,9 +6,10 @@
 namespace ingot {
 
 ModelSteps::ModelSteps(Executor& executor, ThreadPool& pool, const KernelTable& kernels,
-                       std::int64_t ids)
+                       std::int64_t ids, const ProfiledBackend* profiled)
     : executor_(executor),
       pool_(pool),
+      profiled_(profiled),
       sampler_(pool, kernels, executor.model().spec.vocab,
                std::min(ids, executor.model().spec.vocab), executor.limits().sequences) {
   INGOT_CHECK(executor.model().head() != nullptr, "steps that draw tokens, without a head");

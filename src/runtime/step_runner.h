@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "backend/profiled_backend.h"
 #include "base/function_ref.h"
 #include "kv/kv_cache.h"
 #include "runtime/executor.h"
@@ -31,6 +32,9 @@ class StepRunner {
   virtual RowScore score(std::int64_t i) const = 0;
   virtual std::span<const float> hidden(std::int64_t i) const = 0;
 
+  /// Seconds of the last step by op; null where ops are not timed.
+  virtual const OpSeconds* op_seconds() const { return nullptr; }
+
   /// Draws a token from each row, which `before` sees unchanged, perhaps in another thread.
   virtual void sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
                       FunctionRef<void(std::int64_t row)> before) = 0;
@@ -40,7 +44,8 @@ class StepRunner {
 class ModelSteps final : public StepRunner {
  public:
   /// Errors: Error{kDoesNotFit}.
-  ModelSteps(Executor& executor, ThreadPool& pool, const KernelTable& kernels, std::int64_t ids);
+  ModelSteps(Executor& executor, ThreadPool& pool, const KernelTable& kernels, std::int64_t ids,
+             const ProfiledBackend* profiled = nullptr);
 
   KvCache& cache() override { return executor_.cache(); }
   const ExecutorLimits& limits() const override { return executor_.limits(); }
@@ -48,12 +53,16 @@ class ModelSteps final : public StepRunner {
   std::span<float> logits(std::int64_t i) override { return executor_.logits(i); }
   RowScore score(std::int64_t i) const override { return executor_.score(i); }
   std::span<const float> hidden(std::int64_t i) const override { return executor_.hidden(i); }
+  const OpSeconds* op_seconds() const override {
+    return profiled_ != nullptr ? &profiled_->last_step() : nullptr;
+  }
   void sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
               FunctionRef<void(std::int64_t row)> before) override;
 
  private:
   Executor& executor_;
   ThreadPool& pool_;
+  const ProfiledBackend* profiled_;
   Sampler sampler_;
 };
 

@@ -12,7 +12,7 @@
 
 namespace ingot {
 
-/// The life of one request, on the clock of its engine's StepLog. What it did not live to see is
+/// The life of one request, in seconds since its engine was made. What it did not live to see is
 /// absent.
 struct RequestRecord {
   std::uint64_t id = 0;

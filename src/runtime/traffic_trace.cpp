@@ -18,12 +18,12 @@ namespace ingot {
 namespace {
 
 constexpr std::string_view kAzureHeader = "TIMESTAMP,ContextTokens,GeneratedTokens";
-constexpr std::int64_t kBlockTokens = 512;
+constexpr std::int64_t kTraceBlockTokens = 512;
 constexpr std::size_t kLineBytesMax = std::size_t{4} << 20;
 /// A line has one number for each block of its prompt.
 constexpr JsonLimits kLineLimits{.bytes_max = kLineBytesMax,
                                  .depth_max = 8,
-                                 .nodes_max = kContextMax / kBlockTokens + 64,
+                                 .nodes_max = kContextMax / kTraceBlockTokens + 64,
                                  .string_bytes_max = 1024};
 constexpr double kMillisecondsMax = 1e14;
 
@@ -206,10 +206,10 @@ class TraceReader {
   std::vector<std::uint32_t> blocks(const Json& ids, std::int64_t prompt_tokens) const {
     if (ids.as_array() == nullptr) fail(cat("hash_ids is ", ids.kind(), ", expected an array"));
     const std::int64_t count = std::ssize(*ids.as_array());
-    const std::int64_t expected = (prompt_tokens + kBlockTokens - 1) / kBlockTokens;
+    const std::int64_t expected = (prompt_tokens + kTraceBlockTokens - 1) / kTraceBlockTokens;
     if (count != expected) {
       fail(cat("hash_ids has ", count, " numbers, expected ", expected, " for ", prompt_tokens,
-               " tokens in blocks of ", kBlockTokens));
+               " tokens in blocks of ", kTraceBlockTokens));
     }
     std::vector<std::uint32_t> found;
     found.reserve(static_cast<std::size_t>(count));
@@ -235,7 +235,7 @@ Traffic parse_trace(std::string_view text, const std::string& file, std::int64_t
   auto rows = TraceReader(text, file).read(requests_max);
   std::stable_sort(rows.begin(), rows.end(),
                    [](const TraceRow& a, const TraceRow& b) { return a.seconds < b.seconds; });
-  Traffic traffic{.requests = {}, .block_tokens = kBlockTokens};
+  Traffic traffic{.requests = {}, .block_tokens = kTraceBlockTokens};
   traffic.requests.reserve(rows.size());
   for (TraceRow& row : rows) {
     row.request.arrival = row.seconds - rows.front().seconds;

@@ -120,7 +120,7 @@ TEST(TrafficRun, WhatAFullQueueRefusesIsBusy) {
   RunnerOptions options = EngineRunner::defaults();
   options.sequences = 2;
   const Traffic traffic = synthetic_traffic({.requests = 7, .input = {5, 5}, .output = {3, 3}});
-  const Served served = serve(traffic, {}, options, {.waiting_max = 4});
+  const Served served = serve(traffic, {}, options, {.waiting_max = 2});
   std::vector<bool> busy;
   for (const ServedRequest& r : served.requests) {
     busy.push_back(r.is_busy);

@@ -1,0 +1,254 @@
+// Engine: deadlines, readers that stall, steps that fail, the drain, and what observers are told.
+#include <thread>
+
+#include "engine/engine_test_util.h"
+#include "quant/formats.h"
+
+namespace ingot::testing_support {
+namespace {
+
+/// A model's steps, of which some fail.
+class FaultySteps final : public StepRunner {
+ public:
+  FaultySteps(ModelRunner& model, std::vector<int> failures)
+      : steps_(model.executor(), model.pool(), model.table(), model.spec().vocab),
+        failures_(std::move(failures)) {}
+
+  KvCache& cache() override { return steps_.cache(); }
+  const ExecutorLimits& limits() const override { return steps_.limits(); }
+  void run(const Step& step) override {
+    const int call = calls_++;
+    // After the work: what a step that fails has written must not show.
+    steps_.run(step);
+    if (std::count(failures_.begin(), failures_.end(), call) > 0) {
+      throw Error(ErrorCode::kInternal, "the device is lost");
+    }
+  }
+  std::span<float> logits(std::int64_t i) override { return steps_.logits(i); }
+  RowScore score(std::int64_t i) const override { return steps_.score(i); }
+  std::span<const float> hidden(std::int64_t i) const override { return steps_.hidden(i); }
+  void sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
+              FunctionRef<void(std::int64_t row)> before) override {
+    steps_.sample(rows, drawn, before);
+  }
+
+ private:
+  ModelSteps steps_;
+  std::vector<int> failures_;
+  int calls_ = 0;
+};
+
+Request some_request(std::int32_t prompt, std::int64_t tokens, std::int32_t first = 1) {
+  Request request{.max_tokens = tokens, .digest = true};
+  for (std::int32_t i = 0; i < prompt; ++i) request.prompt.push_back((first + 5 * i) % 36);
+  return request;
+}
+
+class EngineControl : public testing::Test {
+ protected:
+  std::unique_ptr<Engine> faulty(std::vector<int> failures, const EngineOptions& options = {}) {
+    model_ = std::make_unique<ModelRunner>(*checkpoint_, EngineRunner::defaults());
+    const Spec& spec = model_->spec();
+    return std::make_unique<Engine>(
+        EngineWorld{.steps = std::make_unique<FaultySteps>(*model_, std::move(failures)),
+                    .limits = {.vocab = spec.vocab,
+                               .ids = spec.vocab,
+                               .hidden = spec.hidden,
+                               .context = 96,
+                               .text = false}},
+        options);
+  }
+  EngineOptions clocked() {
+    return {.stall_seconds = 30, .now = [this] { return now_; }};
+  }
+  static std::string message(const Stream& stream) {
+    const Outcome& outcome = stream.outcome();
+    return outcome.error ? outcome.error->message() : "";
+  }
+
+  std::unique_ptr<EditableCheckpoint> checkpoint_ =
+      make_checkpoint(two_layers(random_models(F32::kFormat)[2]), 1);
+  std::unique_ptr<ModelRunner> model_;
+  double now_ = 1000;
+};
+
+TEST_F(EngineControl, AStepThatFailsOnceIsRunAgainAndChangesNothing) {
+  EngineRunner alone(*checkpoint_);
+  const auto engine = faulty({0, 3, 7});
+  std::vector<Stream> streams = engine->submit_choices(some_request(37, 12), 3);
+  while (engine->step()) continue;
+  for (std::size_t i = 0; i < 3; ++i) {
+    Collected got;
+    while (const auto delta = streams[i].try_next()) got.add(*delta);
+    Request request = some_request(37, 12);
+    request.sampling.choice = static_cast<std::uint32_t>(i);
+    EXPECT_EQ(describe(got, streams[i].outcome()), run_alone(alone, request));
+  }
+  EXPECT_FALSE(engine->has_failed());
+}
+
+TEST_F(EngineControl, AStepThatFailsTwiceEndsEverythingOnce) {
+  std::vector<std::string> told;
+  const auto engine =
+      faulty({4, 5}, {.failed = [&](const Error& e) { told.push_back(e.message()); }});
+  Stream running = *engine->submit(some_request(20, 30));
+  for (int i = 0; i < 4; ++i) engine->step();
+  Stream late = *engine->submit(some_request(20, 5, 3));
+  EXPECT_FALSE(engine->step());
+  EXPECT_TRUE(engine->has_failed());
+  EXPECT_EQ(told, std::vector<std::string>{"the device is lost"});
+  for (Stream* stream : {&running, &late}) {
+    while (stream->try_next()) continue;
+    ASSERT_TRUE(stream->finished());
+    EXPECT_EQ(stream->outcome().finish, FinishReason::kError);
+    EXPECT_EQ(message(*stream), "the device is lost");
+  }
+  EXPECT_EQ(running.outcome().generated_tokens, 4);
+  EXPECT_FALSE(engine->submit(some_request(3, 3)).has_value());
+  EXPECT_EQ(engine->under_way(), 0u);
+  EXPECT_FALSE(engine->step());
+}
+
+TEST_F(EngineControl, AReaderThatStallsIsGivenUpAfterTheLimit) {
+  EngineOptions options = clocked();
+  options.deltas_max = 2;
+  EngineRunner runner(*checkpoint_, EngineRunner::defaults(), options);
+  Stream slow = *runner.engine().submit(some_request(5, 20));
+  Stream other = *runner.engine().submit(some_request(5, 2, 4));
+  for (int i = 0; i < 5; ++i) runner.engine().step();
+  now_ += 29;
+  runner.engine().step();
+  EXPECT_EQ(runner.engine().under_way(), 1u);
+  EXPECT_TRUE(slow.try_next());
+  for (int i = 0; i < 2; ++i) runner.engine().step();  // it went on: the time begins anew
+  now_ += 29;
+  runner.engine().step();
+  EXPECT_EQ(runner.engine().under_way(), 1u);
+  now_ += 2;
+  EXPECT_FALSE(runner.engine().step());
+  while (slow.try_next()) continue;
+  EXPECT_EQ(slow.outcome().finish, FinishReason::kCancelled);
+  EXPECT_EQ(slow.outcome().generated_tokens, 3);
+  EXPECT_EQ(runner.blocks_in_use(), 0);
+}
+
+TEST_F(EngineControl, ADeadlineThatIsOverEndsTheRequestWithAnError) {
+  EngineRunner runner(*checkpoint_, EngineRunner::defaults(), clocked());
+  Request timed = some_request(5, 50);
+  timed.end_seconds = 2;
+  Request first = some_request(5, 50, 3);
+  first.first_token_seconds = 2;
+  Stream ends = *runner.engine().submit(std::move(timed));
+  Stream begins = *runner.engine().submit(std::move(first));
+  for (int i = 0; i < 3; ++i) runner.engine().step();
+  now_ += 2.5;
+  runner.engine().step();
+  while (ends.try_next()) continue;
+  ASSERT_TRUE(ends.finished());
+  EXPECT_EQ(message(ends).substr(0, 12), "deadline_ms:");
+  EXPECT_EQ(ends.outcome().error->code(), ErrorCode::kUnavailable);
+  while (runner.engine().step()) {
+    while (begins.try_next()) continue;
+  }
+  while (begins.try_next()) continue;
+  EXPECT_EQ(begins.outcome().finish, FinishReason::kLength) << "its first token was in time";
+}
+
+/// Each step takes a second here, so that prompts of 48 rows take one, and a token takes one.
+TEST_F(EngineControl, WhatCannotBeInTimeIsRefusedWithThePrediction) {
+  EngineOptions options = clocked();
+  options.now = [this] { return now_ += 0.25; };
+  EngineRunner runner(*checkpoint_, EngineRunner::defaults(), options);
+  run_alone(runner, some_request(48, 5));
+  run_alone(runner, some_request(1, 5));
+  Stream ahead = *runner.engine().submit(some_request(90, 5, 2));
+  const auto refusal = [&](auto change) {
+    Request request = some_request(90, 5, 7);
+    change(request);
+    Stream stream = *runner.engine().submit(std::move(request));
+    runner.engine().step();
+    return stream.finished() ? message(stream) : "taken";
+  };
+  EXPECT_EQ(refusal([](Request& r) { r.first_token_seconds = 0.5; }).substr(0, 39),
+            "max_ttft_ms: 500 ms cannot be kept: at ");
+  EXPECT_EQ(refusal([](Request& r) { r.end_seconds = 1; }).substr(0, 12), "deadline_ms:");
+  EXPECT_EQ(refusal([](Request& r) { r.first_token_seconds = 1000; }), "taken");
+}
+
+TEST_F(EngineControl, ADrainLetsEverybodyEnd) {
+  EngineRunner runner(*checkpoint_);
+  runner.engine().start();
+  std::vector<Stream> streams;
+  for (int i = 0; i < 4; ++i) streams.push_back(*runner.engine().submit(some_request(20, 10, i)));
+  runner.engine().begin_drain(1000);
+  EXPECT_FALSE(runner.engine().submit(some_request(3, 3)).has_value());
+  EXPECT_TRUE(runner.engine().wait_drained());
+  for (Stream& stream : streams) {
+    while (stream.next()) continue;
+    EXPECT_EQ(stream.outcome().finish, FinishReason::kLength);
+  }
+}
+
+TEST_F(EngineControl, ADrainCancelsWhatTakesTooLong) {
+  EngineOptions options = clocked();
+  options.deltas_max = 1;
+  EngineRunner runner(*checkpoint_, EngineRunner::defaults(), options);
+  Stream stuck = *runner.engine().submit(some_request(20, 10));
+  for (int i = 0; i < 3; ++i) runner.engine().step();
+  runner.engine().begin_drain(5);
+  EXPECT_TRUE(runner.engine().step()) << "it may still be read";
+  now_ += 6;
+  EXPECT_FALSE(runner.engine().step());
+  EXPECT_FALSE(runner.engine().wait_drained());
+  while (stuck.try_next()) continue;
+  EXPECT_EQ(stuck.outcome().finish, FinishReason::kCancelled);
+}
+
+/// Keeps what it is told.
+class Listener final : public EngineObserver {
+ public:
+  void step(const StepRecord& record) override { steps.push_back(record); }
+  void token(double gap_seconds) override { gaps.push_back(gap_seconds); }
+  void request(const RequestRecord& record) override { requests.push_back(record); }
+  std::vector<StepRecord> steps;
+  std::vector<double> gaps;
+  std::vector<RequestRecord> requests;
+};
+
+TEST_F(EngineControl, AnObserverIsToldOfStepsTokensAndRequests) {
+  Listener listener;
+  EngineOptions options = clocked();
+  options.now = [this] { return now_ += 0.5; };
+  options.observer = &listener;
+  EngineRunner runner(*checkpoint_, EngineRunner::defaults(), options);
+  run_alone(runner, some_request(60, 4));
+  ASSERT_EQ(listener.steps.size(), 5u);
+  EXPECT_EQ(listener.steps[0].prefill_rows, 48);
+  EXPECT_EQ(listener.steps[0].output_rows, 0);
+  EXPECT_EQ(listener.steps[1].prefill_rows, 12);
+  EXPECT_EQ(listener.steps[1].output_rows, 1);
+  std::uint64_t number = 0;
+  for (const StepRecord& r : listener.steps) {
+    EXPECT_EQ(r.number, ++number);
+    EXPECT_EQ(r.decode_rows, number > 2 ? 1 : 0);
+    EXPECT_EQ(r.sequences, 1);
+    EXPECT_EQ(r.blocks_free + r.blocks_evictable + r.blocks_referenced, r.blocks_total);
+    EXPECT_EQ(r.running, 1) << "before the ended ones are dropped";
+    EXPECT_NEAR(r.plan_seconds + r.forward_seconds + r.sample_seconds + r.deliver_seconds,
+                r.seconds, 1e-9);
+  }
+  ASSERT_EQ(listener.gaps.size(), 4u);
+  EXPECT_EQ(listener.gaps[0], 0);
+  EXPECT_GT(listener.gaps[1], 0);
+  ASSERT_EQ(listener.requests.size(), 1u);
+  const RequestRecord& request = listener.requests[0];
+  EXPECT_EQ(request.prompt_tokens, 60);
+  EXPECT_EQ(request.generated_tokens, 4);
+  EXPECT_EQ(request.finish, "length");
+  EXPECT_LT(request.queued_seconds, *request.start_seconds);
+  EXPECT_LT(*request.start_seconds, *request.first_token_seconds);
+  EXPECT_LT(*request.first_token_seconds, request.end_seconds);
+}
+
+}  // namespace
+}  // namespace ingot::testing_support
