@@ -221,9 +221,10 @@ bool Engine::turn() {
     bool planned = false;
     if (!has_failed() && scheduler_.under_way() < depth) {
       const double planning = options_.now();
-      const Step& step = scheduler_.plan(now);
+      end_dropped(scheduler_.late(now));
+      const Step& step = scheduler_.plan();
       times_[step.number % 2].planned = planning;
-      end_dropped();
+      end_dropped(scheduler_.dropped());
       planned = scheduler_.under_way() > 0 && !step.parts.empty();
       if (planned) compute(step);
       if (has_failed()) return true;
@@ -329,10 +330,10 @@ void Engine::refuse(std::uint64_t id, Channel& channel, const Error& error) {
   under_way_.fetch_sub(1);
 }
 
-/// Those that the scheduler gave up while it planned.
-void Engine::end_dropped() {
+/// Ends those that the scheduler gave up.
+void Engine::end_dropped(std::span<const Dropped> all) {
   bool any = false;
-  for (const Dropped& dropped : scheduler_.dropped()) {
+  for (const Dropped& dropped : all) {
     Continuation& continuation = *dropped.sequence->owner;
     if (continuation.ended()) continue;
     any = true;

@@ -104,7 +104,9 @@ double Scheduler::least_seconds(const Sequence& s, bool to_end) const {
 }
 
 /// Whoever cannot be in time any more: its own rows at the best rate.
-void Scheduler::drop_late(double now) {
+std::span<const Dropped> Scheduler::late(double now) {
+  dropped_.clear();
+  if (timed_ == 0) return dropped_;
   const double row = times_.prefill_seconds(limits_.rows) / limits_.rows;
   const auto is_late = [&](Sequence& s) {
     const std::int64_t rows = s.admitted ? 0 : s.missing();
@@ -120,9 +122,10 @@ void Scheduler::drop_late(double now) {
     is_late(s);
     return true;
   });
+  return dropped_;
 }
 
-const Step& Scheduler::plan(double now) {
+const Step& Scheduler::plan() {
   INGOT_CHECK(under_way_ < limits_.pipeline_depth, under_way_, " steps are under way");
   cache_.begin_plan();
   Step& step = step_at(planned_);
@@ -131,7 +134,6 @@ const Step& Scheduler::plan(double now) {
   step.copies.clear();
   step.rows = step.decode_rows = step.outputs = step.scores = 0;
   dropped_.clear();
-  if (timed_ > 0) drop_late(now);
   rows_left_ = step.rows_max = limits_.rows;
   order_.assign(running_.begin(), running_.end());
   plan_running(step, true);

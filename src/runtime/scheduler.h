@@ -70,17 +70,19 @@ class Scheduler {
   /// be found until they are needed. What planned steps compute for it is dropped.
   void remove(Sequence& sequence);
 
+  /// Sequences that cannot be in time any more, to be removed before the next plan.
+  std::span<const Dropped> late(double now);
   /// The next step: parts with their blocks reserved, at most one of each sequence. Empty when
   /// there is nothing to do; else it is under way until its `commit`. Valid until then. At most
   /// `pipeline_depth` are under way.
-  const Step& plan(double now);
+  const Step& plan();
   /// Takes what the oldest step under way produced, which took so long: each part's rows are
   /// computed, and `drawn` holds the token that goes on each part with an output, in order; -1
   /// appends none.
   void commit(std::span<const std::int32_t> drawn, double seconds);
   /// Drops all steps under way: they failed, and their sequences are about to be removed.
   void abandon();
-  /// Sequences that the last plan gave up.
+  /// Sequences that the last plan gave up, for whom there is no part.
   std::span<const Dropped> dropped() const { return dropped_; }
   /// Seconds until the first token and until the end of a sequence, at the least: the rows before
   /// it and its own at the best rate that was measured. 0 before anything was.
@@ -111,7 +113,6 @@ class Scheduler {
   Step& step_at(std::int64_t number) {
     return steps_[static_cast<std::size_t>(number % limits_.pipeline_depth)];
   }
-  void drop_late(double now);
   void plan_running(Step& step, bool one_row);
   std::int32_t prompt_rows(std::int32_t decodes) const;
   void admit(Step& step);

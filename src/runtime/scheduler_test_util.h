@@ -63,7 +63,7 @@ class Steps {
  public:
   Steps(Pool& pool, const SchedulerLimits& limits) : scheduler_(pool.cache(), limits) {}
   Scheduler* operator->() { return &scheduler_; }
-  std::span<const StepPart> plan() { return scheduler_.plan(0).parts; }
+  std::span<const StepPart> plan() { return scheduler_.plan().parts; }
   void commit(std::span<const StepPart> parts) { scheduler_.commit(drawn_for(parts), 0); }
   void step() {
     const auto parts = plan();
