@@ -98,6 +98,7 @@ Engine::Engine(EngineWorld&& world, const EngineOptions& options)
   const auto sequences = static_cast<std::size_t>(steps_->limits().sequences);
   drawing_.reserve(sequences);
   sampled_.reserve(sequences);
+  touched_.reserve(sequences);
   rows_.reserve(sequences);
   drawn_.resize(sequences);
   tokens_.reserve(sequences);
@@ -246,26 +247,26 @@ bool Engine::turn() {
 /// Cancelled ones go first: the room that one leaves may be what those that wait need, and the
 /// doorbell rang for it once.
 void Engine::drain(double now) {
-  cancel_some(now);
+  const bool over = now >= drain_by_.load() && !INGOT_MUTANT(17);
+  if (over && under_way() > 0) drained_by_force_.store(true);
   take_in(now);
-  drop_ended();
-  for (auto& [id, continuation] : active_) continuation->look_at_reader(now);
+  for (auto& [id, continuation] : active_) look_at(*continuation, over, now);
+  if (some_ended_) drop_ended();
   if (draining_.load() && active_.empty() && inbox_.size() == 0) drained_.ring();
 }
 
-/// Ends requests whose reader went away or has stalled, and all where the time to drain is over.
-void Engine::cancel_some(double now) {
-  const bool over = now >= drain_by_.load() && !(INGOT_MUTANT(17));
-  if (over && (!active_.empty() || inbox_.size() > 0)) {
-    drained_by_force_.store(true);
-    take_in(now);
+/// Ends requests whose reader went away or has stalled, those with nothing to compute, and all
+/// where the time to drain is over.
+void Engine::look_at(Continuation& continuation, bool drain_is_over, double now) {
+  if (continuation.ended()) return;
+  continuation.look_at_reader(now);
+  const bool stalled = now - continuation.paused_since() >= options_.stall_seconds;
+  if (drain_is_over || stalled || (continuation.is_cancelled() && !INGOT_MUTANT(14))) {
+    continuation.finish(FinishReason::kCancelled);
+  } else if (continuation.is_done()) {
+    continuation.finish(FinishReason::kLength);
   }
-  for (auto& [id, continuation] : active_) {
-    const bool stalled = now - continuation->paused_since() >= options_.stall_seconds;
-    if (over || stalled || (continuation->is_cancelled() && !INGOT_MUTANT(14))) {
-      if (!continuation->ended()) continuation->finish(FinishReason::kCancelled);
-    }
-  }
+  some_ended_ = some_ended_ || continuation.ended();
 }
 
 void Engine::take_in(double now) {
@@ -385,10 +386,20 @@ void Engine::run(const Step& step) {
   const double sampled = options_.now();
   deliver(step);
   const double begun = std::max(committed_, times_[step.number % 2].begun);
+  for (const StepPart& part : step.parts) {
+    if (part.sequence != nullptr) touched_.push_back(part.sequence->owner);
+  }
   scheduler_.commit(tokens_, sampled - begun);
+  for (Continuation* const continuation : touched_) {
+    if (!continuation->ended() && continuation->is_done()) {
+      continuation->finish(FinishReason::kLength);
+    }
+    some_ended_ = some_ended_ || continuation->ended();
+  }
+  touched_.clear();
   committed_ = sampled;
   if (options_.observer != nullptr) observe(step, computed, sampled);
-  drop_ended();
+  if (some_ended_) drop_ended();
 }
 
 /// The step's record; its parts are gone, its sums are not.
@@ -494,11 +505,9 @@ void Engine::deliver(const Step& step) {
 }
 
 void Engine::drop_ended() {
+  some_ended_ = false;
   for (auto at = active_.begin(); at != active_.end();) {
     Continuation& continuation = *at->second;
-    if (!continuation.ended() && continuation.is_done()) {
-      continuation.finish(FinishReason::kLength);
-    }
     if (!continuation.ended() || INGOT_MUTANT(12)) {
       ++at;
       continue;

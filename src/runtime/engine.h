@@ -127,7 +127,7 @@ class Engine {
   double next_event(double now) const;
   bool turn();
   void drain(double now);
-  void cancel_some(double now);
+  void look_at(Continuation& continuation, bool drain_is_over, double now);
   void take_in(double now);
   void admit(Submission&& submission, double now);
   void admit_choice(const Submission& submission, std::size_t choice, double now);
@@ -170,6 +170,8 @@ class Engine {
   /// By the step's rows of logits; null for those who have ended.
   std::vector<Continuation*> drawing_;
   std::vector<Continuation*> sampled_;  ///< of them, the others
+  std::vector<Continuation*> touched_;  ///< those with rows in this step
+  bool some_ended_ = false;
   std::vector<SampleRow> rows_;
   std::vector<Drawn> drawn_;
   std::vector<std::int32_t> tokens_;  ///< what goes on each of `drawing_`

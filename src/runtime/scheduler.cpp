@@ -83,6 +83,7 @@ void Scheduler::remove(Sequence& s) {
 
 /// Nothing of the sequence is computed afterwards.
 void Scheduler::give_back(Sequence& s) {
+  if (std::exchange(s.guaranteed, false)) --guaranteed_;
   s.admitted = false;
   s.computed = s.in_flight = 0;
   if (prefixes_) prefixes_->leave(s.place);
@@ -186,6 +187,8 @@ void Scheduler::admit(Step& step) {
     waiting_.erase(*s);
     running_.push_back(s);
     s->admitted = true;
+    s->guaranteed = is_guaranteed(*s);
+    guaranteed_ += s->guaranteed ? 1 : 0;
     ++s->admissions;
     begin(step, *s);
     add_part(step, *s, rows_left_);
@@ -321,8 +324,9 @@ void Scheduler::add_part(Step& step, Sequence& s, std::int32_t rows_max) {
 /// Blocks that sequences which gave way often are sure of, beside those that they hold.
 void Scheduler::withhold(const Sequence* except) {
   std::fill(withheld_.begin(), withheld_.end(), 0);
+  if (guaranteed_ == 0) return;
   for (const Sequence* s : running_) {
-    if (s == except || !is_guaranteed(*s)) continue;
+    if (s == except || !s->guaranteed) continue;
     for (std::int32_t g = 0; g < cache_.groups(); ++g) {
       const std::int64_t held =
           s->blocks.held(g) - (s->blocks.wanted(g, s->blocks.filled() + 1) > 0);
@@ -400,7 +404,7 @@ void Scheduler::preempt(Step& step, Sequence& s) {
   s.preemptions += s.paused ? 0 : 1;
   ++preemptions_;
   if (INGOT_MUTANT(10) && s.blocks.held(0) > 1) {
-    s.admitted = false;
+    s.admitted = s.guaranteed = false;
     s.computed = s.in_flight = 0;
     s.blocks.truncate(kBlockTokens);
     return;

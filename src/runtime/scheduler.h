@@ -148,7 +148,8 @@ class Scheduler {
   std::vector<Dropped> dropped_;
   std::vector<std::int64_t> withheld_;  ///< by group: blocks that others are sure of
   std::int32_t rows_left_ = 0;
-  std::int64_t timed_ = 0;  ///< sequences with a deadline
+  std::int64_t timed_ = 0;       ///< sequences with a deadline
+  std::int64_t guaranteed_ = 0;  ///< running ones that are sure of their blocks
   std::int64_t preemptions_ = 0;
   std::int64_t cached_tokens_ = 0;
 };

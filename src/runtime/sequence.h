@@ -64,6 +64,7 @@ struct Sequence {
   bool admitted = false;         ///< runs; else it waits
   bool known = false;            ///< to the scheduler
   bool timed = false;            ///< has a deadline
+  bool guaranteed = false;       ///< runs, and is sure of all blocks that it will need
   bool forked = false;           ///< others wait for its prompt
   std::uint32_t admissions = 0;  ///< so far
   std::int32_t preemptions = 0;  ///< while its reader kept up
