@@ -7,6 +7,13 @@
 
 namespace ingot {
 
+/// Told of a broken invariant. Must not return.
+using CheckHandler = void (*)(const char* file, int line, const std::string& message);
+
+/// From here on `handler` is called in place of ending the process; null: the process ends again.
+/// For programs that look for bugs and report them their own way.
+void set_check_handler(CheckHandler handler);
+
 /// Reports a broken invariant on stderr and ends the process (abort).
 [[noreturn]] void check_failed(const char* file, int line, const char* condition,
                                const std::string& message);

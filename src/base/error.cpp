@@ -1,6 +1,7 @@
 // Messages of errors and of failed checks.
 #include "base/error.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 
@@ -28,6 +29,8 @@ bool is_harmless(char32_t c) {
   return !bidi && !line;
 }
 
+std::atomic<CheckHandler> check_handler{nullptr};
+
 }  // namespace
 
 std::string printable(std::string_view text, std::size_t bytes_max) {
@@ -53,7 +56,12 @@ Error model_error(std::string_view file, std::string_view section, std::uint64_t
   return {ErrorCode::kModel, cat(printable(file, 4096), ": ", section, " @", offset, ": ", reason)};
 }
 
+void set_check_handler(CheckHandler handler) { check_handler.store(handler); }
+
 void check_failed(const char* file, int line, const char* condition, const std::string& message) {
+  if (const CheckHandler handler = check_handler.load(); handler != nullptr) {
+    handler(file, line, cat(condition, " is false: ", message));
+  }
   std::fprintf(stderr, "ingot: bug at %s:%d: %s is false: %s\n", file, line, condition,
                message.c_str());
   std::abort();

@@ -45,7 +45,7 @@ Continuation::Continuation(std::uint64_t id, Request request, std::shared_ptr<Ch
   limit_ = std::min(request_.max_tokens, limits.context - sequence_.length());
   sequence_.draws = limit_ > 0;
   sequence_.rows_max = sequence_.length() + std::max<std::int64_t>(0, limit_ - 1);
-  sequence_.prefix.domain = request_.domain;
+  sequence_.prefix = {.domain = request_.domain, .adapter = request_.adapter};
   sequence_.chat_template = request_.chat_template;
   sequence_.reads_cache = request_.reads_cache;
   sequence_.turn = {.tenant = request_.tenant,

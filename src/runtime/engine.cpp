@@ -159,24 +159,30 @@ void Engine::run_thread() {
   const SignalStack stack;
   while (!stopping_.load()) {
     if (turn()) continue;
-    const double seconds = next_event(options_.now());
-    if (seconds < kNever) {
-      bell_->wait_for(seconds);
+    const double next = next_event();
+    if (next < kNever) {
+      bell_->wait_for(std::max(0.001, next - options_.now()));
     } else {
       bell_->wait();
     }
   }
 }
 
-/// Seconds until something is due that nobody rings for.
-double Engine::next_event(double now) const {
+/// When something is due that nobody rings for.
+double Engine::next_event() const {
   double next = active_.empty() ? kNever : drain_by_.load();
   for (const auto& [id, continuation] : active_) {
     const Turn& turn = continuation->sequence().turn;
     next = std::min({next, continuation->paused_since() + options_.stall_seconds,
                      turn.first_token_by, turn.end_by});
   }
-  return std::max(0.001, next - now);
+  return next;
+}
+
+bool Engine::wakes() { return bell_->take() || next_event() <= options_.now(); }
+
+void Engine::visit(FunctionRef<void(const Continuation&)> visit) const {
+  for (const auto& [id, continuation] : active_) visit(*continuation);
 }
 
 bool Engine::advance() {

@@ -101,6 +101,9 @@ class Engine {
   /// The same, but returns whether anything was computed: where not, no request gets on before a
   /// reader takes a piece, drops a stream, or submits.
   bool advance();
+  /// Whether a thread that sleeps since `advance` computed nothing would wake now: somebody rang,
+  /// or something is due. For whoever simulates that thread.
+  bool wakes();
   /// Takes no further requests, and cancels those that have not ended within `seconds`; from any
   /// thread, and at once.
   void begin_drain(double seconds);
@@ -119,12 +122,15 @@ class Engine {
   void flush_prefixes() { scheduler_.flush_prefixes(); }
   /// Of the last step; for whoever calls `step`.
   const Scheduler& scheduler() const { return scheduler_; }
+  /// Calls `visit` with all requests that were taken in and have not ended, by their numbers; for
+  /// whoever calls `step`.
+  void visit(FunctionRef<void(const Continuation&)> visit) const;
 
  private:
   using Active = std::map<std::uint64_t, std::unique_ptr<Continuation>>;
 
   void run_thread();
-  double next_event(double now) const;
+  double next_event() const;
   bool turn();
   void drain(double now);
   void look_at(Continuation& continuation, bool drain_is_over, double now);

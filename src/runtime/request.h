@@ -37,6 +37,7 @@ struct Request {
   double end_seconds = kNever;          ///< likewise, for the last token
   /// Requests of different domains never share computed prefixes: an API key and its salt.
   std::array<std::uint64_t, 2> domain{};
+  std::uint64_t adapter = 0;        ///< 0 = none; another one for each time it was loaded
   std::uint64_t chat_template = 0;  ///< that made the prompt; 0 = unknown. Explains misses alone
   bool reads_cache = true;          ///< false: nothing that was computed for others is taken over
 };

@@ -461,6 +461,21 @@ void Scheduler::abandon() {
   }
 }
 
+/// The last row that stays is computed again: the next token is drawn from it.
+bool Scheduler::can_truncate(const Sequence& s, std::int64_t rows) {
+  return rows > s.given_rows() && rows <= s.length() &&
+         s.blocks.can_share(std::min(s.computed, rows - 1), std::min(s.blocks.filled(), rows));
+}
+
+void Scheduler::truncate(Sequence& s, std::int64_t rows) {
+  INGOT_CHECK(s.in_flight == 0 && s.pending == 0 && can_truncate(s, rows), "sequence ", s.id,
+              " of ", s.length(), " rows truncated to ", rows);
+  s.tokens.resize(static_cast<std::size_t>(rows - s.given_rows()));
+  s.computed = std::min(s.computed, rows - 1);
+  if (prefixes_ && !INGOT_MUTANT(18)) prefixes_->truncate(s.place, rows);
+  s.blocks.truncate(rows);
+}
+
 void Scheduler::flush_prefixes() {
   if (prefixes_) prefixes_->flush();
 }

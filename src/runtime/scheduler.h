@@ -82,6 +82,14 @@ class Scheduler {
   void commit(std::span<const std::int32_t> drawn, double seconds);
   /// Drops all steps under way: they failed, and their sequences are about to be removed.
   void abandon();
+  /// Takes the tokens of a sequence after row `rows` back, at least one row staying. What was
+  /// computed of them is lost, blocks beyond them are given back, and inside a block that is known
+  /// or shared the next write copies.
+  ///
+  /// Errors: rows of it under way, or `can_truncate` not holding, is a bug.
+  void truncate(Sequence& sequence, std::int64_t rows);
+  /// Whether all that the rows to come would see is there. Nothing can be taken back of embeddings.
+  static bool can_truncate(const Sequence& sequence, std::int64_t rows);
   /// Sequences that the last plan gave up, for whom there is no part.
   std::span<const Dropped> dropped() const { return dropped_; }
   /// Seconds until the first token and until the end of a sequence, at the least: the rows before

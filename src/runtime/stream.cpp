@@ -2,6 +2,7 @@
 #include "runtime/stream.h"
 
 #include <chrono>
+#include <utility>
 
 #include "base/check.h"
 #include "runtime/digest.h"
@@ -44,6 +45,11 @@ void Doorbell::wait_for(double seconds) {
   std::unique_lock lock(mutex_);
   rung_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return is_rung_; });
   is_rung_ = false;
+}
+
+bool Doorbell::take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(is_rung_, false);
 }
 
 Stream& Stream::operator=(Stream&& other) noexcept {

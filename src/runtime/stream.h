@@ -70,6 +70,8 @@ class Doorbell {
   void wait();
   /// The same, or when so many seconds have passed.
   void wait_for(double seconds);
+  /// Whether it has been rung since the last return, which this is one.
+  bool take();
 
  private:
   std::mutex mutex_;

@@ -1,0 +1,133 @@
+// Drawing requests.
+#include "sim/arrivals.h"
+
+#include <algorithm>
+
+namespace ingot::sim {
+
+Arrivals::Arrivals(const Settings& settings, Random& random)
+    : settings_(settings), random_(random) {
+  for (int i = 0; i < 3; ++i) {
+    auto& stem = stems_.emplace_back();
+    for (std::int64_t left = pool_tokens(); left > 0; --left) {
+      stem.push_back(random_.below(settings_.letters + 1));
+    }
+    // The others begin like the first.
+    const auto same = static_cast<std::size_t>(random_.below(pool_tokens()));
+    std::copy_n(stems_.front().begin(), same, stem.begin());
+  }
+}
+
+void Arrivals::draw_prompt(Request& r, const std::vector<std::unique_ptr<Client>>& before) {
+  const std::int64_t most = pool_tokens() - 1;
+  const int size = random_.below(3);
+  std::int64_t fresh = random_.between(1, size == 0 ? 8 : size == 1 ? 64 : most);
+  if (random_.chance(settings_.shared)) {
+    const bool goes_on = !before.empty() && random_.below(2) == 0;
+    const Client* last =
+        goes_on ? before[static_cast<std::size_t>(random_.below(std::ssize(before)))].get()
+                : nullptr;
+    const auto& source = last != nullptr && last->job.embedding_rows == 0
+                             ? last->job.rows
+                             : stems_[static_cast<std::size_t>(random_.below(3))];
+    std::int64_t length = random_.between(1, std::ssize(source));
+    if (random_.below(2) == 0) {
+      length = (length + kBlockTokens - 1) / kBlockTokens * kBlockTokens + random_.between(-1, 1);
+    }
+    if (random_.below(4) == 0) length = std::ssize(source);
+    length = std::min<std::int64_t>(length, std::ssize(source));
+    r.prompt.assign(source.begin(), source.begin() + length);
+    fresh = random_.below(3) == 0 ? 0 : random_.between(0, 20);
+  }
+  for (; fresh > 0; --fresh) r.prompt.push_back(random_.below(settings_.letters + 1));
+  if (std::ssize(r.prompt) > most) r.prompt.resize(static_cast<std::size_t>(most));
+}
+
+/// Up to the pool's size, exactly that, or more.
+void Arrivals::draw_length(Request& r) {
+  r.max_tokens = random_.chance(settings_.one_token) ? 1 : random_.between(1, settings_.tokens_max);
+  const std::int64_t rows = std::ssize(r.prompt) + r.embedding_rows;
+  if (random_.chance(settings_.exact)) {
+    const int kind = random_.below(4);
+    const std::int64_t wanted = pool_tokens() + (kind == 0   ? -kBlockTokens
+                                                 : kind == 1 ? 0
+                                                 : kind == 2 ? 1
+                                                             : kBlockTokens);
+    r.max_tokens = std::max<std::int64_t>(1, wanted - rows);
+  } else if (random_.chance(settings_.large)) {
+    const std::int32_t more = random_.below(2 * pool_tokens());
+    for (std::int32_t i = 0; i < more; ++i) r.prompt.push_back(1);
+  } else {
+    r.max_tokens = std::min(r.max_tokens, pool_tokens() - rows);
+  }
+}
+
+void Arrivals::draw_key(Request& r) {
+  if (random_.chance(settings_.domains)) {
+    const auto domain = static_cast<std::uint64_t>(random_.between(1, 2));
+    r.domain = {domain, 5 * domain};
+  }
+  if (random_.chance(settings_.adapters)) {
+    std::uint64_t& loaded = adapters_[static_cast<std::size_t>(random_.below(3))];
+    if (loaded == 0 || random_.below(20) == 0) loaded = ++loads_;
+    r.adapter = loaded;
+  }
+  if (random_.chance(settings_.tenants)) r.tenant = static_cast<std::uint64_t>(random_.below(3));
+  if (random_.chance(settings_.priorities)) r.priority = random_.between(-1, 2);
+  r.reads_cache = !random_.chance(settings_.uncached);
+}
+
+void Arrivals::draw_extras(Request& r) {
+  const std::int64_t rows = std::ssize(r.prompt) + r.embedding_rows;
+  if (random_.chance(settings_.min_tokens)) r.sampling.min_tokens = random_.below(12);
+  if (random_.below(4) == 0) r.sampling.end_ids.push_back(random_.between(1, kVocab - 1));
+  r.ignore_eos = random_.below(6) == 0;
+  r.sampling.logprobs = random_.below(6) == 0 ? 0 : -1;
+  if (random_.chance(settings_.hidden)) {
+    r.hidden = random_.below(2) == 0 ? HiddenRows::kLast : HiddenRows::kAll;
+    r.final_norm = random_.below(2) == 0;
+    r.max_tokens = 0;
+  } else if (r.embedding_rows == 0 && random_.chance(settings_.scores)) {
+    r.prompt_logprobs = 0;
+    r.prompt_logprobs_from = random_.below(2) == 0 ? 0 : random_.below(rows + 1);
+    if (random_.below(3) == 0) r.max_tokens = 0;
+  }
+  if (random_.chance(settings_.deadline)) {
+    r.first_token_seconds = random_.below(2) == 0 ? kNever : random_.unit();
+    r.end_seconds = random_.below(2) == 0 ? kNever : random_.unit() * 4;
+  }
+}
+
+Request Arrivals::draw(const std::vector<std::unique_ptr<Client>>& before) {
+  Request r;
+  if (random_.chance(settings_.embeddings)) {
+    r.embedding_rows = random_.between(1, 20);
+    for (std::int64_t i = 0; i < r.embedding_rows; ++i) {
+      r.embeddings.push_back(static_cast<float>(random_.below(100)));
+    }
+  }
+  draw_prompt(r, before);
+  const auto room = std::max<std::int64_t>(0, pool_tokens() - 1 - r.embedding_rows);
+  if (std::ssize(r.prompt) > room) r.prompt.resize(static_cast<std::size_t>(room));
+  draw_key(r);
+  draw_length(r);
+  draw_extras(r);
+  if (random_.chance(settings_.end_first)) {
+    const auto client = Client::make(r, 0, settings_.limits.context);
+    r.sampling.end_ids.push_back(client->job.draw(client->job.prompt_rows - 1,
+                                                  client->job.key(client->job.prompt_rows - 1)));
+    r.sampling.min_tokens = 0;
+  }
+  return r;
+}
+
+bool Arrivals::is_possible(const Request& r) const {
+  const std::int64_t rows = std::ssize(r.prompt) + r.embedding_rows;
+  const std::int64_t context = settings_.limits.context;
+  if (rows == 0 || rows > context || (rows == context && r.max_tokens > 0)) return false;
+  const std::int64_t most = rows + std::min(r.max_tokens, context - rows);
+  const std::int64_t blocks = (most + kBlockTokens - 1) / kBlockTokens;
+  return blocks <= settings_.blocks;
+}
+
+}  // namespace ingot::sim

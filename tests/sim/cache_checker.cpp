@@ -1,0 +1,71 @@
+// Counting blocks.
+#include "sim/cache_checker.h"
+
+#include <algorithm>
+
+#include "sim/violation.h"
+
+namespace ingot::sim {
+
+CacheChecker::CacheChecker(const KvCache& cache) : cache_(cache) {
+  for (std::int32_t g = 0; g < cache.groups(); ++g) {
+    held_.emplace_back(static_cast<std::size_t>(cache.pool(g).total()));
+  }
+}
+
+void CacheChecker::begin() {
+  for (auto& held : held_) std::fill(held.begin(), held.end(), 0);
+}
+
+void CacheChecker::add(const Sequence& s) {
+  SIM_EXPECT(
+      "I7",
+      s.computed + s.in_flight <= s.length() + s.pending && s.in_flight >= 0 && s.pending >= 0,
+      "request ", s.id, " has ", s.length(), " rows and computed ", s.computed);
+  for (std::int32_t g = 0; g < cache_.groups(); ++g) {
+    const auto table = s.blocks.table(g);
+    const std::int64_t room = std::ssize(table) * kBlockTokens;
+    SIM_EXPECT("I7", s.computed + s.in_flight <= room && s.blocks.filled() <= room, "request ",
+               s.id, " computed ", s.computed, " rows in ", table.size(), " blocks");
+    SIM_EXPECT("I12", s.admitted || table.empty(), "request ", s.id, " waits with ", table.size(),
+               " blocks");
+    for (const std::int32_t block : table) {
+      if (block >= 0) ++held_[static_cast<std::size_t>(g)][static_cast<std::size_t>(block)];
+    }
+  }
+  SIM_EXPECT("I7", s.place.blocks * kBlockTokens <= s.blocks.filled(), "request ", s.id,
+             " registered ", s.place.blocks, " blocks of ", s.blocks.filled(), " keys");
+}
+
+void CacheChecker::end(const PrefixIndex* prefixes, bool walks) const {
+  for (std::int32_t g = 0; g < cache_.groups(); ++g) {
+    const BlockPool& pool = cache_.pool(g);
+    std::int64_t referenced = 0, pinned = 0;
+    for (std::int32_t b = 0; b < pool.total(); ++b) {
+      const std::int32_t references = pool.references(b);
+      const std::int32_t held = held_[static_cast<std::size_t>(g)][static_cast<std::size_t>(b)];
+      referenced += references > 0 ? 1 : 0;
+      pinned += references - held;
+      SIM_EXPECT("I3", references >= held, "block ", b, " of group ", g, " has ", references,
+                 " references and ", held, " holders");
+    }
+    SIM_EXPECT("I1", pool.free() + pool.evictable() + referenced == pool.total(), pool.free(),
+               " free, ", pool.evictable(), " evictable, ", referenced, " in use of ",
+               pool.total());
+    SIM_EXPECT("I3", pinned == cache_.releasing(g), pinned,
+               " references without a holder, to be released are ", cache_.releasing(g));
+    if (walks) pool.check();
+  }
+  if (walks && prefixes != nullptr) prefixes->check();
+}
+
+void CacheChecker::check_idle(const PrefixIndex* prefixes) const {
+  for (std::int32_t g = 0; g < cache_.groups(); ++g) {
+    const BlockPool& pool = cache_.pool(g);
+    SIM_EXPECT("I14", pool.free() == pool.total(), pool.free(), " of ", pool.total(),
+               " blocks are free after all");
+  }
+  SIM_EXPECT("I14", prefixes == nullptr || prefixes->nodes() == 0, "something is still known");
+}
+
+}  // namespace ingot::sim

@@ -1,0 +1,167 @@
+// Client: the judge of a request.
+#include "sim/client.h"
+
+#include <bit>
+
+#include "base/error.h"
+#include "sim/violation.h"
+
+namespace ingot::sim {
+
+std::unique_ptr<Client> Client::make(const Request& r, std::uint32_t choice, std::int64_t context) {
+  auto c = std::make_unique<Client>();
+  Job& job = c->job;
+  job.prefix = {.domain = r.domain, .adapter = r.adapter};
+  job.choice = choice;
+  job.min_tokens = r.sampling.min_tokens;
+  job.ends = r.sampling.end_ids;
+  if (!r.ignore_eos) job.ends.push_back(kEndOfText);
+  job.embedding_rows = r.embedding_rows;
+  for (const float x : r.embeddings) job.append(std::bit_cast<std::int32_t>(x));
+  for (const std::int32_t id : r.prompt) job.append(id);
+  job.prompt_rows = job.length();
+  c->limit = std::min(r.max_tokens, context - job.prompt_rows);
+  if (r.prompt_logprobs >= 0) c->scores_from = std::max<std::int64_t>(1, r.prompt_logprobs_from);
+  c->hidden = r.hidden;
+  c->tenant = r.tenant;
+  c->priority = r.priority;
+  c->is_fork = choice > r.sampling.choice;
+  c->reads_cache = r.reads_cache;
+  c->has_deadline = r.first_token_seconds < kNever || r.end_seconds < kNever;
+  while (job.length() - job.prompt_rows < c->limit) {
+    const std::int32_t id = job.draw(job.length() - 1, job.keys.back());
+    if (job.is_end(id)) {
+      c->finish = FinishReason::kStop;
+      break;
+    }
+    job.append(id);
+  }
+  return c;
+}
+
+bool Client::read() {
+  const auto delta = stream->try_next();
+  if (!delta) return false;
+  const std::int64_t row = job.prompt_rows + delivered;
+  SIM_EXPECT("I8", delta->ids.size() == 1 && delta->text.empty(), "request ", job.id, " gets ",
+             delta->ids.size(), " tokens at once");
+  SIM_EXPECT("I13", row < job.length() && delta->ids[0] == job.row(row), "request ", job.id,
+             " gets token ", delta->ids[0], " as number ", delivered, " of ",
+             job.length() - job.prompt_rows);
+  for (const TokenLogprobs& p : delta->logprobs) {
+    SIM_EXPECT("I13", p.token.id == delta->ids[0], "request ", job.id, " gets another's score");
+  }
+  ++delivered;
+  return true;
+}
+
+void Client::check_outcome(const Circumstances& around,
+                           const std::vector<std::unique_ptr<Client>>& all) const {
+  const Outcome& outcome = stream->outcome();
+  check_reason(outcome, around);
+  SIM_EXPECT("I10", outcome.preemptions <= around.preemptions_max, "request ", job.id, " gave way ",
+             outcome.preemptions, " times");
+  const bool was_taken_in = outcome.prompt_tokens > 0;
+  SIM_EXPECT("I17", !was_taken_in || outcome.prompt_tokens == job.prompt_rows, "request ", job.id,
+             " has ", outcome.prompt_tokens, " prompt tokens, not ", job.prompt_rows);
+  SIM_EXPECT("I17", outcome.generated_tokens == delivered, "request ", job.id, " counts ",
+             outcome.generated_tokens, " tokens and delivered ", delivered);
+  check_cached(outcome, around, all);
+}
+
+void Client::check_reason(const Outcome& outcome, const Circumstances& around) const {
+  switch (outcome.finish) {
+    case FinishReason::kStop:
+    case FinishReason::kLength:
+      SIM_EXPECT("I13", outcome.finish == finish && delivered == job.length() - job.prompt_rows,
+                 "request ", job.id, " ended after ", delivered, " tokens of ",
+                 job.length() - job.prompt_rows, " with ", to_string(outcome.finish));
+      SIM_EXPECT("I13", !job.is_nan && !outcome.error, "request ", job.id, " hides an error");
+      return check_rows(outcome);
+    case FinishReason::kCancelled:
+      SIM_EXPECT("I13", cancelled_at >= 0 || around.forced || (around.gives_up && was_stalled),
+                 "request ", job.id, " was cancelled by nobody");
+      return;
+    case FinishReason::kError:
+      SIM_EXPECT("I8", outcome.error.has_value(), "request ", job.id, " has no error");
+      return check_error(outcome, around);
+  }
+}
+
+void Client::check_error(const Outcome& outcome, const Circumstances& around) const {
+  const std::string& message = outcome.error->message();
+  switch (outcome.error->code()) {
+    case ErrorCode::kNotFinite:
+      SIM_EXPECT("I13", job.is_nan, "request ", job.id, ": ", message);
+      return;
+    case ErrorCode::kUnavailable:
+      SIM_EXPECT("I13", has_deadline, "request ", job.id, ": ", message);
+      return;
+    case ErrorCode::kDoesNotFit:
+      SIM_EXPECT("I13", around.refusals > 0, "request ", job.id, ": ", message);
+      return;
+    default:
+      SIM_EXPECT("I13", around.failed, "request ", job.id, ": ", message);
+  }
+}
+
+/// Somebody who may share must have had these rows.
+void Client::check_cached(const Outcome& outcome, const Circumstances& around,
+                          const std::vector<std::unique_ptr<Client>>& all) const {
+  const std::int64_t rows = outcome.cached_tokens;
+  if (rows == 0) return;
+  SIM_EXPECT("I17", rows > 0 && rows < job.prompt_rows, "request ", job.id, " had ", rows,
+             " rows of ", job.prompt_rows);
+  const bool may_hit = around.prefix_cache && reads_cache && job.embedding_rows == 0;
+  SIM_EXPECT("I17", is_fork || may_hit, "request ", job.id, " had ", rows, " rows of nobody");
+  const bool found = std::any_of(all.begin(), all.end(), [&](const auto& other) {
+    return other.get() != this && other->job.length() >= rows &&
+           other->job.key(rows - 1) == job.key(rows - 1);
+  });
+  SIM_EXPECT("I6", found, "request ", job.id, " had ", rows, " rows that nobody computed for it");
+}
+
+/// Scores and hidden states: all that were asked for, once, in order.
+void Client::check_rows(const Outcome& outcome) const {
+  const std::int64_t scores = scores_from < 0 ? 0 : job.prompt_rows - scores_from;
+  const auto& scored = outcome.prompt_logprobs;
+  SIM_EXPECT("I17", std::ssize(scored) == std::max<std::int64_t>(0, scores), "request ", job.id,
+             " has ", scored.size(), " scores of ", scores);
+  for (std::int64_t i = 0; i < std::ssize(scored); ++i) {
+    const TokenScore& score = scored[static_cast<std::size_t>(i)].token;
+    const std::int64_t row = scores_from + i;
+    SIM_EXPECT("I13", score.id == job.row(row) && score.logprob == score_of(job.key(row - 1)),
+               "request ", job.id, " has another score of token ", row);
+  }
+  const std::int64_t states = hidden == HiddenRows::kNone   ? 0
+                              : hidden == HiddenRows::kLast ? 1
+                                                            : job.prompt_rows;
+  SIM_EXPECT("I17", std::ssize(outcome.hidden) == states, "request ", job.id, " has ",
+             outcome.hidden.size(), " hidden states of ", states);
+  for (std::int64_t i = 0; i < states; ++i) {
+    const std::int64_t row = job.prompt_rows - states + i;
+    SIM_EXPECT("I13", outcome.hidden[static_cast<std::size_t>(i)] == hidden_of(job.key(row)),
+               "request ", job.id, " has another hidden state of row ", row);
+  }
+}
+
+Event Client::end_event(const Circumstances& around) const {
+  const Outcome& outcome = stream->outcome();
+  if (outcome.finish == FinishReason::kStop) return Event::kEndToken;
+  if (outcome.finish == FinishReason::kLength) return Event::kLength;
+  if (outcome.finish == FinishReason::kCancelled) {
+    return cancelled_at >= 0 ? Event::kCancel : around.forced ? Event::kForced : Event::kGivenUp;
+  }
+  switch (outcome.error->code()) {
+    case ErrorCode::kNotFinite:
+      return Event::kNan;
+    case ErrorCode::kUnavailable:
+      return Event::kLate;
+    case ErrorCode::kDoesNotFit:
+      return Event::kRefused;
+    default:
+      return Event::kBroken;
+  }
+}
+
+}  // namespace ingot::sim

@@ -1,0 +1,217 @@
+// ClientWorld: what happens in it.
+#include "sim/client_world.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "sim/violation.h"
+
+namespace ingot::sim {
+
+namespace {
+
+/// A tick's length in seconds, at most, where the clock does not jump.
+constexpr double kTickSeconds = 0.02;
+
+}  // namespace
+
+ClientWorld::ClientWorld(const Settings& settings, Backend& backend, Random& random, Trace& trace,
+                         Tally& tally)
+    : settings_(settings),
+      random_(random),
+      trace_(trace),
+      tally_(tally),
+      cache_(backend, fake_groups(settings), KvType::kF32,
+             std::array{settings.blocks, settings.window_blocks}),
+      arrivals_(settings, random),
+      checker_(cache_),
+      around_{.gives_up = settings.engine.stall_seconds < kNever,
+              .prefix_cache = settings.engine.prefix_cache,
+              .deltas_max = settings.engine.deltas_max,
+              .preemptions_max = settings.engine.preemptions_max} {
+  auto model = std::make_unique<FakeModel>(cache_, settings.limits, settings.model, random, trace);
+  model_ = model.get();
+  EngineOptions options = settings.engine;
+  options.now = [this] { return now_; };
+  options.failed = [this](const Error&) { ++failures_; };
+  ingot::EngineWorld parts{.steps = std::move(model),
+                           .limits = {.vocab = kVocab,
+                                      .ids = kVocab,
+                                      .hidden = 1,
+                                      .context = settings.limits.context,
+                                      .prompt_logprobs = 0,
+                                      .text = false,
+                                      .hidden_all = true},
+                           .end_ids = {kEndOfText}};
+  engine_ = std::make_unique<Engine>(std::move(parts), options);
+  cache_.refuse_when([this] {
+    const bool refused = !is_calm_ && random_.chance(settings_.refuse);
+    around_.refusals += refused ? 1 : 0;
+    return refused;
+  });
+}
+
+void ClientWorld::tick() {
+  trace_.set_tick(++tick_);
+  now_ += random_.unit() * kTickSeconds;
+  happen();
+  model_->poison();
+  advanced_ = !asleep_ || !settings_.sleeps || engine_->wakes();
+  if (advanced_) {
+    looked_ = now_;
+    asleep_ = !engine_->advance();
+    around_.failed = engine_->has_failed();
+    around_.forced = around_.forced || looked_ >= drain_by_;
+  }
+  look();
+  read_all();
+}
+
+void ClientWorld::happen() {
+  if (!is_calm_) arrive();
+  // By index: a reader that goes away may be forgotten at once.
+  for (std::size_t i = 0; i < alive_.size(); ++i) disturb(*alive_[i]);
+  if (is_calm_) return;
+  if (random_.chance(settings_.jump)) {
+    now_ += random_.unit() * 5;
+    trace_.add("the clock jumps");
+    meet(Event::kJump);
+  }
+  if (random_.chance(settings_.flush)) {
+    engine_->flush_prefixes();
+    trace_.add("prefixes are forgotten");
+    meet(Event::kFlush);
+  }
+  if (tick_ == settings_.broken_at) {
+    model_->break_down();
+    trace_.add("the device is lost");
+    meet(Event::kBroken);
+  }
+  if (tick_ == settings_.drain_at) begin_drain(random_.unit());
+  if (model_->transients() != transients_) meet(Event::kTransient);
+  transients_ = model_->transients();
+}
+
+void ClientWorld::meet(Event event) {
+  for (const Client* c : alive_) tally_.coverage.visit(c->state, event);
+}
+
+void ClientWorld::begin_drain(double seconds) {
+  trace_.add("drain within # ms", static_cast<std::int64_t>(seconds * 1000));
+  meet(Event::kDrain);
+  engine_->begin_drain(seconds);
+  drain_by_ = now_ + seconds;
+  draining_ = true;
+}
+
+void ClientWorld::arrive() {
+  if (!random_.chance(settings_.arrival)) return;
+  const std::int32_t count = random_.chance(settings_.burst) ? random_.between(2, 6) : 1;
+  for (std::int32_t i = 0; i < count && std::ssize(alive_) < settings_.alive_max; ++i) submit();
+}
+
+void ClientWorld::submit() {
+  Request request = arrivals_.draw(clients_);
+  const std::int32_t choices = random_.chance(settings_.choices) ? random_.between(2, 4) : 1;
+  const bool is_possible = arrivals_.is_possible(request);
+  const std::size_t room =
+      settings_.engine.waiting_max + static_cast<std::size_t>(settings_.limits.sequences);
+  const bool has_room = !draining_ && !engine_->has_failed() &&
+                        engine_->under_way() + static_cast<std::size_t>(choices) <= room;
+  std::vector<Stream> streams;
+  Request copy = request;
+  try {
+    streams = engine_->submit_choices(std::move(copy), choices);
+  } catch (const Error& error) {
+    SIM_EXPECT("I10", !is_possible && error.code() == ErrorCode::kInvalid, error.message());
+    trace_.add("a request is refused");
+    return;
+  }
+  SIM_EXPECT("I10", is_possible, "a request of ", request.prompt.size(), " tokens and ",
+             request.max_tokens, " more does not fit and is taken");
+  SIM_EXPECT("I16", streams.empty() == !has_room, streams.size(), " streams with ",
+             engine_->under_way(), " under way of ", room);
+  meet(Event::kArrival);
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    auto client = Client::make(request, static_cast<std::uint32_t>(i), settings_.limits.context);
+    client->job.id = streams[i].id();
+    client->stream = std::move(streams[i]);
+    trace_.add("request #: # rows, # tokens, then ends with #",
+               static_cast<std::int64_t>(client->job.id), client->job.prompt_rows,
+               client->job.length() - client->job.prompt_rows, static_cast<int>(client->finish));
+    model_->know(client->job);
+    by_id_.resize(client->job.id + 1);
+    by_id_.back() = client.get();
+    alive_.push_back(client.get());
+    clients_.push_back(std::move(client));
+    ++tally_.totals.requests;
+  }
+}
+
+void ClientWorld::disturb(Client& c) {
+  const auto id = static_cast<std::int64_t>(c.job.id);
+  if (!is_calm_ && !c.is_dropped && random_.chance(settings_.stall * 0.2)) {
+    c.pace = random_.below(3) == 0 ? Pace::kOne : Pace::kNone;
+    c.was_stalled = true;
+    trace_.add("request #: its reader stalls", id);
+    tally_.coverage.visit(c.state, Event::kStall);
+  } else if (c.pace != Pace::kAll && (is_calm_ || random_.chance(settings_.resume))) {
+    c.pace = Pace::kAll;
+    trace_.add("request #: its reader goes on", id);
+    tally_.coverage.visit(c.state, Event::kResume);
+  }
+  if (is_calm_ || c.is_dropped || c.cancelled_at >= 0) return;
+  if (random_.chance(settings_.cancel * 0.2)) {
+    trace_.add("request #: is cancelled", id);
+    tally_.coverage.visit(c.state, Event::kCancel);
+    c.stream->cancel();
+    c.cancelled_at = tick_;
+  } else if (random_.chance(settings_.drop * 0.2)) {
+    drop(c);
+  }
+}
+
+void ClientWorld::drop(Client& c) {
+  trace_.add("request #: its stream goes away", static_cast<std::int64_t>(c.job.id));
+  tally_.coverage.visit(c.state, Event::kDrop);
+  c.stream.reset();
+  c.cancelled_at = tick_;
+  c.is_dropped = true;
+}
+
+void ClientWorld::read_all() {
+  for (Client* c : alive_) read(*c);
+  std::erase_if(alive_, [](const Client* c) { return !c->stream && c->state == State::kEnded; });
+}
+
+/// A full queue has at most so many pieces, and behind the end there is nothing.
+void ClientWorld::read(Client& c) {
+  if (!c.stream) return;
+  std::size_t pieces = 0;
+  const bool may_read = c.pace == Pace::kAll || (c.pace == Pace::kOne && random_.below(2) == 0);
+  while (may_read && c.read()) {
+    ++tally_.totals.tokens;
+    trace_.add("request #: delivers #", static_cast<std::int64_t>(c.job.id),
+               c.job.row(c.job.prompt_rows + c.delivered - 1));
+    SIM_EXPECT("I16", ++pieces <= settings_.engine.deltas_max, "request ", c.job.id, " has ",
+               pieces, " pieces to read");
+    if (c.pace == Pace::kOne) break;
+  }
+  if (pieces > 0) tally_.coverage.visit(c.state, Event::kRead);
+  if (c.stream->finished()) end(c);
+}
+
+void ClientWorld::end(Client& c) {
+  SIM_EXPECT("I8", c.state == State::kEnded, "request ", c.job.id, " has an end and goes on");
+  c.check_outcome(around_, clients_);
+  const Outcome& outcome = c.stream->outcome();
+  tally_.coverage.visit(c.ended_from, c.end_event(around_));
+  tally_.totals.preemptions += outcome.preemptions;
+  tally_.totals.hits += outcome.cached_tokens;
+  trace_.add("request #: ends with # after # tokens, # cached", static_cast<std::int64_t>(c.job.id),
+             static_cast<int>(outcome.finish), c.delivered, outcome.cached_tokens);
+  SIM_EXPECT("I8", !c.stream->try_next(), "request ", c.job.id, " delivers behind its end");
+  c.stream.reset();
+}
+
+}  // namespace ingot::sim

@@ -1,0 +1,86 @@
+// ClientWorld: an engine on a fake model, those who send it requests, and what goes wrong.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/engine.h"
+#include "sim/arrivals.h"
+#include "sim/cache_checker.h"
+#include "sim/client.h"
+#include "sim/fake_model.h"
+#include "sim/settings.h"
+#include "sim/trace.h"
+#include "sim/world.h"
+
+namespace ingot::sim {
+
+/// One seed's engine, ticked from outside. In a tick something may happen to the requests, then the
+/// engine takes a step, then every promise is checked.
+class ClientWorld {
+ public:
+  ClientWorld(const Settings& settings, Backend& backend, Random& random, Trace& trace,
+              Tally& tally);
+
+  /// So many ticks of faults, then the end of everything.
+  void run(std::int64_t ticks);
+
+ private:
+  // What happens.
+  void tick();
+  void happen();
+  void arrive();
+  void submit();
+  void disturb(Client& c);
+  void drop(Client& c);
+  void begin_drain(double seconds);
+  void meet(Event event);
+  void read_all();
+  void read(Client& c);
+  void end(Client& c);
+
+  // The end.
+  void wind_down();
+  void settle();
+
+  // What must hold after a tick.
+  void look();
+  void look_at(const Continuation& continuation);
+  void look_at_change(Client& c, const Sequence& s);
+  static State state_of(const Client& c, const Sequence& s);
+  void look_for_ended();
+  void check_order() const;
+  void check_deadlines(const Continuation& continuation) const;
+  void check_progress();
+  bool is_over() const { return alive_.empty() && (draining_ || around_.failed); }
+
+  const Settings& settings_;
+  Random& random_;
+  Trace& trace_;
+  Tally& tally_;
+  double now_ = 1000;
+  std::int64_t tick_ = 0;
+  KvCache cache_;
+  FakeModel* model_ = nullptr;  ///< the engine's
+  std::unique_ptr<Engine> engine_;
+  Arrivals arrivals_;
+  CacheChecker checker_;
+  Circumstances around_;
+
+  std::vector<std::unique_ptr<Client>> clients_;  ///< all that there ever were
+  std::vector<Client*> alive_;                    ///< whose end was not seen
+  std::vector<Client*> by_id_;
+  std::vector<Client*> admitted_;  ///< for the first time in this tick
+  double drain_by_ = kNever;
+  double looked_ = 0;  ///< when the engine last looked around
+  bool draining_ = false;
+  bool is_calm_ = false;   ///< nothing more goes wrong
+  bool asleep_ = false;    ///< the engine's thread
+  bool advanced_ = false;  ///< in this tick
+  std::int64_t in_engine_ = 0;
+  std::int64_t failures_ = 0;  ///< that the engine told
+  std::int64_t transients_ = 0;
+  std::int64_t rows_run_ = 0, idle_ticks_ = 0;
+};
+
+}  // namespace ingot::sim

@@ -1,0 +1,86 @@
+// Which pairs of state and event can meet.
+#include "sim/coverage.h"
+
+#include <string_view>
+
+#include "base/text.h"
+
+namespace ingot::sim {
+
+namespace {
+
+constexpr std::array<std::string_view, kStates> kStateNames{
+    "inbox", "waiting", "forking", "prompt", "tokens", "paused", "returned", "ret.paused", "ended"};
+constexpr std::array<std::string_view, kEvents> kEventNames{
+    "cancel",    "drop",    "stall", "resume",   "read",      "arrival", "jump",    "flush",
+    "transient", "broken",  "drain", "forced",   "stop",      "admit",   "hit",     "give way",
+    "nan",       "refused", "late",  "given up", "end token", "length",  "truncate"};
+
+/// One row for each event, one character for each state, in their order. A request passes several
+/// states in a tick, so that one from the inbox can end in it.
+constexpr std::array<std::string_view, kEvents> kPossible{
+    "xxxxxxxxx",  // cancel
+    "xxxxxxxxx",  // drop
+    "xxxxxxxxx",  // stall
+    "xxxxxxxxx",  // resume
+    "....xxxxx",  // read: a piece of a request that has drawn
+    "xxxxxxxxx",  // arrival
+    "xxxxxxxxx",  // jump
+    "xxxxxxxxx",  // flush
+    "xxxxxxxx.",  // transient
+    "xxxxxxxx.",  // broken
+    "xxxxxxxx.",  // drain
+    "xxxxxxxx.",  // forced
+    "xxxxxxxx.",  // stop
+    "xxx...xx.",  // admit
+    "xxx...xx.",  // hit
+    "...xxx...",  // give way
+    "xxxxx.x..",  // nan
+    "xxxxx.x..",  // refused
+    "xxxxxxxx.",  // late
+    ".....x.x.",  // given up
+    "xxxxxxx..",  // end token
+    "xxxxxxx..",  // length
+    "...xx....",  // truncate
+};
+
+}  // namespace
+
+void Coverage::add(const Coverage& other) {
+  for (std::size_t s = 0; s < kStates; ++s) {
+    for (std::size_t e = 0; e < kEvents; ++e) counts_[s][e] += other.counts_[s][e];
+  }
+}
+
+double Coverage::fraction() const {
+  int possible = 0, visited = 0;
+  for (std::size_t s = 0; s < kStates; ++s) {
+    for (std::size_t e = 0; e < kEvents; ++e) {
+      if (kPossible[e][s] != 'x') continue;
+      ++possible;
+      visited += counts_[s][e] > 0 ? 1 : 0;
+    }
+  }
+  return static_cast<double>(visited) / possible;
+}
+
+std::string Coverage::table() const {
+  const auto padded = [](std::string_view text) {
+    return std::string(text.size() < 11 ? 11 - text.size() : 1, ' ').append(text);
+  };
+  std::string out = padded("");
+  for (const std::string_view name : kStateNames) out += padded(name);
+  out += '\n';
+  for (std::size_t e = 0; e < kEvents; ++e) {
+    out += padded(kEventNames[e]);
+    for (std::size_t s = 0; s < kStates; ++s) {
+      const std::int64_t count = counts_[s][e];
+      const bool possible = kPossible[e][s] == 'x';
+      out += padded(count > 0 ? cat(count, possible ? "" : "!") : possible ? "0" : "-");
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace ingot::sim

@@ -1,0 +1,168 @@
+// FakeModel: computing what it was given, and looking at every key on the way.
+#include "sim/fake_model.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/error.h"
+#include "sim/violation.h"
+
+namespace ingot::sim {
+
+FakeModel::FakeModel(KvCache& cache, const ExecutorLimits& limits, const ModelFaults& faults,
+                     Random& random, Trace& trace)
+    : cache_(cache), limits_(limits), faults_(faults), random_(random), trace_(trace) {
+  for (std::int32_t g = 0; g < cache.groups(); ++g) {
+    const auto blocks = static_cast<std::size_t>(cache.pool(g).total());
+    was_free_.emplace_back(blocks, std::uint8_t{0});
+    written_.emplace_back(blocks, std::int64_t{-1});
+  }
+}
+
+void FakeModel::know(Job& job) {
+  const auto id = static_cast<std::size_t>(job.id);
+  if (jobs_.size() <= id) jobs_.resize(id + 64);
+  jobs_[id] = &job;
+}
+
+void FakeModel::poison() {
+  for (std::int32_t g = 0; g < cache_.groups(); ++g) {
+    const BlockPool& pool = cache_.pool(g);
+    for (std::int32_t b = 0; b < pool.total(); ++b) {
+      const bool is_free = pool.references(b) == 0 && !pool.is_indexed(b);
+      std::uint8_t& was = was_free_[static_cast<std::size_t>(g)][static_cast<std::size_t>(b)];
+      if (is_free && was == 0) std::fill_n(slot(g, b * kBlockTokens), kBlockTokens, kPoison);
+      was = is_free ? 1 : 0;
+    }
+  }
+}
+
+void FakeModel::wait(const Step& step) {
+  compute_until(step.number);
+  if (faults_.lazy && random_.below(2) == 0) compute_until(step.number + 1);
+  current_ = step.number;
+  SIM_EXPECT("I13", batch(current_).number == current_, "step ", current_, " was never run");
+}
+
+void FakeModel::compute_until(std::int64_t number) {
+  for (std::int64_t n = number - 1; n <= number; ++n) {
+    Batch& b = batch(n);
+    if (b.number != n || b.done) continue;
+    compute(b);
+    b.done = true;
+  }
+}
+
+void FakeModel::compute(Batch& b) {
+  cache_.copy(b.copies);
+  for (const Part& part : b.parts) compute_part(b, part);
+  leave_hidden(b);
+}
+
+void FakeModel::compute_part(Batch& b, const Part& part) {
+  for (std::int32_t g = 0; g < cache_.groups(); ++g) check_visible(b, part, g);
+  const std::int64_t first = part.plan.first, last = first + part.plan.rows;
+  std::uint64_t key = 0;
+  for (std::int64_t row = first; row < last; ++row) {
+    key = compute_row(b, part, row);
+    const std::int64_t score = row - part.plan.first_score;
+    if (score < 0 || score >= part.plan.scores) continue;
+    b.scores.push_back({.id = part.job->row(row + 1), .logprob = score_of(key), .top = {}});
+  }
+  if (part.plan.outputs > 0) leave(b, part, last - 1, key);
+}
+
+/// All keys before the part's rows that its first one sees are this sequence's own.
+void FakeModel::check_visible(const Batch& b, const Part& part, std::int32_t g) const {
+  const Table& table = b.tables[part.tables + static_cast<std::size_t>(g)];
+  const std::int32_t window = cache_.group(g).window;
+  const std::int64_t first =
+      window == 0 ? 0 : std::max<std::int64_t>(0, part.plan.first - window + 1);
+  const std::int64_t last = std::min(part.plan.first, part.job->known());
+  for (std::int64_t key = first; key < last;) {
+    const std::int64_t index = key / kBlockTokens;
+    const std::int64_t end = std::min(last, (index + 1) * kBlockTokens);
+    SIM_EXPECT("I7", index < static_cast<std::int64_t>(table.blocks), "request ", part.job->id,
+               " has ", table.blocks, " blocks and sees key ", key);
+    const std::int32_t block = b.blocks[table.first + static_cast<std::size_t>(index)];
+    SIM_EXPECT("I7", block >= 0, "request ", part.job->id, " sees key ", key,
+               " that was given back");
+    const std::uint64_t* found = slot(g, block * kBlockTokens + key % kBlockTokens);
+    const std::uint64_t* wanted = part.job->keys.data() + key;
+    for (; key < end; ++key, ++found, ++wanted) {
+      SIM_EXPECT("I13", *found == *wanted, "request ", part.job->id, " row ", part.plan.first,
+                 " sees another key ", key, " in block ", block, " of group ", g,
+                 *found == kPoison ? ": poison" : "");
+    }
+  }
+}
+
+std::int32_t FakeModel::symbol_at(const Batch& b, const Part& part, std::int64_t row) const {
+  if (part.plan.previous < 0) {
+    return b.symbols[part.rows + static_cast<std::size_t>(row - part.plan.first)];
+  }
+  const Batch& before = batches_[static_cast<std::size_t>((b.number + 1) % 2)];
+  const auto output = static_cast<std::size_t>(part.plan.previous);
+  SIM_EXPECT("I13", before.number == b.number - 1 && output < before.drawn.size(), "request ",
+             part.job->id, " goes on with output ", output, " of step ", before.number);
+  SIM_EXPECT("I13", before.drawn_for[output] == part.job && before.drawn_at[output] == row - 1,
+             "request ", part.job->id, " goes on with another's token");
+  return before.drawn[output];
+}
+
+/// Reads the key before through the block table and leaves the row's own behind.
+std::uint64_t FakeModel::compute_row(Batch& b, const Part& part, std::int64_t row) {
+  const Job& job = *part.job;
+  const std::int32_t symbol = symbol_at(b, part, row);
+  SIM_EXPECT("I13", row >= job.known() || symbol == job.row(row), "request ", job.id, " has ",
+             symbol, " at row ", row);
+  const auto index = static_cast<std::size_t>(row - part.plan.first);
+  std::uint64_t result = 0;
+  for (std::int32_t g = 0; g < cache_.groups(); ++g) {
+    const Table& table = b.tables[part.tables + static_cast<std::size_t>(g)];
+    const auto at = [&](std::int64_t key) {
+      const auto block = static_cast<std::size_t>(key / kBlockTokens);
+      return slot(g, b.blocks[table.first + block] * kBlockTokens + key % kBlockTokens);
+    };
+    const bool sees_last = row > 0 && cache_.group(g).window != 1;
+    const std::uint64_t before = row == 0    ? job.root()
+                                 : sees_last ? *at(row - 1)
+                                             : job.key(row - 1);
+    const std::uint64_t key = mix(before, static_cast<std::uint64_t>(symbol));
+    const std::int32_t to = b.slots[part.slots + index * static_cast<std::size_t>(cache_.groups()) +
+                                    static_cast<std::size_t>(g)];
+    if (to >= 0) {
+      *slot(g, to) = key;
+    } else {
+      SIM_EXPECT("I5", *at(row) == key, "request ", job.id, " finds another key at row ", row);
+    }
+    if (g == 0) result = key;
+  }
+  SIM_EXPECT("I13", row >= job.known() || result == job.key(row), "request ", job.id,
+             " computes another key at row ", row);
+  return result;
+}
+
+void FakeModel::leave(Batch& b, const Part& part, std::int64_t row, std::uint64_t key) {
+  const bool is_nan = row < part.job->rows_valid && random_.chance(faults_.not_finite);
+  if (is_nan) part.job->rows_valid = row + 1;
+  b.drawn.push_back(is_nan ? -1 : part.job->draw(row, key));
+  b.drawn_for.push_back(part.job);
+  b.drawn_at.push_back(row);
+  b.logits.push_back(0);
+}
+
+/// Those after the final norm come first.
+void FakeModel::leave_hidden(Batch& b) {
+  for (const bool final_norm : {true, false}) {
+    for (const Part& part : b.parts) {
+      if (part.final_norm != final_norm) continue;
+      for (std::int32_t i = 0; i < part.plan.hidden; ++i) {
+        b.hidden.push_back(hidden_of(part.job->key(part.plan.first_hidden + i)));
+      }
+    }
+  }
+}
+
+}  // namespace ingot::sim

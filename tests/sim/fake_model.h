@@ -1,0 +1,125 @@
+// FakeModel: a model whose keys are hashes of all that stands before them, and that checks each key
+// it sees.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/step_runner.h"
+#include "sim/job.h"
+#include "sim/trace.h"
+
+namespace ingot::sim {
+
+/// What a slot holds that nobody owns or has written.
+inline constexpr std::uint64_t kPoison = 0xdeaddeaddeaddeadu;
+
+/// What goes wrong in a model.
+struct ModelFaults {
+  double transient = 0;   ///< a step fails once
+  double not_finite = 0;  ///< a row of logits holds NaN
+  bool lazy = false;      ///< steps are computed as late as a device may do it
+};
+
+/// Runs steps on the pages of a KvCache through block tables, as a real model does, and knows what
+/// it must find there. What nobody owns it fills with poison.
+class FakeModel final : public StepRunner {
+ public:
+  FakeModel(KvCache& cache, const ExecutorLimits& limits, const ModelFaults& faults, Random& random,
+            Trace& trace);
+
+  /// `job` outlives the sequence of its number.
+  void know(Job& job);
+  Job* find(std::uint64_t id) const {
+    return id < jobs_.size() ? jobs_[static_cast<std::size_t>(id)] : nullptr;
+  }
+  /// From here on every step fails.
+  void break_down() { broken_ = true; }
+  bool is_broken() const { return broken_; }
+  /// No further faults.
+  void stop_faults() { faults_.transient = faults_.not_finite = 0; }
+  /// Fills blocks that became free since the last call.
+  void poison();
+  std::int64_t rows_run() const { return rows_run_; }
+  std::int64_t copies() const { return copies_; }
+  std::int64_t transients() const { return transients_; }
+  KvCache& cache() override { return cache_; }
+  const ExecutorLimits& limits() const override { return limits_; }
+  void run(const Step& step) override;
+  void wait(const Step& step) override;
+  std::span<float> logits(std::int64_t i) override;
+  RowScore score(std::int64_t i) const override;
+  std::span<const float> hidden(std::int64_t i) const override;
+  void sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
+              FunctionRef<void(std::int64_t row)> before) override;
+
+  /// Of the step that was waited for: the token of output `i`; -1 for NaN.
+  std::int32_t drawn(std::int64_t i) const { return results().drawn[static_cast<std::size_t>(i)]; }
+
+ private:
+  /// A part of a step as a device gets it: nothing of the host's is looked at later.
+  struct Part {
+    Job* job = nullptr;
+    StepPart plan;
+    bool final_norm = true;
+    std::size_t rows = 0;    ///< where its symbols begin
+    std::size_t slots = 0;   ///< where its slots begin; one after the other by group
+    std::size_t tables = 0;  ///< where its tables' bounds begin
+  };
+  struct Table {
+    std::size_t first = 0;
+    std::size_t blocks = 0;
+  };
+  struct Batch {
+    std::int64_t number = -1;
+    bool done = true;
+    std::vector<Part> parts;
+    std::vector<BlockCopy> copies;
+    std::vector<std::int32_t> symbols, slots, blocks;
+    std::vector<Table> tables;
+    // Results.
+    std::vector<std::int32_t> drawn;
+    std::vector<Job*> drawn_for;
+    std::vector<std::int64_t> drawn_at;  ///< row
+    std::vector<float> logits;
+    std::vector<RowScore> scores;
+    std::vector<float> hidden;
+  };
+  Batch& batch(std::int64_t number) { return batches_[static_cast<std::size_t>(number % 2)]; }
+  const Batch& results() const { return batches_[static_cast<std::size_t>(current_ % 2)]; }
+  std::uint64_t* slot(std::int32_t g, std::int64_t slot) const {
+    return reinterpret_cast<std::uint64_t*>(cache_.pages(g).data()) + slot;
+  }
+  void check_step(const Step& step);
+  void check_part(const StepPart& part);
+  void claim(const Sequence& s, std::int32_t g, std::int64_t first, std::int64_t last);
+  void take(Batch& b, const Step& step);
+  void take_part(Batch& b, const StepPart& plan);
+  void poison_unwritten(const StepPart& plan, std::int32_t g);
+  void compute_until(std::int64_t number);
+  void compute(Batch& b);
+  void compute_part(Batch& b, const Part& part);
+  void check_visible(const Batch& b, const Part& part, std::int32_t g) const;
+  std::int32_t symbol_at(const Batch& b, const Part& part, std::int64_t row) const;
+  std::uint64_t compute_row(Batch& b, const Part& part, std::int64_t row);
+  void leave(Batch& b, const Part& part, std::int64_t row, std::uint64_t key);
+  void leave_hidden(Batch& b);
+
+  KvCache& cache_;
+  ExecutorLimits limits_;
+  ModelFaults faults_;
+  Random& random_;
+  Trace& trace_;
+  bool broken_ = false;
+  bool failed_once_ = false;
+  std::vector<Job*> jobs_;  ///< by id
+  std::array<Batch, 2> batches_;
+  std::int64_t current_ = 0;  ///< number of the step whose results are asked for
+  std::vector<std::vector<std::uint8_t>> was_free_;  ///< by group and block
+  std::vector<std::vector<std::int64_t>> written_;   ///< by group and block: last step
+  std::vector<std::uint64_t> in_step_;               ///< ids of a step's sequences
+  std::int64_t steps_ = 0, rows_run_ = 0, copies_ = 0, transients_ = 0;
+};
+
+}  // namespace ingot::sim

@@ -1,0 +1,179 @@
+// FakeModel: taking steps from an engine and handing results out.
+#include <algorithm>
+#include <bit>
+#include <new>
+
+#include "base/error.h"
+#include "sim/fake_model.h"
+#include "sim/violation.h"
+
+namespace ingot::sim {
+
+/// A step that fails has done half of its work.
+void FakeModel::run(const Step& step) {
+  if (broken_) throw Error(ErrorCode::kInternal, "the device is lost");
+  check_step(step);
+  Batch& b = batch(step.number);
+  take(b, step);
+  if (!failed_once_ && random_.chance(faults_.transient)) {
+    failed_once_ = true;
+    ++transients_;
+    compute_until(step.number - 1);
+    const std::int64_t valid = b.parts.front().job->rows_valid;
+    cache_.copy(b.copies);
+    compute_part(b, b.parts.front());
+    b.parts.front().job->rows_valid = valid;
+    trace_.add("step # fails once", step.number);
+    if (random_.below(4) == 0) throw std::bad_alloc();
+    throw Error(ErrorCode::kInternal, "a step failed");
+  }
+  failed_once_ = false;
+  if (!faults_.lazy) compute_until(step.number);
+}
+
+void FakeModel::check_step(const Step& step) {
+  std::int64_t rows = 0;
+  in_step_.clear();
+  ++steps_;
+  for (const StepPart& part : step.parts) {
+    SIM_EXPECT("I12", part.sequence != nullptr, "step ", step.number, " has a part of nobody");
+    check_part(part);
+    rows += part.rows;
+  }
+  SIM_EXPECT("I9", rows == step.rows && rows <= limits_.rows, rows, " rows of ", step.rows,
+             ", possible are ", limits_.rows);
+  SIM_EXPECT("I9", std::ssize(step.parts) <= limits_.sequences, step.parts.size(), " sequences");
+  rows_run_ += rows;
+  copies_ += std::ssize(step.copies);
+  trace_.add("step #: # rows, # parts, # copies", step.number, rows, std::ssize(step.parts),
+             std::ssize(step.copies));
+}
+
+void FakeModel::check_part(const StepPart& part) {
+  const Sequence& s = *part.sequence;
+  SIM_EXPECT("I9", std::find(in_step_.begin(), in_step_.end(), s.id) == in_step_.end(), "request ",
+             s.id, " is there twice");
+  in_step_.push_back(s.id);
+  SIM_EXPECT("I9", part.rows > 0 && s.admitted && !s.paused, "request ", s.id, ": ", part.rows,
+             " rows");
+  SIM_EXPECT("I7", part.first + part.rows <= s.computed + s.in_flight, "request ", s.id,
+             " computes rows up to ", part.first + part.rows);
+  Job* const job = find(s.id);
+  SIM_EXPECT("I13", job != nullptr && job->prefix == s.prefix, "request ", s.id, " is not its own");
+  if (job->admission != part.admission) {
+    job->admission = part.admission;
+    job->hit = part.first > 0;
+  }
+  for (std::int32_t g = 0; g < cache_.groups(); ++g) {
+    claim(s, g, std::max(part.first, s.blocks.filled()), part.first + part.rows);
+  }
+  trace_.add("  request #: rows from #, #; goes on with #", static_cast<std::int64_t>(s.id),
+             part.first, part.rows, part.previous);
+}
+
+/// Keys [first, last) are written: nobody else may know, hold or write their blocks.
+void FakeModel::claim(const Sequence& s, std::int32_t g, std::int64_t first, std::int64_t last) {
+  const auto table = s.blocks.table(g);
+  for (std::int64_t i = first / kBlockTokens; i * kBlockTokens < last; ++i) {
+    if (first >= last) return;
+    SIM_EXPECT("I7", i < std::ssize(table) && table[static_cast<std::size_t>(i)] >= 0, "request ",
+               s.id, " has no block ", i, " of group ", g);
+    const std::int32_t block = table[static_cast<std::size_t>(i)];
+    std::int64_t& writer = written_[static_cast<std::size_t>(g)][static_cast<std::size_t>(block)];
+    SIM_EXPECT("I4", cache_.pool(g).is_writable(block) && writer != steps_, "request ", s.id,
+               " writes block ", block, " of group ", g, " with ", cache_.pool(g).references(block),
+               " references");
+    writer = steps_;
+  }
+}
+
+void FakeModel::take(Batch& b, const Step& step) {
+  SIM_EXPECT("I9", b.done || b.number == step.number, "step ", b.number, " was never waited for");
+  b.number = step.number;
+  b.done = false;
+  b.copies.assign(step.copies.begin(), step.copies.end());
+  b.parts.clear();
+  for (auto* numbers : {&b.symbols, &b.slots, &b.blocks, &b.drawn}) numbers->clear();
+  b.tables.clear();
+  b.drawn_for.clear();
+  b.drawn_at.clear();
+  b.logits.clear();
+  b.scores.clear();
+  b.hidden.clear();
+  for (const StepPart& part : step.parts) take_part(b, part);
+}
+
+void FakeModel::take_part(Batch& b, const StepPart& plan) {
+  const Sequence& s = *plan.sequence;
+  b.parts.push_back({.job = find(s.id),
+                     .plan = plan,
+                     .final_norm = s.final_norm,
+                     .rows = b.symbols.size(),
+                     .slots = b.slots.size(),
+                     .tables = b.tables.size()});
+  for (std::int32_t g = 0; g < cache_.groups(); ++g) {
+    const auto table = s.blocks.table(g);
+    b.tables.push_back({.first = b.blocks.size(), .blocks = table.size()});
+    b.blocks.insert(b.blocks.end(), table.begin(), table.end());
+    poison_unwritten(plan, g);
+  }
+  for (std::int64_t row = plan.first; row < plan.first + plan.rows; ++row) {
+    std::int32_t symbol = -1;
+    if (row < s.given_rows()) {
+      symbol = std::bit_cast<std::int32_t>(s.embeddings.row<const float>(row)[0]);
+    } else if (plan.previous < 0) {
+      symbol = s.token(row);
+    }
+    b.symbols.push_back(symbol);
+    for (std::int32_t g = 0; g < cache_.groups(); ++g) b.slots.push_back(s.blocks.slot(g, row));
+  }
+}
+
+/// Nothing may depend on what stands behind the rows that were computed.
+void FakeModel::poison_unwritten(const StepPart& plan, std::int32_t g) {
+  const SequenceBlocks& blocks = plan.sequence->blocks;
+  const auto table = blocks.table(g);
+  for (std::int64_t key = std::max(plan.first, blocks.filled());
+       key < std::ssize(table) * kBlockTokens; ++key) {
+    const std::int32_t block = table[static_cast<std::size_t>(key / kBlockTokens)];
+    if (!cache_.pool(g).is_writable(block)) return;
+    *slot(g, block * kBlockTokens + key % kBlockTokens) = kPoison;
+  }
+}
+
+std::span<float> FakeModel::logits(std::int64_t i) {
+  Batch& b = batch(current_);
+  SIM_EXPECT("I13", i < std::ssize(b.logits), "row ", i, " of ", b.logits.size());
+  return std::span(b.logits).subspan(static_cast<std::size_t>(i), 1);
+}
+
+RowScore FakeModel::score(std::int64_t i) const {
+  SIM_EXPECT("I13", i < std::ssize(results().scores), "score ", i);
+  return results().scores[static_cast<std::size_t>(i)];
+}
+
+std::span<const float> FakeModel::hidden(std::int64_t i) const {
+  SIM_EXPECT("I13", i < std::ssize(results().hidden), "hidden row ", i);
+  return std::span(results().hidden).subspan(static_cast<std::size_t>(i), 1);
+}
+
+void FakeModel::sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
+                       FunctionRef<void(std::int64_t row)> before) {
+  const Batch& b = results();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    before(static_cast<std::int64_t>(i));
+    const auto output = static_cast<std::size_t>(rows[i].logits.data() - b.logits.data());
+    Job& job = *b.drawn_for[output];
+    SIM_EXPECT("I13", static_cast<std::int64_t>(rows[i].index) == job.drawn, "request ", job.id,
+               " draws token ", rows[i].index, ", expected ", job.drawn);
+    SIM_EXPECT("I13", rows[i].params->choice == job.choice, "request ", job.id, " is choice ",
+               rows[i].params->choice);
+    ++job.drawn;
+    job.is_nan = job.is_nan || b.drawn[output] < 0;
+    drawn[i].id = b.drawn[output];
+    drawn[i].logprob = static_cast<float>(b.drawn[output]);
+    drawn[i].top.clear();
+  }
+}
+
+}  // namespace ingot::sim

@@ -1,0 +1,71 @@
+// Job: what one sequence gives on its own, without an engine: the judge of what it gives in one.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "kv/prefix_index.h"
+#include "sim/random.h"
+
+namespace ingot::sim {
+
+inline constexpr std::int32_t kVocab = 32;
+inline constexpr std::int32_t kEndOfText = 0;
+
+/// A sequence's rows and the key that the model leaves behind at each, which depends on all rows up
+/// to it.
+struct Job {
+  std::uint64_t id = 0;
+  PrefixKey prefix;
+  std::uint32_t choice = 0;         ///< draws other tokens from the same rows
+  std::int64_t min_tokens = 0;      ///< before so many no end is drawn
+  std::vector<std::int32_t> ends;   ///< ids that end the text
+  std::int64_t embedding_rows = 0;  ///< of the prompt's
+  std::int64_t prompt_rows = 0;
+  std::vector<std::int32_t> rows;   ///< bits of embeddings, then ids
+  std::vector<std::uint64_t> keys;  ///< by row
+  std::int64_t drawn = 0;           ///< tokens that were drawn for it so far
+  bool is_nan = false;              ///< one of them was NaN
+  std::uint32_t admission = 0;      ///< that its last rows belong to
+  bool hit = false;                 ///< which began with rows that were there
+  std::int64_t rows_valid = std::numeric_limits<std::int64_t>::max();  ///< NaN comes after so many
+
+  std::int64_t length() const { return std::ssize(rows); }
+  /// Rows whose keys are known.
+  std::int64_t known() const { return std::min(length(), rows_valid); }
+  std::uint64_t key(std::int64_t row) const { return keys[static_cast<std::size_t>(row)]; }
+  std::int32_t row(std::int64_t i) const { return rows[static_cast<std::size_t>(i)]; }
+  /// What stands before the first row: sequences that may not share have nothing in common.
+  std::uint64_t root() const {
+    return mix(mix(mix(0x7f4a7c15u, prefix.domain[0]), prefix.domain[1]), prefix.adapter);
+  }
+  void append(std::int32_t symbol) {
+    const std::uint64_t before = keys.empty() ? root() : keys.back();
+    rows.push_back(symbol);
+    keys.push_back(mix(before, static_cast<std::uint64_t>(symbol)));
+  }
+  void truncate(std::int64_t length) {
+    rows.resize(static_cast<std::size_t>(length));
+    keys.resize(static_cast<std::size_t>(length));
+  }
+  bool is_end(std::int32_t id) const {
+    return std::find(ends.begin(), ends.end(), id) != ends.end();
+  }
+  /// The token that is drawn from a row with this key.
+  std::int32_t draw(std::int64_t row, std::uint64_t key) const {
+    const bool may_end = row + 1 - prompt_rows >= min_tokens;
+    for (std::uint64_t h = mix(key, choice);; h = mix(h, 1)) {
+      const auto id = static_cast<std::int32_t>((h & 63) == 0 ? 0 : 1 + (h >> 6) % (kVocab - 1));
+      if (may_end || !is_end(id)) return id;
+    }
+  }
+};
+
+/// The log-probability that the model gives the token after a row, and its hidden state.
+inline float score_of(std::uint64_t key) { return -static_cast<float>(key >> 44); }
+/// Another number of the same kind.
+inline float hidden_of(std::uint64_t key) { return static_cast<float>(key & 0xfffff); }
+
+}  // namespace ingot::sim

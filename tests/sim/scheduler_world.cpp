@@ -1,0 +1,197 @@
+// SchedulerWorld: plan, run, commit, and taking tokens back in between.
+#include "sim/scheduler_world.h"
+
+#include <algorithm>
+
+#include "sim/violation.h"
+
+namespace ingot::sim {
+
+namespace {
+
+/// Times that tokens are taken back from one sequence, so that it ends.
+constexpr std::int32_t kTruncationsMax = 6;
+constexpr std::int64_t kEndTicksMax = 50000;
+
+ModelFaults without_errors(ModelFaults faults) {
+  faults.transient = faults.not_finite = 0;
+  return faults;
+}
+
+SchedulerLimits limits_of(const Settings& s) {
+  return {.rows = s.limits.rows,
+          .sequences = s.limits.sequences,
+          .pipeline_depth = s.engine.pipeline_depth,
+          .step_seconds = s.engine.step_seconds,
+          .preemptions_max = s.engine.preemptions_max,
+          .prefix_cache = s.engine.prefix_cache,
+          .prefix = s.engine.prefix,
+          .waiting = s.engine.waiting};
+}
+
+}  // namespace
+
+SchedulerWorld::SchedulerWorld(const Settings& settings, Backend& backend, Random& random,
+                               Trace& trace, Tally& tally)
+    : settings_(settings),
+      random_(random),
+      trace_(trace),
+      tally_(tally),
+      cache_(backend, fake_groups(settings), KvType::kF32,
+             std::array{settings.blocks, settings.window_blocks}),
+      model_(cache_, settings.limits, without_errors(settings.model), random, trace),
+      scheduler_(cache_, limits_of(settings)),
+      checker_(cache_) {
+  for (std::int64_t i = settings.blocks * kBlockTokens; i > 0; --i) {
+    stem_.push_back(random.below(settings.letters + 1));
+  }
+}
+
+void SchedulerWorld::arrive() {
+  const std::int64_t pool = std::int64_t{settings_.blocks} * kBlockTokens;
+  auto r = std::make_unique<Runner>(cache_);
+  r->job.id = ++last_id_;
+  r->job.choice = static_cast<std::uint32_t>(random_.below(3));
+  if (random_.chance(settings_.domains)) r->job.prefix.domain = {1, 1};
+  if (random_.chance(settings_.adapters)) r->job.prefix.adapter = 1;
+  const std::int64_t shared = random_.chance(settings_.shared) ? random_.below(pool) : 0;
+  const std::int64_t length =
+      std::min<std::int64_t>(pool - 1, shared + random_.between(1, random_.below(2) ? 8 : 60));
+  for (std::int64_t i = 0; i < length; ++i) {
+    r->job.append(i < shared ? stem_[static_cast<std::size_t>(i)] : random_.below(kVocab));
+  }
+  r->job.prompt_rows = length;
+  r->end = std::min<std::int64_t>(pool, length + random_.between(1, settings_.tokens_max));
+  Sequence& s = r->sequence;
+  s.id = last_id_;
+  s.tokens = r->job.rows;
+  s.rows_max = r->end - 1;
+  s.prefix = r->job.prefix;
+  s.turn = {.tenant = static_cast<std::uint64_t>(random_.below(2)), .arrival = now_};
+  model_.know(r->job);
+  trace_.add("sequence #: # rows of #", static_cast<std::int64_t>(s.id), length, r->end);
+  scheduler_.add(s);
+  alive_.push_back(std::move(r));
+  ++tally_.totals.requests;
+}
+
+void SchedulerWorld::disturb(Runner& r) {
+  Sequence& s = r.sequence;
+  if (random_.chance(settings_.stall * 0.2)) s.paused = true;
+  if (s.paused && random_.chance(settings_.resume)) s.paused = false;
+  if (random_.chance(settings_.cancel * 0.2)) r.end = 0;
+  if (s.in_flight > 0 || s.pending > 0 || r.truncations == kTruncationsMax) return;
+  if (random_.chance(settings_.truncate)) truncate(r);
+  if (s.admitted && random_.chance(settings_.truncate)) guess(r);
+}
+
+/// Perhaps into the prompt: a conversation goes on from an earlier turn.
+void SchedulerWorld::truncate(Runner& r) {
+  Sequence& s = r.sequence;
+  const std::int64_t rows = std::max<std::int64_t>(
+      1, s.length() - (random_.below(3) == 0 ? random_.below(s.length()) : random_.below(6)));
+  if (!Scheduler::can_truncate(s, rows)) return;
+  ++r.truncations;
+  tally_.coverage.visit(s.length() > r.job.prompt_rows ? State::kTokens : State::kPrompt,
+                        Event::kTruncate);
+  trace_.add("sequence #: cut from # to # rows", static_cast<std::int64_t>(s.id), s.length(), rows);
+  scheduler_.truncate(s, rows);
+  r.job.truncate(rows);
+  r.job.prompt_rows = std::min(r.job.prompt_rows, rows);
+  r.job.choice += 7;
+}
+
+/// A drafter's tokens, some of which will be taken back.
+void SchedulerWorld::guess(Runner& r) {
+  for (std::int32_t n = random_.between(1, 5); n > 0; --n) {
+    if (r.job.length() + 1 >= r.end) return;
+    r.job.append(random_.below(kVocab));
+    r.sequence.tokens.push_back(r.job.rows.back());
+  }
+}
+
+void SchedulerWorld::tick() {
+  trace_.set_tick(++tick_);
+  now_ += random_.unit() * 0.02;
+  if (!is_calm_) {
+    if (std::ssize(alive_) < settings_.alive_max && random_.chance(settings_.arrival)) arrive();
+    for (auto& r : alive_) disturb(*r);
+    if (random_.chance(settings_.flush)) scheduler_.flush_prefixes();
+  }
+  remove_ended();
+  model_.poison();
+  turn();
+  remove_ended();
+  look();
+}
+
+void SchedulerWorld::turn() {
+  const std::int32_t depth = settings_.engine.pipeline_depth;
+  bool planned = false;
+  if (scheduler_.under_way() < depth) {
+    const Step& step = scheduler_.plan(now_);
+    planned = !step.parts.empty();
+    if (planned) model_.run(step);
+  }
+  if (scheduler_.under_way() == depth || (!planned && scheduler_.under_way() > 0)) {
+    commit(scheduler_.oldest());
+  }
+}
+
+void SchedulerWorld::commit(const Step& step) {
+  model_.wait(step);
+  drawn_.clear();
+  for (const StepPart& part : step.parts) {
+    if (part.outputs == 0) continue;
+    const std::int32_t id = model_.drawn(std::ssize(drawn_));
+    Job* job = part.sequence == nullptr ? nullptr : model_.find(part.sequence->id);
+    drawn_.push_back(id);
+    if (job == nullptr) continue;
+    // What comes from a place that it left has to be thrown away.
+    SIM_EXPECT("I13", job->length() == part.first + part.rows, "sequence ", job->id, " has ",
+               job->length(), " rows and draws from row ", part.first + part.rows - 1);
+    job->append(id);
+    ++tally_.totals.tokens;
+  }
+  scheduler_.commit(drawn_, 0.001 * step.rows);
+}
+
+void SchedulerWorld::remove_ended() {
+  for (auto& r : alive_) {
+    if (r->sequence.length() < r->end) continue;
+    trace_.add("sequence #: ends with # rows", static_cast<std::int64_t>(r->job.id),
+               r->sequence.length());
+    scheduler_.remove(r->sequence);
+    gone_.push_back(std::move(r));
+  }
+  std::erase(alive_, nullptr);
+}
+
+void SchedulerWorld::look() {
+  checker_.begin();
+  for (const auto& r : alive_) {
+    checker_.add(r->sequence);
+    SIM_EXPECT("I13", r->sequence.tokens == r->job.rows, "sequence ", r->job.id,
+               " has other tokens");
+  }
+  checker_.end(scheduler_.prefixes(), tick_ % 8 == 0);
+}
+
+void SchedulerWorld::run(std::int64_t ticks) {
+  while (tick_ < ticks) tick();
+  is_calm_ = true;
+  for (auto& r : alive_) r->sequence.paused = false;
+  while (!alive_.empty() || scheduler_.under_way() > 0) {
+    SIM_EXPECT("I10", tick_ < ticks + kEndTicksMax, alive_.size(), " sequences do not end");
+    tick();
+  }
+  scheduler_.plan(now_);
+  scheduler_.flush_prefixes();
+  checker_.check_idle(scheduler_.prefixes());
+  tally_.totals.ticks += tick_;
+  tally_.totals.rows += model_.rows_run();
+  tally_.totals.copies += model_.copies();
+  tally_.totals.preemptions += scheduler_.preemptions();
+}
+
+}  // namespace ingot::sim

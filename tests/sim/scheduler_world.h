@@ -1,0 +1,63 @@
+// SchedulerWorld: a scheduler without an engine, whose sequences have tokens taken back, as
+// rejected drafts are.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/scheduler.h"
+#include "sim/cache_checker.h"
+#include "sim/fake_model.h"
+#include "sim/settings.h"
+#include "sim/trace.h"
+#include "sim/world.h"
+
+namespace ingot::sim {
+
+/// One seed's scheduler. What a sequence goes on with after tokens were taken back is another text.
+class SchedulerWorld {
+ public:
+  SchedulerWorld(const Settings& settings, Backend& backend, Random& random, Trace& trace,
+                 Tally& tally);
+
+  /// So many ticks, then until all sequences have ended.
+  void run(std::int64_t ticks);
+
+ private:
+  struct Runner {
+    explicit Runner(KvCache& cache) : sequence(cache) {}
+    Job job;
+    Sequence sequence;
+    std::int64_t end = 0;  ///< its length when it is done
+    std::int32_t truncations = 0;
+    bool refused = false;
+  };
+  void tick();
+  void arrive();
+  void disturb(Runner& r);
+  void truncate(Runner& r);
+  void guess(Runner& r);
+  void turn();
+  void commit(const Step& step);
+  void remove_ended();
+  void look();
+
+  const Settings& settings_;
+  Random& random_;
+  Trace& trace_;
+  Tally& tally_;
+  double now_ = 1000;
+  std::int64_t tick_ = 0;
+  bool is_calm_ = false;
+  KvCache cache_;
+  FakeModel model_;
+  Scheduler scheduler_;
+  CacheChecker checker_;
+  std::vector<std::unique_ptr<Runner>> alive_;
+  std::vector<std::unique_ptr<Runner>> gone_;  ///< steps under way may still have their jobs
+  std::vector<std::int32_t> stem_;             ///< that prompts begin with
+  std::vector<std::int32_t> drawn_;
+  std::uint64_t last_id_ = 0;
+};
+
+}  // namespace ingot::sim

@@ -1,0 +1,119 @@
+// Drawing a world.
+#include "sim/settings.h"
+
+#include <algorithm>
+
+namespace ingot::sim {
+
+namespace {
+
+/// Half of all seeds do without.
+double maybe(Random& random, double most) {
+  return random.below(2) == 0 ? 0 : random.unit() * most;
+}
+
+std::int32_t one_of(Random& random, std::initializer_list<std::int32_t> values) {
+  return values.begin()[random.below(std::ssize(values))];
+}
+
+void draw_machine(Settings& s, Random& random) {
+  s.blocks = random.between(4, 24);
+  const std::int32_t sequences = one_of(random, {1, 2, 3, 4, 6, 8});
+  const std::int32_t rows = sequences + one_of(random, {0, 1, 3, 8, 20, 60, 200});
+  s.limits = {.rows = rows,
+              .out_rows = rows,
+              .sequences = sequences,
+              .context = s.blocks * kBlockTokens + random.between(-20, 20),
+              .logits_rows = sequences,
+              .ids = kVocab,
+              .score_top = 0};
+  if (random.below(3) == 0) {
+    s.window = random.below(3) == 0 ? random.between(1, 4) : random.between(5, 60);
+    const std::int64_t least =
+        KvGroup{.layers = {}, .window = s.window, .block_bytes = 0}.blocks_for(
+            std::int64_t{s.blocks} * kBlockTokens, rows);
+    s.window_blocks = static_cast<std::int32_t>(least) + random.below(s.blocks);
+  }
+}
+
+void draw_engine(Settings& s, Random& random) {
+  EngineOptions& e = s.engine;
+  e.waiting_max = static_cast<std::size_t>(random.between(0, 12));
+  e.deltas_max = static_cast<std::size_t>(one_of(random, {1, 2, 3, 5, 16, 256}));
+  e.stall_seconds = random.below(3) == 0 ? random.unit() * 2 : kNever;
+  e.prefix_cache = random.below(5) != 0;
+  e.prefix = {.secret = {random.next(), random.next()},
+              .model = random.next(),
+              .hash_bits = random.below(3) == 0 ? one_of(random, {1, 4, 8}) : 128};
+  e.step_seconds = random.below(3) == 0 ? random.unit() * 0.1 : 0;
+  e.preemptions_max = one_of(random, {0, 1, 2, 4, 4, 8});
+  e.pipeline_depth = random.between(1, 2);
+  e.waiting.policy = random.below(2) == 0 ? Policy::kArrival : Policy::kPriority;
+  e.waiting.ageing = random.unit() * 10;
+  if (random.below(2) == 0) e.waiting.weights = {{1, 0.5}, {2, 3.0}};
+  s.model.lazy = e.pipeline_depth == 2 && random.below(2) == 0;
+  s.sleeps = random.below(2) == 0;
+}
+
+void draw_faults(Settings& s, Random& random, std::int64_t ticks) {
+  s.cancel = maybe(random, 0.1);
+  s.drop = maybe(random, 0.1);
+  s.stall = maybe(random, 0.3);
+  s.resume = 0.02 + random.unit() * 0.3;
+  s.jump = maybe(random, 0.02);
+  s.flush = maybe(random, 0.05);
+  s.refuse = random.below(4) == 0 ? random.unit() * 0.02 : 0;
+  s.model.transient = maybe(random, 0.05);
+  s.model.not_finite = random.below(4) == 0 ? random.unit() * 0.02 : 0;
+  s.truncate = random.unit() * 0.3;
+  if (random.below(8) == 0) s.broken_at = random.below(ticks);
+  if (random.below(8) == 0) s.drain_at = random.below(ticks);
+  s.ending = static_cast<Ending>(random.below(4));
+}
+
+void draw_requests(Settings& s, Random& random) {
+  s.alive_max = random.between(1, 12);
+  s.arrival = 0.02 + random.unit() * 0.4;
+  s.burst = maybe(random, 0.05);
+  s.shared = maybe(random, 1.0);
+  s.domains = maybe(random, 0.7);
+  s.adapters = maybe(random, 0.7);
+  s.tenants = maybe(random, 1.0);
+  s.priorities = maybe(random, 1.0);
+  s.choices = maybe(random, 0.4);
+  s.large = maybe(random, 0.1);
+  s.exact = maybe(random, 0.1);
+  s.one_token = maybe(random, 0.3);
+  s.end_first = maybe(random, 0.1);
+  s.min_tokens = maybe(random, 0.3);
+  s.scores = maybe(random, 0.3);
+  s.hidden = maybe(random, 0.2);
+  s.embeddings = maybe(random, 0.2);
+  s.deadline = maybe(random, 0.2);
+  s.uncached = maybe(random, 0.3);
+  s.tokens_max = one_of(random, {4, 16, 40, 100});
+  s.letters = one_of(random, {1, 2, 31});
+}
+
+}  // namespace
+
+Settings draw_settings(Random& random, std::int64_t ticks) {
+  Settings s;
+  s.only_scheduler = random.below(8) == 0;
+  draw_machine(s, random);
+  draw_engine(s, random);
+  draw_faults(s, random, ticks);
+  draw_requests(s, random);
+  return s;
+}
+
+std::vector<KvGroup> fake_groups(const Settings& settings) {
+  constexpr std::int64_t kBytes = kBlockTokens * std::int64_t{sizeof(std::uint64_t)};
+  std::vector<KvGroup> groups{{.layers = {0}, .window = 0, .block_bytes = kBytes}};
+  if (settings.window > 0) {
+    groups.push_back({.layers = {1}, .window = settings.window, .block_bytes = kBytes});
+  }
+  return groups;
+}
+
+}  // namespace ingot::sim

@@ -1,0 +1,34 @@
+// One seed, from its settings to its hash.
+#include "sim/world.h"
+
+#include "backend/cpu/cpu_backend.h"
+#include "sim/client_world.h"
+#include "sim/scheduler_world.h"
+
+namespace ingot::sim {
+
+void Totals::add(const Totals& other) {
+  ticks += other.ticks;
+  requests += other.requests;
+  tokens += other.tokens;
+  rows += other.rows;
+  preemptions += other.preemptions;
+  hits += other.hits;
+  copies += other.copies;
+}
+
+std::uint64_t simulate(std::uint64_t seed, std::int64_t ticks, bool prints, Tally& tally) {
+  thread_local ThreadPool pool(1);
+  thread_local CpuBackend backend(pool, scalar_kernels());
+  Random random(seed);
+  Trace trace(prints);
+  const Settings settings = draw_settings(random, ticks);
+  if (settings.only_scheduler) {
+    SchedulerWorld(settings, backend, random, trace, tally).run(ticks);
+  } else {
+    ClientWorld(settings, backend, random, trace, tally).run(ticks);
+  }
+  return trace.hash();
+}
+
+}  // namespace ingot::sim
