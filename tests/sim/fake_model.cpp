@@ -102,7 +102,7 @@ std::int32_t FakeModel::symbol_at(const Batch& b, const Part& part, std::int64_t
   if (part.plan.previous < 0) {
     return b.symbols[part.rows + static_cast<std::size_t>(row - part.plan.first)];
   }
-  const Batch& before = batches_[static_cast<std::size_t>((b.number + 1) % 2)];
+  const Batch& before = batches_[static_cast<std::size_t>((b.number + kKept - 1) % kKept)];
   const auto output = static_cast<std::size_t>(part.plan.previous);
   SIM_EXPECT("I13", before.number == b.number - 1 && output < before.drawn.size(), "request ",
              part.job->id, " goes on with output ", output, " of step ", before.number);

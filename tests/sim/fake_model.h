@@ -71,6 +71,8 @@ class FakeModel final : public StepRunner {
     std::size_t first = 0;
     std::size_t blocks = 0;
   };
+  /// Two steps under way, and the one before whose tokens they go on with.
+  static constexpr std::int64_t kKept = 3;
   struct Batch {
     std::int64_t number = -1;
     bool done = true;
@@ -86,8 +88,8 @@ class FakeModel final : public StepRunner {
     std::vector<RowScore> scores;
     std::vector<float> hidden;
   };
-  Batch& batch(std::int64_t number) { return batches_[static_cast<std::size_t>(number % 2)]; }
-  const Batch& results() const { return batches_[static_cast<std::size_t>(current_ % 2)]; }
+  Batch& batch(std::int64_t number) { return batches_[static_cast<std::size_t>(number % kKept)]; }
+  const Batch& results() const { return batches_[static_cast<std::size_t>(current_ % kKept)]; }
   std::uint64_t* slot(std::int32_t g, std::int64_t slot) const {
     return reinterpret_cast<std::uint64_t*>(cache_.pages(g).data()) + slot;
   }
@@ -114,7 +116,7 @@ class FakeModel final : public StepRunner {
   bool broken_ = false;
   bool failed_once_ = false;
   std::vector<Job*> jobs_;  ///< by id
-  std::array<Batch, 2> batches_;
+  std::array<Batch, kKept> batches_;
   std::int64_t current_ = 0;  ///< number of the step whose results are asked for
   std::vector<std::vector<std::uint8_t>> was_free_;  ///< by group and block
   std::vector<std::vector<std::int64_t>> written_;   ///< by group and block: last step
