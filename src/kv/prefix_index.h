@@ -86,6 +86,8 @@ class PrefixIndex {
              std::uint64_t chat_template = 0);
   /// Of the blocks of the last `find`, those of group g that nobody holds now.
   std::int64_t unheld(const Match& match, std::int32_t g) const;
+  /// Of the blocks of the last `find`, those of group g that `holder` holds and nobody else.
+  std::int64_t held_alone(const Match& match, std::int32_t g, const SequenceBlocks& holder) const;
   /// Begins `blocks` with those of the last `find`, and a place for the sequence.
   Place adopt(const PrefixKey& key, const Match& match, SequenceBlocks& blocks,
               std::uint64_t chat_template = 0);

@@ -254,11 +254,15 @@ bool Scheduler::may_admit(const Sequence& s, const PrefixIndex::Match& match,
   for (std::int32_t g = 0; g < cache_.groups(); ++g) {
     std::int64_t wanted = is_guaranteed(s) ? blocks_in_all(s, g)
                                            : cache_.group(g).blocks_for(s.length(), limits_.rows);
-    if (cache_.group(g).window == 0 && match.blocks > 0) {
-      wanted -= match.blocks - prefixes_->unheld(match, g);
-    }
+    const bool takes_over = cache_.group(g).window == 0 && match.blocks > 0;
+    if (takes_over) wanted -= match.blocks - prefixes_->unheld(match, g);
     std::int64_t free = cache_.pool(g).available() - withheld_[static_cast<std::size_t>(g)];
-    for (const Sequence* other : running_) free += goes(other) ? other->blocks.releasable(g) : 0;
+    for (const Sequence* other : running_) {
+      if (!goes(other)) continue;
+      free += other->blocks.releasable(g);
+      // What is taken over from it does not become free.
+      if (takes_over) free -= prefixes_->held_alone(match, g, other->blocks);
+    }
     if (wanted + running > free) return false;
   }
   return true;
