@@ -97,9 +97,9 @@ void Continuation::look_at_reader(double now) {
   const std::size_t room = channel_->deltas.capacity();
   const bool gave_way = sequence_.paused && !sequence_.admitted;
   const std::size_t most = gave_way ? room / 2 : room - 1;
-  // Tokens of steps under way will want room too.
-  const auto coming = static_cast<std::size_t>(sequence_.pending);
-  sequence_.paused = channel_->deltas.size() + coming > most;
+  const std::size_t behind = channel_->deltas.size();
+  sequence_.paused = behind > most;
+  sequence_.room = static_cast<std::int64_t>(room - behind);
   if (!sequence_.paused) {
     paused_since_ = kNever;
   } else if (paused_since_ == kNever) {

@@ -161,6 +161,7 @@ const Step& Scheduler::plan() {
 void Scheduler::plan_running(Step& step, bool one_row) {
   for (Sequence* const s : order_) {
     if (!s->admitted || s->paused || s->missing() == 0) continue;
+    if (s->pending >= s->room) continue;
     if ((s->missing() == 1) == one_row) add_part(step, *s, rows_left_);
   }
 }

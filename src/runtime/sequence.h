@@ -59,6 +59,8 @@ struct Sequence {
   bool final_norm = true;
   bool draws = true;    ///< whether a token is wanted from the last row
   bool paused = false;  ///< nothing may be produced now: its reader is behind
+  /// Tokens that its reader has room for, those of steps under way among them.
+  std::int64_t room = std::numeric_limits<std::int64_t>::max();
 
   // The scheduler's own.
   bool admitted = false;         ///< runs; else it waits
