@@ -218,20 +218,21 @@ void Engine::stop() {
   drained_.ring();
 }
 
-/// Whether anything was computed. What fails for all outside of the model (no memory) ends the
-/// requests that run, and the engine goes on with the next ones. Ending them allocates nothing.
+/// Whether anything was computed or may be now. What fails for all outside of the model (no memory)
+/// ends the requests that run, and the engine goes on with the next ones. Ending them allocates
+/// nothing.
 bool Engine::turn() {
   const double now = options_.now();
   try {
     drain(now);
     const std::int32_t depth = scheduler_.limits().pipeline_depth;
-    bool planned = false;
+    bool planned = false, dropped = false;
     if (!has_failed() && scheduler_.under_way() < depth) {
       const double planning = options_.now();
       end_dropped(scheduler_.late(now));
       const Step& step = scheduler_.plan();
       times_[step.number % 2].planned = planning;
-      end_dropped(scheduler_.dropped());
+      dropped = end_dropped(scheduler_.dropped());
       planned = scheduler_.under_way() > 0 && !step.parts.empty();
       if (planned) compute(step);
       if (has_failed()) return true;
@@ -240,7 +241,7 @@ bool Engine::turn() {
       run(scheduler_.oldest());
       return true;
     }
-    return planned;
+    return planned || dropped;
   } catch (const Error& error) {
     end_active(FinishReason::kError, &error);
   } catch (const std::bad_alloc&) {
@@ -337,8 +338,9 @@ void Engine::refuse(std::uint64_t id, Channel& channel, const Error& error) {
   under_way_.fetch_sub(1);
 }
 
-/// Ends those that the scheduler gave up.
-void Engine::end_dropped(std::span<const Dropped> all) {
+/// Ends those that the scheduler gave up. Whether there were any: their room may be what others
+/// wait for.
+bool Engine::end_dropped(std::span<const Dropped> all) {
   bool any = false;
   for (const Dropped& dropped : all) {
     Continuation& continuation = *dropped.sequence->owner;
@@ -357,6 +359,7 @@ void Engine::end_dropped(std::span<const Dropped> all) {
                                            milliseconds(dropped.seconds), " that it takes")));
   }
   if (any) drop_ended();
+  return any;
 }
 
 /// A step that fails is run once more; if that fails too, none can be.

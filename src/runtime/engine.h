@@ -138,7 +138,7 @@ class Engine {
   void admit(Submission&& submission, double now);
   void admit_choice(const Submission& submission, std::size_t choice, double now);
   void refuse(std::uint64_t id, Channel& channel, const Error& error);
-  void end_dropped(std::span<const Dropped> all);
+  bool end_dropped(std::span<const Dropped> all);
   void run(const Step& step);
   void compute(const Step& step);
   void sample(const Step& step);
