@@ -495,9 +495,9 @@ void Engine::deliver(const Step& step) {
   std::int64_t hidden = 0;
   for (const bool final_norm : {true, false}) {
     for (const StepPart& part : step.parts) {
-      if (part.sequence == nullptr || part.sequence->final_norm != final_norm) continue;
-      for (std::int32_t i = 0; i < part.hidden; ++i) {
-        of(part).take_hidden(steps_->hidden(hidden++));
+      if (part.final_norm != final_norm) continue;
+      for (std::int32_t i = 0; i < part.hidden; ++i, ++hidden) {
+        if (part.sequence != nullptr) of(part).take_hidden(steps_->hidden(hidden));
       }
     }
   }

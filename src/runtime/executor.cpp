@@ -120,7 +120,7 @@ void Executor::add_scores(std::span<const StepPart> parts) {
 void Executor::add_hidden(std::span<const StepPart> parts, bool final_norm) {
   for (std::size_t p = 0; p < parts.size(); ++p) {
     const StepPart& part = parts[p];
-    if (part.sequence->final_norm != final_norm) continue;
+    if (part.final_norm != final_norm) continue;
     for (std::int64_t i = part.first_hidden; i < part.first_hidden + part.hidden; ++i) {
       const std::int64_t row = q_start_[p] + i - part.first;
       INGOT_CHECK(row >= q_start_[p] && row < q_start_[p + 1], "row ", i, " is not in the step");

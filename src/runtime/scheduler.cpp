@@ -320,6 +320,7 @@ void Scheduler::add_part(Step& step, Sequence& s, std::int32_t rows_max) {
   part.scores = rows_wanted(part.first_score, last, s.scores_end);
   part.first_hidden = std::max(part.first, s.shown);
   part.hidden = rows_wanted(part.first_hidden, last, s.shown_end);
+  part.final_norm = s.final_norm;
   rows_left_ -= part.rows;
   s.in_flight += part.rows;
   s.pending += part.outputs;

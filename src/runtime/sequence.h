@@ -114,6 +114,7 @@ struct StepPart {
   std::int32_t scores = 0;
   std::int64_t first_hidden = 0;  ///< a row of the sequence
   std::int32_t hidden = 0;
+  bool final_norm = true;  ///< those states come after it
   /// Its only row is the token that output number `previous` of the step before draws; -1: all
   /// tokens are known.
   std::int32_t previous = -1;
