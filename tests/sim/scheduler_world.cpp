@@ -129,7 +129,7 @@ void SchedulerWorld::turn() {
   const std::int32_t depth = settings_.engine.pipeline_depth;
   bool planned = false;
   if (scheduler_.under_way() < depth) {
-    const Step& step = scheduler_.plan(now_);
+    const Step& step = scheduler_.plan();
     planned = !step.parts.empty();
     if (planned) model_.run(step);
   }
@@ -185,7 +185,7 @@ void SchedulerWorld::run(std::int64_t ticks) {
     SIM_EXPECT("I10", tick_ < ticks + kEndTicksMax, alive_.size(), " sequences do not end");
     tick();
   }
-  scheduler_.plan(now_);
+  scheduler_.plan();
   scheduler_.flush_prefixes();
   checker_.check_idle(scheduler_.prefixes());
   tally_.totals.ticks += tick_;
