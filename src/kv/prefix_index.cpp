@@ -340,6 +340,7 @@ PrefixIndex::Place PrefixIndex::same_place(const Place& place) {
 
 void PrefixIndex::extend(Place& place, Tokens tokens, std::int64_t computed,
                          SequenceBlocks& blocks) {
+  if (INGOT_MUTANT(4)) computed = std::min(computed + 1, std::ssize(tokens));
   while (place.node >= 0 && (place.blocks + 1) * kBlockTokens <= computed) {
     const std::int64_t index = place.blocks;
     const Tokens next = block_of(tokens, index);

@@ -46,7 +46,7 @@ void FakeModel::wait(const Step& step) {
 }
 
 void FakeModel::compute_until(std::int64_t number) {
-  for (std::int64_t n = number - 1; n <= number; ++n) {
+  for (std::int64_t n = std::max<std::int64_t>(0, number - 1); n <= number; ++n) {
     Batch& b = batch(n);
     if (b.number != n || b.done) continue;
     compute(b);

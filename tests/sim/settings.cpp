@@ -91,7 +91,7 @@ void draw_requests(Settings& s, Random& random) {
   s.embeddings = maybe(random, 0.2);
   s.deadline = maybe(random, 0.2);
   s.uncached = maybe(random, 0.3);
-  s.tokens_max = one_of(random, {4, 16, 40, 100});
+  s.tokens_max = one_of(random, {4, 16, 40, 100, 250});
   s.letters = one_of(random, {1, 2, 31});
 }
 
