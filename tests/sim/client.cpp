@@ -101,7 +101,7 @@ void Client::check_error(const Outcome& outcome, const Circumstances& around) co
       SIM_EXPECT("I13", around.refusals > 0, "request ", job.id, ": ", message);
       return;
     default:
-      SIM_EXPECT("I13", around.failed, "request ", job.id, ": ", message);
+      SIM_EXPECT("I13", around.failed || around.losses > 0, "request ", job.id, ": ", message);
   }
 }
 
@@ -160,7 +160,7 @@ Event Client::end_event(const Circumstances& around) const {
     case ErrorCode::kDoesNotFit:
       return Event::kRefused;
     default:
-      return Event::kBroken;
+      return around.failed ? Event::kBroken : Event::kLost;
   }
 }
 

@@ -13,6 +13,11 @@ namespace {
 /// A tick's length in seconds, at most, where the clock does not jump.
 constexpr double kTickSeconds = 0.02;
 
+/// Whether an event can change anything for a request that has ended and is being read.
+bool concerns_ended(Event event) {
+  return event == Event::kArrival || event == Event::kJump || event == Event::kFlush;
+}
+
 }  // namespace
 
 ClientWorld::ClientWorld(const Settings& settings, Backend& backend, Random& random, Trace& trace,
@@ -29,7 +34,8 @@ ClientWorld::ClientWorld(const Settings& settings, Backend& backend, Random& ran
               .prefix_cache = settings.engine.prefix_cache,
               .deltas_max = settings.engine.deltas_max,
               .preemptions_max = settings.engine.preemptions_max} {
-  auto model = std::make_unique<FakeModel>(cache_, settings.limits, settings.model, random, trace);
+  auto model =
+      std::make_unique<FakeModel>(cache_, settings.limits, settings.model, random, trace, now_);
   model_ = model.get();
   EngineOptions options = settings.engine;
   options.now = [this] { return now_; };
@@ -60,6 +66,10 @@ void ClientWorld::tick() {
   if (advanced_) {
     looked_ = now_;
     asleep_ = !engine_->advance();
+    if (model_->transients() != transients_) meet(Event::kTransient);
+    if (model_->losses() != around_.losses) meet(Event::kLost);
+    transients_ = model_->transients();
+    around_.losses = model_->losses();
     around_.failed = engine_->has_failed();
     around_.forced = around_.forced || looked_ >= drain_by_;
   }
@@ -88,12 +98,13 @@ void ClientWorld::happen() {
     meet(Event::kBroken);
   }
   if (tick_ == settings_.drain_at) begin_drain(random_.unit());
-  if (model_->transients() != transients_) meet(Event::kTransient);
-  transients_ = model_->transients();
 }
 
 void ClientWorld::meet(Event event) {
-  for (const Client* c : alive_) tally_.coverage.visit(c->state, event);
+  for (const Client* c : alive_) {
+    if (c->state == State::kEnded && !concerns_ended(event)) continue;
+    tally_.coverage.visit(c->state, event);
+  }
 }
 
 void ClientWorld::begin_drain(double seconds) {

@@ -12,35 +12,37 @@ namespace {
 constexpr std::array<std::string_view, kStates> kStateNames{
     "inbox", "waiting", "forking", "prompt", "tokens", "paused", "returned", "ret.paused", "ended"};
 constexpr std::array<std::string_view, kEvents> kEventNames{
-    "cancel",    "drop",    "stall", "resume",   "read",      "arrival", "jump",    "flush",
-    "transient", "broken",  "drain", "forced",   "stop",      "admit",   "hit",     "give way",
-    "nan",       "refused", "late",  "given up", "end token", "length",  "truncate"};
+    "cancel",    "drop", "stall",   "resume", "read",     "arrival",   "jump",   "flush",
+    "transient", "lost", "broken",  "drain",  "forced",   "stop",      "admit",  "hit",
+    "give way",  "nan",  "refused", "late",   "given up", "end token", "length", "truncate"};
 
-/// One row for each event, one character for each state, in their order. A request passes several
-/// states in a tick, so that one from the inbox can end in it.
+/// One row for each event, one character for each state, in their order. The state is that of the
+/// tick before, and a request can pass several in one: from the inbox to its end, or from a reader
+/// that is behind to a token.
 constexpr std::array<std::string_view, kEvents> kPossible{
     "xxxxxxxxx",  // cancel
     "xxxxxxxxx",  // drop
     "xxxxxxxxx",  // stall
-    "xxxxxxxxx",  // resume
+    ".xxxxxxxx",  // resume: a submission wakes the engine
     "....xxxxx",  // read: a piece of a request that has drawn
     "xxxxxxxxx",  // arrival
     "xxxxxxxxx",  // jump
     "xxxxxxxxx",  // flush
     "xxxxxxxx.",  // transient
+    "xxxxxxxx.",  // lost
     "xxxxxxxx.",  // broken
     "xxxxxxxx.",  // drain
-    "xxxxxxxx.",  // forced
-    "xxxxxxxx.",  // stop
+    ".xxxxxxx.",  // forced: nobody can submit by then
+    ".xxxxxxx.",  // stop: likewise
     "xxx...xx.",  // admit
     "xxx...xx.",  // hit
     "...xxx...",  // give way
-    "xxxxx.x..",  // nan
-    "xxxxx.x..",  // refused
+    "xxxxxxxx.",  // nan
+    "xxxxxxxx.",  // refused
     "xxxxxxxx.",  // late
     ".....x.x.",  // given up
-    "xxxxxxx..",  // end token
-    "xxxxxxx..",  // length
+    "xxxxxxxx.",  // end token
+    "xxxxxxxx.",  // length
     "...xx....",  // truncate
 };
 

@@ -32,6 +32,7 @@ enum class Event {
   kJump,       ///< the clock jumps
   kFlush,      ///< prefixes are forgotten
   kTransient,  ///< a step fails once
+  kLost,       ///< the results of a step are lost
   kBroken,     ///< all steps fail
   kDrain,      ///< no more requests are taken
   kForced,     ///< the time to drain is over

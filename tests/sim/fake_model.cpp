@@ -11,8 +11,13 @@
 namespace ingot::sim {
 
 FakeModel::FakeModel(KvCache& cache, const ExecutorLimits& limits, const ModelFaults& faults,
-                     Random& random, Trace& trace)
-    : cache_(cache), limits_(limits), faults_(faults), random_(random), trace_(trace) {
+                     Random& random, Trace& trace, double& clock)
+    : cache_(cache),
+      limits_(limits),
+      faults_(faults),
+      random_(random),
+      trace_(trace),
+      clock_(clock) {
   for (std::int32_t g = 0; g < cache.groups(); ++g) {
     const auto blocks = static_cast<std::size_t>(cache.pool(g).total());
     was_free_.emplace_back(blocks, std::uint8_t{0});
@@ -39,7 +44,15 @@ void FakeModel::poison() {
 }
 
 void FakeModel::wait(const Step& step) {
+  if (random_.chance(faults_.lost)) {
+    for (Batch& b : batches_) b.done = true;
+    ++losses_;
+    trace_.add("step # is lost", step.number);
+    throw Error(ErrorCode::kInternal, "results are lost");
+  }
   compute_until(step.number);
+  const double seconds = faults_.step_seconds + faults_.row_seconds * batch(step.number).row_count;
+  clock_ += seconds * (random_.chance(faults_.slow) ? 100 : 0.9 + 0.2 * random_.unit());
   if (faults_.lazy && random_.below(2) == 0) compute_until(step.number + 1);
   current_ = step.number;
   SIM_EXPECT("I13", batch(current_).number == current_, "step ", current_, " was never run");

@@ -19,15 +19,19 @@ inline constexpr std::uint64_t kPoison = 0xdeaddeaddeaddeadu;
 struct ModelFaults {
   double transient = 0;   ///< a step fails once
   double not_finite = 0;  ///< a row of logits holds NaN
-  bool lazy = false;      ///< steps are computed as late as a device may do it
+  double lost = 0;        ///< a step's results, and all that is under way, are lost
+  double step_seconds = 0, row_seconds = 0;  ///< how long steps take
+  double slow = 0;                           ///< one takes a hundred times as long
+  bool lazy = false;                         ///< steps are computed as late as a device may do it
 };
 
 /// Runs steps on the pages of a KvCache through block tables, as a real model does, and knows what
 /// it must find there. What nobody owns it fills with poison.
 class FakeModel final : public StepRunner {
  public:
+  /// Steps move `clock` on.
   FakeModel(KvCache& cache, const ExecutorLimits& limits, const ModelFaults& faults, Random& random,
-            Trace& trace);
+            Trace& trace, double& clock);
 
   /// `job` outlives the sequence of its number.
   void know(Job& job);
@@ -38,12 +42,13 @@ class FakeModel final : public StepRunner {
   void break_down() { broken_ = true; }
   bool is_broken() const { return broken_; }
   /// No further faults.
-  void stop_faults() { faults_.transient = faults_.not_finite = 0; }
+  void stop_faults() { faults_.transient = faults_.not_finite = faults_.lost = 0; }
   /// Fills blocks that became free since the last call.
   void poison();
   std::int64_t rows_run() const { return rows_run_; }
   std::int64_t copies() const { return copies_; }
   std::int64_t transients() const { return transients_; }
+  std::int64_t losses() const { return losses_; }
   KvCache& cache() override { return cache_; }
   const ExecutorLimits& limits() const override { return limits_; }
   void run(const Step& step) override;
@@ -75,6 +80,7 @@ class FakeModel final : public StepRunner {
   static constexpr std::int64_t kKept = 3;
   struct Batch {
     std::int64_t number = -1;
+    std::int32_t row_count = 0;
     bool done = true;
     std::vector<Part> parts;
     std::vector<BlockCopy> copies;
@@ -113,6 +119,7 @@ class FakeModel final : public StepRunner {
   ModelFaults faults_;
   Random& random_;
   Trace& trace_;
+  double& clock_;
   bool broken_ = false;
   bool failed_once_ = false;
   std::vector<Job*> jobs_;  ///< by id
@@ -121,7 +128,7 @@ class FakeModel final : public StepRunner {
   std::vector<std::vector<std::uint8_t>> was_free_;  ///< by group and block
   std::vector<std::vector<std::int64_t>> written_;   ///< by group and block: last step
   std::vector<std::uint64_t> in_step_;               ///< ids of a step's sequences
-  std::int64_t steps_ = 0, rows_run_ = 0, copies_ = 0, transients_ = 0;
+  std::int64_t steps_ = 0, rows_run_ = 0, copies_ = 0, transients_ = 0, losses_ = 0;
 };
 
 }  // namespace ingot::sim

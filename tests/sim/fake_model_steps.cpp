@@ -90,6 +90,7 @@ void FakeModel::claim(const Sequence& s, std::int32_t g, std::int64_t first, std
 void FakeModel::take(Batch& b, const Step& step) {
   SIM_EXPECT("I9", b.done || b.number == step.number, "step ", b.number, " was never waited for");
   b.number = step.number;
+  b.row_count = step.rows;
   b.done = false;
   b.copies.assign(step.copies.begin(), step.copies.end());
   b.parts.clear();

@@ -14,7 +14,7 @@ constexpr std::int32_t kTruncationsMax = 6;
 constexpr std::int64_t kEndTicksMax = 50000;
 
 ModelFaults without_errors(ModelFaults faults) {
-  faults.transient = faults.not_finite = 0;
+  faults.transient = faults.not_finite = faults.lost = 0;
   return faults;
 }
 
@@ -39,7 +39,7 @@ SchedulerWorld::SchedulerWorld(const Settings& settings, Backend& backend, Rando
       tally_(tally),
       cache_(backend, fake_groups(settings), KvType::kF32,
              std::array{settings.blocks, settings.window_blocks}),
-      model_(cache_, settings.limits, without_errors(settings.model), random, trace),
+      model_(cache_, settings.limits, without_errors(settings.model), random, trace, now_),
       scheduler_(cache_, limits_of(settings)),
       checker_(cache_) {
   for (std::int64_t i = settings.blocks * kBlockTokens; i > 0; --i) {
@@ -139,6 +139,7 @@ void SchedulerWorld::turn() {
 }
 
 void SchedulerWorld::commit(const Step& step) {
+  const double begun = now_;
   model_.wait(step);
   drawn_.clear();
   for (const StepPart& part : step.parts) {
@@ -153,7 +154,7 @@ void SchedulerWorld::commit(const Step& step) {
     job->append(id);
     ++tally_.totals.tokens;
   }
-  scheduler_.commit(drawn_, 0.001 * step.rows);
+  scheduler_.commit(drawn_, now_ - begun);
 }
 
 void SchedulerWorld::remove_ended() {
