@@ -77,8 +77,12 @@ void SchedulerWorld::arrive() {
 
 void SchedulerWorld::disturb(Runner& r) {
   Sequence& s = r.sequence;
+  const bool was_paused = s.paused;
   if (random_.chance(settings_.stall * 0.2)) s.paused = true;
   if (s.paused && random_.chance(settings_.resume)) s.paused = false;
+  if (s.paused != was_paused) {
+    trace_.add("sequence #: paused is #", static_cast<std::int64_t>(s.id), s.paused ? 1 : 0);
+  }
   if (random_.chance(settings_.cancel * 0.2)) r.end = 0;
   if (s.in_flight > 0 || s.pending > 0 || r.truncations == kTruncationsMax) return;
   if (random_.chance(settings_.truncate)) truncate(r);

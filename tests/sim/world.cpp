@@ -23,6 +23,11 @@ std::uint64_t simulate(std::uint64_t seed, std::int64_t ticks, bool prints, Tall
   Random random(seed);
   Trace trace(prints);
   const Settings settings = draw_settings(random, ticks);
+  trace.add("# blocks of keys, # with a window of #; # steps under way", settings.blocks,
+            settings.window_blocks, settings.window, settings.engine.pipeline_depth);
+  trace.add("# rows a step, # sequences, hashes of # bits, # preemptions", settings.limits.rows,
+            settings.limits.sequences, settings.engine.prefix.hash_bits,
+            settings.engine.preemptions_max);
   if (settings.only_scheduler) {
     SchedulerWorld(settings, backend, random, trace, tally).run(ticks);
   } else {
