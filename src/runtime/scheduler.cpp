@@ -135,14 +135,9 @@ const Step& Scheduler::plan() {
   step.copies.clear();
   step.rows = step.decode_rows = step.outputs = step.scores = 0;
   dropped_.clear();
-  rows_left_ = step.rows_max = limits_.rows;
-  order_.assign(running_.begin(), running_.end());
-  plan_running(step, true);
-  const auto decodes = static_cast<std::int32_t>(step.parts.size());
-  rows_left_ = prompt_rows(decodes);
-  step.rows_max = rows_left_ + decodes;
-  plan_running(step, false);
-  admit(step);
+  do {
+    fill(step);
+  } while (make_way(step));
   for (const StepPart& part : step.parts) {
     step.rows += part.rows;
     step.decode_rows += part.decode ? 1 : 0;
@@ -155,6 +150,32 @@ const Step& Scheduler::plan() {
   ++planned_;
   ++under_way_;
   return step;
+}
+
+void Scheduler::fill(Step& step) {
+  rows_left_ = step.rows_max = limits_.rows;
+  order_.assign(running_.begin(), running_.end());
+  plan_running(step, true);
+  const auto decodes = static_cast<std::int32_t>(step.parts.size());
+  rows_left_ = prompt_rows(decodes);
+  step.rows_max = rows_left_ + decodes;
+  plan_running(step, false);
+  admit(step);
+}
+
+/// Where tokens were taken back, several sequences can be sure of more than the pool has: blocks
+/// that they shared count for each. Then nobody gets on, and the last of them has to go once more.
+bool Scheduler::make_way(Step& step) {
+  if (!step.parts.empty() || !dropped_.empty() || under_way_ > 0 || is_releasing()) return false;
+  Sequence* last = nullptr;
+  bool waits = false;
+  for (Sequence* s : running_) {
+    waits = waits || (!s->paused && s->missing() > 0 && s->pending < s->room);
+    if (last == nullptr || waiting_.before(*last, *s)) last = s;
+  }
+  if (!waits || running_.size() < 2) return false;
+  preempt(step, *last);
+  return true;
 }
 
 /// Those that lack one row, or those that lack more, but for whom is preempted on the way.

@@ -121,6 +121,8 @@ class Scheduler {
   Step& step_at(std::int64_t number) {
     return steps_[static_cast<std::size_t>(number % limits_.pipeline_depth)];
   }
+  void fill(Step& step);
+  bool make_way(Step& step);
   void plan_running(Step& step, bool one_row);
   std::int32_t prompt_rows(std::int32_t decodes) const;
   void admit(Step& step);
