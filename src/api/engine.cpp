@@ -37,7 +37,9 @@ Engine::Impl::Impl(const OpenOptions& options)
   info = model_info(instance, chosen.context);
   engine =
       instance.make_engine({.waiting_max = options.waiting_max, .deltas_max = options.deltas_max});
-  if (!threadless) engine->start();
+  if (threadless) return;
+  engine->prepare();
+  engine->start();
 }
 
 ingot::Stream Engine::Impl::submit(ingot::Request&& request) {

@@ -111,8 +111,11 @@ class ServeBench {
  private:
   void serve(ServeReport& report) {
     ProgressBar bar("serving");
-    const auto engine =
-        instance_.make_engine({.waiting_max = static_cast<std::size_t>(values_.queue)});
+    EngineMetrics metrics;
+    TraceFile trace(values_.step_trace, &metrics);
+    auto engine = instance_.make_engine(
+        {.waiting_max = static_cast<std::size_t>(values_.queue), .observer = trace.observer()});
+    engine->prepare();
     const auto total = traffic_.requests.size();
     TrafficRun run(*engine, traffic_, writer_, steady_traffic_clock(),
                    {.concurrency = values_.concurrency,
@@ -120,7 +123,9 @@ class ServeBench {
                     .on_step = interruption_point,
                     .on_done = [&](std::size_t done) { bar.show(done, total); }});
     served_ = run.run();
-    report.preemptions = engine->scheduler().preemptions();
+    report.engine = metrics.snapshot();
+    engine.reset();
+    trace.finish();
   }
 
   /// Each on an engine of its own: nothing that another one computed can be in its cache.
@@ -132,6 +137,7 @@ class ServeBench {
       const auto engine = instance_.make_engine();
       const ServedRequest alone = serve_alone(*engine, writer_.write(number), interruption_point);
       ++report.checked;
+      report.checked_cached += alone.cached_tokens;
       if (!alone.has_output_of(served)) ++report.mismatches;
       bar.show(static_cast<std::uint64_t>(report.checked), checked_.size());
     }
@@ -162,7 +168,9 @@ int serve_inproc(const ServeValues& v) {
   parse_goodput(v);
   Traffic traffic = make_traffic(v);
   const auto pool = make_pool(v.model);
-  Instance instance(*pool, instance_options(v.model));
+  InstanceOptions options = instance_options(v.model);
+  options.profile = v.step_trace.profile;
+  Instance instance(*pool, options);
   show_warnings(instance);
   ServeReport report;
   report.cut = cut_with_warning(traffic, context_limit(v, instance));

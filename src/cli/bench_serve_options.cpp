@@ -160,6 +160,7 @@ void add_serve_options(CLI::App& app, ServeValues& values) {
   add_load_options(app, values);
   add_engine_options(app, values);
   add_result_options(app, values);
+  add_trace_file_options(app, values.step_trace, "--step-trace");
 }
 
 Traffic make_traffic(const ServeValues& values) {
@@ -207,6 +208,8 @@ void add_settings(const ServeValues& v, Settings& settings) {
   settings.emplace_back("temperature", v.temperature);
   settings.emplace_back("queue", v.queue);
   settings.emplace_back("check", v.check);
+  settings.emplace_back("step_trace", v.step_trace.path.has_value());
+  settings.emplace_back("profile", v.step_trace.profile);
   Json goodput = Json::array();
   for (const std::string& text : v.goodput) goodput.push(text);
   settings.emplace_back("goodput", std::move(goodput));

@@ -8,6 +8,7 @@
 
 #include "cli/model_options.h"
 #include "cli/table.h"
+#include "cli/trace_file.h"
 #include "runtime/traffic.h"
 #include "runtime/traffic_summary.h"
 
@@ -30,6 +31,7 @@ struct ServeValues {
   double temperature = 0;
   std::vector<std::string> goodput;
   std::int64_t check = 8;
+  TraceValues step_trace;
   std::int32_t sequences = 64;
   std::int32_t step_rows = 512;
   std::int64_t kv_tokens = 0;  ///< 0 = as many as can be used

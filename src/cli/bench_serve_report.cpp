@@ -7,10 +7,13 @@ namespace ingot {
 
 namespace {
 
+std::int64_t as_int(std::uint64_t count) { return static_cast<std::int64_t>(count); }
+
 /// The figures but for latencies, by name.
 Settings figures(const ServeReport& report) {
   const TrafficSummary& s = report.summary;
   const std::int64_t tokens = s.input_tokens + s.output_tokens;
+  const Histogram& rows = report.engine.step_rows;
   return {{"duration", s.duration},
           {"completed", s.completed},
           {"errors", s.busy + s.failed},
@@ -23,10 +26,14 @@ Settings figures(const ServeReport& report) {
           {"output_throughput", s.per_second(s.output_tokens)},
           {"total_token_throughput", s.per_second(tokens)},
           {"cache_hit_rate", s.cache_hit_rate()},
-          {"preemptions", report.preemptions},
+          {"preemptions", as_int(report.engine.preemptions)},
+          {"steps", as_int(report.engine.steps)},
+          {"mean_step_rows", rows.count() > 0 ? rows.sum() / static_cast<double>(rows.count()) : 0},
+          {"max_stall_ms", report.engine.stall_seconds_max * 1e3},
           {"cut_prompts", report.cut.prompts},
           {"cut_outputs", report.cut.outputs},
           {"checked", report.checked},
+          {"checked_cached_tokens", report.checked_cached},
           {"mismatches", report.mismatches}};
 }
 
@@ -37,7 +44,11 @@ struct NamedLatency {
 };
 
 std::vector<NamedLatency> latencies(const TrafficSummary& s) {
-  return {{"ttft", s.ttft_ms}, {"tpot", s.tpot_ms}, {"itl", s.itl_ms}, {"e2el", s.e2el_ms}};
+  return {{"ttft", s.ttft_ms},
+          {"queue", s.queue_ms},
+          {"tpot", s.tpot_ms},
+          {"itl", s.itl_ms},
+          {"e2el", s.e2el_ms}};
 }
 
 /// Its members, by the names that are usual for them: "mean_ttft_ms".

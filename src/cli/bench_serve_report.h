@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/table.h"
+#include "runtime/engine_metrics.h"
 #include "runtime/traffic.h"
 #include "runtime/traffic_summary.h"
 
@@ -14,9 +15,10 @@ struct ServeReport {
   TrafficSummary summary;
   bool has_goodput = false;
   CutLengths cut;
-  std::int64_t preemptions = 0;
-  std::int64_t checked = 0;     ///< requests that were run again
-  std::int64_t mismatches = 0;  ///< of them, those that gave something else
+  EngineCounts engine;
+  std::int64_t checked = 0;         ///< requests that were run again
+  std::int64_t checked_cached = 0;  ///< tokens of their prompts that were not computed again
+  std::int64_t mismatches = 0;      ///< of them, those that gave something else
   Settings settings;
 };
 

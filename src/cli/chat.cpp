@@ -16,6 +16,7 @@
 #include "cli/model_options.h"
 #include "cli/options.h"
 #include "cli/request_options.h"
+#include "cli/trace_file.h"
 
 namespace ingot {
 
@@ -28,6 +29,7 @@ constexpr std::int64_t kStepRows = 512;
 struct ChatValues {
   ModelOptionValues model;
   RequestOptionValues request{.max_tokens = 4096, .temperature = 0.8, .top_p = 0.95};
+  TraceValues trace;
   std::optional<std::string> system;
   std::optional<std::string> chat_template;
   bool no_history = false;
@@ -59,26 +61,32 @@ void take_sampling_defaults(const CLI::App& app, const Config& config, RequestOp
   take("--repetition-penalty", d.repetition_penalty, v.repetition_penalty);
 }
 
+void talk(const ChatValues& v, Instance& instance, Engine& engine, const ChatTemplate& chosen,
+          Request&& request) {
+  ChatSession session(engine, chosen, std::move(request), instance.executor().limits().context,
+                      local_time());
+  session.set_system(v.system);
+  if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1) return chat_in_pipe(session);
+  TerminalChat terminal(
+      session, {.model = instance.name(), .ids = instance.sampled_ids(), .history = !v.no_history});
+  terminal.run();
+}
+
 int chat(const CLI::App& app, ChatValues& v) {
   const auto pool = make_pool(v.model);
-  Instance instance(*pool, instance_options(v.model));
+  InstanceOptions options = instance_options(v.model);
+  options.profile = v.trace.profile;
+  Instance instance(*pool, options);
   show_warnings(instance);
   const ChatTemplate chosen = chat_template(instance, v.chat_template);
   take_sampling_defaults(app, instance.config(), v.request);
   Request request = make_request(v.request, instance.sampled_ids());
   check_sampling(request.sampling, instance.sampled_ids());
+  TraceFile trace(v.trace);
   start(v, instance);
-  const auto engine = instance.make_engine();
-  ChatSession session(*engine, chosen, std::move(request), instance.executor().limits().context,
-                      local_time());
-  session.set_system(v.system);
-  if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1) {
-    chat_in_pipe(session);
-    return kDone;
-  }
-  TerminalChat terminal(
-      session, {.model = instance.name(), .ids = instance.sampled_ids(), .history = !v.no_history});
-  terminal.run();
+  talk(v, instance, *instance.make_engine({.observer = trace.observer()}), chosen,
+       std::move(request));
+  trace.finish();
   return kDone;
 }
 
@@ -97,6 +105,7 @@ Command add_chat_command(CLI::App& app) {
   add_switch(sub, values->no_history, "--no-history",
              "Neither read nor keep what was typed in earlier chats");
   add_request_options(sub, values->request);
+  add_trace_file_options(sub, values->trace, "--trace");
   return {&sub, [&sub, values] { return chat(sub, *values); },
           "ingot chat model.gguf --system \"You are brief.\""};
 }

@@ -88,7 +88,7 @@ std::int64_t start_for(const RunValues& v, Instance& instance, std::int64_t leng
   return start.context;
 }
 
-void run_one(const RunValues& v, Instance& instance) {
+void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
   const std::vector<std::int32_t> prompt = read_prompt(v, instance);
   const bool stream = !v.json && !v.print_ids;
   const bool has_text = instance.tokenizer() != nullptr;
@@ -103,7 +103,7 @@ void run_one(const RunValues& v, Instance& instance) {
   limits.context = std::numeric_limits<std::int64_t>::max();  // start_for says it better
   check_request(request, limits);
   const std::int64_t context = start_for(v, instance, std::ssize(prompt));
-  const auto engine = instance.make_engine();
+  const auto engine = instance.make_engine({.observer = trace.observer()});
   Stream replies = *engine->submit(std::move(request));
   if (stream && v.prompt) write_model_text(*v.prompt);
   Reply reply;
@@ -126,11 +126,19 @@ void run_one(const RunValues& v, Instance& instance) {
 int run(const RunValues& v) {
   check_input(v);
   const auto pool = make_pool(v.model);
-  Instance instance(*pool, instance_options(v.model));
+  InstanceOptions options = instance_options(v.model);
+  options.profile = v.trace.profile;
+  Instance instance(*pool, options);
   show_warnings(instance);
-  if (v.jsonl) return run_lines(v, instance);
-  run_one(v, instance);
-  return kDone;
+  TraceFile trace(v.trace);
+  int code = kDone;
+  if (v.jsonl) {
+    code = run_lines(v, instance, trace);
+  } else {
+    run_one(v, instance, trace);
+  }
+  trace.finish();
+  return code;
 }
 
 void add_input(CLI::App& app, RunValues& values) {
@@ -189,6 +197,7 @@ Command add_run_command(CLI::App& app) {
   add_request_options(sub, values->request);
   add_logprob_options(sub, values->request);
   add_output(sub, *values);
+  add_trace_file_options(sub, values->trace, "--trace");
   return {&sub, [values] { return run(*values); },
           "ingot run model.gguf -p \"Once upon a time\" --max-tokens 64"};
 }

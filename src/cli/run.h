@@ -7,6 +7,7 @@
 
 #include "cli/model_options.h"
 #include "cli/request_options.h"
+#include "cli/trace_file.h"
 
 namespace ingot {
 
@@ -14,6 +15,7 @@ namespace ingot {
 struct RunValues {
   ModelOptionValues model;
   RequestOptionValues request;
+  TraceValues trace;
   std::optional<std::string> prompt;
   std::optional<std::string> tokens;
   std::optional<std::string> messages;
@@ -29,7 +31,8 @@ struct RunValues {
 /// fits beside it or one row is left: smaller steps give the same bits, in more time.
 void shrink_step_to_fit(const Instance& instance, StartOptions& start);
 
-/// Continues every line of stdin, as one batch. Returns the exit code: whether all went well.
-int run_lines(const RunValues& values, Instance& instance);
+/// Continues every line of stdin, as one batch, with the trace looking on. Returns the exit code:
+/// whether all went well.
+int run_lines(const RunValues& values, Instance& instance, TraceFile& trace);
 
 }  // namespace ingot

@@ -74,7 +74,8 @@ struct LineReader {
 
 class Lines {
  public:
-  Lines(const RunValues& values, Instance& instance) : values_(values), instance_(instance) {}
+  Lines(const RunValues& values, Instance& instance, TraceFile& trace)
+      : values_(values), instance_(instance), trace_(trace) {}
 
   /// Everything is read before the first step: what is run together is planned together.
   void read() {
@@ -99,7 +100,7 @@ class Lines {
     }
     if (start_.sequences > 0) {
       start();
-      const auto engine = instance_.make_engine();
+      const auto engine = instance_.make_engine({.observer = trace_.observer()});
       while (print_done()) step(*engine);
     }
     print_done();
@@ -211,6 +212,7 @@ class Lines {
 
   const RunValues& values_;
   Instance& instance_;
+  TraceFile& trace_;
   std::deque<Line> lines_;
   StartOptions start_{.sequences = 0, .rows = 0};
   std::int64_t rows_ = 0;    ///< of all prompts
@@ -222,8 +224,8 @@ class Lines {
 
 }  // namespace
 
-int run_lines(const RunValues& values, Instance& instance) {
-  Lines lines(values, instance);
+int run_lines(const RunValues& values, Instance& instance, TraceFile& trace) {
+  Lines lines(values, instance, trace);
   lines.read();
   return lines.run();
 }

@@ -224,7 +224,10 @@ RequestRecord Continuation::record(double origin, double now) const {
           .prompt_tokens = prompt_tokens_,
           .cached_tokens = sequence_.cached,
           .generated_tokens = generated_,
-          .finish = to_string(finish_)};
+          .max_tokens = limit_,
+          .choices = choices_,
+          .reads_cache = sequence_.reads_cache,
+          .finish = ended_ ? to_string(finish_) : std::string_view()};
 }
 
 void Continuation::finish(FinishReason reason, std::optional<Error> error) {
@@ -236,6 +239,7 @@ void Continuation::finish(FinishReason reason, std::optional<Error> error) {
   outcome_.cached_tokens = sequence_.cached;
   outcome_.miss = sequence_.miss;
   outcome_.preemptions = sequence_.preemptions;
+  if (started_) outcome_.queue_seconds = *started_ - queued_;
   if (digest_) outcome_.digest = digest_->value();
   channel_->outcome = std::move(outcome_);
   channel_->deltas.close();

@@ -68,7 +68,11 @@ class Continuation {
   bool ended() const { return ended_; }
   /// Seconds between the last two tokens that were handed over; 0 after the first.
   double last_gap() const { return last_gap_; }
-  /// What is told of it at its end, with times after `origin`.
+  /// Tokens that were handed over.
+  std::int64_t generated() const { return generated_; }
+  /// How many continuations of its prompt there are; of the first one.
+  void set_choices(std::size_t choices) { choices_ = static_cast<std::int32_t>(choices); }
+  /// What is told of it, with times after `origin`.
   RequestRecord record(double origin, double now) const;
 
   /// Ends it: what was not handed over stays with the engine. Allocates nothing.
@@ -87,6 +91,7 @@ class Continuation {
   std::shared_ptr<Channel> channel_;
   Sequence sequence_;
   std::int64_t prompt_tokens_ = 0;
+  std::int32_t choices_ = 0;
   FinishReason finish_ = FinishReason::kCancelled;
   std::int64_t limit_ = 0;      ///< tokens to generate at most
   std::int64_t generated_ = 0;  ///< tokens handed over

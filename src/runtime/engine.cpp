@@ -145,6 +145,11 @@ std::vector<Stream> Engine::submit_choices(Request&& request, std::int32_t choic
   return streams;
 }
 
+void Engine::prepare() {
+  INGOT_CHECK(last_id_.load() == 0 && !thread_.joinable(), "prepared once there were requests");
+  steps_->warm_up();
+}
+
 void Engine::start() {
   INGOT_CHECK(!thread_.joinable(), "an engine has one thread");
   try {
@@ -241,6 +246,7 @@ bool Engine::turn() {
       run(scheduler_.oldest());
       return true;
     }
+    if (!planned) observe_state();
     return planned || dropped;
   } catch (const Error& error) {
     end_active(FinishReason::kError, &error);
@@ -286,7 +292,7 @@ void Engine::admit(Submission&& submission, double now) {
     if (!submission.request.ignore_eos) ends.insert(ends.end(), end_ids_.begin(), end_ids_.end());
   } catch (const std::bad_alloc&) {
     for (std::size_t i = 0; i < submission.channels.size(); ++i) {
-      refuse(submission.id + i, *submission.channels[i], out_of_memory());
+      refuse(submission, i, out_of_memory());
     }
     return;
   }
@@ -294,9 +300,9 @@ void Engine::admit(Submission&& submission, double now) {
     try {
       admit_choice(submission, i, now);
     } catch (const Error& error) {
-      refuse(submission.id + i, *submission.channels[i], error);
+      refuse(submission, i, error);
     } catch (const std::bad_alloc&) {
-      refuse(submission.id + i, *submission.channels[i], out_of_memory());
+      refuse(submission, i, out_of_memory());
     }
   }
 }
@@ -311,6 +317,7 @@ void Engine::admit_choice(const Submission& submission, std::size_t choice, doub
                                      submission.time, steps_->cache(), request_limits_, tokenizer_);
   Continuation& continuation = *active_.emplace(id, std::move(made)).first->second;
   is_idle_ = false;
+  if (choice == 0) continuation.set_choices(submission.channels.size());
   Sequence& sequence = continuation.sequence();
   const auto first = active_.find(submission.id);
   if (choice > 0 && first != active_.end()) sequence.fork_of = &first->second->sequence();
@@ -327,11 +334,13 @@ void Engine::admit_choice(const Submission& submission, std::size_t choice, doub
 }
 
 /// A request that could not be taken in.
-void Engine::refuse(std::uint64_t id, Channel& channel, const Error& error) {
-  if (const auto at = active_.find(id); at != active_.end()) {
+void Engine::refuse(const Submission& submission, std::size_t choice, const Error& error) {
+  if (const auto at = active_.find(submission.id + choice); at != active_.end()) {
     scheduler_.remove(at->second->sequence());
     active_.erase(at);
   }
+  observe_unstarted(submission, choice, FinishReason::kError);
+  Channel& channel = *submission.channels[choice];
   channel.outcome.finish = FinishReason::kError;
   channel.outcome.error = copy_of(&error);
   channel.deltas.close();
@@ -407,35 +416,61 @@ void Engine::run(const Step& step) {
   }
   touched_.clear();
   committed_ = sampled;
-  if (options_.observer != nullptr) observe(step, computed, sampled);
   if (some_ended_) drop_ended();
+  if (options_.observer != nullptr) observe(step, computed, sampled);
 }
 
 /// The step's record; its parts are gone, its sums are not.
 void Engine::observe(const Step& step, double computed, double sampled) {
   const StepTime& time = times_[step.number % 2];
   const double now = options_.now();
-  StepRecord r{.number = static_cast<std::uint64_t>(step.number) + 1,
-               .start_seconds = time.planned - made_,
-               .seconds = now - time.planned,
-               .plan_seconds = time.begun - time.planned,
-               .forward_seconds = computed - time.begun,
-               .sample_seconds = sampled - computed,
-               .deliver_seconds = now - sampled,
-               .decode_rows = step.decode_rows,
-               .prefill_rows = step.rows - step.decode_rows,
-               .output_rows = step.outputs,
-               .scored_rows = step.scores,
-               .row_budget = step.rows_max,
-               .sequences = step.sequences,
-               .running = static_cast<std::int32_t>(scheduler_.running()),
-               .waiting = static_cast<std::int32_t>(scheduler_.waiting()),
-               .preemptions = scheduler_.preemptions(),
-               .cached_tokens = scheduler_.cached_tokens()};
+  StepRecord r = state();
+  r.number = static_cast<std::uint64_t>(step.number) + 1;
+  r.start_seconds = time.planned - made_;
+  r.seconds = now - time.planned;
+  r.plan_seconds = time.begun - time.planned;
+  r.forward_seconds = computed - time.begun;
+  r.sample_seconds = sampled - computed;
+  r.deliver_seconds = now - sampled;
+  r.decode_rows = step.decode_rows;
+  r.prefill_rows = step.rows - step.decode_rows;
+  r.output_rows = step.outputs;
+  r.scored_rows = step.scores;
+  r.row_budget = step.rows_max;
+  r.sequences = step.sequences;
   if (const OpSeconds* ops = steps_->op_seconds(); ops != nullptr) {
     r.profiled = true;
     r.op_seconds = *ops;
   }
+  options_.observer->step(r);
+}
+
+void Engine::observe_state() {
+  if (options_.observer != nullptr) options_.observer->state(state());
+}
+
+void Engine::observe_token(const Continuation& continuation) {
+  if (options_.observer == nullptr) return;
+  if (continuation.generated() > 1) return options_.observer->token(continuation.last_gap());
+  options_.observer->first_token(continuation.record(made_, options_.now()));
+}
+
+/// The end of a request that never ran.
+void Engine::observe_unstarted(const Submission& submission, std::size_t choice,
+                               FinishReason reason) {
+  if (options_.observer == nullptr) return;
+  options_.observer->request({.id = submission.id + choice,
+                              .queued_seconds = submission.time - made_,
+                              .end_seconds = options_.now() - made_,
+                              .finish = to_string(reason)});
+}
+
+/// What holds now, in a record that has nothing of a step.
+StepRecord Engine::state() const {
+  StepRecord r{.running = static_cast<std::int32_t>(scheduler_.running()),
+               .waiting = static_cast<std::int32_t>(scheduler_.waiting()),
+               .preemptions = scheduler_.preemptions(),
+               .cached_tokens = scheduler_.cached_tokens()};
   for (const auto& [id, continuation] : active_) r.paused += continuation->sequence().paused;
   const KvCache& cache = steps_->cache();
   for (std::int32_t g = 0; g < cache.groups(); ++g) {
@@ -445,7 +480,7 @@ void Engine::observe(const Step& step, double computed, double sampled) {
     r.blocks_total += pool.total();
   }
   r.blocks_referenced = r.blocks_total - r.blocks_free - r.blocks_evictable;
-  options_.observer->step(r);
+  return r;
 }
 
 void Engine::sample(const Step& step) {
@@ -508,8 +543,9 @@ void Engine::deliver(const Step& step) {
     tokens_.push_back(-1);
     if (continuation == nullptr) continue;
     Drawn& drawn = drawn_[row++];
+    const std::int64_t before = continuation->generated();
     guarded(*continuation, [&] { tokens_.back() = continuation->take(std::move(drawn), now); });
-    if (options_.observer != nullptr) options_.observer->token(continuation->last_gap());
+    if (continuation->generated() > before) observe_token(*continuation);
   }
 }
 
@@ -533,11 +569,13 @@ void Engine::drop_ended() {
 
 void Engine::end_inbox(FinishReason reason, const Error* error) {
   while (auto submission = inbox_.try_pop()) {
-    for (const auto& channel : submission->channels) {
-      channel->outcome.finish = reason;
-      channel->outcome.error = copy_of(error);
-      channel->deltas.close();
+    for (std::size_t i = 0; i < submission->channels.size(); ++i) {
+      Channel& channel = *submission->channels[i];
+      channel.outcome.finish = reason;
+      channel.outcome.error = copy_of(error);
+      channel.deltas.close();
       under_way_.fetch_sub(1);
+      observe_unstarted(*submission, i, reason);
     }
   }
 }
@@ -548,6 +586,7 @@ void Engine::end_active(FinishReason reason, const Error* error) {
     if (!continuation->ended()) continuation->finish(reason, copy_of(error));
   }
   drop_ended();
+  observe_state();
 }
 
 /// With nothing under way every block is free or evictable, or one has been lost.

@@ -91,6 +91,9 @@ class Engine {
   /// Errors: as of `submit`; Error{kInvalid} for no choices or more than kChoicesMax.
   [[nodiscard]] std::vector<Stream> submit_choices(Request&& request, std::int32_t choices);
 
+  /// Has the runner do what the first steps would otherwise wait for. Before the first request; it
+  /// leaves nothing behind that anybody could see.
+  void prepare();
   /// Starts the thread. It sleeps while there is nothing to do.
   ///
   /// Errors: Error{kDoesNotFit} when the system refuses a thread.
@@ -137,7 +140,7 @@ class Engine {
   void take_in(double now);
   void admit(Submission&& submission, double now);
   void admit_choice(const Submission& submission, std::size_t choice, double now);
-  void refuse(std::uint64_t id, Channel& channel, const Error& error);
+  void refuse(const Submission& submission, std::size_t choice, const Error& error);
   bool end_dropped(std::span<const Dropped> all);
   void run(const Step& step);
   void compute(const Step& step);
@@ -149,7 +152,11 @@ class Engine {
   void end_active(FinishReason reason, const Error* error);
   void fail(const Error& error);
   void check_idle();
+  StepRecord state() const;
   void observe(const Step& step, double computed, double sampled);
+  void observe_state();
+  void observe_token(const Continuation& continuation);
+  void observe_unstarted(const Submission& submission, std::size_t choice, FinishReason reason);
   static Continuation& of(const StepPart& part) { return *part.sequence->owner; }
 
   std::unique_ptr<StepRunner> steps_;

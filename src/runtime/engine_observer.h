@@ -6,14 +6,18 @@
 
 namespace ingot {
 
-/// Told of each step after its commit, of pieces as they are handed out, and of each request at its
-/// end, in the engine's thread: it must not block, and cannot change anything. Times are seconds
-/// of the engine's clock since the engine was made.
+/// Told of each step after its commit, of tokens as they are handed out, and of each request once,
+/// at its end, in the engine's thread: it must not block, and cannot change anything. Times are
+/// seconds of the engine's clock since the engine was made.
 class EngineObserver {
  public:
   virtual ~EngineObserver() = default;
   virtual void step(const StepRecord& record) = 0;
-  /// A token was handed out; so long after the one before it, or 0 for a request's first.
+  /// What holds after a turn without a step; the record has nothing of a step.
+  virtual void state(const StepRecord& /*record*/) {}
+  /// A request's first token was handed out.
+  virtual void first_token(const RequestRecord& /*record so far*/) {}
+  /// A further token was handed out, so long after the one before it.
   virtual void token(double gap_seconds) = 0;
   virtual void request(const RequestRecord& record) = 0;
 };

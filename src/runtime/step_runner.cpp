@@ -5,6 +5,13 @@
 
 namespace ingot {
 
+namespace {
+
+/// Of the step that warms up: the fewest that are a prompt. More cost more, and gain nothing.
+constexpr std::int64_t kWarmRows = 2;
+
+}  // namespace
+
 ModelSteps::ModelSteps(Executor& executor, ThreadPool& pool, const KernelTable& kernels,
                        std::int64_t ids, const ProfiledBackend* profiled)
     : executor_(executor),
@@ -20,6 +27,25 @@ void ModelSteps::sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
   const auto lease = pool_.acquire();
   pool_.parallel_for(std::ssize(rows), [&](std::int64_t i, int) { before(i); });
   sampler_.sample(rows, drawn);
+}
+
+/// A step and a token of a sequence that nobody asked for. It is in no prefix index, and its blocks
+/// are free again when it goes.
+void ModelSteps::warm_up() {
+  const std::int64_t rows = std::min({kWarmRows, std::int64_t{limits().rows}, limits().context});
+  Sequence sequence(cache());
+  sequence.tokens.assign(static_cast<std::size_t>(rows), 0);
+  if (!sequence.blocks.reserve(rows)) return;
+  const auto count = static_cast<std::int32_t>(rows);
+  run({.parts = {{.sequence = &sequence, .rows = count, .outputs = 1}},
+       .copies = {},
+       .rows = count,
+       .outputs = 1,
+       .sequences = 1});
+  const SamplingParams greedy;
+  const SampleRow row{.logits = logits(0), .params = &greedy};
+  Drawn drawn;
+  sample({&row, 1}, {&drawn, 1}, [](std::int64_t) {});
 }
 
 }  // namespace ingot

@@ -32,6 +32,11 @@ class StepRunner {
   virtual RowScore score(std::int64_t i) const = 0;
   virtual std::span<const float> hidden(std::int64_t i) const = 0;
 
+  /// Before the first step: does what that would otherwise wait for. Nothing of it shows later.
+  ///
+  /// Errors: as of `run`.
+  virtual void warm_up() {}
+
   /// Seconds of the last step by op; null where ops are not timed.
   virtual const OpSeconds* op_seconds() const { return nullptr; }
 
@@ -50,6 +55,7 @@ class ModelSteps final : public StepRunner {
   KvCache& cache() override { return executor_.cache(); }
   const ExecutorLimits& limits() const override { return executor_.limits(); }
   void run(const Step& step) override { executor_.run(step); }
+  void warm_up() override;
   std::span<float> logits(std::int64_t i) override { return executor_.logits(i); }
   RowScore score(std::int64_t i) const override { return executor_.score(i); }
   std::span<const float> hidden(std::int64_t i) const override { return executor_.hidden(i); }

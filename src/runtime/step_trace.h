@@ -23,7 +23,10 @@ struct RequestRecord {
   std::int64_t prompt_tokens = 0;
   std::int64_t cached_tokens = 0;  ///< of the prompt
   std::int64_t generated_tokens = 0;
-  std::string_view finish{};  ///< why it ended: "stop"
+  std::int64_t max_tokens = 0;  ///< that it could generate
+  std::int32_t choices = 0;     ///< asked for with its prompt; 0 in those after the first
+  bool reads_cache = true;      ///< what was computed before was looked up for it
+  std::string_view finish{};    ///< why it ended: "stop"
 };
 
 /// Writes records as they come, as JSON in the Trace Event Format, for chrome://tracing or

@@ -25,6 +25,8 @@ enum class FinishReason {
   kError,      ///< `Outcome::error` says which
 };
 
+inline constexpr std::size_t kFinishReasons = 4;
+
 /// "stop", "length", "cancelled" or "error".
 std::string_view to_string(FinishReason reason);
 
@@ -54,6 +56,7 @@ struct Outcome {
   PrefixMiss miss;                    ///< where those end, and why; for operators alone
   std::int32_t preemptions = 0;       ///< times that it had to give way while its reader kept up
   std::int64_t generated_tokens = 0;  ///< ids delivered
+  double queue_seconds = 0;           ///< from submission to admission
   double prefill_seconds = 0;         ///< from admission to the first token drawn
   double decode_seconds = 0;          ///< from there to the last
   std::int64_t decode_steps = 0;      ///< tokens drawn after the first

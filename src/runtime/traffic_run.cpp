@@ -18,6 +18,7 @@ constexpr double kWaitMax = 0.05;
 void take_outcome(const Outcome& outcome, ServedRequest& served) {
   served.prompt_tokens = outcome.prompt_tokens;
   served.cached_tokens = outcome.cached_tokens;
+  served.queue += outcome.queue_seconds;
   served.digest = outcome.digest;
   if (outcome.error) {
     served.error = outcome.error->message();
@@ -70,14 +71,13 @@ bool TrafficRun::is_due(double now) const {
 }
 
 void TrafficRun::submit_due() {
-  for (double now = clock_.now() - began_; is_due(now); ++next_) {
-    submit(next_, options_.concurrency > 0 ? now : traffic_.requests[next_].arrival);
-  }
+  for (double now = clock_.now() - began_; is_due(now); ++next_) submit(next_, now);
 }
 
-void TrafficRun::submit(std::size_t number, double start) {
+void TrafficRun::submit(std::size_t number, double now) {
   ServedRequest& served = served_[number];
-  served.start = start;
+  served.start = options_.concurrency > 0 ? now : traffic_.requests[number].arrival;
+  served.queue = now - served.start;
   Request request = writer_.write(number);
   const auto& checked = options_.checked;
   request.digest = std::binary_search(checked.begin(), checked.end(), number);

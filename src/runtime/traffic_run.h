@@ -16,6 +16,7 @@ namespace ingot {
 /// What became of a request. Times are seconds since the run began.
 struct ServedRequest {
   double start = 0;            ///< its arrival, or when its turn came in a closed loop
+  double queue = 0;            ///< from there to the first step that it had rows in
   double first = 0;            ///< its first token
   double last = 0;             ///< its last token
   std::vector<double> gaps{};  ///< from each piece to the next
@@ -77,7 +78,7 @@ class TrafficRun {
 
   bool is_due(double now) const;
   void submit_due();
-  void submit(std::size_t number, double start);
+  void submit(std::size_t number, double now);
   void wait();
   void collect();
   void take(Live& live, double now);

@@ -56,7 +56,7 @@ Distribution distribution(std::vector<double> values) {
 
 TrafficSummary summarise(std::span<const ServedRequest> served, const Goodput& goodput) {
   TrafficSummary sum;
-  std::vector<double> ttft, tpot, itl, e2el;
+  std::vector<double> ttft, queue, tpot, itl, e2el;
   for (const ServedRequest& r : served) {
     sum.duration = std::max(sum.duration, r.last);
     if (!r.is_completed()) {
@@ -70,11 +70,13 @@ TrafficSummary summarise(std::span<const ServedRequest> served, const Goodput& g
     const Latencies latencies(r);
     if (latencies.keeps(goodput)) ++sum.good;
     ttft.push_back(latencies.ttft);
+    queue.push_back(r.queue * kMs);
     e2el.push_back(latencies.e2el);
     if (r.output_tokens > 1) tpot.push_back(latencies.tpot);
     for (const double gap : r.gaps) itl.push_back(gap * kMs);
   }
   sum.ttft_ms = distribution(std::move(ttft));
+  sum.queue_ms = distribution(std::move(queue));
   sum.tpot_ms = distribution(std::move(tpot));
   sum.itl_ms = distribution(std::move(itl));
   sum.e2el_ms = distribution(std::move(e2el));

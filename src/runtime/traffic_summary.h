@@ -47,6 +47,7 @@ struct TrafficSummary {
   std::int64_t output_tokens = 0;
   std::int64_t good = 0;  ///< kept what `Goodput` says
   Distribution ttft_ms;   ///< time to the first token, from the arrival
+  Distribution queue_ms;  ///< time to the first step that it had rows in, from the arrival
   Distribution tpot_ms;   ///< time for each further token, by request; of more than one token
   Distribution itl_ms;    ///< time between pieces, all requests together
   Distribution e2el_ms;   ///< time to the last token, from the arrival

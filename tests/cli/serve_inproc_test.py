@@ -11,7 +11,7 @@ import model_files
 from ingot import CHECK_FAILED, DOES_NOT_FIT, MODEL, SANITIZERS, SHARED, USAGE, run
 
 SMALL = ("--requests", "6", "--input-len", "8:20", "--output-len", "3:9")
-LATENCIES = ("ttft", "tpot", "itl", "e2el")
+LATENCIES = ("ttft", "queue", "tpot", "itl", "e2el")
 STATISTICS = ("mean", "median", "std", "p50", "p90", "p99")
 CONTEXT = 256  # of the small model
 AZURE = "TIMESTAMP,ContextTokens,GeneratedTokens\r\n"
@@ -52,12 +52,18 @@ class ServeInproc(ingot.CliTest):
         self.assertEqual(found["mismatches"], 0)
         self.assertTrue(0 <= found["cache_hit_rate"] <= 1)
         self.assertGreaterEqual(found["preemptions"], 0)
+        self.assertGreater(found["steps"], 0)
+        self.assertGreaterEqual(found["mean_step_rows"], 1)
+        self.assertLessEqual(found["max_stall_ms"], duration * 1e3)
+        # Who is checked computes all of its prompt.
+        self.assertEqual(found["checked_cached_tokens"], 0)
         for name in LATENCIES:
             values = {s: found[f"{s}_{name}_ms"] for s in STATISTICS}
             self.assertEqual(values["median"], values["p50"])
             self.assertLessEqual(values["p50"], values["p90"])
             self.assertLessEqual(values["p90"], values["p99"])
             self.assertGreaterEqual(min(values.values()), 0)
+        self.assertLessEqual(found["mean_queue_ms"], found["mean_ttft_ms"])
         self.assertLessEqual(found["mean_ttft_ms"], found["mean_e2el_ms"])
         self.assertLessEqual(found["p99_e2el_ms"], duration * 1e3)
 
@@ -100,6 +106,15 @@ class ServeInproc(ingot.CliTest):
         found = self.found(*SMALL, "--concurrency", "2")
         self.assertEqual(found["completed"], 6)
         self.assertEqual(found["settings"]["sequences"], 2)
+
+    def test_a_shared_prefix_is_found_by_those_who_come_later(self):
+        # One after the other: all but the first find its two full blocks.
+        args = ("--requests", "5", "--input-len", "20", "--output-len", "3", "--concurrency", "1")
+        found = self.found(*args, "--shared-prefix", "40", "--check", "5")
+        self.assertEqual(found["cache_hit_rate"], 4 * 32 / (5 * 60))
+        self.assertEqual(found["steps"], 5 * 3)
+        self.assertEqual(found["mean_step_rows"], (60 + 4 * 28 + 5 * 2) / 15)
+        self.assertEqual(self.found(*args)["cache_hit_rate"], 0)
 
     def test_tokens_do_not_depend_on_how_requests_come(self):
         totals = {(f["total_input_tokens"], f["total_output_tokens"]) for f in (

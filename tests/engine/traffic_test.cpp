@@ -97,6 +97,23 @@ TEST(TrafficRun, TimeBeforeARequestIsTakenInCounts) {
   EXPECT_GT(served.requests[1].first, served.requests[0].last);
 }
 
+TEST(TrafficRun, TheQueueEndsWithTheFirstStep) {
+  TestClock clock;
+  RunnerOptions options = EngineRunner::defaults();
+  options.sequences = 1;
+  const auto model = checkpoint();
+  EngineRunner runner(*model, options, {.now = [&] { return clock.time += kTick; }});
+  Traffic traffic = synthetic_traffic({.requests = 3, .input = {9, 9}, .output = {6, 6}});
+  traffic.requests[2].arrival = 2 * kTick;  // submitted once the first step is done
+  const RequestWriter writer(traffic, recipe());
+  const auto served = TrafficRun(runner.engine(), traffic, writer, clock.clock(), {}).run();
+  EXPECT_LT(served[0].queue, served[0].first);
+  for (std::size_t i = 1; i < 3; ++i) {
+    EXPECT_GT(served[i].start + served[i].queue, served[i - 1].last);
+    EXPECT_LT(served[i].start + served[i].queue, served[i].first);
+  }
+}
+
 TEST(TrafficRun, AClosedLoopKeepsSoManyUnderWay) {
   Traffic traffic = synthetic_traffic({.requests = 9, .input = {5, 9}, .output = {2, 9}});
   traffic.requests[4].arrival = 1e9;  // does not count

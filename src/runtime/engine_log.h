@@ -1,0 +1,33 @@
+// EngineLog: one observer for all that look at an engine.
+#pragma once
+
+#include "runtime/engine_metrics.h"
+#include "runtime/engine_observer.h"
+#include "runtime/step_log.h"
+#include "runtime/step_trace.h"
+
+namespace ingot {
+
+/// Who is told; null where nobody is. All of them outlive the log.
+struct EngineLogParts {
+  StepLog* steps = nullptr;
+  EngineMetrics* metrics = nullptr;
+  StepTrace* trace = nullptr;
+};
+
+/// Passes on what it is told.
+class EngineLog final : public EngineObserver {
+ public:
+  explicit EngineLog(const EngineLogParts& parts) : parts_(parts) {}
+
+  void step(const StepRecord& record) override;
+  void state(const StepRecord& record) override;
+  void first_token(const RequestRecord& record) override;
+  void token(double gap_seconds) override;
+  void request(const RequestRecord& record) override;
+
+ private:
+  EngineLogParts parts_;
+};
+
+}  // namespace ingot
