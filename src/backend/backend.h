@@ -62,6 +62,18 @@ class Backend {
     std::copy_n(kv.pages + from * kv.block_bytes, kv.block_bytes, kv.pages + to * kv.block_bytes);
   }
 
+  /// Block `block` of one layer out of its page, as it is, in the layout of KvRows; between steps.
+  /// Tokens that were never written give whatever is there.
+  virtual void kv_read(const Attention& /*a*/, const KvLayer& /*kv*/, std::int32_t /*block*/,
+                       std::span<std::byte> /*out*/) const {
+    INGOT_CHECK(false, name(), " does not read blocks");
+  }
+  /// The way back: a block that holds what `kv_read` gave, of any backend, bit for bit.
+  virtual void kv_load(const Attention& /*a*/, const KvLayer& /*kv*/, std::int32_t /*block*/,
+                       std::span<const std::byte> /*in*/) {
+    INGOT_CHECK(false, name(), " does not load blocks");
+  }
+
   /// Scratch memory for steps up to `limits`: its size, and its allocation. Errors:
   /// Error{kDoesNotFit}.
   virtual std::int64_t scratch_bytes(const StepLimits& limits) const = 0;

@@ -55,6 +55,14 @@ class ProfiledBackend final : public Backend {
   void kv_copy(const KvLayer& kv, std::int32_t from, std::int32_t to) override {
     inner_.kv_copy(kv, from, to);
   }
+  void kv_read(const Attention& a, const KvLayer& kv, std::int32_t block,
+               std::span<std::byte> out) const override {
+    inner_.kv_read(a, kv, block, out);
+  }
+  void kv_load(const Attention& a, const KvLayer& kv, std::int32_t block,
+               std::span<const std::byte> in) override {
+    inner_.kv_load(a, kv, block, in);
+  }
   std::int64_t scratch_bytes(const StepLimits& limits) const override {
     return inner_.scratch_bytes(limits);
   }

@@ -49,6 +49,14 @@ class Listener final : public Backend {
   std::int64_t kv_block_bytes(const Attention& a, KvType type) const override {
     return a.heads + 1000 * static_cast<int>(type);
   }
+  void kv_read(const Attention& a, const KvLayer&, std::int32_t block,
+               std::span<std::byte> out) const override {
+    out[0] = static_cast<std::byte>(a.heads + block);
+  }
+  void kv_load(const Attention& a, const KvLayer&, std::int32_t block,
+               std::span<const std::byte> in) override {
+    hear("kv_load", a.heads, " ", block, " ", in.size());
+  }
   std::int64_t scratch_bytes(const StepLimits& limits) const override { return limits.rows; }
   void plan(const StepLimits& limits) override { hear("plan", limits.rows); }
   void step(const Batch& batch, FunctionRef<void()> body) override {
@@ -144,6 +152,7 @@ void call_everything(Backend& be, Arguments& x) {
   be.upload(bias);
   be.plan({.rows = 9});
   const KvLayer kv{.blocks = 13};
+  be.kv_load({.heads = 3}, kv, 7, packed);
   be.step(x.batch, [&] {
     be.embed(x.batch, &x.w, x.a);
     be.norm(x.a, x.b, x.n, x.c, Next::kLinears);
@@ -168,13 +177,16 @@ TEST(ProfiledBackend, PassesEveryCallOn) {
   ProfiledBackend profiled(behind);
   call_everything(alone, arguments);
   call_everything(profiled, arguments);
-  EXPECT_EQ(alone.heard.size(), 5u + 2 + 14);
+  EXPECT_EQ(alone.heard.size(), 6u + 2 + 14);
   EXPECT_EQ(behind.heard, alone.heard);
   EXPECT_STREQ(profiled.name(), "listener");
   EXPECT_EQ(profiled.packed_layout(), 77u);
   EXPECT_EQ(profiled.prepared_bytes({}, true), 100);
   EXPECT_EQ(profiled.kv_block_bytes({.heads = 5}, KvType::kF16), 1005);
   EXPECT_EQ(profiled.scratch_bytes({.rows = 6}), 6);
+  std::byte read{};
+  profiled.kv_read({.heads = 2}, {}, 40, {&read, 1});
+  EXPECT_EQ(read, std::byte{42});
   const StepProfile profile = profiled.profile();
   for (std::size_t k = 0; k < kOpKinds; ++k) EXPECT_GE(profile.ops[k].calls, 1) << k;
 }

@@ -272,6 +272,31 @@ Request make_request(const RequestOptionValues& v, std::int64_t ids) {
   return request;
 }
 
+void apply_given(Request& request, const Request& flags, const CLI::App& app) {
+  const auto take = [&](const char* flag, auto& to, const auto& from) {
+    if (is_given(app, flag)) to = from;
+  };
+  SamplingParams& to = request.sampling;
+  const SamplingParams& from = flags.sampling;
+  take("--temperature", to.temperature, from.temperature);
+  take("--top-k", to.top_k, from.top_k);
+  take("--top-p", to.top_p, from.top_p);
+  take("--min-p", to.min_p, from.min_p);
+  take("--typical-p", to.typical_p, from.typical_p);
+  take("--seed", to.seed, from.seed);
+  take("--repetition-penalty", to.repetition_penalty, from.repetition_penalty);
+  take("--presence-penalty", to.presence_penalty, from.presence_penalty);
+  take("--frequency-penalty", to.frequency_penalty, from.frequency_penalty);
+  take("--logit-bias", to.logit_bias, from.logit_bias);
+  take("--stop-token", to.end_ids, from.end_ids);
+  take("--min-tokens", to.min_tokens, from.min_tokens);
+  take("--logprobs", to.logprobs, from.logprobs);
+  take("--max-tokens", request.max_tokens, from.max_tokens);
+  take("--stop", request.stop, from.stop);
+  take("--ignore-eos", request.ignore_eos, from.ignore_eos);
+  take("--prompt-logprobs", request.prompt_logprobs, from.prompt_logprobs);
+}
+
 bool set_member(Request& request, std::string_view name, const Json& value) {
   const auto member = std::find_if(kMembers.begin(), kMembers.end(),
                                    [&](const Member& m) { return m.name == name; });

@@ -45,6 +45,9 @@ void add_logprob_options(CLI::App& app, RequestOptionValues& values);
 /// A request without its prompt. Errors: Error{kInvalid} naming the flag.
 Request make_request(const RequestOptionValues& values, std::int64_t ids);
 
+/// Sets what the command line of `app` gave flags for to what `flags` says.
+void apply_given(Request& request, const Request& flags, const CLI::App& app);
+
 /// What a request of this model may ask for, with --ctx `ctx` (0 = the model's).
 RequestLimits request_limits(const Instance& instance, std::int64_t ctx);
 

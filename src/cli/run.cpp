@@ -15,6 +15,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/reply.h"
+#include "cli/run_session.h"
 
 namespace ingot {
 
@@ -23,9 +24,10 @@ namespace {
 void check_input(const RunValues& v) {
   const int inputs = int{v.prompt.has_value()} + int{v.tokens.has_value()} +
                      int{v.messages.has_value()} + int{v.jsonl};
-  if (inputs != 1) {
+  if (v.session ? inputs > 1 : inputs != 1) {
     throw Error(ErrorCode::kInvalid,
-                "expected exactly one of -p, --tokens, --messages and --jsonl");
+                v.session ? "--session takes one of -p and --tokens at most"
+                          : "expected exactly one of -p, --tokens, --messages and --jsonl");
   }
   if (v.chat_template && !v.messages && !v.jsonl) {
     throw Error(ErrorCode::kInvalid, "--template needs --messages or --jsonl");
@@ -88,23 +90,35 @@ std::int64_t start_for(const RunValues& v, Instance& instance, std::int64_t leng
   return start.context;
 }
 
+/// What is asked for, but for what the model allows.
+Request read_request(const RunValues& v, const Instance& instance, const RunSession& session) {
+  Request request = make_request(v.request, instance.sampled_ids());
+  if (session.is_continued()) {
+    request = session.request(request);
+  } else {
+    request.prompt = read_prompt(v, instance);
+  }
+  request.digest = v.json;
+  return request;
+}
+
 void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
-  const std::vector<std::int32_t> prompt = read_prompt(v, instance);
   const bool stream = !v.json && !v.print_ids;
   const bool has_text = instance.tokenizer() != nullptr;
   if (stream && !has_text) {
     throw model_error(instance.name(), "tokenizer", 0,
                       "the model has none that is understood: use --print-ids or --json");
   }
-  Request request = make_request(v.request, instance.sampled_ids());
-  request.prompt = prompt;
-  request.digest = v.json;
+  RunSession session(v, instance);
+  const Request request = read_request(v, instance, session);
+  const std::vector<std::int32_t>& prompt = request.prompt;
   RequestLimits limits = request_limits(instance, v.model.ctx);
   limits.context = std::numeric_limits<std::int64_t>::max();  // start_for says it better
   check_request(request, limits);
   const std::int64_t context = start_for(v, instance, std::ssize(prompt));
   const auto engine = instance.make_engine({.observer = trace.observer()});
-  Stream replies = *engine->submit(std::move(request));
+  session.restore(*engine);
+  Stream replies = *engine->submit(Request(request));
   if (stream && v.prompt) write_model_text(*v.prompt);
   Reply reply;
   for (bool more = true; more && !interrupted();) {
@@ -119,6 +133,7 @@ void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
   if (outcome.finish == FinishReason::kLength && std::ssize(reply.ids) < v.request.max_tokens) {
     log_warning(cat("stopped at the context of ", context, " tokens: --ctx raises it"));
   }
+  session.save(*engine, request, reply.ids);
   if (v.json) write_stdout(as_json(v, prompt, reply, outcome, has_text));
   if (v.print_ids) write_stdout(ids_text(reply.ids));
 }
@@ -160,6 +175,17 @@ void add_input(CLI::App& app, RunValues& values) {
   add_text(app, values.chat_template, "--template", template_help());
 }
 
+void add_session(CLI::App& app, RunValues& values) {
+  add_text(app, values.session, "--session",
+           "A file of --save-session to go on with, bit for bit as if it had not stopped: with its "
+           "tokens, followed by those of -p or --tokens, and its sampling parameters where no flag "
+           "says otherwise. It has to be of this model and --kv-type");
+  add_text(app, values.save_session, "--save-session",
+           "Write tokens, sampling parameters, and what was computed to this file in the end");
+  exclude(app, "--session", {"--messages", "--jsonl"});
+  exclude(app, "--save-session", {"--jsonl"});
+}
+
 void add_output(CLI::App& app, RunValues& values) {
   add_switch(app, values.print_ids, "--print-ids", "Only the generated ids, one line");
   add_switch(app, values.json, "--json", "One JSON object with ids, text, digest and speed");
@@ -192,8 +218,10 @@ void shrink_step_to_fit(const Instance& instance, StartOptions& start) {
 Command add_run_command(CLI::App& app) {
   auto values = std::make_shared<RunValues>();
   CLI::App& sub = add_command(app, "run", "Continue a prompt, or many at once");
+  values->app = &sub;
   add_model_options(sub, values->model);
   add_input(sub, *values);
+  add_session(sub, *values);
   add_request_options(sub, values->request);
   add_logprob_options(sub, values->request);
   add_output(sub, *values);

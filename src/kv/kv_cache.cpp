@@ -5,6 +5,7 @@
 #include <limits>
 #include <new>
 
+#include "backend/kv_rows.h"
 #include "base/mutant.h"
 
 namespace ingot {
@@ -29,10 +30,15 @@ std::vector<KvGroup> kv_groups(const Backend& backend, std::span<const Attention
     const Attention& a = attention[i];
     const std::int64_t bytes = backend.kv_block_bytes(a, type);
     auto group = std::find_if(groups.begin(), groups.end(), [&](const KvGroup& g) {
-      return g.window == a.window && g.block_bytes == bytes;
+      return g.window == a.window && g.block_bytes == bytes && g.kv_heads == a.kv_heads &&
+             g.head_dim == a.head_dim;
     });
     if (group == groups.end()) {
-      groups.push_back({.layers = {}, .window = a.window, .block_bytes = bytes});
+      groups.push_back({.layers = {},
+                        .window = a.window,
+                        .block_bytes = bytes,
+                        .kv_heads = a.kv_heads,
+                        .head_dim = a.head_dim});
       group = groups.end() - 1;
     }
     group->layers.push_back(static_cast<std::int32_t>(i));
@@ -67,6 +73,31 @@ void KvCache::copy(std::span<const BlockCopy> copies) {
     for (const std::int32_t i : group(c.group).layers) {
       backend_->kv_copy(layer(i), c.from, c.to);
     }
+  }
+}
+
+std::int64_t KvCache::row_bytes(std::int32_t g) const {
+  const KvGroup& of = group(g);
+  return KvRows(of.kv_heads, of.head_dim, type_).block_bytes * std::ssize(of.layers);
+}
+
+void KvCache::read(std::int32_t g, std::int32_t block, std::span<std::byte> out) const {
+  const KvGroup& of = group(g);
+  INGOT_CHECK(std::ssize(out) == row_bytes(g), out.size(), " bytes for ", row_bytes(g));
+  const Attention shape{.kv_heads = of.kv_heads, .head_dim = of.head_dim};
+  const std::size_t bytes = out.size() / of.layers.size();
+  for (std::size_t i = 0; i < of.layers.size(); ++i) {
+    backend_->kv_read(shape, layer(of.layers[i]), block, out.subspan(i * bytes, bytes));
+  }
+}
+
+void KvCache::load(std::int32_t g, std::int32_t block, std::span<const std::byte> in) {
+  const KvGroup& of = group(g);
+  INGOT_CHECK(std::ssize(in) == row_bytes(g), in.size(), " bytes for ", row_bytes(g));
+  const Attention shape{.kv_heads = of.kv_heads, .head_dim = of.head_dim};
+  const std::size_t bytes = in.size() / of.layers.size();
+  for (std::size_t i = 0; i < of.layers.size(); ++i) {
+    backend_->kv_load(shape, layer(of.layers[i]), block, in.subspan(i * bytes, bytes));
   }
 }
 
@@ -218,7 +249,7 @@ void SequenceBlocks::adopt(std::int32_t g, std::span<const std::int32_t> blocks)
 void SequenceBlocks::replace(std::int32_t g, std::int64_t index, std::int32_t block) {
   std::int32_t& own = tables_[static_cast<std::size_t>(g)][static_cast<std::size_t>(index)];
   cache_->pool(g).retain(block);
-  cache_->release(g, own);
+  if (own >= 0) cache_->release(g, own);
   own = block;
 }
 

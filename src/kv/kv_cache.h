@@ -20,6 +20,8 @@ struct KvGroup {
   /// this far past it.
   std::int32_t window = 0;
   std::int64_t block_bytes = 0;  ///< of one layer
+  std::int32_t kv_heads = 0;     ///< G
+  std::int32_t head_dim = 0;     ///< D
 
   /// Blocks that a sequence of `tokens` holds at most, when steps have up to `rows_max` rows.
   std::int64_t blocks_for(std::int64_t tokens, std::int64_t rows_max) const;
@@ -65,6 +67,12 @@ class KvCache {
 
   /// Copies blocks in all layers of their groups, one after the other.
   void copy(std::span<const BlockCopy> copies);
+
+  /// Bytes of a block of group g outside of the pages: KvRows, one layer after the other.
+  std::int64_t row_bytes(std::int32_t g) const;
+  /// A block of group g out of the pages, and back into them; between steps.
+  void read(std::int32_t g, std::int32_t block, std::span<std::byte> out) const;
+  void load(std::int32_t g, std::int32_t block, std::span<const std::byte> in);
 
   /// One reference less, at once or with the last step that is under way now.
   void release(std::int32_t g, std::int32_t block);
@@ -146,7 +154,7 @@ class SequenceBlocks {
   /// Begins with blocks that hold its first keys: of each group a table, -1 where no row to come
   /// sees the block.
   void adopt(std::int32_t g, std::span<const std::int32_t> blocks);
-  /// Holds `block`, which has the same keys, in place of its own number `index`.
+  /// Holds `block`, which has the same keys, in place of its own number `index`, or of none there.
   void replace(std::int32_t g, std::int64_t index, std::int32_t block);
 
   std::int64_t filled() const { return filled_; }

@@ -84,6 +84,11 @@ class PrefixIndex {
   /// templates apart; 0 = unknown. Changes nothing.
   Match find(const PrefixKey& key, std::span<const std::int32_t> tokens, std::int64_t rows_max,
              std::uint64_t chat_template = 0);
+  /// The block of group g with tokens [16 i, 16 (i + 1)) of the last `find`, whether a sequence can
+  /// begin with it or not; -1 where it is not there.
+  std::int32_t found(std::int64_t i, std::int32_t g) const {
+    return i < std::ssize(path_) ? block(path_[static_cast<std::size_t>(i)], g) : -1;
+  }
   /// Of the blocks of the last `find`, those of group g that nobody holds now.
   std::int64_t unheld(const Match& match, std::int32_t g) const;
   /// Of the blocks of the last `find`, those of group g that `holder` holds and nobody else.

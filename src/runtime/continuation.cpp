@@ -59,14 +59,36 @@ Continuation::Continuation(std::uint64_t id, Request request, std::shared_ptr<Ch
     sequence_.scored = std::max<std::int64_t>(0, request_.prompt_logprobs_from - 1);
   }
   want_hidden(limits.hidden);
-  if (needs_counts_) {
-    for (const std::int32_t id : request_.prompt) counts_.add_prompt(id);
-  }
   if (request_.digest) digest_.emplace();
   if (tokenizer != nullptr) {
     // The text continues the prompt: its first space belongs to it.
     detokenizer_.emplace(*tokenizer, DetokenizeOptions{.strip_leading_space = false});
   }
+  take_up();
+}
+
+/// What the prompt's tokens mean for those to come: the last ones were drawn before. What of their
+/// text could begin a stop string was shown when that request ended.
+void Continuation::take_up() {
+  const std::int64_t given = std::ssize(request_.prompt) - request_.continued;
+  const auto drawn = std::span(request_.prompt).subspan(static_cast<std::size_t>(given));
+  if (needs_counts_) {
+    for (const std::int32_t id :
+         std::span(request_.prompt).first(request_.prompt.size() - drawn.size())) {
+      counts_.add_prompt(id);
+    }
+    for (const std::int32_t id : drawn) counts_.add_generated(id);
+  }
+  if (!detokenizer_) return;
+  for (const std::int32_t id : drawn) {
+    std::string piece;
+    detokenizer_->push(id, piece);
+    shown_ += piece.size();
+    shown_ -= stop_.add(piece).size();
+  }
+  if (!stop_.stopped()) return;
+  stop_ = StopText(request_.stop);
+  shown_ = 0;
 }
 
 /// Room for the rows is taken now: a step allocates nothing of that size.
@@ -82,7 +104,8 @@ void Continuation::want_hidden(std::int64_t hidden_size) {
 /// Without end tokens all of them come, but for a stop string.
 std::int64_t Continuation::least_tokens() const {
   const bool all = request_.sampling.end_ids.empty() && request_.stop.empty();
-  return std::max<std::int64_t>(1, all ? limit_ : request_.sampling.min_tokens);
+  return std::max<std::int64_t>(1,
+                                all ? limit_ : request_.sampling.min_tokens - request_.continued);
 }
 
 bool Continuation::is_cancelled() const {
@@ -139,7 +162,7 @@ SampleRow Continuation::row(std::span<float> logits) const {
   return {.logits = logits,
           .params = &request_.sampling,
           .counts = needs_counts_ ? &counts_ : nullptr,
-          .index = static_cast<std::uint64_t>(generated_)};
+          .index = static_cast<std::uint64_t>(request_.continued + generated_)};
 }
 
 std::int32_t Continuation::take(Drawn&& drawn, double now) {
@@ -195,7 +218,13 @@ void Continuation::add_text(std::int32_t id, std::string& text) {
   if (!detokenizer_) return;
   std::string piece;
   detokenizer_->push(id, piece);
-  text += stop_.add(piece);
+  release_text(stop_.add(piece), text);
+}
+
+void Continuation::release_text(std::string_view more, std::string& text) {
+  const std::size_t known = std::min(shown_, more.size());
+  shown_ -= known;
+  text += more.substr(known);
 }
 
 /// What was held back is text after all, unless it begins at a stop string.
@@ -203,8 +232,8 @@ void Continuation::flush_text(std::string& text) {
   if (!detokenizer_) return;
   std::string piece;
   detokenizer_->finish(piece);
-  text += stop_.add(piece);
-  text += stop_.finish();
+  release_text(stop_.add(piece), text);
+  release_text(stop_.finish(), text);
 }
 
 void Continuation::push(Delta&& delta) {

@@ -83,7 +83,9 @@ class Continuation {
   std::int64_t least_tokens() const;
   void count_draw(double now);
   bool is_end(std::int32_t id) const;
+  void take_up();
   void add_text(std::int32_t id, std::string& text);
+  void release_text(std::string_view more, std::string& text);
   void flush_text(std::string& text);
   void push(Delta&& delta);
 
@@ -102,6 +104,7 @@ class Continuation {
   std::optional<Digest> digest_;
   std::optional<Detokenizer> detokenizer_;
   StopText stop_;
+  std::size_t shown_ = 0;  ///< bytes to come that the request before this one has shown
   Outcome outcome_;
   double queued_ = 0;
   std::optional<double> started_;

@@ -55,6 +55,9 @@ EngineOptions with_clock(EngineOptions options) {
   return options;
 }
 
+/// Calls that wait for the end of a step.
+constexpr std::size_t kErrandsMax = 64;
+
 /// Allocates nothing: a string holds so short a text within itself.
 Error out_of_memory() { return {ErrorCode::kDoesNotFit, "out of memory"}; }
 
@@ -91,6 +94,7 @@ Engine::Engine(EngineWorld&& world, const EngineOptions& options)
       options_(with_clock(options)),
       request_limits_(world.limits),
       inbox_(options.waiting_max + static_cast<std::size_t>(steps_->limits().sequences)),
+      errands_(kErrandsMax),
       bell_(std::make_shared<Doorbell>()),
       scheduler_(steps_->cache(), scheduler_limits(*steps_, options_)) {
   INGOT_CHECK(options.deltas_max > 0, "streams without room");
@@ -154,6 +158,7 @@ void Engine::start() {
   INGOT_CHECK(!thread_.joinable(), "an engine has one thread");
   try {
     thread_ = std::thread([this] { run_thread(); });
+    has_thread_.store(true);
   } catch (const std::system_error& refused) {
     throw Error(ErrorCode::kDoesNotFit,
                 cat("cannot start the engine's thread: ", errno_text(refused.code().value())));
@@ -215,8 +220,10 @@ void Engine::stop() {
   stopping_.store(true);
   draining_.store(true);
   inbox_.close();
+  errands_.close();
   bell_->ring();
   if (thread_.joinable()) thread_.join();
+  run_errands();
   if (under_way() > 0) drained_by_force_.store(true);
   end_inbox(FinishReason::kCancelled, nullptr);
   end_active(FinishReason::kCancelled, nullptr);
@@ -260,6 +267,7 @@ bool Engine::turn() {
 /// Cancelled ones go first: the room that one leaves may be what those that wait need, and the
 /// doorbell rang for it once.
 void Engine::drain(double now) {
+  run_errands();
   const bool over = now >= drain_by_.load() && !INGOT_MUTANT(17);
   if (over && under_way() > 0) drained_by_force_.store(true);
   take_in(now);
@@ -280,6 +288,21 @@ void Engine::look_at(Continuation& continuation, bool drain_is_over, double now)
     continuation.finish(FinishReason::kLength);
   }
   some_ended_ = some_ended_ || continuation.ended();
+}
+
+void Engine::between_steps(const std::function<void()>& body) {
+  if (!has_thread_.load()) return body();
+  std::packaged_task<void()> errand(body);
+  std::future<void> done = errand.get_future();
+  if (!errands_.try_push(std::move(errand))) {
+    throw Error(ErrorCode::kUnavailable, "the engine has stopped, or too many calls wait for it");
+  }
+  bell_->ring();
+  done.get();
+}
+
+void Engine::run_errands() {
+  while (auto errand = errands_.try_pop()) (*errand)();
 }
 
 void Engine::take_in(double now) {

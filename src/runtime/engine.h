@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "runtime/executor.h"
 #include "runtime/request.h"
 #include "runtime/scheduler.h"
+#include "runtime/session_file.h"
 #include "runtime/step_runner.h"
 #include "runtime/stream.h"
 
@@ -117,6 +119,29 @@ class Engine {
   /// the engine.
   void stop();
 
+  /// Runs `body` between two steps, where it may touch what only the steps' thread may, and returns
+  /// once it is done; what it throws comes out here. From any thread but the engine's own; without
+  /// a thread from the one that calls `step`.
+  ///
+  /// Errors: Error{kUnavailable} when the engine was stopped, or many wait for the same.
+  void between_steps(const std::function<void()>& body);
+
+  /// Writes a session with what is there of its tokens' keys and values for requests of `domain`;
+  /// `session.model` needs its weights' fingerprint alone. Other requests wait meanwhile. Returns
+  /// how many tokens have keys in the file.
+  ///
+  /// Errors: Error{kIo}; as of `between_steps`.
+  std::int64_t save_session(const std::string& path, Session session,
+                            const std::array<std::uint64_t, 2>& domain = {});
+  /// Takes a session's keys and values over for requests of `domain` that begin with its tokens,
+  /// from the front as far as blocks are free. What is not restored is computed: the bits are the
+  /// same. Returns how many tokens have keys now.
+  ///
+  /// Errors: Error{kModel} where the session is of another model, with nothing changed; Error{kIo};
+  /// as of `between_steps`.
+  std::int64_t restore_session(const SessionFile& file, const ModelFingerprint& weights,
+                               const std::array<std::uint64_t, 2>& domain = {});
+
   /// Requests that have not ended; from any thread.
   std::size_t under_way() const { return under_way_.load(); }
   /// Whether no step can be computed any more; from any thread.
@@ -138,6 +163,7 @@ class Engine {
   void drain(double now);
   void look_at(Continuation& continuation, bool drain_is_over, double now);
   void take_in(double now);
+  void run_errands();
   void admit(Submission&& submission, double now);
   void admit_choice(const Submission& submission, std::size_t choice, double now);
   void refuse(const Submission& submission, std::size_t choice, const Error& error);
@@ -169,6 +195,8 @@ class Engine {
   std::atomic<std::uint64_t> last_id_{0};
   std::atomic<std::size_t> under_way_{0};
   BoundedQueue<Submission> inbox_;
+  BoundedQueue<std::packaged_task<void()>> errands_;  ///< for between two steps
+  std::atomic<bool> has_thread_{false};
   std::shared_ptr<Doorbell> bell_;
   std::atomic<bool> stopping_{false};
   std::atomic<bool> failed_{false};

@@ -103,6 +103,11 @@ std::int32_t Instance::fitting_pool(const StartOptions& options) const {
       std::clamp<std::int64_t>(plan(whole).max_sequences, 1, options.sequences));
 }
 
+ModelFingerprint Instance::fingerprint() const {
+  INGOT_CHECK(checkpoint_ != nullptr, "a fingerprint of what is started already");
+  return model_fingerprint(*checkpoint_, spec_, options_.weights, pool_);
+}
+
 void Instance::start(const StartOptions& options, Progress progress) {
   const MemoryPlan plan = this->plan(options);
   require_fit(plan, name());

@@ -12,6 +12,7 @@
 #include "backend/profiled_backend.h"
 #include "base/thread_pool.h"
 #include "load/checkpoint.h"
+#include "model/fingerprint.h"
 #include "model/memory_plan.h"
 #include "model/model.h"
 #include "runtime/engine.h"
@@ -82,6 +83,10 @@ class Instance {
   const Config& config() const { return config_; }
   /// Until `start`.
   const Checkpoint& checkpoint() const { return *checkpoint_; }
+  KvType kv_type() const { return options_.kv_type; }
+  /// Which model this is, for what is kept beyond this process. Reads all weights once. Until
+  /// `start`.
+  ModelFingerprint fingerprint() const;
   /// Null when the container brings none that is understood.
   const Tokenizer* tokenizer() const { return tokenizer_.get(); }
   /// Ids that sampling may give: the tokenizer's, or the vocabulary without one.

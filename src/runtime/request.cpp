@@ -45,6 +45,11 @@ void check_length(std::int64_t rows, const Request& r, const RequestLimits& limi
   }
 }
 
+void check_continued(const Request& r) {
+  if (r.continued >= 0 && r.continued <= std::ssize(r.prompt)) return;
+  refuse(cat("continued: ", r.continued, " is not in [0, ", r.prompt.size(), "]"));
+}
+
 void check_hidden(const Request& r, const RequestLimits& limits) {
   if (r.hidden == HiddenRows::kNone) return;
   if (r.hidden == HiddenRows::kAll && !limits.hidden_all) {
@@ -72,6 +77,7 @@ void check_stop(const Request& r, const RequestLimits& limits) {
 
 void check_request(const Request& request, const RequestLimits& limits) {
   check_length(check_prompt(request, limits), request, limits);
+  check_continued(request);
   check_hidden(request, limits);
   check_stop(request, limits);
   check_sampling(request.sampling, limits.ids);

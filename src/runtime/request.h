@@ -19,6 +19,10 @@ struct Request {
   std::vector<std::int32_t> prompt{};  ///< token ids
   std::vector<float> embeddings{};     ///< [embedding_rows, H] that stand before `prompt`
   std::int64_t embedding_rows = 0;
+  /// So many of the prompt's last tokens were drawn by an earlier request that this one goes on
+  /// with: drawing, penalties, min_tokens and stop strings take up where that one ended. max_tokens
+  /// counts new tokens alone.
+  std::int64_t continued = 0;
   SamplingParams sampling{};  ///< `end_ids`: those that end the text besides the model's
   std::int64_t max_tokens = 0;
   /// The text ends before the first of them. It bounds the text alone: ids and log-probabilities of

@@ -111,6 +111,7 @@ class Scheduler {
   std::int64_t cached_tokens() const { return cached_tokens_; }
   std::span<Sequence* const> running_sequences() const { return running_; }
   const PrefixIndex* prefixes() const { return prefixes_ ? &*prefixes_ : nullptr; }
+  PrefixIndex* prefixes() { return prefixes_ ? &*prefixes_ : nullptr; }
   const StepTimes& times() const { return times_; }
   const SchedulerLimits& limits() const { return limits_; }
 

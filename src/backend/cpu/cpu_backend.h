@@ -34,6 +34,10 @@ class CpuBackend final : public Backend {
   std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const override;
   Tensor upload(std::span<const float> values) override;
   std::int64_t kv_block_bytes(const Attention& a, KvType type) const override;
+  void kv_read(const Attention& a, const KvLayer& kv, std::int32_t block,
+               std::span<std::byte> out) const override;
+  void kv_load(const Attention& a, const KvLayer& kv, std::int32_t block,
+               std::span<const std::byte> in) override;
   std::int64_t scratch_bytes(const StepLimits& limits) const override;
   void plan(const StepLimits& limits) override;
 

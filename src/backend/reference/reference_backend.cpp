@@ -2,12 +2,14 @@
 #include "backend/reference/reference_backend.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <numeric>
 #include <vector>
 
+#include "backend/kv_rows.h"
 #include "base/check.h"
 #include "base/fp_env.h"
 #include "base/half.h"
@@ -119,51 +121,53 @@ std::int32_t largest(const Row& x) {
   return static_cast<std::int32_t>(std::max_element(x.begin(), x.end()) - x.begin());
 }
 
-// Pages: [16 tokens][K, V][G][D] in the KV type; 8-bit integers as the floats that they stand for.
-
-std::int64_t element_bytes(KvType type) {
-  return type == KvType::kF32 || type == KvType::kInt8 ? 4 : 2;
-}
+// Pages: blocks of KvRows.
 
 /// The D elements of one token, K or V, and KV head.
 std::byte* page_head(const Attention& a, const KvLayer& kv, std::int32_t slot, bool value,
                      std::int32_t g) {
   INGOT_CHECK(slot >= 0 && slot / kBlockTokens < kv.blocks, "slot ", slot, " of ", kv.blocks,
               " blocks");
-  const std::int64_t heads = (std::int64_t{slot % kBlockTokens} * 2 + (value ? 1 : 0)) * a.kv_heads;
+  const KvRows rows(a, kv.type);
+  const std::int64_t head = (value ? a.kv_heads : 0) + g;
   return kv.pages + (slot / kBlockTokens) * kv.block_bytes +
-         (heads + g) * a.head_dim * element_bytes(kv.type);
+         slot % kBlockTokens * rows.token_bytes + head * rows.head_bytes;
 }
 
-/// What is kept of up to 32 elements: multiples of the largest magnitude's 127th part.
-void round_to_int8(std::span<float> group) {
+/// What is kept of up to 32 elements: whole multiples of the largest magnitude's 127th part, which
+/// is returned.
+float quantise(std::span<const float> group, std::int8_t* out) {
   float amax = 0;
   bool finite = true;
   for (const float x : group) {
     amax = std::max(amax, std::abs(x));
     finite = finite && std::isfinite(x);
   }
-  for (float& x : group) {
-    if (!finite) {
-      x = std::nanf("");
-    } else if (amax < 0x1p-100f) {
-      x = 0;
-    } else {
-      x = std::nearbyint(x * (127.0f / amax)) * (amax / 127.0f);
-    }
+  const bool any = finite && amax >= 0x1p-100f;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    out[i] =
+        any ? static_cast<std::int8_t>(std::nearbyint(group[i] * (127.0f / amax))) : std::int8_t{0};
+  }
+  if (!finite) return std::nanf("");
+  return any ? amax / 127.0f : 0.0f;
+}
+
+void store_int8(std::span<const float> head, std::byte* to) {
+  const KvRows rows(1, std::ssize(head), KvType::kInt8);
+  for (std::size_t d = 0; d < head.size(); d += 32) {
+    std::int8_t q[32];
+    const auto group = head.subspan(d, std::min<std::size_t>(32, head.size() - d));
+    const float scale = quantise(group, q);
+    std::memcpy(to + d / 32 * 4, &scale, 4);
+    std::memcpy(to + rows.scale_bytes + d, q, group.size());
   }
 }
 
 void store_head(const float* from, std::int32_t n, KvType type, std::byte* to) {
-  std::vector<float> head(from, from + n);
-  if (type == KvType::kInt8) {
-    for (std::int32_t d = 0; d < n; d += 32) {
-      round_to_int8(std::span(head).subspan(std::size_t(d), std::size_t(std::min(32, n - d))));
-    }
-  }
+  if (type == KvType::kInt8) return store_int8({from, static_cast<std::size_t>(n)}, to);
   for (std::int32_t d = 0; d < n; ++d) {
-    const float x = head[std::size_t(d)];
-    if (element_bytes(type) == 4) {
+    const float x = from[d];
+    if (type == KvType::kF32) {
       std::memcpy(to + 4 * d, &x, 4);
     } else {
       const std::uint16_t bits = type == KvType::kF16 ? float_to_half(x) : float_to_bfloat16(x);
@@ -172,18 +176,26 @@ void store_head(const float* from, std::int32_t n, KvType type, std::byte* to) {
   }
 }
 
+float load_element(const std::byte* head, std::int32_t n, KvType type, std::int32_t d) {
+  float value = 0;
+  if (type == KvType::kF32) {
+    std::memcpy(&value, head + 4 * d, 4);
+  } else if (type == KvType::kInt8) {
+    std::memcpy(&value, head + d / 32 * 4, 4);
+    value *= static_cast<float>(
+        std::bit_cast<std::int8_t>(head[KvRows(1, n, KvType::kInt8).scale_bytes + d]));
+  } else {
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, head + 2 * d, 2);
+    value = type == KvType::kF16 ? half_to_float(bits) : bfloat16_to_float(bits);
+  }
+  return value;
+}
+
 Row load_head(const std::byte* from, std::int32_t n, KvType type) {
   Row head(static_cast<std::size_t>(n));
   for (std::int32_t d = 0; d < n; ++d) {
-    float value = 0;
-    if (element_bytes(type) == 4) {
-      std::memcpy(&value, from + 4 * d, 4);
-    } else {
-      std::uint16_t bits = 0;
-      std::memcpy(&bits, from + 2 * d, 2);
-      value = type == KvType::kF16 ? half_to_float(bits) : bfloat16_to_float(bits);
-    }
-    head[static_cast<std::size_t>(d)] = value;
+    head[static_cast<std::size_t>(d)] = load_element(from, n, type, d);
   }
   return head;
 }
@@ -284,7 +296,17 @@ Tensor ReferenceBackend::upload(std::span<const float> values) {
 }
 
 std::int64_t ReferenceBackend::kv_block_bytes(const Attention& a, KvType type) const {
-  return kBlockTokens * 2 * a.kv_cols() * element_bytes(type);
+  return KvRows(a, type).block_bytes;
+}
+
+void ReferenceBackend::kv_read(const Attention&, const KvLayer& kv, std::int32_t block,
+                               std::span<std::byte> out) const {
+  std::copy_n(kv.pages + block * kv.block_bytes, kv.block_bytes, out.data());
+}
+
+void ReferenceBackend::kv_load(const Attention&, const KvLayer& kv, std::int32_t block,
+                               std::span<const std::byte> in) {
+  std::copy_n(in.data(), kv.block_bytes, kv.pages + block * kv.block_bytes);
 }
 
 std::int64_t ReferenceBackend::scratch_bytes(const StepLimits&) const { return 0; }

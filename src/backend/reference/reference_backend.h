@@ -9,9 +9,9 @@ namespace ingot {
 /// The ops without packing, quantised activations, chunks or threads: sums in double, each output
 /// rounded once.
 ///
-/// A Weight is one F32 segment of decoded rows, [rows, cols] without gaps; a page is [16 tokens][K,
-/// V][G][D] in the KV type. Unlike other backends it allocates inside ops, and it shares no code
-/// with them: it is for tests.
+/// A Weight is one F32 segment of decoded rows, [rows, cols] without gaps; a block of a page is
+/// that of KvRows. Unlike other backends it allocates inside ops, and it shares no code with them:
+/// it is for tests.
 class ReferenceBackend final : public Backend {
  public:
   const char* name() const override { return "reference"; }
@@ -21,6 +21,10 @@ class ReferenceBackend final : public Backend {
   std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const override;
   Tensor upload(std::span<const float> values) override;
   std::int64_t kv_block_bytes(const Attention& a, KvType type) const override;
+  void kv_read(const Attention& a, const KvLayer& kv, std::int32_t block,
+               std::span<std::byte> out) const override;
+  void kv_load(const Attention& a, const KvLayer& kv, std::int32_t block,
+               std::span<const std::byte> in) override;
   std::int64_t scratch_bytes(const StepLimits& limits) const override;
   void plan(const StepLimits& limits) override;
 

@@ -1,0 +1,29 @@
+// KvRows: keys and values outside of a backend's pages, token after token, as files hold them.
+#pragma once
+
+#include <cstdint>
+
+#include "backend/batch.h"
+#include "backend/ops.h"
+
+namespace ingot {
+
+/// The layout [token][K, V][G][D] of one layer, little-endian. A head is its D elements in the KV
+/// type; of KvType::kInt8 a float scale for each 32 elements, then D signed bytes.
+struct KvRows {
+  std::int64_t scale_bytes = 0;    ///< of a head, before its elements
+  std::int64_t element_bytes = 0;  ///< of one element
+  std::int64_t head_bytes = 0;
+  std::int64_t token_bytes = 0;
+  std::int64_t block_bytes = 0;  ///< of the tokens of a block
+
+  KvRows(std::int64_t kv_heads, std::int64_t head_dim, KvType type)
+      : scale_bytes(type == KvType::kInt8 ? (head_dim + 31) / 32 * 4 : 0),
+        element_bytes(type == KvType::kF32 ? 4 : (type == KvType::kInt8 ? 1 : 2)),
+        head_bytes(scale_bytes + head_dim * element_bytes),
+        token_bytes(2 * kv_heads * head_bytes),
+        block_bytes(kBlockTokens * token_bytes) {}
+  KvRows(const Attention& a, KvType type) : KvRows(a.kv_heads, a.head_dim, type) {}
+};
+
+}  // namespace ingot

@@ -1,0 +1,107 @@
+// kv_read and kv_load: blocks leave their pages as rows and come back, bit for bit, on every
+// backend alike.
+#include "backend/kv_rows.h"
+#include "backend/op_test_attention.h"
+#include "backend/reference/reference_backend.h"
+
+namespace ingot::testing {
+namespace {
+
+constexpr KvType kTypes[] = {KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kInt8};
+constexpr std::int32_t kHeadDims[] = {1, 5, 16, 24, 31, 33, 64, 128, kHeadDimLimit};
+
+using Bytes = std::vector<std::byte>;
+
+/// Three sequences, the first of two whole blocks.
+AttentionProblem problem(std::int32_t head_dim, KvType type, Random& random) {
+  const Attention a{.heads = 6,
+                    .kv_heads = 3,
+                    .head_dim = head_dim,
+                    .scale = 1 / std::sqrt(static_cast<float>(head_dim))};
+  return {a, type, {{2, 32}, {1, 17}, {3, 80}}, random};
+}
+
+Bytes read_block(const Backend& backend, const Attention& a, const KvLayer& layer,
+                 std::int32_t block) {
+  Bytes rows(static_cast<std::size_t>(KvRows(a, layer.type).block_bytes));
+  backend.kv_read(a, layer, block, rows);
+  return rows;
+}
+
+TEST(KvBlocks, WhatIsLoadedIsWhatWasRead) {
+  for (const std::int32_t head_dim : kHeadDims) {
+    for (const KvType type : kTypes) {
+      for (const Device& device : devices()) {
+        SCOPED_TRACE(cat("D ", head_dim, " KV ", kv_name(type), " on ", device.isa));
+        Random random(std::uint64_t(head_dim) + 5);
+        AttentionProblem p = problem(head_dim, type, random);
+        const Pages from = p.fill_pages(*device);
+        const Pages into = poisoned_pages(*device, p.a, type, from.layer.blocks);
+        for (std::int32_t b = 0; b < from.layer.blocks; ++b) {
+          const Bytes rows = read_block(*device, p.a, from.layer, b);
+          device->kv_load(p.a, into.layer, b, rows);
+          ASSERT_EQ(read_block(*device, p.a, into.layer, b), rows) << "block " << b;
+        }
+        ASSERT_TRUE(same_bits(p.attend(*device, into), p.attend(*device, from)));
+      }
+    }
+  }
+}
+
+TEST(KvBlocks, RowsAreTheSameOnEveryBackend) {
+  for (const std::int32_t head_dim : kHeadDims) {
+    for (const KvType type : kTypes) {
+      Random random(std::uint64_t(head_dim) + 9);
+      AttentionProblem p = problem(head_dim, type, random);
+      ReferenceBackend reference;
+      const Pages judge = p.fill_pages(reference);
+      for (const Device& device : devices()) {
+        const Pages pages = p.fill_pages(*device);
+        for (const std::int32_t key : {0, 16}) {  // of the first sequence
+          SCOPED_TRACE(cat("D ", head_dim, " KV ", kv_name(type), " on ", device.isa));
+          const std::int32_t block = p.slots[static_cast<std::size_t>(key)] / kBlockTokens;
+          ASSERT_EQ(read_block(*device, p.a, pages.layer, block),
+                    read_block(reference, p.a, judge.layer, block));
+        }
+      }
+    }
+  }
+}
+
+TEST(KvBlocks, RowsAreTokensThenKeysAndValuesThenHeads) {
+  Random random(3);
+  AttentionProblem p = problem(5, KvType::kF32, random);
+  const std::vector<Device> all = devices();
+  const Pages pages = p.fill_pages(*all[0]);
+  const Bytes rows = read_block(*all[0], p.a, pages.layer, p.slots[16] / kBlockTokens);
+  const std::int64_t cols = 2 * p.a.kv_cols();
+  for (std::int64_t t = 0; t < kBlockTokens; ++t) {
+    for (std::int64_t i = 0; i < cols; ++i) {
+      float value = 0;
+      std::memcpy(&value, rows.data() + 4 * (t * cols + i), 4);
+      ASSERT_EQ(value, p.keys.at(16 + t, p.a.q_cols() + i)) << "token " << t << " element " << i;
+    }
+  }
+}
+
+TEST(KvBlocks, Int8RowsAreScalesThenSignedBytes) {
+  Random random(4);
+  AttentionProblem p = problem(33, KvType::kInt8, random);
+  const std::vector<Device> all = devices();
+  const Pages pages = p.fill_pages(*all[0]);
+  const Bytes rows = read_block(*all[0], p.a, pages.layer, p.slots[0] / kBlockTokens);
+  ASSERT_EQ(KvRows(p.a, KvType::kInt8).head_bytes, 2 * 4 + 33);
+  for (std::int32_t head = 0; head < 6; ++head) {  // of the first token
+    const std::byte* at = rows.data() + head * 41;
+    for (std::int32_t d = 0; d < 33; ++d) {
+      float scale = 0;
+      std::memcpy(&scale, at + d / 32 * 4, 4);
+      const float value = scale * static_cast<float>(std::bit_cast<std::int8_t>(at[8 + d]));
+      const float was = p.keys.at(0, p.a.q_cols() + head * 33 + d);
+      EXPECT_NEAR(value, was, 0.5001f * scale) << "head " << head << " element " << d;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ingot::testing

@@ -1,0 +1,75 @@
+// Reading and writing the sessions of ingot run.
+#include "cli/run_session.h"
+
+#include <limits>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/log.h"
+#include "cli/options.h"
+
+namespace ingot {
+
+namespace {
+
+/// A session may ask for no more than a command line.
+void check_session(const SessionFile& file, const Instance& instance, std::int64_t ctx) {
+  RequestLimits limits = request_limits(instance, ctx);
+  limits.context = std::numeric_limits<std::int64_t>::max();
+  try {
+    check_request(request_of(file.session()), limits);
+  } catch (const Error& error) {
+    throw model_error(file.name(), "session", 0, error.message());
+  }
+}
+
+}  // namespace
+
+RunSession::RunSession(const RunValues& values, const Instance& instance)
+    : values_(values), instance_(instance) {
+  if (values.session) file_.emplace(*values.session);
+  if (!values.session && !values.save_session) return;
+  weights_ = instance.fingerprint();
+  if (!file_) return;
+  file_->require_model(session_model(instance.spec(), instance.kv_type(), weights_));
+  check_session(*file_, instance, values.model.ctx);
+}
+
+/// They follow tokens, so the tokenizer puts no frame around them.
+std::vector<std::int32_t> RunSession::added_tokens() const {
+  if (values_.tokens) return parse_tokens(*values_.tokens, instance_.spec().vocab);
+  if (!values_.prompt) return {};
+  const Tokenizer* tokenizer = instance_.tokenizer();
+  if (tokenizer == nullptr) {
+    throw model_error(instance_.name(), "tokenizer", 0,
+                      "the model has none that is understood: use --tokens");
+  }
+  return tokenizer->encode(*values_.prompt);
+}
+
+Request RunSession::request(const Request& flags) const {
+  Request request = request_of(file_->session());
+  request.max_tokens = flags.max_tokens;
+  apply_given(request, flags, *values_.app);
+  const std::vector<std::int32_t> added = added_tokens();
+  if (!added.empty()) request.continued = 0;
+  request.prompt.insert(request.prompt.end(), added.begin(), added.end());
+  return request;
+}
+
+void RunSession::restore(Engine& engine) const {
+  if (!file_) return;
+  const std::int64_t tokens = engine.restore_session(*file_, weights_);
+  log_debug(cat(printable(file_->name(), 4096), ": ", tokens, " of ",
+                file_->session().tokens.size(), " tokens need not be computed"));
+}
+
+void RunSession::save(Engine& engine, const Request& request,
+                      std::span<const std::int32_t> drawn) const {
+  if (!values_.save_session) return;
+  Session session = session_of(request, drawn);
+  session.model.weights = weights_;
+  engine.save_session(*values_.save_session, std::move(session));
+}
+
+}  // namespace ingot

@@ -1,0 +1,53 @@
+// Fuzz target: any bytes as a session file. What is accepted is whole: written again it is the same
+// head, and its blocks have the sizes that the model says.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "runtime/session_file.h"
+
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+/// An accepted head is what its own writer makes of it.
+void check_head(Bytes bytes) {
+  ingot::ByteReader in(bytes, "fuzz");
+  ingot::Session session;
+  const ingot::SessionBlocks blocks = ingot::parse_session_head(in, session);
+  const std::string again = ingot::format_session_head(session, blocks);
+  INGOT_CHECK(
+      again.size() == in.offset() && std::memcmp(again.data(), bytes.data(), again.size()) == 0,
+      "a head changed when it was written");
+}
+
+void check_file(Bytes bytes) {
+  const ingot::SessionFile file(bytes, "fuzz");
+  const ingot::Session& session = file.session();
+  INGOT_CHECK(session.generated <= std::ssize(session.tokens), "more drawn than there is");
+  const auto groups = ingot::session_groups(session.model);
+  for (std::int64_t i = 0; i < file.blocks(); ++i) {
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      const auto rows = std::ssize(file.block(i, static_cast<std::int32_t>(g)));
+      INGOT_CHECK(rows == 0 || rows == groups[g].block_bytes, "a block of ", rows, " bytes");
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const Bytes bytes = std::as_bytes(std::span(data, size));
+  // The checksum keeps most inputs from being accepted, so the head is looked at on its own too.
+  for (auto* const check : {&check_head, &check_file}) {
+    try {
+      check(bytes);
+    } catch (const ingot::Error& error) {
+      INGOT_CHECK(error.code() == ingot::ErrorCode::kModel, "refused with another code");
+      INGOT_CHECK(error.message().find('\n') == std::string::npos, "an error of several lines");
+    }
+  }
+  return 0;
+}
