@@ -291,10 +291,10 @@ void apply_given(Request& request, const Request& flags, const CLI::App& app) {
   take("--stop-token", to.end_ids, from.end_ids);
   take("--min-tokens", to.min_tokens, from.min_tokens);
   take("--logprobs", to.logprobs, from.logprobs);
-  take("--max-tokens", request.max_tokens, from.max_tokens);
-  take("--stop", request.stop, from.stop);
-  take("--ignore-eos", request.ignore_eos, from.ignore_eos);
-  take("--prompt-logprobs", request.prompt_logprobs, from.prompt_logprobs);
+  take("--max-tokens", request.max_tokens, flags.max_tokens);
+  take("--stop", request.stop, flags.stop);
+  take("--ignore-eos", request.ignore_eos, flags.ignore_eos);
+  take("--prompt-logprobs", request.prompt_logprobs, flags.prompt_logprobs);
 }
 
 bool set_member(Request& request, std::string_view name, const Json& value) {

@@ -49,13 +49,18 @@ class Restoration {
         if (known < 0 && file_.block(i, g).empty()) return false;
         // An evictable one must not be given away for another.
         wanted += known < 0 || cache_.pool(g).references(known) == 0 ? 1 : 0;
+        if (wanted > cache_.pool(g).available()) return false;
       }
-      if (wanted > cache_.pool(g).available()) return false;
     }
     return true;
   }
+  /// The file may claim any number; of windows the index knows a few times as many as there are.
   std::int64_t most_blocks() const {
     std::int64_t blocks = file_.blocks();
+    for (std::int32_t g = 0; g < cache_.groups(); ++g) {
+      const std::int64_t total = cache_.pool(g).total();
+      blocks = std::min(blocks, cache_.group(g).window > 0 ? 4 * total : total);
+    }
     while (blocks > 0 && !is_possible(blocks)) --blocks;
     return blocks;
   }

@@ -14,7 +14,7 @@ SAMPLING = ("--temperature", "0.8", "--seed", "5", "--top-p", "0.9", "--repetiti
 class Session(ingot.CliTest):
     def setUp(self):
         super().setUp()
-        self.tiny = self.path("tiny.gguf")
+        self.tiny = self.path("synth.gguf")
         self.assert_done(run("synth", "tiny", self.tiny, "--type", "Q8_0"))
         self.file = self.path("chat.session")
 
@@ -70,11 +70,20 @@ class Session(ingot.CliTest):
         self.assertEqual(more["prompt_ids"], ids)
         fresh = self.result("--tokens", ",".join(map(str, ids)), "--max-tokens", "5")
         self.assertEqual((more["ids"], more["digest"]), (fresh["ids"], fresh["digest"]))
-        said = self.result("--session", self.file, "-p", "hello", "--max-tokens", "5")
-        text = self.result("-p", "hello", "--max-tokens", "0")["prompt_ids"]
+
+    def test_text_is_appended_without_a_frame(self):
+        asked = ("-p", "hello there", "--max-tokens", "10")
+        first = self.result(*asked, "--save-session", self.file, model=self.model)
+        said = self.result("--session", self.file, "-p", "hello", "--max-tokens", "5",
+                           model=self.model)
         added = said["prompt_ids"][len(first["prompt_ids"]) + len(first["ids"]):]
-        self.assertTrue(added and text[-len(added):] == added, (added, text))
-        self.assertIn(len(text) - len(added), (0, 1), "no BOS within a text")
+        framed = self.result("-p", "hello", "--max-tokens", "1", model=self.model)["prompt_ids"]
+        self.assertEqual(framed[0], first["prompt_ids"][0])
+        self.assertEqual(added, framed[1:])
+        shown = self.assert_done(run("run", self.model, "--session", self.file, "--max-tokens",
+                                     "5")).out
+        more = self.result("--session", self.file, "--max-tokens", "5", model=self.model)
+        self.assertEqual(shown.decode(), more["text"] + "\n")
 
     def refused(self, *args, model=None):
         return self.assert_error(run("run", model or self.tiny, "--session", self.file,

@@ -265,6 +265,8 @@ TEST_F(SessionTest, AsManyBlocksFromTheFrontAsThereIsRoomFor) {
   EXPECT_EQ(saved_, 208);
   wide.pool_sequences = 1;
   EngineRunner busy(*checkpoint_, wide);
+  // Its front is known: those blocks are among the evictable ones and must not be given away.
+  cached(busy, {session.tokens.begin(), session.tokens.begin() + 40});
   Stream other =
       *busy.engine().submit({.prompt = std::vector<std::int32_t>(100, 1), .max_tokens = 12});
   for (int i = 0; i < 5; ++i) busy.engine().step();
@@ -302,6 +304,8 @@ TEST_F(SessionTest, BetweenTheStepsOfAThread) {
   EngineRunner alone(*checkpoint_);
   const Ran want = run(alone, request(30, 60));
   Engine& engine = runner_.engine();
+  const std::thread::id here = std::this_thread::get_id();
+  engine.between_steps([&] { EXPECT_EQ(std::this_thread::get_id(), here) << "it has no thread"; });
   engine.start();
   const Session session = session_of(request(30, 0), want.got.ids);
   Stream other = *engine.submit(request(30, 60));
@@ -321,7 +325,10 @@ TEST_F(SessionTest, BetweenTheStepsOfAThread) {
   EXPECT_GT(saved, 0);
   EXPECT_THROW(engine.between_steps([] { throw Error(ErrorCode::kIo, "its own"); }), Error);
   int runs = 0;
-  engine.between_steps([&] { ++runs; });
+  engine.between_steps([&] {
+    ++runs;
+    EXPECT_NE(std::this_thread::get_id(), here);
+  });
   EXPECT_EQ(runs, 1);
   engine.stop();
   EXPECT_THROW(engine.between_steps([&] { ++runs; }), Error);

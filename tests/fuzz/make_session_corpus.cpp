@@ -32,11 +32,11 @@ int main(int argc, char** argv) {
   try {
     for (const auto type :
          {ingot::KvType::kF32, ingot::KvType::kF16, ingot::KvType::kBF16, ingot::KvType::kInt8}) {
-      for (const std::uint8_t blocks : {0, 1}) {
+      for (const int blocks : {0, 1}) {
         ingot::SessionBlocks there{.blocks = blocks, .there = {}};
         if (blocks > 0) there.there = {1, 0};
         const std::string name =
-            ingot::cat(argv[1], "/", ingot::to_string(type), "_", int{blocks}, "_blocks");
+            ingot::cat(argv[1], "/", ingot::to_string(type), "_", blocks, "_blocks");
         ingot::write_session(
             name, small_session(type), there,
             [](std::int64_t, std::int32_t, std::span<std::byte> out) { out[0] = std::byte{1}; });
