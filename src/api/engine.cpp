@@ -38,6 +38,7 @@ Engine::Impl::Impl(const OpenOptions& options)
   engine =
       instance.make_engine({.waiting_max = options.waiting_max, .deltas_max = options.deltas_max});
   if (threadless) return;
+  const CanonicalFp canonical;  // the thread is its caller's
   engine->prepare();
   engine->start();
 }

@@ -264,7 +264,7 @@ class Options(ingot.CliTest):
 
     def test_help_names_every_option(self):
         for command, options in (("run", "-p --tokens --max-tokens --temperature --seed --json "
-                                  "--print-ids --ignore-eos"),
+                                  "--print-ids --ignore-eos --trace --profile"),
                                  ("logits", "-p --tokens --embeds --out --split --hidden --norm "
                                   "--layers"),
                                  ("inspect", "--json"),
