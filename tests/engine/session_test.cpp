@@ -282,6 +282,23 @@ TEST_F(SessionTest, AsManyBlocksFromTheFrontAsThereIsRoomFor) {
   EXPECT_EQ(got.outcome.cached_tokens, room);
 }
 
+TEST_F(SessionTest, WhatOthersRunWithNeedsNoRoom) {
+  RunnerOptions wide = EngineRunner::defaults();
+  wide.context = 256;
+  EngineRunner first(*checkpoint_, wide);
+  const Session session = save(first, request(200, 20));
+  wide.pool_sequences = 1;
+  EngineRunner busy(*checkpoint_, wide);
+  const Request front{.prompt = {session.tokens.begin(), session.tokens.begin() + 100},
+                      .max_tokens = 12};
+  Stream other = *busy.engine().submit(Request(front));
+  for (int i = 0; i < 5; ++i) busy.engine().step();
+  EXPECT_EQ(busy.model().executor().cache().pool(1).available(), 16 - 7);
+  EXPECT_EQ(restore(busy), 208) << "6 of these 13 blocks are there";
+  while (busy.engine().step()) continue;
+  EXPECT_EQ(busy.blocks_in_use(), 0);
+}
+
 /// Of a window more than the last row sees is restored where blocks are free.
 TEST_F(SessionTest, AnEditedSessionBeginsWithAnEarlierWindow) {
   const Session session = save(runner_, request(70, 10));
