@@ -73,6 +73,9 @@ typedef struct ingot_open_options {
   const char* pack_cache;  ///< may be null: none
   size_t waiting_max;
   size_t deltas_max;
+  bool prefix_cache;  ///< true by default
+  double target_itl_seconds;
+  bool by_priority;
   bool threadless;
   /// Returns whether to go on loading; may be null.
   bool (*progress)(void* user, uint64_t done, uint64_t total);
@@ -137,6 +140,11 @@ typedef struct ingot_request {
   int32_t logprobs;
   int32_t prompt_logprobs;
   bool digest;
+  int32_t priority;
+  uint64_t tenant;
+  uint64_t domain;
+  double max_ttft_seconds;
+  double deadline_seconds;
 } ingot_request;
 
 /// A token and the logarithm of its probability.
@@ -174,6 +182,7 @@ typedef struct ingot_result {
   const ingot_token_logprobs* prompt_logprobs;
   size_t prompt_logprob_count;
   const char* digest;
+  int64_t cached_tokens;
   double prefill_seconds;
   double decode_seconds;
 } ingot_result;
@@ -216,6 +225,10 @@ ingot_status ingot_generate(ingot_engine* engine, const ingot_request* request,
 /// Adds a request to the running batch. `*stream` goes back through ingot_stream_free.
 ingot_status ingot_submit(ingot_engine* engine, const ingot_request* request,
                           ingot_stream** stream);
+/// Adds `n` continuations of one prompt, which is computed once: `streams` has room for so many,
+/// each of which goes back through ingot_stream_free. All of them are null where it fails.
+ingot_status ingot_submit_choices(ingot_engine* engine, const ingot_request* request, int32_t n,
+                                  ingot_stream** streams);
 /// One step of a threadless engine; `*more` says whether requests are left and may be null.
 ingot_status ingot_step(ingot_engine* engine, bool* more);
 /// The hidden states of a prompt's rows, the last one or all, after the final norm or before it:

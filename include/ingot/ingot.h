@@ -64,6 +64,15 @@ struct OpenOptions {
   /// Paused ones do not keep others from running.
   std::size_t waiting_max = 1024;
   std::size_t deltas_max = 256;  ///< pieces that a reader may be behind before its request pauses
+  /// What was computed of prompts and replies stays where no running request needs its memory, and
+  /// later requests begin from it.
+  bool prefix_cache = true;
+  /// Seconds that a step may take for prompts while other requests wait for their next token; 0 =
+  /// in proportion to a step without prompts.
+  double target_itl_seconds = 0;
+  /// Smaller priorities run first, ten seconds of waiting making up for a step. False: first come,
+  /// first served.
+  bool by_priority = false;
   /// No thread of its own: requests go on only inside `step`, `generate`, `hidden_states` and
   /// `Stream::next`, all of which then have to be called from one thread.
   bool threadless = false;
@@ -135,6 +144,15 @@ struct Request {
   std::int32_t logprobs = -1;                  ///< each token's and so many best; -1 = none
   std::int32_t prompt_logprobs = -1;           ///< the same for the prompt's tokens
   bool digest = false;                         ///< of the logits that tokens are drawn from
+  // How it shares the engine; none of it changes a bit of the result.
+  std::int32_t priority = 0;  ///< where the engine goes by it: smaller ones first
+  std::uint64_t tenant = 0;   ///< tenants get equal shares of the machine
+  std::uint64_t domain = 0;   ///< requests of different domains never share what was computed
+  /// Seconds until the first and until the last token, from now on. A request for which the engine
+  /// predicts that it cannot be in time ends with Error{kBusy}, at once or when it becomes so. 0 =
+  /// no bound.
+  double max_ttft_seconds = 0;
+  double deadline_seconds = 0;
 };
 
 /// A token and the logarithm of its probability.
@@ -174,8 +192,9 @@ struct Result {
   /// 16 hexadecimal digits, where asked for: equal digests mean equal logits, bit for bit. Empty
   /// when cancelled.
   std::string digest;
-  double prefill_seconds = 0;  ///< from admission to the first token
-  double decode_seconds = 0;   ///< from there to the last
+  std::int64_t cached_tokens = 0;  ///< of the prompt: what was there already
+  double prefill_seconds = 0;      ///< from admission to the first token
+  double decode_seconds = 0;       ///< from there to the last
 };
 
 /// Called with each piece, in the thread that called `generate`; returns whether to go on.
@@ -259,6 +278,11 @@ class Engine {
   ///
   /// Errors: Error{kInvalid} naming the parameter; Error{kBusy}.
   Stream submit(const Request& request);
+  /// Adds `n` continuations of one prompt, which is computed once; number i is what `submit` gives
+  /// for sampling.choice + i.
+  ///
+  /// Errors: as of `submit`; Error{kInvalid} for n outside of [1, 128].
+  std::vector<Stream> submit_choices(const Request& request, std::int32_t n);
 
   /// The hidden states of a prompt's rows, computed in the running batch.
   ///

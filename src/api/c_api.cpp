@@ -87,6 +87,7 @@ ingot_open_options ingot_default_open_options(void) {
   options.step_rows = o.step_rows;
   options.waiting_max = o.waiting_max;
   options.deltas_max = o.deltas_max;
+  options.prefix_cache = o.prefix_cache;
   return options;
 }
 
@@ -164,6 +165,22 @@ ingot_status ingot_submit(ingot_engine* engine, const ingot_request* request,
                           ingot_stream** stream) {
   *stream = nullptr;
   return call([&] { *stream = new ingot_stream{engine->engine.submit(from_c(*request))}; });
+}
+
+ingot_status ingot_submit_choices(ingot_engine* engine, const ingot_request* request, int32_t n,
+                                  ingot_stream** streams) {
+  for (int32_t i = 0; i < n; ++i) streams[i] = nullptr;
+  const ingot_status status = call([&] {
+    std::vector<Stream> made = engine->engine.submit_choices(from_c(*request), n);
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      streams[i] = new ingot_stream{std::move(made[i])};
+    }
+  });
+  for (int32_t i = 0; status != INGOT_OK && i < n; ++i) {
+    delete streams[i];
+    streams[i] = nullptr;
+  }
+  return status;
 }
 
 ingot_status ingot_step(ingot_engine* engine, bool* more) {

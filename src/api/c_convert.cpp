@@ -35,6 +35,9 @@ OpenOptions from_c(const ingot_open_options& o) {
   if (o.pack_cache != nullptr) options.pack_cache = o.pack_cache;
   options.waiting_max = o.waiting_max;
   options.deltas_max = o.deltas_max;
+  options.prefix_cache = o.prefix_cache;
+  options.target_itl_seconds = o.target_itl_seconds;
+  options.by_priority = o.by_priority;
   options.threadless = o.threadless;
   if (o.progress != nullptr) {
     options.progress = [progress = o.progress, user = o.user](std::uint64_t done,
@@ -82,6 +85,11 @@ Request from_c(const ingot_request& r) {
   request.logprobs = r.logprobs;
   request.prompt_logprobs = r.prompt_logprobs;
   request.digest = r.digest;
+  request.priority = r.priority;
+  request.tenant = r.tenant;
+  request.domain = r.domain;
+  request.max_ttft_seconds = r.max_ttft_seconds;
+  request.deadline_seconds = r.deadline_seconds;
   return request;
 }
 
@@ -125,6 +133,7 @@ CResult::CResult(Result&& result)
   prompt_logprobs = owned_prompt_logprobs.data();
   prompt_logprob_count = owned_prompt_logprobs.size();
   digest = owned.digest.c_str();
+  cached_tokens = owned.cached_tokens;
   prefill_seconds = owned.prefill_seconds;
   decode_seconds = owned.decode_seconds;
 }

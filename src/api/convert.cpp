@@ -15,6 +15,7 @@ constexpr std::int32_t kThreadsMax = 1024;
 constexpr std::int32_t kSequencesMax = 1024;
 constexpr std::int32_t kStepRowsMax = 16384;
 constexpr std::size_t kQueueMax = std::size_t{1} << 20;
+constexpr double kSecondsMax = 1e9;
 
 template <class T>
 T check_range(const char* name, T value, T least, T most) {
@@ -25,6 +26,17 @@ T check_range(const char* name, T value, T least, T most) {
 
 [[noreturn]] void refuse(const std::string& message) {
   throw ingot::Error(ingot::ErrorCode::kInvalid, message);
+}
+
+/// A time that is not negative, nor NaN or infinite.
+double check_seconds(const char* name, double seconds) {
+  if (seconds >= 0 && seconds <= kSecondsMax) return seconds;
+  refuse(cat(name, ": ", seconds, " is not in [0, ", kSecondsMax, "]"));
+}
+
+/// 0 = no bound.
+double bound_of(const char* name, double seconds) {
+  return check_seconds(name, seconds) > 0 ? seconds : kNever;
 }
 
 ErrorCode to_code(ingot::ErrorCode code) {
@@ -106,6 +118,7 @@ InstanceOptions instance_options(const OpenOptions& options) {
   check_range("context", options.context, std::int64_t{0}, kContextMax);
   check_range("waiting_max", options.waiting_max, std::size_t{1}, kQueueMax);
   check_range("deltas_max", options.deltas_max, std::size_t{1}, kQueueMax);
+  check_seconds("target_itl_seconds", options.target_itl_seconds);
   if (options.memory_limit < 0) {
     refuse(cat("memory_limit: ", options.memory_limit, " is less than 0"));
   }
@@ -180,7 +193,20 @@ ingot::Request to_request(const Request& r, const Instance& instance) {
   request.ignore_eos = r.ignore_eos;
   request.prompt_logprobs = r.prompt_logprobs;
   request.digest = r.digest;
+  request.priority = r.priority;
+  request.tenant = r.tenant;
+  request.domain = {r.domain, 0};
+  request.first_token_seconds = bound_of("max_ttft_seconds", r.max_ttft_seconds);
+  request.end_seconds = bound_of("deadline_seconds", r.deadline_seconds);
   return request;
+}
+
+EngineOptions engine_options(const OpenOptions& options) {
+  EngineOptions engine{.waiting_max = options.waiting_max, .deltas_max = options.deltas_max};
+  engine.prefix_cache = options.prefix_cache;
+  engine.step_seconds = options.target_itl_seconds;
+  engine.waiting.policy = options.by_priority ? Policy::kPriority : Policy::kArrival;
+  return engine;
 }
 
 Delta to_delta(ingot::Delta&& delta) {

@@ -40,6 +40,9 @@ ingot::Request to_request(const Prompt& prompt, const Instance& instance);
 /// A whole request. Errors: ingot::Error{kInvalid}.
 ingot::Request to_request(const Request& request, const Instance& instance);
 
+/// What the engine is made with, of options that `instance_options` has checked.
+EngineOptions engine_options(const OpenOptions& options);
+
 /// The engine's results, as they are.
 Delta to_delta(ingot::Delta&& delta);
 std::vector<TokenLogprobs> to_logprobs(const std::vector<ingot::TokenLogprobs>& scores);

@@ -35,18 +35,19 @@ Engine::Impl::Impl(const OpenOptions& options)
   StartOptions chosen = start_options(options, instance);
   start(instance, options, chosen);
   info = model_info(instance, chosen.context);
-  engine =
-      instance.make_engine({.waiting_max = options.waiting_max, .deltas_max = options.deltas_max});
+  engine = instance.make_engine(engine_options(options));
   if (threadless) return;
   const CanonicalFp canonical;  // the thread is its caller's
   engine->prepare();
   engine->start();
 }
 
-ingot::Stream Engine::Impl::submit(ingot::Request&& request) {
-  std::optional<ingot::Stream> stream = engine->submit(std::move(request));
-  if (!stream) throw Error(ErrorCode::kBusy, "as many requests wait as may: try again later");
-  return std::move(*stream);
+std::vector<ingot::Stream> Engine::Impl::submit(ingot::Request&& request, std::int32_t n) {
+  std::vector<ingot::Stream> streams = engine->submit_choices(std::move(request), n);
+  if (streams.empty()) {
+    throw Error(ErrorCode::kBusy, "as many requests wait as may: try again later");
+  }
+  return streams;
 }
 
 bool Engine::Impl::step() {
@@ -78,14 +79,22 @@ std::string Engine::decode(std::span<const std::int32_t> ids) const {
 }
 
 Stream Engine::submit(const Request& request) {
+  return std::move(submit_choices(request, 1).front());
+}
+
+std::vector<Stream> Engine::submit_choices(const Request& request, std::int32_t n) {
   return guarded([&] {
     ingot::Request checked = to_request(request, impl_->instance);
     Result result;
     result.prompt_ids = checked.prompt;
-    auto stream = std::make_unique<Stream::Impl>(
-        Stream::Impl{.stream = impl_->submit(std::move(checked)), .result = std::move(result)});
-    if (impl_->threadless) stream->threadless = impl_;
-    return Stream(std::move(stream));
+    std::vector<Stream> streams;
+    for (ingot::Stream& made : impl_->submit(std::move(checked), n)) {
+      auto stream =
+          std::make_unique<Stream::Impl>(Stream::Impl{.stream = std::move(made), .result = result});
+      if (impl_->threadless) stream->threadless = impl_;
+      streams.push_back(Stream(std::move(stream)));
+    }
+    return streams;
   });
 }
 
@@ -102,7 +111,7 @@ HiddenStates Engine::hidden_states(const Prompt& prompt, const HiddenOptions& op
     ingot::Request request = to_request(prompt, impl_->instance);
     request.hidden = options.all_rows ? HiddenRows::kAll : HiddenRows::kLast;
     request.final_norm = options.final_norm;
-    Stream::Impl stream{.stream = impl_->submit(std::move(request))};
+    Stream::Impl stream{.stream = std::move(impl_->submit(std::move(request), 1).front())};
     if (impl_->threadless) stream.threadless = impl_;
     while (stream.next()) {
     }

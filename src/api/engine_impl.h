@@ -16,7 +16,7 @@ struct Engine::Impl {
   explicit Impl(const OpenOptions& options);
 
   /// Errors: ingot::Error{kInvalid}; Error{kBusy}.
-  ingot::Stream submit(ingot::Request&& request);
+  std::vector<ingot::Stream> submit(ingot::Request&& request, std::int32_t n);
   bool step();
   /// As of the engine's.
   bool advance();

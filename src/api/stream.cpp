@@ -69,6 +69,7 @@ Result Stream::result() {
     result.finish = to_finish(outcome.finish);
     result.prompt_logprobs = to_logprobs(outcome.prompt_logprobs);
     if (result.finish != FinishReason::kCancelled) result.digest = outcome.digest_text();
+    result.cached_tokens = outcome.cached_tokens;
     result.prefill_seconds = outcome.prefill_seconds;
     result.decode_seconds = outcome.decode_seconds;
     impl_->is_taken = true;

@@ -113,8 +113,10 @@ class ServeBench {
     ProgressBar bar("serving");
     EngineMetrics metrics;
     TraceFile trace(values_.step_trace, &metrics);
-    auto engine = instance_.make_engine(
-        {.waiting_max = static_cast<std::size_t>(values_.queue), .observer = trace.observer()});
+    auto engine = instance_.make_engine({.waiting_max = static_cast<std::size_t>(values_.queue),
+                                         .prefix_cache = !values_.no_prefix_cache,
+                                         .step_seconds = values_.target_itl_ms / 1000,
+                                         .observer = trace.observer()});
     engine->prepare();
     const auto total = traffic_.requests.size();
     TrafficRun run(*engine, traffic_, writer_, steady_traffic_clock(),

@@ -133,6 +133,15 @@ void add_engine_options(CLI::App& app, ServeValues& v) {
                       "and counted as busy, an error",
               .low = 1,
               .high = kTraceRequestsMax});
+  add_number(
+      app, v.target_itl_ms,
+      {.name = "--target-itl-ms",
+       .help = "Milliseconds that a step may take where prompts are computed beside requests "
+               "that wait for their next token; 0: in proportion to a step without prompts",
+       .low = 0,
+       .high = kMillisecondsMax});
+  add_switch(app, v.no_prefix_cache, "--no-prefix-cache",
+             "Nothing that was computed for one request is taken over by another");
 }
 
 void add_result_options(CLI::App& app, ServeValues& v) {
@@ -207,6 +216,8 @@ void add_settings(const ServeValues& v, Settings& settings) {
   settings.emplace_back("seed", v.seed);
   settings.emplace_back("temperature", v.temperature);
   settings.emplace_back("queue", v.queue);
+  settings.emplace_back("target_itl_ms", v.target_itl_ms);
+  settings.emplace_back("prefix_cache", !v.no_prefix_cache);
   settings.emplace_back("check", v.check);
   settings.emplace_back("step_trace", v.step_trace.path.has_value());
   settings.emplace_back("profile", v.step_trace.profile);

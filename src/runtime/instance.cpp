@@ -2,6 +2,7 @@
 #include "runtime/instance.h"
 
 #include <algorithm>
+#include <random>
 
 #include "base/error.h"
 #include "base/system_memory.h"
@@ -129,7 +130,12 @@ void Instance::start(const StartOptions& options, Progress progress) {
       std::make_unique<Executor>(*model_, steps, *cache_, executor_limits(options, plan.context));
 }
 
-std::unique_ptr<Engine> Instance::make_engine(const EngineOptions& options) {
+std::unique_ptr<Engine> Instance::make_engine(const EngineOptions& given) {
+  EngineOptions options = given;
+  std::random_device random;
+  for (std::uint64_t& word : options.prefix.secret) {
+    word = (std::uint64_t{random()} << 32) | random();
+  }
   return std::make_unique<Engine>(EngineParts{.executor = *executor_,
                                               .pool = pool_,
                                               .kernels = backend_.table(),

@@ -101,8 +101,8 @@ class Instance {
   ProfiledBackend* profiled() { return profiled_.get(); }
   /// From `start` on.
   Executor& executor() { return *executor_; }
-  /// An engine on what was started with `generates`. It has to go before the instance, and one at a
-  /// time uses the executor.
+  /// An engine on what was started with `generates`, whose prefix hashes nobody can foretell. It
+  /// has to go before the instance, and one at a time uses the executor.
   std::unique_ptr<Engine> make_engine(const EngineOptions& options = {});
 
  private:

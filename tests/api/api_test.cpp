@@ -242,6 +242,66 @@ TEST_F(ApiTest, PausedRequestsGiveWayToOthers) {
   EXPECT_EQ(describe(paused[0].result()), alone(text_request("the he")));
 }
 
+TEST_F(ApiTest, ChoicesOfOnePromptAreWhatTheyAreAlone) {
+  OpenOptions options = tiny_options();
+  options.threadless = true;
+  Engine engine(options);
+  Request request = text_request("the he in an the he in an");
+  request.sampling.temperature = 1;
+  std::vector<Stream> streams = engine.submit_choices(request, 3);
+  ASSERT_EQ(streams.size(), 3u);
+  for (Stream& stream : streams) {
+    const Result result = stream.result();
+    EXPECT_EQ(describe(result), alone(request));
+    if (&stream != &streams[0]) {
+      EXPECT_EQ(result.cached_tokens, std::ssize(result.prompt_ids) - 1);
+    }
+    ++request.sampling.choice;
+  }
+  EXPECT_EQ(error_of([&] { engine.submit_choices(request, 129); }).substr(0, 6),
+            code(ErrorCode::kInvalid) + "n: 1");
+}
+
+TEST_F(ApiTest, WhatWasComputedIsTakenOverWithinADomain) {
+  OpenOptions options = tiny_options();
+  options.threadless = true;
+  Request request = text_request("");
+  request.prompt.ids.assign(40, 263);
+  request.prompt.text.reset();
+  for (const bool kept : {true, false}) {
+    options.prefix_cache = kept;
+    Engine engine(options);
+    EXPECT_EQ(engine.generate(request).cached_tokens, 0);
+    EXPECT_EQ(engine.generate(request).cached_tokens, kept ? 32 : 0);
+    request.domain = 7;
+    EXPECT_EQ(engine.generate(request).cached_tokens, 0);
+    request.domain = 0;
+  }
+}
+
+TEST_F(ApiTest, RequestsThatCannotBeInTimeAreRefused) {
+  OpenOptions options = tiny_options();
+  options.threadless = true;
+  options.by_priority = true;
+  Engine engine(options);
+  Request request = text_request("the he");
+  request.priority = -3;
+  request.tenant = 9;
+  request.deadline_seconds = request.max_ttft_seconds = 1e6;
+  EXPECT_EQ(describe(engine.generate(request)), alone(text_request("the he")));
+  const auto refused = [&](auto change) {
+    Request late = text_request("the he");
+    change(late);
+    return error_of([&] { engine.generate(late); });
+  };
+  EXPECT_EQ(refused([](Request& r) { r.deadline_seconds = 1e-9; }).substr(0, 13),
+            code(ErrorCode::kBusy) + "deadline_ms");
+  EXPECT_EQ(refused([](Request& r) { r.max_ttft_seconds = 1e-9; }).substr(0, 13),
+            code(ErrorCode::kBusy) + "max_ttft_ms");
+  EXPECT_EQ(refused([](Request& r) { r.deadline_seconds = -1; }).substr(0, 18),
+            code(ErrorCode::kInvalid) + "deadline_seconds");
+}
+
 TEST_F(ApiTest, OptionsThatCannotBeAreRefusedByName) {
   const auto refused = [](auto change) {
     OpenOptions options = tiny_options();
@@ -260,6 +320,7 @@ TEST_F(ApiTest, OptionsThatCannotBeAreRefusedByName) {
   says(invalid + "memory_limit: -1", [](OpenOptions& o) { o.memory_limit = -1; });
   says(invalid + "waiting_max: 0", [](OpenOptions& o) { o.waiting_max = 0; });
   says(invalid + "deltas_max: 0", [](OpenOptions& o) { o.deltas_max = 0; });
+  says(invalid + "target_itl_seconds: -1", [](OpenOptions& o) { o.target_itl_seconds = -1; });
   says(invalid + "kv_type: 9", [](OpenOptions& o) { o.kv_type = static_cast<KvType>(9); });
   says(invalid + "weights: 9", [](OpenOptions& o) { o.weights = static_cast<Weights>(9); });
   says(invalid + "`isa` abacus is unknown", [](OpenOptions& o) { o.isa = "abacus"; });

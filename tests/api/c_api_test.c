@@ -122,6 +122,49 @@ static void test_streams(ingot_engine* engine) {
   ingot_result_free(two);
 }
 
+/// Continuations of one prompt, of which the first is what it is alone.
+static void test_choices(ingot_engine* engine) {
+  ingot_result* one = generate(engine, "the he");
+  ingot_request request = a_request("the he");
+  ingot_stream* streams[2] = {NULL, NULL};
+  EXPECT(ingot_submit_choices(engine, &request, 2, streams) == INGOT_OK);
+  ingot_result *first = NULL, *second = NULL;
+  EXPECT(ingot_stream_result(streams[0], &first) == INGOT_OK);
+  EXPECT(ingot_stream_result(streams[1], &second) == INGOT_OK);
+  expect_equal(first, one);
+  EXPECT(second->id_count > 0);
+  for (int i = 0; i < 2; ++i) ingot_stream_free(streams[i]);
+  ingot_result_free(first);
+  ingot_result_free(second);
+  ingot_result_free(one);
+  EXPECT(ingot_submit_choices(engine, &request, 0, streams) == INGOT_INVALID);
+}
+
+/// What is computed for a domain is taken over within it alone; times are checked.
+static void test_sharing(ingot_engine* engine) {
+  int32_t ids[40];
+  for (int i = 0; i < 40; ++i) ids[i] = 263 + i % 3;
+  ingot_request request = ingot_default_request();
+  request.prompt.ids = ids;
+  request.prompt.id_count = 40;
+  request.max_tokens = 1;
+  request.priority = 2;
+  request.tenant = 3;
+  for (int i = 0; i < 3; ++i) {
+    request.domain = i < 2 ? 77 : 78;
+    ingot_result* result = NULL;
+    EXPECT(ingot_generate(engine, &request, NULL, NULL, &result) == INGOT_OK);
+    EXPECT(result->cached_tokens == (i == 1 ? 32 : 0));
+    ingot_result_free(result);
+  }
+  ingot_stream* stream = NULL;
+  request.deadline_seconds = -1;
+  EXPECT(ingot_submit(engine, &request, &stream) == INGOT_INVALID && stream == NULL);
+  request.deadline_seconds = 0;
+  request.max_ttft_seconds = -1;
+  EXPECT(ingot_submit(engine, &request, &stream) == INGOT_INVALID && stream == NULL);
+}
+
 static void test_steps(ingot_engine* engine, ingot_engine* threadless) {
   const ingot_request request = a_request("the he");
   ingot_stream* stream = NULL;
@@ -242,6 +285,8 @@ int main(int argc, char** argv) {
   ingot_engine* threadless = open_model(argv[1], true);
   test_generate(engine);
   test_streams(engine);
+  test_choices(engine);
+  test_sharing(engine);
   test_streams(threadless);
   test_steps(engine, threadless);
   test_tokens_and_rows(engine);

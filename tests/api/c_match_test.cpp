@@ -23,7 +23,8 @@ Result from(const ingot_result& r) {
           .finish = static_cast<FinishReason>(r.finish),
           .logprobs = from(r.logprobs, r.logprobs == nullptr ? 0 : r.id_count),
           .prompt_logprobs = from(r.prompt_logprobs, r.prompt_logprob_count),
-          .digest = r.digest};
+          .digest = r.digest,
+          .cached_tokens = r.cached_tokens};
 }
 
 /// Requests in both spellings, between them with every member.

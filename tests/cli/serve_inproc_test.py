@@ -133,6 +133,15 @@ class ServeInproc(ingot.CliTest):
         self.assertGreater(found["preemptions"], 0)
         self.assertLessEqual(found["settings"]["kv_tokens"], 280)
 
+    def test_without_a_prefix_cache_nothing_is_taken_over(self):
+        flags = ["--requests", "4", "--input-len", "20", "--output-len", "4", "--shared-prefix",
+                 "64", "--concurrency", "1", "--target-itl-ms", "5"]
+        self.assertGreater(self.found(*flags)["cache_hit_rate"], 0.5)
+        cold = self.found(*flags, "--no-prefix-cache")
+        self.assertEqual(cold["cache_hit_rate"], 0)
+        self.assertEqual(cold["settings"]["prefix_cache"], False)
+        self.assertEqual(cold["settings"]["target_itl_ms"], 5)
+
     def test_a_full_queue(self):
         found = self.found("--requests", "9", "--input-len", "5", "--output-len", "4", "--queue",
                            "3", "--sequences", "2", "--check", "9")
