@@ -68,6 +68,17 @@ KvCache::KvCache(Backend& backend, std::vector<KvGroup> groups, KvType type,
   }
 }
 
+void KvCache::touch(std::int64_t i, std::int64_t bytes) {
+  constexpr std::int64_t kPageBytes = 4096;
+  const KvLayer& kv = layer(i);
+  const std::int64_t blocks =
+      std::min<std::int64_t>(kv.blocks, bytes / group(kv.group).bytes_per_block());
+  for (std::int64_t at = 0; at < blocks * kv.block_bytes; at += kPageBytes) {
+    auto* const byte = static_cast<volatile std::byte*>(kv.pages + at);
+    *byte = *byte;
+  }
+}
+
 void KvCache::copy(std::span<const BlockCopy> copies) {
   for (const BlockCopy& c : copies) {
     for (const std::int32_t i : group(c.group).layers) {

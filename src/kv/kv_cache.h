@@ -65,6 +65,12 @@ class KvCache {
   /// All pages of a group, for tests that fill them.
   const Buffer& pages(std::int32_t g) const { return pages_[static_cast<std::size_t>(g)]; }
 
+  /// Has the system find memory for the first blocks of layer `i`, as many as `bytes` of the
+  /// group's layers together: blocks are taken in that order, and the first write to a page costs
+  /// more than a step has time for. Not while anything is computed.
+  void touch(std::int64_t i, std::int64_t bytes);
+  /// Layers, counted as in kv_groups.
+  std::int64_t layer_count() const { return std::ssize(layers_); }
   /// Copies blocks in all layers of their groups, one after the other.
   void copy(std::span<const BlockCopy> copies);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 #include <string_view>
 
 #include "base/check.h"
@@ -23,11 +24,12 @@ std::span<const std::int32_t> block_of(std::span<const std::int32_t> tokens, std
   return tokens.subspan(static_cast<std::size_t>(index * kBlockTokens), kBlockTokens);
 }
 
-/// Nodes for so many blocks: windows give blocks back whose nodes later ones hang on.
+/// Nodes for so many blocks, and a root for each: windows give blocks back whose nodes later ones
+/// hang on.
 std::size_t node_count(const KvCache& cache, std::int32_t sequences) {
   std::int64_t nodes = 2 * std::int64_t{sequences} + 1;
   for (std::int32_t g = 0; g < cache.groups(); ++g) {
-    nodes += (cache.group(g).window > 0 ? 4 : 1) * std::int64_t{cache.pool(g).total()};
+    nodes += (cache.group(g).window > 0 ? 5 : 2) * std::int64_t{cache.pool(g).total()};
   }
   return static_cast<std::size_t>(nodes);
 }
@@ -148,10 +150,16 @@ std::int32_t PrefixIndex::require_root(const PrefixKey& given, std::uint64_t cha
     std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::byte*>(words.data()));
     at(root).hash = child_hash({}, words);
     at(root).root = root;
-    roots_[key] = root;
-    root_of_node_[root] = {.key = key};
+    try {
+      root_of_node_.emplace(root, Root{.key = key});
+      roots_.emplace(key, root);
+    } catch (const std::bad_alloc&) {
+      root_of_node_.erase(root);
+      free_node(root);
+      return -1;
+    }
   }
-  root_of_node_[root].chat_template = chat_template;
+  root_of_node_.at(root).chat_template = chat_template;
   return root;
 }
 

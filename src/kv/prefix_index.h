@@ -57,7 +57,8 @@ struct PrefixIndexOptions {
 /// It holds no reference: blocks that nobody else holds are evictable, and the pool says when it
 /// takes one. Sequences release their blocks last first, and whoever holds a block holds all before
 /// it; so a pool takes leaves before what they hang on. Every operation costs the blocks that it is
-/// about; nothing allocates after construction but the first request of a key.
+/// about; nothing allocates after construction but the first request of a key, which goes on
+/// unregistered where there is no memory.
 class PrefixIndex {
  public:
   /// Where a sequence stands: the block that ends its registered tokens.

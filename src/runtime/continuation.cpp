@@ -44,6 +44,9 @@ Continuation::Continuation(std::uint64_t id, Request request, std::shared_ptr<Ch
   outcome_.prompt_tokens = prompt_tokens_ = sequence_.length();
   limit_ = std::min(request_.max_tokens, limits.context - sequence_.length());
   sequence_.draws = limit_ > 0;
+  // Now, where running out of memory ends this request alone.
+  sequence_.tokens.reserve(sequence_.tokens.size() +
+                           static_cast<std::size_t>(std::max<std::int64_t>(0, limit_)));
   sequence_.rows_max = sequence_.length() + std::max<std::int64_t>(0, limit_ - 1);
   sequence_.prefix = {.domain = request_.domain, .adapter = request_.adapter};
   sequence_.chat_template = request_.chat_template;

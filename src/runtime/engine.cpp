@@ -213,6 +213,7 @@ void Engine::begin_drain(double seconds) {
 
 bool Engine::wait_drained() {
   drained_.wait();
+  drained_.ring();  // for whoever else waits
   return !drained_by_force_.load();
 }
 
@@ -235,6 +236,7 @@ void Engine::stop() {
 /// nothing.
 bool Engine::turn() {
   const double now = options_.now();
+  if (failure_) return end_late_ones();
   try {
     drain(now);
     const std::int32_t depth = scheduler_.limits().pipeline_depth;
@@ -260,8 +262,18 @@ bool Engine::turn() {
   } catch (const std::bad_alloc&) {
     const Error error = out_of_memory();
     end_active(FinishReason::kError, &error);
+  } catch (const std::exception& other) {
+    const Error error(ErrorCode::kInternal, other.what());
+    end_active(FinishReason::kError, &error);
   }
   return true;
+}
+
+/// Requests that came in while the engine failed.
+bool Engine::end_late_ones() {
+  run_errands();
+  end_inbox(FinishReason::kError, &*failure_);
+  return false;
 }
 
 /// Cancelled ones go first: the room that one leaves may be what those that wait need, and the
@@ -269,11 +281,11 @@ bool Engine::turn() {
 void Engine::drain(double now) {
   run_errands();
   const bool over = now >= drain_by_.load() && !INGOT_MUTANT(17);
-  if (over && under_way() > 0) drained_by_force_.store(true);
+  if (over && (!active_.empty() || inbox_.size() > 0)) drained_by_force_.store(true);
   take_in(now);
   for (auto& [id, continuation] : active_) look_at(*continuation, over, now);
   if (some_ended_) drop_ended();
-  if (draining_.load() && active_.empty() && inbox_.size() == 0) drained_.ring();
+  if (draining_.load() && under_way() == 0) drained_.ring();
 }
 
 /// Ends requests whose reader went away or has stalled, those with nothing to compute, and all
@@ -331,9 +343,10 @@ void Engine::admit(Submission&& submission, double now) {
 }
 
 /// The choices after the first share its prompt, where it is still there.
-void Engine::admit_choice(const Submission& submission, std::size_t choice, double now) {
+void Engine::admit_choice(Submission& submission, std::size_t choice, double now) {
   const std::uint64_t id = submission.id + choice;
-  Request request = submission.request;
+  const bool is_last = choice + 1 == submission.channels.size();
+  Request request = is_last ? std::move(submission.request) : submission.request;
   request.sampling.choice += static_cast<std::uint32_t>(choice);
   auto made =
       std::make_unique<Continuation>(id, std::move(request), submission.channels[choice],
@@ -346,13 +359,14 @@ void Engine::admit_choice(const Submission& submission, std::size_t choice, doub
   if (choice > 0 && first != active_.end()) sequence.fork_of = &first->second->sequence();
   scheduler_.add(sequence);
   const Turn& turn = sequence.turn;
+  if (!turn.has_deadline()) return;
   const double to_first = now - turn.arrival + scheduler_.least_seconds(sequence, false);
   const double to_end = now - turn.arrival + scheduler_.least_seconds(sequence, true);
-  if (to_first > submission.request.first_token_seconds) {
-    throw too_late("max_ttft_ms", submission.request.first_token_seconds, to_first);
+  if (turn.arrival + to_first > turn.first_token_by) {
+    throw too_late("max_ttft_ms", turn.first_token_by - turn.arrival, to_first);
   }
-  if (to_end > submission.request.end_seconds) {
-    throw too_late("deadline_ms", submission.request.end_seconds, to_end);
+  if (turn.arrival + to_end > turn.end_by) {
+    throw too_late("deadline_ms", turn.end_by - turn.arrival, to_end);
   }
 }
 
@@ -383,12 +397,9 @@ bool Engine::end_dropped(std::span<const Dropped> all) {
       continue;
     }
     const bool first = dropped.reason == Dropped::Reason::kFirstToken;
-    continuation.finish(
-        FinishReason::kError,
-        Error(ErrorCode::kUnavailable, cat(first ? "max_ttft_ms" : "deadline_ms",
-                                           ": the time is over, or what is left of it "
-                                           "is less than the ",
-                                           milliseconds(dropped.seconds), " that it takes")));
+    continuation.finish(FinishReason::kError,
+                        Error(ErrorCode::kUnavailable,
+                              cat(first ? "max_ttft_ms" : "deadline_ms", ": the time is over")));
   }
   if (any) drop_ended();
   return any;
@@ -411,6 +422,7 @@ void Engine::compute(const Step& step) {
 }
 
 void Engine::fail(const Error& error) {
+  failure_ = error;
   failed_.store(true);
   end_active(FinishReason::kError, &error);
   end_inbox(FinishReason::kError, &error);

@@ -160,12 +160,13 @@ class Engine {
   void run_thread();
   double next_event() const;
   bool turn();
+  bool end_late_ones();
   void drain(double now);
   void look_at(Continuation& continuation, bool drain_is_over, double now);
   void take_in(double now);
   void run_errands();
   void admit(Submission&& submission, double now);
-  void admit_choice(const Submission& submission, std::size_t choice, double now);
+  void admit_choice(Submission& submission, std::size_t choice, double now);
   void refuse(const Submission& submission, std::size_t choice, const Error& error);
   bool end_dropped(std::span<const Dropped> all);
   void run(const Step& step);
@@ -206,6 +207,7 @@ class Engine {
   Doorbell drained_;
 
   // The stepping thread's alone.
+  std::optional<Error> failure_;  ///< why no step can be computed any more
   Scheduler scheduler_;
   Active active_;  ///< by request number
   /// By the step's rows of logits; null for those who have ended.

@@ -11,7 +11,7 @@ namespace {
 
 /// Of the time of a step without prompts that the prompts in a step may add, for each sequence that
 /// waits for its prompt; and for so many of them at most.
-constexpr double kPromptShare = 0.8;
+constexpr double kPromptShare = 0.6;
 constexpr std::int64_t kPromptsMax = 8;
 /// Rows of prompts that a step has room for however slow it is.
 constexpr std::int32_t kPromptRowsLeast = 4;
@@ -91,36 +91,36 @@ void Scheduler::give_back(Sequence& s) {
   s.blocks.truncate(0);
 }
 
-double Scheduler::least_seconds(const Sequence& s, bool to_end) const {
-  std::int64_t rows = s.missing();
-  for (const Sequence* other : running_) rows += std::max<std::int64_t>(0, other->missing() - 1);
+double Scheduler::least_seconds(const Sequence& s, bool to_end) {
+  const auto rows_of = [](const Sequence& other) {
+    return other.fork_of != nullptr ? 1 : std::max<std::int64_t>(0, other.missing() - 1);
+  };
+  std::int64_t rows = rows_of(s) - (s.fork_of != nullptr ? 0 : find_prefix(s).rows);
+  for (const Sequence* other : running_) rows += rows_of(*other);
   waiting_.visit([&](const Sequence& other) {
     if (&other == &s) return false;
-    rows += other.missing();
+    rows += rows_of(other);
     return true;
   });
-  const double row = times_.prefill_seconds(limits_.rows) / limits_.rows;
   const std::int64_t tokens = to_end ? s.turn.tokens_least - 1 : 0;
-  return static_cast<double>(rows) * row + static_cast<double>(tokens) * times_.decode_seconds(1);
+  return static_cast<double>(std::max<std::int64_t>(0, rows)) *
+             times_.least_row_seconds(limits_.rows) +
+         static_cast<double>(tokens) * times_.decode_seconds(1);
 }
 
-/// Whoever cannot be in time any more: its own rows at the best rate.
 std::span<const Dropped> Scheduler::late(double now) {
   dropped_.clear();
   if (timed_ == 0) return dropped_;
-  const double row = times_.prefill_seconds(limits_.rows) / limits_.rows;
-  const auto is_late = [&](Sequence& s) {
-    const std::int64_t rows = s.admitted ? 0 : s.missing();
-    const double first = static_cast<double>(rows) * row;
-    if (now + first > s.turn.first_token_by) {
-      dropped_.push_back({&s, Dropped::Reason::kFirstToken, first});
-    } else if (now + first > s.turn.end_by) {
-      dropped_.push_back({&s, Dropped::Reason::kEnd, first});
+  const auto look = [&](Sequence& s) {
+    if (now > s.turn.first_token_by) {
+      dropped_.push_back({&s, Dropped::Reason::kFirstToken});
+    } else if (now > s.turn.end_by) {
+      dropped_.push_back({&s, Dropped::Reason::kEnd});
     }
   };
-  for (Sequence* s : running_) is_late(*s);
+  for (Sequence* s : running_) look(*s);
   waiting_.visit([&](Sequence& s) {
-    is_late(s);
+    look(s);
     return true;
   });
   return dropped_;
@@ -192,7 +192,11 @@ void Scheduler::plan_running(Step& step, bool one_row) {
 std::int32_t Scheduler::prompt_rows(std::int32_t decodes) const {
   const double alone = times_.decode_seconds(decodes);
   if (decodes == 0 || alone == 0) return rows_left_;
-  std::int64_t prompts = waiting_.size();
+  std::int64_t prompts = 0;
+  waiting_.visit([&](Sequence& s) {
+    prompts += may_begin(s) ? 1 : 0;
+    return !is_full_ && prompts < kPromptsMax;
+  });
   for (const Sequence* s : running_) prompts += s->missing() > 1 && !s->paused ? 1 : 0;
   const double prompts_share =
       kPromptShare * static_cast<double>(std::clamp<std::int64_t>(prompts, 1, kPromptsMax));
@@ -205,7 +209,9 @@ std::int32_t Scheduler::prompt_rows(std::int32_t decodes) const {
 void Scheduler::admit(Step& step) {
   while (rows_left_ > 0) {
     Sequence* const s = first_waiting();
-    if (s == nullptr || !make_room_to_admit(step, *s)) return;
+    if (s == nullptr) return;
+    is_full_ = !make_room_to_admit(step, *s);
+    if (is_full_) return;
     waiting_.erase(*s);
     running_.push_back(s);
     s->admitted = true;
@@ -299,7 +305,7 @@ void Scheduler::begin(Step& step, Sequence& s) {
     if (is_first) cached_tokens_ += s.cached = s.computed;
     return;
   }
-  if (!prefixes_ || s.given_rows() > 0) return;
+  if (!prefixes_ || !s.reads_cache || s.given_rows() > 0) return;
   const PrefixIndex::Match match = find_prefix(s);
   s.place = prefixes_->adopt(s.prefix, match, s.blocks, s.chat_template);
   s.computed = std::min(match.rows, skippable);
@@ -380,6 +386,7 @@ bool Scheduler::reserve(Step& step, Sequence& s, std::int64_t first, std::int32_
       rows = static_cast<std::int32_t>(std::min<std::int64_t>(rows, room));
       if (s.blocks.reserve(first + rows, step.copies)) return true;
       dropped_.push_back({.sequence = &s, .reason = Dropped::Reason::kNoMemory});
+      s.paused = true;  // no part of this plan either
       return false;
     }
     if (is_releasing()) return false;

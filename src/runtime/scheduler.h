@@ -36,12 +36,11 @@ struct SchedulerLimits {
 struct Dropped {
   enum class Reason {
     kNoMemory,    ///< its blocks could not be had, although the pool has them
-    kFirstToken,  ///< its first token cannot come in time
-    kEnd,         ///< its end cannot come in time
+    kFirstToken,  ///< its first token did not come in time
+    kEnd,         ///< its end did not come in time
   };
   Sequence* sequence = nullptr;
   Reason reason = Reason::kNoMemory;
-  double seconds = 0;  ///< that it would take from now on, at the least
 };
 
 /// Decides from lengths, free blocks and the times that it is told: no clock, no device, no thread,
@@ -70,7 +69,7 @@ class Scheduler {
   /// be found until they are needed. What planned steps compute for it is dropped.
   void remove(Sequence& sequence);
 
-  /// Sequences that cannot be in time any more, to be removed before the next plan.
+  /// Sequences whose time is over, to be removed before the next plan.
   std::span<const Dropped> late(double now);
   /// The next step: parts with their blocks reserved, at most one of each sequence. Empty when
   /// there is nothing to do; else it is under way until its `commit`. Valid until then. At most
@@ -92,9 +91,10 @@ class Scheduler {
   static bool can_truncate(const Sequence& sequence, std::int64_t rows);
   /// Sequences that the last plan gave up, for whom there is no part.
   std::span<const Dropped> dropped() const { return dropped_; }
-  /// Seconds until the first token and until the end of a sequence, at the least: the rows before
-  /// it and its own at the best rate that was measured. 0 before anything was.
-  double least_seconds(const Sequence& sequence, bool to_end) const;
+  /// Seconds until the first token, or until the end, of a sequence that was added: what is missing
+  /// of those before it and of its own beyond the prefix that is there, at the best rate that was
+  /// measured. No more than it takes, and 0 before enough was measured.
+  double least_seconds(const Sequence& sequence, bool to_end);
 
   /// Forgets all prefixes that are not in use.
   void flush_prefixes();
@@ -159,6 +159,7 @@ class Scheduler {
   std::vector<Dropped> dropped_;
   std::vector<std::int64_t> withheld_;  ///< by group: blocks that others are sure of
   std::int32_t rows_left_ = 0;
+  bool is_full_ = false;         ///< the last one that waited could not be let in
   std::int64_t timed_ = 0;       ///< sequences with a deadline
   std::int64_t guaranteed_ = 0;  ///< running ones that are sure of their blocks
   std::int64_t preemptions_ = 0;

@@ -9,6 +9,8 @@ namespace {
 
 /// Of the step that warms up: the fewest that are a prompt. More cost more, and gain nothing.
 constexpr std::int64_t kWarmRows = 2;
+/// Of the KV cache: about half a second, and what the first minutes of most engines use.
+constexpr std::int64_t kTouchedBytes = std::int64_t{1} << 30;
 
 }  // namespace
 
@@ -29,10 +31,15 @@ void ModelSteps::sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
   sampler_.sample(rows, drawn);
 }
 
-/// A step and a token of a sequence that nobody asked for. It is in no prefix index, and its blocks
-/// are free again when it goes.
+/// The memory of the KV cache's first blocks, then a step and a token of a sequence that nobody
+/// asked for. It is in no prefix index, and its blocks are free again when it goes.
 void ModelSteps::warm_up() {
   const std::int64_t rows = std::min({kWarmRows, std::int64_t{limits().rows}, limits().context});
+  {
+    const auto lease = pool_.acquire();
+    pool_.parallel_for(cache().layer_count(),
+                       [&](std::int64_t i, int) { cache().touch(i, kTouchedBytes); });
+  }
   Sequence sequence(cache());
   sequence.tokens.assign(static_cast<std::size_t>(rows), 0);
   if (!sequence.blocks.reserve(rows)) return;

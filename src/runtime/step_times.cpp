@@ -62,6 +62,16 @@ double StepTimes::prefill_seconds(std::int64_t rows) const {
   return rows == 0 ? 0 : estimate(prefills_, static_cast<double>(rows));
 }
 
+double StepTimes::least_row_seconds(std::int32_t rows_max) const {
+  double least = 0;
+  for (const Mean& mean : prefills_) {
+    if (mean.count == 0 || mean.rows * 4 < rows_max) continue;
+    const double row = mean.seconds / mean.rows;
+    least = least == 0 ? row : std::min(least, row);
+  }
+  return least;
+}
+
 std::int32_t StepTimes::prefill_rows(double seconds, std::int32_t rows_max) const {
   std::int32_t low = 1, high = std::max(1, rows_max);
   while (low < high) {

@@ -18,6 +18,9 @@ class StepTimes {
   double decode_seconds(std::int32_t decodes) const;
   /// That so many rows of prompts take or add; 0 before anything is known.
   double prefill_seconds(std::int64_t rows) const;
+  /// Seconds a row of prompts at the best rate measured; 0 before steps of a quarter of `rows_max`
+  /// were: small ones say nothing of large ones.
+  double least_row_seconds(std::int32_t rows_max) const;
   /// The most rows of prompts, at least 1, that take at most `seconds`; `rows_max` before anything
   /// is known.
   std::int32_t prefill_rows(double seconds, std::int32_t rows_max) const;
