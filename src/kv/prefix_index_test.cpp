@@ -218,6 +218,20 @@ TEST_F(PrefixIndexTest, ACollisionCostsAHitAndNothingElse) {
   }
 }
 
+/// Salts cost nothing but their blocks: the last domain is registered like the first.
+TEST_F(PrefixIndexTest, AsManyDomainsAsBlocksAreKnown) {
+  make({32});
+  for (std::uint64_t d = 1; d <= 100; ++d) {
+    const PrefixKey key{.domain = {d, 0}};
+    Holder h = compute(text(16), key);
+    end(h);
+    EXPECT_EQ(found(text(16), key), 1) << d;
+  }
+  std::int64_t known = 0;
+  for (std::uint64_t d = 1; d <= 100; ++d) known += found(text(16), {.domain = {d, 0}});
+  EXPECT_EQ(known, 32) << "the newest ones";
+}
+
 TEST_F(PrefixIndexTest, FlushedIsForgottenAndRunningSequencesGoOn) {
   make({8});
   Holder h = compute(text(32));

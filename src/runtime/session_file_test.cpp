@@ -197,6 +197,21 @@ TEST_F(SessionFileTest, CountsAreHeldAgainstTheFileBeforeAnythingIsTaken) {
   EXPECT_NE(refusal_with(generated + 4, 3).find("3 is not in [0, 2]"), std::string::npos);
 }
 
+TEST_F(SessionFileTest, ListsAreBoundedWhileTheyAreRead) {
+  Session stops = some_session();
+  stops.stop.assign(65, "");
+  const std::string path = folder_.path("many");
+  write(path, stops);
+  EXPECT_NE(refusal(read_file(path)).find("65 stop strings"), std::string::npos);
+  Session windows = some_session();
+  windows.model.windows.resize(65);
+  std::iota(windows.model.windows.begin(), windows.model.windows.end(), 0);
+  windows.tokens.resize(15);
+  windows.generated = 0;
+  write_session(path, windows, {}, [](std::int64_t, std::int32_t, std::span<std::byte>) {});
+  EXPECT_NE(refusal(read_file(path)).find("65 different windows"), std::string::npos);
+}
+
 TEST_F(SessionFileTest, SaysInWhatAModelDiffers) {
   const SessionFile file(path_);
   const SessionModel same = some_session().model;

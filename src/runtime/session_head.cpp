@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "runtime/request.h"
 
 namespace ingot {
 
@@ -16,6 +17,8 @@ constexpr std::uint32_t kNumericsBytesMax = 64;
 constexpr std::uint32_t kKvHeadsMax = 1 << 16;
 /// Far beyond any model: layers of as many windows are that many groups.
 constexpr std::size_t kLayersMax = 4096;
+/// Of layers: what a prefix index has room for.
+constexpr std::size_t kGroupsMax = 64;
 
 /// Bytes as they are put.
 class Head {
@@ -135,7 +138,10 @@ class HeadReader {
       const auto id = in_.read<std::int32_t>();
       p.logit_bias.push_back({id, real()});
     }
-    for (std::uint32_t left = count(4); left > 0; --left) {
+    const std::uint64_t at = in_.offset();
+    const std::uint32_t stops = count(4);
+    if (stops > kStopsMax) in_.fail_at(at, cat(stops, " stop strings, at most ", kStopsMax));
+    for (std::uint32_t left = stops; left > 0; --left) {
       session.stop.push_back(text(kStopBytesMax));
     }
   }
@@ -151,6 +157,7 @@ class HeadReader {
   /// Which blocks are there.
   SessionBlocks blocks(std::size_t tokens, std::size_t groups) {
     in_.section("blocks");
+    if (groups > kGroupsMax) in_.fail(cat(groups, " different windows, at most ", kGroupsMax));
     SessionBlocks blocks;
     const auto most = static_cast<std::uint32_t>(groups > 0 ? tokens / kBlockTokens : 0);
     blocks.blocks = number(0, most);

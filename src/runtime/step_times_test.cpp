@@ -34,6 +34,16 @@ TEST(StepTimes, PromptsAreChargedWithWhatTheyAdd) {
   EXPECT_EQ(times.prefill_rows(-1, 512), 1) << "one row always has room";
 }
 
+TEST(StepTimes, SmallStepsSayNothingOfLargeOnes) {
+  StepTimes times;
+  times.add(0, 8, 0.030);
+  EXPECT_EQ(times.least_row_seconds(512), 0);
+  times.add(0, 128, 0.064);
+  EXPECT_DOUBLE_EQ(times.least_row_seconds(512), 0.0005);
+  times.add(0, 512, 0.128);
+  EXPECT_DOUBLE_EQ(times.least_row_seconds(512), 0.00025);
+}
+
 TEST(StepTimes, FollowsAMachineThatBecomesSlower) {
   StepTimes times;
   for (int i = 0; i < 100; ++i) times.add(1, 0, 0.010);
