@@ -126,6 +126,7 @@ check_benches() {
   bench linear_bench '^limit.*/Q4_K/rows:1/'
   bench pool_bench
   bench sampler_bench top_p_logprobs
+  bench engine_bench engine_step/16
 }
 
 check_tidy() {

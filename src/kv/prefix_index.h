@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "kv/kv_cache.h"
@@ -19,7 +21,10 @@ struct PrefixKey {
   std::array<std::uint64_t, 2> domain{};  ///< of an API key and its salt: who may see whose hits
   std::uint64_t adapter = 0;              ///< 0 = none; another one for each time it was loaded
 
-  auto operator<=>(const PrefixKey&) const = default;
+  bool operator==(const PrefixKey&) const = default;
+  bool operator<(const PrefixKey& other) const {
+    return std::tie(domain, adapter) < std::tie(other.domain, other.adapter);
+  }
 };
 
 /// Why a prefix ends where it does. For operators: of another domain's contents a client may learn
@@ -148,12 +153,12 @@ class PrefixIndex {
 
   Node& at(std::int32_t node) { return nodes_[static_cast<std::size_t>(node)]; }
   const Node& at(std::int32_t node) const { return nodes_[static_cast<std::size_t>(node)]; }
-  std::int32_t& block(std::int32_t node, std::int32_t g) {
-    return blocks_[static_cast<std::size_t>(node * groups_ + g)];
+  std::size_t cell(std::int32_t node, std::int32_t g) const {
+    return static_cast<std::size_t>(node) * static_cast<std::size_t>(groups_) +
+           static_cast<std::size_t>(g);
   }
-  std::int32_t block(std::int32_t node, std::int32_t g) const {
-    return blocks_[static_cast<std::size_t>(node * groups_ + g)];
-  }
+  std::int32_t& block(std::int32_t node, std::int32_t g) { return blocks_[cell(node, g)]; }
+  std::int32_t block(std::int32_t node, std::int32_t g) const { return blocks_[cell(node, g)]; }
   Hash child_hash(const Hash& parent, Tokens tokens) const;
   std::int32_t child(std::int32_t node, Tokens tokens) const;
   std::size_t slot_of(const Hash& hash) const;

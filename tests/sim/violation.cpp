@@ -45,8 +45,9 @@ void check_handler(const char* file, int line, const std::string& message) {
   violate("check", cat(path.substr(path.rfind('/') + 1), ":", line, ": ", message));
 }
 
-/// Nothing can go on behind a signal like this one, so the other threads are not waited for.
-void on_signal(int number) {
+/// Nothing can go on behind a signal like this one, so the other threads are not waited for. A
+/// sanitizer says more about it.
+[[maybe_unused]] void on_signal(int number) {
   reports().print({current_seed, "crash", cat("signal ", number)});
   std::fflush(nullptr);
   std::_Exit(1);
