@@ -66,4 +66,11 @@ std::int64_t available_memory() {
       0, std::min({machine_bytes(), control_group_memory(), address_space_bytes()}));
 }
 
+std::int64_t resident_memory() {
+  const std::string text = read_small("/proc/self/statm");
+  const std::size_t size_end = std::min(text.find(' '), text.size());
+  const auto pages = leading_number(std::string_view(text).substr(size_end));
+  return pages ? *pages * sysconf(_SC_PAGESIZE) : 0;
+}
+
 }  // namespace ingot

@@ -18,4 +18,7 @@ std::int64_t available_memory();
 /// `root` comes before /proc and /sys, for tests.
 std::int64_t control_group_memory(const std::string& root = "");
 
+/// Bytes of memory that this process holds; 0 where the system does not say.
+std::int64_t resident_memory();
+
 }  // namespace ingot

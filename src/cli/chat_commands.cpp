@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/request_options.h"
 #include "load/json.h"
+#include "runtime/request_members.h"
 
 namespace ingot {
 

@@ -8,6 +8,7 @@
 
 #include "load/json.h"
 #include "runtime/instance.h"
+#include "text/chat_members.h"
 #include "text/chat_template.h"
 
 namespace ingot {
@@ -19,17 +20,8 @@ inline constexpr JsonLimits kContextLimits{.bytes_max = std::uint64_t{1} << 24};
 std::tm local_time();
 std::tm parse_date(const std::string& text);
 
-/// Whether `name` is a member of a chat: messages, tools, documents, add_generation_prompt,
-/// continue_final_message, chat_template_kwargs.
-bool is_chat_member(std::string_view name);
-
 /// Errors:  Error{kInvalid} for what is no object, or has a member that is none of those.
 void expect_chat_members(const Json& object);
-
-/// The chat in an object's members; others are left alone.
-///
-/// Errors:  Error{kInvalid} that names a member of another kind, or what check_chat says.
-ChatInput parse_chat(const Json& object, const std::tm& now);
 
 /// The help of --template, with the names of those that are built in.
 std::string template_help();

@@ -130,12 +130,12 @@ int parse_and_run(int argc, char** argv) {
   app.set_version_flag("--version", "ingot " INGOT_VERSION);
   app.require_subcommand(1);
   const std::vector<Command> commands{
-      add_run_command(app),      add_chat_command(app),       add_logits_command(app),
-      add_bench_command(app),    add_perplexity_command(app), add_inspect_command(app),
-      add_tokenize_command(app), add_template_command(app),   add_quantize_command(app),
-      add_imatrix_command(app),  add_synth_command(app),      add_pull_command(app),
-      add_models_command(app),   add_rm_command(app),         add_completion_command(app),
-      add_man_command(app)};
+      add_run_command(app),        add_chat_command(app),     add_logits_command(app),
+      add_serve_command(app),      add_bench_command(app),    add_perplexity_command(app),
+      add_inspect_command(app),    add_tokenize_command(app), add_template_command(app),
+      add_quantize_command(app),   add_imatrix_command(app),  add_synth_command(app),
+      add_pull_command(app),       add_models_command(app),   add_rm_command(app),
+      add_completion_command(app), add_man_command(app)};
   app.footer(footer("ingot run model.gguf -p \"Once upon a time\""));
   for (const Command& command : commands) add_footers(command);
   try {

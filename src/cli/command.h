@@ -53,6 +53,8 @@ Command add_pull_command(CLI::App& app);
 Command add_rm_command(CLI::App& app);
 /// ingot run: continues a prompt.
 Command add_run_command(CLI::App& app);
+/// ingot serve: serves a model over HTTP.
+Command add_serve_command(CLI::App& app);
 /// ingot tokenize: turns text into token ids and back.
 Command add_tokenize_command(CLI::App& app);
 /// ingot template: renders a chat template.

@@ -4,6 +4,9 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <cstdio>
+#include <string>
+
 namespace ingot {
 
 namespace {
@@ -12,7 +15,7 @@ LogLevel level_now = LogLevel::kInfo;
 
 spdlog::logger& logger() {
   static const std::shared_ptr<spdlog::logger> instance = [] {
-    auto made = spdlog::stderr_logger_st("ingot");
+    auto made = spdlog::stderr_logger_mt("ingot");
     made->set_pattern("%l: %v");
     made->set_level(spdlog::level::trace);
     return made;
@@ -35,6 +38,12 @@ void log_debug(std::string_view text) { write(LogLevel::kDebug, spdlog::level::d
 void log_info(std::string_view text) { write(LogLevel::kInfo, spdlog::level::info, text); }
 
 void log_warning(std::string_view text) { write(LogLevel::kWarning, spdlog::level::warn, text); }
+
+void log_always(std::string_view text) {
+  std::string line(text);
+  line += '\n';
+  std::fputs(line.c_str(), stderr);
+}
 
 void log_error(std::string_view text) { write(LogLevel::kError, spdlog::level::err, text); }
 

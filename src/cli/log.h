@@ -19,6 +19,9 @@ void log_debug(std::string_view text);
 void log_info(std::string_view text);
 void log_warning(std::string_view text);
 
+/// A line that scripts wait for, as it is. Shown at every level.
+void log_always(std::string_view text);
+
 /// The one line that says why a command ended: "error: <text>". Shown at every level.
 void log_error(std::string_view text);
 

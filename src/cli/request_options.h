@@ -1,4 +1,4 @@
-// The options that say how a prompt is continued: as flags, and as members of a JSON object.
+// The options that say how a prompt is continued.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "load/json.h"
 #include "runtime/instance.h"
 #include "runtime/request.h"
 
@@ -50,11 +49,5 @@ void apply_given(Request& request, const Request& flags, const CLI::App& app);
 
 /// What a request of this model may ask for, with --ctx `ctx` (0 = the model's).
 RequestLimits request_limits(const Instance& instance, std::int64_t ctx);
-
-/// Sets one member of a request, by its name in the API ("max_tokens", "stop", ...).
-///
-/// Returns false for a name that there is not.
-/// Errors: Error{kInvalid} naming the member, what it is and what is possible.
-[[nodiscard]] bool set_member(Request& request, std::string_view name, const Json& value);
 
 }  // namespace ingot

@@ -14,6 +14,7 @@
 #include "cli/output.h"
 #include "cli/reply.h"
 #include "cli/run.h"
+#include "runtime/request_members.h"
 
 namespace ingot {
 

@@ -240,7 +240,7 @@ void Continuation::flush_text(std::string& text) {
 }
 
 void Continuation::push(Delta&& delta) {
-  const bool pushed = channel_->deltas.try_push(std::move(delta));
+  const bool pushed = channel_->push(std::move(delta));
   INGOT_CHECK(pushed, "a paused sequence was part of a step");
 }
 
@@ -274,7 +274,7 @@ void Continuation::finish(FinishReason reason, std::optional<Error> error) {
   if (started_) outcome_.queue_seconds = *started_ - queued_;
   if (digest_) outcome_.digest = digest_->value();
   channel_->outcome = std::move(outcome_);
-  channel_->deltas.close();
+  channel_->close();
 }
 
 }  // namespace ingot

@@ -133,7 +133,8 @@ std::vector<Stream> Engine::submit_choices(Request&& request, std::int32_t choic
   submission.time = options_.now();
   std::vector<Stream> streams;
   for (std::size_t i = 0; i < count; ++i) {
-    submission.channels.push_back(std::make_shared<Channel>(options_.deltas_max, bell_));
+    submission.channels.push_back(
+        std::make_shared<Channel>(options_.deltas_max, bell_, request.notify));
     streams.emplace_back(submission.id + i, submission.channels.back());
   }
   submission.request = std::move(request);
@@ -380,7 +381,7 @@ void Engine::refuse(const Submission& submission, std::size_t choice, const Erro
   Channel& channel = *submission.channels[choice];
   channel.outcome.finish = FinishReason::kError;
   channel.outcome.error = copy_of(&error);
-  channel.deltas.close();
+  channel.close();
   under_way_.fetch_sub(1);
 }
 
@@ -608,7 +609,7 @@ void Engine::end_inbox(FinishReason reason, const Error* error) {
       Channel& channel = *submission->channels[i];
       channel.outcome.finish = reason;
       channel.outcome.error = copy_of(error);
-      channel.deltas.close();
+      channel.close();
       under_way_.fetch_sub(1);
       observe_unstarted(*submission, i, reason);
     }

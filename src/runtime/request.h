@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,9 @@ struct Request {
   std::uint64_t adapter = 0;        ///< 0 = none; another one for each time it was loaded
   std::uint64_t chat_template = 0;  ///< that made the prompt; 0 = unknown. Explains misses alone
   bool reads_cache = true;          ///< false: nothing that was computed for others is taken over
+  /// Called from the engine's thread whenever there is something to take from a stream, or it has
+  /// ended: for readers that do not wait in `Stream::next`. Quick, and throws nothing.
+  std::function<void()> notify{};
 };
 
 /// Continuations of one prompt that may be asked for at once.

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -84,13 +85,27 @@ class Doorbell {
 
 /// What an engine and one reader share.
 struct Channel {
-  Channel(std::size_t deltas_max, std::shared_ptr<Doorbell> doorbell)
-      : deltas(deltas_max), bell(std::move(doorbell)) {}
+  Channel(std::size_t deltas_max, std::shared_ptr<Doorbell> doorbell,
+          std::function<void()> reader = {})
+      : deltas(deltas_max), bell(std::move(doorbell)), notify(std::move(reader)) {}
+
+  /// Hands a piece over; false when there is no room.
+  [[nodiscard]] bool push(Delta&& delta) {
+    const bool pushed = deltas.try_push(std::move(delta));
+    if (pushed && notify) notify();
+    return pushed;
+  }
+  /// The end, after `outcome` was written.
+  void close() {
+    deltas.close();
+    if (notify) notify();
+  }
 
   BoundedQueue<Delta> deltas;  ///< closed at the end; the engine alone pushes
   Outcome outcome;             ///< written before `deltas` is closed, read afterwards
   std::atomic<bool> cancelled{false};
   std::shared_ptr<Doorbell> bell;
+  std::function<void()> notify;  ///< see Request::notify
 };
 
 /// The reading end of a request. One thread reads it; it may outlive the engine. Who drops it

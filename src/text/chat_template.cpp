@@ -154,8 +154,7 @@ MarkedText ChatTemplate::render(const ChatInput& input) const {
   return prompt;
 }
 
-std::vector<std::int32_t> ChatTemplate::encode(const ChatInput& input) const {
-  const MarkedText prompt = render(input);
+std::vector<std::int32_t> ChatTemplate::encode(const MarkedText& prompt) const {
   auto ids = tokenizer_.encode(prompt.bytes, {.parse_special = true, .added_within = prompt.own});
   if (ids.empty()) refuse("empty prompt: the chat template writes nothing for these messages");
   const bool lacks_bos = tokenizer_.adds_bos() && ids.front() != *tokenizer_.bos();

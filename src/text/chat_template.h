@@ -68,7 +68,9 @@ class ChatTemplate {
   /// no EOS that the template does not write.
   ///
   /// Errors:  as of render, and for a prompt without tokens.
-  std::vector<std::int32_t> encode(const ChatInput& input) const;
+  std::vector<std::int32_t> encode(const ChatInput& input) const { return encode(render(input)); }
+  /// The same for a prompt that was rendered.
+  std::vector<std::int32_t> encode(const MarkedText& prompt) const;
 
  private:
   JinjaTemplate template_;

@@ -213,11 +213,12 @@ std::vector<fs::path> model_files() {
 
 TEST(cache_invariance, UnderLoadEveryRequestGivesItsSoloRun) {
 #if defined(INGOT_SANITIZED)
-  const int requests = 30;
+  const int requests = 30, least_cached = 10 * 16;
 #else
-  const int requests = 200;
+  const int requests = 200, least_cached = 15 * requests;
 #endif
-  for (const fs::path& file : model_files()) {
+  const std::vector<fs::path> files = model_files();
+  for (const fs::path& file : files) {
     for (const KvType kv_type : {KvType::kF16, KvType::kInt8}) {
       Load load(file, kv_type, requests);
       for (std::size_t s = 0; s < std::size(kSchedules); ++s) {
@@ -227,9 +228,10 @@ TEST(cache_invariance, UnderLoadEveryRequestGivesItsSoloRun) {
         if (HasFailure()) return;
       }
       EXPECT_GT(load.preemptions(), 10) << "the pools were too large to test anything";
-      EXPECT_GT(load.cached(), 15 * requests) << "nothing was taken over";
+      EXPECT_GT(load.cached(), least_cached) << "too little was taken over to test anything";
     }
   }
+  if (files.size() < 3) GTEST_SKIP() << "no golden models: only the built-in one was tested";
 }
 
 }  // namespace

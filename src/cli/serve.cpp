@@ -1,0 +1,199 @@
+// ingot serve: a model behind an HTTP API.
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/built_in_model.h"
+#include "cli/chat_input.h"
+#include "cli/command.h"
+#include "cli/log.h"
+#include "cli/model_options.h"
+#include "cli/options.h"
+#include "cli/run.h"
+#include "cli/serve_options.h"
+#include "cli/stop_signal.h"
+#include "server/api.h"
+#include "server/connection_times.h"
+#include "server/self_test.h"
+#include "server/server.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr int kInternal = 70;
+constexpr int kForced = 3;
+/// For the last bytes of responses, once the engine has ended all requests.
+constexpr double kFlushSeconds = 1.5;
+
+/// The most that can run at once, with a KV pool of what memory there is.
+StartOptions start_options(const ServerValues& v, const Instance& instance) {
+  StartOptions start{.model = {.check_tensors = v.model.check_tensors}};
+  start.context = choose_context(instance, v.model, 0, std::numeric_limits<std::int64_t>::max());
+  if (v.model.ctx == 0) start.context = std::min(start.context, kServedContext);
+  start.sequences = std::min(v.sequences, v.step_rows);
+  start.rows = v.step_rows;
+  start.generates = true;
+  start.prompt_logprobs = kLogprobsMax;
+  if (v.model.ctx == 0) {
+    StartOptions one = start;
+    one.pool_sequences = 1;
+    const MemoryPlan plan = instance.plan(one);
+    if (!plan.fits && plan.max_context > 0) start.context = plan.max_context;
+  }
+  shrink_step_to_fit(instance, start);
+  const std::int64_t wanted =
+      v.kv_tokens > 0 ? v.kv_tokens
+                      : std::max(start.context, static_cast<std::int64_t>(kKvTokensDefault));
+  start.pool_sequences = static_cast<std::int32_t>(std::clamp<std::int64_t>(
+      (wanted + start.context - 1) / start.context, 1, instance.fitting_pool(start)));
+  return start;
+}
+
+std::string served_name(const ServerValues& v, const Instance& instance) {
+  if (v.model_name) return *v.model_name;
+  const std::string& path = instance.name();
+  std::string name = path.substr(path.find_last_of('/') + 1);
+  if (name.ends_with(".gguf")) name.resize(name.size() - 5);
+  return name.empty() ? std::string(kBuiltInModel) : name;
+}
+
+std::optional<ServedChat> served_chat(const ServerValues& v, const Instance& instance) {
+  if (instance.tokenizer() == nullptr) return std::nullopt;
+  if (v.chat_template) {
+    const NamedTemplate named = find_template(*v.chat_template);
+    return ServedChat{{named.text, named.name, *instance.tokenizer()}, std::string(named.text)};
+  }
+  const TokenizerData* data = instance.checkpoint().tokenizer();
+  if (data == nullptr || !data->chat_template) return std::nullopt;
+  return ServedChat{{*data->chat_template, instance.name(), *instance.tokenizer()},
+                    *data->chat_template};
+}
+
+ApiKeys read_keys(const ServerValues& v) {
+  if (v.api_key_file) return read_api_keys(*v.api_key_file);
+  const char* key = std::getenv("INGOT_API_KEY");
+  return key == nullptr ? ApiKeys() : ApiKeys(key, "INGOT_API_KEY");
+}
+
+void check_exposure(const ServerValues& v, const ApiKeys& keys) {
+  if (!keys.is_empty() || v.no_auth || is_loopback(v.host)) return;
+  throw Error(ErrorCode::kInvalid,
+              cat("--host ", v.host,
+                  " lets others in and there is no API key: give --api-key-file "
+                  "or INGOT_API_KEY, or say --i-accept-no-auth"));
+}
+
+ApiOptions api_options(const ServerValues& v, ApiKeys keys) {
+  ApiOptions options{
+      .keys = std::move(keys), .allowed_hosts = v.allowed_hosts, .cors_origins = v.cors_origins};
+  options.allowed_hosts.push_back(v.host);
+  const bool any_origin =
+      std::find(v.cors_origins.begin(), v.cors_origins.end(), "*") != v.cors_origins.end();
+  if (any_origin && options.keys.is_empty()) {
+    throw Error(ErrorCode::kInvalid, "--cors-origin * needs API keys");
+  }
+  return options;
+}
+
+/// What the server says of itself when it is ready.
+Json settings_of(const ServerValues& v, const Instance& instance, const ThreadPool& pool,
+                 const StartOptions& start) {
+  Json j = Json::object();
+  j.set("version", INGOT_VERSION);
+  j.set("model", instance.name());
+  j.set("architecture", instance.spec().architecture);
+  j.set("threads", pool.size());
+  j.set("cpu_isa", instance.isa());
+  j.set("kv_type", v.model.kv_type);
+  j.set("ctx", start.context);
+  j.set("sequences", start.sequences);
+  j.set("step_rows", start.rows);
+  j.set("kv_tokens", start.context * start.pool_sequences);
+  j.set("queue", v.queue);
+  j.set("drain_timeout", v.drain_timeout);
+  j.set("prefix_cache", !v.no_prefix_cache);
+  return j;
+}
+
+/// From a started instance to the end of the process.
+int serve_until_stopped(const ServerValues& v, Instance& instance, Server& server,
+                        HttpMetrics& http_metrics, const Json& settings,
+                        std::optional<ServedChat> chat, ApiKeys keys, StopSignal& stop) {
+  EngineMetrics metrics;
+  auto engine = instance.make_engine(
+      {.waiting_max = static_cast<std::size_t>(v.queue),
+       .stall_seconds = v.write_stall,
+       .prefix_cache = !v.no_prefix_cache,
+       .step_seconds = v.target_itl_ms / 1000,
+       .waiting = {.policy = v.by_priority ? Policy::kPriority : Policy::kArrival},
+       .failed =
+           [&](const Error& error) {
+             log_error(error.message());
+             stop.fail();
+           },
+       .observer = &metrics});
+  engine->prepare();
+  engine->start();
+  ServiceOptions options{.model_name = served_name(v, instance), .version = INGOT_VERSION};
+  options.drain_seconds = v.drain_timeout;
+  options.settings = settings;
+  options.waiting_per_key = static_cast<std::size_t>(v.queue_per_key);
+  Service service(options, instance, *engine, metrics, http_metrics, std::move(chat));
+  ServerLog log(STDERR_FILENO,
+                v.log_requests ? ServerLog::Level::kRequests : ServerLog::Level::kErrors);
+  Api api(api_options(v, std::move(keys)), service, log);
+  stop.begin();
+  server.start(api, {});
+  self_test(service);
+  service.set_ready();
+  log_info(cat("serving ", options.model_name, ": ", settings.dump()));
+  log_always(cat("listening on ", server.address()));
+  const auto signal = stop.wait();
+  if (!signal) {
+    server.stop(kFlushSeconds);
+    return kInternal;
+  }
+  service.begin_drain();
+  const bool drained = engine->wait_drained();
+  server.stop(kFlushSeconds);
+  return drained ? kDone : kForced;
+}
+
+int serve(const ServerValues& v) {
+  StopSignal stop(kForced);
+  ApiKeys keys = read_keys(v);
+  check_exposure(v, keys);
+  HttpMetrics http_metrics;
+  ServerOptions options{.host = v.host,
+                        .port = static_cast<std::uint16_t>(v.port),
+                        .unix_socket = v.unix_socket.value_or(""),
+                        .tls_cert = v.tls_cert.value_or(""),
+                        .tls_key = v.tls_key.value_or(""),
+                        .io_threads = v.io_threads,
+                        .connections_max = v.connections};
+  Server server(options, http_metrics);
+  const auto pool = make_pool(v.model);
+  Instance instance(*pool, instance_options(v.model));
+  show_warnings(instance);
+  auto chat = served_chat(v, instance);
+  const StartOptions start = start_options(v, instance);
+  const Json settings = settings_of(v, instance, *pool, start);
+  start_with_progress(instance, start);
+  return serve_until_stopped(v, instance, server, http_metrics, settings, std::move(chat),
+                             std::move(keys), stop);
+}
+
+}  // namespace
+
+Command add_serve_command(CLI::App& app) {
+  auto values = std::make_shared<ServerValues>();
+  CLI::App& sub = add_command(app, "serve", "Serve a model over HTTP, as OpenAI's API");
+  add_server_options(sub, *values);
+  return {&sub, [values] { return serve(*values); }, "ingot serve model.gguf --port 8080"};
+}
+
+}  // namespace ingot

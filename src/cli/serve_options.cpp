@@ -1,0 +1,106 @@
+// Declaring the options of `ingot serve`.
+#include "cli/serve_options.h"
+
+#include "base/text.h"
+#include "cli/chat_input.h"
+#include "cli/options.h"
+
+namespace ingot {
+
+namespace {
+
+void add_address(CLI::App& app, ServerValues& v) {
+  add_text(app, v.host, {.name = "--host", .help = "Address to listen on", .takes = "ADDRESS"});
+  add_number(app, v.port,
+             {.name = "--port", .help = "Port; 0: the system picks one", .low = 0, .high = 65535});
+  add_text(app, v.unix_socket, "--unix-socket",
+           "A path to listen on too, which only its owner can use");
+  add_text(app, v.tls_cert, "--tls-cert", "Certificate chain (PEM): the server speaks TLS");
+  add_text(app, v.tls_key, "--tls-key", "The certificate's private key (PEM)");
+  need(app, "--tls-cert", "--tls-key");
+  need(app, "--tls-key", "--tls-cert");
+}
+
+void add_access(CLI::App& app, ServerValues& v) {
+  add_text(
+      app, v.api_key_file, "--api-key-file",
+      "API keys, one a line: KEY or ID:KEY, of at least 16 characters, in a file that only its "
+      "owner can read. INGOT_API_KEY in the environment holds one too");
+  add_switch(app, v.no_auth, "--i-accept-no-auth",
+             "Listen on addresses that others reach without API keys");
+  add_texts(app, v.allowed_hosts, "--allowed-hosts",
+            "A name that clients may call the server by in Host, besides localhost; * for any");
+  add_texts(app, v.cors_origins, "--cors-origin",
+            "An origin whose pages may use the API: https://example.org; * for any, with API keys");
+}
+
+void add_load(CLI::App& app, ServerValues& v) {
+  add_number(app, v.sequences,
+             {.name = "--sequences", .help = "Requests that run at once", .low = 1, .high = 4096});
+  add_number(app, v.step_rows,
+             {.name = "--step-rows",
+              .help = "Tokens that a step computes at most, of all that run",
+              .low = 1,
+              .high = 16384});
+  add_number(app, v.kv_tokens,
+             {.name = "--kv-tokens",
+              .help = cat("Tokens whose keys and values are kept, of all requests (default: ",
+                          kKvTokensDefault, ", or what fits)"),
+              .low = 0,
+              .high = std::int64_t{1} << 40,
+              .show_default = false});
+  add_number(app, v.queue,
+             {.name = "--queue",
+              .help = "Requests that may wait; more are answered 429",
+              .low = 1,
+              .high = 65536});
+  add_number(app, v.queue_per_key,
+             {.name = "--queue-per-key",
+              .help = "Requests of one API key that may wait or run",
+              .low = 1,
+              .high = 65536});
+  add_number(app, v.target_itl_ms,
+             {.name = "--target-itl-ms",
+              .help = "Milliseconds between two tokens to keep to while prompts come in; 0: in "
+                      "proportion to steps without them",
+              .low = 0,
+              .high = 60000});
+  add_switch(app, v.by_priority, "--by-priority",
+             "Requests of smaller `priority` first; they are served in their order without it");
+  add_switch(app, v.no_prefix_cache, "--no-prefix-cache",
+             "Compute every prompt anew, whatever others began with");
+}
+
+void add_limits(CLI::App& app, ServerValues& v) {
+  add_number(app, v.drain_timeout,
+             {.name = "--drain-timeout",
+              .help = "Seconds that requests have to end in after SIGTERM",
+              .low = 0,
+              .high = 3600});
+  add_number(app, v.write_stall,
+             {.name = "--write-stall",
+              .help = "Seconds after which a client that takes nothing is given up",
+              .low = 1,
+              .high = 3600});
+  add_number(app, v.connections,
+             {.name = "--connections", .help = "Connections at once", .low = 1, .high = 65536});
+  add_number(app, v.io_threads,
+             {.name = "--io-threads", .help = "Threads that read and write", .low = 1, .high = 64});
+  add_switch(app, v.log_requests, "--log-requests",
+             "Write a line of JSON on stderr for each request: never what it says");
+}
+
+}  // namespace
+
+void add_server_options(CLI::App& app, ServerValues& values) {
+  add_model_options(app, values.model);
+  add_address(app, values);
+  add_access(app, values);
+  add_text(app, values.model_name, "--model-name",
+           "The name that clients send as `model` (default: the file's)");
+  add_text(app, values.chat_template, "--template", template_help());
+  add_load(app, values);
+  add_limits(app, values);
+}
+
+}  // namespace ingot

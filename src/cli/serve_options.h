@@ -1,0 +1,50 @@
+// The options of `ingot serve`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/model_options.h"
+
+namespace ingot {
+
+/// The largest context of a request where --ctx does not say: larger ones cost memory.
+inline constexpr std::int64_t kServedContext = 32768;
+/// Tokens of keys and values that are kept for all requests where --kv-tokens does not say.
+inline constexpr std::int64_t kKvTokensDefault = 65536;
+
+/// Values of the flags.
+struct ServerValues {
+  ModelOptionValues model;
+  std::string host = "127.0.0.1";
+  std::int32_t port = 8080;
+  std::optional<std::string> unix_socket;
+  std::optional<std::string> tls_cert;
+  std::optional<std::string> tls_key;
+  std::optional<std::string> api_key_file;
+  bool no_auth = false;
+  std::vector<std::string> allowed_hosts;
+  std::vector<std::string> cors_origins;
+  std::optional<std::string> model_name;
+  std::optional<std::string> chat_template;
+  std::int32_t sequences = 64;
+  std::int32_t step_rows = 512;
+  std::int64_t kv_tokens = 0;  ///< 0 = kKvTokensDefault, or what fits
+  std::int32_t queue = 512;
+  std::int32_t queue_per_key = 256;
+  double target_itl_ms = 0;
+  bool by_priority = false;
+  bool no_prefix_cache = false;
+  double drain_timeout = 30;
+  double write_stall = 30;
+  std::int32_t connections = 1024;
+  std::int32_t io_threads = 2;
+  bool log_requests = false;
+};
+
+/// Declares the options and MODEL on the command.
+void add_server_options(CLI::App& app, ServerValues& values);
+
+}  // namespace ingot

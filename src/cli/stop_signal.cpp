@@ -1,0 +1,86 @@
+// A thread that takes signals.
+#include "cli/stop_signal.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/output_file.h"
+
+namespace ingot {
+
+namespace {
+
+/// Ends the watching thread; nobody else sends it.
+constexpr int kEndSignal = SIGUSR2;
+
+sigset_t watched() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    // A shell lets a background job, and nohup lets its command, outlive these.
+    if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
+    sigaddset(&set, signal);
+  }
+  sigaddset(&set, kEndSignal);
+  return set;
+}
+
+[[noreturn]] void end_now(int code) {
+  remove_unfinished_outputs();
+  _exit(code);
+}
+
+}  // namespace
+
+StopSignal::StopSignal(int forced_exit_code) : forced_exit_code_(forced_exit_code) {
+  const sigset_t set = watched();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  thread_ = std::thread([this] { watch(); });
+}
+
+StopSignal::~StopSignal() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+  }
+  pthread_kill(thread_.native_handle(), kEndSignal);
+  thread_.join();
+  const sigset_t set = watched();
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+void StopSignal::begin() {
+  const std::lock_guard lock(mutex_);
+  has_begun_ = true;
+}
+
+std::optional<int> StopSignal::wait() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return signal_ || has_failed_; });
+  return signal_;
+}
+
+void StopSignal::fail() {
+  const std::lock_guard lock(mutex_);
+  has_failed_ = true;
+  changed_.notify_all();
+}
+
+void StopSignal::watch() {
+  const sigset_t set = watched();
+  for (;;) {
+    int signal = 0;
+    if (sigwait(&set, &signal) != 0) continue;
+    const std::lock_guard lock(mutex_);
+    if (is_over_) return;
+    if (signal == kEndSignal) continue;
+    if (!has_begun_) end_now(128 + signal);
+    if (signal_ || has_failed_) end_now(forced_exit_code_);
+    signal_ = signal;
+    changed_.notify_all();
+  }
+}
+
+}  // namespace ingot

@@ -1,0 +1,41 @@
+// Signals of a command that serves until it is told to stop.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace ingot {
+
+/// While it lives, SIGINT, SIGTERM and SIGHUP do what `interrupt.h` says no longer. The first one
+/// wakes `wait`; a second one ends the process at once, with `forced_exit_code`. Made before other
+/// threads are, which inherit that these signals are blocked.
+class StopSignal {
+ public:
+  explicit StopSignal(int forced_exit_code);
+  ~StopSignal();
+  StopSignal(const StopSignal&) = delete;
+  StopSignal& operator=(const StopSignal&) = delete;
+
+  /// From here on the first signal stops in order. Before, it ends the process with 128 + signal.
+  void begin();
+  /// Waits for the first signal; nothing where `fail` was called before one came.
+  std::optional<int> wait();
+  /// Ends the waiting; from any thread.
+  void fail();
+
+ private:
+  void watch();
+
+  int forced_exit_code_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool has_begun_ = false;
+  bool has_failed_ = false;
+  bool is_over_ = false;
+  std::optional<int> signal_;
+  std::thread thread_;
+};
+
+}  // namespace ingot

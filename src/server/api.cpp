@@ -1,0 +1,242 @@
+// Letting requests in, and what becomes of them.
+#include "server/api.h"
+
+#include <openssl/rand.h>
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "server/routes.h"
+
+namespace ingot {
+
+namespace {
+
+/// Addresses whose failures are remembered; beyond, the oldest minute's are forgotten.
+constexpr std::size_t kFailuresMax = 4096;
+
+/// 128 random bits: ids cannot be guessed.
+std::string new_id() {
+  std::array<unsigned char, 16> bytes{};
+  if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
+    throw Error(ErrorCode::kInternal, "the system gives no random numbers");
+  }
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string id;
+  for (const unsigned char byte : bytes) {
+    id += kDigits[byte >> 4U];
+    id += kDigits[byte & 15U];
+  }
+  return id;
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return out;
+}
+
+/// The name in a Host field, without its port.
+std::string_view host_name(std::string_view host) {
+  if (host.starts_with('[')) return host.substr(0, host.find(']') + 1);
+  return host.substr(0, host.find(':'));
+}
+
+/// JSON in UTF-8, whatever else the field says.
+bool is_json(const std::string* type) {
+  if (type == nullptr) return false;
+  std::string text = lower(*type);
+  text.erase(std::remove_if(text.begin(), text.end(), [](char c) { return c == ' ' || c == '"'; }),
+             text.end());
+  return text == "application/json" || text == "application/json;charset=utf-8";
+}
+
+std::int64_t minute() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::minutes>(now).count();
+}
+
+ApiError draining() { return {503, "server_error", "draining", "the server is being stopped"}; }
+
+}  // namespace
+
+bool Api::is_host_allowed(const HttpRequest& request) const {
+  const std::string* host = request.field("host");
+  // HTTP/1.0 need not say it, and nobody rebinds a Unix socket.
+  if (host == nullptr || request.peer.empty()) return true;
+  const std::string name = lower(host_name(*host));
+  if (name == "localhost" || name == "127.0.0.1" || name == "[::1]") return true;
+  return std::any_of(options_.allowed_hosts.begin(), options_.allowed_hosts.end(),
+                     [&](const std::string& allowed) { return allowed == "*" || allowed == name; });
+}
+
+void Api::count_failure(const std::string& peer) {
+  const std::lock_guard lock(mutex_);
+  const std::int64_t now = minute();
+  if (failures_.size() >= kFailuresMax) {
+    std::erase_if(failures_, [now](const auto& entry) { return entry.second.minute != now; });
+    if (failures_.size() >= kFailuresMax) return;
+  }
+  Failures& failures = failures_[peer];
+  if (failures.minute != now) failures = {.minute = now};
+  ++failures.count;
+}
+
+bool Api::has_failed_too_often(const std::string& peer) {
+  const std::lock_guard lock(mutex_);
+  const auto at = failures_.find(peer);
+  return at != failures_.end() && at->second.minute == minute() &&
+         at->second.count >= options_.auth_failures_per_minute;
+}
+
+std::size_t Api::check_key(const HttpRequest& request) {
+  if (has_failed_too_often(request.peer)) {
+    throw ApiError(429, "rate_limit_error", "too_many_failures",
+                   "too many wrong keys came from this address: try again in a minute");
+  }
+  std::string_view key;
+  if (const std::string* field = request.field("authorization")) {
+    constexpr std::string_view kScheme = "bearer ";
+    if (lower(std::string_view(*field).substr(0, kScheme.size())) == kScheme) {
+      key = std::string_view(*field).substr(kScheme.size());
+    }
+  } else if (const std::string* other = request.field("x-api-key")) {
+    key = *other;
+  }
+  if (const auto number = options_.keys.find(key)) return *number;
+  count_failure(request.peer);
+  throw ApiError(401, "authentication_error", "invalid_api_key",
+                 "a valid API key is needed: Authorization: Bearer KEY");
+}
+
+std::size_t Api::authenticate(const HttpRequest& request, const Route* route) {
+  const bool is_public = route != nullptr && route->access == Access::kPublic;
+  if (options_.keys.is_empty() || is_public) return 0;
+  return check_key(request);
+}
+
+HttpResponse Api::preflight(const HttpRequest& /*request*/) const {
+  return {.status = 204,
+          .type = {},
+          .body = {},
+          .fields = {{"Access-Control-Allow-Methods", "GET, POST, DELETE"},
+                     {"Access-Control-Allow-Headers", "authorization, content-type, x-api-key"},
+                     {"Access-Control-Max-Age", "600"}}};
+}
+
+std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool has_body) {
+  Admitted admitted;
+  const Route* route = nullptr;
+  try {
+    if (!is_host_allowed(request)) {
+      throw ApiError(421, "invalid_request_error", "misdirected_request",
+                     "Host is not a name of this server: --allowed-hosts adds one");
+    }
+    const RouteMatch match = find_route(request.method, request.path);
+    route = match.route;
+    const bool is_preflight = request.method == "OPTIONS" && !options_.cors_origins.empty() &&
+                              request.field("origin") != nullptr;
+    if (is_preflight && !match.allowed.empty()) return preflight(request);
+    admitted.key = authenticate(request, route);
+    if (route == nullptr && match.allowed.empty()) {
+      throw ApiError(404, "invalid_request_error", "not_found", "there is no such path");
+    }
+    if (route == nullptr) {
+      HttpResponse response = error_response(
+          {405, "invalid_request_error", "method_not_allowed", "the path has no such method"});
+      response.fields.emplace_back("Allow", match.allowed);
+      service_.http_metrics().add_response("other", 405);
+      return response;
+    }
+    if (route->method == "POST" && has_body && !is_json(request.field("content-type"))) {
+      throw ApiError(415, "invalid_request_error", "unsupported_media_type",
+                     "Content-Type has to be application/json");
+    }
+    if (route->kind == RouteKind::kWork && service_.is_draining()) throw draining();
+    admitted.id = new_id();
+    admitted.route = route;
+    admitted.is_quick = route->kind == RouteKind::kQuick;
+    return admitted;
+  } catch (const ApiError& error) {
+    service_.http_metrics().add_response(route != nullptr ? route->path : "other", error.status());
+    log_.refusal("refused", error.status());
+    return error_response(error);
+  } catch (const std::exception&) {
+    return error_response(api_error(Error(ErrorCode::kInternal, "")));
+  }
+}
+
+std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> Api::handle(
+    const HttpRequest& request, const Admitted& admitted, std::function<void()> notify) {
+  try {
+    const Call call{.http = request, .id = admitted.id, .key = admitted.key, .service = service_};
+    Reply reply = admitted.route->handler(call);
+    if (auto* response = std::get_if<HttpResponse>(&reply)) return std::move(*response);
+    return service_.start(std::move(std::get<Generation>(reply)), admitted.id, admitted.key,
+                          notify);
+  } catch (const ApiError& error) {
+    return error_response(error);
+  } catch (const Error& error) {
+    return error_response(api_error(error));
+  } catch (const std::bad_alloc&) {
+    return error_response(api_error(Error(ErrorCode::kDoesNotFit, "")));
+  } catch (const std::exception&) {
+    return error_response(api_error(Error(ErrorCode::kInternal, "")));
+  }
+}
+
+HttpResponse Api::refusal(const HttpRefusal& refusal) {
+  service_.http_metrics().add_response("other", refusal.status);
+  log_.refusal("malformed", refusal.status);
+  return error_response({refusal.status, "invalid_request_error", "invalid_http", refusal.message});
+}
+
+ApiError Api::generation_error(const Outcome& outcome) {
+  if (outcome.error) return api_error(*outcome.error);
+  if (service_.is_draining()) return draining();
+  return {503, "server_error", "cancelled", "the request was cancelled"};
+}
+
+void Api::ended(const HttpRequest& request, const Admitted& admitted, const RequestEnd& end) {
+  service_.forget(admitted.id);
+  service_.http_metrics().add_response(admitted.route->path, end.status == 0 ? 499 : end.status);
+  if (admitted.is_quick && end.status < 400) return;
+  Json line = Json::object();
+  line.set("id", admitted.id);
+  if (!options_.keys.is_empty() && admitted.key > 0)
+    line.set("key", options_.keys.id(admitted.key));
+  line.set("method", admitted.route->method);
+  line.set("route", admitted.route->path);
+  line.set("status", end.status);
+  line.set("seconds", end.seconds);
+  line.set("prompt_tokens", end.prompt_tokens);
+  line.set("generated_tokens", end.generated_tokens);
+  if (end.is_cut) line.set("cut", true);
+  if (const std::string* parent = request.field("traceparent")) {
+    line.set("traceparent", printable(*parent, 64));
+  }
+  log_.request(std::move(line));
+}
+
+HttpFields Api::common_fields(const HttpRequest& request, const Admitted* admitted) {
+  HttpFields fields;
+  if (admitted != nullptr) fields.emplace_back("X-Request-Id", admitted->id);
+  if (const std::string* parent = request.field("traceparent")) {
+    if (parent->size() <= 64) fields.emplace_back("traceparent", *parent);
+  }
+  const std::string* origin = request.field("origin");
+  if (origin == nullptr || options_.cors_origins.empty()) return fields;
+  for (const std::string& allowed : options_.cors_origins) {
+    if (allowed != "*" && allowed != *origin) continue;
+    fields.emplace_back("Access-Control-Allow-Origin", allowed);
+    break;
+  }
+  fields.emplace_back("Vary", "Origin");
+  return fields;
+}
+
+}  // namespace ingot

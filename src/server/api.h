@@ -1,0 +1,63 @@
+// Api: the requests that connections bring, let in or refused, and handed to their endpoints.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "server/api_keys.h"
+#include "server/application.h"
+#include "server/request_log.h"
+#include "server/service.h"
+
+namespace ingot {
+
+/// Who may use the API, and from where.
+struct ApiOptions {
+  ApiKeys keys{};
+  /// Names besides localhost, 127.0.0.1 and [::1] that Host may have; "*" for any.
+  std::vector<std::string> allowed_hosts{};
+  /// Origins whose pages may use the API; "*" for any, which takes keys.
+  std::vector<std::string> cors_origins{};
+  int auth_failures_per_minute = 20;  ///< of one address
+};
+
+/// All of the API behind the transport.
+class Api final : public Application {
+ public:
+  Api(ApiOptions options, Service& service, ServerLog& log)
+      : options_(std::move(options)), service_(service), log_(log) {}
+
+  std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool has_body) override;
+  std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(
+      const HttpRequest& request, const Admitted& admitted, std::function<void()> notify) override;
+  HttpResponse refusal(const HttpRefusal& refusal) override;
+  ApiError generation_error(const Outcome& outcome) override;
+  void ended(const HttpRequest& request, const Admitted& admitted, const RequestEnd& end) override;
+  HttpFields common_fields(const HttpRequest& request, const Admitted* admitted) override;
+  bool is_closing() const override { return service_.is_draining(); }
+
+ private:
+  bool is_host_allowed(const HttpRequest& request) const;
+  /// The number of the key; throws where there is none that fits.
+  std::size_t authenticate(const HttpRequest& request, const Route* route);
+  std::size_t check_key(const HttpRequest& request);
+  void count_failure(const std::string& peer);
+  bool has_failed_too_often(const std::string& peer);
+  const Route& find(const HttpRequest& request) const;
+  HttpResponse preflight(const HttpRequest& request) const;
+
+  struct Failures {
+    std::int64_t minute = 0;
+    int count = 0;
+  };
+
+  ApiOptions options_;
+  Service& service_;
+  ServerLog& log_;
+  std::mutex mutex_;
+  std::map<std::string, Failures> failures_;  ///< by address
+};
+
+}  // namespace ingot

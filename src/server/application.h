@@ -1,0 +1,75 @@
+// What a connection asks of whoever answers its requests.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/stream.h"
+#include "server/handler.h"
+#include "server/http.h"
+
+namespace ingot {
+
+struct Route;
+
+/// A request that was let in.
+struct Admitted {
+  std::string id;  ///< the server's own
+  std::size_t key = 0;
+  const Route* route = nullptr;
+  bool is_quick = false;  ///< answered at once, in the thread that reads and writes
+};
+
+/// A generation's streams, numbered like its choices.
+struct RunningGeneration {
+  std::vector<Stream> streams;
+  std::unique_ptr<Answer> answer;
+  bool stream = false;
+
+  /// From any thread.
+  void cancel() {
+    for (Stream& s : streams) s.cancel();
+  }
+};
+
+/// What a request came to, for logs and metrics.
+struct RequestEnd {
+  int status = 0;  ///< 0: the client went away before there was one
+  std::int64_t prompt_tokens = 0;
+  std::int64_t generated_tokens = 0;
+  double seconds = 0;
+  bool is_cut = false;  ///< the stream did not come to its end
+};
+
+/// Who answers requests. All but `handle` are quick; every function may be called from several
+/// threads at once, and none throws.
+class Application {
+ public:
+  virtual ~Application() = default;
+
+  /// Looks at a head before the body is read. A response ends the request; `has_body` says whether
+  /// one would follow.
+  virtual std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool has_body) = 0;
+  /// Answers, or hands work to the engine: `notify` is called from the engine's thread when there
+  /// is something to take from a stream.
+  virtual std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(
+      const HttpRequest& request, const Admitted& admitted, std::function<void()> notify) = 0;
+  /// The response to what cannot be read as a request.
+  virtual HttpResponse refusal(const HttpRefusal& refusal) = 0;
+  /// The error of a generation that did not come to its end.
+  virtual ApiError generation_error(const Outcome& outcome) = 0;
+  /// A request has ended.
+  virtual void ended(const HttpRequest& request, const Admitted& admitted,
+                     const RequestEnd& end) = 0;
+  /// Fields of every response to this request.
+  virtual HttpFields common_fields(const HttpRequest& request, const Admitted* admitted) = 0;
+  /// Whether connections should close behind their response.
+  virtual bool is_closing() const = 0;
+};
+
+}  // namespace ingot

@@ -1,0 +1,412 @@
+// Connections as coroutines. One reads all that comes, up to what may be looked ahead; the other
+// answers request by request. Both run in one thread, so that nothing here is locked. What is
+// awaited takes no temporaries: GCC 12 destroys those that are aggregates twice.
+#include "server/connection.h"
+
+#include <algorithm>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+
+#include "base/text.h"
+#include "server/http_chunks.h"
+
+namespace ingot {
+
+namespace asio = boost::asio;
+using asio::use_awaitable;
+
+namespace {
+
+constexpr std::size_t kLookAheadBytes = 64 << 10;
+constexpr std::size_t kWriteBytes = 16 << 10;   ///< whose sending is timed
+constexpr std::size_t kStreamBytes = 64 << 10;  ///< of events that are put together at most
+
+}  // namespace
+
+/// When the next byte of a body has to be there.
+class BodyClock {
+ public:
+  BodyClock(const ConnectionTimes& times, std::chrono::steady_clock::time_point begin)
+      : times_(times), begin_(begin) {}
+
+  std::chrono::steady_clock::time_point next_byte_by(std::size_t bytes) const {
+    const auto at_least = std::chrono::milliseconds(
+        static_cast<std::int64_t>(bytes * 1000 / times_.body_bytes_per_second));
+    return begin_ + std::min(times_.body, times_.body_grace + at_least);
+  }
+
+ private:
+  const ConnectionTimes& times_;
+  std::chrono::steady_clock::time_point begin_;
+};
+
+Connection::Connection(const ConnectionParts& parts, asio::any_io_executor executor,
+                       std::unique_ptr<Socket> socket, std::string peer)
+    : parts_(parts),
+      executor_(std::move(executor)),
+      socket_(std::move(socket)),
+      peer_(std::move(peer)),
+      signal_(executor_),
+      room_(executor_),
+      stall_(executor_) {}
+
+void Connection::start(std::function<void()> ended) {
+  const auto self = shared_from_this();
+  asio::co_spawn(executor_, run(), [self, ended = std::move(ended)](const std::exception_ptr&) {
+    self->close();
+    ended();
+  });
+}
+
+void Connection::close_when_idle() {
+  is_closing_ = true;
+  if (!is_busy_) close();
+}
+
+void Connection::close() {
+  input_ended_ = true;
+  socket_->close();
+  wake();
+  room_.cancel();
+}
+
+Connection::Awaitable<bool> Connection::wait(Clock::time_point until) {
+  boost::system::error_code error;
+  signal_.expires_at(until);
+  co_await signal_.async_wait(asio::redirect_error(use_awaitable, error));
+  co_return error == asio::error::operation_aborted;
+}
+
+void Connection::take(std::size_t bytes) {
+  taken_ += bytes;
+  if (taken_ == input_.size()) {
+    // What waits for its next request holds no memory for the last one.
+    std::string().swap(input_);
+    taken_ = 0;
+  } else if (taken_ > kLookAheadBytes / 2) {
+    input_.erase(0, taken_);
+    taken_ = 0;
+  }
+  room_.cancel();
+}
+
+Connection::Awaitable<void> Connection::read_loop() {
+  boost::system::error_code ignored;
+  while (!input_ended_) {
+    if (input().size() >= kLookAheadBytes) {
+      room_.expires_at(Clock::time_point::max());
+      co_await room_.async_wait(asio::redirect_error(use_awaitable, ignored));
+      continue;
+    }
+    const bool more = co_await socket_->read(input_, kLookAheadBytes - input().size());
+    input_ended_ = input_ended_ || !more;
+    wake();
+  }
+}
+
+Connection::Awaitable<void> Connection::run() {
+  stall_.expires_after(parts_.times.head);
+  stall_.async_wait([this](boost::system::error_code error) {
+    if (!error) close();
+  });
+  const bool has_begun = co_await socket_->begin();
+  stall_.cancel();
+  if (!has_begun) co_return;
+  asio::co_spawn(executor_, read_loop(), [self = shared_from_this()](std::exception_ptr) {});
+  int served = 0;
+  bool more = true;
+  while (more && !is_closing_) {
+    more = co_await serve_one();
+    is_busy_ = false;
+    more = more && ++served < parts_.times.requests_max;
+  }
+}
+
+/// One request; whether the connection is good for another.
+Connection::Awaitable<bool> Connection::serve_one() {
+  std::optional<HttpHead> head = co_await read_head();
+  if (!head) co_return false;
+  HttpRequest& request = head->request;
+  request.peer = peer_;
+  const bool has_body = head->is_chunked || head->length > 0;
+  auto admitted = parts_.application.admit(request, has_body);
+  if (auto* response = std::get_if<HttpResponse>(&admitted)) {
+    const bool keep_alive = head->keep_alive && !has_body;
+    const bool sent = co_await respond(std::move(*response), &request, nullptr, keep_alive);
+    if (sent && !keep_alive) co_await linger();
+    co_return sent&& keep_alive;
+  }
+  if (head->wants_continue && has_body && input().empty()) {
+    if (!co_await send("HTTP/1.1 100 Continue\r\n\r\n")) co_return false;
+  }
+  if (has_body && !co_await read_body(*head, request.body)) co_return false;
+  co_return co_await handle(request, std::get<Admitted>(admitted), *head);
+}
+
+Connection::Awaitable<std::optional<HttpHead>> Connection::read_head() {
+  HttpHeadReader reader(parts_.limits);
+  std::optional<Clock::time_point> head_by;
+  const auto idle_by = Clock::now() + parts_.times.idle;
+  for (;;) {
+    if (!input().empty() && !head_by) {
+      head_by = Clock::now() + parts_.times.head;
+      is_busy_ = true;
+    }
+    if (auto head = reader.read(input())) {
+      if (auto* refusal = std::get_if<HttpRefusal>(&*head)) {
+        co_await refuse(*refusal);
+        co_return std::nullopt;
+      }
+      take(std::get<HttpHead>(*head).bytes);
+      co_return std::move(std::get<HttpHead>(*head));
+    }
+    if (input_ended_) co_return std::nullopt;
+    if (!co_await wait(head_by.value_or(idle_by))) {
+      const HttpRefusal late{408, "the request's head took too long"};
+      if (head_by) co_await refuse(late);
+      co_return std::nullopt;
+    }
+  }
+}
+
+Connection::Awaitable<bool> Connection::read_chunks(std::string& body, const BodyClock& clock) {
+  HttpChunkReader reader(parts_.limits.body_bytes_max);
+  std::size_t received = 0;
+  for (;;) {
+    const std::size_t used = reader.read(input(), body);
+    received += used;
+    take(used);
+    if (reader.refusal()) {
+      co_await refuse(*reader.refusal());
+      co_return false;
+    }
+    if (reader.has_ended()) co_return true;
+    if (input_ended_) co_return false;
+    if (!co_await wait(clock.next_byte_by(received))) {
+      const HttpRefusal late{408, "the request's body took too long"};
+      co_await refuse(late);
+      co_return false;
+    }
+  }
+}
+
+Connection::Awaitable<bool> Connection::read_body(const HttpHead& head, std::string& body) {
+  const BodyClock clock(parts_.times, Clock::now());
+  if (head.is_chunked) co_return co_await read_chunks(body, clock);
+  while (body.size() < head.length) {
+    const std::size_t count = static_cast<std::size_t>(
+        std::min<std::uint64_t>(input().size(), head.length - body.size()));
+    body += input().substr(0, count);
+    take(count);
+    if (count > 0) continue;
+    if (input_ended_) co_return false;
+    if (!co_await wait(clock.next_byte_by(body.size()))) {
+      const HttpRefusal late{408, "the request's body took too long"};
+      co_await refuse(late);
+      co_return false;
+    }
+  }
+  co_return true;
+}
+
+Connection::Awaitable<bool> Connection::handle(HttpRequest& request, const Admitted& admitted,
+                                               const HttpHead& head) {
+  const auto begin = Clock::now();
+  // The engine's thread tells this one, at most once for each time that it looks.
+  const auto pending = std::make_shared<std::atomic<bool>>(false);
+  auto notify = [weak = weak_from_this(), executor = executor_, pending] {
+    if (pending->exchange(true)) return;
+    asio::post(executor, [weak, pending] {
+      pending->store(false);
+      if (const auto self = weak.lock()) self->wake();
+    });
+  };
+  if (!admitted.is_quick) {
+    co_await asio::post(asio::bind_executor(parts_.workers, use_awaitable));
+  }
+  auto result = parts_.application.handle(request, admitted, std::move(notify));
+  if (!admitted.is_quick) co_await asio::post(asio::bind_executor(executor_, use_awaitable));
+  // Nobody needs it any more, and a stream can take long.
+  std::string().swap(request.body);
+  const bool keep_alive = head.keep_alive && !parts_.application.is_closing();
+  RequestEnd end;
+  bool more = false;
+  if (auto* response = std::get_if<HttpResponse>(&result)) {
+    end.status = response->status;
+    more = co_await respond(std::move(*response), &request, &admitted, keep_alive) && keep_alive;
+  } else {
+    auto running = std::move(std::get<std::shared_ptr<RunningGeneration>>(result));
+    more = co_await generate(std::move(running), request, admitted, keep_alive, end);
+  }
+  end.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  parts_.application.ended(request, admitted, end);
+  co_return more;
+}
+
+namespace {
+
+/// The pieces that a generation has now, as its answer puts them.
+class Gathering {
+ public:
+  Gathering(RunningGeneration& running, RequestEnd& end)
+      : running_(running),
+        end_(end),
+        has_ended_(running.streams.size()),
+        left_(running.streams.size()) {}
+
+  /// Appends what there is to `out`, up to a bound; whether there was anything.
+  bool gather(std::string& out) {
+    bool any = false;
+    for (std::size_t i = 0; i < running_.streams.size() && !failed_; ++i) {
+      Stream& stream = running_.streams[i];
+      while (out.size() < kStreamBytes) {
+        auto delta = stream.try_next();
+        if (!delta) break;
+        running_.answer->piece(i, std::move(*delta), out);
+        any = true;
+      }
+      if (!has_ended_[i] && stream.finished()) {
+        end_one(i, stream.outcome(), out);
+        any = true;
+      }
+    }
+    return any;
+  }
+
+  bool has_ended() const { return left_ == 0; }
+  /// How a choice ended that did not come to its end; null where all go well.
+  const Outcome* failed() const { return failed_; }
+
+ private:
+  void end_one(std::size_t choice, const Outcome& outcome, std::string& out) {
+    has_ended_[choice] = true;
+    --left_;
+    end_.prompt_tokens = std::max(end_.prompt_tokens, outcome.prompt_tokens);
+    end_.generated_tokens += outcome.generated_tokens;
+    if (outcome.finish == FinishReason::kError || outcome.finish == FinishReason::kCancelled) {
+      failed_ = &outcome;
+    } else {
+      running_.answer->ended(choice, outcome, out);
+    }
+  }
+
+  RunningGeneration& running_;
+  RequestEnd& end_;
+  std::vector<bool> has_ended_;
+  std::size_t left_;
+  const Outcome* failed_ = nullptr;
+};
+
+}  // namespace
+
+Connection::Awaitable<bool> Connection::generate(std::shared_ptr<RunningGeneration> running,
+                                                 const HttpRequest& request,
+                                                 const Admitted& admitted, bool keep_alive,
+                                                 RequestEnd& end) {
+  Gathering gathering(*running, end);
+  std::string out;
+  bool has_head = false;
+  const auto flush = [&](bool is_last) -> Awaitable<bool> {
+    std::string bytes;
+    if (!has_head) {
+      HttpResponse response{.status = 200, .type = "text/event-stream", .body = {}};
+      response.fields = parts_.application.common_fields(request, &admitted);
+      // Proxies that would gather events leave them alone.
+      response.fields.emplace_back("X-Accel-Buffering", "no");
+      bytes = response_head(response, keep_alive ? HttpFraming::kChunked : HttpFraming::kToClose);
+      has_head = true;
+      end.status = 200;
+    }
+    if (!out.empty()) bytes += keep_alive ? http_chunk(out) : out;
+    if (is_last && keep_alive) bytes += http_chunk({});
+    out.clear();
+    co_return co_await send(bytes);
+  };
+  while (!gathering.has_ended()) {
+    const bool any = gathering.gather(out);
+    if (const Outcome* failed = gathering.failed()) {
+      const ApiError error = parts_.application.generation_error(*failed);
+      end.is_cut = true;
+      running->cancel();
+      if (!has_head) {
+        end.status = error.status();
+        HttpResponse response = error_response(error);
+        co_return co_await respond(std::move(response), &request, &admitted, keep_alive) &&
+            keep_alive;
+      }
+      running->answer->fail(error, out);
+      co_await flush(true);
+      co_return false;
+    }
+    if (running->stream && !out.empty() && !co_await flush(false)) break;
+    if (any || gathering.has_ended()) continue;
+    if (input_ended_) break;
+    if (!co_await wait(Clock::now() + parts_.times.ping) && running->stream) {
+      out = ": still at work\n\n";
+      if (!co_await flush(false)) break;
+    }
+  }
+  if (!gathering.has_ended()) {
+    end.is_cut = true;
+    running->cancel();
+    co_return false;
+  }
+  running->answer->finish(out);
+  if (running->stream) co_return co_await flush(true) && keep_alive;
+  end.status = 200;
+  HttpResponse response{.status = 200, .body = std::move(out)};
+  co_return co_await respond(std::move(response), &request, &admitted, keep_alive) && keep_alive;
+}
+
+Connection::Awaitable<bool> Connection::respond(HttpResponse response, const HttpRequest* request,
+                                                const Admitted* admitted, bool keep_alive) {
+  if (request != nullptr) {
+    for (auto& field : parts_.application.common_fields(*request, admitted)) {
+      response.fields.push_back(std::move(field));
+    }
+  }
+  std::string bytes =
+      response_head(response, keep_alive ? HttpFraming::kLength : HttpFraming::kClose);
+  if (request == nullptr || request->method != "HEAD") bytes += response.body;
+  const bool sent = co_await send(bytes);
+  if (sent && !keep_alive) co_await socket_->end_writing();
+  co_return sent;
+}
+
+Connection::Awaitable<void> Connection::refuse(const HttpRefusal& refusal) {
+  if (refusal.status == 0) co_return;
+  HttpResponse response = parts_.application.refusal(refusal);
+  if (co_await respond(std::move(response), nullptr, nullptr, false)) co_await linger();
+}
+
+/// Reads and drops what still comes: closing at once could take the response back.
+Connection::Awaitable<void> Connection::linger() {
+  const auto until = Clock::now() + parts_.times.linger;
+  while (!input_ended_ && Clock::now() < until) {
+    take(input().size());
+    co_await wait(until);
+  }
+}
+
+Connection::Awaitable<bool> Connection::send(std::string_view bytes) {
+  const auto self = shared_from_this();
+  while (!bytes.empty()) {
+    const std::string_view part = bytes.substr(0, kWriteBytes);
+    stall_.expires_after(parts_.times.write_stall);
+    stall_.async_wait([weak = weak_from_this()](boost::system::error_code error) {
+      if (const auto connection = weak.lock(); connection && !error) connection->close();
+    });
+    const bool sent = co_await socket_->write(part);
+    stall_.cancel();
+    if (!sent) co_return false;
+    bytes.remove_prefix(part.size());
+  }
+  co_return true;
+}
+
+}  // namespace ingot

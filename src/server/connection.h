@@ -1,0 +1,81 @@
+// One connection: requests in, one after the other, and responses out.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/application.h"
+#include "server/connection_times.h"
+#include "server/http_head.h"
+#include "server/socket.h"
+
+namespace ingot {
+
+/// What connections share.
+struct ConnectionParts {
+  Application& application;
+  boost::asio::thread_pool& workers;  ///< that requests are read and handled in
+  HttpLimits limits;
+  ConnectionTimes times;
+};
+
+/// A connection. It lives in the one thread of its executor and keeps itself alive until it ends.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(const ConnectionParts& parts, boost::asio::any_io_executor executor,
+             std::unique_ptr<Socket> socket, std::string peer);
+
+  /// Begins; `ended` is called once at the end.
+  void start(std::function<void()> ended);
+  /// Ends it as soon as no request is under way.
+  void close_when_idle();
+  /// Ends it.
+  void close();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  template <class T>
+  using Awaitable = boost::asio::awaitable<T>;
+
+  Awaitable<void> read_loop();
+  Awaitable<void> run();
+  Awaitable<bool> serve_one();
+  Awaitable<std::optional<HttpHead>> read_head();
+  Awaitable<bool> read_body(const HttpHead& head, std::string& body);
+  Awaitable<bool> read_chunks(std::string& body, const class BodyClock& clock);
+  Awaitable<bool> handle(HttpRequest& request, const Admitted& admitted, const HttpHead& head);
+  Awaitable<bool> generate(std::shared_ptr<RunningGeneration> running, const HttpRequest& request,
+                           const Admitted& admitted, bool keep_alive, RequestEnd& end);
+  Awaitable<bool> respond(HttpResponse response, const HttpRequest* request,
+                          const Admitted* admitted, bool keep_alive);
+  Awaitable<void> refuse(const HttpRefusal& refusal);
+  Awaitable<void> linger();
+  Awaitable<bool> send(std::string_view bytes);
+  /// Returns at the next `wake`, or at `until`: whether it was woken.
+  Awaitable<bool> wait(Clock::time_point until);
+  void wake() { signal_.cancel(); }
+  std::string_view input() const { return std::string_view(input_).substr(taken_); }
+  void take(std::size_t bytes);
+
+  ConnectionParts parts_;
+  boost::asio::any_io_executor executor_;
+  std::unique_ptr<Socket> socket_;
+  std::string peer_;
+  boost::asio::steady_timer signal_;  ///< what `run` waits for
+  boost::asio::steady_timer room_;    ///< what `read_loop` waits for
+  boost::asio::steady_timer stall_;   ///< of writing
+  std::string input_;                 ///< what came and was not taken, from `taken_` on
+  std::size_t taken_ = 0;
+  bool input_ended_ = false;
+  bool is_busy_ = false;     ///< a request is under way
+  bool is_closing_ = false;  ///< ends when it is not
+};
+
+}  // namespace ingot

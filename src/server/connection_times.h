@@ -1,0 +1,22 @@
+// Times of a connection.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+namespace ingot {
+
+/// How long a connection may be in each of its states.
+struct ConnectionTimes {
+  std::chrono::milliseconds head{10'000};         ///< from a head's first byte to its end
+  std::chrono::milliseconds body{60'000};         ///< from a head's end to the body's
+  std::chrono::milliseconds body_grace{5'000};    ///< after which the rate counts
+  std::size_t body_bytes_per_second = 1024;       ///< the least, after that
+  std::chrono::milliseconds idle{60'000};         ///< between requests
+  std::chrono::milliseconds write_stall{30'000};  ///< while the other end takes nothing
+  std::chrono::milliseconds ping{10'000};         ///< of silence in a stream, then a comment
+  std::chrono::milliseconds linger{1'000};        ///< for the other end to read a last response
+  int requests_max = 1000;
+};
+
+}  // namespace ingot

@@ -1,0 +1,84 @@
+// Errors of the API.
+#include "server/handler.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "load/json.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr std::size_t kMessageMax = 512;
+
+/// The parameter with which messages about requests begin: "top_p is 2, ...", "stop: ...".
+std::string param_of(std::string_view message) {
+  const auto is_name = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
+  const auto end = std::find_if_not(message.begin(), message.end(), is_name);
+  if (end == message.begin() || end == message.end()) return {};
+  const auto length = static_cast<std::size_t>(end - message.begin());
+  const std::string_view rest = message.substr(length);
+  const bool is_param = rest.starts_with(": ") || rest.starts_with(" is ") ||
+                        rest.starts_with(" has ") || rest.starts_with(" holds ") ||
+                        rest.starts_with(" names ") || rest.starts_with(" of token ");
+  return is_param ? std::string(message.substr(0, length)) : std::string();
+}
+
+Json null_or(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+}  // namespace
+
+std::string error_json(const ApiError& error) {
+  Json inner = Json::object();
+  inner.set("message", printable(error.message(), kMessageMax));
+  inner.set("type", error.type());
+  inner.set("param", null_or(error.param()));
+  inner.set("code", null_or(error.code()));
+  if (error.prompt_tokens() >= 0) inner.set("n_prompt_tokens", error.prompt_tokens());
+  if (error.context() >= 0) inner.set("n_ctx", error.context());
+  Json outer = Json::object();
+  outer.set("error", std::move(inner));
+  return outer.dump();
+}
+
+HttpResponse error_response(const ApiError& error) {
+  HttpResponse response{.status = error.status(), .body = error_json(error)};
+  if (error.status() == 429 || error.status() == 503) {
+    response.fields.emplace_back("Retry-After", "1");
+  } else if (error.status() >= 500) {
+    response.fields.emplace_back("x-should-retry", "false");
+  }
+  return response;
+}
+
+ApiError invalid_request(std::string param, std::string message) {
+  return ApiError(400, "invalid_request_error", "invalid_value", std::move(message))
+      .about(std::move(param));
+}
+
+ApiError overloaded() {
+  return {429, "rate_limit_error", "server_overloaded",
+          "as many requests wait as may: try again later"};
+}
+
+ApiError api_error(const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::kInvalid:
+    case ErrorCode::kModel:
+      return invalid_request(param_of(error.message()), error.message());
+    case ErrorCode::kUnavailable:
+      return {503, "server_error", "unavailable", error.message()};
+    case ErrorCode::kDoesNotFit:
+      return {503, "server_error", "out_of_memory", "there is no memory for the request"};
+    case ErrorCode::kNotFinite:
+      return {500, "server_error", "not_finite", error.message()};
+    case ErrorCode::kIo:
+    case ErrorCode::kInternal:
+      break;
+  }
+  return {500, "server_error", "internal_error", "the server met an error of its own"};
+}
+
+}  // namespace ingot

@@ -1,0 +1,71 @@
+// What arrives and leaves over HTTP, without the sockets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ingot {
+
+/// Bounds on a request; whoever breaks one is told so, and the connection closes.
+struct HttpLimits {
+  std::size_t line_bytes_max = 8 << 10;   ///< request line: method, target, version
+  std::size_t head_bytes_max = 32 << 10;  ///< the line and all header fields
+  std::size_t fields_max = 100;
+  std::size_t body_bytes_max = 8 << 20;  ///< without the framing of chunks
+};
+
+/// Header fields in the order in which they came; names in lower case, values without white space
+/// around them.
+using HttpFields = std::vector<std::pair<std::string, std::string>>;
+
+/// The value of the first field of that name, which is in lower case; null when there is none.
+const std::string* find_field(const HttpFields& fields, std::string_view name);
+
+/// A request whose head was read.
+struct HttpRequest {
+  std::string method;
+  std::string path;   ///< of the target, as it came: nothing is decoded
+  std::string query;  ///< behind the "?"; empty without one
+  HttpFields fields;
+  std::string body;
+  std::string peer;  ///< address of the other end; empty for a Unix socket
+
+  const std::string* field(std::string_view name) const { return find_field(fields, name); }
+};
+
+/// A whole response. Length, date and what every response has are added when it is written.
+struct HttpResponse {
+  int status = 200;
+  std::string type = "application/json";  ///< of the body; empty without one
+  std::string body;
+  HttpFields fields{};
+};
+
+/// Why a request cannot be read: what its answer is before the connection closes.
+struct HttpRefusal {
+  int status = 400;     ///< 0: nothing is answered, it does not speak HTTP
+  std::string message;  ///< fixed text, with limits where there are any
+};
+
+/// "Bad Request" for 400; "Unknown" for a status that this server does not give.
+std::string_view status_text(int status);
+
+/// How a connection goes on behind a response.
+enum class HttpFraming {
+  kLength,   ///< Content-Length, the connection stays
+  kClose,    ///< Content-Length, and the connection closes
+  kChunked,  ///< chunks, the connection stays
+  kToClose,  ///< no length: the body ends with the connection
+};
+
+/// Status line and fields up to the empty line.
+std::string response_head(const HttpResponse& response, HttpFraming framing);
+
+/// A chunk of a chunked body; the last one is empty.
+std::string http_chunk(std::string_view bytes);
+
+}  // namespace ingot

@@ -1,0 +1,31 @@
+// Counts of what the HTTP side did.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace ingot {
+
+/// Counters that any thread may add to.
+class HttpMetrics {
+ public:
+  /// `route` is the table's text, never the client's.
+  void add_response(std::string_view route, int status);
+  std::map<std::pair<std::string, int>, std::uint64_t> responses() const;
+
+  std::atomic<std::int64_t> open_connections{0};
+  std::atomic<std::uint64_t> refused_connections{0};
+  std::atomic<std::uint64_t> log_lines_dropped{0};
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::pair<std::string, int>, std::uint64_t> responses_;
+};
+
+}  // namespace ingot

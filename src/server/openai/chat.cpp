@@ -1,0 +1,252 @@
+// POST /v1/chat/completions
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "server/openai/chat_prompt.h"
+#include "server/openai/endpoints.h"
+#include "server/openai/shapes.h"
+#include "server/params.h"
+#include "text/reasoning.h"
+
+namespace ingot {
+
+namespace {
+
+/// What a response says of itself, and what was asked to be in it.
+struct ChatForm {
+  std::string id;
+  std::int64_t created = 0;
+  StreamParams stream{};
+  bool logprobs = false;
+  bool token_ids = false;  ///< return_token_ids
+  bool splits_reasoning = false;
+  bool begins_with_reasoning = false;
+  Json prompt_ids{};  ///< null unless token_ids
+  Json warnings{};
+};
+
+class ChatAnswer final : public Answer {
+ public:
+  ChatAnswer(Service& service, ChatForm form, std::size_t choices)
+      : service_(service),
+        form_(std::move(form)),
+        choices_(choices, Choice{.splitter = ReasoningSplitter(form_.begins_with_reasoning)}) {}
+
+  void piece(std::size_t number, Delta&& delta, std::string& out) override {
+    Choice& choice = choices_[number];
+    const bool was_reasoning = choice.splitter.is_inside();
+    ReasoningSplitter::Parts parts = split(choice, delta.text);
+    if (was_reasoning) usage_.reasoning_tokens += std::ssize(delta.ids);
+    if (form_.stream.stream) {
+      append_piece(out, number, parts, delta);
+      return;
+    }
+    choice.content += parts.content;
+    choice.reasoning += parts.reasoning;
+    choice.ids.insert(choice.ids.end(), delta.ids.begin(), delta.ids.end());
+    if (!form_.logprobs) return;
+    for (const TokenLogprobs& t : delta.logprobs) choice.logprobs.push(chat_logprob(service_, t));
+  }
+
+  void ended(std::size_t number, const Outcome& outcome, std::string& out) override {
+    Choice& choice = choices_[number];
+    usage_.add(outcome, number == 0);
+    choice.finish = to_string(outcome.finish);
+    ReasoningSplitter::Parts rest = choice.splitter.finish();
+    if (!form_.stream.stream) {
+      choice.content += rest.content;
+      choice.reasoning += rest.reasoning;
+      return;
+    }
+    append_piece(out, number, rest, {});
+    begin_choice(out, number);
+    append_chunk(out, number, "{}", nullptr, choice.finish);
+  }
+
+  void finish(std::string& out) override {
+    if (!form_.stream.stream) {
+      out = whole().dump();
+      return;
+    }
+    if (form_.stream.include_usage) {
+      append_event(out, cat(prefix(), ",\"choices\":[],\"usage\":", usage_.json().dump(), "}"));
+    }
+    out += kDoneEvent;
+  }
+
+  void fail(const ApiError& error, std::string& out) override {
+    append_event(out, error_json(error));
+  }
+
+ private:
+  struct Choice {
+    ReasoningSplitter splitter;
+    bool has_begun = false;  ///< its first chunk was sent
+    std::string content{};
+    std::string reasoning{};
+    std::vector<std::int32_t> ids{};
+    Json logprobs = Json::array();
+    std::string_view finish{};
+  };
+
+  ReasoningSplitter::Parts split(Choice& choice, std::string& text) {
+    if (form_.splits_reasoning) return choice.splitter.add(text);
+    return {.reasoning = {}, .content = std::move(text)};
+  }
+
+  /// What every chunk begins with, without the closing brace.
+  std::string prefix() {
+    std::string text = cat("{\"id\":\"", form_.id,
+                           "\",\"object\":\"chat.completion.chunk\",\"created\":", form_.created,
+                           ",\"model\":", json_string(service_.options().model_name),
+                           ",\"system_fingerprint\":", json_string(service_.options().fingerprint));
+    if (!std::exchange(said_warnings_, true) && !form_.warnings.is_null()) {
+      text += cat(",\"warnings\":", form_.warnings.dump());
+    }
+    return text;
+  }
+
+  void append_chunk(std::string& out, std::size_t number, std::string_view delta,
+                    const Json* logprobs, std::string_view finish, std::string_view further = {}) {
+    std::string text =
+        cat(prefix(), ",\"choices\":[{\"index\":", number, ",\"delta\":", delta, ",\"logprobs\":");
+    if (logprobs == nullptr) {
+      text += "null";
+    } else {
+      text += cat("{\"content\":", logprobs->dump(), "}");
+    }
+    text += ",\"finish_reason\":";
+    text += finish.empty() ? "null" : json_string(finish);
+    text += further;
+    text += form_.stream.include_usage ? "}],\"usage\":null}" : "}]}";
+    append_event(out, text);
+  }
+
+  /// The role comes once, in front of all else.
+  void begin_choice(std::string& out, std::size_t number) {
+    if (std::exchange(choices_[number].has_begun, true)) return;
+    std::string further;
+    if (form_.token_ids && number == 0) {
+      further = cat(",\"prompt_token_ids\":", form_.prompt_ids.dump());
+    }
+    append_chunk(out, number, "{\"role\":\"assistant\",\"content\":\"\"}", nullptr, {}, further);
+  }
+
+  void append_piece(std::string& out, std::size_t number, const ReasoningSplitter::Parts& parts,
+                    const Delta& delta) {
+    begin_choice(out, number);
+    const bool has_tokens =
+        (form_.logprobs && !delta.logprobs.empty()) || (form_.token_ids && !delta.ids.empty());
+    if (parts.content.empty() && parts.reasoning.empty() && !has_tokens) return;
+    std::string members;
+    if (!parts.reasoning.empty()) {
+      const std::string text = json_string(parts.reasoning);
+      members = cat("\"reasoning_content\":", text, ",\"reasoning\":", text);
+    }
+    if (!parts.content.empty() || members.empty()) {
+      members += cat(members.empty() ? "" : ",", "\"content\":", json_string(parts.content));
+    }
+    Json logprobs = Json::array();
+    for (const TokenLogprobs& t : delta.logprobs) logprobs.push(chat_logprob(service_, t));
+    std::string further;
+    if (form_.token_ids) further = cat(",\"token_ids\":", ids_json(delta.ids).dump());
+    append_chunk(out, number, cat("{", members, "}"), form_.logprobs ? &logprobs : nullptr, {},
+                 further);
+  }
+
+  Json message(Choice& choice) {
+    Json message = Json::object();
+    message.set("role", "assistant");
+    message.set("content", std::move(choice.content));
+    message.set("refusal", Json());
+    if (form_.splits_reasoning) {
+      const Json reasoning = choice.reasoning.empty() ? Json() : Json(choice.reasoning);
+      message.set("reasoning_content", reasoning);
+      message.set("reasoning", reasoning);
+    }
+    return message;
+  }
+
+  Json whole() {
+    Json all = Json::array();
+    for (std::size_t i = 0; i < choices_.size(); ++i) {
+      Choice& choice = choices_[i];
+      Json j = Json::object();
+      j.set("index", static_cast<std::int64_t>(i));
+      j.set("message", message(choice));
+      Json logprobs;
+      if (form_.logprobs) {
+        logprobs = Json::object();
+        logprobs.set("content", std::move(choice.logprobs));
+      }
+      j.set("logprobs", std::move(logprobs));
+      j.set("finish_reason", choice.finish);
+      if (form_.token_ids) j.set("token_ids", ids_json(choice.ids));
+      all.push(std::move(j));
+    }
+    Json j = Json::object();
+    j.set("id", form_.id);
+    j.set("object", "chat.completion");
+    j.set("created", form_.created);
+    j.set("model", service_.options().model_name);
+    j.set("system_fingerprint", service_.options().fingerprint);
+    j.set("choices", std::move(all));
+    j.set("usage", usage_.json());
+    if (form_.token_ids) j.set("prompt_token_ids", std::move(form_.prompt_ids));
+    if (!form_.warnings.is_null()) j.set("warnings", std::move(form_.warnings));
+    return j;
+  }
+
+  Service& service_;
+  ChatForm form_;
+  std::vector<Choice> choices_;
+  Usage usage_;
+  bool said_warnings_ = false;
+};
+
+/// Log-probabilities of a chat: `logprobs` says whether, `top_logprobs` how many.
+std::int32_t read_logprobs(Params& params) {
+  const bool wanted = params.flag("logprobs").value_or(false);
+  const auto top = params.whole("top_logprobs", 0, kLogprobsMax);
+  if (top && !wanted) {
+    throw invalid_request("top_logprobs", "top_logprobs needs logprobs to be true");
+  }
+  return wanted ? static_cast<std::int32_t>(top.value_or(0)) : -1;
+}
+
+}  // namespace
+
+Reply chat_completions(const Call& call) {
+  const Json body = read_body(call);
+  Params params(body);
+  call.service.check_model(params.take("model"));
+  ChatForm form{.id = cat("chatcmpl-", call.id), .created = Service::now()};
+  form.stream = read_stream(params);
+  GenerationPrompt prompt;
+  ChatPrompt chat = read_chat(params, call.service);
+  prompt.request.prompt = std::move(chat.ids);
+  form.splits_reasoning = chat.has_reasoning;
+  form.begins_with_reasoning = chat.opens_reasoning;
+  read_sampling(params, call, prompt.request);
+  read_unsupported(params);
+  prompt.request.sampling.logprobs = read_logprobs(params);
+  form.logprobs = prompt.request.sampling.logprobs >= 0;
+  read_max_tokens(params, call, prompt.request, {"max_completion_tokens", "max_tokens"},
+                  call.service.options().max_tokens_default);
+  prompt.choices = static_cast<std::int32_t>(
+      params.whole("n", 1, call.service.options().choices_max).value_or(1));
+  form.token_ids = params.flag("return_token_ids").value_or(false);
+  if (form.token_ids) form.prompt_ids = ids_json(prompt.request.prompt);
+  if (params.flag("echo").value_or(false)) throw invalid_request("echo", "echo can only be false");
+  params.finish();
+  form.warnings = params.warnings();
+  Generation generation;
+  generation.stream = form.stream.stream;
+  const auto choices = static_cast<std::size_t>(prompt.choices);
+  generation.prompts.push_back(std::move(prompt));
+  generation.answer = std::make_unique<ChatAnswer>(call.service, std::move(form), choices);
+  return generation;
+}
+
+}  // namespace ingot

@@ -1,0 +1,309 @@
+// POST /v1/completions
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "server/openai/endpoints.h"
+#include "server/openai/shapes.h"
+#include "server/params.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr std::int64_t kMaxTokensDefault = 16;
+
+/// What a response says of itself, and what was asked to be in it.
+struct CompletionForm {
+  std::string id;
+  std::int64_t created = 0;
+  StreamParams stream{};
+  std::int32_t logprobs = -1;
+  bool echo = false;
+  bool token_ids = false;
+  std::size_t choices = 1;  ///< of each prompt
+  /// By prompt, where they are echoed or shown.
+  std::vector<std::vector<std::int32_t>> prompt_ids{};
+  std::vector<std::string> prompt_texts{};
+  Json warnings{};
+};
+
+/// The old form of log-probabilities: arrays side by side.
+class LogprobLists {
+ public:
+  /// A token and its log-probability; none for the first token of a prompt.
+  void add(const Service& service, std::int32_t id, const TokenLogprobs* logprobs) {
+    const std::string text = token_text(service, id);
+    tokens_.push(text);
+    offsets_.push(static_cast<std::int64_t>(offset_));
+    // In characters, as Python counts them.
+    offset_ += static_cast<std::size_t>(
+        std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+    if (logprobs == nullptr) {
+      values_.push(Json());
+      top_.push(Json());
+      return;
+    }
+    values_.push(finite_logprob(logprobs->token.logprob));
+    Json best = Json::object();
+    for (const TokenScore& score : logprobs->top) {
+      const std::string name = token_text(service, score.id);
+      // Two tokens may have one text; the likelier one comes first.
+      if (best.find(name) == nullptr) best.set(name, finite_logprob(score.logprob));
+    }
+    top_.push(std::move(best));
+  }
+
+  Json take() {
+    Json j = Json::object();
+    j.set("tokens", std::exchange(tokens_, Json::array()));
+    j.set("token_logprobs", std::exchange(values_, Json::array()));
+    j.set("top_logprobs", std::exchange(top_, Json::array()));
+    j.set("text_offset", std::exchange(offsets_, Json::array()));
+    return j;
+  }
+  bool is_empty() const { return tokens_.as_array()->empty(); }
+
+ private:
+  Json tokens_ = Json::array();
+  Json values_ = Json::array();
+  Json top_ = Json::array();
+  Json offsets_ = Json::array();
+  std::size_t offset_ = 0;
+};
+
+class CompletionAnswer final : public Answer {
+ public:
+  CompletionAnswer(Service& service, CompletionForm form, std::size_t choices)
+      : service_(service), form_(std::move(form)), choices_(choices) {}
+
+  void piece(std::size_t number, Delta&& delta, std::string& out) override {
+    Choice& choice = choices_[number];
+    choice.text += delta.text;
+    choice.ids.insert(choice.ids.end(), delta.ids.begin(), delta.ids.end());
+    choice.logprobs.insert(choice.logprobs.end(), delta.logprobs.begin(), delta.logprobs.end());
+    // The scores of an echoed prompt come with the end, and have to stand in front.
+    if (form_.stream.stream && !waits_for_prompt()) append_new(out, number, {});
+  }
+
+  void ended(std::size_t number, const Outcome& outcome, std::string& out) override {
+    Choice& choice = choices_[number];
+    usage_.add(outcome, number % form_.choices == 0);
+    choice.finish = to_string(outcome.finish);
+    if (form_.echo) add_prompt(number, outcome);
+    if (form_.stream.stream) append_new(out, number, choice.finish);
+  }
+
+  void finish(std::string& out) override {
+    if (!form_.stream.stream) {
+      out = whole().dump();
+      return;
+    }
+    if (form_.stream.include_usage) {
+      Json j = head();
+      j.set("choices", Json::array());
+      j.set("usage", usage_.json());
+      append_event(out, j.dump());
+    }
+    out += kDoneEvent;
+  }
+
+  void fail(const ApiError& error, std::string& out) override {
+    append_event(out, error_json(error));
+  }
+
+ private:
+  struct Choice {
+    std::string text;
+    std::vector<std::int32_t> ids;
+    std::vector<TokenLogprobs> logprobs;
+    LogprobLists lists;
+    bool has_begun = false;
+    std::string_view finish;
+  };
+
+  bool waits_for_prompt() const { return form_.echo && form_.logprobs >= 0; }
+  std::size_t prompt_of(std::size_t number) const { return number / form_.choices; }
+
+  void add_prompt(std::size_t number, const Outcome& outcome) {
+    Choice& choice = choices_[number];
+    if (waits_for_prompt()) {
+      const std::vector<std::int32_t>& ids = form_.prompt_ids[prompt_of(number)];
+      const std::size_t first = ids.size() - outcome.prompt_logprobs.size();
+      for (std::size_t i = 0; i < ids.size(); ++i) {
+        choice.lists.add(service_, ids[i],
+                         i < first ? nullptr : &outcome.prompt_logprobs[i - first]);
+      }
+    }
+    if (!std::exchange(choice.has_begun, true)) {
+      choice.text.insert(0, form_.prompt_texts[prompt_of(number)]);
+    }
+  }
+
+  /// Members of every object of the response but its choices.
+  Json head() {
+    Json j = Json::object();
+    j.set("id", form_.id);
+    j.set("object", "text_completion");
+    j.set("created", form_.created);
+    j.set("model", service_.options().model_name);
+    j.set("system_fingerprint", service_.options().fingerprint);
+    if (!form_.warnings.is_null()) j.set("warnings", std::exchange(form_.warnings, Json()));
+    return j;
+  }
+
+  Json choice_json(std::size_t number, std::string text, std::string_view finish) {
+    Choice& choice = choices_[number];
+    for (const TokenLogprobs& t : choice.logprobs) choice.lists.add(service_, t.token.id, &t);
+    choice.logprobs.clear();
+    Json j = Json::object();
+    j.set("index", static_cast<std::int64_t>(number));
+    j.set("text", std::move(text));
+    j.set("logprobs", form_.logprobs >= 0 ? choice.lists.take() : Json());
+    j.set("finish_reason", finish.empty() ? Json() : Json(finish));
+    if (form_.token_ids) {
+      j.set("token_ids", ids_json(std::exchange(choice.ids, {})));
+      j.set("prompt_token_ids", ids_json(form_.prompt_ids[prompt_of(number)]));
+    }
+    return j;
+  }
+
+  void append_new(std::string& out, std::size_t number, std::string_view finish) {
+    Choice& choice = choices_[number];
+    std::string text = std::exchange(choice.text, {});
+    if (form_.echo && !std::exchange(choice.has_begun, true)) {
+      text.insert(0, form_.prompt_texts[prompt_of(number)]);
+    }
+    const bool has_tokens = form_.token_ids && !choice.ids.empty();
+    if (text.empty() && choice.logprobs.empty() && !has_tokens && finish.empty()) return;
+    Json choices = Json::array();
+    choices.push(choice_json(number, std::move(text), finish));
+    Json j = head();
+    j.set("choices", std::move(choices));
+    if (form_.stream.include_usage) j.set("usage", Json());
+    append_event(out, j.dump());
+  }
+
+  Json whole() {
+    Json j = head();
+    Json choices = Json::array();
+    for (std::size_t i = 0; i < choices_.size(); ++i) {
+      choices.push(choice_json(i, std::move(choices_[i].text), choices_[i].finish));
+    }
+    j.set("choices", std::move(choices));
+    j.set("usage", usage_.json());
+    return j;
+  }
+
+  Service& service_;
+  CompletionForm form_;
+  std::vector<Choice> choices_;
+  Usage usage_;
+};
+
+/// Token ids of a prompt that was sent as such.
+std::vector<std::int32_t> read_ids(const Json::Array& list, const Service& service) {
+  std::vector<std::int32_t> ids;
+  ids.reserve(list.size());
+  const std::int64_t vocab = service.limits().vocab;
+  for (const Json& entry : list) {
+    const std::int64_t* id = entry.as_int();
+    if (id == nullptr || *id < 0 || *id >= vocab) {
+      throw invalid_request("prompt", cat("prompt holds a token that is not in [0, ", vocab, ")"));
+    }
+    ids.push_back(static_cast<std::int32_t>(*id));
+  }
+  return ids;
+}
+
+std::vector<std::int32_t> read_prompt(const Json& prompt, const Service& service) {
+  std::vector<std::int32_t> ids;
+  if (const std::string* text = prompt.as_string()) {
+    ids = service.encode(*text, "prompt");
+  } else if (const Json::Array* list = prompt.as_array()) {
+    ids = read_ids(*list, service);
+  } else {
+    throw invalid_request("prompt", cat("prompt is ", prompt.kind(),
+                                        ", expected a string, token ids, or a list of either"));
+  }
+  if (ids.empty()) throw invalid_request("prompt", "prompt has no tokens");
+  service.check_room(ids.size(), "prompt");
+  return ids;
+}
+
+/// A string, a list of strings, a list of ids, or a list of lists of ids.
+std::vector<std::vector<std::int32_t>> read_prompts(Params& params, const Service& service) {
+  const Json* prompt = params.take("prompt");
+  if (prompt == nullptr) throw invalid_request("prompt", "prompt is missing");
+  const Json::Array* list = prompt->as_array();
+  if (list == nullptr || list->empty() || list->front().as_int() != nullptr ||
+      list->front().as_double() != nullptr) {
+    return {read_prompt(*prompt, service)};
+  }
+  const auto most = static_cast<std::size_t>(service.options().prompts_max);
+  if (list->size() > most) {
+    throw invalid_request("prompt",
+                          cat("prompt has ", list->size(), " entries, possible are ", most));
+  }
+  std::vector<std::vector<std::int32_t>> prompts;
+  for (const Json& entry : *list) {
+    const bool is_first_kind = entry.kind() == list->front().kind();
+    if (!is_first_kind) throw invalid_request("prompt", "prompt holds both strings and lists");
+    prompts.push_back(read_prompt(entry, service));
+  }
+  return prompts;
+}
+
+/// What echoing shows of a prompt.
+std::string prompt_text(const Service& service, std::span<const std::int32_t> ids) {
+  std::string text;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    text += i == 0 ? service.tokenizer().first_piece(ids[i]) : service.piece(ids[i]);
+  }
+  return to_valid_utf8(text);
+}
+
+}  // namespace
+
+Reply completions(const Call& call) {
+  const Json body = read_body(call);
+  Params params(body);
+  Service& service = call.service;
+  service.check_model(params.take("model"));
+  CompletionForm form{.id = cat("cmpl-", call.id), .created = Service::now()};
+  form.stream = read_stream(params);
+  form.prompt_ids = read_prompts(params, service);
+  Request common;
+  read_sampling(params, call, common);
+  read_unsupported(params);
+  form.echo = params.flag("echo").value_or(false);
+  form.token_ids = params.flag("return_token_ids").value_or(false);
+  form.logprobs = static_cast<std::int32_t>(params.whole("logprobs", 0, kLogprobsMax).value_or(-1));
+  common.sampling.logprobs = form.logprobs;
+  const auto choices =
+      static_cast<std::int32_t>(params.whole("n", 1, service.options().choices_max).value_or(1));
+  form.choices = static_cast<std::size_t>(choices);
+  if (form.echo && form.logprobs >= 0) {
+    // Each of the prompt's rows has to be computed for its scores.
+    common.prompt_logprobs = form.logprobs;
+    common.reads_cache = false;
+  }
+  Generation generation;
+  generation.stream = form.stream.stream;
+  for (const auto& ids : form.prompt_ids) {
+    GenerationPrompt prompt{.request = common, .choices = choices};
+    prompt.request.prompt = ids;
+    read_max_tokens(params, call, prompt.request, {"max_tokens", "max_completion_tokens"},
+                    kMaxTokensDefault, form.echo ? 0 : 1);
+    if (form.echo) form.prompt_texts.push_back(prompt_text(service, ids));
+    generation.prompts.push_back(std::move(prompt));
+  }
+  params.finish();
+  form.warnings = params.warnings();
+  const std::size_t all = form.prompt_ids.size() * form.choices;
+  generation.answer = std::make_unique<CompletionAnswer>(service, std::move(form), all);
+  return generation;
+}
+
+}  // namespace ingot

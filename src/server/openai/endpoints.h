@@ -1,0 +1,27 @@
+// The endpoints, one file each.
+#pragma once
+
+#include "server/handler.h"
+
+namespace ingot {
+
+/// POST /v1/chat/completions
+Reply chat_completions(const Call& call);
+/// POST /v1/completions
+Reply completions(const Call& call);
+/// GET /v1/models
+Reply list_models(const Call& call);
+/// GET /v1/models/{id}
+Reply get_model(const Call& call);
+/// GET /health: whether new work is taken.
+Reply health(const Call& call);
+/// GET /livez: whether the process should be left alone.
+Reply livez(const Call& call);
+/// GET /readyz: the same as /health, by the name that Kubernetes uses.
+Reply readyz(const Call& call);
+/// GET /metrics: counts in Prometheus' text form.
+Reply metrics(const Call& call);
+/// DELETE /v1/requests/{id}: cancels a request of the same key.
+Reply cancel_request(const Call& call);
+
+}  // namespace ingot

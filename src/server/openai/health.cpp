@@ -1,0 +1,22 @@
+// GET /health, /livez and /readyz: what probes ask, without a key.
+#include "server/openai/endpoints.h"
+#include "server/service.h"
+
+namespace ingot {
+
+namespace {
+
+HttpResponse state(bool is_good) {
+  if (is_good) return {.body = R"({"status":"ok"})"};
+  return {.status = 503, .body = R"({"status":"unavailable"})", .fields = {{"Retry-After", "1"}}};
+}
+
+}  // namespace
+
+Reply health(const Call& call) { return state(call.service.is_ready()); }
+
+Reply livez(const Call& call) { return state(!call.service.engine().has_failed()); }
+
+Reply readyz(const Call& call) { return state(call.service.is_ready()); }
+
+}  // namespace ingot

@@ -1,0 +1,19 @@
+// DELETE /v1/requests/{id}: cancels a request.
+#include "server/openai/endpoints.h"
+#include "server/routes.h"
+#include "server/service.h"
+
+namespace ingot {
+
+Reply cancel_request(const Call& call) {
+  std::string id(path_id(call.http.path));
+  // Responses name it behind what kind of response they are: "chatcmpl-..."
+  id.erase(0, id.rfind('-') + 1);
+  if (!call.service.cancel(id, call.key)) {
+    throw ApiError(404, "invalid_request_error", "request_not_found",
+                   "no request of that id is under way");
+  }
+  return HttpResponse{.body = R"({"object":"request.cancelled"})"};
+}
+
+}  // namespace ingot

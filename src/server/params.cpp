@@ -1,0 +1,109 @@
+// Members of a body.
+#include "server/params.h"
+
+#include <utility>
+
+#include "base/text.h"
+
+namespace ingot {
+
+namespace {
+
+/// What is said of members that nobody knows: an attacker writes their names.
+constexpr std::size_t kUnknownMax = 32;
+
+}  // namespace
+
+Params::Params(const Json& object) : object_(object) {
+  if (object.as_object() == nullptr) {
+    throw ApiError(400, "invalid_request_error", "invalid_body",
+                   cat("the body is ", object.kind(), ", expected an object"));
+  }
+}
+
+const Json* Params::take(std::string_view name) {
+  known_.insert(name);
+  const Json* member = object_.find(name);
+  return member == nullptr || member->is_null() ? nullptr : member;
+}
+
+bool Params::has(std::string_view name) const {
+  const Json* member = object_.find(name);
+  return member != nullptr && !member->is_null();
+}
+
+void Params::refuse_kind(std::string_view name, const Json& value, std::string_view expected) {
+  throw invalid_request(std::string(name),
+                        cat(name, " is ", value.kind(), ", expected ", expected));
+}
+
+std::optional<bool> Params::flag(std::string_view name) {
+  const Json* value = take(name);
+  if (value == nullptr) return std::nullopt;
+  if (value->as_bool() == nullptr) refuse_kind(name, *value, "a boolean");
+  return *value->as_bool();
+}
+
+std::optional<std::int64_t> Params::whole(std::string_view name, std::int64_t low,
+                                          std::int64_t high) {
+  const Json* value = take(name);
+  if (value == nullptr) return std::nullopt;
+  const std::int64_t* i = value->as_int();
+  if (i == nullptr) refuse_kind(name, *value, "an integer");
+  if (*i < low || *i > high) {
+    throw invalid_request(std::string(name),
+                          cat(name, " is ", *i, ", possible are ", low, " to ", high));
+  }
+  return *i;
+}
+
+std::optional<double> Params::real(std::string_view name, double low, double high) {
+  const Json* value = take(name);
+  if (value == nullptr) return std::nullopt;
+  const auto number = value->number();
+  if (!number) refuse_kind(name, *value, "a number");
+  if (!(*number >= low && *number <= high)) {
+    throw invalid_request(std::string(name),
+                          cat(name, " is ", *number, ", possible are ", low, " to ", high));
+  }
+  return number;
+}
+
+std::optional<std::string> Params::text(std::string_view name, std::size_t bytes_max) {
+  const Json* value = take(name);
+  if (value == nullptr) return std::nullopt;
+  const std::string* text = value->as_string();
+  if (text == nullptr) refuse_kind(name, *value, "a string");
+  if (text->size() > bytes_max) {
+    throw invalid_request(std::string(name),
+                          cat(name, " has ", text->size(), " bytes, possible are ", bytes_max));
+  }
+  return *text;
+}
+
+void Params::ignore(std::string_view name, std::string_view why) {
+  if (take(name) != nullptr) warn(name, "ignored", why);
+}
+
+void Params::refuse(std::string_view name, std::string_view why) {
+  if (take(name) != nullptr) throw invalid_request(std::string(name), cat(name, ": ", why));
+}
+
+void Params::warn(std::string_view param, std::string_view code, std::string_view detail) {
+  if (warnings_.is_null()) warnings_ = Json::array();
+  Json warning = Json::object();
+  warning.set("param", printable(param, 64));
+  warning.set("code", code);
+  warning.set("detail", detail);
+  warnings_.push(std::move(warning));
+}
+
+void Params::finish() {
+  std::size_t unknown = 0;
+  for (const auto& [name, value] : *object_.as_object()) {
+    if (known_.count(name) > 0) continue;
+    if (++unknown <= kUnknownMax) warn(name, "unknown", "the server does not know it");
+  }
+}
+
+}  // namespace ingot

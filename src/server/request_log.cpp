@@ -1,0 +1,62 @@
+// Lines of the log.
+#include "server/request_log.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+namespace ingot {
+
+namespace {
+
+constexpr std::size_t kLineMax = 4096;
+
+}  // namespace
+
+void ServerLog::write(std::string_view event, Json fields) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  Json line = Json::object();
+  line.set("time", std::chrono::duration<double>(now).count());
+  line.set("event", event);
+  for (const auto& [name, value] : *fields.as_object()) line.set(name, value);
+  std::string text = line.dump();
+  if (text.size() > kLineMax) text.resize(kLineMax);
+  text += '\n';
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const ssize_t count = ::write(fd_, rest.data(), rest.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      dropped_.fetch_add(1);
+      return;
+    }
+    rest.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+void ServerLog::request(Json fields) {
+  if (level_ != Level::kRequests) return;
+  write("request", std::move(fields));
+}
+
+void ServerLog::refusal(std::string_view event, int status) {
+  if (level_ == Level::kNone) return;
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  const std::int64_t second = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+  Json fields = Json::object();
+  {
+    const std::lock_guard lock(mutex_);
+    if (second == last_refusal_) {
+      ++refusals_since_;
+      return;
+    }
+    last_refusal_ = second;
+    fields.set("status", status);
+    fields.set("others", std::exchange(refusals_since_, std::uint64_t{0}));
+  }
+  write(event, std::move(fields));
+}
+
+}  // namespace ingot

@@ -1,0 +1,65 @@
+// The table of all routes, and finding one.
+#include "server/routes.h"
+
+#include <array>
+
+#include "server/openai/endpoints.h"
+
+namespace ingot {
+
+namespace {
+
+using enum Access;
+using enum RouteKind;
+
+constexpr auto kRoutes = std::to_array<Route>({
+    {"POST", "/v1/chat/completions", kKey, kWork, chat_completions},
+    {"POST", "/v1/completions", kKey, kWork, completions},
+    {"GET", "/v1/models", kKey, kQuick, list_models},
+    {"GET", "/v1/models/{id}", kKey, kQuick, get_model},
+    {"DELETE", "/v1/requests/{id}", kKey, kQuick, cancel_request},
+    {"GET", "/metrics", kKey, kQuick, metrics},
+    {"GET", "/health", kPublic, kQuick, health},
+    {"GET", "/livez", kPublic, kQuick, livez},
+    {"GET", "/readyz", kPublic, kQuick, readyz},
+});
+
+constexpr std::string_view kVersion = "/v1";
+constexpr std::string_view kId = "{id}";
+
+bool matches(std::string_view pattern, std::string_view path) {
+  if (!pattern.ends_with(kId)) return pattern == path;
+  pattern.remove_suffix(kId.size());
+  return path.starts_with(pattern) && path.size() > pattern.size() &&
+         path.find('/', pattern.size()) == std::string_view::npos;
+}
+
+/// With "/v1" or without it.
+bool leads_to(const Route& route, std::string_view path) {
+  if (matches(route.path, path)) return true;
+  return route.path.starts_with(kVersion) && matches(route.path.substr(kVersion.size()), path);
+}
+
+}  // namespace
+
+std::span<const Route> routes() { return kRoutes; }
+
+RouteMatch find_route(std::string_view method, std::string_view path) {
+  if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  const std::string_view wanted = method == "HEAD" ? "GET" : method;
+  RouteMatch match;
+  for (const Route& route : kRoutes) {
+    if (!leads_to(route, path)) continue;
+    if (route.method == wanted) return {.route = &route};
+    match.allowed += match.allowed.empty() ? "" : ", ";
+    match.allowed += route.method;
+  }
+  return match;
+}
+
+std::string_view path_id(std::string_view path) {
+  if (path.ends_with('/')) path.remove_suffix(1);
+  return path.substr(path.rfind('/') + 1);
+}
+
+}  // namespace ingot

@@ -1,0 +1,44 @@
+// The table of all routes.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "server/handler.h"
+
+namespace ingot {
+
+/// Who may use a route.
+enum class Access { kPublic, kKey };
+
+/// How a route is answered.
+enum class RouteKind {
+  kQuick,  ///< at once: state of the server
+  kWork,   ///< computes: refused while the server is being stopped
+};
+
+/// A method of a path, and what answers it.
+struct Route {
+  std::string_view method;
+  std::string_view path;  ///< "{id}" at its end stands for one segment
+  Access access = Access::kKey;
+  RouteKind kind = RouteKind::kWork;
+  Handler handler = nullptr;
+};
+
+/// All of them.
+std::span<const Route> routes();
+
+/// What a method and a path lead to.
+struct RouteMatch {
+  const Route* route = nullptr;  ///< null: there is none
+  std::string allowed{};         ///< methods of the path, "GET, POST"; empty: there is no such path
+};
+
+/// A path may end in "/" and leave out "/v1". HEAD finds what GET does.
+RouteMatch find_route(std::string_view method, std::string_view path);
+
+/// The part of a path that stands for "{id}".
+std::string_view path_id(std::string_view path);
+
+}  // namespace ingot

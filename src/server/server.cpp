@@ -1,0 +1,334 @@
+// Listening, and the threads of connections.
+#include "server/server.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "server/connection.h"
+
+namespace ingot {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using asio::local::stream_protocol;
+using boost::system::error_code;
+
+namespace {
+
+/// How long a listener rests when the process has no descriptor left.
+constexpr auto kRest = std::chrono::milliseconds(50);
+
+/// What is said to a connection too many, without reading its request.
+constexpr std::string_view kTooMany =
+    "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\n"
+    "Connection: close\r\n\r\n";
+
+[[noreturn]] void unavailable(const std::string& what, const error_code& error) {
+  throw Error(ErrorCode::kUnavailable, cat("cannot listen on ", what, ": ", error.message()));
+}
+
+/// A thread that reads and writes for its share of the connections.
+class IoThread {
+ public:
+  IoThread() : work_(asio::make_work_guard(context_)) {}
+
+  asio::io_context& context() { return context_; }
+  void start() {
+    thread_ = std::thread([this] { context_.run(); });
+  }
+  void join() {
+    context_.stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  // In this thread alone.
+  void add(const std::shared_ptr<Connection>& connection) {
+    connections_[connection.get()] = connection;
+  }
+  void remove(const Connection* connection) { connections_.erase(connection); }
+  void close_idle() {
+    for_each([](Connection& connection) { connection.close_when_idle(); });
+  }
+  void close_all() {
+    for_each([](Connection& connection) { connection.close(); });
+  }
+
+ private:
+  template <class Body>
+  void for_each(Body body) {
+    std::vector<std::shared_ptr<Connection>> all;
+    for (const auto& [raw, weak] : connections_) {
+      if (auto connection = weak.lock()) all.push_back(std::move(connection));
+    }
+    for (const auto& connection : all) body(*connection);
+  }
+
+  asio::io_context context_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  std::map<const Connection*, std::weak_ptr<Connection>> connections_;
+  std::thread thread_;
+};
+
+std::unique_ptr<asio::ssl::context> tls_context(const ServerOptions& options) {
+  if (options.tls_cert.empty()) return nullptr;
+  auto context = std::make_unique<asio::ssl::context>(asio::ssl::context::tls_server);
+  context->set_options(asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1 |
+                       asio::ssl::context::no_compression);
+  SSL_CTX_set_mode(context->native_handle(), SSL_MODE_RELEASE_BUFFERS);
+  error_code error;
+  context->use_certificate_chain_file(options.tls_cert, error);
+  if (error) {
+    throw Error(ErrorCode::kInvalid,
+                cat("--tls-cert ", options.tls_cert, " cannot be used: ", error.message()));
+  }
+  context->use_private_key_file(options.tls_key, asio::ssl::context::pem, error);
+  if (error) {
+    throw Error(ErrorCode::kInvalid,
+                cat("--tls-key ", options.tls_key, " cannot be used: ", error.message()));
+  }
+  return context;
+}
+
+}  // namespace
+
+class Server::Impl {
+ public:
+  Impl(const ServerOptions& options, HttpMetrics& metrics)
+      : options_(options),
+        metrics_(metrics),
+        tls_(tls_context(options)),
+        threads_(static_cast<std::size_t>(std::max(1, options.io_threads))),
+        workers_(static_cast<std::size_t>(std::max(1, options.worker_threads))),
+        tcp_(threads_.front().context()),
+        unix_(threads_.front().context()) {
+    listen_tcp();
+    if (!options_.unix_socket.empty()) listen_unix();
+  }
+
+  std::string address() const {
+    const tcp::endpoint endpoint = tcp_.local_endpoint();
+    const bool is_v6 = options_.host.find(':') != std::string::npos;
+    return cat(tls_ ? "https://" : "http://", is_v6 ? "[" : "", options_.host, is_v6 ? "]" : "",
+               ":", endpoint.port());
+  }
+
+  void start(Application& application, const ConnectionTimes& times) {
+    parts_ = std::make_unique<ConnectionParts>(
+        ConnectionParts{application, workers_, options_.http, times});
+    asio::co_spawn(threads_.front().context(), accept_loop(tcp_), asio::detached);
+    if (unix_.is_open()) {
+      asio::co_spawn(threads_.front().context(), accept_loop(unix_), asio::detached);
+    }
+    for (IoThread& thread : threads_) thread.start();
+  }
+
+  void stop(double seconds) {
+    if (parts_ == nullptr) return;
+    asio::post(threads_.front().context(), [this] {
+      error_code ignored;
+      tcp_.close(ignored);
+      unix_.close(ignored);
+    });
+    for (IoThread& thread : threads_) {
+      asio::post(thread.context(), [&thread] { thread.close_idle(); });
+    }
+    {
+      std::unique_lock lock(mutex_);
+      none_open_.wait_for(lock, std::chrono::duration<double>(seconds),
+                          [this] { return open_ == 0; });
+    }
+    workers_.join();
+    for (IoThread& thread : threads_) thread.join();
+    if (!options_.unix_socket.empty()) ::unlink(options_.unix_socket.c_str());
+    parts_.reset();
+  }
+
+ private:
+  void listen_tcp() {
+    const std::string what = cat(options_.host, ":", options_.port);
+    error_code error;
+    const bool is_name = options_.host == "localhost";
+    const auto address = asio::ip::make_address(is_name ? "127.0.0.1" : options_.host, error);
+    if (error) unavailable(what, error);
+    const tcp::endpoint endpoint(address, options_.port);
+    tcp_.open(endpoint.protocol(), error);
+    if (!error) tcp_.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error) tcp_.bind(endpoint, error);
+    if (!error) tcp_.listen(asio::socket_base::max_listen_connections, error);
+    if (error) unavailable(what, error);
+  }
+
+  void listen_unix() {
+    const std::string& path = options_.unix_socket;
+    error_code error;
+    stream_protocol::endpoint endpoint;
+    try {
+      endpoint = stream_protocol::endpoint(path);
+    } catch (const boost::system::system_error& e) {
+      unavailable(path, e.code());
+    }
+    remove_dead_socket(endpoint);
+    unix_.open(endpoint.protocol(), error);
+    // Nobody else can connect, from the first moment on.
+    const mode_t before = ::umask(0177);
+    if (!error) unix_.bind(endpoint, error);
+    ::umask(before);
+    if (!error) unix_.listen(asio::socket_base::max_listen_connections, error);
+    if (error) unavailable(path, error);
+  }
+
+  /// What a server that was killed left behind; never one that somebody listens on.
+  void remove_dead_socket(const stream_protocol::endpoint& endpoint) {
+    struct stat status {};
+    if (::lstat(endpoint.path().c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return;
+    stream_protocol::socket probe(threads_.front().context());
+    error_code error;
+    probe.connect(endpoint, error);
+    if (error == asio::error::connection_refused) ::unlink(endpoint.path().c_str());
+  }
+
+  template <class Acceptor>
+  asio::awaitable<void> accept_loop(Acceptor& acceptor) {
+    asio::steady_timer rest(acceptor.get_executor());
+    error_code error;
+    while (acceptor.is_open()) {
+      IoThread& thread = threads_[next_++ % threads_.size()];
+      auto socket = co_await acceptor.async_accept(
+          thread.context(), asio::redirect_error(asio::use_awaitable, error));
+      if (error == asio::error::operation_aborted) co_return;
+      if (error) {
+        // No descriptors, most likely: trying again at once would only burn time.
+        error_code ignored;
+        rest.expires_after(kRest);
+        co_await rest.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+        continue;
+      }
+      take(thread, std::move(socket));
+    }
+  }
+
+  template <class Executor>
+  static std::string peer_of(const asio::basic_stream_socket<tcp, Executor>& socket) {
+    error_code ignored;
+    return socket.remote_endpoint(ignored).address().to_string(ignored);
+  }
+  template <class Executor>
+  static std::string peer_of(const asio::basic_stream_socket<stream_protocol, Executor>&) {
+    return {};
+  }
+  template <class Executor>
+  static void tune(asio::basic_stream_socket<tcp, Executor>& socket) {
+    error_code ignored;
+    socket.set_option(tcp::no_delay(true), ignored);
+  }
+  template <class Executor>
+  static void tune(asio::basic_stream_socket<stream_protocol, Executor>&) {}
+
+  /// Counts the connection; false where it is one too many.
+  bool enter(const std::string& peer) {
+    const std::lock_guard lock(mutex_);
+    if (open_ >= options_.connections_max) return false;
+    if (!peer.empty() && !is_loopback(peer)) {
+      if (per_address_[peer] >= options_.connections_per_address) return false;
+      ++per_address_[peer];
+    }
+    ++open_;
+    metrics_.open_connections.store(open_);
+    return true;
+  }
+
+  void leave(const std::string& peer) {
+    const std::lock_guard lock(mutex_);
+    const auto at = per_address_.find(peer);
+    if (at != per_address_.end() && --at->second == 0) per_address_.erase(at);
+    --open_;
+    metrics_.open_connections.store(open_);
+    if (open_ == 0) none_open_.notify_all();
+  }
+
+  template <class Socket>
+  void take(IoThread& thread, Socket socket) {
+    const std::string peer = peer_of(socket);
+    if (!enter(peer)) {
+      metrics_.refused_connections.fetch_add(1);
+      error_code ignored;
+      socket.non_blocking(true, ignored);
+      socket.send(asio::buffer(kTooMany), 0, ignored);
+      socket.close(ignored);
+      return;
+    }
+    tune(socket);
+    StreamSocket generic(std::move(socket));
+    const bool is_tls = tls_ && !peer.empty();
+    std::shared_ptr<Connection> connection;
+    try {
+      auto wrapped =
+          is_tls ? tls_socket(std::move(generic), *tls_) : plain_socket(std::move(generic));
+      connection = std::make_shared<Connection>(*parts_, thread.context().get_executor(),
+                                                std::move(wrapped), peer);
+    } catch (const std::exception&) {
+      leave(peer);
+      return;
+    }
+    asio::post(thread.context(), [this, &thread, connection, peer] {
+      thread.add(connection);
+      connection->start([this, &thread, raw = connection.get(), peer] {
+        thread.remove(raw);
+        leave(peer);
+      });
+    });
+  }
+
+  const ServerOptions options_;
+  HttpMetrics& metrics_;
+  std::unique_ptr<asio::ssl::context> tls_;
+  std::vector<IoThread> threads_;
+  asio::thread_pool workers_;
+  tcp::acceptor tcp_;
+  stream_protocol::acceptor unix_;
+  std::unique_ptr<ConnectionParts> parts_;
+  std::size_t next_ = 0;
+  std::mutex mutex_;
+  std::condition_variable none_open_;
+  std::int64_t open_ = 0;
+  std::map<std::string, std::int64_t> per_address_;
+};
+
+Server::Server(const ServerOptions& options, HttpMetrics& metrics)
+    : impl_(std::make_unique<Impl>(options, metrics)) {}
+Server::~Server() { stop(0); }
+std::string Server::address() const { return impl_->address(); }
+void Server::start(Application& application, const ConnectionTimes& times) {
+  impl_->start(application, times);
+}
+void Server::stop(double seconds) { impl_->stop(seconds); }
+
+bool is_loopback(const std::string& host) {
+  if (host == "localhost") return true;
+  error_code error;
+  const auto address = asio::ip::make_address(host, error);
+  return !error && address.is_loopback();
+}
+
+}  // namespace ingot

@@ -1,0 +1,56 @@
+// Server: listens, and gives every connection to one of a few threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "server/application.h"
+#include "server/connection_times.h"
+#include "server/http.h"
+#include "server/http_metrics.h"
+
+namespace ingot {
+
+/// Where a server listens, and how much of it there may be at once.
+struct ServerOptions {
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 0;     ///< 0: the system picks one
+  std::string unix_socket{};  ///< a path to listen on too; only its owner can connect
+  std::string tls_cert{};     ///< PEM files; both or neither
+  std::string tls_key{};
+  int io_threads = 2;      ///< that read and write
+  int worker_threads = 2;  ///< that parse, render and tokenise
+  std::int64_t connections_max = 1024;
+  std::int64_t connections_per_address = 256;  ///< but for this machine's own
+  HttpLimits http{};
+};
+
+/// Sockets and threads. The application and the metrics outlive it.
+class Server {
+ public:
+  /// Binds, and accepts nobody yet.
+  ///
+  /// Errors: Error{kUnavailable} for an address that is not to be had; Error{kInvalid} for
+  /// certificates.
+  Server(const ServerOptions& options, HttpMetrics& metrics);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// "http://127.0.0.1:8080", with the port that it has.
+  std::string address() const;
+  /// Accepts connections from here on.
+  void start(Application& application, const ConnectionTimes& times);
+  /// Accepts nobody any more, lets responses that are under way go out for `seconds`, and ends.
+  void stop(double seconds);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Whether an address of a host name means this machine alone.
+bool is_loopback(const std::string& host);
+
+}  // namespace ingot

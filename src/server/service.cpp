@@ -1,0 +1,182 @@
+// What the endpoints share.
+#include "server/service.h"
+
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+
+#include <cstring>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "server/params.h"
+
+namespace ingot {
+
+namespace {
+
+ApiError model_lacks(std::string_view what) {
+  return {400, "invalid_request_error", "not_supported", cat("the model has no ", what)};
+}
+
+}  // namespace
+
+Service::Service(ServiceOptions options, const Instance& instance, Engine& engine,
+                 const EngineMetrics& metrics, HttpMetrics& http_metrics,
+                 std::optional<ServedChat> chat)
+    : options_(std::move(options)),
+      spec_(instance.spec()),
+      tokenizer_(instance.tokenizer()),
+      engine_(engine),
+      metrics_(metrics),
+      http_metrics_(http_metrics),
+      chat_(std::move(chat)),
+      defaults_(instance.config().sampling),
+      limits_(engine.limits()),
+      end_ids_(instance.stop_ids()) {
+  if (RAND_bytes(secret_.data(), static_cast<int>(secret_.size())) != 1) {
+    throw Error(ErrorCode::kInternal, "the system gives no random numbers");
+  }
+}
+
+std::int64_t Service::now() { return std::time(nullptr); }
+
+const Tokenizer& Service::tokenizer() const {
+  if (tokenizer_ == nullptr) throw model_lacks("tokenizer: send token ids");
+  return *tokenizer_;
+}
+
+const ChatTemplate& Service::chat() const {
+  if (!chat_) throw model_lacks("chat template: use /v1/completions");
+  return chat_->chat;
+}
+
+bool Service::chat_knows(std::string_view text) const {
+  return chat_ && chat_->source.find(text) != std::string::npos;
+}
+
+std::string_view Service::piece(std::int32_t id) const {
+  return tokenizer_ == nullptr ? std::string_view() : tokenizer_->piece(id);
+}
+
+void Service::check_room(std::size_t prompt_tokens, std::string_view param) const {
+  const auto tokens = static_cast<std::int64_t>(prompt_tokens);
+  if (tokens < limits_.context) return;
+  throw ApiError(400, "invalid_request_error", "context_length_exceeded",
+                 cat("the prompt has ", tokens,
+                     " tokens and leaves no room for another: the "
+                     "context is ",
+                     limits_.context))
+      .about(std::string(param))
+      .with_context(tokens, limits_.context);
+}
+
+std::vector<std::int32_t> Service::encode(std::string_view text, std::string_view param) const {
+  const Tokenizer& tokenizer = this->tokenizer();
+  if (const auto bytes = tokenizer.text_bytes_per_token_max()) {
+    const std::size_t tokens_min = text.size() / *bytes;
+    if (tokens_min > static_cast<std::size_t>(limits_.context)) check_room(tokens_min, param);
+  }
+  auto ids = as_api([&] { return tokenizer.encode(text, {.add_special = true}); });
+  check_room(ids.size(), param);
+  return ids;
+}
+
+void Service::check_model(const Json* name) const {
+  if (name == nullptr) return;
+  const std::string* text = name->as_string();
+  if (text == nullptr) {
+    throw invalid_request("model", cat("model is ", name->kind(), ", expected a string"));
+  }
+  check_model(*text);
+}
+
+void Service::check_model(const std::string& name) const {
+  if (name == options_.model_name) return;
+  throw ApiError(404, "invalid_request_error", "model_not_found",
+                 cat("the model ", printable(name, 64),
+                     " is not served here: /v1/models says "
+                     "what is"))
+      .about("model");
+}
+
+std::array<std::uint64_t, 2> Service::domain(std::size_t key, std::string_view salt) const {
+  if (key == 0 && salt.empty()) return {};
+  std::string text = cat(key);
+  text += '\0';
+  text += salt;
+  std::array<unsigned char, EVP_MAX_MD_SIZE> mac{};
+  unsigned size = 0;
+  HMAC(EVP_sha256(), secret_.data(), static_cast<int>(secret_.size()),
+       reinterpret_cast<const unsigned char*>(text.data()), text.size(), mac.data(), &size);
+  INGOT_CHECK(size == 32, "HMAC-SHA-256 gave ", size, " bytes");
+  std::array<std::uint64_t, 2> domain{};
+  std::memcpy(domain.data(), mac.data(), sizeof domain);
+  return domain;
+}
+
+std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const std::string& id,
+                                                  std::size_t key,
+                                                  const std::function<void()>& notify) {
+  if (draining_.load()) {
+    throw ApiError(503, "server_error", "draining", "the server is being stopped");
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (per_key_[key] >= options_.waiting_per_key) throw overloaded();
+    ++per_key_[key];
+    running_[id].key = key;
+  }
+  const auto running = std::make_shared<RunningGeneration>();
+  try {
+    for (GenerationPrompt& prompt : generation.prompts) {
+      prompt.request.notify = notify;
+      auto streams =
+          as_api([&] { return engine_.submit_choices(std::move(prompt.request), prompt.choices); });
+      if (streams.empty()) {
+        if (draining_.load() || engine_.has_failed()) {
+          throw ApiError(503, "server_error", "unavailable", "the server is being stopped");
+        }
+        throw overloaded();
+      }
+      for (Stream& stream : streams) running->streams.push_back(std::move(stream));
+    }
+  } catch (...) {
+    forget(id);
+    throw;
+  }
+  running->answer = std::move(generation.answer);
+  running->stream = generation.stream;
+  const std::lock_guard lock(mutex_);
+  running_[id].generation = running;
+  return running;
+}
+
+bool Service::cancel(const std::string& id, std::size_t key) {
+  std::shared_ptr<RunningGeneration> generation;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = running_.find(id);
+    if (at == running_.end() || at->second.key != key) return false;
+    generation = at->second.generation.lock();
+  }
+  if (generation == nullptr) return false;
+  generation->cancel();
+  return true;
+}
+
+void Service::forget(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  const auto at = running_.find(id);
+  if (at == running_.end()) return;
+  const auto key = per_key_.find(at->second.key);
+  if (--key->second == 0) per_key_.erase(key);
+  running_.erase(at);
+}
+
+void Service::begin_drain() {
+  draining_.store(true);
+  engine_.begin_drain(options_.drain_seconds);
+}
+
+}  // namespace ingot

@@ -1,0 +1,133 @@
+// Service: the model and the engine behind the endpoints, and what they share.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <ctime>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/engine.h"
+#include "runtime/engine_metrics.h"
+#include "runtime/instance.h"
+#include "server/api_keys.h"
+#include "server/application.h"
+#include "server/handler.h"
+#include "server/http_metrics.h"
+#include "text/chat_template.h"
+
+namespace ingot {
+
+/// What a server is told about its model and its limits.
+struct ServiceOptions {
+  std::string model_name;                  ///< that clients send, and see in responses
+  std::string version;                     ///< the program's
+  std::string fingerprint{};               ///< of model and numerics, for system_fingerprint
+  std::int64_t max_tokens_default = 4096;  ///< where a request does not say, and its room is larger
+  std::int32_t choices_max = 16;           ///< "n"
+  std::int32_t prompts_max = 16;           ///< of one completion request
+  std::size_t waiting_per_key = 256;       ///< requests of one key that have not ended
+  double drain_seconds = 30;
+  HttpLimits http{};
+  Json settings{};  ///< the options, for /props
+};
+
+/// A model's chat template, with its text.
+struct ServedChat {
+  ChatTemplate chat;
+  std::string source;
+};
+
+/// What endpoints need. All of it may be called from several threads at once.
+class Service {
+ public:
+  /// The instance was started; it, its engine and its metrics outlive this.
+  Service(ServiceOptions options, const Instance& instance, Engine& engine,
+          const EngineMetrics& metrics, HttpMetrics& http_metrics, std::optional<ServedChat> chat);
+
+  const ServiceOptions& options() const { return options_; }
+  Engine& engine() { return engine_; }
+  EngineCounts counts() const { return metrics_.snapshot(); }
+  HttpMetrics& http_metrics() { return http_metrics_; }
+  const Spec& spec() const { return spec_; }
+  std::int64_t context() const { return limits_.context; }
+  const RequestLimits& limits() const { return limits_; }
+  const std::vector<std::int32_t>& end_ids() const { return end_ids_; }
+  /// How the model's makers want its tokens drawn.
+  const SamplingDefaults& defaults() const { return defaults_; }
+  /// Seconds since 1970.
+  static std::int64_t now();
+  std::int64_t started() const { return started_; }
+
+  /// The model's tokenizer. Errors: ApiError where it has none.
+  const Tokenizer& tokenizer() const;
+  /// The model's chat template. Errors: ApiError where it has none.
+  const ChatTemplate& chat() const;
+  bool has_chat() const { return chat_.has_value(); }
+  /// Whether the chat template's text has this in it: what it does not know it cannot show.
+  bool chat_knows(std::string_view text) const;
+  bool has_tokenizer() const { return tokenizer_ != nullptr; }
+  /// Bytes that a token stands for; empty without a tokenizer.
+  std::string_view piece(std::int32_t id) const;
+  /// The prompt of a text, with the tokenizer's own frame. Errors: ApiError, also where it cannot
+  /// fit, which is said without encoding it.
+  std::vector<std::int32_t> encode(std::string_view text, std::string_view param) const;
+  /// Errors: ApiError{context_length_exceeded} where a prompt leaves no room for a token.
+  void check_room(std::size_t prompt_tokens, std::string_view param) const;
+
+  /// That a request asks for the model that there is, or names none.
+  ///
+  /// Errors: ApiError{model_not_found}.
+  void check_model(const Json* name) const;
+  void check_model(const std::string& name) const;
+
+  /// Domain of cached prefixes for a key and a salt that narrows it.
+  std::array<std::uint64_t, 2> domain(std::size_t key, std::string_view salt) const;
+
+  /// Hands a generation to the engine, under the request's id. Errors: ApiError.
+  std::shared_ptr<RunningGeneration> start(Generation&& generation, const std::string& id,
+                                           std::size_t key, const std::function<void()>& notify);
+  /// Cancels a request of that key; false where there is none.
+  bool cancel(const std::string& id, std::size_t key);
+  /// The request has ended, whoever ended it.
+  void forget(const std::string& id);
+
+  /// No new work is taken from here on, and what runs is cancelled after the drain's time.
+  void begin_drain();
+  bool is_draining() const { return draining_.load(); }
+  /// Whether requests can be served: the self-test passed.
+  bool is_ready() const { return ready_.load() && !draining_.load() && !engine_.has_failed(); }
+  void set_ready() { ready_.store(true); }
+
+ private:
+  struct Running {
+    std::size_t key = 0;
+    std::weak_ptr<RunningGeneration> generation;
+  };
+
+  ServiceOptions options_;
+  const Spec& spec_;
+  const Tokenizer* tokenizer_;
+  Engine& engine_;
+  const EngineMetrics& metrics_;
+  HttpMetrics& http_metrics_;
+  std::optional<ServedChat> chat_;
+  SamplingDefaults defaults_;
+  RequestLimits limits_;
+  std::int64_t started_ = now();
+  std::vector<std::int32_t> end_ids_;
+  std::array<std::uint8_t, 32> secret_{};  ///< of this process, for domains
+
+  std::mutex mutex_;
+  std::map<std::string, Running> running_;
+  std::map<std::size_t, std::size_t> per_key_;
+  std::atomic<bool> draining_{false};
+  std::atomic<bool> ready_{false};
+};
+
+}  // namespace ingot
