@@ -17,6 +17,7 @@
 #include "cli/stop_signal.h"
 #include "server/api.h"
 #include "server/connection_times.h"
+#include "server/sandbox.h"
 #include "server/self_test.h"
 #include "server/server.h"
 
@@ -88,8 +89,10 @@ void check_exposure(const ServerValues& v, const ApiKeys& keys) {
 }
 
 ApiOptions api_options(const ServerValues& v, ApiKeys keys) {
-  ApiOptions options{
-      .keys = std::move(keys), .allowed_hosts = v.allowed_hosts, .cors_origins = v.cors_origins};
+  ApiOptions options{.keys = std::move(keys),
+                     .allowed_hosts = v.allowed_hosts,
+                     .cors_origins = v.cors_origins,
+                     .routes = routes()};
   options.allowed_hosts.push_back(v.host);
   const bool any_origin =
       std::find(v.cors_origins.begin(), v.cors_origins.end(), "*") != v.cors_origins.end();
@@ -119,10 +122,20 @@ Json settings_of(const ServerValues& v, const Instance& instance, const ThreadPo
   return j;
 }
 
+void enter_sandbox_with_warnings(const ServerValues& v) {
+  std::vector<std::string> sockets;
+  if (v.unix_socket) sockets.push_back(*v.unix_socket);
+  if (v.admin_socket) sockets.push_back(*v.admin_socket);
+  for (const std::string& missing : enter_sandbox(sockets)) log_warning(missing);
+}
+
 /// From a started instance to the end of the process.
 int serve_until_stopped(const ServerValues& v, Instance& instance, Server& server,
                         HttpMetrics& http_metrics, const Json& settings,
-                        std::optional<ServedChat> chat, ApiKeys keys, StopSignal& stop) {
+                        std::optional<ServedChat> chat, std::string fingerprint, ApiKeys keys,
+                        StopSignal& stop) {
+  // Threads that begin from here on, which read what others send, inherit it.
+  if (v.sandbox) enter_sandbox_with_warnings(v);
   EngineMetrics metrics;
   auto engine = instance.make_engine(
       {.waiting_max = static_cast<std::size_t>(v.queue),
@@ -141,19 +154,21 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
   ServiceOptions options{.model_name = served_name(v, instance), .version = INGOT_VERSION};
   options.drain_seconds = v.drain_timeout;
   options.settings = settings;
+  options.fingerprint = std::move(fingerprint);
+  options.stop = [&stop] { stop.ask(); };
   options.waiting_per_key = static_cast<std::size_t>(v.queue_per_key);
   Service service(options, instance, *engine, metrics, http_metrics, std::move(chat));
   ServerLog log(STDERR_FILENO,
                 v.log_requests ? ServerLog::Level::kRequests : ServerLog::Level::kErrors);
   Api api(api_options(v, std::move(keys)), service, log);
+  Api admin({.routes = admin_routes()}, service, log);
   stop.begin();
-  server.start(api, {});
+  server.start(api, admin, {});
   self_test(service);
   service.set_ready();
   log_info(cat("serving ", options.model_name, ": ", settings.dump()));
   log_always(cat("listening on ", server.address()));
-  const auto signal = stop.wait();
-  if (!signal) {
+  if (!stop.wait()) {
     server.stop(kFlushSeconds);
     return kInternal;
   }
@@ -171,6 +186,7 @@ int serve(const ServerValues& v) {
   ServerOptions options{.host = v.host,
                         .port = static_cast<std::uint16_t>(v.port),
                         .unix_socket = v.unix_socket.value_or(""),
+                        .admin_socket = v.admin_socket.value_or(""),
                         .tls_cert = v.tls_cert.value_or(""),
                         .tls_key = v.tls_key.value_or(""),
                         .io_threads = v.io_threads,
@@ -182,9 +198,10 @@ int serve(const ServerValues& v) {
   auto chat = served_chat(v, instance);
   const StartOptions start = start_options(v, instance);
   const Json settings = settings_of(v, instance, *pool, start);
+  std::string fingerprint = cat("fp_", to_string(instance.fingerprint()).substr(0, 16));
   start_with_progress(instance, start);
   return serve_until_stopped(v, instance, server, http_metrics, settings, std::move(chat),
-                             std::move(keys), stop);
+                             std::move(fingerprint), std::move(keys), stop);
 }
 
 }  // namespace

@@ -15,6 +15,9 @@ void add_address(CLI::App& app, ServerValues& v) {
              {.name = "--port", .help = "Port; 0: the system picks one", .low = 0, .high = 65535});
   add_text(app, v.unix_socket, "--unix-socket",
            "A path to listen on too, which only its owner can use");
+  add_text(app, v.admin_socket, "--admin-socket",
+           "A path for administration (POST /admin/drain, /admin/flush-cache; metrics without a "
+           "key), which only its owner can use");
   add_text(app, v.tls_cert, "--tls-cert", "Certificate chain (PEM): the server speaks TLS");
   add_text(app, v.tls_key, "--tls-key", "The certificate's private key (PEM)");
   need(app, "--tls-cert", "--tls-key");
@@ -86,6 +89,9 @@ void add_limits(CLI::App& app, ServerValues& v) {
              {.name = "--connections", .help = "Connections at once", .low = 1, .high = 65536});
   add_number(app, v.io_threads,
              {.name = "--io-threads", .help = "Threads that read and write", .low = 1, .high = 64});
+  add_switch(app, v.sandbox, "--sandbox",
+             "Give up what serving does not need before the first request: starting programs, "
+             "making connections, opening files (Linux: no_new_privs, Landlock, seccomp)");
   add_switch(app, v.log_requests, "--log-requests",
              "Write a line of JSON on stderr for each request: never what it says");
 }

@@ -21,6 +21,7 @@ struct ServerValues {
   std::string host = "127.0.0.1";
   std::int32_t port = 8080;
   std::optional<std::string> unix_socket;
+  std::optional<std::string> admin_socket;
   std::optional<std::string> tls_cert;
   std::optional<std::string> tls_key;
   std::optional<std::string> api_key_file;
@@ -42,6 +43,7 @@ struct ServerValues {
   std::int32_t connections = 1024;
   std::int32_t io_threads = 2;
   bool log_requests = false;
+  bool sandbox = false;
 };
 
 /// Declares the options and MODEL on the command.

@@ -56,10 +56,16 @@ void StopSignal::begin() {
   has_begun_ = true;
 }
 
-std::optional<int> StopSignal::wait() {
+bool StopSignal::wait() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return signal_ || has_failed_; });
-  return signal_;
+  changed_.wait(lock, [this] { return was_asked_ || has_failed_; });
+  return was_asked_;
+}
+
+void StopSignal::ask() {
+  const std::lock_guard lock(mutex_);
+  was_asked_ = true;
+  changed_.notify_all();
 }
 
 void StopSignal::fail() {
@@ -77,8 +83,8 @@ void StopSignal::watch() {
     if (is_over_) return;
     if (signal == kEndSignal) continue;
     if (!has_begun_) end_now(128 + signal);
-    if (signal_ || has_failed_) end_now(forced_exit_code_);
-    signal_ = signal;
+    if (was_asked_ || has_failed_) end_now(forced_exit_code_);
+    was_asked_ = true;
     changed_.notify_all();
   }
 }

@@ -3,7 +3,6 @@
 
 #include <condition_variable>
 #include <mutex>
-#include <optional>
 #include <thread>
 
 namespace ingot {
@@ -20,9 +19,11 @@ class StopSignal {
 
   /// From here on the first signal stops in order. Before, it ends the process with 128 + signal.
   void begin();
-  /// Waits for the first signal; nothing where `fail` was called before one came.
-  std::optional<int> wait();
-  /// Ends the waiting; from any thread.
+  /// Waits for the first signal, or for `ask`; false where `fail` was called before.
+  bool wait();
+  /// The same as a first signal; from any thread.
+  void ask();
+  /// Ends the waiting: something went wrong; from any thread.
   void fail();
 
  private:
@@ -34,7 +35,7 @@ class StopSignal {
   bool has_begun_ = false;
   bool has_failed_ = false;
   bool is_over_ = false;
-  std::optional<int> signal_;
+  bool was_asked_ = false;
   std::thread thread_;
 };
 

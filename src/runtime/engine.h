@@ -146,6 +146,8 @@ class Engine {
   const RequestLimits& limits() const { return request_limits_; }
   /// Requests that have not ended; from any thread.
   std::size_t under_way() const { return under_way_.load(); }
+  /// The most that there can be: those that run and those that may wait.
+  std::size_t under_way_max() const { return inbox_.capacity(); }
   /// Whether no step can be computed any more; from any thread.
   bool has_failed() const { return failed_.load(); }
   /// Forgets all prefixes that are not in use; for whoever calls `step`.

@@ -136,7 +136,7 @@ std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool
       throw ApiError(421, "invalid_request_error", "misdirected_request",
                      "Host is not a name of this server: --allowed-hosts adds one");
     }
-    const RouteMatch match = find_route(request.method, request.path);
+    const RouteMatch match = find_route(options_.routes, request.method, request.path);
     route = match.route;
     const bool is_preflight = request.method == "OPTIONS" && !options_.cors_origins.empty() &&
                               request.field("origin") != nullptr;
@@ -156,7 +156,11 @@ std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool
       throw ApiError(415, "invalid_request_error", "unsupported_media_type",
                      "Content-Type has to be application/json");
     }
-    if (route->kind == RouteKind::kWork && service_.is_draining()) throw draining();
+    if (route->kind == RouteKind::kWork) {
+      if (service_.is_draining()) throw draining();
+      // Said before the body is read: under overload that is most of the work.
+      if (service_.is_full()) throw overloaded();
+    }
     admitted.id = new_id();
     admitted.route = route;
     admitted.is_quick = route->kind == RouteKind::kQuick;

@@ -3,12 +3,14 @@
 
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "server/api_keys.h"
 #include "server/application.h"
 #include "server/request_log.h"
+#include "server/routes.h"
 #include "server/service.h"
 
 namespace ingot {
@@ -21,6 +23,7 @@ struct ApiOptions {
   /// Origins whose pages may use the API; "*" for any, which takes keys.
   std::vector<std::string> cors_origins{};
   int auth_failures_per_minute = 20;  ///< of one address
+  std::span<const Route> routes{};    ///< that there are
 };
 
 /// All of the API behind the transport.
@@ -45,7 +48,6 @@ class Api final : public Application {
   std::size_t check_key(const HttpRequest& request);
   void count_failure(const std::string& peer);
   bool has_failed_too_often(const std::string& peer);
-  const Route& find(const HttpRequest& request) const;
   HttpResponse preflight(const HttpRequest& request) const;
 
   struct Failures {

@@ -24,6 +24,15 @@ constexpr auto kRoutes = std::to_array<Route>({
     {"GET", "/readyz", kPublic, kQuick, readyz},
 });
 
+constexpr auto kAdminRoutes = std::to_array<Route>({
+    {"POST", "/admin/drain", kPublic, kQuick, admin_drain},
+    {"POST", "/admin/flush-cache", kPublic, kWork, admin_flush_cache},
+    {"GET", "/metrics", kPublic, kQuick, metrics},
+    {"GET", "/health", kPublic, kQuick, health},
+    {"GET", "/livez", kPublic, kQuick, livez},
+    {"GET", "/readyz", kPublic, kQuick, readyz},
+});
+
 constexpr std::string_view kVersion = "/v1";
 constexpr std::string_view kId = "{id}";
 
@@ -44,11 +53,14 @@ bool leads_to(const Route& route, std::string_view path) {
 
 std::span<const Route> routes() { return kRoutes; }
 
-RouteMatch find_route(std::string_view method, std::string_view path) {
+std::span<const Route> admin_routes() { return kAdminRoutes; }
+
+RouteMatch find_route(std::span<const Route> routes, std::string_view method,
+                      std::string_view path) {
   if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
   const std::string_view wanted = method == "HEAD" ? "GET" : method;
   RouteMatch match;
-  for (const Route& route : kRoutes) {
+  for (const Route& route : routes) {
     if (!leads_to(route, path)) continue;
     if (route.method == wanted) return {.route = &route};
     match.allowed += match.allowed.empty() ? "" : ", ";

@@ -26,8 +26,10 @@ struct Route {
   Handler handler = nullptr;
 };
 
-/// All of them.
+/// All routes of the API.
 std::span<const Route> routes();
+/// Those of administration, which only a Unix socket has.
+std::span<const Route> admin_routes();
 
 /// What a method and a path lead to.
 struct RouteMatch {
@@ -36,7 +38,8 @@ struct RouteMatch {
 };
 
 /// A path may end in "/" and leave out "/v1". HEAD finds what GET does.
-RouteMatch find_route(std::string_view method, std::string_view path);
+RouteMatch find_route(std::span<const Route> routes, std::string_view method,
+                      std::string_view path);
 
 /// The part of a path that stands for "{id}".
 std::string_view path_id(std::string_view path);

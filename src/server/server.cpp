@@ -121,9 +121,11 @@ class Server::Impl {
         threads_(static_cast<std::size_t>(std::max(1, options.io_threads))),
         workers_(static_cast<std::size_t>(std::max(1, options.worker_threads))),
         tcp_(threads_.front().context()),
-        unix_(threads_.front().context()) {
+        unix_(threads_.front().context()),
+        admin_(threads_.front().context()) {
     listen_tcp();
-    if (!options_.unix_socket.empty()) listen_unix();
+    if (!options_.unix_socket.empty()) listen_unix(unix_, options_.unix_socket);
+    if (!options_.admin_socket.empty()) listen_unix(admin_, options_.admin_socket);
   }
 
   std::string address() const {
@@ -133,13 +135,14 @@ class Server::Impl {
                ":", endpoint.port());
   }
 
-  void start(Application& application, const ConnectionTimes& times) {
+  void start(Application& application, Application& admin, const ConnectionTimes& times) {
     parts_ = std::make_unique<ConnectionParts>(
         ConnectionParts{application, workers_, options_.http, times});
-    asio::co_spawn(threads_.front().context(), accept_loop(tcp_), asio::detached);
-    if (unix_.is_open()) {
-      asio::co_spawn(threads_.front().context(), accept_loop(unix_), asio::detached);
-    }
+    admin_parts_ =
+        std::make_unique<ConnectionParts>(ConnectionParts{admin, workers_, options_.http, times});
+    accept(tcp_, *parts_);
+    if (unix_.is_open()) accept(unix_, *parts_);
+    if (admin_.is_open()) accept(admin_, *admin_parts_);
     for (IoThread& thread : threads_) thread.start();
   }
 
@@ -149,6 +152,7 @@ class Server::Impl {
       error_code ignored;
       tcp_.close(ignored);
       unix_.close(ignored);
+      admin_.close(ignored);
     });
     for (IoThread& thread : threads_) {
       asio::post(thread.context(), [&thread] { thread.close_idle(); });
@@ -160,7 +164,9 @@ class Server::Impl {
     }
     workers_.join();
     for (IoThread& thread : threads_) thread.join();
-    if (!options_.unix_socket.empty()) ::unlink(options_.unix_socket.c_str());
+    for (const std::string* path : {&options_.unix_socket, &options_.admin_socket}) {
+      if (!path->empty()) ::unlink(path->c_str());
+    }
     parts_.reset();
   }
 
@@ -179,8 +185,7 @@ class Server::Impl {
     if (error) unavailable(what, error);
   }
 
-  void listen_unix() {
-    const std::string& path = options_.unix_socket;
+  void listen_unix(stream_protocol::acceptor& acceptor, const std::string& path) {
     error_code error;
     stream_protocol::endpoint endpoint;
     try {
@@ -189,12 +194,12 @@ class Server::Impl {
       unavailable(path, e.code());
     }
     remove_dead_socket(endpoint);
-    unix_.open(endpoint.protocol(), error);
+    acceptor.open(endpoint.protocol(), error);
     // Nobody else can connect, from the first moment on.
     const mode_t before = ::umask(0177);
-    if (!error) unix_.bind(endpoint, error);
+    if (!error) acceptor.bind(endpoint, error);
     ::umask(before);
-    if (!error) unix_.listen(asio::socket_base::max_listen_connections, error);
+    if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
     if (error) unavailable(path, error);
   }
 
@@ -209,7 +214,12 @@ class Server::Impl {
   }
 
   template <class Acceptor>
-  asio::awaitable<void> accept_loop(Acceptor& acceptor) {
+  void accept(Acceptor& acceptor, const ConnectionParts& parts) {
+    asio::co_spawn(threads_.front().context(), accept_loop(acceptor, parts), asio::detached);
+  }
+
+  template <class Acceptor>
+  asio::awaitable<void> accept_loop(Acceptor& acceptor, const ConnectionParts& parts) {
     asio::steady_timer rest(acceptor.get_executor());
     error_code error;
     while (acceptor.is_open()) {
@@ -224,7 +234,7 @@ class Server::Impl {
         co_await rest.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
         continue;
       }
-      take(thread, std::move(socket));
+      take(thread, std::move(socket), parts);
     }
   }
 
@@ -268,7 +278,7 @@ class Server::Impl {
   }
 
   template <class Socket>
-  void take(IoThread& thread, Socket socket) {
+  void take(IoThread& thread, Socket socket, const ConnectionParts& parts) {
     const std::string peer = peer_of(socket);
     if (!enter(peer)) {
       metrics_.refused_connections.fetch_add(1);
@@ -285,7 +295,7 @@ class Server::Impl {
     try {
       auto wrapped =
           is_tls ? tls_socket(std::move(generic), *tls_) : plain_socket(std::move(generic));
-      connection = std::make_shared<Connection>(*parts_, thread.context().get_executor(),
+      connection = std::make_shared<Connection>(parts, thread.context().get_executor(),
                                                 std::move(wrapped), peer);
     } catch (const std::exception&) {
       leave(peer);
@@ -307,7 +317,9 @@ class Server::Impl {
   asio::thread_pool workers_;
   tcp::acceptor tcp_;
   stream_protocol::acceptor unix_;
+  stream_protocol::acceptor admin_;
   std::unique_ptr<ConnectionParts> parts_;
+  std::unique_ptr<ConnectionParts> admin_parts_;
   std::size_t next_ = 0;
   std::mutex mutex_;
   std::condition_variable none_open_;
@@ -319,8 +331,8 @@ Server::Server(const ServerOptions& options, HttpMetrics& metrics)
     : impl_(std::make_unique<Impl>(options, metrics)) {}
 Server::~Server() { stop(0); }
 std::string Server::address() const { return impl_->address(); }
-void Server::start(Application& application, const ConnectionTimes& times) {
-  impl_->start(application, times);
+void Server::start(Application& application, Application& admin, const ConnectionTimes& times) {
+  impl_->start(application, admin, times);
 }
 void Server::stop(double seconds) { impl_->stop(seconds); }
 

@@ -15,9 +15,10 @@ namespace ingot {
 /// Where a server listens, and how much of it there may be at once.
 struct ServerOptions {
   std::string host = "127.0.0.1";
-  std::uint16_t port = 0;     ///< 0: the system picks one
-  std::string unix_socket{};  ///< a path to listen on too; only its owner can connect
-  std::string tls_cert{};     ///< PEM files; both or neither
+  std::uint16_t port = 0;      ///< 0: the system picks one
+  std::string unix_socket{};   ///< a path to listen on too; only its owner can connect
+  std::string admin_socket{};  ///< the same for administration, which TCP never sees
+  std::string tls_cert{};      ///< PEM files; both or neither
   std::string tls_key{};
   int io_threads = 2;      ///< that read and write
   int worker_threads = 2;  ///< that parse, render and tokenise
@@ -40,8 +41,8 @@ class Server {
 
   /// "http://127.0.0.1:8080", with the port that it has.
   std::string address() const;
-  /// Accepts connections from here on.
-  void start(Application& application, const ConnectionTimes& times);
+  /// Accepts connections from here on; those of the admin socket are `admin`'s.
+  void start(Application& application, Application& admin, const ConnectionTimes& times);
   /// Accepts nobody any more, lets responses that are under way go out for `seconds`, and ends.
   void stop(double seconds);
 

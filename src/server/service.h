@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <ctime>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -33,8 +34,8 @@ struct ServiceOptions {
   std::int32_t prompts_max = 16;           ///< of one completion request
   std::size_t waiting_per_key = 256;       ///< requests of one key that have not ended
   double drain_seconds = 30;
-  HttpLimits http{};
-  Json settings{};  ///< the options, for /props
+  Json settings{};               ///< the options, for /props
+  std::function<void()> stop{};  ///< ends the process in order
 };
 
 /// A model's chat template, with its text.
@@ -97,6 +98,12 @@ class Service {
   /// The request has ended, whoever ended it.
   void forget(const std::string& id);
 
+  /// Whether as many requests are under way as may: more would be refused.
+  bool is_full() const { return engine_.under_way() >= engine_.under_way_max(); }
+  /// Has the process end in order; from any thread.
+  void ask_to_stop() const {
+    if (options_.stop) options_.stop();
+  }
   /// No new work is taken from here on, and what runs is cancelled after the drain's time.
   void begin_drain();
   bool is_draining() const { return draining_.load(); }

@@ -23,5 +23,9 @@ Reply readyz(const Call& call);
 Reply metrics(const Call& call);
 /// DELETE /v1/requests/{id}: cancels a request of the same key.
 Reply cancel_request(const Call& call);
+/// POST /admin/drain: as SIGTERM, the server takes no new work and ends.
+Reply admin_drain(const Call& call);
+/// POST /admin/flush-cache: forgets all prefixes that are not in use.
+Reply admin_flush_cache(const Call& call);
 
 }  // namespace ingot

@@ -1,0 +1,18 @@
+// Administration: what only the owner of the Unix socket may do.
+#include "server/openai/endpoints.h"
+#include "server/service.h"
+
+namespace ingot {
+
+Reply admin_drain(const Call& call) {
+  call.service.ask_to_stop();
+  return HttpResponse{.body = R"({"status":"draining"})"};
+}
+
+Reply admin_flush_cache(const Call& call) {
+  Engine& engine = call.service.engine();
+  engine.between_steps([&] { engine.flush_prefixes(); });
+  return HttpResponse{.body = R"({"status":"flushed"})"};
+}
+
+}  // namespace ingot
