@@ -105,6 +105,11 @@ TEST_P(EveryFormat, LinearOfAwkwardShapes) {
   for (std::int64_t t : {1, 2, 5, 16, 33}) sizes.push_back({17, t});
   sizes.insert(sizes.end(), {{1, 1}, {33, 2}, {64, 33}});
 
+#ifdef INGOT_SANITIZED
+  // The widest ones take most of the time, and go the same ways through the kernels.
+  std::erase_if(widths, [](std::int64_t cols) { return cols > 1100; });
+#endif
+
   const std::vector<Device> all = devices();
   Spread spread;
   for (std::uint64_t seed = 0; seed < seeds(); ++seed) {
