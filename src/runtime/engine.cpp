@@ -253,7 +253,7 @@ bool Engine::turn() {
       if (has_failed()) return true;
     }
     if (scheduler_.under_way() == depth || (!planned && scheduler_.under_way() > 0)) {
-      run(scheduler_.oldest());
+      run(scheduler_.step_under_way(0));
       return true;
     }
     if (!planned) observe_state();
@@ -406,19 +406,34 @@ bool Engine::end_dropped(std::span<const Dropped> all) {
   return any;
 }
 
-/// A step that fails is run once more; if that fails too, none can be.
+/// What the runner fails in is tried once more; if that fails too, no step can be computed any
+/// more. Whether it was done.
+bool Engine::attempt(FunctionRef<void(bool again)> body) {
+  for (const bool again : {false, true}) {
+    try {
+      body(again);
+      return true;
+    } catch (const Error& error) {
+      if (again) fail(error);
+    } catch (const std::bad_alloc&) {
+      if (again) throw;  // of the host's memory, which the next step may have
+    }
+  }
+  return false;
+}
+
 void Engine::compute(const Step& step) {
   const double now = options_.now();
   times_[step.number % 2].begun = now;
   for (const StepPart& part : step.parts) of(part).started(now);
-  for (const bool again : {false, true}) {
-    try {
-      return steps_->run(step);
-    } catch (const Error& error) {
-      if (again) return fail(error);
-    } catch (const std::bad_alloc&) {
-      if (again) throw;  // of the host's memory, which the next step may have
-    }
+  attempt([&](bool) { steps_->run(step); });
+}
+
+/// The oldest step under way failed late: those behind it went on with what it did not give.
+void Engine::run_again() {
+  steps_->drain();
+  for (std::int32_t i = 0; i < scheduler_.under_way(); ++i) {
+    steps_->run_again(scheduler_.step_under_way(i));
   }
 }
 
@@ -434,7 +449,11 @@ void Engine::fail(const Error& error) {
 
 /// Takes what a step gave.
 void Engine::run(const Step& step) {
-  steps_->wait(step);
+  const bool done = attempt([&](bool again) {
+    if (again) run_again();
+    steps_->wait(step);
+  });
+  if (!done) return;
   const double computed = options_.now();
   sample(step);
   const double sampled = options_.now();
@@ -616,7 +635,9 @@ void Engine::end_inbox(FinishReason reason, const Error* error) {
   }
 }
 
+/// What is under way has to come to rest first: it may write to blocks that are given back here.
 void Engine::end_active(FinishReason reason, const Error* error) {
+  if (scheduler_.under_way() > 0 && !INGOT_MUTANT(19)) steps_->drain();
   scheduler_.abandon();
   for (auto& [id, continuation] : active_) {
     if (!continuation->ended()) continuation->finish(reason, copy_of(error));

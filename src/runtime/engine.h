@@ -174,7 +174,9 @@ class Engine {
   void refuse(const Submission& submission, std::size_t choice, const Error& error);
   bool end_dropped(std::span<const Dropped> all);
   void run(const Step& step);
+  bool attempt(FunctionRef<void(bool again)> body);
   void compute(const Step& step);
+  void run_again();
   void sample(const Step& step);
   void deliver(const Step& step);
   void guarded(Continuation& continuation, FunctionRef<void()> body);

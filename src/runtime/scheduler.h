@@ -79,7 +79,8 @@ class Scheduler {
   /// computed, and `drawn` holds the token that goes on each part with an output, in order; -1
   /// appends none.
   void commit(std::span<const std::int32_t> drawn, double seconds);
-  /// Drops all steps under way: they failed, and their sequences are about to be removed.
+  /// Drops all steps under way: their sequences are about to be removed, and whoever computes them
+  /// is at rest.
   void abandon();
   /// Takes the tokens of a sequence after row `rows` back, at least one row staying. What was
   /// computed of them is lost, blocks beyond them are given back, and inside a block that is known
@@ -101,10 +102,11 @@ class Scheduler {
 
   std::int64_t running() const { return std::ssize(running_); }
   std::int64_t waiting() const { return waiting_.size(); }
-  /// Steps that are planned and not committed, and the oldest of them.
+  /// Steps that are planned and not committed, and number `i` of them, the oldest one first.
   std::int32_t under_way() const { return under_way_; }
-  const Step& oldest() const {
-    return steps_[static_cast<std::size_t>((planned_ - under_way_) % limits_.pipeline_depth)];
+  const Step& step_under_way(std::int32_t i) const {
+    const std::int64_t number = planned_ - under_way_ + i;
+    return steps_[static_cast<std::size_t>(number % limits_.pipeline_depth)];
   }
   std::int64_t preemptions() const { return preemptions_; }
   /// Rows that sequences began with, summed over all.

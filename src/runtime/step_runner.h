@@ -20,14 +20,27 @@ class StepRunner {
   virtual KvCache& cache() = 0;
   virtual const ExecutorLimits& limits() const = 0;
 
-  /// Computes a step, or begins to. Where steps are planned ahead, `wait` is called for each in
-  /// turn.
+  /// Computes a step, or begins to: from then on it is under way, until `wait` or `drain`. Where
+  /// steps are planned ahead, `wait` is called for each in turn.
   ///
-  /// Errors: whatever it throws; the same step may be run again then.
+  /// Errors: whatever it throws, once nothing of this step writes any more; the same step may be
+  /// run again then.
   virtual void run(const Step& step) = 0;
   /// From here on `logits(i)`, `score(i)` and `hidden(i)` hold what left the model in that step, as
   /// Executor::run says.
+  ///
+  /// Errors: what went wrong in it since `run`. Something may be writing still, until `drain`.
   virtual void wait(const Step& /*step*/) {}
+  /// Returns once nothing is computed or written any more, of no step. What was under way is lost,
+  /// but for steps that `run_again` is called for. Before this, no block of such a step is given to
+  /// anybody else.
+  virtual void drain() noexcept {}
+  /// Begins a step again that was under way when `drain` was called, from what `run` was given: its
+  /// sequences may have other blocks by now, or be gone. Called for all such steps in turn. A
+  /// runner whose steps are not planned ahead finds everything as it was.
+  ///
+  /// Errors: as of `run`.
+  virtual void run_again(const Step& step) { run(step); }
   virtual std::span<float> logits(std::int64_t i) = 0;
   virtual RowScore score(std::int64_t i) const = 0;
   virtual std::span<const float> hidden(std::int64_t i) const = 0;

@@ -98,10 +98,10 @@ void Client::check_error(const Outcome& outcome, const Circumstances& around) co
       SIM_EXPECT("I13", has_deadline, "request ", job.id, ": ", message);
       return;
     case ErrorCode::kDoesNotFit:
-      SIM_EXPECT("I13", around.refusals > 0, "request ", job.id, ": ", message);
+      SIM_EXPECT("I13", around.refusals + around.losses > 0, "request ", job.id, ": ", message);
       return;
     default:
-      SIM_EXPECT("I13", around.failed || around.losses > 0, "request ", job.id, ": ", message);
+      SIM_EXPECT("I13", around.failed, "request ", job.id, ": ", message);
   }
 }
 
@@ -158,9 +158,9 @@ Event Client::end_event(const Circumstances& around) const {
     case ErrorCode::kUnavailable:
       return Event::kLate;
     case ErrorCode::kDoesNotFit:
-      return Event::kRefused;
+      return around.losses > 0 ? Event::kLost : Event::kRefused;
     default:
-      return around.failed ? Event::kBroken : Event::kLost;
+      return Event::kBroken;
   }
 }
 

@@ -22,7 +22,7 @@ struct Circumstances {
   bool failed = false;        ///< no step can be computed any more
   bool gives_up = false;      ///< on readers that stall
   bool prefix_cache = false;  ///< else nothing but forks begins with rows
-  std::int64_t losses = 0;    ///< of all that was under way
+  std::int64_t losses = 0;    ///< of all that was under way, for want of memory
   std::int64_t refusals = 0;  ///< of blocks that were there
   std::size_t deltas_max = 0;
   std::int32_t preemptions_max = 0;

@@ -67,8 +67,10 @@ void ClientWorld::tick() {
     looked_ = now_;
     asleep_ = !engine_->advance();
     if (model_->transients() != transients_) meet(Event::kTransient);
+    if (model_->late_failures() != late_failures_) meet(Event::kLateFailure);
     if (model_->losses() != around_.losses) meet(Event::kLost);
     transients_ = model_->transients();
+    late_failures_ = model_->late_failures();
     around_.losses = model_->losses();
     around_.failed = engine_->has_failed();
     around_.forced = around_.forced || looked_ >= drain_by_;

@@ -79,7 +79,7 @@ class ClientWorld {
   bool advanced_ = false;  ///< in this tick
   std::int64_t in_engine_ = 0;
   std::int64_t failures_ = 0;  ///< that the engine told
-  std::int64_t transients_ = 0;
+  std::int64_t transients_ = 0, late_failures_ = 0;
   std::int64_t rows_run_ = 0, idle_ticks_ = 0;
 };
 

@@ -12,9 +12,10 @@ namespace {
 constexpr std::array<std::string_view, kStates> kStateNames{
     "inbox", "waiting", "forking", "prompt", "tokens", "paused", "returned", "ret.paused", "ended"};
 constexpr std::array<std::string_view, kEvents> kEventNames{
-    "cancel",    "drop", "stall",   "resume", "read",     "arrival",   "jump",   "flush",
-    "transient", "lost", "broken",  "drain",  "forced",   "stop",      "admit",  "hit",
-    "give way",  "nan",  "refused", "late",   "given up", "end token", "length", "truncate"};
+    "cancel",   "drop",      "stall",     "resume",   "read",   "arrival", "jump",
+    "flush",    "transient", "late step", "lost",     "broken", "drain",   "forced",
+    "stop",     "admit",     "hit",       "give way", "nan",    "refused", "late",
+    "given up", "end token", "length",    "truncate"};
 
 /// One row for each event, one character for each state, in their order. The state is that of the
 /// tick before, and a request can pass several in one: from the inbox to its end, or from a reader
@@ -29,6 +30,7 @@ constexpr std::array<std::string_view, kEvents> kPossible{
     "xxxxxxxxx",  // jump
     "xxxxxxxxx",  // flush
     "xxxxxxxx.",  // transient
+    "xxxxxxxx.",  // late step
     "xxxxxxxx.",  // lost
     "xxxxxxxx.",  // broken
     "xxxxxxxx.",  // drain

@@ -24,29 +24,30 @@ enum class State {
 /// What can happen to a request in a tick.
 enum class Event {
   kCancel,
-  kDrop,       ///< its stream goes away
-  kStall,      ///< its reader takes nothing more
-  kResume,     ///< its reader goes on
-  kRead,       ///< a piece is taken
-  kArrival,    ///< another request comes
-  kJump,       ///< the clock jumps
-  kFlush,      ///< prefixes are forgotten
-  kTransient,  ///< a step fails once
-  kLost,       ///< the results of a step are lost
-  kBroken,     ///< all steps fail
-  kDrain,      ///< no more requests are taken
-  kForced,     ///< the time to drain is over
-  kStop,       ///< the engine goes away
-  kAdmit,      ///< gets its turn
-  kHit,        ///< gets its turn with a prefix that was there
-  kGiveWay,    ///< its blocks are needed
-  kNan,        ///< its row holds NaN
-  kRefused,    ///< its blocks cannot be had
-  kLate,       ///< its deadline cannot be kept
-  kGivenUp,    ///< its reader stalled for too long
-  kEndToken,   ///< draws a token that ends it
-  kLength,     ///< draws its last token, or the last of its rows is there
-  kTruncate,   ///< tokens are taken back
+  kDrop,         ///< its stream goes away
+  kStall,        ///< its reader takes nothing more
+  kResume,       ///< its reader goes on
+  kRead,         ///< a piece is taken
+  kArrival,      ///< another request comes
+  kJump,         ///< the clock jumps
+  kFlush,        ///< prefixes are forgotten
+  kTransient,    ///< a step fails once
+  kLateFailure,  ///< a step fails when it is waited for
+  kLost,         ///< so it does again, and all that runs ends with it
+  kBroken,       ///< all steps fail
+  kDrain,        ///< no more requests are taken
+  kForced,       ///< the time to drain is over
+  kStop,         ///< the engine goes away
+  kAdmit,        ///< gets its turn
+  kHit,          ///< gets its turn with a prefix that was there
+  kGiveWay,      ///< its blocks are needed
+  kNan,          ///< its row holds NaN
+  kRefused,      ///< its blocks cannot be had
+  kLate,         ///< its deadline cannot be kept
+  kGivenUp,      ///< its reader stalled for too long
+  kEndToken,     ///< draws a token that ends it
+  kLength,       ///< draws its last token, or the last of its rows is there
+  kTruncate,     ///< tokens are taken back
   kCount,
 };
 

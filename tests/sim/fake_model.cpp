@@ -31,7 +31,34 @@ void FakeModel::know(Job& job) {
   jobs_[id] = &job;
 }
 
+/// What is under way may have been written or not, and goes on being written until the drain.
+void FakeModel::leave_undone() {
+  for (Batch& b : batches_) {
+    if (b.under_way) b.done = false;
+  }
+}
+
+void FakeModel::break_down() {
+  broken_ = true;
+  leave_undone();
+}
+
+/// Whoever is given a block that a step under way uses is written to by that step.
+void FakeModel::check_in_use(const Batch& b) const {
+  for (std::size_t i = 0; i < b.tables.size(); ++i) {
+    const auto g = static_cast<std::int32_t>(i % static_cast<std::size_t>(cache_.groups()));
+    const auto table = std::span(b.blocks).subspan(b.tables[i].first, b.tables[i].blocks);
+    for (const std::int32_t block : table) {
+      SIM_EXPECT("I4", block < 0 || cache_.pool(g).references(block) > 0, "block ", block,
+                 " of group ", g, " is given back while step ", b.number, " is under way");
+    }
+  }
+}
+
 void FakeModel::poison() {
+  for (const Batch& b : batches_) {
+    if (b.under_way) check_in_use(b);
+  }
   for (std::int32_t g = 0; g < cache_.groups(); ++g) {
     const BlockPool& pool = cache_.pool(g);
     for (std::int32_t b = 0; b < pool.total(); ++b) {
@@ -43,19 +70,57 @@ void FakeModel::poison() {
   }
 }
 
-void FakeModel::wait(const Step& step) {
-  if (random_.chance(faults_.lost)) {
-    for (Batch& b : batches_) b.done = true;
-    ++losses_;
-    trace_.add("step # is lost", step.number);
-    throw Error(ErrorCode::kInternal, "results are lost");
+/// Once, twice (then all is lost that is under way, or the engine), or all steps do from now on.
+void FakeModel::fail_late(const Step& step) {
+  leave_undone();
+  if (failed_late_) {
+    failed_late_ = fails_again_ = false;
+    losses_ += out_of_memory_ ? 1 : 0;
+  } else {
+    const int kind = random_.below(16);
+    trace_.add("step # fails late, in way #", step.number, kind);
+    ++late_failures_;
+    failed_late_ = true;
+    fails_again_ = kind < 3;
+    out_of_memory_ = kind == 1 || kind == 2 || kind == 3;
+    broken_ = kind == 15;
   }
+  if (out_of_memory_) throw std::bad_alloc();
+  throw Error(ErrorCode::kInternal, "a step failed late");
+}
+
+void FakeModel::wait(const Step& step) {
+  SIM_EXPECT("I13", batch(step.number).number == step.number && batch(step.number).under_way,
+             "step ", step.number, " is not under way");
+  if (broken_) throw Error(ErrorCode::kInternal, "the device is lost");
+  if (fails_again_ || (!failed_late_ && random_.chance(faults_.late))) fail_late(step);
+  failed_late_ = false;
   compute_until(step.number);
   const double seconds = faults_.step_seconds + faults_.row_seconds * batch(step.number).row_count;
   clock_ += seconds * (random_.chance(faults_.slow) ? 100 : 0.9 + 0.2 * random_.unit());
   if (faults_.lazy && random_.below(2) == 0) compute_until(step.number + 1);
   current_ = step.number;
-  SIM_EXPECT("I13", batch(current_).number == current_, "step ", current_, " was never run");
+  batch(current_).under_way = false;
+}
+
+/// A device comes to rest by ending what it does, or by giving it up.
+void FakeModel::drain() noexcept {
+  if (random_.below(2) == 0) compute_until(newest_);
+  for (Batch& b : batches_) {
+    b.under_way = false;
+    b.done = true;
+  }
+}
+
+void FakeModel::run_again(const Step& step) {
+  if (broken_) throw Error(ErrorCode::kInternal, "the device is lost");
+  Batch& b = batch(step.number);
+  SIM_EXPECT("I4", b.number == step.number && !b.under_way, "step ", step.number,
+             " begins again while it is under way");
+  b.under_way = true;
+  b.done = false;
+  rows_run_ += b.row_count;
+  if (!faults_.lazy) compute_until(step.number);
 }
 
 void FakeModel::compute_until(std::int64_t number) {
@@ -68,6 +133,12 @@ void FakeModel::compute_until(std::int64_t number) {
 }
 
 void FakeModel::compute(Batch& b) {
+  b.drawn.clear();
+  b.drawn_for.clear();
+  b.drawn_at.clear();
+  b.logits.clear();
+  b.scores.clear();
+  b.hidden.clear();
   cache_.copy(b.copies);
   for (const Part& part : b.parts) compute_part(b, part);
   leave_hidden(b);

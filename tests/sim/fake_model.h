@@ -17,9 +17,9 @@ inline constexpr std::uint64_t kPoison = 0xdeaddeaddeaddeadu;
 
 /// What goes wrong in a model.
 struct ModelFaults {
-  double transient = 0;   ///< a step fails once
-  double not_finite = 0;  ///< a row of logits holds NaN
-  double lost = 0;        ///< a step's results, and all that is under way, are lost
+  double transient = 0;                      ///< a step fails once
+  double not_finite = 0;                     ///< a row of logits holds NaN
+  double late = 0;                           ///< a step fails when it is waited for
   double step_seconds = 0, row_seconds = 0;  ///< how long steps take
   double slow = 0;                           ///< one takes a hundred times as long
   bool lazy = false;                         ///< steps are computed as late as a device may do it
@@ -39,20 +39,24 @@ class FakeModel final : public StepRunner {
     return id < jobs_.size() ? jobs_[static_cast<std::size_t>(id)] : nullptr;
   }
   /// From here on every step fails.
-  void break_down() { broken_ = true; }
+  void break_down();
   bool is_broken() const { return broken_; }
   /// No further faults.
-  void stop_faults() { faults_.transient = faults_.not_finite = faults_.lost = 0; }
-  /// Fills blocks that became free since the last call.
+  void stop_faults() { faults_.transient = faults_.not_finite = faults_.late = 0; }
+  /// Fills blocks that became free since the last call, which nothing under way may use.
   void poison();
   std::int64_t rows_run() const { return rows_run_; }
   std::int64_t copies() const { return copies_; }
   std::int64_t transients() const { return transients_; }
+  std::int64_t late_failures() const { return late_failures_; }
+  /// Steps that failed twice for want of memory.
   std::int64_t losses() const { return losses_; }
   KvCache& cache() override { return cache_; }
   const ExecutorLimits& limits() const override { return limits_; }
   void run(const Step& step) override;
   void wait(const Step& step) override;
+  void drain() noexcept override;
+  void run_again(const Step& step) override;
   std::span<float> logits(std::int64_t i) override;
   RowScore score(std::int64_t i) const override;
   std::span<const float> hidden(std::int64_t i) const override;
@@ -81,6 +85,7 @@ class FakeModel final : public StepRunner {
   struct Batch {
     std::int64_t number = -1;
     std::int32_t row_count = 0;
+    bool under_way = false;  ///< the device has it, and it was not waited for
     bool done = true;
     std::vector<Part> parts;
     std::vector<BlockCopy> copies;
@@ -99,6 +104,9 @@ class FakeModel final : public StepRunner {
   std::uint64_t* slot(std::int32_t g, std::int64_t slot) const {
     return reinterpret_cast<std::uint64_t*>(cache_.pages(g).data()) + slot;
   }
+  [[noreturn]] void fail_late(const Step& step);
+  void leave_undone();
+  void check_in_use(const Batch& b) const;
   void check_step(const Step& step);
   void check_part(const StepPart& part);
   void claim(const Sequence& s, std::int32_t g, std::int64_t first, std::int64_t last);
@@ -122,13 +130,18 @@ class FakeModel final : public StepRunner {
   double& clock_;
   bool broken_ = false;
   bool failed_once_ = false;
-  std::vector<Job*> jobs_;  ///< by id
+  bool failed_late_ = false;    ///< the step that is waited for, and has not succeeded since
+  bool fails_again_ = false;    ///< once more
+  bool out_of_memory_ = false;  ///< is why
+  std::vector<Job*> jobs_;      ///< by id
   std::array<Batch, kKept> batches_;
   std::int64_t current_ = 0;  ///< number of the step whose results are asked for
+  std::int64_t newest_ = 0;   ///< number of the step that was taken last
   std::vector<std::vector<std::uint8_t>> was_free_;  ///< by group and block
   std::vector<std::vector<std::int64_t>> written_;   ///< by group and block: last step
   std::vector<std::uint64_t> in_step_;               ///< ids of a step's sequences
-  std::int64_t steps_ = 0, rows_run_ = 0, copies_ = 0, transients_ = 0, losses_ = 0;
+  std::int64_t steps_ = 0, rows_run_ = 0, copies_ = 0, transients_ = 0, late_failures_ = 0,
+               losses_ = 0;
 };
 
 }  // namespace ingot::sim

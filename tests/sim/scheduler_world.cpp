@@ -14,7 +14,7 @@ constexpr std::int32_t kTruncationsMax = 6;
 constexpr std::int64_t kEndTicksMax = 50000;
 
 ModelFaults without_errors(ModelFaults faults) {
-  faults.transient = faults.not_finite = faults.lost = 0;
+  faults.transient = faults.not_finite = faults.late = 0;
   return faults;
 }
 
@@ -138,7 +138,7 @@ void SchedulerWorld::turn() {
     if (planned) model_.run(step);
   }
   if (scheduler_.under_way() == depth || (!planned && scheduler_.under_way() > 0)) {
-    commit(scheduler_.oldest());
+    commit(scheduler_.step_under_way(0));
   }
 }
 

@@ -65,7 +65,7 @@ void draw_faults(Settings& s, Random& random, std::int64_t ticks) {
   s.refuse = random.below(4) == 0 ? random.unit() * 0.02 : 0;
   s.model.transient = maybe(random, 0.05);
   s.model.not_finite = random.below(4) == 0 ? random.unit() * 0.02 : 0;
-  s.model.lost = random.below(8) == 0 ? random.unit() * 0.02 : 0;
+  s.model.late = random.below(8) == 0 ? random.unit() * 0.02 : 0;
   s.model.step_seconds = maybe(random, 0.02);
   s.model.row_seconds = maybe(random, 0.002);
   s.model.slow = maybe(random, 0.02);
