@@ -44,10 +44,8 @@ Engine::Impl::Impl(const OpenOptions& options)
 
 std::vector<ingot::Stream> Engine::Impl::submit(ingot::Request&& request, std::int32_t n) {
   std::vector<ingot::Stream> streams = engine->submit_choices(std::move(request), n);
-  if (streams.empty() && engine->has_failed()) {
-    throw Error(ErrorCode::kInternal, "the engine cannot compute any more: a step failed twice");
-  }
   if (streams.empty()) {
+    engine->require_alive();
     throw Error(ErrorCode::kBusy, "as many requests wait as may: try again later");
   }
   return streams;

@@ -119,12 +119,17 @@ class ServeBench {
                                          .observer = trace.observer()});
     engine->prepare();
     const auto total = traffic_.requests.size();
+    const auto on_step = [&] {
+      interruption_point();
+      engine->require_alive();
+    };
     TrafficRun run(*engine, traffic_, writer_, steady_traffic_clock(),
                    {.concurrency = values_.concurrency,
                     .checked = checked_,
-                    .on_step = interruption_point,
+                    .on_step = on_step,
                     .on_done = [&](std::size_t done) { bar.show(done, total); }});
     served_ = run.run();
+    engine->require_alive();
     report.engine = metrics.snapshot();
     engine.reset();
     trace.finish();
@@ -138,6 +143,7 @@ class ServeBench {
       if (!served.is_completed()) continue;
       const auto engine = instance_.make_engine();
       const ServedRequest alone = serve_alone(*engine, writer_.write(number), interruption_point);
+      engine->require_alive();
       ++report.checked;
       report.checked_cached += alone.cached_tokens;
       if (!alone.has_output_of(served)) ++report.mismatches;

@@ -116,6 +116,7 @@ const Outcome& ChatSession::reply(FunctionRef<bool()> stop,
     more = engine_.step();
     show(collect(*stream, reply));
   }
+  require_alive();
   outcome_ = stream->outcome();
   if (outcome_.error) throw Error(*outcome_.error);
   ++replies_;

@@ -61,6 +61,9 @@ class ChatSession {
   /// Errors: that with which the engine ended the request; Interrupted.
   const Outcome& reply(FunctionRef<bool()> stop, FunctionRef<void(std::string_view)> show);
 
+  /// Errors: Error{kInternal} when there will never be another reply.
+  void require_alive() const { engine_.require_alive(); }
+
   /// How replies are drawn. Prompt and seed are set for each.
   Request& request() { return request_; }
   std::int64_t context() const { return context_; }

@@ -49,6 +49,7 @@ void TerminalChat::run() {
     try {
       handle(*message);
     } catch (const Error& error) {
+      session_.require_alive();
       log_error(error.message());
     }
   }

@@ -53,6 +53,7 @@ class TextScorer {
       interruption_point();
       while (next_ < windows_.count() && next_ - added_ < at_once && submit(engine)) ++next_;
       engine.step();
+      engine.require_alive();
       while (!streams_.empty() && streams_.front().finished()) add_first();
       bar.show(
           static_cast<std::uint64_t>(added_), static_cast<std::uint64_t>(windows_.count()),

@@ -123,6 +123,7 @@ void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
   Reply reply;
   for (bool more = true; more && !interrupted();) {
     more = engine->step();
+    engine->require_alive();
     const std::string text = collect(replies, reply);
     if (stream) write_model_text(text);
   }

@@ -174,6 +174,7 @@ class Lines {
       if (lines_[next_].stream) live_.push_back(&lines_[next_]);
     }
     engine.step();
+    engine.require_alive();
     for (Line* line : live_) collect(*line->stream, line->reply);
     std::erase_if(live_, [](const Line* line) { return line->is_done(); });
   }

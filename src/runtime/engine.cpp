@@ -139,7 +139,7 @@ std::vector<Stream> Engine::submit_choices(Request&& request, std::int32_t choic
   }
   submission.request = std::move(request);
   const std::size_t before = under_way_.fetch_add(count);
-  if (draining_.load() || failed_.load() || before + count > inbox_.capacity() ||
+  if (draining_.load() || before + count > inbox_.capacity() ||
       !inbox_.try_push(std::move(submission))) {
     under_way_.fetch_sub(count);
     // What try_push refuses stays as it was.
@@ -158,6 +158,9 @@ void Engine::prepare() {
 void Engine::start() {
   INGOT_CHECK(!thread_.joinable(), "an engine has one thread");
   try {
+    if (options_.step_limit_seconds < kNever) {
+      watcher_ = std::thread([this] { run_watcher(); });
+    }
     thread_ = std::thread([this] { run_thread(); });
     has_thread_.store(true);
   } catch (const std::system_error& refused) {
@@ -176,6 +179,30 @@ void Engine::run_thread() {
     } else {
       bell_->wait();
     }
+  }
+}
+
+/// Often enough that a step is given up within a quarter of its limit, or a second.
+void Engine::run_watcher() {
+  const SignalStack stack;
+  const double period = std::min(1.0, options_.step_limit_seconds / 4);
+  while (!unwatched_.load() && !watch()) watcher_bell_.wait_for(period);
+}
+
+bool Engine::watch() {
+  const double limit = options_.step_limit_seconds;
+  const auto held = watch_.seize(options_.now() - limit);
+  if (held && !has_failed()) {
+    errands_.close();
+    while (errands_.try_pop()) continue;
+    give_up(Error(ErrorCode::kInternal, cat("a step takes longer than ", limit, " s")));
+  }
+  return has_failed();
+}
+
+void Engine::require_alive() const {
+  if (has_failed()) {
+    throw Error(ErrorCode::kInternal, cat("the engine cannot go on: ", failure_->message()));
   }
 }
 
@@ -225,6 +252,9 @@ void Engine::stop() {
   errands_.close();
   bell_->ring();
   if (thread_.joinable()) thread_.join();
+  unwatched_.store(true);
+  watcher_bell_.ring();
+  if (watcher_.joinable()) watcher_.join();
   run_errands();
   if (under_way() > 0) drained_by_force_.store(true);
   end_inbox(FinishReason::kCancelled, nullptr);
@@ -237,12 +267,15 @@ void Engine::stop() {
 /// nothing.
 bool Engine::turn() {
   const double now = options_.now();
-  if (failure_) return end_late_ones();
+  if (has_failed()) {
+    run_errands();
+    return false;
+  }
   try {
     drain(now);
     const std::int32_t depth = scheduler_.limits().pipeline_depth;
     bool planned = false, dropped = false;
-    if (!has_failed() && scheduler_.under_way() < depth) {
+    if (scheduler_.under_way() < depth) {
       const double planning = options_.now();
       end_dropped(scheduler_.late(now));
       const Step& step = scheduler_.plan();
@@ -268,13 +301,6 @@ bool Engine::turn() {
     end_active(FinishReason::kError, &error);
   }
   return true;
-}
-
-/// Requests that came in while the engine failed.
-bool Engine::end_late_ones() {
-  run_errands();
-  end_inbox(FinishReason::kError, &*failure_);
-  return false;
 }
 
 /// Cancelled ones go first: the room that one leaves may be what those that wait need, and the
@@ -311,7 +337,11 @@ void Engine::between_steps(const std::function<void()>& body) {
     throw Error(ErrorCode::kUnavailable, "the engine has stopped, or too many calls wait for it");
   }
   bell_->ring();
-  done.get();
+  try {
+    done.get();
+  } catch (const std::future_error&) {
+    throw Error(ErrorCode::kUnavailable, "the engine cannot go on");
+  }
 }
 
 void Engine::run_errands() {
@@ -411,15 +441,17 @@ bool Engine::end_dropped(std::span<const Dropped> all) {
 bool Engine::attempt(FunctionRef<void(bool again)> body) {
   for (const bool again : {false, true}) {
     try {
+      const StepWatch::Call call(watch_, options_.now());
       body(again);
-      return true;
+      break;
     } catch (const Error& error) {
-      if (again) fail(error);
+      if (again && !has_failed()) give_up(error);
     } catch (const std::bad_alloc&) {
-      if (again) throw;  // of the host's memory, which the next step may have
+      if (again && !has_failed()) throw;  // of the host's memory, which the next step may have
     }
   }
-  return false;
+  if (has_failed()) clear();
+  return !has_failed();
 }
 
 void Engine::compute(const Step& step) {
@@ -437,11 +469,14 @@ void Engine::run_again() {
   }
 }
 
-void Engine::fail(const Error& error) {
+/// No step can be computed any more. By the thread that has the engine, which may be the one that
+/// watches: so nothing happens here to what a step under way uses.
+void Engine::give_up(const Error& error) {
   failure_ = error;
   failed_.store(true);
-  end_active(FinishReason::kError, &error);
+  inbox_.close();
   end_inbox(FinishReason::kError, &error);
+  end_streams(FinishReason::kError, &error);
   drained_by_force_.store(true);
   drained_.ring();
   if (options_.failed) options_.failed(error);
@@ -635,13 +670,25 @@ void Engine::end_inbox(FinishReason reason, const Error* error) {
   }
 }
 
-/// What is under way has to come to rest first: it may write to blocks that are given back here.
-void Engine::end_active(FinishReason reason, const Error* error) {
-  if (scheduler_.under_way() > 0 && !INGOT_MUTANT(19)) steps_->drain();
-  scheduler_.abandon();
+void Engine::end_streams(FinishReason reason, const Error* error) {
   for (auto& [id, continuation] : active_) {
     if (!continuation->ended()) continuation->finish(reason, copy_of(error));
   }
+}
+
+void Engine::end_active(FinishReason reason, const Error* error) {
+  end_streams(reason, error);
+  clear();
+}
+
+/// Drops those that have ended, who are all. What is under way has to come to rest first: it may
+/// write to blocks that are given back here.
+void Engine::clear() {
+  if (scheduler_.under_way() > 0 && !INGOT_MUTANT(19)) {
+    const StepWatch::Call call(watch_, options_.now());
+    steps_->drain();
+  }
+  scheduler_.abandon();
   drop_ended();
   observe_state();
 }

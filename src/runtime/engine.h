@@ -20,6 +20,7 @@
 #include "runtime/scheduler.h"
 #include "runtime/session_file.h"
 #include "runtime/step_runner.h"
+#include "runtime/step_watch.h"
 #include "runtime/stream.h"
 
 namespace ingot {
@@ -40,9 +41,14 @@ struct EngineOptions {
   std::int32_t preemptions_max = 4;  ///< see SchedulerLimits
   std::int32_t pipeline_depth = 1;   ///< see SchedulerLimits; a runner has to support more
   WaitingOptions waiting{};
-  /// Seconds of a clock that only goes forward; empty = the system's.
+  /// Seconds after which a step is given up that the runner has not come back from, and the engine
+  /// with it; see `Engine::watch`.
+  double step_limit_seconds = kNever;
+  /// Seconds of a clock that only goes forward, from any thread; empty = the system's.
   std::function<double()> now{};
-  /// Told once why no step can be computed any more. All requests have ended with that error.
+  /// Told once why no step can be computed any more. All requests have ended with that error. Where
+  /// a step is given up, it comes from the thread that watches, and the engine's own may never end:
+  /// so that the process has to, without `stop`.
   std::function<void(const Error&)> failed{};
   EngineObserver* observer = nullptr;  ///< outlives the engine
 };
@@ -96,7 +102,8 @@ class Engine {
   /// Has the runner do what the first steps would otherwise wait for. Before the first request; it
   /// leaves nothing behind that anybody could see.
   void prepare();
-  /// Starts the thread. It sleeps while there is nothing to do.
+  /// Starts the thread. It sleeps while there is nothing to do. Another one calls `watch` where
+  /// there is a limit on steps.
   ///
   /// Errors: Error{kDoesNotFit} when the system refuses a thread.
   void start();
@@ -109,6 +116,10 @@ class Engine {
   /// Whether a thread that sleeps since `advance` computed nothing would wake now: somebody rang,
   /// or something is due. For whoever simulates that thread.
   bool wakes();
+  /// Gives the engine up where the runner computes for longer than `step_limit_seconds`: every
+  /// request ends with an error then, although the step may never end. Returns whether the engine
+  /// has failed. From any thread but the one that steps.
+  bool watch();
   /// Takes no further requests, and cancels those that have not ended within `seconds`; from any
   /// thread, and at once.
   void begin_drain(double seconds);
@@ -123,7 +134,8 @@ class Engine {
   /// once it is done; what it throws comes out here. From any thread but the engine's own; without
   /// a thread from the one that calls `step`.
   ///
-  /// Errors: Error{kUnavailable} when the engine was stopped, or many wait for the same.
+  /// Errors: Error{kUnavailable} when the engine was stopped or given up, or many wait for the
+  /// same.
   void between_steps(const std::function<void()>& body);
 
   /// Writes a session with what is there of its tokens' keys and values for requests of `domain`;
@@ -150,6 +162,8 @@ class Engine {
   std::size_t under_way_max() const { return inbox_.capacity(); }
   /// Whether no step can be computed any more; from any thread.
   bool has_failed() const { return failed_.load(); }
+  /// Errors: Error{kInternal}, and why, when no step can be computed any more; from any thread.
+  void require_alive() const;
   /// Forgets all prefixes that are not in use; for whoever calls `step`.
   void flush_prefixes() { scheduler_.flush_prefixes(); }
   /// Of the last step; for whoever calls `step`.
@@ -162,9 +176,9 @@ class Engine {
   using Active = std::map<std::uint64_t, std::unique_ptr<Continuation>>;
 
   void run_thread();
+  void run_watcher();
   double next_event() const;
   bool turn();
-  bool end_late_ones();
   void drain(double now);
   void look_at(Continuation& continuation, bool drain_is_over, double now);
   void take_in(double now);
@@ -182,8 +196,10 @@ class Engine {
   void guarded(Continuation& continuation, FunctionRef<void()> body);
   void drop_ended();
   void end_inbox(FinishReason reason, const Error* error);
+  void end_streams(FinishReason reason, const Error* error);
   void end_active(FinishReason reason, const Error* error);
-  void fail(const Error& error);
+  void clear();
+  void give_up(const Error& error);
   void check_idle();
   StepRecord state() const;
   void observe(const Step& step, double computed, double sampled);
@@ -206,14 +222,15 @@ class Engine {
   std::atomic<bool> has_thread_{false};
   std::shared_ptr<Doorbell> bell_;
   std::atomic<bool> stopping_{false};
+  std::optional<Error> failure_;  ///< why no step can be computed any more; before `failed_`
   std::atomic<bool> failed_{false};
+  StepWatch watch_;
   std::atomic<double> drain_by_{kNever};
   std::atomic<bool> draining_{false};
   std::atomic<bool> drained_by_force_{false};
   Doorbell drained_;
 
   // The stepping thread's alone.
-  std::optional<Error> failure_;  ///< why no step can be computed any more
   Scheduler scheduler_;
   Active active_;  ///< by request number
   /// By the step's rows of logits; null for those who have ended.
@@ -234,6 +251,9 @@ class Engine {
   double committed_ = 0;  ///< time of the last commit
   bool is_idle_ = true;
   std::thread thread_;
+  std::thread watcher_;
+  Doorbell watcher_bell_;
+  std::atomic<bool> unwatched_{false};
 };
 
 }  // namespace ingot

@@ -7,8 +7,10 @@
 namespace ingot {
 
 /// Told of each step after its commit, of tokens as they are handed out, and of each request once,
-/// at its end, in the engine's thread: it must not block, and cannot change anything. Times are
-/// seconds of the engine's clock since the engine was made.
+/// at its end, in the engine's thread: it must not block, and cannot change anything. Only of
+/// requests that had not begun when a step was given up (`Engine::watch`) it is told by whoever
+/// watches, while that thread waits. Times are seconds of the engine's clock since the engine was
+/// made.
 class EngineObserver {
  public:
   virtual ~EngineObserver() = default;

@@ -1,6 +1,10 @@
-// Engine: devices that fail late.
+// Engine: devices that fail late or never answer, and requests that come in meanwhile.
 #include <algorithm>
+#include <atomic>
+#include <future>
 #include <initializer_list>
+#include <latch>
+#include <thread>
 
 #include "base/error.h"
 #include "engine/fake_device.h"
@@ -92,6 +96,149 @@ TEST_P(EngineFaults, AStopWaitsForWhatIsUnderWay) {
   EXPECT_EQ(device_->drains(), GetParam() - 1) << "nothing is under way between steps at depth 1";
   read_ids(stream);
   EXPECT_EQ(stream.outcome().finish, FinishReason::kCancelled);
+}
+
+/// An engine whose device does not come back from a step until it is released. The parameters say
+/// whether it is `wait` that does not, and whether that step has failed and will fail again.
+class EngineWatch : public testing::TestWithParam<std::tuple<bool, bool>> {
+ protected:
+  EngineWatch() {
+    const auto [in_wait, fails] = GetParam();
+    const FakeDevice::Hook none;
+    const FakeDevice::Hook block = [this, fails = fails](int call) {
+      if (call == (fails ? 4 : 3)) {
+        blocked_.count_down();
+        released_.wait();
+      }
+      if (fails && call >= 3) throw Error(ErrorCode::kInternal, "the device is lost");
+    };
+    engine_ =
+        engine_on(std::make_unique<FakeDevice>(in_wait ? none : block, in_wait ? block : none),
+                  {.step_limit_seconds = 30,
+                   .now = [this] { return now_.load(); },
+                   .failed = [this](const Error& e) { told_.push_back(e.message()); }});
+  }
+  /// Returns once the step is given up, by whoever watches.
+  void give_up() {
+    blocked_.wait();
+    now_.store(now_.load() + 31);
+    while (!engine_->watch()) std::this_thread::yield();
+  }
+
+  const std::string message_ = "a step takes longer than 30 s";
+  std::atomic<double> now_{1000};
+  std::vector<std::string> told_;
+  std::latch blocked_{1}, released_{1};
+  std::unique_ptr<Engine> engine_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Calls, EngineWatch, testing::Combine(testing::Bool(), testing::Bool()));
+
+TEST_P(EngineWatch, AStepThatDoesNotEndEndsEveryRequestOnce) {
+  Stream stream = *engine_->submit(some_request(3, 20));
+  std::thread stepper([this] {
+    while (engine_->step()) continue;
+  });
+  blocked_.wait();
+  Stream late = *engine_->submit(some_request(8, 20));
+  now_.store(1030);
+  EXPECT_FALSE(engine_->watch()) << "not longer than the limit";
+  give_up();
+  EXPECT_EQ(told_, std::vector{message_});
+  EXPECT_EQ(read_ids(stream), expected_ids(3, 3));
+  for (Stream* ended : {&stream, &late}) {
+    ASSERT_TRUE(ended->finished()) << "while the step is still under way";
+    EXPECT_EQ(ended->outcome().error->message(), message_);
+  }
+  EXPECT_FALSE(engine_->submit(some_request(1, 1)).has_value());
+  EXPECT_THROW(engine_->require_alive(), Error);
+  released_.count_down();
+  stepper.join();
+  EXPECT_TRUE(engine_->watch());
+  EXPECT_EQ(told_.size(), 1u);
+  EXPECT_EQ(engine_->under_way(), 0u);
+  EXPECT_EQ(engine_->scheduler().under_way(), 0);
+  EXPECT_EQ(engine_->scheduler().running(), 0);
+}
+
+TEST_P(EngineWatch, AnEngineWithAThreadWatchesItself) {
+  engine_->start();
+  Stream stream = *engine_->submit(some_request(3, 20));
+  blocked_.wait();
+  now_.store(2000);
+  while (stream.next()) continue;
+  EXPECT_EQ(stream.outcome().error->message(), message_);
+  released_.count_down();
+  engine_->stop();
+  EXPECT_EQ(told_, std::vector{message_});
+}
+
+/// Somebody always waits for the end of a step, and for that one too.
+TEST_P(EngineWatch, WhoWaitsForTheEndOfTheStepIsToldToo) {
+  engine_->start();
+  std::thread other([this] { EXPECT_THROW(for (;;) engine_->between_steps([] {}), Error); });
+  Stream stream = *engine_->submit(some_request(3, 20));
+  give_up();
+  other.join();
+  released_.count_down();
+}
+
+/// An engine whose steps all fail from call number `first` of `run` on.
+std::unique_ptr<Engine> failing_engine(int first, FakeDevice::Hook on_failure,
+                                       const EngineOptions& options) {
+  const auto fail = [first, on_failure = std::move(on_failure)](int call) {
+    if (call < first) return;
+    if (on_failure) on_failure(call);
+    throw Error(ErrorCode::kInternal, "the device is lost");
+  };
+  return engine_on(std::make_unique<FakeDevice>(fail), options);
+}
+
+TEST(EngineFailure, ARequestThatComesInMeanwhileEndsOrIsRefused) {
+  std::unique_ptr<Engine> engine;
+  std::optional<Stream> meanwhile, afterwards;
+  engine = failing_engine(
+      2, [&](int) { meanwhile = engine->submit(some_request(8, 5)); },
+      {.failed = [&](const Error&) { afterwards = engine->submit(some_request(9, 5)); }});
+  Stream stream = *engine->submit(some_request(3, 20));
+  while (engine->step()) continue;
+  ASSERT_TRUE(meanwhile && meanwhile->finished());
+  EXPECT_EQ(meanwhile->outcome().error->message(), "the device is lost");
+  EXPECT_FALSE(afterwards);
+  EXPECT_EQ(engine->under_way(), 0u);
+  try {
+    engine->require_alive();
+    FAIL() << "it has failed";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInternal) << "exit code 70";
+    EXPECT_EQ(error.message(), "the engine cannot go on: the device is lost");
+  }
+}
+
+/// A stream that nobody ended would be read for ever.
+TEST(EngineFailure, EveryStreamEndsHoweverManySubmitWhileItFails) {
+  for (int round = 0; round < 50; ++round) {
+    const auto engine = failing_engine(20, {}, {});
+    engine->start();
+    std::vector<std::thread> senders;
+    for (std::uint64_t t = 0; t < 3; ++t) {
+      senders.emplace_back([&engine, t] {
+        std::vector<Stream> streams;
+        while (!engine->has_failed()) {
+          if (auto stream = engine->submit(some_request(t, 2))) {
+            streams.push_back(std::move(*stream));
+          }
+        }
+        for (Stream& stream : streams) {
+          while (stream.next()) continue;
+          EXPECT_NE(stream.outcome().finish, FinishReason::kCancelled);
+        }
+      });
+    }
+    for (std::thread& sender : senders) sender.join();
+    engine->stop();
+    EXPECT_EQ(engine->under_way(), 0u);
+  }
 }
 
 }  // namespace

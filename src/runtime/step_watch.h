@@ -1,0 +1,49 @@
+// StepWatch: for how long a runner has been computing, seen from another thread.
+#pragma once
+
+#include <atomic>
+#include <limits>
+#include <mutex>
+
+namespace ingot {
+
+/// Lets another thread take an engine over from one that does not come back from its runner. One
+/// thread makes calls, any others look at them.
+class StepWatch {
+ public:
+  /// A call of the runner, which began at `now`. Ends once nobody holds the engine.
+  class Call {
+   public:
+    Call(StepWatch& watch, double now) : watch_(watch) { watch_.begun_.store(now); }
+    ~Call() { watch_.end(); }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+   private:
+    StepWatch& watch_;
+  };
+
+  /// Holds the engine, until it goes, where a call is under way that began before `time`: its
+  /// thread does not get on meanwhile. Once for each call.
+  [[nodiscard]] std::unique_lock<std::mutex> seize(double time) {
+    double begun = begun_.load();
+    if (begun == kSeized || begun >= time) return {};
+    std::unique_lock lock(mutex_);
+    if (!begun_.compare_exchange_strong(begun, kSeized)) return {};
+    return lock;
+  }
+
+ private:
+  static constexpr double kNoCall = std::numeric_limits<double>::infinity();
+  static constexpr double kSeized = -kNoCall;
+
+  void end() {
+    if (begun_.exchange(kNoCall) != kSeized) return;
+    const std::lock_guard wait(mutex_);
+  }
+
+  std::atomic<double> begun_{kNoCall};
+  std::mutex mutex_;  ///< held by who seized the engine
+};
+
+}  // namespace ingot
