@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/mutant.h"
 
 namespace ingot {
 
@@ -22,7 +23,7 @@ void WaitingQueue::add(Sequence& s) {
   Tenant& tenant = at->second;
   if (is_new) {
     const auto weight = options_.weights.find(s.turn.tenant);
-    if (weight != options_.weights.end()) tenant.weight = weight->second;
+    if (weight != options_.weights.end() && !INGOT_MUTANT(20)) tenant.weight = weight->second;
     bool first = true;
     for (const auto& [id, other] : tenants_) {
       if (id == s.turn.tenant) continue;

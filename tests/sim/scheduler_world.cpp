@@ -45,10 +45,25 @@ SchedulerWorld::SchedulerWorld(const Settings& settings, Backend& backend, Rando
   for (std::int64_t i = settings.blocks * kBlockTokens; i > 0; --i) {
     stem_.push_back(random.below(settings.letters + 1));
   }
+  if (settings.backlogged.empty()) return;
+  fairness_.emplace(settings.backlogged,
+                    std::int64_t{settings.limits.sequences} * settings.rows_max);
 }
 
-void SchedulerWorld::arrive() {
-  const std::int64_t pool = std::int64_t{settings_.blocks} * kBlockTokens;
+/// However many of a tenant's sequences are let in at once, one waits afterwards.
+void SchedulerWorld::top_up() {
+  std::vector<std::int32_t> waiting(settings_.backlogged.size());
+  for (const auto& r : alive_) {
+    if (!r->sequence.admitted) ++waiting[static_cast<std::size_t>(r->sequence.turn.tenant)];
+  }
+  for (std::size_t tenant = 0; tenant < waiting.size(); ++tenant) {
+    for (; waiting[tenant] <= settings_.limits.sequences; ++waiting[tenant]) arrive(tenant);
+  }
+}
+
+void SchedulerWorld::arrive(std::optional<std::uint64_t> tenant) {
+  const std::int64_t pool =
+      fairness_ ? settings_.rows_max + 1 : std::int64_t{settings_.blocks} * kBlockTokens;
   auto r = std::make_unique<Runner>(cache_);
   r->job.id = ++last_id_;
   r->job.choice = static_cast<std::uint32_t>(random_.below(3));
@@ -67,7 +82,8 @@ void SchedulerWorld::arrive() {
   s.tokens = r->job.rows;
   s.rows_max = r->end - 1;
   s.prefix = r->job.prefix;
-  s.turn = {.tenant = static_cast<std::uint64_t>(random_.below(2)), .arrival = now_};
+  s.turn = {.tenant = tenant.value_or(static_cast<std::uint64_t>(random_.below(2))),
+            .arrival = now_};
   model_.know(r->job);
   trace_.add("sequence #: # rows of #", static_cast<std::int64_t>(s.id), length, r->end);
   scheduler_.add(s);
@@ -83,7 +99,9 @@ void SchedulerWorld::disturb(Runner& r) {
   if (s.paused != was_paused) {
     trace_.add("sequence #: paused is #", static_cast<std::int64_t>(s.id), s.paused ? 1 : 0);
   }
-  if (random_.chance(settings_.cancel * 0.2)) r.end = 0;
+  // Who has nothing left, waiting or running, begins anew.
+  const bool may_go = !fairness_ || s.admitted;
+  if (may_go && random_.chance(settings_.cancel * 0.2)) r.end = 0;
   if (s.in_flight > 0 || s.pending > 0 || r.truncations == kTruncationsMax) return;
   if (random_.chance(settings_.truncate)) truncate(r);
   if (s.admitted && random_.chance(settings_.truncate)) guess(r);
@@ -118,11 +136,13 @@ void SchedulerWorld::tick() {
   trace_.set_tick(++tick_);
   now_ += random_.unit() * 0.02;
   if (!is_calm_) {
-    if (std::ssize(alive_) < settings_.alive_max && random_.chance(settings_.arrival)) arrive();
+    const bool has_room = !fairness_ && std::ssize(alive_) < settings_.alive_max;
+    if (has_room && random_.chance(settings_.arrival)) arrive();
     for (auto& r : alive_) disturb(*r);
     if (random_.chance(settings_.flush)) scheduler_.flush_prefixes();
   }
   remove_ended();
+  if (fairness_ && !is_calm_) top_up();
   model_.poison();
   turn();
   remove_ended();
@@ -147,6 +167,9 @@ void SchedulerWorld::commit(const Step& step) {
   model_.wait(step);
   drawn_.clear();
   for (const StepPart& part : step.parts) {
+    if (fairness_ && part.sequence != nullptr) {
+      fairness_->serve(part.sequence->turn.tenant, part.rows);
+    }
     if (part.outputs == 0) continue;
     const std::int32_t id = model_.drawn(std::ssize(drawn_));
     Job* job = part.sequence == nullptr ? nullptr : model_.find(part.sequence->id);
@@ -180,6 +203,7 @@ void SchedulerWorld::look() {
                " has other tokens");
   }
   checker_.end(scheduler_.prefixes(), tick_ % 8 == 0);
+  if (fairness_ && !is_calm_) fairness_->check();
 }
 
 void SchedulerWorld::run(std::int64_t ticks) {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "runtime/scheduler.h"
 #include "sim/cache_checker.h"
+#include "sim/fairness.h"
 #include "sim/fake_model.h"
 #include "sim/settings.h"
 #include "sim/trace.h"
@@ -33,7 +35,8 @@ class SchedulerWorld {
     bool refused = false;
   };
   void tick();
-  void arrive();
+  void arrive(std::optional<std::uint64_t> tenant = std::nullopt);
+  void top_up();
   void disturb(Runner& r);
   void truncate(Runner& r);
   void guess(Runner& r);
@@ -53,6 +56,7 @@ class SchedulerWorld {
   FakeModel model_;
   Scheduler scheduler_;
   CacheChecker checker_;
+  std::optional<Fairness> fairness_;  ///< where tenants always wait
   std::vector<std::unique_ptr<Runner>> alive_;
   std::vector<std::unique_ptr<Runner>> gone_;  ///< steps under way may still have their jobs
   std::vector<std::int32_t> stem_;             ///< that prompts begin with

@@ -99,15 +99,30 @@ void draw_requests(Settings& s, Random& random) {
   s.letters = one_of(random, {1, 2, 31});
 }
 
+void draw_backlog(Settings& s, Random& random) {
+  s.rows_max = one_of(random, {8, 20, 40});
+  s.blocks = s.limits.sequences * (s.rows_max / kBlockTokens + 2);
+  s.window = s.window_blocks = 0;
+  s.truncate = s.stall = 0;
+  s.engine.waiting.weights.clear();
+  for (std::int32_t n = random.between(2, 4); n > 0; --n) {
+    const double weight = 0.25 * one_of(random, {1, 2, 4, 8, 16});
+    s.engine.waiting.weights[s.backlogged.size()] = weight;
+    s.backlogged.push_back(weight);
+  }
+}
+
 }  // namespace
 
 Settings draw_settings(Random& random, std::int64_t ticks) {
   Settings s;
-  s.only_scheduler = random.below(8) == 0;
+  const int world = random.below(8);
+  s.only_scheduler = world < 2;
   draw_machine(s, random);
   draw_engine(s, random);
   draw_faults(s, random, ticks);
   draw_requests(s, random);
+  if (world == 1) draw_backlog(s, random);
   return s;
 }
 

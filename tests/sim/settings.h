@@ -21,6 +21,10 @@ enum class Ending {
 /// Chances of things a tick, or of properties of a request.
 struct Settings {
   bool only_scheduler = false;  ///< no engine, so that tokens can be taken back
+  /// Weights of tenants who always have requests waiting, of so many rows at most and with room for
+  /// all that run; empty = requests come as they like. For a scheduler alone.
+  std::vector<double> backlogged{};
+  std::int32_t rows_max = 0;
 
   // The machine.
   std::int32_t blocks = 0;
