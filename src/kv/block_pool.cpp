@@ -1,4 +1,4 @@
-// BlockPool: two intrusive, circular, doubly linked lists.
+// BlockPool: intrusive, circular, doubly linked lists.
 #include "kv/block_pool.h"
 
 #include "base/check.h"
@@ -6,12 +6,22 @@
 
 namespace ingot {
 
-BlockPool::BlockPool(std::int32_t blocks) : nodes_(static_cast<std::size_t>(blocks + kLists)) {
-  for (const List list : {kFree, kEvictable}) {
-    Node& node = nodes_[static_cast<std::size_t>(head(list))];
-    node.previous = node.next = head(list);
-  }
+BlockPool::BlockPool(std::int32_t blocks)
+    : total_(blocks), nodes_(static_cast<std::size_t>(blocks)) {
+  set_domains(1);
   for (std::int32_t b = 0; b < blocks; ++b) link_last(b);
+}
+
+void BlockPool::set_domains(std::int32_t domains) {
+  for (std::int32_t b = 0; b < total(); ++b) INGOT_CHECK(!is_indexed(b), "block ", b, " is known");
+  listed_.resize(static_cast<std::size_t>(domains) + 1);
+  givers_ = DomainHeap(domains);
+  const auto before = static_cast<std::int32_t>(nodes_.size());
+  nodes_.resize(static_cast<std::size_t>(head(lists())));
+  for (std::int32_t i = before; i < head(lists()); ++i) {
+    Node& list = nodes_[static_cast<std::size_t>(i)];
+    list.previous = list.next = i;
+  }
 }
 
 const BlockPool::Node& BlockPool::at(std::int32_t block) const {
@@ -21,30 +31,38 @@ const BlockPool::Node& BlockPool::at(std::int32_t block) const {
 
 void BlockPool::link_last(std::int32_t block) {
   Node& node = nodes_[static_cast<std::size_t>(block)];
-  const List list = list_of(node);
+  const std::int32_t list = list_of(node.domain);
   Node& head_node = nodes_[static_cast<std::size_t>(head(list))];
   node.previous = head_node.previous;
   node.next = head(list);
   nodes_[static_cast<std::size_t>(head_node.previous)].next = block;
   head_node.previous = block;
-  ++counts_[list];
+  ++listed(list);
+  if (list == kFree) return;
+  ++evictable_;
+  if (listed(list) == 1) givers_.insert(node.domain);
 }
 
 void BlockPool::unlink(std::int32_t block) {
   const Node& node = nodes_[static_cast<std::size_t>(block)];
+  const std::int32_t list = list_of(node.domain);
   nodes_[static_cast<std::size_t>(node.previous)].next = node.next;
   nodes_[static_cast<std::size_t>(node.next)].previous = node.previous;
-  --counts_[list_of(node)];
+  --listed(list);
+  if (list == kFree) return;
+  --evictable_;
+  if (listed(list) == 0) givers_.remove(node.domain);
 }
 
 std::optional<std::int32_t> BlockPool::allocate() {
   if (available() == 0) return std::nullopt;
-  const List list = free() > 0 ? kFree : kEvictable;
+  const bool evicts = free() == 0;
+  const std::int32_t list = evicts ? list_of(givers_.top()) : kFree;
   const std::int32_t block = nodes_[static_cast<std::size_t>(head(list))].next;
   retain(block);
-  if (list == kEvictable && !INGOT_MUTANT(6)) {
-    at(block).indexed = false;
+  if (evicts && !INGOT_MUTANT(6)) {
     if (evicted_) evicted_(block);
+    set_domain(block, kNoDomain);
   }
   return block;
 }
@@ -62,38 +80,51 @@ void BlockPool::release(std::int32_t block) {
   if (INGOT_MUTANT(3)) link_last(block);
 }
 
-void BlockPool::set_indexed(std::int32_t block, bool indexed) {
+void BlockPool::set_domain(std::int32_t block, std::int32_t domain) {
   Node& node = at(block);
-  if (node.indexed == indexed) return;
+  INGOT_CHECK(list_of(domain) >= kFree && list_of(domain) < lists(), "domain ", domain, " of ",
+              lists() - 1);
+  if (node.domain == domain) return;
   if (node.references == 0) unlink(block);
-  node.indexed = indexed;
+  if (node.domain != kNoDomain) givers_.add_blocks(node.domain, -1);
+  if (domain != kNoDomain) givers_.add_blocks(domain, 1);
+  node.domain = domain;
   if (node.references == 0) link_last(block);
 }
 
 /// Blocks on a list.
-std::int32_t BlockPool::check_list(List list) const {
-  std::int32_t listed = 0;
+std::int32_t BlockPool::check_list(std::int32_t list) const {
+  const std::int32_t counted = listed_[static_cast<std::size_t>(list)];
+  std::int32_t blocks = 0;
   for (std::int32_t b = nodes_[static_cast<std::size_t>(head(list))].next; b != head(list);
-       ++listed) {
+       ++blocks) {
     const Node& node = at(b);
-    INGOT_CHECK(node.references == 0 && list_of(node) == list && listed < counts_[list], "block ",
-                b, " with ", node.references, " references is on list ", int{list});
+    INGOT_CHECK(node.references == 0 && list_of(node.domain) == list && blocks < counted, "block ",
+                b, " with ", node.references, " references is on list ", list);
     INGOT_CHECK(nodes_[static_cast<std::size_t>(node.next)].previous == b, "block ", b,
                 " is on the list twice");
     b = node.next;
   }
-  return listed;
+  INGOT_CHECK(blocks == counted, blocks, " on list ", list, ", counted ", counted);
+  return blocks;
 }
 
 void BlockPool::check() const {
   std::int32_t unused = 0;
-  for (std::int32_t b = 0; b < total(); ++b) unused += references(b) == 0 ? 1 : 0;
-  for (const List list : {kFree, kEvictable}) {
-    const std::int32_t listed = check_list(list);
-    INGOT_CHECK(listed == counts_[list], listed, " on list ", int{list}, ", counted ",
-                counts_[list]);
+  std::vector<std::int32_t> known(static_cast<std::size_t>(givers_.domains()));
+  for (std::int32_t b = 0; b < total(); ++b) {
+    unused += references(b) == 0 ? 1 : 0;
+    if (is_indexed(b)) ++known[static_cast<std::size_t>(domain(b))];
   }
-  INGOT_CHECK(unused == available(), unused, " unused, ", available(), " on lists");
+  for (std::int32_t d = 0; d < givers_.domains(); ++d) {
+    const std::int32_t blocks = known[static_cast<std::size_t>(d)];
+    INGOT_CHECK(blocks == givers_.blocks(d), blocks, " known of domain ", d, ", counted ",
+                givers_.blocks(d));
+  }
+  std::int32_t listed = 0;
+  for (std::int32_t list = 0; list < lists(); ++list) listed += check_list(list);
+  INGOT_CHECK(unused == available() && unused == listed, unused, " unused, ", available(),
+              " counted, ", listed, " on lists");
 }
 
 }  // namespace ingot

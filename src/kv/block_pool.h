@@ -7,24 +7,36 @@
 #include <utility>
 #include <vector>
 
+#include "kv/domain_heap.h"
+
 namespace ingot {
 
-/// Reference counts over a fixed number of blocks; every operation is O(1).
+/// Reference counts over a fixed number of blocks; every operation is O(log domains) at most.
 ///
 /// A block that nobody refers to is free, or evictable: somebody knows what is in it (the prefix
-/// index) and may `retain` it back to life. Free blocks are taken first, then the evictable one
-/// that was released longest ago.
+/// index) and may `retain` it back to life. Free blocks are taken first. Then, of the domains that
+/// have an evictable block, the one of most known blocks, held or not, gives that which was
+/// released longest ago. So nobody takes kept blocks from a domain that has less than an equal
+/// share of the pool while a domain that has more could give one.
 class BlockPool {
  public:
+  static constexpr std::int32_t kNoDomain = -1;
+  using EvictListener = std::function<void(std::int32_t block)>;
+
   explicit BlockPool(std::int32_t blocks);
 
-  std::int32_t total() const { return static_cast<std::int32_t>(nodes_.size()) - kLists; }
-  std::int32_t free() const { return counts_[kFree]; }
-  std::int32_t evictable() const { return counts_[kEvictable]; }
+  /// Known blocks are of domains [0, domains), at first of one. While nothing is known.
+  void set_domains(std::int32_t domains);
+
+  std::int32_t total() const { return total_; }
+  std::int32_t free() const { return listed_[kFree]; }
+  std::int32_t evictable() const { return evictable_; }
   /// Blocks that `allocate` could give.
   std::int32_t available() const { return free() + evictable(); }
   std::int32_t references(std::int32_t block) const { return at(block).references; }
-  bool is_indexed(std::int32_t block) const { return at(block).indexed; }
+  /// Whose contents a block has; kNoDomain where nobody knows them.
+  std::int32_t domain(std::int32_t block) const { return at(block).domain; }
+  bool is_indexed(std::int32_t block) const { return domain(block) != kNoDomain; }
   /// Whether its one holder may write to it: nobody else refers to it or knows what is in it.
   bool is_writable(std::int32_t block) const {
     return references(block) == 1 && !is_indexed(block);
@@ -34,14 +46,15 @@ class BlockPool {
   [[nodiscard]] std::optional<std::int32_t> allocate();
   /// One reference more; an unused block is in use again.
   void retain(std::int32_t block);
-  /// One reference less; at none it joins the free or the evictable ones as their youngest. Below
-  /// none is a bug.
+  /// One reference less; at none it joins the free or its domain's evictable ones as their
+  /// youngest. Below none is a bug.
   void release(std::int32_t block);
-  /// Says whether somebody knows what is in the block.
-  void set_indexed(std::int32_t block, bool indexed);
-  /// Called with an evictable block before `allocate` gives it away; it is not indexed any more.
-  void on_evict(std::function<void(std::int32_t block)> listener) {
-    evicted_ = std::move(listener);
+  /// Says whose contents a block has, or with kNoDomain that nobody knows them.
+  void set_domain(std::int32_t block, std::int32_t domain);
+  /// `listener` is called with an evictable block before `allocate` gives it away, and forgets it.
+  /// Returns who was called until now.
+  EvictListener on_evict(EvictListener listener) {
+    return std::exchange(evicted_, std::move(listener));
   }
 
   /// Walks all blocks and ends the process when counts and lists disagree: O(blocks), for idle
@@ -49,25 +62,32 @@ class BlockPool {
   void check() const;
 
  private:
-  enum List : std::int32_t { kFree, kEvictable, kLists };
+  /// The list of free blocks; those of the domains' evictable ones follow.
+  static constexpr std::int32_t kFree = 0;
   /// A block's place in the circular list that it is on; the last nodes are the lists' heads.
   struct Node {
     std::int32_t references = 0;
     std::int32_t previous = -1;
     std::int32_t next = -1;
-    bool indexed = false;
+    std::int32_t domain = kNoDomain;
   };
   const Node& at(std::int32_t block) const;
   Node& at(std::int32_t block) { return const_cast<Node&>(std::as_const(*this).at(block)); }
-  std::int32_t head(List list) const { return total() + list; }
-  static List list_of(const Node& node) { return node.indexed ? kEvictable : kFree; }
+  std::int32_t lists() const { return static_cast<std::int32_t>(listed_.size()); }
+  std::int32_t head(std::int32_t list) const { return total() + list; }
+  static std::int32_t list_of(std::int32_t domain) { return domain + 1; }
+  static_assert(kNoDomain + 1 == kFree);
+  std::int32_t& listed(std::int32_t list) { return listed_[static_cast<std::size_t>(list)]; }
   void link_last(std::int32_t block);
   void unlink(std::int32_t block);
-  std::int32_t check_list(List list) const;
+  std::int32_t check_list(std::int32_t list) const;
 
+  std::int32_t total_ = 0;
+  std::int32_t evictable_ = 0;
   std::vector<Node> nodes_;
-  std::int32_t counts_[kLists] = {};
-  std::function<void(std::int32_t)> evicted_;
+  std::vector<std::int32_t> listed_;  ///< blocks on each list
+  DomainHeap givers_;                 ///< known blocks by domain; in it, who has an evictable one
+  EvictListener evicted_;
 };
 
 }  // namespace ingot

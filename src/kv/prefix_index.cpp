@@ -68,6 +68,7 @@ PrefixIndex::PrefixIndex(KvCache& cache, std::int32_t sequences, const PrefixInd
   nodes_.resize(nodes);
   blocks_.assign(nodes * static_cast<std::size_t>(groups_), -1);
   for (std::size_t i = nodes; i > 0; --i) unused_.push_back(static_cast<std::int32_t>(i - 1));
+  unused_domains_ = unused_;
   slots_.assign(std::bit_ceil(2 * nodes), -1);
   ghosts_.resize(std::bit_ceil(nodes));
   path_.reserve(nodes);
@@ -75,6 +76,7 @@ PrefixIndex::PrefixIndex(KvCache& cache, std::int32_t sequences, const PrefixInd
   owner_.resize(static_cast<std::size_t>(groups_));
   for (std::int32_t g = 0; g < groups_; ++g) {
     owner_[static_cast<std::size_t>(g)].assign(static_cast<std::size_t>(cache.pool(g).total()), -1);
+    cache.pool(g).set_domains(static_cast<std::int32_t>(nodes));
     cache.pool(g).on_evict([this, g](std::int32_t b) { forget_block(g, b); });
   }
 }
@@ -132,35 +134,60 @@ void PrefixIndex::free_node(std::int32_t node) {
   --used_;
 }
 
+PrefixIndex::Hash PrefixIndex::root_hash(const PrefixKey& key) const {
+  std::array<std::int32_t, kBlockTokens> words{};
+  const std::array<std::uint64_t, 6> text{key.domain[0],
+                                          key.domain[1],
+                                          key.adapter,
+                                          options_.model,
+                                          cache_.groups() ? 1u : 0u,
+                                          static_cast<std::uint64_t>(cache_.type())};
+  static_assert(sizeof text <= sizeof words);
+  const auto bytes = std::as_bytes(std::span(text));
+  std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::byte*>(words.data()));
+  return child_hash({}, words);
+}
+
 std::int32_t PrefixIndex::require_root(const PrefixKey& given, std::uint64_t chat_template) {
   const PrefixKey key = mutated(given);
   std::int32_t root = find_root(key);
-  if (root < 0) {
-    root = take_node();
-    if (root < 0) return -1;
-    std::array<std::int32_t, kBlockTokens> words{};
-    const std::array<std::uint64_t, 6> text{key.domain[0],
-                                            key.domain[1],
-                                            key.adapter,
-                                            options_.model,
-                                            cache_.groups() ? 1u : 0u,
-                                            static_cast<std::uint64_t>(cache_.type())};
-    static_assert(sizeof text <= sizeof words);
-    const auto bytes = std::as_bytes(std::span(text));
-    std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::byte*>(words.data()));
-    at(root).hash = child_hash({}, words);
-    at(root).root = root;
-    try {
-      root_of_node_.emplace(root, Root{.key = key});
-      roots_.emplace(key, root);
-    } catch (const std::bad_alloc&) {
-      root_of_node_.erase(root);
-      free_node(root);
-      return -1;
-    }
-  }
-  root_of_node_.at(root).chat_template = chat_template;
+  if (root < 0) root = make_root(key);
+  if (root >= 0) root_of_node_.at(root).chat_template = chat_template;
   return root;
+}
+
+/// Nothing (-1) where no node or no memory is left.
+std::int32_t PrefixIndex::make_root(const PrefixKey& key) {
+  const std::int32_t root = take_node();
+  if (root < 0) return -1;
+  try {
+    root_of_node_.emplace(root, Root{.key = key});
+    roots_.emplace(key, root);
+    Domain& domain = domains_[key.domain];
+    if (domain.roots++ == 0) {
+      domain.number = unused_domains_.back();
+      unused_domains_.pop_back();
+    }
+    at(root).domain = domain.number;
+  } catch (const std::bad_alloc&) {
+    root_of_node_.erase(root);
+    roots_.erase(key);
+    free_node(root);
+    return -1;
+  }
+  at(root).hash = root_hash(key);
+  at(root).root = root;
+  return root;
+}
+
+void PrefixIndex::drop_root(std::int32_t root) {
+  const PrefixKey key = root_of_node_.at(root).key;
+  root_of_node_.erase(root);
+  roots_.erase(key);
+  const auto domain = domains_.find(key.domain);
+  if (--domain->second.roots > 0) return;
+  unused_domains_.push_back(domain->second.number);
+  domains_.erase(domain);
 }
 
 /// Nothing (-1) where another node has its hash, or no node is left.
@@ -176,6 +203,7 @@ std::int32_t PrefixIndex::add_child(std::int32_t parent, Tokens tokens) {
   n.content = content_hash(at(parent).content, tokens);
   n.parent = parent;
   n.root = at(parent).root;
+  n.domain = at(parent).domain;
   std::copy(tokens.begin(), tokens.end(), n.tokens.begin());
   ++at(parent).children;
   at(parent).last_child = node;
@@ -205,9 +233,7 @@ void PrefixIndex::prune(std::int32_t node) {
       erase_slot(slot_of(n.hash));
       --at(parent).children;
     } else {
-      const auto root = root_of_node_.find(node);
-      roots_.erase(root->second.key);
-      root_of_node_.erase(root);
+      drop_root(node);
     }
     free_node(node);
     node = parent;
@@ -367,7 +393,7 @@ void PrefixIndex::extend(Place& place, Tokens tokens, std::int64_t computed,
       block(node, g) = own;
       ++at(node).blocks;
       owner_[static_cast<std::size_t>(g)][static_cast<std::size_t>(own)] = node;
-      cache_.pool(g).set_indexed(own, true);
+      cache_.pool(g).set_domain(own, at(node).domain);
     }
   }
 }
@@ -384,10 +410,16 @@ void PrefixIndex::flush() {
   for (std::int32_t g = 0; g < groups_; ++g) {
     for (std::int32_t b = 0; b < cache_.pool(g).total(); ++b) {
       if (owner_[static_cast<std::size_t>(g)][static_cast<std::size_t>(b)] < 0) continue;
-      cache_.pool(g).set_indexed(b, false);
+      cache_.pool(g).set_domain(b, BlockPool::kNoDomain);
       forget_block(g, b);
     }
   }
+}
+
+const PrefixKey* PrefixIndex::key_of(std::int32_t g, std::int32_t block_number) const {
+  const std::int32_t node =
+      owner_[static_cast<std::size_t>(g)][static_cast<std::size_t>(block_number)];
+  return node < 0 ? nullptr : &root_of_node_.at(at(node).root).key;
 }
 
 void PrefixIndex::check() const {
@@ -400,6 +432,9 @@ void PrefixIndex::check() const {
                   " has node ", node);
       if (node < 0) continue;
       INGOT_CHECK(block(node, g) == b, "node ", node, " has block ", block(node, g), ", not ", b);
+      const std::int32_t domain = domains_.at(key_of(g, b)->domain).number;
+      INGOT_CHECK(cache_.pool(g).domain(b) == domain, "block ", b, " of domain ", domain,
+                  " counts as one of ", cache_.pool(g).domain(b));
       ++owned;
     }
   }

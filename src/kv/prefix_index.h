@@ -60,10 +60,10 @@ struct PrefixIndexOptions {
 /// and nothing else.
 ///
 /// It holds no reference: blocks that nobody else holds are evictable, and the pool says when it
-/// takes one. Sequences release their blocks last first, and whoever holds a block holds all before
-/// it; so a pool takes leaves before what they hang on. Every operation costs the blocks that it is
-/// about; nothing allocates after construction but the first request of a key, which goes on
-/// unregistered where there is no memory.
+/// takes one, from the domain that has most. Sequences release their blocks last first, and whoever
+/// holds a block holds all before it; so a pool takes leaves before what they hang on. Every
+/// operation costs the blocks that it is about; nothing allocates after construction but the first
+/// request of a key, which goes on unregistered where there is no memory.
 class PrefixIndex {
  public:
   /// Where a sequence stands: the block that ends its registered tokens.
@@ -117,6 +117,8 @@ class PrefixIndex {
   /// Forgets everything: nothing that is there now is found again.
   void flush();
 
+  /// What a block of group g is known under; null where it is not known.
+  const PrefixKey* key_of(std::int32_t g, std::int32_t block_number) const;
   /// Blocks and roots that are known.
   std::int64_t nodes() const { return used_; }
   /// Walks all nodes and ends the process when they and the pools disagree: for idle moments and
@@ -135,6 +137,7 @@ class PrefixIndex {
     std::uint64_t content = 0;  ///< hash of the tokens alone, without secret and key
     std::int32_t parent = -1;   ///< -1 = a root, or free
     std::int32_t root = -1;     ///< itself for a root
+    std::int32_t domain = -1;   ///< number of the root's domain
     std::int32_t children = 0;
     std::int32_t places = 0;
     std::int32_t blocks = 0;       ///< groups that it has a block in
@@ -144,6 +147,11 @@ class PrefixIndex {
   struct Root {
     PrefixKey key;
     std::uint64_t chat_template = 0;
+  };
+  /// What the pools know a domain by, while it has roots.
+  struct Domain {
+    std::int32_t number = -1;
+    std::int32_t roots = 0;
   };
   /// What was registered once, by the hash of its tokens.
   struct Ghost {
@@ -164,7 +172,10 @@ class PrefixIndex {
   std::size_t slot_of(const Hash& hash) const;
   std::size_t home(const Hash& hash) const { return hash.low & (slots_.size() - 1); }
   std::int32_t find_root(const PrefixKey& key) const;
+  Hash root_hash(const PrefixKey& key) const;
   std::int32_t require_root(const PrefixKey& key, std::uint64_t chat_template);
+  std::int32_t make_root(const PrefixKey& key);
+  void drop_root(std::int32_t root);
   std::int32_t add_child(std::int32_t parent, Tokens tokens);
   std::int32_t take_node();
   void free_node(std::int32_t node);
@@ -188,6 +199,8 @@ class PrefixIndex {
   std::vector<Ghost> ghosts_;                     ///< by the low bits of their hash
   std::map<PrefixKey, std::int32_t> roots_;
   std::map<std::int32_t, Root> root_of_node_;
+  std::map<std::array<std::uint64_t, 2>, Domain> domains_;
+  std::vector<std::int32_t> unused_domains_;  ///< numbers; one for each node, and so for each root
   std::vector<std::int32_t> path_;     ///< nodes of the last `find`, from the root's child on
   std::vector<std::int32_t> adopted_;  ///< a group's table
   std::int64_t used_ = 0;

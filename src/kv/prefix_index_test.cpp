@@ -150,6 +150,25 @@ TEST_F(PrefixIndexTest, LeavesGoBeforeWhatTheyHangOnAndTheOldestFirst) {
   }
 }
 
+TEST_F(PrefixIndexTest, ADomainIsNotFlushedBelowItsShare) {
+  make({9});
+  const PrefixKey mine{.domain = {1, 1}};
+  // Adapters make other keys, but no other domain.
+  const auto flood = [&](std::uint64_t domain, std::int32_t first) {
+    Holder h = compute(text(32, first), {.domain = {domain, domain}, .adapter = first % 3u});
+    end(h);
+  };
+  Holder h = compute(text(48), mine);
+  end(h);
+  for (std::int32_t i = 0; i < 20; ++i) flood(2, 1000 * i);
+  EXPECT_EQ(found(text(48), mine), 3);
+  for (std::int32_t i = 0; i < 20; ++i) flood(3, 1000 * i);
+  EXPECT_EQ(found(text(48), mine), 3) << "a third of the pool is its share";
+  for (std::int32_t i = 0; i < 20; ++i) flood(4, 1000 * i);
+  EXPECT_EQ(found(text(48), mine), 2) << "the share of one in four";
+  EXPECT_EQ(index_->key_of(0, 0) != nullptr, cache_->pool(0).is_indexed(0));
+}
+
 TEST_F(PrefixIndexTest, EqualPromptsSideBySideEndUpOnTheSameBlocks) {
   make({8});
   Holder a(*cache_), b(*cache_);

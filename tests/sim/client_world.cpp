@@ -50,6 +50,7 @@ ClientWorld::ClientWorld(const Settings& settings, Backend& backend, Random& ran
                                       .hidden_all = true},
                            .end_ids = {kEndOfText}};
   engine_ = std::make_unique<Engine>(std::move(parts), options);
+  evictions_.emplace(cache_, engine_->scheduler().prefixes());
   cache_.refuse_when([this] {
     const bool refused = !is_calm_ && random_.chance(settings_.refuse);
     around_.refusals += refused ? 1 : 0;

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "runtime/engine.h"
 #include "sim/arrivals.h"
 #include "sim/cache_checker.h"
 #include "sim/client.h"
+#include "sim/eviction_checker.h"
 #include "sim/fake_model.h"
 #include "sim/settings.h"
 #include "sim/trace.h"
@@ -63,6 +65,7 @@ class ClientWorld {
   KvCache cache_;
   FakeModel* model_ = nullptr;  ///< the engine's
   std::unique_ptr<Engine> engine_;
+  std::optional<EvictionChecker> evictions_;  ///< of the engine's index
   Arrivals arrivals_;
   CacheChecker checker_;
   Circumstances around_;

@@ -41,6 +41,7 @@ SchedulerWorld::SchedulerWorld(const Settings& settings, Backend& backend, Rando
              std::array{settings.blocks, settings.window_blocks}),
       model_(cache_, settings.limits, without_errors(settings.model), random, trace, now_),
       scheduler_(cache_, limits_of(settings)),
+      evictions_(cache_, scheduler_.prefixes()),
       checker_(cache_) {
   for (std::int64_t i = settings.blocks * kBlockTokens; i > 0; --i) {
     stem_.push_back(random.below(settings.letters + 1));

@@ -8,6 +8,7 @@
 
 #include "runtime/scheduler.h"
 #include "sim/cache_checker.h"
+#include "sim/eviction_checker.h"
 #include "sim/fairness.h"
 #include "sim/fake_model.h"
 #include "sim/settings.h"
@@ -55,6 +56,7 @@ class SchedulerWorld {
   KvCache cache_;
   FakeModel model_;
   Scheduler scheduler_;
+  EvictionChecker evictions_;
   CacheChecker checker_;
   std::optional<Fairness> fairness_;  ///< where tenants always wait
   std::vector<std::unique_ptr<Runner>> alive_;
