@@ -21,9 +21,9 @@ extern "C" {
 typedef enum ingot_status {
   INGOT_OK = 0,
   INGOT_INVALID,       ///< an option or a request is wrong; the message names it
-  INGOT_MODEL,         ///< a model or tokenizer file was refused
+  INGOT_MODEL,         ///< a model, tokenizer or session file was refused
   INGOT_DOES_NOT_FIT,  ///< not enough memory, with the numbers
-  INGOT_IO,            ///< reading failed after opening
+  INGOT_IO,            ///< reading failed after opening, or a file could not be written
   INGOT_BUSY,          ///< too many requests wait or are paused; again later
   INGOT_NOT_FINITE,    ///< the request met NaN or infinities; others go on
   INGOT_INTERNAL       ///< a bug in ingot
@@ -73,9 +73,11 @@ typedef struct ingot_open_options {
   const char* pack_cache;  ///< may be null: none
   size_t waiting_max;
   size_t deltas_max;
-  bool prefix_cache;  ///< true by default
+  double stall_seconds;  ///< 0, the default: none
+  bool prefix_cache;     ///< true by default
   double target_itl_seconds;
   bool by_priority;
+  bool sessions;  ///< for ingot_save_session and ingot_restore_session
   bool threadless;
   /// Returns whether to go on loading; may be null.
   bool (*progress)(void* user, uint64_t done, uint64_t total);
@@ -130,6 +132,7 @@ typedef struct ingot_request {
   size_t logit_bias_count;
   uint64_t seed;
   uint32_t choice;
+  int64_t continued;
   int64_t max_tokens;
   int64_t min_tokens;
   const char* const* stop;  ///< strings that end in NUL
@@ -187,6 +190,12 @@ typedef struct ingot_result {
   double decode_seconds;
 } ingot_result;
 
+/// What a session file held. Goes back through ingot_session_free.
+typedef struct ingot_session {
+  ingot_request request;    ///< goes on where the saved one ended; its arrays are the session's
+  int64_t restored_tokens;  ///< of the prompt: they need not be computed again
+} ingot_session;
+
 /// Told each piece, which lives until it returns; returns whether to go on.
 typedef bool (*ingot_callback)(void* user, const ingot_delta* delta);
 
@@ -236,6 +245,19 @@ ingot_status ingot_step(ingot_engine* engine, bool* more);
 ingot_status ingot_hidden_states(ingot_engine* engine, const ingot_prompt* prompt, bool all_rows,
                                  bool final_norm, float** values, size_t* rows, size_t* cols);
 
+/// Writes a file to go on from: what `request` had given when `result` was made of it, and its keys
+/// and values. `*tokens`, how many tokens have keys in it, may be null. INGOT_INVALID without
+/// `sessions` or for embeddings; INGOT_IO; INGOT_BUSY, again later; INGOT_DOES_NOT_FIT.
+ingot_status ingot_save_session(ingot_engine* engine, const char* path,
+                                const ingot_request* request, const ingot_result* result,
+                                int64_t* tokens);
+/// Takes a file over for requests of `domain`. `*session` goes back through ingot_session_free.
+/// INGOT_INVALID without `sessions`; INGOT_MODEL for a file that is damaged or of another model,
+/// with nothing changed; INGOT_IO when it changes meanwhile; INGOT_BUSY, again later;
+/// INGOT_DOES_NOT_FIT.
+ingot_status ingot_restore_session(ingot_engine* engine, const char* path, uint64_t domain,
+                                   ingot_session** session);
+
 /// The next piece, waiting for it. `*delta` is the stream's and lives until its next call; null at
 /// the end. INGOT_BUSY, in a threadless engine: others have to be read or freed first.
 ingot_status ingot_stream_next(ingot_stream* stream, const ingot_delta** delta);
@@ -252,6 +274,8 @@ void ingot_stream_free(ingot_stream* stream);
 
 /// Frees a result; null is allowed.
 void ingot_result_free(ingot_result* result);
+/// Frees a session; null is allowed.
+void ingot_session_free(ingot_session* session);
 /// Frees ids, text or values that a function handed out; null is allowed.
 void ingot_free(void* memory);
 

@@ -18,9 +18,9 @@ namespace ingot::api {
 /// What kind of failure an Error is.
 enum class ErrorCode {
   kInvalid,     ///< an option or a request is wrong; the message names it and what is possible
-  kModel,       ///< a model or tokenizer file was refused
+  kModel,       ///< a model, tokenizer or session file was refused
   kDoesNotFit,  ///< not enough memory, with the numbers
-  kIo,          ///< reading failed after opening
+  kIo,          ///< reading failed after opening, or a file could not be written
   kBusy,        ///< too many requests wait or are paused; again later
   kNotFinite,   ///< the request met NaN or infinities; others go on
   kInternal,    ///< a bug in ingot
@@ -64,6 +64,9 @@ struct OpenOptions {
   /// Paused ones do not keep others from running.
   std::size_t waiting_max = 1024;
   std::size_t deltas_max = 256;  ///< pieces that a reader may be behind before its request pauses
+  /// A request that is paused for so many seconds, because nobody takes its pieces, ends cancelled;
+  /// 0 = never. A threadless engine looks when it makes a step.
+  double stall_seconds = 0;
   /// What was computed of prompts and replies stays where no running request needs its memory, and
   /// later requests begin from it.
   bool prefix_cache = true;
@@ -73,6 +76,9 @@ struct OpenOptions {
   /// Smaller priorities run first, ten seconds of waiting making up for a step. False: first come,
   /// first served.
   bool by_priority = false;
+  /// Sessions can be saved and restored: the model's weights are read once more while opening, for
+  /// the fingerprint that ties a session to them.
+  bool sessions = false;
   /// No thread of its own: requests go on only inside `step`, `generate`, `hidden_states` and
   /// `Stream::next`, all of which then have to be called from one thread.
   bool threadless = false;
@@ -134,6 +140,10 @@ struct Sampling {
 struct Request {
   Prompt prompt{};
   Sampling sampling{};
+  /// So many of the prompt's last ids were drawn by an earlier request that this one goes on with:
+  /// drawing, penalties, min_tokens and stop strings take up where that one ended, and what comes
+  /// is what would have come. max_tokens counts new tokens alone.
+  std::int64_t continued = 0;
   std::int64_t max_tokens = 256;
   std::int64_t min_tokens = 0;  ///< before so many, no end token is drawn
   /// The text ends before the first of them. That bounds the text alone: ids and log-probabilities
@@ -195,6 +205,14 @@ struct Result {
   std::int64_t cached_tokens = 0;  ///< of the prompt: what was there already
   double prefill_seconds = 0;      ///< from admission to the first token
   double decode_seconds = 0;       ///< from there to the last
+};
+
+/// What a session file held.
+struct Session {
+  /// Goes on where the saved one ended: its prompt are all tokens, `continued` those that were
+  /// drawn. How to draw, end and stop is as it was saved, in `domain`; all else is the default.
+  Request request;
+  std::int64_t restored_tokens = 0;  ///< of the prompt: they need not be computed again
 };
 
 /// Called with each piece, in the thread that called `generate`; returns whether to go on.
@@ -288,6 +306,26 @@ class Engine {
   ///
   /// Errors: as of `generate`.
   HiddenStates hidden_states(const Prompt& prompt, const HiddenOptions& options = {});
+
+  /// Writes a file from which any process with this model and `kv_type` can go on with a request
+  /// as if it had not stopped: the tokens of `result`, how `request`, which gave it, draws and
+  /// stops, and what is there of their keys and values in the request's domain. The file appears
+  /// whole or not at all; its keys and values pass through memory. Returns how many tokens have
+  /// keys in it: the others will be computed. Of several choices, `request.sampling.choice` is that
+  /// of the one that gave the result.
+  ///
+  /// Errors: Error{kInvalid} without OpenOptions::sessions, for a prompt with embeddings, or for
+  /// what no request may ask for; Error{kIo}; Error{kBusy}, again later; Error{kDoesNotFit} when
+  /// memory runs out.
+  std::int64_t save_session(const std::string& path, const Request& request, const Result& result);
+  /// Takes the keys and values of a file over for requests of `domain`, as far as there is room,
+  /// and returns the request that goes on. Results do not depend on how far that is.
+  ///
+  /// Errors: Error{kInvalid} without OpenOptions::sessions; Error{kModel}, with nothing changed,
+  /// for a file that cannot be read, is damaged, or is of another model, `kv_type` or version of
+  /// ingot's arithmetic, or asks for what no request may; Error{kIo} when it changes meanwhile;
+  /// Error{kBusy}, again later; Error{kDoesNotFit} when memory runs out.
+  Session restore_session(const std::string& path, std::uint64_t domain = 0);
 
   /// One step of a threadless engine for all that is under way. Returns whether requests are left;
   /// while all of those are paused by their readers, it does nothing.

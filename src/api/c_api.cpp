@@ -88,6 +88,7 @@ ingot_open_options ingot_default_open_options(void) {
   options.waiting_max = o.waiting_max;
   options.deltas_max = o.deltas_max;
   options.prefix_cache = o.prefix_cache;
+  options.stall_seconds = o.stall_seconds;
   return options;
 }
 
@@ -203,6 +204,24 @@ ingot_status ingot_hidden_states(ingot_engine* engine, const ingot_prompt* promp
   });
 }
 
+ingot_status ingot_save_session(ingot_engine* engine, const char* path,
+                                const ingot_request* request, const ingot_result* result,
+                                int64_t* tokens) {
+  return call([&] {
+    const std::int64_t kept =
+        engine->engine.save_session(text_of("path", path), from_c(*request), from_c(*result));
+    if (tokens != nullptr) *tokens = kept;
+  });
+}
+
+ingot_status ingot_restore_session(ingot_engine* engine, const char* path, uint64_t domain,
+                                   ingot_session** session) {
+  *session = nullptr;
+  return call([&] {
+    *session = new CSession(engine->engine.restore_session(text_of("path", path), domain));
+  });
+}
+
 ingot_status ingot_stream_next(ingot_stream* stream, const ingot_delta** delta) {
   *delta = nullptr;
   return call([&] {
@@ -231,6 +250,8 @@ ingot_status ingot_stream_result(ingot_stream* stream, ingot_result** result) {
 void ingot_stream_free(ingot_stream* stream) { delete stream; }
 
 void ingot_result_free(ingot_result* result) { delete static_cast<CResult*>(result); }
+
+void ingot_session_free(ingot_session* session) { delete static_cast<CSession*>(session); }
 
 void ingot_free(void* memory) { std::free(memory); }
 

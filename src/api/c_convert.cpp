@@ -13,12 +13,12 @@ std::vector<T> list_of(const char* name, const T* values, std::size_t count) {
   return {span.begin(), span.end()};
 }
 
+}  // namespace
+
 std::string text_of(const char* name, const char* text) {
   if (text == nullptr) throw Error(ErrorCode::kInvalid, std::string(name) + ": a null pointer");
   return text;
 }
-
-}  // namespace
 
 OpenOptions from_c(const ingot_open_options& o) {
   OpenOptions options;
@@ -35,9 +35,11 @@ OpenOptions from_c(const ingot_open_options& o) {
   if (o.pack_cache != nullptr) options.pack_cache = o.pack_cache;
   options.waiting_max = o.waiting_max;
   options.deltas_max = o.deltas_max;
+  options.stall_seconds = o.stall_seconds;
   options.prefix_cache = o.prefix_cache;
   options.target_itl_seconds = o.target_itl_seconds;
   options.by_priority = o.by_priority;
+  options.sessions = o.sessions;
   options.threadless = o.threadless;
   if (o.progress != nullptr) {
     options.progress = [progress = o.progress, user = o.user](std::uint64_t done,
@@ -75,6 +77,7 @@ Request from_c(const ingot_request& r) {
   }
   s.seed = r.seed;
   s.choice = r.choice;
+  request.continued = r.continued;
   request.max_tokens = r.max_tokens;
   request.min_tokens = r.min_tokens;
   for (const char* stop : span_of("stop", r.stop, r.stop_count)) {
@@ -91,6 +94,44 @@ Request from_c(const ingot_request& r) {
   request.max_ttft_seconds = r.max_ttft_seconds;
   request.deadline_seconds = r.deadline_seconds;
   return request;
+}
+
+Result from_c(const ingot_result& r) {
+  Result result;
+  result.prompt_ids = list_of("result.prompt_ids", r.prompt_ids, r.prompt_id_count);
+  result.ids = list_of("result.ids", r.ids, r.id_count);
+  return result;
+}
+
+CSession::CSession(Session&& session) : ingot_session{}, owned(std::move(session)) {
+  const Request& r = owned.request;
+  const Sampling& s = r.sampling;
+  for (const LogitBias& b : s.logit_bias) logit_bias.push_back({.id = b.id, .bias = b.bias});
+  for (const std::string& text : r.stop) stop.push_back(text.c_str());
+  request = ingot_default_request();
+  request.prompt.ids = r.prompt.ids.data();
+  request.prompt.id_count = r.prompt.ids.size();
+  request.temperature = s.temperature;
+  request.top_k = s.top_k;
+  request.top_p = s.top_p;
+  request.min_p = s.min_p;
+  request.typical_p = s.typical_p;
+  request.repetition_penalty = s.repetition_penalty;
+  request.presence_penalty = s.presence_penalty;
+  request.frequency_penalty = s.frequency_penalty;
+  request.logit_bias = logit_bias.data();
+  request.logit_bias_count = logit_bias.size();
+  request.seed = s.seed;
+  request.choice = s.choice;
+  request.continued = r.continued;
+  request.min_tokens = r.min_tokens;
+  request.stop = stop.data();
+  request.stop_count = stop.size();
+  request.stop_token_ids = r.stop_token_ids.data();
+  request.stop_token_count = r.stop_token_ids.size();
+  request.ignore_eos = r.ignore_eos;
+  request.domain = r.domain;
+  restored_tokens = owned.restored_tokens;
 }
 
 CLogprobs::CLogprobs(const std::vector<TokenLogprobs>& scores) {

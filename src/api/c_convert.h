@@ -20,10 +20,15 @@ std::span<const T> span_of(const char* name, const T* values, std::size_t count)
   return {values, count};
 }
 
+/// A string. Errors: Error{kInvalid} with its name for a null pointer.
+std::string text_of(const char* name, const char* text);
+
 /// The same in the C++ API. Errors: Error{kInvalid} for a null pointer.
 OpenOptions from_c(const ingot_open_options& options);
 Prompt from_c(const ingot_prompt& prompt);
 Request from_c(const ingot_request& request);
+/// Its ids alone.
+Result from_c(const ingot_result& result);
 
 /// Log-probabilities as the C API shows them.
 class CLogprobs {
@@ -67,6 +72,17 @@ struct CResult : ingot_result {
   Result owned;
   CLogprobs owned_logprobs;
   CLogprobs owned_prompt_logprobs;
+};
+
+/// A session and the struct that shows it.
+struct CSession : ingot_session {
+  explicit CSession(Session&& session);
+  CSession(const CSession&) = delete;
+  CSession& operator=(const CSession&) = delete;
+
+  Session owned;
+  std::vector<ingot_logit_bias> logit_bias{};
+  std::vector<const char*> stop{};
 };
 
 }  // namespace ingot::api

@@ -118,6 +118,7 @@ InstanceOptions instance_options(const OpenOptions& options) {
   check_range("context", options.context, std::int64_t{0}, kContextMax);
   check_range("waiting_max", options.waiting_max, std::size_t{1}, kQueueMax);
   check_range("deltas_max", options.deltas_max, std::size_t{1}, kQueueMax);
+  check_seconds("stall_seconds", options.stall_seconds);
   check_seconds("target_itl_seconds", options.target_itl_seconds);
   if (options.memory_limit < 0) {
     refuse(cat("memory_limit: ", options.memory_limit, " is less than 0"));
@@ -187,6 +188,7 @@ ingot::Request to_request(const Prompt& prompt, const Instance& instance) {
 
 ingot::Request to_request(const Request& r, const Instance& instance) {
   ingot::Request request = to_request(r.prompt, instance);
+  request.continued = r.continued;
   request.sampling = sampling_params(r);
   request.max_tokens = r.max_tokens;
   request.stop = r.stop;
@@ -195,14 +197,45 @@ ingot::Request to_request(const Request& r, const Instance& instance) {
   request.digest = r.digest;
   request.priority = r.priority;
   request.tenant = r.tenant;
-  request.domain = {r.domain, 0};
+  request.domain = domain_of(r.domain);
   request.first_token_seconds = bound_of("max_ttft_seconds", r.max_ttft_seconds);
   request.end_seconds = bound_of("deadline_seconds", r.deadline_seconds);
   return request;
 }
 
+ingot::Session to_session(const Request& r, const Result& result, const Instance& instance) {
+  if (!r.prompt.embeddings.empty()) refuse("prompt: a session has no embeddings");
+  Request request = r;  // whose text became these ids
+  request.prompt = {.ids = result.prompt_ids};
+  return session_of(to_request(request, instance), result.ids);
+}
+
+Request to_request(const ingot::Session& session) {
+  const SamplingParams& p = session.sampling;
+  Request r;
+  r.prompt.ids = session.tokens;
+  r.continued = session.generated;
+  r.sampling = {.temperature = p.temperature,
+                .top_k = p.top_k,
+                .top_p = p.top_p,
+                .min_p = p.min_p,
+                .typical_p = p.typical_p,
+                .repetition_penalty = p.repetition_penalty,
+                .presence_penalty = p.presence_penalty,
+                .frequency_penalty = p.frequency_penalty,
+                .seed = p.seed,
+                .choice = p.choice};
+  for (const ingot::LogitBias& b : p.logit_bias) r.sampling.logit_bias.push_back({b.id, b.bias});
+  r.min_tokens = p.min_tokens;
+  r.stop = session.stop;
+  r.stop_token_ids = p.end_ids;
+  r.ignore_eos = session.ignore_eos;
+  return r;
+}
+
 EngineOptions engine_options(const OpenOptions& options) {
   EngineOptions engine{.waiting_max = options.waiting_max, .deltas_max = options.deltas_max};
+  engine.stall_seconds = bound_of("stall_seconds", options.stall_seconds);
   engine.prefix_cache = options.prefix_cache;
   engine.step_seconds = options.target_itl_seconds;
   engine.waiting.policy = options.by_priority ? Policy::kPriority : Policy::kArrival;

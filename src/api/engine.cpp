@@ -32,6 +32,7 @@ Engine::Impl::Impl(const OpenOptions& options)
     : threadless(options.threadless),
       pool(thread_count(options)),
       instance(pool, instance_options(options)) {
+  if (options.sessions) weights = instance.fingerprint();
   StartOptions chosen = start_options(options, instance);
   start(instance, options, chosen);
   info = model_info(instance, chosen.context);
@@ -59,6 +60,11 @@ bool Engine::Impl::step() {
 bool Engine::Impl::advance() {
   const CanonicalFp canonical;
   return engine->advance();
+}
+
+const ModelFingerprint& Engine::Impl::require_weights() const {
+  if (weights) return *weights;
+  throw ingot::Error(ingot::ErrorCode::kInvalid, "sessions: this engine was opened without them");
 }
 
 Engine::Engine(const OpenOptions& options)
@@ -121,6 +127,29 @@ HiddenStates Engine::hidden_states(const Prompt& prompt, const HiddenOptions& op
     const std::int64_t cols = impl_->info.hidden;
     return HiddenStates{
         .rows = std::ssize(outcome.hidden) / cols, .cols = cols, .values = outcome.hidden};
+  });
+}
+
+std::int64_t Engine::save_session(const std::string& path, const Request& request,
+                                  const Result& result) {
+  return guarded([&] {
+    const ModelFingerprint& weights = impl_->require_weights();
+    ingot::Session session = to_session(request, result, impl_->instance);
+    check_session(session, impl_->engine->request_limits());
+    session.model.weights = weights;
+    return impl_->engine->save_session(path, std::move(session), domain_of(request.domain));
+  });
+}
+
+Session Engine::restore_session(const std::string& path, std::uint64_t domain) {
+  return guarded([&] {
+    const ModelFingerprint& weights = impl_->require_weights();
+    const SessionFile file(path);
+    file.require_session(impl_->engine->request_limits());
+    Session session{.request = to_request(file.session())};
+    session.request.domain = domain;
+    session.restored_tokens = impl_->engine->restore_session(file, weights, domain_of(domain));
+    return session;
   });
 }
 

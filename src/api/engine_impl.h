@@ -20,11 +20,14 @@ struct Engine::Impl {
   bool step();
   /// As of the engine's.
   bool advance();
+  /// The model's fingerprint. Errors: ingot::Error{kInvalid} where it was not asked for.
+  const ModelFingerprint& require_weights() const;
 
   bool threadless = false;
   ThreadPool pool;
   Instance instance;
   ModelInfo info;
+  std::optional<ModelFingerprint> weights;  ///< with OpenOptions::sessions
   std::unique_ptr<ingot::Engine> engine;
 };
 

@@ -1,29 +1,12 @@
 // Reading and writing the sessions of ingot run.
 #include "cli/run_session.h"
 
-#include <limits>
-
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/log.h"
 #include "cli/options.h"
 
 namespace ingot {
-
-namespace {
-
-/// A session may ask for no more than a command line.
-void check_session(const SessionFile& file, const Instance& instance, std::int64_t ctx) {
-  RequestLimits limits = request_limits(instance, ctx);
-  limits.context = std::numeric_limits<std::int64_t>::max();
-  try {
-    check_request(request_of(file.session()), limits);
-  } catch (const Error& error) {
-    throw model_error(file.name(), "session", 0, error.message());
-  }
-}
-
-}  // namespace
 
 RunSession::RunSession(const RunValues& values, const Instance& instance)
     : values_(values), instance_(instance) {
@@ -32,7 +15,7 @@ RunSession::RunSession(const RunValues& values, const Instance& instance)
   weights_ = instance.fingerprint();
   if (!file_) return;
   file_->require_model(session_model(instance.spec(), instance.kv_type(), weights_));
-  check_session(*file_, instance, values.model.ctx);
+  file_->require_session(request_limits(instance, values.model.ctx));
 }
 
 /// They follow tokens, so the tokenizer puts no frame around them.

@@ -154,8 +154,8 @@ class Engine {
   std::int64_t restore_session(const SessionFile& file, const ModelFingerprint& weights,
                                const std::array<std::uint64_t, 2>& domain = {});
 
-  /// What a request has to fit; from any thread.
-  const RequestLimits& limits() const { return request_limits_; }
+  /// What a request has to fit.
+  const RequestLimits& request_limits() const { return request_limits_; }
   /// Requests that have not ended; from any thread.
   std::size_t under_way() const { return under_way_.load(); }
   /// The most that there can be: those that run and those that may wait.

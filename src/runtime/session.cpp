@@ -2,6 +2,7 @@
 #include "runtime/session.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "backend/kv_rows.h"
 
@@ -78,6 +79,11 @@ Request request_of(const Session& session) {
   request.stop = session.stop;
   request.ignore_eos = session.ignore_eos;
   return request;
+}
+
+void check_session(const Session& session, RequestLimits limits) {
+  limits.context = std::numeric_limits<std::int64_t>::max();
+  check_request(request_of(session), limits);
 }
 
 }  // namespace ingot

@@ -60,5 +60,9 @@ struct Session {
 Session session_of(const Request& request, std::span<const std::int32_t> drawn);
 /// A request that goes on with a session. Its max_tokens is 0.
 Request request_of(const Session& session);
+/// A session may ask for no more than a request may, but for its length.
+///
+/// Errors: Error{kInvalid} as of `check_request`.
+void check_session(const Session& session, RequestLimits limits);
 
 }  // namespace ingot

@@ -91,6 +91,14 @@ void SessionFile::expect_unchanged() const {
   if (mapped_) file_.expect_unchanged();
 }
 
+void SessionFile::require_session(const RequestLimits& limits) const {
+  try {
+    check_session(session_, limits);
+  } catch (const Error& error) {
+    throw model_error(name_, "session", 0, error.message());
+  }
+}
+
 void SessionFile::require_model(const SessionModel& mine) const {
   const SessionModel& its = session_.model;
   const auto refuse = [&](std::string_view reason) {

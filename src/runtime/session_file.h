@@ -44,6 +44,8 @@ class SessionFile {
   /// Errors: Error{kIo} when the file was changed since it was read.
   void expect_unchanged() const;
 
+  /// Errors: Error{kModel} where the session asks for what no request may: see `check_session`.
+  void require_session(const RequestLimits& limits) const;
   /// Errors: Error{kModel} that says in what `mine` differs from the session's model.
   void require_model(const SessionModel& mine) const;
 

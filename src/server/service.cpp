@@ -32,7 +32,7 @@ Service::Service(ServiceOptions options, const Instance& instance, Engine& engin
       http_metrics_(http_metrics),
       chat_(std::move(chat)),
       defaults_(instance.config().sampling),
-      limits_(engine.limits()),
+      limits_(engine.request_limits()),
       end_ids_(instance.stop_ids()) {
   if (RAND_bytes(secret_.data(), static_cast<int>(secret_.size())) != 1) {
     throw Error(ErrorCode::kInternal, "the system gives no random numbers");

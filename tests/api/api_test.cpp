@@ -321,6 +321,7 @@ TEST_F(ApiTest, OptionsThatCannotBeAreRefusedByName) {
   says(invalid + "waiting_max: 0", [](OpenOptions& o) { o.waiting_max = 0; });
   says(invalid + "deltas_max: 0", [](OpenOptions& o) { o.deltas_max = 0; });
   says(invalid + "target_itl_seconds: -1", [](OpenOptions& o) { o.target_itl_seconds = -1; });
+  says(invalid + "stall_seconds: -1", [](OpenOptions& o) { o.stall_seconds = -1; });
   says(invalid + "kv_type: 9", [](OpenOptions& o) { o.kv_type = static_cast<KvType>(9); });
   says(invalid + "weights: 9", [](OpenOptions& o) { o.weights = static_cast<Weights>(9); });
   says(invalid + "`isa` abacus is unknown", [](OpenOptions& o) { o.isa = "abacus"; });
@@ -357,6 +358,7 @@ TEST_F(ApiTest, RequestsThatCannotBeAreRefusedByName) {
        [](Request& r) { r.prompt = {.ids = std::vector<std::int32_t>(129, 1)}; });
   says("embeddings: 63 values", [](Request& r) { r.prompt.embeddings.resize(63); });
   says("embeddings: 65 values", [](Request& r) { r.prompt.embeddings.resize(65); });
+  says("continued: 9 is not in [0, ", [](Request& r) { r.continued = 9; });
   says("max_tokens", [](Request& r) { r.max_tokens = -1; });
   says("top_p", [](Request& r) { r.sampling.top_p = 2; });
   says("logit_bias", [](Request& r) { r.sampling.logit_bias = {{3, 1}, {2, 1}, {3, 1}}; });

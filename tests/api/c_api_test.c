@@ -1,9 +1,11 @@
 // The C API from C11: every function, and that a wrong call is told and does no harm.
 //
 // usage: c_api_test MODEL
+#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ingot/ingot.c.h"
 
@@ -22,6 +24,7 @@ static ingot_engine* open_model(const char* path, bool threadless) {
   options.threads = 2;
   options.context = 128;
   options.threadless = threadless;
+  options.sessions = threadless;
   ingot_engine* engine = NULL;
   EXPECT(ingot_open(&options, &engine) == INGOT_OK);
   return engine;
@@ -187,6 +190,41 @@ static void test_steps(ingot_engine* engine, ingot_engine* threadless) {
   EXPECT(strcmp(ingot_last_error(), "step: this engine has a thread") == 0);
 }
 
+/// Half of a request, a file, and the other half.
+static void test_sessions(ingot_engine* engine, ingot_engine* with_sessions) {
+  char path[] = "c_api_session_XXXXXX";
+  const int file = mkstemp(path);
+  EXPECT(file >= 0 && close(file) == 0);
+  ingot_result* whole = generate(with_sessions, "the hen and the egg in the morning");
+  ingot_request request = a_request("the hen and the egg in the morning");
+  request.max_tokens = 8;
+  ingot_result *half = NULL, *rest = NULL;
+  EXPECT(ingot_generate(with_sessions, &request, NULL, NULL, &half) == INGOT_OK);
+  int64_t tokens = 0;
+  EXPECT(ingot_save_session(with_sessions, path, &request, half, &tokens) == INGOT_OK);
+  EXPECT(tokens >= 16 && tokens % 16 == 0);
+  ingot_session* session = NULL;
+  EXPECT(ingot_restore_session(with_sessions, path, 0, &session) == INGOT_OK);
+  EXPECT(session->restored_tokens == tokens && session->request.continued == 8);
+  session->request.max_tokens = 12;
+  EXPECT(ingot_generate(with_sessions, &session->request, NULL, NULL, &rest) == INGOT_OK);
+  EXPECT(rest->id_count == 12 && memcmp(rest->ids, whole->ids + 8, 12 * sizeof whole->ids[0]) == 0);
+  ingot_session_free(session);
+
+  EXPECT(ingot_save_session(with_sessions, NULL, &request, half, NULL) == INGOT_INVALID);
+  EXPECT(strcmp(ingot_last_error(), "path: a null pointer") == 0);
+  EXPECT(ingot_save_session(with_sessions, "nowhere/file", &request, half, NULL) == INGOT_IO);
+  EXPECT(ingot_save_session(engine, path, &request, half, NULL) == INGOT_INVALID);
+  session = (ingot_session*)path;
+  EXPECT(ingot_restore_session(engine, path, 0, &session) == INGOT_INVALID && session == NULL);
+  EXPECT(ingot_restore_session(with_sessions, "nowhere", 0, &session) == INGOT_MODEL);
+  ingot_session_free(NULL);
+  ingot_result_free(whole);
+  ingot_result_free(half);
+  ingot_result_free(rest);
+  EXPECT(remove(path) == 0);
+}
+
 static void test_tokens_and_rows(ingot_engine* engine) {
   int32_t* ids = NULL;
   size_t id_count = 0;
@@ -289,6 +327,7 @@ int main(int argc, char** argv) {
   test_sharing(engine);
   test_streams(threadless);
   test_steps(engine, threadless);
+  test_sessions(engine, threadless);
   test_tokens_and_rows(engine);
   test_tokens_and_rows(threadless);
   test_null_arrays(engine);

@@ -59,6 +59,7 @@ const Case kCases[] = {
      }},
     {[](Request& r) { r.sampling.seed = 4; }, [](ingot_request& r) { r.seed = 4; }},
     {[](Request& r) { r.sampling.choice = 4; }, [](ingot_request& r) { r.choice = 4; }},
+    {[](Request& r) { r.continued = 2; }, [](ingot_request& r) { r.continued = 2; }},
     {[](Request& r) { r.max_tokens = 9; }, [](ingot_request& r) { r.max_tokens = 9; }},
     {[](Request& r) {
        r.stop = {"t", "nd"};
@@ -173,6 +174,8 @@ TEST_F(CMatchTest, DefaultsAreThoseOfTheCppApi) {
   EXPECT_EQ(c.pack_cache, nullptr);
   EXPECT_EQ(c.waiting_max, o.waiting_max);
   EXPECT_EQ(c.deltas_max, o.deltas_max);
+  EXPECT_EQ(c.stall_seconds, o.stall_seconds);
+  EXPECT_EQ(c.sessions, o.sessions);
   EXPECT_EQ(c.threadless, o.threadless);
   EXPECT_EQ(ingot_default_request().max_tokens, Request().max_tokens);
 }
@@ -196,6 +199,7 @@ TEST_F(CMatchTest, EveryOptionArrives) {
   says("memory_limit: -1", [](ingot_open_options& o) { o.memory_limit = -1; });
   says("waiting_max: 0", [](ingot_open_options& o) { o.waiting_max = 0; });
   says("deltas_max: 0", [](ingot_open_options& o) { o.deltas_max = 0; });
+  says("stall_seconds: -1", [](ingot_open_options& o) { o.stall_seconds = -1; });
 }
 
 TEST_F(CMatchTest, ThePackCacheArrives) {
