@@ -4,6 +4,7 @@
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/check.h"
@@ -131,6 +132,7 @@ std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const
   try {
     for (GenerationPrompt& prompt : generation.prompts) {
       prompt.request.notify = notify;
+      prompt.request.end_seconds = std::min(prompt.request.end_seconds, options_.request_seconds);
       auto streams =
           as_api([&] { return engine_.submit_choices(std::move(prompt.request), prompt.choices); });
       if (streams.empty()) {

@@ -34,8 +34,9 @@ struct ServiceOptions {
   std::int32_t prompts_max = 16;           ///< of one completion request
   std::size_t waiting_per_key = 256;       ///< requests of one key that have not ended
   double drain_seconds = 30;
-  Json settings{};               ///< the options, for /props
-  std::function<void()> stop{};  ///< ends the process in order
+  double request_seconds = 3600;  ///< that a request may take, from its submission on
+  Json settings{};                ///< the options, for /props
+  std::function<void()> stop{};   ///< ends the process in order
 };
 
 /// A model's chat template, with its text.

@@ -1,0 +1,122 @@
+"""Many clients at once: the same bytes as alone, whoever comes, goes, stalls or is refused.
+
+What is counted here holds at any speed; times are measured by bench/serve.
+"""
+import concurrent.futures
+import random
+import threading
+
+import server
+
+STREAMS = 100 if server.ingot.SANITIZERS else 1000
+KILLS = 60 if server.ingot.SANITIZERS else 200
+OTHERS = 16
+
+
+def story(seed, **more):
+    return {"prompt": "Once upon a time", "max_tokens": 24, "seed": seed, "ignore_eos": True,
+            "temperature": 0.8, **more}
+
+
+def text_of(reply):
+    """The text of a whole response, or of a stream's events."""
+    if reply.field("Content-Type") == "text/event-stream":
+        events = [e for e in reply.events() if isinstance(e, dict)]
+        assert not any("error" in e for e in events), reply
+        assert reply.body.endswith(b"data: [DONE]\n\n"), reply
+        return "".join(c["text"] for e in events for c in e["choices"])
+    return reply.json()["choices"][0]["text"]
+
+
+class Load(server.ServerTest):
+    args = ("--connections", "2048", "--queue", "2048", "--queue-per-key", "4096")
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.alone = [text_of(cls.server.post(server.TEXT, story(i))) for i in range(4)]
+
+    def ask(self, seed, stream):
+        reply = self.server.post(server.TEXT, story(seed % 4, stream=stream))
+        self.assertEqual(reply.status, 200, reply)
+        self.assertEqual(text_of(reply), self.alone[seed % 4])
+
+    def test_beside_others_the_same_bytes(self):
+        with concurrent.futures.ThreadPoolExecutor(OTHERS + 1) as pool:
+            for done in [pool.submit(self.ask, i, i % 2 == 0) for i in range(8 * (OTHERS + 1))]:
+                done.result()
+
+    def test_many_streams(self):
+        """All are open before the first one is read."""
+        wires = [server.Wire(self.server) for _ in range(STREAMS)]
+        try:
+            for i, wire in enumerate(wires):
+                wire.send(server.post(server.TEXT, story(i % 4, stream=True)))
+            for i, wire in enumerate(wires):
+                reply = wire.reply()
+                self.assertEqual(reply.status, 200, reply)
+                self.assertEqual(text_of(reply), self.alone[i % 4])
+        finally:
+            for wire in wires:
+                wire.__exit__()
+
+    def kill_one(self, rng):
+        """Leaves at some point of a request: in its head, its body, or its response."""
+        data = server.post(server.TEXT, story(rng.randrange(1000), stream=True, n=rng.choice((1, 4)),
+                                              max_tokens=200))
+        wire = server.Wire(self.server)
+        whole = rng.random() < 0.7
+        wire.send(data if whole else data[:rng.randrange(1, len(data))])
+        if whole:
+            for _ in range(rng.randrange(4)):
+                wire.more()
+        if rng.random() < 0.5:
+            wire.reset()
+        else:
+            wire.__exit__()
+
+    def test_clients_that_leave(self):
+        """Nothing of them stays, which the end of every test of a server checks; others notice
+        nothing."""
+        rng = random.Random(5)
+        stop = threading.Event()
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            def go_on(seed):
+                while not stop.is_set():
+                    self.ask(seed, True)
+            steady = [pool.submit(go_on, seed) for seed in range(4)]
+            try:
+                for _ in range(KILLS):
+                    self.kill_one(rng)
+            finally:
+                stop.set()
+            for done in steady:
+                done.result()
+        self.assert_quiet()
+
+
+class Overload(server.ServerTest):
+    args = ("--queue", "4", "--sequences", "2", "--connections", "256")
+
+    def test_some_are_refused_and_the_others_served(self):
+        """Each request is answered once: its text as alone, or 429 with when to come again."""
+        alone = text_of(self.server.post(server.TEXT, story(0)))
+
+        def ask(_):
+            reply = self.server.post(server.TEXT, story(0, stream=True))
+            if reply.status == 429:
+                self.assert_error(reply, 429, code="server_overloaded")
+                self.assertIsNotNone(reply.field("Retry-After"))
+                return 0
+            self.assertEqual(reply.status, 200, reply)
+            self.assertEqual(text_of(reply), alone)
+            return 1
+        with concurrent.futures.ThreadPoolExecutor(60) as pool:
+            served = sum(pool.map(ask, range(240)))
+        self.assertGreaterEqual(served, 6)
+        self.assertLess(served, 240)
+        self.assertEqual(self.server.get("/health").status, 200)
+
+
+if __name__ == "__main__":
+    server.main()
