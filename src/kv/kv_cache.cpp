@@ -184,21 +184,21 @@ bool SequenceBlocks::reserve(std::int64_t tokens, std::vector<BlockCopy>& copies
     if (wanted(g, tokens) > cache_->pool(g).available()) return false;
   }
   try {
-    for (auto& table : tables_) table.reserve(std::max(blocks, table.size()));
+    for (Table& table : tables_) table.blocks.reserve(std::max(blocks, table.blocks.size()));
     copies.reserve(copies.size() + tables_.size());
   } catch (const std::bad_alloc&) {
     return false;
   }
   for (std::int32_t g = 0; g < groups(); ++g) {
-    auto& table = tables_[static_cast<std::size_t>(g)];
+    Table& table = tables_[static_cast<std::size_t>(g)];
     if (copies_before_write(g, tokens)) {
-      std::int32_t& block = table[static_cast<std::size_t>(filled_ / kBlockTokens)];
+      std::int32_t& block = table.blocks[static_cast<std::size_t>(filled_ / kBlockTokens)];
       const std::int32_t own = *cache_->pool(g).allocate();
       copies.push_back({.group = g, .from = block, .to = own});
       cache_->release_after_next(g, block);
       block = own;
     }
-    while (table.size() < blocks) table.push_back(*cache_->pool(g).allocate());
+    while (table.blocks.size() < blocks) table.add(*cache_->pool(g).allocate());
   }
   return true;
 }
@@ -241,7 +241,7 @@ bool SequenceBlocks::fork(const SequenceBlocks& other, std::int64_t tokens,
   share(other, full);
   for (std::int32_t g = 0; g < groups() && full < tokens; ++g) {
     const std::int32_t own = *cache_->pool(g).allocate();
-    tables_[static_cast<std::size_t>(g)].push_back(own);
+    tables_[static_cast<std::size_t>(g)].add(own);
     copies.push_back({.group = g, .from = other.table(g)[tail], .to = own});
   }
   filled_ = tokens;
@@ -249,18 +249,26 @@ bool SequenceBlocks::fork(const SequenceBlocks& other, std::int64_t tokens,
 }
 
 void SequenceBlocks::adopt(std::int32_t g, std::span<const std::int32_t> blocks) {
-  auto& table = tables_[static_cast<std::size_t>(g)];
-  INGOT_CHECK(table.empty(), blocks.size(), " blocks into a table of ", table.size());
-  table.assign(blocks.begin(), blocks.end());
+  Table& table = tables_[static_cast<std::size_t>(g)];
+  INGOT_CHECK(table.blocks.empty(), blocks.size(), " blocks into a table of ", table.blocks.size());
+  table.blocks.assign(blocks.begin(), blocks.end());
   for (const std::int32_t block : blocks) {
-    if (block >= 0) cache_->pool(g).retain(block);
+    if (block < 0) continue;
+    cache_->pool(g).retain(block);
+    ++table.held;
   }
 }
 
 void SequenceBlocks::replace(std::int32_t g, std::int64_t index, std::int32_t block) {
-  std::int32_t& own = tables_[static_cast<std::size_t>(g)][static_cast<std::size_t>(index)];
+  Table& table = tables_[static_cast<std::size_t>(g)];
+  std::int32_t& own = table.blocks[static_cast<std::size_t>(index)];
   cache_->pool(g).retain(block);
-  if (own >= 0) cache_->release(g, own);
+  if (own >= 0) {
+    cache_->release(g, own);
+  } else {
+    ++table.held;
+    table.forgotten = std::min(table.forgotten, index);
+  }
   own = block;
 }
 
@@ -275,12 +283,15 @@ void SequenceBlocks::forget_before(std::int64_t next) {
   for (std::int32_t g = 0; g < groups(); ++g) {
     const std::int64_t window = cache_->group(g).window;
     if (window == 0) continue;
-    auto& table = tables_[static_cast<std::size_t>(g)];
-    const std::int64_t first_seen = next - window + 1;
-    for (std::int64_t b = 0; b < std::ssize(table) && (b + 1) * kBlockTokens <= first_seen; ++b) {
-      std::int32_t& block = table[static_cast<std::size_t>(b)];
-      if (block >= 0) cache_->release(g, block);
+    Table& table = tables_[static_cast<std::size_t>(g)];
+    const std::int64_t last =
+        std::min((next - window + 1) / kBlockTokens, std::ssize(table.blocks));
+    for (; table.forgotten < last; ++table.forgotten) {
+      std::int32_t& block = table.blocks[static_cast<std::size_t>(table.forgotten)];
+      if (block < 0) continue;
+      cache_->release(g, block);
       block = -1;
+      --table.held;
     }
   }
 }
@@ -289,11 +300,15 @@ void SequenceBlocks::truncate(std::int64_t tokens) {
   INGOT_CHECK(can_truncate(tokens), "truncated to ", tokens,
               " tokens, but a block of their window was given back");
   for (std::int32_t g = 0; g < groups(); ++g) {
-    auto& table = tables_[static_cast<std::size_t>(g)];
-    while (std::ssize(table) > blocks_of(tokens)) {
-      if (table.back() >= 0) cache_->release(g, table.back());
-      table.pop_back();
+    Table& table = tables_[static_cast<std::size_t>(g)];
+    while (std::ssize(table.blocks) > blocks_of(tokens)) {
+      if (table.blocks.back() >= 0) {
+        cache_->release(g, table.blocks.back());
+        --table.held;
+      }
+      table.blocks.pop_back();
     }
+    table.forgotten = std::min(table.forgotten, std::ssize(table.blocks));
   }
   filled_ = std::min(filled_, tokens);
 }
@@ -309,10 +324,6 @@ bool SequenceBlocks::can_share(std::int64_t next, std::int64_t tokens) const {
     }
   }
   return true;
-}
-
-std::int64_t SequenceBlocks::held(std::int32_t g) const {
-  return std::ssize(table(g)) - std::count(table(g).begin(), table(g).end(), -1);
 }
 
 std::int32_t SequenceBlocks::slot(std::int32_t g, std::int64_t key) const {

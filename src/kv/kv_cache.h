@@ -176,25 +176,35 @@ class SequenceBlocks {
   /// that a row before the one that `forget_before` was told still saw.
   bool can_truncate(std::int64_t tokens) const { return can_share(tokens, tokens); }
   /// Blocks held in group g.
-  std::int64_t held(std::int32_t g) const;
+  std::int64_t held(std::int32_t g) const { return tables_[static_cast<std::size_t>(g)].held; }
 
   /// Blocks of group g that become available when it goes: those that nobody else holds.
   std::int64_t releasable(std::int32_t g) const;
   /// The block table of a group; -1 where a block was given back.
   std::span<const std::int32_t> table(std::int32_t g) const {
-    return tables_[static_cast<std::size_t>(g)];
+    return tables_[static_cast<std::size_t>(g)].blocks;
   }
   /// Where key number `key` is written in group g, -1 when it is there already. A block that others
   /// share is a bug.
   std::int32_t slot(std::int32_t g, std::int64_t key) const;
 
  private:
+  struct Table {
+    std::vector<std::int32_t> blocks;  ///< -1 where one was given back
+    std::int64_t held = 0;             ///< others
+    std::int64_t forgotten = 0;        ///< so many at the front were given back
+
+    void add(std::int32_t block) {
+      blocks.push_back(block);
+      ++held;
+    }
+  };
   /// None after a move from here.
   std::int32_t groups() const { return static_cast<std::int32_t>(tables_.size()); }
   bool copies_before_write(std::int32_t g, std::int64_t tokens) const;
 
   KvCache* cache_;
-  std::vector<std::vector<std::int32_t>> tables_;
+  std::vector<Table> tables_;
   std::int64_t filled_ = 0;
 };
 

@@ -208,6 +208,31 @@ TEST_F(KvCacheTest, AnAssignmentGivesBackWhatWasHeld) {
   EXPECT_EQ(cache.pool(1).free(), 6);
 }
 
+TEST_F(KvCacheTest, HeldBlocksAreCountedAsTheyComeAndGo) {
+  KvCache cache = make({layer(8)}, {20});
+  SequenceBlocks a(cache), b(cache), c(cache);
+  std::vector<BlockCopy> copies;
+  ASSERT_TRUE(a.reserve(100));
+  a.set_filled(100);
+  a.forget_before(55);  // sees keys from 48 on
+  a.forget_before(55);
+  EXPECT_EQ(a.held(0), 4);
+  b.share(a, 80);
+  EXPECT_EQ(b.held(0), 2) << "keys 48 to 79";
+  ASSERT_TRUE(c.fork(a, 100, copies));
+  EXPECT_EQ(c.held(0), 4);
+  b.replace(0, 1, c.table(0)[3]);
+  EXPECT_EQ(b.held(0), 3);
+  b.forget_before(55);
+  EXPECT_EQ(b.held(0), 2) << "what came back is forgotten again";
+  a.truncate(60);
+  EXPECT_EQ(a.held(0), 1);
+  ASSERT_TRUE(a.reserve(120, copies));
+  EXPECT_EQ(a.held(0), 5);
+  a.forget_before(103);
+  EXPECT_EQ(a.held(0), 2);
+}
+
 TEST_F(KvCacheTest, EverythingComesBack) {
   KvCache cache = make({layer(0), layer(8)}, {8, 8});
   {

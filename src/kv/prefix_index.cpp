@@ -251,10 +251,25 @@ void PrefixIndex::forget_block(std::int32_t g, std::int32_t number) {
   prune(node);
 }
 
-/// Fills `path_` with the nodes of the full blocks of `tokens`, as far as they are known.
+/// How many of the full blocks of `tokens` are those of `path_`, of which some may have gone: those
+/// hang on nothing, or are in use for something else.
+std::int64_t PrefixIndex::known_of_path(std::int32_t root, Tokens tokens) const {
+  const std::int64_t most = std::min(std::ssize(path_), std::ssize(tokens) / kBlockTokens);
+  std::int64_t known = 0;
+  for (std::int32_t node = root; known < most; ++known) {
+    const Node& n = at(path_[static_cast<std::size_t>(known)]);
+    const Tokens next = block_of(tokens, known);
+    if (n.parent != node || !std::equal(next.begin(), next.end(), n.tokens.begin())) break;
+    node = path_[static_cast<std::size_t>(known)];
+  }
+  return known;
+}
+
+/// Fills `path_` with the nodes of the full blocks of `tokens`, as far as they are known. Nothing
+/// is hashed of what it begins with already: whoever is first in line is looked up in each step.
 void PrefixIndex::walk(std::int32_t root, Tokens tokens) {
-  path_.clear();
-  for (std::int32_t node = root; node >= 0;) {
+  path_.resize(static_cast<std::size_t>(known_of_path(root, tokens)));
+  for (std::int32_t node = path_.empty() ? root : path_.back(); node >= 0;) {
     const std::int64_t next = std::ssize(path_);
     if ((next + 1) * kBlockTokens > std::ssize(tokens)) return;
     node = child(node, block_of(tokens, next));

@@ -185,6 +185,7 @@ class PrefixIndex {
   void move(Place& place, std::int32_t node);
   PrefixMiss explain(const PrefixKey& key, std::int32_t node, Tokens rest, std::int64_t first,
                      std::uint64_t chat_template) const;
+  std::int64_t known_of_path(std::int32_t root, Tokens tokens) const;
   void walk(std::int32_t root, Tokens tokens);
   std::int64_t deepest(std::int64_t rows_max) const;
 
@@ -201,7 +202,7 @@ class PrefixIndex {
   std::map<std::int32_t, Root> root_of_node_;
   std::map<std::array<std::uint64_t, 2>, Domain> domains_;
   std::vector<std::int32_t> unused_domains_;  ///< numbers; one for each node, and so for each root
-  std::vector<std::int32_t> path_;     ///< nodes of the last `find`, from the root's child on
+  std::vector<std::int32_t> path_;     ///< of the last `find`, from the root's child on
   std::vector<std::int32_t> adopted_;  ///< a group's table
   std::int64_t used_ = 0;
 };

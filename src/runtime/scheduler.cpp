@@ -155,6 +155,7 @@ const Step& Scheduler::plan() {
 void Scheduler::fill(Step& step) {
   rows_left_ = step.rows_max = limits_.rows;
   order_.assign(running_.begin(), running_.end());
+  withhold_all();
   plan_running(step, true);
   const auto decodes = static_cast<std::int32_t>(step.parts.size());
   rows_left_ = prompt_rows(decodes);
@@ -210,7 +211,10 @@ void Scheduler::admit(Step& step) {
   while (rows_left_ > 0) {
     Sequence* const s = first_waiting();
     if (s == nullptr) return;
-    is_full_ = !make_room_to_admit(step, *s);
+    is_full_ = running(PausedRoom::kFree) >= limits_.sequences;
+    if (is_full_) return;
+    const PrefixIndex::Match match = find_prefix(*s);
+    is_full_ = !make_room_to_admit(step, *s, match);
     if (is_full_) return;
     waiting_.erase(*s);
     running_.push_back(s);
@@ -218,7 +222,8 @@ void Scheduler::admit(Step& step) {
     s->guaranteed = is_guaranteed(*s);
     guaranteed_ += s->guaranteed ? 1 : 0;
     ++s->admissions;
-    begin(step, *s);
+    begin(step, *s, match);
+    withhold(*s, 1);
     add_part(step, *s, rows_left_);
   }
 }
@@ -249,15 +254,19 @@ PrefixIndex::Match Scheduler::find_prefix(const Sequence& s) {
 
 /// Paused sequences give way to one that can go on, none of them where all would not be enough:
 /// they would be computed again for nothing.
-bool Scheduler::make_room_to_admit(Step& step, Sequence& s) {
-  withhold(nullptr);
-  const PrefixIndex::Match match = find_prefix(s);
+bool Scheduler::make_room_to_admit(Step& step, Sequence& s, const PrefixIndex::Match& match) {
   if (!may_admit(s, match, PausedRoom::kFree)) return false;
   while (!may_admit(s, match, PausedRoom::kHeld)) {
     if (is_releasing()) return false;
     preempt(step, *last_paused());
   }
   return true;
+}
+
+std::int64_t Scheduler::running(PausedRoom paused) const {
+  if (paused == PausedRoom::kHeld) return std::ssize(running_);
+  return std::count_if(running_.begin(), running_.end(),
+                       [](const Sequence* s) { return !s->paused; });
 }
 
 /// Blocks of group g that the sequence can come to hold.
@@ -272,11 +281,7 @@ std::int64_t Scheduler::blocks_in_all(const Sequence& s, std::int32_t g) const {
 /// all that it will ever have.
 bool Scheduler::may_admit(const Sequence& s, const PrefixIndex::Match& match,
                           PausedRoom paused) const {
-  const auto goes = [paused](const Sequence* other) {
-    return paused == PausedRoom::kFree && other->paused;
-  };
-  const std::int64_t running =
-      std::ssize(running_) - std::count_if(running_.begin(), running_.end(), goes);
+  const std::int64_t running = this->running(paused);
   if (running == 0) return !is_releasing();
   if (running >= limits_.sequences) return false;
   for (std::int32_t g = 0; g < cache_.groups(); ++g) {
@@ -286,7 +291,7 @@ bool Scheduler::may_admit(const Sequence& s, const PrefixIndex::Match& match,
     if (takes_over) wanted -= match.blocks - prefixes_->unheld(match, g);
     std::int64_t free = cache_.pool(g).available() - withheld_[static_cast<std::size_t>(g)];
     for (const Sequence* other : running_) {
-      if (!goes(other)) continue;
+      if (paused == PausedRoom::kHeld || !other->paused) continue;
       free += other->blocks.releasable(g);
       // What is taken over from it does not become free.
       if (takes_over) free -= prefixes_->held_alone(match, g, other->blocks);
@@ -298,7 +303,7 @@ bool Scheduler::may_admit(const Sequence& s, const PrefixIndex::Match& match,
 
 /// Takes over what others have computed: all of the prompt of the sequence that it is a fork of, or
 /// the prefix that is known.
-void Scheduler::begin(Step& step, Sequence& s) {
+void Scheduler::begin(Step& step, Sequence& s, const PrefixIndex::Match& match) {
   const std::int64_t skippable = s.skippable_rows();
   const bool is_first = s.admissions == 1;
   if (s.fork_of != nullptr && fork(step, s)) {
@@ -306,7 +311,6 @@ void Scheduler::begin(Step& step, Sequence& s) {
     return;
   }
   if (!prefixes_ || !s.reads_cache || s.given_rows() > 0) return;
-  const PrefixIndex::Match match = find_prefix(s);
   s.place = prefixes_->adopt(s.prefix, match, s.blocks, s.chat_template);
   s.computed = std::min(match.rows, skippable);
   if (INGOT_MUTANT(11) && !is_first && s.computed > 1) ++s.computed;
@@ -354,19 +358,21 @@ void Scheduler::add_part(Step& step, Sequence& s, std::int32_t rows_max) {
   step.parts.push_back(part);
 }
 
-/// Blocks that sequences which gave way often are sure of, beside those that they hold.
-void Scheduler::withhold(const Sequence* except) {
+/// Keeps the blocks from others that a sequence which gave way often is sure of, beside those that
+/// it holds; with a sign of -1, no longer.
+void Scheduler::withhold(const Sequence& s, std::int64_t sign) {
+  if (!s.guaranteed) return;
+  for (std::int32_t g = 0; g < cache_.groups(); ++g) {
+    const std::int64_t held = s.blocks.held(g) - (s.blocks.wanted(g, s.blocks.filled() + 1) > 0);
+    withheld_[static_cast<std::size_t>(g)] +=
+        sign * std::max<std::int64_t>(0, blocks_in_all(s, g) - held);
+  }
+}
+
+void Scheduler::withhold_all() {
   std::fill(withheld_.begin(), withheld_.end(), 0);
   if (guaranteed_ == 0) return;
-  for (const Sequence* s : running_) {
-    if (s == except || !s->guaranteed) continue;
-    for (std::int32_t g = 0; g < cache_.groups(); ++g) {
-      const std::int64_t held =
-          s->blocks.held(g) - (s->blocks.wanted(g, s->blocks.filled() + 1) > 0);
-      withheld_[static_cast<std::size_t>(g)] +=
-          std::max<std::int64_t>(0, blocks_in_all(*s, g) - held);
-    }
-  }
+  for (const Sequence* s : running_) withhold(*s, 1);
 }
 
 bool Scheduler::is_releasing() const {
@@ -380,11 +386,13 @@ bool Scheduler::is_releasing() const {
 /// are none in this step.
 bool Scheduler::reserve(Step& step, Sequence& s, std::int64_t first, std::int32_t& rows) {
   for (;;) {
-    withhold(&s);
+    withhold(s, -1);
     const std::int64_t room = s.blocks.reservable(withheld_) - first;
+    if (room > 0) rows = static_cast<std::int32_t>(std::min<std::int64_t>(rows, room));
+    const bool reserved = room > 0 && s.blocks.reserve(first + rows, step.copies);
+    withhold(s, 1);
+    if (reserved) return true;
     if (room > 0) {
-      rows = static_cast<std::int32_t>(std::min<std::int64_t>(rows, room));
-      if (s.blocks.reserve(first + rows, step.copies)) return true;
       dropped_.push_back({.sequence = &s, .reason = Dropped::Reason::kNoMemory});
       s.paused = true;  // no part of this plan either
       return false;
@@ -444,6 +452,7 @@ void Scheduler::preempt(Step& step, Sequence& s) {
     return;
   }
   give_back(s);
+  withhold_all();
 }
 
 void Scheduler::commit(std::span<const std::int32_t> drawn, double seconds) {

@@ -130,17 +130,19 @@ class Scheduler {
   std::int32_t prompt_rows(std::int32_t decodes) const;
   void admit(Step& step);
   Sequence* first_waiting() const;
+  std::int64_t running(PausedRoom paused) const;
   bool may_begin(Sequence& s) const;
-  bool make_room_to_admit(Step& step, Sequence& s);
+  bool make_room_to_admit(Step& step, Sequence& s, const PrefixIndex::Match& match);
   bool may_admit(const Sequence& s, const PrefixIndex::Match& match, PausedRoom paused) const;
   PrefixIndex::Match find_prefix(const Sequence& s);
-  void begin(Step& step, Sequence& s);
+  void begin(Step& step, Sequence& s, const PrefixIndex::Match& match);
   bool fork(Step& step, Sequence& s);
   void add_part(Step& step, Sequence& s, std::int32_t rows_max);
   bool reserve(Step& step, Sequence& s, std::int64_t first, std::int32_t& rows);
   bool is_guaranteed(const Sequence& s) const { return s.preemptions >= limits_.preemptions_max; }
   std::int64_t blocks_in_all(const Sequence& s, std::int32_t g) const;
-  void withhold(const Sequence* except);
+  void withhold(const Sequence& s, std::int64_t sign);
+  void withhold_all();
   bool is_releasing() const;
   Sequence* victim_for(Sequence& s) const;
   Sequence* last_paused() const;
