@@ -35,7 +35,7 @@ Continuation::Continuation(std::uint64_t id, Request request, std::shared_ptr<Ch
       queued_(time) {
   sequence_.id = id;
   sequence_.owner = this;
-  sequence_.tokens = request_.prompt;
+  sequence_.tokens = std::move(request_.prompt);
   if (!request_.embeddings.empty()) {
     const std::int64_t rows = request_.embedding_rows;
     sequence_.embeddings =
@@ -73,11 +73,10 @@ Continuation::Continuation(std::uint64_t id, Request request, std::shared_ptr<Ch
 /// What the prompt's tokens mean for those to come: the last ones were drawn before. What of their
 /// text could begin a stop string was shown when that request ended.
 void Continuation::take_up() {
-  const std::int64_t given = std::ssize(request_.prompt) - request_.continued;
-  const auto drawn = std::span(request_.prompt).subspan(static_cast<std::size_t>(given));
+  const std::span<const std::int32_t> prompt = sequence_.tokens;
+  const auto drawn = prompt.last(static_cast<std::size_t>(request_.continued));
   if (needs_counts_) {
-    for (const std::int32_t id :
-         std::span(request_.prompt).first(request_.prompt.size() - drawn.size())) {
+    for (const std::int32_t id : prompt.first(prompt.size() - drawn.size())) {
       counts_.add_prompt(id);
     }
     for (const std::int32_t id : drawn) counts_.add_generated(id);

@@ -89,7 +89,7 @@ class Continuation {
   void flush_text(std::string& text);
   void push(Delta&& delta);
 
-  Request request_;
+  Request request_;  ///< its prompt is the sequence's
   std::shared_ptr<Channel> channel_;
   Sequence sequence_;
   std::int64_t prompt_tokens_ = 0;

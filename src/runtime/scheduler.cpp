@@ -57,7 +57,7 @@ void Scheduler::add(Sequence& s) {
   s.known = true;
   s.timed = s.turn.has_deadline();
   timed_ += s.timed ? 1 : 0;
-  if (s.fork_of != nullptr) const_cast<Sequence*>(s.fork_of)->forked = true;
+  if (s.fork_of != nullptr) s.fork_of->forked = true;
 }
 
 void Scheduler::remove(Sequence& s) {

@@ -45,8 +45,8 @@ struct Sequence {
 
   // What it may share.
   PrefixKey prefix;
-  std::uint64_t chat_template = 0;    ///< tells templates apart in PrefixMiss; 0 = unknown
-  const Sequence* fork_of = nullptr;  ///< has the same prompt, and hands its blocks over
+  std::uint64_t chat_template = 0;  ///< tells templates apart in PrefixMiss; 0 = unknown
+  Sequence* fork_of = nullptr;      ///< has the same prompt, and hands its blocks over
   bool reads_cache = true;
 
   /// Rows [scored, scores_end) leave the model once for the log-probability of the token after
