@@ -40,6 +40,8 @@ struct EngineOptions {
   double step_seconds = 0;
   std::int32_t preemptions_max = 4;  ///< see SchedulerLimits
   std::int32_t pipeline_depth = 1;   ///< see SchedulerLimits; a runner has to support more
+  /// Bytes of a session's keys and values that are copied between two steps; at least a block.
+  std::int64_t session_bytes = 16 << 20;
   WaitingOptions waiting{};
   /// Seconds after which a step is given up that the runner has not come back from, and the engine
   /// with it; see `Engine::watch`.
@@ -139,18 +141,19 @@ class Engine {
   void between_steps(const std::function<void()>& body);
 
   /// Writes a session with what is there of its tokens' keys and values for requests of `domain`;
-  /// `session.model` needs its weights' fingerprint alone. Other requests wait meanwhile. Returns
-  /// how many tokens have keys in the file.
+  /// `session.model` needs its weights' fingerprint alone. These are copied into memory a few
+  /// blocks between two steps, and written in the calling thread: other requests go on, and what
+  /// they evict before it is copied is not in the file. Returns how many tokens have keys in it.
   ///
-  /// Errors: Error{kIo}; as of `between_steps`.
+  /// Errors: Error{kIo}; as of `between_steps`; std::bad_alloc.
   std::int64_t save_session(const std::string& path, Session session,
                             const std::array<std::uint64_t, 2>& domain = {});
   /// Takes a session's keys and values over for requests of `domain` that begin with its tokens,
-  /// from the front as far as blocks are free. What is not restored is computed: the bits are the
-  /// same. Returns how many tokens have keys now.
+  /// from the front as far as blocks are free, a few between two steps: other requests go on. What
+  /// is not restored is computed: the bits are the same. Returns how many tokens have keys now.
   ///
   /// Errors: Error{kModel} where the session is of another model, with nothing changed; Error{kIo};
-  /// as of `between_steps`.
+  /// as of `between_steps`; std::bad_alloc.
   std::int64_t restore_session(const SessionFile& file, const ModelFingerprint& weights,
                                const std::array<std::uint64_t, 2>& domain = {});
 

@@ -1,4 +1,7 @@
 // Sessions: what goes on from a file in a fresh engine is what never stopped, bit for bit.
+#include <sys/stat.h>
+
+#include <atomic>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -41,7 +44,8 @@ ModelFingerprint fingerprint(const Checkpoint& checkpoint, EngineRunner& runner)
   return model_fingerprint(checkpoint, runner.model().spec(), std::nullopt, runner.model().pool());
 }
 
-/// What `request` gives when it stops after `first` tokens and goes on from a file elsewhere.
+/// What `request` gives when it stops after `first` tokens and goes on from a file elsewhere, the
+/// blocks of which are copied one by one.
 class Interruption {
  public:
   Interruption(Checkpoint& checkpoint, const RunnerOptions& options,
@@ -64,7 +68,7 @@ class Interruption {
 
  private:
   Collected save(const Request& request) {
-    EngineRunner runner(checkpoint_, options_, {}, tokenizer_);
+    EngineRunner runner(checkpoint_, options_, {.session_bytes = 1}, tokenizer_);
     Ran ran = testing_support::run(runner, request);
     Session session = session_of(request, ran.got.ids);
     session.model.weights = fingerprint(checkpoint_, runner);
@@ -72,7 +76,7 @@ class Interruption {
     return ran.got;
   }
   Collected go_on(const Request& whole, std::int64_t first) {
-    EngineRunner runner(checkpoint_, options_, {}, tokenizer_);
+    EngineRunner runner(checkpoint_, options_, {.session_bytes = 1}, tokenizer_);
     const SessionFile file(path_);
     restored_ = runner.engine().restore_session(file, fingerprint(checkpoint_, runner));
     EXPECT_EQ(runner.blocks_in_use(), 0);
@@ -350,6 +354,55 @@ TEST_F(SessionTest, BetweenTheStepsOfAThread) {
   engine.stop();
   EXPECT_THROW(engine.between_steps([&] { ++runs; }), Error);
   EXPECT_EQ(runs, 1);
+}
+
+/// Counts how often the engine's thread came around.
+class TurnCounter final : public EngineObserver {
+ public:
+  void step(const StepRecord&) override { ++turns_; }
+  void state(const StepRecord&) override { ++turns_; }
+  void first_token(const RequestRecord&) override {}
+  void token(double) override {}
+  void request(const RequestRecord&) override {}
+  int turns() const { return turns_.load(); }
+
+ private:
+  std::atomic<int> turns_{0};
+};
+
+TEST_F(SessionTest, AFewBlocksAreCopiedBetweenTwoSteps) {
+  TurnCounter counter;
+  EngineRunner runner(*checkpoint_, EngineRunner::defaults(),
+                      {.session_bytes = 1, .observer = &counter});
+  Session session = session_of(request(60, 0), run(runner, request(60, 30)).got.ids);
+  session.model.weights = weights_;
+  runner.engine().start();
+  int before = counter.turns();
+  EXPECT_EQ(runner.engine().save_session(path_, session), 80);
+  EXPECT_GE(counter.turns() - before, 5) << "a block a turn";
+  runner.engine().between_steps([&] { runner.engine().flush_prefixes(); });
+  before = counter.turns();
+  EXPECT_EQ(restore(runner), 80);
+  EXPECT_GE(counter.turns() - before, 5);
+}
+
+/// Nobody reads the pipe that the file is until another request has ended.
+TEST_F(SessionTest, WritingTheFileHoldsNobodyUp) {
+  Session session = session_of(request(60, 0), run(runner_, request(60, 30)).got.ids);
+  session.model.weights = weights_;
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  runner_.engine().start();
+  std::thread saver([&] { EXPECT_EQ(runner_.engine().save_session(path_, session), 80); });
+  Stream other = *runner_.engine().submit(request(30, 60));
+  std::size_t tokens = 0;
+  while (const auto delta = other.next()) tokens += delta->ids.size();
+  EXPECT_EQ(tokens, 60u);
+  std::ifstream pipe(path_, std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(pipe), {});
+  saver.join();
+  const SessionFile file(std::as_bytes(std::span(bytes)), "a pipe");
+  EXPECT_EQ(file.session().tokens, session.tokens);
+  EXPECT_EQ(file.blocks(), 5);
 }
 
 TEST_F(SessionTest, ContinuedIsOfThePrompt) {
