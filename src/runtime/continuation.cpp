@@ -113,9 +113,9 @@ std::int64_t Continuation::least_tokens() const {
 bool Continuation::is_cancelled() const {
 #ifdef INGOT_MUTANTS
   static thread_local bool any = false;
-  if (INGOT_MUTANT(13)) return any = any || channel_->cancelled.load();
+  if (INGOT_MUTANT(13)) return any = any || channel_->is_cancelled();
 #endif
-  return channel_->cancelled.load(std::memory_order_relaxed);
+  return channel_->is_cancelled();
 }
 
 void Continuation::look_at_reader(double now) {

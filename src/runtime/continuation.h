@@ -39,6 +39,8 @@ class Continuation {
   Sequence& sequence() { return sequence_; }
   const Sequence& sequence() const { return sequence_; }
   bool is_cancelled() const;
+  /// When its reader cancelled it; kNever where it did not.
+  double cancelled_at() const { return channel_->cancelled_at.load(); }
   /// Pauses the sequence while its reader's queue is full. One that gave way meanwhile goes on once
   /// half of the queue is read: it has to be computed again.
   void look_at_reader(double now);

@@ -96,6 +96,7 @@ Engine::Engine(EngineWorld&& world, const EngineOptions& options)
       inbox_(options.waiting_max + static_cast<std::size_t>(steps_->limits().sequences)),
       errands_(kErrandsMax),
       bell_(std::make_shared<Doorbell>()),
+      clock_(std::make_shared<const Clock>(options_.now)),
       scheduler_(steps_->cache(), scheduler_limits(*steps_, options_)) {
   INGOT_CHECK(options.deltas_max > 0, "streams without room");
   made_ = options_.now();
@@ -106,6 +107,7 @@ Engine::Engine(EngineWorld&& world, const EngineOptions& options)
   rows_.reserve(sequences);
   drawn_.resize(sequences);
   tokens_.reserve(sequences);
+  freeing_.reserve(inbox_.capacity());
   std::erase_if(end_ids_, [&](std::int32_t id) { return id < 0 || id >= request_limits_.ids; });
 }
 
@@ -115,7 +117,7 @@ std::optional<Stream> Engine::submit(Request&& request) {
   return std::move(streams.front());
 }
 
-std::vector<Stream> Engine::submit_choices(Request&& request, std::int32_t choices) {
+void Engine::check_submission(const Request& request, std::int32_t choices) const {
   check_request(request, request_limits_);
   if (choices < 1 || choices > kChoicesMax) {
     throw Error(ErrorCode::kInvalid,
@@ -127,6 +129,20 @@ std::vector<Stream> Engine::submit_choices(Request&& request, std::int32_t choic
     throw Error(ErrorCode::kInvalid, cat("max_tokens: ", rows, " tokens and ", most - rows,
                                          " more are too many for the KV pool"));
   }
+}
+
+Rejection Engine::why_refused() const {
+  if (failed_.load()) return Rejection::kFailed;
+  return draining_.load() ? Rejection::kDraining : Rejection::kFull;
+}
+
+std::vector<Stream> Engine::submit_choices(Request&& request, std::int32_t choices) {
+  try {
+    check_submission(request, choices);
+  } catch (const Error&) {
+    observe_rejection(Rejection::kInvalid, 1);
+    throw;
+  }
   const auto count = static_cast<std::size_t>(choices);
   Submission submission;
   submission.id = last_id_.fetch_add(count) + 1;
@@ -134,7 +150,7 @@ std::vector<Stream> Engine::submit_choices(Request&& request, std::int32_t choic
   std::vector<Stream> streams;
   for (std::size_t i = 0; i < count; ++i) {
     submission.channels.push_back(
-        std::make_shared<Channel>(options_.deltas_max, bell_, request.notify));
+        std::make_shared<Channel>(options_.deltas_max, bell_, clock_, request.notify));
     streams.emplace_back(submission.id + i, submission.channels.back());
   }
   submission.request = std::move(request);
@@ -144,6 +160,7 @@ std::vector<Stream> Engine::submit_choices(Request&& request, std::int32_t choic
     under_way_.fetch_sub(count);
     // What try_push refuses stays as it was.
     request = std::move(submission.request);  // NOLINT(bugprone-use-after-move)
+    observe_rejection(why_refused(), count);
     return {};
   }
   bell_->ring();
@@ -409,6 +426,8 @@ void Engine::refuse(const Submission& submission, std::size_t choice, const Erro
     active_.erase(at);
   }
   observe_unstarted(submission, choice, FinishReason::kError);
+  const bool is_late = error.code() == ErrorCode::kUnavailable;
+  observe_rejection(is_late ? Rejection::kDeadline : Rejection::kMemory, 1);
   Channel& channel = *submission.channels[choice];
   channel.outcome.finish = FinishReason::kError;
   channel.outcome.error = copy_of(&error);
@@ -499,6 +518,7 @@ void Engine::run(const Step& step) {
     if (part.sequence != nullptr) touched_.push_back(part.sequence->owner);
   }
   scheduler_.commit(tokens_, sampled - begun);
+  ++commits_;
   for (Continuation* const continuation : touched_) {
     if (!continuation->ended() && continuation->is_done()) {
       continuation->finish(FinishReason::kLength);
@@ -508,6 +528,7 @@ void Engine::run(const Step& step) {
   touched_.clear();
   committed_ = sampled;
   if (some_ended_) drop_ended();
+  observe_freed();
   if (options_.observer != nullptr) observe(step, computed, sampled);
 }
 
@@ -556,19 +577,45 @@ void Engine::observe_unstarted(const Submission& submission, std::size_t choice,
                               .finish = to_string(reason)});
 }
 
+/// Steps that are under way may still read its blocks.
+void Engine::observe_cancelled(const Continuation& continuation) {
+  const double cancelled_at = continuation.cancelled_at();
+  if (options_.observer == nullptr || cancelled_at == kNever) return;
+  freeing_.push_back({.cancelled_at = cancelled_at, .commits = commits_ + scheduler_.under_way()});
+}
+
+void Engine::observe_freed() {
+  if (freeing_.empty()) return;
+  const double now = options_.now();
+  std::erase_if(freeing_, [&](const Freeing& f) {
+    if (f.commits > commits_ && scheduler_.under_way() > 0) return false;
+    options_.observer->freed(now - f.cancelled_at);
+    return true;
+  });
+}
+
+void Engine::observe_rejection(Rejection reason, std::size_t requests) const {
+  if (options_.observer != nullptr) options_.observer->rejected(reason, requests);
+}
+
 /// What holds now, in a record that has nothing of a step.
 StepRecord Engine::state() const {
   StepRecord r{.running = static_cast<std::int32_t>(scheduler_.running()),
                .waiting = static_cast<std::int32_t>(scheduler_.waiting()),
                .preemptions = scheduler_.preemptions(),
                .cached_tokens = scheduler_.cached_tokens()};
-  for (const auto& [id, continuation] : active_) r.paused += continuation->sequence().paused;
+  for (const auto& [id, continuation] : active_) {
+    const Sequence& s = continuation->sequence();
+    r.paused += s.paused ? 1 : 0;
+    r.ready += s.admitted && !s.paused ? 1 : 0;
+  }
   const KvCache& cache = steps_->cache();
   for (std::int32_t g = 0; g < cache.groups(); ++g) {
     const BlockPool& pool = cache.pool(g);
     r.blocks_free += pool.free();
     r.blocks_evictable += pool.evictable();
     r.blocks_total += pool.total();
+    r.blocks_reserved += scheduler_.reserved(g);
   }
   r.blocks_referenced = r.blocks_total - r.blocks_free - r.blocks_evictable;
   return r;
@@ -652,9 +699,11 @@ void Engine::drop_ended() {
       options_.observer->request(continuation.record(made_, options_.now()));
     }
     scheduler_.remove(continuation.sequence());
+    observe_cancelled(continuation);
     at = active_.erase(at);
     under_way_.fetch_sub(1);
   }
+  observe_freed();
   if (!is_idle_ && active_.empty()) check_idle();
 }
 

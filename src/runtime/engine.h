@@ -46,8 +46,7 @@ struct EngineOptions {
   /// Seconds after which a step is given up that the runner has not come back from, and the engine
   /// with it; see `Engine::watch`.
   double step_limit_seconds = kNever;
-  /// Seconds of a clock that only goes forward, from any thread; empty = the system's.
-  std::function<double()> now{};
+  Clock now{};  ///< asked from any thread; empty = the system's
   /// Told once why no step can be computed any more. All requests have ended with that error. Where
   /// a step is given up, it comes from the thread that watches, and the engine's own may never end:
   /// so that the process has to, without `stop`.
@@ -209,6 +208,11 @@ class Engine {
   void observe_state();
   void observe_token(const Continuation& continuation);
   void observe_unstarted(const Submission& submission, std::size_t choice, FinishReason reason);
+  void observe_cancelled(const Continuation& continuation);
+  void observe_freed();
+  void observe_rejection(Rejection reason, std::size_t requests) const;
+  void check_submission(const Request& request, std::int32_t choices) const;
+  Rejection why_refused() const;
   static Continuation& of(const StepPart& part) { return *part.sequence->owner; }
 
   std::unique_ptr<StepRunner> steps_;
@@ -224,6 +228,7 @@ class Engine {
   BoundedQueue<std::packaged_task<void()>> errands_;  ///< for between two steps
   std::atomic<bool> has_thread_{false};
   std::shared_ptr<Doorbell> bell_;
+  std::shared_ptr<const Clock> clock_;  ///< of the options
   std::atomic<bool> stopping_{false};
   std::optional<Error> failure_;  ///< why no step can be computed any more; before `failed_`
   std::atomic<bool> failed_{false};
@@ -250,8 +255,15 @@ class Engine {
     double begun = 0;    ///< it was handed to the runner
   };
   StepTime times_[2];
-  double made_ = 0;       ///< time of the engine's making
-  double committed_ = 0;  ///< time of the last commit
+  /// A cancelled request whose blocks are back once so many steps were committed.
+  struct Freeing {
+    double cancelled_at = 0;
+    std::int64_t commits = 0;
+  };
+  std::vector<Freeing> freeing_;
+  std::int64_t commits_ = 0;  ///< steps so far
+  double made_ = 0;           ///< time of the engine's making
+  double committed_ = 0;      ///< time of the last commit
   bool is_idle_ = true;
   std::thread thread_;
   std::thread watcher_;

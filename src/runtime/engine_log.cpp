@@ -26,4 +26,12 @@ void EngineLog::request(const RequestRecord& record) {
   if (parts_.trace != nullptr) parts_.trace->add(record);
 }
 
+void EngineLog::freed(double seconds) {
+  if (parts_.metrics != nullptr) parts_.metrics->freed(seconds);
+}
+
+void EngineLog::rejected(Rejection reason, std::size_t requests) {
+  if (parts_.metrics != nullptr) parts_.metrics->rejected(reason, requests);
+}
+
 }  // namespace ingot

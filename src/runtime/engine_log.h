@@ -25,6 +25,8 @@ class EngineLog final : public EngineObserver {
   void first_token(const RequestRecord& record) override;
   void token(double gap_seconds) override;
   void request(const RequestRecord& record) override;
+  void freed(double seconds) override;
+  void rejected(Rejection reason, std::size_t requests) override;
 
  private:
   EngineLogParts parts_;

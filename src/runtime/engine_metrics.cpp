@@ -23,8 +23,8 @@ FinishReason reason_of(std::string_view name) {
 
 void EngineMetrics::step(const StepRecord& r) {
   const std::lock_guard lock(mutex_);
-  // Nobody waits for a step while all that run wait for their readers.
-  if (counts_.running > counts_.paused) {
+  // Who waits for its reader, or to be let in, does not wait for a step.
+  if (ready_ > 0) {
     counts_.stall_seconds_max = std::max(counts_.stall_seconds_max, r.start_seconds - step_end_);
   }
   step_end_ = r.start_seconds + r.seconds;
@@ -43,10 +43,12 @@ void EngineMetrics::take_state(const StepRecord& r) {
   counts_.running = r.running;
   counts_.waiting = r.waiting;
   counts_.paused = r.paused;
+  ready_ = r.ready;
   counts_.blocks_free = r.blocks_free;
   counts_.blocks_evictable = r.blocks_evictable;
   counts_.blocks_referenced = r.blocks_referenced;
   counts_.blocks_total = r.blocks_total;
+  counts_.blocks_reserved = r.blocks_reserved;
   counts_.preemptions = static_cast<std::uint64_t>(r.preemptions);
 }
 
@@ -88,6 +90,16 @@ void EngineMetrics::request(const RequestRecord& r) {
   counts_.request_generation_tokens.add(as_number(r.generated_tokens));
   counts_.request_max_tokens.add(as_number(r.max_tokens));
   if (r.choices > 0) counts_.request_choices.add(r.choices);
+}
+
+void EngineMetrics::freed(double seconds) {
+  const std::lock_guard lock(mutex_);
+  counts_.cancel_to_free_seconds.add(seconds);
+}
+
+void EngineMetrics::rejected(Rejection reason, std::size_t requests) {
+  const std::lock_guard lock(mutex_);
+  counts_.rejected[static_cast<std::size_t>(reason)] += requests;
 }
 
 EngineCounts EngineMetrics::snapshot() const {

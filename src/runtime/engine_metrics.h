@@ -42,6 +42,7 @@ struct EngineCounts {
   std::uint64_t prefix_hits = 0;        ///< of them, those that were there
   std::uint64_t preemptions = 0;
   std::array<std::uint64_t, kFinishReasons> finished{};  ///< requests, in the order of FinishReason
+  std::array<std::uint64_t, kRejections> rejected{};     ///< requests, in the order of Rejection
 
   /// Now.
   std::int64_t running = 0;
@@ -51,7 +52,9 @@ struct EngineCounts {
   std::int64_t blocks_evictable = 0;
   std::int64_t blocks_referenced = 0;
   std::int64_t blocks_total = 0;
-  /// The longest time between two steps while a request ran whose reader kept up.
+  std::int64_t blocks_reserved = 0;  ///< of those that are free or evictable: see StepRecord
+  /// The longest time between two steps while a request ran whose reader kept up. The time that one
+  /// waits to be let in is `queue_seconds`.
   double stall_seconds_max = 0;
 
   Histogram step_seconds{MetricBounds::kStep};
@@ -67,6 +70,8 @@ struct EngineCounts {
   Histogram request_seconds{MetricBounds::kRequest};
   Histogram inference_seconds{MetricBounds::kRequest};
   Histogram decode_seconds{MetricBounds::kRequest};
+  /// From a reader's cancelling to its request's blocks being there for others.
+  Histogram cancel_to_free_seconds{MetricBounds::kStep};
   Histogram request_prompt_tokens{MetricBounds::kTokens};
   Histogram request_generation_tokens{MetricBounds::kTokens};
   Histogram request_max_tokens{MetricBounds::kTokens};
@@ -74,6 +79,9 @@ struct EngineCounts {
 
   std::uint64_t finished_by(FinishReason reason) const {
     return finished[static_cast<std::size_t>(reason)];
+  }
+  std::uint64_t rejected_for(Rejection reason) const {
+    return rejected[static_cast<std::size_t>(reason)];
   }
   /// The part of the KV blocks that requests hold.
   double kv_usage() const {
@@ -83,8 +91,8 @@ struct EngineCounts {
   }
 };
 
-/// Adds up what it is told. The engine's thread adds, without allocating; any thread takes
-/// snapshots. Both hold a mutex: for an addition, and for a copy.
+/// Adds up what it is told. The engine's thread adds, without allocating, and rejections are added
+/// by any; any thread takes snapshots. All hold a mutex: for an addition, and for a copy.
 class EngineMetrics final : public EngineObserver {
  public:
   void step(const StepRecord& record) override;
@@ -92,6 +100,8 @@ class EngineMetrics final : public EngineObserver {
   void first_token(const RequestRecord& record) override;
   void token(double gap_seconds) override;
   void request(const RequestRecord& record) override;
+  void freed(double seconds) override;
+  void rejected(Rejection reason, std::size_t requests) override;
 
   EngineCounts snapshot() const;
 
@@ -101,7 +111,8 @@ class EngineMetrics final : public EngineObserver {
 
   mutable std::mutex mutex_;
   EngineCounts counts_;
-  double step_end_ = 0;  ///< of the last step
+  double step_end_ = 0;     ///< of the last step
+  std::int32_t ready_ = 0;  ///< running requests that could go on after it
 };
 
 }  // namespace ingot

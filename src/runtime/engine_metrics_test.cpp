@@ -156,6 +156,7 @@ TEST(EngineMetrics, StepsAddUpAndTheLastOneSaysWhatIs) {
   r.blocks_evictable = 20;
   r.blocks_referenced = 90;
   r.blocks_total = 120;
+  r.blocks_reserved = 7;
   r.preemptions = 6;
   metrics.step(r);
   const EngineCounts c = metrics.snapshot();
@@ -170,6 +171,7 @@ TEST(EngineMetrics, StepsAddUpAndTheLastOneSaysWhatIs) {
   EXPECT_EQ(c.blocks_free, 10);
   EXPECT_EQ(c.blocks_evictable, 20);
   EXPECT_EQ(c.blocks_referenced, 90);
+  EXPECT_EQ(c.blocks_reserved, 7);
   EXPECT_EQ(c.kv_usage(), 0.75);
 }
 
@@ -194,29 +196,50 @@ TEST(EngineMetrics, AStallIsTimeBetweenStepsWhileSomebodyWaitsForOne) {
   const auto stall = [&] { return metrics.snapshot().stall_seconds_max; };
   StepRecord r = step(1, 100, 1);
   r.running = 2;
+  r.ready = 2;
   metrics.step(r);
   EXPECT_EQ(stall(), 0) << "nothing was before it";
   r.start_seconds = 101.5;
   metrics.step(r);
   EXPECT_EQ(stall(), 0.5);
   r.start_seconds = 102.75;  // 0.25 later
-  r.paused = 2;
+  r.ready = 0;
   metrics.step(r);
   EXPECT_EQ(stall(), 0.5) << "the longest";
   r.start_seconds = 200;
-  r.paused = 0;
+  r.ready = 1;
+  r.paused = 3;  // of which two wait for a place too
   metrics.step(r);
   EXPECT_EQ(stall(), 0.5) << "all readers were behind";
-  metrics.state({});
+  metrics.state({.waiting = 2});
   r.start_seconds = 300;
   metrics.step(r);
-  EXPECT_EQ(stall(), 0.5) << "nobody ran";
+  EXPECT_EQ(stall(), 0.5) << "who waits to be let in waits for no step";
   r.start_seconds = 300.5;  // planned while the one before was under way
   metrics.step(r);
   EXPECT_EQ(stall(), 0.5);
   r.start_seconds = 304.5;
   metrics.step(r);
-  EXPECT_EQ(stall(), 3);
+  EXPECT_EQ(stall(), 3) << "one reader of three keeps up";
+}
+
+TEST(EngineMetrics, CancelledRequestsAndRejections) {
+  EngineMetrics metrics;
+  metrics.freed(0.002);
+  metrics.freed(0.2);
+  metrics.rejected(Rejection::kFull, 3);
+  metrics.rejected(Rejection::kFull, 1);
+  metrics.rejected(Rejection::kDeadline, 1);
+  const EngineCounts c = metrics.snapshot();
+  EXPECT_EQ(buckets(c.cancel_to_free_seconds), (Buckets{{.0025, 1}, {.25, 1}}));
+  EXPECT_EQ(c.rejected_for(Rejection::kFull), 4u);
+  EXPECT_EQ(c.rejected_for(Rejection::kDeadline), 1u);
+  EXPECT_EQ(c.rejected_for(Rejection::kMemory), 0u);
+  std::string names;
+  for (std::size_t i = 0; i < kRejections; ++i) {
+    names += std::string(to_string(static_cast<Rejection>(i))) + " ";
+  }
+  EXPECT_EQ(names, "invalid queue_full draining failed deadline out_of_memory ");
 }
 
 /// Whoever looks sees all of an addition or nothing of it.

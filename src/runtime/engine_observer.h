@@ -1,10 +1,28 @@
 // EngineObserver: is told what an engine's steps and requests were.
 #pragma once
 
+#include <cstddef>
+#include <string_view>
+
 #include "runtime/step_log.h"
 #include "runtime/step_trace.h"
 
 namespace ingot {
+
+/// Why a request was not taken in.
+enum class Rejection {
+  kInvalid,   ///< it is wrong, or larger than the KV pool
+  kFull,      ///< as many wait as may
+  kDraining,  ///< the engine was told to stop
+  kFailed,    ///< the engine cannot compute any more
+  kDeadline,  ///< it could not be in time
+  kMemory,    ///< there was no memory for it
+};
+
+inline constexpr std::size_t kRejections = 6;
+
+/// "invalid", "queue_full", "draining", "failed", "deadline" or "out_of_memory".
+std::string_view to_string(Rejection reason);
 
 /// Told of each step after its commit, of tokens as they are handed out, and of each request once,
 /// at its end, in the engine's thread: it must not block, and cannot change anything. Only of
@@ -22,6 +40,10 @@ class EngineObserver {
   /// A further token was handed out, so long after the one before it.
   virtual void token(double gap_seconds) = 0;
   virtual void request(const RequestRecord& record) = 0;
+  /// A request that its reader cancelled has given its blocks back, so long after that.
+  virtual void freed(double /*seconds*/) {}
+  /// So many requests were not taken in; from any thread, several at once.
+  virtual void rejected(Rejection /*reason*/, std::size_t /*requests*/) {}
 };
 
 }  // namespace ingot

@@ -363,9 +363,7 @@ void Scheduler::add_part(Step& step, Sequence& s, std::int32_t rows_max) {
 void Scheduler::withhold(const Sequence& s, std::int64_t sign) {
   if (!s.guaranteed) return;
   for (std::int32_t g = 0; g < cache_.groups(); ++g) {
-    const std::int64_t held = s.blocks.held(g) - (s.blocks.wanted(g, s.blocks.filled() + 1) > 0);
-    withheld_[static_cast<std::size_t>(g)] +=
-        sign * std::max<std::int64_t>(0, blocks_in_all(s, g) - held);
+    withheld_[static_cast<std::size_t>(g)] += sign * blocks_to_come(s, g);
   }
 }
 
@@ -373,6 +371,18 @@ void Scheduler::withhold_all() {
   std::fill(withheld_.begin(), withheld_.end(), 0);
   if (guaranteed_ == 0) return;
   for (const Sequence* s : running_) withhold(*s, 1);
+}
+
+/// Blocks of group g that the sequence can come to take from the pool.
+std::int64_t Scheduler::blocks_to_come(const Sequence& s, std::int32_t g) const {
+  const std::int64_t held = s.blocks.held(g) - (s.blocks.wanted(g, s.blocks.filled() + 1) > 0);
+  return std::max<std::int64_t>(0, blocks_in_all(s, g) - held);
+}
+
+std::int64_t Scheduler::reserved(std::int32_t g) const {
+  std::int64_t blocks = 0;
+  for (const Sequence* s : running_) blocks += s->guaranteed ? blocks_to_come(*s, g) : 0;
+  return std::min<std::int64_t>(blocks, cache_.pool(g).available());
 }
 
 bool Scheduler::is_releasing() const {

@@ -112,6 +112,8 @@ class Scheduler {
   /// Rows that sequences began with, summed over all.
   std::int64_t cached_tokens() const { return cached_tokens_; }
   std::span<Sequence* const> running_sequences() const { return running_; }
+  /// Blocks of group g that nobody holds and that running sequences are sure of.
+  std::int64_t reserved(std::int32_t g) const;
   const PrefixIndex* prefixes() const { return prefixes_ ? &*prefixes_ : nullptr; }
   PrefixIndex* prefixes() { return prefixes_ ? &*prefixes_ : nullptr; }
   const StepTimes& times() const { return times_; }
@@ -141,6 +143,7 @@ class Scheduler {
   bool reserve(Step& step, Sequence& s, std::int64_t first, std::int32_t& rows);
   bool is_guaranteed(const Sequence& s) const { return s.preemptions >= limits_.preemptions_max; }
   std::int64_t blocks_in_all(const Sequence& s, std::int32_t g) const;
+  std::int64_t blocks_to_come(const Sequence& s, std::int32_t g) const;
   void withhold(const Sequence& s, std::int64_t sign);
   void withhold_all();
   bool is_releasing() const;

@@ -9,13 +9,11 @@
 #include "base/view.h"
 #include "kv/kv_cache.h"
 #include "kv/prefix_index.h"
+#include "runtime/clock.h"
 
 namespace ingot {
 
 class Continuation;
-
-/// A time that never comes.
-inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// What decides when a sequence gets its turn. Times are seconds of the caller's clock.
 struct Turn {

@@ -35,11 +35,14 @@ struct StepRecord {
   // After the step.
   std::int32_t running = 0;  ///< requests
   std::int32_t waiting = 0;  ///< requests without a place or blocks
-  std::int32_t paused = 0;   ///< requests whose readers are behind
+  std::int32_t paused = 0;   ///< requests whose readers are behind, whether they run or wait
+  std::int32_t ready = 0;    ///< of those that run, the ones whose readers keep up
   std::int64_t blocks_free = 0;
   std::int64_t blocks_evictable = 0;   ///< kept for prefixes, and given up when others need them
   std::int64_t blocks_referenced = 0;  ///< of running requests
   std::int64_t blocks_total = 0;
+  /// Of those that are free or evictable: kept for requests that gave way too often to do it again.
+  std::int64_t blocks_reserved = 0;
 
   // Since the engine began.
   std::int64_t preemptions = 0;

@@ -78,7 +78,8 @@ const Outcome& Stream::outcome() const {
 
 void Stream::cancel() {
   if (channel_ == nullptr || channel_->deltas.is_closed()) return;
-  channel_->cancelled.store(true);
+  double never = kNever;
+  channel_->cancelled_at.compare_exchange_strong(never, (*channel_->clock)());
   channel_->bell->ring();
 }
 

@@ -15,6 +15,7 @@
 #include "base/bounded_queue.h"
 #include "base/error.h"
 #include "kv/prefix_index.h"
+#include "runtime/clock.h"
 
 namespace ingot {
 
@@ -86,8 +87,11 @@ class Doorbell {
 /// What an engine and one reader share.
 struct Channel {
   Channel(std::size_t deltas_max, std::shared_ptr<Doorbell> doorbell,
-          std::function<void()> reader = {})
-      : deltas(deltas_max), bell(std::move(doorbell)), notify(std::move(reader)) {}
+          std::shared_ptr<const Clock> engine_clock, std::function<void()> reader = {})
+      : deltas(deltas_max),
+        bell(std::move(doorbell)),
+        clock(std::move(engine_clock)),
+        notify(std::move(reader)) {}
 
   /// Hands a piece over; false when there is no room.
   [[nodiscard]] bool push(Delta&& delta) {
@@ -101,10 +105,13 @@ struct Channel {
     if (notify) notify();
   }
 
-  BoundedQueue<Delta> deltas;  ///< closed at the end; the engine alone pushes
-  Outcome outcome;             ///< written before `deltas` is closed, read afterwards
-  std::atomic<bool> cancelled{false};
+  bool is_cancelled() const { return cancelled_at.load(std::memory_order_relaxed) < kNever; }
+
+  BoundedQueue<Delta> deltas;                ///< closed at the end; the engine alone pushes
+  Outcome outcome;                           ///< written before `deltas` is closed, read afterwards
+  std::atomic<double> cancelled_at{kNever};  ///< by `clock`, the first time
   std::shared_ptr<Doorbell> bell;
+  std::shared_ptr<const Clock> clock;  ///< not asked once `deltas` is closed
   std::function<void()> notify;  ///< see Request::notify
 };
 

@@ -138,6 +138,65 @@ TEST(EngineObserver, ARequestThatNeverRanEndsInTheMetricsToo) {
   EXPECT_EQ(runner.engine().under_way(), 0u);
 }
 
+TEST(EngineObserver, ACancelledRequestsBlocksAreTimedFromItsCancelling) {
+  const auto model = checkpoint();
+  EngineMetrics metrics;
+  double now = 5;
+  EngineRunner runner(*model, EngineRunner::defaults(),
+                      {.now = [&] { return now; }, .observer = &metrics});
+  Engine& engine = runner.engine();
+  Stream running = *engine.submit({.prompt = {1, 2, 3}, .max_tokens = 50});
+  Stream other = *engine.submit({.prompt = {1, 2, 3}, .max_tokens = 2});
+  engine.step();
+  now = 6;
+  running.cancel();
+  now = 6.25;
+  running.cancel();
+  { const Stream queued = *engine.submit({.prompt = {1, 2, 3}, .max_tokens = 50}); }
+  now = 6.5;
+  EXPECT_EQ(metrics.snapshot().cancel_to_free_seconds.count(), 0u);
+  while (engine.step()) continue;
+  EXPECT_EQ(metrics.snapshot().cancel_to_free_seconds.count(), 2u) << "the other ended by itself";
+  EXPECT_EQ(metrics.snapshot().cancel_to_free_seconds.sum(), 0.5 + 0.25);
+  EXPECT_EQ(runner.blocks_in_use(), 0);
+}
+
+TEST(EngineObserver, RejectionsHaveReasons) {
+  const auto model = checkpoint();
+  EngineMetrics metrics;
+  EngineRunner runner(*model, EngineRunner::defaults(), {.waiting_max = 0, .observer = &metrics});
+  Engine& engine = runner.engine();
+  const Request good{.prompt = {1, 2, 3}, .max_tokens = 2};
+  const auto rejected = [&](Rejection reason) { return metrics.snapshot().rejected_for(reason); };
+  EXPECT_THROW(static_cast<void>(engine.submit({.prompt = {-1}})), Error);
+  EXPECT_THROW(static_cast<void>(engine.submit_choices(Request(good), 0)), Error);
+  EXPECT_EQ(rejected(Rejection::kInvalid), 2u);
+  EXPECT_TRUE(engine.submit_choices(Request(good), 13).empty()) << "twelve run";
+  EXPECT_EQ(rejected(Rejection::kFull), 13u);
+  Request late = good;
+  late.end_seconds = 0;
+  const auto refused = engine.submit(std::move(late));
+  engine.step();
+  EXPECT_EQ(rejected(Rejection::kDeadline), 1u);
+  engine.begin_drain(0);
+  EXPECT_TRUE(engine.submit_choices(Request(good), 2).empty());
+  EXPECT_EQ(rejected(Rejection::kDraining), 2u);
+}
+
+/// Who may never give way has all blocks that it will need kept for it.
+TEST(EngineObserver, BlocksThatAreKeptAreReserved) {
+  const auto model = checkpoint();
+  EngineMetrics metrics;
+  EngineRunner runner(*model, EngineRunner::defaults(),
+                      {.preemptions_max = 0, .observer = &metrics});
+  Stream stream = *runner.engine().submit({.prompt = {1, 2, 3}, .max_tokens = 40});
+  runner.engine().step();
+  EXPECT_EQ(metrics.snapshot().blocks_reserved, 2) << "it holds one block of three";
+  while (runner.engine().step())
+    while (stream.try_next()) continue;
+  EXPECT_EQ(metrics.snapshot().blocks_reserved, 0);
+}
+
 TEST(EngineObserver, ChoicesAreOneRequestOfSoMany) {
   const auto model = checkpoint();
   EngineMetrics metrics;
