@@ -29,22 +29,13 @@ std::int64_t context_limit(const ServeValues& v, const Instance& instance) {
   return limit;
 }
 
-CutLengths cut_with_warning(Traffic& traffic, std::int64_t context) {
-  const CutLengths cut = cut_to_context(traffic, context);
-  if (cut.prompts + cut.outputs > 0) {
-    log_warning(cat("cut to the context of ", context, " tokens: ", cut.prompts, " prompts and ",
-                    cut.outputs, " outputs of ", traffic.requests.size(),
-                    " requests; --length-scale and --ctx keep their proportions"));
-  }
-  return cut;
-}
-
 /// What the traffic needs, as far as memory allows.
 StartOptions start_options(const ServeValues& v, const Instance& instance, const Traffic& traffic) {
   StartOptions start{.model = {.check_tensors = v.model.check_tensors}};
   start.context = longest_request(traffic);
-  const std::int64_t at_once =
-      v.concurrency > 0 ? v.concurrency : static_cast<std::int64_t>(traffic.requests.size());
+  const std::int64_t at_once = v.traffic.concurrency > 0
+                                   ? v.traffic.concurrency
+                                   : static_cast<std::int64_t>(traffic.requests.size());
   start.sequences = static_cast<std::int32_t>(
       std::min<std::int64_t>({v.sequences, v.step_rows, std::ssize(traffic.requests), at_once}));
   start.rows = v.step_rows;
@@ -88,15 +79,15 @@ class ServeBench {
         writer_(traffic, {.ids = text_ids(instance.tokenizer(),
                                           std::min(instance.sampled_ids(), instance.spec().vocab),
                                           instance.stop_ids()),
-                          .seed = values.seed,
-                          .temperature = static_cast<float>(values.temperature)}),
+                          .seed = values.traffic.seed,
+                          .temperature = static_cast<float>(values.traffic.temperature)}),
         checked_(draw_sample(traffic.requests.size(), static_cast<std::size_t>(values.check),
-                             values.seed)) {}
+                             values.traffic.seed)) {}
 
   void run(ServeReport& report) {
     serve(report);
     check(report);
-    const Goodput goodput = parse_goodput(values_);
+    const Goodput goodput = parse_goodput(values_.traffic);
     report.has_goodput = goodput.is_asked();
     report.summary = summarise(served_, goodput);
   }
@@ -124,7 +115,7 @@ class ServeBench {
       engine->require_alive();
     };
     TrafficRun run(*engine, traffic_, writer_, steady_traffic_clock(),
-                   {.concurrency = values_.concurrency,
+                   {.concurrency = values_.traffic.concurrency,
                     .checked = checked_,
                     .on_step = on_step,
                     .on_done = [&](std::size_t done) { bar.show(done, total); }});
@@ -173,8 +164,8 @@ int exit_code(const ServeReport& report, const std::string& first_error) {
 }
 
 int serve_inproc(const ServeValues& v) {
-  parse_goodput(v);
-  Traffic traffic = make_traffic(v);
+  parse_goodput(v.traffic);
+  Traffic traffic = make_traffic(v.traffic);
   const auto pool = make_pool(v.model);
   InstanceOptions options = instance_options(v.model);
   options.profile = v.step_trace.profile;

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/traffic_run.h"
+#include "runtime/served_request.h"
 
 namespace ingot {
 
