@@ -35,7 +35,8 @@ DIRECT = {
     "convert": ["model", "text"],
     "api": ["runtime"],
     "server": ["runtime"],
-    "cli": ["server", "hub", "convert"],
+    "client": ["load"],
+    "cli": ["server", "client", "hub", "convert"],
 }
 
 
