@@ -271,7 +271,7 @@ Command add_bench_command(CLI::App& app) {
   return {&sub,
           [values] { return bench(*values); },
           "ingot bench model.gguf --prefill 512 --decode 128 --depth 0,4096 --batch 1,8",
-          {add_serve_inproc_command(sub)}};
+          {add_serve_inproc_command(sub), add_bench_server_command(sub)}};
 }
 
 }  // namespace ingot

@@ -2,6 +2,7 @@
 #include "cli/bench_serve_report.h"
 
 #include "base/text.h"
+#include "cli/latency_report.h"
 
 namespace ingot {
 
@@ -37,36 +38,12 @@ Settings figures(const ServeReport& report) {
           {"mismatches", report.mismatches}};
 }
 
-/// A latency by its name.
-struct NamedLatency {
-  std::string_view name;
-  const Distribution& ms;
-};
-
 std::vector<NamedLatency> latencies(const TrafficSummary& s) {
   return {{"ttft", s.ttft_ms},
           {"queue", s.queue_ms},
           {"tpot", s.tpot_ms},
           {"itl", s.itl_ms},
           {"e2el", s.e2el_ms}};
-}
-
-/// Its members, by the names that are usual for them: "mean_ttft_ms".
-void add_latency(const NamedLatency& latency, Json& j) {
-  const auto set = [&](std::string_view what, double value) {
-    j.set(cat(what, "_", latency.name, "_ms"), value);
-  };
-  set("mean", latency.ms.mean);
-  set("median", latency.ms.median);
-  set("std", latency.ms.std);
-  set("p50", latency.ms.p50);
-  set("p90", latency.ms.p90);
-  set("p99", latency.ms.p99);
-}
-
-std::string cell(const Json& value) {
-  if (const double* number = value.as_double()) return to_fixed(*number, 3);
-  return value.is_null() ? "-" : value.dump();
 }
 
 }  // namespace
@@ -79,16 +56,8 @@ std::string as_json(const ServeReport& report) {
 }
 
 std::string as_tables(const ServeReport& report, const Frame& frame) {
-  Cells totals{{"figure", "value"}};
-  for (const auto& [name, value] : figures(report)) totals.push_back({name, cell(value)});
-  Cells times{{"ms", "mean", "median", "std", "p90", "p99"}};
-  for (const auto& [name, ms] : latencies(report.summary)) {
-    std::vector<std::string>& line = times.emplace_back(1, std::string(name));
-    for (const double value : {ms.mean, ms.median, ms.std, ms.p90, ms.p99}) {
-      line.push_back(to_fixed(value, 2));
-    }
-  }
-  return cat(settings_text(report.settings), "\n", table(totals, frame), "\n", table(times, frame));
+  return cat(settings_text(report.settings), "\n", figure_table(figures(report), frame), "\n",
+             latency_table(latencies(report.summary), frame));
 }
 
 }  // namespace ingot

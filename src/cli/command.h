@@ -27,6 +27,8 @@ struct Command {
 Command add_bench_command(CLI::App& app);
 /// ingot bench serve-inproc: measures an engine under the load of many requests.
 Command add_serve_inproc_command(CLI::App& bench);
+/// ingot bench serve: measures a server under the load of many requests.
+Command add_bench_server_command(CLI::App& bench);
 /// ingot imatrix: measures which columns of a model's matrices matter.
 Command add_imatrix_command(CLI::App& app);
 /// ingot chat: talks with a model.
