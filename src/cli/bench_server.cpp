@@ -75,23 +75,33 @@ std::string kind_of_error(const CallResult& r) {
   return r.status == 200 ? "stream" : cat(r.status);
 }
 
+/// What requests are made from, read before a server is asked for anything.
+struct LoadInputs {
+  explicit LoadInputs(const ServerBenchValues& values)
+      : traffic(make_traffic(values.traffic)), prompt_ids(parse_prompt_ids(values)) {
+    if (values.dataset) conversations = read_conversations(*values.dataset);
+  }
+
+  Traffic traffic;  ///< of a trace, in all runs; made-up traffic differs between them
+  std::vector<std::int32_t> prompt_ids;
+  std::vector<Conversation> conversations;
+};
+
 /// Runs of one server.
 class ServerBench {
  public:
-  ServerBench(const ServerBenchValues& values, LoadClient& client, std::string model)
-      : values_(values), client_(client), model_(std::move(model)) {
-    if (values.dataset) conversations_ = read_conversations(*values.dataset);
-    if (values.endpoint == "completions") prompt_ids_ = parse_prompt_ids(values);
-  }
+  ServerBench(const ServerBenchValues& values, const LoadInputs& inputs, LoadClient& client,
+              std::string model)
+      : values_(values), inputs_(inputs), client_(client), model_(std::move(model)) {}
 
   ServerRun run(const LoadPoint& load, std::uint64_t seed) {
     ServerRun run;
     run.load = load;
-    const Traffic traffic = make_traffic(run, seed);
-    const RequestBodies bodies(traffic, conversations_,
+    const Traffic traffic = traffic_of(run, seed);
+    const RequestBodies bodies(traffic, inputs_.conversations,
                                {.is_chat = values_.endpoint == "chat",
                                 .model = model_,
-                                .prompt_ids = prompt_ids_,
+                                .prompt_ids = inputs_.prompt_ids,
                                 .seed = seed,
                                 .temperature = values_.traffic.temperature,
                                 .ignore_eos = !values_.no_ignore_eos});
@@ -104,22 +114,29 @@ class ServerBench {
   }
 
  private:
-  Traffic make_traffic(ServerRun& run, std::uint64_t seed) const {
-    TrafficValues asked = values_.traffic;
-    asked.rate = run.load.rate;
-    asked.seed = seed;
-    Traffic traffic = ingot::make_traffic(asked);
+  Traffic traffic_of(ServerRun& run, std::uint64_t seed) const {
+    Traffic traffic = inputs_.traffic;
+    if (!values_.traffic.trace) {
+      TrafficValues asked = values_.traffic;
+      asked.rate = run.load.rate;
+      asked.seed = seed;
+      traffic = make_traffic(asked);
+    }
     if (values_.ctx > 0) run.cut = cut_with_warning(traffic, values_.ctx);
-    if (conversations_.empty()) return traffic;
+    if (!inputs_.conversations.empty()) take_conversation_lengths(traffic, seed);
+    return traffic;
+  }
+
+  void take_conversation_lengths(Traffic& traffic, std::uint64_t seed) const {
+    const std::vector<Conversation>& all = inputs_.conversations;
     for (std::size_t i = 0; i < traffic.requests.size(); ++i) {
-      const Conversation& c = conversations_[conversation_of(i, conversations_.size(), seed)];
+      const Conversation& conversation = all[conversation_of(i, all.size(), seed)];
       PlannedRequest& planned = traffic.requests[i];
-      planned.prompt_tokens = 1 + std::ssize(c.prompt) / kBytesPerToken;
+      planned.prompt_tokens = 1 + std::ssize(conversation.prompt) / kBytesPerToken;
       if (values_.has_output_len) continue;
-      const auto tokens = static_cast<std::int64_t>(c.answer_bytes) / kBytesPerToken;
+      const auto tokens = static_cast<std::int64_t>(conversation.answer_bytes) / kBytesPerToken;
       planned.output_tokens = std::clamp<std::int64_t>(tokens, 1, kAnswerTokensMax);
     }
-    return traffic;
   }
 
   std::vector<LoadedCall> serve(const Traffic& traffic, const RequestBodies& bodies,
@@ -177,10 +194,9 @@ class ServerBench {
   }
 
   const ServerBenchValues& values_;
+  const LoadInputs& inputs_;
   LoadClient& client_;
   std::string model_;
-  std::vector<Conversation> conversations_;
-  std::vector<std::int32_t> prompt_ids_;
 };
 
 int exit_code(const ServerReport& report) {
@@ -208,6 +224,7 @@ int serve_bench(const ServerBenchValues& v) {
                       .is_sweep = v.sweep.has_value(),
                       .has_goodput = parse_goodput(v.traffic).is_asked(),
                       .settings = {}};
+  const LoadInputs inputs(v);
   LoadClient client({.url = parse_server_url(v.url),
                      .verify = !v.insecure,
                      .api_key = api_key(),
@@ -218,7 +235,7 @@ int serve_bench(const ServerBenchValues& v) {
   const std::string model = v.model ? *v.model : first_model_of(client);
   std::optional<OutputFile> html;
   if (v.html) html.emplace(*v.html);
-  ServerBench bench(v, client, model);
+  ServerBench bench(v, inputs, client, model);
   for (std::size_t i = 0; i < points.size(); ++i) {
     report.runs.push_back(bench.run(points[i], v.traffic.seed + i));
   }

@@ -1,7 +1,7 @@
 // Declaring the options of a server's benchmark.
 #include "cli/bench_server_options.h"
 
-#include <limits>
+#include <algorithm>
 #include <numeric>
 
 #include "base/error.h"
@@ -147,6 +147,10 @@ void add_settings(const ServerBenchValues& v, Settings& settings) {
   settings.emplace_back("endpoint", v.endpoint);
   settings.emplace_back("dataset", v.dataset ? Json(*v.dataset) : Json());
   add_traffic_settings(v.traffic, settings);
+  if (v.sweep) {
+    std::erase_if(settings,
+                  [](const auto& s) { return s.first == "rate" || s.first == "concurrency"; });
+  }
   settings.emplace_back("prompt_ids", v.prompt_ids);
   settings.emplace_back("ctx", v.ctx > 0 ? Json(v.ctx) : Json());
   settings.emplace_back("sweep", v.sweep ? Json(*v.sweep) : Json());

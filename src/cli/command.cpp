@@ -94,8 +94,8 @@ void hold_standard_streams() {
 std::string footer(std::string_view example) {
   constexpr std::string_view kCodes =
       "Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 a check failed, 2 a "
-      "model was refused, 64 usage, 70 internal, 71 it does not fit, 74 read or write failed, 130 "
-      "interrupted, 143 terminated.";
+      "model was refused, 64 usage, 69 address not available, 70 internal, 71 it does not fit, 74 "
+      "read or write failed, 130 interrupted, 143 terminated.";
   return example.empty() ? std::string(kCodes) : cat(kCodes, "\nExample: ", example);
 }
 

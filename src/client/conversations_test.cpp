@@ -10,8 +10,8 @@ namespace {
 
 TEST(Conversations, AreTheFirstTwoTurns) {
   const auto found = parse_conversations(
-      R"([{"id":"x","conversations":[{"from":"human","value":"hello"},{"from":"gpt","value":"hi!"},)"
-      R"({"from":"human","value":"more"}]},)"
+      R"([{"id":"x","conversations":[{"from":"human","value":"hello"},{"from":"gpt","value":)"
+      R"("hi!"},{"from":"human","value":"more"}]},)"
       R"({"messages":[{"role":"system","content":"s"},{"role":"user","content":"a"},)"
       R"({"role":"assistant","content":"bc"}]}])",
       "f");
