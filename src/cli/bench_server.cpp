@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 
 #include "base/error.h"
 #include "base/output_file.h"
@@ -18,6 +19,7 @@
 #include "cli/progress.h"
 #include "cli/request_bodies.h"
 #include "client/load_client.h"
+#include "client/metrics_text.h"
 
 namespace ingot {
 
@@ -54,6 +56,13 @@ std::string first_model_of(LoadClient& client) {
     throw Error(ErrorCode::kUnavailable, "/v1/models names no model: --model says which one");
   }
   return model;
+}
+
+/// So far; nothing where the server does not say.
+std::optional<double> preemptions_of(LoadClient& client) {
+  const PlainAnswer answer = client.get("/metrics");
+  if (!answer.problem.empty() || answer.status != 200) return std::nullopt;
+  return metric_sum(answer.body, "vllm:num_preemptions_total");
 }
 
 /// As the figures want it.
@@ -107,7 +116,10 @@ class ServerBench {
                                 .ignore_eos = !values_.no_ignore_eos});
     const auto checked =
         draw_sample(traffic.requests.size(), static_cast<std::size_t>(values_.check), seed);
+    const std::optional<double> before = preemptions_of(client_);
     const std::vector<LoadedCall> calls = serve(traffic, bodies, checked, load);
+    const std::optional<double> after = before ? preemptions_of(client_) : std::nullopt;
+    if (after) run.preemptions = std::llround(*after - *before);
     add_up(calls, traffic, run);
     check(calls, bodies, checked, run);
     return run;

@@ -62,6 +62,7 @@ Settings server_figures(const ServerRun& run, bool has_goodput) {
           {"output_throughput", s.per_second(s.output_tokens)},
           {"total_token_throughput", s.per_second(s.input_tokens + s.output_tokens)},
           {"cache_hit_rate", s.cache_hit_rate()},
+          {"preemptions", run.preemptions ? Json(*run.preemptions) : Json()},
           {"max_send_delay_ms", run.send_delay_ms_max},
           {"without_usage", run.without_usage},
           {"cut_prompts", run.cut.prompts},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,9 @@ struct ServerRun {
   std::map<std::string, std::int64_t> errors_by_status;
   double send_delay_ms_max = 0;    ///< from a request's arrival to its being sent
   std::int64_t without_usage = 0;  ///< completed ones whose tokens the server did not count
-  std::int64_t checked = 0;        ///< requests that were sent again
-  std::int64_t mismatches = 0;     ///< of them, those that gave something else
+  std::optional<std::int64_t> preemptions;  ///< where the server's metrics say it
+  std::int64_t checked = 0;                 ///< requests that were sent again
+  std::int64_t mismatches = 0;              ///< of them, those that gave something else
   std::string first_error;
 };
 
