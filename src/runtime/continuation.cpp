@@ -265,6 +265,7 @@ void Continuation::finish(FinishReason reason, std::optional<Error> error) {
   ended_ = true;
   finish_ = reason;
   outcome_.finish = reason;
+  outcome_.stop = stop_.stop();
   outcome_.error = std::move(error);
   outcome_.generated_tokens = generated_;
   outcome_.cached_tokens = sequence_.cached;

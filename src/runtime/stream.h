@@ -48,6 +48,7 @@ struct Delta {
 /// How a request ended, and what is known only then.
 struct Outcome {
   FinishReason finish = FinishReason::kCancelled;
+  std::int32_t stop = -1;  ///< which of Request::stop ended the text; -1: none of them
   std::optional<Error> error;
   std::optional<std::uint64_t> digest;  ///< where asked for
   /// From the prompt's second token on, or from the one that was asked for.

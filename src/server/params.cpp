@@ -14,7 +14,8 @@ constexpr std::size_t kUnknownMax = 32;
 
 }  // namespace
 
-Params::Params(const Json& object) : object_(object) {
+Params::Params(const Json& object, std::string prefix)
+    : object_(object), prefix_(std::move(prefix)) {
   if (object.as_object() == nullptr) {
     throw ApiError(400, "invalid_request_error", "invalid_body",
                    cat("the body is ", object.kind(), ", expected an object"));
@@ -32,9 +33,11 @@ bool Params::has(std::string_view name) const {
   return member != nullptr && !member->is_null();
 }
 
-void Params::refuse_kind(std::string_view name, const Json& value, std::string_view expected) {
-  throw invalid_request(std::string(name),
-                        cat(name, " is ", value.kind(), ", expected ", expected));
+std::string Params::full(std::string_view name) const { return cat(prefix_, name); }
+
+void Params::refuse_kind(std::string_view name, const Json& value,
+                         std::string_view expected) const {
+  throw invalid_request(full(name), cat(full(name), " is ", value.kind(), ", expected ", expected));
 }
 
 std::optional<bool> Params::flag(std::string_view name) {
@@ -51,8 +54,8 @@ std::optional<std::int64_t> Params::whole(std::string_view name, std::int64_t lo
   const std::int64_t* i = value->as_int();
   if (i == nullptr) refuse_kind(name, *value, "an integer");
   if (*i < low || *i > high) {
-    throw invalid_request(std::string(name),
-                          cat(name, " is ", *i, ", possible are ", low, " to ", high));
+    throw invalid_request(full(name),
+                          cat(full(name), " is ", *i, ", possible are ", low, " to ", high));
   }
   return *i;
 }
@@ -63,8 +66,8 @@ std::optional<double> Params::real(std::string_view name, double low, double hig
   const auto number = value->number();
   if (!number) refuse_kind(name, *value, "a number");
   if (!(*number >= low && *number <= high)) {
-    throw invalid_request(std::string(name),
-                          cat(name, " is ", *number, ", possible are ", low, " to ", high));
+    throw invalid_request(full(name),
+                          cat(full(name), " is ", *number, ", possible are ", low, " to ", high));
   }
   return number;
 }
@@ -75,10 +78,33 @@ std::optional<std::string> Params::text(std::string_view name, std::size_t bytes
   const std::string* text = value->as_string();
   if (text == nullptr) refuse_kind(name, *value, "a string");
   if (text->size() > bytes_max) {
-    throw invalid_request(std::string(name),
-                          cat(name, " has ", text->size(), " bytes, possible are ", bytes_max));
+    throw invalid_request(
+        full(name), cat(full(name), " has ", text->size(), " bytes, possible are ", bytes_max));
   }
   return *text;
+}
+
+const Json* Params::array(std::string_view name) {
+  const Json* value = take(name);
+  if (value != nullptr && value->as_array() == nullptr) refuse_kind(name, *value, "an array");
+  return value;
+}
+
+const Json* Params::object(std::string_view name) {
+  const Json* value = take(name);
+  if (value != nullptr && value->as_object() == nullptr) refuse_kind(name, *value, "an object");
+  return value;
+}
+
+void Params::within(std::string_view name, const std::function<void(Params&)>& read) {
+  const Json* value = object(name);
+  if (value == nullptr) return;
+  Params inner(*value, cat(full(name), "."));
+  read(inner);
+  inner.finish();
+  if (inner.warnings().is_null()) return;
+  if (warnings_.is_null()) warnings_ = Json::array();
+  for (const Json& warning : *inner.warnings().as_array()) warnings_.push(warning);
 }
 
 void Params::ignore(std::string_view name, std::string_view why) {
@@ -86,13 +112,13 @@ void Params::ignore(std::string_view name, std::string_view why) {
 }
 
 void Params::refuse(std::string_view name, std::string_view why) {
-  if (take(name) != nullptr) throw invalid_request(std::string(name), cat(name, ": ", why));
+  if (take(name) != nullptr) throw invalid_request(full(name), cat(full(name), ": ", why));
 }
 
 void Params::warn(std::string_view param, std::string_view code, std::string_view detail) {
   if (warnings_.is_null()) warnings_ = Json::array();
   Json warning = Json::object();
-  warning.set("param", printable(param, 64));
+  warning.set("param", printable(full(param), 64));
   warning.set("code", code);
   warning.set("detail", detail);
   warnings_.push(std::move(warning));

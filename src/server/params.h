@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,8 +17,9 @@ namespace ingot {
 /// Reads the members of one JSON object. A member that is null counts as absent.
 class Params {
  public:
-  /// `object` outlives this. Errors: ApiError for what is no object.
-  explicit Params(const Json& object);
+  /// `object` outlives this; `prefix` stands before the names of its members. Errors: ApiError for
+  /// what is no object.
+  explicit Params(const Json& object, std::string prefix = {});
 
   /// The member; null where it is absent.
   const Json* take(std::string_view name);
@@ -30,6 +32,12 @@ class Params {
   std::optional<std::int64_t> whole(std::string_view name, std::int64_t low, std::int64_t high);
   std::optional<double> real(std::string_view name, double low, double high);
   std::optional<std::string> text(std::string_view name, std::size_t bytes_max);
+  /// The member where it is an array or an object; null where it is absent. Errors: the same.
+  const Json* array(std::string_view name);
+  const Json* object(std::string_view name);
+  /// Lets `read` take the members of a member that is an object, as "name.member". What is reported
+  /// of them is reported here. Errors: the same.
+  void within(std::string_view name, const std::function<void(Params&)>& read);
 
   /// A member that changes nothing here: reported where it is there.
   void ignore(std::string_view name, std::string_view why);
@@ -44,10 +52,12 @@ class Params {
   const Json& warnings() const { return warnings_; }
 
  private:
-  [[noreturn]] static void refuse_kind(std::string_view name, const Json& value,
-                                       std::string_view expected);
+  std::string full(std::string_view name) const;
+  [[noreturn]] void refuse_kind(std::string_view name, const Json& value,
+                                std::string_view expected) const;
 
   const Json& object_;
+  std::string prefix_;
   std::set<std::string_view> known_;
   Json warnings_;
 };

@@ -7,7 +7,7 @@
 #include "server/openai/endpoints.h"
 #include "server/openai/shapes.h"
 #include "server/params.h"
-#include "text/reasoning.h"
+#include "server/reply_text.h"
 
 namespace ingot {
 
@@ -20,24 +20,18 @@ struct ChatForm {
   StreamParams stream{};
   bool logprobs = false;
   bool token_ids = false;  ///< return_token_ids
-  bool splits_reasoning = false;
-  bool begins_with_reasoning = false;
-  Json prompt_ids{};  ///< null unless token_ids
+  Json prompt_ids{};       ///< null unless token_ids
   Json warnings{};
 };
 
 class ChatAnswer final : public Answer {
  public:
-  ChatAnswer(Service& service, ChatForm form, std::size_t choices)
-      : service_(service),
-        form_(std::move(form)),
-        choices_(choices, Choice{.splitter = ReasoningSplitter(form_.begins_with_reasoning)}) {}
+  ChatAnswer(Service& service, ChatForm form, const ReplyText& reply, std::size_t choices)
+      : service_(service), form_(std::move(form)), choices_(choices, Choice{.reply = reply}) {}
 
   void piece(std::size_t number, Delta&& delta, std::string& out) override {
     Choice& choice = choices_[number];
-    const bool was_reasoning = choice.splitter.is_inside();
-    ReasoningSplitter::Parts parts = split(choice, delta.text);
-    if (was_reasoning) usage_.reasoning_tokens += std::ssize(delta.ids);
+    const ReplyText::Parts parts = choice.reply.add(delta);
     if (form_.stream.stream) {
       append_piece(out, number, parts, delta);
       return;
@@ -52,8 +46,9 @@ class ChatAnswer final : public Answer {
   void ended(std::size_t number, const Outcome& outcome, std::string& out) override {
     Choice& choice = choices_[number];
     usage_.add(outcome, number == 0);
+    usage_.reasoning_tokens += choice.reply.reasoning_tokens();
     choice.finish = to_string(outcome.finish);
-    ReasoningSplitter::Parts rest = choice.splitter.finish();
+    const ReplyText::Parts rest = choice.reply.finish();
     if (!form_.stream.stream) {
       choice.content += rest.content;
       choice.reasoning += rest.reasoning;
@@ -81,7 +76,7 @@ class ChatAnswer final : public Answer {
 
  private:
   struct Choice {
-    ReasoningSplitter splitter;
+    ReplyText reply;
     bool has_begun = false;  ///< its first chunk was sent
     std::string content{};
     std::string reasoning{};
@@ -89,11 +84,6 @@ class ChatAnswer final : public Answer {
     Json logprobs = Json::array();
     std::string_view finish{};
   };
-
-  ReasoningSplitter::Parts split(Choice& choice, std::string& text) {
-    if (form_.splits_reasoning) return choice.splitter.add(text);
-    return {.reasoning = {}, .content = std::move(text)};
-  }
 
   /// What every chunk begins with, without the closing brace.
   std::string prefix() {
@@ -133,7 +123,7 @@ class ChatAnswer final : public Answer {
     append_chunk(out, number, "{\"role\":\"assistant\",\"content\":\"\"}", nullptr, {}, further);
   }
 
-  void append_piece(std::string& out, std::size_t number, const ReasoningSplitter::Parts& parts,
+  void append_piece(std::string& out, std::size_t number, const ReplyText::Parts& parts,
                     const Delta& delta) {
     begin_choice(out, number);
     const bool has_tokens =
@@ -160,7 +150,7 @@ class ChatAnswer final : public Answer {
     message.set("role", "assistant");
     message.set("content", std::move(choice.content));
     message.set("refusal", Json());
-    if (form_.splits_reasoning) {
+    if (choice.reply.has_reasoning()) {
       const Json reasoning = choice.reasoning.empty() ? Json() : Json(choice.reasoning);
       message.set("reasoning_content", reasoning);
       message.set("reasoning", reasoning);
@@ -225,9 +215,8 @@ Reply chat_completions(const Call& call) {
   form.stream = read_stream(params);
   GenerationPrompt prompt;
   ChatPrompt chat = read_chat(params, call.service);
+  const ReplyText reply(chat);
   prompt.request.prompt = std::move(chat.ids);
-  form.splits_reasoning = chat.has_reasoning;
-  form.begins_with_reasoning = chat.opens_reasoning;
   read_sampling(params, call, prompt.request);
   read_unsupported(params);
   prompt.request.sampling.logprobs = read_logprobs(params);
@@ -245,7 +234,7 @@ Reply chat_completions(const Call& call) {
   generation.stream = form.stream.stream;
   const auto choices = static_cast<std::size_t>(prompt.choices);
   generation.prompts.push_back(std::move(prompt));
-  generation.answer = std::make_unique<ChatAnswer>(call.service, std::move(form), choices);
+  generation.answer = std::make_unique<ChatAnswer>(call.service, std::move(form), reply, choices);
   return generation;
 }
 

@@ -16,6 +16,33 @@ struct ChatPrompt {
   bool opens_reasoning = false;  ///< the prompt ends in it
 };
 
+/// What a request says to the template itself: chat_template_kwargs, and members of the request
+/// that templates know by other names.
+class ChatArguments {
+ public:
+  /// Reads chat_template_kwargs. Errors: ApiError for another kind.
+  ChatArguments(Params& params, const Service& service);
+
+  /// Sets a variable of the template, unless the request did so itself; false where the template
+  /// does not know it.
+  [[nodiscard]] bool set(std::string_view name, Json value);
+  /// Sets how much is reasoned, "none" where the template can leave it out; what the template does
+  /// not know is reported for `param`.
+  void set_effort(std::string_view param, const std::string& effort);
+
+  const Json& values() const { return values_; }
+
+ private:
+  Params& params_;
+  const Service& service_;
+  Json values_ = Json::object();
+};
+
+/// The prompt of a chat in the form of `parse_chat`, however long.
+///
+/// Errors: ApiError for what the template refuses.
+ChatPrompt encode_chat(const Json& chat, const Service& service);
+
 /// Reads messages, chat_template_kwargs and what else makes the prompt.
 ///
 /// Errors: ApiError naming the member; context_length_exceeded.

@@ -266,19 +266,14 @@ void read_unsupported(Params& params) {
 
 StreamParams read_stream(Params& params) {
   StreamParams out{.stream = params.flag("stream").value_or(false)};
-  const Json* options = params.take("stream_options");
-  if (options == nullptr) return out;
-  if (options->as_object() == nullptr) {
-    throw invalid_request("stream_options",
-                          cat("stream_options is ", options->kind(), ", expected an object"));
-  }
-  if (!out.stream) {
+  params.within("stream_options", [&](Params& options) {
+    out.include_usage = options.flag("include_usage").value_or(false);
+    options.flag("include_obfuscation");
+  });
+  if (!out.stream && params.has("stream_options")) {
     params.warn("stream_options", "ignored", "the response is no stream");
-    return out;
+    out.include_usage = false;
   }
-  Params inner(*options);
-  out.include_usage = inner.flag("include_usage").value_or(false);
-  inner.flag("include_obfuscation");
   return out;
 }
 
