@@ -1,6 +1,7 @@
 // Members of a body.
 #include "server/params.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -84,6 +85,16 @@ std::optional<std::string> Params::text(std::string_view name, std::size_t bytes
   return *text;
 }
 
+std::optional<std::string> Params::one_of(std::string_view name,
+                                          std::initializer_list<std::string_view> values) {
+  auto value = text(name, 64);
+  if (!value || std::find(values.begin(), values.end(), *value) != values.end()) return value;
+  std::string possible;
+  for (const std::string_view v : values) possible += cat(possible.empty() ? "" : ", ", v);
+  throw invalid_request(
+      full(name), cat(full(name), " is ", printable(*value, 64), ", possible are ", possible));
+}
+
 const Json* Params::array(std::string_view name) {
   const Json* value = take(name);
   if (value != nullptr && value->as_array() == nullptr) refuse_kind(name, *value, "an array");
@@ -109,6 +120,14 @@ void Params::within(std::string_view name, const std::function<void(Params&)>& r
 
 void Params::ignore(std::string_view name, std::string_view why) {
   if (take(name) != nullptr) warn(name, "ignored", why);
+}
+
+void Params::ignore_text(std::string_view name, std::size_t bytes_max, std::string_view why) {
+  if (text(name, bytes_max)) warn(name, "ignored", why);
+}
+
+void Params::ignore_object(std::string_view name, std::string_view why) {
+  if (object(name) != nullptr) warn(name, "ignored", why);
 }
 
 void Params::refuse(std::string_view name, std::string_view why) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <set>
 #include <string>
@@ -32,6 +33,8 @@ class Params {
   std::optional<std::int64_t> whole(std::string_view name, std::int64_t low, std::int64_t high);
   std::optional<double> real(std::string_view name, double low, double high);
   std::optional<std::string> text(std::string_view name, std::size_t bytes_max);
+  std::optional<std::string> one_of(std::string_view name,
+                                    std::initializer_list<std::string_view> values);
   /// The member where it is an array or an object; null where it is absent. Errors: the same.
   const Json* array(std::string_view name);
   const Json* object(std::string_view name);
@@ -41,6 +44,9 @@ class Params {
 
   /// A member that changes nothing here: reported where it is there.
   void ignore(std::string_view name, std::string_view why);
+  /// The same for a string of this length, and for an object. Errors: ApiError for another kind.
+  void ignore_text(std::string_view name, std::size_t bytes_max, std::string_view why);
+  void ignore_object(std::string_view name, std::string_view why);
   /// A member that cannot be honoured. Errors: ApiError where it is there.
   void refuse(std::string_view name, std::string_view why);
   /// Reports something in the response's warnings.

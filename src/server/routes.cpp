@@ -15,6 +15,7 @@ using enum RouteKind;
 constexpr auto kRoutes = std::to_array<Route>({
     {"POST", "/v1/chat/completions", kKey, kWork, chat_completions},
     {"POST", "/v1/completions", kKey, kWork, completions},
+    {"POST", "/v1/responses", kKey, kWork, responses},
     {"GET", "/v1/models", kKey, kQuick, list_models},
     {"GET", "/v1/models/{id}", kKey, kQuick, get_model},
     {"DELETE", "/v1/requests/{id}", kKey, kQuick, cancel_request},

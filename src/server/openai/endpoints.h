@@ -9,6 +9,8 @@ namespace ingot {
 Reply chat_completions(const Call& call);
 /// POST /v1/completions
 Reply completions(const Call& call);
+/// POST /v1/responses
+Reply responses(const Call& call);
 /// GET /v1/models
 Reply list_models(const Call& call);
 /// GET /v1/models/{id}

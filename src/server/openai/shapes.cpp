@@ -89,25 +89,6 @@ void read_response_format(Params& params) {
   throw invalid_request("response_format", "response_format can only be {\"type\": \"text\"}");
 }
 
-void read_tools(Params& params) {
-  if (const Json* tools = params.take("tools")) {
-    if (tools->as_array() == nullptr) {
-      throw invalid_request("tools", cat("tools is ", tools->kind(), ", expected an array"));
-    }
-    if (!tools->as_array()->empty()) {
-      throw invalid_request("tools", "tools: calls of tools are not supported yet");
-    }
-  }
-  if (const Json* choice = params.take("tool_choice")) {
-    const std::string* text = choice->as_string();
-    if (text == nullptr || (*text != "none" && *text != "auto")) {
-      throw invalid_request("tool_choice", "tool_choice: there are no tools to choose from");
-    }
-    params.warn("tool_choice", "ignored", "there are no tools");
-  }
-  params.ignore("parallel_tool_calls", "there are no tools");
-}
-
 }  // namespace
 
 std::string json_string(std::string_view text) { return Json(text).dump(); }
@@ -168,6 +149,11 @@ Json Usage::json() const {
   return j;
 }
 
+void append_event(std::string& out, std::string_view name, const Json& json) {
+  out += cat("event: ", name, "\n");
+  append_event(out, json.dump());
+}
+
 void append_event(std::string& out, std::string_view json) {
   out += "data: ";
   out += json;
@@ -221,6 +207,25 @@ void read_max_tokens(Params& params, const Call& call, Request& request,
   if (wanted && *wanted > room) {
     params.warn(from, "clamped", cat("the prompt leaves room for ", room, " tokens"));
   }
+}
+
+void read_tools(Params& params) {
+  if (const Json* tools = params.take("tools")) {
+    if (tools->as_array() == nullptr) {
+      throw invalid_request("tools", cat("tools is ", tools->kind(), ", expected an array"));
+    }
+    if (!tools->as_array()->empty()) {
+      throw invalid_request("tools", "tools: calls of tools are not supported yet");
+    }
+  }
+  if (const Json* choice = params.take("tool_choice")) {
+    const std::string* text = choice->as_string();
+    if (text == nullptr || (*text != "none" && *text != "auto")) {
+      throw invalid_request("tool_choice", "tool_choice: there are no tools to choose from");
+    }
+    params.warn("tool_choice", "ignored", "there are no tools");
+  }
+  params.ignore("parallel_tool_calls", "there are no tools");
 }
 
 void read_unsupported(Params& params) {

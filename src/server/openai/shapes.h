@@ -40,6 +40,8 @@ struct Usage {
 
 /// "data: {json}\n\n"
 void append_event(std::string& out, std::string_view json);
+/// "event: name\ndata: {json}\n\n"
+void append_event(std::string& out, std::string_view name, const Json& json);
 /// The end of OpenAI's streams.
 inline constexpr std::string_view kDoneEvent = "data: [DONE]\n\n";
 
@@ -51,6 +53,8 @@ void read_sampling(Params& params, const Call& call, Request& request);
 void read_max_tokens(Params& params, const Call& call, Request& request,
                      std::initializer_list<std::string_view> names, std::int64_t fallback,
                      std::int64_t least = 1);
+/// The members that say which tools there are, which is none. Errors: ApiError naming the member.
+void read_tools(Params& params);
 /// Members that OpenAI's clients send and that change nothing here, and those that cannot be
 /// honoured.
 void read_unsupported(Params& params);

@@ -1,0 +1,240 @@
+// Responses and their events. A reply is an item of reasoning, where there is any, and a message.
+#include "server/openai/responses_answer.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "server/openai/shapes.h"
+
+namespace ingot {
+
+namespace {
+
+/// An item of the output, with the one part that it has.
+struct Item {
+  bool is_reasoning = false;
+  std::string id;
+  std::string text{};
+  Json logprobs = Json::array();
+
+  Json part() const {
+    Json j = Json::object();
+    j.set("type", is_reasoning ? "reasoning_text" : "output_text");
+    j.set("text", text);
+    if (is_reasoning) return j;
+    j.set("annotations", Json::array());
+    j.set("logprobs", logprobs);
+    return j;
+  }
+
+  /// Before its first part it has none.
+  Json json(std::string_view status, bool has_part) const {
+    Json parts = Json::array();
+    if (has_part) parts.push(part());
+    Json j = Json::object();
+    j.set("id", id);
+    j.set("type", is_reasoning ? "reasoning" : "message");
+    j.set("status", status);
+    if (is_reasoning) {
+      j.set("summary", Json::array());
+    } else {
+      j.set("role", "assistant");
+    }
+    j.set("content", std::move(parts));
+    return j;
+  }
+};
+
+class ResponseAnswer final : public Answer {
+ public:
+  ResponseAnswer(const Service& service, ResponseForm form, const ReplyText& reply)
+      : service_(service), form_(std::move(form)), reply_(reply) {}
+
+  void piece(std::size_t /*choice*/, Delta&& delta, std::string& out) override {
+    begin(out);
+    const ReplyText::Parts parts = reply_.add(delta);
+    if (form_.logprobs && !reply_.was_reasoning()) {
+      for (const TokenLogprobs& t : delta.logprobs) logprobs_.push(chat_logprob(service_, t));
+    }
+    add(parts, out);
+  }
+
+  void ended(std::size_t /*choice*/, const Outcome& outcome, std::string& out) override {
+    begin(out);
+    add(reply_.finish(), out);
+    if (items_.empty()) open_item(false, out);
+    usage_.add(outcome, true);
+    usage_.reasoning_tokens = reply_.reasoning_tokens();
+    status_ = outcome.finish == FinishReason::kLength ? "incomplete" : "completed";
+    const Json left = take_logprobs();
+    for (const Json& entry : *left.as_array()) items_.back().logprobs.push(entry);
+    close_item(status_, out);
+  }
+
+  void finish(std::string& out) override {
+    if (form_.stream) {
+      event(out, cat("response.", status_), "response", response());
+    } else {
+      out = response().dump();
+    }
+  }
+
+  void fail(const ApiError& error, std::string& out) override {
+    begin(out);
+    status_ = "failed";
+    error_ = Json::object();
+    error_.set("code", "server_error");
+    error_.set("message", error.message());
+    event(out, "response.failed", "response", response());
+  }
+
+ private:
+  /// The events in front of all others.
+  void begin(std::string& out) {
+    if (std::exchange(has_begun_, true)) return;
+    event(out, "response.created", "response", response());
+    event(out, "response.in_progress", "response", response());
+  }
+
+  void add(const ReplyText::Parts& parts, std::string& out) {
+    add_text(true, parts.reasoning, out);
+    add_text(false, parts.content, out);
+  }
+
+  void add_text(bool is_reasoning, const std::string& text, std::string& out) {
+    if (text.empty()) return;
+    if (items_.empty() || items_.back().is_reasoning != is_reasoning) {
+      if (!items_.empty()) close_item("completed", out);
+      open_item(is_reasoning, out);
+    }
+    Item& item = items_.back();
+    item.text += text;
+    Json logprobs = is_reasoning ? Json::array() : take_logprobs();
+    for (const Json& entry : *logprobs.as_array()) item.logprobs.push(entry);
+    if (!form_.stream) return;
+    Json j = part_place();
+    j.set("delta", text);
+    if (!is_reasoning) j.set("logprobs", std::move(logprobs));
+    event(out, is_reasoning ? "response.reasoning_text.delta" : "response.output_text.delta", j);
+  }
+
+  Json take_logprobs() { return std::exchange(logprobs_, Json::array()); }
+
+  void open_item(bool is_reasoning, std::string& out) {
+    items_.push_back(
+        {.is_reasoning = is_reasoning, .id = cat(is_reasoning ? "rs_" : "msg_", form_.id)});
+    if (!form_.stream) return;
+    item_event(out, "response.output_item.added", items_.back().json("in_progress", false));
+    Json j = part_place();
+    j.set("part", items_.back().part());
+    event(out, "response.content_part.added", j);
+  }
+
+  void close_item(std::string_view status, std::string& out) {
+    const Item& item = items_.back();
+    closed_.push(item.json(status, true));
+    if (!form_.stream) return;
+    Json done = part_place();
+    done.set("text", item.text);
+    if (!item.is_reasoning) done.set("logprobs", item.logprobs);
+    event(out, item.is_reasoning ? "response.reasoning_text.done" : "response.output_text.done",
+          done);
+    Json part = part_place();
+    part.set("part", item.part());
+    event(out, "response.content_part.done", part);
+    item_event(out, "response.output_item.done", item.json(status, true));
+  }
+
+  /// Where the part of the last item stands.
+  Json part_place() const {
+    Json j = Json::object();
+    j.set("item_id", items_.back().id);
+    j.set("output_index", static_cast<std::int64_t>(items_.size()) - 1);
+    j.set("content_index", 0);
+    return j;
+  }
+
+  void item_event(std::string& out, std::string_view type, Json item) {
+    Json j = Json::object();
+    j.set("output_index", static_cast<std::int64_t>(items_.size()) - 1);
+    j.set("item", std::move(item));
+    event(out, type, j);
+  }
+
+  void event(std::string& out, std::string_view type, std::string_view name, Json value) {
+    Json j = Json::object();
+    j.set(std::string(name), std::move(value));
+    event(out, type, j);
+  }
+
+  void event(std::string& out, std::string_view type, const Json& members) {
+    if (!form_.stream) return;
+    Json j = Json::object();
+    j.set("type", type);
+    j.set("sequence_number", sequence_++);
+    for (const auto& [name, value] : *members.as_object()) j.set(name, value);
+    append_event(out, type, j);
+  }
+
+  Json usage() const {
+    Json input = Json::object();
+    input.set("cached_tokens", usage_.cached_tokens);
+    Json output = Json::object();
+    output.set("reasoning_tokens", usage_.reasoning_tokens);
+    Json j = Json::object();
+    j.set("input_tokens", usage_.prompt_tokens);
+    j.set("input_tokens_details", std::move(input));
+    j.set("output_tokens", usage_.completion_tokens);
+    j.set("output_tokens_details", std::move(output));
+    j.set("total_tokens", usage_.prompt_tokens + usage_.completion_tokens);
+    return j;
+  }
+
+  /// What stopped it before its end.
+  Json incomplete_details() const {
+    if (status_ != "incomplete") return {};
+    Json j = Json::object();
+    j.set("reason", "max_output_tokens");
+    return j;
+  }
+
+  Json response() const {
+    const bool has_ended = status_ == "completed" || status_ == "incomplete";
+    Json j = Json::object();
+    j.set("id", cat("resp_", form_.id));
+    j.set("object", "response");
+    j.set("created_at", form_.created);
+    j.set("status", status_);
+    j.set("completed_at", status_ == "completed" ? Json(Service::now()) : Json());
+    j.set("error", error_);
+    j.set("incomplete_details", incomplete_details());
+    j.set("model", service_.options().model_name);
+    j.set("output", closed_);
+    for (const auto& [name, value] : *form_.repeated.as_object()) j.set(name, value);
+    j.set("usage", has_ended ? usage() : Json());
+    if (!form_.warnings.is_null()) j.set("warnings", form_.warnings);
+    return j;
+  }
+
+  const Service& service_;
+  ResponseForm form_;
+  ReplyText reply_;
+  Usage usage_;
+  std::string_view status_ = "in_progress";
+  Json error_;
+  std::vector<Item> items_;
+  Json closed_ = Json::array();    ///< items that are complete
+  Json logprobs_ = Json::array();  ///< of tokens whose text did not come yet
+  std::int64_t sequence_ = 0;
+  bool has_begun_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Answer> response_answer(const Service& service, ResponseForm form,
+                                        const ReplyText& reply) {
+  return std::make_unique<ResponseAnswer>(service, std::move(form), reply);
+}
+
+}  // namespace ingot

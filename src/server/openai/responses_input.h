@@ -1,0 +1,19 @@
+// The input of a response as messages of a chat.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "load/json.h"
+#include "server/openai/chat_prompt.h"
+#include "server/params.h"
+#include "server/service.h"
+
+namespace ingot {
+
+/// Reads `input`, `instructions`, `reasoning` and chat_template_kwargs.
+///
+/// Errors: ApiError naming the member; context_length_exceeded.
+ChatPrompt read_response_input(Params& params, const Service& service);
+
+}  // namespace ingot
