@@ -130,14 +130,14 @@ HttpResponse Api::preflight(const HttpRequest& /*request*/) const {
 
 std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool has_body) {
   Admitted admitted;
-  const Route* route = nullptr;
+  RouteMatch match;
   try {
+    match = find_route(options_.routes, request.method, request.path);
+    const Route* route = match.route;
     if (!is_host_allowed(request)) {
       throw ApiError(421, "invalid_request_error", "misdirected_request",
                      "Host is not a name of this server: --allowed-hosts adds one");
     }
-    const RouteMatch match = find_route(options_.routes, request.method, request.path);
-    route = match.route;
     const bool is_preflight = request.method == "OPTIONS" && !options_.cors_origins.empty() &&
                               request.field("origin") != nullptr;
     if (is_preflight && !match.allowed.empty()) return preflight(request);
@@ -147,7 +147,8 @@ std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool
     }
     if (route == nullptr) {
       HttpResponse response = error_response(
-          {405, "invalid_request_error", "method_not_allowed", "the path has no such method"});
+          {405, "invalid_request_error", "method_not_allowed", "the path has no such method"},
+          match.errors);
       response.fields.emplace_back("Allow", match.allowed);
       service_.http_metrics().add_response("other", 405);
       return response;
@@ -166,16 +167,18 @@ std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool
     admitted.is_quick = route->kind == RouteKind::kQuick;
     return admitted;
   } catch (const ApiError& error) {
-    service_.http_metrics().add_response(route != nullptr ? route->path : "other", error.status());
+    service_.http_metrics().add_response(match.route != nullptr ? match.route->path : "other",
+                                         error.status());
     log_.refusal("refused", error.status());
-    return error_response(error);
+    return error_response(error, match.errors);
   } catch (const std::exception&) {
-    return error_response(api_error(Error(ErrorCode::kInternal, "")));
+    return error_response(api_error(Error(ErrorCode::kInternal, "")), match.errors);
   }
 }
 
 std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> Api::handle(
     const HttpRequest& request, const Admitted& admitted, std::function<void()> notify) {
+  const ErrorForm form = admitted.route->errors;
   try {
     const Call call{.http = request, .id = admitted.id, .key = admitted.key, .service = service_};
     Reply reply = admitted.route->handler(call);
@@ -183,13 +186,13 @@ std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> Api::handle(
     return service_.start(std::move(std::get<Generation>(reply)), admitted.id, admitted.key,
                           notify);
   } catch (const ApiError& error) {
-    return error_response(error);
+    return error_response(error, form);
   } catch (const Error& error) {
-    return error_response(api_error(error));
+    return error_response(api_error(error), form);
   } catch (const std::bad_alloc&) {
-    return error_response(api_error(Error(ErrorCode::kDoesNotFit, "")));
+    return error_response(api_error(Error(ErrorCode::kDoesNotFit, "")), form);
   } catch (const std::exception&) {
-    return error_response(api_error(Error(ErrorCode::kInternal, "")));
+    return error_response(api_error(Error(ErrorCode::kInternal, "")), form);
   }
 }
 
@@ -228,7 +231,12 @@ void Api::ended(const HttpRequest& request, const Admitted& admitted, const Requ
 
 HttpFields Api::common_fields(const HttpRequest& request, const Admitted* admitted) {
   HttpFields fields;
-  if (admitted != nullptr) fields.emplace_back("X-Request-Id", admitted->id);
+  if (admitted != nullptr) {
+    fields.emplace_back("X-Request-Id", admitted->id);
+    // What Anthropic's clients read it from.
+    const bool is_anthropic = admitted->route->errors == ErrorForm::kAnthropic;
+    if (is_anthropic) fields.emplace_back("request-id", admitted->id);
+  }
   if (const std::string* parent = request.field("traceparent")) {
     if (parent->size() <= 64) fields.emplace_back("traceparent", *parent);
   }

@@ -335,7 +335,7 @@ Connection::Awaitable<bool> Connection::generate(std::shared_ptr<RunningGenerati
       running->cancel();
       if (!has_head) {
         end.status = error.status();
-        HttpResponse response = error_response(error);
+        HttpResponse response = error_response(error, running->answer->error_form());
         co_return co_await respond(std::move(response), &request, &admitted, keep_alive) &&
             keep_alive;
       }

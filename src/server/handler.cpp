@@ -28,23 +28,45 @@ std::string param_of(std::string_view message) {
 
 Json null_or(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
+/// What Anthropic's clients know errors by.
+std::string_view anthropic_type(int status) {
+  switch (status) {
+    case 401:
+      return "authentication_error";
+    case 403:
+      return "permission_error";
+    case 404:
+      return "not_found_error";
+    case 413:
+      return "request_too_large";
+    case 429:
+      return "rate_limit_error";
+    case 503:
+      return "overloaded_error";
+    default:
+      return status < 500 ? "invalid_request_error" : "api_error";
+  }
+}
+
 }  // namespace
 
-std::string error_json(const ApiError& error) {
+std::string error_json(const ApiError& error, ErrorForm form) {
+  const bool is_anthropic = form == ErrorForm::kAnthropic;
   Json inner = Json::object();
   inner.set("message", printable(error.message(), kMessageMax));
-  inner.set("type", error.type());
+  inner.set("type", is_anthropic ? anthropic_type(error.status()) : error.type());
   inner.set("param", null_or(error.param()));
   inner.set("code", null_or(error.code()));
   if (error.prompt_tokens() >= 0) inner.set("n_prompt_tokens", error.prompt_tokens());
   if (error.context() >= 0) inner.set("n_ctx", error.context());
   Json outer = Json::object();
+  if (is_anthropic) outer.set("type", "error");
   outer.set("error", std::move(inner));
   return outer.dump();
 }
 
-HttpResponse error_response(const ApiError& error) {
-  HttpResponse response{.status = error.status(), .body = error_json(error)};
+HttpResponse error_response(const ApiError& error, ErrorForm form) {
+  HttpResponse response{.status = error.status(), .body = error_json(error, form)};
   if (error.status() == 429 || error.status() == 503) {
     response.fields.emplace_back("Retry-After", "1");
   } else if (error.status() >= 500) {

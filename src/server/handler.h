@@ -54,11 +54,16 @@ class ApiError : public std::exception {
   std::int64_t context_ = -1;
 };
 
-/// {"error": {"message", "type", "param", "code"}} with the numbers that go with it. `message` is
-/// shortened and made printable.
-std::string error_json(const ApiError& error);
+/// Whose clients read an error.
+enum class ErrorForm {
+  kOpenAi,     ///< {"error": {"message", "type", "param", "code"}}
+  kAnthropic,  ///< {"type": "error", "error": {"type", "message", ...}}, with types of its own
+};
+
+/// An error's object, with the numbers that go with it. `message` is shortened and made printable.
+std::string error_json(const ApiError& error, ErrorForm form = ErrorForm::kOpenAi);
 /// The response of an error, with what clients need to know whether to try again.
-HttpResponse error_response(const ApiError& error);
+HttpResponse error_response(const ApiError& error, ErrorForm form = ErrorForm::kOpenAi);
 
 /// 400 invalid_request_error, about a member of the body.
 ApiError invalid_request(std::string param, std::string message);
@@ -80,6 +85,8 @@ class Answer {
   virtual void finish(std::string& out) = 0;
   /// An event for an error in the middle of a stream; nothing comes behind it.
   virtual void fail(const ApiError& error, std::string& out) = 0;
+  /// Of errors before anything was sent.
+  virtual ErrorForm error_form() const { return ErrorForm::kOpenAi; }
 };
 
 /// A prompt and how many continuations of it are wanted.

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "server/anthropic/endpoints.h"
 #include "server/openai/endpoints.h"
 
 namespace ingot {
@@ -10,12 +11,15 @@ namespace ingot {
 namespace {
 
 using enum Access;
+using enum ErrorForm;
 using enum RouteKind;
 
 constexpr auto kRoutes = std::to_array<Route>({
     {"POST", "/v1/chat/completions", kKey, kWork, chat_completions},
     {"POST", "/v1/completions", kKey, kWork, completions},
     {"POST", "/v1/responses", kKey, kWork, responses},
+    {"POST", "/v1/messages", kKey, kWork, messages, kAnthropic},
+    {"POST", "/v1/messages/count_tokens", kKey, kWork, count_tokens, kAnthropic},
     {"GET", "/v1/models", kKey, kQuick, list_models},
     {"GET", "/v1/models/{id}", kKey, kQuick, get_model},
     {"DELETE", "/v1/requests/{id}", kKey, kQuick, cancel_request},
@@ -63,7 +67,8 @@ RouteMatch find_route(std::span<const Route> routes, std::string_view method,
   RouteMatch match;
   for (const Route& route : routes) {
     if (!leads_to(route, path)) continue;
-    if (route.method == wanted) return {.route = &route};
+    match.errors = route.errors;
+    if (route.method == wanted) return {.route = &route, .errors = route.errors};
     match.allowed += match.allowed.empty() ? "" : ", ";
     match.allowed += route.method;
   }

@@ -24,6 +24,7 @@ struct Route {
   Access access = Access::kKey;
   RouteKind kind = RouteKind::kWork;
   Handler handler = nullptr;
+  ErrorForm errors = ErrorForm::kOpenAi;
 };
 
 /// All routes of the API.
@@ -35,6 +36,7 @@ std::span<const Route> admin_routes();
 struct RouteMatch {
   const Route* route = nullptr;  ///< null: there is none
   std::string allowed{};         ///< methods of the path, "GET, POST"; empty: there is no such path
+  ErrorForm errors = ErrorForm::kOpenAi;  ///< of the path
 };
 
 /// A path may end in "/" and leave out "/v1". HEAD finds what GET does.

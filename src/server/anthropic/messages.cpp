@@ -1,0 +1,101 @@
+// POST /v1/messages and /v1/messages/count_tokens, in Anthropic's shapes.
+#include <utility>
+
+#include "base/text.h"
+#include "server/anthropic/endpoints.h"
+#include "server/anthropic/messages_answer.h"
+#include "server/anthropic/messages_input.h"
+#include "server/openai/shapes.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr std::size_t kStopSequencesMax = 16;
+constexpr std::size_t kStopSequenceBytesMax = 256;
+constexpr std::size_t kNameBytesMax = 256;
+
+std::vector<std::string> read_stops(Params& params) {
+  params.refuse("stop", "its name is stop_sequences here");
+  std::vector<std::string> stops;
+  const Json* all = params.array("stop_sequences");
+  if (all == nullptr) return stops;
+  if (all->as_array()->size() > kStopSequencesMax) {
+    throw invalid_request("stop_sequences", cat("stop_sequences has ", all->as_array()->size(),
+                                                " strings, possible are ", kStopSequencesMax));
+  }
+  for (const Json& entry : *all->as_array()) {
+    const std::string* text = entry.as_string();
+    if (text == nullptr || text->empty() || text->size() > kStopSequenceBytesMax) {
+      throw invalid_request("stop_sequences",
+                            cat("stop_sequences holds something that is no string of 1 to ",
+                                kStopSequenceBytesMax, " bytes"));
+    }
+    stops.push_back(*text);
+  }
+  return stops;
+}
+
+void read_rest(Params& params) {
+  params.within("metadata", [](Params& metadata) { metadata.text("user_id", kNameBytesMax); });
+  params.one_of("service_tier", {"auto", "standard_only"});
+  if (params.one_of("speed", {"standard", "fast"}) == "fast") {
+    params.warn("speed", "ignored", "there is one speed");
+  }
+  for (const std::string_view name :
+       {"container", "context_management", "mcp_servers", "inference_geo", "output_format"}) {
+    params.refuse(name, "is not supported");
+  }
+}
+
+/// Prefixes are cached without being told.
+void read_cache_control(Params& params) {
+  params.ignore_object("cache_control", "prompts share what they begin with anyway");
+}
+
+}  // namespace
+
+Reply messages(const Call& call) {
+  const Json body = read_body(call);
+  Params params(body);
+  call.service.check_model(params.take("model"));
+  MessageForm form{.id = cat("msg_", call.id)};
+  form.stream = params.flag("stream").value_or(false);
+  GenerationPrompt prompt;
+  ChatPrompt chat = read_messages(params, call.service);
+  call.service.check_room(chat.ids.size(), "messages");
+  form.prompt_tokens = std::ssize(chat.ids);
+  const ReplyText reply(chat);
+  prompt.request.prompt = std::move(chat.ids);
+  form.stops = read_stops(params);
+  params.real("temperature", 0, 1);
+  read_sampling(params, call, prompt.request);
+  prompt.request.stop = form.stops;
+  if (!params.has("max_tokens")) throw invalid_request("max_tokens", "max_tokens is missing");
+  read_max_tokens(params, call, prompt.request, {"max_tokens"},
+                  call.service.options().max_tokens_default);
+  read_rest(params);
+  read_cache_control(params);
+  params.finish();
+  form.warnings = params.warnings();
+  Generation generation;
+  generation.stream = form.stream;
+  generation.prompts.push_back(std::move(prompt));
+  generation.answer = message_answer(call.service, std::move(form), reply);
+  return generation;
+}
+
+Reply count_tokens(const Call& call) {
+  const Json body = read_body(call);
+  Params params(body);
+  call.service.check_model(params.take("model"));
+  const ChatPrompt chat = read_messages(params, call.service);
+  read_cache_control(params);
+  params.finish();
+  Json j = Json::object();
+  j.set("input_tokens", std::ssize(chat.ids));
+  if (!params.warnings().is_null()) j.set("warnings", params.warnings());
+  return HttpResponse{.body = j.dump()};
+}
+
+}  // namespace ingot

@@ -1,0 +1,160 @@
+// Messages of blocks. Turns that follow each other in one role are one turn.
+#include "server/anthropic/messages_input.h"
+
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "server/message_text.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr std::size_t kEffortBytesMax = 32;
+
+/// What one role says.
+struct ChatTurn {
+  std::string role;
+  std::string text{};
+  std::string reasoning{};
+
+  Json json() const {
+    Json j = Json::object();
+    j.set("role", role);
+    j.set("content", text);
+    if (!reasoning.empty()) j.set("reasoning_content", reasoning);
+    return j;
+  }
+};
+
+/// Blocks of text and of thinking.
+void add_blocks(const std::string& place, const Json::Array& blocks, ChatTurn& turn) {
+  if (blocks.empty()) refuse_at(place, "has a content without blocks");
+  for (const Json& block : blocks) {
+    const std::string& type = part_type(place, block);
+    if (type == "text") {
+      add_line(turn.text, part_string(place, block, "text"));
+    } else if (type == "thinking" && turn.role == "assistant") {
+      add_line(turn.reasoning, part_string(place, block, "thinking"));
+    } else {
+      refuse_at(place, cat("has a block of type ", printable(type, 64),
+                           ": only text is supported, and thinking of the assistant"));
+    }
+  }
+}
+
+ChatTurn read_turn(const std::string& place, const Json& message) {
+  if (message.as_object() == nullptr) {
+    refuse_at(place, cat("is ", message.kind(), ", expected an object"));
+  }
+  const Json* role = message.find("role");
+  const std::string* name = role == nullptr ? nullptr : role->as_string();
+  if (name == nullptr || (*name != "user" && *name != "assistant" && *name != "system")) {
+    refuse_at(place, "has a role that is not user, assistant or system");
+  }
+  const Json* content = message.find("content");
+  if (content == nullptr) refuse_at(place, "has no content");
+  ChatTurn turn{.role = *name};
+  if (const Json::Array* blocks = content->as_array()) {
+    add_blocks(place, *blocks, turn);
+  } else {
+    turn.text = message_text(place, *content, {});
+  }
+  return turn;
+}
+
+void add_turn(ChatTurn turn, std::vector<ChatTurn>& turns) {
+  if (turns.empty() || turns.back().role != turn.role) {
+    turns.push_back(std::move(turn));
+    return;
+  }
+  add_line(turns.back().text, turn.text);
+  if (!turn.reasoning.empty()) add_line(turns.back().reasoning, turn.reasoning);
+}
+
+std::vector<ChatTurn> read_turns(Params& params) {
+  const Json* messages = params.array("messages");
+  if (messages == nullptr) throw invalid_request("messages", "messages is missing");
+  const Json::Array& all = *messages->as_array();
+  // One more for the system.
+  if (all.empty() || all.size() >= kMessagesMax) {
+    throw invalid_request("messages", cat("messages has ", all.size(),
+                                          " entries, possible are 1 to ", kMessagesMax - 1));
+  }
+  std::vector<ChatTurn> turns;
+  if (const Json* system = params.take("system")) {
+    turns.push_back({.role = "system", .text = message_text("system", *system, {"text"})});
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    add_turn(read_turn(cat("messages[", i, "]"), all[i]), turns);
+  }
+  return turns;
+}
+
+/// Reasoning on or off, where the template can do either.
+void set_thinking(Params& thinking, std::string_view type, const Service& service,
+                  ChatArguments& arguments) {
+  const bool is_wanted = type != "disabled";
+  const bool has_reasoning = service.chat_knows("</think>");
+  if (arguments.set("enable_thinking", is_wanted) || is_wanted == has_reasoning) return;
+  thinking.warn("type", "ignored",
+                is_wanted ? "the model does not reason" : "the model cannot leave reasoning out");
+}
+
+void read_thinking(Params& params, const Service& service, ChatArguments& arguments) {
+  params.within("thinking", [&](Params& thinking) {
+    const auto type = thinking.one_of("type", {"enabled", "adaptive", "disabled"});
+    if (!type) throw invalid_request("thinking.type", "thinking.type is missing");
+    set_thinking(thinking, *type, service, arguments);
+    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+    const auto budget = thinking.whole("budget_tokens", 1, kMost);
+    if (budget && !arguments.set("thinking_budget", *budget)) {
+      thinking.warn("budget_tokens", "ignored", "max_tokens bounds reasoning and text together");
+    }
+    if (thinking.one_of("display", {"summarized", "omitted"}) == "omitted") {
+      thinking.warn("display", "ignored", "reasoning is given as it is");
+    }
+  });
+  params.within("output_config", [&](Params& config) {
+    if (const auto effort = config.text("effort", kEffortBytesMax)) {
+      arguments.set_effort("output_config.effort", *effort);
+    }
+    config.refuse("format", "constrained output is not supported yet");
+  });
+}
+
+void read_tools_of_messages(Params& params) {
+  const Json* tools = params.array("tools");
+  if (tools != nullptr && !tools->as_array()->empty()) {
+    throw invalid_request("tools", "tools: calls of tools are not supported yet");
+  }
+  params.within("tool_choice", [](Params& choice) {
+    choice.one_of("type", {"auto", "none"});
+    choice.flag("disable_parallel_tool_use");
+  });
+}
+
+}  // namespace
+
+ChatPrompt read_messages(Params& params, const Service& service) {
+  const std::vector<ChatTurn> turns = read_turns(params);
+  ChatArguments arguments(params, service);
+  read_thinking(params, service, arguments);
+  read_tools_of_messages(params);
+  Json messages = Json::array();
+  for (const ChatTurn& turn : turns) messages.push(turn.json());
+  const bool is_begun = turns.back().role == "assistant";
+  if (is_begun && turns.back().text.empty()) {
+    throw invalid_request("messages", "messages end in a reply of the assistant without text");
+  }
+  Json chat = Json::object();
+  chat.set("messages", normalised_messages(messages, true));
+  chat.set("continue_final_message", is_begun);
+  chat.set("chat_template_kwargs", arguments.values());
+  return encode_chat(chat, service);
+}
+
+}  // namespace ingot

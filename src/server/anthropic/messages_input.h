@@ -1,0 +1,17 @@
+// The messages of Anthropic's clients as a prompt.
+#pragma once
+
+#include "server/openai/chat_prompt.h"
+#include "server/params.h"
+#include "server/service.h"
+
+namespace ingot {
+
+/// Reads `system`, `messages`, `thinking`, `output_config`, `tools` and chat_template_kwargs. A
+/// last message of the assistant is the beginning of the reply. The prompt may be longer than the
+/// context.
+///
+/// Errors: ApiError naming the member.
+ChatPrompt read_messages(Params& params, const Service& service);
+
+}  // namespace ingot
