@@ -129,6 +129,19 @@ void enter_sandbox_with_warnings(const ServerValues& v) {
   for (const std::string& missing : enter_sandbox(sockets)) log_warning(missing);
 }
 
+ConnectionTimes times_of(const ServerValues& v) {
+  const auto ms = [](double seconds) {
+    return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+  };
+  ConnectionTimes times;
+  times.head = ms(v.header_timeout);
+  times.body = ms(v.body_timeout);
+  times.idle = ms(v.idle_timeout);
+  times.write_stall = ms(v.write_stall);
+  times.ping = ms(v.ping_interval);
+  return times;
+}
+
 /// From a started instance to the end of the process.
 int serve_until_stopped(const ServerValues& v, Instance& instance, Server& server,
                         HttpMetrics& http_metrics, const Json& settings,
@@ -163,7 +176,7 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
   Api api(api_options(v, std::move(keys)), service, log);
   Api admin({.routes = admin_routes()}, service, log);
   stop.begin();
-  server.start(api, admin, {});
+  server.start(api, admin, times_of(v));
   self_test(service);
   service.set_ready();
   log_info(cat("serving ", options.model_name, ": ", settings.dump()));

@@ -85,6 +85,27 @@ void add_limits(CLI::App& app, ServerValues& v) {
               .help = "Seconds after which a client that takes nothing is given up",
               .low = 1,
               .high = 3600});
+  add_number(app, v.header_timeout,
+             {.name = "--header-timeout",
+              .help = "Seconds in which the head of a request has to come",
+              .low = 1,
+              .high = 60});
+  add_number(app, v.body_timeout,
+             {.name = "--body-timeout",
+              .help = "Seconds in which its body has to come",
+              .low = 1,
+              .high = 3600});
+  add_number(app, v.idle_timeout,
+             {.name = "--idle-timeout",
+              .help = "Seconds that a connection may wait for its next request",
+              .low = 1,
+              .high = 3600});
+  add_number(app, v.ping_interval,
+             {.name = "--ping-interval",
+              .help = "Seconds of silence after which a stream gets a comment, so that nobody on "
+                      "the way gives it up",
+              .low = 1,
+              .high = 3600});
   add_number(app, v.connections,
              {.name = "--connections", .help = "Connections at once", .low = 1, .high = 65536});
   add_number(app, v.io_threads,

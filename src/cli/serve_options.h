@@ -40,6 +40,10 @@ struct ServerValues {
   bool no_prefix_cache = false;
   double drain_timeout = 30;
   double write_stall = 30;
+  double header_timeout = 10;
+  double body_timeout = 60;
+  double idle_timeout = 60;
+  double ping_interval = 10;
   std::int32_t connections = 1024;
   std::int32_t io_threads = 2;
   bool log_requests = false;
