@@ -155,18 +155,14 @@ std::optional<HttpRefusal> read_body_fields(HttpHead& head, const HttpLimits& li
   return std::nullopt;
 }
 
+/// HTTP/1.0 is always closed: its readers know no chunks, and few say that they keep connections.
 void read_connection(HttpHead& head) {
   for (const auto& [name, value] : head.request.fields) {
     if (name != "connection") continue;
     const std::string options = lower(value);
     std::string_view rest = options;
     while (!rest.empty()) {
-      const std::string_view option = trimmed(take_until(rest, ","));
-      if (option == "close") {
-        head.keep_alive = false;
-        return;
-      }
-      if (option == "keep-alive" && head.is_http_1_0) head.keep_alive = true;
+      if (trimmed(take_until(rest, ",")) == "close") head.keep_alive = false;
     }
   }
 }
