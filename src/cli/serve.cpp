@@ -172,7 +172,8 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
   options.waiting_per_key = static_cast<std::size_t>(v.queue_per_key);
   Service service(options, instance, *engine, metrics, http_metrics, std::move(chat));
   ServerLog log(STDERR_FILENO,
-                v.log_requests ? ServerLog::Level::kRequests : ServerLog::Level::kErrors);
+                v.log_requests ? ServerLog::Level::kRequests : ServerLog::Level::kErrors,
+                http_metrics.log_lines_dropped);
   Api api(api_options(v, std::move(keys)), service, log);
   Api admin({.routes = admin_routes()}, service, log);
   stop.begin();

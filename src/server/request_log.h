@@ -16,20 +16,21 @@ class ServerLog {
   /// Lines of which kinds are written.
   enum class Level { kNone, kErrors, kRequests };
 
-  ServerLog(int fd, Level level) : fd_(fd), level_(level) {}
+  /// `dropped` counts the lines that could not be written; it outlives this.
+  ServerLog(int fd, Level level, std::atomic<std::uint64_t>& dropped)
+      : fd_(fd), level_(level), dropped_(dropped) {}
 
   /// `fields` stand behind time and `event`.
   void request(Json fields);
   /// At most one line a second of each kind of refusal that is not of a request.
   void refusal(std::string_view event, int status);
-  std::uint64_t dropped() const { return dropped_.load(); }
 
  private:
   void write(std::string_view event, Json fields);
 
   int fd_;
   Level level_;
-  std::atomic<std::uint64_t> dropped_{0};
+  std::atomic<std::uint64_t>& dropped_;
   std::mutex mutex_;
   std::int64_t last_refusal_ = 0;     ///< second of the last line of a refusal
   std::uint64_t refusals_since_ = 0;  ///< that were not written

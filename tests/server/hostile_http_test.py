@@ -327,7 +327,7 @@ class Pipelines(server.ServerTest):
 
     def test_h15_what_is_read_ahead_is_bounded(self):
         """While a stream is not read, the server takes little of what is sent behind it."""
-        with Wire(self.server, receive_buffer=4096) as wire:
+        with Wire(self.server, narrow=True) as wire:
             wire.send(post(TEXT, {"prompt": "x", "max_tokens": 16000, "ignore_eos": True,
                                   "logprobs": 20, "stream": True}))
             eventually("it is paused", lambda: self.server.metric("ingot:num_requests_paused") == 1)
@@ -519,7 +519,7 @@ class Disconnects(server.ServerTest):
 
     def test_h19_a_reader_that_stops_reading(self):
         aborted = self.ended("abort") + self.ended("error")
-        with Wire(self.server, receive_buffer=4096) as wire:
+        with Wire(self.server, narrow=True) as wire:
             wire.send(post(TEXT, {**self.LONG, "logprobs": 20}))
             eventually("it is paused", lambda: self.server.metric("ingot:num_requests_paused") == 1)
             self.assert_sound()  # others are served

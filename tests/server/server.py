@@ -8,6 +8,7 @@ import re
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -85,14 +86,15 @@ def chunked(parts):
 
 
 class Wire:
-    """A connection. Bytes go out as they are, and responses come in one after the other."""
+    """A connection. Bytes go out as they are, and responses come in one after the other.
 
-    def __init__(self, server, receive_buffer=None):
-        self.socket = socket.socket(server.family)
-        if receive_buffer is not None:
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    `narrow` is for what is not going to be read: the system holds little of it then.
+    """
+
+    def __init__(self, server, narrow=False):
+        self.socket = socket.socket(socket.AF_UNIX if narrow else server.family)
         self.socket.settimeout(LIMIT_S)
-        self.socket.connect(server.address)
+        self.socket.connect(server.unix_socket if narrow else server.address)
         self.got = b""
 
     def __enter__(self):
@@ -186,8 +188,11 @@ class Wire:
 class Server:
     """The process. Ready when the constructor returns."""
 
-    def __init__(self, *args, ready=True, **how):
-        self.process = ingot.start("serve", "--port", "0", *args, **how)
+    def __init__(self, *args, ready=True, unix_socket=True, **how):
+        self.folder = tempfile.TemporaryDirectory(prefix="ingot-server-")
+        self.unix_socket = os.path.join(self.folder.name, "socket")
+        more = ("--unix-socket", self.unix_socket) if unix_socket else ()
+        self.process = ingot.start("serve", "--port", "0", *more, *args, **how)
         self.family = socket.AF_INET
         self.address = None
         self.lines = []
@@ -287,6 +292,10 @@ class Server:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
+        self.folder.cleanup()
+        self.reader.join(LIMIT_S)
+        self.process.stderr.close()
+        self.process.stdout.close()
 
 
 def eventually(what, holds, limit_s=LIMIT_S):

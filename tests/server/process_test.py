@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+"""The process of `ingot serve`: where it listens, its keys, its signals and exit codes (K03, K04,
+K09, K10), and how it stops (P9)."""
+import os
+import re
+import signal
+import socket
+import time
+
+import server
+from server import CHAT, TEXT, Server, Wire, eventually, head, ingot, post
+import faults  # noqa: E402  (found through server)
+
+DRAINED, FORCED, UNAVAILABLE = 0, 3, 69
+KEY = "a-key-of-16-characters"
+LONG = {"prompt": "x", "max_tokens": 8000, "ignore_eos": True, "stream": True}
+# Within this a process that was asked to end at once has ended.
+SOON_S = 0.5 * server.SLOWER
+
+
+class ProcessTest(ingot.CliTest):
+    def serve(self, *args, **how):
+        started = Server(*args, **how)
+        self.addCleanup(started.kill)
+        return started
+
+    def wire(self, served, data, **how):
+        """A connection on which this was sent."""
+        wire = Wire(served, **how)
+        self.addCleanup(wire.socket.close)
+        return wire.send(data)
+
+    def refuses(self, code, *args, says=(), **how):
+        port = () if "--port" in args else ("--port", "0")
+        result = ingot.run("serve", *port, "--log-level", "error", *args, **how)
+        return self.assert_error(result, code, *says)
+
+    def keys(self, text, mode=0o600):
+        path = self.file("keys.txt", text if isinstance(text, bytes) else text.encode())
+        os.chmod(path, mode)
+        return path
+
+
+class Addresses(ProcessTest):
+    def test_k03_a_port_in_use(self):
+        with socket.socket() as held:
+            held.bind(("127.0.0.1", 0))
+            held.listen()
+            port = held.getsockname()[1]
+            self.refuses(UNAVAILABLE, "--port", str(port), says=[f"127.0.0.1:{port}"])
+
+    def test_k03_an_address_of_somebody_else(self):
+        self.refuses(UNAVAILABLE, "--host", "192.0.2.1", "--i-accept-no-auth", says=["192.0.2.1"])
+        self.refuses(UNAVAILABLE, "--host", "not an address", "--i-accept-no-auth")
+
+    def test_k03_others_only_with_keys(self):
+        for host in ("0.0.0.0", "::", "192.0.2.1"):
+            self.refuses(ingot.USAGE, "--host", host, says=["API key"])
+        for args, env in ((("--i-accept-no-auth",), {}),
+                          (("--api-key-file", self.keys(KEY)), {}), ((), {"INGOT_API_KEY": KEY})):
+            served = self.serve("--host", "0.0.0.0", *args, env=env)
+            status = served.get("/v1/models").status
+            self.assertEqual(status, 200 if not env and len(args) == 1 else 401)
+            self.assertEqual(served.stop(), DRAINED)
+
+    def test_k03_every_page_only_with_keys(self):
+        self.refuses(ingot.USAGE, "--cors-origin", "*", says=["--cors-origin"])
+
+    def test_k03_ipv6(self):
+        try:
+            with socket.socket(socket.AF_INET6) as probe:
+                probe.bind(("::1", 0))
+        except OSError:
+            self.skipTest("this machine has no ::1")
+        served = Server("--host", "::1", ready=False)
+        self.addCleanup(served.kill)
+        line = served.line("listening on ")
+        self.assertRegex(line, r"http://\[::1\]:[0-9]+$")
+        served.family, served.address = socket.AF_INET6, ("::1", int(line.rsplit(":", 1)[1]))
+        self.assertEqual(served.exchange(head(host="[::1]")).status, 200)
+        self.assertEqual(served.stop(), DRAINED)
+
+    def test_k03_a_unix_socket_of_its_owner_alone(self):
+        path = self.path("ingot.sock")
+        for _ in range(2):  # the second time over what the first left, were it killed
+            served = self.serve("--unix-socket", path, unix_socket=False)
+            self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+            # One that somebody listens on is not taken away.
+            self.refuses(UNAVAILABLE, "--unix-socket", path)
+            served.family, served.address = socket.AF_UNIX, path
+            self.assertEqual(served.exchange(head(host="anything")).status, 200)
+            self.assertTrue(served.answer())
+            served.process.kill()
+            served.wait()
+            self.assertTrue(os.path.exists(path))
+        served = self.serve("--unix-socket", path, unix_socket=False)
+        self.assertEqual(served.stop(), DRAINED)
+        self.assertFalse(os.path.exists(path))
+        kept = self.file("a-file", b"kept")
+        self.refuses(UNAVAILABLE, "--unix-socket", kept)
+        with open(kept, "rb") as f:
+            self.assertEqual(f.read(), b"kept")
+        self.refuses(UNAVAILABLE, "--unix-socket", self.path("x" * 200))
+
+
+class KeyFiles(ProcessTest):
+    def bad(self, *says):
+        line = self.refuses(ingot.USAGE, "--api-key-file", self.path("keys.txt"), says=says)
+        self.assertNotIn(KEY, line)
+
+    def test_k04_files_that_are_refused(self):
+        self.bad("keys.txt")  # not there yet
+        for mode in (0o644, 0o640, 0o604, 0o660):
+            self.keys(KEY, mode)
+            self.bad("chmod 600")
+        for text in ("", "\n\n# a comment\n", "short", "id:short", "x" * (1 << 20),
+                     b"\xff" * 20, "a key with spaces in it", f"{KEY}\nshort"):
+            self.keys(text)
+            self.bad("keys.txt")
+        os.unlink(self.path("keys.txt"))
+        for make in (os.mkdir, os.mkfifo):
+            make(self.path("keys.txt"))
+            os.chmod(self.path("keys.txt"), 0o600)
+            self.bad("keys.txt")
+            (os.rmdir if make is os.mkdir else os.unlink)(self.path("keys.txt"))
+        self.refuses(ingot.USAGE, env={"INGOT_API_KEY": "short"}, says=["INGOT_API_KEY"])
+
+    def test_k04_line_ends_and_ids(self):
+        other = "another-key-of-some-length"
+        served = self.serve("--api-key-file",
+                            self.keys(f"# keys\r\nalice:{KEY}  \r\n\r\n{other}\t\r\n"))
+        for key, status in ((KEY, 200), (other, 200), (f"alice:{KEY}", 401), (KEY[:-1], 401),
+                            (KEY + "x", 401), ("", 401), ("alice", 401), ("# keys", 401)):
+            with self.subTest(key=key):
+                reply = served.get("/v1/models", [("Authorization", f"Bearer {key}")])
+                self.assertEqual(reply.status, status)
+        self.assertEqual(served.stop(), DRAINED)
+
+
+class Stopping(ProcessTest):
+    def held_stream(self, served, **more):
+        """A stream that its client does not read, so that it cannot end."""
+        wire = self.wire(served, post(TEXT, {**LONG, "logprobs": 20, **more}), narrow=True)
+        eventually("it is paused", lambda: served.metric("ingot:num_requests_paused") >= 1)
+        return wire
+
+    def is_draining(self, served):
+        return served.get("/readyz").status == 503
+
+    def test_p9_drained(self):
+        served = self.serve("--ctx", "8192", "--drain-timeout", "120")
+        held = self.held_stream(served, max_tokens=1000)
+        streams = [self.wire(served, post(TEXT, {**LONG, "max_tokens": 200}))
+                   for _ in range(4)]
+        for wire in streams:
+            wire.until(b'"text"')
+        served.signal(signal.SIGTERM)
+        eventually("it drains", lambda: self.is_draining(served))
+        for path in ("/health", "/readyz"):
+            reply = served.get(path)
+            self.assertEqual((reply.status, reply.field("Retry-After")), (503, "1"), reply)
+        self.assertEqual(served.get("/livez").status, 200)
+        self.assertEqual(served.get("/metrics").status, 200)
+        for path, body in ((CHAT, {"messages": [{"role": "user", "content": "x"}]}),
+                           (TEXT, {"prompt": "x"}), (TEXT, {"prompt": "x", "stream": True})):
+            begin = time.monotonic()
+            reply = served.post(path, body)
+            self.assertLess(time.monotonic() - begin, 0.1 * server.SLOWER * (1 + os.getloadavg()[0]))
+            self.assertEqual((reply.status, reply.error()["code"]), (503, "draining"), reply)
+            self.assertEqual(reply.field("Retry-After"), "1")
+        for wire in streams:
+            wire.until(b"data: [DONE]\n\n\r\n0\r\n\r\n")
+        # It waits for the one that nobody has read.
+        self.assertIsNone(served.process.poll())
+        held.until(b"data: [DONE]\n\n\r\n0\r\n\r\n")
+        self.assertEqual(served.wait(), DRAINED)
+
+    def test_p9_forced(self):
+        served = self.serve("--ctx", "8192", "--drain-timeout", "0")
+        streams = [self.wire(served, post(TEXT, LONG)) for _ in range(4)]
+        whole = self.wire(served, post(TEXT, {**LONG, "stream": False}))
+        for wire in streams:
+            wire.until(b'"text"')
+        eventually("all run", lambda: served.metric("vllm:num_requests_running") == 5)
+        begin = time.monotonic()
+        served.signal(signal.SIGTERM)
+        for wire in streams:
+            rest = wire.ends()
+            self.assertTrue(b'"code":"draining"' in rest and b"[DONE]" not in rest, rest[-500:])
+        reply = whole.reply()
+        self.assertEqual((reply.status, reply.error()["code"]), (503, "draining"))
+        self.assertEqual(served.wait(), FORCED)
+        self.assertLess(time.monotonic() - begin, 2 * server.SLOWER)
+
+    def test_p9_forced_with_readers_that_do_not_read(self):
+        served = self.serve("--ctx", "8192", "--drain-timeout", "1")
+        self.held_stream(served)
+        begin = time.monotonic()
+        served.signal(signal.SIGTERM)
+        self.assertEqual(served.wait(), FORCED)
+        taken = time.monotonic() - begin
+        self.assertGreater(taken, 0.9)
+        self.assertLess(taken, 3 * server.SLOWER)
+
+    def test_k10_a_second_signal(self):
+        for first, second in ((signal.SIGTERM, signal.SIGTERM), (signal.SIGINT, signal.SIGINT),
+                              (signal.SIGINT, signal.SIGTERM)):
+            served = self.serve("--ctx", "8192")
+            self.held_stream(served)
+            served.signal(first)
+            eventually("it drains", lambda: self.is_draining(served))
+            begin = time.monotonic()
+            served.signal(second)
+            self.assertEqual(served.wait(), FORCED)
+            self.assertLess(time.monotonic() - begin, SOON_S * (1 + os.getloadavg()[0]))
+
+    def test_k10_a_hundred_signals(self):
+        served = self.serve("--ctx", "8192", "--drain-timeout", "1")
+        self.held_stream(served)
+        for _ in range(100):
+            if served.process.poll() is None:
+                served.signal(signal.SIGTERM)
+        self.assertEqual(served.wait(), FORCED)
+
+    def test_k10_stopped_and_continued(self):
+        served = self.serve("--ctx", "8192", "--idle-timeout", "5")
+        body = {**LONG, "max_tokens": 500}
+        streams = [self.wire(served, post(TEXT, body)) for _ in range(2)]
+        for wire in streams:
+            wire.until(b"\r\n\r\n")
+        served.signal(signal.SIGSTOP)
+        # The time that passes is what is tested.
+        time.sleep(1)
+        served.signal(signal.SIGCONT)
+        for wire in streams:
+            self.assertEqual(wire.chunks().count(b"[DONE]"), 1)
+        self.assertEqual(served.get("/health").status, 200)
+        self.assertEqual(served.stop(), DRAINED)
+
+    def test_k09_idle(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            served = self.serve()
+            for sent in (b"", b"GET / HT"):
+                self.wire(served, sent)
+            self.wire(served, head()).reply()
+            begin = time.monotonic()
+            served.signal(number)
+            self.assertEqual(served.wait(), DRAINED)
+            self.assertLess(time.monotonic() - begin, 3 * server.SLOWER)
+
+    def test_k09_prefill(self):
+        served = self.serve("--ctx", "4096")
+        wire = self.wire(served, post(TEXT, {"prompt": [5] * 4000, "max_tokens": 2}))
+        eventually("it runs", lambda: served.metric("vllm:num_requests_running") == 1)
+        served.signal(signal.SIGTERM)
+        self.assertEqual(wire.reply().status, 200)
+        self.assertEqual(served.wait(), DRAINED)
+
+    def test_log_lines_that_nobody_takes(self):
+        """K08: the server goes on, and counts what was lost."""
+        with open("/dev/full", "wb") as full:
+            process = ingot.start("serve", "--port", "0", "--log-requests", stderr=full)
+        self.addCleanup(ingot.stop, process)
+        port = listening_port(process.pid)
+        served = object.__new__(Server)
+        served.process, served.family, served.address = process, socket.AF_INET, ("127.0.0.1", port)
+        eventually("it is ready", lambda: served.get("/health").status == 200)
+        self.assertTrue(served.answer())
+        eventually("the line is counted", lambda: served.metric("ingot:log_dropped_total") >= 1)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(server.LIMIT_S), DRAINED)
+
+
+def listening_port(pid):
+    """The port on which a process listens, from the system's table."""
+    found = []
+
+    def look():
+        inodes = set()
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            try:
+                link = os.readlink(f"/proc/{pid}/fd/{fd}")
+            except FileNotFoundError:
+                continue
+            match = re.fullmatch(r"socket:\[([0-9]+)\]", link)
+            inodes.update([match[1]] if match else [])
+        with open(f"/proc/{pid}/net/tcp", encoding="ascii") as f:
+            for line in f.readlines()[1:]:
+                fields = line.split()
+                if fields[3] == "0A" and fields[9] in inodes:
+                    found.append(int(fields[1].split(":")[1], 16))
+        return bool(found)
+    eventually("it listens", look)
+    return found[0]
+
+
+class Loading(faults.FaultTest):
+    def test_k09_while_loading(self):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+            for call in ("stat", "mmap"):
+                with self.subTest(signal=number, call=call):
+                    with self.stopped("serve", self.model, "--port", "0", at=1, path=self.model,
+                                      call=call) as (process, go_on):
+                        self.assertIsNotNone(go_on)
+                        process.send_signal(number)
+                        begin = time.monotonic()
+                        result = ingot.finish(process)
+                        go_on()
+                    self.assertEqual(result.code, code, result)
+                    self.assertLess(time.monotonic() - begin, 2 * server.SLOWER)
+
+
+if __name__ == "__main__":
+    server.main()
