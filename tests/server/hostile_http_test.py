@@ -258,8 +258,9 @@ class Bodies(server.ServerTest):
 
     def test_h14_content_type(self):
         for kind in ("text/plain", "application/x-www-form-urlencoded",
-                     "multipart/form-data; boundary=x", None, "", "application/json; charset=utf-16",
-                     "application/jsonp", "application/json, text/plain", "text/json"):
+                     "multipart/form-data; boundary=x", None, "",
+                     "application/json; charset=utf-16", "application/jsonp",
+                     "application/json, text/plain", "text/json"):
             with self.subTest(kind=kind):
                 reply = self.server.exchange(post(CHAT, BODY, type=kind))
                 self.assert_error(reply, 415, "unsupported_media_type")

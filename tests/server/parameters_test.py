@@ -58,7 +58,8 @@ class Parameters(server.ServerTest):
     def test_q02_roles(self):
         def said(*roles):
             return [{"role": role, "content": "x"} for role in roles]
-        self.each("messages", *[said(role) for role in ("wizard", "", "x" * 10 ** 6, 5, None, "User",
+        self.each("messages", *[said(role) for role in ("wizard", "", "x" * 10 ** 6, 5, None,
+                                                        "User",
                                                         ["user"], "user ")])
         self.each("messages", [{"content": "x"}])
         for roles in (("assistant", "user"), ("system", "system", "user"), ("developer", "user"),
@@ -128,7 +129,8 @@ class Parameters(server.ServerTest):
         long = [{"role": "user", "content": "word " * 5000}]
         reply = self.chat(messages=long, stream=True)
         self.assert_error(reply, 400, "context_length_exceeded", "messages")
-        self.assert_error(self.text(prompt="word " * 5000), 400, "context_length_exceeded", "prompt")
+        reply = self.text(prompt="word " * 5000)
+        self.assert_error(reply, 400, "context_length_exceeded", "prompt")
 
     def test_q07_n(self):
         self.each("n", 0, -1, 17, 10 ** 6, 2 ** 31, 2 ** 64, 1.5)
@@ -209,8 +211,8 @@ class Parameters(server.ServerTest):
                                        stop=stop).status, 200, stop)
 
     def test_q13_stop_token_ids(self):
-        self.each("stop_token_ids", [-1], [self.vocab], [2 ** 31], [2 ** 64], [1.5], ["5"], [5] * 129,
-                  list(range(900_000)), 5, {}, [None])
+        self.each("stop_token_ids", [-1], [self.vocab], [2 ** 31], [2 ** 64], [1.5], ["5"],
+                  [5] * 129, list(range(900_000)), 5, {}, [None])
         one = self.good(self.text(prompt="Hello", temperature=0, max_tokens=3,
                                   return_token_ids=True))["choices"][0]["token_ids"]
         ended = self.good(self.text(prompt="Hello", temperature=0, max_tokens=3,
@@ -261,7 +263,8 @@ class Parameters(server.ServerTest):
             self.assertNotIn("usage", chunk)
 
     def test_q19_models(self):
-        for name in ("gpt-4", "", "x" * 10 ** 6, "../x", "/etc/passwd", "INGOT-DEMO", "ingot-demo "):
+        for name in ("gpt-4", "", "x" * 10 ** 6, "../x", "/etc/passwd", "INGOT-DEMO",
+                     "ingot-demo "):
             with self.subTest(name=name[:20]):
                 reply = self.chat(model=name)
                 self.assert_error(reply, 404, "model_not_found", "model")
@@ -338,7 +341,8 @@ class Parameters(server.ServerTest):
     def test_q18_tools(self):
         tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
         self.each("tools", [tool], [tool] * 129, [{}], "x", {}, 5)
-        self.each("tool_choice", "required", "x", {"type": "function", "function": {"name": "f"}}, 5)
+        named = {"type": "function", "function": {"name": "f"}}
+        self.each("tool_choice", "required", "x", named, 5)
         self.each("response_format", {"type": "json_object"}, {"type": "x"}, {}, "json",
                   {"type": "json_schema", "json_schema": {"name": "x", "schema": {}}})
         self.good(self.chat(tools=[], response_format={"type": "text"}))
