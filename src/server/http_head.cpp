@@ -213,31 +213,29 @@ bool is_http_token(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_token_char);
 }
 
-/// What can be said before the head has ended.
-std::optional<HttpRefusal> HttpHeadReader::look_at_line(std::string_view bytes) {
-  if (bytes.empty() || line_was_read_) return std::nullopt;
-  if (bytes.front() == '\x16') return HttpRefusal{0, {}};  // TLS
-  if (line_ > 0) {
-    HttpHead head;
-    line_was_read_ = true;
-    return read_line(bytes.substr(0, line_ - 2), head);
-  }
-  const std::string_view method = bytes.substr(0, bytes.find(' ')).substr(0, kMethodMax + 1);
-  const bool is_prefix_of_line = method.size() == bytes.size() && bytes.ends_with('\r');
-  if (method.size() > kMethodMax || (!is_http_token(method) && !is_prefix_of_line)) {
-    return bad("the request line is malformed");
-  }
-  if (bytes.size() > limits_.line_bytes_max) {
+/// What the byte at `scanned_` says of the request line before the line has ended.
+std::optional<HttpRefusal> HttpHeadReader::look_at_line(char c) {
+  if (scanned_ == 0 && c == '\x16') return HttpRefusal{0, {}};  // TLS
+  if (scanned_ == limits_.line_bytes_max) {
     return HttpRefusal{414, cat("the request line may have ", limits_.line_bytes_max, " bytes")};
   }
-  return std::nullopt;
+  if (has_method_ || c == '\r' || c == '\n') return std::nullopt;
+  has_method_ = c == ' ' && scanned_ > 0;
+  if (has_method_ || (is_token_char(c) && scanned_ < kMethodMax)) return std::nullopt;
+  return bad("the request line is malformed");
 }
 
-/// Looks for the head's end in what is new.
+/// Looks at each new byte once, in the order in which they came: what is refused does not depend on
+/// how they arrived.
 std::optional<HttpRefusal> HttpHeadReader::scan(std::string_view bytes) {
-  const std::size_t end = std::min(bytes.size(), limits_.head_bytes_max);
-  for (; scanned_ < end && end_ == 0; ++scanned_) {
+  for (; scanned_ < bytes.size() && end_ == 0; ++scanned_) {
     const char c = bytes[scanned_];
+    if (line_ == 0) {
+      if (auto refusal = look_at_line(c)) return refusal;
+    }
+    if (scanned_ == limits_.head_bytes_max) {
+      return HttpRefusal{431, cat("the head may have ", limits_.head_bytes_max, " bytes")};
+    }
     if (scanned_ > 0 && bytes[scanned_ - 1] == '\r' && c != '\n') {
       return bad("a line ends in CR alone");
     }
@@ -246,26 +244,18 @@ std::optional<HttpRefusal> HttpHeadReader::scan(std::string_view bytes) {
     const std::size_t line_bytes = scanned_ + 1 - line_begin_;
     if (line_ == 0) {
       line_ = line_bytes;
-      if (line_ > limits_.line_bytes_max) {
-        return HttpRefusal{414,
-                           cat("the request line may have ", limits_.line_bytes_max, " bytes")};
-      }
+      HttpHead head;
+      if (auto refusal = read_line(bytes.substr(0, line_ - 2), head)) return refusal;
     } else if (line_bytes == 2) {
       end_ = scanned_ + 1;
     }
     line_begin_ = scanned_ + 1;
   }
-  if (end_ == 0 && bytes.size() > limits_.head_bytes_max) {
-    return HttpRefusal{431, cat("the head may have ", limits_.head_bytes_max, " bytes")};
-  }
   return std::nullopt;
 }
 
 std::optional<std::variant<HttpHead, HttpRefusal>> HttpHeadReader::read(std::string_view bytes) {
-  auto refusal = scan(bytes);
-  // The line's fault is said first: it came first.
-  if (auto early = look_at_line(bytes)) refusal = std::move(early);
-  if (refusal) return std::move(*refusal);
+  if (auto refusal = scan(bytes)) return std::move(*refusal);
   if (end_ == 0) return std::nullopt;
   auto head = parse(bytes.substr(0, end_), limits_);
   *this = HttpHeadReader(limits_);

@@ -34,13 +34,13 @@ class HttpHeadReader {
   std::optional<std::variant<HttpHead, HttpRefusal>> read(std::string_view bytes);
 
  private:
-  std::optional<HttpRefusal> look_at_line(std::string_view bytes);
+  std::optional<HttpRefusal> look_at_line(char c);
   std::optional<HttpRefusal> scan(std::string_view bytes);
 
   HttpLimits limits_;
   std::size_t scanned_ = 0;     ///< bytes in which the end was looked for
   std::size_t line_ = 0;        ///< bytes of the request line; 0 while it has not ended
-  bool line_was_read_ = false;  ///< and it is well-formed
+  bool has_method_ = false;     ///< the method has ended
   std::size_t line_begin_ = 0;  ///< where the line begins that `scanned_` is in
   std::size_t end_ = 0;         ///< bytes of the head; 0 while it has not ended
 };

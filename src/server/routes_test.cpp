@@ -1,0 +1,71 @@
+// The table of routes: who may use what, and what paths lead where.
+#include "server/routes.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <utility>
+
+namespace ingot {
+namespace {
+
+// R16: a route that is added needs a key unless somebody changes this test.
+TEST(Routes, OnlyProbesNeedNoKey) {
+  const std::set<std::string_view> probes = {"/health", "/livez", "/readyz"};
+  std::set<std::string_view> open;
+  for (const Route& route : routes()) {
+    if (route.access == Access::kPublic) open.insert(route.path);
+    EXPECT_NE(route.handler, nullptr) << route.path;
+  }
+  EXPECT_EQ(open, probes);
+}
+
+TEST(Routes, EachIsFoundAsItIsWritten) {
+  std::set<std::pair<std::string_view, std::string_view>> seen;
+  for (const Route& route : routes()) {
+    EXPECT_TRUE(seen.emplace(route.method, route.path).second) << route.path << " comes twice";
+    std::string path(route.path);
+    const std::size_t id = path.find("{id}");
+    if (id != std::string::npos) path.replace(id, 4, "some-id");
+    EXPECT_EQ(find_route(route.method, path).route, &route) << path;
+    if (path != "/") {
+      EXPECT_EQ(find_route(route.method, path + "/").route, &route) << path;
+    }
+    if (path.starts_with("/v1")) {
+      EXPECT_EQ(find_route(route.method, path.substr(3)).route, &route) << path;
+    }
+    if (route.method == "GET") {
+      EXPECT_EQ(find_route("HEAD", path).route, &route) << path;
+    }
+  }
+}
+
+TEST(Routes, OtherMethodsAreTold) {
+  for (const char* method : {"GET", "HEAD", "PUT", "OPTIONS", "TRACE", "post"}) {
+    const RouteMatch match = find_route(method, "/v1/chat/completions");
+    EXPECT_EQ(match.route, nullptr) << method;
+    EXPECT_EQ(match.allowed, "POST") << method;
+  }
+}
+
+TEST(Routes, OtherPathsLeadNowhere) {
+  for (const char* path :
+       {"", "//", "/v1", "/v1/", "/v1//models", "/V1/models", "/v1/models//", "/v1/models/a/b",
+        "/v1/v1/models", "/v1/requests/", "/v1/requests", "/%2e%2e/", "/v1/models/../x/y",
+        "/metricsx", "/health/x", "v1/models"}) {
+    for (const char* method : {"GET", "POST", "DELETE"}) {
+      const RouteMatch match = find_route(method, path);
+      EXPECT_TRUE(match.route == nullptr && match.allowed.empty()) << method << " " << path;
+    }
+  }
+}
+
+TEST(Routes, TheIdIsTheLastPart) {
+  EXPECT_EQ(path_id("/v1/models/abc"), "abc");
+  EXPECT_EQ(path_id("/v1/models/abc/"), "abc");
+  EXPECT_EQ(path_id("/models/a-b_c"), "a-b_c");
+}
+
+}  // namespace
+}  // namespace ingot
