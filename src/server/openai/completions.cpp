@@ -120,6 +120,7 @@ class CompletionAnswer final : public Answer {
     std::vector<TokenLogprobs> logprobs;
     LogprobLists lists;
     bool has_begun = false;
+    bool has_prompt_ids = false;  ///< they come once, in a stream's first chunk
     std::string_view finish;
   };
 
@@ -164,7 +165,9 @@ class CompletionAnswer final : public Answer {
     j.set("finish_reason", finish.empty() ? Json() : Json(finish));
     if (form_.token_ids) {
       j.set("token_ids", ids_json(std::exchange(choice.ids, {})));
-      j.set("prompt_token_ids", ids_json(form_.prompt_ids[prompt_of(number)]));
+      if (!std::exchange(choice.has_prompt_ids, true)) {
+        j.set("prompt_token_ids", ids_json(form_.prompt_ids[prompt_of(number)]));
+      }
     }
     return j;
   }
