@@ -28,22 +28,22 @@ TEST(Routes, EachIsFoundAsItIsWritten) {
     std::string path(route.path);
     const std::size_t id = path.find("{id}");
     if (id != std::string::npos) path.replace(id, 4, "some-id");
-    EXPECT_EQ(find_route(route.method, path).route, &route) << path;
+    EXPECT_EQ(find_route(routes(), route.method, path).route, &route) << path;
     if (path != "/") {
-      EXPECT_EQ(find_route(route.method, path + "/").route, &route) << path;
+      EXPECT_EQ(find_route(routes(), route.method, path + "/").route, &route) << path;
     }
     if (path.starts_with("/v1")) {
-      EXPECT_EQ(find_route(route.method, path.substr(3)).route, &route) << path;
+      EXPECT_EQ(find_route(routes(), route.method, path.substr(3)).route, &route) << path;
     }
     if (route.method == "GET") {
-      EXPECT_EQ(find_route("HEAD", path).route, &route) << path;
+      EXPECT_EQ(find_route(routes(), "HEAD", path).route, &route) << path;
     }
   }
 }
 
 TEST(Routes, OtherMethodsAreTold) {
   for (const char* method : {"GET", "HEAD", "PUT", "OPTIONS", "TRACE", "post"}) {
-    const RouteMatch match = find_route(method, "/v1/chat/completions");
+    const RouteMatch match = find_route(routes(), method, "/v1/chat/completions");
     EXPECT_EQ(match.route, nullptr) << method;
     EXPECT_EQ(match.allowed, "POST") << method;
   }
@@ -55,7 +55,7 @@ TEST(Routes, OtherPathsLeadNowhere) {
         "/v1/v1/models", "/v1/requests/", "/v1/requests", "/%2e%2e/", "/v1/models/../x/y",
         "/metricsx", "/health/x", "v1/models"}) {
     for (const char* method : {"GET", "POST", "DELETE"}) {
-      const RouteMatch match = find_route(method, path);
+      const RouteMatch match = find_route(routes(), method, path);
       EXPECT_TRUE(match.route == nullptr && match.allowed.empty()) << method << " " << path;
     }
   }

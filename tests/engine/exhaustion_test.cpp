@@ -1,6 +1,4 @@
 // A pool of 1.2 of the largest request and a burst of 200: all end, soon enough, with their bits.
-#include <numeric>
-
 #include "base/text.h"
 #include "engine/engine_test_util.h"
 #include "quant/formats.h"

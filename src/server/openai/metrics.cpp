@@ -107,6 +107,15 @@ void add_totals(Families& out, const EngineCounts& c) {
   }
 }
 
+void add_rejections(Families& out, const EngineCounts& c) {
+  for (std::size_t i = 0; i < kRejections; ++i) {
+    const auto reason = static_cast<Rejection>(i);
+    out.labelled("ingot:rejected_total", "Requests that were not taken, by why",
+                 MetricType::Counter, {{.name = "reason", .value = std::string(to_string(reason))}},
+                 static_cast<double>(c.rejected_for(reason)));
+  }
+}
+
 void add_histograms(Families& out, const EngineCounts& c) {
   out.histogram("vllm:time_to_first_token_seconds", "From submission to the first token",
                 c.first_token_seconds);
@@ -129,6 +138,9 @@ void add_histograms(Families& out, const EngineCounts& c) {
   out.histogram("vllm:request_params_max_tokens", "max_tokens of requests", c.request_max_tokens);
   out.histogram("vllm:request_params_n", "n of requests", c.request_choices);
   out.histogram("ingot:engine_step_seconds", "Time of a step", c.step_seconds);
+  out.histogram("ingot:cancel_to_free_seconds",
+                "From a cancelling to the request's blocks being there for others",
+                c.cancel_to_free_seconds);
 }
 
 void add_http(Families& out, const HttpMetrics& http) {
@@ -153,12 +165,19 @@ Reply metrics(const Call& call) {
   Families families(call.service.options().model_name);
   add_state(families, counts);
   add_totals(families, counts);
+  add_rejections(families, counts);
   add_histograms(families, counts);
   add_http(families, call.service.http_metrics());
   families.labelled("vllm:cache_config_info", "What the KV cache is", MetricType::Gauge,
                     {{.name = "block_size", .value = std::to_string(kBlockTokens)},
                      {.name = "num_gpu_blocks", .value = std::to_string(counts.blocks_total)}},
                     1);
+  // There are no adapters yet; gateways that balance by them read this all the same.
+  families.labelled("vllm:lora_requests_info", "Adapters of requests", MetricType::Gauge,
+                    {{.name = "max_lora", .value = "0"},
+                     {.name = "running_lora_adapters", .value = ""},
+                     {.name = "waiting_lora_adapters", .value = ""}},
+                    0);
   families.gauge("ingot:rss_bytes", "Memory that the process holds",
                  static_cast<double>(resident_memory()));
   return HttpResponse{.type = "text/plain; version=0.0.4; charset=utf-8", .body = families.text()};
