@@ -4,8 +4,9 @@
 #
 # usage: scripts/test.sh [--full]
 #
-# --full adds a Clang build, a tsan build, a debug build (without its tests), a build for Arm that
-# is run under an emulator, a minute of fuzzing a target, the tests' long runs in the release build.
+# --full adds the official clients of the server's API from PyPI, a Clang build, a tsan build, a
+# debug build (without its tests), a build for Arm that is run under an emulator, a minute of fuzzing
+# a target, the tests' long runs in the release build.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -85,6 +86,14 @@ build_and_test() {
 build_and_test_long() {
   export INGOT_FULL=1
   build_and_test "$@"
+}
+
+# What tests/server/clients_test.py runs with; without it that test is skipped.
+make_clients_venv() {
+  local venv=build/clients-venv
+  install_missing python3-venv
+  if [ ! -x "$venv/bin/pip" ]; then run python3 -m venv "$venv"; fi
+  run "$venv/bin/pip" install --quiet --disable-pip-version-check -r tests/server/clients.txt
 }
 
 # Objects for one instruction set must not carry code that the linker may choose for every machine.
@@ -197,6 +206,7 @@ stage "style" run python3 tools/check_style.py
 stage "tools" check_tools
 stage "format" check_format
 if [ $full = yes ]; then
+  stage "clients" make_clients_venv
   stage "release (long runs)" build_and_test_long release -DINGOT_BENCH=ON
 else
   stage "release" build_and_test release -DINGOT_BENCH=ON

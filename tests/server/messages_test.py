@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""POST /v1/messages and count_tokens: Anthropic's object, the order of its events, its errors."""
+import json
+import os
+
+import serving
+from script_model import script_model
+from serving import ServerTest, wrong_values
+
+PATH = "/v1/messages"
+COUNT = "/v1/messages/count_tokens"
+SCRIPT = ["<think>", "hm", ", so", "</think>", "\n\n", "Hello", " there", "!"]
+USER = {"role": "user", "content": "Hello"}
+ASK = {"messages": [USER], "temperature": 0, "max_tokens": 40}
+BLOCK_EVENTS = ["content_block_start", "content_block_delta", "content_block_stop"]
+KEY = "a-key-of-many-letters"
+
+# Members and the kinds of JSON values that they may be.
+MEMBERS = {
+    "model": ["string"], "messages": ["array"], "system": ["string", "array"],
+    "max_tokens": ["integer"], "temperature": ["number"], "top_p": ["number"],
+    "top_k": ["integer"], "stop_sequences": ["array"], "stream": ["boolean"],
+    "metadata": ["object"], "thinking": ["object"], "output_config": ["object"],
+    "tools": ["array"], "tool_choice": ["object"], "service_tier": ["string"],
+    "speed": ["string"], "cache_control": ["object"], "chat_template_kwargs": ["object"],
+    "seed": ["integer"], "priority": ["integer"], "cache_salt": ["string"],
+    # Never, whatever they are.
+    "stop": [], "container": [], "context_management": [], "mcp_servers": []}
+
+
+def merged(names):
+    """Names without repetitions in a row."""
+    return [n for i, n in enumerate(names) if i == 0 or names[i - 1] != n]
+
+
+def prompt_tokens(usage):
+    return (usage["input_tokens"] + usage["cache_read_input_tokens"]
+            + usage["cache_creation_input_tokens"])
+
+
+class MessagesTest(ServerTest):
+    def ask(self, **members):
+        return super().ask(PATH, {**ASK, **members})
+
+    def text(self, **members):
+        return "".join(block["text"] for block in self.ask(**members)["content"])
+
+    def stream(self, **members):
+        """The events of a stream, whose names are checked."""
+        events = self.server.events(PATH, {**ASK, **members})
+        for name, event in events:
+            self.assertEqual(event["type"], name)
+        return events
+
+    def count(self, **members):
+        return super().ask(COUNT, {"messages": [USER], **members})["input_tokens"]
+
+
+class Messages(MessagesTest):
+    def test_object(self):
+        found = self.ask(metadata={"user_id": "me"})
+        self.assertTrue(found["id"].startswith("msg_"), found)
+        self.assertEqual((found["type"], found["role"], found["stop_reason"],
+                          found["stop_sequence"]), ("message", "assistant", "end_turn", None))
+        block, = found["content"]
+        self.assertEqual(block["type"], "text")
+        self.assertTrue(block["text"], found)
+        self.assertEqual(prompt_tokens(found["usage"]), self.count())
+        self.assertNotIn("warnings", found)
+
+    def test_stream_agrees(self):
+        whole = self.ask()
+        events = self.stream()
+        self.assertEqual(merged([name for name, _ in events]),
+                         ["message_start", *BLOCK_EVENTS, "message_delta", "message_stop"])
+        start = events[0][1]["message"]
+        self.assertEqual((start["content"], start["stop_reason"], start["usage"]["output_tokens"]),
+                         ([], None, 0))
+        self.assertEqual(prompt_tokens(start["usage"]), self.count())
+        deltas = [e["delta"] for name, e in events if name == "content_block_delta"]
+        self.assertEqual({d["type"] for d in deltas}, {"text_delta"})
+        self.assertEqual("".join(d["text"] for d in deltas), whole["content"][0]["text"])
+        end = events[-2][1]
+        self.assertEqual(end["delta"], {"stop_reason": "end_turn", "stop_sequence": None})
+        self.assertEqual(end["usage"]["output_tokens"], whole["usage"]["output_tokens"])
+
+    def test_cut(self):
+        found = self.ask(max_tokens=2)
+        self.assertEqual((found["stop_reason"], found["usage"]["output_tokens"]),
+                         ("max_tokens", 2))
+
+    def test_stop_sequences(self):
+        text = self.text()
+        stops = [text[5:8], text[2:4]]
+        found = self.ask(stop_sequences=["never said", *stops])
+        self.assertEqual((found["stop_reason"], found["stop_sequence"]),
+                         ("stop_sequence", stops[1]))
+        self.assertEqual(found["content"][0]["text"], text[:2])
+        delta = self.stream(stop_sequences=stops)[-2][1]["delta"]
+        self.assertEqual(delta, {"stop_reason": "stop_sequence", "stop_sequence": stops[1]})
+
+    def test_nothing_said(self):
+        """A reply that ends at once has no block."""
+        found = self.ask(stop_sequences=[self.text()[0]])
+        self.assertEqual((found["content"], found["stop_reason"]), ([], "stop_sequence"))
+        self.assertEqual([n for n, _ in self.stream(stop_sequences=[self.text()[0]])],
+                         ["message_start", "message_delta", "message_stop"])
+
+    def test_forms(self):
+        """The forms of a prompt that say the same give the same."""
+        blocks = [{"type": "text", "text": "Hello", "cache_control": {"type": "ephemeral"}}]
+        self.assertEqual(self.text(messages=[{"role": "user", "content": blocks}]), self.text())
+        self.assertEqual(self.text(system=[{"type": "text", "text": "Be kind"}]),
+                         self.text(system="Be kind"))
+        self.assertEqual(self.count(system="Be kind"),
+                         self.count(messages=[{"role": "system", "content": "Be kind"}, USER]))
+        # Turns of one role are one turn.
+        self.assertEqual(self.count(messages=[USER, USER]),
+                         self.count(messages=[{"role": "user", "content": "Hello\nHello"}]))
+
+    def test_begun_reply(self):
+        """The last message is continued when it is the assistant's."""
+        text = self.text()
+        at = text.index(" ")
+        begun = {"role": "assistant", "content": text[:at]}
+        self.assertEqual(self.text(messages=[USER, begun]), text[at:])
+
+    def test_count(self):
+        self.assertGreater(self.count(system="Be kind"), self.count())
+        # Also of prompts that no reply fits behind.
+        self.assertGreater(self.count(messages=[{"role": "user", "content": "word " * 5000}]),
+                           5000)
+
+    def test_warnings(self):
+        def warned(**members):
+            return [(w["param"], w["code"]) for w in self.ask(**members).get("warnings", [])]
+        self.assertEqual(warned(thinking={"type": "disabled"}, tools=[], service_tier="auto",
+                                tool_choice={"type": "none"}), [])
+        self.assertEqual(warned(thinking={"type": "enabled", "budget_tokens": 1024}),
+                         [("thinking.type", "ignored"), ("thinking.budget_tokens", "ignored")])
+        self.assertEqual(warned(output_config={"effort": "high"}),
+                         [("output_config.effort", "ignored")])
+        self.assertEqual(warned(cache_control={"type": "ephemeral"}),
+                         [("cache_control", "ignored")])
+        self.assertEqual(warned(max_tokens=100000), [("max_tokens", "clamped")])
+        self.assertEqual(warned(metadata={"x": 1}, n=2),
+                         [("metadata.x", "unknown"), ("n", "unknown")])
+
+    def refused(self, param, path=PATH, status=400, **members):
+        return super().refused(path, {**ASK, **members}, param, status)
+
+    def test_refused(self):
+        self.refused("max_tokens", max_tokens=None)
+        self.refused("max_tokens", max_tokens=0)
+        self.refused("temperature", temperature=1.1)
+        self.refused("tools", tools=[{"name": "f", "input_schema": {}}])
+        self.refused("tool_choice.type", tool_choice={"type": "any"})
+        self.refused("thinking.type", thinking={})
+        self.refused("thinking.type", thinking={"type": "some"})
+        self.refused("thinking.budget_tokens", thinking={"type": "enabled", "budget_tokens": 0})
+        self.refused("output_config.format", output_config={"format": {"type": "json_schema"}})
+        self.refused("metadata.user_id", metadata={"user_id": 3})
+        for stops in ([""], [3], ["x" * 257], ["x"] * 17):
+            self.refused("stop_sequences", stop_sequences=stops)
+        image = {"type": "image", "source": {"type": "url", "url": "http://x"}}
+        thinking = {"type": "thinking", "thinking": "hm", "signature": ""}
+        for bad in (None, "", {"role": "user"}, {"role": "tool", "content": "x"},
+                    {"role": "user", "content": 3}, {"role": "user", "content": None},
+                    {"role": "user", "content": []}, {"role": "user", "content": ["x"]},
+                    {"role": "user", "content": [image]}, {"role": "user", "content": [thinking]},
+                    {"role": "user", "content": [{"type": "text", "text": 3}]},
+                    {"role": "assistant", "content": ""}):
+            self.refused("messages", messages=[bad])
+            self.refused("messages", messages=[bad], path=COUNT)
+        self.refused("messages", messages=[])
+        self.refused("system", system=[image])
+        error = self.refused("messages", messages=[{"role": "user", "content": "word " * 5000}])
+        self.assertEqual((error["type"], error["code"], error["n_ctx"]),
+                         ("invalid_request_error", "context_length_exceeded", 1024))
+
+    def test_kinds(self):
+        """Every member, as every kind of value that it may not be."""
+        for name, kinds in MEMBERS.items():
+            for value in wrong_values(*kinds):
+                self.refused(name, **{name: value})
+
+    def error(self, method="POST", path=PATH, body=None, **headers):
+        """(status, type) of an error in Anthropic's form."""
+        status, _, content = self.server.request(method, path, body, **headers)
+        found = json.loads(content)
+        self.assertEqual(found["type"], "error", found)
+        return status, found["error"]["type"]
+
+    def test_errors_of_common_code(self):
+        self.assertEqual(self.error("GET"), (405, "invalid_request_error"))
+        self.assertEqual(self.error(body=[]), (400, "invalid_request_error"))
+        self.assertEqual(self.error(body={}, **{"Content-Type": "text/plain"}),
+                         (415, "invalid_request_error"))
+        self.assertEqual(self.error(body={}, Host="elsewhere"), (421, "invalid_request_error"))
+        self.assertEqual(self.error(body={**ASK, "model": "other"}), (404, "not_found_error"))
+        self.assertEqual(self.error(path=COUNT, body={**ASK, "model": "other"}),
+                         (404, "not_found_error"))
+
+    def test_request_id(self):
+        _, fields, content = self.server.request("POST", PATH, ASK)
+        self.assertEqual(json.loads(content)["id"], "msg_" + fields["request-id"])
+
+
+class Thinking(MessagesTest):
+    """A model that thinks, and says the same always."""
+
+    @classmethod
+    def arguments(cls):
+        return (cls.file("script.gguf", script_model(SCRIPT)),)
+
+    def test_blocks(self):
+        found = self.ask()
+        self.assertEqual(found["content"], [
+            {"type": "thinking", "thinking": "hm, so", "signature": ""},
+            {"type": "text", "text": "Hello there!"}])
+
+    def test_events(self):
+        events = self.stream()
+        self.assertEqual(merged([name for name, _ in events]),
+                         ["message_start", *BLOCK_EVENTS, *BLOCK_EVENTS, "message_delta",
+                          "message_stop"])
+        deltas = [e["delta"] for name, e in events if name == "content_block_delta"]
+        self.assertEqual("".join(d.get("thinking", "") for d in deltas), "hm, so")
+        self.assertEqual("".join(d.get("text", "") for d in deltas), "Hello there!")
+        indices = [e["index"] for _, e in events if "index" in e]
+        self.assertEqual(indices, sorted(indices))
+        self.assertEqual(set(indices), {0, 1})
+
+    def test_goes_on(self):
+        """Thinking that is sent back reaches the template."""
+        blocks = self.ask()["content"]
+        with_all = self.count(messages=[USER, {"role": "assistant", "content": blocks}, USER])
+        without = self.count(messages=[USER, {"role": "assistant", "content": blocks[1:]}, USER])
+        self.assertGreater(with_all, without)
+
+    def test_cannot_be_left_out(self):
+        warning, = self.ask(thinking={"type": "disabled"})["warnings"]
+        self.assertEqual((warning["param"], warning["code"]), ("thinking.type", "ignored"))
+
+
+class Keys(ServerTest):
+    """Anthropic's clients send their key in a field of its own."""
+
+    @classmethod
+    def arguments(cls):
+        path = cls.file("keys", f"{KEY}\n".encode())
+        os.chmod(path, 0o600)
+        return ("--api-key-file", path)
+
+    def test_key(self):
+        self.assertEqual(self.server.post(PATH, ASK, **{"x-api-key": KEY})[0], 200)
+        status, found = self.server.post(PATH, ASK, **{"x-api-key": "another-key-of-letters"})
+        self.assertEqual((status, found["type"], found["error"]["type"]),
+                         (401, "error", "authentication_error"))
+
+
+if __name__ == "__main__":
+    serving.main()

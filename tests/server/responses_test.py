@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+"""POST /v1/responses: its object, the order of its events, and what it refuses."""
+
+import serving
+from script_model import script_model
+from serving import ServerTest, wrong_values
+
+PATH = "/v1/responses"
+SCRIPT = ["<think>", "hm", ", so", "</think>", "\n\n", "Hello", " there", "!"]
+ASK = {"input": "Hello", "temperature": 0, "max_output_tokens": 40}
+MESSAGE_EVENTS = ["response.output_item.added", "response.content_part.added",
+                  "response.output_text.delta", "response.output_text.done",
+                  "response.content_part.done", "response.output_item.done"]
+REASONING_EVENTS = [name.replace("output_text", "reasoning_text") for name in MESSAGE_EVENTS]
+BEGIN = ["response.created", "response.in_progress"]
+
+# Members and the kinds of JSON values that they may be.
+MEMBERS = {
+    "model": ["string"], "input": ["string", "array"], "instructions": ["string"],
+    "max_output_tokens": ["integer"], "temperature": ["number"], "top_p": ["number"],
+    "top_k": ["integer"], "min_p": ["number"], "seed": ["integer"], "stop": ["string", "array"],
+    "presence_penalty": ["number"], "frequency_penalty": ["number"], "logit_bias": ["object"],
+    "stream": ["boolean"], "stream_options": ["object"], "store": ["boolean"],
+    "background": ["boolean"], "include": ["array"], "top_logprobs": ["integer"],
+    "metadata": ["object"], "reasoning": ["object"], "text": ["object"], "tools": ["array"],
+    "tool_choice": ["string"], "truncation": ["string"], "user": ["string"],
+    "service_tier": ["string"], "safety_identifier": ["string"], "prompt_cache_key": ["string"],
+    "prompt_cache_options": ["object"], "chat_template_kwargs": ["object"],
+    "priority": ["integer"], "deadline_ms": ["number"], "cache_salt": ["string"],
+    # Never, whatever they are.
+    "previous_response_id": [], "conversation": [], "prompt": [], "moderation": [],
+    "max_tool_calls": [], "context_management": []}
+
+
+def merged(names):
+    """Names without repetitions in a row."""
+    return [n for i, n in enumerate(names) if i == 0 or names[i - 1] != n]
+
+
+def text_of(response):
+    return "".join(part["text"] for item in response["output"] if item["type"] == "message"
+                   for part in item["content"])
+
+
+class Responses(ServerTest):
+    def ask(self, *args, **members):
+        return super().ask(PATH, {**ASK, **members}, *args)
+
+    def stream(self, **members):
+        """The events of a stream, whose names and numbers are checked."""
+        events = self.server.events(PATH, {**ASK, **members})
+        for number, (name, event) in enumerate(events):
+            self.assertEqual((event["type"], event["sequence_number"]), (name, number))
+        return events
+
+    def test_object(self):
+        found = self.ask(metadata={"a": "b"}, user="me", instructions="Be kind")
+        number = found["id"].removeprefix("resp_")
+        self.assertEqual(len(number), 32, found)
+        self.assertEqual((found["object"], found["status"], found["error"]),
+                         ("response", "completed", None))
+        self.assertEqual(found["metadata"], {"a": "b"})
+        self.assertEqual((found["user"], found["instructions"], found["store"]),
+                         ("me", "Be kind", False))
+        item, = found["output"]
+        self.assertEqual((item["id"], item["type"], item["role"], item["status"]),
+                         (f"msg_{number}", "message", "assistant", "completed"))
+        part, = item["content"]
+        self.assertEqual((part["type"], part["annotations"], part["logprobs"]),
+                         ("output_text", [], []))
+        self.assertTrue(part["text"], found)
+        usage = found["usage"]
+        self.assertEqual(usage["total_tokens"], usage["input_tokens"] + usage["output_tokens"])
+        self.assertNotIn("warnings", found)
+
+    def test_stream_agrees(self):
+        whole = self.ask()
+        events = self.stream()
+        self.assertEqual(merged([name for name, _ in events]),
+                         [*BEGIN, *MESSAGE_EVENTS, "response.completed"])
+        last = events[-1][1]["response"]
+        self.assertEqual(text_of(last), text_of(whole))
+        self.assertEqual(last["usage"]["output_tokens"], whole["usage"]["output_tokens"])
+        deltas = [e["delta"] for name, e in events if name == "response.output_text.delta"]
+        self.assertEqual("".join(deltas), text_of(whole))
+        self.assertEqual({e["response"]["id"] for _, e in events if "response" in e}, {last["id"]})
+        item = last["output"][0]["id"]
+        self.assertEqual({e["item_id"] for _, e in events if "item_id" in e}, {item})
+
+    def test_cut(self):
+        found = self.ask(max_output_tokens=2)
+        self.assertEqual((found["status"], found["incomplete_details"]),
+                         ("incomplete", {"reason": "max_output_tokens"}))
+        self.assertEqual(found["output"][0]["status"], "incomplete")
+        name, event = self.stream(max_output_tokens=2)[-1]
+        self.assertEqual(name, "response.incomplete")
+        self.assertEqual(text_of(event["response"]), text_of(found))
+
+    def test_nothing_said(self):
+        """A reply that ends at once is a message all the same."""
+        whole = self.ask()
+        stop = text_of(whole)[0]
+        self.assertEqual(text_of(self.ask(stop=[stop])), "")
+        names = [name for name, _ in self.stream(stop=[stop])]
+        expected = [n for n in MESSAGE_EVENTS if not n.endswith("delta")]
+        self.assertEqual(names, [*BEGIN, *expected, "response.completed"])
+
+    def test_logprobs(self):
+        found = self.ask(include=["message.output_text.logprobs"], top_logprobs=2)
+        entries = found["output"][0]["content"][0]["logprobs"]
+        # The token that ends the reply has no text, and is not among them.
+        self.assertEqual(len(entries), found["usage"]["output_tokens"])
+        self.assertEqual("".join(e["token"] for e in entries), text_of(found))
+        self.assertEqual({len(e["top_logprobs"]) for e in entries}, {2})
+        events = self.stream(include=["message.output_text.logprobs"], top_logprobs=2)
+        streamed = [entry for name, e in events if name == "response.output_text.delta"
+                    for entry in e["logprobs"]]
+        self.assertEqual(streamed, entries)
+
+    def test_items(self):
+        """The forms of an input that say the same give the same."""
+        text = text_of(self.ask())
+        for content in ("Hello", [{"type": "input_text", "text": "Hello"}]):
+            for kind in ({}, {"type": "message"}):
+                message = {"role": "user", "content": content, **kind}
+                self.assertEqual(text_of(self.ask(input=[message])), text)
+        system = {"role": "system", "content": "Be kind"}
+        user = {"role": "user", "content": "Hello"}
+        self.assertEqual(self.ask(input=[system, user])["usage"]["input_tokens"],
+                         self.ask(instructions="Be kind")["usage"]["input_tokens"])
+
+    def test_goes_on(self):
+        """What a response holds can be sent back."""
+        first = self.ask()
+        again = self.ask(input=[{"role": "user", "content": "Hello"}, *first["output"],
+                                {"role": "user", "content": "More"}])
+        self.assertGreater(again["usage"]["input_tokens"], first["usage"]["input_tokens"])
+
+    def test_warnings(self):
+        def warned(**members):
+            return [(w["param"], w["code"]) for w in self.ask(**members).get("warnings", [])]
+        self.assertEqual(warned(store=True), [("store", "ignored")])
+        self.assertEqual(warned(store=False, background=False, tools=[], truncation="disabled",
+                                text={"format": {"type": "text"}}, parallel_tool_calls=None), [])
+        self.assertEqual(warned(truncation="auto"), [("truncation", "ignored")])
+        self.assertEqual(warned(reasoning={"effort": "low", "summary": "auto", "x": 1}),
+                         [("reasoning.effort", "ignored"), ("reasoning.summary", "ignored"),
+                          ("reasoning.x", "unknown")])
+        self.assertEqual(warned(include=["reasoning.encrypted_content"]),
+                         [("include", "ignored")])
+        self.assertEqual(warned(max_output_tokens=100000), [("max_output_tokens", "clamped")])
+        self.assertEqual(warned(max_tokens=5), [("max_tokens", "unknown")])
+
+    def test_refused(self):
+        def refused(param, **members):
+            return self.refused(PATH, {**ASK, **members}, param)
+        refused("previous_response_id", previous_response_id="resp_1")
+        refused("conversation", conversation={"id": "conv_1"})
+        refused("background", background=True)
+        refused("text.format.type", text={"format": {"type": "json_object"}})
+        refused("tools", tools=[{"type": "function", "name": "f"}])
+        refused("tool_choice", tool_choice="required")
+        refused("truncation", truncation="some")
+        refused("max_output_tokens", max_output_tokens=0)
+        refused("temperature", temperature=2.1)
+        refused("top_logprobs", top_logprobs=21)
+        refused("metadata", metadata={"a": 1})
+        refused("reasoning.effort", reasoning={"effort": 3})
+        for bad in (None, "", {"type": "message"}, {"role": "user"},
+                    {"role": "tool", "content": "x"},
+                    {"role": "user", "content": 3}, {"role": "user", "content": []},
+                    {"role": "user", "content": [{"type": "input_image", "image_url": "http://x"}]},
+                    {"role": "user", "content": [{"type": "input_text"}]},
+                    {"role": "user", "content": ["x"]}, {"type": "item_reference", "id": "x"},
+                    {"type": "function_call_output", "call_id": "x", "output": "y"},
+                    {"type": "reasoning", "summary": [], "encrypted_content": "x"}, {"type": 3}):
+            refused("input", input=[bad])
+        refused("input", input=[])
+        refused("input", input=None)
+        error = refused("input", input="word " * 5000)
+        self.assertEqual(error["code"], "context_length_exceeded")
+        self.assertEqual(self.refused(PATH, {**ASK, "model": "other"}, "model", 404)["code"],
+                         "model_not_found")
+
+    def test_kinds(self):
+        """Every member, as every kind of value that it may not be."""
+        for name, kinds in MEMBERS.items():
+            for value in wrong_values(*kinds):
+                self.refused(PATH, {**ASK, name: value}, name)
+
+
+class Reasoning(ServerTest):
+    """A model that thinks, and says the same always."""
+
+    @classmethod
+    def arguments(cls):
+        return (cls.file("script.gguf", script_model(SCRIPT)),)
+
+    def test_items(self):
+        found = self.ask(PATH, ASK)
+        reasoning, message = found["output"]
+        number = found["id"].removeprefix("resp_")
+        self.assertEqual(reasoning, {
+            "id": f"rs_{number}", "type": "reasoning", "status": "completed", "summary": [],
+            "content": [{"type": "reasoning_text", "text": "hm, so"}]})
+        self.assertEqual(message["content"][0]["text"], "Hello there!")
+        self.assertEqual(found["usage"]["output_tokens"], len(SCRIPT))
+        self.assertEqual(found["usage"]["output_tokens_details"], {"reasoning_tokens": 4})
+
+    def test_events(self):
+        events = self.server.events(PATH, ASK)
+        self.assertEqual(merged([name for name, _ in events]),
+                         [*BEGIN, *REASONING_EVENTS, *MESSAGE_EVENTS, "response.completed"])
+        self.assertEqual([e["output_index"] for _, e in events if "output_index" in e],
+                         sorted(e["output_index"] for _, e in events if "output_index" in e))
+        self.assertEqual(len(events[-1][1]["response"]["output"]), 2)
+
+    def test_cut_while_reasoning(self):
+        found = self.ask(PATH, {**ASK, "max_output_tokens": 2})
+        item, = found["output"]
+        self.assertEqual((item["type"], item["status"], found["status"]),
+                         ("reasoning", "incomplete", "incomplete"))
+
+    def test_logprobs_are_the_text_s(self):
+        found = self.ask(PATH, {**ASK, "include": ["message.output_text.logprobs"]})
+        entries = found["output"][1]["content"][0]["logprobs"]
+        self.assertEqual([e["token"] for e in entries], SCRIPT[4:])
+
+    def test_goes_on(self):
+        """Reasoning that is sent back reaches the template."""
+        first = self.ask(PATH, ASK)
+        user = {"role": "user", "content": "Hello"}
+        with_all = self.ask(PATH, {**ASK, "input": [user, *first["output"], user]})
+        without = self.ask(PATH, {**ASK, "input": [user, first["output"][1], user]})
+        self.assertGreater(with_all["usage"]["input_tokens"], without["usage"]["input_tokens"])
+
+
+if __name__ == "__main__":
+    serving.main()

@@ -1,0 +1,54 @@
+"""A model that always says the same: each token of its script leads to the next, the last one to
+the end, and whatever a prompt ends in to the first."""
+import array
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+import model_files  # noqa: E402  (found through the line above)
+from model_files import ARRAY, STRING, tiny  # noqa: E402
+
+EOS = 2
+WEIGHT = 10.0  # of the logit that is wanted, where all others are 0
+
+TEMPLATE = ("{% for message in messages %}{{ message.role[0] }}:"
+            "{% if message.reasoning_content %}<think>{{ message.reasoning_content }}</think>"
+            "{% endif %}{{ message.content }}\n{% endfor %}"
+            "{% if add_generation_prompt %}a:{% endif %}")
+
+
+def floats(rows):
+    values = array.array("f", (value for row in rows for value in row))
+    if sys.byteorder == "big":
+        values.byteswap()
+    return values.tobytes()
+
+
+def script_model(script, template=TEMPLATE):
+    """The file of a model that says `script`, a list of different pieces."""
+    assert len(script) < tiny.HIDDEN and len(set(script)) == len(script)
+    model = model_files.tiny_gguf().set("tokenizer.chat_template", STRING, template)
+    pieces = list(model.get("tokenizer.ggml.tokens"))
+    first = tiny.NORMAL_FROM
+    ids = list(range(first, first + len(script)))
+    for i, piece in zip(ids, script):
+        pieces[i] = piece.replace(" ", tiny.SPACE)
+    # Pieces that are left must not be those of the script once more.
+    for i in range(first + len(script), len(pieces)):
+        pieces[i] = f"<unused{i}>"
+    model.set("tokenizer.ggml.tokens", (ARRAY, STRING), pieces)
+    for entry in model.tensors:
+        if entry[0].endswith(("attn_output.weight", "ffn_down.weight")):
+            entry[3] = bytes(len(entry[3]))  # so that layers add nothing
+        if entry[0].endswith("norm.weight"):
+            entry[3] = floats([[1.0] * (len(entry[3]) // 4)])
+    # Dimension 0 stands for "anything else", the others for the tokens of the script.
+    place = {token: 1 + i for i, token in enumerate(ids)}
+    embedding = [[float(d == place.get(token, 0)) for d in range(tiny.HIDDEN)]
+                 for token in range(tiny.VOCAB)]
+    leads = {following: d for d, following in enumerate([*ids, EOS])}
+    output = [[WEIGHT * (leads.get(token) == d) for d in range(tiny.HIDDEN)]
+              for token in range(tiny.VOCAB)]
+    model.tensor("token_embd.weight")[3] = floats(embedding)
+    model.tensor("output.weight")[3] = floats(output)
+    return model.build()
