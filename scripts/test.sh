@@ -5,8 +5,8 @@
 # usage: scripts/test.sh [--full]
 #
 # --full adds the official clients of the server's API from PyPI, a Clang build, a tsan build, a
-# debug build (without its tests), a build for Arm that is run under an emulator, a minute of fuzzing
-# a target, the tests' long runs in the release build.
+# debug build (without its tests), a build for Arm that is run under an emulator, a minute of
+# fuzzing a target, the tests' long runs in the release build.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

@@ -12,6 +12,7 @@ COUNT = "/v1/messages/count_tokens"
 SCRIPT = ["<think>", "hm", ", so", "</think>", "\n\n", "Hello", " there", "!"]
 USER = {"role": "user", "content": "Hello"}
 ASK = {"messages": [USER], "temperature": 0, "max_tokens": 40}
+LONG = {"max_tokens": 900, "ignore_eos": True}
 BLOCK_EVENTS = ["content_block_start", "content_block_delta", "content_block_stop"]
 KEY = "a-key-of-many-letters"
 
@@ -200,6 +201,13 @@ class Messages(MessagesTest):
         self.assertEqual(self.error(body={**ASK, "model": "other"}), (404, "not_found_error"))
         self.assertEqual(self.error(path=COUNT, body={**ASK, "model": "other"}),
                          (404, "not_found_error"))
+
+    def test_errors_of_the_engine(self):
+        self.assertEqual(self.error(body={**ASK, **LONG, "deadline_ms": 1}),
+                         (503, "overloaded_error"))
+        name, event = self.server.cancelled(PATH, {**ASK, **LONG})[-1]
+        self.assertEqual((name, event["type"], event["error"]["code"]),
+                         ("error", "error", "cancelled"))
 
     def test_request_id(self):
         _, fields, content = self.server.request("POST", PATH, ASK)

@@ -8,6 +8,7 @@ from serving import ServerTest, wrong_values
 PATH = "/v1/responses"
 SCRIPT = ["<think>", "hm", ", so", "</think>", "\n\n", "Hello", " there", "!"]
 ASK = {"input": "Hello", "temperature": 0, "max_output_tokens": 40}
+LONG = {"max_output_tokens": 900, "ignore_eos": True}
 MESSAGE_EVENTS = ["response.output_item.added", "response.content_part.added",
                   "response.output_text.delta", "response.output_text.done",
                   "response.content_part.done", "response.output_item.done"]
@@ -181,6 +182,14 @@ class Responses(ServerTest):
         self.assertEqual(error["code"], "context_length_exceeded")
         self.assertEqual(self.refused(PATH, {**ASK, "model": "other"}, "model", 404)["code"],
                          "model_not_found")
+
+    def test_failed(self):
+        events = self.server.cancelled(PATH, {**ASK, **LONG})
+        self.assertEqual(events[0][0], "response.created")
+        name, event = events[-1]
+        self.assertEqual((name, event["sequence_number"]), ("response.failed", len(events) - 1))
+        self.assertEqual((event["response"]["status"], event["response"]["error"]["code"]),
+                         ("failed", "server_error"))
 
     def test_kinds(self):
         """Every member, as every kind of value that it may not be."""

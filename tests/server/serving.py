@@ -61,6 +61,28 @@ class Server:
         assert content.endswith(b"\n\n"), content[-100:]
         return [event(frame) for frame in content.decode().split("\n\n")[:-1]]
 
+    def cancelled(self, path, body):
+        """The events of a stream whose request is cancelled when the first one is there."""
+        for _ in range(9):  # it may end before
+            status, events = self._cancelled(path, body)
+            if status == 200:
+                return events
+        raise AssertionError(f"requests to {path} end too soon to be cancelled")
+
+    def _cancelled(self, path, body):
+        connection = self.connect()
+        try:
+            connection.request("POST", path, json.dumps({**body, "stream": True}),
+                               {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            first = response.readline()
+            request_id = response.headers["X-Request-Id"]
+            status, _, _ = self.request("DELETE", f"/v1/requests/{request_id}")
+            frames = (first + response.read()).decode().split("\n\n")[:-1]
+            return status, [event(frame) for frame in frames]
+        finally:
+            connection.close()
+
     def stop(self):
         """Ends it as an operator would; returns its exit code."""
         self.process.send_signal(signal.SIGTERM)

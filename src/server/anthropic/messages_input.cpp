@@ -154,7 +154,7 @@ ChatPrompt read_messages(Params& params, const Service& service) {
   chat.set("messages", normalised_messages(messages, true));
   chat.set("continue_final_message", is_begun);
   chat.set("chat_template_kwargs", arguments.values());
-  return encode_chat(chat, service);
+  return encode_chat(chat, service, "messages");
 }
 
 }  // namespace ingot

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <utility>
 
 #include "base/text.h"
 #include "server/message_text.h"
@@ -90,15 +91,19 @@ Json normalised_messages(const Json& messages, bool knows_developer) {
   return out;
 }
 
-ChatPrompt encode_chat(const Json& chat, const Service& service) {
+ChatPrompt encode_chat(const Json& chat, const Service& service, std::string_view param) {
   const ChatTemplate& format = service.chat();
-  return as_api([&] {
+  try {
     const MarkedText text = format.render(parse_chat(chat, local_time()));
     ChatPrompt prompt{.ids = format.encode(text)};
     prompt.has_reasoning = service.chat_knows("</think>");
     prompt.opens_reasoning = prompt.has_reasoning && opens_reasoning(text.bytes);
     return prompt;
-  });
+  } catch (const Error& error) {
+    ApiError refusal = api_error(error);
+    if (!refusal.param().empty() && refusal.param() != "messages") throw refusal;
+    throw std::move(refusal).about(std::string(param));
+  }
 }
 
 ChatArguments::ChatArguments(Params& params, const Service& service)
@@ -126,7 +131,7 @@ ChatPrompt read_chat(Params& params, const Service& service) {
     arguments.set_effort("reasoning_effort", *effort);
   }
   chat.set("chat_template_kwargs", arguments.values());
-  ChatPrompt prompt = encode_chat(chat, service);
+  ChatPrompt prompt = encode_chat(chat, service, "messages");
   service.check_room(prompt.ids.size(), "messages");
   return prompt;
 }

@@ -40,8 +40,8 @@ class ChatArguments {
 
 /// The prompt of a chat in the form of `parse_chat`, however long.
 ///
-/// Errors: ApiError for what the template refuses.
-ChatPrompt encode_chat(const Json& chat, const Service& service);
+/// Errors: ApiError naming the member, which is `param` where the template refuses the messages.
+ChatPrompt encode_chat(const Json& chat, const Service& service, std::string_view param);
 
 /// Reads messages, chat_template_kwargs and what else makes the prompt.
 ///
