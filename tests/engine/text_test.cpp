@@ -30,6 +30,7 @@ class TextTest : public ::testing::Test {
     std::vector<std::string> pieces;
     std::string text;
     FinishReason finish{};
+    std::int32_t stop = -1;
   };
   Result run(Request request) {
     Stream stream = *runner_->engine().submit(std::move(request));
@@ -43,6 +44,7 @@ class TextTest : public ::testing::Test {
       }
     }
     result.finish = stream.outcome().finish;
+    result.stop = stream.outcome().stop;
     return result;
   }
   static Request request(std::uint64_t seed) {
@@ -82,6 +84,7 @@ TEST_F(TextTest, EndsBeforeAStopStringAndShowsNothingOfIt) {
     const Result result = run(std::move(with));
     EXPECT_EQ(result.text, free.text.substr(0, free.text.find(stop)));
     EXPECT_EQ(result.finish, FinishReason::kStop);
+    EXPECT_EQ(result.stop, 1);
     EXPECT_TRUE(std::equal(result.ids.begin(), result.ids.end(), free.ids.begin()));
   }
 }
@@ -96,6 +99,7 @@ TEST_F(TextTest, WhatWasHeldBackComesOutAtTheEnd) {
     const Result held = run(with);
     EXPECT_EQ(held.text, free.text);
     EXPECT_EQ(held.finish, FinishReason::kLength);
+    EXPECT_EQ(held.stop, -1);
     // Also when a stop token ends the text.
     with.sampling.end_ids = {free.ids.back()};
     const auto end = std::find(free.ids.begin(), free.ids.end(), free.ids.back());
