@@ -33,7 +33,7 @@ std::string api_key() {
   for (const char* name : {"INGOT_API_KEY", "OPENAI_API_KEY"}) {
     const char* value = std::getenv(name);
     if (value == nullptr || *value == '\0') continue;
-    const std::string key = value;
+    std::string key = value;
     // Whatever else is in it would become a part of the request.
     if (std::all_of(key.begin(), key.end(), [](char c) { return c > ' ' && c < 0x7f; })) return key;
     throw Error(ErrorCode::kInvalid,

@@ -1,11 +1,21 @@
 // Forms of the results of a server's benchmark.
 #include "cli/bench_server_report.h"
 
+#include <limits>
+
 #include "base/text.h"
+#include "cli/options.h"
 
 namespace ingot {
 
 namespace {
+
+/// A number, as vLLM's benchmark has it, or "inf".
+Json rate_json(const LoadPoint& load) {
+  if (load.concurrency > 0) return {};
+  if (load.rate == "inf") return Json(load.rate);
+  return parse_real(load.rate, "--rate", 0, std::numeric_limits<double>::max());
+}
 
 Json row_json(const ServerRun& run, bool has_goodput) {
   Json j = settings_json(server_figures(run, has_goodput));
@@ -47,7 +57,7 @@ Settings server_figures(const ServerRun& run, bool has_goodput) {
   const TrafficSummary& s = run.summary;
   Json by_status = Json::object();
   for (const auto& [status, count] : run.errors_by_status) by_status.set(status, count);
-  return {{"request_rate", run.load.concurrency > 0 ? Json() : Json(run.load.rate)},
+  return {{"request_rate", rate_json(run.load)},
           {"max_concurrency", run.load.concurrency > 0 ? Json(run.load.concurrency) : Json()},
           {"duration", s.duration},
           {"completed", s.completed},

@@ -96,6 +96,7 @@ AnswerEvent read_answer_event(std::string_view data) {
 }
 
 std::string error_message(std::string_view body) {
+  if (body.empty()) return "no message";
   const std::optional<Json> json = parse(body);
   if (!json) return printable(body, 256);
   if (const Json* error = json->find("error"); error != nullptr && !error->is_null()) {

@@ -64,6 +64,18 @@ std::unique_ptr<ClientSocket> HttpClient::take_idle() {
   return nullptr;
 }
 
+std::shared_ptr<HttpClient::Watch> HttpClient::begin_watch(ClientSocket& socket,
+                                                           asio::steady_timer& deadline) {
+  auto watch = std::make_shared<Watch>();
+  watch->socket = &socket;
+  deadline.async_wait([watch](error_code error) {
+    if (error || watch->socket == nullptr) return;
+    watch->is_late = true;
+    watch->socket->close();
+  });
+  return watch;
+}
+
 HttpClient::Awaitable<std::vector<StreamEndpoint>> HttpClient::resolve() {
   std::vector<StreamEndpoint> found;
   if (!options_.url.unix_path.empty()) {
@@ -87,7 +99,11 @@ HttpClient::Awaitable<void> HttpClient::open() {
   error_code error;
   for (const StreamEndpoint& endpoint : endpoints) {
     auto socket = make_socket();
+    asio::steady_timer deadline(executor_, seconds(options_.timeout_seconds));
+    const auto watch = begin_watch(*socket, deadline);
     error = co_await socket->connect(endpoint);
+    watch->socket = nullptr;
+    if (watch->is_late) error = asio::error::timed_out;
     if (error) continue;
     endpoint_ = endpoint;
     idle_.push_back(std::move(socket));
@@ -118,14 +134,8 @@ HttpClient::Awaitable<std::string> HttpClient::exchange(std::string_view method,
   auto socket = take_idle();
   const bool is_connected = socket != nullptr;
   if (!socket) socket = make_socket();
-  const auto watch = std::make_shared<Watch>();
-  watch->socket = socket.get();
   asio::steady_timer deadline(executor_, seconds(options_.timeout_seconds));
-  deadline.async_wait([watch](error_code error) {
-    if (error || watch->socket == nullptr) return;
-    watch->is_late = true;
-    watch->socket->close();
-  });
+  const auto watch = begin_watch(*socket, deadline);
   const std::string request = request_text(method, path, body);
   std::string problem = co_await converse(socket, is_connected, request, sink);
   watch->socket = nullptr;

@@ -4,6 +4,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -53,6 +54,8 @@ class HttpClient {
  private:
   struct Watch;
 
+  static std::shared_ptr<Watch> begin_watch(ClientSocket& socket,
+                                            boost::asio::steady_timer& deadline);
   Awaitable<std::vector<StreamEndpoint>> resolve();
   Awaitable<std::string> converse(std::unique_ptr<ClientSocket>& socket, bool is_connected,
                                   const std::string& request, ResponseSink& sink);

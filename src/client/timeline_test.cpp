@@ -39,6 +39,7 @@ TEST(AnswerEvents, HaveErrorsInEverySpelling) {
     EXPECT_NE(read_answer_event(text).error, "") << text;
   }
   EXPECT_EQ(error_message(R"({"message":"flat"})"), "flat");
+  EXPECT_EQ(error_message(""), "no message");
   EXPECT_EQ(error_message("<html>\n"), "<html>\\x0a");
 }
 

@@ -205,7 +205,7 @@ class RealServer(BenchServeTest):
     def test_a_unix_socket(self):
         found = self.found("unix:" + self.socket, *SMALL, "--rate", "200")
         self.assertEqual(found["completed"], 6)
-        self.assertEqual(found["request_rate"], "200")
+        self.assertEqual(found["request_rate"], 200)
 
     def test_a_path_of_the_version(self):
         self.assertEqual(self.found(self.url + "/v1/", *SMALL)["completed"], 6)
@@ -218,7 +218,7 @@ class RealServer(BenchServeTest):
 
     def test_a_sweep(self):
         found = self.found(self.url, *SMALL, "--sweep", "50,100,inf", "--goodput", "ttft:1e6")
-        self.assertEqual([row["request_rate"] for row in found["rows"]], ["50", "100", "inf"])
+        self.assertEqual([row["request_rate"] for row in found["rows"]], [50, 100, "inf"])
         self.assertEqual([row["completed"] for row in found["rows"]], [6, 6, 6])
         for row in found["rows"]:
             self.assertEqual(row["request_goodput"], row["request_throughput"])
