@@ -20,6 +20,12 @@ constexpr auto kRoutes = std::to_array<Route>({
     {"POST", "/v1/responses", kKey, kWork, responses},
     {"POST", "/v1/messages", kKey, kWork, messages, kAnthropic},
     {"POST", "/v1/messages/count_tokens", kKey, kWork, count_tokens, kAnthropic},
+    {"POST", "/v1/embeddings", kKey, kWork, embeddings},
+    {"POST", "/tokenize", kKey, kWork, tokenize},
+    {"POST", "/detokenize", kKey, kWork, detokenize},
+    {"POST", "/apply-template", kKey, kWork, apply_template},
+    {"GET", "/props", kKey, kQuick, props},
+    {"GET", "/", kKey, kQuick, front},
     {"GET", "/v1/models", kKey, kQuick, list_models},
     {"GET", "/v1/models/{id}", kKey, kQuick, get_model},
     {"DELETE", "/v1/requests/{id}", kKey, kQuick, cancel_request},
@@ -62,7 +68,8 @@ std::span<const Route> admin_routes() { return kAdminRoutes; }
 
 RouteMatch find_route(std::span<const Route> routes, std::string_view method,
                       std::string_view path) {
-  if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  // "//" is not "/".
+  if (path.size() > 2 && path.ends_with('/')) path.remove_suffix(1);
   const std::string_view wanted = method == "HEAD" ? "GET" : method;
   RouteMatch match;
   for (const Route& route : routes) {

@@ -71,6 +71,8 @@ class Service {
   /// The model's chat template. Errors: ApiError where it has none.
   const ChatTemplate& chat() const;
   bool has_chat() const { return chat_.has_value(); }
+  /// The chat template's text; null without one.
+  const std::string* chat_source() const { return chat_ ? &chat_->source : nullptr; }
   /// Whether the chat template's text has this in it: what it does not know it cannot show.
   bool chat_knows(std::string_view text) const;
   bool has_tokenizer() const { return tokenizer_ != nullptr; }

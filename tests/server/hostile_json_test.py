@@ -7,6 +7,7 @@ import server
 from server import CHAT, TEXT, Wire, post
 
 GOOD = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}
+EMBEDDINGS = "/v1/embeddings"
 GOOD_TEXT = {"prompt": "Hi", "max_tokens": 1}
 
 KINDS = {"null": None, "boolean": True, "integer": 1, "real": 1.5, "string": "x", "array": [],
@@ -186,7 +187,7 @@ class Matrix(server.ServerTest):
         return tried
 
     def check(self, reply, name, kind, kinds):
-        if kind == "null" and name not in ("messages", "prompt"):
+        if kind == "null" and name not in ("messages", "prompt", "input"):
             self.assertEqual(reply.status, 200, reply)
         elif kind in kinds:
             self.assertEqual(reply.status, 200, reply)
@@ -206,6 +207,13 @@ class Matrix(server.ServerTest):
         members = {**SHARED, **TEXT_ONLY, **dict.fromkeys(REFUSED, NONE),
                    **dict.fromkeys(IGNORED, ANY)}
         self.assertGreater(self.matrix(TEXT, GOOD_TEXT, members), 50 * 6)
+
+    def test_j10_embeddings(self):
+        members = {"input": {"string"}, "model": NONE, "encoding_format": NONE,
+                   "dimensions": NONE, "user": {"string"}, "priority": {"integer"},
+                   "cache_salt": {"string"}, **{name: REAL for name in SLOW},
+                   "nobody_knows_this": ANY}
+        self.assertGreater(self.matrix(EMBEDDINGS, {"input": "Hi"}, members), 9 * 6)
 
     def test_j10_inside(self):
         """The same one level down: the outer member is named."""

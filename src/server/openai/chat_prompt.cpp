@@ -91,19 +91,31 @@ Json normalised_messages(const Json& messages, bool knows_developer) {
   return out;
 }
 
-ChatPrompt encode_chat(const Json& chat, const Service& service, std::string_view param) {
-  const ChatTemplate& format = service.chat();
+namespace {
+
+/// Calls `body`; what the template finds wrong with a chat is about `param`.
+template <class Body>
+auto about_chat(std::string_view param, Body&& body) {
   try {
-    const MarkedText text = format.render(parse_chat(chat, local_time()));
-    ChatPrompt prompt{.ids = format.encode(text)};
-    prompt.has_reasoning = service.chat_knows("</think>");
-    prompt.opens_reasoning = prompt.has_reasoning && opens_reasoning(text.bytes);
-    return prompt;
+    return body();
   } catch (const Error& error) {
     ApiError refusal = api_error(error);
     if (!refusal.param().empty() && refusal.param() != "messages") throw refusal;
     throw std::move(refusal).about(std::string(param));
   }
+}
+
+}  // namespace
+
+ChatPrompt encode_chat(const Json& chat, const Service& service, std::string_view param) {
+  const ChatTemplate& format = service.chat();
+  return about_chat(param, [&] {
+    const MarkedText text = format.render(parse_chat(chat, local_time()));
+    ChatPrompt prompt{.ids = format.encode(text)};
+    prompt.has_reasoning = service.chat_knows("</think>");
+    prompt.opens_reasoning = prompt.has_reasoning && opens_reasoning(text.bytes);
+    return prompt;
+  });
 }
 
 ChatArguments::ChatArguments(Params& params, const Service& service)
@@ -124,14 +136,29 @@ void ChatArguments::set_effort(std::string_view param, const std::string& effort
   }
 }
 
-ChatPrompt read_chat(Params& params, const Service& service) {
+namespace {
+
+/// A chat with the arguments of its template.
+Json whole_chat(Params& params, const Service& service) {
   Json chat = chat_members(params, service);
   ChatArguments arguments(params, service);
   if (const auto effort = params.text("reasoning_effort", 32)) {
     arguments.set_effort("reasoning_effort", *effort);
   }
   chat.set("chat_template_kwargs", arguments.values());
-  ChatPrompt prompt = encode_chat(chat, service, "messages");
+  return chat;
+}
+
+}  // namespace
+
+MarkedText render_chat(Params& params, const Service& service) {
+  const ChatTemplate& format = service.chat();
+  const Json chat = whole_chat(params, service);
+  return about_chat("messages", [&] { return format.render(parse_chat(chat, local_time())); });
+}
+
+ChatPrompt read_chat(Params& params, const Service& service) {
+  ChatPrompt prompt = encode_chat(whole_chat(params, service), service, "messages");
   service.check_room(prompt.ids.size(), "messages");
   return prompt;
 }

@@ -48,6 +48,11 @@ ChatPrompt encode_chat(const Json& chat, const Service& service, std::string_vie
 /// Errors: ApiError naming the member; context_length_exceeded.
 ChatPrompt read_chat(Params& params, const Service& service);
 
+/// The same members as a text, before it becomes tokens: of any length.
+///
+/// Errors: ApiError naming the member.
+MarkedText render_chat(Params& params, const Service& service);
+
 /// Messages in the one form that templates know: parts of text become one text, "developer" speaks
 /// as the system where the template does not know it, reasoning has both of its names.
 ///

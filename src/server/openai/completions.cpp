@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "base/utf8.h"
 #include "server/openai/endpoints.h"
+#include "server/openai/prompts.h"
 #include "server/openai/shapes.h"
 #include "server/params.h"
 
@@ -205,68 +205,6 @@ class CompletionAnswer final : public Answer {
   Usage usage_;
 };
 
-/// Token ids of a prompt that was sent as such.
-std::vector<std::int32_t> read_ids(const Json::Array& list, const Service& service) {
-  std::vector<std::int32_t> ids;
-  ids.reserve(list.size());
-  const std::int64_t vocab = service.limits().vocab;
-  for (const Json& entry : list) {
-    const std::int64_t* id = entry.as_int();
-    if (id == nullptr || *id < 0 || *id >= vocab) {
-      throw invalid_request("prompt", cat("prompt holds a token that is not in [0, ", vocab, ")"));
-    }
-    ids.push_back(static_cast<std::int32_t>(*id));
-  }
-  return ids;
-}
-
-std::vector<std::int32_t> read_prompt(const Json& prompt, const Service& service) {
-  std::vector<std::int32_t> ids;
-  if (const std::string* text = prompt.as_string()) {
-    ids = service.encode(*text, "prompt");
-  } else if (const Json::Array* list = prompt.as_array()) {
-    ids = read_ids(*list, service);
-  } else {
-    throw invalid_request("prompt", cat("prompt is ", prompt.kind(),
-                                        ", expected a string, token ids, or a list of either"));
-  }
-  if (ids.empty()) throw invalid_request("prompt", "prompt has no tokens");
-  service.check_room(ids.size(), "prompt");
-  return ids;
-}
-
-/// A string, a list of strings, a list of ids, or a list of lists of ids.
-std::vector<std::vector<std::int32_t>> read_prompts(Params& params, const Service& service) {
-  const Json* prompt = params.take("prompt");
-  if (prompt == nullptr) throw invalid_request("prompt", "prompt is missing");
-  const Json::Array* list = prompt->as_array();
-  if (list == nullptr || list->empty() || list->front().as_int() != nullptr ||
-      list->front().as_double() != nullptr) {
-    return {read_prompt(*prompt, service)};
-  }
-  const auto most = static_cast<std::size_t>(service.options().prompts_max);
-  if (list->size() > most) {
-    throw invalid_request("prompt",
-                          cat("prompt has ", list->size(), " entries, possible are ", most));
-  }
-  std::vector<std::vector<std::int32_t>> prompts;
-  for (const Json& entry : *list) {
-    const bool is_first_kind = entry.kind() == list->front().kind();
-    if (!is_first_kind) throw invalid_request("prompt", "prompt holds both strings and lists");
-    prompts.push_back(read_prompt(entry, service));
-  }
-  return prompts;
-}
-
-/// What echoing shows of a prompt.
-std::string prompt_text(const Service& service, std::span<const std::int32_t> ids) {
-  std::string text;
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    text += i == 0 ? service.tokenizer().first_piece(ids[i]) : service.piece(ids[i]);
-  }
-  return to_valid_utf8(text);
-}
-
 }  // namespace
 
 Reply completions(const Call& call) {
@@ -276,7 +214,7 @@ Reply completions(const Call& call) {
   service.check_model(params.take("model"));
   CompletionForm form{.id = cat("cmpl-", call.id), .created = Service::now()};
   form.stream = read_stream(params);
-  form.prompt_ids = read_prompts(params, service);
+  form.prompt_ids = read_prompts(params, "prompt", service.options().prompts_max, service);
   Request common;
   read_sampling(params, call, common);
   read_unsupported(params);
@@ -299,7 +237,7 @@ Reply completions(const Call& call) {
     prompt.request.prompt = ids;
     read_max_tokens(params, call, prompt.request, {"max_tokens", "max_completion_tokens"},
                     kMaxTokensDefault, form.echo ? 0 : 1);
-    if (form.echo) form.prompt_texts.push_back(prompt_text(service, ids));
+    if (form.echo) form.prompt_texts.push_back(text_of(service, ids));
     generation.prompts.push_back(std::move(prompt));
   }
   params.finish();

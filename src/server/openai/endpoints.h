@@ -11,6 +11,18 @@ Reply chat_completions(const Call& call);
 Reply completions(const Call& call);
 /// POST /v1/responses
 Reply responses(const Call& call);
+/// POST /v1/embeddings: the last token's hidden state of each input, of length 1.
+Reply embeddings(const Call& call);
+/// POST /tokenize: the tokens of a text or of messages.
+Reply tokenize(const Call& call);
+/// POST /detokenize: the text of tokens.
+Reply detokenize(const Call& call);
+/// POST /apply-template: messages as the text that the model sees.
+Reply apply_template(const Call& call);
+/// GET /props: the model, the options, the chat template.
+Reply props(const Call& call);
+/// GET /: a few lines for whoever looks.
+Reply front(const Call& call);
 /// GET /v1/models
 Reply list_models(const Call& call);
 /// GET /v1/models/{id}

@@ -177,6 +177,10 @@ void read_sampling(Params& params, const Call& call, Request& request) {
   sampling.seed = read_seed(params);
   check_counts(request);
   as_api([&] { check_sampling(sampling, call.service.limits().ids); });
+  read_scheduling(params, call, request);
+}
+
+void read_scheduling(Params& params, const Call& call, Request& request) {
   if (const auto priority = params.whole("priority", -1000, 1000)) {
     request.priority = static_cast<std::int32_t>(*priority);
   }

@@ -48,6 +48,8 @@ inline constexpr std::string_view kDoneEvent = "data: [DONE]\n\n";
 /// Reads the members that say how tokens are drawn and where the text ends, `priority`,
 /// `deadline_ms`, `max_ttft_ms` and `cache_salt`. Errors: ApiError naming the member.
 void read_sampling(Params& params, const Call& call, Request& request);
+/// Reads those of them that say how the request shares the engine: the last four.
+void read_scheduling(Params& params, const Call& call, Request& request);
 /// Sets max_tokens from the member of one of these names; a request for more than there is room for
 /// gets what there is, with a warning. `least` is the smallest value that is possible.
 void read_max_tokens(Params& params, const Call& call, Request& request,

@@ -1,0 +1,136 @@
+// POST /v1/embeddings
+#include <openssl/evp.h>
+
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "server/openai/endpoints.h"
+#include "server/openai/prompts.h"
+#include "server/openai/shapes.h"
+#include "server/params.h"
+
+namespace ingot {
+
+namespace {
+
+/// Texts of one request; each is a request of the engine.
+constexpr std::int32_t kInputsMax = 256;
+
+static_assert(std::endian::native == std::endian::little, "base64 holds little-endian floats");
+
+/// A vector of length 1 in the same direction; zeros stay zeros.
+void normalise(std::vector<float>& values) {
+  double sum = 0;
+  for (const float v : values) sum += double{v} * double{v};
+  if (sum == 0) return;
+  const double length = std::sqrt(sum);
+  for (float& v : values) v = static_cast<float>(double{v} / length);
+}
+
+/// The shortest digits that are read as the same floats.
+std::string as_array(const std::vector<float>& values) {
+  std::string text = "[";
+  char digits[32];
+  for (const float v : values) {
+    if (text.size() > 1) text += ',';
+    text.append(digits, std::to_chars(digits, digits + sizeof digits, v).ptr);
+  }
+  return text + "]";
+}
+
+std::string as_base64(const std::vector<float>& values) {
+  std::string bytes(values.size() * sizeof(float), '\0');
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  // Four characters for three bytes, and the NUL that OpenSSL writes behind them.
+  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');
+  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                                   reinterpret_cast<const unsigned char*>(bytes.data()),
+                                   static_cast<int>(bytes.size()));
+  INGOT_CHECK(size + 1 == static_cast<int>(text.size()), "base64 of ", size, " characters");
+  text.pop_back();
+  return json_string(text);
+}
+
+class EmbeddingAnswer final : public Answer {
+ public:
+  EmbeddingAnswer(std::string model, Json warnings, bool base64, std::size_t count)
+      : model_(std::move(model)),
+        warnings_(std::move(warnings)),
+        base64_(base64),
+        embeddings_(count) {}
+
+  void piece(std::size_t /*choice*/, Delta&& /*delta*/, std::string& /*out*/) override {}
+
+  void ended(std::size_t choice, const Outcome& outcome, std::string& /*out*/) override {
+    std::vector<float> values = outcome.hidden;
+    normalise(values);
+    embeddings_[choice] = base64_ ? as_base64(values) : as_array(values);
+    prompt_tokens_ += outcome.prompt_tokens;
+  }
+
+  void finish(std::string& out) override {
+    out = "{\"object\":\"list\",\"data\":[";
+    for (std::size_t i = 0; i < embeddings_.size(); ++i) {
+      out += cat(i > 0 ? "," : "", "{\"object\":\"embedding\",\"index\":", i,
+                 ",\"embedding\":", embeddings_[i], "}");
+    }
+    out +=
+        cat("],\"model\":", json_string(model_), ",\"usage\":{\"prompt_tokens\":", prompt_tokens_,
+            ",\"total_tokens\":", prompt_tokens_, "}");
+    if (!warnings_.is_null()) out += cat(",\"warnings\":", warnings_.dump());
+    out += "}";
+  }
+
+  void fail(const ApiError& error, std::string& out) override { out = error_json(error); }
+
+ private:
+  std::string model_;
+  Json warnings_;
+  bool base64_;
+  std::vector<std::string> embeddings_;
+  std::int64_t prompt_tokens_ = 0;
+};
+
+bool read_is_base64(Params& params) {
+  const std::string format = params.text("encoding_format", 64).value_or("float");
+  if (format == "float" || format == "base64") return format == "base64";
+  throw invalid_request("encoding_format", "encoding_format can only be float or base64");
+}
+
+/// A shorter vector would be another one: models are made for that or are not.
+void check_dimensions(Params& params, std::int64_t size) {
+  const auto dimensions = params.whole("dimensions", 1, std::int64_t{1} << 31);
+  if (!dimensions || *dimensions == size) return;
+  throw invalid_request("dimensions", cat("dimensions can only be ", size));
+}
+
+}  // namespace
+
+Reply embeddings(const Call& call) {
+  const Json body = read_body(call);
+  Params params(body);
+  Service& service = call.service;
+  service.check_model(params.take("model"));
+  Request common;
+  common.hidden = HiddenRows::kLast;
+  read_scheduling(params, call, common);
+  const bool base64 = read_is_base64(params);
+  check_dimensions(params, service.limits().hidden);
+  params.text("user", 256);
+  Generation generation;
+  for (auto& ids : read_prompts(params, "input", kInputsMax, service)) {
+    generation.prompts.push_back({.request = common});
+    generation.prompts.back().request.prompt = std::move(ids);
+  }
+  params.finish();
+  generation.answer = std::make_unique<EmbeddingAnswer>(
+      service.options().model_name, params.warnings(), base64, generation.prompts.size());
+  return generation;
+}
+
+}  // namespace ingot

@@ -1,0 +1,99 @@
+// POST /tokenize, /detokenize and /apply-template: what a prompt is before the model sees it.
+#include <utility>
+
+#include "base/text.h"
+#include "server/openai/chat_prompt.h"
+#include "server/openai/endpoints.h"
+#include "server/openai/prompts.h"
+#include "server/openai/shapes.h"
+#include "server/params.h"
+
+namespace ingot {
+
+namespace {
+
+/// The tokens of `prompt`, or of `messages` through the chat template; of any number.
+std::vector<std::int32_t> read_tokens(Params& params, const Service& service) {
+  if (params.has("messages")) {
+    if (params.has("prompt")) {
+      throw invalid_request("prompt", "prompt: there are messages too");
+    }
+    const MarkedText text = render_chat(params, service);
+    if (params.flag("add_special_tokens").value_or(false)) {
+      throw invalid_request("add_special_tokens",
+                            "add_special_tokens: the chat template adds what it needs");
+    }
+    return as_api([&] { return service.chat().encode(text); });
+  }
+  const Json* prompt = params.take("prompt");
+  if (prompt == nullptr) throw invalid_request("prompt", "prompt is missing");
+  if (prompt->as_string() == nullptr) {
+    throw invalid_request("prompt", cat("prompt is ", prompt->kind(), ", expected a string"));
+  }
+  const bool special = params.flag("add_special_tokens").value_or(true);
+  return as_api(
+      [&] { return service.tokenizer().encode(*prompt->as_string(), {.add_special = special}); });
+}
+
+/// Written as it goes: a text of megabytes has millions of tokens.
+template <class Item>
+std::string list_json(const std::vector<std::int32_t>& ids, Item item) {
+  std::string text = "[";
+  for (const std::int32_t id : ids) {
+    if (text.size() > 1) text += ',';
+    text += item(id);
+  }
+  return text + "]";
+}
+
+std::string warnings_json(const Params& params) {
+  return params.warnings().is_null() ? "" : cat(",\"warnings\":", params.warnings().dump());
+}
+
+HttpResponse prompt_response(std::string_view text, const Params& params) {
+  return {.body = cat("{\"prompt\":", json_string(text), warnings_json(params), "}")};
+}
+
+}  // namespace
+
+Reply tokenize(const Call& call) {
+  const Json body = read_body(call);
+  Params params(body);
+  const Service& service = call.service;
+  service.check_model(params.take("model"));
+  const auto ids = read_tokens(params, service);
+  const bool texts = params.flag("return_token_strs").value_or(false);
+  params.finish();
+  std::string out = cat("{\"count\":", ids.size(), ",\"max_model_len\":", service.context());
+  out += cat(",\"tokens\":", list_json(ids, [](std::int32_t id) { return std::to_string(id); }));
+  out += ",\"token_strs\":";
+  out += texts
+             ? list_json(ids, [&](std::int32_t id) { return json_string(token_text(service, id)); })
+             : "null";
+  return HttpResponse{.body = out + warnings_json(params) + "}"};
+}
+
+Reply detokenize(const Call& call) {
+  const Json body = read_body(call);
+  Params params(body);
+  const Service& service = call.service;
+  service.check_model(params.take("model"));
+  const Json* tokens = params.take("tokens");
+  if (tokens == nullptr || tokens->as_array() == nullptr) {
+    throw invalid_request("tokens", "tokens has to be an array of token ids");
+  }
+  const auto ids = read_ids(*tokens->as_array(), "tokens", service);
+  params.finish();
+  return prompt_response(ids.empty() ? std::string() : text_of(service, ids), params);
+}
+
+Reply apply_template(const Call& call) {
+  const Json body = read_body(call);
+  Params params(body);
+  call.service.check_model(params.take("model"));
+  const MarkedText text = render_chat(params, call.service);
+  params.finish();
+  return prompt_response(text.bytes, params);
+}
+
+}  // namespace ingot
