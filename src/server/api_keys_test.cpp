@@ -68,7 +68,7 @@ TEST(ApiKeys, ReadsFilesOfTheirOwnerAlone) {
   ::close(fd);
   std::ofstream(path) << kAlice << "\n";
   EXPECT_EQ(read_api_keys(path).find(kAlice), 1U);
-  for (const mode_t mode : {0640, 0604, 0620, 0601}) {
+  for (const mode_t mode : {0640U, 0604U, 0620U, 0601U}) {
     ASSERT_EQ(::chmod(path.c_str(), mode), 0);
     EXPECT_THROW(read_api_keys(path), Error);
   }

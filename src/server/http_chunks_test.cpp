@@ -40,7 +40,7 @@ Result read(std::string_view text, std::size_t piece) {
 
 Result read_in_all_ways(const std::string& text) {
   const Result whole = read(text, text.size());
-  for (const std::size_t piece : {1, 2, 3, 7}) {
+  for (const std::size_t piece : {1U, 2U, 3U, 7U}) {
     EXPECT_TRUE(read(text, piece) == whole) << piece << " " << printable(text, 100);
   }
   return whole;
