@@ -1,17 +1,26 @@
 // Lines of the log.
 #include "server/request_log.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <utility>
 
 namespace ingot {
 
 namespace {
 
-constexpr std::size_t kLineMax = 4096;
+/// With its end. As much as a pipe takes without waiting once it says that it can be written to.
+constexpr std::size_t kLineMax = PIPE_BUF;
+
+/// Whether a line can be written now: a reader that has stopped must not stop the server.
+bool has_room(int fd) {
+  pollfd wanted{.fd = fd, .events = POLLOUT, .revents = 0};
+  return ::poll(&wanted, 1, 0) == 1;
+}
 
 }  // namespace
 
@@ -22,8 +31,13 @@ void ServerLog::write(std::string_view event, Json fields) {
   line.set("event", event);
   for (const auto& [name, value] : *fields.as_object()) line.set(name, value);
   std::string text = line.dump();
-  if (text.size() > kLineMax) text.resize(kLineMax);
+  if (text.size() >= kLineMax) text.resize(kLineMax - 1);
   text += '\n';
+  const std::lock_guard lock(mutex_);
+  if (!has_room(fd_)) {
+    dropped_.fetch_add(1);
+    return;
+  }
   std::string_view rest = text;
   while (!rest.empty()) {
     const ssize_t count = ::write(fd_, rest.data(), rest.size());

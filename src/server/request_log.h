@@ -10,7 +10,7 @@
 
 namespace ingot {
 
-/// Writes lines; what cannot be written is dropped and counted. From any thread.
+/// Writes lines; what cannot be written at once is dropped and counted. From any thread.
 class ServerLog {
  public:
   /// Lines of which kinds are written.

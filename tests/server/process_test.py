@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The process of `ingot serve`: where it listens, its keys, its signals and exit codes (K03, K04,
 K09, K10), and how it stops (P9)."""
+import fcntl
 import os
 import re
 import signal
@@ -257,17 +258,29 @@ class Stopping(ProcessTest):
         self.assertEqual(wire.reply().status, 200)
         self.assertEqual(served.wait(), DRAINED)
 
-    def test_log_lines_that_nobody_takes(self):
-        """K08: the server goes on, and counts what was lost."""
+    def test_k08_a_log_on_a_full_disk(self):
         with open("/dev/full", "wb") as full:
-            process = ingot.start("serve", "--port", "0", "--log-requests", stderr=full)
+            self.loses_lines(full)
+
+    def test_k08_a_log_that_nobody_reads(self):
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+        with open(writer, "wb") as pipe:
+            self.loses_lines(pipe)
+
+    def loses_lines(self, log):
+        """The server goes on, and counts what was lost."""
+        process = ingot.start("serve", "--port", "0", "--log-requests", "--log-level", "error",
+                              stderr=log)
         self.addCleanup(ingot.stop, process)
         port = listening_port(process.pid)
         served = object.__new__(Server)
         served.process, served.family, served.address = process, socket.AF_INET, ("127.0.0.1", port)
         eventually("it is ready", lambda: served.get("/health").status == 200)
-        self.assertTrue(served.answer())
-        eventually("the line is counted", lambda: served.metric("ingot:log_dropped_total") >= 1)
+        for _ in range(40):
+            self.assertTrue(served.answer())
+        eventually("lines are counted", lambda: served.metric("ingot:log_dropped_total") >= 1)
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(server.LIMIT_S), DRAINED)
 
