@@ -27,6 +27,8 @@ namespace {
 
 constexpr int kInternal = 70;
 constexpr int kForced = 3;
+/// A step that takes longer has hung.
+constexpr double kStallSeconds = 60;
 /// For the last bytes of responses, once the engine has ended all requests.
 constexpr double kFlushSeconds = 1.5;
 
@@ -142,6 +144,21 @@ ConnectionTimes times_of(const ServerValues& v) {
   return times;
 }
 
+/// A server that accepts connections while this lives: what they use goes later.
+class Serving {
+ public:
+  Serving(Server& server, Application& api, Application& admin, const ConnectionTimes& times)
+      : server_(server) {
+    server_.start(api, admin, times);
+  }
+  ~Serving() { server_.stop(0); }
+  Serving(const Serving&) = delete;
+  Serving& operator=(const Serving&) = delete;
+
+ private:
+  Server& server_;
+};
+
 /// From a started instance to the end of the process.
 int serve_until_stopped(const ServerValues& v, Instance& instance, Server& server,
                         HttpMetrics& http_metrics, const Json& settings,
@@ -156,6 +173,7 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
        .prefix_cache = !v.no_prefix_cache,
        .step_seconds = v.target_itl_ms / 1000,
        .waiting = {.policy = v.by_priority ? Policy::kPriority : Policy::kArrival},
+       .step_limit_seconds = v.exit_on_stall ? kStallSeconds : kNever,
        .failed =
            [&](const Error& error) {
              log_error(error.message());
@@ -166,6 +184,7 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
   engine->start();
   ServiceOptions options{.model_name = served_name(v, instance), .version = INGOT_VERSION};
   options.drain_seconds = v.drain_timeout;
+  if (v.max_ttft_ms > 0) options.first_token_seconds = v.max_ttft_ms / 1000;
   options.settings = settings;
   options.fingerprint = std::move(fingerprint);
   options.stop = [&stop] { stop.ask(); };
@@ -177,14 +196,15 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
   Api api(api_options(v, std::move(keys)), service, log);
   Api admin({.routes = admin_routes()}, service, log);
   stop.begin();
-  server.start(api, admin, times_of(v));
+  const Serving serving(server, api, admin, times_of(v));
   self_test(service);
   service.set_ready();
   log_info(cat("serving ", options.model_name, ": ", settings.dump()));
   log_always(cat("listening on ", server.address()));
   if (!stop.wait()) {
     server.stop(kFlushSeconds);
-    return kInternal;
+    // A step that does not end would hold up the engine's own end for ever.
+    _exit(kInternal);
   }
   service.begin_drain();
   const bool drained = engine->wait_drained();

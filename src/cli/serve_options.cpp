@@ -59,7 +59,7 @@ void add_load(CLI::App& app, ServerValues& v) {
               .high = 65536});
   add_number(app, v.queue_per_key,
              {.name = "--queue-per-key",
-              .help = "Requests of one API key that may wait or run",
+              .help = "Requests of one API key that may wait or run, where there are keys",
               .low = 1,
               .high = 65536});
   add_number(app, v.target_itl_ms,
@@ -68,6 +68,13 @@ void add_load(CLI::App& app, ServerValues& v) {
                       "proportion to steps without them",
               .low = 0,
               .high = 60000});
+  add_number(app, v.max_ttft_ms,
+             {.name = "--max-ttft-ms",
+              .help = "Milliseconds to the first token, beyond which a request is answered 503 as "
+                      "soon as that is to be expected: under overload those that are taken are "
+                      "served in time; 0: no limit",
+              .low = 0,
+              .high = 86'400'000});
   add_switch(app, v.by_priority, "--by-priority",
              "Requests of smaller `priority` first; they are served in their order without it");
   add_switch(app, v.no_prefix_cache, "--no-prefix-cache",
@@ -110,6 +117,8 @@ void add_limits(CLI::App& app, ServerValues& v) {
              {.name = "--connections", .help = "Connections at once", .low = 1, .high = 65536});
   add_number(app, v.io_threads,
              {.name = "--io-threads", .help = "Threads that read and write", .low = 1, .high = 64});
+  add_switch(app, v.exit_on_stall, "--exit-on-stall",
+             "End with exit code 70 when a step of the engine takes longer than a minute");
   add_switch(app, v.sandbox, "--sandbox",
              "Give up what serving does not need before the first request: starting programs, "
              "making connections, opening files (Linux: no_new_privs, Landlock, seccomp)");

@@ -36,6 +36,7 @@ struct ServerValues {
   std::int32_t queue = 512;
   std::int32_t queue_per_key = 256;
   double target_itl_ms = 0;
+  double max_ttft_ms = 0;  ///< 0 = no limit
   bool by_priority = false;
   bool no_prefix_cache = false;
   double drain_timeout = 30;
@@ -48,6 +49,7 @@ struct ServerValues {
   std::int32_t io_threads = 2;
   bool log_requests = false;
   bool sandbox = false;
+  bool exit_on_stall = false;
 };
 
 /// Declares the options and MODEL on the command.

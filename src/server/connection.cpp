@@ -111,19 +111,18 @@ Connection::Awaitable<void> Connection::read_loop() {
 
 Connection::Awaitable<void> Connection::run() {
   stall_.expires_after(parts_.times.head);
-  stall_.async_wait([this](boost::system::error_code error) {
-    if (!error) close();
+  stall_.async_wait([weak = weak_from_this()](boost::system::error_code error) {
+    if (const auto connection = weak.lock(); connection && !error) connection->close();
   });
   const bool has_begun = co_await socket_->begin();
   stall_.cancel();
   if (!has_begun) co_return;
   asio::co_spawn(executor_, read_loop(), [self = shared_from_this()](std::exception_ptr) {});
-  int served = 0;
+  requests_left_ = parts_.times.requests_max;
   bool more = true;
   while (more && !is_closing_) {
     more = co_await serve_one();
     is_busy_ = false;
-    more = more && ++served < parts_.times.requests_max;
   }
 }
 
@@ -131,12 +130,13 @@ Connection::Awaitable<void> Connection::run() {
 Connection::Awaitable<bool> Connection::serve_one() {
   std::optional<HttpHead> head = co_await read_head();
   if (!head) co_return false;
+  --requests_left_;
   HttpRequest& request = head->request;
   request.peer = peer_;
   const bool has_body = head->is_chunked || head->length > 0;
   auto admitted = parts_.application.admit(request, has_body);
   if (auto* response = std::get_if<HttpResponse>(&admitted)) {
-    const bool keep_alive = head->keep_alive && !has_body;
+    const bool keep_alive = head->keep_alive && !has_body && requests_left_ > 0;
     const bool sent = co_await respond(std::move(*response), &request, nullptr, keep_alive);
     if (sent && !keep_alive) co_await linger();
     co_return sent&& keep_alive;
@@ -233,7 +233,7 @@ Connection::Awaitable<bool> Connection::handle(HttpRequest& request, const Admit
   if (!admitted.is_quick) co_await asio::post(asio::bind_executor(executor_, use_awaitable));
   // Nobody needs it any more, and a stream can take long.
   std::string().swap(request.body);
-  const bool keep_alive = head.keep_alive && !parts_.application.is_closing();
+  const bool keep_alive = head.keep_alive && requests_left_ > 0 && !parts_.application.is_closing();
   RequestEnd end;
   bool more = false;
   if (auto* response = std::get_if<HttpResponse>(&result)) {

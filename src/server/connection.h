@@ -74,6 +74,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string input_;                 ///< what came and was not taken, from `taken_` on
   std::size_t taken_ = 0;
   bool input_ended_ = false;
+  int requests_left_ = 0;    ///< that are answered before it closes
   bool is_busy_ = false;     ///< a request is under way
   bool is_closing_ = false;  ///< ends when it is not
 };

@@ -72,13 +72,16 @@ void Service::check_room(std::size_t prompt_tokens, std::string_view param) cons
       .with_context(tokens, limits_.context);
 }
 
+void Service::check_text_room(std::size_t bytes, std::string_view param) const {
+  const auto bytes_per_token = tokenizer().text_bytes_per_token_max();
+  if (!bytes_per_token) return;
+  const std::size_t tokens_min = bytes / *bytes_per_token;
+  if (tokens_min > static_cast<std::size_t>(limits_.context)) check_room(tokens_min, param);
+}
+
 std::vector<std::int32_t> Service::encode(std::string_view text, std::string_view param) const {
-  const Tokenizer& tokenizer = this->tokenizer();
-  if (const auto bytes = tokenizer.text_bytes_per_token_max()) {
-    const std::size_t tokens_min = text.size() / *bytes;
-    if (tokens_min > static_cast<std::size_t>(limits_.context)) check_room(tokens_min, param);
-  }
-  auto ids = as_api([&] { return tokenizer.encode(text, {.add_special = true}); });
+  check_text_room(text.size(), param);
+  auto ids = as_api([&] { return tokenizer().encode(text, {.add_special = true}); });
   check_room(ids.size(), param);
   return ids;
 }
@@ -124,7 +127,8 @@ std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const
   }
   {
     const std::lock_guard lock(mutex_);
-    if (per_key_[key] >= options_.waiting_per_key) throw overloaded();
+    // Number 0 is everybody, where there are no keys.
+    if (key > 0 && per_key_[key] >= options_.waiting_per_key) throw overloaded();
     ++per_key_[key];
     running_[id].key = key;
   }
@@ -132,6 +136,8 @@ std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const
   try {
     for (GenerationPrompt& prompt : generation.prompts) {
       prompt.request.notify = notify;
+      prompt.request.first_token_seconds =
+          std::min(prompt.request.first_token_seconds, options_.first_token_seconds);
       prompt.request.end_seconds = std::min(prompt.request.end_seconds, options_.request_seconds);
       auto streams =
           as_api([&] { return engine_.submit_choices(std::move(prompt.request), prompt.choices); });

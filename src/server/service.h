@@ -34,9 +34,10 @@ struct ServiceOptions {
   std::int32_t prompts_max = 16;           ///< of one completion request
   std::size_t waiting_per_key = 256;       ///< requests of one key that have not ended
   double drain_seconds = 30;
-  double request_seconds = 3600;  ///< that a request may take, from its submission on
-  Json settings{};                ///< the options, for /props
-  std::function<void()> stop{};   ///< ends the process in order
+  double first_token_seconds = kNever;  ///< that a request may take to its first token
+  double request_seconds = 3600;        ///< that a request may take, from its submission on
+  Json settings{};                      ///< the options, for /props
+  std::function<void()> stop{};         ///< ends the process in order
 };
 
 /// A model's chat template, with its text.
@@ -83,6 +84,8 @@ class Service {
   std::vector<std::int32_t> encode(std::string_view text, std::string_view param) const;
   /// Errors: ApiError{context_length_exceeded} where a prompt leaves no room for a token.
   void check_room(std::size_t prompt_tokens, std::string_view param) const;
+  /// The same for a text of so many bytes, as far as it can be said without encoding it.
+  void check_text_room(std::size_t bytes, std::string_view param) const;
 
   /// That a request asks for the model that there is, or names none.
   ///

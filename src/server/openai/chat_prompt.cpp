@@ -111,6 +111,7 @@ ChatPrompt encode_chat(const Json& chat, const Service& service, std::string_vie
   const ChatTemplate& format = service.chat();
   return about_chat(param, [&] {
     const MarkedText text = format.render(parse_chat(chat, local_time()));
+    service.check_text_room(text.bytes.size(), param);
     ChatPrompt prompt{.ids = format.encode(text)};
     prompt.has_reasoning = service.chat_knows("</think>");
     prompt.opens_reasoning = prompt.has_reasoning && opens_reasoning(text.bytes);
