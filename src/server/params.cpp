@@ -149,6 +149,9 @@ void Params::finish() {
     if (known_.count(name) > 0) continue;
     if (++unknown <= kUnknownMax) warn(name, "unknown", "the server does not know it");
   }
+  if (unknown > kUnknownMax) {
+    warn("", "unknown", cat("the server does not know ", unknown - kUnknownMax, " others either"));
+  }
 }
 
 }  // namespace ingot
