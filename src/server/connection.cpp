@@ -357,7 +357,11 @@ Connection::Awaitable<bool> Connection::generate(std::shared_ptr<RunningGenerati
     co_return false;
   }
   running->answer->finish(out);
-  if (running->stream) co_return co_await flush(true) && keep_alive;
+  if (running->stream) {
+    const bool sent = co_await flush(true);
+    if (sent && !keep_alive) co_await end_writing();
+    co_return sent&& keep_alive;
+  }
   end.status = 200;
   HttpResponse response{.status = 200, .body = std::move(out)};
   co_return co_await respond(std::move(response), &request, &admitted, keep_alive) && keep_alive;
@@ -374,8 +378,23 @@ Connection::Awaitable<bool> Connection::respond(HttpResponse response, const Htt
       response_head(response, keep_alive ? HttpFraming::kLength : HttpFraming::kClose);
   if (request == nullptr || request->method != "HEAD") bytes += response.body;
   const bool sent = co_await send(bytes);
-  if (sent && !keep_alive) co_await socket_->end_writing();
+  if (sent && !keep_alive) co_await end_writing();
   co_return sent;
+}
+
+/// TLS waits for the other end's word, which may never come.
+Connection::Awaitable<void> Connection::end_writing() {
+  close_after(parts_.times.linger);
+  co_await socket_->end_writing();
+  stall_.cancel();
+}
+
+/// Closes the connection unless `stall_` is cancelled before.
+void Connection::close_after(std::chrono::milliseconds time) {
+  stall_.expires_after(time);
+  stall_.async_wait([weak = weak_from_this()](boost::system::error_code error) {
+    if (const auto connection = weak.lock(); connection && !error) connection->close();
+  });
 }
 
 Connection::Awaitable<void> Connection::refuse(const HttpRefusal& refusal) {
@@ -397,10 +416,7 @@ Connection::Awaitable<bool> Connection::send(std::string_view bytes) {
   const auto self = shared_from_this();
   while (!bytes.empty()) {
     const std::string_view part = bytes.substr(0, kWriteBytes);
-    stall_.expires_after(parts_.times.write_stall);
-    stall_.async_wait([weak = weak_from_this()](boost::system::error_code error) {
-      if (const auto connection = weak.lock(); connection && !error) connection->close();
-    });
+    close_after(parts_.times.write_stall);
     const bool sent = co_await socket_->write(part);
     stall_.cancel();
     if (!sent) co_return false;

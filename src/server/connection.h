@@ -58,6 +58,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Awaitable<void> refuse(const HttpRefusal& refusal);
   Awaitable<void> linger();
   Awaitable<bool> send(std::string_view bytes);
+  Awaitable<void> end_writing();
+  void close_after(std::chrono::milliseconds time);
   /// Returns at the next `wake`, or at `until`: whether it was woken.
   Awaitable<bool> wait(Clock::time_point until);
   void wake() { signal_.cancel(); }
