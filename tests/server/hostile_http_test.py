@@ -315,6 +315,9 @@ class Pipelines(server.ServerTest):
             self.assertEqual(wire.reply().status, 200)
             self.assertEqual(wire.reply().status, 400)
             self.assertEqual(wire.ends(), b"")
+        eventually("it is counted",
+                   lambda: self.server.metric("vllm:request_success_total") > before)
+        self.assert_quiet()
         self.assertEqual(self.server.metric("vllm:request_success_total"), before + 1)
 
     def test_h15_an_unread_body_is_no_request(self):
@@ -534,13 +537,13 @@ class Crowds(server.ServerTest):
     args = ("--connections", "8")
 
     def test_h20_connections_beyond_the_limit(self):
-        held = [Wire(self.server) for _ in range(8)]
-        for wire in held:
-            self.assertEqual(wire.send(head()).reply().status, 200)
-        with Wire(self.server) as wire:
-            reply = wire.reply()
-            self.assertEqual((reply.status, reply.field("Retry-After")), (503, "1"))
-            self.assertEqual(wire.ends(), b"")
+        held = [Wire(self.server)]
+        while (reply := held[-1].send(head()).reply()).status == 200:
+            held.append(Wire(self.server))
+        # One or two that were just closed may still have counted.
+        self.assertIn(len(held), (7, 8, 9))
+        self.assertEqual((reply.status, reply.field("Retry-After")), (503, "1"))
+        self.assertEqual(held[-1].ends(), b"")
         for wire in held:
             wire.socket.close()
 

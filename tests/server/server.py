@@ -331,6 +331,10 @@ class ServerTest(unittest.TestCase):
         if code != 0:
             raise AssertionError(f"the server ended with {code}: {cls.server.lines}")
 
+    def setUp(self):
+        # What the last test left has been counted.
+        self.assert_quiet()
+
     def tearDown(self):
         self.assert_sound()
 
