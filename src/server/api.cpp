@@ -94,10 +94,6 @@ bool Api::has_failed_too_often(const std::string& peer) {
 }
 
 std::size_t Api::check_key(const HttpRequest& request) {
-  if (has_failed_too_often(request.peer)) {
-    throw ApiError(429, "rate_limit_error", "too_many_failures",
-                   "too many wrong keys came from this address: try again in a minute");
-  }
   std::string_view key;
   if (const std::string* field = request.field("authorization")) {
     constexpr std::string_view kScheme = "bearer ";
@@ -107,7 +103,12 @@ std::size_t Api::check_key(const HttpRequest& request) {
   } else if (const std::string* other = request.field("x-api-key")) {
     key = *other;
   }
+  // Good keys first: else one who guesses could lock out all who come through the same proxy.
   if (const auto number = options_.keys.find(key)) return *number;
+  if (has_failed_too_often(request.peer)) {
+    throw ApiError(429, "rate_limit_error", "too_many_failures",
+                   "too many wrong keys came from this address: try again in a minute");
+  }
   count_failure(request.peer);
   throw ApiError(401, "authentication_error", "invalid_api_key",
                  "a valid API key is needed: Authorization: Bearer KEY");

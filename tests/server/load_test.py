@@ -1,15 +1,12 @@
-"""Many clients at once: the same bytes as alone, whoever comes, goes, stalls or is refused.
+"""Many clients at once: the same bytes as alone, whoever else is served or refused.
 
 What is counted here holds at any speed; times are measured by bench/serve.
 """
 import concurrent.futures
-import random
-import threading
 
 import server
 
 STREAMS = 100 if server.ingot.SANITIZERS else 1000
-KILLS = 60 if server.ingot.SANITIZERS else 200
 OTHERS = 16
 
 
@@ -59,40 +56,6 @@ class Load(server.ServerTest):
         finally:
             for wire in wires:
                 wire.__exit__()
-
-    def kill_one(self, rng):
-        """Leaves at some point of a request: in its head, its body, or its response."""
-        data = server.post(server.TEXT, story(rng.randrange(1000), stream=True, n=rng.choice((1, 4)),
-                                              max_tokens=200))
-        wire = server.Wire(self.server)
-        whole = rng.random() < 0.7
-        wire.send(data if whole else data[:rng.randrange(1, len(data))])
-        if whole:
-            for _ in range(rng.randrange(4)):
-                wire.more()
-        if rng.random() < 0.5:
-            wire.reset()
-        else:
-            wire.__exit__()
-
-    def test_clients_that_leave(self):
-        """Nothing of them stays, which the end of every test of a server checks; others notice
-        nothing."""
-        rng = random.Random(5)
-        stop = threading.Event()
-        with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            def go_on(seed):
-                while not stop.is_set():
-                    self.ask(seed, True)
-            steady = [pool.submit(go_on, seed) for seed in range(4)]
-            try:
-                for _ in range(KILLS):
-                    self.kill_one(rng)
-            finally:
-                stop.set()
-            for done in steady:
-                done.result()
-        self.assert_quiet()
 
 
 class Overload(server.ServerTest):
