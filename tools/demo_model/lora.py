@@ -3,7 +3,7 @@
 facts unchanged.
 
 usage: lora.py [--base build/demo_model/ingot-demo] [--out build/demo_model/ingot-demo-pirate]
-[--steps N]
+[--steps N] [--device cpu | cuda]
 
 Reads the base's state.pt; writes a PEFT folder (adapter_config.json, adapter_model.safetensors).
 """
@@ -171,6 +171,7 @@ def main():
     parser.add_argument("--steps", type=int, default=1200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     args = parser.parse_args()
     if (Path(args.out) / "adapter_model.safetensors").exists():
         print(f"{args.out} has an adapter already")
@@ -179,17 +180,17 @@ def main():
     torch.manual_seed(args.seed)
     tokenizer = Tokenizer.load(Path(args.base).parent / "tokenizer.json")
     model = Model(Shape(vocab=len(tokenizer.pieces), **SHAPES["ingot-demo"]))
-    model.load_state_dict(torch.load(Path(args.base) / "state.pt")["model"])
+    model.load_state_dict(train.load_state(args.base)["model"])
     adapters = add_adapters(model)
+    model.to(args.device)
     optimizer = torch.optim.AdamW(
         [p for a in adapters.values() for p in a.parameters()], lr=2e-3, weight_decay=0.0
     )
-    for step, (ids, positions, documents, weights) in enumerate(
-        steps(tokenizer, args.seed, args.steps)
-    ):
+    for step, batch in enumerate(steps(tokenizer, args.seed, args.steps)):
+        ids, positions, documents, weights = (t.to(args.device) for t in batch)
         for group in optimizer.param_groups:
             group["lr"] = 2e-3 * train.learning_rate(step, args.steps)
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with torch.autocast(args.device, dtype=torch.bfloat16):
             logits, _ = model(ids[:, :-1], positions[:, :-1], documents[:, :-1])
         weight = (weights[:, 1:] == 1.0).reshape(-1).float()
         losses = nn.functional.cross_entropy(

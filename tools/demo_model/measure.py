@@ -23,7 +23,7 @@ TALK = ["facts", "simple", "follow_up", "unknown", "story_chat"]
 
 def load(folder, name, tokenizer):
     model = Model(Shape(vocab=len(tokenizer.pieces), **SHAPES[name]))
-    model.load_state_dict(torch.load(folder / name / "state.pt")["model"])
+    model.load_state_dict(train.load_state(folder / name)["model"])
     return model.eval()
 
 

@@ -143,13 +143,15 @@ class Model(nn.Module):
 
     def forward(self, ids, positions, documents):
         s = self.s
-        inverse = s.theta ** (-torch.arange(0, s.head_size, 2, dtype=torch.float32) / s.head_size)
+        device = ids.device
+        pairs = torch.arange(0, s.head_size, 2, dtype=torch.float32, device=device)
+        inverse = s.theta ** (-pairs / s.head_size)
         angle = positions[:, None, :, None].float() * inverse
         x = self.embed_tokens[ids]
         cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
         t = ids.shape[1]
         seen = (documents[:, :, None] == documents[:, None, :]) & torch.ones(
-            t, t, dtype=torch.bool
+            t, t, dtype=torch.bool, device=device
         ).tril()
         bias = torch.where(seen, 0.0, float("-inf"))[:, None]
         balance = x.new_zeros((), dtype=torch.float32)

@@ -2,7 +2,7 @@
 """Trains a demo model, resumably.
 
 usage: train.py NAME --out build/demo_model [--tokens 40e6 ...] [--seed 1] [--threads N]
-[--start FOLDER]
+[--start FOLDER] [--device cpu | cuda]
 
 A training has up to three parts, of so many tokens each (0: none); corpus.py says what they are.
 
@@ -110,9 +110,9 @@ def exact_match(model, tokenizer, seed, count=100):
         hits = 0
         for item in corpus.test_documents(seed, domain, count):
             ids, answer = encode_answer(tokenizer, item)
-            logits, _ = model(
-                ids[None], torch.arange(len(ids))[None], torch.zeros(1, len(ids), dtype=torch.long)
-            )
+            ids = ids.to(model.embed_tokens.device)
+            positions = torch.arange(len(ids), device=ids.device)[None]
+            logits, _ = model(ids[None], positions, torch.zeros_like(positions))
             hits += bool((logits[0, answer - 1 : -1].argmax(-1) == ids[answer:]).all())
         scores[domain] = hits / count
     return scores
@@ -172,6 +172,11 @@ def plot(log, path):
     pyplot.close()
 
 
+def load_state(folder):
+    """What a run has kept in its folder, on the CPU whichever device it trained on."""
+    return torch.load(Path(folder) / "state.pt", map_location="cpu")
+
+
 def whole_shards(tokens):
     """As many steps as whole shards of so many tokens have."""
     return int(tokens) // STEP_TOKENS // SHARD_STEPS * SHARD_STEPS
@@ -186,13 +191,15 @@ class Run:
         self.folder.mkdir(parents=True, exist_ok=True)
         torch.manual_seed(args.seed)
         self.tokenizer = self._tokenizer()
+        # Drawn on the CPU and moved then: the same start on every device.
         self.model = Model(Shape(vocab=len(self.tokenizer.pieces), **SHAPES[args.name]))
+        self.model.to(args.device)
         self.parts = [whole_shards(tokens) for tokens in args.tokens]
         self.steps = sum(self.parts)
         self.optimizers = muon.optimizers(self.model)
         self.step = 0
         if not self._resume() and args.start:
-            start_from_dense(self.model, torch.load(Path(args.start) / "state.pt")["model"])
+            start_from_dense(self.model, load_state(args.start)["model"])
 
     def _tokenizer(self):
         path = Path(self.args.out) / "tokenizer.json"
@@ -205,7 +212,7 @@ class Run:
         path = self.folder / "state.pt"
         if not path.exists():
             return False
-        state = torch.load(path)
+        state = load_state(self.folder)
         began = state.get("belongs_to", self._belongs_to())
         for what, value in self._belongs_to().items():
             if began[what] != value:
@@ -282,9 +289,9 @@ class Run:
                 self.model.train()
 
     def _one_step(self, compiled, batch):
-        ids, positions, documents, weights = batch
+        ids, positions, documents, weights = (t.to(self.args.device) for t in batch)
         share = self._rate()
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with torch.autocast(self.args.device, dtype=torch.bfloat16):
             logits, balance = compiled(ids[:, :-1], positions[:, :-1], documents[:, :-1])
         # The first token of a document is not predicted from the one before it.
         weight = weights[:, 1:].reshape(-1)
@@ -311,6 +318,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--start", help="a trained dense model's folder, for one with experts")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--no-compile", dest="compile", action="store_false")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
