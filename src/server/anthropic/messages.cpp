@@ -62,8 +62,7 @@ Reply messages(const Call& call) {
   MessageForm form{.id = cat("msg_", call.id)};
   form.stream = params.flag("stream").value_or(false);
   GenerationPrompt prompt;
-  ChatPrompt chat = read_messages(params, call.service);
-  call.service.check_room(chat.ids.size(), "messages");
+  ChatPrompt chat = read_messages(params, call.service, PromptRoom::kContext);
   form.prompt_tokens = std::ssize(chat.ids);
   const ReplyText reply(chat);
   prompt.request.prompt = std::move(chat.ids);
@@ -89,7 +88,7 @@ Reply count_tokens(const Call& call) {
   const Json body = read_body(call);
   Params params(body);
   call.service.check_model(params.take("model"));
-  const ChatPrompt chat = read_messages(params, call.service);
+  const ChatPrompt chat = read_messages(params, call.service, PromptRoom::kAny);
   read_cache_control(params);
   params.finish();
   Json j = Json::object();

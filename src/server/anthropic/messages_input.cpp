@@ -139,7 +139,7 @@ void read_tools_of_messages(Params& params) {
 
 }  // namespace
 
-ChatPrompt read_messages(Params& params, const Service& service) {
+ChatPrompt read_messages(Params& params, const Service& service, PromptRoom room) {
   const std::vector<ChatTurn> turns = read_turns(params);
   ChatArguments arguments(params, service);
   read_thinking(params, service, arguments);
@@ -154,7 +154,7 @@ ChatPrompt read_messages(Params& params, const Service& service) {
   chat.set("messages", normalised_messages(messages, true));
   chat.set("continue_final_message", is_begun);
   chat.set("chat_template_kwargs", arguments.values());
-  return encode_chat(chat, service, "messages");
+  return encode_chat(chat, service, "messages", room);
 }
 
 }  // namespace ingot

@@ -8,10 +8,9 @@
 namespace ingot {
 
 /// Reads `system`, `messages`, `thinking`, `output_config`, `tools` and chat_template_kwargs. A
-/// last message of the assistant is the beginning of the reply. The prompt may be longer than the
-/// context.
+/// last message of the assistant is the beginning of the reply.
 ///
 /// Errors: ApiError naming the member.
-ChatPrompt read_messages(Params& params, const Service& service);
+ChatPrompt read_messages(Params& params, const Service& service, PromptRoom room);
 
 }  // namespace ingot

@@ -107,12 +107,15 @@ auto about_chat(std::string_view param, Body&& body) {
 
 }  // namespace
 
-ChatPrompt encode_chat(const Json& chat, const Service& service, std::string_view param) {
+ChatPrompt encode_chat(const Json& chat, const Service& service, std::string_view param,
+                       PromptRoom room) {
   const ChatTemplate& format = service.chat();
   return about_chat(param, [&] {
     const MarkedText text = format.render(parse_chat(chat, local_time()));
-    service.check_text_room(text.bytes.size(), param);
+    const bool is_bounded = room == PromptRoom::kContext;
+    if (is_bounded) service.check_text_room(text.bytes.size(), param);
     ChatPrompt prompt{.ids = format.encode(text)};
+    if (is_bounded) service.check_room(prompt.ids.size(), param);
     prompt.has_reasoning = service.chat_knows("</think>");
     prompt.opens_reasoning = prompt.has_reasoning && opens_reasoning(text.bytes);
     return prompt;
@@ -159,9 +162,7 @@ MarkedText render_chat(Params& params, const Service& service) {
 }
 
 ChatPrompt read_chat(Params& params, const Service& service) {
-  ChatPrompt prompt = encode_chat(whole_chat(params, service), service, "messages");
-  service.check_room(prompt.ids.size(), "messages");
-  return prompt;
+  return encode_chat(whole_chat(params, service), service, "messages", PromptRoom::kContext);
 }
 
 }  // namespace ingot

@@ -38,10 +38,18 @@ class ChatArguments {
   Json values_ = Json::object();
 };
 
-/// The prompt of a chat in the form of `parse_chat`, however long.
+/// How long a prompt may be.
+enum class PromptRoom {
+  kAny,      ///< its tokens are counted alone
+  kContext,  ///< a token has to fit behind it
+};
+
+/// The prompt of a chat in the form of `parse_chat`.
 ///
-/// Errors: ApiError naming the member, which is `param` where the template refuses the messages.
-ChatPrompt encode_chat(const Json& chat, const Service& service, std::string_view param);
+/// Errors: ApiError naming the member, which is `param` where the template refuses the messages;
+/// context_length_exceeded, about `param` too.
+ChatPrompt encode_chat(const Json& chat, const Service& service, std::string_view param,
+                       PromptRoom room);
 
 /// Reads messages, chat_template_kwargs and what else makes the prompt.
 ///

@@ -137,9 +137,7 @@ ChatPrompt read_response_input(Params& params, const Service& service) {
   Json chat = Json::object();
   chat.set("messages", normalised_messages(messages, service.chat_knows("developer")));
   chat.set("chat_template_kwargs", arguments.values());
-  ChatPrompt prompt = encode_chat(chat, service, "input");
-  service.check_room(prompt.ids.size(), "input");
-  return prompt;
+  return encode_chat(chat, service, "input", PromptRoom::kContext);
 }
 
 }  // namespace ingot
