@@ -155,7 +155,8 @@ TEST_F(PrefixIndexTest, ADomainIsNotFlushedBelowItsShare) {
   const PrefixKey mine{.domain = {1, 1}};
   // Adapters make other keys, but no other domain.
   const auto flood = [&](std::uint64_t domain, std::int32_t first) {
-    Holder h = compute(text(32, first), {.domain = {domain, domain}, .adapter = first % 3u});
+    Holder h = compute(text(32, first), {.domain = {domain, domain},
+                                         .adapter = static_cast<std::uint64_t>(first % 3)});
     end(h);
   };
   Holder h = compute(text(48), mine);

@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+"""Figures of a running server under load and under attack, one line of JSON each.
+
+usage: bench/serve/figures.py [NAME...]
+
+Starts `ingot serve` (INGOT_BINARY, else build/release/ingot) with the built-in model for each of
+them; exits 1 where a limit was missed. Names: overhead, overload, streams, drain, idle, readers,
+mix, soak; all of them without one. Quiet machines only: other work shows in all of it.
+"""
+import concurrent.futures
+import json
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+os.environ.setdefault("INGOT_BINARY", os.path.join(ROOT, "build", "release", "ingot"))
+sys.path.insert(0, os.path.join(ROOT, "tests", "server"))
+import server  # noqa: E402  (found through the line above)
+
+BINARY = os.environ["INGOT_BINARY"]
+missed = []
+
+
+def figure(name, value, limit=None, at_least=False, **more):
+    """Prints a figure; remembers it where it misses its limit."""
+    good = limit is None or (value >= limit if at_least else value <= limit)
+    if not good:
+        missed.append(name)
+    print(json.dumps({"figure": name, "value": value, "limit": limit, "good": good, **more}),
+          flush=True)
+
+
+def percentile(values, part):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(part * len(ordered)))]
+
+
+def running(*args):
+    return server.Server("--queue-per-key", "65536", *args)
+
+
+def bench(one, *args):
+    """`ingot bench serve` against the server; its JSON."""
+    url = f"http://{one.address[0]}:{one.address[1]}"
+    done = subprocess.run([BINARY, "bench", "serve", url, "--json", *args], check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return json.loads(done.stdout)
+
+
+def in_process(*args):
+    done = subprocess.run([BINARY, "bench", "serve-inproc", "--json", *args], check=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return json.loads(done.stdout)
+
+
+def story(seed, tokens=64, **more):
+    return server.post(server.TEXT, {"prompt": "Once upon a time", "max_tokens": tokens,
+                                     "seed": seed, "ignore_eos": True, "stream": True, **more})
+
+
+def overhead():
+    """Throughput at 32 streams beside the engine's own in this process, in turn."""
+    load = ("--requests", "192", "--concurrency", "32", "--input-len", "64", "--output-len", "128",
+            "--check", "0")
+    with_http, alone = [], []
+    one = running()
+    try:
+        for _ in range(5):
+            alone.append(in_process(*load)["output_throughput"])
+            with_http.append(bench(one, "--endpoint", "completions", "--prompt-ids",
+                                   *load)["output_throughput"])
+    finally:
+        one.stop()
+    share = 1 - statistics.median(with_http) / statistics.median(alone)
+    figure("overhead_at_32_streams", share, 0.03, tokens_per_second=statistics.median(with_http),
+           in_process=statistics.median(alone))
+
+
+def overload():
+    """Ten times what the machine can do, then nothing, then what it can do."""
+    shape = ("--input-len", "32", "--output-len", "48", "--check", "0", "--endpoint", "completions",
+             "--prompt-ids", "--goodput", "ttft:1000")
+    one = running("--max-ttft-ms", "800")
+    try:
+        runs = [bench(one, "--requests", "400", "--concurrency", str(c), *shape)
+                for c in (8, 16, 32)]
+        peak = max(run["request_goodput"] for run in runs)
+        before = one.resident_bytes()
+        flood = bench(one, "--requests", str(int(peak * 100)), "--rate", str(10 * peak), *shape)
+        figure("goodput_at_10x", flood["request_goodput"] / peak, 0.9, at_least=True, peak=peak,
+               rejected=flood["rejected"], failed=flood["errors"] - flood["rejected"])
+        figure("p99_rejection_ms", flood["p99_rejected_ms"], 20)
+        figure("memory_growth_mb", (one.resident_bytes() - before) / 1e6, 64)
+        begin = time.monotonic()
+        while one.post(server.TEXT, {"prompt": "Once", "max_tokens": 8}).status != 200:
+            pass
+        figure("recovery_s", time.monotonic() - begin, 5)
+    finally:
+        one.stop()
+
+
+def streams():
+    """A thousand streams at once."""
+    one = running("--connections", "2048", "--queue", "2048")
+    try:
+        got = bench(one, "--requests", "1000", "--concurrency", "1000", "--input-len", "16",
+                    "--output-len", "32", "--endpoint", "completions", "--prompt-ids",
+                    "--check", "8")
+        figure("errors_of_1000_streams", got["errors"] + got["mismatches"], 0)
+    finally:
+        one.stop()
+
+
+def drain(times=100):
+    """SIGTERM beside 64 streams: every stream has its end, and so has the process."""
+    refused_after, ended_after, codes, cut = [], [], set(), 0
+    for number in range(times):
+        one = running("--drain-timeout", "2")
+        wires = [server.Wire(one).send(story(i, tokens=200)) for i in range(64)]
+        for wire in wires[:8]:
+            wire.more()
+        probe = server.Wire(one)
+        begin = time.monotonic()
+        one.signal(signal.SIGTERM)
+        status = probe.send(story(0)).reply().status
+        refused_after.append(time.monotonic() - begin)
+        assert status == 503, status
+        for wire in wires:
+            body = wire.ends()
+            cut += not (b"[DONE]" in body or b'"error"' in body)
+            wire.__exit__()
+        probe.__exit__()
+        codes.add(one.wait())
+        ended_after.append(time.monotonic() - begin)
+    figure("drain_503_ms_p99", 1000 * percentile(refused_after, 0.99), 100, runs=times)
+    figure("drain_s_max", max(ended_after), 4, codes=sorted(codes))
+    figure("streams_without_an_end", cut, 0)
+
+
+def pace(one, seconds, count=32):
+    """Times to the first token and between tokens of steady streams, in seconds."""
+    firsts, gaps, stop = [], [], time.monotonic() + seconds
+
+    def go_on(seed):
+        while time.monotonic() < stop:
+            with server.Wire(one) as wire:
+                begin = last = time.monotonic()
+                wire.send(story(seed))
+                wire.until(b"data: ")
+                firsts.append(time.monotonic() - begin)
+                while b"[DONE]" not in wire.got and wire.more():
+                    now = time.monotonic()
+                    gaps.append(now - last)
+                    last = now
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        list(pool.map(go_on, range(count)))
+    return percentile(firsts, 0.99), percentile(gaps, 0.99)
+
+
+def idle(count=10_000):
+    """Connections that say nothing, half a head, or nothing more, beside 32 streams."""
+    import resource
+    resource.setrlimit(resource.RLIMIT_NOFILE, (count + 2000, count + 2000))
+    one = running("--connections", str(count + 100), "--idle-timeout", "10")
+    base = pace(one, 5)
+    before = one.resident_bytes()
+    wires = []
+    for i in range(count):
+        wire = server.Wire(one)
+        if i % 3 == 1:
+            wire.send(b"GET /health HTTP/1.1\r\nHost: local")
+        if i % 3 == 2:
+            wire.send(server.head()).reply()
+        wires.append(wire)
+    figure("bytes_of_an_idle_connection", (one.resident_bytes() - before) / count, 16384)
+    beside = pace(one, 5)
+    figure("ttft_beside_idle", beside[0] / base[0], 2)
+    figure("gap_beside_idle", beside[1] / base[1], 1.2)
+    begin = time.monotonic()
+    server.eventually("all are closed", lambda: one.metric("ingot:open_connections") <= 1, 90)
+    figure("idle_gone_s", time.monotonic() - begin, 70)
+    for wire in wires:
+        wire.__exit__()
+    one.stop()
+
+
+def readers(count=256):
+    """Streams that nobody reads, beside 32 that somebody does."""
+    one = running("--write-stall", "5", "--queue", "1024", "--connections", "2048")
+    base = pace(one, 5)
+    before = one.resident_bytes()
+    wires = [server.Wire(one, narrow=True).send(story(i, tokens=1000)) for i in range(count)]
+    beside = pace(one, 8)
+    figure("mb_of_a_slow_reader", (one.resident_bytes() - before) / count / 1e6, 1)
+    figure("gap_beside_slow_readers", beside[1] / base[1], 1.2)
+    begin = time.monotonic()
+    server.eventually("all are cancelled",
+                      lambda: one.metric("ingot:kv_blocks", state="referenced") == 0, 60)
+    figure("slow_readers_gone_s", time.monotonic() - begin, 35)
+    for wire in wires:
+        wire.__exit__()
+    one.stop()
+
+
+def hostile(rng):
+    """Something that a server refuses."""
+    return rng.choice([
+        b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00", b"A" * 9000, b"PRI * HTTP/2.0\r\n\r\n",
+        server.head(fields=[("Content-Length", "-1")]),
+        server.head("POST", server.CHAT, [("Content-Length", "5"),
+                                          ("Transfer-Encoding", "chunked")]),
+        server.post(server.CHAT, b"[" * 100_000), server.post(server.CHAT, b"{"),
+        server.post(server.CHAT, {"messages": []}), server.post(server.TEXT, {"prompt": [-1]}),
+        server.post(server.TEXT, {"prompt": "a", "n": 1_000_000}),
+        server.post(server.TEXT, {"prompt": "a" * 4_000_000}),
+        server.post(server.CHAT, {"messages": [{"role": "user", "content": "a"}], "tools": [{}]})])
+
+
+def mix(seconds=20):
+    """What is refused, at 50 a second, while 16 streams go on."""
+    one = running()
+    rng, stop = random.Random(3), threading.Event()
+    alone = [one.exchange(story(i)).body for i in range(4)]
+
+    def texts(body):
+        return [c["text"] for e in server.Reply(200, [], body).events() if isinstance(e, dict)
+                for c in e["choices"]]
+    wanted = ["".join(texts(body)) for body in alone]
+
+    def go_on(seed):
+        bad = 0
+        while not stop.is_set():
+            bad += "".join(texts(one.exchange(story(seed)).body)) != wanted[seed]
+        return bad
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        good = [pool.submit(go_on, i % 4) for i in range(16)]
+        taken = 0
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            begin = time.monotonic()
+            with server.Wire(one) as wire:
+                wire.send(hostile(rng))
+                try:
+                    taken += wire.reply().status < 400
+                except server.Closed:
+                    pass
+            time.sleep(max(0, 0.02 - (time.monotonic() - begin)))
+        stop.set()
+        figure("streams_that_differ", sum(g.result() for g in good), 0)
+    figure("hostile_requests_taken", taken, 0)
+    figure("engine_stall_ms", 1000 * one.metric("ingot:engine_stall_seconds_max"), 100)
+    one.stop()
+
+
+def soak(requests=86_400):
+    """Every kind of client, one after the other, many times."""
+    one = running()
+    rng, lock = random.Random(11), threading.Lock()
+    left, times, sizes = [requests], [], []
+
+    def kind():
+        return rng.choices(["chat", "leave", "several", "invalid", "long"], (70, 10, 7, 8, 5))[0]
+
+    def ask(what, seed):
+        if what == "invalid":
+            one.exchange(server.post(server.CHAT, {"messages": [{"role": "x"}]}))
+        elif what == "leave":
+            with server.Wire(one) as wire:
+                wire.send(story(seed)).more()
+        elif what == "long":
+            one.post(server.TEXT, {"prompt": f"{seed} word " * 200, "max_tokens": 2})
+        else:
+            one.post(server.CHAT, {"messages": [{"role": "user", "content": f"Hi {seed % 50}"}],
+                                   "max_tokens": 6, "n": 2 if what == "several" else 1})
+
+    def go_on():
+        while True:
+            with lock:
+                if left[0] == 0:
+                    return
+                left[0] -= 1
+                number, what = requests - left[0], kind()
+                if number % 500 == 0:
+                    sizes.append((number, one.resident_bytes()))
+            begin = time.monotonic()
+            ask(what, number)
+            times.append((number, time.monotonic() - begin))
+    begin = time.monotonic()
+    threads = [threading.Thread(target=go_on) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    took = time.monotonic() - begin
+    late = [s for s in sizes if s[0] > requests / 3]
+    slope = statistics.linear_regression([n for n, _ in late], [b for _, b in late]).slope * 10_000
+    figure("soak_kib_per_10000_requests", slope / 1024, 64, requests=requests, seconds=took)
+    figure("soak_growth_mib", (late[-1][1] - late[0][1]) / 2**20, 8)
+    part = [[t for n, t in times if d * requests / 10 < n <= (d + 1) * requests / 10]
+            for d in range(10)]
+    figure("soak_p99_last_to_second_decile", percentile(part[9], .99) / percentile(part[1], .99), 1.1)
+    server.eventually("it is at rest",
+                      lambda: one.metric("ingot:kv_blocks", state="referenced") == 0, 5)
+    figure("soak_exit_code", one.stop(), 0)
+
+
+ALL = {f.__name__: f for f in (overhead, overload, streams, drain, idle, readers, mix, soak)}
+
+
+def main():
+    names = sys.argv[1:] or list(ALL)
+    unknown = [name for name in names if name not in ALL]
+    if unknown:
+        print(f"error: {unknown[0]} is none of: {', '.join(ALL)}", file=sys.stderr)
+        return 64
+    for name in names:
+        ALL[name]()
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
