@@ -304,7 +304,8 @@ def soak(requests=86_400):
     figure("soak_growth_mib", (late[-1][1] - late[0][1]) / 2**20, 8)
     part = [[t for n, t in times if d * requests / 10 < n <= (d + 1) * requests / 10]
             for d in range(10)]
-    figure("soak_p99_last_to_second_decile", percentile(part[9], .99) / percentile(part[1], .99), 1.1)
+    figure("soak_p99_last_to_second_decile",
+           percentile(part[9], .99) / percentile(part[1], .99), 1.1)
     server.eventually("it is at rest",
                       lambda: one.metric("ingot:kv_blocks", state="referenced") == 0, 5)
     figure("soak_exit_code", one.stop(), 0)
