@@ -95,7 +95,13 @@ ApiOptions api_options(const ServerValues& v, ApiKeys keys) {
                      .allowed_hosts = v.allowed_hosts,
                      .cors_origins = v.cors_origins,
                      .routes = routes()};
-  options.allowed_hosts.push_back(v.host);
+  options.allowed_hosts.push_back(v.host.find(':') == std::string::npos ? v.host
+                                                                        : cat("[", v.host, "]"));
+  for (std::string& host : options.allowed_hosts) {
+    std::transform(host.begin(), host.end(), host.begin(), [](char c) {
+      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+  }
   const bool any_origin =
       std::find(v.cors_origins.begin(), v.cors_origins.end(), "*") != v.cors_origins.end();
   if (any_origin && options.keys.is_empty()) {
@@ -186,6 +192,7 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
   options.drain_seconds = v.drain_timeout;
   if (v.max_ttft_ms > 0) options.first_token_seconds = v.max_ttft_ms / 1000;
   options.settings = settings;
+  options.by_priority = v.by_priority;
   options.fingerprint = std::move(fingerprint);
   options.stop = [&stop] { stop.ask(); };
   options.waiting_per_key = static_cast<std::size_t>(v.queue_per_key);
@@ -209,6 +216,7 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
   service.begin_drain();
   const bool drained = engine->wait_drained();
   server.stop(kFlushSeconds);
+  if (engine->has_failed()) _exit(kInternal);
   return drained ? kDone : kForced;
 }
 

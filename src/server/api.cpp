@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "server/http_head.h"
 #include "server/routes.h"
 
 namespace ingot {
@@ -17,6 +18,8 @@ namespace {
 
 /// Addresses whose failures are remembered; beyond, the oldest minute's are forgotten.
 constexpr std::size_t kFailuresMax = 4096;
+
+constexpr std::size_t kPreflightBytesMax = 1024;
 
 /// 128 random bits: ids cannot be guessed.
 std::string new_id() {
@@ -120,12 +123,19 @@ std::size_t Api::authenticate(const HttpRequest& request, const Route* route) {
   return check_key(request);
 }
 
-HttpResponse Api::preflight(const HttpRequest& /*request*/) const {
+HttpResponse Api::preflight(const HttpRequest& request) const {
+  // Clients add fields of their own, and none of them can do harm: what they ask for they get.
+  const std::string* wanted = request.field("access-control-request-headers");
+  const bool is_list = wanted != nullptr && wanted->size() <= kPreflightBytesMax &&
+                       std::all_of(wanted->begin(), wanted->end(), [](char c) {
+                         return c == ',' || c == ' ' || is_http_token({&c, 1});
+                       });
   return {.status = 204,
           .type = {},
           .body = {},
           .fields = {{"Access-Control-Allow-Methods", "GET, POST, DELETE"},
-                     {"Access-Control-Allow-Headers", "authorization, content-type, x-api-key"},
+                     {"Access-Control-Allow-Headers",
+                      is_list ? *wanted : "authorization, content-type, x-api-key"},
                      {"Access-Control-Max-Age", "600"}}};
 }
 
@@ -153,6 +163,10 @@ std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool
       response.fields.emplace_back("Allow", match.allowed);
       service_.http_metrics().add_response("other", 405);
       return response;
+    }
+    if (has_body && route->method != "POST") {
+      throw ApiError(413, "invalid_request_error", "body_not_expected",
+                     "requests of this method have no body");
     }
     if (route->method == "POST" && has_body && !is_json(request.field("content-type"))) {
       throw ApiError(415, "invalid_request_error", "unsupported_media_type",
@@ -246,6 +260,7 @@ HttpFields Api::common_fields(const HttpRequest& request, const Admitted* admitt
   for (const std::string& allowed : options_.cors_origins) {
     if (allowed != "*" && allowed != *origin) continue;
     fields.emplace_back("Access-Control-Allow-Origin", allowed);
+    fields.emplace_back("Access-Control-Expose-Headers", "X-Request-Id, request-id, Retry-After");
     break;
   }
   fields.emplace_back("Vary", "Origin");

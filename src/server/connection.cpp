@@ -23,6 +23,7 @@ using asio::use_awaitable;
 namespace {
 
 constexpr std::size_t kLookAheadBytes = 64 << 10;
+constexpr auto kLookForEnd = std::chrono::milliseconds(500);
 constexpr std::size_t kWriteBytes = 16 << 10;   ///< whose sending is timed
 constexpr std::size_t kStreamBytes = 64 << 10;  ///< of events that are put together at most
 
@@ -44,6 +45,55 @@ class BodyClock {
   const ConnectionTimes& times_;
   std::chrono::steady_clock::time_point begin_;
 };
+
+/// A request's part of the budget for bodies, which it gives back at its end.
+class BodyShare {
+ public:
+  explicit BodyShare(BodyBudget& budget) : budget_(budget) {}
+  ~BodyShare() { end(); }
+  BodyShare(const BodyShare&) = delete;
+  BodyShare& operator=(const BodyShare&) = delete;
+
+  /// Takes what is missing to so many bytes; false where there are not so many left.
+  [[nodiscard]] bool grow(std::size_t bytes) {
+    if (bytes > bytes_ && !budget_.take(bytes - bytes_)) return false;
+    bytes_ = std::max(bytes, bytes_);
+    return true;
+  }
+  void end() { budget_.give_back(std::exchange(bytes_, 0)); }
+
+ private:
+  BodyBudget& budget_;
+  std::size_t bytes_ = 0;
+};
+
+namespace {
+
+const HttpRefusal kNoRoomForBodies{503, "too many large requests are being read: try again later"};
+
+/// Tells the application that a request has ended, however it did.
+class Ending {
+ public:
+  Ending(Application& application, const HttpRequest& request, const Admitted& admitted,
+         RequestEnd& end)
+      : application_(application), request_(request), admitted_(admitted), end_(end) {}
+  ~Ending() {
+    const auto took = std::chrono::steady_clock::now() - begin_;
+    end_.seconds = std::chrono::duration<double>(took).count();
+    application_.ended(request_, admitted_, end_);
+  }
+  Ending(const Ending&) = delete;
+  Ending& operator=(const Ending&) = delete;
+
+ private:
+  Application& application_;
+  const HttpRequest& request_;
+  const Admitted& admitted_;
+  RequestEnd& end_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
 
 Connection::Connection(const ConnectionParts& parts, asio::any_io_executor executor,
                        std::unique_ptr<Socket> socket, std::string peer)
@@ -99,8 +149,11 @@ Connection::Awaitable<void> Connection::read_loop() {
   boost::system::error_code ignored;
   while (!input_ended_) {
     if (input().size() >= kLookAheadBytes) {
-      room_.expires_at(Clock::time_point::max());
+      // Nothing is read, so that nobody would see the other end leave: it is looked for.
+      room_.expires_after(kLookForEnd);
       co_await room_.async_wait(asio::redirect_error(use_awaitable, ignored));
+      input_ended_ = input_ended_ || socket_->has_left();
+      if (input_ended_) wake();
       continue;
     }
     const bool more = co_await socket_->read(input_, kLookAheadBytes - input().size());
@@ -144,8 +197,9 @@ Connection::Awaitable<bool> Connection::serve_one() {
   if (head->wants_continue && has_body && input().empty()) {
     if (!co_await send("HTTP/1.1 100 Continue\r\n\r\n")) co_return false;
   }
-  if (has_body && !co_await read_body(*head, request.body)) co_return false;
-  co_return co_await handle(request, std::get<Admitted>(admitted), *head);
+  BodyShare share(parts_.bodies);
+  if (has_body && !co_await read_body(*head, request.body, share)) co_return false;
+  co_return co_await handle(request, std::get<Admitted>(admitted), *head, share);
 }
 
 Connection::Awaitable<std::optional<HttpHead>> Connection::read_head() {
@@ -174,7 +228,8 @@ Connection::Awaitable<std::optional<HttpHead>> Connection::read_head() {
   }
 }
 
-Connection::Awaitable<bool> Connection::read_chunks(std::string& body, const BodyClock& clock) {
+Connection::Awaitable<bool> Connection::read_chunks(std::string& body, const BodyClock& clock,
+                                                    BodyShare& share) {
   HttpChunkReader reader(parts_.limits.body_bytes_max);
   std::size_t received = 0;
   for (;;) {
@@ -183,6 +238,10 @@ Connection::Awaitable<bool> Connection::read_chunks(std::string& body, const Bod
     take(used);
     if (reader.refusal()) {
       co_await refuse(*reader.refusal());
+      co_return false;
+    }
+    if (!share.grow(body.size())) {
+      co_await refuse(kNoRoomForBodies);
       co_return false;
     }
     if (reader.has_ended()) co_return true;
@@ -195,9 +254,14 @@ Connection::Awaitable<bool> Connection::read_chunks(std::string& body, const Bod
   }
 }
 
-Connection::Awaitable<bool> Connection::read_body(const HttpHead& head, std::string& body) {
+Connection::Awaitable<bool> Connection::read_body(const HttpHead& head, std::string& body,
+                                                  BodyShare& share) {
   const BodyClock clock(parts_.times, Clock::now());
-  if (head.is_chunked) co_return co_await read_chunks(body, clock);
+  if (head.is_chunked) co_return co_await read_chunks(body, clock, share);
+  if (!share.grow(static_cast<std::size_t>(head.length))) {
+    co_await refuse(kNoRoomForBodies);
+    co_return false;
+  }
   while (body.size() < head.length) {
     const std::size_t count = static_cast<std::size_t>(
         std::min<std::uint64_t>(input().size(), head.length - body.size()));
@@ -215,16 +279,20 @@ Connection::Awaitable<bool> Connection::read_body(const HttpHead& head, std::str
 }
 
 Connection::Awaitable<bool> Connection::handle(HttpRequest& request, const Admitted& admitted,
-                                               const HttpHead& head) {
-  const auto begin = Clock::now();
+                                               const HttpHead& head, BodyShare& share) {
   // The engine's thread tells this one, at most once for each time that it looks.
   const auto pending = std::make_shared<std::atomic<bool>>(false);
   auto notify = [weak = weak_from_this(), executor = executor_, pending] {
     if (pending->exchange(true)) return;
-    asio::post(executor, [weak, pending] {
+    try {
+      asio::post(executor, [weak, pending] {
+        pending->store(false);
+        if (const auto self = weak.lock()) self->wake();
+      });
+    } catch (const std::exception&) {
+      // Without memory the connection looks again by itself, after `ping`.
       pending->store(false);
-      if (const auto self = weak.lock()) self->wake();
-    });
+    }
   };
   if (!admitted.is_quick) {
     co_await asio::post(asio::bind_executor(parts_.workers, use_awaitable));
@@ -233,8 +301,10 @@ Connection::Awaitable<bool> Connection::handle(HttpRequest& request, const Admit
   if (!admitted.is_quick) co_await asio::post(asio::bind_executor(executor_, use_awaitable));
   // Nobody needs it any more, and a stream can take long.
   std::string().swap(request.body);
+  share.end();
   const bool keep_alive = head.keep_alive && requests_left_ > 0 && !parts_.application.is_closing();
   RequestEnd end;
+  const Ending ending(parts_.application, request, admitted, end);
   bool more = false;
   if (auto* response = std::get_if<HttpResponse>(&result)) {
     end.status = response->status;
@@ -243,8 +313,6 @@ Connection::Awaitable<bool> Connection::handle(HttpRequest& request, const Admit
     auto running = std::move(std::get<std::shared_ptr<RunningGeneration>>(result));
     more = co_await generate(std::move(running), request, admitted, keep_alive, end);
   }
-  end.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  parts_.application.ended(request, admitted, end);
   co_return more;
 }
 
@@ -356,12 +424,16 @@ Connection::Awaitable<bool> Connection::generate(std::shared_ptr<RunningGenerati
     running->cancel();
     co_return false;
   }
-  running->answer->finish(out);
   if (running->stream) {
+    running->answer->finish(out);
     const bool sent = co_await flush(true);
     if (sent && !keep_alive) co_await end_writing();
     co_return sent&& keep_alive;
   }
+  // A large answer takes its time, which other connections of this thread do not have.
+  co_await asio::post(asio::bind_executor(parts_.workers, use_awaitable));
+  running->answer->finish(out);
+  co_await asio::post(asio::bind_executor(executor_, use_awaitable));
   end.status = 200;
   HttpResponse response{.status = 200, .body = std::move(out)};
   co_return co_await respond(std::move(response), &request, &admitted, keep_alive) && keep_alive;

@@ -18,13 +18,33 @@
 
 namespace ingot {
 
+/// Bytes that the bodies of all requests may take together. From any thread.
+class BodyBudget {
+ public:
+  explicit BodyBudget(std::size_t bytes_max) : left_(static_cast<std::int64_t>(bytes_max)) {}
+  /// False where there are not so many left.
+  [[nodiscard]] bool take(std::size_t bytes) {
+    const auto count = static_cast<std::int64_t>(bytes);
+    if (left_.fetch_sub(count) >= count) return true;
+    left_.fetch_add(count);
+    return false;
+  }
+  void give_back(std::size_t bytes) { left_.fetch_add(static_cast<std::int64_t>(bytes)); }
+
+ private:
+  std::atomic<std::int64_t> left_;
+};
+
 /// What connections share.
 struct ConnectionParts {
   Application& application;
   boost::asio::thread_pool& workers;  ///< that requests are read and handled in
   HttpLimits limits;
   ConnectionTimes times;
+  BodyBudget& bodies;
 };
+
+class BodyShare;
 
 /// A connection. It lives in the one thread of its executor and keeps itself alive until it ends.
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -48,9 +68,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Awaitable<void> run();
   Awaitable<bool> serve_one();
   Awaitable<std::optional<HttpHead>> read_head();
-  Awaitable<bool> read_body(const HttpHead& head, std::string& body);
-  Awaitable<bool> read_chunks(std::string& body, const class BodyClock& clock);
-  Awaitable<bool> handle(HttpRequest& request, const Admitted& admitted, const HttpHead& head);
+  Awaitable<bool> read_body(const HttpHead& head, std::string& body, BodyShare& share);
+  Awaitable<bool> read_chunks(std::string& body, const class BodyClock& clock, BodyShare& share);
+  Awaitable<bool> handle(HttpRequest& request, const Admitted& admitted, const HttpHead& head,
+                         BodyShare& share);
   Awaitable<bool> generate(std::shared_ptr<RunningGeneration> running, const HttpRequest& request,
                            const Admitted& admitted, bool keep_alive, RequestEnd& end);
   Awaitable<bool> respond(HttpResponse response, const HttpRequest* request,

@@ -62,13 +62,14 @@ void ServerLog::refusal(std::string_view event, int status) {
   Json fields = Json::object();
   {
     const std::lock_guard lock(mutex_);
-    if (second == last_refusal_) {
-      ++refusals_since_;
+    Refusals& refusals = refusals_[event];
+    if (second == refusals.second) {
+      ++refusals.others;
       return;
     }
-    last_refusal_ = second;
+    refusals.second = second;
     fields.set("status", status);
-    fields.set("others", std::exchange(refusals_since_, std::uint64_t{0}));
+    fields.set("others", std::exchange(refusals.others, std::uint64_t{0}));
   }
   write(event, std::move(fields));
 }

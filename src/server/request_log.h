@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <string_view>
 
@@ -22,7 +23,8 @@ class ServerLog {
 
   /// `fields` stand behind time and `event`.
   void request(Json fields);
-  /// At most one line a second of each kind of refusal that is not of a request.
+  /// At most one line a second of each event, which is a literal: a refusal that is not of a
+  /// request.
   void refusal(std::string_view event, int status);
 
  private:
@@ -32,8 +34,11 @@ class ServerLog {
   Level level_;
   std::atomic<std::uint64_t>& dropped_;
   std::mutex mutex_;
-  std::int64_t last_refusal_ = 0;     ///< second of the last line of a refusal
-  std::uint64_t refusals_since_ = 0;  ///< that were not written
+  struct Refusals {
+    std::int64_t second = 0;   ///< of the last line
+    std::uint64_t others = 0;  ///< that were not written since
+  };
+  std::map<std::string_view, Refusals> refusals_;  ///< by event
 };
 
 }  // namespace ingot

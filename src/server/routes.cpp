@@ -2,6 +2,7 @@
 #include "server/routes.h"
 
 #include <array>
+#include <charconv>
 
 #include "server/anthropic/endpoints.h"
 #include "server/openai/endpoints.h"
@@ -37,7 +38,7 @@ constexpr auto kRoutes = std::to_array<Route>({
 
 constexpr auto kAdminRoutes = std::to_array<Route>({
     {"POST", "/admin/drain", kPublic, kQuick, admin_drain},
-    {"POST", "/admin/flush-cache", kPublic, kWork, admin_flush_cache},
+    {"POST", "/admin/flush-cache", kPublic, kControl, admin_flush_cache},
     {"GET", "/metrics", kPublic, kQuick, metrics},
     {"GET", "/health", kPublic, kQuick, health},
     {"GET", "/livez", kPublic, kQuick, livez},
@@ -82,9 +83,20 @@ RouteMatch find_route(std::span<const Route> routes, std::string_view method,
   return match;
 }
 
-std::string_view path_id(std::string_view path) {
+std::string path_id(std::string_view path) {
   if (path.ends_with('/')) path.remove_suffix(1);
-  return path.substr(path.rfind('/') + 1);
+  const std::string_view coded = path.substr(path.rfind('/') + 1);
+  std::string id;
+  for (std::size_t i = 0; i < coded.size(); ++i) {
+    unsigned value = 0;
+    const bool is_coded =
+        coded[i] == '%' && i + 3 <= coded.size() &&
+        std::from_chars(coded.data() + i + 1, coded.data() + i + 3, value, 16).ptr ==
+            coded.data() + i + 3;
+    id += is_coded ? static_cast<char>(value) : coded[i];
+    if (is_coded) i += 2;
+  }
+  return id;
 }
 
 }  // namespace ingot

@@ -13,8 +13,9 @@ enum class Access { kPublic, kKey };
 
 /// How a route is answered.
 enum class RouteKind {
-  kQuick,  ///< at once: state of the server
-  kWork,   ///< computes: refused while the server is being stopped
+  kQuick,    ///< at once: state of the server
+  kWork,     ///< computes: refused while the server is full or being stopped
+  kControl,  ///< of the operator: takes time, and is refused to nobody
 };
 
 /// A method of a path, and what answers it.
@@ -43,7 +44,7 @@ struct RouteMatch {
 RouteMatch find_route(std::span<const Route> routes, std::string_view method,
                       std::string_view path);
 
-/// The part of a path that stands for "{id}".
-std::string_view path_id(std::string_view path);
+/// The part of a path that stands for "{id}", with what is encoded by percent signs decoded.
+std::string path_id(std::string_view path);
 
 }  // namespace ingot

@@ -33,6 +33,8 @@ constexpr std::uint32_t kArch = AUDIT_ARCH_AARCH64;
 /// System calls that a server has no use for.
 constexpr long kRefused[] = {
     SYS_connect,
+    SYS_socket,
+    SYS_truncate,
     SYS_execve,
     SYS_execveat,
     SYS_ptrace,
@@ -87,6 +89,9 @@ std::vector<sock_filter> make_filter() {
       jump(kEqual, kArch, 1, 0),
       statement(kReturn, SECCOMP_RET_KILL_PROCESS),
       statement(kLoad, offsetof(seccomp_data, nr)),
+      // The x32 ABI's numbers have this bit: nothing here uses it.
+      jump(BPF_JMP | BPF_JSET | BPF_K, 0x40000000, 0, 1),
+      statement(kReturn, SECCOMP_RET_KILL_PROCESS),
   };
   for (const long number : kRefused) {
     code.push_back(jump(kEqual, static_cast<std::uint32_t>(number), 0, 1));

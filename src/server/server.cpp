@@ -20,6 +20,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -35,6 +36,9 @@ using asio::local::stream_protocol;
 using boost::system::error_code;
 
 namespace {
+
+/// Bodies of all requests that are being read and handled.
+constexpr std::size_t kBodiesBytesMax = std::size_t{256} << 20;
 
 /// How long a listener rests when the process has no descriptor left.
 constexpr auto kRest = std::chrono::milliseconds(50);
@@ -55,7 +59,7 @@ class IoThread {
 
   asio::io_context& context() { return context_; }
   void start() {
-    thread_ = std::thread([this] { context_.run(); });
+    thread_ = std::thread([this] { run(); });
   }
   void join() {
     context_.stop();
@@ -75,6 +79,18 @@ class IoThread {
   }
 
  private:
+  /// What escapes a handler, which only running out of memory does, ends that handler alone.
+  void run() {
+    for (;;) {
+      try {
+        context_.run();
+        return;
+      } catch (const std::exception&) {
+        continue;
+      }
+    }
+  }
+
   template <class Body>
   void for_each(Body body) {
     std::vector<std::shared_ptr<Connection>> all;
@@ -110,6 +126,16 @@ std::unique_ptr<asio::ssl::context> tls_context(const ServerOptions& options) {
   return context;
 }
 
+/// Gives a connection's place back when the last copy goes, however that comes.
+class Leaving {
+ public:
+  template <class Body>
+  explicit Leaving(Body body) : end_(this, [body](void*) { body(); }) {}
+
+ private:
+  std::shared_ptr<void> end_;
+};
+
 }  // namespace
 
 class Server::Impl {
@@ -119,7 +145,6 @@ class Server::Impl {
         metrics_(metrics),
         tls_(tls_context(options)),
         threads_(static_cast<std::size_t>(std::max(1, options.io_threads))),
-        workers_(static_cast<std::size_t>(std::max(1, options.worker_threads))),
         tcp_(threads_.front().context()),
         unix_(threads_.front().context()),
         admin_(threads_.front().context()) {
@@ -136,10 +161,12 @@ class Server::Impl {
   }
 
   void start(Application& application, Application& admin, const ConnectionTimes& times) {
+    // Here and not before: threads inherit what the process has given up by now.
+    workers_.emplace(static_cast<std::size_t>(std::max(1, options_.worker_threads)));
     parts_ = std::make_unique<ConnectionParts>(
-        ConnectionParts{application, workers_, options_.http, times});
-    admin_parts_ =
-        std::make_unique<ConnectionParts>(ConnectionParts{admin, workers_, options_.http, times});
+        ConnectionParts{application, *workers_, options_.http, times, bodies_});
+    admin_parts_ = std::make_unique<ConnectionParts>(
+        ConnectionParts{admin, *workers_, options_.http, times, bodies_});
     accept(tcp_, *parts_);
     if (unix_.is_open()) accept(unix_, *parts_);
     if (admin_.is_open()) accept(admin_, *admin_parts_);
@@ -162,7 +189,7 @@ class Server::Impl {
       none_open_.wait_for(lock, std::chrono::duration<double>(seconds),
                           [this] { return open_ == 0; });
     }
-    workers_.join();
+    workers_->join();
     for (IoThread& thread : threads_) thread.join();
     for (const std::string* path : {&options_.unix_socket, &options_.admin_socket}) {
       if (!path->empty()) ::unlink(path->c_str());
@@ -234,7 +261,12 @@ class Server::Impl {
         co_await rest.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
         continue;
       }
-      take(thread, std::move(socket), parts);
+      try {
+        take(thread, std::move(socket), parts);
+      } catch (const std::exception&) {
+        // No memory for one more: the others go on.
+        metrics_.refused_connections.fetch_add(1);
+      }
     }
   }
 
@@ -288,25 +320,19 @@ class Server::Impl {
       socket.close(ignored);
       return;
     }
+    Leaving leaving([this, peer] { leave(peer); });
     tune(socket);
     StreamSocket generic(std::move(socket));
     const bool is_tls = tls_ && !peer.empty();
-    std::shared_ptr<Connection> connection;
-    try {
-      auto wrapped =
-          is_tls ? tls_socket(std::move(generic), *tls_) : plain_socket(std::move(generic));
-      connection = std::make_shared<Connection>(parts, thread.context().get_executor(),
-                                                std::move(wrapped), peer);
-    } catch (const std::exception&) {
-      leave(peer);
-      return;
-    }
-    asio::post(thread.context(), [this, &thread, connection, peer] {
+    auto wrapped =
+        is_tls ? tls_socket(std::move(generic), *tls_) : plain_socket(std::move(generic));
+    auto connection = std::make_shared<Connection>(parts, thread.context().get_executor(),
+                                                   std::move(wrapped), peer);
+    asio::post(thread.context(), [&thread, connection = std::move(connection),
+                                  leaving = std::move(leaving)]() mutable {
       thread.add(connection);
-      connection->start([this, &thread, raw = connection.get(), peer] {
-        thread.remove(raw);
-        leave(peer);
-      });
+      const Connection* raw = connection.get();
+      connection->start([&thread, raw, leaving = std::move(leaving)] { thread.remove(raw); });
     });
   }
 
@@ -314,7 +340,8 @@ class Server::Impl {
   HttpMetrics& metrics_;
   std::unique_ptr<asio::ssl::context> tls_;
   std::vector<IoThread> threads_;
-  asio::thread_pool workers_;
+  std::optional<asio::thread_pool> workers_;
+  BodyBudget bodies_{kBodiesBytesMax};
   tcp::acceptor tcp_;
   stream_protocol::acceptor unix_;
   stream_protocol::acceptor admin_;

@@ -60,6 +60,10 @@ std::string_view Service::piece(std::int32_t id) const {
   return tokenizer_ == nullptr ? std::string_view() : tokenizer_->piece(id);
 }
 
+std::string_view Service::first_piece(std::int32_t id) const {
+  return tokenizer_ == nullptr ? std::string_view() : tokenizer_->first_piece(id);
+}
+
 void Service::check_room(std::size_t prompt_tokens, std::string_view param) const {
   const auto tokens = static_cast<std::int64_t>(prompt_tokens);
   if (tokens < limits_.context) return;
@@ -119,19 +123,62 @@ std::array<std::uint64_t, 2> Service::domain(std::size_t key, std::string_view s
   return domain;
 }
 
+namespace {
+
+std::size_t choices_of(const Generation& generation) {
+  std::size_t choices = 0;
+  for (const GenerationPrompt& prompt : generation.prompts) {
+    choices += static_cast<std::size_t>(prompt.choices);
+  }
+  return choices;
+}
+
+/// Log-probabilities that the response can hold at most.
+std::int64_t scores_of(const GenerationPrompt& prompt) {
+  const Request& request = prompt.request;
+  const std::int64_t top = std::max(request.sampling.logprobs, request.prompt_logprobs) + 1;
+  const bool has_prompt = request.prompt_logprobs >= 0;
+  const std::int64_t tokens = request.max_tokens + (has_prompt ? std::ssize(request.prompt) : 0);
+  return prompt.choices * tokens * top;
+}
+
+}  // namespace
+
+/// Errors: ApiError for what can never be served, or whose answer would be out of all proportion.
+void Service::check_size(const Generation& generation) const {
+  const std::size_t choices = choices_of(generation);
+  if (choices > engine_.under_way_max()) {
+    throw invalid_request("n", cat("n: the request asks for ", choices,
+                                   " continuations, there is "
+                                   "room for ",
+                                   engine_.under_way_max()));
+  }
+  std::int64_t scores = 0;
+  for (const GenerationPrompt& prompt : generation.prompts) scores += scores_of(prompt);
+  if (scores <= kScoresMax) return;
+  throw invalid_request("logprobs",
+                        cat("logprobs: the response could hold ", scores, " of them, possible are ",
+                            kScoresMax, ": ask for fewer tokens, prompts or choices"));
+}
+
+/// Counts the request's continuations against its key. Errors: ApiError where it has too many.
+void Service::enter(const std::string& id, std::size_t key, std::size_t choices) {
+  const std::lock_guard lock(mutex_);
+  std::size_t& entries = per_key_[key];
+  // Number 0 is everybody, where there are no keys. One request may always be as large as it may.
+  if (key > 0 && entries > 0 && entries + choices > options_.waiting_per_key) throw overloaded();
+  entries += choices;
+  running_[id] = {.key = key, .choices = choices, .generation = {}};
+}
+
 std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const std::string& id,
                                                   std::size_t key,
                                                   const std::function<void()>& notify) {
   if (draining_.load()) {
     throw ApiError(503, "server_error", "draining", "the server is being stopped");
   }
-  {
-    const std::lock_guard lock(mutex_);
-    // Number 0 is everybody, where there are no keys.
-    if (key > 0 && per_key_[key] >= options_.waiting_per_key) throw overloaded();
-    ++per_key_[key];
-    running_[id].key = key;
-  }
+  check_size(generation);
+  enter(id, key, choices_of(generation));
   const auto running = std::make_shared<RunningGeneration>();
   try {
     for (GenerationPrompt& prompt : generation.prompts) {
@@ -178,7 +225,8 @@ void Service::forget(const std::string& id) {
   const auto at = running_.find(id);
   if (at == running_.end()) return;
   const auto key = per_key_.find(at->second.key);
-  if (--key->second == 0) per_key_.erase(key);
+  key->second -= at->second.choices;
+  if (key->second == 0) per_key_.erase(key);
   running_.erase(at);
 }
 

@@ -32,13 +32,17 @@ struct ServiceOptions {
   std::int64_t max_tokens_default = 4096;  ///< where a request does not say, and its room is larger
   std::int32_t choices_max = 16;           ///< "n"
   std::int32_t prompts_max = 16;           ///< of one completion request
-  std::size_t waiting_per_key = 256;       ///< requests of one key that have not ended
+  std::size_t waiting_per_key = 256;       ///< continuations of one key that have not ended
   double drain_seconds = 30;
+  bool by_priority = false;             ///< the engine looks at `priority`
   double first_token_seconds = kNever;  ///< that a request may take to its first token
   double request_seconds = 3600;        ///< that a request may take, from its submission on
   Json settings{};                      ///< the options, for /props
   std::function<void()> stop{};         ///< ends the process in order
 };
+
+/// Log-probabilities that a response can hold: each is some hundred bytes of it.
+inline constexpr std::int64_t kScoresMax = std::int64_t{1} << 19;
 
 /// A model's chat template, with its text.
 struct ServedChat {
@@ -79,6 +83,8 @@ class Service {
   bool has_tokenizer() const { return tokenizer_ != nullptr; }
   /// Bytes that a token stands for; empty without a tokenizer.
   std::string_view piece(std::int32_t id) const;
+  /// The same at the beginning of a text.
+  std::string_view first_piece(std::int32_t id) const;
   /// The prompt of a text, with the tokenizer's own frame. Errors: ApiError, also where it cannot
   /// fit, which is said without encoding it.
   std::vector<std::int32_t> encode(std::string_view text, std::string_view param) const;
@@ -118,8 +124,12 @@ class Service {
   void set_ready() { ready_.store(true); }
 
  private:
+  void check_size(const Generation& generation) const;
+  void enter(const std::string& id, std::size_t key, std::size_t choices);
+
   struct Running {
     std::size_t key = 0;
+    std::size_t choices = 0;
     std::weak_ptr<RunningGeneration> generation;
   };
 

@@ -1,6 +1,8 @@
 // Sockets.
 #include "server/socket.h"
 
+#include <poll.h>
+
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -26,6 +28,12 @@ thread_local std::array<char, kReadBytes> scratch;
 
 asio::mutable_buffer scratch_buffer(std::size_t most) {
   return asio::buffer(scratch.data(), std::min(most, scratch.size()));
+}
+
+/// Whether the other end sends no more, whatever of it is still to be read.
+bool is_gone(int fd) {
+  pollfd state{.fd = fd, .events = POLLRDHUP, .revents = 0};
+  return ::poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
 class PlainSocket final : public Socket {
@@ -62,6 +70,8 @@ class PlainSocket final : public Socket {
     socket_.shutdown(StreamSocket::shutdown_send, ignored);
     co_return;
   }
+
+  bool has_left() override { return is_gone(socket_.native_handle()); }
 
   void close() override {
     error_code ignored;
@@ -104,6 +114,8 @@ class TlsSocket final : public Socket {
     error_code ignored;
     co_await stream_.async_shutdown(redirect_error(use_awaitable, ignored));
   }
+
+  bool has_left() override { return is_gone(stream_.lowest_layer().native_handle()); }
 
   void close() override {
     error_code ignored;

@@ -29,6 +29,8 @@ class Socket {
   virtual boost::asio::awaitable<bool> write(std::string_view bytes) = 0;
   /// Says that nothing more is sent; what the other end sends can still be read.
   virtual boost::asio::awaitable<void> end_writing() = 0;
+  /// Whether the other end closed, or reset, though not all that it sent was read.
+  virtual bool has_left() = 0;
   /// Ends everything that is under way.
   virtual void close() = 0;
 };

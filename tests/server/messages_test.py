@@ -144,8 +144,8 @@ class Messages(MessagesTest):
         self.assertEqual(warned(cache_control={"type": "ephemeral"}),
                          [("cache_control", "ignored")])
         self.assertEqual(warned(max_tokens=100000), [("max_tokens", "clamped")])
-        self.assertEqual(warned(metadata={"x": 1}, n=2),
-                         [("metadata.x", "unknown"), ("n", "unknown")])
+        self.assertEqual(warned(metadata={"x": 1}, m=2),
+                         [("metadata.x", "unknown"), ("m", "unknown")])
 
     def refused(self, param, path=PATH, status=400, **members):
         return super().refused(path, {**ASK, **members}, param, status)
@@ -154,6 +154,9 @@ class Messages(MessagesTest):
         self.refused("max_tokens", max_tokens=None)
         self.refused("max_tokens", max_tokens=0)
         self.refused("temperature", temperature=1.1)
+        self.refused("n", n=2)
+        self.refused("response_format", response_format={"type": "json_object"})
+        self.refused("grammar", grammar="root ::= [0-9]")
         self.refused("tools", tools=[{"name": "f", "input_schema": {}}])
         self.refused("tool_choice.type", tool_choice={"type": "any"})
         self.refused("thinking.type", thinking={})

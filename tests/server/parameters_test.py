@@ -276,7 +276,10 @@ class Parameters(server.ServerTest):
         for name in ("user", "cache_salt"):
             self.each(name, "x" * 257, "x" * 10 ** 6, 5, [], {}, True)
             for value in ("", "x" * 256):
-                self.good(self.chat(**{name: value}))
+                reply = self.chat(**{name: value})
+                self.assertEqual(reply.status, 200, reply)
+                warned = [w["param"] for w in reply.json().get("warnings", [])]
+                self.assertEqual(warned, ["user"] if name == "user" else [])
 
     def test_q21_all_at_once(self):
         body = {"prompt": "Hello", "n": 16, "stream": True, "logprobs": 5, "stop": ["zzz"],
@@ -364,11 +367,21 @@ class Queues(server.ServerTest):
     args = ("--queue", "4", "--sequences", "1")
 
     def test_q07_choices_wait_like_requests(self):
+        """Four wait or run, and there is room for five."""
+        long = {**GOOD_TEXT, "n": 4, "stream": True, "max_tokens": 1000, "ignore_eos": True}
+        with server.Wire(self.server, narrow=True) as wire:
+            wire.send(post(TEXT, long)).until(b"data: ")
+            for stream in (False, True):
+                reply = self.server.post(TEXT, {**GOOD_TEXT, "n": 4, "stream": stream})
+                self.assert_error(reply, 429, "server_overloaded")
+                self.assertEqual(reply.field("Retry-After"), "1")
+        self.assert_quiet()
+
+    def test_q07_more_choices_than_ever_fit(self):
+        """Trying again would not help."""
         for stream in (False, True):
             reply = self.server.post(TEXT, {**GOOD_TEXT, "n": 16, "stream": stream})
-            self.assert_error(reply, 429, "server_overloaded")
-            self.assertEqual(reply.field("Retry-After"), "1")
-        self.assert_quiet()
+            self.assert_error(reply, 400, param="n")
 
 
 class Cancelling(server.ServerTest):

@@ -37,6 +37,8 @@ std::vector<std::string> read_stops(Params& params) {
 }
 
 void read_rest(Params& params) {
+  refuse_constraints(params);
+  params.whole("n", 1, 1);
   params.within("metadata", [](Params& metadata) { metadata.text("user_id", kNameBytesMax); });
   params.one_of("service_tier", {"auto", "standard_only"});
   if (params.one_of("speed", {"standard", "fast"}) == "fast") {

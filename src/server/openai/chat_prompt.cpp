@@ -34,6 +34,10 @@ Json normalised_message(const std::string& place, const Json& message, bool know
       std::find(kRoles.begin(), kRoles.end(), *role->as_string()) == kRoles.end()) {
     refuse_at(place, "has a role that is not system, developer, user, assistant or tool");
   }
+  if (*role->as_string() == "tool") {
+    const Json* call = message.find("tool_call_id");
+    if (call == nullptr || call->as_string() == nullptr) refuse_at(place, "has no tool_call_id");
+  }
   Json out = Json::object();
   const bool is_renamed = *role->as_string() == "developer" && !knows_developer;
   out.set("role", is_renamed ? Json("system") : *role);

@@ -33,13 +33,15 @@ struct CompletionForm {
 class LogprobLists {
  public:
   /// A token and its log-probability; none for the first token of a prompt.
-  void add(const Service& service, std::int32_t id, const TokenLogprobs* logprobs) {
+  void add(const Service& service, std::int32_t id, const TokenLogprobs* logprobs,
+           bool is_first = false) {
     const std::string text = token_text(service, id);
     tokens_.push(text);
     offsets_.push(static_cast<std::int64_t>(offset_));
-    // In characters, as Python counts them.
+    // In characters, as Python counts them: of a character in pieces, the first one counts.
+    const std::string_view piece = is_first ? service.first_piece(id) : service.piece(id);
     offset_ += static_cast<std::size_t>(
-        std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+        std::count_if(piece.begin(), piece.end(), [](char c) { return (c & 0xC0) != 0x80; }));
     if (logprobs == nullptr) {
       values_.push(Json());
       top_.push(Json());
@@ -134,7 +136,7 @@ class CompletionAnswer final : public Answer {
       const std::size_t first = ids.size() - outcome.prompt_logprobs.size();
       for (std::size_t i = 0; i < ids.size(); ++i) {
         choice.lists.add(service_, ids[i],
-                         i < first ? nullptr : &outcome.prompt_logprobs[i - first]);
+                         i < first ? nullptr : &outcome.prompt_logprobs[i - first], i == 0);
       }
     }
     if (!std::exchange(choice.has_begun, true)) {

@@ -88,6 +88,8 @@ Json read_metadata(Params& params) {
 }
 
 void read_rest(Params& params) {
+  refuse_constraints(params);
+  params.whole("n", 1, 1);
   read_tools(params);
   params.one_of("service_tier", {"auto", "default"});
   if (params.one_of("truncation", {"auto", "disabled"}) == "auto") {

@@ -183,6 +183,9 @@ void read_sampling(Params& params, const Call& call, Request& request) {
 void read_scheduling(Params& params, const Call& call, Request& request) {
   if (const auto priority = params.whole("priority", -1000, 1000)) {
     request.priority = static_cast<std::int32_t>(*priority);
+    if (!call.service.options().by_priority && *priority != 0) {
+      params.warn("priority", "ignored", "the server takes requests in their order");
+    }
   }
   request.end_seconds = read_seconds(params, "deadline_ms");
   request.first_token_seconds = read_seconds(params, "max_ttft_ms");
@@ -232,10 +235,8 @@ void read_tools(Params& params) {
   params.ignore("parallel_tool_calls", "there are no tools");
 }
 
-void read_unsupported(Params& params) {
+void refuse_constraints(Params& params) {
   read_response_format(params);
-  read_tools(params);
-  refuse_other_than(params, "service_tier", "auto");
   for (const std::string_view name : {"functions",
                                       "function_call",
                                       "audio",
@@ -258,12 +259,18 @@ void read_unsupported(Params& params) {
                                       "prompt_embeds"}) {
     params.refuse(name, "is not supported");
   }
+}
+
+void read_unsupported(Params& params) {
+  refuse_constraints(params);
+  read_tools(params);
+  refuse_other_than(params, "service_tier", "auto");
   for (const std::string_view name :
        {"store", "metadata", "prediction", "verbosity", "safety_identifier", "prompt_cache_key",
         "prompt_cache_retention", "spaces_between_special_tokens"}) {
     params.ignore(name, "it changes nothing here");
   }
-  params.text("user", 256);
+  if (params.text("user", 256)) params.warn("user", "ignored", "it changes nothing here");
   if (params.flag("include_stop_str_in_output").value_or(false)) {
     throw invalid_request("include_stop_str_in_output",
                           "include_stop_str_in_output can only be false");
@@ -277,7 +284,9 @@ StreamParams read_stream(Params& params) {
   StreamParams out{.stream = params.flag("stream").value_or(false)};
   params.within("stream_options", [&](Params& options) {
     out.include_usage = options.flag("include_usage").value_or(false);
-    options.flag("include_obfuscation");
+    if (options.flag("include_obfuscation").value_or(false)) {
+      options.warn("include_obfuscation", "ignored", "events are sent as they are");
+    }
   });
   if (!out.stream && params.has("stream_options")) {
     params.warn("stream_options", "ignored", "the response is no stream");

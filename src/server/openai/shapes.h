@@ -57,6 +57,9 @@ void read_max_tokens(Params& params, const Call& call, Request& request,
                      std::int64_t least = 1);
 /// The members that say which tools there are, which is none. Errors: ApiError naming the member.
 void read_tools(Params& params);
+/// Members that would constrain or change a reply in ways that there are not: refused on every
+/// endpoint, whoever's shapes it has. Errors: ApiError naming the member.
+void refuse_constraints(Params& params);
 /// Members that OpenAI's clients send and that change nothing here, and those that cannot be
 /// honoured.
 void read_unsupported(Params& params);
