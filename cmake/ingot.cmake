@@ -47,6 +47,16 @@ function(ingot_library name)
   endforeach()
 endfunction()
 
+# ingot_coroutines(source...)
+#
+# Sources of the current folder that have coroutines: under sanitizers Clang 14 cannot put the signature of a function in
+# front of a coroutine's parts.
+function(ingot_coroutines)
+  if(INGOT_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -fno-sanitize=function)
+  endif()
+endfunction()
+
 # ingot_test(NAME [SOURCES ...] [LIBS target ...])
 #
 # A GoogleTest binary and its CTest entry. Tests find the shared data through INGOT_SHARED (default ../shared).

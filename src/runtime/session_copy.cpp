@@ -52,8 +52,9 @@ void SessionReader::read() {
 }
 
 SessionBlocks SessionReader::blocks() const {
-  SessionBlocks blocks{.blocks = blocks_};
-  for (std::size_t at = 0; at < cell(blocks_, 0); ++at) {
+  // Fewer than are known, where not all have been read.
+  SessionBlocks blocks{.blocks = std::min(blocks_, last_)};
+  for (std::size_t at = 0; at < cell(blocks.blocks, 0); ++at) {
     blocks.there.push_back(rows_[at].empty() ? 0 : 1);
   }
   return blocks;

@@ -241,7 +241,7 @@ void Api::ended(const HttpRequest& request, const Admitted& admitted, const Requ
   if (const std::string* parent = request.field("traceparent")) {
     line.set("traceparent", printable(*parent, 64));
   }
-  log_.request(std::move(line));
+  log_.request(line);
 }
 
 HttpFields Api::common_fields(const HttpRequest& request, const Admitted* admitted) {

@@ -170,7 +170,7 @@ Connection::Awaitable<void> Connection::run() {
   const bool has_begun = co_await socket_->begin();
   stall_.cancel();
   if (!has_begun) co_return;
-  asio::co_spawn(executor_, read_loop(), [self = shared_from_this()](std::exception_ptr) {});
+  asio::co_spawn(executor_, read_loop(), [self = shared_from_this()](const std::exception_ptr&) {});
   requests_left_ = parts_.times.requests_max;
   bool more = true;
   while (more && !is_closing_) {

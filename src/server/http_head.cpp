@@ -76,7 +76,7 @@ std::optional<HttpRefusal> read_line(std::string_view line, HttpHead& head) {
   if (!is_http_token(method)) return bad("the request line is malformed");
   // HTTP/2 without an agreement on it begins like that.
   if (method == "PRI" && target == "*") return HttpRefusal{505, "the server speaks HTTP/1.1"};
-  if (const auto refusal = read_version(line, head)) return refusal;
+  if (auto refusal = read_version(line, head)) return refusal;
   if (!is_target(target)) return bad("the request's target is malformed");
   head.request.method = method;
   const std::size_t query = target.find('?');
@@ -140,7 +140,7 @@ std::optional<HttpRefusal> read_body_fields(HttpHead& head, const HttpLimits& li
     head.is_chunked = true;
   }
   if (length_text != nullptr) {
-    if (const auto refusal = read_length(*length_text, head.length)) return refusal;
+    if (auto refusal = read_length(*length_text, head.length)) return refusal;
   }
   if (head.length > limits.body_bytes_max) {
     return HttpRefusal{413, cat("the body may have ", limits.body_bytes_max, " bytes")};

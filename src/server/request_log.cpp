@@ -24,7 +24,7 @@ bool has_room(int fd) {
 
 }  // namespace
 
-void ServerLog::write(std::string_view event, Json fields) {
+void ServerLog::write(std::string_view event, const Json& fields) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   Json line = Json::object();
   line.set("time", std::chrono::duration<double>(now).count());
@@ -50,9 +50,9 @@ void ServerLog::write(std::string_view event, Json fields) {
   }
 }
 
-void ServerLog::request(Json fields) {
+void ServerLog::request(const Json& fields) {
   if (level_ != Level::kRequests) return;
-  write("request", std::move(fields));
+  write("request", fields);
 }
 
 void ServerLog::refusal(std::string_view event, int status) {
@@ -71,7 +71,7 @@ void ServerLog::refusal(std::string_view event, int status) {
     fields.set("status", status);
     fields.set("others", std::exchange(refusals.others, std::uint64_t{0}));
   }
-  write(event, std::move(fields));
+  write(event, fields);
 }
 
 }  // namespace ingot

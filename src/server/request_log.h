@@ -22,13 +22,13 @@ class ServerLog {
       : fd_(fd), level_(level), dropped_(dropped) {}
 
   /// `fields` stand behind time and `event`.
-  void request(Json fields);
+  void request(const Json& fields);
   /// At most one line a second of each event, which is a literal: a refusal that is not of a
   /// request.
   void refusal(std::string_view event, int status);
 
  private:
-  void write(std::string_view event, Json fields);
+  void write(std::string_view event, const Json& fields);
 
   int fd_;
   Level level_;

@@ -179,7 +179,7 @@ std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const
   }
   check_size(generation);
   enter(id, key, choices_of(generation));
-  const auto running = std::make_shared<RunningGeneration>();
+  auto running = std::make_shared<RunningGeneration>();
   try {
     for (GenerationPrompt& prompt : generation.prompts) {
       prompt.request.notify = notify;

@@ -103,9 +103,9 @@ auto about_chat(std::string_view param, Body&& body) {
   try {
     return body();
   } catch (const Error& error) {
-    ApiError refusal = api_error(error);
-    if (!refusal.param().empty() && refusal.param() != "messages") throw refusal;
-    throw std::move(refusal).about(std::string(param));
+    const std::string named = api_error(error).param();
+    const bool is_messages = named.empty() || named == "messages";
+    throw api_error(error).about(is_messages ? std::string(param) : named);
   }
 }
 
