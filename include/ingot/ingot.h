@@ -156,7 +156,7 @@ struct Request {
   bool digest = false;                         ///< of the logits that tokens are drawn from
   // How it shares the engine; none of it changes a bit of the result.
   std::int32_t priority = 0;  ///< where the engine goes by it: smaller ones first
-  std::uint64_t tenant = 0;   ///< tenants get equal shares of the machine
+  std::uint64_t tenant = 0;   ///< tenants get equal shares of the machine, and of what is kept
   std::uint64_t domain = 0;   ///< requests of different domains never share what was computed
   /// Seconds until the first and until the last token, from now on. A request for which the engine
   /// predicts that it cannot be in time ends with Error{kBusy}, at once or when it becomes so. 0 =

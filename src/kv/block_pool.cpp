@@ -8,14 +8,14 @@ namespace ingot {
 
 BlockPool::BlockPool(std::int32_t blocks)
     : total_(blocks), nodes_(static_cast<std::size_t>(blocks)) {
-  set_domains(1);
+  set_owners(1);
   for (std::int32_t b = 0; b < blocks; ++b) link_last(b);
 }
 
-void BlockPool::set_domains(std::int32_t domains) {
+void BlockPool::set_owners(std::int32_t owners) {
   for (std::int32_t b = 0; b < total(); ++b) INGOT_CHECK(!is_indexed(b), "block ", b, " is known");
-  listed_.resize(static_cast<std::size_t>(domains) + 1);
-  givers_ = DomainHeap(domains);
+  listed_.resize(static_cast<std::size_t>(owners) + 1);
+  givers_ = OwnerHeap(owners);
   const auto before = static_cast<std::int32_t>(nodes_.size());
   nodes_.resize(static_cast<std::size_t>(head(lists())));
   for (std::int32_t i = before; i < head(lists()); ++i) {
@@ -31,7 +31,7 @@ const BlockPool::Node& BlockPool::at(std::int32_t block) const {
 
 void BlockPool::link_last(std::int32_t block) {
   Node& node = nodes_[static_cast<std::size_t>(block)];
-  const std::int32_t list = list_of(node.domain);
+  const std::int32_t list = list_of(node.owner);
   Node& head_node = nodes_[static_cast<std::size_t>(head(list))];
   node.previous = head_node.previous;
   node.next = head(list);
@@ -40,18 +40,18 @@ void BlockPool::link_last(std::int32_t block) {
   ++listed(list);
   if (list == kFree) return;
   ++evictable_;
-  if (listed(list) == 1) givers_.insert(node.domain);
+  if (listed(list) == 1) givers_.insert(node.owner);
 }
 
 void BlockPool::unlink(std::int32_t block) {
   const Node& node = nodes_[static_cast<std::size_t>(block)];
-  const std::int32_t list = list_of(node.domain);
+  const std::int32_t list = list_of(node.owner);
   nodes_[static_cast<std::size_t>(node.previous)].next = node.next;
   nodes_[static_cast<std::size_t>(node.next)].previous = node.previous;
   --listed(list);
   if (list == kFree) return;
   --evictable_;
-  if (listed(list) == 0) givers_.remove(node.domain);
+  if (listed(list) == 0) givers_.remove(node.owner);
 }
 
 std::optional<std::int32_t> BlockPool::allocate() {
@@ -62,7 +62,7 @@ std::optional<std::int32_t> BlockPool::allocate() {
   retain(block);
   if (evicts && !INGOT_MUTANT(6)) {
     if (evicted_) evicted_(block);
-    set_domain(block, kNoDomain);
+    set_owner(block, kNoOwner);
   }
   return block;
 }
@@ -80,15 +80,15 @@ void BlockPool::release(std::int32_t block) {
   if (INGOT_MUTANT(3)) link_last(block);
 }
 
-void BlockPool::set_domain(std::int32_t block, std::int32_t domain) {
+void BlockPool::set_owner(std::int32_t block, std::int32_t owner) {
   Node& node = at(block);
-  INGOT_CHECK(list_of(domain) >= kFree && list_of(domain) < lists(), "domain ", domain, " of ",
+  INGOT_CHECK(list_of(owner) >= kFree && list_of(owner) < lists(), "owner ", owner, " of ",
               lists() - 1);
-  if (node.domain == domain) return;
+  if (node.owner == owner) return;
   if (node.references == 0) unlink(block);
-  if (node.domain != kNoDomain) givers_.add_blocks(node.domain, -1);
-  if (domain != kNoDomain) givers_.add_blocks(domain, 1);
-  node.domain = domain;
+  if (node.owner != kNoOwner) givers_.add_blocks(node.owner, -1);
+  if (owner != kNoOwner) givers_.add_blocks(owner, 1);
+  node.owner = owner;
   if (node.references == 0) link_last(block);
 }
 
@@ -99,7 +99,7 @@ std::int32_t BlockPool::check_list(std::int32_t list) const {
   for (std::int32_t b = nodes_[static_cast<std::size_t>(head(list))].next; b != head(list);
        ++blocks) {
     const Node& node = at(b);
-    INGOT_CHECK(node.references == 0 && list_of(node.domain) == list && blocks < counted, "block ",
+    INGOT_CHECK(node.references == 0 && list_of(node.owner) == list && blocks < counted, "block ",
                 b, " with ", node.references, " references is on list ", list);
     INGOT_CHECK(nodes_[static_cast<std::size_t>(node.next)].previous == b, "block ", b,
                 " is on the list twice");
@@ -111,15 +111,15 @@ std::int32_t BlockPool::check_list(std::int32_t list) const {
 
 void BlockPool::check() const {
   std::int32_t unused = 0;
-  std::vector<std::int32_t> known(static_cast<std::size_t>(givers_.domains()));
+  std::vector<std::int32_t> known(static_cast<std::size_t>(givers_.owners()));
   for (std::int32_t b = 0; b < total(); ++b) {
     unused += references(b) == 0 ? 1 : 0;
-    if (is_indexed(b)) ++known[static_cast<std::size_t>(domain(b))];
+    if (is_indexed(b)) ++known[static_cast<std::size_t>(owner(b))];
   }
-  for (std::int32_t d = 0; d < givers_.domains(); ++d) {
-    const std::int32_t blocks = known[static_cast<std::size_t>(d)];
-    INGOT_CHECK(blocks == givers_.blocks(d), blocks, " known of domain ", d, ", counted ",
-                givers_.blocks(d));
+  for (std::int32_t o = 0; o < givers_.owners(); ++o) {
+    const std::int32_t blocks = known[static_cast<std::size_t>(o)];
+    INGOT_CHECK(blocks == givers_.blocks(o), blocks, " known of owner ", o, ", counted ",
+                givers_.blocks(o));
   }
   std::int32_t listed = 0;
   for (std::int32_t list = 0; list < lists(); ++list) listed += check_list(list);

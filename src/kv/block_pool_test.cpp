@@ -48,27 +48,27 @@ class KnownBlocks : public testing::Test {
   static constexpr std::int32_t kBlocks = 9;
 
   KnownBlocks() {
-    pool_.set_domains(3);
-    pool_.on_evict([this](std::int32_t block) { evicted_.push_back(pool_.domain(block)); });
+    pool_.set_owners(3);
+    pool_.on_evict([this](std::int32_t block) { evicted_.push_back(pool_.owner(block)); });
   }
-  /// So many blocks of a domain, which nobody holds; those of lower numbers were released first.
-  void keep(std::int32_t domain, int blocks) {
+  /// So many blocks of an owner, which nobody holds; those of lower numbers were released first.
+  void keep(std::int32_t owner, int blocks) {
     for (; blocks > 0; --blocks) {
       const std::int32_t block = *pool_.allocate();
-      pool_.set_domain(block, domain);
+      pool_.set_owner(block, owner);
       pool_.release(block);
     }
   }
 
   BlockPool pool_{kBlocks};
-  std::vector<std::int32_t> evicted_;  ///< domains
+  std::vector<std::int32_t> evicted_;  ///< owners
 };
 
-TEST_F(KnownBlocks, TheDomainOfMostGivesWhatWasReleasedFirst) {
+TEST_F(KnownBlocks, TheOwnerOfMostGivesWhatWasReleasedFirst) {
   keep(0, 3);
   keep(1, 5);
   keep(2, 1);
-  EXPECT_EQ(pool_.allocate(), 3) << "the first one of domain 1";
+  EXPECT_EQ(pool_.allocate(), 3) << "the first one of owner 1";
   EXPECT_EQ(pool_.allocate(), 4);
   for (int i = 0; i < 6; ++i) EXPECT_TRUE(pool_.allocate());
   EXPECT_EQ(evicted_, (std::vector{1, 1, 1, 0, 1, 0, 2, 1}));
@@ -88,7 +88,7 @@ TEST_F(KnownBlocks, WhatIsHeldCountsButIsNotGiven) {
   keep(0, 4);
   keep(1, 5);
   for (const std::int32_t block : {4, 5, 6, 7}) pool_.retain(block);
-  EXPECT_EQ(pool_.allocate(), 8) << "domain 1 has five blocks, and one to give";
+  EXPECT_EQ(pool_.allocate(), 8) << "owner 1 has five blocks, and one to give";
   EXPECT_EQ(pool_.allocate(), 0);
   for (const std::int32_t block : {4, 5}) pool_.release(block);
   EXPECT_EQ(pool_.allocate(), 4);
@@ -98,7 +98,7 @@ TEST_F(KnownBlocks, WhatIsHeldCountsButIsNotGiven) {
 TEST_F(KnownBlocks, WhatNobodyKnowsAnyMoreIsFree) {
   keep(0, 9);
   EXPECT_EQ(pool_.evictable(), 9);
-  pool_.set_domain(7, BlockPool::kNoDomain);
+  pool_.set_owner(7, BlockPool::kNoOwner);
   EXPECT_EQ(pool_.free(), 1);
   EXPECT_EQ(pool_.allocate(), 7);
   EXPECT_TRUE(evicted_.empty());
@@ -107,11 +107,11 @@ TEST_F(KnownBlocks, WhatNobodyKnowsAnyMoreIsFree) {
   pool_.check();
 }
 
-TEST(BlockPoolDeathTest, DomainsAreSetBeforeAnythingIsKnown) {
+TEST(BlockPoolDeathTest, OwnersAreSetBeforeAnythingIsKnown) {
   BlockPool pool(2);
-  pool.set_domain(1, 0);
-  EXPECT_DEATH(pool.set_domain(0, 1), "domain 1 of 1");
-  EXPECT_DEATH(pool.set_domains(2), "block 1 is known");
+  pool.set_owner(1, 0);
+  EXPECT_DEATH(pool.set_owner(0, 1), "owner 1 of 1");
+  EXPECT_DEATH(pool.set_owners(2), "block 1 is known");
 }
 
 TEST(BlockPool, AgreesWithANaiveModelUnderRandomUse) {

@@ -68,15 +68,16 @@ PrefixIndex::PrefixIndex(KvCache& cache, std::int32_t sequences, const PrefixInd
   nodes_.resize(nodes);
   blocks_.assign(nodes * static_cast<std::size_t>(groups_), -1);
   for (std::size_t i = nodes; i > 0; --i) unused_.push_back(static_cast<std::int32_t>(i - 1));
-  unused_domains_ = unused_;
+  unused_owners_ = unused_;
   slots_.assign(std::bit_ceil(2 * nodes), -1);
   ghosts_.resize(std::bit_ceil(nodes));
   path_.reserve(nodes);
   adopted_.reserve(nodes);
-  owner_.resize(static_cast<std::size_t>(groups_));
+  node_of_.resize(static_cast<std::size_t>(groups_));
   for (std::int32_t g = 0; g < groups_; ++g) {
-    owner_[static_cast<std::size_t>(g)].assign(static_cast<std::size_t>(cache.pool(g).total()), -1);
-    cache.pool(g).set_domains(static_cast<std::int32_t>(nodes));
+    node_of_[static_cast<std::size_t>(g)].assign(static_cast<std::size_t>(cache.pool(g).total()),
+                                                 -1);
+    cache.pool(g).set_owners(static_cast<std::int32_t>(nodes));
     cache.pool(g).on_evict([this, g](std::int32_t b) { forget_block(g, b); });
   }
 }
@@ -163,12 +164,12 @@ std::int32_t PrefixIndex::make_root(const PrefixKey& key) {
   try {
     root_of_node_.emplace(root, Root{.key = key});
     roots_.emplace(key, root);
-    Domain& domain = domains_[key.domain];
-    if (domain.roots++ == 0) {
-      domain.number = unused_domains_.back();
-      unused_domains_.pop_back();
+    Owner& owner = owners_[key.owner];
+    if (owner.roots++ == 0) {
+      owner.number = unused_owners_.back();
+      unused_owners_.pop_back();
     }
-    at(root).domain = domain.number;
+    at(root).owner = owner.number;
   } catch (const std::bad_alloc&) {
     root_of_node_.erase(root);
     roots_.erase(key);
@@ -184,10 +185,10 @@ void PrefixIndex::drop_root(std::int32_t root) {
   const PrefixKey key = root_of_node_.at(root).key;
   root_of_node_.erase(root);
   roots_.erase(key);
-  const auto domain = domains_.find(key.domain);
-  if (--domain->second.roots > 0) return;
-  unused_domains_.push_back(domain->second.number);
-  domains_.erase(domain);
+  const auto owner = owners_.find(key.owner);
+  if (--owner->second.roots > 0) return;
+  unused_owners_.push_back(owner->second.number);
+  owners_.erase(owner);
 }
 
 /// Nothing (-1) where another node has its hash, or no node is left.
@@ -203,7 +204,7 @@ std::int32_t PrefixIndex::add_child(std::int32_t parent, Tokens tokens) {
   n.content = content_hash(at(parent).content, tokens);
   n.parent = parent;
   n.root = at(parent).root;
-  n.domain = at(parent).domain;
+  n.owner = at(parent).owner;
   std::copy(tokens.begin(), tokens.end(), n.tokens.begin());
   ++at(parent).children;
   at(parent).last_child = node;
@@ -241,11 +242,11 @@ void PrefixIndex::prune(std::int32_t node) {
 }
 
 void PrefixIndex::forget_block(std::int32_t g, std::int32_t number) {
-  std::int32_t& owner = owner_[static_cast<std::size_t>(g)][static_cast<std::size_t>(number)];
-  const std::int32_t node = owner;
+  std::int32_t& known_as = node_of_[static_cast<std::size_t>(g)][static_cast<std::size_t>(number)];
+  const std::int32_t node = known_as;
   INGOT_CHECK(node >= 0 && block(node, g) == number, "block ", number, " of group ", g,
               " is not where the index has it");
-  owner = -1;
+  known_as = -1;
   block(node, g) = -1;
   --at(node).blocks;
   prune(node);
@@ -407,8 +408,8 @@ void PrefixIndex::extend(Place& place, Tokens tokens, std::int64_t computed,
       }
       block(node, g) = own;
       ++at(node).blocks;
-      owner_[static_cast<std::size_t>(g)][static_cast<std::size_t>(own)] = node;
-      cache_.pool(g).set_domain(own, at(node).domain);
+      node_of_[static_cast<std::size_t>(g)][static_cast<std::size_t>(own)] = node;
+      cache_.pool(g).set_owner(own, at(node).owner);
     }
   }
 }
@@ -424,8 +425,8 @@ void PrefixIndex::leave(Place& place) { move(place, -1); }
 void PrefixIndex::flush() {
   for (std::int32_t g = 0; g < groups_; ++g) {
     for (std::int32_t b = 0; b < cache_.pool(g).total(); ++b) {
-      if (owner_[static_cast<std::size_t>(g)][static_cast<std::size_t>(b)] < 0) continue;
-      cache_.pool(g).set_domain(b, BlockPool::kNoDomain);
+      if (node_of_[static_cast<std::size_t>(g)][static_cast<std::size_t>(b)] < 0) continue;
+      cache_.pool(g).set_owner(b, BlockPool::kNoOwner);
       forget_block(g, b);
     }
   }
@@ -433,23 +434,23 @@ void PrefixIndex::flush() {
 
 const PrefixKey* PrefixIndex::key_of(std::int32_t g, std::int32_t block_number) const {
   const std::int32_t node =
-      owner_[static_cast<std::size_t>(g)][static_cast<std::size_t>(block_number)];
+      node_of_[static_cast<std::size_t>(g)][static_cast<std::size_t>(block_number)];
   return node < 0 ? nullptr : &root_of_node_.at(at(node).root).key;
 }
 
 void PrefixIndex::check() const {
   std::int64_t owned = 0;
   for (std::int32_t g = 0; g < groups_; ++g) {
-    const auto& owners = owner_[static_cast<std::size_t>(g)];
-    for (std::int32_t b = 0; b < std::ssize(owners); ++b) {
-      const std::int32_t node = owners[static_cast<std::size_t>(b)];
+    const auto& nodes = node_of_[static_cast<std::size_t>(g)];
+    for (std::int32_t b = 0; b < std::ssize(nodes); ++b) {
+      const std::int32_t node = nodes[static_cast<std::size_t>(b)];
       INGOT_CHECK((node >= 0) == cache_.pool(g).is_indexed(b), "block ", b, " of group ", g,
                   " has node ", node);
       if (node < 0) continue;
       INGOT_CHECK(block(node, g) == b, "node ", node, " has block ", block(node, g), ", not ", b);
-      const std::int32_t domain = domains_.at(key_of(g, b)->domain).number;
-      INGOT_CHECK(cache_.pool(g).domain(b) == domain, "block ", b, " of domain ", domain,
-                  " counts as one of ", cache_.pool(g).domain(b));
+      const std::int32_t owner = owners_.at(key_of(g, b)->owner).number;
+      INGOT_CHECK(cache_.pool(g).owner(b) == owner, "block ", b, " of owner ", owner,
+                  " counts as one of ", cache_.pool(g).owner(b));
       ++owned;
     }
   }

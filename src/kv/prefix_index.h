@@ -20,8 +20,13 @@ namespace ingot {
 struct PrefixKey {
   std::array<std::uint64_t, 2> domain{};  ///< of an API key and its salt: who may see whose hits
   std::uint64_t adapter = 0;              ///< 0 = none; another one for each time it was loaded
+  /// Whose share of the pools the blocks count against: an API key, whatever its salts. Tells no
+  /// keys apart: where owners share a domain, it is who began there while nothing of it was known.
+  std::uint64_t owner = 0;
 
-  bool operator==(const PrefixKey&) const = default;
+  bool operator==(const PrefixKey& other) const {
+    return std::tie(domain, adapter) == std::tie(other.domain, other.adapter);
+  }
   bool operator<(const PrefixKey& other) const {
     return std::tie(domain, adapter) < std::tie(other.domain, other.adapter);
   }
@@ -60,7 +65,7 @@ struct PrefixIndexOptions {
 /// and nothing else.
 ///
 /// It holds no reference: blocks that nobody else holds are evictable, and the pool says when it
-/// takes one, from the domain that has most. Sequences release their blocks last first, and whoever
+/// takes one, from the owner that has most. Sequences release their blocks last first, and whoever
 /// holds a block holds all before it; so a pool takes leaves before what they hang on. Every
 /// operation costs the blocks that it is about; nothing allocates after construction but the first
 /// request of a key, which goes on unregistered where there is no memory.
@@ -137,7 +142,7 @@ class PrefixIndex {
     std::uint64_t content = 0;  ///< hash of the tokens alone, without secret and key
     std::int32_t parent = -1;   ///< -1 = a root, or free
     std::int32_t root = -1;     ///< itself for a root
-    std::int32_t domain = -1;   ///< number of the root's domain
+    std::int32_t owner = -1;    ///< number of the root's owner
     std::int32_t children = 0;
     std::int32_t places = 0;
     std::int32_t blocks = 0;       ///< groups that it has a block in
@@ -148,8 +153,8 @@ class PrefixIndex {
     PrefixKey key;
     std::uint64_t chat_template = 0;
   };
-  /// What the pools know a domain by, while it has roots.
-  struct Domain {
+  /// What the pools know an owner by, while it has roots.
+  struct Owner {
     std::int32_t number = -1;
     std::int32_t roots = 0;
   };
@@ -196,14 +201,14 @@ class PrefixIndex {
   std::vector<std::int32_t> blocks_;  ///< [nodes, groups]; -1 = none
   std::vector<std::int32_t> unused_;  ///< nodes
   std::vector<std::int32_t> slots_;   ///< hash table with linear probing: nodes, -1 = empty
-  std::vector<std::vector<std::int32_t>> owner_;  ///< by group and block: its node
-  std::vector<Ghost> ghosts_;                     ///< by the low bits of their hash
+  std::vector<std::vector<std::int32_t>> node_of_;  ///< by group and block: its node
+  std::vector<Ghost> ghosts_;                       ///< by the low bits of their hash
   std::map<PrefixKey, std::int32_t> roots_;
   std::map<std::int32_t, Root> root_of_node_;
-  std::map<std::array<std::uint64_t, 2>, Domain> domains_;
-  std::vector<std::int32_t> unused_domains_;  ///< numbers; one for each node, and so for each root
-  std::vector<std::int32_t> path_;     ///< of the last `find`, from the root's child on
-  std::vector<std::int32_t> adopted_;  ///< a group's table
+  std::map<std::uint64_t, Owner> owners_;
+  std::vector<std::int32_t> unused_owners_;  ///< numbers; one for each node, and so for each root
+  std::vector<std::int32_t> path_;           ///< of the last `find`, from the root's child on
+  std::vector<std::int32_t> adopted_;        ///< a group's table
   std::int64_t used_ = 0;
 };
 

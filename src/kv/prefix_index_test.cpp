@@ -150,13 +150,14 @@ TEST_F(PrefixIndexTest, LeavesGoBeforeWhatTheyHangOnAndTheOldestFirst) {
   }
 }
 
-TEST_F(PrefixIndexTest, ADomainIsNotFlushedBelowItsShare) {
+/// Adapters and salts make other keys, but no other owner: as many as it likes get it no more.
+TEST_F(PrefixIndexTest, AnOwnerIsNotFlushedBelowItsShare) {
   make({9});
-  const PrefixKey mine{.domain = {1, 1}};
-  // Adapters make other keys, but no other domain.
-  const auto flood = [&](std::uint64_t domain, std::int32_t first) {
-    Holder h = compute(text(32, first), {.domain = {domain, domain},
-                                         .adapter = static_cast<std::uint64_t>(first % 3)});
+  const PrefixKey mine{.domain = {1, 1}, .owner = 1};
+  const auto flood = [&](std::uint64_t owner, std::int32_t first) {
+    const auto salt = static_cast<std::uint64_t>(first);
+    Holder h =
+        compute(text(32, first), {.domain = {owner, salt}, .adapter = salt % 3, .owner = owner});
     end(h);
   };
   Holder h = compute(text(48), mine);
@@ -236,6 +237,21 @@ TEST_F(PrefixIndexTest, ACollisionCostsAHitAndNothingElse) {
     }
     for (Holder& h : holders) end(h);
   }
+}
+
+TEST_F(PrefixIndexTest, WhoBeganADomainOwnsItsBlocksWhileTheyAreKnown) {
+  make({4});
+  const auto owner = [&] { return index_->key_of(0, 0)->owner; };
+  Holder first = compute(text(16), {.domain = {1, 0}, .owner = 7});
+  Holder second = compute(text(16), {.domain = {1, 0}, .owner = 8});
+  EXPECT_EQ(second.blocks.table(0)[0], 0) << "one domain, so one block";
+  end(first);
+  EXPECT_EQ(owner(), 7u);
+  end(second);
+  index_->flush();
+  Holder third = compute(text(16), {.domain = {1, 0}, .owner = 8});
+  EXPECT_EQ(index_->key_of(0, third.blocks.table(0)[0])->owner, 8u);
+  end(third);
 }
 
 /// Salts cost nothing but their blocks: the last domain is registered like the first.

@@ -48,7 +48,8 @@ Continuation::Continuation(std::uint64_t id, Request request, std::shared_ptr<Ch
   sequence_.tokens.reserve(sequence_.tokens.size() +
                            static_cast<std::size_t>(std::max<std::int64_t>(0, limit_)));
   sequence_.rows_max = sequence_.length() + std::max<std::int64_t>(0, limit_ - 1);
-  sequence_.prefix = {.domain = request_.domain, .adapter = request_.adapter};
+  sequence_.prefix = {
+      .domain = request_.domain, .adapter = request_.adapter, .owner = request_.tenant};
   sequence_.chat_template = request_.chat_template;
   sequence_.reads_cache = request_.reads_cache;
   sequence_.turn = {.tenant = request_.tenant,

@@ -36,7 +36,7 @@ struct Request {
   HiddenRows hidden = HiddenRows::kNone;  ///< in place of tokens: max_tokens is 0 then
   bool final_norm = true;                 ///< hidden states after the final norm, or before
   // How it shares the engine with others; none of it changes a bit of what comes out.
-  std::uint64_t tenant = 0;   ///< whose share of the machine it counts against: an API key
+  std::uint64_t tenant = 0;   ///< whose share of steps and blocks it counts against: an API key
   std::int32_t priority = 0;  ///< smaller ones first, where the engine's policy looks at it
   double first_token_seconds = kNever;  ///< from now on; refused where it cannot be had
   double end_seconds = kNever;          ///< likewise, for the last token

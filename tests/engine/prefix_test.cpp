@@ -211,6 +211,22 @@ TEST_F(PrefixTest, DomainsShareNothing) {
   EXPECT_EQ(outcome_.cached_tokens, 0);
 }
 
+/// Salts separate hits alone: whoever uses many has no more of what is kept.
+TEST_F(PrefixTest, ATenantOfManyDomainsFlushesNobody) {
+  Request mine{.prompt = some_prompt(48), .max_tokens = 2};
+  mine.tenant = 1;
+  mine.domain = {1, 0};
+  run(runner_, mine);
+  for (std::uint64_t salt = 0; salt < 100; ++salt) {
+    Request other{.prompt = some_prompt(40, 7), .max_tokens = 1};
+    other.tenant = 2;
+    other.domain = {2, salt};
+    run(runner_, other);
+  }
+  run(runner_, mine);
+  EXPECT_EQ(outcome_.cached_tokens, 47);
+}
+
 TEST_F(PrefixTest, AStoppedReplyIsThereForTheNextTurn) {
   Stream stream = *runner_.engine().submit({.prompt = some_prompt(10), .max_tokens = 50});
   std::vector<std::int32_t> history = some_prompt(10);

@@ -11,7 +11,7 @@ namespace ingot::sim {
 std::unique_ptr<Client> Client::make(const Request& r, std::uint32_t choice, std::int64_t context) {
   auto c = std::make_unique<Client>();
   Job& job = c->job;
-  job.prefix = {.domain = r.domain, .adapter = r.adapter};
+  job.prefix = {.domain = r.domain, .adapter = r.adapter, .owner = r.tenant};
   job.choice = choice;
   job.min_tokens = r.sampling.min_tokens;
   job.ends = r.sampling.end_ids;

@@ -1,4 +1,4 @@
-// Counting domains anew at each eviction.
+// Counting owners anew at each eviction.
 #include "sim/eviction_checker.h"
 
 #include <algorithm>
@@ -19,32 +19,32 @@ EvictionChecker::EvictionChecker(KvCache& cache, const PrefixIndex* prefixes)
   }
 }
 
-EvictionChecker::Domain& EvictionChecker::domain_of(const PrefixKey& key) {
-  const auto at = std::find_if(domains_.begin(), domains_.end(),
-                               [&](const Domain& d) { return d.name == key.domain; });
-  return at != domains_.end() ? *at : domains_.emplace_back(Domain{.name = key.domain});
+EvictionChecker::Owner& EvictionChecker::owner_of(const PrefixKey& key) {
+  const auto at = std::find_if(owners_.begin(), owners_.end(),
+                               [&](const Owner& o) { return o.name == key.owner; });
+  return at != owners_.end() ? *at : owners_.emplace_back(Owner{.name = key.owner});
 }
 
 void EvictionChecker::check(std::int32_t g, std::int32_t victim) {
   const BlockPool& pool = cache_.pool(g);
-  domains_.clear();
+  owners_.clear();
   for (std::int32_t b = 0; b < pool.total(); ++b) {
     const PrefixKey* const key = prefixes_->key_of(g, b);
     if (key == nullptr) continue;
-    Domain& domain = domain_of(*key);
-    ++domain.known;
-    domain.unheld += pool.references(b) == 0 ? 1 : 0;
+    Owner& owner = owner_of(*key);
+    ++owner.known;
+    owner.unheld += pool.references(b) == 0 ? 1 : 0;
   }
   const PrefixKey* const key = prefixes_->key_of(g, victim);
   SIM_EXPECT("I19", key != nullptr, "block ", victim, " is given up and was not known");
-  const Domain& loser = domain_of(*key);
-  const std::int64_t domains = std::ssize(domains_);
-  for (const Domain& other : domains_) {
+  const Owner& loser = owner_of(*key);
+  const std::int64_t owners = std::ssize(owners_);
+  for (const Owner& other : owners_) {
     SIM_EXPECT("I19",
-               loser.known * domains >= pool.total() || other.known * domains <= pool.total() ||
+               loser.known * owners >= pool.total() || other.known * owners <= pool.total() ||
                    other.unheld == 0,
-               "a domain with ", loser.known, " of ", pool.total(), " blocks loses one, of ",
-               domains, " domains one with ", other.known, " has ", other.unheld, " to give");
+               "an owner with ", loser.known, " of ", pool.total(), " blocks loses one, of ",
+               owners, " owners one with ", other.known, " has ", other.unheld, " to give");
   }
 }
 

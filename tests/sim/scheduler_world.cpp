@@ -85,6 +85,7 @@ void SchedulerWorld::arrive(std::optional<std::uint64_t> tenant) {
   s.prefix = r->job.prefix;
   s.turn = {.tenant = tenant.value_or(static_cast<std::uint64_t>(random_.below(2))),
             .arrival = now_};
+  s.prefix.owner = s.turn.tenant;
   model_.know(r->job);
   trace_.add("sequence #: # rows of #", static_cast<std::int64_t>(s.id), length, r->end);
   scheduler_.add(s);
