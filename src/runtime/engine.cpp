@@ -55,6 +55,10 @@ EngineOptions with_clock(EngineOptions options) {
   return options;
 }
 
+/// A step that was under way at the end of a drain may take so much longer.
+constexpr double kDrainGraceSeconds = 1;
+constexpr double kDrainPollSecondsMin = 0.01, kDrainPollSecondsMax = 0.25;
+
 /// Calls that wait for the end of a step.
 constexpr std::size_t kErrandsMax = 64;
 
@@ -256,8 +260,13 @@ void Engine::begin_drain(double seconds) {
   if (!INGOT_MUTANT(17)) bell_->ring();
 }
 
+/// It is the engine's clock that decides, which may not be the system's: so the wait is never long.
 bool Engine::wait_drained() {
-  drained_.wait();
+  double left = 0;
+  while (!drained_.wait_for(std::clamp(left, kDrainPollSecondsMin, kDrainPollSecondsMax))) {
+    left = drain_by_.load() + kDrainGraceSeconds - options_.now();
+    if (left <= 0 && timer_.is_under_way()) return false;
+  }
   drained_.ring();  // for whoever else waits
   return !drained_by_force_.load();
 }
@@ -279,10 +288,16 @@ void Engine::stop() {
   drained_.ring();
 }
 
+bool Engine::turn() {
+  const bool any = take_turn();
+  timer_.end();
+  return any;
+}
+
 /// Whether anything was computed or may be now. What fails for all outside of the model (no memory)
 /// ends the requests that run, and the engine goes on with the next ones. Ending them allocates
 /// nothing.
-bool Engine::turn() {
+bool Engine::take_turn() {
   const double now = options_.now();
   if (has_failed()) {
     run_errands();
@@ -461,7 +476,9 @@ bool Engine::end_dropped(std::span<const Dropped> all) {
 bool Engine::attempt(FunctionRef<void(bool again)> body) {
   for (const bool again : {false, true}) {
     try {
-      const StepWatch::Call call(watch_, options_.now());
+      const double now = options_.now();
+      timer_.begin(now);
+      const StepWatch::Call call(watch_, now);
       body(again);
       break;
     } catch (const Error& error) {
@@ -735,9 +752,12 @@ void Engine::end_active(FinishReason reason, const Error* error) {
 /// write to blocks that are given back here.
 void Engine::clear() {
   if (scheduler_.under_way() > 0 && !INGOT_MUTANT(19)) {
-    const StepWatch::Call call(watch_, options_.now());
+    const double now = options_.now();
+    timer_.begin(now);
+    const StepWatch::Call call(watch_, now);
     steps_->drain();
   }
+  timer_.end();
   scheduler_.abandon();
   drop_ended();
   observe_state();

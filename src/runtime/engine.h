@@ -124,8 +124,9 @@ class Engine {
   /// Takes no further requests, and cancels those that have not ended within `seconds`; from any
   /// thread, and at once.
   void begin_drain(double seconds);
-  /// Waits for the end of a drain, which a thread has to be working on. Returns whether every
-  /// request ended by itself.
+  /// Waits for the end of a drain, which a thread has to be working on; no longer than a second
+  /// past the drain's time for a step that does not come back. Returns whether every request ended
+  /// by itself. Where not and `step_seconds_now` is not 0, `stop` would wait for that step.
   bool wait_drained();
   /// Cancels all requests, and ends the thread once its step is done. From the thread that owns
   /// the engine.
@@ -162,6 +163,9 @@ class Engine {
   std::size_t under_way() const { return under_way_.load(); }
   /// The most that there can be: those that run and those that may wait.
   std::size_t under_way_max() const { return inbox_.capacity(); }
+  /// How long the step that is under way has taken, by the engine's clock; 0 between steps. Takes
+  /// no lock; from any thread.
+  double step_seconds_now() const { return timer_.seconds(options_.now()); }
   /// Whether no step can be computed any more; from any thread.
   bool has_failed() const { return failed_.load(); }
   /// Errors: Error{kInternal}, and why, when no step can be computed any more; from any thread.
@@ -181,6 +185,7 @@ class Engine {
   void run_watcher();
   double next_event() const;
   bool turn();
+  bool take_turn();
   void drain(double now);
   void look_at(Continuation& continuation, bool drain_is_over, double now);
   void take_in(double now);
@@ -233,6 +238,7 @@ class Engine {
   std::optional<Error> failure_;  ///< why no step can be computed any more; before `failed_`
   std::atomic<bool> failed_{false};
   StepWatch watch_;
+  StepTimer timer_;
   std::atomic<double> drain_by_{kNever};
   std::atomic<bool> draining_{false};
   std::atomic<bool> drained_by_force_{false};

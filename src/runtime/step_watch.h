@@ -1,6 +1,7 @@
-// StepWatch: for how long a runner has been computing, seen from another thread.
+// StepWatch and StepTimer: for how long a runner has been computing, seen from another thread.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <limits>
 #include <mutex>
@@ -44,6 +45,28 @@ class StepWatch {
 
   std::atomic<double> begun_{kNoCall};
   std::mutex mutex_;  ///< held by who seized the engine
+};
+
+/// For how long a step has been under way, seen from any thread. One thread begins and ends steps.
+class StepTimer {
+ public:
+  /// At a step's first call of the runner, and at its others, which change nothing.
+  void begin(double now) {
+    if (begun_.load(std::memory_order_relaxed) == kNoStep) begun_.store(now);
+  }
+  void end() { begun_.store(kNoStep); }
+  bool is_under_way() const { return begun_.load() != kNoStep; }
+  /// 0 between steps.
+  double seconds(double now) const {
+    const double begun = begun_.load();
+    return begun == kNoStep ? 0 : std::max(0.0, now - begun);
+  }
+
+ private:
+  static constexpr double kNoStep = std::numeric_limits<double>::infinity();
+
+  std::atomic<double> begun_{kNoStep};
+  static_assert(std::atomic<double>::is_always_lock_free);
 };
 
 }  // namespace ingot

@@ -41,10 +41,10 @@ void Doorbell::wait() {
   is_rung_ = false;
 }
 
-void Doorbell::wait_for(double seconds) {
+bool Doorbell::wait_for(double seconds) {
   std::unique_lock lock(mutex_);
   rung_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return is_rung_; });
-  is_rung_ = false;
+  return std::exchange(is_rung_, false);
 }
 
 bool Doorbell::take() {

@@ -74,8 +74,8 @@ class Doorbell {
   void ring();
   /// Returns once it has been rung since the last return.
   void wait();
-  /// The same, or when so many seconds have passed.
-  void wait_for(double seconds);
+  /// The same, or when so many seconds have passed. Whether it has been rung.
+  bool wait_for(double seconds);
   /// Whether it has been rung since the last return, which this is one.
   bool take();
 

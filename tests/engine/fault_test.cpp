@@ -183,6 +183,39 @@ TEST_P(EngineWatch, WhoWaitsForTheEndOfTheStepIsToldToo) {
   released_.count_down();
 }
 
+TEST_P(EngineWatch, HowLongAStepTakesIsSeenWhileItIsUnderWay) {
+  Stream stream = *engine_->submit(some_request(3, 20));
+  engine_->step();
+  now_.store(1001);
+  EXPECT_EQ(engine_->step_seconds_now(), 0) << "between steps";
+  std::thread stepper([this] {
+    while (engine_->step()) continue;
+  });
+  blocked_.wait();
+  EXPECT_EQ(engine_->step_seconds_now(), 0);
+  now_.store(1008);
+  EXPECT_EQ(engine_->step_seconds_now(), 7);
+  released_.count_down();
+  stepper.join();
+  EXPECT_EQ(engine_->step_seconds_now(), 0);
+}
+
+TEST_P(EngineWatch, ADrainDoesNotWaitForAStepThatDoesNotEnd) {
+  engine_->start();
+  Stream stream = *engine_->submit(some_request(3, 20));
+  blocked_.wait();
+  engine_->begin_drain(5);
+  now_.store(1006);
+  EXPECT_FALSE(engine_->wait_drained());
+  EXPECT_EQ(engine_->step_seconds_now(), 6) << "so a stop would wait for it";
+  EXPECT_FALSE(stream.finished());
+  released_.count_down();
+  while (stream.next()) continue;
+  EXPECT_EQ(stream.outcome().finish,
+            std::get<1>(GetParam()) ? FinishReason::kError : FinishReason::kCancelled);
+  EXPECT_FALSE(engine_->wait_drained()) << "by force";
+}
+
 /// An engine whose steps all fail from call number `first` of `run` on.
 std::unique_ptr<Engine> failing_engine(int first, FakeDevice::Hook on_failure,
                                        const EngineOptions& options) {
