@@ -27,8 +27,6 @@ namespace {
 
 constexpr int kInternal = 70;
 constexpr int kForced = 3;
-/// A step that takes longer has hung.
-constexpr double kStallSeconds = 60;
 /// For the last bytes of responses, once the engine has ended all requests.
 constexpr double kFlushSeconds = 1.5;
 
@@ -179,7 +177,7 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
        .prefix_cache = !v.no_prefix_cache,
        .step_seconds = v.target_itl_ms / 1000,
        .waiting = {.policy = v.by_priority ? Policy::kPriority : Policy::kArrival},
-       .step_limit_seconds = v.exit_on_stall ? kStallSeconds : kNever,
+       .step_limit_seconds = v.exit_on_stall ? kStepSecondsMax : kNever,
        .failed =
            [&](const Error& error) {
              log_error(error.message());
@@ -217,6 +215,7 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
   const bool drained = engine->wait_drained();
   server.stop(kFlushSeconds);
   if (engine->has_failed()) _exit(kInternal);
+  if (engine->step_seconds_now() > 0) _exit(kForced);
   return drained ? kDone : kForced;
 }
 

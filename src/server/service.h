@@ -44,6 +44,9 @@ struct ServiceOptions {
 /// Log-probabilities that a response can hold: each is some hundred bytes of it.
 inline constexpr std::int64_t kScoresMax = std::int64_t{1} << 19;
 
+/// A step that takes longer is stuck: the largest models take seconds on small machines.
+inline constexpr double kStepSecondsMax = 60;
+
 /// A model's chat template, with its text.
 struct ServedChat {
   ChatTemplate chat;
@@ -119,8 +122,12 @@ class Service {
   /// No new work is taken from here on, and what runs is cancelled after the drain's time.
   void begin_drain();
   bool is_draining() const { return draining_.load(); }
-  /// Whether requests can be served: the self-test passed.
-  bool is_ready() const { return ready_.load() && !draining_.load() && !engine_.has_failed(); }
+  /// Whether requests can be served: the self-test passed, and the engine is not stuck.
+  bool is_ready() const { return ready_.load() && !draining_.load() && is_alive(); }
+  /// Whether the engine computes: no step fails, or takes longer than any should.
+  bool is_alive() const {
+    return !engine_.has_failed() && engine_.step_seconds_now() < kStepSecondsMax;
+  }
   void set_ready() { ready_.store(true); }
 
  private:

@@ -15,7 +15,7 @@ HttpResponse state(bool is_good) {
 
 Reply health(const Call& call) { return state(call.service.is_ready()); }
 
-Reply livez(const Call& call) { return state(!call.service.engine().has_failed()); }
+Reply livez(const Call& call) { return state(call.service.is_alive()); }
 
 Reply readyz(const Call& call) { return state(call.service.is_ready()); }
 
