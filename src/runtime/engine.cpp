@@ -162,6 +162,8 @@ std::vector<Stream> Engine::submit_choices(Request&& request, std::int32_t choic
   if (draining_.load() || before + count > inbox_.capacity() ||
       !inbox_.try_push(std::move(submission))) {
     under_way_.fetch_sub(count);
+    // Whoever looked for the end of the drain meanwhile took these for requests.
+    if (draining_.load()) bell_->ring();
     // What try_push refuses stays as it was.
     request = std::move(submission.request);  // NOLINT(bugprone-use-after-move)
     observe_rejection(why_refused(), count);

@@ -97,13 +97,22 @@ struct Channel {
   /// Hands a piece over; false when there is no room.
   [[nodiscard]] bool push(Delta&& delta) {
     const bool pushed = deltas.try_push(std::move(delta));
-    if (pushed && notify) notify();
+    if (pushed) tell_reader();
     return pushed;
   }
   /// The end, after `outcome` was written.
   void close() {
     deltas.close();
-    if (notify) notify();
+    tell_reader();
+  }
+
+  /// What it throws against its promise is lost: it is the reader's, and the engine's thread serves
+  /// others too.
+  void tell_reader() noexcept {
+    try {
+      if (notify) notify();
+    } catch (...) {
+    }
   }
 
   bool is_cancelled() const { return cancelled_at.load(std::memory_order_relaxed) < kNever; }
@@ -113,7 +122,7 @@ struct Channel {
   std::atomic<double> cancelled_at{kNever};  ///< by `clock`, the first time
   std::shared_ptr<Doorbell> bell;
   std::shared_ptr<const Clock> clock;  ///< not asked once `deltas` is closed
-  std::function<void()> notify;  ///< see Request::notify
+  std::function<void()> notify;        ///< see Request::notify
 };
 
 /// The reading end of a request. One thread reads it; it may outlive the engine. Who drops it

@@ -216,6 +216,38 @@ TEST_P(EngineWatch, ADrainDoesNotWaitForAStepThatDoesNotEnd) {
   EXPECT_FALSE(engine_->wait_drained()) << "by force";
 }
 
+/// What is refused counts as under way for a moment. Where the engine looks just then, it sees no
+/// end of its drain, and sleeps until somebody rings.
+TEST(EngineDrain, WhoIsRefusedWakesTheEngineThatMayHaveCountedIt) {
+  const auto engine = engine_on(std::make_unique<FakeDevice>(), {});
+  engine->begin_drain(kNever);
+  EXPECT_TRUE(engine->wakes());
+  EXPECT_FALSE(engine->advance());
+  EXPECT_FALSE(engine->wakes());
+  EXPECT_FALSE(engine->submit(some_request(3, 5)).has_value());
+  EXPECT_TRUE(engine->wakes());
+  EXPECT_FALSE(engine->advance());
+  EXPECT_TRUE(engine->wait_drained());
+}
+
+/// A reader that breaks its promise harms nobody: neither itself nor who shares its steps.
+TEST(EngineNotify, WhatAReaderThrowsIsLost) {
+  const auto engine = engine_on(std::make_unique<FakeDevice>(), {});
+  int calls = 0;
+  Request request = some_request(3, 5);
+  request.notify = [&calls] {
+    ++calls;
+    throw std::bad_alloc();
+  };
+  Stream stream = *engine->submit(std::move(request));
+  Stream other = *engine->submit(some_request(8, 5));
+  while (engine->step()) continue;
+  EXPECT_EQ(calls, 6) << "five tokens and the end";
+  EXPECT_EQ(read_ids(stream), expected_ids(3, 5));
+  EXPECT_EQ(stream.outcome().finish, FinishReason::kLength);
+  EXPECT_EQ(read_ids(other), expected_ids(8, 5));
+}
+
 /// An engine whose steps all fail from call number `first` of `run` on.
 std::unique_ptr<Engine> failing_engine(int first, FakeDevice::Hook on_failure,
                                        const EngineOptions& options) {
