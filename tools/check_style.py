@@ -372,9 +372,28 @@ def sources(root):
     return sorted(found)
 
 
+TYPE = re.compile(r"^(?:class|struct|enum class) (\w+)(?: final)?(?: :.*)?(?: \{|$)")
+
+
+def equal_types(root):
+    """Types of the namespace `ingot` that two headers define: the linker would take one's functions
+    for the other's."""
+    known = {}
+    for path in sources(root):
+        if not re.fullmatch(r"src/.*(?<!_util)\.h", path):
+            continue
+        source = Source(root, path)
+        if any(re.match(r"(?:inline )?namespace (?!ingot \{)", line) for line in source.lines):
+            continue
+        for number, line in enumerate(source.lines, 1):
+            match = TYPE.match(line)
+            if match and known.setdefault(match[1], path) != path:
+                yield path, number, "equal-types", f"{match[1]} is defined in {known[match[1]]} too"
+
+
 def check(root):
     """All findings as (path, line, rule, message)."""
-    findings = []
+    findings = list(equal_types(root))
     for path in sources(root):
         source = Source(root, path)
         for rule in RULES:

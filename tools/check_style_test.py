@@ -163,6 +163,20 @@ class Rules(unittest.TestCase):
         self.breaks("src/base/a.h", HEADER + "/// What.\nint f();\n\nint g();\n",
                     (7, "doc-comment"))
 
+    def test_equal_types(self):
+        def header(code, name="ingot"):
+            return in_namespace("/// A.\n" + code, name)
+
+        one, two = "src/hub/a.h", "src/server/a.h"
+        same = {one: header("class A {\n};"), two: header("struct A final : B {\n};")}
+        self.assertEqual(findings(same), {(two, 7, "equal-types")})
+        for other in (header("class A;"), header("class AB {\n};"),
+                      header("class A {\n};", "ingot::other")):
+            self.assertEqual(findings({one: same[one], two: other}), set())
+        # A .cpp's own types stand in a namespace without a name.
+        self.assertEqual(findings({one: same[one], "src/hub/a.cpp": same[two].replace(
+            "#pragma once\n\n", "")}), set())
+
     def test_files_that_are_not_looked_at(self):
         self.holds("build/a.cpp", "\t")
         self.holds("tests/fuzz/corpus/fuzz_a/a.json", "\t")

@@ -84,7 +84,7 @@ void sha256_block(std::array<std::uint32_t, 8>& state, const std::byte* block) {
 
 }  // namespace
 
-Digest::Digest(DigestKind kind) : kind_(kind) {
+FileDigest::FileDigest(DigestKind kind) : kind_(kind) {
   if (kind == DigestKind::kSha1) {
     state_ = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
   } else {
@@ -93,11 +93,11 @@ Digest::Digest(DigestKind kind) : kind_(kind) {
   }
 }
 
-void Digest::compress(const std::byte* block) {
+void FileDigest::compress(const std::byte* block) {
   kind_ == DigestKind::kSha1 ? sha1_block(state_, block) : sha256_block(state_, block);
 }
 
-void Digest::update(std::span<const std::byte> bytes) {
+void FileDigest::update(std::span<const std::byte> bytes) {
   bytes_ += bytes.size();
   while (!bytes.empty()) {
     if (used_ == 0 && bytes.size() >= kBlockBytes) {
@@ -116,7 +116,7 @@ void Digest::update(std::span<const std::byte> bytes) {
   }
 }
 
-std::string Digest::finish() {
+std::string FileDigest::finish() {
   // A one bit, zeros up to eight bytes before a block's end, the length in bits.
   const std::uint64_t bits = bytes_ * 8;
   std::array<std::byte, 2 * kBlockBytes> tail{std::byte{0x80}};

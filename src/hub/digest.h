@@ -15,9 +15,9 @@ enum class DigestKind { kSha1, kSha256 };
 /// A running digest.
 ///
 /// Source: FIPS 180-4.
-class Digest {
+class FileDigest {
  public:
-  explicit Digest(DigestKind kind);
+  explicit FileDigest(DigestKind kind);
 
   void update(std::span<const std::byte> bytes);
   /// The digest in lower-case hexadecimal digits. Once, at the end.

@@ -9,7 +9,7 @@ namespace ingot {
 namespace {
 
 std::string digest(DigestKind kind, std::string_view text, std::size_t piece = 1 << 20) {
-  Digest running(kind);
+  FileDigest running(kind);
   for (; !text.empty(); text.remove_prefix(std::min(piece, text.size()))) {
     running.update(std::as_bytes(std::span(text.substr(0, piece))));
   }
@@ -21,7 +21,7 @@ constexpr std::string_view kLong =
 
 // Source: NIST, "Secure Hashing: examples with intermediate values" (SHA1.pdf, SHA256.pdf); the
 // empty text and the million letters: FIPS 180-2, appendix, and RFC 6234, section 8.5.
-TEST(Digest, Sha256) {
+TEST(FileDigest, Sha256) {
   EXPECT_EQ(digest(DigestKind::kSha256, ""),
             "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(digest(DigestKind::kSha256, "abc"),
@@ -32,7 +32,7 @@ TEST(Digest, Sha256) {
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-TEST(Digest, Sha1) {
+TEST(FileDigest, Sha1) {
   EXPECT_EQ(digest(DigestKind::kSha1, ""), "da39a3ee5e6b4b0d3255bfef95601890afd80709");
   EXPECT_EQ(digest(DigestKind::kSha1, "abc"), "a9993e364706816aba3e25717850c26c9cd0d89d");
   EXPECT_EQ(digest(DigestKind::kSha1, kLong), "84983e441c3bd26ebaae4aa1f95129e5e54670f1");
@@ -41,13 +41,13 @@ TEST(Digest, Sha1) {
 }
 
 // What `git hash-object` prints for a file of "hello\n".
-TEST(Digest, GitsBlob) {
+TEST(FileDigest, GitsBlob) {
   using namespace std::string_literals;
   EXPECT_EQ(digest(DigestKind::kSha1, "blob 6\0hello\n"s),
             "ce013625030ba8dba906f756967f9e9ca394464a");
 }
 
-TEST(Digest, PiecesDoNotMatter) {
+TEST(FileDigest, PiecesDoNotMatter) {
   const std::string text(300, 'x');
   for (const DigestKind kind : {DigestKind::kSha1, DigestKind::kSha256}) {
     // Every length around one and two blocks, cut every way.

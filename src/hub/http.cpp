@@ -47,7 +47,7 @@ int status_of(CURL* easy) {
 /// One exchange as libcurl's callbacks see it. Exceptions wait here: they must not cross C.
 struct Exchange {
   CURL* easy = nullptr;
-  const HttpRequest* request = nullptr;
+  const FetchRequest* request = nullptr;
   HttpSink* sink = nullptr;
   bool has_begun = false;
   bool is_unread = false;     ///< the body was not wanted, which ends the transfer
@@ -115,13 +115,13 @@ Transport transport_of(CURLcode code) {
 
 }  // namespace
 
-struct HttpClient::Handles {
+struct FetchClient::Handles {
   std::unique_ptr<CURL, EasyCleanup> easy;
   std::unique_ptr<CURLM, MultiCleanup> multi;
   char details[CURL_ERROR_SIZE] = "";  ///< of the last failure; libcurl keeps its address
 };
 
-HttpClient::HttpClient(HttpOptions options)
+FetchClient::FetchClient(HttpOptions options)
     : options_(std::move(options)), handles_(std::make_unique<Handles>()) {
   static const Global global;
   handles_->easy.reset(curl_easy_init());
@@ -131,11 +131,11 @@ HttpClient::HttpClient(HttpOptions options)
   }
 }
 
-HttpClient::~HttpClient() = default;
+FetchClient::~FetchClient() = default;
 
 namespace {
 
-void set_options(CURL* easy, const HttpOptions& options, const HttpRequest& request,
+void set_options(CURL* easy, const HttpOptions& options, const FetchRequest& request,
                  Exchange& exchange) {
   curl_easy_reset(easy);
   curl_easy_setopt(easy, CURLOPT_URL, request.url.c_str());
@@ -198,7 +198,7 @@ std::string problem_of(CURLcode code, const Exchange& exchange, const char* deta
 
 }  // namespace
 
-HttpReply HttpClient::get(const HttpRequest& request, HttpSink& sink, FunctionRef<void()> tick) {
+HttpReply FetchClient::get(const FetchRequest& request, HttpSink& sink, FunctionRef<void()> tick) {
   CURL* easy = handles_->easy.get();
   Exchange exchange{.easy = easy, .request = &request, .sink = &sink, .thrown = {}};
   set_options(easy, options_, request, exchange);

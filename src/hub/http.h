@@ -35,7 +35,7 @@ struct HttpReply {
 };
 
 /// What is asked for.
-struct HttpRequest {
+struct FetchRequest {
   std::string url;
   std::uint64_t offset = 0;  ///< the first byte wanted
   /// Seconds for all of it, 0: as long as bytes come.
@@ -64,17 +64,17 @@ struct HttpOptions {
 /// Redirects are followed (at most ten, never from https to another protocol); after one to another
 /// host, port or protocol the token is not sent. Bodies of other replies than 2xx are not read.
 /// Content is never decoded.
-class HttpClient {
+class FetchClient {
  public:
-  explicit HttpClient(HttpOptions options);
-  ~HttpClient();
-  HttpClient(const HttpClient&) = delete;
-  HttpClient& operator=(const HttpClient&) = delete;
+  explicit FetchClient(HttpOptions options);
+  ~FetchClient();
+  FetchClient(const FetchClient&) = delete;
+  FetchClient& operator=(const FetchClient&) = delete;
 
   /// Makes a GET. `tick` is called ten times a second or more, and may throw to end it.
   ///
   /// Errors: what `sink` and `tick` throw; all else is in the reply.
-  HttpReply get(const HttpRequest& request, HttpSink& sink, FunctionRef<void()> tick);
+  HttpReply get(const FetchRequest& request, HttpSink& sink, FunctionRef<void()> tick);
 
  private:
   struct Handles;

@@ -28,10 +28,10 @@ auto retry(Call call) {
 }
 
 /// SHA-256 of a large file; for a small one git's SHA-1, which begins with the kind and the size.
-Digest digest_of(const HubFile& file) {
+FileDigest digest_of(const HubFile& file) {
   constexpr std::size_t kSha256Digits = 64;
-  if (file.blob.size() == kSha256Digits) return Digest(DigestKind::kSha256);
-  Digest digest(DigestKind::kSha1);
+  if (file.blob.size() == kSha256Digits) return FileDigest(DigestKind::kSha256);
+  FileDigest digest(DigestKind::kSha1);
   const std::string head = cat("blob ", file.bytes, '\0');
   digest.update(std::as_bytes(std::span(head)));
   return digest;

@@ -44,7 +44,7 @@ class IncompleteBlob final : public HttpSink {
   std::string path_;
   const HubFile& file_;
   Fd fd_;
-  Digest digest_;
+  FileDigest digest_;
   std::uint64_t bytes_ = 0;
 };
 

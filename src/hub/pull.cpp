@@ -82,7 +82,7 @@ class Pull {
   const HubOptions& options_;
   PullWatch& watch_;
   RepoCache cache_;
-  HttpClient client_;
+  FetchClient client_;
   HubListing listing_;
   std::uint64_t total_ = 0;
   std::uint64_t done_ = 0;  ///< of the files that are finished
@@ -110,9 +110,9 @@ HubListing Pull::list() {
   std::string revision;
   // Its slashes are not the path's here.
   for (const char c : name_.revision) revision += c == '/' ? "%2F" : std::string(1, c);
-  const HttpRequest request{.url = cat(options_.endpoint, "/api/models/", name_.repo, "/revision/",
-                                       revision, "?blobs=true"),
-                            .seconds_max = kListingTimeouts * options_.timeout_seconds};
+  const FetchRequest request{.url = cat(options_.endpoint, "/api/models/", name_.repo, "/revision/",
+                                        revision, "?blobs=true"),
+                             .seconds_max = kListingTimeouts * options_.timeout_seconds};
   ListingText body(name_.repo);
   for (int attempt = 1;; ++attempt) {
     const HttpReply reply = client_.get(request, body, [&] { watch_.progress(0, 0); });
