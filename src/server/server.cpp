@@ -40,6 +40,9 @@ namespace {
 /// Bodies of all requests that are being read and handled.
 constexpr std::size_t kBodiesBytesMax = std::size_t{256} << 20;
 
+/// For connections that were closed to notice.
+constexpr double kCloseSeconds = 1;
+
 /// How long a listener rests when the process has no descriptor left.
 constexpr auto kRest = std::chrono::milliseconds(50);
 
@@ -184,10 +187,12 @@ class Server::Impl {
     for (IoThread& thread : threads_) {
       asio::post(thread.context(), [&thread] { thread.close_idle(); });
     }
-    {
-      std::unique_lock lock(mutex_);
-      none_open_.wait_for(lock, std::chrono::duration<double>(seconds),
-                          [this] { return open_ == 0; });
+    if (!wait_until_none_is_open(seconds)) {
+      for (IoThread& thread : threads_) {
+        asio::post(thread.context(), [&thread] { thread.close_all(); });
+      }
+      // What their requests use is there as long as this function runs.
+      wait_until_none_is_open(kCloseSeconds);
     }
     workers_->join();
     for (IoThread& thread : threads_) thread.join();
@@ -286,6 +291,12 @@ class Server::Impl {
   }
   template <class Executor>
   static void tune(asio::basic_stream_socket<stream_protocol, Executor>&) {}
+
+  bool wait_until_none_is_open(double seconds) {
+    std::unique_lock lock(mutex_);
+    return none_open_.wait_for(lock, std::chrono::duration<double>(seconds),
+                               [this] { return open_ == 0; });
+  }
 
   /// Counts the connection; false where it is one too many.
   bool enter(const std::string& peer) {
