@@ -73,8 +73,7 @@ def overhead():
     try:
         for _ in range(5):
             alone.append(in_process(*load)["output_throughput"])
-            with_http.append(bench(one, "--endpoint", "completions", "--prompt-ids",
-                                   *load)["output_throughput"])
+            with_http.append(bench(one, "--endpoint", "completions", *load)["output_throughput"])
     finally:
         one.stop()
     share = 1 - statistics.median(with_http) / statistics.median(alone)
@@ -85,7 +84,7 @@ def overhead():
 def overload():
     """Ten times what the machine can do, then nothing, then what it can do."""
     shape = ("--input-len", "32", "--output-len", "48", "--check", "0", "--endpoint", "completions",
-             "--prompt-ids", "--goodput", "ttft:1000")
+             "--goodput", "ttft:1000")
     one = running("--max-ttft-ms", "800")
     try:
         runs = [bench(one, "--requests", "400", "--concurrency", str(c), *shape)
@@ -110,7 +109,7 @@ def streams():
     one = running("--connections", "2048", "--queue", "2048")
     try:
         got = bench(one, "--requests", "1000", "--concurrency", "1000", "--input-len", "16",
-                    "--output-len", "32", "--endpoint", "completions", "--prompt-ids",
+                    "--output-len", "32", "--endpoint", "completions",
                     "--check", "8")
         figure("errors_of_1000_streams", got["errors"] + got["mismatches"], 0)
     finally:
