@@ -26,7 +26,6 @@ Service::Service(ServiceOptions options, const Instance& instance, Engine& engin
                  const EngineMetrics& metrics, HttpMetrics& http_metrics,
                  std::optional<ServedChat> chat)
     : options_(std::move(options)),
-      spec_(instance.spec()),
       tokenizer_(instance.tokenizer()),
       engine_(engine),
       metrics_(metrics),

@@ -64,7 +64,6 @@ class Service {
   Engine& engine() { return engine_; }
   EngineCounts counts() const { return metrics_.snapshot(); }
   HttpMetrics& http_metrics() { return http_metrics_; }
-  const Spec& spec() const { return spec_; }
   std::int64_t context() const { return limits_.context; }
   const RequestLimits& limits() const { return limits_; }
   const std::vector<std::int32_t>& end_ids() const { return end_ids_; }
@@ -141,7 +140,6 @@ class Service {
   };
 
   ServiceOptions options_;
-  const Spec& spec_;
   const Tokenizer* tokenizer_;
   Engine& engine_;
   const EngineMetrics& metrics_;

@@ -65,7 +65,6 @@ class LogprobLists {
     j.set("text_offset", std::exchange(offsets_, Json::array()));
     return j;
   }
-  bool is_empty() const { return tokens_.as_array()->empty(); }
 
  private:
   Json tokens_ = Json::array();
