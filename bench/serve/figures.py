@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Figures of a running server under load and under attack, one line of JSON each.
 
-usage: bench/serve/figures.py [NAME...]
+usage: bench/serve/figures.py [--model FILE] [NAME...]
 
-Starts `ingot serve` (INGOT_BINARY, else build/release/ingot) with the built-in model for each of
-them; exits 1 where a limit was missed. Names: overhead, overload, streams, drain, idle, readers,
+Starts `ingot serve` (INGOT_BINARY, else build/release/ingot) with a model, the built-in one where
+none is said, for each of them; exits 1 where a limit was missed. Names: overhead, overload, streams, drain, idle, readers,
 mix, soak; all of them without one. Quiet machines only: other work shows in all of it.
 """
 import concurrent.futures
@@ -24,6 +24,9 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "server"))
 import server  # noqa: E402  (found through the line above)
 
 BINARY = os.environ["INGOT_BINARY"]
+CPUS = sorted(os.sched_getaffinity(0))
+MODEL = []
+GENERATOR = []  # what the load generator is started with
 missed = []
 
 
@@ -42,14 +45,14 @@ def percentile(values, part):
 
 
 def running(*args):
-    return server.Server("--queue-per-key", "65536", *args)
+    return server.Server(*MODEL, "--queue-per-key", "65536", *args)
 
 
 def bench(one, *args):
     """`ingot bench serve` against the server; its JSON."""
     url = f"http://{one.address[0]}:{one.address[1]}"
-    done = subprocess.run([BINARY, "bench", "serve", url, "--json", *args], check=False,
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    done = subprocess.run([*GENERATOR, BINARY, "bench", "serve", url, "--json", *args],
+                          check=False, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     return json.loads(done.stdout)
 
 
@@ -59,39 +62,51 @@ def in_process(*args):
     return json.loads(done.stdout)
 
 
+def apart():
+    """From here on the server has all CPUs but one, and the load generator has that one: what the
+    generator costs is no cost of the server. Returns the threads that the model gets."""
+    os.sched_setaffinity(0, CPUS[:-1])
+    GENERATOR[:] = ["taskset", "-c", str(CPUS[-1])]
+    return str(len(CPUS) - 1)
+
+
 def story(seed, tokens=64, **more):
     return server.post(server.TEXT, {"prompt": "Once upon a time", "max_tokens": tokens,
                                      "seed": seed, "ignore_eos": True, "stream": True, **more})
 
 
 def overhead():
-    """Throughput at 32 streams beside the engine's own in this process, in turn."""
-    load = ("--requests", "192", "--concurrency", "32", "--input-len", "64", "--output-len", "128",
-            "--check", "0")
+    """Throughput at 32 streams beside the engine's own in this process, in turn. Each run has
+    prompts of its own, which no cache holds; the memory for keys and values is the same."""
     with_http, alone = [], []
-    one = running()
+    threads = apart()
+    one = running("--threads", threads)
     try:
-        for _ in range(5):
-            alone.append(in_process(*load)["output_throughput"])
+        for seed in range(9):
+            load = ("--requests", "192", "--concurrency", "32", "--input-len", "64",
+                    "--output-len", "128", "--check", "0", "--seed", str(seed))
+            alone.append(in_process(*MODEL, "--threads", threads, "--kv-tokens", "65536",
+                                    *load)["output_throughput"])
             with_http.append(bench(one, "--endpoint", "completions", *load)["output_throughput"])
     finally:
         one.stop()
     share = 1 - statistics.median(with_http) / statistics.median(alone)
     figure("overhead_at_32_streams", share, 0.03, tokens_per_second=statistics.median(with_http),
-           in_process=statistics.median(alone))
+           in_process=statistics.median(alone), threads=threads)
 
 
-def overload():
+def overload(seconds=60):
     """Ten times what the machine can do, then nothing, then what it can do."""
     shape = ("--input-len", "32", "--output-len", "48", "--check", "0", "--endpoint", "completions",
              "--goodput", "ttft:1000")
-    one = running("--max-ttft-ms", "800")
+    one = running("--threads", apart(), "--max-ttft-ms", "800")
     try:
-        runs = [bench(one, "--requests", "400", "--concurrency", str(c), *shape)
-                for c in (8, 16, 32)]
+        runs = [bench(one, "--requests", str(c * 16), "--concurrency", str(c), "--seed", str(c),
+                      *shape) for c in (8, 16, 32)]
         peak = max(run["request_goodput"] for run in runs)
         before = one.resident_bytes()
-        flood = bench(one, "--requests", str(int(peak * 100)), "--rate", str(10 * peak), *shape)
+        flood = bench(one, "--requests", str(int(peak * 10 * seconds)), "--rate", str(10 * peak),
+                      *shape)
         figure("goodput_at_10x", flood["request_goodput"] / peak, 0.9, at_least=True, peak=peak,
                rejected=flood["rejected"], failed=flood["errors"] - flood["rejected"])
         figure("p99_rejection_ms", flood["p99_rejected_ms"], 20)
@@ -314,12 +329,18 @@ ALL = {f.__name__: f for f in (overhead, overload, streams, drain, idle, readers
 
 
 def main():
-    names = sys.argv[1:] or list(ALL)
+    names = sys.argv[1:]
+    if names[:1] == ["--model"]:
+        MODEL[:] = names[1:2]
+        names = names[2:]
+    names = names or list(ALL)
     unknown = [name for name in names if name not in ALL]
     if unknown:
         print(f"error: {unknown[0]} is none of: {', '.join(ALL)}", file=sys.stderr)
         return 64
     for name in names:
+        os.sched_setaffinity(0, CPUS)
+        GENERATOR.clear()
         ALL[name]()
     return 1 if missed else 0
 

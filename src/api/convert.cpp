@@ -52,6 +52,7 @@ ErrorCode to_code(ingot::ErrorCode code) {
     case ingot::ErrorCode::kNotFinite:
       return ErrorCode::kNotFinite;
     case ingot::ErrorCode::kUnavailable:
+    case ingot::ErrorCode::kTimeout:
       return ErrorCode::kBusy;
     case ingot::ErrorCode::kInternal:
       return ErrorCode::kInternal;

@@ -15,6 +15,7 @@ enum class ErrorCode {
   kDoesNotFit,   ///< not enough memory, with the numbers
   kIo,           ///< reading or writing failed after opening
   kUnavailable,  ///< a port or address is not available, or time is too short for a request
+  kTimeout,      ///< a request's time is over
   kNotFinite,    ///< a row's logits held NaN: the sequence ends, the engine lives
   kInternal,     ///< a bug in ingot
 };

@@ -31,6 +31,7 @@ int exit_code(ErrorCode code) {
     case ErrorCode::kInvalid:
       return kUsage;
     case ErrorCode::kUnavailable:
+    case ErrorCode::kTimeout:
       return 69;
     case ErrorCode::kInternal:
       return kInternal;

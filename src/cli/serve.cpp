@@ -92,6 +92,7 @@ ApiOptions api_options(const ServerValues& v, ApiKeys keys) {
   ApiOptions options{.keys = std::move(keys),
                      .allowed_hosts = v.allowed_hosts,
                      .cors_origins = v.cors_origins,
+                     .auth_failures_per_minute = v.auth_failures,
                      .routes = routes()};
   options.allowed_hosts.push_back(v.host.find(':') == std::string::npos ? v.host
                                                                         : cat("[", v.host, "]"));
@@ -145,6 +146,8 @@ ConnectionTimes times_of(const ServerValues& v) {
   times.idle = ms(v.idle_timeout);
   times.write_stall = ms(v.write_stall);
   times.ping = ms(v.ping_interval);
+  times.gather = std::chrono::milliseconds(v.stream_interval_ms);
+  times.requests_max = v.requests_per_connection;
   return times;
 }
 
@@ -188,6 +191,11 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
   engine->start();
   ServiceOptions options{.model_name = served_name(v, instance), .version = INGOT_VERSION};
   options.drain_seconds = v.drain_timeout;
+  options.queue_seconds = v.queue_timeout;
+  options.request_seconds = v.request_timeout;
+  options.choices_max = v.choices;
+  options.prompts_max = v.prompts;
+  options.max_tokens_default = v.default_max_tokens;
   if (v.max_ttft_ms > 0) options.first_token_seconds = v.max_ttft_ms / 1000;
   options.settings = settings;
   options.by_priority = v.by_priority;
@@ -219,6 +227,12 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
   return drained ? kDone : kForced;
 }
 
+/// More of them than needed cost the model time: each wakes up for its share of the connections.
+int io_threads_for_cpus() {
+  constexpr int kCpusPerIoThread = 8;
+  return (available_cpus() + kCpusPerIoThread - 1) / kCpusPerIoThread;
+}
+
 int serve(const ServerValues& v) {
   StopSignal stop(kForced);
   ApiKeys keys = read_keys(v);
@@ -230,8 +244,12 @@ int serve(const ServerValues& v) {
                         .admin_socket = v.admin_socket.value_or(""),
                         .tls_cert = v.tls_cert.value_or(""),
                         .tls_key = v.tls_key.value_or(""),
-                        .io_threads = v.io_threads,
-                        .connections_max = v.connections};
+                        .io_threads = v.io_threads > 0 ? v.io_threads : io_threads_for_cpus(),
+                        .connections_max = v.connections,
+                        .connections_per_address = v.connections_per_address};
+  options.http.head_bytes_max = static_cast<std::size_t>(v.header_kib) << 10;
+  options.http.line_bytes_max = std::min(options.http.line_bytes_max, options.http.head_bytes_max);
+  options.http.body_bytes_max = static_cast<std::size_t>(v.body_mib) << 20;
   Server server(options, http_metrics);
   const auto pool = make_pool(v.model);
   Instance instance(*pool, instance_options(v.model));

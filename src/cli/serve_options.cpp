@@ -82,6 +82,16 @@ void add_load(CLI::App& app, ServerValues& v) {
 }
 
 void add_limits(CLI::App& app, ServerValues& v) {
+  add_number(app, v.queue_timeout,
+             {.name = "--queue-timeout",
+              .help = "Seconds that a request may wait for its turn; it is answered 503 then",
+              .low = 1,
+              .high = 86400});
+  add_number(app, v.request_timeout,
+             {.name = "--request-timeout",
+              .help = "Seconds that a request may take in all",
+              .low = 1,
+              .high = 86400});
   add_number(app, v.drain_timeout,
              {.name = "--drain-timeout",
               .help = "Seconds that requests have to end in after SIGTERM",
@@ -113,10 +123,49 @@ void add_limits(CLI::App& app, ServerValues& v) {
                       "the way gives it up",
               .low = 1,
               .high = 3600});
+  add_number(
+      app, v.stream_interval_ms,
+      {.name = "--stream-interval-ms",
+       .help = "Milliseconds between two sends of a stream at least: tokens that come faster "
+               "go out together; 0: each at once",
+       .low = 0,
+       .high = 1000});
   add_number(app, v.connections,
              {.name = "--connections", .help = "Connections at once", .low = 1, .high = 65536});
+  add_number(app, v.connections_per_address,
+             {.name = "--connections-per-address",
+              .help = "Connections of one address, but this machine's own",
+              .low = 1,
+              .high = 65536});
+  add_number(app, v.requests_per_connection,
+             {.name = "--requests-per-connection",
+              .help = "Requests after which a connection is closed",
+              .low = 1,
+              .high = 1'000'000'000});
+  add_number(app, v.header_kib,
+             {.name = "--max-header-kib", .help = "KiB of a request's head", .low = 1, .high = 60});
+  add_number(app, v.body_mib,
+             {.name = "--max-body-mib", .help = "MiB of a request's body", .low = 1, .high = 256});
+  add_number(app, v.choices,
+             {.name = "--max-choices", .help = "`n` of a request at most", .low = 1, .high = 128});
+  add_number(
+      app, v.prompts,
+      {.name = "--max-prompts", .help = "Prompts of a completion at most", .low = 1, .high = 128});
+  add_number(app, v.default_max_tokens,
+             {.name = "--default-max-tokens",
+              .help = "Tokens of a chat that does not say how many, as far as there is room",
+              .low = 1,
+              .high = 1'000'000'000});
+  add_number(app, v.auth_failures,
+             {.name = "--auth-failures",
+              .help = "Wrong keys of an address within a minute, after which it is answered 429",
+              .low = 1,
+              .high = 1'000'000});
   add_number(app, v.io_threads,
-             {.name = "--io-threads", .help = "Threads that read and write", .low = 1, .high = 64});
+             {.name = "--io-threads",
+              .help = "Threads that read and write; 0: one for every 8 CPUs",
+              .low = 0,
+              .high = 64});
   add_switch(app, v.exit_on_stall, "--exit-on-stall",
              "End with exit code 70 when a step of the engine takes longer than a minute");
   add_switch(app, v.sandbox, "--sandbox",

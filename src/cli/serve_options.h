@@ -45,8 +45,19 @@ struct ServerValues {
   double body_timeout = 60;
   double idle_timeout = 60;
   double ping_interval = 10;
+  double queue_timeout = 120;
+  double request_timeout = 3600;
+  std::int32_t stream_interval_ms = 20;
   std::int32_t connections = 1024;
-  std::int32_t io_threads = 2;
+  std::int32_t connections_per_address = 256;
+  std::int32_t requests_per_connection = 1000;
+  std::int32_t header_kib = 32;
+  std::int32_t body_mib = 8;
+  std::int32_t choices = 16;
+  std::int32_t prompts = 16;
+  std::int32_t default_max_tokens = 4096;
+  std::int32_t auth_failures = 20;
+  std::int32_t io_threads = 0;  ///< 0 = by the number of CPUs
   bool log_requests = false;
   bool sandbox = false;
   bool exit_on_stall = false;

@@ -67,39 +67,44 @@ Json& Json::set(std::string key, Json member) {
 
 namespace {
 
+void print_escaped(char c, std::string& out) {
+  constexpr char kHex[] = "0123456789abcdef";
+  switch (c) {
+    case '"':
+      out += "\\\"";
+      break;
+    case '\\':
+      out += "\\\\";
+      break;
+    case '\n':
+      out += "\\n";
+      break;
+    case '\r':
+      out += "\\r";
+      break;
+    case '\t':
+      out += "\\t";
+      break;
+    default:
+      out += "\\u00";
+      out += kHex[static_cast<unsigned char>(c) >> 4];
+      out += kHex[static_cast<unsigned char>(c) & 15];
+  }
+}
+
+bool is_escaped(char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\'; }
+
 void print_string(std::string_view raw, std::string& out) {
   const bool valid = is_utf8(raw);
   const std::string repaired = valid ? std::string() : to_valid_utf8(raw);
-  constexpr char kHex[] = "0123456789abcdef";
+  const std::string_view text = valid ? raw : std::string_view(repaired);
   out += '"';
-  for (const char c : valid ? raw : std::string_view(repaired)) {
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      default: {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte < 0x20) {
-          out += "\\u00";
-          out += kHex[byte >> 4];
-          out += kHex[byte & 15];
-        } else {
-          out += c;
-        }
-      }
-    }
+  for (auto at = text.begin();;) {
+    const auto plain = std::find_if(at, text.end(), is_escaped);
+    out.append(at, plain);
+    if (plain == text.end()) break;
+    print_escaped(*plain, out);
+    at = plain + 1;
   }
   out += '"';
 }
@@ -160,6 +165,8 @@ void print(const Json& value, int indent, int level, std::string& out) {
 }
 
 }  // namespace
+
+void append_json(std::string& out, std::string_view text) { print_string(text, out); }
 
 std::string Json::dump(int indent) const {
   std::string out;

@@ -87,4 +87,7 @@ struct JsonLimits {
 Json parse_json(std::string_view text, const std::string& file, const std::string& section,
                 const JsonLimits& limits = {}, std::uint64_t base_offset = 0);
 
+/// Appends a string as JSON, with its quotes; bytes that are no UTF-8 become U+FFFD.
+void append_json(std::string& out, std::string_view text);
+
 }  // namespace ingot

@@ -55,6 +55,7 @@ Continuation::Continuation(std::uint64_t id, Request request, std::shared_ptr<Ch
   sequence_.turn = {.tenant = request_.tenant,
                     .priority = request_.priority,
                     .arrival = time,
+                    .begin_by = time + request_.queue_seconds,
                     .first_token_by = time + request_.first_token_seconds,
                     .end_by = time + request_.end_seconds,
                     .tokens_least = least_tokens()};

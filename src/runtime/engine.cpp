@@ -86,6 +86,14 @@ Error too_late(std::string_view parameter, double given, double predicted) {
               " at the least; try again later or allow more time")};
 }
 
+Error time_is_over(Dropped::Reason reason) {
+  if (reason == Dropped::Reason::kQueue) {
+    return {ErrorCode::kTimeout, "queue_timeout: it waited too long for its turn"};
+  }
+  const bool first = reason == Dropped::Reason::kFirstToken;
+  return {ErrorCode::kTimeout, cat(first ? "max_ttft_ms" : "deadline_ms", ": the time is over")};
+}
+
 }  // namespace
 
 Engine::Engine(const EngineParts& parts, const EngineOptions& options)
@@ -234,7 +242,7 @@ double Engine::next_event() const {
   double next = active_.empty() ? kNever : drain_by_.load();
   for (const auto& [id, continuation] : active_) {
     const Turn& turn = continuation->sequence().turn;
-    next = std::min({next, continuation->paused_since() + options_.stall_seconds,
+    next = std::min({next, continuation->paused_since() + options_.stall_seconds, turn.begin_by,
                      turn.first_token_by, turn.end_by});
   }
   return next;
@@ -314,6 +322,7 @@ bool Engine::take_turn() {
       end_dropped(scheduler_.late(now));
       const Step& step = scheduler_.plan();
       times_[step.number % 2].planned = planning;
+      tell_queue(planning);
       dropped = end_dropped(scheduler_.dropped());
       planned = scheduler_.under_way() > 0 && !step.parts.empty();
       if (planned) compute(step);
@@ -335,6 +344,22 @@ bool Engine::take_turn() {
     end_active(FinishReason::kError, &error);
   }
   return true;
+}
+
+/// For those who are about to submit.
+void Engine::tell_queue(double now) {
+  const std::int64_t admissions = scheduler_.admissions();
+  pace_.add(admissions - std::exchange(admissions_seen_, admissions), scheduler_.waiting(), now);
+  running_now_.store(static_cast<std::size_t>(scheduler_.running()));
+  tenants_now_.store(static_cast<std::size_t>(scheduler_.tenants()));
+  seconds_each_.store(pace_.seconds_each());
+}
+
+double Engine::expected_wait(std::size_t own) const {
+  const std::size_t running = running_now_.load(), all = under_way();
+  const std::size_t waiting = all > running ? all - running : 0;
+  const std::size_t ahead = std::min(waiting, own * std::max<std::size_t>(1, tenants_now_.load()));
+  return static_cast<double>(ahead) * seconds_each_.load();
 }
 
 /// Cancelled ones go first: the room that one leaves may be what those that wait need, and the
@@ -426,13 +451,13 @@ void Engine::admit_choice(Submission& submission, std::size_t choice, double now
   scheduler_.add(sequence);
   const Turn& turn = sequence.turn;
   if (!turn.has_deadline()) return;
-  const double to_first = now - turn.arrival + scheduler_.least_seconds(sequence, false);
-  const double to_end = now - turn.arrival + scheduler_.least_seconds(sequence, true);
-  if (turn.arrival + to_first > turn.first_token_by) {
-    throw too_late("max_ttft_ms", turn.first_token_by - turn.arrival, to_first);
+  const LeastSeconds least = scheduler_.least_seconds(sequence);
+  const double waited = now - turn.arrival;
+  if (now + least.first_token > turn.first_token_by) {
+    throw too_late("max_ttft_ms", turn.first_token_by - turn.arrival, waited + least.first_token);
   }
-  if (turn.arrival + to_end > turn.end_by) {
-    throw too_late("deadline_ms", turn.end_by - turn.arrival, to_end);
+  if (now + least.end > turn.end_by) {
+    throw too_late("deadline_ms", turn.end_by - turn.arrival, waited + least.end);
   }
 }
 
@@ -464,10 +489,7 @@ bool Engine::end_dropped(std::span<const Dropped> all) {
       continuation.finish(FinishReason::kError, out_of_memory());
       continue;
     }
-    const bool first = dropped.reason == Dropped::Reason::kFirstToken;
-    continuation.finish(FinishReason::kError,
-                        Error(ErrorCode::kUnavailable,
-                              cat(first ? "max_ttft_ms" : "deadline_ms", ": the time is over")));
+    continuation.finish(FinishReason::kError, time_is_over(dropped.reason));
   }
   if (any) drop_ended();
   return any;

@@ -16,6 +16,7 @@
 #include "runtime/continuation.h"
 #include "runtime/engine_observer.h"
 #include "runtime/executor.h"
+#include "runtime/queue_pace.h"
 #include "runtime/request.h"
 #include "runtime/scheduler.h"
 #include "runtime/session_file.h"
@@ -163,6 +164,10 @@ class Engine {
   std::size_t under_way() const { return under_way_.load(); }
   /// The most that there can be: those that run and those that may wait.
   std::size_t under_way_max() const { return inbox_.capacity(); }
+  /// Seconds that a request would wait for its turn, whose tenant has `own` others under way: those
+  /// that wait before it, at the pace of late; tenants take turns. 0 before some had to wait. Takes
+  /// no lock; from any thread.
+  double expected_wait(std::size_t own) const;
   /// How long the step that is under way has taken, by the engine's clock; 0 between steps. Takes
   /// no lock; from any thread.
   double step_seconds_now() const { return timer_.seconds(options_.now()); }
@@ -186,6 +191,7 @@ class Engine {
   double next_event() const;
   bool turn();
   bool take_turn();
+  void tell_queue(double now);
   void drain(double now);
   void look_at(Continuation& continuation, bool drain_is_over, double now);
   void take_in(double now);
@@ -229,6 +235,9 @@ class Engine {
   // Shared with readers and those who submit.
   std::atomic<std::uint64_t> last_id_{0};
   std::atomic<std::size_t> under_way_{0};
+  std::atomic<std::size_t> running_now_{0};
+  std::atomic<std::size_t> tenants_now_{0};
+  std::atomic<double> seconds_each_{0};  ///< see QueuePace
   BoundedQueue<Submission> inbox_;
   BoundedQueue<std::packaged_task<void()>> errands_;  ///< for between two steps
   std::atomic<bool> has_thread_{false};
@@ -246,6 +255,8 @@ class Engine {
 
   // The stepping thread's alone.
   Scheduler scheduler_;
+  QueuePace pace_;
+  std::int64_t admissions_seen_ = 0;
   Active active_;  ///< by request number
   /// By the step's rows of logits; null for those who have ended.
   std::vector<Continuation*> drawing_;

@@ -3,10 +3,10 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "runtime/notify.h"
 #include "runtime/sampling_params.h"
 #include "runtime/sequence.h"
 
@@ -40,14 +40,13 @@ struct Request {
   std::int32_t priority = 0;  ///< smaller ones first, where the engine's policy looks at it
   double first_token_seconds = kNever;  ///< from now on; refused where it cannot be had
   double end_seconds = kNever;          ///< likewise, for the last token
+  double queue_seconds = kNever;        ///< from now on until it begins to run
   /// Requests of different domains never share computed prefixes: an API key and its salt.
   std::array<std::uint64_t, 2> domain{};
   std::uint64_t adapter = 0;        ///< 0 = none; another one for each time it was loaded
   std::uint64_t chat_template = 0;  ///< that made the prompt; 0 = unknown. Explains misses alone
   bool reads_cache = true;          ///< false: nothing that was computed for others is taken over
-  /// Called from the engine's thread whenever there is something to take from a stream, or it has
-  /// ended: for readers that do not wait in `Stream::next`. Quick, and throws nothing.
-  std::function<void()> notify{};
+  Notify notify{};                  ///< of readers that do not wait in `Stream::next`
 };
 
 /// Continuations of one prompt that may be asked for at once.

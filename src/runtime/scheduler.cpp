@@ -91,7 +91,7 @@ void Scheduler::give_back(Sequence& s) {
   s.blocks.truncate(0);
 }
 
-double Scheduler::least_seconds(const Sequence& s, bool to_end) {
+LeastSeconds Scheduler::least_seconds(const Sequence& s) {
   const auto rows_of = [](const Sequence& other) {
     return other.fork_of != nullptr ? 1 : std::max<std::int64_t>(0, other.missing() - 1);
   };
@@ -102,17 +102,19 @@ double Scheduler::least_seconds(const Sequence& s, bool to_end) {
     rows += rows_of(other);
     return true;
   });
-  const std::int64_t tokens = to_end ? s.turn.tokens_least - 1 : 0;
-  return static_cast<double>(std::max<std::int64_t>(0, rows)) *
-             times_.least_row_seconds(limits_.rows) +
-         static_cast<double>(tokens) * times_.decode_seconds(1);
+  const double first =
+      static_cast<double>(std::max<std::int64_t>(0, rows)) * times_.least_row_seconds(limits_.rows);
+  const auto tokens = static_cast<double>(s.turn.tokens_least - 1);
+  return {.first_token = first, .end = first + tokens * times_.decode_seconds(1)};
 }
 
 std::span<const Dropped> Scheduler::late(double now) {
   dropped_.clear();
   if (timed_ == 0) return dropped_;
   const auto look = [&](Sequence& s) {
-    if (now > s.turn.first_token_by) {
+    if (now > s.turn.begin_by) {
+      dropped_.push_back({&s, Dropped::Reason::kQueue});
+    } else if (now > s.turn.first_token_by) {
       dropped_.push_back({&s, Dropped::Reason::kFirstToken});
     } else if (now > s.turn.end_by) {
       dropped_.push_back({&s, Dropped::Reason::kEnd});
@@ -222,6 +224,8 @@ void Scheduler::admit(Step& step) {
     s->guaranteed = is_guaranteed(*s);
     guaranteed_ += s->guaranteed ? 1 : 0;
     ++s->admissions;
+    ++admissions_;
+    s->turn.begin_by = kNever;
     begin(step, *s, match);
     withhold(*s, 1);
     add_part(step, *s, rows_left_);

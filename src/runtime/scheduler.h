@@ -36,11 +36,18 @@ struct SchedulerLimits {
 struct Dropped {
   enum class Reason {
     kNoMemory,    ///< its blocks could not be had, although the pool has them
+    kQueue,       ///< it did not begin in time
     kFirstToken,  ///< its first token did not come in time
     kEnd,         ///< its end did not come in time
   };
   Sequence* sequence = nullptr;
   Reason reason = Reason::kNoMemory;
+};
+
+/// Seconds until a sequence's first token, and until its end.
+struct LeastSeconds {
+  double first_token = 0;
+  double end = 0;
 };
 
 /// Decides from lengths, free blocks and the times that it is told: no clock, no device, no thread,
@@ -92,16 +99,18 @@ class Scheduler {
   static bool can_truncate(const Sequence& sequence, std::int64_t rows);
   /// Sequences that the last plan gave up, for whom there is no part.
   std::span<const Dropped> dropped() const { return dropped_; }
-  /// Seconds until the first token, or until the end, of a sequence that was added: what is missing
-  /// of those before it and of its own beyond the prefix that is there, at the best rate that was
-  /// measured. No more than it takes, and 0 before enough was measured.
-  double least_seconds(const Sequence& sequence, bool to_end);
+  /// Of a sequence that was added: what is missing of those before it and of its own beyond the
+  /// prefix that is there, at the best rate that was measured. No more than it takes, and 0 before
+  /// enough was measured.
+  LeastSeconds least_seconds(const Sequence& sequence);
 
   /// Forgets all prefixes that are not in use.
   void flush_prefixes();
 
   std::int64_t running() const { return std::ssize(running_); }
   std::int64_t waiting() const { return waiting_.size(); }
+  /// Tenants that have sequences.
+  std::int64_t tenants() const { return waiting_.tenants(); }
   /// Steps that are planned and not committed, and number `i` of them, the oldest one first.
   std::int32_t under_way() const { return under_way_; }
   const Step& step_under_way(std::int32_t i) const {
@@ -109,6 +118,8 @@ class Scheduler {
     return steps_[static_cast<std::size_t>(number % limits_.pipeline_depth)];
   }
   std::int64_t preemptions() const { return preemptions_; }
+  /// Times that a sequence which waited began to run.
+  std::int64_t admissions() const { return admissions_; }
   /// Rows that sequences began with, summed over all.
   std::int64_t cached_tokens() const { return cached_tokens_; }
   std::span<Sequence* const> running_sequences() const { return running_; }
@@ -170,6 +181,7 @@ class Scheduler {
   std::int64_t timed_ = 0;       ///< sequences with a deadline
   std::int64_t guaranteed_ = 0;  ///< running ones that are sure of their blocks
   std::int64_t preemptions_ = 0;
+  std::int64_t admissions_ = 0;
   std::int64_t cached_tokens_ = 0;
 };
 

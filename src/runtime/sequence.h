@@ -1,6 +1,7 @@
 // Sequence: one request's tokens, how far they are computed, and what the scheduler knows of it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -20,11 +21,12 @@ struct Turn {
   std::uint64_t tenant = 0;   ///< whose share of the machine it counts against: an API key
   std::int32_t priority = 0;  ///< smaller ones first, where the policy looks at it
   double arrival = 0;
+  double begin_by = kNever;  ///< to run for the first time
   double first_token_by = kNever;
   double end_by = kNever;
   std::int64_t tokens_least = 1;  ///< that will be drawn before it ends
 
-  bool has_deadline() const { return first_token_by < kNever || end_by < kNever; }
+  bool has_deadline() const { return std::min({begin_by, first_token_by, end_by}) < kNever; }
 };
 
 /// Rows to compute (tokens, perhaps after embedding rows), how many of them have keys and values,

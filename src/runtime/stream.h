@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "kv/prefix_index.h"
 #include "runtime/clock.h"
+#include "runtime/notify.h"
 
 namespace ingot {
 
@@ -88,7 +89,7 @@ class Doorbell {
 /// What an engine and one reader share.
 struct Channel {
   Channel(std::size_t deltas_max, std::shared_ptr<Doorbell> doorbell,
-          std::shared_ptr<const Clock> engine_clock, std::function<void()> reader = {})
+          std::shared_ptr<const Clock> engine_clock, Notify reader = {})
       : deltas(deltas_max),
         bell(std::move(doorbell)),
         clock(std::move(engine_clock)),
@@ -97,20 +98,20 @@ struct Channel {
   /// Hands a piece over; false when there is no room.
   [[nodiscard]] bool push(Delta&& delta) {
     const bool pushed = deltas.try_push(std::move(delta));
-    if (pushed) tell_reader();
+    if (pushed) tell_reader(false);
     return pushed;
   }
   /// The end, after `outcome` was written.
   void close() {
     deltas.close();
-    tell_reader();
+    tell_reader(true);
   }
 
   /// What it throws against its promise is lost: it is the reader's, and the engine's thread serves
   /// others too.
-  void tell_reader() noexcept {
+  void tell_reader(bool has_ended) noexcept {
     try {
-      if (notify) notify();
+      if (notify) notify(has_ended);
     } catch (...) {
     }
   }
@@ -122,7 +123,7 @@ struct Channel {
   std::atomic<double> cancelled_at{kNever};  ///< by `clock`, the first time
   std::shared_ptr<Doorbell> bell;
   std::shared_ptr<const Clock> clock;  ///< not asked once `deltas` is closed
-  std::function<void()> notify;        ///< see Request::notify
+  Notify notify;
 };
 
 /// The reading end of a request. One thread reads it; it may outlive the engine. Who drops it

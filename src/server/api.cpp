@@ -142,9 +142,20 @@ HttpResponse Api::preflight(const HttpRequest& request) const {
 std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool has_body) {
   Admitted admitted;
   RouteMatch match;
+  const auto refused = [&](const ApiError& error) {
+    service_.http_metrics().add_response(match.route != nullptr ? match.route->path : "other",
+                                         error.status());
+    log_.refusal("refused", error.status());
+    return error_response(error, match.errors);
+  };
   try {
     match = find_route(options_.routes, request.method, request.path);
     const Route* route = match.route;
+    const bool is_public = route != nullptr && route->access == Access::kPublic;
+    if (request.is_reserved && !is_public) {
+      throw ApiError(503, "server_error", "too_many_connections",
+                     "there are as many connections as may be: try again later");
+    }
     if (!is_host_allowed(request)) {
       throw ApiError(421, "invalid_request_error", "misdirected_request",
                      "Host is not a name of this server: --allowed-hosts adds one");
@@ -175,24 +186,22 @@ std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool
     if (route->kind == RouteKind::kWork) {
       if (service_.is_draining()) throw draining();
       // Said before the body is read: under overload that is most of the work.
-      if (service_.is_full()) throw overloaded();
+      // Not thrown: of all refusals this one comes in floods.
+      if (service_.is_full() || service_.is_late(admitted.key)) return refused(overloaded());
     }
     admitted.id = new_id();
     admitted.route = route;
     admitted.is_quick = route->kind == RouteKind::kQuick;
     return admitted;
   } catch (const ApiError& error) {
-    service_.http_metrics().add_response(match.route != nullptr ? match.route->path : "other",
-                                         error.status());
-    log_.refusal("refused", error.status());
-    return error_response(error, match.errors);
+    return refused(error);
   } catch (const std::exception&) {
     return error_response(api_error(Error(ErrorCode::kInternal, "")), match.errors);
   }
 }
 
 std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> Api::handle(
-    const HttpRequest& request, const Admitted& admitted, std::function<void()> notify) {
+    const HttpRequest& request, const Admitted& admitted, Notify notify) {
   const ErrorForm form = admitted.route->errors;
   try {
     const Call call{.http = request, .id = admitted.id, .key = admitted.key, .service = service_};
@@ -211,10 +220,14 @@ std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> Api::handle(
   }
 }
 
-HttpResponse Api::refusal(const HttpRefusal& refusal) {
+HttpResponse Api::refusal(const HttpRefusal& refusal, const HttpRequest* request) {
   service_.http_metrics().add_response("other", refusal.status);
   log_.refusal("malformed", refusal.status);
-  return error_response({refusal.status, "invalid_request_error", "invalid_http", refusal.message});
+  const ErrorForm form = request == nullptr
+                             ? ErrorForm::kOpenAi
+                             : find_route(options_.routes, request->method, request->path).errors;
+  return error_response({refusal.status, "invalid_request_error", "invalid_http", refusal.message},
+                        form);
 }
 
 ApiError Api::generation_error(const Outcome& outcome) {

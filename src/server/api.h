@@ -33,9 +33,10 @@ class Api final : public Application {
       : options_(std::move(options)), service_(service), log_(log) {}
 
   std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool has_body) override;
-  std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(
-      const HttpRequest& request, const Admitted& admitted, std::function<void()> notify) override;
-  HttpResponse refusal(const HttpRefusal& refusal) override;
+  std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(const HttpRequest& request,
+                                                                        const Admitted& admitted,
+                                                                        Notify notify) override;
+  HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest* request) override;
   ApiError generation_error(const Outcome& outcome) override;
   void ended(const HttpRequest& request, const Admitted& admitted, const RequestEnd& end) override;
   HttpFields common_fields(const HttpRequest& request, const Admitted* admitted) override;

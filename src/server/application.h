@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,9 +57,10 @@ class Application {
   /// Answers, or hands work to the engine: `notify` is called from the engine's thread when there
   /// is something to take from a stream.
   virtual std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(
-      const HttpRequest& request, const Admitted& admitted, std::function<void()> notify) = 0;
-  /// The response to what cannot be read as a request.
-  virtual HttpResponse refusal(const HttpRefusal& refusal) = 0;
+      const HttpRequest& request, const Admitted& admitted, Notify notify) = 0;
+  /// The response to what cannot be read as a request; `request` has what was read of it, if its
+  /// head was.
+  virtual HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest* request) = 0;
   /// The error of a generation that did not come to its end.
   virtual ApiError generation_error(const Outcome& outcome) = 0;
   /// A request has ended.

@@ -23,6 +23,7 @@ using asio::use_awaitable;
 namespace {
 
 constexpr std::size_t kLookAheadBytes = 64 << 10;
+constexpr std::size_t kDroppedBytes = 64 << 10;  ///< of a body behind a refusal
 constexpr auto kLookForEnd = std::chrono::milliseconds(500);
 constexpr std::size_t kWriteBytes = 16 << 10;   ///< whose sending is timed
 constexpr std::size_t kStreamBytes = 64 << 10;  ///< of events that are put together at most
@@ -186,19 +187,28 @@ Connection::Awaitable<bool> Connection::serve_one() {
   --requests_left_;
   HttpRequest& request = head->request;
   request.peer = peer_;
+  request.is_reserved = parts_.is_reserved;
   const bool has_body = head->is_chunked || head->length > 0;
   auto admitted = parts_.application.admit(request, has_body);
   if (auto* response = std::get_if<HttpResponse>(&admitted)) {
-    const bool keep_alive = head->keep_alive && !has_body && requests_left_ > 0;
+    // Under overload a small body costs less to drop than a new connection does.
+    const bool drops = response->status == 429 && !head->is_chunked && !head->wants_continue &&
+                       head->length <= kDroppedBytes;
+    const bool keep_alive = head->keep_alive && (!has_body || drops) && requests_left_ > 0;
     const bool sent = co_await respond(std::move(*response), &request, nullptr, keep_alive);
     if (sent && !keep_alive) co_await linger();
-    co_return sent&& keep_alive;
+    co_return sent&& keep_alive&& co_await drop_body(static_cast<std::size_t>(head->length));
+  }
+  if (head->length > parts_.limits.body_bytes_max) {
+    const HttpRefusal large{413, cat("the body may have ", parts_.limits.body_bytes_max, " bytes")};
+    co_await refuse(large, &request);
+    co_return false;
   }
   if (head->wants_continue && has_body && input().empty()) {
     if (!co_await send("HTTP/1.1 100 Continue\r\n\r\n")) co_return false;
   }
   BodyShare share(parts_.bodies);
-  if (has_body && !co_await read_body(*head, request.body, share)) co_return false;
+  if (has_body && !co_await read_body(*head, share)) co_return false;
   co_return co_await handle(request, std::get<Admitted>(admitted), *head, share);
 }
 
@@ -228,8 +238,9 @@ Connection::Awaitable<std::optional<HttpHead>> Connection::read_head() {
   }
 }
 
-Connection::Awaitable<bool> Connection::read_chunks(std::string& body, const BodyClock& clock,
+Connection::Awaitable<bool> Connection::read_chunks(HttpRequest& request, const BodyClock& clock,
                                                     BodyShare& share) {
+  std::string& body = request.body;
   HttpChunkReader reader(parts_.limits.body_bytes_max);
   std::size_t received = 0;
   for (;;) {
@@ -237,29 +248,30 @@ Connection::Awaitable<bool> Connection::read_chunks(std::string& body, const Bod
     received += used;
     take(used);
     if (reader.refusal()) {
-      co_await refuse(*reader.refusal());
+      co_await refuse(*reader.refusal(), &request);
       co_return false;
     }
     if (!share.grow(body.size())) {
-      co_await refuse(kNoRoomForBodies);
+      co_await refuse(kNoRoomForBodies, &request);
       co_return false;
     }
     if (reader.has_ended()) co_return true;
     if (input_ended_) co_return false;
     if (!co_await wait(clock.next_byte_by(received))) {
       const HttpRefusal late{408, "the request's body took too long"};
-      co_await refuse(late);
+      co_await refuse(late, &request);
       co_return false;
     }
   }
 }
 
-Connection::Awaitable<bool> Connection::read_body(const HttpHead& head, std::string& body,
-                                                  BodyShare& share) {
+Connection::Awaitable<bool> Connection::read_body(HttpHead& head, BodyShare& share) {
+  HttpRequest& request = head.request;
+  std::string& body = request.body;
   const BodyClock clock(parts_.times, Clock::now());
-  if (head.is_chunked) co_return co_await read_chunks(body, clock, share);
+  if (head.is_chunked) co_return co_await read_chunks(request, clock, share);
   if (!share.grow(static_cast<std::size_t>(head.length))) {
-    co_await refuse(kNoRoomForBodies);
+    co_await refuse(kNoRoomForBodies, &request);
     co_return false;
   }
   while (body.size() < head.length) {
@@ -271,27 +283,41 @@ Connection::Awaitable<bool> Connection::read_body(const HttpHead& head, std::str
     if (input_ended_) co_return false;
     if (!co_await wait(clock.next_byte_by(body.size()))) {
       const HttpRefusal late{408, "the request's body took too long"};
-      co_await refuse(late);
+      co_await refuse(late, &request);
       co_return false;
     }
   }
   co_return true;
 }
 
+/// Takes a body that nobody wants.
+Connection::Awaitable<bool> Connection::drop_body(std::size_t length) {
+  const BodyClock clock(parts_.times, Clock::now());
+  std::size_t received = 0;
+  for (;;) {
+    const std::size_t count = std::min(input().size(), length - received);
+    take(count);
+    received += count;
+    if (received == length) co_return true;
+    if (input_ended_ || !co_await wait(clock.next_byte_by(received))) co_return false;
+  }
+}
+
 Connection::Awaitable<bool> Connection::handle(HttpRequest& request, const Admitted& admitted,
                                                const HttpHead& head, BodyShare& share) {
   // The engine's thread tells this one, at most once for each time that it looks.
-  const auto pending = std::make_shared<std::atomic<bool>>(false);
-  auto notify = [weak = weak_from_this(), executor = executor_, pending] {
-    if (pending->exchange(true)) return;
+  const auto waker = std::make_shared<Waker>();
+  Notify notify = [weak = weak_from_this(), executor = executor_, waker](bool has_ended) {
+    if (!has_ended && waker->gathers.load()) return;
+    if (waker->is_posted.exchange(true)) return;
     try {
-      asio::post(executor, [weak, pending] {
-        pending->store(false);
+      asio::post(executor, [weak, waker] {
+        waker->is_posted.store(false);
         if (const auto self = weak.lock()) self->wake();
       });
     } catch (const std::exception&) {
       // Without memory the connection looks again by itself, after `ping`.
-      pending->store(false);
+      waker->is_posted.store(false);
     }
   };
   if (!admitted.is_quick) {
@@ -311,7 +337,7 @@ Connection::Awaitable<bool> Connection::handle(HttpRequest& request, const Admit
     more = co_await respond(std::move(*response), &request, &admitted, keep_alive) && keep_alive;
   } else {
     auto running = std::move(std::get<std::shared_ptr<RunningGeneration>>(result));
-    more = co_await generate(std::move(running), request, admitted, keep_alive, end);
+    more = co_await generate(std::move(running), *waker, request, admitted, keep_alive, end);
   }
   co_return more;
 }
@@ -372,8 +398,19 @@ class Gathering {
 
 }  // namespace
 
+/// After something was sent: what comes soon behind it goes out together, for sending costs more
+/// than a token of a small model. The end waits for nobody.
+Connection::Awaitable<void> Connection::gather_more(Waker& waker) {
+  if (parts_.times.gather.count() == 0) co_return;
+  waker.gathers.store(true);
+  // All connections look at the same moments, so that the thread wakes once for them.
+  const auto since = Clock::now().time_since_epoch();
+  co_await wait(Clock::time_point(since - since % parts_.times.gather + parts_.times.gather));
+  waker.gathers.store(false);
+}
+
 Connection::Awaitable<bool> Connection::generate(std::shared_ptr<RunningGeneration> running,
-                                                 const HttpRequest& request,
+                                                 Waker& waker, const HttpRequest& request,
                                                  const Admitted& admitted, bool keep_alive,
                                                  RequestEnd& end) {
   Gathering gathering(*running, end);
@@ -411,8 +448,14 @@ Connection::Awaitable<bool> Connection::generate(std::shared_ptr<RunningGenerati
       co_await flush(true);
       co_return false;
     }
-    if (running->stream && !out.empty() && !co_await flush(false)) break;
-    if (any || gathering.has_ended()) continue;
+    if (gathering.has_ended()) break;
+    if (running->stream && !out.empty()) {
+      if (!co_await flush(false)) break;
+      co_await gather_more(waker);
+      if (input_ended_) break;
+      continue;
+    }
+    if (any) continue;
     if (input_ended_) break;
     if (!co_await wait(Clock::now() + parts_.times.ping) && running->stream) {
       out = ": still at work\n\n";
@@ -469,9 +512,11 @@ void Connection::close_after(std::chrono::milliseconds time) {
   });
 }
 
-Connection::Awaitable<void> Connection::refuse(const HttpRefusal& refusal) {
+/// `request`: the one that cannot be read, where its head could.
+Connection::Awaitable<void> Connection::refuse(const HttpRefusal& refusal,
+                                               const HttpRequest* request) {
   if (refusal.status == 0) co_return;
-  HttpResponse response = parts_.application.refusal(refusal);
+  HttpResponse response = parts_.application.refusal(refusal, request);
   if (co_await respond(std::move(response), nullptr, nullptr, false)) co_await linger();
 }
 
@@ -486,6 +531,7 @@ Connection::Awaitable<void> Connection::linger() {
 
 Connection::Awaitable<bool> Connection::send(std::string_view bytes) {
   const auto self = shared_from_this();
+  bytes.remove_prefix(socket_->write_now(bytes));
   while (!bytes.empty()) {
     const std::string_view part = bytes.substr(0, kWriteBytes);
     close_after(parts_.times.write_stall);

@@ -42,9 +42,16 @@ struct ConnectionParts {
   HttpLimits limits;
   ConnectionTimes times;
   BodyBudget& bodies;
+  bool is_reserved = false;  ///< for probes alone
 };
 
 class BodyShare;
+
+/// What the engine's thread looks at before it wakes a connection.
+struct Waker {
+  std::atomic<bool> is_posted{false};  ///< it will look
+  std::atomic<bool> gathers{false};    ///< it puts pieces together, and looks at their end
+};
 
 /// A connection. It lives in the one thread of its executor and keeps itself alive until it ends.
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -68,15 +75,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Awaitable<void> run();
   Awaitable<bool> serve_one();
   Awaitable<std::optional<HttpHead>> read_head();
-  Awaitable<bool> read_body(const HttpHead& head, std::string& body, BodyShare& share);
-  Awaitable<bool> read_chunks(std::string& body, const class BodyClock& clock, BodyShare& share);
+  Awaitable<bool> read_body(HttpHead& head, BodyShare& share);
+  Awaitable<bool> drop_body(std::size_t length);
+  Awaitable<bool> read_chunks(HttpRequest& request, const class BodyClock& clock, BodyShare& share);
   Awaitable<bool> handle(HttpRequest& request, const Admitted& admitted, const HttpHead& head,
                          BodyShare& share);
-  Awaitable<bool> generate(std::shared_ptr<RunningGeneration> running, const HttpRequest& request,
-                           const Admitted& admitted, bool keep_alive, RequestEnd& end);
+  Awaitable<bool> generate(std::shared_ptr<RunningGeneration> running, Waker& waker,
+                           const HttpRequest& request, const Admitted& admitted, bool keep_alive,
+                           RequestEnd& end);
+  Awaitable<void> gather_more(Waker& waker);
   Awaitable<bool> respond(HttpResponse response, const HttpRequest* request,
                           const Admitted* admitted, bool keep_alive);
-  Awaitable<void> refuse(const HttpRefusal& refusal);
+  Awaitable<void> refuse(const HttpRefusal& refusal, const HttpRequest* request = nullptr);
   Awaitable<void> linger();
   Awaitable<bool> send(std::string_view bytes);
   Awaitable<void> end_writing();

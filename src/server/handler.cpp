@@ -82,8 +82,20 @@ ApiError invalid_request(std::string param, std::string message) {
 
 ApiError overloaded() {
   return {429, "rate_limit_error", "server_overloaded",
-          "as many requests wait as may: try again later"};
+          "as many requests wait as may, or as can be served in time: try again later"};
 }
+
+namespace {
+
+/// Whose time is over is what the message begins with.
+ApiError timeout(const std::string& message) {
+  const std::string whose = param_of(message);
+  const bool is_queue = whose == "queue_timeout";
+  ApiError error(503, "server_error", is_queue ? whose : "timeout", message);
+  return is_queue ? error : std::move(error).about(whose);
+}
+
+}  // namespace
 
 ApiError api_error(const Error& error) {
   switch (error.code()) {
@@ -92,6 +104,8 @@ ApiError api_error(const Error& error) {
       return invalid_request(param_of(error.message()), error.message());
     case ErrorCode::kUnavailable:
       return {503, "server_error", "unavailable", error.message()};
+    case ErrorCode::kTimeout:
+      return timeout(error.message());
     case ErrorCode::kDoesNotFit:
       return {503, "server_error", "out_of_memory", "there is no memory for the request"};
     case ErrorCode::kNotFinite:

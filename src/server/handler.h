@@ -67,7 +67,7 @@ HttpResponse error_response(const ApiError& error, ErrorForm form = ErrorForm::k
 
 /// 400 invalid_request_error, about a member of the body.
 ApiError invalid_request(std::string param, std::string message);
-/// 429 while the queue is full.
+/// 429 while the queue is full, or so long that a request would wait beyond its time.
 ApiError overloaded();
 /// What the engine ended a request with.
 ApiError api_error(const Error& error);

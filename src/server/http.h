@@ -32,7 +32,8 @@ struct HttpRequest {
   std::string query;  ///< behind the "?"; empty without one
   HttpFields fields;
   std::string body;
-  std::string peer;  ///< address of the other end; empty for a Unix socket
+  std::string peer;          ///< address of the other end; empty for a Unix socket
+  bool is_reserved = false;  ///< came on a connection that is kept for probes
 
   const std::string* field(std::string_view name) const { return find_field(fields, name); }
 };

@@ -121,7 +121,7 @@ std::optional<HttpRefusal> read_length(const std::string& text, std::uint64_t& l
   return std::nullopt;
 }
 
-std::optional<HttpRefusal> read_body_fields(HttpHead& head, const HttpLimits& limits) {
+std::optional<HttpRefusal> read_body_fields(HttpHead& head) {
   const HttpFields& fields = head.request.fields;
   const auto length = only_field(fields, "content-length");
   if (const auto* refusal = std::get_if<HttpRefusal>(&length)) return *refusal;
@@ -141,9 +141,6 @@ std::optional<HttpRefusal> read_body_fields(HttpHead& head, const HttpLimits& li
   }
   if (length_text != nullptr) {
     if (auto refusal = read_length(*length_text, head.length)) return refusal;
-  }
-  if (head.length > limits.body_bytes_max) {
-    return HttpRefusal{413, cat("the body may have ", limits.body_bytes_max, " bytes")};
   }
   const bool has_body = head.is_chunked || head.length > 0;
   if (has_body && head.request.field("upgrade") != nullptr) {
@@ -202,7 +199,7 @@ std::variant<HttpHead, HttpRefusal> parse(std::string_view text, const HttpLimit
       return *refusal;
     }
   }
-  if (const auto refusal = read_body_fields(head, limits)) return *refusal;
+  if (const auto refusal = read_body_fields(head)) return *refusal;
   if (const auto refusal = read_other_fields(head)) return *refusal;
   return head;
 }

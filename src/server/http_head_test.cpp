@@ -141,7 +141,6 @@ TEST(HttpHead, RefusesLengths) {
   EXPECT_EQ(status_of(request("Content-Length: 5\r\nContent-Length: 5\r\n")), 400);
   EXPECT_EQ(status_of(request("Content-Length: 5\r\nContent-Length: 6\r\n")), 400);
   EXPECT_EQ(status_of(request(cat("Content-Length: ", 8 << 20, "\r\n"))), 200);
-  EXPECT_EQ(status_of(request(cat("Content-Length: ", (8 << 20) + 1, "\r\n"))), 413);
   EXPECT_EQ(status_of(request("")), 411);
 }
 

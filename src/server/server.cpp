@@ -46,6 +46,9 @@ constexpr double kCloseSeconds = 1;
 /// How long a listener rests when the process has no descriptor left.
 constexpr auto kRest = std::chrono::milliseconds(50);
 
+/// For the head of a probe while there are as many connections as may be.
+constexpr auto kProbeTime = std::chrono::milliseconds(1000);
+
 /// What is said to a connection too many, without reading its request.
 constexpr std::string_view kTooMany =
     "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\n"
@@ -298,17 +301,23 @@ class Server::Impl {
                                [this] { return open_ == 0; });
   }
 
-  /// Counts the connection; false where it is one too many.
-  bool enter(const std::string& peer) {
+  enum class Place {
+    kNone,      ///< one connection too many
+    kReserved,  ///< for a probe
+    kFree,
+  };
+
+  /// Counts the connection where there is a place for it.
+  Place enter(const std::string& peer) {
     const std::lock_guard lock(mutex_);
-    if (open_ >= options_.connections_max) return false;
+    if (open_ >= options_.connections_max + options_.connections_reserved) return Place::kNone;
     if (!peer.empty() && !is_loopback(peer)) {
-      if (per_address_[peer] >= options_.connections_per_address) return false;
+      if (per_address_[peer] >= options_.connections_per_address) return Place::kNone;
       ++per_address_[peer];
     }
     ++open_;
     metrics_.open_connections.store(open_);
-    return true;
+    return open_ > options_.connections_max ? Place::kReserved : Place::kFree;
   }
 
   void leave(const std::string& peer) {
@@ -320,10 +329,20 @@ class Server::Impl {
     if (open_ == 0) none_open_.notify_all();
   }
 
+  /// A probe's connection, which is soon free for the next one.
+  static ConnectionParts reserved(ConnectionParts parts) {
+    parts.is_reserved = true;
+    parts.times.requests_max = 1;
+    parts.times.head = std::min(parts.times.head, kProbeTime);
+    parts.times.idle = std::min(parts.times.idle, kProbeTime);
+    return parts;
+  }
+
   template <class Socket>
   void take(IoThread& thread, Socket socket, const ConnectionParts& parts) {
     const std::string peer = peer_of(socket);
-    if (!enter(peer)) {
+    const Place place = enter(peer);
+    if (place == Place::kNone) {
       metrics_.refused_connections.fetch_add(1);
       error_code ignored;
       socket.non_blocking(true, ignored);
@@ -337,8 +356,10 @@ class Server::Impl {
     const bool is_tls = tls_ && !peer.empty();
     auto wrapped =
         is_tls ? tls_socket(std::move(generic), *tls_) : plain_socket(std::move(generic));
-    auto connection = std::make_shared<Connection>(parts, thread.context().get_executor(),
-                                                   std::move(wrapped), peer);
+    const bool is_reserved = place == Place::kReserved;
+    auto connection =
+        std::make_shared<Connection>(is_reserved ? reserved(parts) : parts,
+                                     thread.context().get_executor(), std::move(wrapped), peer);
     asio::post(thread.context(), [&thread, connection = std::move(connection),
                                   leaving = std::move(leaving)]() mutable {
       thread.add(connection);

@@ -171,8 +171,7 @@ void Service::enter(const std::string& id, std::size_t key, std::size_t choices)
 }
 
 std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const std::string& id,
-                                                  std::size_t key,
-                                                  const std::function<void()>& notify) {
+                                                  std::size_t key, const Notify& notify) {
   if (draining_.load()) {
     throw ApiError(503, "server_error", "draining", "the server is being stopped");
   }
@@ -185,6 +184,7 @@ std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const
       prompt.request.first_token_seconds =
           std::min(prompt.request.first_token_seconds, options_.first_token_seconds);
       prompt.request.end_seconds = std::min(prompt.request.end_seconds, options_.request_seconds);
+      prompt.request.queue_seconds = options_.queue_seconds;
       auto streams =
           as_api([&] { return engine_.submit_choices(std::move(prompt.request), prompt.choices); });
       if (streams.empty()) {
@@ -204,6 +204,20 @@ std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const
   const std::lock_guard lock(mutex_);
   running_[id].generation = running;
   return running;
+}
+
+bool Service::is_late(std::size_t key) {
+  // By priority some come in front of those who wait, and the head does not say who.
+  if (options_.by_priority) return false;
+  std::size_t own = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = per_key_.find(key);
+    if (at != per_key_.end()) own = at->second;
+  }
+  // Half of the time is left for the prompt, and for a machine that becomes slower.
+  const double time = std::min(options_.first_token_seconds, options_.queue_seconds);
+  return engine_.expected_wait(own) > time / 2;
 }
 
 bool Service::cancel(const std::string& id, std::size_t key) {

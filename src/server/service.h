@@ -37,6 +37,7 @@ struct ServiceOptions {
   bool by_priority = false;             ///< the engine looks at `priority`
   double first_token_seconds = kNever;  ///< that a request may take to its first token
   double request_seconds = 3600;        ///< that a request may take, from its submission on
+  double queue_seconds = 120;           ///< that it may wait for its turn
   Json settings{};                      ///< the options, for /props
   std::function<void()> stop{};         ///< ends the process in order
 };
@@ -106,7 +107,7 @@ class Service {
 
   /// Hands a generation to the engine, under the request's id. Errors: ApiError.
   std::shared_ptr<RunningGeneration> start(Generation&& generation, const std::string& id,
-                                           std::size_t key, const std::function<void()>& notify);
+                                           std::size_t key, const Notify& notify);
   /// Cancels a request of that key; false where there is none.
   bool cancel(const std::string& id, std::size_t key);
   /// The request has ended, whoever ended it.
@@ -114,6 +115,8 @@ class Service {
 
   /// Whether as many requests are under way as may: more would be refused.
   bool is_full() const { return engine_.under_way() >= engine_.under_way_max(); }
+  /// Whether a request of this key that came now would wait longer for its turn than it may.
+  bool is_late(std::size_t key);
   /// Has the process end in order; from any thread.
   void ask_to_stop() const {
     if (options_.stop) options_.stop();

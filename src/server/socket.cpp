@@ -59,6 +59,11 @@ class PlainSocket final : public Socket {
     }
   }
 
+  std::size_t write_now(std::string_view bytes) override {
+    error_code ignored;
+    return socket_.write_some(asio::buffer(bytes), ignored);
+  }
+
   awaitable<bool> write(std::string_view bytes) override {
     error_code error;
     co_await asio::async_write(socket_, asio::buffer(bytes), redirect_error(use_awaitable, error));
@@ -103,6 +108,8 @@ class TlsSocket final : public Socket {
     bytes.append(buffer_.data(), count);
     co_return !error && count > 0;
   }
+
+  std::size_t write_now(std::string_view) override { return 0; }
 
   awaitable<bool> write(std::string_view bytes) override {
     error_code error;

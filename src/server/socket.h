@@ -25,6 +25,8 @@ class Socket {
   virtual boost::asio::awaitable<bool> begin() = 0;
   /// Appends what arrived, at least a byte and at most `most`; false at the end and on errors.
   virtual boost::asio::awaitable<bool> read(std::string& bytes, std::size_t most) = 0;
+  /// Sends what goes out without waiting; returns how many bytes.
+  virtual std::size_t write_now(std::string_view bytes) = 0;
   /// Sends all of it; false where that fails.
   virtual boost::asio::awaitable<bool> write(std::string_view bytes) = 0;
   /// Says that nothing more is sent; what the other end sends can still be read.

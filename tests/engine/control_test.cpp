@@ -146,7 +146,7 @@ TEST_F(EngineControl, ADeadlineThatIsOverEndsTheRequestWithAnError) {
   while (ends.try_next()) continue;
   ASSERT_TRUE(ends.finished());
   EXPECT_EQ(message(ends).substr(0, 12), "deadline_ms:");
-  EXPECT_EQ(ends.outcome().error->code(), ErrorCode::kUnavailable);
+  EXPECT_EQ(ends.outcome().error->code(), ErrorCode::kTimeout);
   while (runner.engine().step()) {
     while (begins.try_next()) continue;
   }

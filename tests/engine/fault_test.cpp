@@ -233,16 +233,18 @@ TEST(EngineDrain, WhoIsRefusedWakesTheEngineThatMayHaveCountedIt) {
 /// A reader that breaks its promise harms nobody: neither itself nor who shares its steps.
 TEST(EngineNotify, WhatAReaderThrowsIsLost) {
   const auto engine = engine_on(std::make_unique<FakeDevice>(), {});
-  int calls = 0;
+  int calls = 0, ends = 0;
   Request request = some_request(3, 5);
-  request.notify = [&calls] {
+  request.notify = [&](bool has_ended) {
     ++calls;
+    ends += has_ended ? 1 : 0;
     throw std::bad_alloc();
   };
   Stream stream = *engine->submit(std::move(request));
   Stream other = *engine->submit(some_request(8, 5));
   while (engine->step()) continue;
   EXPECT_EQ(calls, 6) << "five tokens and the end";
+  EXPECT_EQ(ends, 1);
   EXPECT_EQ(read_ids(stream), expected_ids(3, 5));
   EXPECT_EQ(stream.outcome().finish, FinishReason::kLength);
   EXPECT_EQ(read_ids(other), expected_ids(8, 5));

@@ -64,6 +64,7 @@ class Talk {
     log_ +=
         ingot::cat(head_.request.method, " ", head_.request.path, " ", head_.length, " ",
                    int{head_.is_chunked}, int{head_.keep_alive}, int{head_.wants_continue}, "\n");
+    if (head_.length > kLimits.body_bytes_max) return refuse({413, {}});
     in_body_ = head_.is_chunked || head_.length > 0;
     body_.clear();
     chunks_ = ingot::HttpChunkReader(kLimits.body_bytes_max);
@@ -76,7 +77,6 @@ class Talk {
     INGOT_CHECK(head_.request.path.starts_with('/'), "a path");
     INGOT_CHECK(head_.request.fields.size() <= kLimits.fields_max, "fields");
     INGOT_CHECK(!head_.is_chunked || head_.length == 0, "two lengths");
-    INGOT_CHECK(head_.length <= kLimits.body_bytes_max, "a length");
     for (const auto& [name, value] : head_.request.fields) {
       INGOT_CHECK(ingot::is_http_token(name), "a name");
       INGOT_CHECK(value.find_first_of(std::string_view("\r\n\0", 3)) == std::string::npos,

@@ -1,4 +1,5 @@
 """What only the operator can do, and what the process can no longer do once it serves."""
+import concurrent.futures
 import os
 import socket
 import tempfile
@@ -77,6 +78,95 @@ class Hosts(unittest.TestCase):
         for host, status in (("example.com", 200), ("EXAMPLE.com:80", 200), ("example.org", 421)):
             self.assertEqual(one.exchange(server.head(host=host)).status, status, host)
         self.assertEqual(one.stop(), 0)
+
+
+class Limits(server.ServerTest):
+    """Options bound what is read, and for how long it may wait."""
+    args = ("--sequences", "1", "--queue-timeout", "1", "--max-header-kib", "1",
+            "--max-body-mib", "1", "--max-choices", "2", "--max-prompts", "3",
+            "--default-max-tokens", "5", "--requests-per-connection", "2")
+
+    def test_who_waits_too_long_is_told(self):
+        """Thirty thousand tokens, one after the other, take more than a second anywhere."""
+        body = {"prompt": "x", "max_tokens": 1000, "ignore_eos": True, "return_token_ids": True}
+        with concurrent.futures.ThreadPoolExecutor(30) as pool:
+            replies = list(pool.map(lambda _: self.server.post(server.TEXT, body), range(30)))
+        late = [reply for reply in replies if reply.status == 503]
+        for reply in late:
+            self.assert_error(reply, 503, "queue_timeout")
+        self.assertGreater(len(late), 0)
+        self.assertEqual({reply.status for reply in replies} - {200, 429, 503}, set())
+
+    def test_what_is_read(self):
+        long = [("X-Long", "a" * 1100)]
+        self.assertEqual(self.server.get("/health", long).status, 431)
+        self.assertEqual(self.server.post(server.TEXT, {"prompt": "a" * (1 << 20)}).status, 413)
+        for body in ({"n": 3}, {"prompt": ["a"] * 4}):
+            body = {"prompt": "a", "max_tokens": 1, **body}
+            self.assertEqual(self.server.post(server.TEXT, body).status, 400, body)
+        chat = {"messages": [{"role": "user", "content": "Hello"}], "ignore_eos": True}
+        usage = self.server.post(server.CHAT, chat).json()["usage"]
+        self.assertEqual(usage["completion_tokens"], 5)
+        with server.Wire(self.server) as wire:
+            self.assertIsNone(wire.send(server.head()).reply().field("Connection"))
+            self.assertEqual(wire.send(server.head()).reply().field("Connection"), "close")
+
+    def test_errors_of_bodies_have_the_form_of_their_path(self):
+        reply = self.server.post("/v1/messages", {"system": "a" * (1 << 20)})
+        self.assertEqual((reply.status, reply.json()["type"]), (413, "error"), reply)
+
+
+class Reserve(unittest.TestCase):
+    def test_probes_are_answered_while_all_connections_are_taken(self):
+        one = server.Server("--connections", "3")
+        self.addCleanup(one.kill)
+        wires = [server.Wire(one) for _ in range(3)]
+        for wire in wires:
+            self.assertEqual(wire.send(server.head()).reply().status, 200)
+        for path in ("/health", "/livez", "/readyz"):
+            self.assertEqual(one.get(path).status, 200)
+        reply = one.get("/v1/models")
+        self.assertEqual((reply.status, reply.error()["code"]), (503, "too_many_connections"))
+        # Those who take the reserve as well lose it soon.
+        more = [server.Wire(one) for _ in range(4)]
+        for wire in more:
+            self.assertEqual(wire.ends(), b"")
+        self.assertEqual(one.get("/health").status, 200)
+        for wire in (*wires, *more):
+            wire.__exit__()
+        self.assertEqual(one.stop(), 0)
+
+
+class Interval(unittest.TestCase):
+    """How often a stream is sent."""
+    BODY = {"prompt": "Once upon a time", "max_tokens": 64, "ignore_eos": True, "temperature": 0}
+
+    def parts(self, *args):
+        """What a stream says, and in how many chunks of HTTP."""
+        one = server.Server(*args)
+        self.addCleanup(one.kill)
+        with server.Wire(one) as wire:
+            wire.send(server.post(server.TEXT, {**self.BODY, "stream": True}))
+            wire.until(b"\r\n\r\n")
+            sizes, body = [], b""
+            while not sizes or sizes[-1] > 0:
+                sizes.append(int(wire.until(b"\r\n"), 16))
+                body += wire.exactly(sizes[-1])
+                wire.exactly(2)
+        texts = [c["text"] for e in server.Reply(200, [], body).events() if isinstance(e, dict)
+                 for c in e["choices"]]
+        whole = one.post(server.TEXT, self.BODY).json()["choices"][0]["text"]
+        self.assertEqual("".join(texts), whole)
+        self.assertEqual(one.stop(), 0)
+        return texts, len(sizes) - 1
+
+    def test_pieces_that_come_fast_go_out_together(self):
+        """Each piece is an event of its own, however many are sent at once."""
+        at_once, _ = self.parts("--stream-interval-ms", "0")
+        texts, chunks = self.parts("--stream-interval-ms", "1000")
+        self.assertEqual(texts, at_once)
+        self.assertGreater(len(texts), 20)
+        self.assertLess(chunks, len(texts) / 2)
 
 
 class Proportion(server.ServerTest):

@@ -377,6 +377,25 @@ class Queues(server.ServerTest):
                 self.assertEqual(reply.field("Retry-After"), "1")
         self.assert_quiet()
 
+    def test_a_refusal_without_reading_keeps_the_connection(self):
+        """Five run or wait, as many as may: the next one is refused by its head alone."""
+        long = {**GOOD_TEXT, "n": 4, "stream": True, "max_tokens": 1000, "ignore_eos": True}
+        with server.Wire(self.server, narrow=True) as first, server.Wire(self.server) as other:
+            first.send(post(TEXT, long)).until(b"data: ")
+            with server.Wire(self.server, narrow=True) as second:
+                second.send(post(TEXT, {**long, "n": 1}))
+                server.eventually("it is full", lambda: self.server.metric(
+                    "vllm:num_requests_running") + self.server.metric(
+                        "vllm:num_requests_waiting") == 5)
+                for _ in range(3):
+                    reply = other.send(post(TEXT, GOOD_TEXT)).reply()
+                    self.assert_error(reply, 429, "server_overloaded")
+                large = post(TEXT, {**GOOD_TEXT, "prompt": "x" * 100_000})
+                reply = other.send(large).reply()
+                self.assert_error(reply, 429, "server_overloaded")
+                self.assertEqual(reply.field("Connection"), "close")
+        self.assert_quiet()
+
     def test_q07_more_choices_than_ever_fit(self):
         """Trying again would not help."""
         for stream in (False, True):

@@ -95,6 +95,7 @@ void Arrivals::draw_extras(Request& r) {
   if (random_.chance(settings_.deadline)) {
     r.first_token_seconds = random_.below(2) == 0 ? kNever : random_.unit();
     r.end_seconds = random_.below(2) == 0 ? kNever : random_.unit() * 4;
+    if (r.end_seconds < 2) r.queue_seconds = r.end_seconds / 4;
   }
 }
 

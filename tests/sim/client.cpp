@@ -1,6 +1,7 @@
 // Client: the judge of a request.
 #include "sim/client.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "base/error.h"
@@ -27,7 +28,7 @@ std::unique_ptr<Client> Client::make(const Request& r, std::uint32_t choice, std
   c->priority = r.priority;
   c->is_fork = choice > r.sampling.choice;
   c->reads_cache = r.reads_cache;
-  c->has_deadline = r.first_token_seconds < kNever || r.end_seconds < kNever;
+  c->has_deadline = std::min({r.queue_seconds, r.first_token_seconds, r.end_seconds}) < kNever;
   while (job.length() - job.prompt_rows < c->limit) {
     const std::int32_t id = job.draw(job.length() - 1, job.keys.back());
     if (job.is_end(id)) {
@@ -95,6 +96,7 @@ void Client::check_error(const Outcome& outcome, const Circumstances& around) co
       SIM_EXPECT("I13", job.is_nan, "request ", job.id, ": ", message);
       return;
     case ErrorCode::kUnavailable:
+    case ErrorCode::kTimeout:
       SIM_EXPECT("I13", has_deadline, "request ", job.id, ": ", message);
       return;
     case ErrorCode::kDoesNotFit:
@@ -156,6 +158,7 @@ Event Client::end_event(const Circumstances& around) const {
     case ErrorCode::kNotFinite:
       return Event::kNan;
     case ErrorCode::kUnavailable:
+    case ErrorCode::kTimeout:
       return Event::kLate;
     case ErrorCode::kDoesNotFit:
       return around.losses > 0 ? Event::kLost : Event::kRefused;

@@ -27,7 +27,10 @@ struct ChatForm {
 class ChatAnswer final : public Answer {
  public:
   ChatAnswer(Service& service, ChatForm form, const ReplyText& reply, std::size_t choices)
-      : service_(service), form_(std::move(form)), choices_(choices, Choice{.reply = reply}) {}
+      : service_(service),
+        form_(std::move(form)),
+        head_(chunk_head(service, form_.id, "chat.completion.chunk", form_.created)),
+        choices_(choices, Choice{.reply = reply}) {}
 
   void piece(std::size_t number, Delta&& delta, std::string& out) override {
     Choice& choice = choices_[number];
@@ -65,7 +68,7 @@ class ChatAnswer final : public Answer {
       return;
     }
     if (form_.stream.include_usage) {
-      append_event(out, cat(prefix(), ",\"choices\":[],\"usage\":", usage_.json().dump(), "}"));
+      append_event(out, cat(head_, ",\"choices\":[],\"usage\":", usage_.json().dump(), "}"));
     }
     out += kDoneEvent;
   }
@@ -85,32 +88,28 @@ class ChatAnswer final : public Answer {
     std::string_view finish{};
   };
 
-  /// What every chunk begins with, without the closing brace.
-  std::string prefix() {
-    std::string text = cat("{\"id\":\"", form_.id,
-                           "\",\"object\":\"chat.completion.chunk\",\"created\":", form_.created,
-                           ",\"model\":", json_string(service_.options().model_name),
-                           ",\"system_fingerprint\":", json_string(service_.options().fingerprint));
-    if (!std::exchange(said_warnings_, true) && !form_.warnings.is_null()) {
-      text += cat(",\"warnings\":", form_.warnings.dump());
-    }
-    return text;
+  /// What every chunk begins with, without the closing brace; warnings come once.
+  void append_head(std::string& out) {
+    out += head_;
+    if (std::exchange(said_warnings_, true) || form_.warnings.is_null()) return;
+    out += cat(",\"warnings\":", form_.warnings.dump());
   }
 
   void append_chunk(std::string& out, std::size_t number, std::string_view delta,
                     const Json* logprobs, std::string_view finish, std::string_view further = {}) {
-    std::string text =
-        cat(prefix(), ",\"choices\":[{\"index\":", number, ",\"delta\":", delta, ",\"logprobs\":");
+    out += kEventBegin;
+    append_head(out);
+    out += cat(",\"choices\":[{\"index\":", number, ",\"delta\":", delta, ",\"logprobs\":");
     if (logprobs == nullptr) {
-      text += "null";
+      out += "null";
     } else {
-      text += cat("{\"content\":", logprobs->dump(), "}");
+      out += cat("{\"content\":", logprobs->dump(), "}");
     }
-    text += ",\"finish_reason\":";
-    text += finish.empty() ? "null" : json_string(finish);
-    text += further;
-    text += form_.stream.include_usage ? "}],\"usage\":null}" : "}]}";
-    append_event(out, text);
+    out += ",\"finish_reason\":";
+    out += finish.empty() ? "null" : json_string(finish);
+    out += further;
+    out += form_.stream.include_usage ? "}],\"usage\":null}" : "}]}";
+    out += kEventEnd;
   }
 
   /// The role comes once, in front of all else.
@@ -190,6 +189,7 @@ class ChatAnswer final : public Answer {
 
   Service& service_;
   ChatForm form_;
+  const std::string head_;
   std::vector<Choice> choices_;
   Usage usage_;
   bool said_warnings_ = false;

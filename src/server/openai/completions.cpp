@@ -77,7 +77,10 @@ class LogprobLists {
 class CompletionAnswer final : public Answer {
  public:
   CompletionAnswer(Service& service, CompletionForm form, std::size_t choices)
-      : service_(service), form_(std::move(form)), choices_(choices) {}
+      : service_(service),
+        form_(std::move(form)),
+        head_(chunk_head(service, form_.id, "text_completion", form_.created)),
+        choices_(choices) {}
 
   void piece(std::size_t number, Delta&& delta, std::string& out) override {
     Choice& choice = choices_[number];
@@ -98,14 +101,11 @@ class CompletionAnswer final : public Answer {
 
   void finish(std::string& out) override {
     if (!form_.stream.stream) {
-      out = whole().dump();
+      append_whole(out);
       return;
     }
     if (form_.stream.include_usage) {
-      Json j = head();
-      j.set("choices", Json::array());
-      j.set("usage", usage_.json());
-      append_event(out, j.dump());
+      append_event(out, cat(head_, ",\"choices\":[],\"usage\":", usage_.json().dump(), "}"));
     }
     out += kDoneEvent;
   }
@@ -143,34 +143,31 @@ class CompletionAnswer final : public Answer {
     }
   }
 
-  /// Members of every object of the response but its choices.
-  Json head() {
-    Json j = Json::object();
-    j.set("id", form_.id);
-    j.set("object", "text_completion");
-    j.set("created", form_.created);
-    j.set("model", service_.options().model_name);
-    j.set("system_fingerprint", service_.options().fingerprint);
-    if (!form_.warnings.is_null()) j.set("warnings", std::exchange(form_.warnings, Json()));
-    return j;
+  /// The members of every object of the response but its choices; warnings come once.
+  void append_head(std::string& out) {
+    out += head_;
+    if (form_.warnings.is_null()) return;
+    out += cat(",\"warnings\":", std::exchange(form_.warnings, Json()).dump());
   }
 
-  Json choice_json(std::size_t number, std::string text, std::string_view finish) {
+  void append_choice(std::string& out, std::size_t number, std::string_view text,
+                     std::string_view finish) {
     Choice& choice = choices_[number];
     for (const TokenLogprobs& t : choice.logprobs) choice.lists.add(service_, t.token.id, &t);
     choice.logprobs.clear();
-    Json j = Json::object();
-    j.set("index", static_cast<std::int64_t>(number));
-    j.set("text", std::move(text));
-    j.set("logprobs", form_.logprobs >= 0 ? choice.lists.take() : Json());
-    j.set("finish_reason", finish.empty() ? Json() : Json(finish));
+    out += cat("{\"index\":", number, ",\"text\":");
+    append_json(out, text);
+    out += ",\"logprobs\":";
+    out += form_.logprobs >= 0 ? choice.lists.take().dump() : "null";
+    out += ",\"finish_reason\":";
+    out += finish.empty() ? "null" : json_string(finish);
     if (form_.token_ids) {
-      j.set("token_ids", ids_json(std::exchange(choice.ids, {})));
+      out += cat(",\"token_ids\":", ids_json(std::exchange(choice.ids, {})).dump());
       if (!std::exchange(choice.has_prompt_ids, true)) {
-        j.set("prompt_token_ids", ids_json(form_.prompt_ids[prompt_of(number)]));
+        out += cat(",\"prompt_token_ids\":", ids_json(form_.prompt_ids[prompt_of(number)]).dump());
       }
     }
-    return j;
+    out += '}';
   }
 
   void append_new(std::string& out, std::size_t number, std::string_view finish) {
@@ -181,27 +178,27 @@ class CompletionAnswer final : public Answer {
     }
     const bool has_tokens = form_.token_ids && !choice.ids.empty();
     if (text.empty() && choice.logprobs.empty() && !has_tokens && finish.empty()) return;
-    Json choices = Json::array();
-    choices.push(choice_json(number, std::move(text), finish));
-    Json j = head();
-    j.set("choices", std::move(choices));
-    if (form_.stream.include_usage) j.set("usage", Json());
-    append_event(out, j.dump());
+    out += kEventBegin;
+    append_head(out);
+    out += ",\"choices\":[";
+    append_choice(out, number, text, finish);
+    out += form_.stream.include_usage ? "],\"usage\":null}" : "]}";
+    out += kEventEnd;
   }
 
-  Json whole() {
-    Json j = head();
-    Json choices = Json::array();
+  void append_whole(std::string& out) {
+    append_head(out);
+    out += ",\"choices\":[";
     for (std::size_t i = 0; i < choices_.size(); ++i) {
-      choices.push(choice_json(i, std::move(choices_[i].text), choices_[i].finish));
+      if (i > 0) out += ',';
+      append_choice(out, i, choices_[i].text, choices_[i].finish);
     }
-    j.set("choices", std::move(choices));
-    j.set("usage", usage_.json());
-    return j;
+    out += cat("],\"usage\":", usage_.json().dump(), "}");
   }
 
   Service& service_;
   CompletionForm form_;
+  const std::string head_;
   std::vector<Choice> choices_;
   Usage usage_;
 };

@@ -91,7 +91,18 @@ void read_response_format(Params& params) {
 
 }  // namespace
 
-std::string json_string(std::string_view text) { return Json(text).dump(); }
+std::string json_string(std::string_view text) {
+  std::string out;
+  append_json(out, text);
+  return out;
+}
+
+std::string chunk_head(const Service& service, std::string_view id, std::string_view object,
+                       std::int64_t created) {
+  return cat("{\"id\":\"", id, "\",\"object\":\"", object, "\",\"created\":", created,
+             ",\"model\":", json_string(service.options().model_name),
+             ",\"system_fingerprint\":", json_string(service.options().fingerprint));
+}
 
 double finite_logprob(float logprob) { return std::isfinite(logprob) ? logprob : -9999.0; }
 
@@ -155,9 +166,9 @@ void append_event(std::string& out, std::string_view name, const Json& json) {
 }
 
 void append_event(std::string& out, std::string_view json) {
-  out += "data: ";
+  out += kEventBegin;
   out += json;
-  out += "\n\n";
+  out += kEventEnd;
 }
 
 void read_sampling(Params& params, const Call& call, Request& request) {

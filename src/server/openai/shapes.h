@@ -25,6 +25,11 @@ std::string token_text(const Service& service, std::int32_t id);
 /// Token ids as an array.
 Json ids_json(std::span<const std::int32_t> ids);
 
+/// What all chunks of a stream and its whole response begin with: an object's members from "id" to
+/// "system_fingerprint", without the closing brace.
+std::string chunk_head(const Service& service, std::string_view id, std::string_view object,
+                       std::int64_t created);
+
 /// Tokens of a whole response.
 struct Usage {
   std::int64_t prompt_tokens = 0;
@@ -42,6 +47,9 @@ struct Usage {
 void append_event(std::string& out, std::string_view json);
 /// "event: name\ndata: {json}\n\n"
 void append_event(std::string& out, std::string_view name, const Json& json);
+/// What stands around an event's JSON.
+inline constexpr std::string_view kEventBegin = "data: ";
+inline constexpr std::string_view kEventEnd = "\n\n";
 /// The end of OpenAI's streams.
 inline constexpr std::string_view kDoneEvent = "data: [DONE]\n\n";
 
