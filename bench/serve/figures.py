@@ -164,10 +164,11 @@ def pace(one, seconds, count=32):
     def go_on(seed):
         while time.monotonic() < stop:
             with server.Wire(one) as wire:
-                begin = last = time.monotonic()
+                begin = time.monotonic()
                 wire.send(story(seed))
                 wire.until(b"data: ")
-                firsts.append(time.monotonic() - begin)
+                last = time.monotonic()
+                firsts.append(last - begin)
                 while b"[DONE]" not in wire.got and wire.more():
                     now = time.monotonic()
                     gaps.append(now - last)
@@ -205,11 +206,14 @@ def idle(count=10_000):
 
 
 def readers(count=256):
-    """Streams that nobody reads, beside 32 that somebody does."""
-    one = running("--write-stall", "5", "--queue", "1024", "--connections", "2048")
+    """Streams that nobody reads, beside 32 that somebody does, once those have all been paused."""
+    one = running("--write-stall", "30", "--sequences", "512", "--connections", "2048",
+                  "--kv-tokens", "400000")
     base = pace(one, 5)
     before = one.resident_bytes()
     wires = [server.Wire(one, narrow=True).send(story(i, tokens=1000)) for i in range(count)]
+    server.eventually("all are paused",
+                      lambda: one.metric("ingot:num_requests_paused") == count, 60)
     beside = pace(one, 8)
     figure("mb_of_a_slow_reader", (one.resident_bytes() - before) / count / 1e6, 1)
     figure("gap_beside_slow_readers", beside[1] / base[1], 1.2)
