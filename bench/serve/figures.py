@@ -4,14 +4,17 @@
 usage: bench/serve/figures.py [--model FILE] [NAME...]
 
 Starts `ingot serve` (INGOT_BINARY, else build/release/ingot) with a model, the built-in one where
-none is said, for each of them; exits 1 where a limit was missed. Names: overhead, overload, streams, drain, idle, readers,
-mix, soak; all of them without one. Quiet machines only: other work shows in all of it.
+none is said, for each of them; exits 1 where a limit was missed. Names: overhead, overload,
+streams, drain, descriptors, idle, readers, mix, soak; all of them without one. Quiet machines only:
+other work shows in all of it.
 """
 import concurrent.futures
 import json
 import os
 import random
+import resource
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -44,8 +47,8 @@ def percentile(values, part):
     return ordered[min(len(ordered) - 1, int(part * len(ordered)))]
 
 
-def running(*args):
-    return server.Server(*MODEL, "--queue-per-key", "65536", *args)
+def running(*args, **how):
+    return server.Server(*MODEL, "--queue-per-key", "65536", *args, **how)
 
 
 def bench(one, *args):
@@ -180,7 +183,6 @@ def pace(one, seconds, count=32):
 
 def idle(count=10_000):
     """Connections that say nothing, half a head, or nothing more, beside 32 streams."""
-    import resource
     resource.setrlimit(resource.RLIMIT_NOFILE, (count + 2000, count + 2000))
     one = running("--connections", str(count + 100), "--idle-timeout", "10")
     base = pace(one, 5)
@@ -202,6 +204,54 @@ def idle(count=10_000):
     figure("idle_gone_s", time.monotonic() - begin, 70)
     for wire in wires:
         wire.__exit__()
+    one.stop()
+
+
+def knock(address):
+    """A connection that is given up at once."""
+    with socket.socket() as one:
+        one.setblocking(False)
+        one.connect_ex(address)
+
+
+def is_served(one, limit_s):
+    """Whether a new connection is answered in this time."""
+    with socket.socket() as wire:
+        wire.settimeout(limit_s)
+        try:
+            wire.connect(one.address)
+            wire.sendall(server.head())
+            return wire.recv(12) == b"HTTP/1.1 200"
+        except OSError:
+            return False
+
+
+def descriptors(seconds=10, rate=5000):
+    """A process without descriptors while thousands of connections a second knock."""
+    one = running(limits={resource.RLIMIT_NOFILE: 64})
+    probe = server.Wire(one)
+    probe.send(server.head()).reply()
+    held = [server.Wire(one) for _ in range(64)]
+    before, begin, asked, slowest = one.cpu_seconds(), time.monotonic(), 0.0, 0.0
+    knocks = 0
+    while (now := time.monotonic() - begin) < seconds:
+        for _ in range(int(now * rate) - knocks):
+            knock(one.address)
+            knocks += 1
+        if now - asked > 0.05:
+            asked = now
+            probe.send(server.head()).reply()
+            slowest = max(slowest, time.monotonic() - begin - now)
+    share = (one.cpu_seconds() - before) / (time.monotonic() - begin)
+    figure("cpu_without_descriptors", share, 0.2, knocks_per_second=knocks / seconds)
+    figure("health_ms_without_descriptors", 1000 * slowest, 100)
+    for wire in held:
+        wire.__exit__()
+    begin = time.monotonic()
+    # What knocks while the system's own queue is full is dropped, and TCP waits a second.
+    while not is_served(one, 0.05):
+        pass
+    figure("descriptors_back_s", time.monotonic() - begin, 1)
     one.stop()
 
 
@@ -329,7 +379,8 @@ def soak(requests=86_400):
     figure("soak_exit_code", one.stop(), 0)
 
 
-ALL = {f.__name__: f for f in (overhead, overload, streams, drain, idle, readers, mix, soak)}
+ALL = {f.__name__: f for f in (overhead, overload, streams, drain, descriptors, idle, readers, mix,
+                                soak)}
 
 
 def main():
