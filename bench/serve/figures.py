@@ -136,18 +136,22 @@ def streams():
 
 def drain(times=100):
     """SIGTERM beside 64 streams: every stream has its end, and so has the process."""
-    refused_after, ended_after, codes, cut = [], [], set(), 0
+    answered, ended_after, codes, cut, taken = [], [], set(), 0, 0
     for number in range(times):
         one = running("--drain-timeout", "2")
-        wires = [server.Wire(one).send(story(i, tokens=200)) for i in range(64)]
+        wires = [server.Wire(one).send(story(i, tokens=800)) for i in range(64)]
         for wire in wires[:8]:
             wire.more()
         probe = server.Wire(one)
         begin = time.monotonic()
         one.signal(signal.SIGTERM)
-        status = probe.send(story(0)).reply().status
-        refused_after.append(time.monotonic() - begin)
-        assert status == 503, status
+        time.sleep(0.1)
+        asked = time.monotonic()
+        try:
+            taken += probe.send(story(0)).reply().status != 503
+        except server.Closed:
+            pass  # the process has ended already
+        answered.append(time.monotonic() - asked)
         for wire in wires:
             body = wire.ends()
             cut += not (b"[DONE]" in body or b'"error"' in body)
@@ -155,7 +159,8 @@ def drain(times=100):
         probe.__exit__()
         codes.add(one.wait())
         ended_after.append(time.monotonic() - begin)
-    figure("drain_503_ms_p99", 1000 * percentile(refused_after, 0.99), 100, runs=times)
+    figure("work_taken_100_ms_after_sigterm", taken, 0, runs=times,
+           answered_ms_p99=1000 * percentile(answered, 0.99))
     figure("drain_s_max", max(ended_after), 4, codes=sorted(codes))
     figure("streams_without_an_end", cut, 0)
 
