@@ -11,12 +11,6 @@ namespace {
 /// Of a new time in a mean that has seen many: the machine's speed changes with what else it does.
 constexpr double kNewest = 0.1;
 
-/// The same of steps that took longer than expected, and of those that did not: who waits for a
-/// token notices the first.
-constexpr double kLater = 0.5, kEarlier = 0.1;
-/// One step tells no more than this.
-constexpr double kLatenessMax = 4;
-
 }  // namespace
 
 void StepTimes::Mean::add(double rows_now, double seconds_now) {
@@ -57,11 +51,6 @@ void StepTimes::add(std::int32_t decodes, std::int32_t prefill, double seconds) 
   }
   // At least a tenth of the step: what is known of the decodes may be out of date.
   const double added = std::max(seconds - decode_seconds(decodes), seconds / 10);
-  const double expected = prefill_seconds(prefill);
-  if (expected > 0) {
-    const double ratio = std::clamp(added / expected, 1 / kLatenessMax, kLatenessMax);
-    lateness_ += (ratio > lateness_ ? kLater : kEarlier) * (ratio - lateness_);
-  }
   prefills_[size_of(prefill)].add(prefill, added);
 }
 
@@ -87,7 +76,7 @@ std::int32_t StepTimes::prefill_rows(double seconds, std::int32_t rows_max) cons
   std::int32_t low = 1, high = std::max(1, rows_max);
   while (low < high) {
     const std::int32_t middle = low + (high - low + 1) / 2;
-    if (prefill_seconds(middle) * lateness_ <= seconds) {
+    if (prefill_seconds(middle) <= seconds) {
       low = middle;
     } else {
       high = middle - 1;

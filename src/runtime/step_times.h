@@ -21,8 +21,8 @@ class StepTimes {
   /// Seconds a row of prompts at the best rate measured; 0 before steps of a quarter of `rows_max`
   /// were: small ones say nothing of large ones.
   double least_row_seconds(std::int32_t rows_max) const;
-  /// The most rows of prompts, at least 1, that take at most `seconds`, as late as steps have been
-  /// of late; `rows_max` before anything is known.
+  /// The most rows of prompts, at least 1, that take at most `seconds`; `rows_max` before anything
+  /// is known.
   std::int32_t prefill_rows(double seconds, std::int32_t rows_max) const;
 
  private:
@@ -39,9 +39,6 @@ class StepTimes {
 
   Means decodes_;
   Means prefills_;
-  /// What prompts add, over what they were expected to: they cost more the longer they are, and
-  /// more in some company than in other.
-  double lateness_ = 1;
 };
 
 }  // namespace ingot

@@ -44,23 +44,6 @@ TEST(StepTimes, SmallStepsSayNothingOfLargeOnes) {
   EXPECT_DOUBLE_EQ(times.least_row_seconds(512), 0.00025);
 }
 
-TEST(StepTimes, WhatIsLateGetsFewerRowsAtOnce) {
-  StepTimes times;
-  times.add(1, 0, 0.010);
-  const auto run = [&](double seconds_of_64) {
-    for (int i = 0; i < 100; ++i) {
-      times.add(1, 16, 0.010 + seconds_of_64 / 4);
-      times.add(1, 64, 0.010 + seconds_of_64);
-    }
-  };
-  run(0.032);
-  EXPECT_EQ(times.prefill_rows(0.016001, 512), 32);
-  times.add(1, 64, 0.074);
-  EXPECT_LT(times.prefill_rows(0.016001, 512), 23) << "once twice as long as expected";
-  run(0.064);
-  EXPECT_EQ(times.prefill_rows(0.016001, 512), 16) << "that is what is expected by now";
-}
-
 TEST(StepTimes, FollowsAMachineThatBecomesSlower) {
   StepTimes times;
   for (int i = 0; i < 100; ++i) times.add(1, 0, 0.010);
