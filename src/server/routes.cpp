@@ -24,6 +24,7 @@ constexpr auto kRoutes = std::to_array<Route>({
     {"POST", "/v1/embeddings", kKey, kWork, embeddings},
     {"POST", "/tokenize", kKey, kWork, tokenize},
     {"POST", "/detokenize", kKey, kWork, detokenize},
+    {"GET", "/tokenizer_info", kKey, kQuick, tokenizer_info},
     {"POST", "/apply-template", kKey, kWork, apply_template},
     {"GET", "/props", kKey, kQuick, props},
     {"GET", "/", kKey, kQuick, front},

@@ -70,6 +70,13 @@ class Tokens(server.ServerTest):
         reply = self.server.post("/tokenize", {"prompt": "word " * 100_000})
         self.assertGreater(reply.json()["count"], reply.json()["max_model_len"])
 
+    def test_what_frames_a_text(self):
+        info = self.server.get("/tokenizer_info").json()
+        self.assertEqual(info["eos_token"], "<|im_end|>")
+        self.assertEqual(info["chat_template"], self.server.get("/props").json()["chat_template"])
+        tokens = self.server.post("/tokenize", {"prompt": ""}).json()["tokens"]
+        self.assertEqual(len(tokens), info["add_bos_token"] + info["add_eos_token"])
+
     def test_kinds(self):
         for name, value in (("prompt", 5), ("prompt", [5]), ("add_special_tokens", 1),
                             ("return_token_strs", "yes"), ("model", 5)):

@@ -1,5 +1,7 @@
 """Log-likelihoods as evaluation harnesses ask for them, against float64 references.
 
+With INGOT_HARNESS_PYTHON, an environment that has lm-eval[api], they come through that harness too.
+
 A harness sends a context and a continuation as token ids, many at once, with `echo`, `logprobs` and
 `max_tokens` 1 or 0, and adds up the continuation's log-probabilities.
 """
@@ -8,6 +10,7 @@ import math
 import os
 import random
 import struct
+import subprocess
 import unittest
 
 import server
@@ -15,6 +18,7 @@ import server
 TEXTS = 100
 PROMPTS_AT_ONCE = 16
 WITHIN = 1e-3
+HARNESS = os.environ.get("INGOT_HARNESS_PYTHON")
 
 
 def read_npy(path):
@@ -78,7 +82,32 @@ def models():
     return list(found.values())[:2]
 
 
+def by_harness(running, name, texts):
+    """What lm-evaluation-harness makes of them: a sum each, and whether it is greedy."""
+    url = f"http://127.0.0.1:{running.address[1]}"
+    client = os.path.join(os.path.dirname(os.path.abspath(__file__)), "harness_client.py")
+    asked = json.dumps({"url": url, "model": name, "texts": texts})
+    done = subprocess.run([HARNESS, client], input=asked, capture_output=True, text=True,
+                          check=True, timeout=server.LIMIT_S)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
 class LogLikelihoods(unittest.TestCase):
+    @unittest.skipUnless(HARNESS, "INGOT_HARNESS_PYTHON names no environment with lm-eval")
+    def test_a_harness_finds_the_references(self):
+        for folder in models():
+            golden, rng = Golden(folder), random.Random(8)
+            running = server.Server(folder, "--kv-type", "f32")
+            self.addCleanup(running.kill)
+            texts = [golden.draw(rng) for _ in range(TEXTS)]
+            found = by_harness(running, os.path.basename(folder), texts)
+            self.assertEqual(len(found), TEXTS)
+            for text, (total, greedy) in zip(texts, found):
+                self.assertLess(abs(total - text["sum"]), WITHIN, text)
+                if text["greedy"] is not None:
+                    self.assertEqual(greedy, text["greedy"], text)
+            self.assertEqual(running.stop(), 0)
+
     def ask(self, running, texts, max_tokens):
         body = {"prompt": [t["ids"] for t in texts], "max_tokens": max_tokens, "echo": True,
                 "logprobs": 1, "temperature": 0, "seed": 1234}

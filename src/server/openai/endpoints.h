@@ -17,6 +17,8 @@ Reply embeddings(const Call& call);
 Reply tokenize(const Call& call);
 /// POST /detokenize: the text of tokens.
 Reply detokenize(const Call& call);
+/// GET /tokenizer_info: what frames a text, and the chat template.
+Reply tokenizer_info(const Call& call);
 /// POST /apply-template: messages as the text that the model sees.
 Reply apply_template(const Call& call);
 /// GET /props: the model, the options, the chat template.

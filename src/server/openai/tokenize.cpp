@@ -1,4 +1,5 @@
-// POST /tokenize, /detokenize and /apply-template: what a prompt is before the model sees it.
+// POST /tokenize, /detokenize and /apply-template, GET /tokenizer_info: what a prompt is before the
+// model sees it.
 #include <utility>
 
 #include "base/text.h"
@@ -85,6 +86,27 @@ Reply detokenize(const Call& call) {
   const auto ids = read_ids(*tokens->as_array(), "tokens", service);
   params.finish();
   return prompt_response(ids.empty() ? std::string() : text_of(service, ids), params);
+}
+
+Reply tokenizer_info(const Call& call) {
+  const Service& service = call.service;
+  const Tokenizer& tokenizer = service.tokenizer();
+  const auto text = [&](std::optional<std::int32_t> id) {
+    return id ? Json(token_text(service, *id)) : Json();
+  };
+  const std::string* source = service.chat_source();
+  Json j = Json::object();
+  j.set("tokenizer_class", "ingot");
+  j.set("model_max_length", service.context());
+  j.set("vocab_size", static_cast<std::int64_t>(tokenizer.size()));
+  j.set("bos_token", text(tokenizer.bos()));
+  j.set("eos_token", text(tokenizer.eos()));
+  j.set("unk_token", text(tokenizer.unknown()));
+  j.set("pad_token", text(tokenizer.padding()));
+  j.set("add_bos_token", tokenizer.adds_bos());
+  j.set("add_eos_token", tokenizer.adds_eos());
+  j.set("chat_template", source == nullptr ? Json() : Json(*source));
+  return HttpResponse{.body = j.dump()};
 }
 
 Reply apply_template(const Call& call) {
