@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/thread_pool.h"
 #include "cli/built_in_model.h"
 #include "cli/chat_input.h"
 #include "cli/command.h"
@@ -109,6 +110,13 @@ ApiOptions api_options(const ServerValues& v, ApiKeys keys) {
   return options;
 }
 
+/// More of them than needed cost the model time: each wakes up for its share of the connections.
+int io_threads_of(const ServerValues& v) {
+  constexpr int kCpusOfThread = 8;
+  if (v.io_threads > 0) return v.io_threads;
+  return (available_cpus() + kCpusOfThread - 1) / kCpusOfThread;
+}
+
 /// What the server says of itself when it is ready.
 Json settings_of(const ServerValues& v, const Instance& instance, const ThreadPool& pool,
                  const StartOptions& start) {
@@ -126,6 +134,12 @@ Json settings_of(const ServerValues& v, const Instance& instance, const ThreadPo
   j.set("queue", v.queue);
   j.set("drain_timeout", v.drain_timeout);
   j.set("prefix_cache", !v.no_prefix_cache);
+  j.set("queue_timeout", v.queue_timeout);
+  j.set("request_timeout", v.request_timeout);
+  j.set("max_ttft_ms", v.max_ttft_ms);
+  j.set("stream_interval_ms", v.stream_interval_ms);
+  j.set("connections", v.connections);
+  j.set("io_threads", io_threads_of(v));
   return j;
 }
 
@@ -227,12 +241,6 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
   return drained ? kDone : kForced;
 }
 
-/// More of them than needed cost the model time: each wakes up for its share of the connections.
-int io_threads_for_cpus() {
-  constexpr int kCpusPerIoThread = 8;
-  return (available_cpus() + kCpusPerIoThread - 1) / kCpusPerIoThread;
-}
-
 int serve(const ServerValues& v) {
   StopSignal stop(kForced);
   ApiKeys keys = read_keys(v);
@@ -244,7 +252,7 @@ int serve(const ServerValues& v) {
                         .admin_socket = v.admin_socket.value_or(""),
                         .tls_cert = v.tls_cert.value_or(""),
                         .tls_key = v.tls_key.value_or(""),
-                        .io_threads = v.io_threads > 0 ? v.io_threads : io_threads_for_cpus(),
+                        .io_threads = io_threads_of(v),
                         .connections_max = v.connections,
                         .connections_per_address = v.connections_per_address};
   options.http.head_bytes_max = static_cast<std::size_t>(v.header_kib) << 10;

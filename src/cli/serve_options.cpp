@@ -68,13 +68,14 @@ void add_load(CLI::App& app, ServerValues& v) {
                       "proportion to steps without them",
               .low = 0,
               .high = 60000});
-  add_number(app, v.max_ttft_ms,
-             {.name = "--max-ttft-ms",
-              .help = "Milliseconds to the first token, beyond which a request is answered 503 as "
-                      "soon as that is to be expected: under overload those that are taken are "
-                      "served in time; 0: no limit",
-              .low = 0,
-              .high = 86'400'000});
+  add_number(
+      app, v.max_ttft_ms,
+      {.name = "--max-ttft-ms",
+       .help = "Milliseconds to the first token. Who would wait for more than half of it is "
+               "answered 429 at once, and who is late all the same 503: under overload those "
+               "that are taken are served in time; 0: no limit",
+       .low = 0,
+       .high = 86'400'000});
   add_switch(app, v.by_priority, "--by-priority",
              "Requests of smaller `priority` first; they are served in their order without it");
   add_switch(app, v.no_prefix_cache, "--no-prefix-cache",
@@ -126,7 +127,7 @@ void add_limits(CLI::App& app, ServerValues& v) {
   add_number(
       app, v.stream_interval_ms,
       {.name = "--stream-interval-ms",
-       .help = "Milliseconds between two sends of a stream at least: tokens that come faster "
+       .help = "Tokens of a stream that come within the same interval of so many milliseconds "
                "go out together; 0: each at once",
        .low = 0,
        .high = 1000});

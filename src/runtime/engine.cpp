@@ -91,7 +91,8 @@ Error time_is_over(Dropped::Reason reason) {
     return {ErrorCode::kTimeout, "queue_timeout: it waited too long for its turn"};
   }
   const bool first = reason == Dropped::Reason::kFirstToken;
-  return {ErrorCode::kTimeout, cat(first ? "max_ttft_ms" : "deadline_ms", ": the time is over")};
+  return {ErrorCode::kTimeout, first ? "The time is over in which the first token had to come"
+                                     : "The time is over in which the request had to end"};
 }
 
 }  // namespace
@@ -348,18 +349,23 @@ bool Engine::take_turn() {
 
 /// For those who are about to submit.
 void Engine::tell_queue(double now) {
-  const std::int64_t admissions = scheduler_.admissions();
-  pace_.add(admissions - std::exchange(admissions_seen_, admissions), scheduler_.waiting(), now);
-  running_now_.store(static_cast<std::size_t>(scheduler_.running()));
-  tenants_now_.store(static_cast<std::size_t>(scheduler_.tenants()));
-  seconds_each_.store(pace_.seconds_each());
+  const std::int64_t began = scheduler_.admissions();
+  const std::int64_t queued = scheduler_.queued();
+  pace_.add(began - std::exchange(admissions_seen_, began), queued, now);
+  const auto running = static_cast<std::size_t>(scheduler_.running());
+  queue_now_.queued.store(static_cast<std::size_t>(queued));
+  queue_now_.under_way.store(running + static_cast<std::size_t>(scheduler_.waiting()));
+  queue_now_.tenants.store(static_cast<std::size_t>(scheduler_.tenants()));
+  queue_now_.seconds_each.store(pace_.seconds_each(now));
 }
 
 double Engine::expected_wait(std::size_t own) const {
-  const std::size_t running = running_now_.load(), all = under_way();
-  const std::size_t waiting = all > running ? all - running : 0;
-  const std::size_t ahead = std::min(waiting, own * std::max<std::size_t>(1, tenants_now_.load()));
-  return static_cast<double>(ahead) * seconds_each_.load();
+  const std::size_t queued = queue_now_.queued.load();
+  if (queued == 0) return 0;
+  const std::size_t then = queue_now_.under_way.load(), all = under_way();
+  const std::size_t ahead = queued + (all > then ? all - then : 0);
+  const std::size_t most = own * std::max<std::size_t>(1, queue_now_.tenants.load());
+  return static_cast<double>(std::min(ahead, most)) * queue_now_.seconds_each.load();
 }
 
 /// Cancelled ones go first: the room that one leaves may be what those that wait need, and the
@@ -439,6 +445,8 @@ void Engine::admit_choice(Submission& submission, std::size_t choice, double now
   const bool is_last = choice + 1 == submission.channels.size();
   Request request = is_last ? std::move(submission.request) : submission.request;
   request.sampling.choice += static_cast<std::uint32_t>(choice);
+  // Where the first one has begun, the others wait for their own kind.
+  if (choice > 0) request.queue_seconds = kNever;
   auto made =
       std::make_unique<Continuation>(id, std::move(request), submission.channels[choice],
                                      submission.time, steps_->cache(), request_limits_, tokenizer_);

@@ -165,8 +165,9 @@ class Engine {
   /// The most that there can be: those that run and those that may wait.
   std::size_t under_way_max() const { return inbox_.capacity(); }
   /// Seconds that a request would wait for its turn, whose tenant has `own` others under way: those
-  /// that wait before it, at the pace of late; tenants take turns. 0 before some had to wait. Takes
-  /// no lock; from any thread.
+  /// that found no room in the last plan and what came since, but no more than tenants take turns
+  /// with `own`, at the pace of late. 0 where nobody waited, or too few had to. Takes no lock; from
+  /// any thread.
   double expected_wait(std::size_t own) const;
   /// How long the step that is under way has taken, by the engine's clock; 0 between steps. Takes
   /// no lock; from any thread.
@@ -235,9 +236,13 @@ class Engine {
   // Shared with readers and those who submit.
   std::atomic<std::uint64_t> last_id_{0};
   std::atomic<std::size_t> under_way_{0};
-  std::atomic<std::size_t> running_now_{0};
-  std::atomic<std::size_t> tenants_now_{0};
-  std::atomic<double> seconds_each_{0};  ///< see QueuePace
+  /// Of the last plan.
+  struct {
+    std::atomic<std::size_t> queued{0};
+    std::atomic<std::size_t> under_way{0};
+    std::atomic<std::size_t> tenants{0};
+    std::atomic<double> seconds_each{0};
+  } queue_now_;
   BoundedQueue<Submission> inbox_;
   BoundedQueue<std::packaged_task<void()>> errands_;  ///< for between two steps
   std::atomic<bool> has_thread_{false};

@@ -6,7 +6,7 @@
 namespace ingot {
 
 /// Called from the engine's thread whenever there is something to take from a stream, or it has
-/// ended, which is told. Quick, and throws nothing.
-using Notify = std::function<void(bool has_ended)>;
+/// ended. Urgent: the end, or the engine would soon pause for want of room. Quick, throws nothing.
+using Notify = std::function<void(bool is_urgent)>;
 
 }  // namespace ingot

@@ -1,6 +1,7 @@
 // Sums of admissions and of time, which fade with every admission.
 #include "runtime/queue_pace.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ingot {
@@ -30,8 +31,11 @@ void QueuePace::add(std::int64_t admitted, std::int64_t waiting, double now) {
   }
 }
 
-double QueuePace::seconds_each() const {
-  return admitted_ < kAdmittedLeast ? 0 : seconds_ / admitted_;
+double QueuePace::seconds_each(double now) const {
+  if (admitted_ < kAdmittedLeast) return 0;
+  const double mean = seconds_ / admitted_;
+  const double since = since_ ? now - *since_ : 0;
+  return std::max(mean, (seconds_ + since) / (admitted_ + 1));
 }
 
 }  // namespace ingot

@@ -6,15 +6,15 @@
 
 namespace ingot {
 
-/// Seconds from one admission to the next while others wait: a mean over some 64 of them. Without a
-/// queue nothing is learnt, since then it is arrivals that are far apart. No clock inside: times
-/// are told.
+/// Seconds from one admission to the next while others wait: a mean over some 64 of them, with the
+/// time since the last one as if it ended now. Without a queue nothing is learnt, since then it is
+/// arrivals that are far apart. No clock inside: times are told.
 class QueuePace {
  public:
   /// At `now`, `admitted` have begun since the last call, and `waiting` have not.
   void add(std::int64_t admitted, std::int64_t waiting, double now);
-  /// Seconds from one admission to the next; 0 before some had to wait.
-  double seconds_each() const;
+  /// Seconds from one admission to the next, as it looks at `now`; 0 before some had to wait.
+  double seconds_each(double now) const;
 
  private:
   std::optional<double> since_;  ///< the time up to which is counted, while some wait

@@ -224,12 +224,21 @@ void Scheduler::admit(Step& step) {
     s->guaranteed = is_guaranteed(*s);
     guaranteed_ += s->guaranteed ? 1 : 0;
     ++s->admissions;
-    ++admissions_;
+    admissions_ += s->admissions == 1 ? 1 : 0;
     s->turn.begin_by = kNever;
     begin(step, *s, match);
     withhold(*s, 1);
     add_part(step, *s, rows_left_);
   }
+}
+
+std::int64_t Scheduler::queued() const {
+  std::int64_t count = 0;
+  waiting_.visit([&](Sequence& s) {
+    count += may_begin(s) ? 1 : 0;
+    return true;
+  });
+  return count;
 }
 
 Sequence* Scheduler::first_waiting() const {

@@ -109,6 +109,8 @@ class Scheduler {
 
   std::int64_t running() const { return std::ssize(running_); }
   std::int64_t waiting() const { return waiting_.size(); }
+  /// Of those that wait, how many only lack room.
+  std::int64_t queued() const;
   /// Tenants that have sequences.
   std::int64_t tenants() const { return waiting_.tenants(); }
   /// Steps that are planned and not committed, and number `i` of them, the oldest one first.
@@ -118,7 +120,7 @@ class Scheduler {
     return steps_[static_cast<std::size_t>(number % limits_.pipeline_depth)];
   }
   std::int64_t preemptions() const { return preemptions_; }
-  /// Times that a sequence which waited began to run.
+  /// Sequences that have begun to run.
   std::int64_t admissions() const { return admissions_; }
   /// Rows that sequences began with, summed over all.
   std::int64_t cached_tokens() const { return cached_tokens_; }

@@ -98,7 +98,7 @@ struct Channel {
   /// Hands a piece over; false when there is no room.
   [[nodiscard]] bool push(Delta&& delta) {
     const bool pushed = deltas.try_push(std::move(delta));
-    if (pushed) tell_reader(false);
+    if (pushed) tell_reader(deltas.size() >= deltas.capacity() / 2);
     return pushed;
   }
   /// The end, after `outcome` was written.
@@ -109,9 +109,9 @@ struct Channel {
 
   /// What it throws against its promise is lost: it is the reader's, and the engine's thread serves
   /// others too.
-  void tell_reader(bool has_ended) noexcept {
+  void tell_reader(bool is_urgent) noexcept {
     try {
-      if (notify) notify(has_ended);
+      if (notify) notify(is_urgent);
     } catch (...) {
     }
   }

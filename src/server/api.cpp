@@ -183,8 +183,9 @@ std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool
       throw ApiError(415, "invalid_request_error", "unsupported_media_type",
                      "Content-Type has to be application/json");
     }
-    if (route->kind == RouteKind::kWork) {
-      if (service_.is_draining()) throw draining();
+    const bool computes = route->kind == RouteKind::kWork;
+    if ((computes || route->kind == RouteKind::kText) && service_.is_draining()) throw draining();
+    if (computes) {
       // Said before the body is read: under overload that is most of the work.
       // Not thrown: of all refusals this one comes in floods.
       if (service_.is_full() || service_.is_late(admitted.key)) return refused(overloaded());

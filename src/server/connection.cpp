@@ -116,7 +116,8 @@ void Connection::start(std::function<void()> ended) {
 
 void Connection::close_when_idle() {
   is_closing_ = true;
-  if (!is_busy_) close();
+  if (!is_busy_) return close();
+  wake();
 }
 
 void Connection::close() {
@@ -177,6 +178,8 @@ Connection::Awaitable<void> Connection::run() {
   while (more && !is_closing_) {
     more = co_await serve_one();
     is_busy_ = false;
+    // Others of this thread have their turn between requests that came together.
+    if (more && !input().empty()) co_await asio::post(executor_, use_awaitable);
   }
 }
 
@@ -196,7 +199,7 @@ Connection::Awaitable<bool> Connection::serve_one() {
                        head->length <= kDroppedBytes;
     const bool keep_alive = head->keep_alive && (!has_body || drops) && requests_left_ > 0;
     const bool sent = co_await respond(std::move(*response), &request, nullptr, keep_alive);
-    if (sent && !keep_alive) co_await linger();
+    if (sent && !keep_alive && !parts_.is_reserved) co_await linger();
     co_return sent&& keep_alive&& co_await drop_body(static_cast<std::size_t>(head->length));
   }
   if (head->length > parts_.limits.body_bytes_max) {
@@ -299,7 +302,8 @@ Connection::Awaitable<bool> Connection::drop_body(std::size_t length) {
     take(count);
     received += count;
     if (received == length) co_return true;
-    if (input_ended_ || !co_await wait(clock.next_byte_by(received))) co_return false;
+    if (input_ended_ || is_closing_) co_return false;
+    if (!co_await wait(clock.next_byte_by(received))) co_return false;
   }
 }
 
@@ -307,8 +311,9 @@ Connection::Awaitable<bool> Connection::handle(HttpRequest& request, const Admit
                                                const HttpHead& head, BodyShare& share) {
   // The engine's thread tells this one, at most once for each time that it looks.
   const auto waker = std::make_shared<Waker>();
-  Notify notify = [weak = weak_from_this(), executor = executor_, waker](bool has_ended) {
-    if (!has_ended && waker->gathers.load()) return;
+  Notify notify = [weak = weak_from_this(), executor = executor_, waker](bool is_urgent) {
+    if (is_urgent) waker->is_urgent.store(true);
+    if (!is_urgent && waker->gathers.load()) return;
     if (waker->is_posted.exchange(true)) return;
     try {
       asio::post(executor, [weak, waker] {
@@ -401,8 +406,13 @@ class Gathering {
 /// After something was sent: what comes soon behind it goes out together, for sending costs more
 /// than a token of a small model. The end waits for nobody.
 Connection::Awaitable<void> Connection::gather_more(Waker& waker) {
-  if (parts_.times.gather.count() == 0) co_return;
+  if (parts_.times.gather.count() == 0 || input_ended_) co_return;
   waker.gathers.store(true);
+  // While it was sent somebody may have called whom nobody heard.
+  if (waker.is_urgent.exchange(false)) {
+    waker.gathers.store(false);
+    co_return;
+  }
   // All connections look at the same moments, so that the thread wakes once for them.
   const auto since = Clock::now().time_since_epoch();
   co_await wait(Clock::time_point(since - since % parts_.times.gather + parts_.times.gather));

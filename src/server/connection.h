@@ -50,7 +50,8 @@ class BodyShare;
 /// What the engine's thread looks at before it wakes a connection.
 struct Waker {
   std::atomic<bool> is_posted{false};  ///< it will look
-  std::atomic<bool> gathers{false};    ///< it puts pieces together, and looks at their end
+  std::atomic<bool> gathers{false};    ///< it puts pieces together, and looks when it is urgent
+  std::atomic<bool> is_urgent{false};  ///< somebody said so
 };
 
 /// A connection. It lives in the one thread of its executor and keeps itself alive until it ends.

@@ -87,12 +87,9 @@ ApiError overloaded() {
 
 namespace {
 
-/// Whose time is over is what the message begins with.
 ApiError timeout(const std::string& message) {
-  const std::string whose = param_of(message);
-  const bool is_queue = whose == "queue_timeout";
-  ApiError error(503, "server_error", is_queue ? whose : "timeout", message);
-  return is_queue ? error : std::move(error).about(whose);
+  const bool is_queue = param_of(message) == "queue_timeout";
+  return {503, "server_error", is_queue ? "queue_timeout" : "timeout", message};
 }
 
 }  // namespace

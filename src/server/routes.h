@@ -15,6 +15,7 @@ enum class Access { kPublic, kKey };
 enum class RouteKind {
   kQuick,    ///< at once: state of the server
   kWork,     ///< computes: refused while the server is full or being stopped
+  kText,     ///< takes time, but not the engine's: refused while the server is being stopped
   kControl,  ///< of the operator: takes time, and is refused to nobody
 };
 

@@ -310,21 +310,24 @@ class Server::Impl {
   /// Counts the connection where there is a place for it.
   Place enter(const std::string& peer) {
     const std::lock_guard lock(mutex_);
-    if (open_ >= options_.connections_max + options_.connections_reserved) return Place::kNone;
+    const bool is_free = open_ - reserved_ < options_.connections_max;
+    if (!is_free && reserved_ >= options_.connections_reserved) return Place::kNone;
     if (!peer.empty() && !is_loopback(peer)) {
       if (per_address_[peer] >= options_.connections_per_address) return Place::kNone;
       ++per_address_[peer];
     }
     ++open_;
+    reserved_ += is_free ? 0 : 1;
     metrics_.open_connections.store(open_);
-    return open_ > options_.connections_max ? Place::kReserved : Place::kFree;
+    return is_free ? Place::kFree : Place::kReserved;
   }
 
-  void leave(const std::string& peer) {
+  void leave(const std::string& peer, Place place) {
     const std::lock_guard lock(mutex_);
     const auto at = per_address_.find(peer);
     if (at != per_address_.end() && --at->second == 0) per_address_.erase(at);
     --open_;
+    reserved_ -= place == Place::kReserved ? 1 : 0;
     metrics_.open_connections.store(open_);
     if (open_ == 0) none_open_.notify_all();
   }
@@ -350,7 +353,7 @@ class Server::Impl {
       socket.close(ignored);
       return;
     }
-    Leaving leaving([this, peer] { leave(peer); });
+    Leaving leaving([this, peer, place] { leave(peer, place); });
     tune(socket);
     StreamSocket generic(std::move(socket));
     const bool is_tls = tls_ && !peer.empty();
@@ -383,6 +386,7 @@ class Server::Impl {
   std::mutex mutex_;
   std::condition_variable none_open_;
   std::int64_t open_ = 0;
+  std::int64_t reserved_ = 0;  ///< of them
   std::map<std::string, std::int64_t> per_address_;
 };
 

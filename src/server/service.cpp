@@ -184,7 +184,8 @@ std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const
       prompt.request.first_token_seconds =
           std::min(prompt.request.first_token_seconds, options_.first_token_seconds);
       prompt.request.end_seconds = std::min(prompt.request.end_seconds, options_.request_seconds);
-      prompt.request.queue_seconds = options_.queue_seconds;
+      // The others wait for the first one, or behind it.
+      if (running->streams.empty()) prompt.request.queue_seconds = options_.queue_seconds;
       auto streams =
           as_api([&] { return engine_.submit_choices(std::move(prompt.request), prompt.choices); });
       if (streams.empty()) {
@@ -216,7 +217,8 @@ bool Service::is_late(std::size_t key) {
     if (at != per_key_.end()) own = at->second;
   }
   // Half of the time is left for the prompt, and for a machine that becomes slower.
-  const double time = std::min(options_.first_token_seconds, options_.queue_seconds);
+  const double time =
+      std::min({options_.first_token_seconds, options_.queue_seconds, options_.request_seconds});
   return engine_.expected_wait(own) > time / 2;
 }
 

@@ -145,7 +145,7 @@ TEST_F(EngineControl, ADeadlineThatIsOverEndsTheRequestWithAnError) {
   runner.engine().step();
   while (ends.try_next()) continue;
   ASSERT_TRUE(ends.finished());
-  EXPECT_EQ(message(ends).substr(0, 12), "deadline_ms:");
+  EXPECT_EQ(message(ends).substr(0, 16), "The time is over");
   EXPECT_EQ(ends.outcome().error->code(), ErrorCode::kTimeout);
   while (runner.engine().step()) {
     while (begins.try_next()) continue;
@@ -173,6 +173,70 @@ TEST_F(EngineControl, WhatCannotBeInTimeIsRefusedWithThePrediction) {
             "max_ttft_ms: 500 ms cannot be kept: at ");
   EXPECT_EQ(refusal([](Request& r) { r.end_seconds = 1; }).substr(0, 12), "deadline_ms:");
   EXPECT_EQ(refusal([](Request& r) { r.first_token_seconds = 1000; }), "taken");
+}
+
+/// Two run at once and each takes two steps of a second, so that one begins every second.
+TEST_F(EngineControl, HowLongARequestWouldWait) {
+  RunnerOptions two = EngineRunner::defaults();
+  two.sequences = 2;
+  EngineRunner runner(*checkpoint_, two, clocked());
+  Engine& engine = runner.engine();
+  std::vector<Stream> streams;
+  const auto submit = [&](int count, std::int64_t tokens) {
+    for (int i = 0; i < count; ++i) streams.push_back(*engine.submit(some_request(1, tokens, i)));
+  };
+  const auto step = [&] {
+    now_ += 1;
+    return engine.step();
+  };
+  submit(20, 2);
+  EXPECT_EQ(engine.expected_wait(20), 0) << "nothing is known";
+  while (step()) continue;
+  submit(2, 40);
+  step();
+  EXPECT_EQ(engine.expected_wait(2), 0) << "nobody found no room";
+  submit(3, 40);
+  EXPECT_EQ(engine.expected_wait(5), 0);
+  step();
+  EXPECT_NEAR(engine.expected_wait(5), 3, 0.5);
+  submit(2, 40);
+  EXPECT_NEAR(engine.expected_wait(7), 5, 0.5) << "those who came since are in front as well";
+  EXPECT_NEAR(engine.expected_wait(1), 1, 0.2) << "a tenant's own";
+  for (int i = 0; i < 200; ++i) now_ += 1;
+  step();
+  EXPECT_GT(engine.expected_wait(7), 30) << "nobody has begun for long";
+}
+
+TEST_F(EngineControl, WhoWaitsForAPromptIsNoQueue) {
+  EngineRunner runner(*checkpoint_, EngineRunner::defaults(), clocked());
+  Request request = some_request(90, 3);
+  request.queue_seconds = 1;
+  auto streams = runner.engine().submit_choices(std::move(request), 4);
+  runner.engine().step();
+  EXPECT_EQ(runner.engine().scheduler().waiting(), 3);
+  EXPECT_EQ(runner.engine().scheduler().queued(), 0);
+  now_ += 2;
+  while (runner.engine().step()) continue;
+  for (Stream& stream : streams) {
+    while (stream.try_next()) continue;
+    EXPECT_EQ(stream.outcome().finish, FinishReason::kLength) << "its time to wait was not over";
+  }
+}
+
+TEST_F(EngineControl, WhoWaitsTooLongForItsTurnIsTold) {
+  RunnerOptions one = EngineRunner::defaults();
+  one.sequences = 1;
+  EngineRunner runner(*checkpoint_, one, clocked());
+  Stream runs = *runner.engine().submit(some_request(1, 20));
+  Request request = some_request(1, 3);
+  request.queue_seconds = 1;
+  Stream waits = *runner.engine().submit(std::move(request));
+  runner.engine().step();
+  now_ += 2;
+  runner.engine().step();
+  ASSERT_TRUE(waits.finished());
+  EXPECT_EQ(waits.outcome().error->code(), ErrorCode::kTimeout);
+  EXPECT_EQ(message(waits).substr(0, 14), "queue_timeout:");
 }
 
 TEST_F(EngineControl, ADrainLetsEverybodyEnd) {

@@ -235,9 +235,9 @@ TEST(EngineNotify, WhatAReaderThrowsIsLost) {
   const auto engine = engine_on(std::make_unique<FakeDevice>(), {});
   int calls = 0, ends = 0;
   Request request = some_request(3, 5);
-  request.notify = [&](bool has_ended) {
+  request.notify = [&](bool is_urgent) {
     ++calls;
-    ends += has_ended ? 1 : 0;
+    ends += is_urgent ? 1 : 0;
     throw std::bad_alloc();
   };
   Stream stream = *engine->submit(std::move(request));

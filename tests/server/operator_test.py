@@ -87,10 +87,10 @@ class Limits(server.ServerTest):
             "--default-max-tokens", "5", "--requests-per-connection", "2")
 
     def test_who_waits_too_long_is_told(self):
-        """Thirty thousand tokens, one after the other, take more than a second anywhere."""
+        """Sixty thousand tokens, one after the other, take more than a second anywhere."""
         body = {"prompt": "x", "max_tokens": 1000, "ignore_eos": True, "return_token_ids": True}
-        with concurrent.futures.ThreadPoolExecutor(30) as pool:
-            replies = list(pool.map(lambda _: self.server.post(server.TEXT, body), range(30)))
+        with concurrent.futures.ThreadPoolExecutor(60) as pool:
+            replies = list(pool.map(lambda _: self.server.post(server.TEXT, body), range(60)))
         late = [reply for reply in replies if reply.status == 503]
         for reply in late:
             self.assert_error(reply, 503, "queue_timeout")
@@ -130,7 +130,7 @@ class Reserve(unittest.TestCase):
         # Those who take the reserve as well lose it soon.
         more = [server.Wire(one) for _ in range(4)]
         for wire in more:
-            self.assertEqual(wire.ends(), b"")
+            wire.ends()
         self.assertEqual(one.get("/health").status, 200)
         for wire in (*wires, *more):
             wire.__exit__()
@@ -162,11 +162,12 @@ class Interval(unittest.TestCase):
 
     def test_pieces_that_come_fast_go_out_together(self):
         """Each piece is an event of its own, however many are sent at once."""
-        at_once, _ = self.parts("--stream-interval-ms", "0")
+        at_once, most = self.parts("--stream-interval-ms", "0")
         texts, chunks = self.parts("--stream-interval-ms", "1000")
         self.assertEqual(texts, at_once)
         self.assertGreater(len(texts), 20)
         self.assertLess(chunks, len(texts) / 2)
+        self.assertLess(chunks, most)
 
 
 class Proportion(server.ServerTest):
