@@ -23,6 +23,12 @@ except ImportError as missing:
 
 import threading  # noqa: E402
 import time  # noqa: E402
+import unittest  # noqa: E402
+
+try:
+    import litellm  # a smoke test where it is installed
+except ImportError:
+    litellm = None
 
 import serving  # noqa: E402
 from serving import ServerTest  # noqa: E402
@@ -291,6 +297,17 @@ class FullQueue(ServerTest):
         self.assertEqual([r for r in results if isinstance(r, Exception)], [])
         self.assertGreater(sum(r.retries_taken for r in results), 0)
         self.assertEqual({r.parse().choices[0].finish_reason for r in results}, {"length"})
+
+
+@unittest.skipUnless(litellm, "litellm is not installed")
+class LiteLlm(ServerTest):
+    def test_a_chat_and_its_stream(self):
+        ask = {**CHAT, "model": f"openai/{MODEL}", "api_base": f"{self.server.url}/v1",
+               "api_key": "none"}
+        whole = litellm.completion(**ask).choices[0].message.content
+        self.assertTrue(whole)
+        parts = [c.choices[0].delta.content or "" for c in litellm.completion(stream=True, **ask)]
+        self.assertEqual("".join(parts), whole)
 
 
 if __name__ == "__main__":
