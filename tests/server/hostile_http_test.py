@@ -334,10 +334,7 @@ class Pipelines(server.ServerTest):
         with Wire(self.server, narrow=True) as wire:
             wire.send(post(TEXT, {"prompt": "x", "max_tokens": 16000, "ignore_eos": True,
                                   "logprobs": 20, "stream": True}))
-            # A slow machine gives it up before there was more than a connection holds.
-            eventually("it is paused or given up",
-                       lambda: self.server.metric("ingot:num_requests_paused") == 1
-                       or self.ended("abort") + self.ended("error") > aborted)
+            eventually("it is paused", lambda: self.server.metric("ingot:num_requests_paused") == 1)
             wire.socket.settimeout(0.5)
             sent = 0
             # The server's 64 KiB, and what the system holds in both directions.
@@ -528,7 +525,10 @@ class Disconnects(server.ServerTest):
         aborted = self.ended("abort") + self.ended("error")
         with Wire(self.server, narrow=True) as wire:
             wire.send(post(TEXT, {**self.LONG, "logprobs": 20}))
-            eventually("it is paused", lambda: self.server.metric("ingot:num_requests_paused") == 1)
+            # A slow machine gives it up before there was more than a connection holds.
+            eventually("it is paused or given up",
+                       lambda: self.server.metric("ingot:num_requests_paused") == 1
+                       or self.ended("abort") + self.ended("error") > aborted)
             self.assert_sound()  # others are served
             self.assertLess(len(wire.got), 1 << 20)
             eventually("it is given up",
