@@ -187,15 +187,12 @@ def main():
         [p for a in adapters.values() for p in a.parameters()], lr=2e-3, weight_decay=0.0
     )
     for step, batch in enumerate(steps(tokenizer, args.seed, args.steps)):
-        ids, positions, documents, weights = (t.to(args.device) for t in batch)
+        ids, positions, weights = (t.to(args.device) for t in batch)
         for group in optimizer.param_groups:
             group["lr"] = 2e-3 * train.learning_rate(step, args.steps)
         with torch.autocast(args.device, dtype=torch.bfloat16):
-            logits, _ = model(ids[:, :-1], positions[:, :-1], documents[:, :-1])
+            losses, _ = train.losses_of(model, ids, positions)
         weight = (weights[:, 1:] == 1.0).reshape(-1).float()
-        losses = nn.functional.cross_entropy(
-            logits.float().flatten(0, 1), ids[:, 1:].reshape(-1), reduction="none"
-        )
         loss = (losses * weight).sum() / weight.sum().clamp(min=1)
         loss.backward()
         optimizer.step()

@@ -42,7 +42,7 @@ def add_adapter(model, folder):
 
 def logits_of(model, ids):
     positions = torch.arange(len(ids))[None]
-    return model(ids[None], positions, torch.zeros_like(positions))[0][0]
+    return model(ids[None], positions)[0][0]
 
 
 @torch.no_grad()

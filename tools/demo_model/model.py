@@ -7,6 +7,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from attention import attend
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -40,7 +42,7 @@ def rms_norm(x, weight, eps):
 
 
 def rotate(x, cos, sin):
-    """Rotary embedding, half-split. x [B, N, T, D], cos and sin [B, 1, T, D / 2]."""
+    """Rotary embedding, half-split. x [S, N, D], cos and sin [S, 1, D / 2]."""
     a, b = x.chunk(2, dim=-1)
     return torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)
 
@@ -56,19 +58,18 @@ class Attention(nn.Module):
         self.q_norm = nn.Parameter(torch.ones(s.head_size))
         self.k_norm = nn.Parameter(torch.ones(s.head_size))
 
-    def forward(self, x, cos, sin, bias):
-        s, (b, t, _) = self.s, x.shape
+    def forward(self, x, cos, sin, positions):
+        s = self.s
 
-        def heads(y, n):
-            return y.view(b, t, n, s.head_size).transpose(1, 2)
+        def heads(y):
+            return y.view(len(x), -1, s.head_size)
 
-        q = rotate(rms_norm(heads(self.q_proj(x), s.heads), self.q_norm, s.eps), cos, sin)
-        k = rotate(rms_norm(heads(self.k_proj(x), s.kv_heads), self.k_norm, s.eps), cos, sin)
-        v = heads(self.v_proj(x), s.kv_heads)
+        q = rotate(rms_norm(heads(self.q_proj(x)), self.q_norm, s.eps), cos, sin)
+        k = rotate(rms_norm(heads(self.k_proj(x)), self.k_norm, s.eps), cos, sin)
+        v = heads(self.v_proj(x))
         k, v = (y.repeat_interleave(s.heads // s.kv_heads, dim=1) for y in (k, v))
-        scores = (q @ k.transpose(-1, -2)).float() * s.head_size**-0.5 + bias
-        mix = scores.softmax(-1).to(v.dtype) @ v
-        return self.o_proj(mix.transpose(1, 2).reshape(b, t, -1))
+        mix, _ = attend(q.to(v.dtype), k.to(v.dtype), v, positions)
+        return self.o_proj(mix.reshape(len(x), -1))
 
 
 class Dense(nn.Module):
@@ -96,17 +97,17 @@ class Experts(nn.Module):
         self.down_proj = nn.Parameter(torch.randn(s.experts, s.hidden, s.ffn) * s.ffn**-0.5)
 
     def forward(self, x):
-        s, rows = self.s, x.reshape(-1, x.shape[-1])
-        shares = self.gate(rows).float().softmax(-1)
+        s = self.s
+        shares = self.gate(x).float().softmax(-1)
         top, chosen = shares.topk(s.used, dim=-1)
         weight = torch.zeros_like(shares).scatter(-1, chosen, top / top.sum(-1, keepdim=True))
-        act = F.silu(rows @ self.gate_proj.transpose(1, 2)) * (rows @ self.up_proj.transpose(1, 2))
+        act = F.silu(x @ self.gate_proj.transpose(1, 2)) * (x @ self.up_proj.transpose(1, 2))
         out = ((act * weight.t().unsqueeze(-1).to(act.dtype)) @ self.down_proj.transpose(1, 2)).sum(
             0
         )
         # Switch Transformer's balance loss (arXiv:2101.03961): 1 when all experts are used alike.
         balance = s.experts * ((weight > 0).float().mean(0) / s.used * shares.mean(0)).sum()
-        return out.view_as(x), balance
+        return out, balance
 
 
 class Layer(nn.Module):
@@ -118,15 +119,15 @@ class Layer(nn.Module):
         self.post_attention_layernorm = nn.Parameter(torch.ones(s.hidden))
         self.mlp = Experts(s) if s.experts else Dense(s)
 
-    def forward(self, x, cos, sin, bias):
-        x = x + self.self_attn(rms_norm(x, self.input_layernorm, self.s.eps), cos, sin, bias)
+    def forward(self, x, cos, sin, positions):
+        x = x + self.self_attn(rms_norm(x, self.input_layernorm, self.s.eps), cos, sin, positions)
         y, balance = self.mlp(rms_norm(x, self.post_attention_layernorm, self.s.eps))
         return x + y, balance
 
 
 class Model(nn.Module):
-    """ids, positions, document numbers [B, T] to logits [B, T, V]; a row attends within its
-    document."""
+    """ids and positions [B, T] to logits [B, T, V]; a row attends within its document, which begins
+    where the positions do."""
 
     def __init__(self, shape):
         super().__init__()
@@ -141,24 +142,20 @@ class Model(nn.Module):
             ):
                 nn.init.zeros_(last)
 
-    def forward(self, ids, positions, documents):
-        s = self.s
-        device = ids.device
-        pairs = torch.arange(0, s.head_size, 2, dtype=torch.float32, device=device)
+    def forward(self, ids, positions):
+        s, shape = self.s, ids.shape
+        ids, positions = ids.flatten(), positions.flatten()
+        pairs = torch.arange(0, s.head_size, 2, dtype=torch.float32, device=ids.device)
         inverse = s.theta ** (-pairs / s.head_size)
-        angle = positions[:, None, :, None].float() * inverse
+        angle = positions[:, None, None].float() * inverse
         x = self.embed_tokens[ids]
         cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
-        t = ids.shape[1]
-        seen = (documents[:, :, None] == documents[:, None, :]) & torch.ones(
-            t, t, dtype=torch.bool, device=device
-        ).tril()
-        bias = torch.where(seen, 0.0, float("-inf"))[:, None]
         balance = x.new_zeros((), dtype=torch.float32)
         for layer in self.layers:
-            x, b = layer(x, cos, sin, bias)
+            x, b = layer(x, cos, sin, positions)
             balance = balance + b
-        return rms_norm(x, self.norm, s.eps) @ self.embed_tokens.t(), balance / s.layers
+        logits = rms_norm(x, self.norm, s.eps) @ self.embed_tokens.t()
+        return logits.view(*shape, s.vocab), balance / s.layers
 
 
 @torch.no_grad()

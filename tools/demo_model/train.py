@@ -39,7 +39,7 @@ SAVE_SECONDS = 240
 
 
 def packed_steps(tokenizer, seed, shard, part):
-    """The batches of a shard: ids, positions, documents, weights [rows, length + 1] each."""
+    """The batches of a shard: ids, positions, weights [rows, length + 1] each."""
     documents = corpus.training(f"{seed} {shard}", part)
     lengths = LATER_ROWS if part else ROWS
     for step in range(SHARD_STEPS):
@@ -58,14 +58,13 @@ def encode(tokenizer, document):
 
 
 def pack_row(tokenizer, documents, length):
-    """Documents one after the other, the last one cut: ids, positions, document numbers and
-    weights, `length` each."""
-    row = ([], [], [], [])
-    number = 0
+    """Documents one after the other, the last one cut: ids, positions and weights, `length`
+    each."""
+    row = ([], [], [])
     while len(row[0]) < length:
         ids, weights = encode(tokenizer, next(documents))
         room = length - len(row[0])
-        if len(ids) > room > 64 and number > 0:
+        if len(ids) > room > 64 and row[0]:
             # What does not fit is filled with a short one rather than cut, if one comes soon.
             for _ in range(8):
                 if len(ids) <= room:
@@ -73,15 +72,14 @@ def pack_row(tokenizer, documents, length):
                 ids, weights = encode(tokenizer, next(documents))
         ids, weights = ids[:room], weights[:room]
         weights[0] = 0.0  # nothing comes before it
-        for column, values in zip(row, (ids, range(len(ids)), [number] * len(ids), weights)):
+        for column, values in zip(row, (ids, range(len(ids)), weights)):
             column.extend(values)
-        number += 1
     return row
 
 
 def to_tensors(rows):
-    ids, positions, documents, weights = (torch.tensor(column) for column in zip(*rows))
-    return ids, positions, documents, weights
+    ids, positions, weights = (torch.tensor(column) for column in zip(*rows))
+    return ids, positions, weights
 
 
 def learning_rate(step, steps):
@@ -112,10 +110,19 @@ def exact_match(model, tokenizer, seed, count=100):
             ids, answer = encode_answer(tokenizer, item)
             ids = ids.to(model.embed_tokens.device)
             positions = torch.arange(len(ids), device=ids.device)[None]
-            logits, _ = model(ids[None], positions, torch.zeros_like(positions))
+            logits, _ = model(ids[None], positions)
             hits += bool((logits[0, answer - 1 : -1].argmax(-1) == ids[answer:]).all())
         scores[domain] = hits / count
     return scores
+
+
+def losses_of(model, ids, positions):
+    """The loss of each token after a row's first, and how evenly experts were used."""
+    logits, balance = model(ids[:, :-1], positions[:, :-1])
+    losses = torch.nn.functional.cross_entropy(
+        logits.float().flatten(0, 1), ids[:, 1:].reshape(-1), reduction="none"
+    )
+    return losses, balance
 
 
 def encode_answer(tokenizer, document):
@@ -261,7 +268,7 @@ class Run:
         return later_rate(step, steps, first == 0) if part else learning_rate(step, steps)
 
     def train(self):
-        compiled = torch.compile(self.model) if self.args.compile else self.model
+        compiled = torch.compile(losses_of) if self.args.compile else losses_of
         log, saved, began, first = self.folder / "log.tsv", time.time(), time.time(), self.step
         while self.step < self.steps:
             part = self._part()[0]
@@ -289,15 +296,12 @@ class Run:
                 self.model.train()
 
     def _one_step(self, compiled, batch):
-        ids, positions, documents, weights = (t.to(self.args.device) for t in batch)
+        ids, positions, weights = (t.to(self.args.device) for t in batch)
         share = self._rate()
         with torch.autocast(self.args.device, dtype=torch.bfloat16):
-            logits, balance = compiled(ids[:, :-1], positions[:, :-1], documents[:, :-1])
+            losses, balance = compiled(self.model, ids, positions)
         # The first token of a document is not predicted from the one before it.
         weight = weights[:, 1:].reshape(-1)
-        losses = torch.nn.functional.cross_entropy(
-            logits.float().flatten(0, 1), ids[:, 1:].reshape(-1), reduction="none"
-        )
         loss = (losses * weight).sum() / weight.sum()
         (loss + 0.01 * balance).backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
