@@ -109,15 +109,6 @@ check_isa_objects() {
   run tools/check_isa_symbols.sh "${objects[@]}"
 }
 
-tidy_one() {
-  local report
-  if ! report=$(clang-tidy --quiet -p build/release --extra-arg=-Wno-unknown-warning-option \
-    "$1" 2>&1); then
-    printf '%s\n' "$report" | grep -v 'warnings generated\.$'
-    return 1
-  fi
-}
-
 # bench PROGRAM [FILTER]: runs the benchmarks whose names match, of which there must be some: a
 # filter that matches nothing is no error to the program.
 bench() {
@@ -138,15 +129,13 @@ check_benches() {
   bench engine_bench engine_step/16
 }
 
+# check_tidy [OPTION...]: several sources at once miss unused using declarations alone.
 check_tidy() {
   if [ ! -f build/release/compile_commands.json ]; then
     say "error: the release build was not configured" >&2
     return 1
   fi
-  export -f tidy_one
-  # Kernels without VNNI instantiate what those with it do; this build has no flags for Arm's.
-  find src -name '*.cpp' ! -name '*_test.cpp' ! -name '*_novnni.cpp' ! -name neon.cpp -print0 |
-    xargs -0 -r -n 1 -P "$jobs" bash -c 'tidy_one "$1"' tidy
+  run python3 tools/tidy.py build/release --jobs "$jobs" "$@"
 }
 
 # fuzz_one SECONDS PROGRAM: replays a target's corpus and fuzzes; prints at the end, all at once.
@@ -213,7 +202,11 @@ else
 fi
 stage "bench runs" check_benches
 stage "isa objects" check_isa_objects
-stage "clang-tidy" check_tidy
+if [ $full = yes ]; then
+  stage "clang-tidy (one by one)" check_tidy --batch 1
+else
+  stage "clang-tidy" check_tidy
+fi
 stage "asan" build_and_test asan
 if [ $full = yes ]; then
   stage "fuzz (a minute each)" fuzz 60 each
