@@ -47,7 +47,8 @@ class Tidy(unittest.TestCase):
         self.assertIn("2 sources in 1 units, no finding", said)
 
     def test_a_finding_is_shown_with_its_file(self):
-        code, said = self.run_on({"a.cpp": "int a();\n", "b.cpp": BAD % "b", "c_test.cpp": BAD % "c"})
+        sources = {"a.cpp": "int a();\n", "b.cpp": BAD % "b", "c_test.cpp": BAD % "c"}
+        code, said = self.run_on(sources)
         self.assertEqual(code, 1)
         self.assertRegex(said, r"b\.cpp:2:.*readability-container-size-empty")
         self.assertNotIn("c_test.cpp", said)

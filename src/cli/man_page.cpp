@@ -19,6 +19,8 @@ std::string escaped(std::string_view text) {
       out += "\\e";
     } else if (c == '-') {
       out += "\\-";
+    } else if (c == '|') {
+      out += "|\\:";  // where a long list of values may go on in the next line
     } else {
       out += c;
     }

@@ -110,7 +110,7 @@ void add_model_options(CLI::App& app, ModelOptionValues& values) {
   add_text(app, values.isa,
            {.name = "--cpu-isa",
             .help = "Kernels to use; all give the same bits",
-            .takes = "auto|scalar|avx2-novnni|avx2|avx512-novnni|avx512|neon"});
+            .takes = "auto|scalar|avx2-novnni|avx2|avx512-novnni|avx512|avx512-amx|neon"});
   add_text(app, values.memory_limit,
            {.name = "--memory-limit",
             .help = "Bytes to use at most, with K, M or G; 0: what the system has available"});

@@ -13,8 +13,8 @@ namespace ingot {
 namespace {
 
 /// Names of kernel tables, built or not.
-constexpr std::string_view kIsas[] = {"scalar",        "avx2-novnni", "avx2",
-                                      "avx512-novnni", "avx512",      "neon"};
+constexpr std::string_view kIsas[] = {"scalar", "avx2-novnni", "avx2", "avx512-novnni",
+                                      "avx512", "avx512-amx",  "neon"};
 
 }  // namespace
 

@@ -123,7 +123,8 @@ class Completion(ingot.CliTest):
     def test_bash_offers_values(self):
         self.assertEqual(self.complete("ingot run m.gguf --kv-type "),
                          ["f16", "f32", "bf16", "int8"])
-        self.assertEqual(self.complete("ingot run --cpu-isa avx5"), ["avx512-novnni", "avx512"])
+        self.assertEqual(self.complete("ingot run --cpu-isa avx5"),
+                         ["avx512-novnni", "avx512", "avx512-amx"])
         self.assertEqual(self.complete("ingot completion "), list(SHELLS))
         self.assertEqual(self.complete("ingot completion f"), ["fish"])
 
@@ -198,7 +199,7 @@ class Manual(ingot.CliTest):
             sections = re.findall(r"^\.SH (.*)$", page, re.MULTILINE)
             self.assertEqual(sections[:3], ["NAME", "SYNOPSIS", "DESCRIPTION"])
             for escape in re.findall(r"\\(.)", page):
-                self.assertIn(escape, "efI\\-&", name)
+                self.assertIn(escape, "efI\\-&:", name)
 
     def rendered(self, name):
         env = ingot.environment({"MANWIDTH": "200", "MAN_KEEP_FORMATTING": None, "LC_ALL": "C"})

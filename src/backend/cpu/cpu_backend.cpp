@@ -181,6 +181,10 @@ CpuBackend::Scratch CpuBackend::lay_out(const StepLimits& limits, std::byte* bas
   };
   s.q_rows = std::max<std::int64_t>(t, limits.out_rows);
   s.q = quantised(tiles_of(s.q_rows));
+  for (const LinearKernel& kernel : table_.linear) {
+    s.linear_bytes = std::max(s.linear_bytes, aligned(kernel.scratch));
+  }
+  s.linear = take(pool_.size() * s.linear_bytes);
   s.head_rows = matrix(std::min<std::int64_t>(kHeadRows, limits.out_rows), limits.vocab);
   if (limits.moe.experts != 0) {
     s.router = matrix(t, limits.moe.experts);

@@ -87,6 +87,8 @@ class CpuBackend final : public Backend {
   struct Scratch {
     QuantisedGroup* q = nullptr;          ///< [tiles of rows, K / 32]
     std::int64_t q_rows = 0;              ///< that `q` has room for
+    std::byte* linear = nullptr;          ///< of each thread `linear_bytes`
+    std::int64_t linear_bytes = 0;        ///< what any kernel of `linear` asks for
     View head_rows;                       ///< [<= kHeadRows, V]
     View router;                          ///< [T, E]
     std::int64_t wave_rows = 0;           ///< W, room for those of one wave
@@ -126,6 +128,8 @@ class CpuBackend final : public Backend {
   /// The rows of `in` as linears over block formats read them: kept from the op that wrote them,
   /// else made now.
   const QuantisedGroup* quantised(View in);
+  /// What a kernel of `linear` may use on thread `thread` of the pool.
+  std::byte* linear_scratch(int thread) const;
   /// Attends the tile's rows up to the end of their sequence; returns the first row that is left.
   std::int64_t attend_rows(View qkv, const Batch& b, const Attention& a, const KvLayer& kv,
                            const AttentionTile& tile, View out);

@@ -46,12 +46,18 @@ const QuantisedGroup* CpuBackend::quantised(View in) {
   return scratch_.q;
 }
 
+std::byte* CpuBackend::linear_scratch(int thread) const {
+  return scratch_.linear + thread * scratch_.linear_bytes;
+}
+
 void CpuBackend::linear(View in, const Weight& w, View out) {
   if (observer_ != nullptr) observer_->linear(in, w);
   const QuantisedGroup* q = w.has_blocks() ? quantised(in) : nullptr;
   overwrites(out);
   const PanelWork work(table_, pool_.size(), in, w, out);
-  pool_.parallel_for(work.items(), [&](std::int64_t item, int) { work.run(item, q); });
+  pool_.parallel_for(work.items(), [&](std::int64_t item, int thread) {
+    work.run(item, q, linear_scratch(thread));
+  });
 }
 
 }  // namespace ingot

@@ -144,12 +144,12 @@ void CpuBackend::expert_linears(const ExpertWave& wave, WaveRows in, std::span<c
          .q = scratch_.wave_q + rows.q_first / kTileRows * (weight.cols / kGroup)});
     items += expert_work_.back().panels.items();
   }
-  pool_.parallel_for(items, [&](std::int64_t item, int) {
+  pool_.parallel_for(items, [&](std::int64_t item, int thread) {
     const auto after = std::upper_bound(
         expert_work_.begin(), expert_work_.end(), item,
         [](std::int64_t i, const ExpertWork& work) { return i < work.first_item; });
     const ExpertWork& work = *(after - 1);
-    work.panels.run(item - work.first_item, work.q);
+    work.panels.run(item - work.first_item, work.q, linear_scratch(thread));
   });
 }
 

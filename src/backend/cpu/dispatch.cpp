@@ -6,6 +6,8 @@
 
 #ifdef __x86_64__
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 #ifdef __aarch64__
 #include <sys/auxv.h>
@@ -30,6 +32,16 @@ bool has_avx_vnni() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
 }
+
+/// Bits 24 and 25 of EDX of leaf 7; and the system has to give this process room for the tiles in
+/// what it keeps of a thread (Linux, Documentation/arch/x86/xstate.rst).
+bool has_amx_int8() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d >> 24 & 3) != 3) return false;
+  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr long kTileData = 18;               // XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
 #endif
 
 std::vector<const KernelTable*> find_tables() {
@@ -43,7 +55,9 @@ std::vector<const KernelTable*> find_tables() {
   if (avx2) tables.push_back(&avx2_novnni_kernels());
   if (avx2 && has_avx_vnni()) tables.push_back(&avx2_kernels());
   if (avx512) tables.push_back(&avx512_novnni_kernels());
-  if (avx512 && __builtin_cpu_supports("avx512vnni")) tables.push_back(&avx512_kernels());
+  const bool vnni = avx512 && __builtin_cpu_supports("avx512vnni");
+  if (vnni) tables.push_back(&avx512_kernels());
+  if (vnni && has_amx_int8()) tables.push_back(&avx512_amx_kernels());
 #endif
 #ifdef __aarch64__
   constexpr unsigned long kDotProducts = 1UL << 20;  // HWCAP_ASIMDDP of Linux

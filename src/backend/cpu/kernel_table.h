@@ -15,17 +15,22 @@ namespace ingot {
 /// Rows whose quantised activations stand together.
 inline constexpr int kTileRows = 4;
 
+/// An integer sum that begins here, read as float, is kFloatBits plus the sum, which is below 2^22.
+inline constexpr std::int32_t kIntBits = 0x4B400000;
+inline constexpr float kFloatBits = 12582912.0f;  // 1.5 * 2^23
+
 /// One group of 32 activations of a tile of rows, as `KernelTable::quantise` leaves them: laid out
 /// as a product with a panel reads them, from one place for all rows.
 /// Everything in it is four bytes a row.
 struct QuantisedGroup {
-  std::int8_t q[8][kTileRows][4];             ///< within [-127, 127], by quads along K
-  float d[kTileRows];                         ///< their scale
-  float minus_sum_float[kTileRows];           ///< of the 32 integers
-  std::int32_t minus_sum[kTileRows];          ///< the same
-  std::int32_t minus_128_sum[kTileRows];      ///< 128 times it
-  std::int32_t minus_half[2][kTileRows];      ///< of each 16
-  std::int32_t minus_128_half[2][kTileRows];  ///< 128 times it
+  std::int8_t q[8][kTileRows][4];              ///< within [-127, 127], by quads along K
+  float d[kTileRows];                          ///< their scale
+  float minus_sum_float[kTileRows];            ///< of the 32 integers
+  std::int32_t minus_sum[kTileRows];           ///< the same
+  std::int32_t bits_minus_128_sum[kTileRows];  ///< kIntBits and 128 times it
+  std::int32_t minus_half[2][kTileRows];       ///< of each 16
+  /// 128 times it, the first with kIntBits.
+  std::int32_t bits_minus_128_half[2][kTileRows];
 };
 
 /// Rows times one panel of 16 outputs, or several neighbours.
@@ -40,12 +45,16 @@ struct PanelArgs {
   float* out = nullptr;               ///< [T, columns], the first panel's first column
   std::int64_t out_stride = 0;        ///< floats from a row to the next
   int columns = 0;                    ///< outputs of these panels
+  std::byte* scratch = nullptr;       ///< LinearKernel::scratch bytes, at an address aligned to 64
 };
 
 /// The product with panels of one format.
 struct LinearKernel {
   void (*run)(const PanelArgs&) = nullptr;
-  int panels = 1;  ///< neighbours that a call with many rows had best take; any number is right
+  /// Neighbours that a call with many rows had best take; any number is right.
+  int panels = 1;
+  int least_rows = 64;       ///< so many rows; with fewer, single panels were as fast
+  std::int64_t scratch = 0;  ///< bytes that a call needs, each thread its own
 };
 
 /// Queries (rows times query heads of one kv head) that one call of an attention kernel takes.
@@ -170,6 +179,7 @@ const KernelTable& avx2_novnni_kernels();    ///< AVX2, FMA, F16C
 const KernelTable& avx2_kernels();           ///< and AVX_VNNI
 const KernelTable& avx512_novnni_kernels();  ///< AVX-512 F, BW, DQ, VL
 const KernelTable& avx512_kernels();         ///< and AVX512_VNNI
+const KernelTable& avx512_amx_kernels();     ///< and AMX-INT8
 /// The table for 64-bit Arm with the dot products of Armv8.2.
 const KernelTable& neon_kernels();
 

@@ -14,7 +14,7 @@ namespace {
 /// blocks. A multiple of what any kernel takes at once.
 std::int64_t rows_of_block(std::int64_t rows, std::int64_t cols) {
   constexpr std::int64_t kCacheBytes = 1 << 20;
-  constexpr std::int64_t kStep = 24;
+  constexpr std::int64_t kStep = 48;
   static_assert(kStep % kTileRows == 0);
   const std::int64_t row_bytes = cols * 2;  // quantised; floats take twice as much
   const std::int64_t fitting = std::max(kStep, kCacheBytes / row_bytes / kStep * kStep);
@@ -33,12 +33,8 @@ PanelWork::PanelWork(const KernelTable& table, int threads, View in, const Weigh
   INGOT_CHECK(in.cols == w.cols && out.cols == w.rows && in.rows == out.rows, "linear [", in.rows,
               ", ", in.cols, "] x [", w.rows, ", ", w.cols, "] -> [", out.rows, ", ", out.cols,
               "]");
-  // Below so many rows, pairs were no faster; below so many items, threads wait for the last.
-  constexpr std::int64_t kRowsOfPairs = 64;
-  constexpr std::int64_t kPairsOfThread = 4;
   const std::int64_t blocks = (in.rows + block_rows_ - 1) / block_rows_;
-  pairs_ = in.rows >= kRowsOfPairs &&
-           blocks * w.rows >= kPairsOfThread * 2 * kPanelCols * std::int64_t{threads};
+  thread_panels_ = blocks * ((w.rows + kPanelCols - 1) / kPanelCols) / threads;
   for (const Segment& s : w.segments) block_items_ += items_of(s);
   items_ = blocks * block_items_;
 }
@@ -48,7 +44,13 @@ const LinearKernel& PanelWork::kernel_of(const Segment& s) const {
 }
 
 std::int64_t PanelWork::panels_of_item(const Segment& s) const {
-  return pairs_ ? kernel_of(s).panels : 1;
+  // Below so many items, threads wait for the last.
+  constexpr std::int64_t kItemsOfThread = 4;
+  const LinearKernel& kernel = kernel_of(s);
+  if (in_.rows < kernel.least_rows) return 1;
+  std::int64_t panels = kernel.panels;
+  while (panels > 1 && thread_panels_ < kItemsOfThread * panels) panels /= 2;
+  return panels;
 }
 
 std::int64_t PanelWork::items_of(const Segment& s) const {
@@ -56,7 +58,7 @@ std::int64_t PanelWork::items_of(const Segment& s) const {
   return (s.panels + at_once - 1) / at_once;
 }
 
-void PanelWork::run(std::int64_t item, const QuantisedGroup* q) const {
+void PanelWork::run(std::int64_t item, const QuantisedGroup* q, std::byte* scratch) const {
   const Weight& w = *weight_;
   const std::int64_t row = item / block_items_ * block_rows_;
   const View x = in_.slice(row, std::min(block_rows_, in_.rows - row));
@@ -79,6 +81,7 @@ void PanelWork::run(std::int64_t item, const QuantisedGroup* q) const {
       .out = out_.row<float>(row) + first,
       .out_stride = out_.row_bytes / std::int64_t{sizeof(float)},
       .columns = static_cast<int>(std::min<std::int64_t>(left, at_once * kPanelCols)),
+      .scratch = scratch,
   });
 }
 

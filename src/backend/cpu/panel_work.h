@@ -19,8 +19,10 @@ class PanelWork {
   PanelWork(const KernelTable& table, int threads, View in, const Weight& w, View out);
 
   std::int64_t items() const { return items_; }
-  /// Item `item` of them; `q`: the quantised rows of `in`, for weights with block formats.
-  void run(std::int64_t item, const QuantisedGroup* q) const;
+  /// Item `item` of them; `q`: the quantised rows of `in`, for weights with block formats;
+  /// `scratch`: what
+  /// LinearKernel::scratch says, the calling thread's own.
+  void run(std::int64_t item, const QuantisedGroup* q, std::byte* scratch) const;
 
  private:
   const LinearKernel& kernel_of(const Segment& s) const;
@@ -32,7 +34,7 @@ class PanelWork {
   const Weight* weight_;
   View out_;
   std::int64_t block_rows_;
-  bool pairs_ = false;  ///< of panels an item, where a kernel has those
+  std::int64_t thread_panels_ = 0;  ///< how often a thread takes a panel, on average
   std::int64_t block_items_ = 0;
   std::int64_t items_ = 0;
 };

@@ -15,6 +15,7 @@ namespace {  // internal linkage: no other file may end up with this file's code
 struct ScalarLanes {
   static constexpr int kWidth = 16;
   /// Whether `dot` takes bytes that may exceed 127 as signed ones.
+  static constexpr bool kTiles = false;
   static constexpr bool kWideSigned = false;
   /// How many rows share a pass over a panel of weights, by its scales a group: as many as there
   /// are registers for.

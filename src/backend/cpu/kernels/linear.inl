@@ -50,6 +50,14 @@ INGOT_INLINE PanelArgs panel_of(PanelArgs a, int p) {
   return a;
 }
 
+}  // namespace
+}  // namespace ingot
+
+#include "backend/cpu/kernels/linear_tiles.inl"
+
+namespace ingot {
+namespace {
+
 /// kRows rows of quantised activations, a multiple or a divisor of a tile's: one pointer a tile.
 template <int kRows>
 struct QuantisedRows {
@@ -89,19 +97,33 @@ INGOT_INLINE void dot_quads(const Group* const* group, const QuantisedRows<kRows
   }
 }
 
-/// -offset * sum of the inputs that share scale j: what makes a dot product over shifted weights
-/// the one over their values.
+/// What the dot product of scale j begins with: -offset * sum of the inputs that share it, which
+/// makes the product over shifted weights the one over their values, and kIntBits if it is to be
+/// read as a float.
 template <class L, class Kind, int kRows>
-INGOT_INLINE typename L::I correction(const QuantisedRows<kRows>& x, int r, int j) {
+INGOT_INLINE typename L::I start_of_dot(const QuantisedRows<kRows>& x, int r, int j) {
   const QuantisedGroup& g = x.of(r);
   const std::int64_t at = x.at(r);
+  constexpr bool kTwo = Kind::kScales == 2;
+  const bool bits = Kind::kBits && j == 0;
   if constexpr (Kind::kShift < 0) {
-    return L::splat_int(0);
-  } else if constexpr (Kind::kShift == 7) {
-    return L::splat_int(Kind::kScales == 2 ? g.minus_128_half[j][at] : g.minus_128_sum[at]);
+    return L::splat_int(bits ? kIntBits : 0);
+  } else if constexpr (Kind::kShift == 7 && Kind::kBits) {
+    return L::splat_int(kTwo ? g.bits_minus_128_half[j][at] : g.bits_minus_128_sum[at]);
   } else {
-    return L::template shl<Kind::kShift>(
-        L::splat_int(Kind::kScales == 2 ? g.minus_half[j][at] : g.minus_sum[at]));
+    const auto sum = L::splat_int(kTwo ? g.minus_half[j][at] : g.minus_sum[at]);
+    const auto start = L::template shl<Kind::kShift>(sum);
+    return bits ? L::add_int(start, L::splat_int(kIntBits)) : start;
+  }
+}
+
+/// The first scale's sum times the scale.
+template <class L, class Group>
+INGOT_INLINE typename L::F scaled(typename L::I sum, const Group& group) {
+  if constexpr (Group::Kind::kBits) {
+    return L::fma(L::from_bits(sum), group.w(0), group.minus_bits());
+  } else {
+    return L::mul(L::to_float(sum), group.w(0));
   }
 }
 
@@ -128,14 +150,14 @@ INGOT_INLINE void add_group(const Group* const* group, const QuantisedRows<kRows
   typename L::I i[kPanels][kRows][Kind::kScales];
   for (int r = 0; r < kRows; ++r) {
     for (int j = 0; j < Kind::kScales; ++j) {
-      const auto start = correction<L, Kind, kRows>(x, r, j);
+      const auto start = start_of_dot<L, Kind, kRows>(x, r, j);
       for (int p = 0; p < kPanels; ++p) i[p][r][j] = start;
     }
   }
   dot_quads<L, kPanels, kRows, 0>(group, x, i);
   for (int r = 0; r < kRows; ++r) {
     for (int p = 0; p < kPanels; ++p) {
-      auto t = L::mul(L::to_float(i[p][r][0]), group[p]->w(0));
+      auto t = scaled<L>(i[p][r][0], *group[p]);
       if constexpr (Kind::kScales == 2) t = L::fma(L::to_float(i[p][r][1]), group[p]->w(1), t);
       if constexpr (Kind::kHasMin) t = add_minimums<L, kRows>(*group[p], x, r, t);
       acc[p][r] = L::fma(t, L::splat(x.of(r).d[x.at(r)]), acc[p][r]);
@@ -307,6 +329,9 @@ inline constexpr int kPairedPanels<L, F> = L::kPairRows != 0 && !Panel<F>::kHasM
 /// All rows of `a` through its panels.
 template <class L, class F>
 void linear_panels(const PanelArgs& a) {
+  if constexpr (kInTiles<L, F>) {
+    if (fills_tiles(a)) return tile_panels<L, F>(a);
+  }
   if constexpr (kPairedPanels<L, F> == 2) {
     if (a.columns > kPanelCols && a.columns <= 2 * kPanelCols) {
       if constexpr (!BlockFormat<F>) {
@@ -320,11 +345,19 @@ void linear_panels(const PanelArgs& a) {
   for (int p = 0; p * kPanelCols < a.columns; ++p) linear_panel<L, F>(panel_of(a, p));
 }
 
+/// The kernel of a format, and what it asks for.
+template <class L, class F>
+constexpr LinearKernel linear_kernel() {
+  if constexpr (kInTiles<L, F>) {
+    return {linear_panels<L, F>, kMatrixPanels, kMatrixLeastRows, sizeof(TileScratch<L, F>)};
+  } else {
+    return {linear_panels<L, F>, kPairedPanels<L, F>};
+  }
+}
+
 template <class L, class... Fs>
 constexpr void set_linear(KernelTable& table, TypeList<Fs...>) {
-  ((table.linear[static_cast<std::size_t>(Fs::kFormat)] = {linear_panels<L, Fs>,
-                                                           kPairedPanels<L, Fs>}),
-   ...);
+  ((table.linear[static_cast<std::size_t>(Fs::kFormat)] = linear_kernel<L, Fs>()), ...);
 }
 
 }  // namespace

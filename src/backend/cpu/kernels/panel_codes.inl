@@ -109,12 +109,14 @@ INGOT_INLINE typename L::B load_quad(const unsigned char* planes) {
 
 /// How a group's integers become floats: scales a group, whether there are minimums, whether bytes
 /// are signed, and else which power of two was added to the values.
-template <int kScalesOf, bool kHasMinOf, bool kSignedOf, int kShiftOf>
+template <class F, bool kSignedOf, int kShiftOf, bool kBitsOf>
 struct Product {
-  static constexpr int kScales = kScalesOf;
-  static constexpr bool kHasMin = kHasMinOf;
+  static constexpr int kScales = F::kScales;
+  static constexpr bool kHasMin = Panel<F>::kHasMin;
   static constexpr bool kSigned = kSignedOf;
   static constexpr int kShift = kShiftOf;  ///< -1: nothing was added
+  /// The first scale's sum begins with kIntBits, so that nothing has to be converted.
+  static constexpr bool kBits = kBitsOf;
 };
 
 constexpr int shift_of(int offset) { return offset == 0 ? -1 : __builtin_ctz(unsigned(offset)); }
@@ -124,7 +126,7 @@ template <class L, class F>
 struct PackedGroup {
   using Codes = ingot::Codes<L, F>;
   using P = Panel<F>;
-  using Kind = Product<F::kScales, P::kHasMin, Codes::kSigned, shift_of(Codes::kOffset)>;
+  using Kind = Product<F, Codes::kSigned, shift_of(Codes::kOffset), false>;
   GroupScales<L, F> scales;
   const unsigned char* planes;
 
@@ -139,11 +141,13 @@ struct PackedGroup {
 };
 
 /// A group unpacked, for many rows: what a format needs beyond these is done once for all of them.
-/// Where L takes unsigned bytes, 128 is added to values whatever the format.
+/// Where L takes unsigned bytes, 128 is added to values whatever the format. Scales of two bytes
+/// have few enough bits that 12582912 times them is exact, and are far from infinity.
 template <class L, class F>
 using ExpandedKind =
-    Product<F::kScales, Panel<F>::kHasMin, Codes<L, F>::kSigned,
-            Codes<L, F>::kOffset != 0 && !L::kWideSigned ? 7 : shift_of(Codes<L, F>::kOffset)>;
+    Product<F, Codes<L, F>::kSigned,
+            Codes<L, F>::kOffset != 0 && !L::kWideSigned ? 7 : shift_of(Codes<L, F>::kOffset),
+            Panel<F>::kScaleBytes == 2>;
 
 template <class L, class KindOf>
 struct ExpandedGroup {
@@ -151,6 +155,7 @@ struct ExpandedGroup {
   alignas(64) std::uint8_t bytes[8][64];
   float scales[Kind::kScales][kPanelCols];
   float mins[Kind::kScales][Kind::kHasMin ? kPanelCols : 1];
+  alignas(64) float bits[kPanelCols];  ///< what kIntBits adds to the first product, negated
 
   template <int kQuad>
   INGOT_INLINE typename L::B quad() const {
@@ -158,6 +163,7 @@ struct ExpandedGroup {
   }
   INGOT_INLINE typename L::F w(int j) const { return L::load(scales[j]); }
   INGOT_INLINE typename L::F m(int j) const { return L::load(mins[j]); }
+  INGOT_INLINE typename L::F minus_bits() const { return L::load(bits); }
 };
 
 template <class L, class F, int kQuad>
@@ -169,14 +175,21 @@ INGOT_INLINE void expand_quads(const PackedGroup<L, F>& packed, std::uint8_t (*b
   }
 }
 
-template <class L, class F>
-INGOT_INLINE void expand_group(const PackedGroup<L, F>& packed,
-                               ExpandedGroup<L, ExpandedKind<L, F>>& out) {
-  expand_quads<L, F, 0>(packed, out.bytes);
+/// All of a group but its bytes.
+template <class L, class F, class Group>
+INGOT_INLINE void store_scales(const PackedGroup<L, F>& packed, Group& out) {
   for (int j = 0; j < F::kScales; ++j) {
     L::store(out.scales[j], packed.w(j));
     if constexpr (Panel<F>::kHasMin) L::store(out.mins[j], packed.m(j));
   }
+  L::store(out.bits, L::mul(packed.w(0), L::splat(-kFloatBits)));
+}
+
+template <class L, class F>
+INGOT_INLINE void expand_group(const PackedGroup<L, F>& packed,
+                               ExpandedGroup<L, ExpandedKind<L, F>>& out) {
+  expand_quads<L, F, 0>(packed, out.bytes);
+  store_scales<L>(packed, out);
 }
 
 /// Calls fn(group) for the groups of a block of a panel, in turn.

@@ -66,10 +66,10 @@ void quantise_row(const float* x, std::int64_t cols, int row, QuantisedGroup* gr
       for (int quad = 0; quad < 4; ++quad)
         __builtin_memcpy(g->q[4 * j + quad][row], q + 4 * quad, 4);
       g->minus_half[j][row] = -L::sum_int(group.q[j]);
-      g->minus_128_half[j][row] = 128 * g->minus_half[j][row];
+      g->bits_minus_128_half[j][row] = (j == 0 ? kIntBits : 0) + 128 * g->minus_half[j][row];
     }
     g->minus_sum[row] = g->minus_half[0][row] + g->minus_half[1][row];
-    g->minus_128_sum[row] = 128 * g->minus_sum[row];
+    g->bits_minus_128_sum[row] = kIntBits + 128 * g->minus_sum[row];
     g->minus_sum_float[row] = static_cast<float>(g->minus_sum[row]);
   }
 }
