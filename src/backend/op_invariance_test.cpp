@@ -64,8 +64,8 @@ constexpr std::int64_t kDenseCols = 1037, kBlockCols = 1280;
 TEST(Invariance, Linear) {
   for_each_type(Formats{}, [&]<class T>() {
     const std::int64_t cols = T::kBlock == 1 ? kDenseCols : kBlockCols;
-    // Rows and, for one thread, outputs enough for panels in pairs and, of 275 outputs, for tiles of
-    // 16 rows; the last panel short, in a pair or alone.
+    // Rows and, for one thread, outputs enough for panels in pairs and, where there are 275, for
+    // tiles of 16 rows; the last panel short, in a pair or alone.
     for (const std::int64_t outputs : kPairedOutputs) {
       SCOPED_TRACE(cat(T::kName, " ", outputs));
       Random random(157);
