@@ -58,7 +58,10 @@ def tidy(source, flags, build, options=()):
     done = subprocess.run(
         [*command, "--", *flags, QUIET], cwd=build, capture_output=True, text=True
     )
-    return "" if done.returncode == 0 else done.stdout + done.stderr
+    if done.returncode == 0:
+        return ""
+    said = done.stdout + done.stderr
+    return said or f"{source}: clang-tidy ended with {done.returncode}\n"
 
 
 def check(number, flags, sources, build):

@@ -100,7 +100,8 @@ def attend_backward(
         parts = mix_backward(
             heads_first(grad, index) * own[:, None, :, None].to(grad.dtype),
             *(heads_first(x, index) for x in (q, k, v, out)),
-            logs[index].transpose(1, 2).contiguous(),
+            # Far above any score, so that no share of theirs is infinite.
+            logs[index].masked_fill(~own[..., None], 1e30).transpose(1, 2).contiguous(),
         )
         for total, part in zip(grads, parts):
             total[index[own]] = part.transpose(1, 2)[own]

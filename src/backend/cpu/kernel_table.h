@@ -183,7 +183,8 @@ const KernelTable& avx512_amx_kernels();     ///< and AMX-INT8
 /// The table for 64-bit Arm with the dot products of Armv8.2.
 const KernelTable& neon_kernels();
 
-/// The tables that this machine can run, scalar first, the fastest last.
+/// The tables that this machine can run, scalar first, the fastest last. The first call asks Linux
+/// for the tiles of AMX where the processor has them; an alternate signal stack then needs 11 KiB.
 std::span<const KernelTable* const> kernel_tables();
 
 }  // namespace ingot

@@ -41,7 +41,9 @@ void put_header(Byte* header, int c, const GroupCodes& codes) {
   if constexpr (P::kScaleBytes == 1) {
     header[c] = static_cast<Byte>(codes.d);
   } else {
-    put_half(header, c, codes.d);
+    // Infinity times an integer is infinity or NaN by the kernel's form; NaN is NaN in all.
+    constexpr std::uint16_t kInfinity = 0x7c00, kNaN = 0x7e00;
+    put_half(header, c, (codes.d & 0x7fff) == kInfinity ? kNaN : codes.d);
   }
   if constexpr (P::kHasMin) put_half(header + P::kScaleBytes * kPanelCols, c, codes.m);
 }

@@ -13,7 +13,7 @@ inline constexpr int kPanelCols = 16;  ///< outputs of a panel
 /// Version of all that is written here: raised when a byte of a packed weight changes its place, or
 /// rounding while loading (quant/encode.h) gives other codes, since packed weights are kept in
 /// files (panel_test.cpp has a digest of the places).
-inline constexpr std::uint32_t kPanelLayout = 1;
+inline constexpr std::uint32_t kPanelLayout = 2;
 
 /// Where the parts of a block format's panel lie.
 ///

@@ -11,15 +11,14 @@ namespace ingot {
 namespace {
 
 /// Rows that pass a panel while it is near: as many as the second cache has room for, in equal
-/// blocks. A multiple of what any kernel takes at once.
+/// blocks. A multiple of what any kernel takes at once, where there is room.
 std::int64_t rows_of_block(std::int64_t rows, std::int64_t cols) {
   constexpr std::int64_t kCacheBytes = 1 << 20;
-  constexpr std::int64_t kStep = 48;
-  static_assert(kStep % kTileRows == 0);
   const std::int64_t row_bytes = cols * 2;  // quantised; floats take twice as much
-  const std::int64_t fitting = std::max(kStep, kCacheBytes / row_bytes / kStep * kStep);
+  const std::int64_t step = 48 * row_bytes <= kCacheBytes ? 48 : 24;
+  const std::int64_t fitting = std::max(step, kCacheBytes / row_bytes / step * step);
   const std::int64_t blocks = std::max<std::int64_t>(1, (rows + fitting - 1) / fitting);
-  return std::max(kStep, ((rows + blocks - 1) / blocks + kStep - 1) / kStep * kStep);
+  return std::max(step, ((rows + blocks - 1) / blocks + step - 1) / step * step);
 }
 
 }  // namespace

@@ -19,9 +19,8 @@ class PanelWork {
   PanelWork(const KernelTable& table, int threads, View in, const Weight& w, View out);
 
   std::int64_t items() const { return items_; }
-  /// Item `item` of them; `q`: the quantised rows of `in`, for weights with block formats;
-  /// `scratch`: what
-  /// LinearKernel::scratch says, the calling thread's own.
+  /// Item `item` of them. `q`: the quantised rows of `in`, for weights with block formats;
+  /// `scratch`: the calling thread's, as large as any LinearKernel::scratch of the table.
   void run(std::int64_t item, const QuantisedGroup* q, std::byte* scratch) const;
 
  private:

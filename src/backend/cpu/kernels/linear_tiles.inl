@@ -44,7 +44,8 @@ INGOT_INLINE void expand_signed(const PackedGroup<L, F>& packed, std::uint8_t (*
   }
 }
 
-/// Rows from `row` on at element `k`; beyond the last one they are zero.
+/// Rows from `row` on at element `k`. Beyond the last tile of four they are zero, beyond the last
+/// row anything: what comes of them is not kept.
 template <class L>
 void gather_rows(const PanelArgs& a, std::int64_t row, std::int64_t k, std::int64_t count,
                  MatrixRows& out) {
@@ -137,7 +138,8 @@ struct TileScratch {
 
 /// Whether `a` is for tiles.
 INGOT_INLINE bool fills_tiles(const PanelArgs& a) {
-  return a.rows >= kMatrixLeastRows && a.columns > (kMatrixLeastPanels - 1) * kPanelCols;
+  return a.rows >= kMatrixLeastRows && a.columns > (kMatrixLeastPanels - 1) * kPanelCols &&
+         a.columns <= kMatrixPanels * kPanelCols && a.scratch != nullptr;
 }
 
 /// All rows of `a` through up to kMatrixPanels panels.

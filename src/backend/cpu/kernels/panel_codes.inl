@@ -182,7 +182,9 @@ INGOT_INLINE void store_scales(const PackedGroup<L, F>& packed, Group& out) {
     L::store(out.scales[j], packed.w(j));
     if constexpr (Panel<F>::kHasMin) L::store(out.mins[j], packed.m(j));
   }
-  L::store(out.bits, L::mul(packed.w(0), L::splat(-kFloatBits)));
+  if constexpr (Group::Kind::kBits) {
+    L::store(out.bits, L::mul(packed.w(0), L::splat(-kFloatBits)));
+  }
 }
 
 template <class L, class F>
