@@ -72,9 +72,9 @@ TEST(Invariance, Linear) {
       const Rows rows = random_rows(T::kFormat, outputs, cols, random);
       Matrix bias(1, outputs);
       bias.fill(random);
-      Matrix x(75, cols);
+      Matrix x(139, cols);
       x.fill(random);
-      check(x, outputs, {.rows = 75, .cols = cols, .hidden = cols}, [&](Backend& backend) {
+      check(x, outputs, {.rows = 139, .cols = cols, .hidden = cols}, [&](Backend& backend) {
         return
             [&backend, w = backend.prepare({&rows.view, 1}, {bias.row(0), std::size_t(outputs)})](
                 View in, View out, std::int64_t) { backend.linear(in, w, out); };
@@ -89,9 +89,9 @@ TEST(Invariance, LinearOfManyPanels) {
     SCOPED_TRACE(cols);
     Random random(163);
     const Rows rows = random_rows(Q8_0::kFormat, 507, cols, random);
-    Matrix x(50, cols);
+    Matrix x(139, cols);
     x.fill(random);
-    check(x, 507, {.rows = 50, .cols = cols, .hidden = cols}, [&](Backend& backend) {
+    check(x, 507, {.rows = 139, .cols = cols, .hidden = cols}, [&](Backend& backend) {
       return [&backend, w = backend.prepare({&rows.view, 1}, {})](View in, View out, std::int64_t) {
         backend.linear(in, w, out);
       };

@@ -12,7 +12,7 @@ namespace {
 inline constexpr int kMatrixRows = 16;
 /// Panels that share the gathering of their rows; rows and panels from which tiles are worth it.
 inline constexpr int kMatrixPanels = 8;
-inline constexpr int kMatrixLeastRows = 48;
+inline constexpr int kMatrixLeastRows = 128;
 inline constexpr int kMatrixLeastPanels = 4;
 inline constexpr std::int64_t kSegmentGroups = kSegment / kGroup;
 /// Groups between a product and its scaling.
