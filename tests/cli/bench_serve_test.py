@@ -11,10 +11,11 @@ import subprocess
 import threading
 import time
 import unittest
+import urllib.request
 import xml.etree.ElementTree
 
 import ingot
-from ingot import CHECK_FAILED, DONE, IO, MODEL, SANITIZERS, USAGE, run
+from ingot import CHECK_FAILED, DONE, IO, MODEL, SANITIZERS, USAGE, eventually, run
 
 UNAVAILABLE = 69
 SMALL = ("--requests", "6", "--input-len", "8:20", "--output-len", "3:9")
@@ -41,6 +42,13 @@ class Served:
         # What it says later is of no interest, and must not fill the pipe.
         self.reader = threading.Thread(target=self.process.stderr.read)
         self.reader.start()
+
+    def ended(self):
+        """The requests that it has brought to an end."""
+        with urllib.request.urlopen(self.url + "/metrics", timeout=ingot.TIMEOUT_S) as reply:
+            text = reply.read().decode()
+        found = re.findall(r"^vllm:request_success_total\{.*\} (\S+)", text, re.MULTILINE)
+        return sum(map(float, found))
 
     def stop(self):
         self.process.send_signal(signal.SIGKILL)
@@ -327,7 +335,7 @@ class RealServer(BenchServeTest):
         self.addCleanup(served.stop)
         process = ingot.start("bench", "serve", served.url, "--json", "--requests", "400",
                               "--rate", "100", "--output-len", "60", env=KEYS)
-        time.sleep(2 if SANITIZERS else 1)
+        eventually("ten answers", lambda: served.ended() >= 10)
         served.stop()
         result = ingot.finish(process)
         found = json.loads(result.out)
@@ -338,9 +346,10 @@ class RealServer(BenchServeTest):
         self.assertIn("requests failed, the first one with: ", result.err)
 
     def test_an_interruption(self):
+        before = self.served.ended()
         process = ingot.start("bench", "serve", self.url, "--requests", "1000", "--rate", "10",
                               env=KEYS)
-        time.sleep(1)
+        eventually("an answer", lambda: self.served.ended() > before)
         process.send_signal(signal.SIGINT)
         result = ingot.finish(process)
         self.assertEqual((result.code, result.out), (130, b""), result)

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import model_files
@@ -90,6 +91,15 @@ def finish(process, timeout=TIMEOUT_S):
         raise AssertionError(f"{process.args} did not end in {timeout} s; stdout {out!r:.500}, "
                              f"stderr {err!r:.500}") from None
     return Result(process.args, process.returncode, out or b"", err or b"")
+
+
+def eventually(what, holds, limit_s=TIMEOUT_S):
+    """Asks until it holds: no sleep decides anything, time only ends a test that would hang."""
+    until = time.monotonic() + limit_s
+    while not holds():
+        if time.monotonic() > until:
+            raise AssertionError(f"it never came to this: {what}")
+        time.sleep(0.005)
 
 
 def run(*args, timeout=TIMEOUT_S, **how):

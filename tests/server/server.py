@@ -15,6 +15,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 import ingot  # noqa: E402  (found through the line above)
+from ingot import eventually  # noqa: E402
 
 # Time that nothing here may need: it only ends a test that would hang.
 LIMIT_S = ingot.TIMEOUT_S
@@ -296,15 +297,6 @@ class Server:
         self.reader.join(LIMIT_S)
         self.process.stderr.close()
         self.process.stdout.close()
-
-
-def eventually(what, holds, limit_s=LIMIT_S):
-    """Asks until it holds: no sleep decides anything, time only ends a test that would hang."""
-    until = time.monotonic() + limit_s
-    while not holds():
-        if time.monotonic() > until:
-            raise AssertionError(f"it never came to this: {what}")
-        time.sleep(0.005)
 
 
 class ServerTest(unittest.TestCase):
