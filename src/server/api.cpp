@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <new>
+#include <span>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -21,12 +22,19 @@ constexpr std::size_t kFailuresMax = 4096;
 
 constexpr std::size_t kPreflightBytesMax = 1024;
 
-/// 128 random bits: ids cannot be guessed.
+/// 128 random bits: ids cannot be guessed. They are fetched for many at once.
 std::string new_id() {
-  std::array<unsigned char, 16> bytes{};
-  if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
-    throw Error(ErrorCode::kInternal, "the system gives no random numbers");
+  constexpr std::size_t kBytes = 16;
+  thread_local std::array<unsigned char, 256 * kBytes> random;
+  thread_local std::size_t used = random.size();
+  if (used == random.size()) {
+    if (RAND_bytes(random.data(), static_cast<int>(random.size())) != 1) {
+      throw Error(ErrorCode::kInternal, "the system gives no random numbers");
+    }
+    used = 0;
   }
+  const std::span bytes(random.data() + used, kBytes);
+  used += kBytes;
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string id;
   for (const unsigned char byte : bytes) {
@@ -193,6 +201,7 @@ std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool
     admitted.id = new_id();
     admitted.route = route;
     admitted.is_quick = route->kind == RouteKind::kQuick;
+    admitted.waits = route->kind == RouteKind::kControl;
     return admitted;
   } catch (const ApiError& error) {
     return refused(error);

@@ -27,6 +27,8 @@ constexpr std::size_t kDroppedBytes = 64 << 10;  ///< of a body behind a refusal
 constexpr auto kLookForEnd = std::chrono::milliseconds(500);
 constexpr std::size_t kWriteBytes = 16 << 10;   ///< whose sending is timed
 constexpr std::size_t kStreamBytes = 64 << 10;  ///< of events that are put together at most
+constexpr std::size_t kPiecesPerEvent = 64;
+constexpr std::size_t kShortBody = 1 << 10;  ///< some 100 us of tokens and templates
 
 }  // namespace
 
@@ -325,11 +327,12 @@ Connection::Awaitable<bool> Connection::handle(HttpRequest& request, const Admit
       waker->is_posted.store(false);
     }
   };
-  if (!admitted.is_quick) {
-    co_await asio::post(asio::bind_executor(parts_.workers, use_awaitable));
-  }
+  // What is short takes less time than to hand it to another thread.
+  const bool is_short = request.body.size() <= kShortBody && !admitted.waits;
+  const bool is_here = admitted.is_quick || is_short;
+  if (!is_here) co_await asio::post(asio::bind_executor(parts_.workers, use_awaitable));
   auto result = parts_.application.handle(request, admitted, std::move(notify));
-  if (!admitted.is_quick) co_await asio::post(asio::bind_executor(executor_, use_awaitable));
+  if (!is_here) co_await asio::post(asio::bind_executor(executor_, use_awaitable));
   // Nobody needs it any more, and a stream can take long.
   std::string().swap(request.body);
   share.end();
@@ -363,11 +366,9 @@ class Gathering {
     bool any = false;
     for (std::size_t i = 0; i < running_.streams.size() && !failed_; ++i) {
       Stream& stream = running_.streams[i];
-      while (out.size() < kStreamBytes) {
-        auto delta = stream.try_next();
-        if (!delta) break;
-        running_.answer->piece(i, std::move(*delta), out);
+      while (out.size() < kStreamBytes && take(i)) {
         any = true;
+        if (running_.stream) running_.answer->flush(i, out);
       }
       if (!has_ended_[i] && stream.finished()) {
         end_one(i, stream.outcome(), out);
@@ -382,6 +383,17 @@ class Gathering {
   const Outcome* failed() const { return failed_; }
 
  private:
+  /// Hands over what a choice's stream has, up to a bound; whether there was anything.
+  bool take(std::size_t choice) {
+    std::size_t count = 0;
+    for (; count < kPiecesPerEvent; ++count) {
+      auto delta = running_.streams[choice].try_next();
+      if (!delta) break;
+      running_.answer->piece(choice, std::move(*delta));
+    }
+    return count > 0;
+  }
+
   void end_one(std::size_t choice, const Outcome& outcome, std::string& out) {
     has_ended_[choice] = true;
     --left_;

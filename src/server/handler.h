@@ -77,9 +77,12 @@ ApiError api_error(const Error& error);
 class Answer {
  public:
   virtual ~Answer() = default;
-  /// A piece of a choice. Streams append what is to be sent to `out`.
-  virtual void piece(std::size_t choice, Delta&& delta, std::string& out) = 0;
-  /// The end of a choice, which is no error.
+  /// Takes in a piece of a choice.
+  virtual void piece(std::size_t choice, Delta&& delta) = 0;
+  /// Of streams: appends an event, where there is something to say, for the choice's pieces since
+  /// the last one.
+  virtual void flush(std::size_t choice, std::string& out) = 0;
+  /// The end of a choice, which is no error, with what was not flushed.
   virtual void ended(std::size_t choice, const Outcome& outcome, std::string& out) = 0;
   /// After the last choice has ended: the rest of a stream, or the whole body.
   virtual void finish(std::string& out) = 0;

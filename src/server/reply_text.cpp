@@ -1,17 +1,23 @@
 // Splitting replies.
 #include "server/reply_text.h"
 
-#include <utility>
-
 namespace ingot {
 
-ReplyText::Parts ReplyText::add(Delta& delta) {
-  if (!has_reasoning_) return {.reasoning = {}, .content = std::exchange(delta.text, {})};
+void ReplyText::add(Delta& delta) {
+  const std::string text = std::exchange(delta.text, {});
+  if (!has_reasoning_) {
+    parts_.content += text;
+    return;
+  }
   const bool was_inside = splitter_.is_inside();
-  Parts parts = splitter_.add(delta.text);
+  append(splitter_.add(text));
   was_reasoning_ = was_inside || splitter_.is_inside();
   if (was_reasoning_) reasoning_tokens_ += std::ssize(delta.ids);
-  return parts;
+}
+
+void ReplyText::append(const Parts& parts) {
+  parts_.reasoning += parts.reasoning;
+  parts_.content += parts.content;
 }
 
 }  // namespace ingot

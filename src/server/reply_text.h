@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "runtime/stream.h"
 #include "server/openai/chat_prompt.h"
@@ -18,10 +19,12 @@ class ReplyText {
   explicit ReplyText(const ChatPrompt& prompt)
       : has_reasoning_(prompt.has_reasoning), splitter_(prompt.opens_reasoning) {}
 
-  /// What a piece adds; its text is used up. Tokens that are reasoning are counted as such.
-  Parts add(Delta& delta);
-  /// The rest, at the reply's end.
-  Parts finish() { return splitter_.finish(); }
+  /// Takes in a piece, whose text is used up. Tokens that are reasoning are counted as such.
+  void add(Delta& delta);
+  /// Takes in what was held back, at the reply's end.
+  void finish() { append(splitter_.finish()); }
+  /// What came in since the last call. Reasoning stands in front of all that is said.
+  Parts take() { return std::exchange(parts_, {}); }
 
   /// Whether the model may reason at all.
   bool has_reasoning() const { return has_reasoning_; }
@@ -30,10 +33,13 @@ class ReplyText {
   std::int64_t reasoning_tokens() const { return reasoning_tokens_; }
 
  private:
+  void append(const Parts& parts);
+
   bool has_reasoning_;
   bool was_reasoning_ = false;
   std::int64_t reasoning_tokens_ = 0;
   ReasoningSplitter splitter_;
+  Parts parts_;
 };
 
 }  // namespace ingot

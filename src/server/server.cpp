@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -58,6 +59,27 @@ constexpr std::string_view kTooMany =
   throw Error(ErrorCode::kUnavailable, cat("cannot listen on ", what, ": ", error.message()));
 }
 
+/// Keeps a thread that is called for all the time, as in a flood, from interrupting those that
+/// compute: beyond a burst it wakes at most every few milliseconds, for all that came meanwhile.
+class WakePace {
+ public:
+  /// Behind each wake.
+  void rest() {
+    const Clock::time_point now = Clock::now();
+    saved_ = std::min<Clock::duration>(saved_ + (now - last_), kBurst * kPerWake) - kPerWake;
+    last_ = now;
+    if (saved_ < Clock::duration::zero()) std::this_thread::sleep_for(-saved_);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr auto kPerWake = std::chrono::milliseconds(4);
+  static constexpr int kBurst = 32;
+
+  Clock::time_point last_ = Clock::now();
+  Clock::duration saved_{};  ///< time that passed and is not used up by wakes
+};
+
 /// A thread that reads and writes for its share of the connections.
 class IoThread {
  public:
@@ -89,7 +111,10 @@ class IoThread {
   void run() {
     for (;;) {
       try {
-        context_.run();
+        while (context_.run_one() > 0) {
+          context_.poll();
+          pace_.rest();
+        }
         return;
       } catch (const std::exception&) {
         continue;
@@ -107,6 +132,7 @@ class IoThread {
   }
 
   asio::io_context context_{1};
+  WakePace pace_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   std::map<const Connection*, std::weak_ptr<Connection>> connections_;
   std::thread thread_;

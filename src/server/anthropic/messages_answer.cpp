@@ -31,14 +31,18 @@ class MessageAnswer final : public Answer {
     usage_.prompt_tokens = form_.prompt_tokens;
   }
 
-  void piece(std::size_t /*choice*/, Delta&& delta, std::string& out) override {
+  void piece(std::size_t /*choice*/, Delta&& delta) override { reply_.add(delta); }
+
+  void flush(std::size_t /*choice*/, std::string& out) override {
     begin(out);
-    add(reply_.add(delta), out);
+    const ReplyText::Parts parts = reply_.take();
+    add_text(true, parts.reasoning, out);
+    add_text(false, parts.content, out);
   }
 
-  void ended(std::size_t /*choice*/, const Outcome& outcome, std::string& out) override {
-    begin(out);
-    add(reply_.finish(), out);
+  void ended(std::size_t choice, const Outcome& outcome, std::string& out) override {
+    reply_.finish();
+    flush(choice, out);
     if (!blocks_.empty()) close_block(out);
     usage_ = {};
     usage_.add(outcome, true);
@@ -91,11 +95,6 @@ class MessageAnswer final : public Answer {
     Json j = typed("message_start");
     j.set("message", message());
     event(out, j);
-  }
-
-  void add(const ReplyText::Parts& parts, std::string& out) {
-    add_text(true, parts.reasoning, out);
-    add_text(false, parts.content, out);
   }
 
   void add_text(bool is_thinking, const std::string& text, std::string& out) {

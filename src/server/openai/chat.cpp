@@ -32,33 +32,47 @@ class ChatAnswer final : public Answer {
         head_(chunk_head(service, form_.id, "chat.completion.chunk", form_.created)),
         choices_(choices, Choice{.reply = reply}) {}
 
-  void piece(std::size_t number, Delta&& delta, std::string& out) override {
+  void piece(std::size_t number, Delta&& delta) override {
     Choice& choice = choices_[number];
-    const ReplyText::Parts parts = choice.reply.add(delta);
-    if (form_.stream.stream) {
-      append_piece(out, number, parts, delta);
-      return;
+    choice.reply.add(delta);
+    if (form_.token_ids) {
+      choice.ids.insert(choice.ids.end(), delta.ids.begin(), delta.ids.end());
     }
-    choice.content += parts.content;
-    choice.reasoning += parts.reasoning;
-    choice.ids.insert(choice.ids.end(), delta.ids.begin(), delta.ids.end());
     if (!form_.logprobs) return;
     for (const TokenLogprobs& t : delta.logprobs) choice.logprobs.push(chat_logprob(service_, t));
+  }
+
+  void flush(std::size_t number, std::string& out) override {
+    begin_choice(out, number);
+    Choice& choice = choices_[number];
+    const ReplyText::Parts parts = choice.reply.take();
+    const bool has_tokens = !choice.logprobs.as_array()->empty() || !choice.ids.empty();
+    if (parts.content.empty() && parts.reasoning.empty() && !has_tokens) return;
+    std::string members;
+    if (!parts.reasoning.empty()) {
+      const std::string text = json_string(parts.reasoning);
+      members = cat("\"reasoning_content\":", text, ",\"reasoning\":", text);
+    }
+    if (!parts.content.empty() || members.empty()) {
+      members += cat(members.empty() ? "" : ",", "\"content\":", json_string(parts.content));
+    }
+    std::string further;
+    if (form_.token_ids) {
+      further = cat(",\"token_ids\":", ids_json(std::exchange(choice.ids, {})).dump());
+    }
+    const Json logprobs = std::exchange(choice.logprobs, Json::array());
+    append_chunk(out, number, cat("{", members, "}"), form_.logprobs ? &logprobs : nullptr, {},
+                 further);
   }
 
   void ended(std::size_t number, const Outcome& outcome, std::string& out) override {
     Choice& choice = choices_[number];
     usage_.add(outcome, number == 0);
+    choice.reply.finish();
     usage_.reasoning_tokens += choice.reply.reasoning_tokens();
     choice.finish = to_string(outcome.finish);
-    const ReplyText::Parts rest = choice.reply.finish();
-    if (!form_.stream.stream) {
-      choice.content += rest.content;
-      choice.reasoning += rest.reasoning;
-      return;
-    }
-    append_piece(out, number, rest, {});
-    begin_choice(out, number);
+    if (!form_.stream.stream) return;
+    flush(number, out);
     append_chunk(out, number, "{}", nullptr, choice.finish);
   }
 
@@ -81,8 +95,6 @@ class ChatAnswer final : public Answer {
   struct Choice {
     ReplyText reply;
     bool has_begun = false;  ///< its first chunk was sent
-    std::string content{};
-    std::string reasoning{};
     std::vector<std::int32_t> ids{};
     Json logprobs = Json::array();
     std::string_view finish{};
@@ -122,35 +134,14 @@ class ChatAnswer final : public Answer {
     append_chunk(out, number, "{\"role\":\"assistant\",\"content\":\"\"}", nullptr, {}, further);
   }
 
-  void append_piece(std::string& out, std::size_t number, const ReplyText::Parts& parts,
-                    const Delta& delta) {
-    begin_choice(out, number);
-    const bool has_tokens =
-        (form_.logprobs && !delta.logprobs.empty()) || (form_.token_ids && !delta.ids.empty());
-    if (parts.content.empty() && parts.reasoning.empty() && !has_tokens) return;
-    std::string members;
-    if (!parts.reasoning.empty()) {
-      const std::string text = json_string(parts.reasoning);
-      members = cat("\"reasoning_content\":", text, ",\"reasoning\":", text);
-    }
-    if (!parts.content.empty() || members.empty()) {
-      members += cat(members.empty() ? "" : ",", "\"content\":", json_string(parts.content));
-    }
-    Json logprobs = Json::array();
-    for (const TokenLogprobs& t : delta.logprobs) logprobs.push(chat_logprob(service_, t));
-    std::string further;
-    if (form_.token_ids) further = cat(",\"token_ids\":", ids_json(delta.ids).dump());
-    append_chunk(out, number, cat("{", members, "}"), form_.logprobs ? &logprobs : nullptr, {},
-                 further);
-  }
-
   Json message(Choice& choice) {
+    ReplyText::Parts parts = choice.reply.take();
     Json message = Json::object();
     message.set("role", "assistant");
-    message.set("content", std::move(choice.content));
+    message.set("content", std::move(parts.content));
     message.set("refusal", Json());
     if (choice.reply.has_reasoning()) {
-      const Json reasoning = choice.reasoning.empty() ? Json() : Json(choice.reasoning);
+      const Json reasoning = parts.reasoning.empty() ? Json() : Json(std::move(parts.reasoning));
       message.set("reasoning_content", reasoning);
       message.set("reasoning", reasoning);
     }

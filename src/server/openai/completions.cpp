@@ -82,13 +82,16 @@ class CompletionAnswer final : public Answer {
         head_(chunk_head(service, form_.id, "text_completion", form_.created)),
         choices_(choices) {}
 
-  void piece(std::size_t number, Delta&& delta, std::string& out) override {
+  void piece(std::size_t number, Delta&& delta) override {
     Choice& choice = choices_[number];
     choice.text += delta.text;
     choice.ids.insert(choice.ids.end(), delta.ids.begin(), delta.ids.end());
     choice.logprobs.insert(choice.logprobs.end(), delta.logprobs.begin(), delta.logprobs.end());
+  }
+
+  void flush(std::size_t number, std::string& out) override {
     // The scores of an echoed prompt come with the end, and have to stand in front.
-    if (form_.stream.stream && !waits_for_prompt()) append_new(out, number, {});
+    if (!waits_for_prompt()) append_new(out, number, {});
   }
 
   void ended(std::size_t number, const Outcome& outcome, std::string& out) override {

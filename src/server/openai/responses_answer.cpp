@@ -51,18 +51,22 @@ class ResponseAnswer final : public Answer {
   ResponseAnswer(const Service& service, ResponseForm form, const ReplyText& reply)
       : service_(service), form_(std::move(form)), reply_(reply) {}
 
-  void piece(std::size_t /*choice*/, Delta&& delta, std::string& out) override {
-    begin(out);
-    const ReplyText::Parts parts = reply_.add(delta);
-    if (form_.logprobs && !reply_.was_reasoning()) {
-      for (const TokenLogprobs& t : delta.logprobs) logprobs_.push(chat_logprob(service_, t));
-    }
-    add(parts, out);
+  void piece(std::size_t /*choice*/, Delta&& delta) override {
+    reply_.add(delta);
+    if (!form_.logprobs || reply_.was_reasoning()) return;
+    for (const TokenLogprobs& t : delta.logprobs) logprobs_.push(chat_logprob(service_, t));
   }
 
-  void ended(std::size_t /*choice*/, const Outcome& outcome, std::string& out) override {
+  void flush(std::size_t /*choice*/, std::string& out) override {
     begin(out);
-    add(reply_.finish(), out);
+    const ReplyText::Parts parts = reply_.take();
+    add_text(true, parts.reasoning, out);
+    add_text(false, parts.content, out);
+  }
+
+  void ended(std::size_t choice, const Outcome& outcome, std::string& out) override {
+    reply_.finish();
+    flush(choice, out);
     if (items_.empty()) open_item(false, out);
     usage_.add(outcome, true);
     usage_.reasoning_tokens = reply_.reasoning_tokens();
@@ -95,11 +99,6 @@ class ResponseAnswer final : public Answer {
     if (std::exchange(has_begun_, true)) return;
     event(out, "response.created", "response", response());
     event(out, "response.in_progress", "response", response());
-  }
-
-  void add(const ReplyText::Parts& parts, std::string& out) {
-    add_text(true, parts.reasoning, out);
-    add_text(false, parts.content, out);
   }
 
   void add_text(bool is_reasoning, const std::string& text, std::string& out) {
