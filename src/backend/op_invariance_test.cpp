@@ -28,11 +28,12 @@ std::vector<Cut> cuts(std::int64_t rows, Random& random) {
 /// Runs rows of `in` through an op in every cut, on every kernel table and one to three threads.
 /// make(backend) prepares the op's weights and returns op(in, out, first row).
 template <class Make>
-void check(Matrix& in, std::int64_t out_cols, const StepLimits& limits, Make&& make) {
+void check(Matrix& in, std::int64_t out_cols, const StepLimits& limits, Make&& make,
+           const std::vector<const KernelTable*>& tables = tested_tables()) {
   Random random(151);
   const std::vector<Cut> all = cuts(in.rows(), random);
   Matrix want(in.rows(), out_cols);
-  for (const KernelTable* table : tested_tables()) {
+  for (const KernelTable* table : tables) {
     for (const int threads : {1, 2, 3}) {
       const Device d = device(*table, threads);
       d->plan(limits);
@@ -51,6 +52,13 @@ void check(Matrix& in, std::int64_t out_cols, const StepLimits& limits, Make&& m
       }
     }
   }
+}
+
+/// All of them, and one with tiles that every machine can run.
+std::vector<const KernelTable*> linear_tables() {
+  std::vector<const KernelTable*> all = tested_tables();
+  all.push_back(&scalar_tiles_kernels());
+  return all;
 }
 
 #ifdef INGOT_SANITIZED
@@ -74,11 +82,12 @@ TEST(Invariance, Linear) {
       bias.fill(random);
       Matrix x(139, cols);
       x.fill(random);
-      check(x, outputs, {.rows = 139, .cols = cols, .hidden = cols}, [&](Backend& backend) {
+      const auto make = [&](Backend& backend) {
         return
             [&backend, w = backend.prepare({&rows.view, 1}, {bias.row(0), std::size_t(outputs)})](
                 View in, View out, std::int64_t) { backend.linear(in, w, out); };
-      });
+      };
+      check(x, outputs, {.rows = 139, .cols = cols, .hidden = cols}, make, linear_tables());
     }
   });
 }
@@ -91,11 +100,12 @@ TEST(Invariance, LinearOfManyPanels) {
     const Rows rows = random_rows(Q8_0::kFormat, 507, cols, random);
     Matrix x(139, cols);
     x.fill(random);
-    check(x, 507, {.rows = 139, .cols = cols, .hidden = cols}, [&](Backend& backend) {
+    const auto make = [&](Backend& backend) {
       return [&backend, w = backend.prepare({&rows.view, 1}, {})](View in, View out, std::int64_t) {
         backend.linear(in, w, out);
       };
-    });
+    };
+    check(x, 507, {.rows = 139, .cols = cols, .hidden = cols}, make, linear_tables());
   }
 }
 

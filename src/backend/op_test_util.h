@@ -26,6 +26,8 @@ namespace ingot {
 
 /// avx2_kernels() with its dot products in the encoding of AVX-512 VNNI.
 const KernelTable& avx2_evex_kernels();
+/// scalar_kernels() with tiles in plain C++.
+const KernelTable& scalar_tiles_kernels();
 
 }  // namespace ingot
 

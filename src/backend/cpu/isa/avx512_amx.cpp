@@ -1,6 +1,6 @@
 // The kernel table for AVX-512 with VNNI and the integer tiles of AMX.
 #include "backend/cpu/isa/avx512_lanes.h"
-#include "backend/cpu/kernels/table.inl"
+#include "backend/cpu/kernels/linear_tiles.inl"
 
 namespace ingot {
 
@@ -18,8 +18,6 @@ struct alignas(64) TileShapes {
 static_assert(sizeof(TileShapes) == 64);
 
 struct AmxLanes : Avx512Lanes<true> {
-  static constexpr bool kTiles = true;
-
   INGOT_INLINE static void begin_tiles() {
     static constexpr TileShapes kShapes;
     __asm__ volatile("ldtilecfg %0" : : "m"(kShapes));
@@ -61,7 +59,7 @@ struct AmxLanes : Avx512Lanes<true> {
 }  // namespace
 
 const KernelTable& avx512_amx_kernels() {
-  static constexpr KernelTable kTable = make_table<AmxLanes>("avx512-amx");
+  static const KernelTable kTable = with_tiles<AmxLanes, avx512_kernels>("avx512-amx");
   return kTable;
 }
 

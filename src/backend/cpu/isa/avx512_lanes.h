@@ -14,7 +14,6 @@ namespace {  // internal linkage: no other file may end up with this file's code
 template <bool kVnni>
 struct Avx512Lanes {
   static constexpr int kWidth = 16;
-  static constexpr bool kTiles = false;
   static constexpr bool kWideSigned = !kVnni;
   static constexpr int kLinearRows = 12;
   static constexpr int kLinearRowsTwoScales = 8;

@@ -13,7 +13,6 @@ namespace {  // internal linkage: no other file may end up with this file's code
 /// The lanes type of ScalarLanes in NEON. Its dot products are of signed bytes alone.
 struct NeonLanes {
   static constexpr int kWidth = 16;
-  static constexpr bool kTiles = false;
   static constexpr bool kWideSigned = true;
   static constexpr int kLinearRows = 4;
   static constexpr int kLinearRowsTwoScales = 2;

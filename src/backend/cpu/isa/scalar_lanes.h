@@ -14,9 +14,6 @@ namespace {  // internal linkage: no other file may end up with this file's code
 /// dot products and the two reductions whose order is fixed.
 struct ScalarLanes {
   static constexpr int kWidth = 16;
-  /// Whether there is a unit for tiles, with begin_tiles, multiply_tile, store_tile, rows_of_quads
-  /// and end_tiles (AmxLanes).
-  static constexpr bool kTiles = false;
   /// Whether `dot` takes bytes that may exceed 127 as signed ones.
   static constexpr bool kWideSigned = false;
   /// How many rows share a pass over a panel of weights, by its scales a group: as many as there

@@ -50,14 +50,6 @@ INGOT_INLINE PanelArgs panel_of(PanelArgs a, int p) {
   return a;
 }
 
-}  // namespace
-}  // namespace ingot
-
-#include "backend/cpu/kernels/linear_tiles.inl"
-
-namespace ingot {
-namespace {
-
 /// kRows rows of quantised activations, a multiple or a divisor of a tile's: one pointer a tile.
 template <int kRows>
 struct QuantisedRows {
@@ -329,9 +321,6 @@ inline constexpr int kPairedPanels<L, F> = L::kPairRows != 0 && !Panel<F>::kHasM
 /// All rows of `a` through its panels.
 template <class L, class F>
 void linear_panels(const PanelArgs& a) {
-  if constexpr (kInTiles<L, F>) {
-    if (fills_tiles(a)) return tile_panels<L, F>(a);
-  }
   if constexpr (kPairedPanels<L, F> == 2) {
     if (a.columns > kPanelCols && a.columns <= 2 * kPanelCols) {
       if constexpr (!BlockFormat<F>) {
@@ -345,19 +334,11 @@ void linear_panels(const PanelArgs& a) {
   for (int p = 0; p * kPanelCols < a.columns; ++p) linear_panel<L, F>(panel_of(a, p));
 }
 
-/// The kernel of a format, and what it asks for.
-template <class L, class F>
-constexpr LinearKernel linear_kernel() {
-  if constexpr (kInTiles<L, F>) {
-    return {linear_panels<L, F>, kMatrixPanels, kMatrixLeastRows, sizeof(TileScratch<L, F>)};
-  } else {
-    return {linear_panels<L, F>, kPairedPanels<L, F>};
-  }
-}
-
 template <class L, class... Fs>
 constexpr void set_linear(KernelTable& table, TypeList<Fs...>) {
-  ((table.linear[static_cast<std::size_t>(Fs::kFormat)] = linear_kernel<L, Fs>()), ...);
+  ((table.linear[static_cast<std::size_t>(Fs::kFormat)] = {linear_panels<L, Fs>,
+                                                           kPairedPanels<L, Fs>}),
+   ...);
 }
 
 }  // namespace

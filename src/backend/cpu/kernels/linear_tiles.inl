@@ -2,9 +2,12 @@
 //
 // The unit adds integers, which are exact, and writes them to memory; there each group is scaled
 // and added in the order of linear.inl, so the bits are the same.
+//
+// Written over a lanes type that has, beside what linear.inl uses, begin_tiles, multiply_tile,
+// store_tile, rows_of_quads and end_tiles (isa/avx512_amx.cpp).
 #pragma once
 
-#include "backend/cpu/kernels/panel_codes.inl"
+#include "backend/cpu/kernels/linear.inl"
 
 namespace ingot {
 namespace {
@@ -17,12 +20,6 @@ inline constexpr int kMatrixLeastPanels = 4;
 inline constexpr std::int64_t kSegmentGroups = kSegment / kGroup;
 /// Groups between a product and its scaling.
 inline constexpr std::int64_t kTileLag = 3;
-
-/// Formats that go through tiles: a product has one scale, so a group is one tile.
-template <class L, class F>
-inline constexpr bool kInTiles = false;
-template <class L, BlockFormat F>
-inline constexpr bool kInTiles<L, F> = L::kTiles&& F::kScales == 1;
 
 /// A segment of 16 rows of activations.
 struct MatrixRows {
@@ -173,6 +170,33 @@ void tile_panels(const PanelArgs& a) {
     }
   }
   L::end_tiles();
+}
+
+/// The kernel of a table that takes by tiles what is for them; the rest goes to the table `kBase`.
+template <class L, class F, const KernelTable& (*kBase)()>
+void linear_or_tiles(const PanelArgs& a) {
+  if (fills_tiles(a)) return tile_panels<L, F>(a);
+  kBase().linear[static_cast<std::size_t>(F::kFormat)].run(a);
+}
+
+/// Of formats whose groups have one scale: a group is one tile.
+template <class L, class F, const KernelTable& (*kBase)()>
+void set_tiles(KernelTable& table) {
+  if constexpr (BlockFormat<F>) {
+    if constexpr (F::kScales == 1) {
+      table.linear[static_cast<std::size_t>(F::kFormat)] = {
+          linear_or_tiles<L, F, kBase>, kMatrixPanels, kMatrixLeastRows, sizeof(TileScratch<L, F>)};
+    }
+  }
+}
+
+/// The table `kBase` with the tiles of lanes L.
+template <class L, const KernelTable& (*kBase)()>
+KernelTable with_tiles(const char* name) {
+  KernelTable table = kBase();
+  table.name = name;
+  [&]<class... Fs>(TypeList<Fs...>) { (set_tiles<L, Fs, kBase>(table), ...); }(Formats{});
+  return table;
 }
 
 }  // namespace

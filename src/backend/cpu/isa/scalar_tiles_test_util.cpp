@@ -1,0 +1,46 @@
+// The scalar kernel table with tiles in plain C++: what kernels/linear_tiles.inl does is tested on
+// machines without a unit for them too. Only tests are linked with it.
+#include "backend/cpu/isa/scalar_lanes.h"
+#include "backend/cpu/kernels/linear_tiles.inl"
+
+namespace ingot {
+
+namespace {
+
+struct ScalarTiles : ScalarLanes {
+  static void begin_tiles() {}
+  static void end_tiles() {}
+
+  template <int kTile>
+  static void multiply_tile(const std::int8_t* rows, const std::uint8_t* quads) {
+    for (int r = 0; r < 16; ++r) {
+      for (int c = 0; c < 16; ++c) {
+        std::int32_t sum = 0;
+        for (int k = 0; k < 32; ++k) {
+          sum += rows[32 * r + k] * static_cast<std::int8_t>(quads[64 * (k / 4) + 4 * c + k % 4]);
+        }
+        tiles[kTile][16 * r + c] = sum;
+      }
+    }
+  }
+  template <int kTile>
+  static void store_tile(std::int32_t* out) {
+    __builtin_memcpy(out, tiles[kTile], sizeof tiles[kTile]);
+  }
+  static void rows_of_quads(const std::int8_t* quads, std::int8_t* rows) {
+    for (int r = 0; r < 4; ++r) {
+      for (int k = 0; k < 32; ++k) rows[32 * r + k] = quads[16 * (k / 4) + 4 * r + k % 4];
+    }
+  }
+
+  inline static thread_local std::int32_t tiles[2][256] = {};
+};
+
+}  // namespace
+
+const KernelTable& scalar_tiles_kernels() {
+  static const KernelTable kTable = with_tiles<ScalarTiles, scalar_kernels>("scalar (tiles)");
+  return kTable;
+}
+
+}  // namespace ingot
