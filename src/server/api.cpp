@@ -201,7 +201,6 @@ std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool
     admitted.id = new_id();
     admitted.route = route;
     admitted.is_quick = route->kind == RouteKind::kQuick;
-    admitted.waits = route->kind == RouteKind::kControl;
     return admitted;
   } catch (const ApiError& error) {
     return refused(error);

@@ -22,7 +22,6 @@ struct Admitted {
   std::size_t key = 0;
   const Route* route = nullptr;
   bool is_quick = false;  ///< answered at once, in the thread that reads and writes
-  bool waits = false;     ///< for the engine, which that thread never does
 };
 
 /// A generation's streams, numbered like its choices.

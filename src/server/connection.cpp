@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "server/http_chunks.h"
+#include "server/refusal_pace.h"
 
 namespace ingot {
 
@@ -26,9 +27,8 @@ constexpr std::size_t kLookAheadBytes = 64 << 10;
 constexpr std::size_t kDroppedBytes = 64 << 10;  ///< of a body behind a refusal
 constexpr auto kLookForEnd = std::chrono::milliseconds(500);
 constexpr std::size_t kWriteBytes = 16 << 10;   ///< whose sending is timed
-constexpr std::size_t kStreamBytes = 64 << 10;  ///< of events that are put together at most
-constexpr std::size_t kPiecesPerEvent = 64;
-constexpr std::size_t kShortBody = 1 << 10;  ///< some 100 us of tokens and templates
+constexpr std::size_t kStreamBytes = 64 << 10;  ///< of events from which on no more is put to them
+constexpr std::size_t kEventBytes = 16 << 10;   ///< of pieces from which on an event takes no more
 
 }  // namespace
 
@@ -98,9 +98,11 @@ class Ending {
 
 }  // namespace
 
-Connection::Connection(const ConnectionParts& parts, asio::any_io_executor executor,
-                       std::unique_ptr<Socket> socket, std::string peer)
+Connection::Connection(const ConnectionParts& parts, RefusalPace& pace,
+                       asio::any_io_executor executor, std::unique_ptr<Socket> socket,
+                       std::string peer)
     : parts_(parts),
+      pace_(pace),
       executor_(std::move(executor)),
       socket_(std::move(socket)),
       peer_(std::move(peer)),
@@ -197,8 +199,10 @@ Connection::Awaitable<bool> Connection::serve_one() {
   auto admitted = parts_.application.admit(request, has_body);
   if (auto* response = std::get_if<HttpResponse>(&admitted)) {
     // Under overload a small body costs less to drop than a new connection does.
-    const bool drops = response->status == 429 && !head->is_chunked && !head->wants_continue &&
-                       head->length <= kDroppedBytes;
+    const bool has_no_room = response->status == 429;
+    if (has_no_room) pace_.refused();
+    const bool drops =
+        has_no_room && !head->is_chunked && !head->wants_continue && head->length <= kDroppedBytes;
     const bool keep_alive = head->keep_alive && (!has_body || drops) && requests_left_ > 0;
     const bool sent = co_await respond(std::move(*response), &request, nullptr, keep_alive);
     if (sent && !keep_alive && !parts_.is_reserved) co_await linger();
@@ -327,12 +331,11 @@ Connection::Awaitable<bool> Connection::handle(HttpRequest& request, const Admit
       waker->is_posted.store(false);
     }
   };
-  // What is short takes less time than to hand it to another thread.
-  const bool is_short = request.body.size() <= kShortBody && !admitted.waits;
-  const bool is_here = admitted.is_quick || is_short;
-  if (!is_here) co_await asio::post(asio::bind_executor(parts_.workers, use_awaitable));
+  if (!admitted.is_quick) {
+    co_await asio::post(asio::bind_executor(parts_.workers, use_awaitable));
+  }
   auto result = parts_.application.handle(request, admitted, std::move(notify));
-  if (!is_here) co_await asio::post(asio::bind_executor(executor_, use_awaitable));
+  if (!admitted.is_quick) co_await asio::post(asio::bind_executor(executor_, use_awaitable));
   // Nobody needs it any more, and a stream can take long.
   std::string().swap(request.body);
   share.end();
@@ -385,13 +388,23 @@ class Gathering {
  private:
   /// Hands over what a choice's stream has, up to a bound; whether there was anything.
   bool take(std::size_t choice) {
-    std::size_t count = 0;
-    for (; count < kPiecesPerEvent; ++count) {
+    bool any = false;
+    for (std::size_t bytes = 0; bytes < kEventBytes;) {
       auto delta = running_.streams[choice].try_next();
       if (!delta) break;
+      bytes += bytes_of(*delta);
       running_.answer->piece(choice, std::move(*delta));
+      any = true;
     }
-    return count > 0;
+    return any;
+  }
+
+  /// About what an event has of a piece.
+  static std::size_t bytes_of(const Delta& delta) {
+    constexpr std::size_t kScoreBytes = 100;
+    std::size_t scores = 0;
+    for (const TokenLogprobs& t : delta.logprobs) scores += 1 + t.top.size();
+    return delta.text.size() + 8 * delta.ids.size() + kScoreBytes * scores;
   }
 
   void end_one(std::size_t choice, const Outcome& outcome, std::string& out) {
@@ -436,6 +449,8 @@ Connection::Awaitable<bool> Connection::generate(std::shared_ptr<RunningGenerati
                                                  const Admitted& admitted, bool keep_alive,
                                                  RequestEnd& end) {
   Gathering gathering(*running, end);
+  // Nothing is sent before the end, which is urgent, as is a queue that gets full.
+  if (!running->stream) waker.gathers.store(true);
   std::string out;
   bool has_head = false;
   const auto flush = [&](bool is_last) -> Awaitable<bool> {

@@ -46,6 +46,7 @@ struct ConnectionParts {
 };
 
 class BodyShare;
+class RefusalPace;
 
 /// What the engine's thread looks at before it wakes a connection.
 struct Waker {
@@ -57,7 +58,8 @@ struct Waker {
 /// A connection. It lives in the one thread of its executor and keeps itself alive until it ends.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(const ConnectionParts& parts, boost::asio::any_io_executor executor,
+  /// `pace` is the thread's.
+  Connection(const ConnectionParts& parts, RefusalPace& pace, boost::asio::any_io_executor executor,
              std::unique_ptr<Socket> socket, std::string peer);
 
   /// Begins; `ended` is called once at the end.
@@ -99,6 +101,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void take(std::size_t bytes);
 
   ConnectionParts parts_;
+  RefusalPace& pace_;
   boost::asio::any_io_executor executor_;
   std::unique_ptr<Socket> socket_;
   std::string peer_;

@@ -18,7 +18,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -28,6 +27,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "server/connection.h"
+#include "server/refusal_pace.h"
 
 namespace ingot {
 
@@ -59,33 +59,14 @@ constexpr std::string_view kTooMany =
   throw Error(ErrorCode::kUnavailable, cat("cannot listen on ", what, ": ", error.message()));
 }
 
-/// Keeps a thread that is called for all the time, as in a flood, from interrupting those that
-/// compute: beyond a burst it wakes at most every few milliseconds, for all that came meanwhile.
-class WakePace {
- public:
-  /// Behind each wake.
-  void rest() {
-    const Clock::time_point now = Clock::now();
-    saved_ = std::min<Clock::duration>(saved_ + (now - last_), kBurst * kPerWake) - kPerWake;
-    last_ = now;
-    if (saved_ < Clock::duration::zero()) std::this_thread::sleep_for(-saved_);
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr auto kPerWake = std::chrono::milliseconds(4);
-  static constexpr int kBurst = 32;
-
-  Clock::time_point last_ = Clock::now();
-  Clock::duration saved_{};  ///< time that passed and is not used up by wakes
-};
-
 /// A thread that reads and writes for its share of the connections.
 class IoThread {
  public:
   IoThread() : work_(asio::make_work_guard(context_)) {}
 
   asio::io_context& context() { return context_; }
+  /// For connections of this thread.
+  RefusalPace& pace() { return pace_; }
   void start() {
     thread_ = std::thread([this] { run(); });
   }
@@ -113,7 +94,8 @@ class IoThread {
       try {
         while (context_.run_one() > 0) {
           context_.poll();
-          pace_.rest();
+          const auto rest = pace_.rest(RefusalPace::Clock::now());
+          if (rest.count() > 0) std::this_thread::sleep_for(rest);
         }
         return;
       } catch (const std::exception&) {
@@ -131,8 +113,8 @@ class IoThread {
     for (const auto& connection : all) body(*connection);
   }
 
+  RefusalPace pace_;
   asio::io_context context_{1};
-  WakePace pace_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   std::map<const Connection*, std::weak_ptr<Connection>> connections_;
   std::thread thread_;
@@ -387,7 +369,7 @@ class Server::Impl {
         is_tls ? tls_socket(std::move(generic), *tls_) : plain_socket(std::move(generic));
     const bool is_reserved = place == Place::kReserved;
     auto connection =
-        std::make_shared<Connection>(is_reserved ? reserved(parts) : parts,
+        std::make_shared<Connection>(is_reserved ? reserved(parts) : parts, thread.pace(),
                                      thread.context().get_executor(), std::move(wrapped), peer);
     asio::post(thread.context(), [&thread, connection = std::move(connection),
                                   leaving = std::move(leaving)]() mutable {

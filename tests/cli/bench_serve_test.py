@@ -15,7 +15,7 @@ import urllib.request
 import xml.etree.ElementTree
 
 import ingot
-from ingot import CHECK_FAILED, DONE, IO, MODEL, SANITIZERS, USAGE, eventually, run
+from ingot import CHECK_FAILED, DONE, IO, MODEL, USAGE, eventually, run
 
 UNAVAILABLE = 69
 SMALL = ("--requests", "6", "--input-len", "8:20", "--output-len", "3:9")
@@ -44,10 +44,12 @@ class Served:
         self.reader.start()
 
     def ended(self):
-        """The requests that it has brought to an end."""
-        with urllib.request.urlopen(self.url + "/metrics", timeout=ingot.TIMEOUT_S) as reply:
+        """The requests that it has brought to their end."""
+        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with direct.open(self.url + "/metrics", timeout=ingot.TIMEOUT_S) as reply:
             text = reply.read().decode()
-        found = re.findall(r"^vllm:request_success_total\{.*\} (\S+)", text, re.MULTILINE)
+        found = re.findall(r'^vllm:request_success_total\{.*"(?:stop|length)".*\} (\S+)', text,
+                           re.MULTILINE)
         return sum(map(float, found))
 
     def stop(self):

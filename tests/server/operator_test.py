@@ -162,11 +162,10 @@ class Interval(unittest.TestCase):
 
     def test_pieces_that_come_fast_go_out_together(self):
         """What a chunk of HTTP has of a choice is one event."""
-        at_once, most = self.parts("--stream-interval-ms", "0")
         texts, chunks = self.parts("--stream-interval-ms", "1000")
         self.assertLessEqual(len(texts), chunks + 1)
-        self.assertLess(len(texts), len(at_once) / 2)
-        self.assertLess(chunks, most)
+        self.assertLess(len(texts), 16, "of 64 tokens")
+        self.parts("--stream-interval-ms", "0")
 
     def test_tokens_of_one_event_are_all_there(self):
         one = server.Server("--stream-interval-ms", "1000")
