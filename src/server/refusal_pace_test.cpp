@@ -1,3 +1,4 @@
+// Tests of RefusalPace: bursts, floods, and who pays nothing.
 #include "server/refusal_pace.h"
 
 #include <gtest/gtest.h>
