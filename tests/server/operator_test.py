@@ -167,6 +167,16 @@ class Interval(unittest.TestCase):
         self.assertLess(len(texts), 16, "of 64 tokens")
         self.parts("--stream-interval-ms", "0")
 
+    def test_an_event_has_a_bound(self):
+        one = server.Server("--stream-interval-ms", "1000")
+        self.addCleanup(one.kill)
+        body = {"messages": [{"role": "user", "content": "Hello"}], "max_tokens": 200,
+                "ignore_eos": True, "logprobs": True, "top_logprobs": 20, "stream": True}
+        events = one.post(server.CHAT, body).body.split(b"\n\n")
+        self.assertGreater(sum(map(len, events)), 200 << 10)
+        self.assertLess(max(map(len, events)), 32 << 10)
+        self.assertEqual(one.stop(), 0)
+
     def test_tokens_of_one_event_are_all_there(self):
         one = server.Server("--stream-interval-ms", "1000")
         self.addCleanup(one.kill)
