@@ -286,8 +286,10 @@ class RealServer(BenchServeTest):
 
     def test_a_report(self):
         path = self.path("report.html")
+        # Long enough for streams of several events, between which there are gaps to plot.
+        load = ("--requests", "6", "--input-len", "8:20", "--output-len", "200:300")
         for more in ((), ("--sweep", "concurrency:1,3", "--goodput", "ttft:1e6")):
-            self.assert_done(self.bench(self.url, *SMALL, *more, "--html", path))
+            self.assert_done(self.bench(self.url, *load, *more, "--html", path))
             with open(path, encoding="utf-8") as f:
                 page = f.read()
             html.parser.HTMLParser().feed(page)
