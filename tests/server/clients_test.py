@@ -292,7 +292,7 @@ class FullQueue(ServerTest):
         self.assertEqual({type(r) for r in refused}, {anthropic.RateLimitError})
 
     def test_retried(self):
-        chat = openai_client(self.server, max_retries=20).chat.completions.with_raw_response
+        chat = openai_client(self.server, max_retries=200).chat.completions.with_raw_response
         results = side_by_side(self.CALLS, lambda: chat.create(**{**CHAT, **LONG}))
         self.assertEqual([r for r in results if isinstance(r, Exception)], [])
         self.assertGreater(sum(r.retries_taken for r in results), 0)
