@@ -338,7 +338,7 @@ class RealServer(BenchServeTest):
         served = Served()
         self.addCleanup(served.stop)
         process = ingot.start("bench", "serve", served.url, "--json", "--requests", "400",
-                              "--rate", "100", "--output-len", "60", env=KEYS)
+                              "--concurrency", "16", "--output-len", "60", env=KEYS)
         eventually("ten answers", lambda: served.ended() >= 10)
         served.stop()
         result = ingot.finish(process)
