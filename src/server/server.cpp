@@ -94,6 +94,7 @@ class IoThread {
       try {
         while (context_.run_one() > 0) {
           context_.poll();
+          // No waiting for anybody: what came meanwhile is read in one go.
           const auto rest = pace_.rest(RefusalPace::Clock::now());
           if (rest.count() > 0) std::this_thread::sleep_for(rest);
         }
