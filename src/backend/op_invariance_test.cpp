@@ -11,6 +11,8 @@ using Cut = std::vector<std::int64_t>;
 
 std::vector<Cut> cuts(std::int64_t rows, Random& random) {
   std::vector<Cut> all{{rows}, Cut(std::size_t(rows), 1), {rows - 1, 1}, {1, rows - 1}};
+  // Half a tile of 16, one and more than two, none full.
+  if (rows > 60) all.push_back({7, 13, 40, rows - 60});
 #ifdef INGOT_SANITIZED
   const std::uint64_t random_cuts = 1;
 #else
@@ -97,10 +99,10 @@ TEST(Invariance, Linear) {
 
 TEST(Invariance, LinearOfManyPanels) {
   // As many panels a call as any table takes, and odd numbers of groups.
-  for (const std::int64_t cols : {32, 1056}) {
-    SCOPED_TRACE(cols);
+  const auto test = []<class T>(std::int64_t cols) {
+    SCOPED_TRACE(cat(T::kName, " ", cols));
     Random random(163);
-    const Rows rows = random_rows(Q8_0::kFormat, 507, cols, random);
+    const Rows rows = random_rows(T::kFormat, 507, cols, random);
     Matrix x(139, cols);
     x.fill(random);
     const auto make = [&](Backend& backend) {
@@ -109,6 +111,10 @@ TEST(Invariance, LinearOfManyPanels) {
       };
     };
     check(x, 507, {.rows = 139, .cols = cols, .hidden = cols}, make, linear_tables());
+  };
+  for (const std::int64_t cols : {32, 1056}) {
+    test.operator()<Q8_0>(cols);
+    test.operator()<Q4_1>(cols);
   }
 }
 

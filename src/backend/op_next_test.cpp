@@ -112,9 +112,10 @@ TEST(Next, KeptRowsAreQuantisedOnce) {
   weight.fill(random);
   const Norm norm{.eps = 1e-5f, .weight = weight.view()};
   KernelTable counting = scalar_kernels();
-  counting.quantise = [](const float* row, std::int64_t cols, int at, QuantisedGroup* groups) {
+  counting.quantise = [](const float* row, std::int64_t cols, int at, QuantisedGroup* groups,
+                         MatrixGroup* matrix) {
     ++quantised_rows;
-    scalar_kernels().quantise(row, cols, at, groups);
+    scalar_kernels().quantise(row, cols, at, groups, matrix);
   };
   const Device d = device(counting, 1);
   d->plan({.rows = 6, .cols = kCols, .hidden = kCols});

@@ -61,7 +61,7 @@ struct QuantisedHead {
     float padded[kHeadDimLimit];
     std::copy_n(x, head_dim, padded);
     std::fill(padded + head_dim, padded + page.cols, 0.0f);
-    table.quantise(padded, page.cols, 0, groups);
+    table.quantise(padded, page.cols, 0, groups, nullptr);
   }
   int at(std::int64_t d) const { return groups[d / 32].q[d % 32 / 4][0][d % 4]; }
 };
@@ -194,8 +194,7 @@ void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer
           .row = t, .end = end, .kv_head = g, .head = g * per_kv + in_group, .heads = heads};
       t = attend_rows(qkv, b, a, kv, tile, out);
       for (std::int64_t row = tile.row; quantise && row < t; ++row) {
-        quantise_row(out, row, tile.head * a.head_dim, std::int64_t{heads} * a.head_dim,
-                     scratch_.q);
+        quantise_row(out, row, tile.head * a.head_dim, std::int64_t{heads} * a.head_dim);
       }
     }
   });

@@ -17,8 +17,6 @@ constexpr std::int64_t kHeadRows = 16;
 
 std::int64_t panels_of(std::int64_t rows) { return (rows + kPanelCols - 1) / kPanelCols; }
 
-std::int64_t tiles_of(std::int64_t rows) { return (rows + kTileRows - 1) / kTileRows; }
-
 /// Neighbours of equal format joined: the row segments of a weight, without data.
 std::vector<Segment> segments_of(std::span<const View> parts) {
   std::vector<Segment> segments;
@@ -175,12 +173,22 @@ CpuBackend::Scratch CpuBackend::lay_out(const StepLimits& limits, std::byte* bas
     return f32_view(data, rows, cols);
   };
   const std::int64_t t = limits.rows;
-  const auto quantised = [&](std::int64_t tiles) {
-    return reinterpret_cast<QuantisedGroup*>(
-        take(tiles * (limits.cols / kGroup) * std::int64_t{sizeof(QuantisedGroup)}));
+  const auto together = [&](std::int64_t rows) {
+    return (rows + rows_together() - 1) / rows_together();
+  };
+  // Room for so many times the rows that are together.
+  const auto quantised = [&](std::int64_t count) {
+    const std::int64_t groups = count * (limits.cols / kGroup);
+    const std::int64_t tiles = groups * (rows_together() / kTileRows);
+    LinearInput in;
+    in.q = reinterpret_cast<QuantisedGroup*>(take(tiles * std::int64_t{sizeof(QuantisedGroup)}));
+    if (table_.reads_matrix) {
+      in.matrix = reinterpret_cast<MatrixGroup*>(take(groups * std::int64_t{sizeof(MatrixGroup)}));
+    }
+    return in;
   };
   s.q_rows = std::max<std::int64_t>(t, limits.out_rows);
-  s.q = quantised(tiles_of(s.q_rows));
+  s.q = quantised(together(s.q_rows));
   for (const LinearKernel& kernel : table_.linear) {
     s.linear_bytes = std::max(s.linear_bytes, aligned(kernel.scratch));
   }
@@ -194,8 +202,8 @@ CpuBackend::Scratch CpuBackend::lay_out(const StepLimits& limits, std::byte* bas
     s.routed = matrix(slots, limits.hidden);
     s.gate_up = matrix(s.wave_rows, 2 * limits.moe.ffn);
     s.ffn = matrix(s.wave_rows, limits.moe.ffn);
-    // An expert's rows begin with a tile.
-    s.wave_q = quantised(std::min(s.wave_rows, tiles_of(s.wave_rows) + limits.moe.experts));
+    // Rows of two experts are not together.
+    s.wave_q = quantised(std::min(s.wave_rows, together(s.wave_rows) + limits.moe.experts));
     s.slot_expert = reinterpret_cast<std::int32_t*>(take(slots * 4));
     s.slot_weight = reinterpret_cast<float*>(take(slots * 4));
     s.slot_row = reinterpret_cast<std::int32_t*>(take(slots * 4));
@@ -255,7 +263,7 @@ void CpuBackend::norm(View x, View add, const Norm& n, View out, Next next) {
   pool_.parallel_for(x.rows, [&](std::int64_t t, int) {
     table_.norm(x.row<float>(t), add ? add.row<const float>(t) : nullptr, n, x.cols,
                 n ? out.row<float>(t) : nullptr);
-    if (quantise) quantise_row(out, t, 0, out.cols, scratch_.q);
+    if (quantise) quantise_row(out, t, 0, out.cols);
   });
 }
 
@@ -284,7 +292,7 @@ void CpuBackend::activate(View in, Act act, bool gated, View out, Next next) {
   const bool quantise = keeps_quantised(out, next);
   pool_.parallel_for(in.rows, [&](std::int64_t t, int) {
     table_.activate(in.row<const float>(t), act, gated, out.cols, out.row<float>(t));
-    if (quantise) quantise_row(out, t, 0, out.cols, scratch_.q);
+    if (quantise) quantise_row(out, t, 0, out.cols);
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include "backend/backend.h"
 #include "backend/cpu/kernel_table.h"
+#include "backend/cpu/linear_input.h"
 #include "backend/cpu/panel.h"
 #include "backend/cpu/panel_work.h"
 #include "backend/observer.h"
@@ -61,7 +62,7 @@ class CpuBackend final : public Backend {
   struct ExpertRows {
     std::int32_t first = 0;  ///< sorted slot
     std::int32_t count = 0;
-    std::int32_t q_first = 0;  ///< row in the wave's quantised rows, the first of a tile
+    std::int32_t q_first = 0;  ///< row in the wave's quantised rows, the first of those together
   };
   /// Experts whose rows go through gate, up and down together: as many as the second caches hold
   /// the rows of, at least one.
@@ -81,11 +82,11 @@ class CpuBackend final : public Backend {
   struct ExpertWork {
     std::int64_t first_item = 0;
     PanelWork panels;
-    const QuantisedGroup* q = nullptr;
+    LinearInput rows;
   };
   /// Scratch as offsets into one buffer, for given limits.
   struct Scratch {
-    QuantisedGroup* q = nullptr;          ///< [tiles of rows, K / 32]
+    LinearInput q;                        ///< of the rows of a step, of any K
     std::int64_t q_rows = 0;              ///< that `q` has room for
     std::byte* linear = nullptr;          ///< of each thread `linear_bytes`
     std::int64_t linear_bytes = 0;        ///< what any kernel of `linear` asks for
@@ -96,7 +97,7 @@ class CpuBackend final : public Backend {
     View routed;                          ///< [T*k, H]: by sorted slot rows, then experts' results
     View gate_up;                         ///< [W, 2F]
     View ffn;                             ///< [W, F]
-    QuantisedGroup* wave_q = nullptr;     ///< of the rows of `routed` in a wave, then of `ffn`
+    LinearInput wave_q;                   ///< of the rows of `routed` in a wave, then of `ffn`
     std::int32_t* slot_expert = nullptr;  ///< [T, k]
     float* slot_weight = nullptr;         ///< [T, k]
     std::int32_t* slot_row = nullptr;     ///< [T, k]: where a slot stands in `routed`
@@ -118,16 +119,15 @@ class CpuBackend final : public Backend {
 
   /// A weight of these parts, without panels.
   Weight outline(std::span<const View> parts, std::span<const float> bias);
-  /// Elements [first, first + cols) of row t, whole groups, into their place of `q`.
-  void quantise_row(View rows, std::int64_t t, std::int64_t first, std::int64_t cols,
-                    QuantisedGroup* q);
+  /// Elements [first, first + cols) of row t, whole groups, into their place of scratch_.q.
+  void quantise_row(View rows, std::int64_t t, std::int64_t first, std::int64_t cols);
   /// Whether the op that writes `out` is to quantise its rows, for `quantised` to find them.
   bool keeps_quantised(View out, Next next);
   /// To be called by every op that writes float rows otherwise.
   void overwrites(View out);
   /// The rows of `in` as linears over block formats read them: kept from the op that wrote them,
   /// else made now.
-  const QuantisedGroup* quantised(View in);
+  LinearInput quantised(View in);
   /// What a kernel of `linear` may use on thread `thread` of the pool.
   std::byte* linear_scratch(int thread) const;
   /// Attends the tile's rows up to the end of their sequence; returns the first row that is left.
@@ -140,10 +140,12 @@ class CpuBackend final : public Backend {
   std::int64_t quantised_row(std::int32_t slot) const;
   /// Sorts the slots of so many rows by expert.
   void sort_slots(std::int64_t rows, const Moe& m);
+  /// Rows whose quantised activations the table's kernels want together.
+  std::int32_t rows_together() const { return table_.reads_matrix ? kMatrixRows : kTileRows; }
   /// The wave that begins with `expert`.
   ExpertWave wave_from(std::int32_t expert, const Moe& m);
   /// Rows of `in`, and of `q` where weights read it, to the experts of the wave.
-  void send_rows(View in, const QuantisedGroup* q, const MoeWeights& w, const Moe& m,
+  void send_rows(View in, const LinearInput& q, const MoeWeights& w, const Moe& m,
                  const ExpertWave& wave);
   void activate_wave(const MoeWeights& w, const Moe& m, const ExpertWave& wave);
   /// out = in W^T for the rows of each expert of the wave: one loop over the panels of all.

@@ -4,10 +4,9 @@
 
 namespace ingot {
 
-void CpuBackend::quantise_row(View rows, std::int64_t t, std::int64_t first, std::int64_t cols,
-                              QuantisedGroup* q) {
-  QuantisedGroup* groups = q + t / kTileRows * (rows.cols / kGroup) + first / kGroup;
-  table_.quantise(rows.row<const float>(t) + first, cols, static_cast<int>(t % kTileRows), groups);
+void CpuBackend::quantise_row(View rows, std::int64_t t, std::int64_t first, std::int64_t cols) {
+  const LinearInput to = scratch_.q.of_groups(rows.cols / kGroup);
+  to.write(table_, t, first / kGroup, rows.row<const float>(t) + first, cols);
 }
 
 bool CpuBackend::keeps_quantised(View out, Next next) {
@@ -27,23 +26,23 @@ void CpuBackend::overwrites(View out) {
   if (begin_of(out) < end_of(quantised_) && begin_of(quantised_) < end_of(out)) quantised_ = {};
 }
 
-const QuantisedGroup* CpuBackend::quantised(View in) {
+LinearInput CpuBackend::quantised(View in) {
+  const LinearInput rows = scratch_.q.of_groups(in.cols / kGroup);
   if (quantised_ && in.cols == quantised_.cols && in.row_bytes == quantised_.row_bytes) {
     const auto bytes = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(in.data) -
                                                  reinterpret_cast<std::uintptr_t>(quantised_.data));
     const std::int64_t row = bytes / in.row_bytes;
-    if (bytes >= 0 && bytes % in.row_bytes == 0 && row % kTileRows == 0 &&
+    if (bytes >= 0 && bytes % in.row_bytes == 0 && row % rows_together() == 0 &&
         row + in.rows <= quantised_.rows) {
-      return scratch_.q + row / kTileRows * (in.cols / kGroup);
+      return rows.from(row);
     }
   }
   INGOT_CHECK(in.rows <= scratch_.q_rows && in.cols <= limits_.cols && in.cols % kGroup == 0,
               "quantise [", in.rows, ", ", in.cols, "], planned for [", scratch_.q_rows, ", ",
               limits_.cols, "]");
   quantised_ = {};
-  pool_.parallel_for(in.rows,
-                     [&](std::int64_t t, int) { quantise_row(in, t, 0, in.cols, scratch_.q); });
-  return scratch_.q;
+  pool_.parallel_for(in.rows, [&](std::int64_t t, int) { quantise_row(in, t, 0, in.cols); });
+  return rows;
 }
 
 std::byte* CpuBackend::linear_scratch(int thread) const {
@@ -52,11 +51,11 @@ std::byte* CpuBackend::linear_scratch(int thread) const {
 
 void CpuBackend::linear(View in, const Weight& w, View out) {
   if (observer_ != nullptr) observer_->linear(in, w);
-  const QuantisedGroup* q = w.has_blocks() ? quantised(in) : nullptr;
+  const LinearInput rows = w.has_blocks() ? quantised(in) : LinearInput{};
   overwrites(out);
   const PanelWork work(table_, pool_.size(), in, w, out);
   pool_.parallel_for(work.items(), [&](std::int64_t item, int thread) {
-    work.run(item, q, linear_scratch(thread));
+    work.run(item, rows, linear_scratch(thread));
   });
 }
 

@@ -21,18 +21,6 @@ void choose(const float* p, std::int32_t experts, std::int32_t used, std::int32_
   }
 }
 
-/// Row `row` of a tile of quantised rows as row `to_row` of another.
-void copy_row(const QuantisedGroup* from, std::int64_t row, QuantisedGroup* to, std::int64_t to_row,
-              std::int64_t groups) {
-  static_assert(sizeof(QuantisedGroup) % (4 * kTileRows) == 0);
-  constexpr std::int64_t kPlanes = sizeof(QuantisedGroup) / (4 * kTileRows);
-  const auto* x = reinterpret_cast<const std::byte*>(from) + 4 * row;
-  auto* y = reinterpret_cast<std::byte*>(to) + 4 * to_row;
-  for (std::int64_t i = 0; i < groups * kPlanes; ++i) {
-    __builtin_memcpy(y + i * 4 * kTileRows, x + i * 4 * kTileRows, 4);
-  }
-}
-
 }  // namespace
 
 void CpuBackend::route(View logits, const Moe& m) {
@@ -79,21 +67,21 @@ void CpuBackend::sort_slots(std::int64_t rows, const Moe& m) {
 CpuBackend::ExpertWave CpuBackend::wave_from(std::int32_t expert, const Moe& m) {
   const std::int32_t first = scratch_.expert_rows[expert].first;
   ExpertWave wave{.expert = expert, .end_expert = expert, .slot = first, .end_slot = first};
-  std::int32_t tiles = 0;
+  std::int32_t q_rows = 0;
   for (; wave.end_expert < m.experts; ++wave.end_expert) {
     ExpertRows& e = scratch_.expert_rows[wave.end_expert];
     const std::int32_t rows = wave.end_slot - wave.slot;
     if (rows > 0 && rows + e.count > scratch_.cached_rows) break;
     wave.end_slot += e.count;
-    e.q_first = tiles * kTileRows;
-    tiles += (e.count + kTileRows - 1) / kTileRows;
+    e.q_first = q_rows;
+    q_rows += (e.count + rows_together() - 1) / rows_together() * rows_together();
   }
   return wave;
 }
 
-void CpuBackend::send_rows(View in, const QuantisedGroup* q, const MoeWeights& w, const Moe& m,
+void CpuBackend::send_rows(View in, const LinearInput& q, const MoeWeights& w, const Moe& m,
                            const ExpertWave& wave) {
-  const std::int64_t groups = in.cols / kGroup;
+  const LinearInput wave_q = scratch_.wave_q.of_groups(in.cols / kGroup);
   pool_.parallel_for(wave.end_slot - wave.slot, [&](std::int64_t i, int) {
     const std::int64_t row = wave.slot + i;
     const std::int32_t slot = scratch_.sorted_slot[row];
@@ -103,9 +91,7 @@ void CpuBackend::send_rows(View in, const QuantisedGroup* q, const MoeWeights& w
       std::copy_n(in.row<const float>(t), in.cols, scratch_.routed.row<float>(row));
     }
     if (!gate_up.has_blocks()) return;
-    const std::int64_t q_row = quantised_row(slot);
-    copy_row(q + t / kTileRows * groups, t % kTileRows,
-             scratch_.wave_q + q_row / kTileRows * groups, q_row % kTileRows, groups);
+    wave_q.copy(quantised_row(slot), q, t);
   });
 }
 
@@ -115,14 +101,13 @@ std::int64_t CpuBackend::quantised_row(std::int32_t slot) const {
 }
 
 void CpuBackend::activate_wave(const MoeWeights& w, const Moe& m, const ExpertWave& wave) {
+  const LinearInput wave_q = scratch_.wave_q.of_groups(m.ffn / kGroup);
   pool_.parallel_for(wave.end_slot - wave.slot, [&](std::int64_t i, int) {
     float* ffn = scratch_.ffn.row<float>(i);
     table_.activate(scratch_.gate_up.row<const float>(i), m.act, true, m.ffn, ffn);
     const std::int32_t slot = scratch_.sorted_slot[wave.slot + i];
     if (!w.down[static_cast<std::size_t>(scratch_.slot_expert[slot])].has_blocks()) return;
-    const std::int64_t q_row = quantised_row(slot);
-    table_.quantise(ffn, m.ffn, static_cast<int>(q_row % kTileRows),
-                    scratch_.wave_q + q_row / kTileRows * (m.ffn / kGroup));
+    wave_q.write(table_, quantised_row(slot), 0, ffn, m.ffn);
   });
 }
 
@@ -141,7 +126,7 @@ void CpuBackend::expert_linears(const ExpertWave& wave, WaveRows in, std::span<c
     expert_work_.push_back(
         {.first_item = items,
          .panels = PanelWork(table_, 1, x, weight, out.of(rows)),
-         .q = scratch_.wave_q + rows.q_first / kTileRows * (weight.cols / kGroup)});
+         .rows = scratch_.wave_q.of_groups(weight.cols / kGroup).from(rows.q_first)});
     items += expert_work_.back().panels.items();
   }
   pool_.parallel_for(items, [&](std::int64_t item, int thread) {
@@ -149,7 +134,7 @@ void CpuBackend::expert_linears(const ExpertWave& wave, WaveRows in, std::span<c
         expert_work_.begin(), expert_work_.end(), item,
         [](std::int64_t i, const ExpertWork& work) { return i < work.first_item; });
     const ExpertWork& work = *(after - 1);
-    work.panels.run(item - work.first_item, work.q, linear_scratch(thread));
+    work.panels.run(item - work.first_item, work.rows, linear_scratch(thread));
   });
 }
 
@@ -164,7 +149,7 @@ void CpuBackend::moe(View in, const MoeWeights& w, const Moe& m, View out) {
   sort_slots(in.rows, m);
   const bool blocks = std::any_of(w.gate_up.begin(), w.gate_up.end(),
                                   [](const Weight& gate_up) { return gate_up.has_blocks(); });
-  const QuantisedGroup* q = blocks ? quantised(in) : nullptr;
+  const LinearInput q = blocks ? quantised(in) : LinearInput{};
   const WaveRows all{.view = scratch_.routed};
   for (std::int32_t e = 0; e < m.experts;) {
     const ExpertWave wave = wave_from(e, m);

@@ -9,6 +9,7 @@
 #include "backend/ops.h"
 #include "base/inline.h"
 #include "base/view.h"
+#include "quant/group.h"
 
 namespace ingot {
 
@@ -33,27 +34,40 @@ struct QuantisedGroup {
   std::int32_t bits_minus_128_half[2][kTileRows];
 };
 
+/// Rows that a unit multiplies as one matrix.
+inline constexpr int kMatrixRows = 16;
+
+/// One group of 32 activations of 16 rows, as such a unit reads them: what QuantisedGroup holds.
+struct MatrixGroup {
+  alignas(64) std::int8_t q[kMatrixRows][kGroup];
+  float d[kMatrixRows];
+  float minus_sum_float[kMatrixRows];
+  std::int32_t bits_minus_128_sum[kMatrixRows];
+};
+
 /// Rows times one panel of 16 outputs, or several neighbours.
 struct PanelArgs {
   const std::byte* panel = nullptr;
-  std::int64_t panel_bytes = 0;       ///< from a panel to the next
-  std::int64_t cols = 0;              ///< K
-  std::int64_t rows = 0;              ///< T
-  View x;                             ///< [T, K] float32, for dense formats
-  const QuantisedGroup* q = nullptr;  ///< [tiles of T, K / 32], for block formats
-  const float* bias = nullptr;        ///< [columns], or none
-  float* out = nullptr;               ///< [T, columns], the first panel's first column
-  std::int64_t out_stride = 0;        ///< floats from a row to the next
-  int columns = 0;                    ///< outputs of these panels
-  std::byte* scratch = nullptr;       ///< LinearKernel::scratch bytes, at an address aligned to 64
+  std::int64_t panel_bytes = 0;         ///< from a panel to the next
+  std::int64_t cols = 0;                ///< K
+  std::int64_t rows = 0;                ///< T
+  View x;                               ///< [T, K] float32, for dense formats
+  const QuantisedGroup* q = nullptr;    ///< [tiles of T, K / 32], for block formats
+  const MatrixGroup* matrix = nullptr;  ///< [T / 16, K / 32], the same, or null
+  const float* bias = nullptr;          ///< [columns], or none
+  float* out = nullptr;                 ///< [T, columns], the first panel's first column
+  std::int64_t out_stride = 0;          ///< floats from a row to the next
+  int columns = 0;                      ///< outputs of these panels
+  std::byte* scratch = nullptr;  ///< LinearKernel::scratch bytes, at an address aligned to 64
 };
 
 /// The product with panels of one format.
 struct LinearKernel {
   void (*run)(const PanelArgs&) = nullptr;
-  /// Neighbours that a call with many rows had best take; any number is right.
+  /// Neighbours that a call had best take with `many_rows` rows or more; any number is right.
   int panels = 1;
-  int least_rows = 64;       ///< so many rows; with fewer, single panels were as fast
+  std::int64_t many_rows = 64;
+  int few_panels = 1;        ///< the same with fewer rows
   std::int64_t scratch = 0;  ///< bytes that a call needs, each thread its own
 };
 
@@ -129,8 +143,11 @@ struct KernelTable {
   const char* name = nullptr;  ///< as --cpu-isa spells it
   /// By the value of Format; null where there is no such format.
   std::array<LinearKernel, 64> linear{};
-  /// Row `row` of a tile: [K] floats into its [K / 32] groups.
-  void (*quantise)(const float* x, std::int64_t cols, int row, QuantisedGroup* groups) = nullptr;
+  bool reads_matrix = false;  ///< whether some of them read PanelArgs::matrix
+  /// [K] floats as row `row` of 16, into the [K / 32] groups of its tile and, where there is one,
+  /// of the matrix.
+  void (*quantise)(const float* x, std::int64_t cols, int row, QuantisedGroup* groups,
+                   MatrixGroup* matrix) = nullptr;
   /// x += add (where not null), then out = norm(x) (where out is not null).
   void (*norm)(float* x, const float* add, const Norm& n, std::int64_t cols, float* out) = nullptr;
   /// One head of D elements in place: normalised where there is a norm, rotated where there are

@@ -11,11 +11,11 @@ namespace ingot {
 namespace {
 
 /// Rows that pass a panel while it is near: as many as the second cache has room for, in equal
-/// blocks. A multiple of what any kernel takes at once, where there is room.
-std::int64_t rows_of_block(std::int64_t rows, std::int64_t cols) {
+/// blocks. A multiple of what any kernel takes at once, where there is room, else of `least`.
+std::int64_t rows_of_block(std::int64_t rows, std::int64_t cols, std::int64_t least) {
   constexpr std::int64_t kCacheBytes = 1 << 20;
   const std::int64_t row_bytes = cols * 2;  // quantised; floats take twice as much
-  const std::int64_t step = 48 * row_bytes <= kCacheBytes ? 48 : 24;
+  const std::int64_t step = 48 * row_bytes <= kCacheBytes ? 48 : least;
   const std::int64_t fitting = std::max(step, kCacheBytes / row_bytes / step * step);
   const std::int64_t blocks = std::max<std::int64_t>(1, (rows + fitting - 1) / fitting);
   return std::max(step, ((rows + blocks - 1) / blocks + step - 1) / step * step);
@@ -28,7 +28,7 @@ PanelWork::PanelWork(const KernelTable& table, int threads, View in, const Weigh
       in_(in),
       weight_(&w),
       out_(out),
-      block_rows_(rows_of_block(in.rows, in.cols)) {
+      block_rows_(rows_of_block(in.rows, in.cols, table.reads_matrix ? 32 : 24)) {
   INGOT_CHECK(in.cols == w.cols && out.cols == w.rows && in.rows == out.rows, "linear [", in.rows,
               ", ", in.cols, "] x [", w.rows, ", ", w.cols, "] -> [", out.rows, ", ", out.cols,
               "]");
@@ -46,8 +46,7 @@ std::int64_t PanelWork::panels_of_item(const Segment& s) const {
   // Below so many items, threads wait for the last.
   constexpr std::int64_t kItemsOfThread = 4;
   const LinearKernel& kernel = kernel_of(s);
-  if (in_.rows < kernel.least_rows) return 1;
-  std::int64_t panels = kernel.panels;
+  std::int64_t panels = in_.rows < kernel.many_rows ? kernel.few_panels : kernel.panels;
   while (panels > 1 && thread_panels_ < kItemsOfThread * panels) panels /= 2;
   return panels;
 }
@@ -57,7 +56,7 @@ std::int64_t PanelWork::items_of(const Segment& s) const {
   return (s.panels + at_once - 1) / at_once;
 }
 
-void PanelWork::run(std::int64_t item, const QuantisedGroup* q, std::byte* scratch) const {
+void PanelWork::run(std::int64_t item, const LinearInput& rows, std::byte* scratch) const {
   const Weight& w = *weight_;
   const std::int64_t row = item / block_items_ * block_rows_;
   const View x = in_.slice(row, std::min(block_rows_, in_.rows - row));
@@ -68,6 +67,7 @@ void PanelWork::run(std::int64_t item, const QuantisedGroup* q, std::byte* scrat
   const std::int64_t panel = item * at_once;
   const std::int64_t first = s->first_row + panel * kPanelCols;
   const std::int64_t left = s->rows - panel * kPanelCols;
+  const LinearInput q = rows.q == nullptr ? rows : rows.from(row);
   const float* bias = w.bias ? w.bias.view.row<const float>(0) + first : nullptr;
   kernel_of(*s).run({
       .panel = s->data + panel * s->panel_bytes,
@@ -75,7 +75,8 @@ void PanelWork::run(std::int64_t item, const QuantisedGroup* q, std::byte* scrat
       .cols = w.cols,
       .rows = x.rows,
       .x = x,
-      .q = q == nullptr ? nullptr : q + row / kTileRows * (w.cols / kGroup),
+      .q = q.q,
+      .matrix = q.matrix,
       .bias = bias,
       .out = out_.row<float>(row) + first,
       .out_stride = out_.row_bytes / std::int64_t{sizeof(float)},

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "backend/cpu/kernel_table.h"
+#include "backend/cpu/linear_input.h"
 #include "backend/weight.h"
 #include "base/view.h"
 
@@ -19,9 +20,9 @@ class PanelWork {
   PanelWork(const KernelTable& table, int threads, View in, const Weight& w, View out);
 
   std::int64_t items() const { return items_; }
-  /// Item `item` of them. `q`: the quantised rows of `in`, for weights with block formats;
-  /// `scratch`: the calling thread's, as large as any LinearKernel::scratch of the table.
-  void run(std::int64_t item, const QuantisedGroup* q, std::byte* scratch) const;
+  /// Item `item` of them. `rows`: those of `in`, for weights with block formats; `scratch`: the
+  /// calling thread's, as large as any LinearKernel::scratch of the table.
+  void run(std::int64_t item, const LinearInput& rows, std::byte* scratch) const;
 
  private:
   const LinearKernel& kernel_of(const Segment& s) const;

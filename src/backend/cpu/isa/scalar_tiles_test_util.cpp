@@ -8,16 +8,20 @@ namespace ingot {
 namespace {
 
 struct ScalarTiles : ScalarLanes {
-  static void begin_tiles() {}
-  static void end_tiles() {}
+  template <int kRows>
+  static void begin_tiles() {
+    rows_of_tile = kRows;
+  }
+  static void end_tiles() { rows_of_tile = 0; }
 
-  template <int kTile>
+  template <int kTile, bool kUnsigned>
   static void multiply_tile(const std::int8_t* rows, const std::uint8_t* quads) {
-    for (int r = 0; r < 16; ++r) {
+    for (int r = 0; r < rows_of_tile; ++r) {
       for (int c = 0; c < 16; ++c) {
         std::int32_t sum = 0;
         for (int k = 0; k < 32; ++k) {
-          sum += rows[32 * r + k] * static_cast<std::int8_t>(quads[64 * (k / 4) + 4 * c + k % 4]);
+          const std::uint8_t w = quads[64 * (k / 4) + 4 * c + k % 4];
+          sum += rows[32 * r + k] * (kUnsigned ? w : static_cast<std::int8_t>(w));
         }
         tiles[kTile][16 * r + c] = sum;
       }
@@ -25,14 +29,10 @@ struct ScalarTiles : ScalarLanes {
   }
   template <int kTile>
   static void store_tile(std::int32_t* out) {
-    __builtin_memcpy(out, tiles[kTile], sizeof tiles[kTile]);
-  }
-  static void rows_of_quads(const std::int8_t* quads, std::int8_t* rows) {
-    for (int r = 0; r < 4; ++r) {
-      for (int k = 0; k < 32; ++k) rows[32 * r + k] = quads[16 * (k / 4) + 4 * r + k % 4];
-    }
+    __builtin_memcpy(out, tiles[kTile], sizeof(std::int32_t) * 16 * rows_of_tile);
   }
 
+  inline static thread_local int rows_of_tile = 0;
   inline static thread_local std::int32_t tiles[2][256] = {};
 };
 

@@ -1,10 +1,11 @@
-// Many rows times panels on a unit that multiplies tiles: 16 rows by 16 outputs by a group of 32.
+// Rows times panels on a unit that multiplies tiles: 16 rows by 16 outputs by a group of 32.
 //
 // The unit adds integers, which are exact, and writes them to memory; there each group is scaled
 // and added in the order of linear.inl, so the bits are the same.
 //
 // Written over a lanes type that has, beside what linear.inl uses, begin_tiles, multiply_tile,
-// store_tile, rows_of_quads and end_tiles (isa/avx512_amx.cpp).
+// store_tile and end_tiles (isa/avx512_amx.cpp). What is done for each row of a tile is a recursion
+// instead of a loop: only so does the compiler keep the rows' sums in registers.
 #pragma once
 
 #include "backend/cpu/kernels/linear.inl"
@@ -12,26 +13,49 @@
 namespace ingot {
 namespace {
 
-inline constexpr int kMatrixRows = 16;
-/// Panels that share the gathering of their rows; rows and panels from which tiles are worth it.
-inline constexpr int kMatrixPanels = 8;
-inline constexpr int kMatrixLeastRows = 128;
-inline constexpr int kMatrixLeastPanels = 4;
+/// Neighbouring panels whose outputs are written together.
+inline constexpr int kTilesPanels = 8;
+/// Rows up to which groups are read as they are, instead of being unpacked once for all of them.
+inline constexpr int kTilesFewRows = 64;
 inline constexpr std::int64_t kSegmentGroups = kSegment / kGroup;
-/// Groups between a product and its scaling.
-inline constexpr std::int64_t kTileLag = 3;
 
-/// A segment of 16 rows of activations.
-struct MatrixRows {
-  alignas(64) std::int8_t q[kSegmentGroups][kMatrixRows][kGroup];
-  float d[kSegmentGroups][kMatrixRows];
-  float minus_sum[kSegmentGroups][kMatrixRows];
+/// Scale and minimum of a group's outputs, and what kIntBits adds to a product, negated.
+template <class L>
+struct TileScales {
+  typename L::F w;
+  typename L::F m;
+  typename L::F bits;
 };
 
-/// A group of a panel, its bytes signed.
+/// The groups of a segment of a panel whose bytes a tile takes as they are: values + 128.
 template <class L, class F>
-using MatrixGroup = ExpandedGroup<L, Product<F, true, -1, Panel<F>::kScaleBytes == 2>>;
+struct PackedTiles {
+  static constexpr bool kUnsigned = true;
+  static constexpr bool kHasMin = false;
+  static constexpr bool kBits = true;
+  static_assert(F::kBlock == kGroup && Panel<F>::kHeaderBytes == 2 * kPanelCols);
+  const unsigned char* blocks;
 
+  INGOT_INLINE void unpack(std::int64_t) const {}
+  INGOT_INLINE const std::uint8_t* quads(std::int64_t g) const {
+    return blocks + g * Panel<F>::kBlockBytes + Panel<F>::kHeaderBytes;
+  }
+  INGOT_INLINE TileScales<L> scales(std::int64_t g) const {
+    const auto w = L::load_half(blocks + g * Panel<F>::kBlockBytes);
+    return {.w = w, .m = w, .bits = L::mul(w, L::splat(-kFloatBits))};
+  }
+};
+
+/// Whether panels of F are such.
+template <class L, class F>
+inline constexpr bool kPacksTiles =
+    F::kBits == 8 && !Panel<F>::kTable && Codes<L, F>::kOffset == 128;
+
+/// Rows from which tiles are faster than vectors.
+template <class L, class F>
+inline constexpr int kTilesLeastRows = kPacksTiles<L, F> ? 5 : 9;
+
+/// Bytes of quads from kQuad on, signed.
 template <class L, class F, int kQuad>
 INGOT_INLINE void expand_signed(const PackedGroup<L, F>& packed, std::uint8_t (*bytes)[64]) {
   if constexpr (kQuad < 8) {
@@ -41,85 +65,172 @@ INGOT_INLINE void expand_signed(const PackedGroup<L, F>& packed, std::uint8_t (*
   }
 }
 
-/// Rows from `row` on at element `k`. Beyond the last tile of four they are zero, beyond the last
-/// row anything: what comes of them is not kept.
-template <class L>
-void gather_rows(const PanelArgs& a, std::int64_t row, std::int64_t k, std::int64_t count,
-                 MatrixRows& out) {
-  const std::int64_t groups = a.cols / kGroup;
-  for (int tile = 0; tile < kMatrixRows / kTileRows; ++tile) {
-    const int first = tile * kTileRows;
-    const bool none = row + first >= a.rows;
-    const QuantisedGroup* from = a.q + ((row + first) / kTileRows) * groups + k / kGroup;
-    for (std::int64_t g = 0; g < count; ++g) {
-      if (none) {
-        __builtin_memset(out.q[g][first], 0, kTileRows * kGroup);
-        __builtin_memset(out.d[g] + first, 0, sizeof from->d);
-        __builtin_memset(out.minus_sum[g] + first, 0, sizeof from->d);
-      } else {
-        L::rows_of_quads(from[g].q[0][0], out.q[g][first]);
-        __builtin_memcpy(out.d[g] + first, from[g].d, sizeof from->d);
-        __builtin_memcpy(out.minus_sum[g] + first, from[g].minus_sum_float, sizeof from->d);
-      }
-    }
-  }
-}
-
-/// acc += one group, whose products are in `sums`.
-template <class L, class Group>
-INGOT_INLINE void add_tile(const std::int32_t (*sums)[kPanelCols], const Group& group,
-                           const float* d, const float* minus_sum, typename L::F* acc) {
-  using Kind = typename Group::Kind;
-  const auto w = group.w(0);
-  const auto bits = group.minus_bits();
-#pragma GCC unroll 16
-  for (int r = 0; r < kMatrixRows; ++r) {
-    const auto sum = L::bits(L::load(reinterpret_cast<const float*>(sums[r])));
-    typename L::F t;
-    if constexpr (Kind::kBits) {
-      t = L::fma(L::from_bits(L::add_int(sum, L::splat_int(kIntBits))), w, bits);
-    } else {
-      t = L::mul(L::to_float(sum), w);
-    }
-    if constexpr (Kind::kHasMin) t = L::fma(group.m(0), L::splat(minus_sum[r]), t);
-    acc[r] = L::fma(t, L::splat(d[r]), acc[r]);
-  }
-}
-
-/// While the unit multiplies group g, the one before is stored and an earlier one scaled: what was
-/// just stored cannot be read at once.
-template <class L, class F, int kTile>
-INGOT_INLINE void tile_step(const MatrixRows& rows, const MatrixGroup<L, F>* groups,
-                            std::int64_t count, std::int64_t g,
-                            std::int32_t (*sums)[kMatrixRows][kPanelCols], typename L::F* acc) {
-  if (g < count) L::template multiply_tile<kTile>(rows.q[g][0], groups[g].bytes[0]);
-  if (g >= 1 && g <= count) L::template store_tile<1 - kTile>(sums[(g - 1) % 4][0]);
-  if (g >= kTileLag && g < count + kTileLag) {
-    g -= kTileLag;
-    add_tile<L>(sums[g % 4], groups[g], rows.d[g], rows.minus_sum[g], acc);
-  }
-}
-
-/// A segment of a panel times 16 rows into `out`.
+/// The groups of a segment of a panel of any format with one scale a group, unpacked, signed.
 template <class L, class F>
-void multiply_tiles(const MatrixRows& rows, const MatrixGroup<L, F>* groups, std::int64_t count,
-                    float (*out)[kPanelCols]) {
-  alignas(64) std::int32_t sums[4][kMatrixRows][kPanelCols];
-  typename L::F acc[kMatrixRows];
-  clear<L, kMatrixRows>(acc);
-  for (std::int64_t g = 0; g < count + kTileLag; g += 2) {
-    tile_step<L, F, 0>(rows, groups, count, g, sums, acc);
-    tile_step<L, F, 1>(rows, groups, count, g + 1, sums, acc);
+struct ExpandedTiles {
+  using Group = ExpandedGroup<L, Product<F, true, -1, Panel<F>::kScaleBytes == 2>>;
+  static constexpr bool kUnsigned = false;
+  static constexpr bool kHasMin = Group::Kind::kHasMin;
+  static constexpr bool kBits = Group::Kind::kBits;
+  const Group* groups;
+
+  INGOT_INLINE void unpack(std::int64_t) const {}
+  INGOT_INLINE const std::uint8_t* quads(std::int64_t g) const { return groups[g].bytes[0]; }
+  INGOT_INLINE TileScales<L> scales(std::int64_t g) const {
+    const Group& group = groups[g];
+    const auto w = group.w(0);
+    return {.w = w, .m = kHasMin ? group.m(0) : w, .bits = kBits ? group.minus_bits() : w};
   }
-#pragma GCC unroll 16
-  for (int r = 0; r < kMatrixRows; ++r) L::store(out[r], acc[r]);
+};
+
+/// Unpacks so many bytes of a panel.
+template <class L, class F>
+void expand_tiles(const unsigned char* packed, std::int64_t bytes,
+                  typename ExpandedTiles<L, F>::Group* out) {
+  for (const unsigned char* end = packed + bytes; packed != end; packed += Panel<F>::kBlockBytes) {
+    for_groups<L, F>(packed, [&](const PackedGroup<L, F>& group) {
+      expand_signed<L, F, 0>(group, out->bytes);
+      store_scales<L>(group, *out++);
+    });
+  }
 }
 
-/// Adds a segment's sums to the outputs of the rows from `row` on.
-template <class L>
-void add_tile_segment(const PanelArgs& a, std::int64_t row, std::int64_t k,
-                      const float (*sums)[kPanelCols]) {
-  for (int r = 0; r < kMatrixRows && row + r < a.rows; ++r) {
+/// The same, each group unpacked two ahead of its product, again for other rows.
+template <class L, class F>
+struct UnpackedTiles {
+  using P = Panel<F>;
+  static constexpr bool kUnsigned = false;
+  static constexpr bool kHasMin = P::kHasMin;
+  static constexpr bool kBits = P::kScaleBytes == 2;
+  const unsigned char* blocks;
+  std::uint8_t (*ring)[8][64];  ///< of four groups
+
+  INGOT_INLINE PackedGroup<L, F> group(std::int64_t g) const {
+    const unsigned char* block = blocks + g / P::kGroups * P::kBlockBytes;
+    return PackedGroup<L, F>(block_scale<L, F>(block), block_min<L, F>(block),
+                             block + P::kHeaderBytes + g % P::kGroups * P::kGroupBytes);
+  }
+  INGOT_INLINE void unpack(std::int64_t g) const { expand_signed<L, F, 0>(group(g), ring[g % 4]); }
+  INGOT_INLINE const std::uint8_t* quads(std::int64_t g) const { return ring[g % 4][0]; }
+  INGOT_INLINE TileScales<L> scales(std::int64_t g) const {
+    const auto from = group(g);
+    const auto w = from.w(0);
+    return {
+        .w = w, .m = kHasMin ? from.m(0) : w, .bits = kBits ? L::mul(w, L::splat(-kFloatBits)) : w};
+  }
+};
+
+/// Brings bytes of what comes next near, a line beside a row or two, so that reading from memory
+/// never waits for arithmetic nor the other way round.
+template <int kBytes, int kRows, int kRow>
+INGOT_INLINE void prefetch_beside(const unsigned char* next) {
+  constexpr int kLines = (kBytes + 63) / 64;
+  for (int i = kRow * kLines / kRows; i < (kRow + 1) * kLines / kRows; ++i) {
+    __builtin_prefetch(next + 64 * i, 0, 2);
+  }
+}
+
+template <class L, int kRows, int kRow = 0>
+INGOT_INLINE void clear_sums(typename L::F* acc) {
+  if constexpr (kRow < kRows) {
+    acc[kRow] = L::splat(0);
+    clear_sums<L, kRows, kRow + 1>(acc);
+  }
+}
+
+template <class L, int kRows, int kRow = 0>
+INGOT_INLINE void store_sums(const typename L::F* acc, float (*out)[kPanelCols]) {
+  if constexpr (kRow < kRows) {
+    L::store(out[kRow], acc[kRow]);
+    store_sums<L, kRows, kRow + 1>(acc, out);
+  }
+}
+
+/// acc += one group, whose products are in `products`.
+template <class L, class Tiles, int kFetch, int kRows, int kRow = 0>
+INGOT_INLINE void add_tile(const std::int32_t (*products)[kPanelCols], const TileScales<L>& scales,
+                           const MatrixGroup& x, const unsigned char* next, typename L::F* acc) {
+  if constexpr (kRow < kRows) {
+    auto product = L::bits(L::load(reinterpret_cast<const float*>(products[kRow])));
+    typename L::F t;
+    if constexpr (Tiles::kUnsigned) {
+      product = L::add_int(product, L::splat_int(x.bits_minus_128_sum[kRow]));
+    } else if constexpr (Tiles::kBits) {
+      product = L::add_int(product, L::splat_int(kIntBits));
+    }
+    if constexpr (Tiles::kBits) {
+      t = L::fma(L::from_bits(product), scales.w, scales.bits);
+    } else {
+      t = L::mul(L::to_float(product), scales.w);
+    }
+    if constexpr (Tiles::kHasMin) t = L::fma(scales.m, L::splat(x.minus_sum_float[kRow]), t);
+    acc[kRow] = L::fma(t, L::splat(x.d[kRow]), acc[kRow]);
+    if constexpr (kFetch != 0) prefetch_beside<kFetch, kRows, kRow>(next);
+    add_tile<L, Tiles, kFetch, kRows, kRow + 1>(products, scales, x, next, acc);
+  }
+}
+
+/// While the unit multiplies group g, the one before is stored and the one before that scaled:
+/// what was just stored cannot be read at once.
+template <class L, class Tiles, int kTile, int kFetch, int kRows>
+INGOT_INLINE void tile_step(const MatrixGroup* x, const Tiles& tiles, std::int64_t g,
+                            std::int64_t count, std::int32_t (*products)[kRows][kPanelCols],
+                            const unsigned char* next, typename L::F* acc) {
+  if (g + 2 < count) tiles.unpack(g + 2);
+  L::template multiply_tile<kTile, Tiles::kUnsigned>(x[g].q[0], tiles.quads(g));
+  L::template store_tile<1 - kTile>(products[(g - 1) % 4][0]);
+  add_tile<L, Tiles, kFetch, kRows>(products[(g - 2) % 4], tiles.scales(g - 2), x[g - 2],
+                                    next + g * kFetch, acc);
+}
+
+/// A segment of a panel times kRows rows into `out`; beside each group the next kFetch bytes from
+/// `next` on are brought near.
+template <class L, class Tiles, int kFetch, int kRows>
+void multiply_tiles(const MatrixGroup* x, const Tiles& tiles, std::int64_t count,
+                    const unsigned char* next, float (*out)[kPanelCols]) {
+  alignas(64) std::int32_t products[4][kRows][kPanelCols];
+  typename L::F acc[kRows];
+  clear_sums<L, kRows>(acc);
+  for (std::int64_t g = 0; g < 4 && g < count; ++g) tiles.unpack(g);
+  L::template multiply_tile<0, Tiles::kUnsigned>(x[0].q[0], tiles.quads(0));
+  if (count > 1) {
+    L::template multiply_tile<1, Tiles::kUnsigned>(x[1].q[0], tiles.quads(1));
+    L::template store_tile<0>(products[0][0]);
+  }
+  std::int64_t g = 2;
+  for (; g + 1 < count; g += 2) {
+    tile_step<L, Tiles, 0, kFetch>(x, tiles, g, count, products, next, acc);
+    tile_step<L, Tiles, 1, kFetch>(x, tiles, g + 1, count, products, next, acc);
+  }
+  if (g < count) tile_step<L, Tiles, 0, kFetch>(x, tiles, g, count, products, next, acc);
+  const std::int64_t last = count - 1;
+  if (last % 2 == 0) {
+    L::template store_tile<0>(products[last % 4][0]);
+  } else {
+    L::template store_tile<1>(products[last % 4][0]);
+  }
+  if (last > 0) {
+    add_tile<L, Tiles, 0, kRows>(products[(last - 1) % 4], tiles.scales(last - 1), x[last - 1],
+                                 next, acc);
+  }
+  add_tile<L, Tiles, 0, kRows>(products[last % 4], tiles.scales(last), x[last], next, acc);
+  store_sums<L, kRows>(acc, out);
+}
+
+/// Rows from `row` on through a segment of a panel; the first ones bring near what comes next.
+template <class L, class F, int kRows, class Tiles>
+INGOT_INLINE void tile_rows(const PanelArgs& a, std::int64_t row, std::int64_t k,
+                            const Tiles& tiles, const unsigned char* next) {
+  const std::int64_t count = (segment_end(k, a.cols) - k) / kGroup;
+  const MatrixGroup* x = a.matrix + row / kMatrixRows * (a.cols / kGroup) + k / kGroup;
+  alignas(64) float sums[kRows][kPanelCols];
+  if (row == 0) {
+    constexpr int kFetch = Panel<F>::kBlockBytes * kGroup / F::kBlock;
+    multiply_tiles<L, Tiles, kFetch, kRows>(x, tiles, count, next, sums);
+  } else {
+    multiply_tiles<L, Tiles, 0, kRows>(x, tiles, count, next, sums);
+  }
+  for (int r = 0; r < kRows && row + r < a.rows; ++r) {
     const typename L::F acc[] = {L::load(sums[r])};
     add_segment<L, 1>(a, row + r, k, acc);
   }
@@ -127,47 +238,43 @@ void add_tile_segment(const PanelArgs& a, std::int64_t row, std::int64_t k,
 
 /// What a call keeps in PanelArgs::scratch.
 template <class L, class F>
-struct TileScratch {
-  MatrixGroup<L, F> groups[kMatrixPanels][kSegmentGroups];
-  MatrixRows rows;
-  alignas(64) float sums[kMatrixRows][kPanelCols];
-};
+using TileScratch = typename ExpandedTiles<L, F>::Group[kTilesPanels][kSegmentGroups];
 
-/// Whether `a` is for tiles.
-INGOT_INLINE bool fills_tiles(const PanelArgs& a) {
-  return a.rows >= kMatrixLeastRows && a.columns > (kMatrixLeastPanels - 1) * kPanelCols &&
-         a.columns <= kMatrixPanels * kPanelCols && a.scratch != nullptr;
-}
-
-/// All rows of `a` through up to kMatrixPanels panels.
-template <class L, class F>
-void tile_panels(const PanelArgs& a) {
-  auto& [groups, rows, sums] = *reinterpret_cast<TileScratch<L, F>*>(a.scratch);
+/// All rows of `a` through up to kTilesPanels panels, 16 rows through all of them at a time, so
+/// that they and their outputs are near.
+template <class L, class F, int kRows>
+INGOT_INLINE void tile_panels(const PanelArgs& a) {
+  auto& groups = *reinterpret_cast<TileScratch<L, F>*>(a.scratch);
   const int panels = (a.columns + kPanelCols - 1) / kPanelCols;
-  const unsigned char* packed[kMatrixPanels];
-  for (int p = 0; p < panels; ++p) {
-    packed[p] = reinterpret_cast<const unsigned char*>(a.panel) + p * a.panel_bytes;
-  }
-  L::begin_tiles();
+  const bool few = a.rows <= kTilesFewRows;
+  alignas(64) std::uint8_t ring[4][8][64];
+  const auto* first = reinterpret_cast<const unsigned char*>(a.panel);
+  L::template begin_tiles<kRows>();
   for (std::int64_t k = 0; k < a.cols; k += kSegment) {
-    const std::int64_t count = (segment_end(k, a.cols) - k) / kGroup;
-    for (int p = 0; p < panels; ++p) {
-      MatrixGroup<L, F>* out = groups[p];
-      for (std::int64_t g = 0; g < count; g += F::kBlock / kGroup) {
-        for_groups<L, F>(packed[p], [&](const PackedGroup<L, F>& group) {
-          expand_signed<L, F, 0>(group, out->bytes);
-          store_scales<L>(group, *out++);
-        });
-        packed[p] += Panel<F>::kBlockBytes;
-      }
+    const std::int64_t bytes = Panel<F>::bytes(segment_end(k, a.cols) - k);
+    const auto packed = [&](int p) { return first + p * a.panel_bytes; };
+    for (int p = 0; !few && p < panels; ++p) {
+      expand_tiles<L, F>(packed(p), bytes, groups[p]);
     }
-    for (std::int64_t row = 0; row < a.rows; row += kMatrixRows) {
-      gather_rows<L>(a, row, k, count, rows);
+    // What comes next: of each panel the next segment or, after the last, the next panels.
+    const bool last = k + kSegment >= a.cols;
+    const std::int64_t ahead = last ? (panels - 1) * a.panel_bytes + bytes : bytes;
+    for (std::int64_t row = 0; row < a.rows; row += kRows) {
       for (int p = 0; p < panels; ++p) {
-        multiply_tiles<L, F>(rows, groups[p], count, sums);
-        add_tile_segment<L>(panel_of(a, p), row, k, sums);
+        const PanelArgs panel = panel_of(a, p);
+        if (!few) {
+          const ExpandedTiles<L, F> tiles{groups[p]};
+          tile_rows<L, F, kRows>(panel, row, k, tiles, packed(p) + ahead);
+        } else if constexpr (kPacksTiles<L, F>) {
+          const PackedTiles<L, F> tiles{packed(p)};
+          tile_rows<L, F, kRows>(panel, row, k, tiles, packed(p + 1));
+        } else {
+          const UnpackedTiles<L, F> tiles{packed(p), ring};
+          tile_rows<L, F, kRows>(panel, row, k, tiles, packed(p + 1));
+        }
       }
     }
+    first += bytes;
   }
   L::end_tiles();
 }
@@ -175,8 +282,14 @@ void tile_panels(const PanelArgs& a) {
 /// The kernel of a table that takes by tiles what is for them; the rest goes to the table `kBase`.
 template <class L, class F, const KernelTable& (*kBase)()>
 void linear_or_tiles(const PanelArgs& a) {
-  if (fills_tiles(a)) return tile_panels<L, F>(a);
-  kBase().linear[static_cast<std::size_t>(F::kFormat)].run(a);
+  if (a.rows < kTilesLeastRows<L, F> || a.columns > kTilesPanels * kPanelCols ||
+      a.matrix == nullptr) {
+    return kBase().linear[static_cast<std::size_t>(F::kFormat)].run(a);
+  }
+  if constexpr (kTilesLeastRows<L, F> <= kMatrixRows / 2) {
+    if (a.rows <= kMatrixRows / 2) return tile_panels<L, F, kMatrixRows / 2>(a);
+  }
+  tile_panels<L, F, kMatrixRows>(a);
 }
 
 /// Of formats whose groups have one scale: a group is one tile.
@@ -184,8 +297,10 @@ template <class L, class F, const KernelTable& (*kBase)()>
 void set_tiles(KernelTable& table) {
   if constexpr (BlockFormat<F>) {
     if constexpr (F::kScales == 1) {
-      table.linear[static_cast<std::size_t>(F::kFormat)] = {
-          linear_or_tiles<L, F, kBase>, kMatrixPanels, kMatrixLeastRows, sizeof(TileScratch<L, F>)};
+      table.linear[static_cast<std::size_t>(F::kFormat)] = {.run = linear_or_tiles<L, F, kBase>,
+                                                            .panels = kTilesPanels,
+                                                            .few_panels = 2,
+                                                            .scratch = sizeof(TileScratch<L, F>)};
     }
   }
 }
@@ -195,6 +310,7 @@ template <class L, const KernelTable& (*kBase)()>
 KernelTable with_tiles(const char* name) {
   KernelTable table = kBase();
   table.name = name;
+  table.reads_matrix = true;
   [&]<class... Fs>(TypeList<Fs...>) { (set_tiles<L, Fs, kBase>(table), ...); }(Formats{});
   return table;
 }

@@ -194,17 +194,30 @@ INGOT_INLINE void expand_group(const PackedGroup<L, F>& packed,
   store_scales<L>(packed, out);
 }
 
+/// The scales and minimums in the header of a block of a panel.
+template <class L, class F>
+INGOT_INLINE typename L::F block_scale(const unsigned char* block) {
+  if constexpr (Panel<F>::kScaleBytes == 1) {
+    return load_e8m0<L>(block);
+  } else {
+    return L::load_half(block);
+  }
+}
+template <class L, class F>
+INGOT_INLINE typename L::F block_min(const unsigned char* block) {
+  if constexpr (Panel<F>::kHasMin) {
+    return L::load_half(block + Panel<F>::kScaleBytes * kPanelCols);
+  } else {
+    return L::splat(0);
+  }
+}
+
 /// Calls fn(group) for the groups of a block of a panel, in turn.
 template <class L, class F, class Fn>
 INGOT_INLINE void for_groups(const unsigned char* p, Fn fn) {
   using P = Panel<F>;
-  typename L::F d, m = L::splat(0);
-  if constexpr (P::kScaleBytes == 1) {
-    d = load_e8m0<L>(p);
-  } else {
-    d = L::load_half(p);
-  }
-  if constexpr (P::kHasMin) m = L::load_half(p + P::kScaleBytes * kPanelCols);
+  const typename L::F d = block_scale<L, F>(p);
+  const typename L::F m = block_min<L, F>(p);
   p += P::kHeaderBytes;
 #pragma GCC unroll 1
   for (int g = 0; g < P::kGroups; ++g, p += P::kGroupBytes) fn(PackedGroup<L, F>(d, m, p));

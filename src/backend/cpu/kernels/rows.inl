@@ -56,7 +56,9 @@ INGOT_INLINE QuantisedParts<L, kParts> quantise_parts(const typename L::F (&part
 }
 
 template <class L>
-void quantise_row(const float* x, std::int64_t cols, int row, QuantisedGroup* groups) {
+void quantise_row(const float* x, std::int64_t cols, int matrix_row, QuantisedGroup* groups,
+                  MatrixGroup* matrix) {
+  const int row = matrix_row % kTileRows;
   for (QuantisedGroup* g = groups; g != groups + cols / kGroup; ++g, x += kGroup) {
     const auto group = quantise_parts<L, 2>({L::load(x), L::load(x + 16)});
     g->d[row] = group.d;
@@ -65,12 +67,18 @@ void quantise_row(const float* x, std::int64_t cols, int row, QuantisedGroup* gr
       L::store_int8(q, group.q[j]);
       for (int quad = 0; quad < 4; ++quad)
         __builtin_memcpy(g->q[4 * j + quad][row], q + 4 * quad, 4);
+      if (matrix != nullptr) __builtin_memcpy(matrix->q[matrix_row] + 16 * j, q, 16);
       g->minus_half[j][row] = -L::sum_int(group.q[j]);
       g->bits_minus_128_half[j][row] = (j == 0 ? kIntBits : 0) + 128 * g->minus_half[j][row];
     }
     g->minus_sum[row] = g->minus_half[0][row] + g->minus_half[1][row];
     g->bits_minus_128_sum[row] = kIntBits + 128 * g->minus_sum[row];
     g->minus_sum_float[row] = static_cast<float>(g->minus_sum[row]);
+    if (matrix == nullptr) continue;
+    matrix->d[matrix_row] = g->d[row];
+    matrix->minus_sum_float[matrix_row] = g->minus_sum_float[row];
+    matrix->bits_minus_128_sum[matrix_row] = g->bits_minus_128_sum[row];
+    ++matrix;
   }
 }
 

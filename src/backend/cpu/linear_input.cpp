@@ -1,0 +1,39 @@
+// LinearInput: one row at a time, since rows belong to different threads.
+#include "backend/cpu/linear_input.h"
+
+namespace ingot {
+
+LinearInput LinearInput::from(std::int64_t row) const {
+  return {
+      .q = tile_of(row), .matrix = matrix == nullptr ? nullptr : matrix_of(row), .groups = groups};
+}
+
+void LinearInput::write(const KernelTable& table, std::int64_t row, std::int64_t first,
+                        const float* x, std::int64_t cols) const {
+  table.quantise(x, cols, static_cast<int>(row % kMatrixRows), tile_of(row) + first,
+                 matrix == nullptr ? nullptr : matrix_of(row) + first);
+}
+
+void LinearInput::copy(std::int64_t row, const LinearInput& from, std::int64_t from_row) const {
+  static_assert(sizeof(QuantisedGroup) % (4 * kTileRows) == 0);
+  constexpr std::int64_t kPlanes = sizeof(QuantisedGroup) / (4 * kTileRows);
+  const auto* x = reinterpret_cast<const std::byte*>(from.tile_of(from_row));
+  auto* y = reinterpret_cast<std::byte*>(tile_of(row));
+  x += 4 * (from_row % kTileRows);
+  y += 4 * (row % kTileRows);
+  for (std::int64_t i = 0; i < groups * kPlanes; ++i) {
+    __builtin_memcpy(y + i * 4 * kTileRows, x + i * 4 * kTileRows, 4);
+  }
+  for (std::int64_t g = 0; matrix != nullptr && g < groups; ++g) {
+    const MatrixGroup& a = from.matrix_of(from_row)[g];
+    MatrixGroup& b = matrix_of(row)[g];
+    const std::int64_t r = from_row % kMatrixRows;
+    const std::int64_t to = row % kMatrixRows;
+    __builtin_memcpy(b.q[to], a.q[r], sizeof a.q[r]);
+    b.d[to] = a.d[r];
+    b.minus_sum_float[to] = a.minus_sum_float[r];
+    b.bits_minus_128_sum[to] = a.bits_minus_128_sum[r];
+  }
+}
+
+}  // namespace ingot
