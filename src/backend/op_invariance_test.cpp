@@ -56,13 +56,6 @@ void check(Matrix& in, std::int64_t out_cols, const StepLimits& limits, Make&& m
   }
 }
 
-/// All of them, and one with tiles that every machine can run.
-std::vector<const KernelTable*> linear_tables() {
-  std::vector<const KernelTable*> all = tested_tables();
-  all.push_back(&scalar_tiles_kernels());
-  return all;
-}
-
 #ifdef INGOT_SANITIZED
 constexpr std::int64_t kPairedOutputs[] = {251};
 constexpr std::int64_t kDenseCols = 269, kBlockCols = 512;
@@ -118,6 +111,30 @@ TEST(Invariance, LinearOfManyPanels) {
   }
 }
 
+TEST(Invariance, LinearOfManyInputs) {
+  // So many inputs that the rows pass the panels in several blocks.
+  const auto test = []<class T>(std::int64_t cols, std::int64_t many) {
+    SCOPED_TRACE(cat(T::kName, " ", cols));
+    Random random(167);
+    const Rows rows = random_rows(T::kFormat, 35, cols, random);
+    Matrix x(many, cols);
+    x.fill(random);
+    Matrix want(many, 35);
+    for (const KernelTable* table : linear_tables()) {
+      const Device d = device(*table, 2);
+      d->plan({.rows = std::int32_t(many), .cols = cols, .hidden = cols});
+      const Weight w = d->prepare({&rows.view, 1}, {});
+      Matrix got(many, 35);
+      d->step({}, [&] { d->linear(x.view(), w, got.view()); });
+      if (table == kernel_tables()[0]) want = got;
+      ASSERT_TRUE(same_bits(got, want)) << d.isa;
+    }
+  };
+  test.operator()<Q8_0>(6144, 100);
+  test.operator()<Q8_0>(11008, 75);
+  test.operator()<Q4_K>(11008, 75);
+}
+
 TEST(Invariance, LinearOfMixedFormats) {
   Random random(167);
   const Rows parts[] = {random_rows(F16::kFormat, 37, 512, random),
@@ -165,12 +182,13 @@ TEST(Invariance, Moe) {
   Random random(173);
   const Moe m{.experts = 7, .used = 3, .ffn = 64};
   for (const Format format : {F32::kFormat, Q4_0::kFormat, Q8_0::kFormat}) {
-    MoeProblem p(m, {format, format, format}, 96, 21, random);
-    check(p.x, 96, p.limits(), [&](Backend& backend) {
+    MoeProblem p(m, {format, format, format}, 96, 75, random);
+    const auto make = [&](Backend& backend) {
       return [&, w = PreparedMoe(backend, p)](View in, View out, std::int64_t) {
         backend.moe(in, w.weights(), p.m, out);
       };
-    });
+    };
+    check(p.x, 96, p.limits(), make, linear_tables());
   }
 }
 

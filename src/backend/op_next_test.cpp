@@ -46,20 +46,21 @@ std::vector<Weight> prepare_all(const Device& d, const std::vector<Rows>& all) {
 TEST(Next, LinearsOfNormedAndActivatedRows) {
   Random random(211);
   const std::vector<Rows> all = weights(random);
-  Matrix x(11, kCols), both(11, 2 * kCols), weight(1, kCols);
+  Matrix x(40, kCols), both(40, 2 * kCols), weight(1, kCols);
   x.fill(random);
   both.fill(random);
   weight.fill(random);
   const Norm norm{.eps = 1e-5f, .weight = weight.view()};
-  for (const KernelTable* table : tested_tables()) {
+  for (const KernelTable* table : linear_tables()) {
     const Device d = device(*table, 2);
-    d->plan({.rows = 11, .cols = kCols, .hidden = kCols});
+    d->plan({.rows = 40, .cols = kCols, .hidden = kCols});
     const std::vector<Weight> prepared = prepare_all(d, all);
-    Matrix h(11, kCols), f(11, kCols);
+    Matrix h(40, kCols), f(40, kCols);
     d->step({}, [&] {
       d->norm(x.view(), {}, norm, h.view(), Next::kLinears);
       check_linears(d, *table, all, prepared, h.view());
-      // Parts that begin with a tile of four rows and others.
+      // Parts that begin with 16 rows, with a tile of four, and others.
+      check_linears(d, *table, all, prepared, h.view().slice(16, 24));
       check_linears(d, *table, all, prepared, h.view().slice(4, 5));
       check_linears(d, *table, all, prepared, h.view().slice(3, 6));
       d->norm(x.view(), {}, norm, h.view(), Next::kLinears);

@@ -240,6 +240,13 @@ inline std::vector<const KernelTable*> tested_tables() {
   return all;
 }
 
+/// The same, and one with tiles that every machine can run.
+inline std::vector<const KernelTable*> linear_tables() {
+  std::vector<const KernelTable*> all = tested_tables();
+  all.push_back(&scalar_tiles_kernels());
+  return all;
+}
+
 /// One device for each tested table, scalar first.
 inline std::vector<Device> devices(int threads = 2) {
   std::vector<Device> all;

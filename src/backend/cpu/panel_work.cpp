@@ -32,6 +32,8 @@ PanelWork::PanelWork(const KernelTable& table, int threads, View in, const Weigh
   INGOT_CHECK(in.cols == w.cols && out.cols == w.rows && in.rows == out.rows, "linear [", in.rows,
               ", ", in.cols, "] x [", w.rows, ", ", w.cols, "] -> [", out.rows, ", ", out.cols,
               "]");
+  INGOT_CHECK(block_rows_ % (table.reads_matrix ? kMatrixRows : kTileRows) == 0, block_rows_,
+              " rows of a block");
   const std::int64_t blocks = (in.rows + block_rows_ - 1) / block_rows_;
   thread_panels_ = blocks * ((w.rows + kPanelCols - 1) / kPanelCols) / threads;
   for (const Segment& s : w.segments) block_items_ += items_of(s);

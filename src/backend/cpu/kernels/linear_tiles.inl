@@ -180,7 +180,7 @@ INGOT_INLINE void tile_step(const MatrixGroup* x, const Tiles& tiles, std::int64
   L::template multiply_tile<kTile, Tiles::kUnsigned>(x[g].q[0], tiles.quads(g));
   L::template store_tile<1 - kTile>(products[(g - 1) % 4][0]);
   add_tile<L, Tiles, kFetch, kRows>(products[(g - 2) % 4], tiles.scales(g - 2), x[g - 2],
-                                    next + g * kFetch, acc);
+                                    next + (g - 2) * kFetch, acc);
 }
 
 /// A segment of a panel times kRows rows into `out`; beside each group the next kFetch bytes from
@@ -210,10 +210,11 @@ void multiply_tiles(const MatrixGroup* x, const Tiles& tiles, std::int64_t count
     L::template store_tile<1>(products[last % 4][0]);
   }
   if (last > 0) {
-    add_tile<L, Tiles, 0, kRows>(products[(last - 1) % 4], tiles.scales(last - 1), x[last - 1],
-                                 next, acc);
+    add_tile<L, Tiles, kFetch, kRows>(products[(last - 1) % 4], tiles.scales(last - 1), x[last - 1],
+                                      next + (last - 1) * kFetch, acc);
   }
-  add_tile<L, Tiles, 0, kRows>(products[last % 4], tiles.scales(last), x[last], next, acc);
+  add_tile<L, Tiles, kFetch, kRows>(products[last % 4], tiles.scales(last), x[last],
+                                    next + last * kFetch, acc);
   store_sums<L, kRows>(acc, out);
 }
 
@@ -248,7 +249,8 @@ INGOT_INLINE void tile_panels(const PanelArgs& a) {
   const int panels = (a.columns + kPanelCols - 1) / kPanelCols;
   const bool few = a.rows <= kTilesFewRows;
   alignas(64) std::uint8_t ring[4][8][64];
-  const auto* first = reinterpret_cast<const unsigned char*>(a.panel);
+  const auto* const first_panel = reinterpret_cast<const unsigned char*>(a.panel);
+  const unsigned char* first = first_panel;
   L::template begin_tiles<kRows>();
   for (std::int64_t k = 0; k < a.cols; k += kSegment) {
     const std::int64_t bytes = Panel<F>::bytes(segment_end(k, a.cols) - k);
@@ -256,21 +258,23 @@ INGOT_INLINE void tile_panels(const PanelArgs& a) {
     for (int p = 0; !few && p < panels; ++p) {
       expand_tiles<L, F>(packed(p), bytes, groups[p]);
     }
-    // What comes next: of each panel the next segment or, after the last, the next panels.
+    // What comes next: the next segment or, after the last, the panels after these; of all of them
+    // or, where each is read as it is multiplied, of the neighbour first.
     const bool last = k + kSegment >= a.cols;
-    const std::int64_t ahead = last ? (panels - 1) * a.panel_bytes + bytes : bytes;
+    const auto* after = last ? first_panel + panels * a.panel_bytes : packed(0) + bytes;
     for (std::int64_t row = 0; row < a.rows; row += kRows) {
       for (int p = 0; p < panels; ++p) {
         const PanelArgs panel = panel_of(a, p);
+        const unsigned char* next = p + 1 < panels ? packed(p + 1) : after;
         if (!few) {
           const ExpandedTiles<L, F> tiles{groups[p]};
-          tile_rows<L, F, kRows>(panel, row, k, tiles, packed(p) + ahead);
+          tile_rows<L, F, kRows>(panel, row, k, tiles, after + p * a.panel_bytes);
         } else if constexpr (kPacksTiles<L, F>) {
           const PackedTiles<L, F> tiles{packed(p)};
-          tile_rows<L, F, kRows>(panel, row, k, tiles, packed(p + 1));
+          tile_rows<L, F, kRows>(panel, row, k, tiles, next);
         } else {
           const UnpackedTiles<L, F> tiles{packed(p), ring};
-          tile_rows<L, F, kRows>(panel, row, k, tiles, packed(p + 1));
+          tile_rows<L, F, kRows>(panel, row, k, tiles, next);
         }
       }
     }
