@@ -29,7 +29,8 @@ struct ScalarTiles : ScalarLanes {
   }
   template <int kTile>
   static void store_tile(std::int32_t* out) {
-    __builtin_memcpy(out, tiles[kTile], sizeof(std::int32_t) * 16 * rows_of_tile);
+    __builtin_memcpy(out, tiles[kTile],
+                     sizeof tiles[0][0] * 16 * static_cast<std::size_t>(rows_of_tile));
   }
 
   inline static thread_local int rows_of_tile = 0;
