@@ -107,7 +107,7 @@ TEST(Invariance, LinearOfManyPanels) {
   };
   for (const std::int64_t cols : {32, 1056}) {
     test.operator()<Q8_0>(cols);
-    test.operator()<Q4_1>(cols);
+    if (kTilesOfAllFormats) test.operator()<Q4_1>(cols);
   }
 }
 
