@@ -369,7 +369,11 @@ class Gathering {
     bool any = false;
     for (std::size_t i = 0; i < running_.streams.size() && !failed_; ++i) {
       Stream& stream = running_.streams[i];
-      while (out.size() < kStreamBytes && take(i)) {
+      // What comes while this one writes waits for the next round: otherwise a slow machine would
+      // send an event for every token.
+      for (Taken taken = Taken::kFull; out.size() < kStreamBytes && taken == Taken::kFull;) {
+        taken = take(i);
+        if (taken == Taken::kNothing) break;
         any = true;
         if (running_.stream) running_.answer->flush(i, out);
       }
@@ -386,17 +390,19 @@ class Gathering {
   const Outcome* failed() const { return failed_; }
 
  private:
-  /// Hands over what a choice's stream has, up to a bound; whether there was anything.
-  bool take(std::size_t choice) {
-    bool any = false;
-    for (std::size_t bytes = 0; bytes < kEventBytes;) {
+  /// What an event takes: nothing, all that there was, or as much as it may.
+  enum class Taken { kNothing, kAll, kFull };
+
+  /// Hands over what a choice's stream has, up to a bound.
+  Taken take(std::size_t choice) {
+    Taken taken = Taken::kNothing;
+    for (std::size_t bytes = 0; bytes < kEventBytes; taken = Taken::kAll) {
       auto delta = running_.streams[choice].try_next();
-      if (!delta) break;
+      if (!delta) return taken;
       bytes += bytes_of(*delta);
       running_.answer->piece(choice, std::move(*delta));
-      any = true;
     }
-    return any;
+    return Taken::kFull;
   }
 
   /// About what an event has of a piece.
