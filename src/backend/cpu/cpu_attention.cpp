@@ -127,24 +127,29 @@ void CpuBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer 
   const PageLayout layout(a, kv.type);
   const auto slots = group_of(b, kv).slots;
   INGOT_CHECK(std::ssize(slots) == qkv.rows, slots.size(), " slots for ", qkv.rows, " rows");
-  pool_.parallel_for(qkv.rows, [&](std::int64_t t, int) {
+  const auto write_head = [&](std::int64_t t, std::int64_t g) {
     const std::int32_t slot = slots[static_cast<std::size_t>(t)];
     if (slot < 0) return;
     INGOT_CHECK(slot / kBlockTokens < kv.blocks, "slot ", slot, " of ", kv.blocks, " blocks");
     std::byte* block = kv.pages + slot / kBlockTokens * kv.block_bytes;
-    const float* k = qkv.row<const float>(t) + a.q_cols();
-    const float* v = k + a.kv_cols();
+    const float* k = qkv.row<const float>(t) + a.q_cols() + g * a.head_dim;
+    const TokenHead head{.k = k,
+                         .v = k + a.kv_cols(),
+                         .keys = block + g * layout.k_head,
+                         .values = block + layout.v_start + g * layout.v_head,
+                         .token = slot % kBlockTokens};
+    if (kv.type == KvType::kInt8) {
+      store_int8(table_, head, a.head_dim);
+    } else {
+      store_floats(table_, head, a.head_dim, layout, kv.type);
+    }
+  };
+  // Neighbours write into the same lines of a head's keys, which should be near all that time.
+  const std::int64_t together = qkv.rows < 4 * kBlockTokens ? 1 : kBlockTokens;
+  pool_.parallel_for((qkv.rows + together - 1) / together, [&](std::int64_t item, int) {
+    const std::int64_t end = std::min(qkv.rows, (item + 1) * together);
     for (std::int64_t g = 0; g < a.kv_heads; ++g) {
-      const TokenHead head{.k = k + g * a.head_dim,
-                           .v = v + g * a.head_dim,
-                           .keys = block + g * layout.k_head,
-                           .values = block + layout.v_start + g * layout.v_head,
-                           .token = slot % kBlockTokens};
-      if (kv.type == KvType::kInt8) {
-        store_int8(table_, head, a.head_dim);
-      } else {
-        store_floats(table_, head, a.head_dim, layout, kv.type);
-      }
+      for (std::int64_t t = item * together; t < end; ++t) write_head(t, g);
     }
   });
 }

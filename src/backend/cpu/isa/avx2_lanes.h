@@ -22,6 +22,7 @@ struct Avx2Lanes {
   static constexpr int kQueries = 2;
   static constexpr int kInt8Queries = 2;
   static constexpr int kScoreBlocks = 2;
+  static constexpr int kScoreChains = 4;
   struct F {
     __m256 a, b;
   };

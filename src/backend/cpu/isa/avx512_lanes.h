@@ -19,9 +19,10 @@ struct Avx512Lanes {
   static constexpr int kLinearRowsTwoScales = 8;
   static constexpr int kPairRows = 4;
   static constexpr int kPairRowsDense = 6;
-  static constexpr int kQueries = 6;
+  static constexpr int kQueries = 12;
   static constexpr int kInt8Queries = 4;
   static constexpr int kScoreBlocks = 4;
+  static constexpr int kScoreChains = 24;
   using F = __m512;
   using I = __m512i;
   using M = __mmask16;

@@ -28,6 +28,7 @@ struct ScalarLanes {
   static constexpr int kQueries = 2;
   static constexpr int kInt8Queries = 2;
   static constexpr int kScoreBlocks = 1;
+  static constexpr int kScoreChains = 2;
   struct F {
     float v[16];
   };

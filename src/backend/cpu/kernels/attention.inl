@@ -23,44 +23,67 @@ struct QueriesOf<KvType::kInt8> {
 template <KvType kType>
 using Queries = typename QueriesOf<kType>::Type;
 
-/// Takes a chunk into the states of the pass's queries.
-template <class L, KvType kType, int kCount>
-void add_chunk(const AttentionArgs& a, const ChunkPass<kCount>& c, const Queries<kType>& q,
-               SoftmaxStates& state) {
-  constexpr bool kInt8 = kType == KvType::kInt8;
-  typename L::F s[kCount][kChunkBlocks];
-  alignas(64) float p[kCount][kChunk];
-  alignas(64) float factor[16];
-  if constexpr (kInt8) {
-    int8_scores<L, kCount>(a, c, q, s);
-  } else {
-    chunk_scores<L, kType, kCount>(a, c, q, s);
-  }
-  chunk_weights<L, kCount>(c, s, p, factor, state);
-  if constexpr (kInt8) {
-    add_int8_values<L, kCount>(a, c, p, factor, state);
-  } else {
-    add_all_values<L, kType, kCount>(a, c, p, factor, state);
-  }
-}
-
-/// Takes a chunk into the states of queries [query, query + kCount), of which some may see nothing
-/// of it: their states stay as they are.
-template <class L, KvType kType, int kCount>
-void add_chunk_to(const AttentionArgs& a, const Chunk& chunk, int query, const Queries<kType>& q,
-                  SoftmaxStates& state) {
+/// Calls fn(pass) for queries [query, query + kCount) together or, where some see nothing of the
+/// chunk, for the others in halves or one by one.
+template <int kCount, class Fn>
+INGOT_INLINE void with_pass(const AttentionArgs& a, const Chunk& chunk, int query, const Fn& fn) {
   ChunkPass<kCount> pass{.chunk = chunk, .query = query, .view = {}};
   int seeing = 0;
   for (int i = 0; i < kCount; ++i) {
     pass.view[i] = view_of(a, query + i, chunk.start);
     seeing += pass.view[i].empty() ? 0 : 1;
   }
-  if (seeing == kCount) return add_chunk<L, kType, kCount>(a, pass, q, state);
+  if (seeing == kCount) return fn(pass);
   if constexpr (kCount > 1) {
-    for (int i = 0; seeing > 0 && i < kCount; ++i) {
-      add_chunk_to<L, kType, 1>(a, chunk, query + i, q, state);
+    constexpr int kPart = kCount > 6 ? kCount / 2 : 1;
+    for (int i = 0; seeing > 0 && i < kCount; i += kPart) {
+      with_pass<kPart>(a, chunk, query + i, fn);
     }
   }
+}
+
+/// Calls fn(pass) until all queries that see some of the chunk had their turn, kTogether in each as
+/// long as there are so many.
+template <int kTogether, class Fn>
+INGOT_INLINE void each_pass(const AttentionArgs& a, const Chunk& chunk, const Fn& fn) {
+  const int queries = a.rows * a.heads;
+  int i = 0;
+  for (; i + kTogether <= queries; i += kTogether) with_pass<kTogether>(a, chunk, i, fn);
+  if constexpr (kTogether > 6) {
+    for (; i + 6 <= queries; i += 6) with_pass<6>(a, chunk, i, fn);
+  }
+  if constexpr (kTogether > 4) {
+    for (; i + 4 <= queries; i += 4) with_pass<4>(a, chunk, i, fn);
+  }
+  if constexpr (kTogether > 2) {
+    for (; i + 2 <= queries; i += 2) with_pass<2>(a, chunk, i, fn);
+  }
+  for (; i < queries; ++i) with_pass<1>(a, chunk, i, fn);
+}
+
+/// Takes a chunk of integers into the states of the queries that see some of it.
+template <class L>
+void add_int8_chunk(const AttentionArgs& a, const Chunk& chunk, const QuantisedQueries& q,
+                    ChunkWeights& w, SoftmaxStates& state) {
+  each_pass<L::kInt8Queries>(a, chunk, [&](const auto& pass) {
+    int8_scores<L>(a, pass, q, w);
+    chunk_weights<L>(pass, w, state);
+  });
+  each_pass<L::kInt8Queries>(a, chunk,
+                             [&](const auto& pass) { add_int8_values<L>(a, pass, w, state); });
+}
+
+/// The same of floats.
+template <class L, KvType kType>
+void add_float_chunk(const AttentionArgs& a, const Chunk& chunk, const FloatQueries& q,
+                     ChunkWeights& w, SoftmaxStates& state) {
+  const ChunkBlocks keys = keys_of(a, chunk), values = values_of(a, chunk);
+  each_pass<L::kQueries>(a, chunk, [&]<int kCount>(const ChunkPass<kCount>& pass) {
+    chunk_scores<L, kType>(a, pass, keys, q, w);
+    chunk_weights<L>(pass, w, state);
+  });
+  each_pass<L::kQueries>(
+      a, chunk, [&](const auto& pass) { add_values<L, kType>(a, pass, values, w, state); });
 }
 
 /// Folds a later split of a query into its total.
@@ -82,22 +105,15 @@ INGOT_INLINE void fold(const SoftmaxStates& later, int query, int cols, SoftmaxS
 template <class L, KvType kType>
 void add_split(const AttentionArgs& a, std::int32_t at, std::int32_t first, std::int32_t last,
                const Queries<kType>& q, SoftmaxStates& split) {
-  const int queries = a.rows * a.heads;
+  ChunkWeights w;
   const std::int32_t end = last < at + kSplit ? last : at + kSplit;
   for (std::int32_t start = at; start < end; start += kChunk) {
     const Chunk chunk(a, start, first, last);
-    int i = 0;
-    constexpr int kTogether = kType == KvType::kInt8 ? L::kInt8Queries : L::kQueries;
-    for (; i + kTogether <= queries; i += kTogether) {
-      add_chunk_to<L, kType, kTogether>(a, chunk, i, q, split);
+    if constexpr (kType == KvType::kInt8) {
+      add_int8_chunk<L>(a, chunk, q, w, split);
+    } else {
+      add_float_chunk<L, kType>(a, chunk, q, w, split);
     }
-    if constexpr (kTogether > 4) {
-      for (; i + 4 <= queries; i += 4) add_chunk_to<L, kType, 4>(a, chunk, i, q, split);
-    }
-    if constexpr (kTogether > 2) {
-      for (; i + 2 <= queries; i += 2) add_chunk_to<L, kType, 2>(a, chunk, i, q, split);
-    }
-    for (; i < queries; ++i) add_chunk_to<L, kType, 1>(a, chunk, i, q, split);
   }
 }
 
@@ -106,7 +122,7 @@ void attend(const AttentionArgs& a) {
   const int queries = a.rows * a.heads;
   constexpr int kStep = kType == KvType::kInt8 ? kGroup : 16;
   const int cols = (a.head_dim + kStep - 1) / kStep * kStep;
-  Queries<kType> q(cols);
+  Queries<kType> q(cols, queries);
   bool have_total[kQueriesLimit] = {};
   std::int32_t first = a.first[0];
   std::int32_t last = a.last[0];

@@ -93,6 +93,17 @@ struct ChunkPass {
   INGOT_INLINE bool brings_near() const { return query == 0; }
 };
 
+/// Positions before which, and from which on, no query of a pass sees any.
+template <int kCount>
+INGOT_INLINE ChunkView seen_by_any(const ChunkPass<kCount>& c) {
+  ChunkView seen = c.view[0];
+  for (const ChunkView& v : c.view) {
+    seen.from = v.from < seen.from ? v.from : seen.from;
+    seen.to = v.to > seen.to ? v.to : seen.to;
+  }
+  return seen;
+}
+
 INGOT_INLINE void bring_near(const std::byte* p) { __builtin_prefetch(p, 0, 3); }
 
 template <class L>
@@ -102,15 +113,37 @@ INGOT_INLINE typename L::F cap_scores(typename L::F s, float cap) {
   return L::mul(c, math::tanh_lanes<L>(L::div(s, c)));
 }
 
+/// Of a chunk and all queries of a call: scores, which `chunk_weights` makes weights of. Between
+/// the two products there is nothing else, so that keys and then values stay in the first cache
+/// while pass after pass reads them.
+struct ChunkWeights {
+  alignas(64) float p[kQueriesLimit][kChunk];
+  float factor[kQueriesLimit];  ///< what sums of values so far are to be multiplied by
+
+  template <class L>
+  INGOT_INLINE void set(int query, int block, typename L::F s) {
+    L::store(p[query] + block * kBlockTokens, s);
+  }
+  template <class L>
+  INGOT_INLINE void clear(int query, int queries, int block, int blocks) {
+    for (int i = 0; i < queries; ++i) {
+      for (int b = 0; b < blocks; ++b) set<L>(query + i, block + b, L::splat(0));
+    }
+  }
+};
+
 /// The largest score of a chunk that a query sees; what it does not see becomes -Inf.
 template <class L>
-INGOT_INLINE float largest_seen(const ChunkView& view, typename L::F* s) {
+INGOT_INLINE float largest_seen(const ChunkView& view, float* scores) {
+  typename L::F s[kChunkBlocks];
+  for (int b = 0; b < kChunkBlocks; ++b) s[b] = L::load(scores + b * kBlockTokens);
   if (!view.whole()) {
     const auto nothing = L::splat(-__builtin_inff());
     for (int b = 0; b < kChunkBlocks; ++b) {
       const std::int32_t at = b * kBlockTokens;
       s[b] = blend<L>(s[b], view.to - at, nothing);
       s[b] = blend<L>(nothing, view.from - at, s[b]);
+      L::store(scores + at, s[b]);
     }
   }
   auto largest = s[0];
@@ -118,42 +151,42 @@ INGOT_INLINE float largest_seen(const ChunkView& view, typename L::F* s) {
   return L::max_lane(largest);
 }
 
-/// Weights exp(s - m) of a query's scores; returns their sum.
+/// Makes a query's scores s its weights exp(s - m); returns their sum.
 template <class L>
-INGOT_INLINE float weigh_seen(const ChunkView& view, const typename L::F* s, float m, float* p) {
+INGOT_INLINE float weigh_seen(const ChunkView& view, float m, float* scores) {
   auto lanes = L::splat(0);
   for (int b = 0; b < kChunkBlocks; ++b) {
     const std::int32_t at = b * kBlockTokens;
     if (at + kBlockTokens <= view.from || at >= view.to) {
-      L::store(p + at, L::splat(0));
+      L::store(scores + at, L::splat(0));
       continue;
     }
     // Unseen lanes are -inf - m: +0 unless m is not finite, in which case the row is lost anyway
     // but stays NaN for the same reason on every path.
-    const auto w = math::exp_not_positive_lanes<L>(L::sub(s[b], L::splat(m)));
-    L::store(p + at, w);
+    const auto w = math::exp_not_positive_lanes<L>(L::sub(L::load(scores + at), L::splat(m)));
+    L::store(scores + at, w);
     lanes = L::add(lanes, w);
   }
   return L::tree(lanes);
 }
 
-/// Makes the scores of a chunk its weights p, moves m and l of the queries on, and gives what their
+/// Makes the scores of a chunk its weights, moves m and l of the queries on, and gives what their
 /// sums of values so far are to be multiplied by.
 template <class L, int kCount>
-INGOT_INLINE void chunk_weights(const ChunkPass<kCount>& c, typename L::F (*s)[kChunkBlocks],
-                                float (*p)[kChunk], float (&factor)[16], SoftmaxStates& state) {
+INGOT_INLINE void chunk_weights(const ChunkPass<kCount>& c, ChunkWeights& w, SoftmaxStates& state) {
   static_assert(kCount <= 16);
   float m[kCount];
-  for (float& f : factor) f = 0;
+  alignas(64) float factor[16] = {};
   for (int i = 0; i < kCount; ++i) {
     const float before = state.m[c.query + i];
-    m[i] = OneLane::max(before, largest_seen<L>(c.view[i], s[i]));
+    m[i] = OneLane::max(before, largest_seen<L>(c.view[i], w.p[c.query + i]));
     factor[i] = before - m[i];
   }
   L::store(factor, math::exp_not_positive_lanes<L>(L::load(factor)));
   for (int i = 0; i < kCount; ++i) {
     float& l = state.l[c.query + i];
-    l = __builtin_fmaf(l, factor[i], weigh_seen<L>(c.view[i], s[i], m[i], p[i]));
+    l = __builtin_fmaf(l, factor[i], weigh_seen<L>(c.view[i], m[i], w.p[c.query + i]));
+    w.factor[c.query + i] = factor[i];
     state.m[c.query + i] = m[i];
   }
 }

@@ -9,14 +9,19 @@
 namespace ingot {
 namespace {
 
-/// The queries of a call, times the scale.
+/// The queries of a call, times the scale: [cols / 16][queries][16], so that one address does for
+/// all that a pass reads of them.
 struct FloatQueries {
-  QueryRows<float> q;
+  alignas(64) float data[kQueriesLimit * kHeadDimLimit];
+  int cols;
+  int count;
 
-  INGOT_INLINE explicit FloatQueries(int cols) : q(cols) {}
+  INGOT_INLINE FloatQueries(int cols_of, int queries) : cols(cols_of), count(queries) {}
   template <class L>
   INGOT_INLINE void set(int query, const float* scaled) {
-    for (int d = 0; d < q.cols; ++d) q[query][d] = scaled[d];
+    for (int d = 0; d < cols; d += 16) {
+      L::store(data + d * count + 16 * query, L::load(scaled + d));
+    }
   }
 };
 
@@ -30,37 +35,180 @@ INGOT_INLINE typename L::F load_kv(const std::byte* p) {
 template <KvType kType>
 inline constexpr std::int64_t kKvBytes = kType == KvType::kF32 ? 4 : 2;
 
-/// Scores of all positions of a chunk, seen or not: s[query][block]. Like the other inner loops a
-/// function of its own: all registers are its accumulators'.
-template <class L, KvType kType, int kCount>
-[[gnu::noinline]] void chunk_scores(const AttentionArgs& a, const ChunkPass<kCount>& c,
-                                    const FloatQueries& queries, typename L::F (*s)[kChunkBlocks]) {
-  constexpr int kTogether = L::kScoreBlocks;
+/// Keys or values of a chunk, block by block, and what to bring near while they are read.
+struct ChunkBlocks {
+  const std::byte* at[kChunkBlocks];
+  const std::byte* next[kChunkBlocks];
+};
+
+INGOT_INLINE ChunkBlocks keys_of(const AttentionArgs& a, const Chunk& chunk) {
+  ChunkBlocks keys;
+  for (int b = 0; b < kChunkBlocks; ++b) {
+    keys.at[b] = chunk.blocks[b] + a.k_offset;
+    keys.next[b] = chunk.blocks[b] + a.v_offset;
+  }
+  return keys;
+}
+
+INGOT_INLINE ChunkBlocks values_of(const AttentionArgs& a, const Chunk& chunk) {
+  ChunkBlocks values;
+  for (int b = 0; b < kChunkBlocks; ++b) {
+    values.at[b] = chunk.blocks[b] + a.v_offset;
+    values.next[b] = chunk.next[b] + a.k_offset;
+  }
+  return values;
+}
+
+/// acc += q * k over all elements of the head, `q` a pass's part of `queries` ones.
+template <class L, KvType kType, int kCount, int kTogether, bool kAhead>
+INGOT_INLINE void add_products(const std::byte* const* keys, const std::int64_t* to_next,
+                               std::int32_t head_dim, const float* q, int queries,
+                               typename L::F (&acc)[kCount][kTogether]) {
   constexpr std::int64_t kStep = kBlockTokens * kKvBytes<kType>;
-  const std::int64_t to_values = a.v_offset - a.k_offset;
-  const bool ahead = c.brings_near();
-  for (int b = 0; b < kChunkBlocks; b += kTogether) {
-    const std::byte* keys[kTogether];
-    typename L::F acc[kCount][kTogether];
-    for (int j = 0; j < kTogether; ++j) {
-      keys[j] = c.chunk.blocks[b + j] + a.k_offset;
-      for (int i = 0; i < kCount; ++i) acc[i][j] = L::splat(0);
-    }
-    for (std::int32_t d = 0; d < a.head_dim; ++d) {
+  for (std::int32_t first = 0; first < head_dim; first += 16, q += 16 * (queries - 1)) {
+    const std::int64_t end = kStep * (first + 16 < head_dim ? first + 16 : head_dim);
+    for (std::int64_t at = kStep * first; at < end; at += kStep, ++q) {
       typename L::F k[kTogether];
       for (int j = 0; j < kTogether; ++j) {
-        k[j] = load_kv<L, kType>(keys[j] + d * kStep);
-        if (ahead && d * kStep % 64 == 0) bring_near(keys[j] + to_values + d * kStep);
+        k[j] = load_kv<L, kType>(keys[j] + at);
+        if (kAhead && at % 64 == 0) bring_near(keys[j] + to_next[j] + at);
       }
+#pragma GCC unroll 16
       for (int i = 0; i < kCount; ++i) {
-        const auto x = L::splat(queries.q[c.query + i][d]);
+        const auto x = L::splat(q[16 * i]);
         for (int j = 0; j < kTogether; ++j) acc[i][j] = L::fma(x, k[j], acc[i][j]);
       }
     }
+  }
+}
+
+/// Blocks of keys that so many queries go through at once: as many chains of sums as hide each
+/// other's latency, and as there are registers for.
+template <class L>
+constexpr int blocks_together(int queries) {
+  int blocks = L::kScoreBlocks;
+  while (blocks > 1 && blocks * queries > L::kScoreChains) blocks /= 2;
+  return blocks;
+}
+
+/// Scores of the positions of a chunk; 0 in blocks that no query sees. Like the other inner loops a
+/// function of its own: all registers are its accumulators'.
+template <class L, KvType kType, int kCount>
+[[gnu::noinline]] void chunk_scores(const AttentionArgs& a, const ChunkPass<kCount>& c,
+                                    const ChunkBlocks& blocks, const FloatQueries& queries,
+                                    ChunkWeights& w) {
+  constexpr int kTogether = blocks_together<L>(kCount);
+  const bool ahead = c.brings_near();
+  const float* q = queries.data + 16 * c.query;
+  const ChunkView seen = seen_by_any(c);
+  for (int b = 0; b < kChunkBlocks; b += kTogether) {
+    if ((b + kTogether) * kBlockTokens <= seen.from || b * kBlockTokens >= seen.to) {
+      w.clear<L>(c.query, kCount, b, kTogether);
+      continue;
+    }
+    const std::byte* keys[kTogether];
+    std::int64_t to_next[kTogether];
+    typename L::F acc[kCount][kTogether];
+    for (int j = 0; j < kTogether; ++j) {
+      keys[j] = blocks.at[b + j];
+      to_next[j] = blocks.next[b + j] - keys[j];
+      for (int i = 0; i < kCount; ++i) acc[i][j] = L::splat(0);
+    }
+    if (ahead) {
+      add_products<L, kType, kCount, kTogether, true>(keys, to_next, a.head_dim, q, queries.count,
+                                                      acc);
+    } else {
+      add_products<L, kType, kCount, kTogether, false>(keys, to_next, a.head_dim, q, queries.count,
+                                                       acc);
+    }
+#pragma GCC unroll 16
     for (int i = 0; i < kCount; ++i) {
-      for (int j = 0; j < kTogether; ++j) s[i][b + j] = cap_scores<L>(acc[i][j], a.score_cap);
+      for (int j = 0; j < kTogether; ++j) w.set<L>(c.query + i, b + j, acc[i][j]);
     }
   }
+  for (int i = 0; a.score_cap != 0 && i < kCount; ++i) {
+    float* s = w.p[c.query + i];
+    for (int at = 0; at < kChunk; at += 16) {
+      L::store(s + at, cap_scores<L>(L::load(s + at), a.score_cap));
+    }
+  }
+}
+
+/// Queries whose weighted sums of values go on together, and how.
+struct ValueRange {
+  std::int32_t from = 0;          ///< positions of the chunk
+  std::int32_t to = 0;            ///< all of them see [from, to)
+  const float* p = nullptr;       ///< [queries][kChunk]
+  const float* factor = nullptr;  ///< [queries], what the sums so far are to be multiplied by
+  float* o = nullptr;             ///< [queries], the sums
+  std::int64_t o_stride = 0;      ///< floats from a query's to the next
+};
+
+/// o += p * v over positions [from, to) of one block, ascending, each value read once.
+template <class L, KvType kType, int kCount, int kParts, bool kAhead>
+INGOT_INLINE void add_block(const std::byte* v, std::int64_t row_bytes, std::int64_t to_next,
+                            const float* p, const float* end, typename L::F (&o)[kCount][kParts]) {
+  for (; p < end; ++p, v += row_bytes) {
+    typename L::F x[kParts];
+    for (int j = 0; j < kParts; ++j) {
+      const std::int64_t at = 16 * j * kKvBytes<kType>;
+      x[j] = load_kv<L, kType>(v + at);
+      if (kAhead && at % 64 == 0) bring_near(v + to_next + at);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kCount; ++i) {
+      const auto w = L::splat(p[i * kChunk]);
+      for (int j = 0; j < kParts; ++j) o[i][j] = L::fma(w, x[j], o[i][j]);
+    }
+  }
+}
+
+/// o = o * factor + p * v, for 16 * kParts elements of the values from element 16 * part on.
+template <class L, KvType kType, int kCount, int kParts>
+[[gnu::noinline]] void add_parts(const AttentionArgs& a, const ChunkBlocks& blocks, int part,
+                                 bool ahead, const ValueRange& r) {
+  const std::int64_t row_bytes = (a.head_dim + 15) / 16 * 16 * kKvBytes<kType>;
+  float* const out = r.o + 16 * part;
+  typename L::F o[kCount][kParts];
+#pragma GCC unroll 16
+  for (int i = 0; i < kCount; ++i) {
+    const auto factor = L::splat(r.factor[i]);
+    for (int j = 0; j < kParts; ++j) {
+      o[i][j] = L::mul(L::load(out + i * r.o_stride + 16 * j), factor);
+    }
+  }
+  for (std::int32_t t = r.from; t < r.to;) {
+    const std::int32_t b = t / kBlockTokens;
+    const std::int32_t end = (b + 1) * kBlockTokens < r.to ? (b + 1) * kBlockTokens : r.to;
+    const std::byte* v = blocks.at[b] + t % kBlockTokens * row_bytes + part * 16 * kKvBytes<kType>;
+    const std::int64_t to_next = blocks.next[b] - blocks.at[b];
+    if (ahead) {
+      add_block<L, kType, kCount, kParts, true>(v, row_bytes, to_next, r.p + t, r.p + end, o);
+    } else {
+      add_block<L, kType, kCount, kParts, false>(v, row_bytes, 0, r.p + t, r.p + end, o);
+    }
+    t = end;
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < kCount; ++i) {
+    for (int j = 0; j < kParts; ++j) L::store(out + i * r.o_stride + 16 * j, o[i][j]);
+  }
+}
+
+template <class L, KvType kType, int kCount>
+INGOT_INLINE void add_range(const AttentionArgs& a, const ChunkBlocks& blocks, bool ahead,
+                            const ValueRange& r) {
+  constexpr int kChains = L::kScoreChains;
+  constexpr int kMost = kChains / kCount > 8 ? 8 : kChains / kCount > 2 ? kChains / kCount : 2;
+  const int parts = (a.head_dim + 15) / 16;
+  int part = 0;
+  for (; part + kMost <= parts; part += kMost) {
+    add_parts<L, kType, kCount, kMost>(a, blocks, part, ahead, r);
+  }
+  for (; kMost > 2 && part + 2 <= parts; part += 2) {
+    add_parts<L, kType, kCount, 2>(a, blocks, part, ahead, r);
+  }
+  if (part < parts) add_parts<L, kType, kCount, 1>(a, blocks, part, ahead, r);
 }
 
 /// Positions that all queries of a pass see; none if there is no such, at the chunk's end.
@@ -74,100 +222,36 @@ INGOT_INLINE ChunkView common_view(const ChunkPass<kCount>& c) {
   return common.empty() ? ChunkView{kChunk, kChunk} : common;
 }
 
-/// kParts stretches of 16 elements of the values, for the queries of a pass.
-template <class L, KvType kType, int kCount, int kParts>
-struct ValueSums {
-  const std::byte* const* values;  ///< [blocks of the chunk], at the stretch's first element
-  const std::byte* const* next;    ///< [blocks of the chunk], what to bring near meanwhile, or null
-  std::int64_t row_bytes;
-  typename L::F (&o)[kCount][kParts];
-
-  /// Calls fn(t, v) for positions [from, to), v the values there.
-  template <class Fn>
-  INGOT_INLINE void for_values(std::int32_t from, std::int32_t to, Fn fn) const {
-    while (from < to) {
-      const std::byte* at = values[from / kBlockTokens] + from % kBlockTokens * row_bytes;
-      const std::int64_t to_next =
-          next == nullptr ? 0 : next[from / kBlockTokens] - values[from / kBlockTokens];
-      const std::int32_t end = (from / kBlockTokens + 1) * kBlockTokens;
-      for (const std::int32_t stop = end < to ? end : to; from < stop; ++from, at += row_bytes) {
-        typename L::F v[kParts];
-        for (int j = 0; j < kParts; ++j) {
-          v[j] = load_kv<L, kType>(at + 16 * j * kKvBytes<kType>);
-          if (to_next != 0 && 16 * j * kKvBytes<kType> % 64 == 0) {
-            bring_near(at + to_next + 16 * j * kKvBytes<kType>);
-          }
-        }
-        fn(from, v);
-      }
-    }
-  }
-  /// o += p * v over positions [from, to) for one query.
-  INGOT_INLINE void add_one(int i, const float* p, std::int32_t from, std::int32_t to) {
-    for_values(from, to, [&](std::int32_t t, const typename L::F* v) {
-      for (int j = 0; j < kParts; ++j) o[i][j] = L::fma(L::splat(p[t]), v[j], o[i][j]);
-    });
-  }
-  /// The same for all queries, each value read once.
-  INGOT_INLINE void add_all(const float (*p)[kChunk], std::int32_t from, std::int32_t to) {
-    for_values(from, to, [&](std::int32_t t, const typename L::F* v) {
-      for (int i = 0; i < kCount; ++i) {
-        const auto w = L::splat(p[i][t]);
-        for (int j = 0; j < kParts; ++j) o[i][j] = L::fma(w, v[j], o[i][j]);
-      }
-    });
-  }
-};
-
-/// o = o * factor, then o += p * v over each query's visible positions, ascending.
-template <class L, KvType kType, int kCount, int kParts>
-[[gnu::noinline]] void add_values(const AttentionArgs& a, const ChunkPass<kCount>& c, int part,
-                                  const float (*p)[kChunk], const float* factor,
-                                  SoftmaxStates& state) {
-  const std::byte* values[kChunkBlocks];
-  const std::byte* next[kChunkBlocks];
-  for (int b = 0; b < kChunkBlocks; ++b) {
-    const std::int64_t stretch = part * 16 * kKvBytes<kType>;
-    values[b] = c.chunk.blocks[b] + a.v_offset + stretch;
-    next[b] = c.chunk.next[b] + a.k_offset + stretch;
-  }
-  const std::int64_t row_bytes = (a.head_dim + 15) / 16 * 16 * kKvBytes<kType>;
-  typename L::F o[kCount][kParts];
-  ValueSums<L, kType, kCount, kParts> sums{values, c.brings_near() ? next : nullptr, row_bytes, o};
-  const ChunkView common = common_view(c);
-  for (int i = 0; i < kCount; ++i) {
-    for (int j = 0; j < kParts; ++j) {
-      o[i][j] = L::mul(L::load(state.o[c.query + i] + 16 * (part + j)), L::splat(factor[i]));
-    }
-    const ChunkView& v = c.view[i];
-    sums.add_one(i, p[i], v.from, v.to < common.from ? v.to : common.from);
-  }
-  sums.add_all(p, common.from, common.to);
-  for (int i = 0; i < kCount; ++i) {
-    const ChunkView& v = c.view[i];
-    sums.add_one(i, p[i], v.from > common.to ? v.from : common.to, v.to);
-    for (int j = 0; j < kParts; ++j) {
-      L::store(state.o[c.query + i] + 16 * (part + j), o[i][j]);
-    }
-  }
-}
-
+/// o = o * factor, then o += p * v over each query's visible positions, ascending: what all see
+/// together, what only some see one by one.
 template <class L, KvType kType, int kCount>
-INGOT_INLINE void add_all_values(const AttentionArgs& a, const ChunkPass<kCount>& c,
-                                 const float (*p)[kChunk], const float* factor,
-                                 SoftmaxStates& state) {
-  // As many chains at once as hide each other's latency, and as there are registers for.
-  constexpr int kChains = L::kQueries * L::kScoreBlocks;
-  constexpr int kMost = kChains / kCount > 8 ? 8 : kChains / kCount > 2 ? kChains / kCount : 2;
-  const int parts = (a.head_dim + 15) / 16;
-  int part = 0;
-  for (; part + kMost <= parts; part += kMost) {
-    add_values<L, kType, kCount, kMost>(a, c, part, p, factor, state);
+INGOT_INLINE void add_values(const AttentionArgs& a, const ChunkPass<kCount>& c,
+                             const ChunkBlocks& blocks, const ChunkWeights& w,
+                             SoftmaxStates& state) {
+  static constexpr float kOnes[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  static_assert(kCount <= 16);
+  const ChunkView common = common_view(c);
+  const auto add_one = [&](int i, std::int32_t from, std::int32_t to, const float* factor) {
+    add_range<L, kType, 1>(a, blocks, false,
+                           {from, to, w.p[c.query + i], factor, state.o[c.query + i]});
+  };
+  const float* factor = w.factor + c.query;
+  bool all_begin = true;
+  for (const ChunkView& v : c.view) all_begin = all_begin && v.from == common.from;
+  for (int i = 0; !all_begin && i < kCount; ++i) {
+    const ChunkView& v = c.view[i];
+    add_one(i, v.from, v.to < common.from ? v.to : common.from, factor + i);
   }
-  for (; kMost > 2 && part + 2 <= parts; part += 2) {
-    add_values<L, kType, kCount, 2>(a, c, part, p, factor, state);
+  if (!all_begin) factor = kOnes;
+  const bool ahead = c.brings_near();
+  add_range<L, kType, kCount>(
+      a, blocks, ahead,
+      {common.from, common.to, w.p[c.query], factor, state.o[c.query], state.o.cols});
+  for (int i = 0; i < kCount; ++i) {
+    const ChunkView& v = c.view[i];
+    const std::int32_t from = v.from > common.to ? v.from : common.to;
+    if (from < v.to) add_one(i, from, v.to, kOnes);
   }
-  if (part < parts) add_values<L, kType, kCount, 1>(a, c, part, p, factor, state);
 }
 
 }  // namespace

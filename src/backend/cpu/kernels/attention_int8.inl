@@ -40,7 +40,7 @@ struct QuantisedQueries {
   float d[kQueriesLimit][kGroupsLimit];
   std::int32_t correction[kQueriesLimit][kGroupsLimit];
 
-  INGOT_INLINE explicit QuantisedQueries(int cols) : q(cols) {}
+  INGOT_INLINE QuantisedQueries(int cols, int /*queries*/) : q(cols) {}
   template <class L>
   INGOT_INLINE void set(int query, const float* scaled) {
     for (int at = 0; at < q.cols; at += kGroup) {
@@ -53,10 +53,10 @@ struct QuantisedQueries {
   }
 };
 
-/// Scores of all positions of a chunk, seen or not: s[query][block].
+/// Scores of all positions of a chunk, seen or not.
 template <class L, int kCount>
 [[gnu::noinline]] void int8_scores(const AttentionArgs& a, const ChunkPass<kCount>& c,
-                                   const QuantisedQueries& x, typename L::F (*s)[kChunkBlocks]) {
+                                   const QuantisedQueries& x, ChunkWeights& w) {
   // A score under way is an integer sum beside a float one: twice the registers.
   constexpr int kTogether =
       kCount >= L::kScoreBlocks && L::kScoreBlocks > 1 ? L::kScoreBlocks / 2 : L::kScoreBlocks;
@@ -101,7 +101,9 @@ template <class L, int kCount>
       }
     }
     for (int i = 0; i < kCount; ++i) {
-      for (int j = 0; j < kTogether; ++j) s[i][b + j] = cap_scores<L>(acc[i][j], a.score_cap);
+      for (int j = 0; j < kTogether; ++j) {
+        w.set<L>(c.query + i, b + j, cap_scores<L>(acc[i][j], a.score_cap));
+      }
     }
   }
 }
@@ -136,8 +138,7 @@ struct QuantisedWeights {
 /// weights.
 template <class L, int kCount>
 [[gnu::noinline]] void add_int8_values(const AttentionArgs& a, const ChunkPass<kCount>& c,
-                                       const float (*p)[kChunk], const float* factor,
-                                       SoftmaxStates& state) {
+                                       const ChunkWeights& weights, SoftmaxStates& state) {
   const Int8Page page(a.head_dim);
   const std::byte* blocks[kChunkBlocks];
   const std::byte* next[kChunkBlocks];
@@ -154,7 +155,7 @@ template <class L, int kCount>
     const float* scales[kChunkBlocks];
     for (int b = 0; b < kChunkBlocks; ++b) scales[b] = page.scales(blocks[b], g);
     for (int i = 0; i < kCount; ++i) {
-      w[i].template set<L>(c.view[i], p[i], scales);
+      w[i].template set<L>(c.view[i], weights.p[c.query + i], scales);
       for (int n = 0; n < kChains; ++n) {
         for (int j = 0; j < 2; ++j) sum[i][n][j] = L::splat_int(0);
       }
@@ -179,7 +180,7 @@ template <class L, int kCount>
       float* o = state.o[c.query + i] + kGroup * g;
       for (int j = 0; j < 2; ++j) {
         for (int n = 1; n < kChains; ++n) sum[i][0][j] = L::add_int(sum[i][0][j], sum[i][n][j]);
-        const auto before = L::mul(L::load(o + 16 * j), L::splat(factor[i]));
+        const auto before = L::mul(L::load(o + 16 * j), L::splat(weights.factor[c.query + i]));
         L::store(o + 16 * j, L::fma(L::to_float(sum[i][0][j]), L::splat(w[i].d), before));
       }
     }
