@@ -102,9 +102,12 @@ TEST(Attention, HeadsSizesAndTypes) {
 
 TEST(Attention, LargestHead) {
   Random random(61);
-  const Attention a{.heads = 2, .kv_heads = 1, .head_dim = kHeadDimLimit, .scale = 0.04f};
-  AttentionProblem p(a, KvType::kF16, {{3, 20}}, random);
-  check(p, devices());
+  // As many queries a call as there may be.
+  const Attention a{.heads = 6, .kv_heads = 1, .head_dim = kHeadDimLimit, .scale = 0.04f};
+  for (const KvType type : kTypes) {
+    AttentionProblem p(a, type, {{9, 70}}, random);
+    check(p, devices());
+  }
 }
 
 TEST(Attention, WindowsCapsAndSplits) {

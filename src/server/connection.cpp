@@ -369,8 +369,8 @@ class Gathering {
     bool any = false;
     for (std::size_t i = 0; i < running_.streams.size() && !failed_; ++i) {
       Stream& stream = running_.streams[i];
-      // What comes while this one writes waits for the next round: otherwise a slow machine would
-      // send an event for every token.
+      // Only an event that is full is followed by another. What comes while one is written waits
+      // for the next round: otherwise a slow machine would send an event for every token.
       for (Taken taken = Taken::kFull; out.size() < kStreamBytes && taken == Taken::kFull;) {
         taken = take(i);
         if (taken == Taken::kNothing) break;

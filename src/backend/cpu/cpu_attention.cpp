@@ -145,7 +145,7 @@ void CpuBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer 
     }
   };
   // Neighbours write into the same lines of a head's keys, which should be near all that time.
-  const std::int64_t together = qkv.rows < 4 * kBlockTokens ? 1 : kBlockTokens;
+  const std::int64_t together = qkv.rows < 4 * kBlockTokens * pool_.size() ? 1 : kBlockTokens;
   pool_.parallel_for((qkv.rows + together - 1) / together, [&](std::int64_t item, int) {
     const std::int64_t end = std::min(qkv.rows, (item + 1) * together);
     for (std::int64_t g = 0; g < a.kv_heads; ++g) {

@@ -22,7 +22,7 @@ struct Avx2Lanes {
   static constexpr int kQueries = 2;
   static constexpr int kInt8Queries = 2;
   static constexpr int kScoreBlocks = 2;
-  static constexpr int kScoreChains = 4;
+  static constexpr int kAttentionChains = 4;
   struct F {
     __m256 a, b;
   };

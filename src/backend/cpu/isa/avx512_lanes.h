@@ -22,7 +22,7 @@ struct Avx512Lanes {
   static constexpr int kQueries = 12;
   static constexpr int kInt8Queries = 4;
   static constexpr int kScoreBlocks = 4;
-  static constexpr int kScoreChains = 24;
+  static constexpr int kAttentionChains = 24;
   using F = __m512;
   using I = __m512i;
   using M = __mmask16;

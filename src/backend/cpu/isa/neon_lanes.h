@@ -21,7 +21,7 @@ struct NeonLanes {
   static constexpr int kQueries = 2;
   static constexpr int kInt8Queries = 2;
   static constexpr int kScoreBlocks = 2;
-  static constexpr int kScoreChains = 4;
+  static constexpr int kAttentionChains = 4;
   struct F {
     float32x4_t v[4];
   };

@@ -24,11 +24,11 @@ struct ScalarLanes {
   static constexpr int kPairRows = 2;
   static constexpr int kPairRowsDense = 2;
   /// How many queries share one over keys and values of floats and of 8-bit integers, in how many
-  /// blocks at once.
+  /// blocks at most; how many sums of floats are under way at most.
   static constexpr int kQueries = 2;
   static constexpr int kInt8Queries = 2;
   static constexpr int kScoreBlocks = 1;
-  static constexpr int kScoreChains = 2;
+  static constexpr int kAttentionChains = 2;
   struct F {
     float v[16];
   };

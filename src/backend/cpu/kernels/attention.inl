@@ -24,7 +24,7 @@ template <KvType kType>
 using Queries = typename QueriesOf<kType>::Type;
 
 /// Calls fn(pass) for queries [query, query + kCount) together or, where some see nothing of the
-/// chunk, for the others in halves or one by one.
+/// chunk, in halves and at last for each of the others alone.
 template <int kCount, class Fn>
 INGOT_INLINE void with_pass(const AttentionArgs& a, const Chunk& chunk, int query, const Fn& fn) {
   ChunkPass<kCount> pass{.chunk = chunk, .query = query, .view = {}};

@@ -89,7 +89,7 @@ struct ChunkPass {
 
   /// A head's part of a block is a stretch of memory of its own, too short for the processor to see
   /// where it goes on. So the first pass over a chunk's keys brings its values near, and the first
-  /// over its values the next chunk's keys.
+  /// over its values the next chunk's keys, as far as all its queries see.
   INGOT_INLINE bool brings_near() const { return query == 0; }
 };
 
@@ -113,11 +113,11 @@ INGOT_INLINE typename L::F cap_scores(typename L::F s, float cap) {
   return L::mul(c, math::tanh_lanes<L>(L::div(s, c)));
 }
 
-/// Of a chunk and all queries of a call: scores, which `chunk_weights` makes weights of. Between
-/// the two products there is nothing else, so that keys and then values stay in the first cache
-/// while pass after pass reads them.
+/// Of a chunk and all queries of a call: scores, of which `chunk_weights` makes weights in place.
+/// All passes over the keys come before those over the values, so that keys and then values stay in
+/// the first cache.
 struct ChunkWeights {
-  alignas(64) float p[kQueriesLimit][kChunk];
+  alignas(64) float p[kQueriesLimit][kChunk];  ///< scores, then weights
   float factor[kQueriesLimit];  ///< what sums of values so far are to be multiplied by
 
   template <class L>

@@ -59,13 +59,15 @@ INGOT_INLINE ChunkBlocks values_of(const AttentionArgs& a, const Chunk& chunk) {
   return values;
 }
 
-/// acc += q * k over all elements of the head, `q` a pass's part of `queries` ones.
+/// acc += q * k over all elements of the head. `q`: the pass's first one among the `queries` of a
+/// FloatQueries.
 template <class L, KvType kType, int kCount, int kTogether, bool kAhead>
 INGOT_INLINE void add_products(const std::byte* const* keys, const std::int64_t* to_next,
-                               std::int32_t head_dim, const float* q, int queries,
+                               std::int32_t head_dim, const float* all_q, int queries,
                                typename L::F (&acc)[kCount][kTogether]) {
   constexpr std::int64_t kStep = kBlockTokens * kKvBytes<kType>;
-  for (std::int32_t first = 0; first < head_dim; first += 16, q += 16 * (queries - 1)) {
+  for (std::int32_t first = 0; first < head_dim; first += 16) {
+    const float* q = all_q + first * queries;
     const std::int64_t end = kStep * (first + 16 < head_dim ? first + 16 : head_dim);
     for (std::int64_t at = kStep * first; at < end; at += kStep, ++q) {
       typename L::F k[kTogether];
@@ -87,7 +89,7 @@ INGOT_INLINE void add_products(const std::byte* const* keys, const std::int64_t*
 template <class L>
 constexpr int blocks_together(int queries) {
   int blocks = L::kScoreBlocks;
-  while (blocks > 1 && blocks * queries > L::kScoreChains) blocks /= 2;
+  while (blocks > 1 && blocks * queries > L::kAttentionChains) blocks /= 2;
   return blocks;
 }
 
@@ -144,7 +146,8 @@ struct ValueRange {
   std::int64_t o_stride = 0;      ///< floats from a query's to the next
 };
 
-/// o += p * v over positions [from, to) of one block, ascending, each value read once.
+/// o += p * v over positions of one block, ascending, each value read once. [p, end): their weights
+/// for the first query.
 template <class L, KvType kType, int kCount, int kParts, bool kAhead>
 INGOT_INLINE void add_block(const std::byte* v, std::int64_t row_bytes, std::int64_t to_next,
                             const float* p, const float* end, typename L::F (&o)[kCount][kParts]) {
@@ -198,7 +201,7 @@ template <class L, KvType kType, int kCount, int kParts>
 template <class L, KvType kType, int kCount>
 INGOT_INLINE void add_range(const AttentionArgs& a, const ChunkBlocks& blocks, bool ahead,
                             const ValueRange& r) {
-  constexpr int kChains = L::kScoreChains;
+  constexpr int kChains = L::kAttentionChains;
   constexpr int kMost = kChains / kCount > 8 ? 8 : kChains / kCount > 2 ? kChains / kCount : 2;
   const int parts = (a.head_dim + 15) / 16;
   int part = 0;
