@@ -449,6 +449,7 @@ class OtherServers(BenchServeTest):
             result = self.bench(server.url, *self.SOME, "--timeout", "0.3", "--json")
             measured.set()
             self.assert_error(result, CHECK_FAILED, "no end within 0.3 s", out=result.out)
+        self.assertLess(json.loads(result.out)["duration"], 2)
 
     def test_connections_that_the_server_ended_are_not_used_again(self):
         def answer(*_):

@@ -191,7 +191,7 @@ class Stopping(ProcessTest):
         reply = whole.reply()
         self.assertEqual((reply.status, reply.error()["code"]), (503, "draining"))
         self.assertEqual(served.wait(), FORCED)
-        self.assertLess(time.monotonic() - begin, ingot.allowed(2))
+        self.assertLess(time.monotonic() - begin, 2 * server.SLOWER)
 
     def test_p9_forced_with_readers_that_do_not_read(self):
         served = self.serve("--ctx", "8192", "--drain-timeout", "1")
@@ -201,7 +201,7 @@ class Stopping(ProcessTest):
         self.assertEqual(served.wait(), FORCED)
         taken = time.monotonic() - begin
         self.assertGreater(taken, 0.9)
-        self.assertLess(taken, ingot.allowed(3))
+        self.assertLess(taken, 3 * server.SLOWER)
 
     def test_k10_a_second_signal(self):
         for first, second in ((signal.SIGTERM, signal.SIGTERM), (signal.SIGINT, signal.SIGINT),
@@ -247,7 +247,7 @@ class Stopping(ProcessTest):
             begin = time.monotonic()
             served.signal(number)
             self.assertEqual(served.wait(), DRAINED)
-            self.assertLess(time.monotonic() - begin, ingot.allowed(3))
+            self.assertLess(time.monotonic() - begin, 3 * server.SLOWER)
 
     def test_k09_prefill(self):
         served = self.serve("--ctx", "4096")
@@ -320,7 +320,7 @@ class Loading(faults.FaultTest):
                         result = ingot.finish(process)
                         go_on()
                     self.assertEqual(result.code, code, result)
-                    self.assertLess(time.monotonic() - begin, ingot.allowed(2))
+                    self.assertLess(time.monotonic() - begin, 2 * server.SLOWER)
 
 
 if __name__ == "__main__":
