@@ -21,18 +21,21 @@ case "$*" in
 esac
 times=()
 failed=()
+logs=build/logs
 
-# stage NAME COMMAND...: runs the command; a failure is remembered and the next stage still runs.
+# stage NAME COMMAND...: runs the command and keeps what it says; a failure is remembered and the
+# next stage still runs.
 stage() {
   local name=$1 start=$SECONDS status
   shift
   say "== $name"
+  mkdir -p "$logs"
   set +e
   (
     set -euo pipefail
     "$@"
-  )
-  status=$?
+  ) 2>&1 | tee "$logs/$name.log"
+  status=${PIPESTATUS[0]}
   set -e
   local seconds=$((SECONDS - start))
   if [ $status -eq 0 ]; then
@@ -78,8 +81,13 @@ build() {
 build_and_test() {
   local preset=$1
   build "$@"
+  local results=$root/build/$preset/tests.xml status=0
+  rm -f "$results"
   # Tests of the program wait for what they start, so there is time for one more.
-  run ctest --preset "$preset" --parallel $((jobs + 1)) --no-tests=error
+  run ctest --preset "$preset" --parallel $((jobs + 1)) --no-tests=error \
+    --output-junit "$results" || status=$?
+  if [ $status -ne 0 ] && [ -f "$results" ]; then run python3 tools/failed_tests.py "$results"; fi
+  return $status
 }
 
 # The same, with the counts of random tests raised; under sanitizers they would take hours.
@@ -138,7 +146,8 @@ check_tidy() {
   run python3 tools/tidy.py build/release --jobs "$jobs" "$@"
 }
 
-# fuzz_one SECONDS PROGRAM: replays a target's corpus and fuzzes; prints at the end, all at once.
+# fuzz_one SECONDS PROGRAM: replays a target's corpus and fuzzes; prints at the end, all at once:
+# everything when it failed, else how many inputs it tried.
 fuzz_one() {
   local seconds=$1 target=$2 name corpus work report status=0
   name=$(basename "$target")
@@ -156,6 +165,10 @@ fuzz_one() {
     run "$target" "${options[@]}" -runs=0 "$corpus" 2>&1 &&
       run "$target" "${options[@]}" "-max_total_time=$seconds" "$work" "$corpus" 2>&1
   ) || status=1
+  if [ $status -eq 0 ]; then
+    report="$name: $(awk '/^stat::number_of_executed_units/ { n += $2 } END { print n }' \
+      <<<"$report") inputs"
+  fi
   printf '%s\n' "$report"
   return $status
 }
@@ -221,6 +234,10 @@ fi
 say "== summary: $SECONDS s on $jobs cores"
 printf '%s\n' "${times[@]}"
 if [ ${#failed[@]} -ne 0 ]; then
+  for name in "${failed[@]}"; do
+    say "== the end of what failed: $name"
+    tail -n 120 "$logs/$name.log"
+  done
   say "test: FAILED: $(printf '[%s] ' "${failed[@]}")"
   exit 1
 fi
