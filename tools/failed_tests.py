@@ -4,7 +4,7 @@
 usage: failed_tests.py RESULTS
 
 RESULTS is what `ctest --output-junit` wrote. Each test that failed is named with the end of its
-output, in at most LINES lines for all of them; what GoogleTest says of tests that passed is left
+output, of which they share LINES lines; what GoogleTest says of tests that passed is left
 out.
 """
 
@@ -33,10 +33,11 @@ def failed_of(text):
 def report(text):
     """What to print for the contents of a results file."""
     failed = failed_of(text)
+    share = max(1, LINES // max(1, len(failed)))
     lines = []
     for case in failed:
         lines.append(f"-- {case.get('name')}: failed after {float(case.get('time', 0)):.1f} s")
-        lines += interesting(case.findtext("system-out") or "")[-(LINES // len(failed)):]
+        lines += interesting(case.findtext("system-out") or "")[-share:]
     return "".join(line + "\n" for line in lines)
 
 

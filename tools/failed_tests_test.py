@@ -38,6 +38,13 @@ class FailedTests(unittest.TestCase):
             self.assertNotIn(absent, found)
         self.assertLess(found.count("\n"), failed_tests.LINES + 4)
 
+    def test_each_of_many_has_its_last_line(self):
+        count = failed_tests.LINES + 10
+        found = self.run_on("".join(f'add_test(t{i} sh -c "seq 9; exit 1")\n'
+                                    for i in range(count)))
+        self.assertEqual(found.count("\n9\n"), count)
+        self.assertEqual(found.count("\n"), 2 * count)
+
     def test_without_failures_there_is_nothing_to_say(self):
         self.assertEqual(self.run_on('add_test(good sh -c "echo fine")'), "")
 
