@@ -71,6 +71,13 @@ std::int64_t minute() {
   return std::chrono::duration_cast<std::chrono::minutes>(now).count();
 }
 
+/// What is said where there is no room. It is said in floods: each form is put together once.
+const HttpResponse& overload_response(ErrorForm form) {
+  static const HttpResponse kOpenAi = error_response(overloaded(), ErrorForm::kOpenAi);
+  static const HttpResponse kAnthropic = error_response(overloaded(), ErrorForm::kAnthropic);
+  return form == ErrorForm::kAnthropic ? kAnthropic : kOpenAi;
+}
+
 ApiError draining() { return {503, "server_error", "draining", "the server is being stopped"}; }
 
 }  // namespace
@@ -150,11 +157,11 @@ HttpResponse Api::preflight(const HttpRequest& request) const {
 std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool has_body) {
   Admitted admitted;
   RouteMatch match;
-  const auto refused = [&](const ApiError& error) {
+  const auto refused = [&](HttpResponse response) {
     service_.http_metrics().add_response(match.route != nullptr ? match.route->path : "other",
-                                         error.status());
-    log_.refusal("refused", error.status());
-    return error_response(error, match.errors);
+                                         response.status);
+    log_.refusal("refused", response.status);
+    return response;
   };
   try {
     match = find_route(options_.routes, request.method, request.path);
@@ -195,15 +202,16 @@ std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool
     if ((computes || route->kind == RouteKind::kText) && service_.is_draining()) throw draining();
     if (computes) {
       // Said before the body is read: under overload that is most of the work.
-      // Not thrown: of all refusals this one comes in floods.
-      if (service_.is_full() || service_.is_late(admitted.key)) return refused(overloaded());
+      if (service_.is_full() || service_.is_late(admitted.key)) {
+        return refused(overload_response(match.errors));
+      }
     }
     admitted.id = new_id();
     admitted.route = route;
     admitted.is_quick = route->kind == RouteKind::kQuick;
     return admitted;
   } catch (const ApiError& error) {
-    return refused(error);
+    return refused(error_response(error, match.errors));
   } catch (const std::exception&) {
     return error_response(api_error(Error(ErrorCode::kInternal, "")), match.errors);
   }

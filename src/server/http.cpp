@@ -64,18 +64,29 @@ std::string_view status_text(int status) {
 
 namespace {
 
-/// The time now as HTTP has it: "Mon, 23 Nov 2026 06:20:00 GMT", whatever the locale.
-std::string http_date() {
+/// A time as HTTP has it: "Mon, 23 Nov 2026 06:20:00 GMT", whatever the locale.
+std::string http_date(std::time_t time) {
   constexpr std::string_view kDays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
   constexpr std::string_view kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                           "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  const std::time_t now = std::time(nullptr);
   std::tm utc{};
-  gmtime_r(&now, &utc);
+  gmtime_r(&time, &utc);
   const auto two = [](int n) { return cat(n < 10 ? "0" : "", n); };
   return cat(kDays[utc.tm_wday], ", ", two(utc.tm_mday), " ", kMonths[utc.tm_mon], " ",
              utc.tm_year + 1900, " ", two(utc.tm_hour), ":", two(utc.tm_min), ":", two(utc.tm_sec),
              " GMT");
+}
+
+/// The time now, written once a second in each thread.
+std::string_view http_date_now() {
+  thread_local std::time_t second = 0;
+  thread_local std::string text;
+  const std::time_t now = std::time(nullptr);
+  if (text.empty() || now != second) {
+    text = http_date(now);
+    second = now;
+  }
+  return text;
 }
 
 }  // namespace
@@ -84,7 +95,7 @@ std::string response_head(const HttpResponse& response, HttpFraming framing) {
   std::string head = cat("HTTP/1.1 ", response.status, " ", status_text(response.status), "\r\n");
   if (!response.type.empty()) head += cat("Content-Type: ", response.type, "\r\n");
   for (const auto& [name, value] : response.fields) head += cat(name, ": ", value, "\r\n");
-  head += cat("Date: ", http_date(), "\r\n");
+  head += cat("Date: ", http_date_now(), "\r\n");
   head += "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n";
   switch (framing) {
     case HttpFraming::kLength:
