@@ -201,7 +201,8 @@ std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool
     const bool computes = route->kind == RouteKind::kWork;
     if ((computes || route->kind == RouteKind::kText) && service_.is_draining()) throw draining();
     if (computes) {
-      // Said before the body is read: under overload that is most of the work.
+      // Said before the body is read: under overload that is most of the work. Not thrown: of all
+      // refusals this one comes in floods.
       if (service_.is_full() || service_.is_late(admitted.key)) {
         return refused(overload_response(match.errors));
       }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Hostile HTTP (H01-H29): each is answered as it has to be, and the server serves on."""
+import email.utils
 import json
 import os
 import resource
@@ -186,6 +187,17 @@ class Heads(server.ServerTest):
             self.assertEqual(reply.field("X-Content-Type-Options"), "nosniff", reply)
             self.assertEqual(reply.field("Cache-Control"), "no-store", reply)
             self.assertIsNone(reply.field("Server"), reply)
+
+    def test_every_response_says_the_time(self):
+        def date_now():
+            before = int(time.time() - 0.1)  # C's time() is that of the last tick
+            text = self.server.get("/health").field("Date")
+            date = email.utils.parsedate_to_datetime(text)
+            self.assertEqual(email.utils.format_datetime(date, usegmt=True), text)
+            self.assertTrue(before <= date.timestamp() <= time.time(), (before, text))
+            return text
+        first = date_now()
+        eventually("the date goes on", lambda: date_now() != first)
 
 
 class Bodies(server.ServerTest):
