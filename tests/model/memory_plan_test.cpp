@@ -51,7 +51,9 @@ TEST_F(MemoryPlanTest, WeightsAreWhatLoadingAllocates) {
 }
 
 TEST_F(MemoryPlanTest, AMatrixThatIsRoundedIsThereTwice) {
-  const auto checkpoint = make_checkpoint(random_models(BF16::kFormat)[0], 3);
+  RandomModel large = random_models(BF16::kFormat)[0];
+  large.config.ffn *= 8;  // so that rounding takes more than a step
+  const auto checkpoint = make_checkpoint(large, 3);
   const BoundModel bound = bind_model(*checkpoint);
   const ModelOptions options{.context = 1, .weights = Q8_0::kFormat};
   PlanRequest request{.options = options, .context = 1};

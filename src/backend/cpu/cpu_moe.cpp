@@ -114,6 +114,11 @@ void CpuBackend::activate_wave(const MoeWeights& w, const Moe& m, const ExpertWa
 void CpuBackend::expert_linears(const ExpertWave& wave, WaveRows in, std::span<const Weight> w,
                                 WaveRows out) {
   expert_work_.clear();
+  const auto taken =
+      std::count_if(scratch_.expert_rows + wave.expert, scratch_.expert_rows + wave.end_expert,
+                    [](const ExpertRows& rows) { return rows.count > 0; });
+  const auto threads_each =
+      static_cast<int>((pool_.size() + taken - 1) / std::max<std::int64_t>(1, taken));
   std::int64_t items = 0;
   for (std::int32_t e = wave.expert; e < wave.end_expert; ++e) {
     const ExpertRows& rows = scratch_.expert_rows[e];
@@ -125,7 +130,7 @@ void CpuBackend::expert_linears(const ExpertWave& wave, WaveRows in, std::span<c
     if (observer_ != nullptr) observer_->linear(x, weight);
     expert_work_.push_back(
         {.first_item = items,
-         .panels = PanelWork(table_, 1, x, weight, out.of(rows)),
+         .panels = PanelWork(table_, threads_each, x, weight, out.of(rows)),
          .rows = scratch_.wave_q.of_groups(weight.cols / kGroup).from(rows.q_first)});
     items += expert_work_.back().panels.items();
   }

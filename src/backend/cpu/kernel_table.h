@@ -67,7 +67,10 @@ struct LinearKernel {
   /// Neighbours that a call had best take with `many_rows` rows or more; any number is right.
   int panels = 1;
   std::int64_t many_rows = 64;
-  int few_panels = 1;        ///< the same with fewer rows
+  int few_panels = 1;  ///< the same with fewer rows
+  /// Bytes of quantised rows that had best pass all panels before the next rows do, for each panel
+  /// of a call, where it reads its rows once for all of them; at least what a second cache holds.
+  std::int64_t panel_rows_bytes = 0;
   std::int64_t scratch = 0;  ///< bytes that a call needs, each thread its own
 };
 

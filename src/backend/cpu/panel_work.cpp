@@ -10,13 +10,13 @@ namespace ingot {
 
 namespace {
 
-/// Rows that pass a panel while it is near: as many as the second cache has room for, in equal
-/// blocks. A multiple of what any kernel takes at once, where there is room, else of `least`.
-std::int64_t rows_of_block(std::int64_t rows, std::int64_t cols, std::int64_t least) {
-  constexpr std::int64_t kCacheBytes = 1 << 20;
+/// Rows that pass all panels before the next ones: as many as `bytes` hold, in equal blocks. A
+/// multiple of what any kernel takes at once, where there is room, else of `least`.
+std::int64_t rows_of_block(std::int64_t rows, std::int64_t cols, std::int64_t bytes,
+                           std::int64_t least) {
   const std::int64_t row_bytes = cols * 2;  // quantised; floats take twice as much
-  const std::int64_t step = 48 * row_bytes <= kCacheBytes ? 48 : least;
-  const std::int64_t fitting = std::max(step, kCacheBytes / row_bytes / step * step);
+  const std::int64_t step = 48 * row_bytes <= bytes ? 48 : least;
+  const std::int64_t fitting = std::max(step, bytes / row_bytes / step * step);
   const std::int64_t blocks = std::max<std::int64_t>(1, (rows + fitting - 1) / fitting);
   return std::max(step, ((rows + blocks - 1) / blocks + step - 1) / step * step);
 }
@@ -24,33 +24,46 @@ std::int64_t rows_of_block(std::int64_t rows, std::int64_t cols, std::int64_t le
 }  // namespace
 
 PanelWork::PanelWork(const KernelTable& table, int threads, View in, const Weight& w, View out)
-    : table_(&table),
-      in_(in),
-      weight_(&w),
-      out_(out),
-      block_rows_(rows_of_block(in.rows, in.cols, table.reads_matrix ? 32 : 24)) {
+    : table_(&table), in_(in), weight_(&w), out_(out) {
   INGOT_CHECK(in.cols == w.cols && out.cols == w.rows && in.rows == out.rows, "linear [", in.rows,
               ", ", in.cols, "] x [", w.rows, ", ", w.cols, "] -> [", out.rows, ", ", out.cols,
               "]");
+  cut_rows(threads);
   INGOT_CHECK(block_rows_ % (table.reads_matrix ? kMatrixRows : kTileRows) == 0, block_rows_,
               " rows of a block");
-  const std::int64_t blocks = (in.rows + block_rows_ - 1) / block_rows_;
-  thread_panels_ = blocks * ((w.rows + kPanelCols - 1) / kPanelCols) / threads;
   for (const Segment& s : w.segments) block_items_ += items_of(s);
-  items_ = blocks * block_items_;
+  items_ = (in.rows + block_rows_ - 1) / block_rows_ * block_items_;
+}
+
+void PanelWork::cut_rows(int threads) {
+  // Below so many items, threads wait for the last.
+  constexpr std::int64_t kItemsOfThread = 4;
+  constexpr std::int64_t kCacheBytes = 1 << 20;
+  const std::int64_t panels = (weight_->rows + kPanelCols - 1) / kPanelCols;
+  std::int64_t panel_rows_bytes = kernel_of(weight_->segments[0]).panel_rows_bytes;
+  for (const Segment& s : weight_->segments) {
+    panel_rows_bytes = std::min(panel_rows_bytes, kernel_of(s).panel_rows_bytes);
+    panels_limit_ = std::max(panels_limit_, kernel_panels(s));
+  }
+  for (;; panels_limit_ /= 2) {
+    const std::int64_t bytes = std::max(kCacheBytes, panels_limit_ * panel_rows_bytes);
+    block_rows_ = rows_of_block(in_.rows, in_.cols, bytes, table_->reads_matrix ? 32 : 24);
+    const std::int64_t blocks = (in_.rows + block_rows_ - 1) / block_rows_;
+    if (panels_limit_ == 1 || blocks * panels / threads >= kItemsOfThread * panels_limit_) return;
+  }
 }
 
 const LinearKernel& PanelWork::kernel_of(const Segment& s) const {
   return table_->linear[static_cast<std::size_t>(s.format)];
 }
 
-std::int64_t PanelWork::panels_of_item(const Segment& s) const {
-  // Below so many items, threads wait for the last.
-  constexpr std::int64_t kItemsOfThread = 4;
+std::int64_t PanelWork::kernel_panels(const Segment& s) const {
   const LinearKernel& kernel = kernel_of(s);
-  std::int64_t panels = in_.rows < kernel.many_rows ? kernel.few_panels : kernel.panels;
-  while (panels > 1 && thread_panels_ < kItemsOfThread * panels) panels /= 2;
-  return panels;
+  return in_.rows < kernel.many_rows ? kernel.few_panels : kernel.panels;
+}
+
+std::int64_t PanelWork::panels_of_item(const Segment& s) const {
+  return std::min(kernel_panels(s), panels_limit_);
 }
 
 std::int64_t PanelWork::items_of(const Segment& s) const {

@@ -1,4 +1,4 @@
-// PanelWork: a linear cut into items, each a block of rows through a panel or two of the weight.
+// PanelWork: a linear cut into items, each a block of rows through a few panels of the weight.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace ingot {
 /// out = in W^T + b by one kernel table, in items that any threads run in any order.
 ///
 /// Shapes: in [T, K], w [M, K], out [T, M]. All panels of a block of rows come before the next
-/// block, whose activations then stay in the second cache.
+/// block. A block is as large as the second cache, or larger where a call reads it once for several
+/// panels.
 class PanelWork {
  public:
   /// Items for so many threads; of other shapes: a bug.
@@ -27,14 +28,16 @@ class PanelWork {
  private:
   const LinearKernel& kernel_of(const Segment& s) const;
   std::int64_t panels_of_item(const Segment& s) const;
+  std::int64_t kernel_panels(const Segment& s) const;
+  void cut_rows(int threads);
   std::int64_t items_of(const Segment& s) const;
 
   const KernelTable* table_;
   View in_;
   const Weight* weight_;
   View out_;
-  std::int64_t block_rows_;
-  std::int64_t thread_panels_ = 0;  ///< how often a thread takes a panel, on average
+  std::int64_t block_rows_ = 0;
+  std::int64_t panels_limit_ = 0;  ///< of an item
   std::int64_t block_items_ = 0;
   std::int64_t items_ = 0;
 };

@@ -15,10 +15,18 @@ template <bool kVnni>
 struct Avx512Lanes {
   static constexpr int kWidth = 16;
   static constexpr bool kWideSigned = !kVnni;
-  static constexpr int kLinearRows = 12;
+  static constexpr int kLinearRows = 8;
   static constexpr int kLinearRowsTwoScales = 8;
-  static constexpr int kPairRows = 4;
-  static constexpr int kPairRowsDense = 6;
+  /// Dot products without VNNI need the registers of a third panel.
+  static constexpr int kPassPanels = kVnni ? 3 : 2;
+  static constexpr int kPassPanelsTwoScales = 2;
+  static constexpr int kPassRows = 4;
+  static constexpr int kFewRows = 24;
+  static constexpr int kFewRowsTwoScales = 8;
+  static constexpr int kManyPanels = 8;
+  static constexpr int kDensePanels = 2;
+  static constexpr int kDenseRows = 6;
+  static constexpr int kDenseRowsAlone = 12;
   static constexpr int kQueries = 12;
   static constexpr int kInt8Queries = 4;
   static constexpr int kScoreBlocks = 4;

@@ -16,8 +16,15 @@ struct NeonLanes {
   static constexpr bool kWideSigned = true;
   static constexpr int kLinearRows = 4;
   static constexpr int kLinearRowsTwoScales = 2;
-  static constexpr int kPairRows = 0;
-  static constexpr int kPairRowsDense = 0;
+  static constexpr int kPassPanels = 1;
+  static constexpr int kPassPanelsTwoScales = 1;
+  static constexpr int kPassRows = 0;
+  static constexpr int kFewRows = 5;
+  static constexpr int kFewRowsTwoScales = 5;
+  static constexpr int kManyPanels = 1;
+  static constexpr int kDensePanels = 1;
+  static constexpr int kDenseRows = 0;
+  static constexpr int kDenseRowsAlone = 4;
   static constexpr int kQueries = 2;
   static constexpr int kInt8Queries = 2;
   static constexpr int kScoreBlocks = 2;

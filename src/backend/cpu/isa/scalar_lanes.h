@@ -20,9 +20,19 @@ struct ScalarLanes {
   /// are registers for.
   static constexpr int kLinearRows = 2;
   static constexpr int kLinearRowsTwoScales = 2;
-  /// The same through two panels at once, of blocks and of floats; 0: one after the other.
-  static constexpr int kPairRows = 2;
-  static constexpr int kPairRowsDense = 2;
+  /// The same where a pass has several panels: how many of one scale a group and of two, and rows.
+  static constexpr int kPassPanels = 3;
+  static constexpr int kPassPanelsTwoScales = 2;
+  static constexpr int kPassRows = 2;
+  /// Up to so many rows, by scales a group again, each pass unpacks a panel as it reads it.
+  static constexpr int kFewRows = 5;
+  static constexpr int kFewRowsTwoScales = 5;
+  /// With more, so many panels are unpacked for all of them.
+  static constexpr int kManyPanels = 7;
+  /// Panels of floats and rows that share a pass, and rows where it has one panel.
+  static constexpr int kDensePanels = 2;
+  static constexpr int kDenseRows = 2;
+  static constexpr int kDenseRowsAlone = 2;
   /// How many queries share one over keys and values of floats and of 8-bit integers, in how many
   /// blocks at most; how many sums of floats are under way at most.
   static constexpr int kQueries = 2;

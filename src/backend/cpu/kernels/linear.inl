@@ -1,8 +1,8 @@
-// Rows times one panel of 16 outputs, for every weight format: backend.h, `linear`.
+// Rows times panels of 16 outputs, for every weight format: backend.h, `linear`.
 //
 // Written over a lanes type L; included by the file of each instruction set. The same code serves
-// one row and many: only the number of rows that share a pass over the panel differs, and whether
-// the panel's groups are unpacked as they are read or once for all rows. No sum crosses rows.
+// one row and many: only the number of rows and panels that share a pass differs, and whether
+// groups are unpacked as they are read or once for all rows. No sum crosses rows.
 #pragma once
 
 #include "backend/cpu/kernels/panel_codes.inl"
@@ -12,9 +12,6 @@ namespace {
 
 /// A K segment: each is summed in a chain of its own.
 inline constexpr std::int64_t kSegment = 1024;
-/// Up to so many rows a panel is unpacked as it is read, again for each pass.
-template <int kRowsOfPass>
-inline constexpr std::int64_t kFewRows = kRowsOfPass > 5 ? 2 * kRowsOfPass : 5;
 
 template <class L, int kRows>
 INGOT_INLINE void clear(typename L::F* acc) {
@@ -40,15 +37,18 @@ INGOT_INLINE void add_segment(const PanelArgs& a, std::int64_t row, std::int64_t
   }
 }
 
-/// Panel `p` of those of `a`.
-INGOT_INLINE PanelArgs panel_of(PanelArgs a, int p) {
+/// Up to `count` panels of `a` from panel `p` on.
+INGOT_INLINE PanelArgs panels_of(PanelArgs a, int p, int count) {
   a.panel += p * a.panel_bytes;
   a.out += p * kPanelCols;
   if (a.bias != nullptr) a.bias += p * kPanelCols;
   a.columns -= p * kPanelCols;
-  if (a.columns > kPanelCols) a.columns = kPanelCols;
+  if (a.columns > count * kPanelCols) a.columns = count * kPanelCols;
   return a;
 }
+
+/// Panel `p` of `a`.
+INGOT_INLINE PanelArgs panel_of(const PanelArgs& a, int p) { return panels_of(a, p, 1); }
 
 /// kRows rows of quantised activations, a multiple or a divisor of a tile's: one pointer a tile.
 template <int kRows>
@@ -56,7 +56,7 @@ struct QuantisedRows {
   static constexpr int kTiles = (kRows + kTileRows - 1) / kTileRows;
   static_assert(kRows % kTileRows == 0 || kTileRows % kRows == 0);
   const QuantisedGroup* tile[kTiles];
-  std::int64_t first = 0;  ///< row of the tile that row 0 is
+  std::int64_t first = 0;  ///< row of the tile that row 0 is, where they are not whole tiles
 
   /// Rows from `row` on, at the group of element `k`.
   INGOT_INLINE QuantisedRows(const PanelArgs& a, std::int64_t row, std::int64_t k)
@@ -65,7 +65,10 @@ struct QuantisedRows {
     for (int t = 0; t < kTiles; ++t) tile[t] = a.q + (row / kTileRows + t) * groups + k / kGroup;
   }
   INGOT_INLINE const QuantisedGroup& of(int r) const { return *tile[r / kTileRows]; }
-  INGOT_INLINE std::int64_t at(int r) const { return first + r % kTileRows; }
+  INGOT_INLINE std::int64_t at(int r) const {
+    // Said as a constant, since an address with an unknown part would take a register each.
+    return kRows % kTileRows == 0 ? r % kTileRows : first + r;
+  }
   INGOT_INLINE void next_group() {
     for (int t = 0; t < kTiles; ++t) ++tile[t];
   }
@@ -157,55 +160,153 @@ INGOT_INLINE void add_group(const Group* const* group, const QuantisedRows<kRows
   }
 }
 
-/// Brings what the next groups read into the second cache: single rows go through weights faster
-/// than the processor expects.
-template <int kBytes>
-INGOT_INLINE void prefetch(const unsigned char* p) {
-  for (int i = 0; i < kBytes; i += 64) __builtin_prefetch(p + i, 0, 2);
-}
+/// Rows that share a pass over one panel.
+template <class L, class F>
+inline constexpr int kRowsAlone = L::kDenseRowsAlone;
+template <class L, BlockFormat F>
+inline constexpr int kRowsAlone<L, F> = F::kScales == 2 ? L::kLinearRowsTwoScales : L::kLinearRows;
 
-/// Few rows through a panel, unpacked as it is read.
-template <class L, class F, int kRows>
-void few_rows(const PanelArgs& a, std::int64_t row) {
-  constexpr std::int64_t kAhead = 4096;
-  const auto* p = reinterpret_cast<const unsigned char*>(a.panel);
-  for (std::int64_t k = 0; k < a.cols; k += kSegment) {
-    QuantisedRows<kRows> x(a, row, k);
-    const std::int64_t end = segment_end(k, a.cols);
-    typename L::F acc[1][kRows];
-    clear<L, kRows>(acc[0]);
-    for (std::int64_t at = k; at < end; at += F::kBlock, p += Panel<F>::kBlockBytes) {
-      for_groups<L, F>(p, [&](const PackedGroup<L, F>& group) {
-        prefetch<Panel<F>::kGroupBytes>(group.planes + kAhead);
-        const PackedGroup<L, F>* const groups[] = {&group};
-        add_group<L, 1, kRows>(groups, x, acc);
-        x.next_group();
-      });
-    }
-    add_segment<L, kRows>(a, row, k, acc[0]);
+/// Up to so many rows a panel is unpacked as it is read.
+template <class L, class F>
+inline constexpr int kFewRowsOf = F::kScales == 2 ? L::kFewRowsTwoScales : L::kFewRows;
+
+/// Calls fn for rows [row, row + n) with n as a constant, at most kMost at a time, until all are
+/// done: `fn.template operator()<n>(row)`.
+template <int kMost, class Fn>
+INGOT_INLINE void for_rows(std::int64_t row, std::int64_t rows, Fn fn) {
+  for (; row + kMost <= rows; row += kMost) fn.template operator()<kMost>(row);
+  if constexpr (kMost > 1) {
+    if (row != rows) for_rows<kMost / 2>(row, rows, fn);
   }
 }
 
-/// The groups of a segment of neighbouring panels, unpacked.
-template <class L, class F, int kPanels>
-using ExpandedSegment = ExpandedGroup<L, ExpandedKind<L, F>>[kPanels][kSegment / kGroup];
+/// Passes that `rows` rows take, at most kMost in each, as for_rows cuts them.
+template <int kMost>
+INGOT_INLINE int passes_of(std::int64_t rows) {
+  static_assert((kMost & (kMost - 1)) == 0);
+  return static_cast<int>(rows / kMost) + __builtin_popcount(unsigned(rows % kMost));
+}
 
-/// Rows [row, row + kRows) through the unpacked segment that begins at `k`. The first ones bring
-/// the packed groups from next[p] on near.
-template <class L, class F, int kPanels, int kRows>
-void segment_rows(const PanelArgs& a, const ExpandedSegment<L, F, kPanels>& groups,
-                  const unsigned char* const* next, std::int64_t k, std::int64_t row) {
-  QuantisedRows<kRows> x(a, row, k);
-  typename L::F acc[kPanels][kRows];
-  for (int p = 0; p < kPanels; ++p) clear<L, kRows>(acc[p]);
-  const std::int64_t count = (segment_end(k, a.cols) - k) / kGroup;
-  for (std::int64_t g = 0; g < count; ++g) {
-    const ExpandedGroup<L, ExpandedKind<L, F>>* group[kPanels];
-    for (int p = 0; p < kPanels; ++p) group[p] = &groups[p][g];
-    if (row == 0) {
-      for (int p = 0; p < kPanels; ++p) {
-        prefetch<Panel<F>::kGroupBytes>(next[p] + g * Panel<F>::kGroupBytes);
+/// One pass of several over the same packed groups.
+struct Turn {
+  int pass = 0;
+  int passes = 1;
+};
+
+/// What passes over rows bring into the second cache, since they go through weights faster than the
+/// processor expects: each pass every so manieth packed group, beside those that it computes. All
+/// at once would keep the buffers of lines full; a line left out costs as much as ten.
+template <class F>
+class Ahead {
+ public:
+  Ahead() = default;
+  /// From `at` on, beside `groups` groups, `parts` for each of them in all passes.
+  INGOT_INLINE Ahead(const unsigned char* at, Turn turn, int groups, int parts)
+      : at_(at), wait_(turn.pass), parts_(parts), passes_(turn.passes) {
+    // With more passes than groups it is the last ones' work, so that little comes in between.
+    const int idle = turn.passes - groups;
+    if (idle > 0) wait_ = turn.pass < idle ? groups : turn.pass - idle;
+  }
+  /// The part beside the next group.
+  INGOT_INLINE void bring_near() {
+    constexpr int kBytes = Panel<F>::kBlockBytes / Panel<F>::kGroups;
+    static_assert(kBytes * Panel<F>::kGroups == Panel<F>::kBlockBytes);
+    if (wait_ == 0) {
+      for (int n = 0; n < parts_; ++n) {
+        for (int i = 0; i < kBytes; i += 64) __builtin_prefetch(at_ + n * kBytes + i, 0, 2);
       }
+      wait_ = passes_;
+    }
+    --wait_;
+    at_ += parts_ * kBytes;
+  }
+
+ private:
+  const unsigned char* at_ = nullptr;
+  int wait_ = 0;
+  int parts_ = 1;
+  int passes_ = 1;
+};
+
+/// Rows [row, row + kRows) through the segment of a panel that begins at `k` and `p`, unpacked as
+/// it is read.
+template <class L, class F, int kRows>
+void packed_rows(const PanelArgs& a, const unsigned char* p, Ahead<F> ahead, std::int64_t k,
+                 std::int64_t row) {
+  QuantisedRows<kRows> x(a, row, k);
+  const std::int64_t end = segment_end(k, a.cols);
+  typename L::F acc[1][kRows];
+  clear<L, kRows>(acc[0]);
+  for (std::int64_t at = k; at < end; at += F::kBlock, p += Panel<F>::kBlockBytes) {
+    for_groups<L, F>(p, [&](const PackedGroup<L, F>& group) {
+      ahead.bring_near();
+      const PackedGroup<L, F>* const groups[] = {&group};
+      add_group<L, 1, kRows>(groups, x, acc);
+      x.next_group();
+    });
+  }
+  add_segment<L, kRows>(a, row, k, acc[0]);
+}
+
+/// Few rows through a panel, a segment after the other, each unpacked again by each pass.
+template <class L, class F>
+INGOT_INLINE void few_rows(const PanelArgs& a) {
+  constexpr int kMost = kRowsAlone<L, F>;
+  // One pass reads as it goes on; the first of several had best have its segment near already.
+  const std::int64_t segment_bytes = Panel<F>::bytes(segment_end(0, a.cols));
+  const int passes = passes_of<kMost>(a.rows);
+  const std::int64_t distance = passes == 1 ? 4096 : segment_bytes;
+  const auto* p = reinterpret_cast<const unsigned char*>(a.panel);
+  for (std::int64_t k = 0; k < a.cols; k += kSegment) {
+    const std::int64_t cols = segment_end(k, a.cols) - k;
+    Turn turn{.pass = 0, .passes = passes};
+    for_rows<kMost>(0, a.rows, [&]<int kRows>(std::int64_t row) {
+      const Ahead<F> ahead(p + distance, turn, static_cast<int>(cols / kGroup), 1);
+      packed_rows<L, F, kRows>(a, p, ahead, k, row);
+      ++turn.pass;
+    });
+    p += Panel<F>::bytes(cols);
+  }
+}
+
+/// The groups of a segment of a panel, unpacked.
+template <class L, class F>
+using ExpandedSegment = ExpandedGroup<L, ExpandedKind<L, F>>[kSegment / kGroup];
+
+/// Unpacks the segment of `bytes` bytes at `p`.
+template <class L, class F>
+INGOT_INLINE void expand_segment(const unsigned char* p, std::int64_t bytes,
+                                 ExpandedSegment<L, F>& groups) {
+  auto* group = groups;
+  for (const unsigned char* end = p + bytes; p < end; p += Panel<F>::kBlockBytes) {
+    for_groups<L, F>(p, [&](const PackedGroup<L, F>& g) { expand_group(g, *group++); });
+  }
+}
+
+/// What comes after the unpacked segments of some panels.
+struct NextPacked {
+  const unsigned char* first = nullptr;  ///< of the first panel; the others' are panel_bytes apart
+  std::int64_t cols = 0;                 ///< of each
+};
+
+/// Rows [row, row + kRows) through the unpacked segment that begins at `k` of kPanels panels.
+template <class L, class F, int kPanels, int kRows>
+void segment_rows(const PanelArgs& a, const ExpandedSegment<L, F>* groups, const NextPacked& next,
+                  Turn turn, std::int64_t k, std::int64_t row) {
+  QuantisedRows<kRows> x(a, row, k);
+  const auto count = static_cast<int>((segment_end(k, a.cols) - k) / kGroup);
+  const int parts = (static_cast<int>(next.cols / kGroup) + count - 1) / count;
+  Ahead<F> ahead[kPanels];
+  typename L::F acc[kPanels][kRows];
+  for (int p = 0; p < kPanels; ++p) {
+    ahead[p] = Ahead<F>(next.first + p * a.panel_bytes, turn, count, parts);
+    clear<L, kRows>(acc[p]);
+  }
+  for (int g = 0; g < count; ++g) {
+    const ExpandedGroup<L, ExpandedKind<L, F>>* group[kPanels];
+    for (int p = 0; p < kPanels; ++p) {
+      group[p] = &groups[p][g];
+      ahead[p].bring_near();
     }
     add_group<L, kPanels, kRows>(group, x, acc);
     x.next_group();
@@ -213,47 +314,67 @@ void segment_rows(const PanelArgs& a, const ExpandedSegment<L, F, kPanels>& grou
   for (int p = 0; p < kPanels; ++p) add_segment<L, kRows>(panel_of(a, p), row, k, acc[p]);
 }
 
-/// Calls fn for rows [row, row + n) with n as a constant, at most kMost at a time, until all are
-/// done: `fn.template operator()<n>(row)`.
+/// Panels that pass together, unpacked: sums of more would not stay in registers.
+template <class L, class F>
+inline constexpr int kPassPanels = F::kScales == 2 ? L::kPassPanelsTwoScales : L::kPassPanels;
+
+/// What a call with many rows keeps in PanelArgs::scratch.
+template <class L, class F>
+using LinearScratch = ExpandedSegment<L, F>[L::kManyPanels];
+
+/// Calls fn for panels [panel, panel + n) with n as a constant, at most kMost at a time, until all
+/// are done: `fn.template operator()<n>(panel)`.
 template <int kMost, class Fn>
-INGOT_INLINE void for_rows(std::int64_t row, std::int64_t rows, Fn fn) {
-  // Sixteen are better halved than cut into twelve and four.
-  while (row + kMost <= rows && (kMost <= 8 || rows - row != 16)) {
-    fn.template operator()<kMost>(row);
-    row += kMost;
+INGOT_INLINE void for_panels(int panel, int panels, Fn fn) {
+  // One alone is slow: four are better halved than cut into three and one.
+  while (panel + kMost <= panels && (kMost != 3 || panels - panel != 4)) {
+    fn.template operator()<kMost>(panel);
+    panel += kMost;
   }
-  if (row == rows) return;
-  if constexpr (kMost > 8) {
-    for_rows<8>(row, rows, fn);
-  } else if constexpr (kMost > 1) {
-    for_rows<kMost / 2>(row, rows, fn);
+  if constexpr (kMost > 1) {
+    if (panel != panels) for_panels<kMost - 1>(panel, panels, fn);
   }
 }
 
-/// Many rows through neighbouring panels, a segment after the other, each unpacked once.
-template <class L, class F, int kPanels, int kMost>
+/// All rows of `a` through the unpacked segments of its panels that begin at `k`, kRowsOfPass
+/// through kTogether panels at once. Rows that pass together go through all panels before the next
+/// ones, so that their outputs, of which those of one panel are a line here and there, are written
+/// side by side.
+template <class L, class F, int kTogether, int kRowsOfPass>
+INGOT_INLINE void unpacked_rows(const PanelArgs& a, int panels, const LinearScratch<L, F>& groups,
+                                const NextPacked& next, std::int64_t k) {
+  Turn turn{.pass = 0, .passes = passes_of<kRowsOfPass>(a.rows)};
+  for_rows<kRowsOfPass>(0, a.rows, [&]<int kRows>(std::int64_t row) {
+    for_panels<kTogether>(0, panels, [&]<int kPanels>(int p) {
+      const NextPacked of_these{next.first + p * a.panel_bytes, next.cols};
+      segment_rows<L, F, kPanels, kRows>(panels_of(a, p, kPanels), &groups[p], of_these, turn, k,
+                                         row);
+    });
+    ++turn.pass;
+  });
+}
+
+/// Many rows through up to L::kManyPanels panels, a segment after the other, each unpacked once.
+template <class L, class F>
 INGOT_INLINE void many_rows(const PanelArgs& a) {
-  ExpandedSegment<L, F, kPanels> groups;
-  const unsigned char* packed[kPanels];
-  for (int p = 0; p < kPanels; ++p) {
-    packed[p] = reinterpret_cast<const unsigned char*>(a.panel) + p * a.panel_bytes;
-  }
+  static_assert(L::kManyPanels == 1 || kPassPanels<L, F> > 1);
+  auto& groups = *reinterpret_cast<LinearScratch<L, F>*>(a.scratch);
+  const int panels = (a.columns + kPanelCols - 1) / kPanelCols;
+  const auto* const first = reinterpret_cast<const unsigned char*>(a.panel);
   for (std::int64_t k = 0; k < a.cols; k += kSegment) {
     const std::int64_t end = segment_end(k, a.cols);
-    for (int p = 0; p < kPanels; ++p) {
-      auto* group = groups[p];
-      for (std::int64_t at = k; at < end; at += F::kBlock, packed[p] += Panel<F>::kBlockBytes) {
-        for_groups<L, F>(packed[p], [&](const PackedGroup<L, F>& g) { expand_group(g, *group++); });
-      }
+    const unsigned char* const packed = first + Panel<F>::bytes(k);
+    for (int p = 0; p < panels; ++p) {
+      expand_segment<L, F>(packed + p * a.panel_bytes, Panel<F>::bytes(end - k), groups[p]);
     }
-    // What comes next: of each panel the next segment or, after the last, the next pair.
-    const unsigned char* next[kPanels];
-    for (int p = 0; p < kPanels; ++p) {
-      next[p] = packed[p] + (end == a.cols ? (kPanels - 1) * a.panel_bytes : 0);
+    // The next segments or, after the last, the panels after these.
+    NextPacked next{first + Panel<F>::bytes(end), segment_end(end, a.cols) - end};
+    if (end == a.cols) next = {first + panels * a.panel_bytes, segment_end(0, a.cols)};
+    if (panels == 1) {
+      unpacked_rows<L, F, 1, kRowsAlone<L, F>>(a, panels, groups, next, k);
+    } else if constexpr (kPassPanels<L, F> > 1) {
+      unpacked_rows<L, F, kPassPanels<L, F>, L::kPassRows>(a, panels, groups, next, k);
     }
-    for_rows<kMost>(0, a.rows, [&]<int kRows>(std::int64_t row) {
-      segment_rows<L, F, kPanels, kRows>(a, groups, next, k, row);
-    });
   }
 }
 
@@ -291,54 +412,48 @@ void dense_rows(const PanelArgs& a, std::int64_t row) {
   }
 }
 
-/// Rows that share a pass over a panel.
-template <class L, class F>
-inline constexpr int kPassRows = L::kLinearRows;
-template <class L, BlockFormat F>
-inline constexpr int kPassRows<L, F> = F::kScales == 2 ? L::kLinearRowsTwoScales : L::kLinearRows;
-
-/// All rows of `a` through one panel.
-template <class L, class F>
-INGOT_INLINE void linear_panel(const PanelArgs& a) {
-  constexpr int kMost = kPassRows<L, F>;
-  if constexpr (!BlockFormat<F>) {
-    for_rows<kMost>(0, a.rows,
-                    [&]<int kRows>(std::int64_t row) { dense_rows<L, F, 1, kRows>(a, row); });
-  } else if (a.rows <= kFewRows<kMost>) {
-    for_rows<kMost>(0, a.rows, [&]<int kRows>(std::int64_t row) { few_rows<L, F, kRows>(a, row); });
-  } else {
-    many_rows<L, F, 1, kMost>(a);
-  }
-}
-
-/// Panels that many rows pass at once. A pair halves the loads of activations; minimums are so much
-/// arithmetic beside them that twelve rows through one panel are as fast.
-template <class L, class F>
-inline constexpr int kPairedPanels = L::kPairRowsDense != 0 ? 2 : 1;
-template <class L, BlockFormat F>
-inline constexpr int kPairedPanels<L, F> = L::kPairRows != 0 && !Panel<F>::kHasMin ? 2 : 1;
-
 /// All rows of `a` through its panels.
 template <class L, class F>
 void linear_panels(const PanelArgs& a) {
-  if constexpr (kPairedPanels<L, F> == 2) {
-    if (a.columns > kPanelCols && a.columns <= 2 * kPanelCols) {
-      if constexpr (!BlockFormat<F>) {
-        return for_rows<L::kPairRowsDense>(
-            0, a.rows, [&]<int kRows>(std::int64_t row) { dense_rows<L, F, 2, kRows>(a, row); });
-      } else if (a.rows > kFewRows<kPassRows<L, F>>) {
-        return many_rows<L, F, 2, L::kPairRows>(a);
+  if constexpr (!BlockFormat<F>) {
+    for_panels<L::kDensePanels>(
+        0, (a.columns + kPanelCols - 1) / kPanelCols, [&]<int kPanels>(int p) {
+          constexpr int kMost = kPanels > 1 ? L::kDenseRows : kRowsAlone<L, F>;
+          for_rows<kMost>(0, a.rows, [&]<int kRows>(std::int64_t row) {
+            dense_rows<L, F, kPanels, kRows>(panels_of(a, p, kPanels), row);
+          });
+        });
+  } else {
+    const bool few = a.rows <= kFewRowsOf<L, F>;
+    const int step = few ? 1 : L::kManyPanels;
+    for (int p = 0; p * kPanelCols < a.columns; p += step) {
+      const PanelArgs some = panels_of(a, p, step);
+      if (few) {
+        few_rows<L, F>(some);
+      } else {
+        many_rows<L, F>(some);
       }
     }
   }
-  for (int p = 0; p * kPanelCols < a.columns; ++p) linear_panel<L, F>(panel_of(a, p));
+}
+
+/// The kernel of format F, and how it had best be called.
+template <class L, class F>
+constexpr LinearKernel linear_kernel() {
+  if constexpr (BlockFormat<F>) {
+    return {.run = linear_panels<L, F>,
+            .panels = L::kManyPanels,
+            .many_rows = kFewRowsOf<L, F> + 1,
+            .panel_rows_bytes = 1 << 20,
+            .scratch = sizeof(LinearScratch<L, F>)};
+  } else {
+    return {.run = linear_panels<L, F>, .panels = L::kDensePanels, .many_rows = 64};
+  }
 }
 
 template <class L, class... Fs>
 constexpr void set_linear(KernelTable& table, TypeList<Fs...>) {
-  ((table.linear[static_cast<std::size_t>(Fs::kFormat)] = {linear_panels<L, Fs>,
-                                                           kPairedPanels<L, Fs>}),
-   ...);
+  ((table.linear[static_cast<std::size_t>(Fs::kFormat)] = linear_kernel<L, Fs>()), ...);
 }
 
 }  // namespace

@@ -301,10 +301,12 @@ template <class L, class F, const KernelTable& (*kBase)()>
 void set_tiles(KernelTable& table) {
   if constexpr (BlockFormat<F>) {
     if constexpr (F::kScales == 1) {
-      table.linear[static_cast<std::size_t>(F::kFormat)] = {.run = linear_or_tiles<L, F, kBase>,
-                                                            .panels = kTilesPanels,
-                                                            .few_panels = 2,
-                                                            .scratch = sizeof(TileScratch<L, F>)};
+      LinearKernel& kernel = table.linear[static_cast<std::size_t>(F::kFormat)];
+      const std::int64_t scratch = sizeof(TileScratch<L, F>);
+      kernel = {.run = linear_or_tiles<L, F, kBase>,
+                .panels = kTilesPanels,
+                .few_panels = 2,
+                .scratch = scratch > kernel.scratch ? scratch : kernel.scratch};
     }
   }
 }
