@@ -187,59 +187,33 @@ INGOT_INLINE int passes_of(std::int64_t rows) {
   return static_cast<int>(rows / kMost) + __builtin_popcount(unsigned(rows % kMost));
 }
 
-/// One pass of several over the same packed groups.
-struct Turn {
-  int pass = 0;
-  int passes = 1;
-};
-
-/// What passes over rows bring into the second cache, since they go through weights faster than the
-/// processor expects: each pass every so manieth packed group, beside those that it computes. All
-/// at once would keep the buffers of lines full; a line left out costs as much as ten.
+/// Bytes of a group of 32 in a packed panel, with its share of the block's header.
 template <class F>
-class Ahead {
- public:
-  Ahead() = default;
-  /// From `at` on, beside `groups` groups, `parts` for each of them in all passes.
-  INGOT_INLINE Ahead(const unsigned char* at, Turn turn, int groups, int parts)
-      : at_(at), wait_(turn.pass), parts_(parts), passes_(turn.passes) {
-    // With more passes than groups it is the last ones' work, so that little comes in between.
-    const int idle = turn.passes - groups;
-    if (idle > 0) wait_ = turn.pass < idle ? groups : turn.pass - idle;
-  }
-  /// The part beside the next group.
-  INGOT_INLINE void bring_near() {
-    constexpr int kBytes = Panel<F>::kBlockBytes / Panel<F>::kGroups;
-    static_assert(kBytes * Panel<F>::kGroups == Panel<F>::kBlockBytes);
-    if (wait_ == 0) {
-      for (int n = 0; n < parts_; ++n) {
-        for (int i = 0; i < kBytes; i += 64) __builtin_prefetch(at_ + n * kBytes + i, 0, 2);
-      }
-      wait_ = passes_;
-    }
-    --wait_;
-    at_ += parts_ * kBytes;
-  }
+inline constexpr int kPackedBytes = [] {
+  static_assert(Panel<F>::kBlockBytes % Panel<F>::kGroups == 0);
+  return Panel<F>::kBlockBytes / Panel<F>::kGroups;
+}();
 
- private:
-  const unsigned char* at_ = nullptr;
-  int wait_ = 0;
-  int parts_ = 1;
-  int passes_ = 1;
-};
+/// Brings bytes [at, at + bytes) into the second cache: rows go through weights faster than the
+/// processor expects. A line left out costs as much as ten.
+INGOT_INLINE void bring_near(const unsigned char* at, int bytes) {
+  for (int i = 0; i < bytes; i += 64) __builtin_prefetch(at + i, 0, 2);
+}
 
 /// Rows [row, row + kRows) through the segment of a panel that begins at `k` and `p`, unpacked as
-/// it is read.
-template <class L, class F, int kRows>
-void packed_rows(const PanelArgs& a, const unsigned char* p, Ahead<F> ahead, std::int64_t k,
-                 std::int64_t row) {
+/// it is read. Beside each group they bring a part of as much near, from `ahead` on.
+template <class L, class F, int kRows, int kPart>
+void packed_rows(const PanelArgs& a, const unsigned char* p, const unsigned char* ahead,
+                 std::int64_t k, std::int64_t row) {
+  constexpr int kBytes = kPackedBytes<F> / kPart;
   QuantisedRows<kRows> x(a, row, k);
   const std::int64_t end = segment_end(k, a.cols);
   typename L::F acc[1][kRows];
   clear<L, kRows>(acc[0]);
   for (std::int64_t at = k; at < end; at += F::kBlock, p += Panel<F>::kBlockBytes) {
     for_groups<L, F>(p, [&](const PackedGroup<L, F>& group) {
-      ahead.bring_near();
+      bring_near(ahead, kBytes);
+      ahead += kBytes;
       const PackedGroup<L, F>* const groups[] = {&group};
       add_group<L, 1, kRows>(groups, x, acc);
       x.next_group();
@@ -248,24 +222,26 @@ void packed_rows(const PanelArgs& a, const unsigned char* p, Ahead<F> ahead, std
   add_segment<L, kRows>(a, row, k, acc[0]);
 }
 
-/// Few rows through a panel, a segment after the other, each unpacked again by each pass.
+/// Few rows through a panel, a segment after the other, each unpacked again by each pass. One pass
+/// brings near what it reads soon; of several the first two bring a half each of what comes next.
 template <class L, class F>
 INGOT_INLINE void few_rows(const PanelArgs& a) {
   constexpr int kMost = kRowsAlone<L, F>;
-  // One pass reads as it goes on; the first of several had best have its segment near already.
+  constexpr std::int64_t kAheadOfOnePass = 4096;
   const std::int64_t segment_bytes = Panel<F>::bytes(segment_end(0, a.cols));
-  const int passes = passes_of<kMost>(a.rows);
-  const std::int64_t distance = passes == 1 ? 4096 : segment_bytes;
+  const bool one_pass = passes_of<kMost>(a.rows) == 1;
   const auto* p = reinterpret_cast<const unsigned char*>(a.panel);
   for (std::int64_t k = 0; k < a.cols; k += kSegment) {
-    const std::int64_t cols = segment_end(k, a.cols) - k;
-    Turn turn{.pass = 0, .passes = passes};
+    const std::int64_t bytes = Panel<F>::bytes(segment_end(k, a.cols) - k);
     for_rows<kMost>(0, a.rows, [&]<int kRows>(std::int64_t row) {
-      const Ahead<F> ahead(p + distance, turn, static_cast<int>(cols / kGroup), 1);
-      packed_rows<L, F, kRows>(a, p, ahead, k, row);
-      ++turn.pass;
+      if (one_pass) {
+        packed_rows<L, F, kRows, 1>(a, p, p + kAheadOfOnePass, k, row);
+      } else {
+        const std::int64_t half = row == 0 ? 0 : bytes / 2;
+        packed_rows<L, F, kRows, 2>(a, p, p + segment_bytes + half, k, row);
+      }
     });
-    p += Panel<F>::bytes(cols);
+    p += bytes;
   }
 }
 
@@ -283,31 +259,38 @@ INGOT_INLINE void expand_segment(const unsigned char* p, std::int64_t bytes,
   }
 }
 
-/// What comes after the unpacked segments of some panels.
+/// What comes after the unpacked segments of some panels, and which pass over these it is.
 struct NextPacked {
   const unsigned char* first = nullptr;  ///< of the first panel; the others' are panel_bytes apart
   std::int64_t cols = 0;                 ///< of each
+  int pass = 0;
+  int passes = 1;
 };
 
-/// Rows [row, row + kRows) through the unpacked segment that begins at `k` of kPanels panels.
+/// Rows [row, row + kRows) through the unpacked segment that begins at `k` of kPanels panels. Each
+/// pass brings every so manieth group of what comes next near, beside those that it computes: all
+/// at once would keep the buffers of lines full.
 template <class L, class F, int kPanels, int kRows>
 void segment_rows(const PanelArgs& a, const ExpandedSegment<L, F>* groups, const NextPacked& next,
-                  Turn turn, std::int64_t k, std::int64_t row) {
+                  std::int64_t k, std::int64_t row) {
   QuantisedRows<kRows> x(a, row, k);
-  const auto count = static_cast<int>((segment_end(k, a.cols) - k) / kGroup);
-  const int parts = (static_cast<int>(next.cols / kGroup) + count - 1) / count;
-  Ahead<F> ahead[kPanels];
   typename L::F acc[kPanels][kRows];
-  for (int p = 0; p < kPanels; ++p) {
-    ahead[p] = Ahead<F>(next.first + p * a.panel_bytes, turn, count, parts);
-    clear<L, kRows>(acc[p]);
-  }
+  for (int p = 0; p < kPanels; ++p) clear<L, kRows>(acc[p]);
+  const auto count = static_cast<int>((segment_end(k, a.cols) - k) / kGroup);
+  const int bytes = (static_cast<int>(next.cols / kGroup) + count - 1) / count * kPackedBytes<F>;
+  // With more passes than groups it is the last ones' work, so that little comes in between.
+  const int idle = next.passes > count ? next.passes - count : 0;
+  int wait = next.pass < idle ? count : next.pass - idle;
+  const unsigned char* ahead = next.first;
   for (int g = 0; g < count; ++g) {
     const ExpandedGroup<L, ExpandedKind<L, F>>* group[kPanels];
-    for (int p = 0; p < kPanels; ++p) {
-      group[p] = &groups[p][g];
-      ahead[p].bring_near();
+    for (int p = 0; p < kPanels; ++p) group[p] = &groups[p][g];
+    if (wait == 0) {
+      for (int p = 0; p < kPanels; ++p) bring_near(ahead + p * a.panel_bytes, bytes);
+      wait = next.passes;
     }
+    --wait;
+    ahead += bytes;
     add_group<L, kPanels, kRows>(group, x, acc);
     x.next_group();
   }
@@ -342,15 +325,15 @@ INGOT_INLINE void for_panels(int panel, int panels, Fn fn) {
 /// side by side.
 template <class L, class F, int kTogether, int kRowsOfPass>
 INGOT_INLINE void unpacked_rows(const PanelArgs& a, int panels, const LinearScratch<L, F>& groups,
-                                const NextPacked& next, std::int64_t k) {
-  Turn turn{.pass = 0, .passes = passes_of<kRowsOfPass>(a.rows)};
+                                NextPacked next, std::int64_t k) {
+  next.passes = passes_of<kRowsOfPass>(a.rows);
   for_rows<kRowsOfPass>(0, a.rows, [&]<int kRows>(std::int64_t row) {
     for_panels<kTogether>(0, panels, [&]<int kPanels>(int p) {
-      const NextPacked of_these{next.first + p * a.panel_bytes, next.cols};
-      segment_rows<L, F, kPanels, kRows>(panels_of(a, p, kPanels), &groups[p], of_these, turn, k,
-                                         row);
+      NextPacked of_these = next;
+      of_these.first += p * a.panel_bytes;
+      segment_rows<L, F, kPanels, kRows>(panels_of(a, p, kPanels), &groups[p], of_these, k, row);
     });
-    ++turn.pass;
+    ++next.pass;
   });
 }
 
@@ -368,8 +351,10 @@ INGOT_INLINE void many_rows(const PanelArgs& a) {
       expand_segment<L, F>(packed + p * a.panel_bytes, Panel<F>::bytes(end - k), groups[p]);
     }
     // The next segments or, after the last, the panels after these.
-    NextPacked next{first + Panel<F>::bytes(end), segment_end(end, a.cols) - end};
-    if (end == a.cols) next = {first + panels * a.panel_bytes, segment_end(0, a.cols)};
+    NextPacked next{.first = first + Panel<F>::bytes(end), .cols = segment_end(end, a.cols) - end};
+    if (end == a.cols) {
+      next = {.first = first + panels * a.panel_bytes, .cols = segment_end(0, a.cols)};
+    }
     if (panels == 1) {
       unpacked_rows<L, F, 1, kRowsAlone<L, F>>(a, panels, groups, next, k);
     } else if constexpr (kPassPanels<L, F> > 1) {
