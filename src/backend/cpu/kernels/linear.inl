@@ -195,13 +195,13 @@ inline constexpr int kPackedBytes = [] {
 }();
 
 /// Brings bytes [at, at + bytes) into the second cache: rows go through weights faster than the
-/// processor expects. A line left out costs as much as ten.
+/// processor expects. Of neighbouring stretches no line is left out, since it would be waited for.
 INGOT_INLINE void bring_near(const unsigned char* at, int bytes) {
   for (int i = 0; i < bytes; i += 64) __builtin_prefetch(at + i, 0, 2);
 }
 
 /// Rows [row, row + kRows) through the segment of a panel that begins at `k` and `p`, unpacked as
-/// it is read. Beside each group they bring a part of as much near, from `ahead` on.
+/// it is read. Beside each group they bring 1 / kPart of as many bytes near, from `ahead` on.
 template <class L, class F, int kRows, int kPart>
 void packed_rows(const PanelArgs& a, const unsigned char* p, const unsigned char* ahead,
                  std::int64_t k, std::int64_t row) {
@@ -267,9 +267,9 @@ struct NextPacked {
   int passes = 1;
 };
 
-/// Rows [row, row + kRows) through the unpacked segment that begins at `k` of kPanels panels. Each
-/// pass brings every so manieth group of what comes next near, beside those that it computes: all
-/// at once would keep the buffers of lines full.
+/// Rows [row, row + kRows) through the unpacked segment that begins at `k` of kPanels panels. Pass
+/// i of n brings groups i, i + n, i + 2 n, ... of what comes next near, beside those that it
+/// computes: all at once would keep the buffers of lines full.
 template <class L, class F, int kPanels, int kRows>
 void segment_rows(const PanelArgs& a, const ExpandedSegment<L, F>* groups, const NextPacked& next,
                   std::int64_t k, std::int64_t row) {
