@@ -156,68 +156,70 @@ void CpuBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer 
 
 namespace {
 
-/// How the rows and heads of an attention are cut into kernel calls.
-struct AttentionTiles {
-  std::int64_t rows = 0;   ///< of a tile
-  std::int32_t heads = 0;  ///< query heads of a tile, all of one kv head
-  std::int64_t head_tiles = 0;
-  std::int64_t row_tiles = 0;
+/// How the query heads of an attention are cut into kernel calls.
+struct HeadTiles {
+  std::int64_t per_kv = 0;        ///< query heads of a kv head
+  std::int64_t tiles_per_kv = 0;  ///< of which one kernel call takes
+  std::int64_t heads = 0;         ///< so many at most
+  std::int64_t count = 0;         ///< tiles of all kv heads
 
-  AttentionTiles(const Attention& a, const Batch& b) {
-    const std::int32_t per_kv = a.heads / a.kv_heads;
-    const std::int32_t tiles = (per_kv + kQueriesLimit - 1) / kQueriesLimit;
-    heads = (per_kv + tiles - 1) / tiles;
-    head_tiles = std::int64_t{a.kv_heads} * tiles;
-    // Rows that share keys are neighbours in a sequence; single rows are better spread.
-    const std::int64_t shared = std::max(1, b.rows() / std::max(1, b.sequences()));
-    rows = std::min<std::int64_t>(kQueriesLimit / heads, shared);
-    row_tiles = (b.rows() + rows - 1) / rows;
-  }
+  explicit HeadTiles(const Attention& a)
+      : per_kv(a.heads / a.kv_heads),
+        tiles_per_kv((per_kv + kQueriesLimit - 1) / kQueriesLimit),
+        heads((per_kv + tiles_per_kv - 1) / tiles_per_kv),
+        count(a.kv_heads * tiles_per_kv) {}
 };
 
 }  // namespace
+
+void CpuBackend::cut_rows(const Batch& b, std::int64_t most) {
+  row_tiles_.clear();
+  for (std::int32_t s = 0; s < b.sequences(); ++s) {
+    const auto at = static_cast<std::size_t>(s);
+    const std::int64_t end = b.q_start[at + 1];
+    const std::int64_t tiles = (end - b.q_start[at] + most - 1) / most;
+    for (std::int64_t row = b.q_start[at], left = tiles; left > 0; --left) {
+      const std::int64_t rows = (end - row + left - 1) / left;
+      row_tiles_.push_back({.sequence = s, .row = row, .end = row + rows});
+      row += rows;
+    }
+  }
+}
 
 void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out,
                            Next next) {
   INGOT_CHECK(a.head_dim <= kHeadDimLimit && a.heads % a.kv_heads == 0, a.heads, " heads of ",
               a.head_dim, " over ", a.kv_heads);
   const bool quantise = keeps_quantised(out, a.head_dim % kGroup == 0 ? next : Next::kAnyone);
-  const AttentionTiles tiles(a, b);
-  pool_.parallel_for(tiles.row_tiles * tiles.head_tiles, [&](std::int64_t item, int) {
-    const std::int64_t per_kv = a.heads / a.kv_heads;
-    const std::int64_t tiles_per_kv = tiles.head_tiles / a.kv_heads;
-    // A kv head's rows come one after the other: they read the same keys and values.
-    const std::int64_t head_tile = item / tiles.row_tiles;
-    const std::int64_t g = head_tile / tiles_per_kv;
-    const std::int64_t in_group = head_tile % tiles_per_kv * tiles.heads;
-    const auto heads =
-        static_cast<std::int32_t>(std::min<std::int64_t>(tiles.heads, per_kv - in_group));
-    std::int64_t t = item % tiles.row_tiles * tiles.rows;
-    const std::int64_t end = std::min<std::int64_t>(t + tiles.rows, qkv.rows);
-    while (t < end) {
-      const AttentionTile tile{
-          .row = t, .end = end, .kv_head = g, .head = g * per_kv + in_group, .heads = heads};
-      t = attend_rows(qkv, b, a, kv, tile, out);
-      for (std::int64_t row = tile.row; quantise && row < t; ++row) {
-        quantise_row(out, row, tile.head * a.head_dim, std::int64_t{heads} * a.head_dim);
-      }
+  const HeadTiles heads(a);
+  cut_rows(b, kQueriesLimit / heads.heads);
+  // A kv head's rows come one after the other: those of a sequence read the same keys and values.
+  pool_.parallel_for(std::ssize(row_tiles_) * heads.count, [&](std::int64_t item, int) {
+    const RowTile& rows = row_tiles_[static_cast<std::size_t>(item % std::ssize(row_tiles_))];
+    const std::int64_t head_tile = item / std::ssize(row_tiles_);
+    const std::int64_t kv_head = head_tile / heads.tiles_per_kv;
+    const std::int64_t in_group = head_tile % heads.tiles_per_kv * heads.heads;
+    const HeadTile tile{
+        .kv_head = kv_head,
+        .head = kv_head * heads.per_kv + in_group,
+        .heads = static_cast<std::int32_t>(std::min(heads.heads, heads.per_kv - in_group))};
+    attend(qkv, b, a, kv, rows, tile, out);
+    for (std::int64_t row = rows.row; quantise && row < rows.end; ++row) {
+      quantise_row(out, row, tile.head * a.head_dim, std::int64_t{tile.heads} * a.head_dim);
     }
   });
 }
 
-std::int64_t CpuBackend::attend_rows(View qkv, const Batch& b, const Attention& a,
-                                     const KvLayer& kv, const AttentionTile& tile, View out) {
-  // The sequence of the first row: the last one that starts at or before it.
-  const auto after = std::upper_bound(b.q_start.begin(), b.q_start.end(), tile.row);
-  const std::int64_t s = after - b.q_start.begin() - 1;
-  const std::int32_t kv_len = b.kv_len[static_cast<std::size_t>(s)];
-  const std::int64_t end = std::min<std::int64_t>(tile.end, *after);
+void CpuBackend::attend(View qkv, const Batch& b, const Attention& a, const KvLayer& kv,
+                        const RowTile& rows, const HeadTile& tile, View out) {
+  const auto s = static_cast<std::size_t>(rows.sequence);
+  const std::int32_t kv_len = b.kv_len[s];
   std::int32_t first[kQueriesLimit];
   std::int32_t last[kQueriesLimit];
   KeyRange all{.first = kv_len, .last = 0};
-  for (std::int64_t t = tile.row; t < end; ++t) {
-    const std::int64_t r = t - tile.row;
-    const std::int32_t key = kv_len - (*after - static_cast<std::int32_t>(t));
+  for (std::int64_t t = rows.row; t < rows.end; ++t) {
+    const std::int64_t r = t - rows.row;
+    const std::int32_t key = kv_len - (b.q_start[s + 1] - static_cast<std::int32_t>(t));
     const KeyRange range = keys_of(a, key, kv_len);
     INGOT_CHECK(range.first < range.last, "row ", t, " sees no key");
     first[r] = range.first;
@@ -226,14 +228,14 @@ std::int64_t CpuBackend::attend_rows(View qkv, const Batch& b, const Attention& 
   }
   const PageLayout layout(a, kv.type);
   table_.attention({
-      .q = qkv.row<const float>(tile.row) + tile.head * a.head_dim,
-      .out = out.row<float>(tile.row) + tile.head * a.head_dim,
+      .q = qkv.row<const float>(rows.row) + tile.head * a.head_dim,
+      .out = out.row<float>(rows.row) + tile.head * a.head_dim,
       .q_stride = qkv.row_bytes / std::int64_t{sizeof(float)},
       .out_stride = out.row_bytes / std::int64_t{sizeof(float)},
-      .rows = static_cast<std::int32_t>(end - tile.row),
+      .rows = static_cast<std::int32_t>(rows.end - rows.row),
       .heads = tile.heads,
       .pages = kv.pages,
-      .table = checked_table(group_of(b, kv), s, all, kv),
+      .table = checked_table(group_of(b, kv), rows.sequence, all, kv),
       .block_bytes = kv.block_bytes,
       .k_offset = tile.kv_head * layout.k_head,
       .v_offset = layout.v_start + tile.kv_head * layout.v_head,
@@ -244,7 +246,6 @@ std::int64_t CpuBackend::attend_rows(View qkv, const Batch& b, const Attention& 
       .scale = a.scale,
       .score_cap = a.score_cap,
   });
-  return end;
 }
 
 }  // namespace ingot

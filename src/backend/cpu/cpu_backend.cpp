@@ -224,6 +224,7 @@ void CpuBackend::plan(const StepLimits& limits) {
   scratch_ = lay_out(limits, scratch_buffer_.data());
   quantised_ = {};
   expert_work_.reserve(static_cast<std::size_t>(limits.moe.experts));
+  row_tiles_.reserve(static_cast<std::size_t>(limits.rows));
 }
 
 void CpuBackend::step(const Batch&, FunctionRef<void()> body) {

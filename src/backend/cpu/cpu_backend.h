@@ -108,10 +108,14 @@ class CpuBackend final : public Backend {
   /// Lays scratch out from `base`, which may be null to learn the size.
   Scratch lay_out(const StepLimits& limits, std::byte* base) const;
 
-  /// Rows [row, end) and query heads [head, head + heads) of one kv head.
-  struct AttentionTile {
+  /// Rows [row, end) of one sequence, which share what they read of its keys and values.
+  struct RowTile {
+    std::int32_t sequence = 0;
     std::int64_t row = 0;
     std::int64_t end = 0;
+  };
+  /// Query heads [head, head + heads) of one kv head.
+  struct HeadTile {
     std::int64_t kv_head = 0;
     std::int64_t head = 0;
     std::int32_t heads = 0;
@@ -130,9 +134,12 @@ class CpuBackend final : public Backend {
   LinearInput quantised(View in);
   /// What a kernel of `linear` may use on thread `thread` of the pool.
   std::byte* linear_scratch(int thread) const;
-  /// Attends the tile's rows up to the end of their sequence; returns the first row that is left.
-  std::int64_t attend_rows(View qkv, const Batch& b, const Attention& a, const KvLayer& kv,
-                           const AttentionTile& tile, View out);
+  /// Cuts each sequence's rows into as few tiles of at most `most` rows as can be, of like size:
+  /// row_tiles_.
+  void cut_rows(const Batch& b, std::int64_t most);
+  /// Attention of the tiles' rows and heads.
+  void attend(View qkv, const Batch& b, const Attention& a, const KvLayer& kv, const RowTile& rows,
+              const HeadTile& tile, View out);
   void route(View logits, const Moe& m);
   /// Rows whose gate, up and activation of width `ffn` the threads' second caches hold.
   std::int64_t cached_rows(std::int64_t ffn) const;
@@ -161,6 +168,7 @@ class CpuBackend final : public Backend {
   bool has_block_weights_ = false;
   View quantised_;                       ///< whose rows scratch_.q holds, none: nobody's
   std::vector<ExpertWork> expert_work_;  ///< of the loop under way; room for all is planned
+  std::vector<RowTile> row_tiles_;       ///< of the attention under way; the same
 };
 
 }  // namespace ingot
