@@ -11,10 +11,10 @@ namespace {
 
 /// Of the time of a step without prompts that the prompts in a step may add, for each sequence that
 /// waits for its prompt; and for so many of them at most.
-constexpr double kPromptShare = 0.4;
+constexpr double kPromptShare = 0.45;
 constexpr std::int64_t kPromptsMax = 8;
 /// Rows of prompts that a step has room for however slow it is.
-constexpr std::int32_t kPromptRowsLeast = 4;
+constexpr std::int32_t kPromptRowsLeast = 2;
 
 /// Rows that one part may have: embeddings and tokens do not mix in one.
 std::int64_t next_rows(const Sequence& s, std::int64_t first) {
