@@ -170,6 +170,17 @@ struct Avx512Lanes {
   }
   INGOT_INLINE static I max_int(I a, I b) { return _mm512_max_epi32(a, b); }
   INGOT_INLINE static std::int32_t max_int(I a) { return _mm512_reduce_max_epi32(a); }
+  /// The largest lane of each of four, side by side from the first step on: half the instructions.
+  INGOT_INLINE static void max_int_of_four(const I (&a)[4], std::int32_t (&largest)[4]) {
+    const I low = max_int(_mm512_unpacklo_epi32(a[0], a[1]), _mm512_unpackhi_epi32(a[0], a[1]));
+    const I high = max_int(_mm512_unpacklo_epi32(a[2], a[3]), _mm512_unpackhi_epi32(a[2], a[3]));
+    const I all = max_int(_mm512_unpacklo_epi64(low, high), _mm512_unpackhi_epi64(low, high));
+    const __m256i half =
+        _mm256_max_epi32(_mm512_castsi512_si256(all), _mm512_extracti64x4_epi64(all, 1));
+    _mm_storeu_si128(
+        reinterpret_cast<__m128i*>(largest),
+        _mm_max_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1)));
+  }
   INGOT_INLINE static std::int32_t sum_int(I a) { return _mm512_reduce_add_epi32(a); }
 
  private:

@@ -108,29 +108,53 @@ template <class L, int kCount>
   }
 }
 
-/// A query's weights of a chunk times the scales of one group of the values, quantised; none is
-/// negative.
-struct QuantisedWeights {
-  alignas(64) std::int8_t q[kChunk];
-  float d;
+/// The largest lane of each.
+template <class L, int kCount>
+INGOT_INLINE void max_each(const typename L::I (&lanes)[kCount], std::int32_t (&largest)[kCount]) {
+  if constexpr (kCount == 4 && requires { L::max_int_of_four(lanes, largest); }) {
+    L::max_int_of_four(lanes, largest);
+  } else {
+    for (int i = 0; i < kCount; ++i) largest[i] = L::max_int(lanes[i]);
+  }
+}
 
-  template <class L>
-  INGOT_INLINE void set(const ChunkView& view, const float* p, const float* const* scales) {
-    typename L::F part[kChunkBlocks];
+/// Weights of a chunk times the scales of one group of the values, quantised; none is negative.
+template <class L, int kCount>
+struct QuantisedWeights {
+  alignas(64) std::int8_t q[kCount][kChunk];
+  float d[kCount];
+
+  INGOT_INLINE QuantisedWeights(const ChunkPass<kCount>& c, const ChunkWeights& weights,
+                                const float* const* scales) {
+    typename L::F part[kCount][kChunkBlocks];
+    typename L::I lanes[kCount];
+    for (int i = 0; i < kCount; ++i) {
+      multiply(c.view[i], weights.p[c.query + i], scales, part[i]);
+      lanes[i] = largest_lanes<L>(part[i]);
+    }
+    std::int32_t largest[kCount];
+    max_each<L>(lanes, largest);
+    for (int i = 0; i < kCount; ++i) {
+      const auto chunk = scale_parts<L>(part[i], scale_of(largest[i]));
+      L::store_int8(q[i], chunk.q);
+      d[i] = chunk.d;
+    }
+  }
+
+ private:
+  INGOT_INLINE static void multiply(const ChunkView& view, const float* p,
+                                    const float* const* scales,
+                                    typename L::F (&part)[kChunkBlocks]) {
     for (int b = 0; b < kChunkBlocks; ++b) {
       part[b] = L::mul(L::load(p + b * kBlockTokens), L::load(scales[b]));
     }
-    if (!view.whole()) {
-      // The scales of what is not seen may be anything, NaN too.
-      const auto zero = L::splat(0);
-      for (int b = 0; b < kChunkBlocks; ++b) {
-        part[b] = blend<L>(part[b], view.to - b * kBlockTokens, zero);
-        part[b] = blend<L>(zero, view.from - b * kBlockTokens, part[b]);
-      }
+    if (view.whole()) return;
+    // The scales of what is not seen may be anything, NaN too.
+    const auto zero = L::splat(0);
+    for (int b = 0; b < kChunkBlocks; ++b) {
+      part[b] = blend<L>(part[b], view.to - b * kBlockTokens, zero);
+      part[b] = blend<L>(zero, view.from - b * kBlockTokens, part[b]);
     }
-    const auto chunk = quantise_parts<L, kChunkBlocks>(part);
-    L::store_int8(q, chunk.q);
-    d = chunk.d;
   }
 };
 
@@ -148,14 +172,13 @@ template <class L, int kCount>
   }
   const bool ahead = c.brings_near();
   for (int g = 0; g < page.groups; ++g) {
-    QuantisedWeights w[kCount];
     // Whole numbers add up to the same in any order: chains of their own hide each other's latency.
     constexpr int kChains = kCount >= L::kScoreBlocks ? 1 : L::kScoreBlocks / kCount;
     typename L::I sum[kCount][kChains][2];
     const float* scales[kChunkBlocks];
     for (int b = 0; b < kChunkBlocks; ++b) scales[b] = page.scales(blocks[b], g);
+    const QuantisedWeights<L, kCount> w(c, weights, scales);
     for (int i = 0; i < kCount; ++i) {
-      w[i].template set<L>(c.view[i], weights.p[c.query + i], scales);
       for (int n = 0; n < kChains; ++n) {
         for (int j = 0; j < 2; ++j) sum[i][n][j] = L::splat_int(0);
       }
@@ -171,7 +194,7 @@ template <class L, int kCount>
         for (int i = 0; i < kCount; ++i) {
           for (int j = 0; j < 2; ++j) {
             auto& acc = sum[i][quad % kChains][j];
-            acc = L::dot_signed(acc, v[j], w[i].q + b * kBlockTokens + 4 * quad);
+            acc = L::dot_signed(acc, v[j], w.q[i] + b * kBlockTokens + 4 * quad);
           }
         }
       }
@@ -181,7 +204,7 @@ template <class L, int kCount>
       for (int j = 0; j < 2; ++j) {
         for (int n = 1; n < kChains; ++n) sum[i][0][j] = L::add_int(sum[i][0][j], sum[i][n][j]);
         const auto before = L::mul(L::load(o + 16 * j), L::splat(weights.factor[c.query + i]));
-        L::store(o + 16 * j, L::fma(L::to_float(sum[i][0][j]), L::splat(w[i].d), before));
+        L::store(o + 16 * j, L::fma(L::to_float(sum[i][0][j]), L::splat(w.d[i]), before));
       }
     }
   }

@@ -29,30 +29,54 @@ struct QuantisedParts {
   typename L::I q[kParts];
 };
 
-/// backend.h, `linear`: how x is quantised.
-template <class L, int kParts>
-INGOT_INLINE QuantisedParts<L, kParts> quantise_parts(const typename L::F (&part)[kParts]) {
+/// Of elements that share a scale: it, and what each is multiplied by before it is rounded.
+struct GroupScale {
+  float d;
+  float r;
+  bool zero;  ///< all become 0, whatever they are
+};
+
+/// backend.h, `linear`: how x is quantised. `largest`: the bits of the largest magnitude.
+INGOT_INLINE GroupScale scale_of(std::int32_t largest) {
   constexpr std::int32_t kInfinity = 0x7f800000;
   constexpr float kSmallest = 0x1p-100f;
+  const float amax = __builtin_bit_cast(float, largest);
+  const bool finite = largest < kInfinity;
+  const bool zero = !finite || amax < kSmallest;
+  return {.d = !finite ? __builtin_nanf("") : zero ? 0.0f : amax / 127.0f,
+          .r = zero ? 0.0f : 127.0f / amax,
+          .zero = zero};
+}
+
+/// In each lane the bits of the largest magnitude of the parts.
+template <class L, int kParts>
+INGOT_INLINE typename L::I largest_lanes(const typename L::F (&part)[kParts]) {
   const auto magnitude = L::splat_int(0x7fffffff);
-  // Adding and subtracting 1.5 * 2^23 rounds to an integer, ties to even; the sum's bits hold it.
-  const auto magic = L::splat(12582912.0f);
   auto lanes = L::and_int(L::bits(part[0]), magnitude);
   for (int j = 1; j < kParts; ++j) {
     lanes = L::max_int(lanes, L::and_int(L::bits(part[j]), magnitude));
   }
-  const std::int32_t largest = L::max_int(lanes);
-  const float amax = __builtin_bit_cast(float, largest);
-  const bool finite = largest < kInfinity;
-  const bool zero = !finite || amax < kSmallest;
+  return lanes;
+}
+
+template <class L, int kParts>
+INGOT_INLINE QuantisedParts<L, kParts> scale_parts(const typename L::F (&part)[kParts],
+                                                   const GroupScale& scale) {
+  // Adding and subtracting 1.5 * 2^23 rounds to an integer, ties to even; the sum's bits hold it.
+  const auto magic = L::splat(12582912.0f);
+  const auto r = L::splat(scale.r);
   QuantisedParts<L, kParts> out;
-  out.d = !finite ? __builtin_nanf("") : zero ? 0.0f : amax / 127.0f;
-  const auto r = L::splat(zero ? 0.0f : 127.0f / amax);
+  out.d = scale.d;
   for (int j = 0; j < kParts; ++j) {
-    const auto scaled = zero ? L::splat(0) : L::mul(part[j], r);
+    const auto scaled = scale.zero ? L::splat(0) : L::mul(part[j], r);
     out.q[j] = L::sub_int(L::bits(L::add(scaled, magic)), L::bits(magic));
   }
   return out;
+}
+
+template <class L, int kParts>
+INGOT_INLINE QuantisedParts<L, kParts> quantise_parts(const typename L::F (&part)[kParts]) {
+  return scale_parts<L>(part, scale_of(L::max_int(largest_lanes<L>(part))));
 }
 
 template <class L>
