@@ -3,6 +3,8 @@
 
 usage: compare.py MODEL.gguf [--prefill 512] [--decode 64] [--depth 0] [--reps 5] [--threads 2]
 [--engines ingot llama_cpp openvino] [--kv-type f16]
+       compare.py MODEL.gguf --requests 24 [--concurrency 8] [--prefill 256] [--decode 48] ...
+[--engines ingot openvino llama_server] [--llama-server PROGRAM]
 
 The other engines are Python packages that are used where they can be imported: llama-cpp-python
 (pip compiles it for some ten minutes) and openvino-genai. Each repetition measures every engine
@@ -11,17 +13,23 @@ and their ratios to the first engine are printed. An engine that is not there, o
 is said and left out with all that it gave before. A file without tokenizer (ingot synth) gets a
 made-up one in a temporary copy, since OpenVINO reads no other. vLLM is not among them: it reads
 GGUF on GPUs only.
+
+With --requests, so many are served, the next one beginning when one ends: output tokens a second
+and the median time to the first token, of ingot by `bench serve-inproc`, of OpenVINO by its
+continuous batching, of llama.cpp's server, a program of its own, by `ingot bench serve`.
 """
 
 import argparse
 import json
 import multiprocessing
 import os
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 import vocabulary
 
@@ -103,18 +111,116 @@ def of_openvino(args):
     return {"prefill": args.prefill / first, "decode": 1 / each}
 
 
+def shape_of(args):
+    """The load as the options of `ingot bench serve` and `serve-inproc`."""
+    return ["--json", "--check", "0", "--requests", str(args.requests),
+            "--concurrency", str(args.concurrency), "--input-len", str(args.prefill),
+            "--output-len", str(args.decode)]
+
+
+def load_of(command):
+    """{"output", "first"}: tokens a second, and milliseconds to the median first token."""
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.strip())
+    got = json.loads(done.stdout)
+    return {"output": got["output_throughput"], "first": got["median_ttft_ms"]}
+
+
+def load_of_ingot(args):
+    return load_of([args.ingot, "bench", "serve-inproc", args.model, *shape_of(args),
+                    "--sequences", str(args.concurrency), "--threads", str(args.threads),
+                    "--kv-type", args.kv_type, "--log-level", "error", *args.ingot_options])
+
+
+def load_of_openvino(args):
+    import numpy
+    import openvino
+    import openvino_genai
+
+    scheduler = openvino_genai.SchedulerConfig()
+    scheduler.max_num_seqs = args.concurrency
+    scheduler.cache_size = 2  # GB
+    scheduler.enable_prefix_caching = False
+    pipeline = openvino_genai.ContinuousBatchingPipeline(
+        args.model, scheduler, "CPU", {"INFERENCE_NUM_THREADS": args.threads}
+    )
+    config = openvino_genai.GenerationConfig()
+    config.max_new_tokens = config.min_new_tokens = args.decode
+    config.ignore_eos = True
+
+    def serve(requests):
+        running, waits, tokens = {}, [], 0
+        begin = time.perf_counter()
+        for number in range(requests):
+            while len(running) >= args.concurrency:
+                tokens += step(running, waits)
+            ids = numpy.array([tokens_of(args.prefill, number)], dtype=numpy.int64)
+            handle = pipeline.add_request(number, openvino.Tensor(ids), config)
+            running[number] = [handle, time.perf_counter(), 0]
+        while running:
+            tokens += step(running, waits)
+        return {"output": tokens / (time.perf_counter() - begin),
+                "first": 1e3 * statistics.median(waits)}
+
+    def step(running, waits):
+        pipeline.step()
+        tokens = 0
+        for number, request in list(running.items()):
+            handle, begin, before = request
+            while handle.can_read():
+                request[2] += sum(len(part.generated_ids) for part in handle.read().values())
+            if before == 0 and request[2] > 0:
+                waits.append(time.perf_counter() - begin)
+            tokens += request[2] - before
+            if request[2] >= args.decode:
+                del running[number]
+        return tokens
+
+    serve(2)
+    return serve(args.requests)
+
+
+def load_of_llama_server(args):
+    if not args.llama_server:
+        raise RuntimeError("its program is to be named: --llama-server")
+    context = args.concurrency * (args.prefill + args.decode + 16)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    server = subprocess.Popen(
+        [args.llama_server, "-m", args.model, "--port", str(port), "-c", str(context),
+         "--parallel", str(args.concurrency), "-t", str(args.threads), "-tb", str(args.threads)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        while server.poll() is None:
+            try:
+                with urllib.request.urlopen(f"{url}/health", timeout=10):
+                    break
+            except OSError:
+                time.sleep(0.1)
+        return load_of([args.ingot, "bench", "serve", url, "--endpoint", "completions",
+                        *shape_of(args)])
+    finally:
+        server.kill()
+        server.wait()
+
+
 ENGINES = {"ingot": of_ingot, "llama_cpp": of_llama_cpp, "openvino": of_openvino}
+LOADS = {"ingot": load_of_ingot, "openvino": load_of_openvino,
+         "llama_server": load_of_llama_server}
 
 
-def tokens_of(count):
-    return [100 + i * 7919 % 1500 for i in range(count)]
+def tokens_of(count, of_prompt=0):
+    return [100 + (i * 7919 + of_prompt * 104729) % 1500 for i in range(count)]
 
 
 def _measure(name, args, pipe):
     # What libraries print is not ours to show.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     try:
-        pipe.send(ENGINES[name](args))
+        pipe.send((LOADS if args.requests else ENGINES)[name](args))
     except ImportError as error:
         pipe.send(f"is not installed ({error.name})")
     except Exception as error:  # whatever another engine throws
@@ -152,30 +258,44 @@ def measure_all(args):
 
 
 def print_table(args, found):
-    print(f"| engine | prefill of {args.prefill}, tok/s | decode at {args.depth}, tok/s | "
+    titles = {"prefill": f"prefill of {args.prefill}, tok/s",
+              "decode": f"decode at {args.depth}, tok/s",
+              "output": "output, tok/s", "first": "median first token, ms"}
+    names = list(next(iter(found.values()))[0])
+    print(f"| engine | {' | '.join(titles[name] for name in names)} | "
           f"ratio to {next(iter(found))} |\n|---|---|---|---|")
     medians = {
-        name: [statistics.median(r[kind] for r in results) for kind in ("prefill", "decode")]
-        for name, results in found.items()
+        engine: [statistics.median(r[name] for r in results) for name in names]
+        for engine, results in found.items()
     }
     base = next(iter(medians.values()))
-    for name, (prefill, decode) in medians.items():
-        print(f"| {name} | {prefill:.1f} | {decode:.1f} | "
-              f"{prefill / base[0]:.2f} / {decode / base[1]:.2f} |")
+    for engine, (one, two) in medians.items():
+        print(f"| {engine} | {one:.1f} | {two:.1f} | {one / base[0]:.2f} / {two / base[1]:.2f} |")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model")
     parser.add_argument("--ingot", default="build/release/ingot")
-    parser.add_argument("--prefill", type=int, default=512)
-    parser.add_argument("--decode", type=int, default=64)
+    parser.add_argument("--prefill", type=int, help="512 by default, of requests 256")
+    parser.add_argument("--decode", type=int, help="64 by default, of requests 48")
     parser.add_argument("--depth", type=int, default=0)
     parser.add_argument("--reps", type=int, default=5)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--kv-type", default="f16", choices=["f16", "f32", "int8"])
-    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
+    parser.add_argument("--engines", nargs="+", choices={**ENGINES, **LOADS})
+    parser.add_argument("--requests", type=int, default=0)
+    parser.add_argument("--concurrency", type=int, default=8)
+    parser.add_argument("--llama-server", help="the program")
+    parser.add_argument("--ingot-options", nargs=argparse.REMAINDER, default=[],
+                        help="the rest of the line is of `ingot bench serve-inproc`")
     args = parser.parse_args()
+    engines = LOADS if args.requests else ENGINES
+    args.prefill = args.prefill or (256 if args.requests else 512)
+    args.decode = args.decode or (48 if args.requests else 64)
+    args.engines = args.engines or list(engines)
+    if unknown := set(args.engines) - set(engines):
+        parser.error(f"--engines: {', '.join(sorted(unknown))} is not measured so")
     with tempfile.TemporaryDirectory() as folder:
         try:
             if not vocabulary.has_tokenizer(args.model):
