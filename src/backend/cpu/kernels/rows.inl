@@ -43,7 +43,9 @@ INGOT_INLINE GroupScale scale_of(std::int32_t largest) {
   const float amax = __builtin_bit_cast(float, largest);
   const bool finite = largest < kInfinity;
   const bool zero = !finite || amax < kSmallest;
-  return {.d = !finite ? __builtin_nanf("") : zero ? 0.0f : amax / 127.0f,
+  return {.d = !finite ? __builtin_nanf("")
+               : zero  ? 0.0f
+                       : amax / 127.0f,
           .r = zero ? 0.0f : 127.0f / amax,
           .zero = zero};
 }
