@@ -4,7 +4,7 @@
 usage: compare.py MODEL.gguf [--prefill 512] [--decode 64] [--depth 0] [--reps 5] [--threads 2]
 [--engines ingot llama_cpp openvino] [--kv-type f16]
        compare.py MODEL.gguf --requests 24 [--concurrency 8] [--prefill 256] [--decode 48] ...
-[--engines ingot openvino llama_server] [--llama-server PROGRAM]
+[--engines ingot openvino llama_server] [--llama-server PROGRAM] [--ingot-options ...]
 
 The other engines are Python packages that are used where they can be imported: llama-cpp-python
 (pip compiles it for some ten minutes) and openvino-genai. Each repetition measures every engine
@@ -16,7 +16,9 @@ GGUF on GPUs only.
 
 With --requests, so many are served, the next one beginning when one ends: output tokens a second
 and the median time to the first token, of ingot by `bench serve-inproc`, of OpenVINO by its
-continuous batching, of llama.cpp's server, a program of its own, by `ingot bench serve`.
+continuous batching, of llama.cpp's server, a program of its own, by `ingot bench serve`. What
+stays unequal: OpenVINO chooses the type of its keys and values itself (8 bits), and the load
+generator of llama.cpp's server takes a few percent of the same cores.
 """
 
 import argparse
@@ -118,19 +120,21 @@ def shape_of(args):
             "--output-len", str(args.decode)]
 
 
-def load_of(command):
+def load_of(command, args):
     """{"output", "first"}: tokens a second, and milliseconds to the median first token."""
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(done.stderr.strip())
     got = json.loads(done.stdout)
+    if got["completed"] != args.requests:
+        raise RuntimeError(f"{got['completed']} of {args.requests} requests were completed")
     return {"output": got["output_throughput"], "first": got["median_ttft_ms"]}
 
 
 def load_of_ingot(args):
     return load_of([args.ingot, "bench", "serve-inproc", args.model, *shape_of(args),
                     "--sequences", str(args.concurrency), "--threads", str(args.threads),
-                    "--kv-type", args.kv_type, "--log-level", "error", *args.ingot_options])
+                    "--kv-type", args.kv_type, "--log-level", "error", *args.ingot_options], args)
 
 
 def load_of_openvino(args):
@@ -140,7 +144,7 @@ def load_of_openvino(args):
 
     scheduler = openvino_genai.SchedulerConfig()
     scheduler.max_num_seqs = args.concurrency
-    scheduler.cache_size = 2  # GB
+    scheduler.cache_size = 1 + args.concurrency * (args.prefill + args.decode) // 4096  # GB
     scheduler.enable_prefix_caching = False
     pipeline = openvino_genai.ContinuousBatchingPipeline(
         args.model, scheduler, "CPU", {"INFERENCE_NUM_THREADS": args.threads}
@@ -173,8 +177,11 @@ def load_of_openvino(args):
             if before == 0 and request[2] > 0:
                 waits.append(time.perf_counter() - begin)
             tokens += request[2] - before
-            if request[2] >= args.decode:
-                del running[number]
+            if handle.get_status() == openvino_genai.GenerationStatus.RUNNING:
+                continue
+            if request[2] < args.decode:
+                raise RuntimeError(f"request {number} ended after {request[2]} tokens")
+            del running[number]
         return tokens
 
     serve(2)
@@ -182,29 +189,38 @@ def load_of_openvino(args):
 
 
 def load_of_llama_server(args):
-    if not args.llama_server:
-        raise RuntimeError("its program is to be named: --llama-server")
+    kv_type = {"f16": "f16", "f32": "f32", "int8": "q8_0"}[args.kv_type]
     context = args.concurrency * (args.prefill + args.decode + 16)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    server = subprocess.Popen(
-        [args.llama_server, "-m", args.model, "--port", str(port), "-c", str(context),
-         "--parallel", str(args.concurrency), "-t", str(args.threads), "-tb", str(args.threads)],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}"
-    try:
-        while server.poll() is None:
-            try:
-                with urllib.request.urlopen(f"{url}/health", timeout=10):
-                    break
-            except OSError:
-                time.sleep(0.1)
-        return load_of([args.ingot, "bench", "serve", url, "--endpoint", "completions",
-                        *shape_of(args)])
-    finally:
-        server.kill()
-        server.wait()
+    with tempfile.TemporaryFile(mode="w+", errors="replace") as log:
+        server = subprocess.Popen(
+            [args.llama_server, "-m", args.model, "--port", str(port), "-c", str(context),
+             "-ctk", kv_type, "-ctv", kv_type, "--parallel", str(args.concurrency),
+             "-t", str(args.threads), "-tb", str(args.threads)],
+            stdout=subprocess.DEVNULL, stderr=log)
+        try:
+            wait_for(server, port, log)
+            return load_of([args.ingot, "bench", "serve", f"http://127.0.0.1:{port}",
+                            "--endpoint", "completions", *shape_of(args)], args)
+        finally:
+            server.kill()
+            server.wait()
+
+
+def wait_for(server, port, log, seconds=300):
+    """Until the server serves; an error where it ends, or does not within so many seconds."""
+    end = time.monotonic() + seconds
+    while server.poll() is None and time.monotonic() < end:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=10):
+                return
+        except OSError:
+            time.sleep(0.1)
+    log.seek(0)
+    last = log.read().strip().splitlines()[-1:] or ["it said nothing"]
+    raise RuntimeError(f"llama.cpp's server does not serve: {last[0]}")
 
 
 ENGINES = {"ingot": of_ingot, "llama_cpp": of_llama_cpp, "openvino": of_openvino}
@@ -260,7 +276,7 @@ def measure_all(args):
 def print_table(args, found):
     titles = {"prefill": f"prefill of {args.prefill}, tok/s",
               "decode": f"decode at {args.depth}, tok/s",
-              "output": "output, tok/s", "first": "median first token, ms"}
+              "output": "output, tok/s", "first": "median time to the first token, ms"}
     names = list(next(iter(found.values()))[0])
     print(f"| engine | {' | '.join(titles[name] for name in names)} | "
           f"ratio to {next(iter(found))} |\n|---|---|---|---|")
@@ -290,12 +306,22 @@ def main():
     parser.add_argument("--ingot-options", nargs=argparse.REMAINDER, default=[],
                         help="the rest of the line is of `ingot bench serve-inproc`")
     args = parser.parse_args()
-    engines = LOADS if args.requests else ENGINES
-    args.prefill = args.prefill or (256 if args.requests else 512)
-    args.decode = args.decode or (48 if args.requests else 64)
+    engines = dict(LOADS if args.requests else ENGINES)
+    if args.llama_server is None:
+        engines.pop("llama_server", None)
+    if args.prefill is None:
+        args.prefill = 256 if args.requests else 512
+    if args.decode is None:
+        args.decode = 48 if args.requests else 64
     args.engines = args.engines or list(engines)
-    if unknown := set(args.engines) - set(engines):
-        parser.error(f"--engines: {', '.join(sorted(unknown))} is not measured so")
+    for name in args.engines:
+        if name not in engines:
+            needs = "--requests and --llama-server" if name == "llama_server" else "no --requests"
+            parser.error(f"{name} is measured with {needs}")
+    if args.requests and args.depth:
+        parser.error("--depth is of prefill and decode, not of --requests")
+    if args.ingot_options and not args.requests:
+        parser.error("--ingot-options are of --requests")
     with tempfile.TemporaryDirectory() as folder:
         try:
             if not vocabulary.has_tokenizer(args.model):

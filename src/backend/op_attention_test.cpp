@@ -105,7 +105,7 @@ TEST(Attention, LargestHead) {
   // As many queries a call as there may be.
   const Attention a{.heads = 6, .kv_heads = 1, .head_dim = kHeadDimLimit, .scale = 0.04f};
   for (const KvType type : kTypes) {
-    AttentionProblem p(a, type, {{9, 70}}, random);
+    AttentionProblem p(a, type, {{12, 90}, {9, 70}}, random);
     check(p, devices());
   }
 }
@@ -173,21 +173,25 @@ TEST(Attention, MeanOfEqualKeysByHand) {
 
 TEST(Attention, NanStaysWithWhoSeesIt) {
   Random random(79);
-  const Attention a{.heads = 2, .kv_heads = 2, .head_dim = 24, .scale = 0.2f};
-  for (const Device& d : devices()) {
-    AttentionProblem p(a, KvType::kF16, {{6, 70}, {2, 30}}, random);
-    const Matrix clean = p.attend(*d);
-    // The key and value of row 3 of the first sequence, in the second KV head.
-    p.keys.at(67, a.q_cols() + 24 + 5) = std::nanf("");
-    p.keys.at(67, a.q_cols() + a.kv_cols() + 24 + 7) = std::nanf("");
-    Matrix got = p.attend(*d);
-    for (std::int64_t t = 3; t < 6; ++t) {
-      for (std::int64_t c = 24; c < 48; ++c) {
-        EXPECT_TRUE(std::isnan(got.at(t, c))) << t << " " << c;
-        got.at(t, c) = clean.at(t, c);
+  // Two query heads over each kv head, so that queries which see it pass with others that do not.
+  const Attention a{.heads = 4, .kv_heads = 2, .head_dim = 24, .scale = 0.2f};
+  for (const KvType type : {KvType::kF16, KvType::kInt8}) {
+    for (const Device& d : devices()) {
+      SCOPED_TRACE(cat(kv_name(type), " ", d.isa));
+      AttentionProblem p(a, type, {{6, 70}, {2, 30}}, random);
+      const Matrix clean = p.attend(*d);
+      // The key and value of row 3 of the first sequence, in the second KV head.
+      p.keys.at(67, a.q_cols() + 24 + 5) = std::nanf("");
+      p.keys.at(67, a.q_cols() + a.kv_cols() + 24 + 7) = std::nanf("");
+      Matrix got = p.attend(*d);
+      for (std::int64_t t = 3; t < 6; ++t) {
+        for (std::int64_t c = 48; c < 96; ++c) {
+          EXPECT_TRUE(std::isnan(got.at(t, c))) << t << " " << c;
+          got.at(t, c) = clean.at(t, c);
+        }
       }
+      EXPECT_TRUE(same_bits(got, clean));
     }
-    EXPECT_TRUE(same_bits(got, clean)) << d.isa;
   }
 }
 

@@ -305,7 +305,8 @@ void attend_alone(Backend& backend, AttentionProblem& p, const Pages& pages, std
 }
 
 TEST(Invariance, Attention) {
-  const std::vector<TestBatch::Sequence> sequences{{9, 9}, {1, 64}, {5, 70}, {3, 1030}, {12, 100}};
+  const std::vector<TestBatch::Sequence> sequences{{9, 9},    {1, 64},   {5, 70},
+                                                   {3, 1030}, {12, 100}, {29, 120}};
   for (const std::int32_t window : {0, 20}) {
     for (const bool causal : {true, false}) {
       for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kInt8}) {

@@ -168,7 +168,7 @@ class CpuBackend final : public Backend {
   bool has_block_weights_ = false;
   View quantised_;                       ///< whose rows scratch_.q holds, none: nobody's
   std::vector<ExpertWork> expert_work_;  ///< of the loop under way; room for all is planned
-  std::vector<RowTile> row_tiles_;       ///< of the attention under way; the same
+  std::vector<RowTile> row_tiles_;       ///< of the attention under way; room for one a row
 };
 
 }  // namespace ingot

@@ -108,7 +108,7 @@ template <class L, int kCount>
   }
 }
 
-/// The largest lane of each.
+/// The largest lane of each, of four at once where the instruction set has a shorter way.
 template <class L, int kCount>
 INGOT_INLINE void max_each(const typename L::I (&lanes)[kCount], std::int32_t (&largest)[kCount]) {
   if constexpr (kCount == 4 && requires { L::max_int_of_four(lanes, largest); }) {

@@ -36,18 +36,14 @@ struct GroupScale {
   bool zero;  ///< all become 0, whatever they are
 };
 
-/// backend.h, `linear`: how x is quantised. `largest`: the bits of the largest magnitude.
+/// Of the bits of the largest magnitude.
 INGOT_INLINE GroupScale scale_of(std::int32_t largest) {
   constexpr std::int32_t kInfinity = 0x7f800000;
   constexpr float kSmallest = 0x1p-100f;
   const float amax = __builtin_bit_cast(float, largest);
-  const bool finite = largest < kInfinity;
-  const bool zero = !finite || amax < kSmallest;
-  return {.d = !finite ? __builtin_nanf("")
-               : zero  ? 0.0f
-                       : amax / 127.0f,
-          .r = zero ? 0.0f : 127.0f / amax,
-          .zero = zero};
+  if (largest >= kInfinity) return {.d = __builtin_nanf(""), .r = 0, .zero = true};
+  if (amax < kSmallest) return {.d = 0, .r = 0, .zero = true};
+  return {.d = amax / 127.0f, .r = 127.0f / amax, .zero = false};
 }
 
 /// In each lane the bits of the largest magnitude of the parts.
@@ -61,6 +57,7 @@ INGOT_INLINE typename L::I largest_lanes(const typename L::F (&part)[kParts]) {
   return lanes;
 }
 
+/// The parts as integers by their scale.
 template <class L, int kParts>
 INGOT_INLINE QuantisedParts<L, kParts> scale_parts(const typename L::F (&part)[kParts],
                                                    const GroupScale& scale) {
@@ -76,6 +73,7 @@ INGOT_INLINE QuantisedParts<L, kParts> scale_parts(const typename L::F (&part)[k
   return out;
 }
 
+/// backend.h, `linear`: how x is quantised.
 template <class L, int kParts>
 INGOT_INLINE QuantisedParts<L, kParts> quantise_parts(const typename L::F (&part)[kParts]) {
   return scale_parts<L>(part, scale_of(L::max_int(largest_lanes<L>(part))));
