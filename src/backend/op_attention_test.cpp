@@ -180,6 +180,9 @@ TEST(Attention, NanStaysWithWhoSeesIt) {
       SCOPED_TRACE(cat(kv_name(type), " ", d.isa));
       AttentionProblem p(a, type, {{6, 70}, {2, 30}}, random);
       const Matrix clean = p.attend(*d);
+      for (std::int64_t t = 0; t < clean.rows(); ++t) {
+        for (std::int64_t c = 0; c < clean.cols(); ++c) EXPECT_FALSE(std::isnan(clean.at(t, c)));
+      }
       // The key and value of row 3 of the first sequence, in the second KV head.
       p.keys.at(67, a.q_cols() + 24 + 5) = std::nanf("");
       p.keys.at(67, a.q_cols() + a.kv_cols() + 24 + 7) = std::nanf("");

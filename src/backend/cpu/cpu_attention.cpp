@@ -172,7 +172,7 @@ struct HeadTiles {
 
 }  // namespace
 
-void CpuBackend::cut_rows(const Batch& b, std::int64_t most) {
+void CpuBackend::tile_rows(const Batch& b, std::int64_t most) {
   row_tiles_.clear();
   for (std::int32_t s = 0; s < b.sequences(); ++s) {
     const auto at = static_cast<std::size_t>(s);
@@ -192,7 +192,7 @@ void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer
               a.head_dim, " over ", a.kv_heads);
   const bool quantise = keeps_quantised(out, a.head_dim % kGroup == 0 ? next : Next::kAnyone);
   const HeadTiles heads(a);
-  cut_rows(b, kQueriesLimit / heads.heads);
+  tile_rows(b, kQueriesLimit / heads.heads);
   // A kv head's rows come one after the other: those of a sequence read the same keys and values.
   pool_.parallel_for(std::ssize(row_tiles_) * heads.count, [&](std::int64_t item, int) {
     const RowTile& rows = row_tiles_[static_cast<std::size_t>(item % std::ssize(row_tiles_))];

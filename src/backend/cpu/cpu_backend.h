@@ -136,7 +136,7 @@ class CpuBackend final : public Backend {
   std::byte* linear_scratch(int thread) const;
   /// Cuts each sequence's rows into as few tiles of at most `most` rows as can be, of like size:
   /// row_tiles_.
-  void cut_rows(const Batch& b, std::int64_t most);
+  void tile_rows(const Batch& b, std::int64_t most);
   /// Attention of the tiles' rows and heads.
   void attend(View qkv, const Batch& b, const Attention& a, const KvLayer& kv, const RowTile& rows,
               const HeadTile& tile, View out);

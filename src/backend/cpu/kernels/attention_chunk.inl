@@ -104,7 +104,7 @@ INGOT_INLINE ChunkView seen_by_any(const ChunkPass<kCount>& c) {
   return seen;
 }
 
-/// Into the second cache: the first one has too few misses under way to read memory at full speed.
+/// Into the second cache: memory is read faster so than by way of the first (docs/performance.md).
 INGOT_INLINE void bring_near(const std::byte* p) { __builtin_prefetch(p, 0, 2); }
 
 template <class L>
