@@ -4,7 +4,7 @@
 usage: compare.py MODEL.gguf [--prefill 512] [--decode 64] [--depth 0] [--reps 5] [--threads 2]
 [--engines ingot llama_cpp openvino] [--kv-type f16]
        compare.py MODEL.gguf --requests 24 [--concurrency 8] [--prefill 256] [--decode 48] ...
-[--engines ingot openvino llama_server] [--llama-server PROGRAM] [--ingot-options ...]
+[--engines ingot openvino] [--ingot-options ...]
 
 The other engines are Python packages that are used where they can be imported: llama-cpp-python
 (pip compiles it for some ten minutes) and openvino-genai. Each repetition measures every engine
@@ -15,45 +15,48 @@ made-up one in a temporary copy, since OpenVINO reads no other. vLLM is not amon
 GGUF on GPUs only.
 
 With --requests, so many are served, the next one beginning when one ends: output tokens a second
-and the median time to the first token, of ingot by `bench serve-inproc`, of OpenVINO by its
-continuous batching, of llama.cpp's server, a program of its own, by `ingot bench serve`. What
-stays unequal: OpenVINO chooses the type of its keys and values itself (8 bits), and the load
-generator of llama.cpp's server takes a few percent of the same cores.
+and the median time to the first token, of ingot by `bench serve-inproc` and of OpenVINO by its
+continuous batching, which chooses the type of its keys and values itself (8 bits). A server of
+another engine is measured by `ingot bench serve`.
 """
 
 import argparse
 import json
 import multiprocessing
 import os
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 
 import vocabulary
+
+
+def bench_of_ingot(args, *options):
+    """What `ingot bench` says of the model, with options of either kind of bench."""
+    command = [args.ingot, "bench", *options, "--json", "--kv-type", args.kv_type]
+    done = subprocess.run(
+        [*command, "--threads", str(args.threads), "--log-level", "error"],
+        capture_output=True, text=True
+    )
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.strip())
+    return json.loads(done.stdout)
 
 
 def of_ingot(args):
     """{"prefill", "decode"} in tokens a second."""
 
-    def bench(kind, *options):
-        command = [args.ingot, "bench", args.model, "--json", "--reps", "1"]
-        command += ["--kv-type", args.kv_type, "--threads", str(args.threads)]
-        done = subprocess.run(
-            [*command, "--log-level", "error", *options], capture_output=True, text=True
-        )
-        if done.returncode != 0:
-            raise RuntimeError(done.stderr.strip())
-        (row,) = [row for row in json.loads(done.stdout)["rows"] if row["kind"] == kind]
+    def speed(kind, *options):
+        got = bench_of_ingot(args, args.model, "--reps", "1", *options)
+        (row,) = [row for row in got["rows"] if row["kind"] == kind]
         return row["tok_s"]
 
     # Apart, since only the decode begins at the depth.
     return {
-        "prefill": bench("prefill", "--prefill", str(args.prefill), "--decode", "0"),
-        "decode": bench(
+        "prefill": speed("prefill", "--prefill", str(args.prefill), "--decode", "0"),
+        "decode": speed(
             "decode", "--prefill", "0", "--decode", str(args.decode), "--depth", str(args.depth)
         ),
     }
@@ -113,29 +116,14 @@ def of_openvino(args):
     return {"prefill": args.prefill / first, "decode": 1 / each}
 
 
-def shape_of(args):
-    """The load as the options of `ingot bench serve` and `serve-inproc`."""
-    return ["--json", "--check", "0", "--requests", str(args.requests),
-            "--concurrency", str(args.concurrency), "--input-len", str(args.prefill),
-            "--output-len", str(args.decode)]
-
-
-def load_of(command, args):
-    """{"output", "first"}: tokens a second, and milliseconds to the median first token."""
-    done = subprocess.run(command, capture_output=True, text=True)
-    # llama.cpp's server now and then ends a connection that it had kept, and a request with it.
-    if done.returncode != 0 and not done.stdout.startswith("{"):
-        raise RuntimeError(done.stderr.strip())
-    got = json.loads(done.stdout)
-    if got["completed"] < 0.9 * args.requests:
-        raise RuntimeError(f"{got['completed']} of {args.requests} requests were completed")
-    return {"output": got["output_throughput"], "first": got["median_ttft_ms"]}
-
-
 def load_of_ingot(args):
-    return load_of([args.ingot, "bench", "serve-inproc", args.model, *shape_of(args),
-                    "--sequences", str(args.concurrency), "--threads", str(args.threads),
-                    "--kv-type", args.kv_type, "--log-level", "error", *args.ingot_options], args)
+    """{"output", "first"}: tokens a second, and milliseconds to the median first token."""
+    got = bench_of_ingot(
+        args, "serve-inproc", args.model, "--check", "0", "--requests", str(args.requests),
+        "--concurrency", str(args.concurrency), "--sequences", str(args.concurrency),
+        "--input-len", str(args.prefill), "--output-len", str(args.decode), *args.ingot_options
+    )
+    return {"output": got["output_throughput"], "first": got["median_ttft_ms"]}
 
 
 def load_of_openvino(args):
@@ -189,44 +177,8 @@ def load_of_openvino(args):
     return serve(args.requests)
 
 
-def load_of_llama_server(args):
-    kv_type = {"f16": "f16", "f32": "f32", "int8": "q8_0"}[args.kv_type]
-    context = args.concurrency * (args.prefill + args.decode + 16)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    with tempfile.TemporaryFile(mode="w+", errors="replace") as log:
-        server = subprocess.Popen(
-            [args.llama_server, "-m", args.model, "--port", str(port), "-c", str(context),
-             "-ctk", kv_type, "-ctv", kv_type, "--parallel", str(args.concurrency),
-             "-t", str(args.threads), "-tb", str(args.threads)],
-            stdout=subprocess.DEVNULL, stderr=log)
-        try:
-            wait_for(server, port, log)
-            return load_of([args.ingot, "bench", "serve", f"http://127.0.0.1:{port}",
-                            "--endpoint", "completions", *shape_of(args)], args)
-        finally:
-            server.kill()
-            server.wait()
-
-
-def wait_for(server, port, log, seconds=300):
-    """Until the server serves; an error where it ends, or does not within so many seconds."""
-    end = time.monotonic() + seconds
-    while server.poll() is None and time.monotonic() < end:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=10):
-                return
-        except OSError:
-            time.sleep(0.1)
-    log.seek(0)
-    last = log.read().strip().splitlines()[-1:] or ["it said nothing"]
-    raise RuntimeError(f"llama.cpp's server does not serve: {last[0]}")
-
-
 ENGINES = {"ingot": of_ingot, "llama_cpp": of_llama_cpp, "openvino": of_openvino}
-LOADS = {"ingot": load_of_ingot, "openvino": load_of_openvino,
-         "llama_server": load_of_llama_server}
+LOADS = {"ingot": load_of_ingot, "openvino": load_of_openvino}
 
 
 def tokens_of(count, of_prompt=0):
@@ -300,16 +252,13 @@ def main():
     parser.add_argument("--reps", type=int, default=5)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--kv-type", default="f16", choices=["f16", "f32", "int8"])
-    parser.add_argument("--engines", nargs="+", choices={**ENGINES, **LOADS})
+    parser.add_argument("--engines", nargs="+", choices=ENGINES)
     parser.add_argument("--requests", type=int, default=0)
     parser.add_argument("--concurrency", type=int, default=8)
-    parser.add_argument("--llama-server", help="the program")
     parser.add_argument("--ingot-options", nargs=argparse.REMAINDER, default=[],
                         help="the rest of the line is of `ingot bench serve-inproc`")
     args = parser.parse_args()
-    engines = dict(LOADS if args.requests else ENGINES)
-    if args.llama_server is None:
-        engines.pop("llama_server", None)
+    engines = LOADS if args.requests else ENGINES
     if args.prefill is None:
         args.prefill = 256 if args.requests else 512
     if args.decode is None:
@@ -317,8 +266,7 @@ def main():
     args.engines = args.engines or list(engines)
     for name in args.engines:
         if name not in engines:
-            needs = "--requests and --llama-server" if name == "llama_server" else "no --requests"
-            parser.error(f"{name} is measured with {needs}")
+            parser.error(f"{name} is not measured with --requests")
     if args.requests and args.depth:
         parser.error("--depth is of prefill and decode, not of --requests")
     if args.ingot_options and not args.requests:

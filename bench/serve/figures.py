@@ -82,8 +82,8 @@ def story(seed, tokens=64, **more):
 
 def overhead():
     """Throughput at 32 streams beside the engine's own in a process that serves nobody, in turn,
-    each run with a process of its own: where memory lies makes one differ from the next by 3 %.
-    Each has prompts of its own, which no cache holds, and as much memory for keys and values."""
+    each run a process of its own, since one differs from the next by some percent. Each has
+    prompts of its own, which no cache holds, and as much memory for keys and values."""
     with_http, alone = [], []
     threads = apart()
     for seed in range(21):
