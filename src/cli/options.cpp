@@ -2,14 +2,15 @@
 #include "cli/options.h"
 
 #include <CLI/CLI.hpp>
+#include <type_traits>
 #include <utility>
 
 namespace ingot {
 
 namespace {
 
-template <class Number, class Parse>
-void declare(CLI::App& app, Number& value, const NumberOption<Number>& option, Parse parse) {
+template <class Value, class Number, class Parse>
+void declare(CLI::App& app, Value& value, const NumberOption<Number>& option, Parse parse) {
   const std::string name(option.name);
   auto* added = app.add_option_function<std::string>(
       name,
@@ -18,7 +19,9 @@ void declare(CLI::App& app, Number& value, const NumberOption<Number>& option, P
       },
       std::string(option.help));
   added->type_name(cat("NUMBER in [", option.low, " - ", option.high, "]"));
-  if (option.show_default) added->default_str(cat(value));
+  if constexpr (std::is_same_v<Value, Number>) {
+    if (option.show_default) added->default_str(cat(value));
+  }
 }
 
 /// Names that the API and the command line both have.
@@ -76,6 +79,11 @@ void add_number(CLI::App& app, std::uint64_t& value, const NumberOption<std::uin
 
 void add_number(CLI::App& app, double& value, const NumberOption<double>& option) {
   declare(app, value, option, parse_real);
+}
+
+void add_number(CLI::App& app, std::optional<std::int32_t>& value,
+                const NumberOption<std::int32_t>& option) {
+  declare(app, value, option, parse_whole<std::int32_t>);
 }
 
 void add_text(CLI::App& app, std::string& value, const TextOption& option) {

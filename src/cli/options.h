@@ -64,6 +64,10 @@ void add_number(CLI::App& app, std::int64_t& value, const NumberOption<std::int6
 void add_number(CLI::App& app, std::uint64_t& value, const NumberOption<std::uint64_t>& option);
 void add_number(CLI::App& app, double& value, const NumberOption<double>& option);
 
+/// The same for a number that stays absent unless the option is given.
+void add_number(CLI::App& app, std::optional<std::int32_t>& value,
+                const NumberOption<std::int32_t>& option);
+
 /// What an option or a positional argument that takes a text has.
 struct TextOption {
   std::string name;  ///< "--file"; of a positional argument "MODEL"

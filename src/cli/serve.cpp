@@ -137,7 +137,7 @@ Json settings_of(const ServerValues& v, const Instance& instance, const ThreadPo
   j.set("queue_timeout", v.queue_timeout);
   j.set("request_timeout", v.request_timeout);
   j.set("max_ttft_ms", v.max_ttft_ms);
-  j.set("stream_interval_ms", v.stream_interval_ms);
+  j.set("stream_interval_ms", v.stream_interval_ms ? Json(*v.stream_interval_ms) : Json());
   j.set("connections", v.connections);
   j.set("io_threads", io_threads_of(v));
   return j;
@@ -160,7 +160,7 @@ ConnectionTimes times_of(const ServerValues& v) {
   times.idle = ms(v.idle_timeout);
   times.write_stall = ms(v.write_stall);
   times.ping = ms(v.ping_interval);
-  times.gather = std::chrono::milliseconds(v.stream_interval_ms);
+  if (v.stream_interval_ms) times.gather = std::chrono::milliseconds(*v.stream_interval_ms);
   times.requests_max = v.requests_per_connection;
   return times;
 }

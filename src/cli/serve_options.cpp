@@ -124,13 +124,14 @@ void add_limits(CLI::App& app, ServerValues& v) {
                       "the way gives it up",
               .low = 1,
               .high = 3600});
-  add_number(
-      app, v.stream_interval_ms,
-      {.name = "--stream-interval-ms",
-       .help = "Tokens of a stream that come within the same interval of so many milliseconds "
-               "go out together; 0: each at once",
-       .low = 0,
-       .high = 1000});
+  add_number(app, v.stream_interval_ms,
+             {.name = "--stream-interval-ms",
+              .help = "Tokens of a stream that come within the same interval of so many "
+                      "milliseconds go out together; 0: each at once. Without it each at once "
+                      "while there are few in all, else intervals of up to 51 ms, longer the more "
+                      "streams there are",
+              .low = 0,
+              .high = 1000});
   add_number(app, v.connections,
              {.name = "--connections", .help = "Connections at once", .low = 1, .high = 65536});
   add_number(app, v.connections_per_address,

@@ -14,7 +14,6 @@
 
 #include "base/text.h"
 #include "server/http_chunks.h"
-#include "server/refusal_pace.h"
 
 namespace ingot {
 
@@ -98,11 +97,11 @@ class Ending {
 
 }  // namespace
 
-Connection::Connection(const ConnectionParts& parts, RefusalPace& pace,
+Connection::Connection(const ConnectionParts& parts, ThreadPaces& paces,
                        asio::any_io_executor executor, std::unique_ptr<Socket> socket,
                        std::string peer)
     : parts_(parts),
-      pace_(pace),
+      paces_(paces),
       executor_(std::move(executor)),
       socket_(std::move(socket)),
       peer_(std::move(peer)),
@@ -200,7 +199,7 @@ Connection::Awaitable<bool> Connection::serve_one() {
   if (auto* response = std::get_if<HttpResponse>(&admitted)) {
     // Under overload a small body costs less to drop than a new connection does.
     const bool has_no_room = response->status == 429;
-    if (has_no_room) pace_.refused();
+    if (has_no_room) paces_.refusals.refused();
     const bool drops =
         has_no_room && !head->is_chunked && !head->wants_continue && head->length <= kDroppedBytes;
     const bool keep_alive = head->keep_alive && (!has_body || drops) && requests_left_ > 0;
@@ -432,21 +431,40 @@ class Gathering {
   const Outcome* failed_ = nullptr;
 };
 
+/// Counts a stream while it lives.
+class StreamShare {
+ public:
+  StreamShare(StreamPace& pace, bool is_stream) : pace_(pace), is_stream_(is_stream) {
+    if (is_stream_) pace_.begin_stream();
+  }
+  ~StreamShare() {
+    if (is_stream_) pace_.end_stream();
+  }
+  StreamShare(const StreamShare&) = delete;
+  StreamShare& operator=(const StreamShare&) = delete;
+
+ private:
+  StreamPace& pace_;
+  const bool is_stream_;
+};
+
 }  // namespace
 
 /// After something was sent: what comes soon behind it goes out together, for sending costs more
 /// than a token of a small model. The end waits for nobody.
 Connection::Awaitable<void> Connection::gather_more(Waker& waker) {
-  if (parts_.times.gather.count() == 0 || input_ended_) co_return;
+  const auto now = Clock::now();
+  const auto fixed = parts_.times.gather;
+  auto until = paces_.streams.sent(now);
+  if (fixed) until = fixed->count() > 0 ? StreamPace::end_of_interval(now, *fixed) : now;
+  if (until == now || input_ended_) co_return;
   waker.gathers.store(true);
   // While it was sent somebody may have called whom nobody heard.
   if (waker.is_urgent.exchange(false)) {
     waker.gathers.store(false);
     co_return;
   }
-  // All connections look at the same moments, so that the thread wakes once for them.
-  const auto since = Clock::now().time_since_epoch();
-  co_await wait(Clock::time_point(since - since % parts_.times.gather + parts_.times.gather));
+  co_await wait(until);
   waker.gathers.store(false);
 }
 
@@ -455,6 +473,7 @@ Connection::Awaitable<bool> Connection::generate(std::shared_ptr<RunningGenerati
                                                  const Admitted& admitted, bool keep_alive,
                                                  RequestEnd& end) {
   Gathering gathering(*running, end);
+  const StreamShare share(paces_.streams, running->stream);
   // Nothing is sent before the end, which is urgent, as is a queue that gets full.
   if (!running->stream) waker.gathers.store(true);
   std::string out;

@@ -14,7 +14,9 @@
 #include "server/application.h"
 #include "server/connection_times.h"
 #include "server/http_head.h"
+#include "server/refusal_pace.h"
 #include "server/socket.h"
+#include "server/stream_pace.h"
 
 namespace ingot {
 
@@ -46,7 +48,12 @@ struct ConnectionParts {
 };
 
 class BodyShare;
-class RefusalPace;
+
+/// What the connections of a thread share.
+struct ThreadPaces {
+  RefusalPace refusals;
+  StreamPace streams;
+};
 
 /// What the engine's thread looks at before it wakes a connection.
 struct Waker {
@@ -58,9 +65,10 @@ struct Waker {
 /// A connection. It lives in the one thread of its executor and keeps itself alive until it ends.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  /// `pace` is the thread's.
-  Connection(const ConnectionParts& parts, RefusalPace& pace, boost::asio::any_io_executor executor,
-             std::unique_ptr<Socket> socket, std::string peer);
+  /// `paces` are the thread's.
+  Connection(const ConnectionParts& parts, ThreadPaces& paces,
+             boost::asio::any_io_executor executor, std::unique_ptr<Socket> socket,
+             std::string peer);
 
   /// Begins; `ended` is called once at the end.
   void start(std::function<void()> ended);
@@ -101,7 +109,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void take(std::size_t bytes);
 
   ConnectionParts parts_;
-  RefusalPace& pace_;
+  ThreadPaces& paces_;
   boost::asio::any_io_executor executor_;
   std::unique_ptr<Socket> socket_;
   std::string peer_;

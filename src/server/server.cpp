@@ -27,7 +27,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "server/connection.h"
-#include "server/refusal_pace.h"
 
 namespace ingot {
 
@@ -66,7 +65,7 @@ class IoThread {
 
   asio::io_context& context() { return context_; }
   /// For connections of this thread.
-  RefusalPace& pace() { return pace_; }
+  ThreadPaces& paces() { return paces_; }
   void start() {
     thread_ = std::thread([this] { run(); });
   }
@@ -95,7 +94,7 @@ class IoThread {
         while (context_.run_one() > 0) {
           context_.poll();
           // No waiting for anybody: what came meanwhile is read in one go.
-          const auto rest = pace_.rest(RefusalPace::Clock::now());
+          const auto rest = paces_.refusals.rest(RefusalPace::Clock::now());
           if (rest.count() > 0) std::this_thread::sleep_for(rest);
         }
         return;
@@ -114,7 +113,7 @@ class IoThread {
     for (const auto& connection : all) body(*connection);
   }
 
-  RefusalPace pace_;
+  ThreadPaces paces_;
   asio::io_context context_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   std::map<const Connection*, std::weak_ptr<Connection>> connections_;
@@ -370,7 +369,7 @@ class Server::Impl {
         is_tls ? tls_socket(std::move(generic), *tls_) : plain_socket(std::move(generic));
     const bool is_reserved = place == Place::kReserved;
     auto connection =
-        std::make_shared<Connection>(is_reserved ? reserved(parts) : parts, thread.pace(),
+        std::make_shared<Connection>(is_reserved ? reserved(parts) : parts, thread.paces(),
                                      thread.context().get_executor(), std::move(wrapped), peer);
     asio::post(thread.context(), [&thread, connection = std::move(connection),
                                   leaving = std::move(leaving)]() mutable {

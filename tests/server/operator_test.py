@@ -3,6 +3,7 @@ import concurrent.futures
 import os
 import socket
 import tempfile
+import time
 import unittest
 
 import server
@@ -166,6 +167,24 @@ class Interval(unittest.TestCase):
         self.assertLessEqual(len(texts), chunks + 1)
         self.assertLess(len(texts), 16, "of 64 tokens")
         self.parts("--stream-interval-ms", "0")
+        self.parts()
+
+    def test_events_of_all_streams_stay_within_a_pace(self):
+        """However many tokens there are: 625 events a second, 64 saved up, first ones and ends."""
+        streams, tokens = 16, 400
+        one = server.Server("--io-threads", "1")
+        self.addCleanup(one.kill)
+        begin = time.monotonic()
+        wires = [server.Wire(one).send(server.post(server.TEXT, {
+            **self.BODY, "max_tokens": tokens, "stream": True})) for _ in range(streams)]
+        bodies = [wire.until(b"data: [DONE]") for wire in wires]
+        seconds = time.monotonic() - begin
+        for wire in wires:
+            wire.__exit__()
+        events = sum(body.count(b"data: ") for body in bodies)
+        # Each stream: its last tokens, the end and [DONE].
+        self.assertLess(events, 64 + 625 * seconds + 4 * streams, f"in {seconds:.2f} s")
+        self.assertEqual(one.stop(), 0)
 
     def test_an_event_has_a_bound(self):
         one = server.Server("--stream-interval-ms", "1000")

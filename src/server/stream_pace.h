@@ -1,0 +1,50 @@
+// StreamPace: how often a thread sends what its streams have.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstdint>
+
+namespace ingot {
+
+/// Shares what sending may cost among the streams of a thread: sending an event costs more than a
+/// token of a small model. While all streams together have few events, each token goes out as it
+/// comes; beyond that, those of an interval go out together, which is longer the more streams there
+/// are. For one thread.
+class StreamPace {
+ public:
+  using Clock = std::chrono::steady_clock;
+  /// An event costs some 15 us, so that 625 a second take 1 % of a core.
+  static constexpr Clock::duration kPerEvent = std::chrono::microseconds(1600);
+  static constexpr int kBurst = 64;          ///< events that can be saved up, or owed
+  static constexpr int kStreamsShared = 32;  ///< from so many on the interval does not grow
+
+  void begin_stream() { ++streams_; }
+  void end_stream() { --streams_; }
+
+  /// An event was sent: when to look for the next one of its stream, `now` for as soon as there is
+  /// one. Intervals begin at the same moments for all streams, so that the thread wakes once for
+  /// them, also while their number changes: each is half or twice another one.
+  Clock::time_point sent(Clock::time_point now) {
+    constexpr auto kSaved = kBurst * kPerEvent;
+    // Time that passes is saved up, and each event uses some of it.
+    saved_ = std::max(std::min(saved_ + (now - last_), kSaved) - kPerEvent, -kSaved);
+    last_ = now;
+    if (saved_ >= Clock::duration::zero()) return now;
+    const auto shared = std::bit_ceil(static_cast<std::uint32_t>(std::max(streams_, 1)));
+    return end_of_interval(now, kPerEvent * std::min<std::int64_t>(shared, kStreamsShared));
+  }
+
+  /// The first moment behind `now` that is a multiple of the interval.
+  static Clock::time_point end_of_interval(Clock::time_point now, Clock::duration interval) {
+    return now - now.time_since_epoch() % interval + interval;
+  }
+
+ private:
+  int streams_ = 0;
+  Clock::time_point last_{};
+  Clock::duration saved_{};
+};
+
+}  // namespace ingot
