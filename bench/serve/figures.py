@@ -102,21 +102,31 @@ def overhead():
            in_process=statistics.median(alone), threads=threads)
 
 
-def overload(seconds=60):
-    """Ten times what the machine can do, then nothing, then what it can do."""
+def overload(rounds=5, seconds=12):
+    """Ten times what the machine can do beside what it can do, in turn; then nothing."""
     shape = ("--input-len", "32", "--output-len", "48", "--check", "0", "--endpoint", "completions",
              "--goodput", "ttft:1000")
     one = running("--threads", apart(), "--max-ttft-ms", "800")
     try:
-        runs = [bench(one, "--requests", str(c * 16), "--concurrency", str(c), "--seed", str(c),
-                      *shape) for c in (8, 16, 32)]
-        peak = max(run["request_goodput"] for run in runs)
-        before = one.resident_bytes()
-        flood = bench(one, "--requests", str(int(peak * 10 * seconds)), "--rate", str(10 * peak),
-                      *shape)
-        figure("goodput_at_10x", flood["request_goodput"] / peak, 0.9, at_least=True, peak=peak,
-               rejected=flood["rejected"], failed=flood["errors"] - flood["rejected"])
-        figure("p99_rejection_ms", flood["p99_rejected_ms"], 20)
+        # The first requests say how many are a few seconds' work, and how many ten times as many.
+        rate = bench(one, "--requests", "256", "--concurrency", "16", *shape)["request_throughput"]
+        before, floods, closed = one.resident_bytes(), [], {8: [], 16: [], 32: []}
+        for seed in range(rounds):
+            for concurrency, runs in closed.items():
+                runs.append(bench(one, "--requests", str(int(rate * seconds / 3)), "--concurrency",
+                                  str(concurrency), "--seed", str(seed), *shape))
+            floods.append(bench(one, "--requests", str(int(10 * rate * seconds)), "--rate",
+                                str(10 * rate), "--seed", str(seed), *shape))
+
+        def goodput(runs):
+            return statistics.median(run["request_goodput"] for run in runs)
+        # The best concurrency by its median: the best run would be the luckiest one.
+        peak = max(map(goodput, closed.values()))
+        figure("goodput_at_10x", goodput(floods) / peak, 0.9, at_least=True, peak=peak,
+               runs=[round(flood["request_goodput"] / peak, 3) for flood in floods],
+               rejected=sum(flood["rejected"] for flood in floods),
+               failed=sum(flood["errors"] - flood["rejected"] for flood in floods))
+        figure("p99_rejection_ms", max(flood["p99_rejected_ms"] for flood in floods), 20)
         figure("memory_growth_mb", (one.resident_bytes() - before) / 1e6, 64)
         begin = time.monotonic()
         while one.post(server.TEXT, {"prompt": "Once", "max_tokens": 8}).status != 200:
