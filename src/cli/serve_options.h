@@ -47,7 +47,7 @@ struct ServerValues {
   double ping_interval = 10;
   double queue_timeout = 120;
   double request_timeout = 3600;
-  std::optional<std::int32_t> stream_interval_ms;  ///< absent: by how many streams there are
+  std::optional<std::int32_t> stream_interval_ms;  ///< absent: by StreamPace
   std::int32_t connections = 1024;
   std::int32_t connections_per_address = 256;
   std::int32_t requests_per_connection = 1000;

@@ -431,32 +431,40 @@ class Gathering {
   const Outcome* failed_ = nullptr;
 };
 
-/// Counts a stream while it lives.
+/// Counts a stream from its first event on.
 class StreamShare {
  public:
-  StreamShare(StreamPace& pace, bool is_stream) : pace_(pace), is_stream_(is_stream) {
-    if (is_stream_) pace_.begin_stream();
-  }
+  explicit StreamShare(StreamPace& pace) : pace_(pace) {}
   ~StreamShare() {
-    if (is_stream_) pace_.end_stream();
+    if (has_begun_) pace_.end_stream();
   }
   StreamShare(const StreamShare&) = delete;
   StreamShare& operator=(const StreamShare&) = delete;
 
+  void begin() {
+    if (!has_begun_) pace_.begin_stream();
+    has_begun_ = true;
+  }
+
  private:
   StreamPace& pace_;
-  const bool is_stream_;
+  bool has_begun_ = false;
 };
 
 }  // namespace
+
+/// When what comes behind an event is looked at: `now` for as soon as it comes.
+Connection::Clock::time_point Connection::next_look(Clock::time_point now) {
+  const auto fixed = parts_.times.gather;
+  if (!fixed) return paces_.streams.sent(now);
+  return fixed->count() > 0 ? StreamPace::end_of_interval(now, *fixed) : now;
+}
 
 /// After something was sent: what comes soon behind it goes out together, for sending costs more
 /// than a token of a small model. The end waits for nobody.
 Connection::Awaitable<void> Connection::gather_more(Waker& waker) {
   const auto now = Clock::now();
-  const auto fixed = parts_.times.gather;
-  auto until = paces_.streams.sent(now);
-  if (fixed) until = fixed->count() > 0 ? StreamPace::end_of_interval(now, *fixed) : now;
+  const auto until = next_look(now);
   if (until == now || input_ended_) co_return;
   waker.gathers.store(true);
   // While it was sent somebody may have called whom nobody heard.
@@ -473,7 +481,7 @@ Connection::Awaitable<bool> Connection::generate(std::shared_ptr<RunningGenerati
                                                  const Admitted& admitted, bool keep_alive,
                                                  RequestEnd& end) {
   Gathering gathering(*running, end);
-  const StreamShare share(paces_.streams, running->stream);
+  StreamShare share(paces_.streams);
   // Nothing is sent before the end, which is urgent, as is a queue that gets full.
   if (!running->stream) waker.gathers.store(true);
   std::string out;
@@ -513,6 +521,7 @@ Connection::Awaitable<bool> Connection::generate(std::shared_ptr<RunningGenerati
     if (gathering.has_ended()) break;
     if (running->stream && !out.empty()) {
       if (!co_await flush(false)) break;
+      share.begin();
       co_await gather_more(waker);
       if (input_ended_) break;
       continue;

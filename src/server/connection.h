@@ -95,6 +95,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
                            const HttpRequest& request, const Admitted& admitted, bool keep_alive,
                            RequestEnd& end);
   Awaitable<void> gather_more(Waker& waker);
+  Clock::time_point next_look(Clock::time_point now);
   Awaitable<bool> respond(HttpResponse response, const HttpRequest* request,
                           const Admitted* admitted, bool keep_alive);
   Awaitable<void> refuse(const HttpRefusal& refusal, const HttpRequest* request = nullptr);

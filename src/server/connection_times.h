@@ -15,11 +15,11 @@ struct ConnectionTimes {
   std::size_t body_bytes_per_second = 1024;       ///< the least, after that
   std::chrono::milliseconds idle{60'000};         ///< between requests
   std::chrono::milliseconds write_stall{30'000};  ///< while the other end takes nothing
-  /// For pieces of a stream to go out together; by StreamPace where none is said.
-  std::optional<std::chrono::milliseconds> gather;
   std::chrono::milliseconds ping{10'000};         ///< of silence in a stream, then a comment
   std::chrono::milliseconds linger{1'000};        ///< for the other end to read a last response
   int requests_max = 1000;
+  /// In which pieces of a stream go out together; by StreamPace where none is said.
+  std::optional<std::chrono::milliseconds> gather;
 };
 
 }  // namespace ingot

@@ -9,31 +9,34 @@
 namespace ingot {
 
 /// Shares what sending may cost among the streams of a thread: sending an event costs more than a
-/// token of a small model. While all streams together have few events, each token goes out as it
-/// comes; beyond that, those of an interval go out together, which is longer the more streams there
-/// are. For one thread.
+/// token of a small model. While all of its streams together have few events, each token goes out
+/// as it comes; beyond that, those of an interval go out together, which is longer the more streams
+/// there are. For one thread.
 class StreamPace {
  public:
+  /// Of all moments here.
   using Clock = std::chrono::steady_clock;
   /// An event costs some 15 us, so that 625 a second take 1 % of a core.
   static constexpr Clock::duration kPerEvent = std::chrono::microseconds(1600);
-  static constexpr int kBurst = 64;          ///< events that can be saved up, or owed
-  static constexpr int kStreamsShared = 32;  ///< from so many on the interval does not grow
+  static constexpr int kBurst = 64;  ///< events that can be saved up, or owed
+  /// From so many streams on the interval does not grow: more of them cost more.
+  static constexpr int kStreamsMax = 32;
 
+  /// A stream has begun to send.
   void begin_stream() { ++streams_; }
+  /// It has ended.
   void end_stream() { --streams_; }
 
   /// An event was sent: when to look for the next one of its stream, `now` for as soon as there is
   /// one. Intervals begin at the same moments for all streams, so that the thread wakes once for
   /// them, also while their number changes: each is half or twice another one.
   Clock::time_point sent(Clock::time_point now) {
-    constexpr auto kSaved = kBurst * kPerEvent;
     // Time that passes is saved up, and each event uses some of it.
     saved_ = std::max(std::min(saved_ + (now - last_), kSaved) - kPerEvent, -kSaved);
     last_ = now;
     if (saved_ >= Clock::duration::zero()) return now;
     const auto shared = std::bit_ceil(static_cast<std::uint32_t>(std::max(streams_, 1)));
-    return end_of_interval(now, kPerEvent * std::min<std::int64_t>(shared, kStreamsShared));
+    return end_of_interval(now, kPerEvent * std::min<std::int64_t>(shared, kStreamsMax));
   }
 
   /// The first moment behind `now` that is a multiple of the interval.
@@ -42,9 +45,11 @@ class StreamPace {
   }
 
  private:
-  int streams_ = 0;
+  static constexpr Clock::duration kSaved = kBurst * kPerEvent;
+
+  int streams_ = 0;  ///< that have begun to send
   Clock::time_point last_{};
-  Clock::duration saved_{};
+  Clock::duration saved_ = kSaved;
 };
 
 }  // namespace ingot

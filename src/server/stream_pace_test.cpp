@@ -3,12 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
 namespace ingot {
 namespace {
 
 using Clock = StreamPace::Clock;
 constexpr auto kPerEvent = StreamPace::kPerEvent;
-constexpr Clock::time_point kBegin{std::chrono::hours(1)};
+/// Where intervals of every length begin.
+constexpr Clock::time_point kBegin{70000 * StreamPace::kStreamsMax * kPerEvent};
 
 /// One that has used up what it may, with so many streams.
 StreamPace busy(int streams) {
@@ -30,17 +35,14 @@ TEST(StreamPace, IntervalsGrowWithStreams) {
                                              {17, 32}, {32, 32}, {33, 32}, {1000, 32}};
   for (const auto& [streams, events] : kEvents) {
     StreamPace pace = busy(streams);
-    const auto until = pace.sent(kBegin);
-    EXPECT_EQ(until, StreamPace::end_of_interval(kBegin, events * kPerEvent)) << streams;
-    EXPECT_GT(until, kBegin) << streams;
-    EXPECT_LE(until, kBegin + events * kPerEvent) << streams;
+    EXPECT_EQ(pace.sent(kBegin), kBegin + events * kPerEvent) << streams;
   }
 }
 
 TEST(StreamPace, ThoseWhoLeftCountNoMore) {
   StreamPace pace = busy(32);
   for (int i = 0; i < 30; ++i) pace.end_stream();
-  EXPECT_EQ(pace.sent(kBegin), StreamPace::end_of_interval(kBegin, 2 * kPerEvent));
+  EXPECT_EQ(pace.sent(kBegin), kBegin + 2 * kPerEvent);
 }
 
 TEST(StreamPace, AllLookAtTheSameMoments) {
@@ -50,6 +52,16 @@ TEST(StreamPace, AllLookAtTheSameMoments) {
   EXPECT_EQ(pace.sent(until - kPerEvent), until);
   EXPECT_EQ(pace.sent(until - std::chrono::nanoseconds(1)), until);
   EXPECT_EQ(pace.sent(until), until + 32 * kPerEvent);
+}
+
+TEST(StreamPace, AlsoWhenSomeLeave) {
+  StreamPace pace = busy(32);
+  for (int i = 0; i < StreamPace::kBurst; ++i) pace.sent(kBegin);
+  const auto all = pace.sent(kBegin);
+  for (int i = 0; i < 16; ++i) pace.end_stream();
+  const auto half = pace.sent(kBegin);
+  EXPECT_EQ(half, kBegin + 16 * kPerEvent);
+  EXPECT_EQ(pace.sent(half), all);
 }
 
 /// With tokens at every moment, events stay within the pace while intervals can grow.
