@@ -126,7 +126,8 @@ def overload(rounds=5, seconds=12):
         # The best concurrency by its median: the best run would be the luckiest one.
         peak = max(map(goodput, closed.values()))
         figure("goodput_at_10x", goodput(floods) / peak, 0.9, at_least=True, peak=peak,
-               offered=10 * rate / peak, runs=[round(flood["request_goodput"] / peak, 3) for flood in floods],
+               offered=10 * rate / peak,
+               runs=[round(flood["request_goodput"] / peak, 3) for flood in floods],
                rejected=sum(flood["rejected"] for flood in floods),
                failed=sum(flood["errors"] - flood["rejected"] for flood in floods))
         figure("p99_rejection_ms", max(flood["p99_rejected_ms"] for flood in floods), 20)

@@ -142,9 +142,9 @@ class Interval(unittest.TestCase):
     """How often a stream is sent."""
     BODY = {"prompt": "Once upon a time", "max_tokens": 64, "ignore_eos": True, "temperature": 0}
 
-    def parts(self, *args, body=None):
+    def parts(self, *args, **more):
         """What a stream says, and in how many chunks of HTTP."""
-        request = body or self.BODY
+        request = {**self.BODY, **more}
         one = server.Server(*args)
         self.addCleanup(one.kill)
         with server.Wire(one) as wire:
@@ -171,9 +171,8 @@ class Interval(unittest.TestCase):
 
     def test_few_tokens_go_out_as_they_come(self):
         """Where the thread that sends has to wait for a CPU, some go out together all the same."""
-        body = {**self.BODY, "max_tokens": 400}
-        _, gathered = self.parts("--stream-interval-ms", "1000", body=body)
-        self.assertTrue(any(self.parts(body=body)[1] > 3 * gathered for _ in range(10)))
+        _, gathered = self.parts("--stream-interval-ms", "1000", max_tokens=400)
+        self.assertTrue(any(self.parts(max_tokens=400)[1] > 3 * gathered for _ in range(10)))
 
     def test_events_of_all_streams_stay_within_a_pace(self):
         """However many tokens there are: 625 events a second, 64 saved up, 64 owed, and ends. Of
