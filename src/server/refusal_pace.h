@@ -5,6 +5,8 @@
 #include <chrono>
 #include <utility>
 
+#include "server/token_bucket.h"
+
 namespace ingot {
 
 /// Keeps a flood of requests for which there is no room from interrupting those that are computed:
@@ -12,7 +14,7 @@ namespace ingot {
 /// meanwhile. Whoever is served pays nothing. For one thread.
 class RefusalPace {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = TokenBucket::Clock;
   static constexpr Clock::duration kPerWake = std::chrono::milliseconds(4);
   static constexpr int kBurst = 32;  ///< wakes
 
@@ -22,16 +24,12 @@ class RefusalPace {
   /// How long to rest behind a wake, at most kPerWake.
   Clock::duration rest(Clock::time_point now) {
     if (!std::exchange(has_refused_, false)) return {};
-    // Time that passes is saved up, and each wake uses some of it.
-    saved_ = std::min(saved_ + (now - last_), kBurst * kPerWake) - kPerWake;
-    last_ = now;
-    return std::max(-saved_, Clock::duration::zero());
+    return std::max(-wakes_.take(now), Clock::duration::zero());
   }
 
  private:
   bool has_refused_ = false;
-  Clock::time_point last_{};
-  Clock::duration saved_ = kBurst * kPerWake;
+  TokenBucket wakes_{kPerWake, kBurst};
 };
 
 }  // namespace ingot

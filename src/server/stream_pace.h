@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include "server/token_bucket.h"
+
 namespace ingot {
 
 /// Shares what sending may cost among the streams of a thread: sending an event costs more than a
@@ -15,7 +17,7 @@ namespace ingot {
 class StreamPace {
  public:
   /// Of all moments here.
-  using Clock = std::chrono::steady_clock;
+  using Clock = TokenBucket::Clock;
   /// An event costs some 15 us, so that 625 a second take 1 % of a core.
   static constexpr Clock::duration kPerEvent = std::chrono::microseconds(1600);
   static constexpr int kBurst = 64;  ///< events that can be saved up, or owed
@@ -31,10 +33,7 @@ class StreamPace {
   /// one. Intervals begin at the same moments for all streams, so that the thread wakes once for
   /// them, also while their number changes: each is half or twice another one.
   Clock::time_point sent(Clock::time_point now) {
-    // Time that passes is saved up, and each event uses some of it.
-    saved_ = std::max(std::min(saved_ + (now - last_), kSaved) - kPerEvent, -kSaved);
-    last_ = now;
-    if (saved_ >= Clock::duration::zero()) return now;
+    if (events_.take(now) >= Clock::duration::zero()) return now;
     const auto shared = std::bit_ceil(static_cast<std::uint32_t>(std::max(streams_, 1)));
     return end_of_interval(now, kPerEvent * std::min<std::int64_t>(shared, kStreamsMax));
   }
@@ -45,11 +44,8 @@ class StreamPace {
   }
 
  private:
-  static constexpr Clock::duration kSaved = kBurst * kPerEvent;
-
   int streams_ = 0;  ///< that have begun to send
-  Clock::time_point last_{};
-  Clock::duration saved_ = kSaved;
+  TokenBucket events_{kPerEvent, kBurst};
 };
 
 }  // namespace ingot
