@@ -28,6 +28,7 @@ struct QuantisedGroup {
   float d[kTileRows];                          ///< their scale
   float minus_sum_float[kTileRows];            ///< of the 32 integers
   std::int32_t minus_sum[kTileRows];           ///< the same
+  std::int32_t bits_minus_8_sum[kTileRows];    ///< kIntBits and 8 times it
   std::int32_t bits_minus_128_sum[kTileRows];  ///< kIntBits and 128 times it
   std::int32_t minus_half[2][kTileRows];       ///< of each 16
   /// 128 times it, the first with kIntBits.

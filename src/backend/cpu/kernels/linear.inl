@@ -105,6 +105,8 @@ INGOT_INLINE typename L::I start_of_dot(const QuantisedRows<kRows>& x, int r, in
     return L::splat_int(bits ? kIntBits : 0);
   } else if constexpr (Kind::kShift == 7 && Kind::kBits) {
     return L::splat_int(kTwo ? g.bits_minus_128_half[j][at] : g.bits_minus_128_sum[at]);
+  } else if constexpr (Kind::kShift == 3 && Kind::kBits && !kTwo) {
+    return L::splat_int(g.bits_minus_8_sum[at]);
   } else {
     const auto sum = L::splat_int(kTwo ? g.minus_half[j][at] : g.minus_sum[at]);
     const auto start = L::template shl<Kind::kShift>(sum);

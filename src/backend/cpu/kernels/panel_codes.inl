@@ -126,7 +126,11 @@ template <class L, class F>
 struct PackedGroup {
   using Codes = ingot::Codes<L, F>;
   using P = Panel<F>;
-  using Kind = Product<F, Codes::kSigned, shift_of(Codes::kOffset), false>;
+  static constexpr int kShift = shift_of(Codes::kOffset);
+  /// Where the start of a dot product that is read as a float costs nothing more.
+  static constexpr bool kBits =
+      P::kScaleBytes == 2 && (kShift < 0 || (F::kScales == 1 && (kShift == 3 || kShift == 7)));
+  using Kind = Product<F, Codes::kSigned, kShift, kBits>;
   GroupScales<L, F> scales;
   const unsigned char* planes;
 
@@ -138,6 +142,9 @@ struct PackedGroup {
   }
   INGOT_INLINE typename L::F w(int j) const { return scales.w[j]; }
   INGOT_INLINE typename L::F m(int j) const { return scales.m[j]; }
+  INGOT_INLINE typename L::F minus_bits() const {
+    return L::mul(scales.w[0], L::splat(-kFloatBits));
+  }
 };
 
 /// A group unpacked, for many rows: what a format needs beyond these is done once for all of them.

@@ -95,9 +95,11 @@ void quantise_row(const float* x, std::int64_t cols, int matrix_row, QuantisedGr
       g->minus_half[j][row] = -L::sum_int(group.q[j]);
       g->bits_minus_128_half[j][row] = (j == 0 ? kIntBits : 0) + 128 * g->minus_half[j][row];
     }
-    g->minus_sum[row] = g->minus_half[0][row] + g->minus_half[1][row];
-    g->bits_minus_128_sum[row] = kIntBits + 128 * g->minus_sum[row];
-    g->minus_sum_float[row] = static_cast<float>(g->minus_sum[row]);
+    const std::int32_t minus_sum = g->minus_half[0][row] + g->minus_half[1][row];
+    g->minus_sum[row] = minus_sum;
+    g->bits_minus_8_sum[row] = kIntBits + 8 * minus_sum;
+    g->bits_minus_128_sum[row] = kIntBits + 128 * minus_sum;
+    g->minus_sum_float[row] = static_cast<float>(minus_sum);
     if (matrix == nullptr) continue;
     matrix->d[matrix_row] = g->d[row];
     matrix->minus_sum_float[matrix_row] = g->minus_sum_float[row];
