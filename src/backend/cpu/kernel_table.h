@@ -27,7 +27,6 @@ struct QuantisedGroup {
   std::int8_t q[8][kTileRows][4];              ///< within [-127, 127], by quads along K
   float d[kTileRows];                          ///< their scale
   float minus_sum_float[kTileRows];            ///< of the 32 integers
-  std::int32_t minus_sum[kTileRows];           ///< the same
   std::int32_t bits_minus_8_sum[kTileRows];    ///< kIntBits and 8 times it
   std::int32_t bits_minus_128_sum[kTileRows];  ///< kIntBits and 128 times it
   std::int32_t minus_half[2][kTileRows];       ///< of each 16

@@ -107,8 +107,11 @@ INGOT_INLINE typename L::I start_of_dot(const QuantisedRows<kRows>& x, int r, in
     return L::splat_int(kTwo ? g.bits_minus_128_half[j][at] : g.bits_minus_128_sum[at]);
   } else if constexpr (Kind::kShift == 3 && Kind::kBits && !kTwo) {
     return L::splat_int(g.bits_minus_8_sum[at]);
+  } else if constexpr (Kind::kShift == 7 && !kTwo) {
+    return L::sub_int(L::splat_int(g.bits_minus_128_sum[at]), L::splat_int(kIntBits));
   } else {
-    const auto sum = L::splat_int(kTwo ? g.minus_half[j][at] : g.minus_sum[at]);
+    auto sum = L::splat_int(g.minus_half[j][at]);
+    if constexpr (!kTwo) sum = L::add_int(sum, L::splat_int(g.minus_half[1][at]));
     const auto start = L::template shl<Kind::kShift>(sum);
     return bits ? L::add_int(start, L::splat_int(kIntBits)) : start;
   }

@@ -96,7 +96,6 @@ void quantise_row(const float* x, std::int64_t cols, int matrix_row, QuantisedGr
       g->bits_minus_128_half[j][row] = (j == 0 ? kIntBits : 0) + 128 * g->minus_half[j][row];
     }
     const std::int32_t minus_sum = g->minus_half[0][row] + g->minus_half[1][row];
-    g->minus_sum[row] = minus_sum;
     g->bits_minus_8_sum[row] = kIntBits + 8 * minus_sum;
     g->bits_minus_128_sum[row] = kIntBits + 128 * minus_sum;
     g->minus_sum_float[row] = static_cast<float>(minus_sum);
