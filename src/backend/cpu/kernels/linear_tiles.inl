@@ -115,8 +115,7 @@ struct UnpackedTiles {
   INGOT_INLINE TileScales<L> scales(std::int64_t g) const {
     const auto from = group(g);
     const auto w = from.w(0);
-    return {
-        .w = w, .m = kHasMin ? from.m(0) : w, .bits = kBits ? L::mul(w, L::splat(-kFloatBits)) : w};
+    return {.w = w, .m = kHasMin ? from.m(0) : w, .bits = kBits ? from.minus_bits() : w};
   }
 };
 

@@ -127,7 +127,7 @@ struct PackedGroup {
   using Codes = ingot::Codes<L, F>;
   using P = Panel<F>;
   static constexpr int kShift = shift_of(Codes::kOffset);
-  /// Where the start of a dot product that is read as a float costs nothing more.
+  /// Where a dot product's start that makes it a float costs nothing more. Exact: ExpandedKind.
   static constexpr bool kBits =
       P::kScaleBytes == 2 && (kShift < 0 || (F::kScales == 1 && (kShift == 3 || kShift == 7)));
   using Kind = Product<F, Codes::kSigned, kShift, kBits>;
@@ -142,6 +142,7 @@ struct PackedGroup {
   }
   INGOT_INLINE typename L::F w(int j) const { return scales.w[j]; }
   INGOT_INLINE typename L::F m(int j) const { return scales.m[j]; }
+  /// What kIntBits adds to the first product, negated.
   INGOT_INLINE typename L::F minus_bits() const {
     return L::mul(scales.w[0], L::splat(-kFloatBits));
   }
@@ -162,7 +163,7 @@ struct ExpandedGroup {
   alignas(64) std::uint8_t bytes[8][64];
   float scales[Kind::kScales][kPanelCols];
   float mins[Kind::kScales][Kind::kHasMin ? kPanelCols : 1];
-  alignas(64) float bits[kPanelCols];  ///< what kIntBits adds to the first product, negated
+  alignas(64) float bits[kPanelCols];  ///< PackedGroup::minus_bits
 
   template <int kQuad>
   INGOT_INLINE typename L::B quad() const {
@@ -190,7 +191,7 @@ INGOT_INLINE void store_scales(const PackedGroup<L, F>& packed, Group& out) {
     if constexpr (Panel<F>::kHasMin) L::store(out.mins[j], packed.m(j));
   }
   if constexpr (Group::Kind::kBits) {
-    L::store(out.bits, L::mul(packed.w(0), L::splat(-kFloatBits)));
+    L::store(out.bits, packed.minus_bits());
   }
 }
 
