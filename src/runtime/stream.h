@@ -11,11 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "backend/ops.h"
-#include "base/bounded_queue.h"
 #include "base/error.h"
 #include "kv/prefix_index.h"
 #include "runtime/clock.h"
+#include "runtime/delta_queue.h"
 #include "runtime/notify.h"
 
 namespace ingot {
@@ -32,19 +31,6 @@ inline constexpr std::size_t kFinishReasons = 4;
 
 /// "stop", "length", "cancelled" or "error".
 std::string_view to_string(FinishReason reason);
-
-/// How likely a token was, and which tokens were the likeliest.
-struct TokenLogprobs {
-  TokenScore token;
-  std::vector<TokenScore> top;  ///< falling, ties to the lower id
-};
-
-/// What came since the last one.
-struct Delta {
-  std::vector<std::int32_t> ids;
-  std::string text;                     ///< whole characters; empty without a tokenizer
-  std::vector<TokenLogprobs> logprobs;  ///< one for each id, where asked for
-};
 
 /// How a request ended, and what is known only then.
 struct Outcome {
@@ -118,7 +104,7 @@ struct Channel {
 
   bool is_cancelled() const { return cancelled_at.load(std::memory_order_relaxed) < kNever; }
 
-  BoundedQueue<Delta> deltas;                ///< closed at the end; the engine alone pushes
+  DeltaQueue deltas;                         ///< closed at the end; the engine alone pushes
   Outcome outcome;                           ///< written before `deltas` is closed, read afterwards
   std::atomic<double> cancelled_at{kNever};  ///< by `clock`, the first time
   std::shared_ptr<Doorbell> bell;

@@ -209,7 +209,6 @@ std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool
     }
     admitted.id = new_id();
     admitted.route = route;
-    admitted.is_quick = route->kind == RouteKind::kQuick;
     return admitted;
   } catch (const ApiError& error) {
     return refused(error_response(error, match.errors));
@@ -257,7 +256,7 @@ ApiError Api::generation_error(const Outcome& outcome) {
 void Api::ended(const HttpRequest& request, const Admitted& admitted, const RequestEnd& end) {
   service_.forget(admitted.id);
   service_.http_metrics().add_response(admitted.route->path, end.status == 0 ? 499 : end.status);
-  if (admitted.is_quick && end.status < 400) return;
+  if (admitted.route->kind == RouteKind::kQuick && end.status < 400) return;
   Json line = Json::object();
   line.set("id", admitted.id);
   if (!options_.keys.is_empty() && admitted.key > 0)

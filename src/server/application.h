@@ -21,7 +21,6 @@ struct Admitted {
   std::string id;  ///< the server's own
   std::size_t key = 0;
   const Route* route = nullptr;
-  bool is_quick = false;  ///< answered at once, in the thread that reads and writes
 };
 
 /// A generation's streams, numbered like its choices.

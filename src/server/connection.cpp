@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "server/http_chunks.h"
+#include "server/routes.h"
 
 namespace ingot {
 
@@ -330,11 +331,10 @@ Connection::Awaitable<bool> Connection::handle(HttpRequest& request, const Admit
       waker->is_posted.store(false);
     }
   };
-  if (!admitted.is_quick) {
-    co_await asio::post(asio::bind_executor(parts_.workers, use_awaitable));
-  }
+  const bool at_once = is_handled_at_once(admitted.route->kind, request.body.size());
+  if (!at_once) co_await asio::post(asio::bind_executor(parts_.workers, use_awaitable));
   auto result = parts_.application.handle(request, admitted, std::move(notify));
-  if (!admitted.is_quick) co_await asio::post(asio::bind_executor(executor_, use_awaitable));
+  if (!at_once) co_await asio::post(asio::bind_executor(executor_, use_awaitable));
   // Nobody needs it any more, and a stream can take long.
   std::string().swap(request.body);
   share.end();

@@ -40,7 +40,7 @@ class BodyBudget {
 /// What connections share.
 struct ConnectionParts {
   Application& application;
-  boost::asio::thread_pool& workers;  ///< that requests are read and handled in
+  boost::asio::thread_pool& workers;  ///< that large requests are handled in
   HttpLimits limits;
   ConnectionTimes times;
   BodyBudget& bodies;

@@ -24,8 +24,8 @@ Params::Params(const Json& object, std::string prefix)
 }
 
 const Json* Params::take(std::string_view name) {
-  known_.insert(name);
   const Json* member = object_.find(name);
+  if (member != nullptr) known_.insert(name);
   return member == nullptr || member->is_null() ? nullptr : member;
 }
 

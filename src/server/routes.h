@@ -1,6 +1,7 @@
 // The table of all routes.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string_view>
 
@@ -16,8 +17,16 @@ enum class RouteKind {
   kQuick,    ///< at once: state of the server
   kWork,     ///< computes: refused while the server is full or being stopped
   kText,     ///< takes time, but not the engine's: refused while the server is being stopped
-  kControl,  ///< of the operator: takes time, and is refused to nobody
+  kControl,  ///< of the operator: waits for a step, and is refused to nobody
 };
+
+/// Whether a body of so many bytes is handled in the thread that reads and writes for others too:
+/// where that takes less than the way to another thread and back costs them.
+constexpr bool is_handled_at_once(RouteKind kind, std::size_t body_bytes) {
+  constexpr std::size_t kSmallBytes = 2 << 10;
+  if (kind == RouteKind::kQuick) return true;
+  return kind != RouteKind::kControl && body_bytes <= kSmallBytes;
+}
 
 /// A method of a path, and what answers it.
 struct Route {

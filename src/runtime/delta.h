@@ -1,0 +1,25 @@
+// Delta: what a reader takes from a stream.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backend/ops.h"
+
+namespace ingot {
+
+/// How likely a token was, and which tokens were the likeliest.
+struct TokenLogprobs {
+  TokenScore token;
+  std::vector<TokenScore> top;  ///< falling, ties to the lower id
+};
+
+/// What came since the last one.
+struct Delta {
+  std::vector<std::int32_t> ids;
+  std::string text;                     ///< whole characters; empty without a tokenizer
+  std::vector<TokenLogprobs> logprobs;  ///< one for each id, where asked for
+};
+
+}  // namespace ingot

@@ -1,0 +1,78 @@
+// DeltaQueue: the pieces of a stream that its reader has not taken.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/delta.h"
+
+namespace ingot {
+
+/// Pieces in their order, at most `capacity` of them. They lie end to end in memory that is used
+/// again: a piece is a few bytes for whoever pushes it, whose caches are full of weights, and its
+/// reader fetches all that came meanwhile at once. One thread pushes and closes, one pops.
+class DeltaQueue {
+ public:
+  explicit DeltaQueue(std::size_t capacity) : capacity_(capacity) {}
+
+  /// Appends a piece; false when there is no room or the queue is closed, and then `delta` is as it
+  /// was. Errors: std::bad_alloc, with nothing changed.
+  [[nodiscard]] bool try_push(Delta&& delta);
+  /// The oldest piece, waiting for one; nothing once the queue is closed and empty.
+  std::optional<Delta> pop();
+  /// The oldest piece, or nothing when there is none now.
+  std::optional<Delta> try_pop();
+  /// Refuses further pieces and wakes who waits; what is inside can still be popped.
+  void close();
+
+  /// Pieces inside at this moment; from any thread, takes no lock.
+  std::size_t size() const {
+    // In this order, so that it is never less than nothing.
+    const std::size_t popped = popped_.load(std::memory_order_acquire);
+    return pushed_.load(std::memory_order_acquire) - popped;
+  }
+  /// From any thread, takes no lock. What was done before `close` is seen behind it.
+  bool is_closed() const { return closed_.load(std::memory_order_acquire); }
+  std::size_t capacity() const { return capacity_; }
+
+ private:
+  /// How much of each list is one piece.
+  struct Piece {
+    std::uint32_t ids = 0;
+    std::uint32_t text = 0;
+    std::uint32_t logprobs = 0;
+  };
+
+  /// Pieces end to end.
+  struct Pieces {
+    std::vector<Piece> pieces;
+    std::vector<std::int32_t> ids;
+    std::string text;
+    std::vector<TokenLogprobs> logprobs;
+
+    void append(Delta&& delta);
+    void clear();
+  };
+
+  std::optional<Delta> fetched();
+
+  const std::size_t capacity_;
+  std::atomic<bool> closed_{false};
+  std::atomic<std::size_t> pushed_{0};  ///< so far
+  std::mutex mutex_;
+  std::condition_variable not_empty_;
+  Pieces came_;  ///< behind those of `read_`
+
+  // The reader's.
+  std::atomic<std::size_t> popped_{0};  ///< so far
+  Pieces read_;
+  std::size_t piece_ = 0, id_ = 0, text_ = 0, logprob_ = 0;  ///< where its rest begins
+};
+
+}  // namespace ingot
