@@ -40,34 +40,38 @@ void DeltaQueue::Pieces::clear() {
 
 bool DeltaQueue::try_push(Delta&& delta) {
   if (is_closed() || size() >= capacity_) return false;
+  bool is_awaited = false;
   {
     const std::lock_guard lock(mutex_);
     came_.append(std::move(delta));
     pushed_.store(pushed_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    is_awaited = is_awaited_;
   }
-  not_empty_.notify_one();
+  if (is_awaited) not_empty_.notify_one();
   return true;
 }
 
-std::optional<Delta> DeltaQueue::pop() {
-  if (auto delta = fetched()) return delta;
+bool DeltaQueue::pop(Delta& delta) {
+  if (try_pop(delta)) return true;
   {
     std::unique_lock lock(mutex_);
+    is_awaited_ = true;
     not_empty_.wait(lock, [this] { return is_closed() || !came_.pieces.empty(); });
+    is_awaited_ = false;
   }
-  return try_pop();
+  return try_pop(delta);
 }
 
-std::optional<Delta> DeltaQueue::try_pop() {
-  if (auto delta = fetched()) return delta;
-  if (size() == 0) return std::nullopt;
+bool DeltaQueue::try_pop(Delta& delta) {
+  if (fetched(delta)) return true;
+  if (size() == 0) return false;
   read_.clear();
   piece_ = id_ = text_ = logprob_ = 0;
   {
     const std::lock_guard lock(mutex_);
     std::swap(read_, came_);
   }
-  return fetched();
+  return fetched(delta);
 }
 
 void DeltaQueue::close() {
@@ -79,22 +83,22 @@ void DeltaQueue::close() {
 }
 
 /// The next one of those that the reader has fetched.
-std::optional<Delta> DeltaQueue::fetched() {
-  if (piece_ == read_.pieces.size()) return std::nullopt;
+bool DeltaQueue::fetched(Delta& delta) {
+  if (piece_ == read_.pieces.size()) return false;
   const Piece piece = read_.pieces[piece_];
   const auto ids = read_.ids.begin() + static_cast<std::ptrdiff_t>(id_);
   const auto logprobs = read_.logprobs.begin() + static_cast<std::ptrdiff_t>(logprob_);
-  std::optional<Delta> delta(std::in_place);
-  delta->ids.assign(ids, ids + piece.ids);
-  delta->text = read_.text.substr(text_, piece.text);
-  delta->logprobs.assign(std::make_move_iterator(logprobs),
-                         std::make_move_iterator(logprobs + piece.logprobs));
+  // What may throw comes first: behind it everything has moved.
+  delta.ids.assign(ids, ids + piece.ids);
+  delta.text.assign(read_.text, text_, piece.text);
+  delta.logprobs.resize(piece.logprobs);
+  std::move(logprobs, logprobs + piece.logprobs, delta.logprobs.begin());
   ++piece_;
   id_ += piece.ids;
   text_ += piece.text;
   logprob_ += piece.logprobs;
   popped_.store(popped_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  return delta;
+  return true;
 }
 
 }  // namespace ingot

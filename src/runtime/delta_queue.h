@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,10 +23,11 @@ class DeltaQueue {
   /// Appends a piece; false when there is no room or the queue is closed, and then `delta` is as it
   /// was. Errors: std::bad_alloc, with nothing changed.
   [[nodiscard]] bool try_push(Delta&& delta);
-  /// The oldest piece, waiting for one; nothing once the queue is closed and empty.
-  std::optional<Delta> pop();
-  /// The oldest piece, or nothing when there is none now.
-  std::optional<Delta> try_pop();
+  /// Puts the oldest piece in place of `delta`, whose memory is used again, waiting for one; false
+  /// once the queue is closed and empty. Errors: std::bad_alloc, with nothing popped.
+  [[nodiscard]] bool pop(Delta& delta);
+  /// The same, but false when there is none now.
+  [[nodiscard]] bool try_pop(Delta& delta);
   /// Refuses further pieces and wakes who waits; what is inside can still be popped.
   void close();
 
@@ -60,17 +60,18 @@ class DeltaQueue {
     void clear();
   };
 
-  std::optional<Delta> fetched();
+  bool fetched(Delta& delta);
 
   const std::size_t capacity_;
-  std::atomic<bool> closed_{false};
   std::atomic<std::size_t> pushed_{0};  ///< so far
+  std::atomic<std::size_t> popped_{0};  ///< so far
+  std::atomic<bool> closed_{false};
+  bool is_awaited_ = false;  ///< the reader sleeps
   std::mutex mutex_;
-  std::condition_variable not_empty_;
   Pieces came_;  ///< behind those of `read_`
+  std::condition_variable not_empty_;
 
   // The reader's.
-  std::atomic<std::size_t> popped_{0};  ///< so far
   Pieces read_;
   std::size_t piece_ = 0, id_ = 0, text_ = 0, logprob_ = 0;  ///< where its rest begins
 };

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -26,6 +26,19 @@ Delta piece(int i) {
   return delta;
 }
 
+/// What nothing may be left of.
+Delta used() { return {.ids = {-1, -2, -3, -4, -5}, .text = "used before", .logprobs = {{}, {}}}; }
+
+std::optional<Delta> try_pop(DeltaQueue& queue) {
+  std::optional<Delta> delta(used());
+  return queue.try_pop(*delta) ? std::move(delta) : std::nullopt;
+}
+
+std::optional<Delta> pop(DeltaQueue& queue) {
+  std::optional<Delta> delta(used());
+  return queue.pop(*delta) ? std::move(delta) : std::nullopt;
+}
+
 void expect_piece(const std::optional<Delta>& got, int i) {
   ASSERT_TRUE(got.has_value()) << i;
   const Delta want = piece(i);
@@ -45,11 +58,11 @@ TEST(DeltaQueue, PiecesComeOneByOneHoweverManyWereFetched) {
   for (int round = 0; round < 2000; ++round) {
     for (auto n = random() % 6; n > 0 && queue.try_push(piece(pushed)); --n) ++pushed;
     for (auto n = random() % 6; n > 0 && popped < pushed; --n)
-      expect_piece(queue.try_pop(), popped++);
+      expect_piece(try_pop(queue), popped++);
     ASSERT_EQ(queue.size(), static_cast<std::size_t>(pushed - popped));
   }
-  while (popped < pushed) expect_piece(queue.pop(), popped++);
-  EXPECT_FALSE(queue.try_pop().has_value());
+  while (popped < pushed) expect_piece(pop(queue), popped++);
+  EXPECT_FALSE(try_pop(queue).has_value());
   EXPECT_GT(popped, 3000);
 }
 
@@ -60,11 +73,11 @@ TEST(DeltaQueue, HoldsNoMoreThanItsCapacity) {
   Delta refused = piece(3);
   EXPECT_FALSE(queue.try_push(std::move(refused)));
   EXPECT_EQ(refused.ids, piece(3).ids) << "as it was";
-  expect_piece(queue.try_pop(), 0);
+  expect_piece(try_pop(queue), 0);
   EXPECT_EQ(queue.size(), 2u);
   EXPECT_TRUE(queue.try_push(piece(3)));
   EXPECT_FALSE(queue.try_push(piece(4)));
-  for (int i = 1; i < 4; ++i) expect_piece(queue.try_pop(), i);
+  for (int i = 1; i < 4; ++i) expect_piece(try_pop(queue), i);
 }
 
 TEST(DeltaQueue, ClosingRefusesButDrains) {
@@ -74,10 +87,10 @@ TEST(DeltaQueue, ClosingRefusesButDrains) {
   queue.close();
   EXPECT_TRUE(queue.is_closed());
   EXPECT_FALSE(queue.try_push(piece(9)));
-  expect_piece(queue.pop(), 7);
-  expect_piece(queue.pop(), 8);
-  EXPECT_FALSE(queue.pop().has_value());
-  EXPECT_FALSE(queue.try_pop().has_value());
+  expect_piece(pop(queue), 7);
+  expect_piece(pop(queue), 8);
+  EXPECT_FALSE(pop(queue).has_value());
+  EXPECT_FALSE(try_pop(queue).has_value());
 }
 
 TEST(DeltaQueue, OneThreadPushesAndAnotherPops) {
@@ -89,14 +102,14 @@ TEST(DeltaQueue, OneThreadPushesAndAnotherPops) {
     }
     queue.close();
   });
-  for (int i = 0; i < kPieces; ++i) expect_piece(queue.pop(), i);
-  EXPECT_FALSE(queue.pop().has_value());
+  for (int i = 0; i < kPieces; ++i) expect_piece(pop(queue), i);
+  EXPECT_FALSE(pop(queue).has_value());
   pusher.join();
 }
 
 TEST(DeltaQueue, ClosingWakesWhoWaits) {
   DeltaQueue queue(1);
-  std::thread waiting([&] { EXPECT_FALSE(queue.pop().has_value()); });
+  std::thread waiting([&] { EXPECT_FALSE(pop(queue).has_value()); });
   queue.close();
   waiting.join();
 }

@@ -58,17 +58,31 @@ Stream& Stream::operator=(Stream&& other) noexcept {
   return *this;
 }
 
-std::optional<Delta> Stream::next() { return taken(channel_->deltas.pop()); }
+std::optional<Delta> Stream::next() {
+  std::optional<Delta> delta(std::in_place);
+  if (!channel_->deltas.pop(*delta)) return std::nullopt;
+  tell_taken();
+  return delta;
+}
 
-std::optional<Delta> Stream::try_next() { return taken(channel_->deltas.try_pop()); }
+std::optional<Delta> Stream::try_next() {
+  std::optional<Delta> delta(std::in_place);
+  if (!try_next(*delta)) return std::nullopt;
+  return delta;
+}
+
+bool Stream::try_next(Delta& delta) {
+  if (!channel_->deltas.try_pop(delta)) return false;
+  tell_taken();
+  return true;
+}
 
 /// A full queue pauses its sequence, and then nothing is pushed: the first piece taken from it has
 /// to wake the engine, and the one that leaves it half empty, where a sequence that gave way may
 /// come back.
-std::optional<Delta> Stream::taken(std::optional<Delta> delta) {
+void Stream::tell_taken() const {
   const std::size_t left = channel_->deltas.size(), room = channel_->deltas.capacity();
-  if (delta && (left + 1 >= room || left == room / 2)) channel_->bell->ring();
-  return delta;
+  if (left + 1 >= room || left == room / 2) channel_->bell->ring();
 }
 
 const Outcome& Stream::outcome() const {

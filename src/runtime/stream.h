@@ -129,6 +129,8 @@ class Stream {
   std::optional<Delta> next();
   /// The next piece if there is one now.
   std::optional<Delta> try_next();
+  /// The same in place of `delta`, whose memory is used again; false where there is none.
+  [[nodiscard]] bool try_next(Delta& delta);
   /// Whether the request has ended and every piece was read.
   bool finished() const { return channel_->deltas.is_closed() && channel_->deltas.size() == 0; }
   /// How the request ended, once `next` has returned nothing or `finished` is true.
@@ -138,7 +140,7 @@ class Stream {
   void cancel();
 
  private:
-  std::optional<Delta> taken(std::optional<Delta> delta);
+  void tell_taken() const;
 
   std::uint64_t id_ = 0;
   std::shared_ptr<Channel> channel_;

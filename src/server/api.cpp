@@ -256,6 +256,7 @@ ApiError Api::generation_error(const Outcome& outcome) {
 void Api::ended(const HttpRequest& request, const Admitted& admitted, const RequestEnd& end) {
   service_.forget(admitted.id);
   service_.http_metrics().add_response(admitted.route->path, end.status == 0 ? 499 : end.status);
+  if (!log_.has_requests()) return;
   if (admitted.route->kind == RouteKind::kQuick && end.status < 400) return;
   Json line = Json::object();
   line.set("id", admitted.id);

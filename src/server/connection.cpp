@@ -396,10 +396,9 @@ class Gathering {
   Taken take(std::size_t choice) {
     Taken taken = Taken::kNothing;
     for (std::size_t bytes = 0; bytes < kEventBytes; taken = Taken::kAll) {
-      auto delta = running_.streams[choice].try_next();
-      if (!delta) return taken;
-      bytes += bytes_of(*delta);
-      running_.answer->piece(choice, std::move(*delta));
+      if (!running_.streams[choice].try_next(delta_)) return taken;
+      bytes += bytes_of(delta_);
+      running_.answer->piece(choice, delta_);
     }
     return Taken::kFull;
   }
@@ -429,6 +428,7 @@ class Gathering {
   std::vector<bool> has_ended_;
   std::size_t left_;
   const Outcome* failed_ = nullptr;
+  Delta delta_;  ///< what was taken last
 };
 
 /// Counts a stream from its first event on.

@@ -78,7 +78,7 @@ class Answer {
  public:
   virtual ~Answer() = default;
   /// Takes in a piece of a choice.
-  virtual void piece(std::size_t choice, Delta&& delta) = 0;
+  virtual void piece(std::size_t choice, const Delta& delta) = 0;
   /// Of streams: appends an event, where there is something to say, for the choice's pieces since
   /// the last one.
   virtual void flush(std::size_t choice, std::string& out) = 0;

@@ -3,14 +3,13 @@
 
 namespace ingot {
 
-void ReplyText::add(Delta& delta) {
-  const std::string text = std::exchange(delta.text, {});
+void ReplyText::add(const Delta& delta) {
   if (!has_reasoning_) {
-    parts_.content += text;
+    parts_.content += delta.text;
     return;
   }
   const bool was_inside = splitter_.is_inside();
-  append(splitter_.add(text));
+  append(splitter_.add(delta.text));
   was_reasoning_ = was_inside || splitter_.is_inside();
   if (was_reasoning_) reasoning_tokens_ += std::ssize(delta.ids);
 }

@@ -19,8 +19,8 @@ class ReplyText {
   explicit ReplyText(const ChatPrompt& prompt)
       : has_reasoning_(prompt.has_reasoning), splitter_(prompt.opens_reasoning) {}
 
-  /// Takes in a piece, whose text is used up. Tokens that are reasoning are counted as such.
-  void add(Delta& delta);
+  /// Takes in a piece. Tokens that are reasoning are counted as such.
+  void add(const Delta& delta);
   /// Takes in what was held back, at the reply's end.
   void finish() { append(splitter_.finish()); }
   /// What came in since the last call. Reasoning stands in front of all that is said.

@@ -51,8 +51,7 @@ void ServerLog::write(std::string_view event, const Json& fields) {
 }
 
 void ServerLog::request(const Json& fields) {
-  if (level_ != Level::kRequests) return;
-  write("request", fields);
+  if (has_requests()) write("request", fields);
 }
 
 void ServerLog::refusal(std::string_view event, int status) {

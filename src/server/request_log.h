@@ -21,6 +21,8 @@ class ServerLog {
   ServerLog(int fd, Level level, std::atomic<std::uint64_t>& dropped)
       : fd_(fd), level_(level), dropped_(dropped) {}
 
+  /// Whether lines of requests are written.
+  bool has_requests() const { return level_ == Level::kRequests; }
   /// `fields` stand behind time and `event`.
   void request(const Json& fields);
   /// At most one line a second of each event, which is a literal: a refusal that is not of a

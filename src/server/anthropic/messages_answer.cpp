@@ -31,7 +31,7 @@ class MessageAnswer final : public Answer {
     usage_.prompt_tokens = form_.prompt_tokens;
   }
 
-  void piece(std::size_t /*choice*/, Delta&& delta) override { reply_.add(delta); }
+  void piece(std::size_t /*choice*/, const Delta& delta) override { reply_.add(delta); }
 
   void flush(std::size_t /*choice*/, std::string& out) override {
     begin(out);

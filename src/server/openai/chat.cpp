@@ -32,7 +32,7 @@ class ChatAnswer final : public Answer {
         head_(chunk_head(service, form_.id, "chat.completion.chunk", form_.created)),
         choices_(choices, Choice{.reply = reply}) {}
 
-  void piece(std::size_t number, Delta&& delta) override {
+  void piece(std::size_t number, const Delta& delta) override {
     Choice& choice = choices_[number];
     choice.reply.add(delta);
     if (form_.token_ids) {

@@ -82,10 +82,12 @@ class CompletionAnswer final : public Answer {
         head_(chunk_head(service, form_.id, "text_completion", form_.created)),
         choices_(choices) {}
 
-  void piece(std::size_t number, Delta&& delta) override {
+  void piece(std::size_t number, const Delta& delta) override {
     Choice& choice = choices_[number];
     choice.text += delta.text;
-    choice.ids.insert(choice.ids.end(), delta.ids.begin(), delta.ids.end());
+    if (form_.token_ids) {
+      choice.ids.insert(choice.ids.end(), delta.ids.begin(), delta.ids.end());
+    }
     choice.logprobs.insert(choice.logprobs.end(), delta.logprobs.begin(), delta.logprobs.end());
   }
 
@@ -179,7 +181,7 @@ class CompletionAnswer final : public Answer {
     if (form_.echo && !std::exchange(choice.has_begun, true)) {
       text.insert(0, form_.prompt_texts[prompt_of(number)]);
     }
-    const bool has_tokens = form_.token_ids && !choice.ids.empty();
+    const bool has_tokens = !choice.ids.empty();
     if (text.empty() && choice.logprobs.empty() && !has_tokens && finish.empty()) return;
     out += kEventBegin;
     append_head(out);

@@ -64,7 +64,7 @@ class EmbeddingAnswer final : public Answer {
         base64_(base64),
         embeddings_(count) {}
 
-  void piece(std::size_t /*choice*/, Delta&& /*delta*/) override {}
+  void piece(std::size_t /*choice*/, const Delta& /*delta*/) override {}
   void flush(std::size_t /*choice*/, std::string& /*out*/) override {}
 
   void ended(std::size_t choice, const Outcome& outcome, std::string& /*out*/) override {

@@ -51,7 +51,7 @@ class ResponseAnswer final : public Answer {
   ResponseAnswer(const Service& service, ResponseForm form, const ReplyText& reply)
       : service_(service), form_(std::move(form)), reply_(reply) {}
 
-  void piece(std::size_t /*choice*/, Delta&& delta) override {
+  void piece(std::size_t /*choice*/, const Delta& delta) override {
     reply_.add(delta);
     if (!form_.logprobs || reply_.was_reasoning()) return;
     for (const TokenLogprobs& t : delta.logprobs) logprobs_.push(chat_logprob(service_, t));
