@@ -44,7 +44,7 @@ bool DeltaQueue::try_push(Delta&& delta) {
   {
     const std::lock_guard lock(mutex_);
     came_.append(std::move(delta));
-    pushed_.store(pushed_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    pushed_.store(pushed_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
     is_awaited = is_awaited_;
   }
   if (is_awaited) not_empty_.notify_one();
@@ -97,7 +97,7 @@ bool DeltaQueue::fetched(Delta& delta) {
   id_ += piece.ids;
   text_ += piece.text;
   logprob_ += piece.logprobs;
-  popped_.store(popped_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  popped_.store(popped_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
   return true;
 }
 

@@ -24,18 +24,21 @@ class DeltaQueue {
   /// was. Errors: std::bad_alloc, with nothing changed.
   [[nodiscard]] bool try_push(Delta&& delta);
   /// Puts the oldest piece in place of `delta`, whose memory is used again, waiting for one; false
-  /// once the queue is closed and empty. Errors: std::bad_alloc, with nothing popped.
+  /// once the queue is closed and empty. Errors: std::bad_alloc, with nothing popped, and
+  /// `delta` is anything then.
   [[nodiscard]] bool pop(Delta& delta);
   /// The same, but false when there is none now.
   [[nodiscard]] bool try_pop(Delta& delta);
   /// Refuses further pieces and wakes who waits; what is inside can still be popped.
   void close();
 
-  /// Pieces inside at this moment; from any thread, takes no lock.
+  /// Pieces inside at this moment, for the two threads; takes no lock. Of a push and a pop at the
+  /// same time one thread sees the other's: otherwise one would pause at a full queue, and the
+  /// other would not know that it has to say when it no longer is. Hence the one order of all.
   std::size_t size() const {
     // In this order, so that it is never less than nothing.
-    const std::size_t popped = popped_.load(std::memory_order_acquire);
-    return pushed_.load(std::memory_order_acquire) - popped;
+    const std::size_t popped = popped_.load(std::memory_order_seq_cst);
+    return pushed_.load(std::memory_order_seq_cst) - popped;
   }
   /// From any thread, takes no lock. What was done before `close` is seen behind it.
   bool is_closed() const { return closed_.load(std::memory_order_acquire); }

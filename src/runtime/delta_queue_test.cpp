@@ -7,6 +7,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace ingot {
@@ -47,7 +48,10 @@ void expect_piece(const std::optional<Delta>& got, int i) {
   ASSERT_EQ(got->logprobs.size(), want.logprobs.size()) << i;
   for (std::size_t k = 0; k < want.logprobs.size(); ++k) {
     EXPECT_EQ(got->logprobs[k].token.id, want.logprobs[k].token.id);
-    EXPECT_EQ(got->logprobs[k].top.size(), want.logprobs[k].top.size());
+    ASSERT_EQ(got->logprobs[k].top.size(), want.logprobs[k].top.size());
+    for (const TokenScore& score : got->logprobs[k].top) {
+      EXPECT_EQ(score.id, want.logprobs[k].token.id + 1);
+    }
   }
 }
 

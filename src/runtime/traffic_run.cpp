@@ -104,18 +104,18 @@ void TrafficRun::collect() {
 
 void TrafficRun::take(Live& live, double now) {
   ServedRequest& served = served_[live.number];
-  while (const auto delta = live.stream.try_next()) {
-    if (delta->ids.empty()) continue;
+  while (live.stream.try_next(delta_)) {
+    if (delta_.ids.empty()) continue;
     if (served.output_tokens == 0) {
       served.first = now;
     } else {
       served.gaps.push_back(now - served.last);
     }
     served.last = now;
-    served.output_tokens += std::ssize(delta->ids);
+    served.output_tokens += std::ssize(delta_.ids);
     const auto& checked = options_.checked;
     if (std::binary_search(checked.begin(), checked.end(), live.number)) {
-      served.ids.insert(served.ids.end(), delta->ids.begin(), delta->ids.end());
+      served.ids.insert(served.ids.end(), delta_.ids.begin(), delta_.ids.end());
     }
   }
   if (live.stream.finished()) finish(live);

@@ -72,6 +72,7 @@ class TrafficRun {
   std::size_t next_ = 0;  ///< the first request that was not sent
   std::size_t done_ = 0;
   std::vector<Live> live_;
+  Delta delta_;  ///< what was taken last
   std::vector<ServedRequest> served_;
 };
 

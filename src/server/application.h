@@ -53,8 +53,9 @@ class Application {
   /// Looks at a head before the body is read. A response ends the request; `has_body` says whether
   /// one would follow.
   virtual std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool has_body) = 0;
-  /// Answers, or hands work to the engine: `notify` is called from the engine's thread when there
-  /// is something to take from a stream.
+  /// Answers, or hands work to the engine, without waiting for it where the request is quick
+  /// (`is_quick`): other connections wait then. `notify` is called from the engine's thread when
+  /// there is something to take from a stream.
   virtual std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(
       const HttpRequest& request, const Admitted& admitted, Notify notify) = 0;
   /// The response to what cannot be read as a request; `request` has what was read of it, if its

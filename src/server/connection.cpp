@@ -3,6 +3,8 @@
 // awaited takes no temporaries: GCC 12 destroys those that are aggregates twice.
 #include "server/connection.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -71,6 +73,13 @@ class BodyShare {
 };
 
 namespace {
+
+/// What this thread has had of a CPU.
+std::chrono::nanoseconds thread_time() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
 
 const HttpRefusal kNoRoomForBodies{503, "too many large requests are being read: try again later"};
 
@@ -313,6 +322,13 @@ Connection::Awaitable<bool> Connection::drop_body(std::size_t length) {
   }
 }
 
+/// Whether this thread handles the request, which others of its connections wait for.
+bool Connection::may_handle_here(const HttpRequest& request, const Admitted& admitted) const {
+  const RouteKind kind = admitted.route->kind;
+  if (!is_quick(kind, request.body.size())) return false;
+  return kind == RouteKind::kQuick || paces_.handling.is_quick(Clock::now());
+}
+
 Connection::Awaitable<bool> Connection::handle(HttpRequest& request, const Admitted& admitted,
                                                const HttpHead& head, BodyShare& share) {
   // The engine's thread tells this one, at most once for each time that it looks.
@@ -331,10 +347,12 @@ Connection::Awaitable<bool> Connection::handle(HttpRequest& request, const Admit
       waker->is_posted.store(false);
     }
   };
-  const bool at_once = is_handled_at_once(admitted.route->kind, request.body.size());
-  if (!at_once) co_await asio::post(asio::bind_executor(parts_.workers, use_awaitable));
+  const bool here = may_handle_here(request, admitted);
+  if (!here) co_await asio::post(asio::bind_executor(parts_.workers, use_awaitable));
+  const auto begin = thread_time();
   auto result = parts_.application.handle(request, admitted, std::move(notify));
-  if (!at_once) co_await asio::post(asio::bind_executor(executor_, use_awaitable));
+  if (here) paces_.handling.took(thread_time() - begin, Clock::now());
+  if (!here) co_await asio::post(asio::bind_executor(executor_, use_awaitable));
   // Nobody needs it any more, and a stream can take long.
   std::string().swap(request.body);
   share.end();

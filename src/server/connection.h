@@ -13,6 +13,7 @@
 
 #include "server/application.h"
 #include "server/connection_times.h"
+#include "server/handling_pace.h"
 #include "server/http_head.h"
 #include "server/refusal_pace.h"
 #include "server/socket.h"
@@ -40,7 +41,7 @@ class BodyBudget {
 /// What connections share.
 struct ConnectionParts {
   Application& application;
-  boost::asio::thread_pool& workers;  ///< that large requests are handled in
+  boost::asio::thread_pool& workers;  ///< for all that is not quick
   HttpLimits limits;
   ConnectionTimes times;
   BodyBudget& bodies;
@@ -51,6 +52,7 @@ class BodyShare;
 
 /// What the connections of a thread share.
 struct ThreadPaces {
+  HandlingPace handling;
   RefusalPace refusals;
   StreamPace streams;
 };
@@ -91,6 +93,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Awaitable<bool> read_chunks(HttpRequest& request, const class BodyClock& clock, BodyShare& share);
   Awaitable<bool> handle(HttpRequest& request, const Admitted& admitted, const HttpHead& head,
                          BodyShare& share);
+  bool may_handle_here(const HttpRequest& request, const Admitted& admitted) const;
   Awaitable<bool> generate(std::shared_ptr<RunningGeneration> running, Waker& waker,
                            const HttpRequest& request, const Admitted& admitted, bool keep_alive,
                            RequestEnd& end);

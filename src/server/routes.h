@@ -20,12 +20,12 @@ enum class RouteKind {
   kControl,  ///< of the operator: waits for a step, and is refused to nobody
 };
 
-/// Whether a body of so many bytes is handled in the thread that reads and writes for others too:
-/// where that takes less than the way to another thread and back costs them.
-constexpr bool is_handled_at_once(RouteKind kind, std::size_t body_bytes) {
+/// Whether a body of so many bytes should take less time than the way to another thread and back
+/// (`HandlingPace` sees whether it does). Nothing that waits for a step is quick.
+constexpr bool is_quick(RouteKind kind, std::size_t body_bytes) {
   constexpr std::size_t kSmallBytes = 2 << 10;
   if (kind == RouteKind::kQuick) return true;
-  return kind != RouteKind::kControl && body_bytes <= kSmallBytes;
+  return kind == RouteKind::kWork && body_bytes <= kSmallBytes;
 }
 
 /// A method of a path, and what answers it.

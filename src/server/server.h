@@ -21,7 +21,7 @@ struct ServerOptions {
   std::string tls_cert{};      ///< PEM files; both or neither
   std::string tls_key{};
   int io_threads = 2;      ///< that read and write
-  int worker_threads = 2;  ///< that parse, render and tokenise what is large
+  int worker_threads = 2;  ///< for requests and answers that are not quick
   std::int64_t connections_max = 1024;
   std::int64_t connections_reserved = 4;       ///< beyond those, for /health and its like
   std::int64_t connections_per_address = 256;  ///< but for this machine's own
