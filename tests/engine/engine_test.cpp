@@ -299,7 +299,7 @@ TEST_F(EngineTest, StoppingEndsEveryStreamAndTheyMayOutliveIt) {
 
 /// With room for one piece the engine falls asleep after each; a piece that is taken wakes it.
 TEST_F(EngineTest, AReaderThatCatchesUpWakesTheEngine) {
-  for (const std::size_t room : {1, 2, 3}) {
+  for (const std::size_t room : {1U, 2U, 3U}) {
     EngineRunner runner(*checkpoint_, EngineRunner::defaults(), {.deltas_max = room});
     runner.engine().start();
     Stream slow = *runner.engine().submit(plain_request(10, 12));
