@@ -15,7 +15,8 @@ namespace ingot {
 
 /// Pieces in their order, at most `capacity` of them. They lie end to end in memory that is used
 /// again: a piece is a few bytes for whoever pushes it, whose caches are full of weights, and its
-/// reader fetches all that came meanwhile at once. One thread pushes and closes, one pops.
+/// reader fetches all that came meanwhile at once. One thread pushes, one pops; who closes may be a
+/// third that keeps the first from pushing.
 class DeltaQueue {
  public:
   explicit DeltaQueue(std::size_t capacity) : capacity_(capacity) {}

@@ -351,8 +351,12 @@ Connection::Awaitable<bool> Connection::handle(HttpRequest& request, const Admit
   if (!here) co_await asio::post(asio::bind_executor(parts_.workers, use_awaitable));
   const auto begin = thread_time();
   auto result = parts_.application.handle(request, admitted, std::move(notify));
-  if (here) paces_.handling.took(thread_time() - begin, Clock::now());
-  if (!here) co_await asio::post(asio::bind_executor(executor_, use_awaitable));
+  if (!here) {
+    co_await asio::post(asio::bind_executor(executor_, use_awaitable));
+  } else if (admitted.route->kind == RouteKind::kWork) {
+    // Not of what is always handled here: metrics that take long say nothing of requests.
+    paces_.handling.took(thread_time() - begin, Clock::now());
+  }
   // Nobody needs it any more, and a stream can take long.
   std::string().swap(request.body);
   share.end();
