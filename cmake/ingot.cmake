@@ -21,8 +21,9 @@ if(INGOT_SANITIZE)
   add_link_options(-fsanitize=${INGOT_SANITIZE})
   add_compile_definitions(INGOT_SANITIZED=1)
 endif()
+# What fuzzers run is compiled with counters that they steer by.
 if(INGOT_FUZZ)
-  add_compile_options(-fsanitize=fuzzer-no-link)
+  set(INGOT_FUZZ_OPTIONS -fsanitize=fuzzer-no-link)
 endif()
 
 # The directory that holds the current folder alone, as NAME.
@@ -31,17 +32,20 @@ function(ingot_headers name)
   file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_BINARY_DIR}/include/${name}/${name} SYMBOLIC)
 endfunction()
 
-# ingot_library(NAME [SOURCES ...] [DEPS folder ...] [LIBS target ...])
+# ingot_library(NAME [NOT_FUZZED] [SOURCES ...] [DEPS folder ...] [LIBS target ...])
 #
 # A folder under src/ as the static library ingot_NAME. Its headers are reachable as "NAME/x.h", through an include
 # directory that holds only this folder; a library sees the directories of what it depends on and no others, so an
-# upward include does not build.
+# upward include does not build. NOT_FUZZED is for what no fuzzer reaches.
 function(ingot_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "NOT_FUZZED" "" "SOURCES;DEPS;LIBS" ${ARGN})
   ingot_headers(${name})
   add_library(ingot_${name} STATIC ${ARG_SOURCES})
   target_include_directories(ingot_${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include/${name}>)
   target_link_libraries(ingot_${name} PUBLIC ingot_flags ${ARG_LIBS})
+  if(NOT ARG_NOT_FUZZED)
+    target_compile_options(ingot_${name} PRIVATE ${INGOT_FUZZ_OPTIONS})
+  endif()
   foreach(dep ${ARG_DEPS})
     target_link_libraries(ingot_${name} PUBLIC ingot_${dep})
   endforeach()
@@ -95,6 +99,7 @@ function(ingot_fuzz name source)
   add_executable(${name} ${source})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} ingot_flags)
   if(INGOT_FUZZ)
+    target_compile_options(${name} PRIVATE ${INGOT_FUZZ_OPTIONS})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
     if(NOT TARGET fuzzers)
       add_custom_target(fuzzers)

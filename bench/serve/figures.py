@@ -313,8 +313,23 @@ def hostile(rng):
         server.post(server.CHAT, {"messages": [{"role": "user", "content": "a"}], "tools": [{}]})])
 
 
+def laborious(rng):
+    """A request as long as is handled by the thread that reads it, and as much work as fits."""
+    letters = rng.choice(["a", " ", "\u0301", "\U0001f600", "aB1", "\n\t"])
+    prompt = (letters * 1800).encode()[:1800].decode(errors="ignore")
+    body = rng.choice([
+        {"prompt": prompt},
+        {"prompt": [[1]] * 16},
+        {"prompt": "a", "logit_bias": {str(i): 1 for i in range(150)}},
+        {"prompt": "a", "stop": [letters * 20 + str(i) for i in range(16)]},
+        {"messages": [{"role": ("user", "assistant")[i % 2], "content": "a"} for i in range(49)]}])
+    raw = json.dumps({"max_tokens": 1, **body}, ensure_ascii=False, separators=(",", ":")).encode()
+    assert len(raw) <= 2048
+    return server.post(server.CHAT if "messages" in body else server.TEXT, raw)
+
+
 def mix(seconds=20):
-    """What is refused, at 50 a second, while 16 streams go on."""
+    """What is refused, and what takes its time, at 50 a second each, while 16 streams go on."""
     one = running()
     rng, stop = random.Random(3), threading.Event()
     alone = [one.exchange(story(i)).body for i in range(4)]
@@ -329,8 +344,23 @@ def mix(seconds=20):
         while not stop.is_set():
             bad += "".join(texts(one.exchange(story(seed)).body)) != wanted[seed]
         return bad
-    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+
+    def labour():
+        rng, served = random.Random(4), 0
+        while not stop.wait(0.02):
+            served += one.exchange(laborious(rng)).status == 200
+        return served
+
+    def probe():
+        times = []
+        while not stop.wait(0.01):
+            begin = time.monotonic()
+            assert one.get("/health").status == 200
+            times.append(time.monotonic() - begin)
+        return times
+    with concurrent.futures.ThreadPoolExecutor(18) as pool:
         good = [pool.submit(go_on, i % 4) for i in range(16)]
+        laboured, probed = pool.submit(labour), pool.submit(probe)
         taken = 0
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -343,7 +373,8 @@ def mix(seconds=20):
                     pass
             time.sleep(max(0, 0.02 - (time.monotonic() - begin)))
         stop.set()
-        figure("streams_that_differ", sum(g.result() for g in good), 0)
+        figure("streams_that_differ", sum(g.result() for g in good), 0, laborious=laboured.result())
+        figure("health_ms_beside_hostile_p99", 1000 * percentile(probed.result(), 0.99), 100)
     figure("hostile_requests_taken", taken, 0)
     figure("engine_stall_ms", 1000 * one.metric("ingot:engine_stall_seconds_max"), 100)
     one.stop()

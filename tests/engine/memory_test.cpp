@@ -1,12 +1,16 @@
-// Engine: memory that runs out at whichever allocation of a step ends requests, never the process.
+// Memory that runs out at whichever allocation of a step, or of a stream's queue, ends requests at
+// most, never the process, and loses no piece.
 #include <sys/resource.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <random>
+#include <thread>
 
 #include "engine/engine_test_util.h"
 #include "quant/formats.h"
+#include "runtime/delta_queue.h"
 
 namespace {
 
@@ -72,6 +76,69 @@ TEST(EngineMemory, RunningOutAnywhereEndsTheRequestsAndTheEngineGoesOn) {
     if (HasFailure()) return;
   }
   EXPECT_GT(allocations, 20) << "too few to test anything";
+}
+
+/// What `act` returns, tried until it has memory enough: how much there is differs from try to try.
+/// Counts in `failures` how often there was too little.
+template <class Act>
+bool until_it_fits(std::mt19937& random, int& failures, const Act& act) {
+  for (;;) {
+    allocations_left = static_cast<std::int64_t>(random() % 3);
+    try {
+      const bool done = act();
+      allocations_left = -1;
+      return done;
+    } catch (const std::bad_alloc&) {
+      allocations_left = -1;
+      ++failures;
+    }
+  }
+}
+
+/// Number i of pieces that ask for more and more memory.
+Delta growing_piece(int i) {
+  const auto size = static_cast<std::size_t>(8 * i);
+  Delta delta{
+      .ids = std::vector<std::int32_t>(size, i), .text = std::string(size, 'x'), .logprobs = {}};
+  delta.logprobs.resize(size, {.token = {.id = i, .logprob = -1}, .top = {{.id = i}}});
+  return delta;
+}
+
+TEST(DeltaQueueMemory, RunningOutOnEitherSideLosesNoPieceAndBringsNoneTwice) {
+  constexpr int kPieces = 40;
+  int failed_pushes = 0, failed_pops = 0;
+  for (unsigned round = 0; round < 50; ++round) {
+    DeltaQueue queue(3);
+    std::thread pusher([&] {
+      std::mt19937 random(round);
+      for (int i = 0; i < kPieces; ++i) {
+        Delta delta = growing_piece(i);
+        while (!until_it_fits(random, failed_pushes,
+                              [&] { return queue.try_push(std::move(delta)); })) {
+          std::this_thread::yield();
+        }
+      }
+      queue.close();
+    });
+    std::mt19937 random(1000 + round);
+    Delta got;
+    for (int i = 0; i < kPieces; ++i) {
+      got = Delta();
+      EXPECT_TRUE(until_it_fits(random, failed_pops, [&] { return queue.pop(got); }));
+      const Delta want = growing_piece(i);
+      EXPECT_EQ(got.ids, want.ids);
+      EXPECT_EQ(got.text, want.text);
+      EXPECT_EQ(got.logprobs.size(), want.logprobs.size());
+      for (const TokenLogprobs& logprobs : got.logprobs) {
+        EXPECT_EQ(logprobs.token.id, i);
+        EXPECT_EQ(logprobs.top.size(), 1u);
+      }
+    }
+    EXPECT_FALSE(queue.pop(got));
+    pusher.join();
+  }
+  EXPECT_GT(failed_pushes, 100) << "too few to test anything";
+  EXPECT_GT(failed_pops, 100) << "too few to test anything";
 }
 
 #if !defined(INGOT_SANITIZED)
