@@ -316,7 +316,7 @@ def hostile(rng):
 def laborious(rng):
     """A request as long as is handled by the thread that reads it, and as much work as fits."""
     letters = rng.choice(["a", " ", "\u0301", "\U0001f600", "aB1", "\n\t"])
-    prompt = (letters * 1800).encode()[:1800].decode(errors="ignore")
+    prompt = letters * (1800 // (len(json.dumps(letters, ensure_ascii=False).encode()) - 2))
     body = rng.choice([
         {"prompt": prompt},
         {"prompt": [[1]] * 16},
