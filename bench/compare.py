@@ -4,7 +4,7 @@
 usage: compare.py MODEL.gguf [--prefill 512] [--decode 64] [--depth 0] [--reps 5] [--threads 2]
 [--engines ingot llama_cpp openvino] [--kv-type f16]
        compare.py MODEL.gguf --requests 24 [--concurrency 8] [--prefill 256] [--decode 48] ...
-[--engines ingot openvino] [--ingot-options ...]
+[--engines ingot llama_server openvino] [--llama-server PROGRAM] [--ingot-options ...]
 
 The other engines are Python packages that are used where they can be imported: llama-cpp-python
 (pip compiles it for some ten minutes) and openvino-genai. Each repetition measures every engine
@@ -15,20 +15,26 @@ made-up one in a temporary copy, since OpenVINO reads no other. vLLM is not amon
 GGUF on GPUs only.
 
 With --requests, so many are served, the next one beginning when one ends: output tokens a second
-and the median time to the first token, of ingot by `bench serve-inproc` and of OpenVINO by its
-continuous batching, which chooses the type of its keys and values itself (8 bits). A server of
-another engine is measured by `ingot bench serve`.
+and the median time to the first token, of ingot by `bench serve-inproc`, of OpenVINO by its
+continuous batching, which chooses the type of its keys and values itself (8 bits), and of
+llama.cpp's server, with as many slots as requests run at once, by `ingot bench serve`. The source
+of llama-cpp-python has that server: `cmake -B build -DCMAKE_BUILD_TYPE=Release vendor/llama.cpp`,
+`cmake --build build --target llama-server`.
 """
 
 import argparse
 import json
 import multiprocessing
 import os
+import shutil
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
+import urllib.request
 
 import vocabulary
 
@@ -177,8 +183,65 @@ def load_of_openvino(args):
     return serve(args.requests)
 
 
+def load_of_llama_server(args):
+    program = shutil.which(args.llama_server)
+    if program is None:
+        raise ImportError("no such program", name=args.llama_server)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    room = args.concurrency * (args.prefill + args.decode + 16)
+    types = {"int8": "q8_0"}
+    kv_type = types.get(args.kv_type, args.kv_type)
+    server = subprocess.Popen(
+        [program, "--model", args.model, "--port", port, "--threads", str(args.threads),
+         "--parallel", str(args.concurrency), "--ctx-size", str(room), "--cache-type-k", kv_type,
+         "--cache-type-v", kv_type],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        while not is_up(url):
+            if server.poll() is not None:
+                raise RuntimeError(f"ended with {server.returncode} before it served")
+            time.sleep(0.1)
+        return asked(args, url)
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def is_up(url):
+    try:
+        with urllib.request.urlopen(url + "/health", timeout=5):
+            return True
+    except (OSError, urllib.error.URLError):
+        return False
+
+
+def asked(args, url):
+    """What a server gives, which has to complete all requests in full."""
+
+    def run(requests, seed):
+        done = subprocess.run(
+            [args.ingot, "bench", "serve", url, "--json", "--endpoint", "completions",
+             "--requests", str(requests), "--concurrency", str(args.concurrency),
+             "--input-len", str(args.prefill), "--output-len", str(args.decode),
+             "--prompt-ids", "100:1599", "--seed", str(seed), "--timeout", "3600"],
+            stdout=subprocess.PIPE, text=True
+        )
+        got = json.loads(done.stdout)
+        if got["errors"] or got["total_output_tokens"] != requests * args.decode:
+            raise RuntimeError(f"{got['errors']} errors, {got['total_output_tokens']} tokens")
+        return got
+
+    run(1, 1)
+    got = run(args.requests, 2)
+    return {"output": got["output_throughput"], "first": got["median_ttft_ms"]}
+
+
 ENGINES = {"ingot": of_ingot, "llama_cpp": of_llama_cpp, "openvino": of_openvino}
-LOADS = {"ingot": load_of_ingot, "openvino": load_of_openvino}
+LOADS = {"ingot": load_of_ingot, "llama_server": load_of_llama_server, "openvino": load_of_openvino}
 
 
 def tokens_of(count, of_prompt=0):
@@ -252,7 +315,8 @@ def main():
     parser.add_argument("--reps", type=int, default=5)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--kv-type", default="f16", choices=["f16", "f32", "int8"])
-    parser.add_argument("--engines", nargs="+", choices=ENGINES)
+    parser.add_argument("--engines", nargs="+", choices={**ENGINES, **LOADS})
+    parser.add_argument("--llama-server", default="llama-server", help="of llama.cpp, built apart")
     parser.add_argument("--requests", type=int, default=0)
     parser.add_argument("--concurrency", type=int, default=8)
     parser.add_argument("--ingot-options", nargs=argparse.REMAINDER, default=[],
@@ -266,7 +330,8 @@ def main():
     args.engines = args.engines or list(engines)
     for name in args.engines:
         if name not in engines:
-            parser.error(f"{name} is not measured with --requests")
+            how = "with" if args.requests else "without"
+            parser.error(f"{name} is not measured {how} --requests")
     if args.requests and args.depth:
         parser.error("--depth is of prefill and decode, not of --requests")
     if args.ingot_options and not args.requests:

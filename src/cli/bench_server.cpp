@@ -117,7 +117,9 @@ class ServerBench {
     const auto checked =
         draw_sample(traffic.requests.size(), static_cast<std::size_t>(values_.check), seed);
     const std::optional<double> before = preemptions_of(client_);
+    const std::int64_t reconnects = client_.reconnects();
     const std::vector<LoadedCall> calls = serve(traffic, bodies, checked, load);
+    run.reconnects = client_.reconnects() - reconnects;
     const std::optional<double> after = before ? preemptions_of(client_) : std::nullopt;
     if (after) run.preemptions = std::llround(*after - *before);
     add_up(calls, traffic, run);

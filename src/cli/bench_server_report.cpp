@@ -74,6 +74,7 @@ Settings server_figures(const ServerRun& run, bool has_goodput) {
           {"cache_hit_rate", s.cache_hit_rate()},
           {"preemptions", run.preemptions ? Json(*run.preemptions) : Json()},
           {"max_send_delay_ms", run.send_delay_ms_max},
+          {"reconnects", run.reconnects},
           {"without_usage", run.without_usage},
           {"cut_prompts", run.cut.prompts},
           {"cut_outputs", run.cut.outputs},

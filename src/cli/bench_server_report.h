@@ -26,6 +26,7 @@ struct ServerRun {
   /// where one of 200 went wrong.
   std::map<std::string, std::int64_t> errors_by_status;
   double send_delay_ms_max = 0;    ///< from a request's arrival to its being sent
+  std::int64_t reconnects = 0;     ///< requests that went out again, on a new connection
   std::int64_t without_usage = 0;  ///< completed ones whose tokens the server did not count
   std::optional<std::int64_t> preemptions;  ///< where the server's metrics say it
   std::int64_t checked = 0;                 ///< requests that were sent again

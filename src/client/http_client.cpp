@@ -137,7 +137,14 @@ HttpClient::Awaitable<std::string> HttpClient::exchange(std::string_view method,
   asio::steady_timer deadline(executor_, seconds(options_.timeout_seconds));
   const auto watch = begin_watch(*socket, deadline);
   const std::string request = request_text(method, path, body);
-  std::string problem = co_await converse(socket, is_connected, request, sink);
+  bool is_silent = false;
+  std::string problem = co_await converse(socket, is_connected, request, sink, is_silent);
+  if (is_connected && is_silent && !watch->is_late) {
+    ++reconnects_;
+    socket = make_socket();
+    watch->socket = socket.get();
+    problem = co_await converse(socket, false, request, sink, is_silent);
+  }
   watch->socket = nullptr;
   if (watch->is_late) problem = cat("no end within ", options_.timeout_seconds, " s");
   co_return problem;
@@ -146,14 +153,14 @@ HttpClient::Awaitable<std::string> HttpClient::exchange(std::string_view method,
 HttpClient::Awaitable<std::string> HttpClient::converse(std::unique_ptr<ClientSocket>& socket,
                                                         bool is_connected,
                                                         const std::string& request,
-                                                        ResponseSink& sink) {
+                                                        ResponseSink& sink, bool& is_silent) {
   error_code error;
   if (!is_connected) error = co_await socket->connect(endpoint_);
   if (error) co_return cat("cannot connect: ", printable(error.message()));
   // A server that refuses a request may answer before it has read it.
   const error_code write_error = co_await socket->write(request);
   bool keep = false;
-  std::string problem = co_await read_response(*socket, sink, keep);
+  std::string problem = co_await read_response(*socket, sink, keep, is_silent);
   if (!problem.empty() && write_error) {
     problem = cat("cannot send: ", printable(write_error.message()));
   }
@@ -162,13 +169,16 @@ HttpClient::Awaitable<std::string> HttpClient::converse(std::unique_ptr<ClientSo
 }
 
 HttpClient::Awaitable<std::string> HttpClient::read_response(ClientSocket& socket,
-                                                             ResponseSink& sink, bool& keep) {
+                                                             ResponseSink& sink, bool& keep,
+                                                             bool& is_silent) {
   HttpResponseReader reader;
   std::string bytes;
   bool has_head = false;
   error_code error;
+  is_silent = true;
   while (!reader.is_done() && reader.problem().empty() && !error) {
     error = co_await socket.read(bytes);
+    is_silent = is_silent && bytes.empty();
     bytes.erase(0, reader.read(bytes));
     if (is_end(error)) reader.end_of_connection();
     if (reader.has_head() && !std::exchange(has_head, true)) {

@@ -5,6 +5,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -47,9 +48,13 @@ class HttpClient {
   /// Errors: Error{kUnavailable} when nobody is there.
   Awaitable<void> open();
   /// Sends a request without a body, or with one of JSON, and hands the response to `sink`. Returns
-  /// why there was none or no whole one, on one line; empty where all went well. Never tried again.
+  /// why there was none or no whole one, on one line; empty where all went well. Tried again in one
+  /// case: a connection that was kept ended without a byte, as it does where the server closed it
+  /// while the request was under way to it (RFC 9112, 9.3.1); then once, on a new one.
   Awaitable<std::string> exchange(std::string_view method, std::string_view path,
                                   std::string_view body, ResponseSink& sink);
+  /// How often that was the case.
+  std::int64_t reconnects() const { return reconnects_; }
 
  private:
   struct Watch;
@@ -58,8 +63,9 @@ class HttpClient {
                                             boost::asio::steady_timer& deadline);
   Awaitable<std::vector<StreamEndpoint>> resolve();
   Awaitable<std::string> converse(std::unique_ptr<ClientSocket>& socket, bool is_connected,
-                                  const std::string& request, ResponseSink& sink);
-  Awaitable<std::string> read_response(ClientSocket& socket, ResponseSink& sink, bool& keep);
+                                  const std::string& request, ResponseSink& sink, bool& is_silent);
+  Awaitable<std::string> read_response(ClientSocket& socket, ResponseSink& sink, bool& keep,
+                                       bool& is_silent);
   std::unique_ptr<ClientSocket> make_socket();
   std::unique_ptr<ClientSocket> take_idle();
   std::string request_text(std::string_view method, std::string_view path,
@@ -70,6 +76,7 @@ class HttpClient {
   std::unique_ptr<boost::asio::ssl::context> tls_;
   StreamEndpoint endpoint_;
   std::vector<std::unique_ptr<ClientSocket>> idle_;
+  std::int64_t reconnects_ = 0;
 };
 
 }  // namespace ingot

@@ -170,6 +170,8 @@ PlainAnswer LoadClient::get(std::string_view path) {
   return answer;
 }
 
+std::int64_t LoadClient::reconnects() const { return parts_->client.reconnects(); }
+
 std::vector<LoadedCall> LoadClient::run(const LoadPlan& plan) {
   Run run(parts_->io, parts_->client, plan, parts_->failure);
   run.start_due();

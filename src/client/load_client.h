@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -60,6 +61,8 @@ class LoadClient {
   PlainAnswer get(std::string_view path);
   /// Sends all requests of the plan; returns what became of each, by number.
   std::vector<LoadedCall> run(const LoadPlan& plan);
+  /// Requests so far that went out again, since the server ended their kept connection.
+  std::int64_t reconnects() const;
 
  private:
   struct Parts;

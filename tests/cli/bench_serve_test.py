@@ -462,6 +462,19 @@ class OtherServers(BenchServeTest):
             found = self.found(server.url, "--model", "m", "--trace", path, "--speedup", "10")
         self.assertEqual((found["completed"], server.connections), (3, 3))
 
+    def test_a_connection_that_ends_as_it_is_used_again_is_replaced_once(self):
+        def answer(number, _):
+            # The second request is lost with the connection of the first one; the third try of
+            # three is on a new one, where the server keeps silent.
+            yield None if number in (1, 3, 4) else whole()
+        with FakeServer(answer) as server:
+            found = self.found(server.url, "--model", "m", "--requests", "3", "--concurrency", "1",
+                               code=CHECK_FAILED)
+        self.assertEqual((found["completed"], found["reconnects"]), (2, 2))
+        self.assertEqual(found["errors_by_status"], {"connection": 1})
+        self.assertEqual(len({body for _, body in server.requests[1:3]}), 1)
+        self.assertEqual((len(server.requests), server.connections), (5, 3))
+
     def test_models(self):
         for body in ({}, {"data": []}, {"data": [{"id": 4}]}, []):
             with FakeServer(lambda *_, b=body: iter([plain(200, b)])) as server:
