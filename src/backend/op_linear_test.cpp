@@ -128,6 +128,24 @@ TEST_P(EveryFormat, LinearOfAwkwardShapes) {
   EXPECT_LT(spread.rms(), format.dense ? 1.01 : 1.4);
 }
 
+/// Sums of few bits hold the largest products of all of a group, which random numbers do not reach.
+TEST_P(EveryFormat, LinearOfTheLargestCodes) {
+  const std::vector<Device> all = devices();
+  for (const int byte : {0x00, 0x7F, 0x80, 0xFF}) {
+    for (const std::int64_t inputs : {1, 3, 12, 33}) {
+      SCOPED_TRACE(cat("byte ", byte, " T ", inputs));
+      Random random(static_cast<std::uint64_t>(byte));
+      Problem p({{GetParam(), 17}}, 256, inputs, false, random);
+      fill_codes(p.rows[0], static_cast<std::uint8_t>(byte));
+      for (std::int64_t t = 0; t < inputs; ++t) {
+        std::fill_n(p.x.row(t), p.x.cols(), t % 2 == 0 ? 1.0f : -1.0f);
+      }
+      const Matrix scalar = multiply(*all[0], p);
+      for (const Device& d : all) ASSERT_TRUE(same_bits(multiply(*d, p), scalar)) << d.isa;
+    }
+  }
+}
+
 TEST_P(EveryFormat, LinearRowsThatAreNotFinite) {
   const std::int64_t cols = format_info(GetParam()).block == 256 ? 512 : 96;
   const float inf = std::numeric_limits<float>::infinity();

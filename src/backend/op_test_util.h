@@ -208,6 +208,24 @@ inline Rows random_rows(Format format, std::int64_t rows, std::int64_t cols, Ran
   return out;
 }
 
+/// Makes every byte of block-format rows `byte` but for their scales in F16, which stay.
+inline void fill_codes(Rows& rows, std::uint8_t byte) {
+  visit_format(rows.view.format, [&]<class T>() {
+    if constexpr (BlockFormat<T>) {
+      for (std::size_t at = 0; at < rows.bytes.size(); at += std::size_t{block_bytes<T>()}) {
+        typename T::Block before, block;
+        std::memcpy(&before, rows.bytes.data() + at, sizeof before);
+        std::memset(&block, byte, sizeof block);
+        if constexpr (requires { block.e; }) block.e = before.e;
+        if constexpr (requires { block.d; }) block.d = before.d;
+        if constexpr (requires { block.m; }) block.m = before.m;
+        if constexpr (requires { block.dmin; }) block.dmin = before.dmin;
+        std::memcpy(rows.bytes.data() + at, &block, sizeof block);
+      }
+    }
+  });
+}
+
 /// A backend with the threads that it uses.
 struct Device {
   std::unique_ptr<ThreadPool> pool;

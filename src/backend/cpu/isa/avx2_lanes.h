@@ -15,8 +15,9 @@ template <bool kVnni>
 struct Avx2Lanes {
   static constexpr int kWidth = 16;
   static constexpr bool kWideSigned = !kVnni;
-  static constexpr int kLinearRows = 2;
-  static constexpr int kLinearRowsTwoScales = 2;
+  static constexpr bool kPairSums = !kVnni;
+  static constexpr int kLinearRows = kVnni ? 2 : 4;
+  static constexpr int kLinearRowsTwoScales = kVnni ? 2 : 4;
   static constexpr int kPassPanels = 1;
   static constexpr int kPassPanelsTwoScales = 1;
   static constexpr int kPassRows = 0;
@@ -42,6 +43,7 @@ struct Avx2Lanes {
   struct B {
     __m256i a, b;
   };
+  using V = __m256i;
 
   INGOT_INLINE static F splat(float v) { return {_mm256_set1_ps(v), _mm256_set1_ps(v)}; }
   INGOT_INLINE static I splat_int(std::int32_t v) {
@@ -204,6 +206,30 @@ struct Avx2Lanes {
     } else {
       return add_int(acc, {pairs<false>(xs, v.a), pairs<false>(xs, v.b)});
     }
+  }
+
+  template <int kHalf>
+  INGOT_INLINE static V half(B x) {
+    return kHalf == 0 ? x.a : x.b;
+  }
+  INGOT_INLINE static V splat_four(const std::int8_t* x) {
+    std::int32_t four;
+    __builtin_memcpy(&four, x, 4);
+    return _mm256_set1_epi32(four);
+  }
+  INGOT_INLINE static V low_nibbles(V x) { return _mm256_and_si256(x, _mm256_set1_epi8(15)); }
+  INGOT_INLINE static V high_nibbles(V x) { return low_nibbles(_mm256_srli_epi16(x, 4)); }
+  INGOT_INLINE static V pairs_of(V w, V x) { return _mm256_maddubs_epi16(w, x); }
+  /// In the order that is written: as a tree the compiler would keep more than there are registers.
+  INGOT_INLINE static V add_pairs(V x, V y) {
+    V sum = _mm256_add_epi16(x, y);
+    __asm__("" : "+x"(sum));
+    return sum;
+  }
+  template <int kHalf, int kTimes>
+  INGOT_INLINE static void widen(I& acc, V pairs) {
+    __m256i& to = kHalf == 0 ? acc.a : acc.b;
+    to = _mm256_add_epi32(to, _mm256_madd_epi16(pairs, _mm256_set1_epi16(kTimes)));
   }
 
   INGOT_INLINE static float tree(F x) {

@@ -15,6 +15,7 @@ template <bool kVnni>
 struct Avx512Lanes {
   static constexpr int kWidth = 16;
   static constexpr bool kWideSigned = !kVnni;
+  static constexpr bool kPairSums = false;
   static constexpr int kLinearRows = 8;
   static constexpr int kLinearRowsTwoScales = 8;
   /// Dot products without VNNI need the registers of a third panel.

@@ -14,6 +14,7 @@ namespace {  // internal linkage: no other file may end up with this file's code
 struct NeonLanes {
   static constexpr int kWidth = 16;
   static constexpr bool kWideSigned = true;
+  static constexpr bool kPairSums = false;
   static constexpr int kLinearRows = 4;
   static constexpr int kLinearRowsTwoScales = 2;
   static constexpr int kPassPanels = 1;

@@ -16,6 +16,9 @@ struct ScalarLanes {
   static constexpr int kWidth = 16;
   /// Whether `dot` takes bytes that may exceed 127 as signed ones.
   static constexpr bool kWideSigned = false;
+  /// Whether `linear` multiplies bytes into 16-bit sums of pairs instead (kernels/pair_sums.inl):
+  /// then there are V, one of the two registers of B and of I, and what that file does with it.
+  static constexpr bool kPairSums = false;
   /// How many rows share a pass over a panel of weights, by its scales a group: as many as there
   /// are registers for.
   static constexpr int kLinearRows = 2;

@@ -5,7 +5,7 @@
 // groups are unpacked as they are read or once for all rows. No sum crosses rows.
 #pragma once
 
-#include "backend/cpu/kernels/panel_codes.inl"
+#include "backend/cpu/kernels/pair_sums.inl"
 
 namespace ingot {
 namespace {
@@ -50,35 +50,13 @@ INGOT_INLINE PanelArgs panels_of(PanelArgs a, int p, int count) {
 /// Panel `p` of `a`.
 INGOT_INLINE PanelArgs panel_of(const PanelArgs& a, int p) { return panels_of(a, p, 1); }
 
-/// kRows rows of quantised activations, a multiple or a divisor of a tile's: one pointer a tile.
-template <int kRows>
-struct QuantisedRows {
-  static constexpr int kTiles = (kRows + kTileRows - 1) / kTileRows;
-  static_assert(kRows % kTileRows == 0 || kTileRows % kRows == 0);
-  const QuantisedGroup* tile[kTiles];
-  std::int64_t first = 0;  ///< row of the tile that row 0 is, where they are not whole tiles
-
-  /// Rows from `row` on, at the group of element `k`.
-  INGOT_INLINE QuantisedRows(const PanelArgs& a, std::int64_t row, std::int64_t k)
-      : first(row % kTileRows) {
-    const std::int64_t groups = a.cols / kGroup;
-    for (int t = 0; t < kTiles; ++t) tile[t] = a.q + (row / kTileRows + t) * groups + k / kGroup;
-  }
-  INGOT_INLINE const QuantisedGroup& of(int r) const { return *tile[r / kTileRows]; }
-  INGOT_INLINE std::int64_t at(int r) const {
-    // Said as a constant, since an address with an unknown part would take a register each.
-    return kRows % kTileRows == 0 ? r % kTileRows : first + r;
-  }
-  INGOT_INLINE void next_group() {
-    for (int t = 0; t < kTiles; ++t) ++tile[t];
-  }
-};
-
 /// Integer dot products of a group of each panel: i[p][r][j] over its bytes.
 template <class L, int kPanels, int kRows, int kQuad, class Group>
 INGOT_INLINE void dot_quads(const Group* const* group, const QuantisedRows<kRows>& x,
                             typename L::I (*i)[kRows][Group::Kind::kScales]) {
-  if constexpr (kQuad < 8) {
+  if constexpr (L::kPairSums) {
+    for (int p = 0; p < kPanels; ++p) dot_pairs<L, kRows>(*group[p], x, i[p]);
+  } else if constexpr (kQuad < 8) {
     using Kind = typename Group::Kind;
     typename L::B w[kPanels];
     for (int p = 0; p < kPanels; ++p) w[p] = group[p]->template quad<kQuad>();

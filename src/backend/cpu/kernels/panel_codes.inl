@@ -52,7 +52,7 @@ struct GroupScales {
 };
 
 /// How weights of format F enter L's dot products: as value + kOffset, which is not negative, or,
-/// where L cannot multiply unsigned bytes above 127, as the signed value itself.
+/// where L can multiply unsigned bytes above 127 in no way, as the signed value itself.
 template <class L, class F>
 struct Codes {
   using P = Panel<F>;
@@ -70,7 +70,7 @@ struct Codes {
     }
     return largest + kUnsignedOffset;
   }();
-  static constexpr bool kSigned = L::kWideSigned && kLargest > 127;
+  static constexpr bool kSigned = L::kWideSigned && !L::kPairSums && kLargest > 127;
   static_assert(P::kTable || !kSigned || (F::kBits == 8 && P::kZero == 128));
   static constexpr int kOffset = kSigned ? 0 : kUnsignedOffset;
 
@@ -111,6 +111,7 @@ INGOT_INLINE typename L::B load_quad(const unsigned char* planes) {
 /// are signed, and else which power of two was added to the values.
 template <class F, bool kSignedOf, int kShiftOf, bool kBitsOf>
 struct Product {
+  using Format = F;
   static constexpr int kScales = F::kScales;
   static constexpr bool kHasMin = Panel<F>::kHasMin;
   static constexpr bool kSigned = kSignedOf;

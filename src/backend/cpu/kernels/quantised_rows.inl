@@ -1,0 +1,41 @@
+// Quantised activations as products with panels read them.
+#pragma once
+
+#include "backend/cpu/kernel_table.h"
+#include "base/inline.h"
+
+namespace ingot {
+namespace {
+
+/// kRows rows of quantised activations, a multiple or a divisor of a tile's: one pointer a tile.
+template <int kRows>
+struct QuantisedRows {
+  static constexpr int kTiles = (kRows + kTileRows - 1) / kTileRows;
+  static_assert(kRows % kTileRows == 0 || kTileRows % kRows == 0);
+  const QuantisedGroup* tile[kTiles];
+  std::int64_t first = 0;  ///< row of the tile that row 0 is, where they are not whole tiles
+
+  /// Rows from `row` on, at the group of element `k`.
+  INGOT_INLINE QuantisedRows(const PanelArgs& a, std::int64_t row, std::int64_t k)
+      : first(row % kTileRows) {
+    const std::int64_t groups = a.cols / kGroup;
+    for (int t = 0; t < kTiles; ++t) tile[t] = a.q + (row / kTileRows + t) * groups + k / kGroup;
+  }
+  INGOT_INLINE const QuantisedGroup& of(int r) const { return *tile[r / kTileRows]; }
+  INGOT_INLINE std::int64_t at(int r) const {
+    // Said as a constant, since an address with an unknown part would take a register each.
+    return kRows % kTileRows == 0 ? r % kTileRows : first + r;
+  }
+  /// The same, where the compiler does not know: it reads again instead of keeping what it read.
+  INGOT_INLINE QuantisedRows read_anew() const {
+    QuantisedRows rows = *this;
+    for (int t = 0; t < kTiles; ++t) __asm__("" : "+r"(rows.tile[t]));
+    return rows;
+  }
+  INGOT_INLINE void next_group() {
+    for (int t = 0; t < kTiles; ++t) ++tile[t];
+  }
+};
+
+}  // namespace
+}  // namespace ingot
