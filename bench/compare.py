@@ -33,7 +33,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
 import urllib.request
 
 import vocabulary
@@ -186,7 +185,7 @@ def load_of_openvino(args):
 def load_of_llama_server(args):
     program = shutil.which(args.llama_server)
     if program is None:
-        raise ImportError("no such program", name=args.llama_server)
+        raise RuntimeError(f"there is no program {args.llama_server}: --llama-server says where")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -201,9 +200,10 @@ def load_of_llama_server(args):
     )
     url = f"http://127.0.0.1:{port}"
     try:
+        given_up = time.monotonic() + 300
         while not is_up(url):
-            if server.poll() is not None:
-                raise RuntimeError(f"ended with {server.returncode} before it served")
+            if server.poll() is not None or time.monotonic() > given_up:
+                raise RuntimeError(f"does not serve (exit code {server.poll()})")
             time.sleep(0.1)
         return asked(args, url)
     finally:
@@ -215,7 +215,7 @@ def is_up(url):
     try:
         with urllib.request.urlopen(url + "/health", timeout=5):
             return True
-    except (OSError, urllib.error.URLError):
+    except OSError:
         return False
 
 
@@ -237,6 +237,8 @@ def asked(args, url):
 
     run(1, 1)
     got = run(args.requests, 2)
+    if got["reconnects"]:
+        print(f"llama_server: {got['reconnects']} requests were sent again", flush=True)
     return {"output": got["output_throughput"], "first": got["median_ttft_ms"]}
 
 

@@ -208,8 +208,8 @@ inline Rows random_rows(Format format, std::int64_t rows, std::int64_t cols, Ran
   return out;
 }
 
-/// Makes every byte of block-format rows `byte` but for their scales in F16, which stay.
-inline void fill_codes(Rows& rows, std::uint8_t byte) {
+/// Makes every byte of rows of a block format `byte`, but for their blocks' scales and minimums.
+inline void fill_blocks(Rows& rows, std::uint8_t byte) {
   visit_format(rows.view.format, [&]<class T>() {
     if constexpr (BlockFormat<T>) {
       for (std::size_t at = 0; at < rows.bytes.size(); at += std::size_t{block_bytes<T>()}) {

@@ -49,8 +49,10 @@ class HttpClient {
   Awaitable<void> open();
   /// Sends a request without a body, or with one of JSON, and hands the response to `sink`. Returns
   /// why there was none or no whole one, on one line; empty where all went well. Tried again in one
-  /// case: a connection that was kept ended without a byte, as it does where the server closed it
-  /// while the request was under way to it (RFC 9112, 9.3.1); then once, on a new one.
+  /// case: an open connection that is used again, or the one of `open`, ends without a byte. Mostly
+  /// the server closed it while the request was under way to it (RFC 9112, 9.3.1); then it is sent
+  /// once more, on a new one, though a server that failed looks the same. No request here does harm
+  /// when it is computed twice.
   Awaitable<std::string> exchange(std::string_view method, std::string_view path,
                                   std::string_view body, ResponseSink& sink);
   /// How often that was the case.

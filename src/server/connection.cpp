@@ -349,14 +349,12 @@ Connection::Awaitable<bool> Connection::handle(HttpRequest& request, const Admit
   };
   const bool here = may_handle_here(request, admitted);
   if (!here) co_await asio::post(asio::bind_executor(parts_.workers, use_awaitable));
-  const auto begin = thread_time();
+  // Not of what is always handled here: metrics that take long say nothing of requests.
+  const bool is_timed = here && admitted.route->kind == RouteKind::kWork;
+  const auto begin = is_timed ? thread_time() : std::chrono::nanoseconds(0);
   auto result = parts_.application.handle(request, admitted, std::move(notify));
-  if (!here) {
-    co_await asio::post(asio::bind_executor(executor_, use_awaitable));
-  } else if (admitted.route->kind == RouteKind::kWork) {
-    // Not of what is always handled here: metrics that take long say nothing of requests.
-    paces_.handling.took(thread_time() - begin, Clock::now());
-  }
+  if (!here) co_await asio::post(asio::bind_executor(executor_, use_awaitable));
+  if (is_timed) paces_.handling.took(thread_time() - begin, Clock::now());
   // Nobody needs it any more, and a stream can take long.
   std::string().swap(request.body);
   share.end();

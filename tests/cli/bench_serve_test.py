@@ -464,8 +464,8 @@ class OtherServers(BenchServeTest):
 
     def test_a_connection_that_ends_as_it_is_used_again_is_replaced_once(self):
         def answer(number, _):
-            # The second request is lost with the connection of the first one; the third try of
-            # three is on a new one, where the server keeps silent.
+            # The second request is lost with the first one's connection and sent again; the third
+            # one is lost twice.
             yield None if number in (1, 3, 4) else whole()
         with FakeServer(answer) as server:
             found = self.found(server.url, "--model", "m", "--requests", "3", "--concurrency", "1",

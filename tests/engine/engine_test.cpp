@@ -297,7 +297,7 @@ TEST_F(EngineTest, StoppingEndsEveryStreamAndTheyMayOutliveIt) {
   EXPECT_EQ(streams.back().outcome().finish, FinishReason::kCancelled);
 }
 
-/// With room for one piece the engine falls asleep after each; a piece that is taken wakes it.
+/// With room for few pieces the engine falls asleep behind them; a piece that is taken wakes it.
 TEST_F(EngineTest, AReaderThatCatchesUpWakesTheEngine) {
   for (const std::size_t room : {1U, 2U, 3U}) {
     EngineRunner runner(*checkpoint_, EngineRunner::defaults(), {.deltas_max = room});

@@ -21,7 +21,7 @@ struct Avx2Lanes {
   static constexpr int kPassPanels = 1;
   static constexpr int kPassPanelsTwoScales = 1;
   static constexpr int kPassRows = 0;
-  static constexpr int kFewRows = 5;
+  static constexpr int kFewRows = kVnni ? 5 : 8;
   static constexpr int kFewRowsTwoScales = 5;
   static constexpr int kManyPanels = 1;
   static constexpr int kDensePanels = 1;
@@ -187,9 +187,7 @@ struct Avx2Lanes {
 
   template <bool kSigned>
   INGOT_INLINE static I dot(I acc, B w, const std::int8_t* x) {
-    std::int32_t four;
-    __builtin_memcpy(&four, x, 4);
-    const __m256i xs = _mm256_set1_epi32(four);
+    const V xs = splat_four(x);
     if constexpr (kVnni) {
       static_assert(!kSigned);
       return {dot_vnni(acc.a, w.a, xs), dot_vnni(acc.b, w.b, xs)};
@@ -198,9 +196,7 @@ struct Avx2Lanes {
     }
   }
   INGOT_INLINE static I dot_signed(I acc, B v, const std::int8_t* x) {
-    std::int32_t four;
-    __builtin_memcpy(&four, x, 4);
-    const __m256i xs = _mm256_set1_epi32(four);
+    const V xs = splat_four(x);
     if constexpr (kVnni) {
       return {dot_vnni(acc.a, xs, v.a), dot_vnni(acc.b, xs, v.b)};
     } else {
@@ -219,13 +215,16 @@ struct Avx2Lanes {
   }
   INGOT_INLINE static V low_nibbles(V x) { return _mm256_and_si256(x, _mm256_set1_epi8(15)); }
   INGOT_INLINE static V high_nibbles(V x) { return low_nibbles(_mm256_srli_epi16(x, 4)); }
+  /// Lane i: w[2 i] * x[2 i] + w[2 i + 1] * x[2 i + 1]; w unsigned, x signed, the sum in 16 bits.
   INGOT_INLINE static V pairs_of(V w, V x) { return _mm256_maddubs_epi16(w, x); }
-  /// In the order that is written: as a tree the compiler would keep more than there are registers.
+  /// Sums of 16 bits, in the order that is written: as a tree the compiler would keep more than
+  /// there are registers.
   INGOT_INLINE static V add_pairs(V x, V y) {
     V sum = _mm256_add_epi16(x, y);
     __asm__("" : "+x"(sum));
     return sum;
   }
+  /// Adds sums of 16 bits, two for each lane, kTimes to one register of `acc`.
   template <int kHalf, int kTimes>
   INGOT_INLINE static void widen(I& acc, V pairs) {
     __m256i& to = kHalf == 0 ? acc.a : acc.b;

@@ -31,7 +31,7 @@ struct PairSums {
 
 /// Adds the pairs of quads [kQuad, kEnd) to sums of 16 bits, which the first one begins.
 template <class L, int kHalf, int kQuad, int kEnd, bool kFirst, int kPlanes, int kRows, class Group>
-INGOT_INLINE void add_pairs(const Group& group, const QuantisedRows<kRows>& x,
+INGOT_INLINE void sum_quads(const Group& group, const QuantisedRows<kRows>& x,
                             typename L::V (&sums)[kPlanes][kRows]) {
   if constexpr (kQuad < kEnd) {
     typename L::V w[kPlanes];
@@ -47,7 +47,7 @@ INGOT_INLINE void add_pairs(const Group& group, const QuantisedRows<kRows>& x,
         sums[plane][r] = kFirst ? pairs : L::add_pairs(sums[plane][r], pairs);
       }
     }
-    add_pairs<L, kHalf, kQuad + 1, kEnd, false>(group, x, sums);
+    sum_quads<L, kHalf, kQuad + 1, kEnd, false>(group, x, sums);
   }
 }
 
@@ -61,7 +61,7 @@ INGOT_INLINE void dot_pairs_of(const Group& group, const QuantisedRows<kRows>& x
     constexpr int kEnd = kQuad + Sums::kQuads;
     constexpr int j = Kind::kScales == 2 ? kQuad / 4 : 0;
     typename L::V sums[Sums::kPlanes][kRows];
-    add_pairs<L, kHalf, kQuad, kEnd, true>(group, x, sums);
+    sum_quads<L, kHalf, kQuad, kEnd, true>(group, x, sums);
     for (int r = 0; r < kRows; ++r) {
       L::template widen<kHalf, 1>(i[r][j], sums[0][r]);
       if constexpr (Sums::kPlanes == 2) L::template widen<kHalf, 16>(i[r][j], sums[1][r]);

@@ -150,13 +150,15 @@ struct PackedGroup {
 };
 
 /// A group unpacked, for many rows: what a format needs beyond these is done once for all of them.
-/// Where L takes unsigned bytes, 128 is added to values whatever the format. Scales of two bytes
-/// have few enough bits that 12582912 times them is exact, and are far from infinity.
+/// Where L takes unsigned bytes above 127 at once, 128 is added to values whatever the format.
+/// Scales of two bytes have few enough bits that 12582912 times them is exact, and are far from
+/// infinity.
 template <class L, class F>
-using ExpandedKind =
-    Product<F, Codes<L, F>::kSigned,
-            Codes<L, F>::kOffset != 0 && !L::kWideSigned ? 7 : shift_of(Codes<L, F>::kOffset),
-            Panel<F>::kScaleBytes == 2>;
+using ExpandedKind = Product<F, Codes<L, F>::kSigned,
+                             Codes<L, F>::kOffset != 0 && !L::kWideSigned && !L::kPairSums
+                                 ? 7
+                                 : shift_of(Codes<L, F>::kOffset),
+                             Panel<F>::kScaleBytes == 2>;
 
 template <class L, class KindOf>
 struct ExpandedGroup {

@@ -8,8 +8,9 @@
 namespace ingot {
 namespace {
 
-/// Adds kRows * kCols times 16 dot products of 4 a round, and returns the sum of all. The chains do
-/// not depend on each other, and no two add the same products, as in `linear`.
+/// Adds kRows * kCols times 16 dot products of 4 a round, each to 32 bits, and returns the sum of
+/// all. Where `linear` widens the sums of several at once (kPairSums), it can do more. The chains
+/// do not depend on each other, and no two add the same products, as in `linear`.
 ///
 /// The rows' operand is read anew every round, as `linear` reads it: the compiler does not know
 /// that its address stays. Otherwise products that stay the same would be computed once.
