@@ -75,7 +75,12 @@ template <class L, int kRows, class Group>
 INGOT_INLINE void dot_pairs(const Group& group, const QuantisedRows<kRows>& x,
                             typename L::I (*i)[Group::Kind::kScales]) {
   dot_pairs_of<L, 0, 0, kRows>(group, x, i);
-  dot_pairs_of<L, 1, 0, kRows>(group, x.read_anew(), i);
+  if constexpr (kRows == 1) {
+    dot_pairs_of<L, 1, 0, kRows>(group, x, i);
+  } else {
+    // What is read for several rows would not stay in registers.
+    dot_pairs_of<L, 1, 0, kRows>(group, x.read_anew(), i);
+  }
 }
 
 }  // namespace
