@@ -97,7 +97,7 @@ bool until_it_fits(std::mt19937& random, int& failures, const Act& act) {
 
 /// Number i of pieces that ask for more and more memory.
 Delta growing_piece(int i) {
-  const auto size = static_cast<std::size_t>(8 * i);
+  const std::size_t size = 8 * static_cast<std::size_t>(i);
   Delta delta{
       .ids = std::vector<std::int32_t>(size, i), .text = std::string(size, 'x'), .logprobs = {}};
   delta.logprobs.resize(size, {.token = {.id = i, .logprob = -1}, .top = {{.id = i}}});
