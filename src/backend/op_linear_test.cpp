@@ -11,6 +11,13 @@ std::vector<Format> all_formats() {
   return formats;
 }
 
+/// Those whose weights are codes in blocks.
+std::vector<Format> block_formats() {
+  std::vector<Format> formats = all_formats();
+  std::erase_if(formats, [](Format format) { return format_info(format).dense; });
+  return formats;
+}
+
 /// A matrix in parts, perhaps a bias, and input rows.
 struct Problem {
   struct Part {
@@ -128,9 +135,13 @@ TEST_P(EveryFormat, LinearOfAwkwardShapes) {
   EXPECT_LT(spread.rms(), format.dense ? 1.01 : 1.4);
 }
 
+class EveryBlockFormat : public ::testing::TestWithParam<Format> {};
+
+INSTANTIATE_TEST_SUITE_P(Linear, EveryBlockFormat, ::testing::ValuesIn(block_formats()),
+                         [](const auto& info) { return std::string(format_name(info.param)); });
+
 /// Sums of few bits hold the largest products of all of a group, which random numbers do not reach.
-TEST_P(EveryFormat, LinearOfTheLargestCodes) {
-  if (format_info(GetParam()).dense) GTEST_SKIP() << "has no codes";
+TEST_P(EveryBlockFormat, LinearOfTheLargestCodes) {
   const std::vector<Device> all = devices();
   // All bits, those of 8 bits with a sign, and the largest codes of tables, in either plane of
   // four.

@@ -6,7 +6,7 @@
 namespace ingot {
 
 /// Sets this thread to round to nearest even, with denormals kept (FTZ and DAZ off), default NaNs
-/// off, nothing trapping. A host process, or a library built with -ffast-math, may have changed
+/// off, nothing trapping. A host process, or a library built for fast math, may have changed
 /// them.
 void set_canonical_fp();
 
