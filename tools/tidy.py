@@ -26,13 +26,14 @@ QUIET = "-Wno-unknown-warning-option"  # flags that only GCC knows
 
 
 def flags_of(entry):
-    """The compiler's arguments without launcher, compiler, source and output."""
+    """The compiler's arguments that change what a source means."""
     words = shlex.split(entry["command"])
     begin = next(i for i, word in enumerate(words) if word.startswith("-"))
     words = words[begin : words.index("-c")]
-    if "-o" in words:
-        at = words.index("-o")
-        del words[at : at + 2]
+    for option in ("-o", "-include"):
+        if option in words:
+            at = words.index(option)
+            del words[at : at + 2]
     return tuple(words)
 
 

@@ -14,7 +14,7 @@ complete -c ingot -f
 )sh";
 
 /// `text` in single quotes as fish reads them: a backslash escapes.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "'";
   for (const char c : text) {
     if (c == '\'' || c == '\\') result += '\\';
@@ -47,11 +47,11 @@ std::string name_flags(const OptionInfo& option) {
 std::string value_flags(const OptionInfo& option) {
   if (option.value.empty()) return {};
   if (option.choices.empty()) return " -r -F";
-  return cat(" -x -a ", quoted(joined(option.choices)));
+  return cat(" -x -a ", in_quotes(joined(option.choices)));
 }
 
 std::string positional_flags(const OptionInfo& positional) {
-  if (!positional.choices.empty()) return cat(" -a ", quoted(joined(positional.choices)));
+  if (!positional.choices.empty()) return cat(" -a ", in_quotes(joined(positional.choices)));
   switch (positional_kind(positional)) {
     case PositionalKind::kModel:
       return " -F -a '(__ingot_names)'";
@@ -68,10 +68,10 @@ std::string positional_flags(const OptionInfo& positional) {
 std::string fish_completion(std::span<const CommandInfo> commands) {
   std::string text(kBegin);
   for (const CommandInfo& command : commands) {
-    const std::string begin = cat("complete -c ingot -n ", quoted(condition(command)));
+    const std::string begin = cat("complete -c ingot -n ", in_quotes(condition(command)));
     for (const OptionInfo& option : command.options) {
       text +=
-          cat(begin, name_flags(option), value_flags(option), " -d ", quoted(option.help), "\n");
+          cat(begin, name_flags(option), value_flags(option), " -d ", in_quotes(option.help), "\n");
     }
     for (const OptionInfo& positional : command.positionals) {
       text += cat(begin, positional_flags(positional), "\n");
@@ -80,8 +80,8 @@ std::string fish_completion(std::span<const CommandInfo> commands) {
   for (const CommandInfo& command : commands.subspan(1)) {
     CommandInfo parent = command;
     parent.words.pop_back();
-    text += cat("complete -c ingot -n ", quoted(condition(parent)), " -a ", command.words.back(),
-                " -d ", quoted(command.help), "\n");
+    text += cat("complete -c ingot -n ", in_quotes(condition(parent)), " -a ", command.words.back(),
+                " -d ", in_quotes(command.help), "\n");
   }
   return text;
 }

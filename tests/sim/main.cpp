@@ -54,7 +54,7 @@ struct Run {
 };
 Run run;
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -71,8 +71,8 @@ void print_violation(const Violation& v) {
         "{\"seeds\": \"%s\", \"ticks\": %lld, \"violations\": 1, \"first_seed\": %llu, "
         "\"invariant\": %s, \"coverage\": null, \"message\": %s}\n",
         range().c_str(), static_cast<long long>(run.options.ticks),
-        static_cast<unsigned long long>(v.seed), quoted(v.invariant).c_str(),
-        quoted(v.message).c_str());
+        static_cast<unsigned long long>(v.seed), in_quotes(v.invariant).c_str(),
+        in_quotes(v.message).c_str());
     return;
   }
   std::printf("seed %llu broke %s: %s\n", static_cast<unsigned long long>(v.seed),
