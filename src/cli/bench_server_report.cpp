@@ -10,10 +10,10 @@ namespace ingot {
 
 namespace {
 
-/// A number, as vLLM's benchmark has it, or "inf".
+/// A number, as vLLM's benchmark has it, or "inf": so it is too where the number at once is
+/// bounded.
 Json rate_json(const LoadPoint& load) {
-  if (load.concurrency > 0) return {};
-  if (load.rate == "inf") return Json(load.rate);
+  if (load.concurrency > 0 || load.rate == "inf") return "inf";
   return parse_real(load.rate, "--rate", 0, std::numeric_limits<double>::max());
 }
 
@@ -71,7 +71,7 @@ Settings server_figures(const ServerRun& run, bool has_goodput) {
           {"request_goodput", has_goodput ? Json(s.per_second(s.good)) : Json()},
           {"output_throughput", s.per_second(s.output_tokens)},
           {"total_token_throughput", s.per_second(s.input_tokens + s.output_tokens)},
-          {"cache_hit_rate", s.cache_hit_rate()},
+          {"cache_hit_rate", run.says_cached ? Json(s.cache_hit_rate()) : Json()},
           {"preemptions", run.preemptions ? Json(*run.preemptions) : Json()},
           {"max_send_delay_ms", run.send_delay_ms_max},
           {"reconnects", run.reconnects},
@@ -79,7 +79,8 @@ Settings server_figures(const ServerRun& run, bool has_goodput) {
           {"cut_prompts", run.cut.prompts},
           {"cut_outputs", run.cut.outputs},
           {"checked", run.checked},
-          {"mismatches", run.mismatches}};
+          {"mismatches", run.mismatches},
+          {"check_failed", run.check_failed}};
 }
 
 std::string as_json(const ServerReport& report) {
@@ -91,6 +92,7 @@ std::string as_json(const ServerReport& report) {
   } else {
     j = row_json(report.runs.front(), report.has_goodput);
   }
+  for (const auto& [name, value] : report.identity) j.set(name, value);
   j.set("settings", settings_json(report.settings));
   return j.dump() + "\n";
 }

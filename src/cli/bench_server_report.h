@@ -31,6 +31,8 @@ struct ServerRun {
   std::optional<std::int64_t> preemptions;  ///< where the server's metrics say it
   std::int64_t checked = 0;                 ///< requests that were sent again
   std::int64_t mismatches = 0;              ///< of them, those that gave something else
+  std::int64_t check_failed = 0;            ///< of them, those that gave nothing to compare
+  bool says_cached = false;                 ///< the server counts tokens of its prefix cache
   std::string first_error;
 };
 
@@ -40,6 +42,7 @@ struct ServerReport {
   bool is_sweep = false;
   bool has_goodput = false;
   Settings settings;
+  Settings identity{};  ///< what vLLM's benchmark says of a run besides its figures
 };
 
 /// The figures of a run by name, but for latencies.

@@ -1,5 +1,6 @@
 // ingot serve: a model behind an HTTP API.
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <limits>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "cli/stop_signal.h"
 #include "server/api.h"
 #include "server/connection_times.h"
+#include "server/descriptors.h"
 #include "server/sandbox.h"
 #include "server/self_test.h"
 #include "server/server.h"
@@ -28,6 +30,8 @@ namespace {
 
 constexpr int kInternal = 70;
 constexpr int kForced = 3;
+using Clock = std::chrono::steady_clock;
+
 /// For the last bytes of responses, once the engine has ended all requests.
 constexpr double kFlushSeconds = 1.5;
 
@@ -75,10 +79,11 @@ std::optional<ServedChat> served_chat(const ServerValues& v, const Instance& ins
                     *data->chat_template};
 }
 
+/// The file's, and the environment's behind them.
 ApiKeys read_keys(const ServerValues& v) {
-  if (v.api_key_file) return read_api_keys(*v.api_key_file);
-  const char* key = std::getenv("INGOT_API_KEY");
-  return key == nullptr ? ApiKeys() : ApiKeys(key, "INGOT_API_KEY");
+  ApiKeys keys = v.api_key_file ? read_api_keys(*v.api_key_file) : ApiKeys();
+  if (const char* key = std::getenv("INGOT_API_KEY")) keys.add(key, "INGOT_API_KEY");
+  return keys;
 }
 
 void check_exposure(const ServerValues& v, const ApiKeys& keys) {
@@ -222,10 +227,10 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
                 http_metrics.log_lines_dropped);
   Api api(api_options(v, std::move(keys)), service, log);
   Api admin({.routes = admin_routes()}, service, log);
+  // Before anybody is answered: nobody competes with it for the engine.
+  self_test(service);
   stop.begin();
   const Serving serving(server, api, admin, times_of(v));
-  self_test(service);
-  service.set_ready();
   log_info(cat("serving ", options.model_name, ": ", settings.dump()));
   log_always(cat("listening on ", server.address()));
   if (!stop.wait()) {
@@ -233,16 +238,35 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
     // A step that does not end would hold up the engine's own end for ever.
     _exit(kInternal);
   }
+  const auto drain_by = Clock::now() + std::chrono::duration<double>(v.drain_timeout);
   service.begin_drain();
-  const bool drained = engine->wait_drained();
-  server.stop(kFlushSeconds);
+  bool drained = engine->wait_drained();
+  // Answers may have what is left of the drain's time, for who reads them may be slow.
+  const std::chrono::duration<double> left = drain_by - Clock::now();
+  drained = server.stop(kFlushSeconds, left.count()) && drained;
   if (engine->has_failed()) _exit(kInternal);
   if (engine->step_seconds_now() > 0) _exit(kForced);
   return drained ? kDone : kForced;
 }
 
-int serve(const ServerValues& v) {
+/// Connections for which there are descriptors, beside what the process itself opens.
+std::int32_t fitting_connections(const ServerValues& v) {
+  constexpr std::int64_t kOwn = 32;
+  constexpr std::int64_t kOwnOfThread = 3;
+  const std::int64_t others =
+      kOwn + kOwnOfThread * io_threads_of(v) + ServerOptions().connections_reserved;
+  const std::int64_t wanted = v.connections + others;
+  const std::int64_t possible = raise_descriptor_limit(wanted);
+  if (possible >= wanted) return v.connections;
+  const auto fitting = static_cast<std::int32_t>(std::max<std::int64_t>(1, possible - others));
+  log_warning(cat("--connections ", v.connections, " needs ", wanted, " descriptors and ", possible,
+                  " are allowed (ulimit -n): there may be ", fitting, " connections"));
+  return fitting;
+}
+
+int serve(ServerValues v) {
   StopSignal stop(kForced);
+  v.connections = fitting_connections(v);
   ApiKeys keys = read_keys(v);
   check_exposure(v, keys);
   HttpMetrics http_metrics;

@@ -33,24 +33,39 @@ std::int64_t count_member(const Json& object, std::string_view name) {
   return count == nullptr ? 0 : std::clamp<std::int64_t>(*count, 0, kTokensMax);
 }
 
-void append_text(const Json& object, std::string& text) {
+/// Whether there is any, though it may be empty.
+bool append_text(const Json& object, std::string& text) {
+  bool has_text = false;
   for (const std::string_view name : {"reasoning_content", "content", "text"}) {
-    if (const std::string* part = text_member(object, name)) text += *part;
+    const std::string* part = text_member(object, name);
+    if (part == nullptr) continue;
+    has_text = true;
+    text += *part;
   }
   // Servers that have both names repeat the text.
   if (text_member(object, "reasoning_content") == nullptr) {
-    if (const std::string* part = text_member(object, "reasoning")) text += *part;
+    if (const std::string* part = text_member(object, "reasoning")) {
+      has_text = true;
+      text += *part;
+    }
   }
+  return has_text;
 }
 
 void read_choice(const Json& choice, AnswerEvent& event) {
-  append_text(choice, event.text);
+  bool has_text = append_text(choice, event.text);
   for (const std::string_view name : {"delta", "message"}) {
-    if (const Json* part = choice.find(name)) append_text(*part, event.text);
+    const Json* part = choice.find(name);
+    if (part == nullptr) continue;
+    // With a role comes an empty text that stands for nothing.
+    has_text = (append_text(*part, event.text) && part->find("role") == nullptr) || has_text;
   }
   if (const std::string* reason = text_member(choice, "finish_reason")) {
     event.finish_reason = *reason;
   }
+  // So does the empty text at the end.
+  event.has_token =
+      event.has_token || !event.text.empty() || (has_text && event.finish_reason.empty());
 }
 
 AnswerUsage read_usage(const Json& usage) {
@@ -58,6 +73,7 @@ AnswerUsage read_usage(const Json& usage) {
                      .completion_tokens = count_member(usage, "completion_tokens")};
   if (const Json* details = usage.find("prompt_tokens_details")) {
     counts.cached_tokens = std::min(count_member(*details, "cached_tokens"), counts.prompt_tokens);
+    counts.says_cached = details->find("cached_tokens") != nullptr;
   }
   return counts;
 }

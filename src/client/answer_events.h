@@ -13,11 +13,13 @@ struct AnswerUsage {
   std::int64_t prompt_tokens = 0;
   std::int64_t cached_tokens = 0;
   std::int64_t completion_tokens = 0;
+  bool says_cached = false;  ///< a server that does not say has perhaps no cache, perhaps one
 };
 
 /// One event, or a whole answer that is no stream.
 struct AnswerEvent {
-  std::string text{};           ///< reasoning and answer alike
+  std::string text{};      ///< reasoning and answer alike
+  bool has_token = false;  ///< a token, also one without text: half a character, a control token
   std::string finish_reason{};  ///< empty unless the choice ends
   std::optional<AnswerUsage> usage{};
   std::string error{};  ///< one line; empty without one

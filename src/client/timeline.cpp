@@ -44,7 +44,7 @@ void Timeline::take(const AnswerEvent& event, double now) {
   is_done_ = event.is_done;
   if (event.usage) result_.usage = event.usage;
   if (!event.finish_reason.empty()) result_.finish_reason = event.finish_reason;
-  if (!event.text.empty()) take_piece(event.text, now);
+  if (event.has_token) take_piece(event.text, now);
 }
 
 void Timeline::take_piece(std::string_view text, double now) {

@@ -16,8 +16,8 @@ namespace ingot {
 /// What became of a call. Times are seconds since some moment, the same for all calls.
 struct CallResult {
   double sent = 0;             ///< when the request began to be sent
-  double first = 0;            ///< the first piece of text
-  double last = 0;             ///< the newest one, or the end of an answer without text
+  double first = 0;            ///< the first piece
+  double last = 0;             ///< the newest one, or the end of an answer without any
   double answer = 0;           ///< when the head of the response had come
   std::vector<double> gaps{};  ///< from each piece to the next
   int status = 0;              ///< of HTTP; 0 where no response came
@@ -25,7 +25,7 @@ struct CallResult {
   std::string text{};          ///< of calls whose text is kept
   std::string finish_reason{};
   std::optional<AnswerUsage> usage{};  ///< where the server says it
-  std::size_t pieces = 0;              ///< of text
+  std::size_t pieces = 0;              ///< of text, empty ones that stand for a token too
 
   /// Refused by a server that has enough to do: no failure of it.
   bool is_rejected() const { return status == 429 || status == 503; }

@@ -52,6 +52,26 @@ TEST(AnswerEvents, TakeNoMembersOfOtherKinds) {
   EXPECT_FALSE(read_answer_event(R"({"usage":null})").usage);
 }
 
+TEST(AnswerEvents, TokensNeedNoText) {
+  EXPECT_TRUE(read_answer_event(R"({"choices":[{"text":"","finish_reason":null}]})").has_token);
+  EXPECT_TRUE(read_answer_event(R"({"choices":[{"delta":{"content":""}}]})").has_token);
+  EXPECT_TRUE(read_answer_event(R"({"choices":[{"delta":{"role":"a","content":"x"}}]})").has_token);
+  EXPECT_TRUE(read_answer_event(R"({"choices":[{"text":"x","finish_reason":"stop"}]})").has_token);
+  for (const char* none : {R"({"choices":[{"delta":{"role":"a","content":""}}]})",
+                           R"({"choices":[{"text":"","finish_reason":"stop"}]})",
+                           R"({"choices":[{"delta":{},"finish_reason":null}]})",
+                           R"({"choices":[],"usage":{"completion_tokens":3}})"}) {
+    EXPECT_FALSE(read_answer_event(none).has_token) << none;
+  }
+}
+
+TEST(AnswerEvents, SayWhetherThereIsACache) {
+  EXPECT_TRUE(read_answer_event(
+                  R"({"usage":{"prompt_tokens":9,"prompt_tokens_details":{"cached_tokens":0}}})")
+                  .usage->says_cached);
+  EXPECT_FALSE(read_answer_event(R"({"usage":{"prompt_tokens":9}})").usage->says_cached);
+}
+
 TEST(AnswerEvents, NameTheFirstModel) {
   EXPECT_EQ(first_model(R"({"data":[{"id":"a"},{"id":"b"}]})"), "a");
   for (const char* text : {"", "{}", R"({"data":[]})", R"({"data":[{"id":1}]})"}) {

@@ -225,8 +225,7 @@ bool Engine::watch() {
   const double limit = options_.step_limit_seconds;
   const auto held = watch_.seize(options_.now() - limit);
   if (held && !has_failed()) {
-    errands_.close();
-    while (errands_.try_pop()) continue;
+    drop_errands();
     give_up(Error(ErrorCode::kInternal, cat("a step takes longer than ", limit, " s")));
   }
   return has_failed();
@@ -276,7 +275,11 @@ bool Engine::wait_drained() {
   double left = 0;
   while (!drained_.wait_for(std::clamp(left, kDrainPollSecondsMin, kDrainPollSecondsMax))) {
     left = drain_by_.load() + kDrainGraceSeconds - options_.now();
-    if (left <= 0 && timer_.is_under_way()) return false;
+    if (left <= 0 && timer_.is_under_way()) {
+      // The step may never end, and nobody is to wait for its end for ever.
+      drop_errands();
+      return false;
+    }
   }
   drained_.ring();  // for whoever else waits
   return !drained_by_force_.load();
@@ -386,6 +389,12 @@ void Engine::between_steps(const std::function<void()>& body) {
   } catch (const std::future_error&) {
     throw Error(ErrorCode::kUnavailable, "the engine cannot go on");
   }
+}
+
+/// Who waits for them is told so.
+void Engine::drop_errands() {
+  errands_.close();
+  while (errands_.try_pop()) continue;
 }
 
 /// Those that are there now: what they ask for next waits for a step.

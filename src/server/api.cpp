@@ -66,16 +66,29 @@ bool is_json(const std::string* type) {
   return text == "application/json" || text == "application/json;charset=utf-8";
 }
 
-std::int64_t minute() {
+std::int64_t seconds_of_clock() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::minutes>(now).count();
+  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
 }
+
+std::int64_t minute() { return seconds_of_clock() / 60; }
 
 /// What is said where there is no room. It is said in floods: each form is put together once.
 const HttpResponse& overload_response(ErrorForm form) {
   static const HttpResponse kOpenAi = error_response(overloaded(), ErrorForm::kOpenAi);
   static const HttpResponse kAnthropic = error_response(overloaded(), ErrorForm::kAnthropic);
   return form == ErrorForm::kAnthropic ? kAnthropic : kOpenAi;
+}
+
+/// A bearer's, or else x-api-key's: a proxy's own Authorization may stand beside it.
+std::string_view presented_key(const HttpRequest& request) {
+  constexpr std::string_view kScheme = "bearer ";
+  if (const std::string* field = request.field("authorization")) {
+    const std::string_view value = *field;
+    if (lower(value.substr(0, kScheme.size())) == kScheme) return value.substr(kScheme.size());
+  }
+  const std::string* other = request.field("x-api-key");
+  return other == nullptr ? std::string_view() : std::string_view(*other);
 }
 
 ApiError draining() { return {503, "server_error", "draining", "the server is being stopped"}; }
@@ -112,20 +125,13 @@ bool Api::has_failed_too_often(const std::string& peer) {
 }
 
 std::size_t Api::check_key(const HttpRequest& request) {
-  std::string_view key;
-  if (const std::string* field = request.field("authorization")) {
-    constexpr std::string_view kScheme = "bearer ";
-    if (lower(std::string_view(*field).substr(0, kScheme.size())) == kScheme) {
-      key = std::string_view(*field).substr(kScheme.size());
-    }
-  } else if (const std::string* other = request.field("x-api-key")) {
-    key = *other;
-  }
+  const std::string_view key = presented_key(request);
   // Good keys first: else one who guesses could lock out all who come through the same proxy.
   if (const auto number = options_.keys.find(key)) return *number;
   if (has_failed_too_often(request.peer)) {
     throw ApiError(429, "rate_limit_error", "too_many_failures",
-                   "too many wrong keys came from this address: try again in a minute");
+                   "too many wrong keys came from this address: try again in a minute")
+        .in(60 - seconds_of_clock() % 60);
   }
   count_failure(request.peer);
   throw ApiError(401, "authentication_error", "invalid_api_key",
@@ -187,8 +193,7 @@ std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool
           {405, "invalid_request_error", "method_not_allowed", "the path has no such method"},
           match.errors);
       response.fields.emplace_back("Allow", match.allowed);
-      service_.http_metrics().add_response("other", 405);
-      return response;
+      return refused(std::move(response));
     }
     if (has_body && route->method != "POST") {
       throw ApiError(413, "invalid_request_error", "body_not_expected",
@@ -213,7 +218,7 @@ std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool
   } catch (const ApiError& error) {
     return refused(error_response(error, match.errors));
   } catch (const std::exception&) {
-    return error_response(api_error(Error(ErrorCode::kInternal, "")), match.errors);
+    return refused(error_response(api_error(Error(ErrorCode::kInternal, "")), match.errors));
   }
 }
 
@@ -250,7 +255,7 @@ HttpResponse Api::refusal(const HttpRefusal& refusal, const HttpRequest* request
 ApiError Api::generation_error(const Outcome& outcome) {
   if (outcome.error) return api_error(*outcome.error);
   if (service_.is_draining()) return draining();
-  return {503, "server_error", "cancelled", "the request was cancelled"};
+  return ApiError(503, "server_error", "cancelled", "the request was cancelled").for_good();
 }
 
 void Api::ended(const HttpRequest& request, const Admitted& admitted, const RequestEnd& end) {

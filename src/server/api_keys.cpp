@@ -57,7 +57,8 @@ ApiKeys::Digest ApiKeys::digest(std::string_view key) {
   return digest;
 }
 
-ApiKeys::ApiKeys(std::string_view text, const std::string& source) {
+void ApiKeys::add(std::string_view text, const std::string& source) {
+  const std::size_t before = keys_.size();
   std::size_t number = 0;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
@@ -71,12 +72,12 @@ ApiKeys::ApiKeys(std::string_view text, const std::string& source) {
       refuse(source, cat("the key in line ", number, " needs at least ", kBytesMin,
                          " visible characters of ASCII"));
     }
-    if (keys_.size() == kKeysMax) refuse(source, cat("has more than ", kKeysMax, " keys"));
+    if (keys_.size() == kKeysMax) refuse(source, cat("there are more than ", kKeysMax, " keys"));
     keys_.push_back({colon == std::string_view::npos ? cat("key-", keys_.size() + 1)
                                                      : printable(line.substr(0, colon), 64),
                      digest(key)});
   }
-  if (keys_.empty()) refuse(source, "holds no key");
+  if (keys_.size() == before) refuse(source, "holds no key");
 }
 
 std::optional<std::size_t> ApiKeys::find(std::string_view key) const {

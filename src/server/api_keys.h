@@ -11,7 +11,7 @@
 
 namespace ingot {
 
-/// The keys that open the server, as digests. Immutable.
+/// The keys that open the server, as digests.
 class ApiKeys {
  public:
   static constexpr std::size_t kBytesMin = 16;
@@ -19,11 +19,14 @@ class ApiKeys {
 
   /// Without keys everybody may do everything.
   ApiKeys() = default;
+  /// Of what `add` takes.
+  ApiKeys(std::string_view text, const std::string& source) { add(text, source); }
+
   /// One key a line, "id:key" or a key alone; empty lines and those that begin with "#" are
   /// skipped. `source` is what messages call the text.
   ///
   /// Errors: Error{kInvalid} naming the line, never the key.
-  ApiKeys(std::string_view text, const std::string& source);
+  void add(std::string_view text, const std::string& source);
 
   bool is_empty() const { return keys_.empty(); }
   std::size_t size() const { return keys_.size(); }

@@ -26,7 +26,8 @@ using asio::use_awaitable;
 namespace {
 
 constexpr std::size_t kLookAheadBytes = 64 << 10;
-constexpr std::size_t kDroppedBytes = 64 << 10;  ///< of a body behind a refusal
+constexpr std::size_t kDroppedBytes = 64 << 10;    ///< of a body behind a refusal
+constexpr std::size_t kUncountedBytes = 64 << 10;  ///< of a body, that every connection may have
 constexpr auto kLookForEnd = std::chrono::milliseconds(500);
 constexpr std::size_t kWriteBytes = 16 << 10;   ///< whose sending is timed
 constexpr std::size_t kStreamBytes = 64 << 10;  ///< of events from which on no more is put to them
@@ -51,25 +52,29 @@ class BodyClock {
   std::chrono::steady_clock::time_point begin_;
 };
 
-/// A request's part of the budget for bodies, which it gives back at its end.
-class BodyShare {
+/// A request's part of a budget, which it gives back at its end.
+class BudgetShare {
  public:
-  explicit BodyShare(BodyBudget& budget) : budget_(budget) {}
-  ~BodyShare() { end(); }
-  BodyShare(const BodyShare&) = delete;
-  BodyShare& operator=(const BodyShare&) = delete;
+  explicit BudgetShare(Budget& budget) : budget_(budget) {}
+  ~BudgetShare() { end(); }
+  BudgetShare(const BudgetShare&) = delete;
+  BudgetShare& operator=(const BudgetShare&) = delete;
 
-  /// Takes what is missing to so many bytes; false where there are not so many left.
-  [[nodiscard]] bool grow(std::size_t bytes) {
-    if (bytes > bytes_ && !budget_.take(bytes - bytes_)) return false;
-    bytes_ = std::max(bytes, bytes_);
+  /// Takes what is missing to so much; false where there is not so much left.
+  [[nodiscard]] bool grow(std::size_t amount) {
+    if (amount > amount_ && !budget_.take(amount - amount_)) return false;
+    amount_ = std::max(amount, amount_);
     return true;
   }
-  void end() { budget_.give_back(std::exchange(bytes_, 0)); }
+  /// The same for a body of so many bytes, of which the first ones are free.
+  [[nodiscard]] bool hold(std::size_t bytes) {
+    return grow(bytes - std::min(bytes, kUncountedBytes));
+  }
+  void end() { budget_.give_back(std::exchange(amount_, 0)); }
 
  private:
-  BodyBudget& budget_;
-  std::size_t bytes_ = 0;
+  Budget& budget_;
+  std::size_t amount_ = 0;
 };
 
 namespace {
@@ -82,6 +87,32 @@ std::chrono::nanoseconds thread_time() {
 }
 
 const HttpRefusal kNoRoomForBodies{503, "too many large requests are being read: try again later"};
+
+HttpResponse no_room_for_responses(ErrorForm form) {
+  return error_response({503, "server_error", "out_of_memory",
+                         "too many large responses are being sent: try again later"},
+                        form);
+}
+
+/// Says that a request is being answered, while this lives.
+class Answering {
+ public:
+  Answering(bool& is_answering, std::atomic<std::int64_t>& count)
+      : is_answering_(is_answering), count_(count) {
+    is_answering_ = true;
+    count_.fetch_add(1);
+  }
+  ~Answering() {
+    is_answering_ = false;
+    count_.fetch_sub(1);
+  }
+  Answering(const Answering&) = delete;
+  Answering& operator=(const Answering&) = delete;
+
+ private:
+  bool& is_answering_;
+  std::atomic<std::int64_t>& count_;
+};
 
 /// Tells the application that a request has ended, however it did.
 class Ending {
@@ -131,6 +162,10 @@ void Connection::close_when_idle() {
   is_closing_ = true;
   if (!is_busy_) return close();
   wake();
+}
+
+void Connection::close_unless_answering() {
+  if (!is_answering_) close();
 }
 
 void Connection::close() {
@@ -185,15 +220,20 @@ Connection::Awaitable<void> Connection::run() {
   const bool has_begun = co_await socket_->begin();
   stall_.cancel();
   if (!has_begun) co_return;
-  asio::co_spawn(executor_, read_loop(), [self = shared_from_this()](const std::exception_ptr&) {});
+  asio::co_spawn(executor_, read_loop(), [self = shared_from_this()](const std::exception_ptr&) {
+    // Without memory it ends early, and nothing more comes.
+    self->input_ended_ = true;
+    self->wake();
+  });
   requests_left_ = parts_.times.requests_max;
   bool more = true;
   while (more && !is_closing_) {
     more = co_await serve_one();
-    is_busy_ = false;
+    if (more) is_busy_ = false;
     // Others of this thread have their turn between requests that came together.
     if (more && !input().empty()) co_await asio::post(executor_, use_awaitable);
   }
+  if (has_ended_writing_ && !parts_.is_reserved) co_await linger();
 }
 
 /// One request; whether the connection is good for another.
@@ -214,7 +254,6 @@ Connection::Awaitable<bool> Connection::serve_one() {
         has_no_room && !head->is_chunked && !head->wants_continue && head->length <= kDroppedBytes;
     const bool keep_alive = head->keep_alive && (!has_body || drops) && requests_left_ > 0;
     const bool sent = co_await respond(std::move(*response), &request, nullptr, keep_alive);
-    if (sent && !keep_alive && !parts_.is_reserved) co_await linger();
     co_return sent&& keep_alive&& co_await drop_body(static_cast<std::size_t>(head->length));
   }
   if (head->length > parts_.limits.body_bytes_max) {
@@ -225,7 +264,7 @@ Connection::Awaitable<bool> Connection::serve_one() {
   if (head->wants_continue && has_body && input().empty()) {
     if (!co_await send("HTTP/1.1 100 Continue\r\n\r\n")) co_return false;
   }
-  BodyShare share(parts_.bodies);
+  BudgetShare share(parts_.budgets.bodies);
   if (has_body && !co_await read_body(*head, share)) co_return false;
   co_return co_await handle(request, std::get<Admitted>(admitted), *head, share);
 }
@@ -257,7 +296,7 @@ Connection::Awaitable<std::optional<HttpHead>> Connection::read_head() {
 }
 
 Connection::Awaitable<bool> Connection::read_chunks(HttpRequest& request, const BodyClock& clock,
-                                                    BodyShare& share) {
+                                                    BudgetShare& share) {
   std::string& body = request.body;
   HttpChunkReader reader(parts_.limits.body_bytes_max);
   std::size_t received = 0;
@@ -269,7 +308,7 @@ Connection::Awaitable<bool> Connection::read_chunks(HttpRequest& request, const 
       co_await refuse(*reader.refusal(), &request);
       co_return false;
     }
-    if (!share.grow(body.size())) {
+    if (!share.hold(body.size())) {
       co_await refuse(kNoRoomForBodies, &request);
       co_return false;
     }
@@ -283,18 +322,19 @@ Connection::Awaitable<bool> Connection::read_chunks(HttpRequest& request, const 
   }
 }
 
-Connection::Awaitable<bool> Connection::read_body(HttpHead& head, BodyShare& share) {
+Connection::Awaitable<bool> Connection::read_body(HttpHead& head, BudgetShare& share) {
   HttpRequest& request = head.request;
   std::string& body = request.body;
   const BodyClock clock(parts_.times, Clock::now());
   if (head.is_chunked) co_return co_await read_chunks(request, clock, share);
-  if (!share.grow(static_cast<std::size_t>(head.length))) {
-    co_await refuse(kNoRoomForBodies, &request);
-    co_return false;
-  }
   while (body.size() < head.length) {
     const std::size_t count = static_cast<std::size_t>(
         std::min<std::uint64_t>(input().size(), head.length - body.size()));
+    // By what came, not by what was announced: that costs nothing.
+    if (!share.hold(body.size() + count)) {
+      co_await refuse(kNoRoomForBodies, &request);
+      co_return false;
+    }
     body += input().substr(0, count);
     take(count);
     if (count > 0) continue;
@@ -330,7 +370,10 @@ bool Connection::may_handle_here(const HttpRequest& request, const Admitted& adm
 }
 
 Connection::Awaitable<bool> Connection::handle(HttpRequest& request, const Admitted& admitted,
-                                               const HttpHead& head, BodyShare& share) {
+                                               const HttpHead& head, BudgetShare& share) {
+  RequestEnd end;
+  const Ending ending(parts_.application, request, admitted, end);
+  const Answering answering(is_answering_, parts_.budgets.answering);
   // The engine's thread tells this one, at most once for each time that it looks.
   const auto waker = std::make_shared<Waker>();
   Notify notify = [weak = weak_from_this(), executor = executor_, waker](bool is_urgent) {
@@ -348,7 +391,14 @@ Connection::Awaitable<bool> Connection::handle(HttpRequest& request, const Admit
     }
   };
   const bool here = may_handle_here(request, admitted);
-  if (!here) co_await asio::post(asio::bind_executor(parts_.workers, use_awaitable));
+  const bool is_text = admitted.route->kind == RouteKind::kText;
+  BudgetShare place(parts_.budgets.text_requests);
+  if (is_text && !place.grow(1)) {
+    HttpResponse refused = error_response(overloaded(), admitted.route->errors);
+    co_return co_await answer(std::move(refused), request, admitted, head.keep_alive, end);
+  }
+  asio::thread_pool& threads = is_text ? parts_.workers.texts : parts_.workers.requests;
+  if (!here) co_await asio::post(asio::bind_executor(threads, use_awaitable));
   // Not of what is always handled here: metrics that take long say nothing of requests.
   const bool is_timed = here && admitted.route->kind == RouteKind::kWork;
   const auto begin = is_timed ? thread_time() : std::chrono::nanoseconds(0);
@@ -358,13 +408,11 @@ Connection::Awaitable<bool> Connection::handle(HttpRequest& request, const Admit
   // Nobody needs it any more, and a stream can take long.
   std::string().swap(request.body);
   share.end();
+  place.end();
   const bool keep_alive = head.keep_alive && requests_left_ > 0 && !parts_.application.is_closing();
-  RequestEnd end;
-  const Ending ending(parts_.application, request, admitted, end);
   bool more = false;
   if (auto* response = std::get_if<HttpResponse>(&result)) {
-    end.status = response->status;
-    more = co_await respond(std::move(*response), &request, &admitted, keep_alive) && keep_alive;
+    more = co_await answer(std::move(*response), request, admitted, keep_alive, end);
   } else {
     auto running = std::move(std::get<std::shared_ptr<RunningGeneration>>(result));
     more = co_await generate(std::move(running), *waker, request, admitted, keep_alive, end);
@@ -529,13 +577,11 @@ Connection::Awaitable<bool> Connection::generate(std::shared_ptr<RunningGenerati
       end.is_cut = true;
       running->cancel();
       if (!has_head) {
-        end.status = error.status();
         HttpResponse response = error_response(error, running->answer->error_form());
-        co_return co_await respond(std::move(response), &request, &admitted, keep_alive) &&
-            keep_alive;
+        co_return co_await answer(std::move(response), request, admitted, keep_alive, end);
       }
       running->answer->fail(error, out);
-      co_await flush(true);
+      if (co_await flush(true)) co_await end_writing();
       co_return false;
     }
     if (gathering.has_ended()) break;
@@ -565,11 +611,21 @@ Connection::Awaitable<bool> Connection::generate(std::shared_ptr<RunningGenerati
     co_return sent&& keep_alive;
   }
   // A large answer takes its time, which other connections of this thread do not have.
-  co_await asio::post(asio::bind_executor(parts_.workers, use_awaitable));
+  co_await asio::post(asio::bind_executor(parts_.workers.requests, use_awaitable));
   running->answer->finish(out);
   co_await asio::post(asio::bind_executor(executor_, use_awaitable));
-  end.status = 200;
   HttpResponse response{.status = 200, .body = std::move(out)};
+  co_return co_await answer(std::move(response), request, admitted, keep_alive, end);
+}
+
+/// A whole response; whether the connection is good for another request. A large one has its part
+/// of a budget until it is out, since who reads it may be slow.
+Connection::Awaitable<bool> Connection::answer(HttpResponse response, const HttpRequest& request,
+                                               const Admitted& admitted, bool keep_alive,
+                                               RequestEnd& end) {
+  BudgetShare share(parts_.budgets.responses);
+  if (!share.hold(response.body.size())) response = no_room_for_responses(admitted.route->errors);
+  end.status = response.status;
   co_return co_await respond(std::move(response), &request, &admitted, keep_alive) && keep_alive;
 }
 
@@ -582,22 +638,27 @@ Connection::Awaitable<bool> Connection::respond(HttpResponse response, const Htt
   }
   std::string bytes =
       response_head(response, keep_alive ? HttpFraming::kLength : HttpFraming::kClose);
-  if (request == nullptr || request->method != "HEAD") bytes += response.body;
-  const bool sent = co_await send(bytes);
+  if (request != nullptr && request->method == "HEAD") response.body.clear();
+  // A small body goes out with its head; a large one is not copied.
+  const bool is_small = response.body.size() <= kWriteBytes;
+  if (is_small) bytes += response.body;
+  bool sent = co_await send(bytes);
+  if (sent && !is_small) sent = co_await send(response.body);
   if (sent && !keep_alive) co_await end_writing();
   co_return sent;
 }
 
 /// TLS waits for the other end's word, which may never come.
 Connection::Awaitable<void> Connection::end_writing() {
-  close_after(parts_.times.linger);
+  close_at(Clock::now() + parts_.times.linger);
   co_await socket_->end_writing();
   stall_.cancel();
+  has_ended_writing_ = true;
 }
 
 /// Closes the connection unless `stall_` is cancelled before.
-void Connection::close_after(std::chrono::milliseconds time) {
-  stall_.expires_after(time);
+void Connection::close_at(Clock::time_point time) {
+  stall_.expires_at(time);
   stall_.async_wait([weak = weak_from_this()](boost::system::error_code error) {
     if (const auto connection = weak.lock(); connection && !error) connection->close();
   });
@@ -608,7 +669,7 @@ Connection::Awaitable<void> Connection::refuse(const HttpRefusal& refusal,
                                                const HttpRequest* request) {
   if (refusal.status == 0) co_return;
   HttpResponse response = parts_.application.refusal(refusal, request);
-  if (co_await respond(std::move(response), nullptr, nullptr, false)) co_await linger();
+  co_await respond(std::move(response), nullptr, nullptr, false);
 }
 
 /// Reads and drops what still comes: closing at once could take the response back.
@@ -623,9 +684,13 @@ Connection::Awaitable<void> Connection::linger() {
 Connection::Awaitable<bool> Connection::send(std::string_view bytes) {
   const auto self = shared_from_this();
   bytes.remove_prefix(socket_->write_now(bytes));
+  const auto& times = parts_.times;
+  const auto at_least = std::chrono::milliseconds(
+      static_cast<std::int64_t>(bytes.size() * 1000 / times.sent_bytes_per_second));
+  const auto all_by = Clock::now() + times.write_stall + at_least;
   while (!bytes.empty()) {
     const std::string_view part = bytes.substr(0, kWriteBytes);
-    close_after(parts_.times.write_stall);
+    close_at(std::min(Clock::now() + times.write_stall, all_by));
     const bool sent = co_await socket_->write(part);
     stall_.cancel();
     if (!sent) co_return false;

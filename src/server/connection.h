@@ -21,34 +21,48 @@
 
 namespace ingot {
 
-/// Bytes that the bodies of all requests may take together. From any thread.
-class BodyBudget {
+/// So much of something for all requests together. From any thread.
+class Budget {
  public:
-  explicit BodyBudget(std::size_t bytes_max) : left_(static_cast<std::int64_t>(bytes_max)) {}
-  /// False where there are not so many left.
-  [[nodiscard]] bool take(std::size_t bytes) {
-    const auto count = static_cast<std::int64_t>(bytes);
+  explicit Budget(std::size_t most) : left_(static_cast<std::int64_t>(most)) {}
+  /// False where there is not so much left.
+  [[nodiscard]] bool take(std::size_t amount) {
+    const auto count = static_cast<std::int64_t>(amount);
     if (left_.fetch_sub(count) >= count) return true;
     left_.fetch_add(count);
     return false;
   }
-  void give_back(std::size_t bytes) { left_.fetch_add(static_cast<std::int64_t>(bytes)); }
+  void give_back(std::size_t amount) { left_.fetch_add(static_cast<std::int64_t>(amount)); }
 
  private:
   std::atomic<std::int64_t> left_;
 };
 
+/// What all requests may take together. The first 64 KiB of each body cost nothing.
+struct Budgets {
+  Budget bodies;                           ///< bytes of requests that are read and handled
+  Budget responses;                        ///< bytes of whole responses until they are sent
+  Budget text_requests{16};                ///< that Workers::texts has at once
+  std::atomic<std::int64_t> answering{0};  ///< requests that came whole and whose answer is not out
+};
+
+/// Threads for what is not quick.
+struct Workers {
+  boost::asio::thread_pool requests;  ///< that lead to the engine, and what comes from there
+  boost::asio::thread_pool texts;     ///< of RouteKind::kText, which nobody else waits for
+};
+
 /// What connections share.
 struct ConnectionParts {
   Application& application;
-  boost::asio::thread_pool& workers;  ///< for all that is not quick
+  Workers& workers;
+  Budgets& budgets;
   HttpLimits limits;
   ConnectionTimes times;
-  BodyBudget& bodies;
   bool is_reserved = false;  ///< for probes alone
 };
 
-class BodyShare;
+class BudgetShare;
 
 /// What the connections of a thread share.
 struct ThreadPaces {
@@ -76,6 +90,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void start(std::function<void()> ended);
   /// Ends it as soon as no request is under way.
   void close_when_idle();
+  /// Ends it unless a request that came whole is being answered.
+  void close_unless_answering();
   /// Ends it.
   void close();
 
@@ -88,24 +104,27 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Awaitable<void> run();
   Awaitable<bool> serve_one();
   Awaitable<std::optional<HttpHead>> read_head();
-  Awaitable<bool> read_body(HttpHead& head, BodyShare& share);
+  Awaitable<bool> read_body(HttpHead& head, BudgetShare& share);
   Awaitable<bool> drop_body(std::size_t length);
-  Awaitable<bool> read_chunks(HttpRequest& request, const class BodyClock& clock, BodyShare& share);
+  Awaitable<bool> read_chunks(HttpRequest& request, const class BodyClock& clock,
+                              BudgetShare& share);
   Awaitable<bool> handle(HttpRequest& request, const Admitted& admitted, const HttpHead& head,
-                         BodyShare& share);
+                         BudgetShare& share);
   bool may_handle_here(const HttpRequest& request, const Admitted& admitted) const;
   Awaitable<bool> generate(std::shared_ptr<RunningGeneration> running, Waker& waker,
                            const HttpRequest& request, const Admitted& admitted, bool keep_alive,
                            RequestEnd& end);
   Awaitable<void> gather_more(Waker& waker);
   Clock::time_point next_look(Clock::time_point now);
+  Awaitable<bool> answer(HttpResponse response, const HttpRequest& request,
+                         const Admitted& admitted, bool keep_alive, RequestEnd& end);
   Awaitable<bool> respond(HttpResponse response, const HttpRequest* request,
                           const Admitted* admitted, bool keep_alive);
   Awaitable<void> refuse(const HttpRefusal& refusal, const HttpRequest* request = nullptr);
   Awaitable<void> linger();
   Awaitable<bool> send(std::string_view bytes);
   Awaitable<void> end_writing();
-  void close_after(std::chrono::milliseconds time);
+  void close_at(Clock::time_point time);
   /// Returns at the next `wake`, or at `until`: whether it was woken.
   Awaitable<bool> wait(Clock::time_point until);
   void wake() { signal_.cancel(); }
@@ -123,9 +142,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string input_;                 ///< what came and was not taken, from `taken_` on
   std::size_t taken_ = 0;
   bool input_ended_ = false;
-  int requests_left_ = 0;    ///< that are answered before it closes
-  bool is_busy_ = false;     ///< a request is under way
-  bool is_closing_ = false;  ///< ends when it is not
+  int requests_left_ = 0;      ///< that are answered before it closes
+  bool is_busy_ = false;       ///< a request is under way
+  bool is_closing_ = false;    ///< ends when it is not
+  bool is_answering_ = false;  ///< a request that came whole
+  bool has_ended_writing_ = false;
 };
 
 }  // namespace ingot

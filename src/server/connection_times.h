@@ -14,9 +14,10 @@ struct ConnectionTimes {
   std::chrono::milliseconds body_grace{5'000};    ///< after which the rate counts
   std::size_t body_bytes_per_second = 1024;       ///< the least, after that
   std::chrono::milliseconds idle{60'000};         ///< between requests
-  std::chrono::milliseconds write_stall{30'000};  ///< while the other end takes nothing
-  std::chrono::milliseconds ping{10'000};         ///< of silence in a stream, then a comment
-  std::chrono::milliseconds linger{1'000};        ///< for the other end to read a last response
+  std::chrono::milliseconds write_stall{30'000};  ///< while the other end takes next to nothing
+  std::size_t sent_bytes_per_second = 16 << 10;  ///< the least that it takes of a whole, after that
+  std::chrono::milliseconds ping{10'000};        ///< of silence in a stream, then a comment
+  std::chrono::milliseconds linger{1'000};       ///< for the other end to read a last response
   int requests_max = 1000;
   /// In which pieces of a stream go out together; by StreamPace where none is said.
   std::optional<std::chrono::milliseconds> gather;

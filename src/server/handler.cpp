@@ -67,8 +67,9 @@ std::string error_json(const ApiError& error, ErrorForm form) {
 
 HttpResponse error_response(const ApiError& error, ErrorForm form) {
   HttpResponse response{.status = error.status(), .body = error_json(error, form)};
-  if (error.status() == 429 || error.status() == 503) {
-    response.fields.emplace_back("Retry-After", "1");
+  const bool is_for_now = error.status() == 429 || error.status() == 503;
+  if (is_for_now && error.retry_seconds() > 0) {
+    response.fields.emplace_back("Retry-After", std::to_string(error.retry_seconds()));
   } else if (error.status() >= 500) {
     response.fields.emplace_back("x-should-retry", "false");
   }
@@ -87,9 +88,20 @@ ApiError overloaded() {
 
 namespace {
 
+/// Somebody's time is over. Clients try again by themselves what is an overload's fault, and must
+/// not do so with what took all the time that it was given.
 ApiError timeout(const std::string& message) {
-  const bool is_queue = param_of(message) == "queue_timeout";
-  return {503, "server_error", is_queue ? "queue_timeout" : "timeout", message};
+  if (param_of(message) == "queue_timeout") {
+    return {503, "server_error", "queue_timeout", message};
+  }
+  return ApiError(503, "server_error", "timeout", message).for_good();
+}
+
+ApiError unavailable(const std::string& message) {
+  const std::string param = param_of(message);
+  ApiError error(503, "server_error", "unavailable", message);
+  // A deadline that cannot be kept.
+  return param.empty() ? error : std::move(error).about(param).for_good();
 }
 
 }  // namespace
@@ -100,7 +112,7 @@ ApiError api_error(const Error& error) {
     case ErrorCode::kModel:
       return invalid_request(param_of(error.message()), error.message());
     case ErrorCode::kUnavailable:
-      return {503, "server_error", "unavailable", error.message()};
+      return unavailable(error.message());
     case ErrorCode::kTimeout:
       return timeout(error.message());
     case ErrorCode::kDoesNotFit:

@@ -35,6 +35,17 @@ class ApiError : public std::exception {
     return std::move(*this);
   }
 
+  /// Of a 429 or 503: when it makes sense to try again.
+  ApiError&& in(std::int64_t retry_seconds) && {
+    retry_seconds_ = retry_seconds;
+    return std::move(*this);
+  }
+  /// Of a 503: the same request would only fail again.
+  ApiError&& for_good() && {
+    retry_seconds_ = 0;
+    return std::move(*this);
+  }
+
   int status() const { return status_; }
   const std::string& type() const { return type_; }
   const std::string& code() const { return code_; }
@@ -42,6 +53,7 @@ class ApiError : public std::exception {
   const std::string& param() const { return param_; }
   std::int64_t prompt_tokens() const { return prompt_tokens_; }
   std::int64_t context() const { return context_; }
+  std::int64_t retry_seconds() const { return retry_seconds_; }  ///< 0: not at all
   const char* what() const noexcept override { return message_.c_str(); }
 
  private:
@@ -52,6 +64,7 @@ class ApiError : public std::exception {
   std::string param_;
   std::int64_t prompt_tokens_ = -1;
   std::int64_t context_ = -1;
+  std::int64_t retry_seconds_ = 1;
 };
 
 /// Whose clients read an error.

@@ -29,7 +29,7 @@ constexpr auto kRoutes = std::to_array<Route>({
     {"GET", "/props", kKey, kQuick, props},
     {"GET", "/", kKey, kQuick, front},
     {"GET", "/v1/models", kKey, kQuick, list_models},
-    {"GET", "/v1/models/{id}", kKey, kQuick, get_model},
+    {"GET", "/v1/models/{name}", kKey, kQuick, get_model},
     {"DELETE", "/v1/requests/{id}", kKey, kQuick, cancel_request},
     {"GET", "/metrics", kKey, kQuick, metrics},
     {"GET", "/health", kPublic, kQuick, health},
@@ -48,8 +48,13 @@ constexpr auto kAdminRoutes = std::to_array<Route>({
 
 constexpr std::string_view kVersion = "/v1";
 constexpr std::string_view kId = "{id}";
+constexpr std::string_view kName = "{name}";
 
 bool matches(std::string_view pattern, std::string_view path) {
+  if (pattern.ends_with(kName)) {
+    pattern.remove_suffix(kName.size());
+    return path.starts_with(pattern) && path.size() > pattern.size();
+  }
   if (!pattern.ends_with(kId)) return pattern == path;
   pattern.remove_suffix(kId.size());
   return path.starts_with(pattern) && path.size() > pattern.size() &&
@@ -84,9 +89,9 @@ RouteMatch find_route(std::span<const Route> routes, std::string_view method,
   return match;
 }
 
-std::string path_id(std::string_view path) {
-  if (path.ends_with('/')) path.remove_suffix(1);
-  const std::string_view coded = path.substr(path.rfind('/') + 1);
+namespace {
+
+std::string without_percents(std::string_view coded) {
   std::string id;
   for (std::size_t i = 0; i < coded.size(); ++i) {
     unsigned value = 0;
@@ -98,6 +103,20 @@ std::string path_id(std::string_view path) {
     if (is_coded) i += 2;
   }
   return id;
+}
+
+}  // namespace
+
+std::string path_id(std::string_view path) {
+  if (path.ends_with('/')) path.remove_suffix(1);
+  return without_percents(path.substr(path.rfind('/') + 1));
+}
+
+std::string path_name(std::string_view path, std::string_view before) {
+  const std::size_t at = path.find(before);
+  if (path.ends_with('/')) path.remove_suffix(1);
+  return at == std::string_view::npos ? std::string()
+                                      : without_percents(path.substr(at + before.size()));
 }
 
 }  // namespace ingot

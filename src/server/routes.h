@@ -31,7 +31,7 @@ constexpr bool is_quick(RouteKind kind, std::size_t body_bytes) {
 /// A method of a path, and what answers it.
 struct Route {
   std::string_view method;
-  std::string_view path;  ///< "{id}" at its end stands for one segment
+  std::string_view path;  ///< "{id}" at its end stands for one segment, "{name}" for all that comes
   Access access = Access::kKey;
   RouteKind kind = RouteKind::kWork;
   Handler handler = nullptr;
@@ -56,5 +56,7 @@ RouteMatch find_route(std::span<const Route> routes, std::string_view method,
 
 /// The part of a path that stands for "{id}", with what is encoded by percent signs decoded.
 std::string path_id(std::string_view path);
+/// The part of a path that stands for "{name}", behind `before`, decoded the same way.
+std::string path_name(std::string_view path, std::string_view before);
 
 }  // namespace ingot

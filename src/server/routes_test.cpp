@@ -51,8 +51,8 @@ TEST(Routes, OtherMethodsAreTold) {
 
 TEST(Routes, OtherPathsLeadNowhere) {
   for (const char* path :
-       {"", "//", "/v1", "/v1/", "/v1//models", "/V1/models", "/v1/models//", "/v1/models/a/b",
-        "/v1/v1/models", "/v1/requests/", "/v1/requests", "/%2e%2e/", "/v1/models/../x/y",
+       {"", "//", "/v1", "/v1/", "/v1//models", "/V1/models", "/v1/models//", "/v1/requests/a/b",
+        "/v1/v1/models", "/v1/requests/", "/v1/requests", "/%2e%2e/", "/v1/requests/../x/y",
         "/metricsx", "/health/x", "v1/models"}) {
     for (const char* method : {"GET", "POST", "DELETE"}) {
       const RouteMatch match = find_route(routes(), method, path);
@@ -77,6 +77,15 @@ TEST(Routes, TheIdIsTheLastPart) {
   EXPECT_EQ(path_id("/v1/models/abc"), "abc");
   EXPECT_EQ(path_id("/v1/models/abc/"), "abc");
   EXPECT_EQ(path_id("/models/a-b_c"), "a-b_c");
+}
+
+TEST(Routes, ModelsMayHaveAFolder) {
+  for (const char* path : {"/v1/models/org/x", "/models/org/x/", "/v1/models/org%2Fx"}) {
+    const RouteMatch match = find_route(routes(), "GET", path);
+    ASSERT_NE(match.route, nullptr) << path;
+    EXPECT_EQ(path_name(path, "/models/"), "org/x");
+  }
+  EXPECT_EQ(path_name("/v1/models/models/", "/models/"), "models");
 }
 
 }  // namespace

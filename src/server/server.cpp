@@ -1,6 +1,7 @@
 // Listening, and the threads of connections.
 #include "server/server.h"
 
+#include <netinet/tcp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <boost/asio/co_spawn.hpp>
@@ -37,9 +38,6 @@ using boost::system::error_code;
 
 namespace {
 
-/// Bodies of all requests that are being read and handled.
-constexpr std::size_t kBodiesBytesMax = std::size_t{256} << 20;
-
 /// For connections that were closed to notice.
 constexpr double kCloseSeconds = 1;
 
@@ -53,6 +51,9 @@ constexpr auto kProbeTime = std::chrono::milliseconds(1000);
 constexpr std::string_view kTooMany =
     "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\n"
     "Connection: close\r\n\r\n";
+
+/// Bytes of a connection that the system holds and has not sent.
+constexpr int kNotSentBytes = 128 << 10;
 
 [[noreturn]] void unavailable(const std::string& what, const error_code& error) {
   throw Error(ErrorCode::kUnavailable, cat("cannot listen on ", what, ": ", error.message()));
@@ -79,11 +80,13 @@ class IoThread {
     connections_[connection.get()] = connection;
   }
   void remove(const Connection* connection) { connections_.erase(connection); }
-  void close_idle() {
-    for_each([](Connection& connection) { connection.close_when_idle(); });
-  }
-  void close_all() {
-    for_each([](Connection& connection) { connection.close(); });
+  template <class Body>
+  void for_each(Body body) {
+    std::vector<std::shared_ptr<Connection>> all;
+    for (const auto& [raw, weak] : connections_) {
+      if (auto connection = weak.lock()) all.push_back(std::move(connection));
+    }
+    for (const auto& connection : all) body(*connection);
   }
 
  private:
@@ -102,15 +105,6 @@ class IoThread {
         continue;
       }
     }
-  }
-
-  template <class Body>
-  void for_each(Body body) {
-    std::vector<std::shared_ptr<Connection>> all;
-    for (const auto& [raw, weak] : connections_) {
-      if (auto connection = weak.lock()) all.push_back(std::move(connection));
-    }
-    for (const auto& connection : all) body(*connection);
   }
 
   ThreadPaces paces_;
@@ -158,17 +152,17 @@ class Server::Impl {
       : options_(options),
         metrics_(metrics),
         tls_(tls_context(options)),
-        threads_(static_cast<std::size_t>(std::max(1, options.io_threads))),
-        tcp_(threads_.front().context()),
-        unix_(threads_.front().context()),
-        admin_(threads_.front().context()) {
+        budgets_{.bodies = Budget(options.bodies_bytes_max),
+                 .responses = Budget(options.responses_bytes_max)},
+        threads_(static_cast<std::size_t>(std::max(1, options.io_threads))) {
+    tcp_.emplace(threads_.front().context());
     listen_tcp();
     if (!options_.unix_socket.empty()) listen_unix(unix_, options_.unix_socket);
     if (!options_.admin_socket.empty()) listen_unix(admin_, options_.admin_socket);
   }
 
   std::string address() const {
-    const tcp::endpoint endpoint = tcp_.local_endpoint();
+    const tcp::endpoint endpoint = tcp_->local_endpoint();
     const bool is_v6 = options_.host.find(':') != std::string::npos;
     return cat(tls_ ? "https://" : "http://", is_v6 ? "[" : "", options_.host, is_v6 ? "]" : "",
                ":", endpoint.port());
@@ -176,44 +170,78 @@ class Server::Impl {
 
   void start(Application& application, Application& admin, const ConnectionTimes& times) {
     // Here and not before: threads inherit what the process has given up by now.
-    workers_.emplace(static_cast<std::size_t>(std::max(1, options_.worker_threads)));
+    workers_ = make_workers();
     parts_ = std::make_unique<ConnectionParts>(
-        ConnectionParts{application, *workers_, options_.http, times, bodies_});
+        ConnectionParts{application, *workers_, budgets_, options_.http, times});
     admin_parts_ = std::make_unique<ConnectionParts>(
-        ConnectionParts{admin, *workers_, options_.http, times, bodies_});
-    accept(tcp_, *parts_);
-    if (unix_.is_open()) accept(unix_, *parts_);
-    if (admin_.is_open()) accept(admin_, *admin_parts_);
+        ConnectionParts{admin, *workers_, budgets_, options_.http, times});
+    accept(*tcp_, *parts_);
+    if (unix_) accept(*unix_, *parts_);
+    if (admin_) accept(*admin_, *admin_parts_);
     for (IoThread& thread : threads_) thread.start();
   }
 
-  void stop(double seconds) {
-    if (parts_ == nullptr) return;
+  bool stop(double seconds, double answer_seconds) {
+    if (parts_ == nullptr) return true;
     asio::post(threads_.front().context(), [this] {
       error_code ignored;
-      tcp_.close(ignored);
-      unix_.close(ignored);
-      admin_.close(ignored);
+      tcp_->close(ignored);
+      if (unix_) unix_->close(ignored);
+      if (admin_) admin_->close(ignored);
     });
-    for (IoThread& thread : threads_) {
-      asio::post(thread.context(), [&thread] { thread.close_idle(); });
+    for_each_connection([](Connection& c) { c.close_when_idle(); });
+    bool has_ended = wait_until_none_is_open(seconds);
+    if (!has_ended && answer_seconds > seconds) {
+      for_each_connection([](Connection& c) { c.close_unless_answering(); });
+      has_ended = wait_until_none_is_open(answer_seconds - seconds);
     }
-    if (!wait_until_none_is_open(seconds)) {
-      for (IoThread& thread : threads_) {
-        asio::post(thread.context(), [&thread] { thread.close_all(); });
-      }
-      // What their requests use is there as long as this function runs.
+    const bool has_cut = budgets_.answering.load() > 0;
+    if (!has_ended) {
+      for_each_connection([](Connection& c) { c.close(); });
+      // Nobody waits any more for what was not begun.
+      for (auto* pool : {&workers_->requests, &workers_->texts}) pool->stop();
+      for (auto* pool : {&workers_->requests, &workers_->texts}) pool->join();
       wait_until_none_is_open(kCloseSeconds);
     }
-    workers_->join();
     for (IoThread& thread : threads_) thread.join();
+    drop_all();
     for (const std::string* path : {&options_.unix_socket, &options_.admin_socket}) {
       if (!path->empty()) ::unlink(path->c_str());
     }
-    parts_.reset();
+    return !has_cut;
   }
 
  private:
+  using TcpAcceptor = tcp::acceptor;
+  using UnixAcceptor = stream_protocol::acceptor;
+
+  /// Calls body(connection) for each, in its thread.
+  template <class Body>
+  void for_each_connection(Body body) {
+    for (IoThread& thread : threads_) {
+      asio::post(thread.context(), [&thread, body] { thread.for_each(body); });
+    }
+  }
+
+  std::unique_ptr<Workers> make_workers() const {
+    const auto requests = static_cast<std::size_t>(std::max(1, options_.worker_threads));
+    const auto texts = static_cast<std::size_t>(std::max(1, options_.text_threads));
+    return std::unique_ptr<Workers>(
+        new Workers{asio::thread_pool(requests), asio::thread_pool(texts)});
+  }
+
+  /// No thread runs any more. Requests that did not come to their end go, while what they use is
+  /// there: those that a worker never began, then those that wait for their connection.
+  void drop_all() {
+    workers_.reset();
+    tcp_.reset();
+    unix_.reset();
+    admin_.reset();
+    threads_.clear();
+    parts_.reset();
+    admin_parts_.reset();
+  }
+
   void listen_tcp() {
     const std::string what = cat(options_.host, ":", options_.port);
     error_code error;
@@ -221,14 +249,14 @@ class Server::Impl {
     const auto address = asio::ip::make_address(is_name ? "127.0.0.1" : options_.host, error);
     if (error) unavailable(what, error);
     const tcp::endpoint endpoint(address, options_.port);
-    tcp_.open(endpoint.protocol(), error);
-    if (!error) tcp_.set_option(tcp::acceptor::reuse_address(true), error);
-    if (!error) tcp_.bind(endpoint, error);
-    if (!error) tcp_.listen(asio::socket_base::max_listen_connections, error);
+    tcp_->open(endpoint.protocol(), error);
+    if (!error) tcp_->set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error) tcp_->bind(endpoint, error);
+    if (!error) tcp_->listen(asio::socket_base::max_listen_connections, error);
     if (error) unavailable(what, error);
   }
 
-  void listen_unix(stream_protocol::acceptor& acceptor, const std::string& path) {
+  void listen_unix(std::optional<UnixAcceptor>& acceptor, const std::string& path) {
     error_code error;
     stream_protocol::endpoint endpoint;
     try {
@@ -237,12 +265,13 @@ class Server::Impl {
       unavailable(path, e.code());
     }
     remove_dead_socket(endpoint);
-    acceptor.open(endpoint.protocol(), error);
+    acceptor.emplace(threads_.front().context());
+    acceptor->open(endpoint.protocol(), error);
     // Nobody else can connect, from the first moment on.
     const mode_t before = ::umask(0177);
-    if (!error) acceptor.bind(endpoint, error);
+    if (!error) acceptor->bind(endpoint, error);
     ::umask(before);
-    if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+    if (!error) acceptor->listen(asio::socket_base::max_listen_connections, error);
     if (error) unavailable(path, error);
   }
 
@@ -264,26 +293,34 @@ class Server::Impl {
   template <class Acceptor>
   asio::awaitable<void> accept_loop(Acceptor& acceptor, const ConnectionParts& parts) {
     asio::steady_timer rest(acceptor.get_executor());
-    error_code error;
+    bool has_failed = false;
     while (acceptor.is_open()) {
-      IoThread& thread = threads_[next_++ % threads_.size()];
-      auto socket = co_await acceptor.async_accept(
-          thread.context(), asio::redirect_error(asio::use_awaitable, error));
-      if (error == asio::error::operation_aborted) co_return;
-      if (error) {
-        // No descriptors, most likely: trying again at once would only burn time.
-        error_code ignored;
-        rest.expires_after(kRest);
-        co_await rest.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-        continue;
-      }
       try {
-        take(thread, std::move(socket), parts);
+        // The thread's connections have their turn, whose memory may be what is missing.
+        if (std::exchange(has_failed, false)) {
+          co_await asio::post(acceptor.get_executor(), asio::use_awaitable);
+        }
+        co_await accept_one(acceptor, parts, rest);
       } catch (const std::exception&) {
-        // No memory for one more: the others go on.
+        has_failed = true;
         metrics_.refused_connections.fetch_add(1);
       }
     }
+  }
+
+  template <class Acceptor>
+  asio::awaitable<void> accept_one(Acceptor& acceptor, const ConnectionParts& parts,
+                                   asio::steady_timer& rest) {
+    IoThread& thread = threads_[next_++ % threads_.size()];
+    error_code error;
+    auto socket = co_await acceptor.async_accept(thread.context(),
+                                                 asio::redirect_error(asio::use_awaitable, error));
+    if (!error) co_return take(thread, std::move(socket), parts);
+    if (error == asio::error::operation_aborted) co_return;
+    // No descriptors, most likely: trying again at once would only burn time.
+    error_code ignored;
+    rest.expires_after(kRest);
+    co_await rest.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
   }
 
   template <class Executor>
@@ -299,6 +336,10 @@ class Server::Impl {
   static void tune(asio::basic_stream_socket<tcp, Executor>& socket) {
     error_code ignored;
     socket.set_option(tcp::no_delay(true), ignored);
+    // A socket takes more as soon as little is left to send, however large the system's buffer has
+    // become: else a slow reader would seem to take nothing for a long time.
+    ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kNotSentBytes,
+                 sizeof kNotSentBytes);
   }
   template <class Executor>
   static void tune(asio::basic_stream_socket<stream_protocol, Executor>&) {}
@@ -382,12 +423,7 @@ class Server::Impl {
   const ServerOptions options_;
   HttpMetrics& metrics_;
   std::unique_ptr<asio::ssl::context> tls_;
-  std::vector<IoThread> threads_;
-  std::optional<asio::thread_pool> workers_;
-  BodyBudget bodies_{kBodiesBytesMax};
-  tcp::acceptor tcp_;
-  stream_protocol::acceptor unix_;
-  stream_protocol::acceptor admin_;
+  Budgets budgets_;
   std::unique_ptr<ConnectionParts> parts_;
   std::unique_ptr<ConnectionParts> admin_parts_;
   std::size_t next_ = 0;
@@ -396,6 +432,12 @@ class Server::Impl {
   std::int64_t open_ = 0;
   std::int64_t reserved_ = 0;  ///< of them
   std::map<std::string, std::int64_t> per_address_;
+  // What connections live in: it goes first.
+  std::vector<IoThread> threads_;
+  std::unique_ptr<Workers> workers_;
+  std::optional<TcpAcceptor> tcp_;
+  std::optional<UnixAcceptor> unix_;
+  std::optional<UnixAcceptor> admin_;
 };
 
 Server::Server(const ServerOptions& options, HttpMetrics& metrics)
@@ -405,7 +447,9 @@ std::string Server::address() const { return impl_->address(); }
 void Server::start(Application& application, Application& admin, const ConnectionTimes& times) {
   impl_->start(application, admin, times);
 }
-void Server::stop(double seconds) { impl_->stop(seconds); }
+bool Server::stop(double seconds, double answer_seconds) {
+  return impl_->stop(seconds, answer_seconds);
+}
 
 bool is_loopback(const std::string& host) {
   if (host == "localhost") return true;

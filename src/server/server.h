@@ -22,10 +22,13 @@ struct ServerOptions {
   std::string tls_key{};
   int io_threads = 2;      ///< that read and write
   int worker_threads = 2;  ///< for requests and answers that are not quick
+  int text_threads = 1;    ///< for those that work on text alone: nobody else waits for them
   std::int64_t connections_max = 1024;
   std::int64_t connections_reserved = 4;       ///< beyond those, for /health and its like
   std::int64_t connections_per_address = 256;  ///< but for this machine's own
   HttpLimits http{};
+  std::size_t bodies_bytes_max = std::size_t{256} << 20;     ///< see Budgets
+  std::size_t responses_bytes_max = std::size_t{256} << 20;  ///< see Budgets
 };
 
 /// Sockets and threads. The application and the metrics outlive it.
@@ -44,8 +47,10 @@ class Server {
   std::string address() const;
   /// Accepts connections from here on; those of the admin socket are `admin`'s.
   void start(Application& application, Application& admin, const ConnectionTimes& times);
-  /// Accepts nobody any more, lets responses that are under way go out for `seconds`, and ends.
-  void stop(double seconds);
+  /// Accepts nobody any more, lets requests that are under way end for `seconds`, answers to those
+  /// that came whole go out for `answer_seconds` where that is longer, and ends. False where such
+  /// an answer had to be cut off.
+  bool stop(double seconds, double answer_seconds = 0);
 
  private:
   class Impl;

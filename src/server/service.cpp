@@ -79,7 +79,13 @@ void Service::check_text_room(std::size_t bytes, std::string_view param) const {
   const auto bytes_per_token = tokenizer().text_bytes_per_token_max();
   if (!bytes_per_token) return;
   const std::size_t tokens_min = bytes / *bytes_per_token;
-  if (tokens_min > static_cast<std::size_t>(limits_.context)) check_room(tokens_min, param);
+  if (tokens_min <= static_cast<std::size_t>(limits_.context)) return;
+  // How many it has nobody knows: no n_prompt_tokens.
+  throw ApiError(
+      400, "invalid_request_error", "context_length_exceeded",
+      cat("the prompt has more than ", tokens_min, " tokens, the context is ", limits_.context))
+      .about(std::string(param))
+      .with_context(-1, limits_.context);
 }
 
 std::vector<std::int32_t> Service::encode(std::string_view text, std::string_view param) const {
@@ -166,8 +172,8 @@ void Service::enter(const std::string& id, std::size_t key, std::size_t choices)
   std::size_t& entries = per_key_[key];
   // Number 0 is everybody, where there are no keys. One request may always be as large as it may.
   if (key > 0 && entries > 0 && entries + choices > options_.waiting_per_key) throw overloaded();
-  entries += choices;
   running_[id] = {.key = key, .choices = choices, .generation = {}};
+  entries += choices;
 }
 
 std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const std::string& id,

@@ -124,13 +124,12 @@ class Service {
   /// No new work is taken from here on, and what runs is cancelled after the drain's time.
   void begin_drain();
   bool is_draining() const { return draining_.load(); }
-  /// Whether requests can be served: the self-test passed, and the engine is not stuck.
-  bool is_ready() const { return ready_.load() && !draining_.load() && is_alive(); }
+  /// Whether requests are served: the server is not being stopped, and the engine is not stuck.
+  bool is_ready() const { return !draining_.load() && is_alive(); }
   /// Whether the engine computes: no step fails, or takes longer than any should.
   bool is_alive() const {
     return !engine_.has_failed() && engine_.step_seconds_now() < kStepSecondsMax;
   }
-  void set_ready() { ready_.store(true); }
 
  private:
   void check_size(const Generation& generation) const;
@@ -158,7 +157,6 @@ class Service {
   std::map<std::string, Running> running_;
   std::map<std::size_t, std::size_t> per_key_;
   std::atomic<bool> draining_{false};
-  std::atomic<bool> ready_{false};
 };
 
 }  // namespace ingot

@@ -1,6 +1,8 @@
 // The streaming detokenizer: bytes go in, maximal valid UTF-8 comes out.
 #include "text/detokenizer.h"
 
+#include <utility>
+
 #include "base/utf8.h"
 
 namespace ingot {
@@ -17,15 +19,19 @@ void Detokenizer::push(std::int32_t id, std::string& out) {
     out += kReplacement;
     return;
   }
-  const TokenType type = tokenizer_->type(id);
-  if (type == TokenType::kControl && !options_.keep_control) return;
-  const bool first = at_start_ && options_.strip_leading_space;
-  std::string_view bytes = first ? tokenizer_->first_piece(id) : tokenizer_->piece(id);
-  const bool is_text = type == TokenType::kNormal || type == TokenType::kUserDefined;
-  if (first && is_text) bytes = without_prefix(bytes);
-  at_start_ = false;
+  const std::string_view bytes = next_bytes(id);
+  if (bytes.empty()) return;
   held_ += bytes;
   release(held_.size() - incomplete_utf8_tail(held_), out);
+}
+
+std::string_view Detokenizer::next_bytes(std::int32_t id) {
+  const TokenType type = tokenizer_->type(id);
+  if (type == TokenType::kControl && !options_.keep_control) return {};
+  const bool first = std::exchange(at_start_, false) && options_.strip_leading_space;
+  const std::string_view bytes = first ? tokenizer_->first_piece(id) : tokenizer_->piece(id);
+  const bool is_text = type == TokenType::kNormal || type == TokenType::kUserDefined;
+  return first && is_text ? without_prefix(bytes) : bytes;
 }
 
 std::string_view Detokenizer::without_prefix(std::string_view bytes) const {

@@ -31,6 +31,10 @@ class Detokenizer {
   /// Appends what `id` completes to `out`. An id outside of the vocabulary becomes U+FFFD.
   void push(std::int32_t id, std::string& out);
 
+  /// The bytes that `id`, of the vocabulary, adds behind what was pushed before, in place of a
+  /// push: nothing for a control token unless these are kept.
+  std::string_view next_bytes(std::int32_t id);
+
   /// Appends U+FFFD for an unfinished character that is still held; the next text starts afresh.
   void finish(std::string& out);
 

@@ -160,7 +160,7 @@ class BenchServeTest(ingot.CliTest):
             self.assertAlmostEqual(row[name] * duration, total, 4)
         self.assertEqual(row["errors"], row["rejected"] + row["failed"])
         self.assertEqual(row["errors"], sum(row["errors_by_status"].values()))
-        self.assertTrue(0 <= row["cache_hit_rate"] <= 1)
+        self.assertTrue(row["cache_hit_rate"] is None or 0 <= row["cache_hit_rate"] <= 1)
         for name in LATENCIES:
             values = {s: row[f"{s}_{name}_ms"] for s in STATISTICS}
             self.assertEqual(values["median"], values["p50"])
@@ -195,6 +195,11 @@ class RealServer(BenchServeTest):
         self.assertEqual(found["preemptions"], 0)
         self.assertEqual(found["settings"]["model"], "ingot-demo")
         self.assertGreater(found["mean_ttft_ms"], 0)
+        # What else vLLM's benchmark says of a run.
+        self.assertEqual((found["backend"], found["model_id"], found["num_prompts"],
+                          found["burstiness"], found["request_rate"]),
+                         ("openai", "ingot-demo", 6, 1, "inf"))
+        self.assertRegex(found["date"], r"^20[0-9]{6}-[0-9]{6}$")
 
     def test_tokens_are_those_of_serve_inproc(self):
         inproc = self.one_json(self.assert_done(
@@ -370,11 +375,32 @@ class OtherServers(BenchServeTest):
         def answer(number, _):
             yield plain(429 if number % 2 else 503, {"error": {"message": "busy"}})
         with FakeServer(answer) as server:
-            found = self.found(server.url, *self.SOME)
+            found = self.found(server.url, *self.SOME, code=CHECK_FAILED)
         self.assertEqual((found["completed"], found["rejected"], found["failed"]), (0, 6, 0))
         self.assertEqual(found["errors_by_status"], {"429": 3, "503": 3})
         self.assertGreater(found["mean_rejected_ms"], 0)
         self.assertEqual(len(server.requests), 6, "nothing is tried again")
+
+    def test_what_cannot_be_checked_is_no_mismatch(self):
+        def answer(number, _):
+            yield whole() if number < 6 else plain(503, {"error": {"message": "later"}})
+        with FakeServer(answer) as server:
+            result = self.bench(server.url, "--json", *self.SOME, "--check", "2")
+        self.assertEqual(result.code, CHECK_FAILED)
+        self.assertIn("2 of 2 requests could not be checked, the first one with: status 503: later",
+                      result.err)
+        found = json.loads(result.out)
+        self.assertEqual((found["completed"], found["checked"], found["mismatches"],
+                          found["check_failed"]), (6, 2, 0, 2))
+
+    def test_a_token_needs_no_text(self):
+        """Half a character, a control token: its time counts."""
+        def answer(*_):
+            yield (STREAM + 3 * piece("") + piece("", "length") + chunk(b"data: [DONE]\n\n")
+                   + chunk(b""))
+        with FakeServer(answer) as server:
+            found = self.found(server.url, *self.SOME)
+        self.assertEqual(found["total_output_tokens"], 3 * found["completed"])
 
     def test_requests(self):
         def answer(*_):
@@ -385,6 +411,7 @@ class OtherServers(BenchServeTest):
             self.found(server.url, *self.SOME, "--endpoint", "chat", "--no-ignore-eos")
         self.assertEqual(found["completed"], 6)
         self.assertEqual(found["without_usage"], 6)
+        self.assertIsNone(found["cache_hit_rate"], "nobody said")
         self.assertIsNone(found["preemptions"])
         self.assertEqual(found["total_output_tokens"], 12, "pieces, where nobody counts")
         self.assertLessEqual(server.connections, 2 + 7)

@@ -2,7 +2,10 @@
 """The smaller endpoints, where a transcript cannot say what has to be true."""
 import base64
 import math
+import os
 import struct
+import tempfile
+import unittest
 
 import server
 
@@ -44,6 +47,83 @@ class Embeddings(server.ServerTest):
                              ([-1], None), ([1.5], None), ([], None), (None, None), ([""], None)):
             reply = self.server.post(EMBEDDINGS, {"input": inputs})
             self.assert_error(reply, 400, code, "input")
+
+
+class History(server.ServerTest):
+    """What a template gets to see of earlier turns."""
+
+    TEMPLATE = ("{% for m in messages %}[{{ m.role }}:{{ m.content }}"
+                "{% if 'tool_calls' in m %}|{{ m.tool_calls | length }}"
+                "{% for c in m.tool_calls %}|{{ c.function.name }}"
+                "{{ c.function.arguments | tojson }}{% endfor %}{% endif %}"
+                "{% if 'reasoning_content' in m %}|{{ m.reasoning_content }}{% endif %}]"
+                "{% endfor %}")
+
+    @classmethod
+    def setUpClass(cls):
+        handle, path = tempfile.mkstemp(suffix=".jinja", prefix="ingot-template-")
+        cls.addClassCleanup(os.unlink, path)
+        with os.fdopen(handle, "w") as f:
+            f.write(cls.TEMPLATE)
+        cls.args = ("--template", path)
+        super().setUpClass()
+
+    def rendered(self, **members):
+        message = {"role": "assistant", "content": "yes", **members}
+        reply = self.server.post("/apply-template", {"messages": [message]})
+        self.assertEqual(reply.status, 200, reply)
+        return reply.json()["prompt"]
+
+    def test_null_is_what_was_not_there(self):
+        """As clients write an answer back that they got."""
+        self.assertEqual(self.rendered(tool_calls=None, function_call=None, refusal=None,
+                                       annotations=[], audio=None), "[assistant:yes]")
+        self.assertEqual(self.rendered(tool_calls=[]), "[assistant:yes]")
+        self.assertEqual(self.rendered(reasoning_content=None, reasoning="so"),
+                         "[assistant:yes|so]")
+
+    def test_arguments_of_calls_are_objects(self):
+        def call(arguments):
+            return {"id": "1", "type": "function",
+                    "function": {"name": "f", "arguments": arguments}}
+        for arguments, seen in (('{"a": [1]}', '{"a": [1]}'), ({"a": [1]}, '{"a": [1]}'),
+                                ("{broken", '"{broken"'), ("5", '"5"')):
+            self.assertEqual(self.rendered(tool_calls=[call(arguments)]),
+                             f"[assistant:yes|1|f{seen}]")
+
+
+class Echoes(unittest.TestCase):
+    """What comes back is what was sent, whatever a tokenizer puts in front."""
+
+    TEXTS = ("Hello there", " Hello", "  two", "caf\u00e9")
+
+    def test_every_golden_model(self):
+        root = os.path.join(server.ingot.SHARED, "goldens", "models")
+        folders = sorted(os.listdir(root)) if os.path.isdir(root) else []
+        if not folders:
+            self.skipTest("no golden models")
+        tried = 0
+        for name in folders:
+            running = server.Server(os.path.join(root, name))
+            self.addCleanup(running.kill)
+            if running.get("/tokenizer_info").status == 200:
+                tried += 1
+                for text in self.TEXTS:
+                    with self.subTest(model=name, text=text):
+                        self.check(running, text)
+            self.assertEqual(running.stop(), 0)
+        self.assertGreater(tried, 0)
+
+    def check(self, running, text):
+        body = {"prompt": text, "echo": True, "logprobs": 0, "max_tokens": 0}
+        choice = running.post(server.TEXT, body).json()["choices"][0]
+        self.assertEqual(choice["text"], text)
+        offsets = choice["logprobs"]["text_offset"]
+        self.assertEqual(offsets, sorted(offsets))
+        self.assertLessEqual(offsets[-1], len(text))
+        reply = running.post("/tokenize", {"prompt": text, "add_special_tokens": False})
+        reply = running.post("/detokenize", {"tokens": reply.json()["tokens"]})
+        self.assertEqual(reply.json()["prompt"], text)
 
 
 class Tokens(server.ServerTest):

@@ -580,10 +580,14 @@ class Descriptors(server.ServerTest):
         cls.base = {"descriptors": cls.server.descriptors(), "threads": cls.server.threads()}
 
     def test_h21_no_descriptors_left(self):
+        # Fewer than the server counted on when it began.
+        limit = self.server.descriptors() + 10
+        before = resource.prlimit(self.server.process.pid, resource.RLIMIT_NOFILE, (limit, 64))
+        self.addCleanup(resource.prlimit, self.server.process.pid, resource.RLIMIT_NOFILE, before)
         held = []
-        for _ in range(100):
+        for _ in range(20):
             held.append(Wire(self.server))
-        eventually("all are used", lambda: self.server.descriptors() >= 63)
+        eventually("all are used", lambda: self.server.descriptors() >= limit - 1)
         used, begin = self.server.cpu_seconds(), time.monotonic()
         held[0].socket.settimeout(1)
         with self.assertRaises(TimeoutError):
@@ -596,6 +600,16 @@ class Descriptors(server.ServerTest):
         self.assertEqual(self.server.get("/health").status, 200)
         self.assertLess(time.monotonic() - begin, 1 * server.SLOWER)
 
+    def test_h21_few_descriptors_leave_room_for_probes(self):
+        self.server.line("warning: --connections 1024 needs ")
+        held = [Wire(self.server) for _ in range(60)]
+        eventually("a probe is answered", lambda: self.server.get("/health").status == 200)
+        self.assertEqual(held[-1].reply().status, 503)
+        self.assertEqual(held[0].send(head()).reply().status, 200)
+        for wire in held:
+            wire.socket.close()
+        eventually("there is room again", lambda: self.server.get("/health").status == 200)
+
     def test_h21_a_storm_of_connections(self):
         def storm():
             for _ in range(500):
@@ -607,6 +621,34 @@ class Descriptors(server.ServerTest):
         for thread in threads:
             thread.join()
         self.assertEqual(self.server.get("/health").status, 200)
+
+
+class Announced(server.ServerTest):
+    def test_bodies_that_do_not_come_keep_nobody_out(self):
+        held = [Wire(self.server).send(framed(("Content-Length", BODY_MAX))) for _ in range(40)]
+        self.assertEqual(self.server.post(CHAT, BODY).status, 200)
+        large = JSON + b" " * (1 << 20)
+        self.assertEqual(self.server.post(CHAT, large).status, 200)
+        for wire in held:
+            wire.socket.close()
+
+    def test_a_last_response_is_whole_whatever_comes_behind_its_request(self):
+        """Bytes that nobody reads must not make the system take the response back."""
+        last = framed(("Content-Length", len(JSON)), ("Connection", "close"), body=JSON)
+        with Wire(self.server) as wire:
+            reply = wire.send(last + b"x" * 300000).reply()
+            self.assertEqual(reply.status, 200)
+            self.assertEqual(reply.field("Connection"), "close")
+            self.assertEqual(wire.ends(), b"")
+
+    def test_texts_of_ids_have_a_bound(self):
+        words = "grandmother everything beautiful suddenly remembered playground"
+        reply = self.server.post("/tokenize", {"prompt": words, "return_token_strs": True}).json()
+        text, longest = max(zip(reply["token_strs"], reply["tokens"]), key=lambda t: len(t[0]))
+        for count, status in ((BODY_MAX // len(text), 200), (BODY_MAX // len(text) + 1, 400)):
+            reply = self.server.post("/detokenize", {"tokens": [longest] * count})
+            self.assertEqual(reply.status, status)
+        self.assert_error(reply, 400, "invalid_value", "tokens")
 
 
 class KeyTest(server.ServerTest):
@@ -674,6 +716,11 @@ class Keys(KeyTest):
                        [("Authorization", "Bearer " + "b" * 20)]):
             self.assertIn(self.server.get("/v1/models", fields).status, (200, 429))
 
+    def test_h24_a_proxys_own_authorization_hides_no_key(self):
+        basic = ("Authorization", "Basic dXNlcjpwYXNz")
+        reply = self.server.get("/v1/models", [basic, ("x-api-key", self.KEY)])
+        self.assertEqual(reply.status, 200)
+
     def test_h27_lines_of_the_log_name_the_key_and_never_show_it(self):
         self.server.post(CHAT, {**BODY, "user": "secret-user"}, self.auth)
         text = "\n".join(self.server.lines)
@@ -685,8 +732,11 @@ class Failures(KeyTest):
     """Wrong keys are limited by address."""
 
     def test_h24_twenty_failures_a_minute(self):
-        statuses = [self.server.get("/v1/models", [("x-api-key", "wrong")]).status
-                    for _ in range(45)]
+        replies = [self.server.get("/v1/models", [("x-api-key", "wrong")]) for _ in range(45)]
+        statuses = [reply.status for reply in replies]
+        for reply in replies:
+            if reply.status == 429:
+                self.assertIn(int(reply.field("Retry-After")), range(1, 61))
         self.assertIn(429, statuses)
         self.assertGreaterEqual(statuses.count(401), 15)
         self.assertLessEqual(statuses.count(401), 41)  # a minute may have ended meanwhile

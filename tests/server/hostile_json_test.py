@@ -27,12 +27,12 @@ SHARED = {
     "priority": {"integer"}, "deadline_ms": REAL, "max_ttft_ms": REAL, "cache_salt": {"string"},
     "user": {"string"}, "return_token_ids": {"boolean"}, "include_stop_str_in_output": NONE,
     "skip_special_tokens": {"boolean"}, "service_tier": NONE, "response_format": NONE,
-    "tools": {"array"}, "tool_choice": NONE,
+    "tools": {"array"}, "tool_choice": NONE, "use_beam_search": NONE, "best_of": {"integer"},
 }
 REFUSED = ("functions", "function_call", "audio", "web_search_options", "logit_processors",
            "logits_processors", "guided_json", "guided_regex", "guided_choice", "guided_grammar",
-           "grammar", "structured_outputs", "json_schema", "chat_template", "use_beam_search",
-           "best_of", "suffix", "bad_words", "allowed_token_ids", "prompt_embeds")
+           "grammar", "structured_outputs", "json_schema", "chat_template", "suffix", "bad_words",
+           "allowed_token_ids", "prompt_embeds")
 IGNORED = ("store", "metadata", "prediction", "verbosity", "safety_identifier", "prompt_cache_key",
            "prompt_cache_retention", "spaces_between_special_tokens", "parallel_tool_calls",
            "nobody_knows_this")

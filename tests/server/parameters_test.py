@@ -131,11 +131,19 @@ class Parameters(server.ServerTest):
         self.assert_error(reply, 400, "context_length_exceeded", "messages")
         reply = self.text(prompt="word " * 5000)
         self.assert_error(reply, 400, "context_length_exceeded", "prompt")
+        # Refused without being encoded: how many tokens it has nobody knows.
+        reply = self.text(prompt="word " * 100_000)
+        error = self.assert_error(reply, 400, "context_length_exceeded", "prompt").error()
+        self.assertEqual((error["n_ctx"], error.get("n_prompt_tokens")), (CONTEXT, None))
 
     def test_q07_n(self):
         self.each("n", 0, -1, 17, 10 ** 6, 2 ** 31, 2 ** 64, 1.5)
         self.each("n", 0, -1, 17, 10 ** 6, text=True)
-        self.each("best_of", 1, 2, text=True)
+        self.each("best_of", 0, 2, text=True)
+        self.each("use_beam_search", True)
+        self.good(self.text(best_of=1, use_beam_search=False, service_tier="default"))
+        self.good(self.chat(best_of=1, service_tier="default"))
+        self.each("service_tier", "flex")
         choices = self.good(self.chat(n=16, temperature=1, seed=7, max_tokens=4))["choices"]
         self.assertEqual([c["index"] for c in choices], list(range(16)))
         self.assertEqual(len(self.good(self.text(prompt=["a", "b"], n=3))["choices"]), 6)
@@ -235,6 +243,32 @@ class Parameters(server.ServerTest):
         self.assertIsNone(lists["token_logprobs"][0])
         self.assertEqual(len(lists["tokens"]), reply["usage"]["prompt_tokens"])
         self.assertEqual("".join(lists["tokens"]), "Hello there")
+
+    def test_q14_a_token_is_among_its_own_top_logprobs(self):
+        for count in (0, 1):
+            reply = self.text(logprobs=count, temperature=2, seed=5, max_tokens=16, echo=True)
+            found = self.good(reply)["choices"][0]["logprobs"]
+            rows = list(zip(found["tokens"], found["token_logprobs"], found["top_logprobs"]))
+            self.assertEqual(rows[0][1:], (None, None))
+            for token, logprob, top in rows[1:]:
+                self.assertEqual(top[token], logprob)
+                self.assertLessEqual(len(top), count + 1)
+                self.assertGreaterEqual(max(top.values()), logprob)
+            self.assertTrue(count == 0 or any(len(top) == 2 for _, _, top in rows[1:]))
+
+    def test_q14_an_echo_has_the_scores_of_all_tokens_that_were_asked_for(self):
+        """Harnesses cut one off, also where the model would end the text."""
+        end = self.server.get("/tokenizer_info").json()["eos_token"]
+        ids = [i for i in range(self.vocab) if self.server.post(
+            "/detokenize", {"tokens": [i]}).json()["prompt"] == end][:1]
+        self.assertEqual(len(ids), 1)
+        body = {"prompt": [5, 6, 7], "echo": True, "logprobs": 1, "logit_bias": {str(ids[0]): 100}}
+        for most, count in ((0, 3), (1, 4)):
+            choice = self.good(self.text(**body, max_tokens=most))["choices"][0]
+            self.assertEqual(len(choice["logprobs"]["tokens"]), count)
+            self.assertEqual(choice["finish_reason"], "length")
+        self.assertEqual(choice["logprobs"]["tokens"][-1], end)
+        self.assertEqual(choice["logprobs"]["text_offset"][-1], len(choice["text"]))
 
     def test_q15_an_infinite_logprob_is_a_number(self):
         # With one token left all others are impossible; no JSON may say -inf for them.
@@ -340,6 +374,24 @@ class Parameters(server.ServerTest):
                               temperature=1, seed=size)
             for event in reply.events()[:-1]:
                 event["choices"][0]["text"].encode("utf-8")  # no lone surrogate either
+
+    def test_q25_what_the_template_does_not_know_is_reported(self):
+        reply = self.chat(chat_template_kwargs={"enable_thinking": False})
+        self.good(reply, "chat_template_kwargs.enable_thinking")
+
+    def test_q26_ids_of_a_streams_prompt(self):
+        whole = self.good(self.chat(return_token_ids=True))
+        reply = self.chat(return_token_ids=True, stream=True)
+        events = [e for e in reply.events() if isinstance(e, dict)]
+        self.assertEqual(events[0]["prompt_token_ids"], whole["prompt_token_ids"])
+        self.assertFalse(any("prompt_token_ids" in e for e in events[1:]))
+
+    def test_q27_what_had_its_time_is_not_to_be_sent_again(self):
+        self.good(self.text(max_tokens=64, ignore_eos=True))  # it knows its rates
+        reply = self.text(deadline_ms=1, max_tokens=CONTEXT - 10, ignore_eos=True)
+        self.assert_error(reply, 503, param="deadline_ms")
+        self.assertEqual(reply.field("x-should-retry"), "false")
+        self.assertIsNone(reply.field("Retry-After"))
 
     def test_q18_tools(self):
         tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}

@@ -138,6 +138,43 @@ class KeyFiles(ProcessTest):
         self.assertEqual(served.stop(), DRAINED)
 
 
+    def test_keys_of_a_file_and_of_the_environment(self):
+        other = "another-key-of-some-length"
+        served = self.serve("--api-key-file", self.keys(f"alice:{KEY}\n"),
+                            env={"INGOT_API_KEY": other})
+        for key, status in ((KEY, 200), (other, 200), (KEY + "x", 401)):
+            reply = served.get("/v1/models", [("Authorization", f"Bearer {key}")])
+            self.assertEqual(reply.status, status, key)
+        self.assertEqual(served.stop(), DRAINED)
+
+
+class Starting(ProcessTest):
+    def test_who_comes_early_does_not_disturb_the_self_test(self):
+        """Connections wait in the system's queue while the model loads."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        served = Server("--sequences", "1", "--queue", "1", ready=False, port=port)
+        self.addCleanup(served.kill)
+        served.address = ("127.0.0.1", port)
+
+        def connected():
+            try:
+                return self.wire(served, post(TEXT, {**LONG, "max_tokens": 200}))
+            except ConnectionRefusedError:
+                return None
+        wires = []
+        eventually("it listens", lambda: wires.append(connected()) or wires[-1])
+        wires = [w for w in wires if w] + [connected() for _ in range(5)]
+        served.line("listening on ")
+        statuses = [wire.until(b" ")[-9:] + wire.until(b" ") for wire in wires]
+        self.assertLessEqual(set(statuses), {b"HTTP/1.1 200 ", b"HTTP/1.1 429 "})
+        self.assertIn(b"HTTP/1.1 200 ", statuses)
+        for wire in wires:
+            wire.socket.close()
+        self.assertEqual(served.stop(), DRAINED)
+
+
 class Stopping(ProcessTest):
     def held_stream(self, served, **more):
         """A stream that its client does not read, so that it cannot end."""
@@ -192,6 +229,29 @@ class Stopping(ProcessTest):
         self.assertEqual((reply.status, reply.error()["code"]), (503, "draining"))
         self.assertEqual(served.wait(), FORCED)
         self.assertLess(time.monotonic() - begin, 2 * server.SLOWER)
+
+    def test_p9_who_reads_a_whole_response_slowly_has_the_drains_time_too(self):
+        for seconds, reads in ((120, True), (1, False)):
+            served = self.serve("--drain-timeout", str(seconds))
+            text = {"prompt": "a word " * 200000, "return_token_strs": True}
+            wire = self.wire(served, post("/tokenize", text), narrow=True)
+            self.assertEqual(wire.until(b" "), b"HTTP/1.1 ")
+            served.signal(signal.SIGTERM)
+            eventually("nobody is let in", lambda: not self.is_listening(served))
+            begin = time.monotonic()
+            if reads:
+                self.assertIsNone(served.process.poll())
+                self.assertTrue(wire.ends().endswith(b"]}"))
+            self.assertEqual(served.wait(), DRAINED if reads else FORCED)
+            self.assertLess(time.monotonic() - begin, ingot.allowed(4))
+
+    @staticmethod
+    def is_listening(served):
+        try:
+            Wire(served).socket.close()
+        except ConnectionRefusedError:
+            return False
+        return True
 
     def test_p9_forced_with_readers_that_do_not_read(self):
         served = self.serve("--ctx", "8192", "--drain-timeout", "1")

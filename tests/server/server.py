@@ -95,7 +95,11 @@ class Wire:
     def __init__(self, server, narrow=False):
         self.socket = socket.socket(socket.AF_UNIX if narrow else server.family)
         self.socket.settimeout(LIMIT_S)
-        self.socket.connect(server.unix_socket if narrow else server.address)
+        try:
+            self.socket.connect(server.unix_socket if narrow else server.address)
+        except OSError:
+            self.socket.close()
+            raise
         self.got = b""
 
     def __enter__(self):
@@ -189,11 +193,11 @@ class Wire:
 class Server:
     """The process. Ready when the constructor returns."""
 
-    def __init__(self, *args, ready=True, unix_socket=True, **how):
+    def __init__(self, *args, ready=True, unix_socket=True, port=0, **how):
         self.folder = tempfile.TemporaryDirectory(prefix="ingot-server-")
         self.unix_socket = os.path.join(self.folder.name, "socket")
         more = ("--unix-socket", self.unix_socket) if unix_socket else ()
-        self.process = ingot.start("serve", "--port", "0", *more, *args, **how)
+        self.process = ingot.start("serve", "--port", str(port), *more, *args, **how)
         self.family = socket.AF_INET
         self.address = None
         self.lines = []

@@ -100,11 +100,12 @@ class ChatAnswer final : public Answer {
     std::string_view finish{};
   };
 
-  /// What every chunk begins with, without the closing brace; warnings come once.
+  /// What every chunk begins with, without the closing brace; the first one says what is of all.
   void append_head(std::string& out) {
     out += head_;
-    if (std::exchange(said_warnings_, true) || form_.warnings.is_null()) return;
-    out += cat(",\"warnings\":", form_.warnings.dump());
+    if (std::exchange(has_begun_, true)) return;
+    if (form_.token_ids) out += cat(",\"prompt_token_ids\":", form_.prompt_ids.dump());
+    if (!form_.warnings.is_null()) out += cat(",\"warnings\":", form_.warnings.dump());
   }
 
   void append_chunk(std::string& out, std::size_t number, std::string_view delta,
@@ -127,11 +128,7 @@ class ChatAnswer final : public Answer {
   /// The role comes once, in front of all else.
   void begin_choice(std::string& out, std::size_t number) {
     if (std::exchange(choices_[number].has_begun, true)) return;
-    std::string further;
-    if (form_.token_ids && number == 0) {
-      further = cat(",\"prompt_token_ids\":", form_.prompt_ids.dump());
-    }
-    append_chunk(out, number, "{\"role\":\"assistant\",\"content\":\"\"}", nullptr, {}, further);
+    append_chunk(out, number, "{\"role\":\"assistant\",\"content\":\"\"}", nullptr, {});
   }
 
   Json message(Choice& choice) {
@@ -183,7 +180,7 @@ class ChatAnswer final : public Answer {
   const std::string head_;
   std::vector<Choice> choices_;
   Usage usage_;
-  bool said_warnings_ = false;
+  bool has_begun_ = false;
 };
 
 /// Log-probabilities of a chat: `logprobs` says whether, `top_logprobs` how many.

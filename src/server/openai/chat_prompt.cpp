@@ -18,12 +18,51 @@ namespace {
 constexpr std::array<std::string_view, 6> kRoles = {"system",    "developer", "user",
                                                     "assistant", "tool",      "function"};
 
+/// The JSON object that a text is; nothing for any other text.
+std::optional<Json> object_in(const std::string& text) {
+  try {
+    Json value = parse_json(text, "arguments", "json");
+    if (value.as_object() != nullptr) return value;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
 Json normalised_content(const std::string& place, std::string_view role, const Json* content) {
   if (content != nullptr && !content->is_null()) {
     return Json(message_text(place, *content, {"text", "input_text", "output_text"}));
   }
   if (role != "assistant") refuse_at(place, "has no content");
   return Json("");
+}
+
+/// A copy of an object with another value of a member.
+Json with(const Json::Object& members, std::string_view name, Json value) {
+  Json out = Json::object();
+  for (const auto& [key, member] : members) {
+    out.set(key, key == name ? std::move(value) : member);
+  }
+  return out;
+}
+
+/// Calls of tools with their arguments as the object that templates expect, where the API's string
+/// holds one.
+Json calls_for_template(const Json& calls) {
+  Json out = Json::array();
+  for (const Json& call : *calls.as_array()) {
+    const Json* function = call.find("function");
+    const Json* arguments = function == nullptr ? nullptr : function->find("arguments");
+    const bool is_text = arguments != nullptr && arguments->as_string() != nullptr;
+    const auto parsed = is_text ? object_in(*arguments->as_string()) : std::nullopt;
+    if (!parsed) {
+      out.push(call);
+      continue;
+    }
+    out.push(
+        with(*call.as_object(), "function", with(*function->as_object(), "arguments", *parsed)));
+  }
+  return out;
 }
 
 Json normalised_message(const std::string& place, const Json& message, bool knows_developer) {
@@ -43,7 +82,7 @@ Json normalised_message(const std::string& place, const Json& message, bool know
   out.set("role", is_renamed ? Json("system") : *role);
   out.set("content", normalised_content(place, *role->as_string(), message.find("content")));
   const Json* reasoning = message.find("reasoning_content");
-  if (reasoning == nullptr) reasoning = message.find("reasoning");
+  if (reasoning == nullptr || reasoning->is_null()) reasoning = message.find("reasoning");
   if (reasoning != nullptr && !reasoning->is_null()) {
     if (reasoning->as_string() == nullptr) refuse_at(place, "has a reasoning that is no string");
     out.set("reasoning_content", *reasoning);
@@ -52,7 +91,15 @@ Json normalised_message(const std::string& place, const Json& message, bool know
   for (const auto& [name, value] : *members) {
     const bool is_done =
         name == "role" || name == "content" || name == "reasoning_content" || name == "reasoning";
-    if (!is_done) out.set(name, value);
+    // Clients send back what they got, with null for what was not there: templates only look
+    // whether a member is.
+    if (is_done || value.is_null()) continue;
+    const bool is_calls = name == "tool_calls" && value.as_array() != nullptr;
+    if (!is_calls) {
+      out.set(name, value);
+    } else if (!value.as_array()->empty()) {
+      out.set(name, calls_for_template(value));
+    }
   }
   return out;
 }
@@ -128,7 +175,14 @@ ChatPrompt encode_chat(const Json& chat, const Service& service, std::string_vie
 
 ChatArguments::ChatArguments(Params& params, const Service& service)
     : params_(params), service_(service) {
-  if (const Json* given = params.object("chat_template_kwargs")) values_ = *given;
+  const Json* given = params.object("chat_template_kwargs");
+  if (given == nullptr) return;
+  values_ = *given;
+  for (const auto& [name, value] : *given->as_object()) {
+    if (service.chat_knows(name)) continue;
+    params.warn(cat("chat_template_kwargs.", printable(name, 64)), "ignored",
+                "the chat template does not mention it");
+  }
 }
 
 bool ChatArguments::set(std::string_view name, Json value) {

@@ -1,5 +1,6 @@
 // POST /v1/completions
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
@@ -7,6 +8,7 @@
 #include "server/openai/prompts.h"
 #include "server/openai/shapes.h"
 #include "server/params.h"
+#include "text/detokenizer.h"
 
 namespace ingot {
 
@@ -35,13 +37,10 @@ class LogprobLists {
   /// A token and its log-probability; none for the first token of a prompt.
   void add(const Service& service, std::int32_t id, const TokenLogprobs* logprobs,
            bool is_first = false) {
-    const std::string text = token_text(service, id);
+    std::string text = token_text(service, id);
     tokens_.push(text);
     offsets_.push(static_cast<std::int64_t>(offset_));
-    // In characters, as Python counts them: of a character in pieces, the first one counts.
-    const std::string_view piece = is_first ? service.first_piece(id) : service.piece(id);
-    offset_ += static_cast<std::size_t>(
-        std::count_if(piece.begin(), piece.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+    offset_ += characters_of(service, id, is_first);
     if (logprobs == nullptr) {
       values_.push(Json());
       top_.push(Json());
@@ -53,6 +52,10 @@ class LogprobLists {
       const std::string name = token_text(service, score.id);
       // Two tokens may have one text; the likelier one comes first.
       if (best.find(name) == nullptr) best.set(name, finite_logprob(score.logprob));
+    }
+    // The token itself is always among them.
+    if (best.find(text) == nullptr) {
+      best.set(std::move(text), finite_logprob(logprobs->token.logprob));
     }
     top_.push(std::move(best));
   }
@@ -67,6 +70,17 @@ class LogprobLists {
   }
 
  private:
+  /// What a token adds to the text, as Python counts it: of a character in pieces the first counts.
+  std::size_t characters_of(const Service& service, std::int32_t id, bool is_first) {
+    if (!service.has_tokenizer()) return 0;
+    if (!text_)
+      text_.emplace(service.tokenizer(), DetokenizeOptions{.strip_leading_space = is_first});
+    const std::string_view bytes = text_->next_bytes(id);
+    return static_cast<std::size_t>(
+        std::count_if(bytes.begin(), bytes.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  }
+
+  std::optional<Detokenizer> text_;
   Json tokens_ = Json::array();
   Json values_ = Json::array();
   Json top_ = Json::array();
@@ -208,6 +222,11 @@ class CompletionAnswer final : public Answer {
   Usage usage_;
 };
 
+/// A prompt as it is echoed: what was sent, or what its tokens stand for.
+std::string text_of(const ReadPrompt& prompt, const Service& service) {
+  return prompt.text != nullptr ? *prompt.text : detokenize(service.tokenizer(), prompt.ids);
+}
+
 }  // namespace
 
 Reply completions(const Call& call) {
@@ -217,7 +236,7 @@ Reply completions(const Call& call) {
   service.check_model(params.take("model"));
   CompletionForm form{.id = cat("cmpl-", call.id), .created = Service::now()};
   form.stream = read_stream(params);
-  form.prompt_ids = read_prompts(params, "prompt", service.options().prompts_max, service);
+  auto prompts = read_prompts(params, "prompt", service.options().prompts_max, service);
   Request common;
   read_sampling(params, call, common);
   read_unsupported(params);
@@ -235,12 +254,17 @@ Reply completions(const Call& call) {
   }
   Generation generation;
   generation.stream = form.stream.stream;
-  for (const auto& ids : form.prompt_ids) {
+  for (ReadPrompt& read : prompts) {
     GenerationPrompt prompt{.request = common, .choices = choices};
-    prompt.request.prompt = ids;
+    prompt.request.prompt = read.ids;
     read_max_tokens(params, call, prompt.request, {"max_tokens", "max_completion_tokens"},
                     kMaxTokensDefault, form.echo ? 0 : 1);
-    if (form.echo) form.prompt_texts.push_back(text_of(service, ids));
+    // Evaluation harnesses count on scores for as many tokens as they ask for, whichever it is.
+    if (form.echo && form.logprobs >= 0 && prompt.request.max_tokens <= 1) {
+      prompt.request.ignore_eos = true;
+    }
+    if (form.echo) form.prompt_texts.push_back(text_of(read, service));
+    form.prompt_ids.push_back(std::move(read.ids));
     generation.prompts.push_back(std::move(prompt));
   }
   params.finish();

@@ -122,11 +122,11 @@ Reply embeddings(const Call& call) {
   read_scheduling(params, call, common);
   const bool base64 = read_is_base64(params);
   check_dimensions(params, service.limits().hidden);
-  params.text("user", 256);
+  params.ignore_text("user", 256, "it changes nothing here");
   Generation generation;
-  for (auto& ids : read_prompts(params, "input", kInputsMax, service)) {
+  for (ReadPrompt& read : read_prompts(params, "input", kInputsMax, service)) {
     generation.prompts.push_back({.request = common});
-    generation.prompts.back().request.prompt = std::move(ids);
+    generation.prompts.back().request.prompt = std::move(read.ids);
   }
   params.finish();
   generation.answer = std::make_unique<EmbeddingAnswer>(

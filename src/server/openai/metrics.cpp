@@ -78,7 +78,7 @@ void add_state(Families& out, const EngineCounts& c) {
             c.kv_usage());
   for (const auto& [state, blocks] :
        {std::pair{"free", c.blocks_free}, std::pair{"evictable", c.blocks_evictable},
-        std::pair{"referenced", c.blocks_referenced}}) {
+        std::pair{"referenced", c.blocks_referenced}, std::pair{"reserved", c.blocks_reserved}}) {
     out.labelled("ingot:kv_blocks", "KV blocks by state", MetricType::Gauge,
                  {{.name = "state", .value = state}}, number(blocks));
   }

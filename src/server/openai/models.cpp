@@ -29,7 +29,7 @@ Reply list_models(const Call& call) {
 }
 
 Reply get_model(const Call& call) {
-  call.service.check_model(std::string(path_id(call.http.path)));
+  call.service.check_model(path_name(call.http.path, "/models/"));
   return HttpResponse{.body = model_json(call.service).dump()};
 }
 

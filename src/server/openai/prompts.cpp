@@ -2,14 +2,12 @@
 #include "server/openai/prompts.h"
 
 #include "base/text.h"
-#include "base/utf8.h"
 
 namespace ingot {
 
 namespace {
 
-std::vector<std::int32_t> read_prompt(const Json& prompt, std::string_view name,
-                                      const Service& service) {
+ReadPrompt read_prompt(const Json& prompt, std::string_view name, const Service& service) {
   std::vector<std::int32_t> ids;
   if (const std::string* text = prompt.as_string()) {
     ids = service.encode(*text, name);
@@ -22,7 +20,7 @@ std::vector<std::int32_t> read_prompt(const Json& prompt, std::string_view name,
   }
   if (ids.empty()) throw invalid_request(std::string(name), cat(name, " has no tokens"));
   service.check_room(ids.size(), name);
-  return ids;
+  return {.ids = std::move(ids), .text = prompt.as_string()};
 }
 
 }  // namespace
@@ -43,19 +41,21 @@ std::vector<std::int32_t> read_ids(const Json::Array& list, std::string_view nam
   return ids;
 }
 
-std::vector<std::vector<std::int32_t>> read_prompts(Params& params, std::string_view name,
-                                                    std::int32_t most, const Service& service) {
+std::vector<ReadPrompt> read_prompts(Params& params, std::string_view name, std::int32_t most,
+                                     const Service& service) {
   const Json* prompt = params.take(name);
   if (prompt == nullptr) throw invalid_request(std::string(name), cat(name, " is missing"));
   const Json::Array* list = prompt->as_array();
   if (list == nullptr || list->empty() || list->front().number()) {
-    return {read_prompt(*prompt, name, service)};
+    std::vector<ReadPrompt> one;
+    one.push_back(read_prompt(*prompt, name, service));
+    return one;
   }
   if (list->size() > static_cast<std::size_t>(most)) {
     throw invalid_request(std::string(name),
                           cat(name, " has ", list->size(), " entries, possible are ", most));
   }
-  std::vector<std::vector<std::int32_t>> prompts;
+  std::vector<ReadPrompt> prompts;
   for (const Json& entry : *list) {
     if (entry.kind() != list->front().kind()) {
       throw invalid_request(std::string(name), cat(name, " holds both strings and lists"));
@@ -63,14 +63,6 @@ std::vector<std::vector<std::int32_t>> read_prompts(Params& params, std::string_
     prompts.push_back(read_prompt(entry, name, service));
   }
   return prompts;
-}
-
-std::string text_of(const Service& service, std::span<const std::int32_t> ids) {
-  std::string text;
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    text += i == 0 ? service.tokenizer().first_piece(ids[i]) : service.piece(ids[i]);
-  }
-  return to_valid_utf8(text);
 }
 
 }  // namespace ingot

@@ -71,13 +71,6 @@ double read_seconds(Params& params, std::string_view name) {
   return ms ? *ms / 1000 : kNever;
 }
 
-void refuse_other_than(Params& params, std::string_view name, std::string_view only) {
-  const auto text = params.text(name, 64);
-  if (text && *text != only) {
-    throw invalid_request(std::string(name), cat(name, " can only be ", only));
-  }
-}
-
 /// Text alone, until constrained output is there.
 void read_response_format(Params& params) {
   const Json* format = params.take("response_format");
@@ -248,34 +241,23 @@ void read_tools(Params& params) {
 
 void refuse_constraints(Params& params) {
   read_response_format(params);
-  for (const std::string_view name : {"functions",
-                                      "function_call",
-                                      "audio",
-                                      "web_search_options",
-                                      "logit_processors",
-                                      "logits_processors",
-                                      "guided_json",
-                                      "guided_regex",
-                                      "guided_choice",
-                                      "guided_grammar",
-                                      "grammar",
-                                      "structured_outputs",
-                                      "json_schema",
-                                      "chat_template",
-                                      "use_beam_search",
-                                      "best_of",
-                                      "suffix",
-                                      "bad_words",
-                                      "allowed_token_ids",
-                                      "prompt_embeds"}) {
+  for (const std::string_view name :
+       {"functions", "function_call", "audio", "web_search_options", "logit_processors",
+        "logits_processors", "guided_json", "guided_regex", "guided_choice", "guided_grammar",
+        "grammar", "structured_outputs", "json_schema", "chat_template", "suffix", "bad_words",
+        "allowed_token_ids", "prompt_embeds"}) {
     params.refuse(name, "is not supported");
   }
+  if (params.flag("use_beam_search").value_or(false)) {
+    throw invalid_request("use_beam_search", "use_beam_search can only be false");
+  }
+  params.whole("best_of", 1, 1);
 }
 
 void read_unsupported(Params& params) {
   refuse_constraints(params);
   read_tools(params);
-  refuse_other_than(params, "service_tier", "auto");
+  params.one_of("service_tier", {"auto", "default"});
   for (const std::string_view name :
        {"store", "metadata", "prediction", "verbosity", "safety_identifier", "prompt_cache_key",
         "prompt_cache_retention", "spaces_between_special_tokens"}) {

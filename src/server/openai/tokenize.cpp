@@ -8,6 +8,7 @@
 #include "server/openai/prompts.h"
 #include "server/openai/shapes.h"
 #include "server/params.h"
+#include "text/detokenizer.h"
 
 namespace ingot {
 
@@ -51,6 +52,18 @@ std::string warnings_json(const Params& params) {
   return params.warnings().is_null() ? "" : cat(",\"warnings\":", params.warnings().dump());
 }
 
+/// Bytes of text that token ids may stand for.
+constexpr std::size_t kTextBytesMax = std::size_t{8} << 20;
+
+/// Errors: ApiError where a few bytes of request would ask for too much text.
+void check_text(const Service& service, const std::vector<std::int32_t>& ids) {
+  std::size_t bytes = 0;
+  for (const std::int32_t id : ids) bytes += service.piece(id).size();
+  if (bytes <= kTextBytesMax) return;
+  throw invalid_request(
+      "tokens", cat("tokens: their text has ", bytes, " bytes, possible are ", kTextBytesMax));
+}
+
 HttpResponse prompt_response(std::string_view text, const Params& params) {
   return {.body = cat("{\"prompt\":", json_string(text), warnings_json(params), "}")};
 }
@@ -85,7 +98,8 @@ Reply detokenize(const Call& call) {
   }
   const auto ids = read_ids(*tokens->as_array(), "tokens", service);
   params.finish();
-  return prompt_response(ids.empty() ? std::string() : text_of(service, ids), params);
+  check_text(service, ids);
+  return prompt_response(detokenize(service.tokenizer(), ids, {.keep_control = true}), params);
 }
 
 Reply tokenizer_info(const Call& call) {
