@@ -90,7 +90,7 @@ endfunction()
 
 # ingot_coroutines(source...)
 #
-# Sources of the current folder that have Asio's coroutines: under sanitizers Clang 14 cannot put the signature of a
+# Sources of the current folder that have Asio's coroutines, or its io_context: under sanitizers Clang 14 cannot put the signature of a
 # function in front of a coroutine's parts, and GCC warns of Asio's fences, which the thread sanitizer does not see.
 function(ingot_coroutines)
   if(INGOT_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")

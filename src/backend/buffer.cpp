@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <new>
@@ -27,21 +28,21 @@ Error no_memory(std::int64_t bytes) {
               " bytes of memory; a smaller `context` or another `kv_type` needs less")};
 }
 
-/// Memory that begins where a large page can, so that all of it may lie in such pages: mapped with
-/// room to move its start, and what is before and behind given back.
-std::byte* map_huge(std::int64_t bytes) {
-  if (bytes > std::numeric_limits<std::int64_t>::max() - 2 * kHugePage) throw no_memory(bytes);
+/// Memory in large pages, as far as the system gives them, that begins at a multiple of
+/// `alignment`: mapped with room to move its start, and what is before and behind given back.
+std::byte* map_huge(std::int64_t bytes, std::int64_t alignment) {
+  if (bytes > std::numeric_limits<std::int64_t>::max() - 2 * alignment) throw no_memory(bytes);
   const std::int64_t page = sysconf(_SC_PAGESIZE);
   const std::int64_t size = (bytes + page - 1) / page * page;
-  void* data = mmap(nullptr, static_cast<std::size_t>(size + kHugePage), PROT_READ | PROT_WRITE,
+  void* data = mmap(nullptr, static_cast<std::size_t>(size + alignment), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED) throw no_memory(bytes);
   auto* first = static_cast<std::byte*>(data);
-  const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(first) % kHugePage);
-  const std::int64_t before = past == 0 ? 0 : kHugePage - past;
+  const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(first) % alignment);
+  const std::int64_t before = past == 0 ? 0 : alignment - past;
   if (before > 0) unmap(first, before);
   std::byte* start = first + before;
-  if (before < kHugePage) unmap(start + size, kHugePage - before);
+  if (before < alignment) unmap(start + size, alignment - before);
   madvise(start, static_cast<std::size_t>(size), MADV_HUGEPAGE);
   return start;
 }
@@ -57,7 +58,52 @@ Buffer allocate_host(std::int64_t bytes) {
     __builtin_memset(data, 0, size);
     return {static_cast<std::byte*>(data), bytes, free_aligned};
   }
-  return {map_huge(bytes), bytes, unmap};
+  return {map_huge(bytes, kHugePage), bytes, unmap};
 }
+
+namespace {
+
+/// Bytes of a stretch, which begins at a multiple of them: so a block finds its stretch.
+constexpr std::int64_t kStretch = 64 << 20;
+/// Larger blocks lie in large pages by themselves, but for a small part.
+constexpr std::int64_t kLargeBlock = 16 << 20;
+
+}  // namespace
+
+/// What a stretch begins with.
+struct alignas(64) HostArena::Stretch {
+  std::atomic<std::int64_t> owners{1};  ///< its blocks, and the arena
+};
+
+Buffer HostArena::allocate(std::int64_t bytes) {
+#ifdef __SANITIZE_ADDRESS__
+  // A read behind a block is only seen where nothing is there.
+  return allocate_host(bytes);
+#endif
+  if (bytes <= 0 || bytes > kLargeBlock) return allocate_host(bytes);
+  const std::int64_t size = (bytes + 63) / 64 * 64;
+  if (stretch_ == nullptr || used_ + size > kStretch) {
+    auto* begin = new (map_huge(kStretch, kStretch)) Stretch;
+    release(stretch_);
+    stretch_ = begin;
+    used_ = sizeof(Stretch);
+  }
+  std::byte* data = reinterpret_cast<std::byte*>(stretch_) + used_;
+  used_ += size;
+  stretch_->owners.fetch_add(1);
+  return {data, bytes, free_block};
+}
+
+void HostArena::release(Stretch* stretch) {
+  if (stretch == nullptr || stretch->owners.fetch_sub(1) > 1) return;
+  unmap(reinterpret_cast<std::byte*>(stretch), kStretch);
+}
+
+void HostArena::free_block(std::byte* data, std::int64_t) {
+  const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(data);
+  release(reinterpret_cast<Stretch*>(at - at % kStretch));
+}
+
+HostArena::~HostArena() { release(stretch_); }
 
 }  // namespace ingot

@@ -42,4 +42,26 @@ class Buffer {
 /// Errors: Error{kDoesNotFit} with the number of bytes.
 Buffer allocate_host(std::int64_t bytes);
 
+/// Host memory in blocks that lie side by side in large pages, which a block by itself would fill
+/// in part or not at all. Each block has its owner; a stretch of them goes with the last of its
+/// blocks. Not for several threads at once, but blocks may go in any.
+class HostArena {
+ public:
+  HostArena() = default;
+  ~HostArena();
+  HostArena(const HostArena&) = delete;
+  HostArena& operator=(const HostArena&) = delete;
+
+  /// Zeroed, aligned to 64 bytes. Errors: as of `allocate_host`.
+  Buffer allocate(std::int64_t bytes);
+
+ private:
+  struct Stretch;
+  static void release(Stretch* stretch);
+  static void free_block(std::byte* data, std::int64_t bytes);
+
+  Stretch* stretch_ = nullptr;  ///< that blocks are cut from
+  std::int64_t used_ = 0;       ///< bytes of it
+};
+
 }  // namespace ingot

@@ -115,7 +115,7 @@ Weight CpuBackend::outline(std::span<const View> parts, std::span<const float> b
 
 Weight CpuBackend::prepare(std::span<const View> parts, std::span<const float> bias) {
   Weight w = outline(parts, bias);
-  w.storage = allocate_host(segment_bytes(w.segments));
+  w.storage = weights_.allocate(segment_bytes(w.segments));
   place_segments(w, w.storage.data());
   std::vector<SegmentRows> rows;
   std::int64_t panels = 0;
@@ -261,11 +261,20 @@ void CpuBackend::norm(View x, View add, const Norm& n, View out, Next next) {
               "]");
   overwrites(x);
   const bool quantise = n && keeps_quantised(out, next);
-  pool_.parallel_for(x.rows, [&](std::int64_t t, int) {
+  const auto norm_row = [&](std::int64_t t) {
     table_.norm(x.row<float>(t), add ? add.row<const float>(t) : nullptr, n, x.cols,
                 n ? out.row<float>(t) : nullptr);
-    if (quantise) quantise_row(out, t, 0, out.cols);
-  });
+  };
+  const bool by_row = !quantise || !has_whole_pieces(x.rows);
+  if (by_row) pool_.parallel_for(x.rows, [&](std::int64_t t, int) { norm_row(t); });
+  if (!quantise) return;
+  for_quantised_pieces(
+      out, [&](std::int64_t row, std::int64_t end, std::int64_t col, std::int64_t col_end) {
+        for (; row < end; ++row) {
+          if (!by_row) norm_row(row);
+          quantise_row(out, row, col, col_end - col);
+        }
+      });
 }
 
 void CpuBackend::rope(View qkv, const Batch& b, const Norm& q_norm, const Norm& k_norm,
@@ -290,11 +299,21 @@ void CpuBackend::rope(View qkv, const Batch& b, const Norm& q_norm, const Norm& 
 void CpuBackend::activate(View in, Act act, bool gated, View out, Next next) {
   INGOT_CHECK(in.rows == out.rows && in.cols == out.cols * (gated ? 2 : 1), "activate [", in.rows,
               ", ", in.cols, "] -> [", out.rows, ", ", out.cols, "]");
-  const bool quantise = keeps_quantised(out, next);
-  pool_.parallel_for(in.rows, [&](std::int64_t t, int) {
-    table_.activate(in.row<const float>(t), act, gated, out.cols, out.row<float>(t));
-    if (quantise) quantise_row(out, t, 0, out.cols);
-  });
+  const auto activate_part = [&](std::int64_t t, std::int64_t col, std::int64_t count) {
+    const float* x = in.row<const float>(t) + col;
+    table_.activate(x, gated ? x + out.cols : nullptr, act, count, out.row<float>(t) + col);
+  };
+  if (!keeps_quantised(out, next)) {
+    pool_.parallel_for(in.rows, [&](std::int64_t t, int) { activate_part(t, 0, out.cols); });
+    return;
+  }
+  for_quantised_pieces(
+      out, [&](std::int64_t row, std::int64_t end, std::int64_t col, std::int64_t col_end) {
+        for (; row < end; ++row) {
+          activate_part(row, col, col_end - col);
+          quantise_row(out, row, col, col_end - col);
+        }
+      });
 }
 
 void CpuBackend::gather(View x, std::span<const std::int32_t> rows, View out) {

@@ -9,6 +9,29 @@ void CpuBackend::quantise_row(View rows, std::int64_t t, std::int64_t first, std
   to.write(table_, t, first / kGroup, rows.row<const float>(t) + first, cols);
 }
 
+bool CpuBackend::has_whole_pieces(std::int64_t rows) const {
+  return rows >= std::int64_t{2} * pool_.size() * rows_together();
+}
+
+void CpuBackend::for_quantised_pieces(
+    View rows, FunctionRef<void(std::int64_t, std::int64_t, std::int64_t, std::int64_t)> body) {
+  if (rows.rows == 0) return;
+  // Below so many groups another thread would only cost.
+  constexpr std::int64_t kGroupsLeast = 32;
+  const std::int64_t tiles = (rows.rows + rows_together() - 1) / rows_together();
+  const std::int64_t groups = rows.cols / kGroup;
+  const std::int64_t wanted = has_whole_pieces(rows.rows) ? 1 : 4 * pool_.size() / tiles;
+  const std::int64_t most = std::min(rows.rows * groups / kGroupsLeast, groups);
+  const std::int64_t parts = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, most));
+  const std::int64_t part = (groups + parts - 1) / parts * kGroup;
+  pool_.parallel_for(tiles * parts, [&](std::int64_t item, int) {
+    const std::int64_t row = item / parts * rows_together();
+    const std::int64_t col = std::min(item % parts * part, rows.cols);
+    body(row, std::min<std::int64_t>(row + rows_together(), rows.rows), col,
+         std::min(col + part, rows.cols));
+  });
+}
+
 bool CpuBackend::keeps_quantised(View out, Next next) {
   quantised_ = {};
   if (next != Next::kLinears || !has_block_weights_ || out.cols % kGroup != 0) return false;
@@ -41,7 +64,10 @@ LinearInput CpuBackend::quantised(View in) {
               "quantise [", in.rows, ", ", in.cols, "], planned for [", scratch_.q_rows, ", ",
               limits_.cols, "]");
   quantised_ = {};
-  pool_.parallel_for(in.rows, [&](std::int64_t t, int) { quantise_row(in, t, 0, in.cols); });
+  for_quantised_pieces(
+      in, [&](std::int64_t row, std::int64_t end, std::int64_t col, std::int64_t col_end) {
+        for (; row < end; ++row) quantise_row(in, row, col, col_end - col);
+      });
   return rows;
 }
 

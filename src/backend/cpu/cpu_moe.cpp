@@ -104,7 +104,8 @@ void CpuBackend::activate_wave(const MoeWeights& w, const Moe& m, const ExpertWa
   const LinearInput wave_q = scratch_.wave_q.of_groups(m.ffn / kGroup);
   pool_.parallel_for(wave.end_slot - wave.slot, [&](std::int64_t i, int) {
     float* ffn = scratch_.ffn.row<float>(i);
-    table_.activate(scratch_.gate_up.row<const float>(i), m.act, true, m.ffn, ffn);
+    const float* gate = scratch_.gate_up.row<const float>(i);
+    table_.activate(gate, gate + m.ffn, m.act, m.ffn, ffn);
     const std::int32_t slot = scratch_.sorted_slot[wave.slot + i];
     if (!w.down[static_cast<std::size_t>(scratch_.slot_expert[slot])].has_blocks()) return;
     wave_q.write(table_, quantised_row(slot), 0, ffn, m.ffn);

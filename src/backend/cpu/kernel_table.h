@@ -160,8 +160,8 @@ struct KernelTable {
   void (*attention)(const AttentionArgs&) = nullptr;
   /// n half floats, rounded to nearest even; n is a multiple of 16.
   void (*to_half)(const float* x, std::int64_t n, std::uint16_t* out) = nullptr;
-  /// Gated: out = act(in[0, n)) * in[n, 2n); else out = act(in[0, n)).
-  void (*activate)(const float* in, Act act, bool gated, std::int64_t n, float* out) = nullptr;
+  /// out = act(in) * up; where `up` is null, out = act(in).
+  void (*activate)(const float* in, const float* up, Act act, std::int64_t n, float* out) = nullptr;
   /// x = softmax(x) in place.
   void (*softmax)(float* x, std::int64_t n) = nullptr;
   /// The largest element, and the sum of exp(x - largest).

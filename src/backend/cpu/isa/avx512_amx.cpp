@@ -6,55 +6,74 @@ namespace ingot {
 
 namespace {
 
-/// Shapes of the eight tiles, as LDTILECFG reads them (Intel SDM, volume 1, chapter 18): 0 and 1
-/// hold sums, 2 and 3 rows of a group of 32, 4 and 5 quads of a panel.
-template <std::uint8_t kRows>
+/// Shapes of the eight tiles, as LDTILECFG reads them (Intel SDM, volume 1, chapter 18): 0 to 3
+/// hold sums, of a group's halves the first in 0 and 1; 4 and 5 rows of a group of 32, or of its
+/// halves; 6 and 7 quads of a panel.
+template <std::uint8_t kRows, int kScales>
 struct alignas(64) TileShapes {
+  static constexpr std::uint8_t kQuads = 8 / kScales;
   std::uint8_t palette = 1;
   std::uint8_t start_row = 0;
   std::uint8_t reserved[14] = {};
-  std::uint16_t row_bytes[16] = {64, 64, 32, 32, 64, 64};
-  std::uint8_t rows[16] = {kRows, kRows, kRows, kRows, 8, 8};
+  std::uint16_t row_bytes[16] = {64, 64, 64, 64, 4 * kQuads, 4 * kQuads, 64, 64};
+  std::uint8_t rows[16] = {kRows, kRows, kRows, kRows, kRows, kRows, kQuads, kQuads};
 };
-static_assert(sizeof(TileShapes<16>) == 64);
+static_assert(sizeof(TileShapes<16, 1>) == 64);
 
 struct AmxLanes : Avx512Lanes<true> {
-  /// Tiles of kRows rows, at most 16.
-  template <int kRows>
+  /// Tiles of kRows rows, at most 16, for groups of so many scales.
+  template <int kRows, int kScales>
   INGOT_INLINE static void begin_tiles() {
-    static constexpr TileShapes<kRows> kShapes;
+    static constexpr TileShapes<kRows, kScales> kShapes;
     __asm__ volatile("ldtilecfg %0" : : "m"(kShapes));
   }
   /// Without it the processor would keep the tiles of a thread that has no more use for them.
   INGOT_INLINE static void end_tiles() { __asm__ volatile("tilerelease"); }
 
-  /// Tile kTile = rows of 32 signed bytes times [8][16][4] bytes, signed or not.
-  template <int kTile, bool kUnsigned>
+  /// Sums kTile, 0 or 1, = rows of 32 signed bytes times [8][16][4] bytes, signed or not; of each
+  /// half of the rows and quads where a group has two scales.
+  template <int kTile, int kScales, bool kUnsigned>
   INGOT_INLINE static void multiply_tile(const std::int8_t* rows, const std::uint8_t* quads) {
+    if constexpr (kScales == 1) {
+      multiply<kTile, 4 + kTile, 6 + kTile, kUnsigned>(rows, quads);
+    } else {
+      multiply<kTile, 4, 6, kUnsigned>(rows, quads);
+      multiply<kTile + 2, 5, 7, kUnsigned>(rows + 16, quads + 256);
+    }
+  }
+  /// Sums kTile as [rows][16]; of halves, the second ones into `second`.
+  template <int kTile, int kScales>
+  INGOT_INLINE static void store_tile(std::int32_t* out, std::int32_t* second) {
+    store_sums<kTile>(out);
+    if constexpr (kScales == 2) store_sums<kTile + 2>(second);
+  }
+
+ private:
+  template <int kSums, int kRows, int kQuads, bool kUnsigned>
+  INGOT_INLINE static void multiply(const std::int8_t* rows, const std::uint8_t* quads) {
     __asm__ volatile(
         "tilezero %%tmm%c0\n\t"
         "tileloadd (%3,%4,1), %%tmm%c1\n\t"
         "tileloadd (%5,%6,1), %%tmm%c2"
         :
-        : "i"(kTile), "i"(kTile + 2), "i"(kTile + 4), "r"(rows), "r"(std::int64_t{32}), "r"(quads),
+        : "i"(kSums), "i"(kRows), "i"(kQuads), "r"(rows), "r"(std::int64_t{32}), "r"(quads),
           "r"(std::int64_t{64})
         : "memory");
     if constexpr (kUnsigned) {
       __asm__ volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0"
                        :
-                       : "i"(kTile), "i"(kTile + 2), "i"(kTile + 4));
+                       : "i"(kSums), "i"(kRows), "i"(kQuads));
     } else {
       __asm__ volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0"
                        :
-                       : "i"(kTile), "i"(kTile + 2), "i"(kTile + 4));
+                       : "i"(kSums), "i"(kRows), "i"(kQuads));
     }
   }
-  /// The sums of tile kTile as [rows][16].
-  template <int kTile>
-  INGOT_INLINE static void store_tile(std::int32_t* out) {
+  template <int kSums>
+  INGOT_INLINE static void store_sums(std::int32_t* out) {
     __asm__ volatile("tilestored %%tmm%c0, (%1,%2,1)"
                      :
-                     : "i"(kTile), "r"(out), "r"(std::int64_t{64})
+                     : "i"(kSums), "r"(out), "r"(std::int64_t{64})
                      : "memory");
   }
 };

@@ -3,6 +3,8 @@
 // The unit adds integers, which are exact, and writes them to memory; there each group is scaled
 // and added in the order of linear.inl, so the bits are the same.
 //
+// A group with two scales is two products, each over a half of its inputs.
+//
 // Written over a lanes type that has, beside what linear.inl uses, begin_tiles, multiply_tile,
 // store_tile and end_tiles (isa/avx512_amx.cpp). What is done for each row of a tile is a recursion
 // instead of a loop: only so does the compiler keep the rows' sums in registers.
@@ -19,17 +21,29 @@ inline constexpr int kTilesPanels = 8;
 inline constexpr int kTilesFewRows = 64;
 inline constexpr std::int64_t kSegmentGroups = kSegment / kGroup;
 
-/// Scale and minimum of a group's outputs, and what kIntBits adds to a product, negated.
+/// Scales and minimum of a group's outputs, and what kIntBits adds to the first product, negated.
 template <class L>
 struct TileScales {
   typename L::F w;
+  typename L::F second;
   typename L::F m;
   typename L::F bits;
 };
 
+/// The scales of a group in any form.
+template <class L, class Tiles, class Group>
+INGOT_INLINE TileScales<L> tile_scales(const Group& group) {
+  const auto w = group.w(0);
+  return {.w = w,
+          .second = Tiles::kScales == 2 ? group.w(1) : w,
+          .m = Tiles::kHasMin ? group.m(0) : w,
+          .bits = Tiles::kBits ? group.minus_bits() : w};
+}
+
 /// The groups of a segment of a panel whose bytes a tile takes as they are: values + 128.
 template <class L, class F>
 struct PackedTiles {
+  static constexpr int kScales = 1;
   static constexpr bool kUnsigned = true;
   static constexpr bool kHasMin = false;
   static constexpr bool kBits = true;
@@ -42,7 +56,7 @@ struct PackedTiles {
   }
   INGOT_INLINE TileScales<L> scales(std::int64_t g) const {
     const auto w = L::load_half(blocks + g * Panel<F>::kBlockBytes);
-    return {.w = w, .m = w, .bits = L::mul(w, L::splat(-kFloatBits))};
+    return {.w = w, .second = w, .m = w, .bits = L::mul(w, L::splat(-kFloatBits))};
   }
 };
 
@@ -65,10 +79,20 @@ INGOT_INLINE void expand_signed(const PackedGroup<L, F>& packed, std::uint8_t (*
   }
 }
 
-/// The groups of a segment of a panel of any format with one scale a group, unpacked, signed.
+/// Group g of the blocks of a panel.
+template <class L, class F>
+INGOT_INLINE PackedGroup<L, F> packed_group(const unsigned char* blocks, std::int64_t g) {
+  using P = Panel<F>;
+  const unsigned char* block = blocks + g / P::kGroups * P::kBlockBytes;
+  return PackedGroup<L, F>(block_scale<L, F>(block), block_min<L, F>(block),
+                           block + P::kHeaderBytes + g % P::kGroups * P::kGroupBytes);
+}
+
+/// The groups of a segment of a panel, unpacked, signed.
 template <class L, class F>
 struct ExpandedTiles {
   using Group = ExpandedGroup<L, Product<F, true, -1, Panel<F>::kScaleBytes == 2>>;
+  static constexpr int kScales = Group::Kind::kScales;
   static constexpr bool kUnsigned = false;
   static constexpr bool kHasMin = Group::Kind::kHasMin;
   static constexpr bool kBits = Group::Kind::kBits;
@@ -77,9 +101,7 @@ struct ExpandedTiles {
   INGOT_INLINE void unpack(std::int64_t) const {}
   INGOT_INLINE const std::uint8_t* quads(std::int64_t g) const { return groups[g].bytes[0]; }
   INGOT_INLINE TileScales<L> scales(std::int64_t g) const {
-    const Group& group = groups[g];
-    const auto w = group.w(0);
-    return {.w = w, .m = kHasMin ? group.m(0) : w, .bits = kBits ? group.minus_bits() : w};
+    return tile_scales<L, ExpandedTiles>(groups[g]);
   }
 };
 
@@ -95,27 +117,23 @@ void expand_tiles(const unsigned char* packed, std::int64_t bytes,
   }
 }
 
-/// The same, each group unpacked two ahead of its product, again for other rows.
+/// Groups of which nothing is kept: each is unpacked two ahead of its product.
 template <class L, class F>
 struct UnpackedTiles {
   using P = Panel<F>;
+  static constexpr int kScales = F::kScales;
   static constexpr bool kUnsigned = false;
   static constexpr bool kHasMin = P::kHasMin;
   static constexpr bool kBits = P::kScaleBytes == 2;
   const unsigned char* blocks;
   std::uint8_t (*ring)[8][64];  ///< of four groups
 
-  INGOT_INLINE PackedGroup<L, F> group(std::int64_t g) const {
-    const unsigned char* block = blocks + g / P::kGroups * P::kBlockBytes;
-    return PackedGroup<L, F>(block_scale<L, F>(block), block_min<L, F>(block),
-                             block + P::kHeaderBytes + g % P::kGroups * P::kGroupBytes);
+  INGOT_INLINE void unpack(std::int64_t g) const {
+    expand_signed<L, F, 0>(packed_group<L, F>(blocks, g), ring[g % 4]);
   }
-  INGOT_INLINE void unpack(std::int64_t g) const { expand_signed<L, F, 0>(group(g), ring[g % 4]); }
   INGOT_INLINE const std::uint8_t* quads(std::int64_t g) const { return ring[g % 4][0]; }
   INGOT_INLINE TileScales<L> scales(std::int64_t g) const {
-    const auto from = group(g);
-    const auto w = from.w(0);
-    return {.w = w, .m = kHasMin ? from.m(0) : w, .bits = kBits ? from.minus_bits() : w};
+    return tile_scales<L, UnpackedTiles>(packed_group<L, F>(blocks, g));
   }
 };
 
@@ -145,12 +163,22 @@ INGOT_INLINE void store_sums(const typename L::F* acc, float (*out)[kPanelCols])
   }
 }
 
+/// The products of a group with each of its scales.
+template <int kScales, int kRows>
+using TileProducts = std::int32_t[kScales][kRows][kPanelCols];
+
+template <class L>
+INGOT_INLINE typename L::I load_products(const std::int32_t* row) {
+  return L::bits(L::load(reinterpret_cast<const float*>(row)));
+}
+
 /// acc += one group, whose products are in `products`.
 template <class L, class Tiles, int kFetch, int kRows, int kRow = 0>
-INGOT_INLINE void add_tile(const std::int32_t (*products)[kPanelCols], const TileScales<L>& scales,
-                           const MatrixGroup& x, const unsigned char* next, typename L::F* acc) {
+INGOT_INLINE void add_tile(const TileProducts<Tiles::kScales, kRows>& products,
+                           const TileScales<L>& scales, const MatrixGroup& x,
+                           const unsigned char* next, typename L::F* acc) {
   if constexpr (kRow < kRows) {
-    auto product = L::bits(L::load(reinterpret_cast<const float*>(products[kRow])));
+    auto product = load_products<L>(products[0][kRow]);
     typename L::F t;
     if constexpr (Tiles::kUnsigned) {
       product = L::add_int(product, L::splat_int(x.bits_minus_128_sum[kRow]));
@@ -162,6 +190,9 @@ INGOT_INLINE void add_tile(const std::int32_t (*products)[kPanelCols], const Til
     } else {
       t = L::mul(L::to_float(product), scales.w);
     }
+    if constexpr (Tiles::kScales == 2) {
+      t = L::fma(L::to_float(load_products<L>(products[1][kRow])), scales.second, t);
+    }
     if constexpr (Tiles::kHasMin) t = L::fma(scales.m, L::splat(x.minus_sum_float[kRow]), t);
     acc[kRow] = L::fma(t, L::splat(x.d[kRow]), acc[kRow]);
     if constexpr (kFetch != 0) prefetch_beside<kFetch, kRows, kRow>(next);
@@ -169,17 +200,32 @@ INGOT_INLINE void add_tile(const std::int32_t (*products)[kPanelCols], const Til
   }
 }
 
-/// While the unit multiplies group g, the one before is stored and the one before that scaled:
-/// what was just stored cannot be read at once.
+template <class L, class Tiles, int kTile>
+INGOT_INLINE void multiply_group(const MatrixGroup& x, const Tiles& tiles, std::int64_t g) {
+  L::template multiply_tile<kTile, Tiles::kScales, Tiles::kUnsigned>(x.q[0], tiles.quads(g));
+}
+
+template <class L, class Tiles, int kTile, int kRows>
+INGOT_INLINE void store_products(std::int32_t (&to)[Tiles::kScales][kRows][kPanelCols]) {
+  L::template store_tile<kTile, Tiles::kScales>(to[0][0], to[Tiles::kScales - 1][0]);
+}
+
+/// Groups from a product to its being scaled.
+inline constexpr int kTilesBehind = 3;
+
+/// While the unit multiplies group g, the one before is stored, and the one two before that scaled:
+/// what was just stored cannot be read, and what waits to be read holds up what comes behind it.
 template <class L, class Tiles, int kTile, int kFetch, int kRows>
 INGOT_INLINE void tile_step(const MatrixGroup* x, const Tiles& tiles, std::int64_t g,
-                            std::int64_t count, std::int32_t (*products)[kRows][kPanelCols],
+                            std::int64_t count, TileProducts<Tiles::kScales, kRows>* products,
                             const unsigned char* next, typename L::F* acc) {
-  if (g + 2 < count) tiles.unpack(g + 2);
-  L::template multiply_tile<kTile, Tiles::kUnsigned>(x[g].q[0], tiles.quads(g));
-  L::template store_tile<1 - kTile>(products[(g - 1) % 4][0]);
-  add_tile<L, Tiles, kFetch, kRows>(products[(g - 2) % 4], tiles.scales(g - 2), x[g - 2],
-                                    next + (g - 2) * kFetch, acc);
+  if (g + 2 < count && g > 1) tiles.unpack(g + 2);
+  multiply_group<L, Tiles, kTile>(x[g], tiles, g);
+  if (g > 0) store_products<L, Tiles, 1 - kTile>(products[(g - 1) % 4]);
+  const std::int64_t done = g - kTilesBehind;
+  if (done < 0) return;
+  add_tile<L, Tiles, kFetch, kRows>(products[done % 4], tiles.scales(done), x[done],
+                                    next + done * kFetch, acc);
 }
 
 /// A segment of a panel times kRows rows into `out`; beside each group the next kFetch bytes from
@@ -187,33 +233,25 @@ INGOT_INLINE void tile_step(const MatrixGroup* x, const Tiles& tiles, std::int64
 template <class L, class Tiles, int kFetch, int kRows>
 void multiply_tiles(const MatrixGroup* x, const Tiles& tiles, std::int64_t count,
                     const unsigned char* next, float (*out)[kPanelCols]) {
-  alignas(64) std::int32_t products[4][kRows][kPanelCols];
+  alignas(64) TileProducts<Tiles::kScales, kRows> products[4];
   typename L::F acc[kRows];
   clear_sums<L, kRows>(acc);
   for (std::int64_t g = 0; g < 4 && g < count; ++g) tiles.unpack(g);
-  L::template multiply_tile<0, Tiles::kUnsigned>(x[0].q[0], tiles.quads(0));
-  if (count > 1) {
-    L::template multiply_tile<1, Tiles::kUnsigned>(x[1].q[0], tiles.quads(1));
-    L::template store_tile<0>(products[0][0]);
-  }
-  std::int64_t g = 2;
+  std::int64_t g = 0;
   for (; g + 1 < count; g += 2) {
     tile_step<L, Tiles, 0, kFetch>(x, tiles, g, count, products, next, acc);
     tile_step<L, Tiles, 1, kFetch>(x, tiles, g + 1, count, products, next, acc);
   }
-  if (g < count) tile_step<L, Tiles, 0, kFetch>(x, tiles, g, count, products, next, acc);
-  const std::int64_t last = count - 1;
-  if (last % 2 == 0) {
-    L::template store_tile<0>(products[last % 4][0]);
+  if (g < count) {
+    tile_step<L, Tiles, 0, kFetch>(x, tiles, g, count, products, next, acc);
+    store_products<L, Tiles, 0>(products[g % 4]);
   } else {
-    L::template store_tile<1>(products[last % 4][0]);
+    store_products<L, Tiles, 1>(products[(g - 1) % 4]);
   }
-  if (last > 0) {
-    add_tile<L, Tiles, kFetch, kRows>(products[(last - 1) % 4], tiles.scales(last - 1), x[last - 1],
-                                      next + (last - 1) * kFetch, acc);
+  for (g = count > kTilesBehind ? count - kTilesBehind : 0; g < count; ++g) {
+    add_tile<L, Tiles, kFetch, kRows>(products[g % 4], tiles.scales(g), x[g], next + g * kFetch,
+                                      acc);
   }
-  add_tile<L, Tiles, kFetch, kRows>(products[last % 4], tiles.scales(last), x[last],
-                                    next + last * kFetch, acc);
   store_sums<L, kRows>(acc, out);
 }
 
@@ -240,17 +278,31 @@ INGOT_INLINE void tile_rows(const PanelArgs& a, std::int64_t row, std::int64_t k
 template <class L, class F>
 using TileScratch = typename ExpandedTiles<L, F>::Group[kTilesPanels][kSegmentGroups];
 
-/// All rows of `a` through up to kTilesPanels panels, 16 rows through all of them at a time, so
+/// Few rows through a segment of a panel, which is unpacked again for each tile of them: kept for
+/// the next one it would take the first cache from the rows.
+template <class L, class F, int kRows>
+INGOT_INLINE void few_tiles(const PanelArgs& a, std::int64_t k, const unsigned char* packed,
+                            const unsigned char* next) {
+  alignas(64) std::uint8_t ring[4][8][64];
+  for (std::int64_t row = 0; row < a.rows; row += kRows) {
+    if constexpr (kPacksTiles<L, F>) {
+      tile_rows<L, F, kRows>(a, row, k, PackedTiles<L, F>{packed}, next);
+    } else {
+      tile_rows<L, F, kRows>(a, row, k, UnpackedTiles<L, F>{packed, ring}, next);
+    }
+  }
+}
+
+/// All rows of `a` through up to kTilesPanels panels: of many, 16 through all panels at a time, so
 /// that they and their outputs are near.
 template <class L, class F, int kRows>
 INGOT_INLINE void tile_panels(const PanelArgs& a) {
   auto& groups = *reinterpret_cast<TileScratch<L, F>*>(a.scratch);
   const int panels = (a.columns + kPanelCols - 1) / kPanelCols;
   const bool few = a.rows <= kTilesFewRows;
-  alignas(64) std::uint8_t ring[4][8][64];
   const auto* const first_panel = reinterpret_cast<const unsigned char*>(a.panel);
   const unsigned char* first = first_panel;
-  L::template begin_tiles<kRows>();
+  L::template begin_tiles<kRows, F::kScales>();
   for (std::int64_t k = 0; k < a.cols; k += kSegment) {
     const std::int64_t bytes = Panel<F>::bytes(segment_end(k, a.cols) - k);
     const auto packed = [&](int p) { return first + p * a.panel_bytes; };
@@ -261,19 +313,16 @@ INGOT_INLINE void tile_panels(const PanelArgs& a) {
     // or, where each is read as it is multiplied, of the neighbour first.
     const bool last = k + kSegment >= a.cols;
     const auto* after = last ? first_panel + panels * a.panel_bytes : packed(0) + bytes;
-    for (std::int64_t row = 0; row < a.rows; row += kRows) {
+    if (few) {
       for (int p = 0; p < panels; ++p) {
-        const PanelArgs panel = panel_of(a, p);
         const unsigned char* next = p + 1 < panels ? packed(p + 1) : after;
-        if (!few) {
+        few_tiles<L, F, kRows>(panel_of(a, p), k, packed(p), next);
+      }
+    } else {
+      for (std::int64_t row = 0; row < a.rows; row += kRows) {
+        for (int p = 0; p < panels; ++p) {
           const ExpandedTiles<L, F> tiles{groups[p]};
-          tile_rows<L, F, kRows>(panel, row, k, tiles, after + p * a.panel_bytes);
-        } else if constexpr (kPacksTiles<L, F>) {
-          const PackedTiles<L, F> tiles{packed(p)};
-          tile_rows<L, F, kRows>(panel, row, k, tiles, next);
-        } else {
-          const UnpackedTiles<L, F> tiles{packed(p), ring};
-          tile_rows<L, F, kRows>(panel, row, k, tiles, next);
+          tile_rows<L, F, kRows>(panel_of(a, p), row, k, tiles, after + p * a.panel_bytes);
         }
       }
     }
@@ -295,11 +344,11 @@ void linear_or_tiles(const PanelArgs& a) {
   tile_panels<L, F, kMatrixRows>(a);
 }
 
-/// Of formats whose groups have one scale: a group is one tile.
+/// Of all formats but the one that has two minimums a group, which MatrixGroup has no sums for.
 template <class L, class F, const KernelTable& (*kBase)()>
 void set_tiles(KernelTable& table) {
   if constexpr (BlockFormat<F>) {
-    if constexpr (F::kScales == 1) {
+    if constexpr (F::kScales == 1 || !Panel<F>::kHasMin) {
       LinearKernel& kernel = table.linear[static_cast<std::size_t>(F::kFormat)];
       const std::int64_t scratch = sizeof(TileScratch<L, F>);
       kernel = {.run = linear_or_tiles<L, F, kBase>,

@@ -207,10 +207,10 @@ INGOT_INLINE typename L::F act_lanes(Act act, typename L::F x) {
 }
 
 template <class L>
-void activate_row(const float* in, Act act, bool gated, std::int64_t n, float* out) {
+void activate_row(const float* in, const float* up, Act act, std::int64_t n, float* out) {
   for_stretches(n, [&](std::int64_t i, int k) {
     auto y = act_lanes<L>(act, L::load(in + i, k));
-    if (gated) y = L::mul(y, L::load(in + n + i, k));
+    if (up != nullptr) y = L::mul(y, L::load(up + i, k));
     L::store(out + i, y, k);
   });
 }

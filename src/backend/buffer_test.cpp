@@ -1,0 +1,51 @@
+// Blocks side by side: whose they are, and when their memory goes.
+#include "backend/buffer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <span>
+
+namespace ingot {
+namespace {
+
+bool holds(const Buffer& buffer, std::byte value) {
+  const std::span bytes(buffer.data(), static_cast<std::size_t>(buffer.bytes()));
+  return std::all_of(bytes.begin(), bytes.end(), [value](std::byte b) { return b == value; });
+}
+
+void fill(Buffer& buffer, std::byte value) { std::fill_n(buffer.data(), buffer.bytes(), value); }
+
+TEST(HostArena, BlocksAreZeroAlignedAndApart) {
+  HostArena arena;
+  std::deque<Buffer> blocks;
+  // Over the ends of several stretches, and blocks that have none.
+  for (const std::int64_t bytes : {1, 64, 65, 4096, 3 << 20, 16 << 20, (16 << 20) + 1, 20 << 20}) {
+    for (int i = 0; i < 5; ++i) {
+      Buffer& block = blocks.emplace_back(arena.allocate(bytes));
+      ASSERT_EQ(block.bytes(), bytes);
+      ASSERT_EQ(reinterpret_cast<std::uintptr_t>(block.data()) % 64, 0U);
+      ASSERT_TRUE(holds(block, std::byte{0}));
+      fill(block, std::byte(blocks.size()));
+    }
+  }
+  for (std::size_t i = 0; i < blocks.size(); ++i) EXPECT_TRUE(holds(blocks[i], std::byte(i + 1)));
+  EXPECT_FALSE(arena.allocate(0));
+}
+
+TEST(HostArena, BlocksStayWhenOthersAndTheArenaGo) {
+  Buffer kept;
+  {
+    HostArena arena;
+    Buffer first = arena.allocate(1000);
+    kept = arena.allocate(1000);
+    fill(kept, std::byte{7});
+    Buffer large = arena.allocate(20 << 20);
+    for (int i = 0; i < 100; ++i) arena.allocate(10 << 20);
+  }
+  EXPECT_TRUE(holds(kept, std::byte{7}));
+}
+
+}  // namespace
+}  // namespace ingot
