@@ -183,6 +183,17 @@ struct Avx512Lanes {
         _mm_max_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1)));
   }
   INGOT_INLINE static std::int32_t sum_int(I a) { return _mm512_reduce_add_epi32(a); }
+  /// The sum of each of four, the same way.
+  INGOT_INLINE static void sum_int_of_four(const I (&a)[4], std::int32_t (&sums)[4]) {
+    const I low = add_int(_mm512_unpacklo_epi32(a[0], a[1]), _mm512_unpackhi_epi32(a[0], a[1]));
+    const I high = add_int(_mm512_unpacklo_epi32(a[2], a[3]), _mm512_unpackhi_epi32(a[2], a[3]));
+    const I all = add_int(_mm512_unpacklo_epi64(low, high), _mm512_unpackhi_epi64(low, high));
+    const __m256i half =
+        _mm256_add_epi32(_mm512_castsi512_si256(all), _mm512_extracti64x4_epi64(all, 1));
+    _mm_storeu_si128(
+        reinterpret_cast<__m128i*>(sums),
+        _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1)));
+  }
 
  private:
   INGOT_INLINE static M first(int n) { return static_cast<M>((1U << n) - 1); }

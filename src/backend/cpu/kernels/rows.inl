@@ -79,31 +79,79 @@ INGOT_INLINE QuantisedParts<L, kParts> quantise_parts(const typename L::F (&part
   return scale_parts<L>(part, scale_of(L::max_int(largest_lanes<L>(part))));
 }
 
+/// A group of 32 integers, their scale and the sums of both halves, to row `matrix_row` of 16.
+INGOT_INLINE void write_group(const std::int8_t* q, float d, std::int32_t first_sum,
+                              std::int32_t second_sum, int matrix_row, QuantisedGroup& g,
+                              MatrixGroup* matrix) {
+  const int row = matrix_row % kTileRows;
+  for (int quad = 0; quad < 8; ++quad) __builtin_memcpy(g.q[quad][row], q + 4 * quad, 4);
+  const std::int32_t minus_sum = -first_sum - second_sum;
+  g.d[row] = d;
+  g.minus_sum_float[row] = static_cast<float>(minus_sum);
+  g.bits_minus_8_sum[row] = kIntBits + 8 * minus_sum;
+  g.bits_minus_128_sum[row] = kIntBits + 128 * minus_sum;
+  g.minus_half[0][row] = -first_sum;
+  g.minus_half[1][row] = -second_sum;
+  g.bits_minus_128_half[0][row] = kIntBits - 128 * first_sum;
+  g.bits_minus_128_half[1][row] = -128 * second_sum;
+  if (matrix == nullptr) return;
+  __builtin_memcpy(matrix->q[matrix_row], q, kGroup);
+  matrix->d[matrix_row] = d;
+  matrix->minus_sum_float[matrix_row] = g.minus_sum_float[row];
+  matrix->bits_minus_128_sum[matrix_row] = g.bits_minus_128_sum[row];
+}
+
+/// Whether L finds the largest lane, and the sum, of four at once in fewer instructions.
+template <class L>
+inline constexpr bool kTakesFour = requires(const typename L::I (&a)[4], std::int32_t (&out)[4]) {
+  L::sum_int_of_four(a, out);
+};
+
+/// Four groups of a row.
+template <class L>
+INGOT_INLINE void quantise_four(const float* x, int matrix_row, QuantisedGroup* groups,
+                                MatrixGroup* matrix) {
+  typename L::F part[4][2];
+  typename L::I lanes[4];
+  for (int i = 0; i < 4; ++i) {
+    for (int j = 0; j < 2; ++j) part[i][j] = L::load(x + 32 * i + 16 * j);
+    lanes[i] = largest_lanes<L>(part[i]);
+  }
+  std::int32_t largest[4];
+  L::max_int_of_four(lanes, largest);
+  for (int i = 0; i < 4; i += 2) {
+    const auto a = scale_parts<L>(part[i], scale_of(largest[i]));
+    const auto b = scale_parts<L>(part[i + 1], scale_of(largest[i + 1]));
+    const typename L::I four[] = {a.q[0], a.q[1], b.q[0], b.q[1]};
+    alignas(64) std::int8_t q[2 * kGroup];
+    L::store_int8(q, four);
+    std::int32_t sums[4];
+    L::sum_int_of_four(four, sums);
+    MatrixGroup* const m = matrix == nullptr ? nullptr : matrix + i;
+    write_group(q, a.d, sums[0], sums[1], matrix_row, groups[i], m);
+    write_group(q + kGroup, b.d, sums[2], sums[3], matrix_row, groups[i + 1],
+                m == nullptr ? nullptr : m + 1);
+  }
+}
+
 template <class L>
 void quantise_row(const float* x, std::int64_t cols, int matrix_row, QuantisedGroup* groups,
                   MatrixGroup* matrix) {
-  const int row = matrix_row % kTileRows;
-  for (QuantisedGroup* g = groups; g != groups + cols / kGroup; ++g, x += kGroup) {
-    const auto group = quantise_parts<L, 2>({L::load(x), L::load(x + 16)});
-    g->d[row] = group.d;
-    for (int j = 0; j < 2; ++j) {
-      std::int8_t q[16];
-      L::store_int8(q, group.q[j]);
-      for (int quad = 0; quad < 4; ++quad)
-        __builtin_memcpy(g->q[4 * j + quad][row], q + 4 * quad, 4);
-      if (matrix != nullptr) __builtin_memcpy(matrix->q[matrix_row] + 16 * j, q, 16);
-      g->minus_half[j][row] = -L::sum_int(group.q[j]);
-      g->bits_minus_128_half[j][row] = (j == 0 ? kIntBits : 0) + 128 * g->minus_half[j][row];
+  const std::int64_t count = cols / kGroup;
+  std::int64_t i = 0;
+  const auto of = [&](std::int64_t g) { return matrix == nullptr ? nullptr : matrix + g; };
+  if constexpr (kTakesFour<L>) {
+    for (; i + 4 <= count; i += 4) {
+      quantise_four<L>(x + i * kGroup, matrix_row, groups + i, of(i));
     }
-    const std::int32_t minus_sum = g->minus_half[0][row] + g->minus_half[1][row];
-    g->bits_minus_8_sum[row] = kIntBits + 8 * minus_sum;
-    g->bits_minus_128_sum[row] = kIntBits + 128 * minus_sum;
-    g->minus_sum_float[row] = static_cast<float>(minus_sum);
-    if (matrix == nullptr) continue;
-    matrix->d[matrix_row] = g->d[row];
-    matrix->minus_sum_float[matrix_row] = g->minus_sum_float[row];
-    matrix->bits_minus_128_sum[matrix_row] = g->bits_minus_128_sum[row];
-    ++matrix;
+  }
+  for (; i < count; ++i) {
+    const float* at = x + i * kGroup;
+    const auto group = quantise_parts<L, 2>({L::load(at), L::load(at + 16)});
+    std::int8_t q[kGroup];
+    for (int j = 0; j < 2; ++j) L::store_int8(q + 16 * j, group.q[j]);
+    write_group(q, group.d, L::sum_int(group.q[0]), L::sum_int(group.q[1]), matrix_row, groups[i],
+                of(i));
   }
 }
 
