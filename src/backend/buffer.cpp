@@ -30,13 +30,14 @@ Error no_memory(std::int64_t bytes) {
 
 /// Memory in large pages, as far as the system gives them, that begins at a multiple of
 /// `alignment`: mapped with room to move its start, and what is before and behind given back.
-std::byte* map_huge(std::int64_t bytes, std::int64_t alignment) {
-  if (bytes > std::numeric_limits<std::int64_t>::max() - 2 * alignment) throw no_memory(bytes);
+/// Null where there is none.
+std::byte* try_map_huge(std::int64_t bytes, std::int64_t alignment) {
+  if (bytes > std::numeric_limits<std::int64_t>::max() - 2 * alignment) return nullptr;
   const std::int64_t page = sysconf(_SC_PAGESIZE);
   const std::int64_t size = (bytes + page - 1) / page * page;
   void* data = mmap(nullptr, static_cast<std::size_t>(size + alignment), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) throw no_memory(bytes);
+  if (data == MAP_FAILED) return nullptr;
   auto* first = static_cast<std::byte*>(data);
   const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(first) % alignment);
   const std::int64_t before = past == 0 ? 0 : alignment - past;
@@ -58,7 +59,9 @@ Buffer allocate_host(std::int64_t bytes) {
     __builtin_memset(data, 0, size);
     return {static_cast<std::byte*>(data), bytes, free_aligned};
   }
-  return {map_huge(bytes, kHugePage), bytes, unmap};
+  std::byte* data = try_map_huge(bytes, kHugePage);
+  if (data == nullptr) throw no_memory(bytes);
+  return {data, bytes, unmap};
 }
 
 namespace {
@@ -68,6 +71,15 @@ constexpr std::int64_t kStretch = 64 << 20;
 /// Larger blocks lie in large pages by themselves, but for a small part.
 constexpr std::int64_t kLargeBlock = 16 << 20;
 
+/// The address sanitizer sees a read behind a block only where no other block is.
+#ifdef __has_feature
+constexpr bool kSharesStretches = !__has_feature(address_sanitizer);
+#elif defined(__SANITIZE_ADDRESS__)
+constexpr bool kSharesStretches = false;
+#else
+constexpr bool kSharesStretches = true;
+#endif
+
 }  // namespace
 
 /// What a stretch begins with.
@@ -76,16 +88,14 @@ struct alignas(64) HostArena::Stretch {
 };
 
 Buffer HostArena::allocate(std::int64_t bytes) {
-#ifdef __SANITIZE_ADDRESS__
-  // A read behind a block is only seen where nothing is there.
-  return allocate_host(bytes);
-#endif
-  if (bytes <= 0 || bytes > kLargeBlock) return allocate_host(bytes);
+  if (!kSharesStretches || bytes <= 0 || bytes > kLargeBlock) return allocate_host(bytes);
   const std::int64_t size = (bytes + 63) / 64 * 64;
   if (stretch_ == nullptr || used_ + size > kStretch) {
-    auto* begin = new (map_huge(kStretch, kStretch)) Stretch;
+    std::byte* memory = try_map_huge(kStretch, kStretch);
+    // Where so many addresses are not to be had, the block by itself may be.
+    if (memory == nullptr) return allocate_host(bytes);
     release(stretch_);
-    stretch_ = begin;
+    stretch_ = new (memory) Stretch;
     used_ = sizeof(Stretch);
   }
   std::byte* data = reinterpret_cast<std::byte*>(stretch_) + used_;

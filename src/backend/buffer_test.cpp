@@ -2,6 +2,8 @@
 #include "backend/buffer.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <deque>
@@ -45,6 +47,27 @@ TEST(HostArena, BlocksStayWhenOthersAndTheArenaGo) {
     for (int i = 0; i < 100; ++i) arena.allocate(10 << 20);
   }
   EXPECT_TRUE(holds(kept, std::byte{7}));
+}
+
+/// Whether there is memory at an address.
+bool is_mapped(const std::byte* at) {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto start = reinterpret_cast<std::uintptr_t>(at) / page * page;
+  unsigned char state = 0;
+  return mincore(reinterpret_cast<void*>(start), page, &state) == 0;
+}
+
+TEST(HostArena, MemoryGoesWithTheLastBlock) {
+  constexpr std::int64_t kBytes = 8 << 20;  // mapped by itself where blocks do not share
+  HostArena arena;
+  Buffer first = arena.allocate(kBytes);
+  const std::byte* at = first.data();
+  Buffer second = arena.allocate(kBytes);
+  for (int i = 0; i < 10; ++i) arena.allocate(kBytes);  // another stretch
+  second = {};
+  EXPECT_TRUE(is_mapped(at));
+  first = {};
+  EXPECT_FALSE(is_mapped(at));
 }
 
 }  // namespace

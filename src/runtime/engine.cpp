@@ -91,8 +91,9 @@ Error time_is_over(Dropped::Reason reason) {
     return {ErrorCode::kTimeout, "queue_timeout: it waited too long for its turn"};
   }
   const bool first = reason == Dropped::Reason::kFirstToken;
-  return {ErrorCode::kTimeout, first ? "The time is over in which the first token had to come"
-                                     : "The time is over in which the request had to end"};
+  return {ErrorCode::kTimeout,
+          first ? "max_ttft_ms: the time is over in which the first token had to come"
+                : "The time is over in which the request had to end"};
 }
 
 }  // namespace
@@ -399,7 +400,11 @@ void Engine::drop_errands() {
 
 /// Those that are there now: what they ask for next waits for a step.
 void Engine::run_errands() {
-  for (std::size_t left = errands_.size(); left > 0; --left) (*errands_.try_pop())();
+  for (std::size_t left = errands_.size(); left > 0; --left) {
+    auto errand = errands_.try_pop();
+    if (!errand) return;  // dropped meanwhile
+    (*errand)();
+  }
 }
 
 void Engine::take_in(double now) {

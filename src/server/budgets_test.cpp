@@ -7,10 +7,13 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "base/text.h"
 #include "server/routes.h"
@@ -79,7 +82,10 @@ class BudgetsTest : public ::testing::Test {
   BudgetsTest()
       : server_({.io_threads = 1, .bodies_bytes_max = kMost, .responses_bytes_max = kMost},
                 metrics_) {
-    server_.start(holding_, holding_, {});
+    // Nothing that these wait for comes by a connection's own clock.
+    ConnectionTimes times;
+    times.head = times.body = times.body_grace = std::chrono::hours(1);
+    server_.start(holding_, holding_, times);
   }
   ~BudgetsTest() override {
     holding_.release();

@@ -392,10 +392,13 @@ Connection::Awaitable<bool> Connection::handle(HttpRequest& request, const Admit
   };
   const bool here = may_handle_here(request, admitted);
   const bool is_text = admitted.route->kind == RouteKind::kText;
+  const auto keeps_alive = [&] {
+    return head.keep_alive && requests_left_ > 0 && !parts_.application.is_closing();
+  };
   BudgetShare place(parts_.budgets.text_requests);
   if (is_text && !place.grow(1)) {
     HttpResponse refused = error_response(overloaded(), admitted.route->errors);
-    co_return co_await answer(std::move(refused), request, admitted, head.keep_alive, end);
+    co_return co_await answer(std::move(refused), request, admitted, keeps_alive(), end);
   }
   asio::thread_pool& threads = is_text ? parts_.workers.texts : parts_.workers.requests;
   if (!here) co_await asio::post(asio::bind_executor(threads, use_awaitable));
@@ -409,7 +412,7 @@ Connection::Awaitable<bool> Connection::handle(HttpRequest& request, const Admit
   std::string().swap(request.body);
   share.end();
   place.end();
-  const bool keep_alive = head.keep_alive && requests_left_ > 0 && !parts_.application.is_closing();
+  const bool keep_alive = keeps_alive();
   bool more = false;
   if (auto* response = std::get_if<HttpResponse>(&result)) {
     more = co_await answer(std::move(*response), request, admitted, keep_alive, end);

@@ -91,17 +91,18 @@ namespace {
 /// Somebody's time is over. Clients try again by themselves what is an overload's fault, and must
 /// not do so with what took all the time that it was given.
 ApiError timeout(const std::string& message) {
-  if (param_of(message) == "queue_timeout") {
-    return {503, "server_error", "queue_timeout", message};
-  }
-  return ApiError(503, "server_error", "timeout", message).for_good();
+  const std::string param = param_of(message);
+  if (param == "queue_timeout") return {503, "server_error", "queue_timeout", message};
+  ApiError error(503, "server_error", "timeout", message);
+  return param == "max_ttft_ms" ? std::move(error) : std::move(error).for_good();
 }
 
+/// Among them what cannot be computed in time: its end would not be the next time either, its first
+/// token, whose bound may be the server's own, waits for the others.
 ApiError unavailable(const std::string& message) {
-  const std::string param = param_of(message);
   ApiError error(503, "server_error", "unavailable", message);
-  // A deadline that cannot be kept.
-  return param.empty() ? error : std::move(error).about(param).for_good();
+  return param_of(message) == "deadline_ms" ? std::move(error).about("deadline_ms").for_good()
+                                            : std::move(error);
 }
 
 }  // namespace

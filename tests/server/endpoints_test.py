@@ -120,6 +120,11 @@ class Echoes(unittest.TestCase):
         self.assertEqual(choice["text"], text)
         offsets = choice["logprobs"]["text_offset"]
         self.assertEqual(offsets, sorted(offsets))
+        # Whole characters stand where their offsets say, but for a space that the tokenizer added.
+        tokens = choice["logprobs"]["tokens"]
+        for at, token in list(zip(offsets, tokens))[2:]:
+            if "\ufffd" not in token:
+                self.assertEqual(text[at:at + len(token)], token)
         self.assertLessEqual(offsets[-1], len(text))
         reply = running.post("/tokenize", {"prompt": text, "add_special_tokens": False})
         reply = running.post("/detokenize", {"tokens": reply.json()["tokens"]})

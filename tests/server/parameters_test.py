@@ -378,6 +378,8 @@ class Parameters(server.ServerTest):
     def test_q25_what_the_template_does_not_know_is_reported(self):
         reply = self.chat(chat_template_kwargs={"enable_thinking": False})
         self.good(reply, "chat_template_kwargs.enable_thinking")
+        many = {f"name_{i}": i for i in range(100_000)}
+        self.assert_error(self.chat(chat_template_kwargs=many), 400, param="chat_template_kwargs")
 
     def test_q26_ids_of_a_streams_prompt(self):
         whole = self.good(self.chat(return_token_ids=True))

@@ -178,9 +178,10 @@ ChatArguments::ChatArguments(Params& params, const Service& service)
   const Json* given = params.object("chat_template_kwargs");
   if (given == nullptr) return;
   values_ = *given;
-  for (const auto& [name, value] : *given->as_object()) {
-    if (service.chat_knows(name)) continue;
-    params.warn(cat("chat_template_kwargs.", printable(name, 64)), "ignored",
+  // Others are refused.
+  for (const std::string_view name : chat_arguments()) {
+    if (values_.find(name) == nullptr || service.chat_knows(name)) continue;
+    params.warn(cat("chat_template_kwargs.", name), "ignored",
                 "the chat template does not mention it");
   }
 }

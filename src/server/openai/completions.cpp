@@ -53,7 +53,8 @@ class LogprobLists {
       // Two tokens may have one text; the likelier one comes first.
       if (best.find(name) == nullptr) best.set(name, finite_logprob(score.logprob));
     }
-    // The token itself is always among them.
+    // The token itself is always among them, unless a likelier one has its text: two pieces of
+    // characters do.
     if (best.find(text) == nullptr) {
       best.set(std::move(text), finite_logprob(logprobs->token.logprob));
     }

@@ -171,10 +171,15 @@ struct Avx2Lanes {
     return {_mm256_and_si256(shift == 0 ? x.a : _mm256_srli_epi16(x.a, shift), low),
             _mm256_and_si256(shift == 0 ? x.b : _mm256_srli_epi16(x.b, shift), low)};
   }
-  template <int shift>
+  template <int from, int to, int mask>
   INGOT_INLINE static B join(B low, B high) {
-    return {_mm256_or_si256(low.a, _mm256_slli_epi16(high.a, shift)),
-            _mm256_or_si256(low.b, _mm256_slli_epi16(high.b, shift))};
+    const __m256i bits = _mm256_set1_epi8(static_cast<char>(mask));
+    const auto part = [&](__m256i l, __m256i h) {
+      if constexpr (from > to) h = _mm256_srli_epi16(h, from - to);
+      if constexpr (from < to) h = _mm256_slli_epi16(h, to - from);
+      return _mm256_or_si256(l, _mm256_and_si256(h, bits));
+    };
+    return {part(low.a, high.a), part(low.b, high.b)};
   }
   INGOT_INLINE static B lookup(const std::uint8_t* table, B x) {
     const __m256i t = _mm256_broadcastsi128_si256(load128(table, 0));

@@ -123,9 +123,13 @@ struct Avx512Lanes {
     const B low = _mm512_set1_epi8(static_cast<char>(mask));
     return _mm512_and_si512(shift == 0 ? a : _mm512_srli_epi16(a, shift), low);
   }
-  template <int shift>
+  template <int from, int to, int mask>
   INGOT_INLINE static B join(B low, B high) {
-    return _mm512_or_si512(low, _mm512_slli_epi16(high, shift));
+    if constexpr (from > to) high = _mm512_srli_epi16(high, from - to);
+    if constexpr (from < to) high = _mm512_slli_epi16(high, to - from);
+    constexpr int kFirstOrBoth = 0xF8;  // a | (b & c)
+    return _mm512_ternarylogic_epi32(low, high, _mm512_set1_epi8(static_cast<char>(mask)),
+                                     kFirstOrBoth);
   }
   INGOT_INLINE static B lookup(const std::uint8_t* table, B a) {
     return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(load128(table)), a);

@@ -199,9 +199,14 @@ struct NeonLanes {
     if constexpr (mask == 255) return a;
     return each<B>([&](int i) { return vandq_u8(a.v[i], vdupq_n_u8(mask)); });
   }
-  template <int shift>
+  template <int from, int to, int mask>
   INGOT_INLINE static B join(B low, B high) {
-    return each<B>([&](int i) { return vorrq_u8(low.v[i], vshlq_n_u8(high.v[i], shift)); });
+    return each<B>([&](int i) {
+      uint8x16_t moved = high.v[i];
+      if constexpr (from > to) moved = vshrq_n_u8(moved, from - to);
+      if constexpr (from < to) moved = vshlq_n_u8(moved, to - from);
+      return vorrq_u8(low.v[i], vandq_u8(moved, vdupq_n_u8(mask)));
+    });
   }
   INGOT_INLINE static B lookup(const std::uint8_t* table, B a) {
     const uint8x16_t t = vld1q_u8(table);

@@ -194,11 +194,14 @@ struct ScalarLanes {
     for (int i = 0; i < 64; ++i) r.v[i] = static_cast<std::uint8_t>((a.v[i] >> shift) & mask);
     return r;
   }
-  /// low | high << shift for every byte; no bit leaves its byte.
-  template <int shift>
+  /// For every byte low | (high, whose bit `from` becomes bit `to`, & mask).
+  template <int from, int to, int mask>
   static B join(B low, B high) {
     B r;
-    for (int i = 0; i < 64; ++i) r.v[i] = static_cast<std::uint8_t>(low.v[i] | high.v[i] << shift);
+    for (int i = 0; i < 64; ++i) {
+      const int moved = from > to ? high.v[i] >> (from - to) : high.v[i] << (to - from);
+      r.v[i] = static_cast<std::uint8_t>(low.v[i] | (moved & mask));
+    }
     return r;
   }
   /// table[a] for every byte of a, which is below 16.

@@ -98,8 +98,8 @@ INGOT_INLINE typename L::B load_quad(const unsigned char* planes) {
   } else if constexpr (P::kHighBits != 0) {
     constexpr int kHighPer = 8 / P::kHighBits;
     const auto high = L::load_bytes(planes + P::kLowBytes + 64 * (kQuad / kHighPer));
-    return L::template join<P::kLowBits>(
-        code, L::template field<P::kHighBits*(kQuad % kHighPer), (1 << P::kHighBits) - 1>(high));
+    constexpr int kMask = ((1 << P::kHighBits) - 1) << P::kLowBits;
+    return L::template join<P::kHighBits*(kQuad % kHighPer), P::kLowBits, kMask>(code, high);
   } else if constexpr (Codes<L, F>::kSigned) {
     return L::flip_sign(code);
   } else {
