@@ -392,18 +392,10 @@ void Engine::between_steps(const std::function<void()>& body) {
   }
 }
 
-/// Who waits for them is told so.
-void Engine::drop_errands() {
-  errands_.close();
-  while (errands_.try_pop()) continue;
-}
-
 /// Those that are there now: what they ask for next waits for a step.
 void Engine::run_errands() {
   for (std::size_t left = errands_.size(); left > 0; --left) {
-    auto errand = errands_.try_pop();
-    if (!errand) return;  // dropped meanwhile
-    (*errand)();
+    if (auto errand = errands_.try_pop()) (*errand)();  // unless they were dropped meanwhile
   }
 }
 

@@ -197,7 +197,11 @@ class Engine {
   void look_at(Continuation& continuation, bool drain_is_over, double now);
   void take_in(double now);
   void run_errands();
-  void drop_errands();
+  /// Who waits for one is told so.
+  void drop_errands() {
+    errands_.close();
+    while (errands_.try_pop()) continue;
+  }
   void admit(Submission&& submission, double now);
   void admit_choice(Submission& submission, std::size_t choice, double now);
   void refuse(const Submission& submission, std::size_t choice, const Error& error);
