@@ -39,7 +39,8 @@ std::byte* try_map_huge(std::int64_t bytes, std::int64_t alignment) {
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED) return nullptr;
   auto* first = static_cast<std::byte*>(data);
-  const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(first) % alignment);
+  const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(first) %
+                                              static_cast<std::uintptr_t>(alignment));
   const std::int64_t before = past == 0 ? 0 : alignment - past;
   if (before > 0) unmap(first, before);
   std::byte* start = first + before;

@@ -48,6 +48,10 @@ struct Budgets {
 
 /// Threads for what is not quick.
 struct Workers {
+  /// So many threads of each.
+  Workers(std::size_t request_threads, std::size_t text_threads)
+      : requests(request_threads), texts(text_threads) {}
+
   boost::asio::thread_pool requests;  ///< that lead to the engine, and what comes from there
   boost::asio::thread_pool texts;     ///< of RouteKind::kText, which nobody else waits for
 };

@@ -226,8 +226,7 @@ class Server::Impl {
   std::unique_ptr<Workers> make_workers() const {
     const auto requests = static_cast<std::size_t>(std::max(1, options_.worker_threads));
     const auto texts = static_cast<std::size_t>(std::max(1, options_.text_threads));
-    return std::unique_ptr<Workers>(
-        new Workers{asio::thread_pool(requests), asio::thread_pool(texts)});
+    return std::make_unique<Workers>(requests, texts);
   }
 
   /// No thread runs any more. Requests that did not come to their end go, while what they use is

@@ -38,10 +38,10 @@ Json normalised_content(const std::string& place, std::string_view role, const J
 }
 
 /// A copy of an object with another value of a member.
-Json with(const Json::Object& members, std::string_view name, Json value) {
+Json with(const Json::Object& members, std::string_view name, const Json& value) {
   Json out = Json::object();
   for (const auto& [key, member] : members) {
-    out.set(key, key == name ? std::move(value) : member);
+    out.set(key, key == name ? value : member);
   }
   return out;
 }
