@@ -11,7 +11,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 install_missing g++-aarch64-linux-gnu qemu-user
 build=build/aarch64
 run cmake -S . -B "$build" -G Ninja --log-level=WARNING -DCMAKE_BUILD_TYPE=Release \
-  -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64/toolchain.cmake -DINGOT_DIGEST_ONLY=ON -DINGOT_WERROR=ON
+  -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64/toolchain.cmake -DINGOT_DIGEST_ONLY=ON -DINGOT_WERROR=ON \
+  -DINGOT_PRECOMPILED=OFF
 run cmake --build "$build" --parallel "$jobs" -- --quiet
 native=build/release/tests/cross/ingot-digest
 arm=(qemu-aarch64 -L /usr/aarch64-linux-gnu "$build/tests/cross/ingot-digest")
