@@ -14,7 +14,7 @@ bool CpuBackend::has_whole_pieces(std::int64_t rows) const {
 }
 
 void CpuBackend::for_quantised_pieces(
-    View rows, FunctionRef<void(std::int64_t, std::int64_t, std::int64_t, std::int64_t)> body) {
+    View rows, FunctionRef<void(std::int64_t, std::int64_t, std::int64_t)> body) {
   if (rows.rows == 0) return;
   // Below so many groups another thread would only cost.
   constexpr std::int64_t kGroupsLeast = 32;
@@ -25,10 +25,11 @@ void CpuBackend::for_quantised_pieces(
   const std::int64_t parts = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, most));
   const std::int64_t part = (groups + parts - 1) / parts * kGroup;
   pool_.parallel_for(tiles * parts, [&](std::int64_t item, int) {
-    const std::int64_t row = item / parts * rows_together();
+    const std::int64_t first = item / parts * rows_together();
+    const std::int64_t end = std::min<std::int64_t>(first + rows_together(), rows.rows);
     const std::int64_t col = std::min(item % parts * part, rows.cols);
-    body(row, std::min<std::int64_t>(row + rows_together(), rows.rows), col,
-         std::min(col + part, rows.cols));
+    const std::int64_t cols = std::min(part, rows.cols - col);
+    for (std::int64_t row = first; row < end; ++row) body(row, col, cols);
   });
 }
 
@@ -64,10 +65,9 @@ LinearInput CpuBackend::quantised(View in) {
               "quantise [", in.rows, ", ", in.cols, "], planned for [", scratch_.q_rows, ", ",
               limits_.cols, "]");
   quantised_ = {};
-  for_quantised_pieces(
-      in, [&](std::int64_t row, std::int64_t end, std::int64_t col, std::int64_t col_end) {
-        for (; row < end; ++row) quantise_row(in, row, col, col_end - col);
-      });
+  for_quantised_pieces(in, [&](std::int64_t row, std::int64_t col, std::int64_t cols) {
+    quantise_row(in, row, col, cols);
+  });
   return rows;
 }
 

@@ -177,29 +177,25 @@ struct Avx512Lanes {
   INGOT_INLINE static std::int32_t max_int(I a) { return _mm512_reduce_max_epi32(a); }
   /// The largest lane of each of four, side by side from the first step on: half the instructions.
   INGOT_INLINE static void max_int_of_four(const I (&a)[4], std::int32_t (&largest)[4]) {
-    const I low = max_int(_mm512_unpacklo_epi32(a[0], a[1]), _mm512_unpackhi_epi32(a[0], a[1]));
-    const I high = max_int(_mm512_unpacklo_epi32(a[2], a[3]), _mm512_unpackhi_epi32(a[2], a[3]));
-    const I all = max_int(_mm512_unpacklo_epi64(low, high), _mm512_unpackhi_epi64(low, high));
-    const __m256i half =
-        _mm256_max_epi32(_mm512_castsi512_si256(all), _mm512_extracti64x4_epi64(all, 1));
-    _mm_storeu_si128(
-        reinterpret_cast<__m128i*>(largest),
-        _mm_max_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1)));
+    of_four(a, largest, [](I x, I y) { return max_int(x, y); });
   }
   INGOT_INLINE static std::int32_t sum_int(I a) { return _mm512_reduce_add_epi32(a); }
   /// The sum of each of four, the same way.
   INGOT_INLINE static void sum_int_of_four(const I (&a)[4], std::int32_t (&sums)[4]) {
-    const I low = add_int(_mm512_unpacklo_epi32(a[0], a[1]), _mm512_unpackhi_epi32(a[0], a[1]));
-    const I high = add_int(_mm512_unpacklo_epi32(a[2], a[3]), _mm512_unpackhi_epi32(a[2], a[3]));
-    const I all = add_int(_mm512_unpacklo_epi64(low, high), _mm512_unpackhi_epi64(low, high));
-    const __m256i half =
-        _mm256_add_epi32(_mm512_castsi512_si256(all), _mm512_extracti64x4_epi64(all, 1));
-    _mm_storeu_si128(
-        reinterpret_cast<__m128i*>(sums),
-        _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1)));
+    of_four(a, sums, [](I x, I y) { return add_int(x, y); });
   }
 
  private:
+  /// What `op` makes of the lanes of each of four.
+  template <class Op>
+  INGOT_INLINE static void of_four(const I (&a)[4], std::int32_t (&out)[4], Op op) {
+    const I low = op(_mm512_unpacklo_epi32(a[0], a[1]), _mm512_unpackhi_epi32(a[0], a[1]));
+    const I high = op(_mm512_unpacklo_epi32(a[2], a[3]), _mm512_unpackhi_epi32(a[2], a[3]));
+    const I all = op(_mm512_unpacklo_epi64(low, high), _mm512_unpackhi_epi64(low, high));
+    const I half = op(all, _mm512_shuffle_i64x2(all, all, 0b01'00'11'10));
+    const I whole = op(half, _mm512_shuffle_i64x2(half, half, 0b10'11'00'01));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm512_castsi512_si128(whole));
+  }
   INGOT_INLINE static M first(int n) { return static_cast<M>((1U << n) - 1); }
   INGOT_INLINE static __m256i load256(const void* p) {
     return _mm256_loadu_si256(static_cast<const __m256i*>(p));
