@@ -276,7 +276,6 @@ void Continuation::finish(FinishReason reason, std::optional<Error> error) {
   if (started_) outcome_.queue_seconds = *started_ - queued_;
   if (digest_) outcome_.digest = digest_->value();
   channel_->outcome = std::move(outcome_);
-  channel_->close();
 }
 
 }  // namespace ingot

@@ -79,6 +79,10 @@ class Continuation {
 
   /// Ends it: what was not handed over stays with the engine. Allocates nothing.
   void finish(FinishReason reason, std::optional<Error> error = std::nullopt);
+  /// Tells the reader of a request that has ended: what it held is free by then, and counted.
+  void tell_end() {
+    if (!channel_->deltas.is_closed()) channel_->close();
+  }
 
  private:
   void want_hidden(std::int64_t hidden_size);

@@ -734,8 +734,9 @@ void Engine::drop_ended() {
     }
     scheduler_.remove(continuation.sequence());
     observe_cancelled(continuation);
-    at = active_.erase(at);
     under_way_.fetch_sub(1);
+    continuation.tell_end();
+    at = active_.erase(at);
   }
   observe_freed();
   if (!is_idle_ && active_.empty()) check_idle();
@@ -757,6 +758,7 @@ void Engine::end_inbox(FinishReason reason, const Error* error) {
 void Engine::end_streams(FinishReason reason, const Error* error) {
   for (auto& [id, continuation] : active_) {
     if (!continuation->ended()) continuation->finish(reason, copy_of(error));
+    continuation->tell_end();
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "engine/fake_device.h"
+#include "runtime/engine_metrics.h"
 
 namespace ingot::testing_support {
 namespace {
@@ -248,6 +249,25 @@ TEST(EngineNotify, WhatAReaderThrowsIsLost) {
   EXPECT_EQ(read_ids(stream), expected_ids(3, 5));
   EXPECT_EQ(stream.outcome().finish, FinishReason::kLength);
   EXPECT_EQ(read_ids(other), expected_ids(8, 5));
+}
+
+TEST(EngineNotify, WhatHasEndedIsCountedAndHoldsNothing) {
+  EngineMetrics metrics;
+  const auto engine =
+      engine_on(std::make_unique<FakeDevice>(), {.waiting_max = 1, .observer = &metrics});
+  int ends = 0;
+  Request request = some_request(3, 5);
+  request.notify = [&](bool is_urgent) {
+    if (!is_urgent) return;
+    ++ends;
+    EXPECT_EQ(metrics.snapshot().finished_by(FinishReason::kLength), 1u);
+    EXPECT_EQ(metrics.snapshot().generation_tokens, 5u);
+    EXPECT_EQ(engine->under_way(), 0u);
+    EXPECT_TRUE(engine->submit(some_request(8, 1))) << "its place in the line is free";
+  };
+  const Stream stream = *engine->submit(std::move(request));
+  while (engine->step()) continue;
+  EXPECT_EQ(ends, 1);
 }
 
 /// An engine whose steps all fail from call number `first` of `run` on.
