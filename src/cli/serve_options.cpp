@@ -10,7 +10,10 @@ namespace ingot {
 namespace {
 
 void add_address(CLI::App& app, ServerValues& v) {
-  add_text(app, v.host, {.name = "--host", .help = "Address to listen on", .takes = "ADDRESS"});
+  add_text(app, v.host,
+           {.name = "--host",
+            .help = "Address to listen on; localhost is 127.0.0.1 and ::1",
+            .takes = "ADDRESS"});
   add_number(app, v.port,
              {.name = "--port", .help = "Port; 0: the system picks one", .low = 0, .high = 65535});
   add_text(app, v.unix_socket, "--unix-socket",

@@ -18,7 +18,7 @@ inline constexpr std::int64_t kKvTokensDefault = 65536;
 /// Values of the flags.
 struct ServerValues {
   ModelOptionValues model;
-  std::string host = "127.0.0.1";
+  std::string host = "localhost";
   std::int32_t port = 8080;
   std::optional<std::string> unix_socket;
   std::optional<std::string> admin_socket;

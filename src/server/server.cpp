@@ -44,6 +44,9 @@ constexpr double kCloseSeconds = 1;
 /// How long a listener rests when the process has no descriptor left.
 constexpr auto kRest = std::chrono::milliseconds(50);
 
+/// Ports that are tried where any will do.
+constexpr int kPortAttempts = 16;
+
 /// For the head of a probe while there are as many connections as may be.
 constexpr auto kProbeTime = std::chrono::milliseconds(1000);
 
@@ -155,17 +158,16 @@ class Server::Impl {
         budgets_{.bodies = Budget(options.bodies_bytes_max),
                  .responses = Budget(options.responses_bytes_max)},
         threads_(static_cast<std::size_t>(std::max(1, options.io_threads))) {
-    tcp_.emplace(threads_.front().context());
     listen_tcp();
     if (!options_.unix_socket.empty()) listen_unix(unix_, options_.unix_socket);
     if (!options_.admin_socket.empty()) listen_unix(admin_, options_.admin_socket);
   }
 
   std::string address() const {
-    const tcp::endpoint endpoint = tcp_->local_endpoint();
-    const bool is_v6 = options_.host.find(':') != std::string::npos;
-    return cat(tls_ ? "https://" : "http://", is_v6 ? "[" : "", options_.host, is_v6 ? "]" : "",
-               ":", endpoint.port());
+    const tcp::endpoint endpoint = tcp_.front().local_endpoint();
+    const bool is_v6 = endpoint.address().is_v6();
+    return cat(tls_ ? "https://" : "http://", is_v6 ? "[" : "", endpoint.address().to_string(),
+               is_v6 ? "]" : "", ":", endpoint.port());
   }
 
   void start(Application& application, Application& admin, const ConnectionTimes& times) {
@@ -175,7 +177,7 @@ class Server::Impl {
         ConnectionParts{application, *workers_, budgets_, options_.http, times});
     admin_parts_ = std::make_unique<ConnectionParts>(
         ConnectionParts{admin, *workers_, budgets_, options_.http, times});
-    accept(*tcp_, *parts_);
+    for (TcpAcceptor& acceptor : tcp_) accept(acceptor, *parts_);
     if (unix_) accept(*unix_, *parts_);
     if (admin_) accept(*admin_, *admin_parts_);
     for (IoThread& thread : threads_) thread.start();
@@ -185,7 +187,7 @@ class Server::Impl {
     if (parts_ == nullptr) return true;
     asio::post(threads_.front().context(), [this] {
       error_code ignored;
-      tcp_->close(ignored);
+      for (TcpAcceptor& acceptor : tcp_) acceptor.close(ignored);
       if (unix_) unix_->close(ignored);
       if (admin_) admin_->close(ignored);
     });
@@ -233,7 +235,7 @@ class Server::Impl {
   /// there: those that a worker never began, then those that wait for their connection.
   void drop_all() {
     workers_.reset();
-    tcp_.reset();
+    tcp_.clear();
     unix_.reset();
     admin_.reset();
     threads_.clear();
@@ -241,18 +243,45 @@ class Server::Impl {
     admin_parts_.reset();
   }
 
+  /// "localhost" is both loopback addresses: clients try either.
   void listen_tcp() {
-    const std::string what = cat(options_.host, ":", options_.port);
+    if (options_.host == "localhost") return listen_loopback();
     error_code error;
-    const bool is_name = options_.host == "localhost";
-    const auto address = asio::ip::make_address(is_name ? "127.0.0.1" : options_.host, error);
-    if (error) unavailable(what, error);
-    const tcp::endpoint endpoint(address, options_.port);
-    tcp_->open(endpoint.protocol(), error);
-    if (!error) tcp_->set_option(tcp::acceptor::reuse_address(true), error);
-    if (!error) tcp_->bind(endpoint, error);
-    if (!error) tcp_->listen(asio::socket_base::max_listen_connections, error);
-    if (error) unavailable(what, error);
+    const auto address = asio::ip::make_address(options_.host, error);
+    if (!error) error = listen_at(address, options_.port);
+    if (error) unavailable(cat(options_.host, ":", options_.port), error);
+  }
+
+  /// Somebody else may have the second address of a port that the system picked for the first.
+  void listen_loopback() {
+    for (int attempt = 1;; ++attempt) {
+      if (const error_code error = listen_at(asio::ip::address_v4::loopback(), options_.port)) {
+        unavailable(cat("127.0.0.1:", options_.port), error);
+      }
+      const std::uint16_t port = tcp_.front().local_endpoint().port();
+      const error_code error = listen_at(asio::ip::address_v6::loopback(), port);
+      // Where there is no IPv6 nobody looks for the server there.
+      if (!error || error == asio::error::address_family_not_supported ||
+          error == boost::system::errc::address_not_available) {
+        return;
+      }
+      if (options_.port != 0 || attempt == kPortAttempts) {
+        unavailable(cat("[::1]:", port), error);
+      }
+      tcp_.clear();
+    }
+  }
+
+  error_code listen_at(const asio::ip::address& address, std::uint16_t port) {
+    const tcp::endpoint endpoint(address, port);
+    TcpAcceptor acceptor(threads_.front().context());
+    error_code error;
+    acceptor.open(endpoint.protocol(), error);
+    if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error) acceptor.bind(endpoint, error);
+    if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+    if (!error) tcp_.push_back(std::move(acceptor));
+    return error;
   }
 
   void listen_unix(std::optional<UnixAcceptor>& acceptor, const std::string& path) {
@@ -434,7 +463,7 @@ class Server::Impl {
   // What connections live in: it goes first.
   std::vector<IoThread> threads_;
   std::unique_ptr<Workers> workers_;
-  std::optional<TcpAcceptor> tcp_;
+  std::vector<TcpAcceptor> tcp_;
   std::optional<UnixAcceptor> unix_;
   std::optional<UnixAcceptor> admin_;
 };

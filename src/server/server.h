@@ -14,11 +14,11 @@ namespace ingot {
 
 /// Where a server listens, and how much of it there may be at once.
 struct ServerOptions {
-  std::string host = "127.0.0.1";
-  std::uint16_t port = 0;      ///< 0: the system picks one
-  std::string unix_socket{};   ///< a path to listen on too; only its owner can connect
-  std::string admin_socket{};  ///< the same for administration, which TCP never sees
-  std::string tls_cert{};      ///< PEM files; both or neither
+  std::string host = "localhost";  ///< an address; "localhost": 127.0.0.1 and, if there, ::1
+  std::uint16_t port = 0;          ///< 0: the system picks one
+  std::string unix_socket{};       ///< a path to listen on too; only its owner can connect
+  std::string admin_socket{};      ///< the same for administration, which TCP never sees
+  std::string tls_cert{};          ///< PEM files; both or neither
   std::string tls_key{};
   int io_threads = 2;      ///< that read and write
   int worker_threads = 2;  ///< for requests and answers that are not quick

@@ -47,6 +47,8 @@ inline constexpr std::int64_t kScoresMax = std::int64_t{1} << 19;
 
 /// A step that takes longer is stuck: the largest models take seconds on small machines.
 inline constexpr double kStepSecondsMax = 60;
+/// The same for a server to count as ready.
+inline constexpr double kReadyStepSecondsMax = 5;
 
 /// A model's chat template, with its text.
 struct ServedChat {
@@ -124,8 +126,12 @@ class Service {
   /// No new work is taken from here on, and what runs is cancelled after the drain's time.
   void begin_drain();
   bool is_draining() const { return draining_.load(); }
-  /// Whether requests are served: the server is not being stopped, and the engine is not stuck.
-  bool is_ready() const { return !draining_.load() && is_alive(); }
+  /// Whether requests are served: the server is not being stopped, and the engine computes.
+  bool is_serving() const { return !draining_.load() && is_alive(); }
+  /// The same, and no step takes so long that others had better serve what comes now.
+  bool is_ready() const {
+    return is_serving() && engine_.step_seconds_now() < kReadyStepSecondsMax;
+  }
   /// Whether the engine computes: no step fails, or takes longer than any should.
   bool is_alive() const {
     return !engine_.has_failed() && engine_.step_seconds_now() < kStepSecondsMax;

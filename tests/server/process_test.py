@@ -19,6 +19,15 @@ LONG = {"prompt": "x", "max_tokens": 8000, "ignore_eos": True, "stream": True}
 SOON_S = 0.5
 
 
+def has_ipv6():
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
+
+
 class ProcessTest(ingot.CliTest):
     def serve(self, *args, **how):
         started = Server(*args, **how)
@@ -68,10 +77,7 @@ class Addresses(ProcessTest):
         self.refuses(ingot.USAGE, "--cors-origin", "*", says=["--cors-origin"])
 
     def test_k03_ipv6(self):
-        try:
-            with socket.socket(socket.AF_INET6) as probe:
-                probe.bind(("::1", 0))
-        except OSError:
+        if not has_ipv6():
             self.skipTest("this machine has no ::1")
         served = Server("--host", "::1", ready=False)
         self.addCleanup(served.kill)
@@ -80,6 +86,31 @@ class Addresses(ProcessTest):
         served.family, served.address = socket.AF_INET6, ("::1", int(line.rsplit(":", 1)[1]))
         self.assertEqual(served.exchange(head(host="[::1]")).status, 200)
         self.assertEqual(served.stop(), DRAINED)
+
+    def test_k03_both_loopback_addresses_by_default(self):
+        for args in ((), ("--host", "localhost")):
+            served = self.serve(*args)
+            self.assertRegex(served.line("listening on "), r"http://127\.0\.0\.1:[0-9]+$")
+            port = served.address[1]
+            # With v6 off nothing listens there, which harms nobody.
+            for host, family in (("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6)):
+                if family == socket.AF_INET6 and not has_ipv6():
+                    continue
+                served.family, served.address = family, (host, port)
+                self.assertEqual(served.get("/health").status, 200)
+            self.assertEqual(served.stop(), DRAINED)
+
+    def test_k03_the_second_loopback_address_in_use(self):
+        """Clients of localhost would reach somebody else."""
+        if not has_ipv6():
+            self.skipTest("this machine has no ::1")
+        with socket.socket(socket.AF_INET6) as held:
+            held.bind(("::1", 0))
+            held.listen()
+            port = held.getsockname()[1]
+            self.refuses(UNAVAILABLE, "--port", str(port), says=[f"[::1]:{port}"])
+            served = self.serve("--host", "127.0.0.1", port=port)
+            self.assertEqual(served.stop(), DRAINED)
 
     def test_k03_a_unix_socket_of_its_owner_alone(self):
         path = self.path("ingot.sock")
@@ -173,6 +204,17 @@ class Starting(ProcessTest):
         for wire in wires:
             wire.socket.close()
         self.assertEqual(served.stop(), DRAINED)
+
+
+class Probes(ProcessTest):
+    def test_a_long_step_turns_readiness_and_not_health(self):
+        served = self.serve("--ctx", "131072", "--kv-tokens", "131072", "--step-rows", "16384",
+                            "--target-itl-ms", "60000")
+        self.assertEqual(served.get("/readyz").status, 200)
+        self.wire(served, post(TEXT, {"prompt": [5] * 131000, "max_tokens": 1}))
+        eventually("a step takes over 5 s", lambda: served.get("/readyz").status == 503)
+        self.assertEqual(served.get("/health").status, 200)
+        self.assertEqual(served.get("/livez").status, 200)
 
 
 class Stopping(ProcessTest):

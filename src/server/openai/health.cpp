@@ -13,7 +13,7 @@ HttpResponse state(bool is_good) {
 
 }  // namespace
 
-Reply health(const Call& call) { return state(call.service.is_ready()); }
+Reply health(const Call& call) { return state(call.service.is_serving()); }
 
 Reply livez(const Call& call) { return state(call.service.is_alive()); }
 
