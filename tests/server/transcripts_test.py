@@ -30,10 +30,10 @@ that stand in angle brackets mean something:
 "${NUMBER tokens}" in a request stands for an array of so many ids.
 
 A response that is a stream has a pattern for each of its events: "data: JSON", "data: [DONE]", a
-comment (": TEXT"), and "..." for any number of events. A line "joined PATH PATTERN" compares the texts that the events
-have at a path, put together: joined choices.0.delta.content "<$said>". Behind "text REGEX" stands
-what the body has to have in it where it is no JSON. "<closed>" in place of a body: the connection
-ends behind the response.
+comment (": TEXT"), and "..." for any number of events. A line "joined PATH PATTERN" compares the
+texts that the events have at a path, put together: joined choices.0.delta.content "<$said>".
+Behind "text REGEX" stands what the body has to have in it where it is no JSON. "<closed>" in place
+of a body: the connection ends behind the response.
 """
 import glob
 import json
