@@ -5,7 +5,7 @@ usage: bench/serve/figures.py [--model FILE] [NAME...]
 
 Starts `ingot serve` (INGOT_BINARY, else build/release/ingot) with a model, the built-in one where
 none is said, for each of them; exits 1 where a limit was missed. Names: overhead, overload,
-streams, drain, descriptors, idle, readers, mix, soak; all of them without one. Quiet machines only:
+streams, drain, descriptors, idle, readers, domains, mix, soak; all of them without one. Quiet machines only:
 other work shows in all of it.
 """
 import concurrent.futures
@@ -19,6 +19,7 @@ import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -299,6 +300,43 @@ def readers(count=256):
     one.stop()
 
 
+def area(some, others):
+    """The share of pairs in which one of `some` is the larger: 0.5 where nothing tells them apart."""
+    return statistics.fmean((a > b) + (a == b) / 2 for a in some for b in others)
+
+
+def domains(probes=2000):
+    """Times of one key's prompts that another key has computed beside those of new ones: a guess at
+    what somebody else asked must not show in them."""
+    rng = random.Random(1)
+    alice, bob = ("a" * 20, "b" * 20)
+    with tempfile.NamedTemporaryFile("w", suffix=".keys") as keys:  # mode 600
+        keys.write(f"{alice}\n{bob}\n")
+        keys.flush()
+        one = running("--api-key-file", keys.name)
+
+        def ask(key, prompt):
+            begin = time.monotonic()
+            reply = one.post(server.TEXT, {"prompt": prompt, "max_tokens": 1},
+                             [("Authorization", f"Bearer {key}")])
+            assert reply.status == 200, reply
+            return time.monotonic() - begin
+        try:
+            times = {"known": [], "new": []}
+            for _ in range(probes // 2):
+                known, new = ([rng.randrange(3, 400) for _ in range(128)] for _ in range(2))
+                ask(alice, known)
+                for name, prompt in rng.sample([("known", known), ("new", new)], 2):
+                    times[name].append(ask(bob, prompt))
+            found = area(times["new"], times["known"])
+            figure("told_apart_between_keys", max(found, 1 - found), 0.55, probes=probes)
+            again = [(ask(alice, p), ask(alice, p))
+                     for p in ([rng.randrange(3, 400) for _ in range(128)] for _ in range(200))]
+            figure("told_apart_within_a_key", area(*zip(*again)), 0.9, at_least=True)
+        finally:
+            one.stop()
+
+
 def hostile(rng):
     """Something that a server refuses."""
     return rng.choice([
@@ -435,8 +473,8 @@ def soak(requests=86_400):
     figure("soak_exit_code", one.stop(), 0)
 
 
-ALL = {f.__name__: f for f in (overhead, overload, streams, drain, descriptors, idle, readers, mix,
-                                soak)}
+ALL = {f.__name__: f for f in (overhead, overload, streams, drain, descriptors, idle, readers,
+                                domains, mix, soak)}
 
 
 def main():

@@ -205,4 +205,13 @@ void MappedFile::expect_unchanged() const {
               cat(printable(name(), 4096), ": file @0: it changed while it was being read"));
 }
 
+bool MappedFile::is_unchanged() const noexcept {
+  try {
+    expect_unchanged();
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 }  // namespace ingot

@@ -44,6 +44,8 @@ class MappedFile {
   /// Errors: kIo "<file>: file @0: it changed while it was being read" unless the file is as it was
   /// when opened.
   void expect_unchanged() const;
+  /// Whether it is as it was, as far as the system says.
+  bool is_unchanged() const noexcept;
 
  private:
   void unmap();

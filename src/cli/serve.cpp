@@ -220,6 +220,7 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
   options.by_priority = v.by_priority;
   options.fingerprint = std::move(fingerprint);
   options.stop = [&stop] { stop.ask(); };
+  options.warn = log_warning;
   options.waiting_per_key = static_cast<std::size_t>(v.queue_per_key);
   Service service(options, instance, *engine, metrics, http_metrics, std::move(chat));
   ServerLog log(STDERR_FILENO,

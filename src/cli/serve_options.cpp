@@ -19,7 +19,7 @@ void add_address(CLI::App& app, ServerValues& v) {
   add_text(app, v.unix_socket, "--unix-socket",
            "A path to listen on too, which only its owner can use");
   add_text(app, v.admin_socket, "--admin-socket",
-           "A path for administration (POST /admin/drain, /admin/flush-cache; metrics without a "
+           "A path for administration (POST /admin/drain, /admin/flush-cache, /admin/check; metrics without a "
            "key), which only its owner can use");
   add_text(app, v.tls_cert, "--tls-cert", "Certificate chain (PEM): the server speaks TLS");
   add_text(app, v.tls_key, "--tls-key", "The certificate's private key (PEM)");

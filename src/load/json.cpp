@@ -324,7 +324,7 @@ class Builder {
     for (const auto& [key, value] : members) keys_.push_back(key);
     std::sort(keys_.begin(), keys_.end());
     const auto twin = std::adjacent_find(keys_.begin(), keys_.end());
-    if (twin != keys_.end()) fail(cat("duplicate key '", printable(*twin), "'"));
+    if (twin != keys_.end()) fail(cat("duplicate key '", printable(*twin, 64), "'"));
   }
 
   std::string_view text_;

@@ -304,7 +304,9 @@ void Engine::stop() {
 }
 
 bool Engine::turn() {
+  turn_timer_.begin(options_.now());
   const bool any = take_turn();
+  turn_timer_.end();
   timer_.end();
   return any;
 }
@@ -760,40 +762,6 @@ void Engine::end_streams(FinishReason reason, const Error* error) {
     if (!continuation->ended()) continuation->finish(reason, copy_of(error));
     continuation->tell_end();
   }
-}
-
-void Engine::end_active(FinishReason reason, const Error* error) {
-  end_streams(reason, error);
-  clear();
-}
-
-/// Drops those that have ended, who are all. What is under way has to come to rest first: it may
-/// write to blocks that are given back here.
-void Engine::clear() {
-  if (scheduler_.under_way() > 0 && !INGOT_MUTANT(19)) {
-    const double now = options_.now();
-    timer_.begin(now);
-    const StepWatch::Call call(watch_, now);
-    steps_->drain();
-  }
-  timer_.end();
-  scheduler_.abandon();
-  drop_ended();
-  observe_state();
-}
-
-/// With nothing under way every block is free or evictable, or one has been lost.
-void Engine::check_idle() {
-  is_idle_ = true;
-  if (scheduler_.under_way() > 0) return;
-  const KvCache& cache = steps_->cache();
-  for (std::int32_t g = 0; g < cache.groups(); ++g) {
-    const BlockPool& pool = cache.pool(g);
-    const std::int32_t used = pool.total() - pool.available();
-    INGOT_CHECK(used == cache.releasing(g), used, " blocks of group ", g, " are in use by nobody");
-    pool.check();
-  }
-  if (scheduler_.prefixes() != nullptr) scheduler_.prefixes()->check();
 }
 
 }  // namespace ingot

@@ -172,12 +172,18 @@ class Engine {
   /// How long the step that is under way has taken, by the engine's clock; 0 between steps. Takes
   /// no lock; from any thread.
   double step_seconds_now() const { return timer_.seconds(options_.now()); }
+  /// The same for all that the engine's thread does between two looks at what has come: planning,
+  /// sampling and errands too. 0 while it waits for requests.
+  double turn_seconds_now() const { return turn_timer_.seconds(options_.now()); }
   /// Whether no step can be computed any more; from any thread.
   bool has_failed() const { return failed_.load(); }
   /// Errors: Error{kInternal}, and why, when no step can be computed any more; from any thread.
   void require_alive() const;
   /// Forgets all prefixes that are not in use; for whoever calls `step`.
   void flush_prefixes() { scheduler_.flush_prefixes(); }
+  /// Looks at every block and prefix, and ends the process where the books disagree; for whoever
+  /// calls `step`.
+  void check_invariants() const;
   /// Of the last step; for whoever calls `step`.
   const Scheduler& scheduler() const { return scheduler_; }
   /// Calls `visit` with all requests that were taken in and have not ended, by their numbers; for
@@ -258,6 +264,7 @@ class Engine {
   std::atomic<bool> failed_{false};
   StepWatch watch_;
   StepTimer timer_;
+  StepTimer turn_timer_;
   std::atomic<double> drain_by_{kNever};
   std::atomic<bool> draining_{false};
   std::atomic<bool> drained_by_force_{false};

@@ -99,6 +99,11 @@ class Instance {
   std::string_view isa() const { return backend_.table().name; }
   /// What times the steps of the executor; null without `profile`.
   ProfiledBackend* profiled() { return profiled_.get(); }
+  /// Whether the weights are those that were loaded: where they are a file's that is mapped
+  /// (`pack_cache`), it may be written to. From `start` on, from any thread.
+  bool has_sound_weights() const {
+    return model_->packed.weights.empty() || model_->packed.file.is_unchanged();
+  }
   /// From `start` on.
   Executor& executor() { return *executor_; }
   /// An engine on what was started with `generates`, whose prefix hashes nobody can foretell. It

@@ -17,9 +17,6 @@ namespace ingot {
 
 namespace {
 
-/// Addresses whose failures are remembered; beyond, the oldest minute's are forgotten.
-constexpr std::size_t kFailuresMax = 4096;
-
 constexpr std::size_t kPreflightBytesMax = 1024;
 
 /// 128 random bits: ids cannot be guessed. They are fetched for many at once.
@@ -66,13 +63,6 @@ bool is_json(const std::string* type) {
   return text == "application/json" || text == "application/json;charset=utf-8";
 }
 
-std::int64_t seconds_of_clock() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
-}
-
-std::int64_t minute() { return seconds_of_clock() / 60; }
-
 /// What is said where there is no room. It is said in floods: each form is put together once.
 const HttpResponse& overload_response(ErrorForm form) {
   static const HttpResponse kOpenAi = error_response(overloaded(), ErrorForm::kOpenAi);
@@ -91,6 +81,10 @@ std::string_view presented_key(const HttpRequest& request) {
   return other == nullptr ? std::string_view() : std::string_view(*other);
 }
 
+ApiError changed() {
+  return {503, "server_error", "unavailable", "the model's packed weights were changed on disk"};
+}
+
 ApiError draining() { return {503, "server_error", "draining", "the server is being stopped"}; }
 
 }  // namespace
@@ -105,35 +99,16 @@ bool Api::is_host_allowed(const HttpRequest& request) const {
                      [&](const std::string& allowed) { return allowed == "*" || allowed == name; });
 }
 
-void Api::count_failure(const std::string& peer) {
-  const std::lock_guard lock(mutex_);
-  const std::int64_t now = minute();
-  if (failures_.size() >= kFailuresMax) {
-    std::erase_if(failures_, [now](const auto& entry) { return entry.second.minute != now; });
-    if (failures_.size() >= kFailuresMax) return;
-  }
-  Failures& failures = failures_[peer];
-  if (failures.minute != now) failures = {.minute = now};
-  ++failures.count;
-}
-
-bool Api::has_failed_too_often(const std::string& peer) {
-  const std::lock_guard lock(mutex_);
-  const auto at = failures_.find(peer);
-  return at != failures_.end() && at->second.minute == minute() &&
-         at->second.count >= options_.auth_failures_per_minute;
-}
-
 std::size_t Api::check_key(const HttpRequest& request) {
   const std::string_view key = presented_key(request);
   // Good keys first: else one who guesses could lock out all who come through the same proxy.
   if (const auto number = options_.keys.find(key)) return *number;
-  if (has_failed_too_often(request.peer)) {
+  const auto rest = auth_failures_.add(request.peer, AuthFailures::Clock::now());
+  if (rest.count() > 0) {
     throw ApiError(429, "rate_limit_error", "too_many_failures",
                    "too many wrong keys came from this address: try again in a minute")
-        .in(60 - seconds_of_clock() % 60);
+        .in(rest.count());
   }
-  count_failure(request.peer);
   throw ApiError(401, "authentication_error", "invalid_api_key",
                  "a valid API key is needed: Authorization: Bearer KEY");
 }
@@ -144,7 +119,17 @@ std::size_t Api::authenticate(const HttpRequest& request, const Route* route) {
   return check_key(request);
 }
 
+const std::string* Api::allowed_origin(const HttpRequest& request) const {
+  const std::string* origin = request.field("origin");
+  if (origin == nullptr) return nullptr;
+  const auto allowed =
+      std::find_if(options_.cors_origins.begin(), options_.cors_origins.end(),
+                   [&](const std::string& one) { return one == "*" || one == *origin; });
+  return allowed == options_.cors_origins.end() ? nullptr : &*allowed;
+}
+
 HttpResponse Api::preflight(const HttpRequest& request) const {
+  if (allowed_origin(request) == nullptr) return {.status = 204, .type = {}, .body = {}};
   // Clients add fields of their own, and none of them can do harm: what they ask for they get.
   const std::string* wanted = request.field("access-control-request-headers");
   const bool is_list = wanted != nullptr && wanted->size() <= kPreflightBytesMax &&
@@ -206,6 +191,7 @@ std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool
     const bool computes = route->kind == RouteKind::kWork;
     if ((computes || route->kind == RouteKind::kText) && service_.is_draining()) throw draining();
     if (computes) {
+      if (!service_.has_sound_weights()) throw changed();
       // Said before the body is read: under overload that is most of the work. Not thrown: of all
       // refusals this one comes in floods.
       if (service_.is_full() || service_.is_late(admitted.key)) {
@@ -224,7 +210,6 @@ std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool
 
 std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> Api::handle(
     const HttpRequest& request, const Admitted& admitted, Notify notify) {
-  const ErrorForm form = admitted.route->errors;
   try {
     const Call call{.http = request, .id = admitted.id, .key = admitted.key, .service = service_};
     Reply reply = admitted.route->handler(call);
@@ -232,14 +217,24 @@ std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> Api::handle(
     return service_.start(std::move(std::get<Generation>(reply)), admitted.id, admitted.key,
                           notify);
   } catch (const ApiError& error) {
-    return error_response(error, form);
+    return failed(error, admitted);
   } catch (const Error& error) {
-    return error_response(api_error(error), form);
+    return failed(api_error(error), admitted);
   } catch (const std::bad_alloc&) {
-    return error_response(api_error(Error(ErrorCode::kDoesNotFit, "")), form);
-  } catch (const std::exception&) {
-    return error_response(api_error(Error(ErrorCode::kInternal, "")), form);
+    return failed(api_error(Error(ErrorCode::kDoesNotFit, "")), admitted);
+  } catch (const std::exception& error) {
+    return failed(api_error(Error(ErrorCode::kInternal, error.what())), admitted);
   }
+}
+
+HttpResponse Api::failed(const ApiError& error, const Admitted& admitted) {
+  log_failure(error, admitted);
+  return error_response(error, admitted.route->errors);
+}
+
+void Api::log_failure(const ApiError& error, const Admitted& admitted) {
+  if (error.status() != 500) return;
+  log_.failure(admitted.route->path, admitted.id, error.cause());
 }
 
 HttpResponse Api::refusal(const HttpRefusal& refusal, const HttpRequest* request) {
@@ -252,8 +247,12 @@ HttpResponse Api::refusal(const HttpRefusal& refusal, const HttpRequest* request
                         form);
 }
 
-ApiError Api::generation_error(const Outcome& outcome) {
-  if (outcome.error) return api_error(*outcome.error);
+ApiError Api::generation_error(const Outcome& outcome, const Admitted& admitted) {
+  if (outcome.error) {
+    ApiError error = api_error(*outcome.error);
+    log_failure(error, admitted);
+    return error;
+  }
   if (service_.is_draining()) return draining();
   return ApiError(503, "server_error", "cancelled", "the request was cancelled").for_good();
 }
@@ -282,22 +281,18 @@ void Api::ended(const HttpRequest& request, const Admitted& admitted, const Requ
 
 HttpFields Api::common_fields(const HttpRequest& request, const Admitted* admitted) {
   HttpFields fields;
-  if (admitted != nullptr) {
-    fields.emplace_back("X-Request-Id", admitted->id);
-    // What Anthropic's clients read it from.
-    const bool is_anthropic = admitted->route->errors == ErrorForm::kAnthropic;
-    if (is_anthropic) fields.emplace_back("request-id", admitted->id);
-  }
+  // Who was not let in can be told apart too, by the proxies on the way.
+  fields.emplace_back("X-Request-Id", admitted == nullptr ? new_id() : admitted->id);
+  // What Anthropic's clients read it from.
+  const bool is_anthropic = admitted != nullptr && admitted->route->errors == ErrorForm::kAnthropic;
+  if (is_anthropic) fields.emplace_back("request-id", admitted->id);
   if (const std::string* parent = request.field("traceparent")) {
     if (parent->size() <= 64) fields.emplace_back("traceparent", *parent);
   }
-  const std::string* origin = request.field("origin");
-  if (origin == nullptr || options_.cors_origins.empty()) return fields;
-  for (const std::string& allowed : options_.cors_origins) {
-    if (allowed != "*" && allowed != *origin) continue;
-    fields.emplace_back("Access-Control-Allow-Origin", allowed);
+  if (request.field("origin") == nullptr || options_.cors_origins.empty()) return fields;
+  if (const std::string* allowed = allowed_origin(request)) {
+    fields.emplace_back("Access-Control-Allow-Origin", *allowed);
     fields.emplace_back("Access-Control-Expose-Headers", "X-Request-Id, request-id, Retry-After");
-    break;
   }
   fields.emplace_back("Vary", "Origin");
   return fields;

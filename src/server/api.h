@@ -1,14 +1,13 @@
 // Api: the requests that connections bring, let in or refused, and handed to their endpoints.
 #pragma once
 
-#include <map>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "server/api_keys.h"
 #include "server/application.h"
+#include "server/auth_failures.h"
 #include "server/request_log.h"
 #include "server/routes.h"
 #include "server/service.h"
@@ -30,14 +29,17 @@ struct ApiOptions {
 class Api final : public Application {
  public:
   Api(ApiOptions options, Service& service, ServerLog& log)
-      : options_(std::move(options)), service_(service), log_(log) {}
+      : options_(std::move(options)),
+        service_(service),
+        log_(log),
+        auth_failures_(options_.auth_failures_per_minute) {}
 
   std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool has_body) override;
   std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(const HttpRequest& request,
                                                                         const Admitted& admitted,
                                                                         Notify notify) override;
   HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest* request) override;
-  ApiError generation_error(const Outcome& outcome) override;
+  ApiError generation_error(const Outcome& outcome, const Admitted& admitted) override;
   void ended(const HttpRequest& request, const Admitted& admitted, const RequestEnd& end) override;
   HttpFields common_fields(const HttpRequest& request, const Admitted* admitted) override;
   bool is_closing() const override { return service_.is_draining(); }
@@ -47,20 +49,17 @@ class Api final : public Application {
   /// The number of the key; throws where there is none that fits.
   std::size_t authenticate(const HttpRequest& request, const Route* route);
   std::size_t check_key(const HttpRequest& request);
-  void count_failure(const std::string& peer);
-  bool has_failed_too_often(const std::string& peer);
+  /// The one of `--cors-origin` that a request comes from; null where it comes from none of them.
+  const std::string* allowed_origin(const HttpRequest& request) const;
   HttpResponse preflight(const HttpRequest& request) const;
-
-  struct Failures {
-    std::int64_t minute = 0;
-    int count = 0;
-  };
+  /// The error's response; what the server is to blame for is said in the log.
+  HttpResponse failed(const ApiError& error, const Admitted& admitted);
+  void log_failure(const ApiError& error, const Admitted& admitted);
 
   ApiOptions options_;
   Service& service_;
   ServerLog& log_;
-  std::mutex mutex_;
-  std::map<std::string, Failures> failures_;  ///< by address
+  AuthFailures auth_failures_;
 };
 
 }  // namespace ingot

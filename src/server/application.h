@@ -62,7 +62,7 @@ class Application {
   /// head was.
   virtual HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest* request) = 0;
   /// The error of a generation that did not come to its end.
-  virtual ApiError generation_error(const Outcome& outcome) = 0;
+  virtual ApiError generation_error(const Outcome& outcome, const Admitted& admitted) = 0;
   /// A request has ended.
   virtual void ended(const HttpRequest& request, const Admitted& admitted,
                      const RequestEnd& end) = 0;

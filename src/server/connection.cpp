@@ -576,7 +576,7 @@ Connection::Awaitable<bool> Connection::generate(std::shared_ptr<RunningGenerati
   while (!gathering.has_ended()) {
     const bool any = gathering.gather(out);
     if (const Outcome* failed = gathering.failed()) {
-      const ApiError error = parts_.application.generation_error(*failed);
+      const ApiError error = parts_.application.generation_error(*failed, admitted);
       end.is_cut = true;
       running->cancel();
       if (!has_head) {

@@ -119,12 +119,13 @@ ApiError api_error(const Error& error) {
     case ErrorCode::kDoesNotFit:
       return {503, "server_error", "out_of_memory", "there is no memory for the request"};
     case ErrorCode::kNotFinite:
-      return {500, "server_error", "not_finite", error.message()};
+      return ApiError(500, "server_error", "not_finite", error.message()).because(error.message());
     case ErrorCode::kIo:
     case ErrorCode::kInternal:
       break;
   }
-  return {500, "server_error", "internal_error", "the server met an error of its own"};
+  return ApiError(500, "server_error", "internal_error", "the server met an error of its own")
+      .because(error.message());
 }
 
 }  // namespace ingot

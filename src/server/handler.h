@@ -46,11 +46,18 @@ class ApiError : public std::exception {
     return std::move(*this);
   }
 
+  /// Of a 500: what happened, for the log alone.
+  ApiError&& because(std::string cause) && {
+    cause_ = std::move(cause);
+    return std::move(*this);
+  }
+
   int status() const { return status_; }
   const std::string& type() const { return type_; }
   const std::string& code() const { return code_; }
   const std::string& message() const { return message_; }
   const std::string& param() const { return param_; }
+  const std::string& cause() const { return cause_; }
   std::int64_t prompt_tokens() const { return prompt_tokens_; }
   std::int64_t context() const { return context_; }
   std::int64_t retry_seconds() const { return retry_seconds_; }  ///< 0: not at all
@@ -62,6 +69,7 @@ class ApiError : public std::exception {
   std::string code_;
   std::string message_;
   std::string param_;
+  std::string cause_;
   std::int64_t prompt_tokens_ = -1;
   std::int64_t context_ = -1;
   std::int64_t retry_seconds_ = 1;

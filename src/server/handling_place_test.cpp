@@ -53,7 +53,9 @@ class Recorder : public Application {
   HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest*) override {
     return {.status = refusal.status, .body = "{}"};
   }
-  ApiError generation_error(const Outcome&) override { return {500, "server_error", "", ""}; }
+  ApiError generation_error(const Outcome&, const Admitted&) override {
+    return {500, "server_error", "", ""};
+  }
   void ended(const HttpRequest&, const Admitted&, const RequestEnd&) override {}
   HttpFields common_fields(const HttpRequest&, const Admitted*) override { return {}; }
   bool is_closing() const override { return false; }

@@ -9,12 +9,17 @@
 #include <climits>
 #include <utility>
 
+#include "base/error.h"
+
 namespace ingot {
 
 namespace {
 
 /// With its end. As much as a pipe takes without waiting once it says that it can be written to.
 constexpr std::size_t kLineMax = PIPE_BUF;
+
+/// Of what went wrong.
+constexpr std::size_t kCauseBytes = 512;
 
 /// Whether a line can be written now: a reader that has stopped must not stop the server.
 bool has_room(int fd) {
@@ -54,23 +59,34 @@ void ServerLog::request(const Json& fields) {
   if (has_requests()) write("request", fields);
 }
 
-void ServerLog::refusal(std::string_view event, int status) {
-  if (level_ == Level::kNone) return;
+bool ServerLog::is_due(std::string_view name, int status, Json& fields) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   const std::int64_t second = std::chrono::duration_cast<std::chrono::seconds>(now).count();
-  Json fields = Json::object();
-  {
-    const std::lock_guard lock(mutex_);
-    Refusals& refusals = refusals_[event];
-    if (second == refusals.second) {
-      ++refusals.others;
-      return;
-    }
-    refusals.second = second;
-    fields.set("status", status);
-    fields.set("others", std::exchange(refusals.others, std::uint64_t{0}));
+  const std::lock_guard lock(mutex_);
+  Lines& lines = lines_[{name, status}];
+  if (second == lines.second) {
+    ++lines.others;
+    return false;
   }
-  write(event, fields);
+  lines.second = second;
+  fields.set("status", status);
+  fields.set("others", std::exchange(lines.others, std::uint64_t{0}));
+  return true;
+}
+
+void ServerLog::refusal(std::string_view event, int status) {
+  if (level_ == Level::kNone) return;
+  Json fields = Json::object();
+  if (is_due(event, status, fields)) write(event, fields);
+}
+
+void ServerLog::failure(std::string_view route, std::string_view id, std::string_view cause) {
+  if (level_ == Level::kNone) return;
+  Json fields = Json::object();
+  fields.set("id", id);
+  fields.set("route", route);
+  fields.set("cause", printable(cause, kCauseBytes));
+  if (is_due(route, 500, fields)) write("failed", fields);
 }
 
 }  // namespace ingot

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <string_view>
+#include <utility>
 
 #include "load/json.h"
 
@@ -25,22 +26,26 @@ class ServerLog {
   bool has_requests() const { return level_ == Level::kRequests; }
   /// `fields` stand behind time and `event`.
   void request(const Json& fields);
-  /// At most one line a second of each event, which is a literal: a refusal that is not of a
-  /// request.
+  /// At most one line a second of each event, which is a literal, and status: a refusal.
   void refusal(std::string_view event, int status);
+  /// At most one line a second of each route, which is a literal: a request that failed with 500,
+  /// and why.
+  void failure(std::string_view route, std::string_view id, std::string_view cause);
 
  private:
+  /// Adds how many of its lines were not written since the last one; false where none is due.
+  bool is_due(std::string_view name, int status, Json& fields);
   void write(std::string_view event, const Json& fields);
 
   int fd_;
   Level level_;
   std::atomic<std::uint64_t>& dropped_;
   std::mutex mutex_;
-  struct Refusals {
-    std::int64_t second = 0;   ///< of the last line
+  struct Lines {
+    std::int64_t second = 0;   ///< of the last one
     std::uint64_t others = 0;  ///< that were not written since
   };
-  std::map<std::string_view, Refusals> refusals_;  ///< by event
+  std::map<std::pair<std::string_view, int>, Lines> lines_;  ///< by event or route, and status
 };
 
 }  // namespace ingot

@@ -53,7 +53,7 @@ constexpr auto kProbeTime = std::chrono::milliseconds(1000);
 /// What is said to a connection too many, without reading its request.
 constexpr std::string_view kTooMany =
     "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\n"
-    "Connection: close\r\n\r\n";
+    "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n";
 
 /// Bytes of a connection that the system holds and has not sent.
 constexpr int kNotSentBytes = 128 << 10;

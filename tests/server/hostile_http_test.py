@@ -711,6 +711,10 @@ class Keys(KeyTest):
         self.assertIn(reply.status, (401, 429), reply)
         self.assertEqual(reply.field("Connection"), "close")
 
+    def test_h24_who_is_not_let_in_gets_an_id_too(self):
+        ids = {self.server.get("/v1/models").field("X-Request-Id") for _ in range(2)}
+        self.assertEqual(len(ids - {None}), 2)
+
     def test_h24_forms_of_keys(self):
         for fields in ([("Authorization", "bearer " + self.KEY)], [("x-api-key", self.KEY)],
                        [("Authorization", "Bearer " + "b" * 20)]):
@@ -720,6 +724,26 @@ class Keys(KeyTest):
         basic = ("Authorization", "Basic dXNlcjpwYXNz")
         reply = self.server.get("/v1/models", [basic, ("x-api-key", self.KEY)])
         self.assertEqual(reply.status, 200)
+
+    def test_u5_what_was_computed_for_one_is_never_found_by_another(self):
+        """In pairs: who computed it finds it, and nobody else does."""
+        bob = (("Authorization", "Bearer " + "b" * 20),)
+        # What they run under: a key, and a salt that narrows it.
+        users = [(fields, salt) for fields in (self.auth, bob) for salt in (None, "a", "b")]
+
+        def cached(user, prompt):
+            fields, salt = user
+            more = {"cache_salt": salt} if salt else {}
+            reply = self.server.post(server.TEXT, {"prompt": prompt, "max_tokens": 1, **more},
+                                     fields)
+            return reply.json()["usage"]["prompt_tokens_details"]["cached_tokens"]
+        for i, first in enumerate(users):
+            prompt = [20 + i] * 100
+            self.assertEqual(cached(first, prompt), 0)
+            for second in users:
+                found = cached(second, prompt) if second != first else 0
+                self.assertEqual(found, 0, (first, second))
+            self.assertEqual(cached(first, prompt), 96, first)
 
     def test_h27_lines_of_the_log_name_the_key_and_never_show_it(self):
         self.server.post(CHAT, {**BODY, "user": "secret-user"}, self.auth)
@@ -737,9 +761,10 @@ class Failures(KeyTest):
         for reply in replies:
             if reply.status == 429:
                 self.assertIn(int(reply.field("Retry-After")), range(1, 61))
-        self.assertIn(429, statuses)
-        self.assertGreaterEqual(statuses.count(401), 15)
-        self.assertLessEqual(statuses.count(401), 41)  # a minute may have ended meanwhile
+        self.assertEqual(statuses[:20], [401] * 20)
+        self.assertEqual(statuses[20], 429)
+        # The server of sanitizers may take longer than a minute for all.
+        self.assertLessEqual(statuses.count(401), 20 * server.SLOWER)
 
 
 class Origins(server.ServerTest):
@@ -769,6 +794,8 @@ class AllowedOrigins(server.ServerTest):
                     reply = self.server.exchange(data)
                     self.assertEqual(reply.status, status, reply)
                     self.assertEqual(reply.field("Access-Control-Allow-Origin"), expected)
+                    names = [name for name, _ in reply.fields if name.startswith("Access-Control")]
+                    self.assertEqual(bool(names), allowed, reply)
                     self.assertEqual(reply.field("Vary"), "Origin")
                     self.assertIsNone(reply.field("Access-Control-Allow-Credentials"))
 

@@ -36,7 +36,7 @@ class Administration(unittest.TestCase):
         self.assertEqual(os.stat(self.path).st_mode & 0o777, 0o600)
 
     def test_tcp_has_none_of_it(self):
-        for target in ("/admin/drain", "/admin/flush-cache"):
+        for target in ("/admin/drain", "/admin/flush-cache", "/admin/check"):
             self.assertEqual(self.server.post(target, {}).status, 404)
 
     def test_a_flushed_prefix_is_computed_again(self):
@@ -49,6 +49,14 @@ class Administration(unittest.TestCase):
         self.assertGreater(cached(), 0)
         self.assertEqual(admin(self.path, "POST", "/admin/flush-cache").status, 200)
         self.assertEqual(cached(), 0)
+
+    def test_the_books_agree_also_while_requests_run(self):
+        body = {"prompt": [7] * 64, "max_tokens": 300, "stream": True}
+        with server.Wire(self.server) as wire:
+            wire.send(server.post(server.TEXT, body)).until(b'"text"')
+            reply = admin(self.path, "POST", "/admin/check")
+            self.assertEqual((reply.status, reply.json()), (200, {"status": "ok"}))
+            wire.until(b"data: [DONE]")
 
     def test_draining_ends_the_process(self):
         self.assertEqual(admin(self.path, "POST", "/admin/drain").status, 200)

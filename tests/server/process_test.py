@@ -2,6 +2,7 @@
 """The process of `ingot serve`: where it listens, its keys, its signals and exit codes (K03, K04,
 K09, K10), and how it stops (P9)."""
 import fcntl
+import glob
 import os
 import re
 import signal
@@ -215,6 +216,28 @@ class Probes(ProcessTest):
         eventually("a step takes over 5 s", lambda: served.get("/readyz").status == 503)
         self.assertEqual(served.get("/health").status, 200)
         self.assertEqual(served.get("/livez").status, 200)
+
+
+    def test_weights_that_are_changed_on_disk_serve_nobody(self):
+        model, cache = self.path("m.gguf"), self.path("packed")
+        self.assert_done(ingot.run("synth", "tiny", model, "--type", "Q8_0"))
+        for expected in (200, 503):  # the first one packs the weights, the second one maps them
+            served = self.serve(model, "--pack-cache", cache)
+            path, = glob.glob(os.path.join(cache, "*"))
+            with open(path, "r+b") as file:
+                file.seek(-1, os.SEEK_END)
+                last = file.read(1)
+                file.seek(-1, os.SEEK_END)
+                file.write(last)
+            request = {"prompt": [5, 6], "max_tokens": 1}
+            if expected == 503:
+                eventually("it is seen", lambda: served.get("/readyz").status == 503)
+                self.assertIn("the file of packed weights was changed",
+                              served.line("warning: the file of packed"))
+                self.assertEqual(served.get("/livez").status, 503)
+                self.assertIn("changed on disk", served.post(TEXT, request).error()["message"])
+            self.assertEqual(served.post(TEXT, request).status, expected)
+            self.assertEqual(served.stop(), DRAINED)
 
 
 class Stopping(ProcessTest):

@@ -15,4 +15,11 @@ Reply admin_flush_cache(const Call& call) {
   return HttpResponse{.body = R"({"status":"flushed"})"};
 }
 
+/// Where they do not hold, the process has ended (decision 11).
+Reply admin_check(const Call& call) {
+  Engine& engine = call.service.engine();
+  engine.between_steps([&] { engine.check_invariants(); });
+  return HttpResponse{.body = R"({"status":"ok"})"};
+}
+
 }  // namespace ingot

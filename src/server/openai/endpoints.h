@@ -43,5 +43,7 @@ Reply cancel_request(const Call& call);
 Reply admin_drain(const Call& call);
 /// POST /admin/flush-cache: forgets all prefixes that are not in use.
 Reply admin_flush_cache(const Call& call);
+/// POST /admin/check: that every KV block and prefix is where the books say.
+Reply admin_check(const Call& call);
 
 }  // namespace ingot
