@@ -5,8 +5,8 @@ usage: bench/serve/figures.py [--model FILE] [NAME...]
 
 Starts `ingot serve` (INGOT_BINARY, else build/release/ingot) with a model, the built-in one where
 none is said, for each of them; exits 1 where a limit was missed. Names: overhead, overload,
-streams, drain, descriptors, idle, readers, domains, mix, soak; all of them without one. Quiet machines only:
-other work shows in all of it.
+streams, drain, descriptors, idle, readers, domains, mix, soak; all of them without one. Quiet
+machines only: other work shows in all of it.
 """
 import concurrent.futures
 import itertools
@@ -301,7 +301,8 @@ def readers(count=256):
 
 
 def area(some, others):
-    """The share of pairs in which one of `some` is the larger: 0.5 where nothing tells them apart."""
+    """The share of pairs in which one of `some` is the larger: 0.5 where nothing tells them
+    apart."""
     return statistics.fmean((a > b) + (a == b) / 2 for a in some for b in others)
 
 

@@ -103,10 +103,14 @@ struct CloseDir {
 
 }  // namespace
 
+bool has_same_bytes(const FileIdentity& before, const FileIdentity& after) {
+  return before.device == after.device && before.inode == after.inode &&
+         before.bytes == after.bytes && before.modified_ns == after.modified_ns;
+}
+
 bool is_same_state(const FileIdentity& before, const FileIdentity& after) {
-  const bool same_bytes = before.device == after.device && before.inode == after.inode &&
-                          before.bytes == after.bytes && before.modified_ns == after.modified_ns;
-  return same_bytes && (before.changed_ns == after.changed_ns || before.links != after.links);
+  return has_same_bytes(before, after) &&
+         (before.changed_ns == after.changed_ns || before.links != after.links);
 }
 
 Fd& Fd::operator=(Fd&& other) noexcept {
@@ -166,6 +170,12 @@ std::string File::read_all(std::uint64_t bytes_max) const {
   read_at(0, std::as_writable_bytes(std::span(text)));
   if (!is_unchanged()) fail(name_, "it changed while it was being read");
   return text;
+}
+
+bool File::is_overwritten() const {
+  struct stat st {};
+  return retry([&] { return ::fstat(fd(), &st); }) == 0 &&
+         !has_same_bytes(identity_, identity_of(st));
 }
 
 bool File::is_unchanged() const {

@@ -40,6 +40,9 @@ struct FileIdentity {
   std::int64_t changed_ns = 0;  ///< of the status: no call sets it back, as it can modified_ns
 };
 
+/// Whether its bytes are the same by size and modification time; names, mode and owner may differ.
+bool has_same_bytes(const FileIdentity& before, const FileIdentity& after);
+
 /// Whether nobody wrote to the file between two looks at it.
 ///
 /// Losing or gaining a name sets `changed_ns` and leaves the bytes alone: where the number of names
@@ -69,6 +72,8 @@ class File {
   std::string read_all(std::uint64_t bytes_max) const;
   /// Whether the file is in the state that it had when it was opened (is_same_state).
   bool is_unchanged() const;
+  /// Whether it is seen that it has not the bytes any more that it had then (has_same_bytes).
+  bool is_overwritten() const;
 
  private:
   friend class Directory;

@@ -205,13 +205,10 @@ void MappedFile::expect_unchanged() const {
               cat(printable(name(), 4096), ": file @0: it changed while it was being read"));
 }
 
-bool MappedFile::is_unchanged() const noexcept {
-  try {
-    expect_unchanged();
-    return true;
-  } catch (const std::exception&) {
-    return false;
-  }
+void MappedFile::expect_not_overwritten() const {
+  if (!file_.is_overwritten()) return;
+  throw Error(ErrorCode::kIo,
+              cat(printable(name(), 4096), ": file @0: it was changed while in use"));
 }
 
 }  // namespace ingot

@@ -44,8 +44,10 @@ class MappedFile {
   /// Errors: kIo "<file>: file @0: it changed while it was being read" unless the file is as it was
   /// when opened.
   void expect_unchanged() const;
-  /// Whether it is as it was, as far as the system says.
-  bool is_unchanged() const noexcept;
+  /// For files that are used for long, whose names, mode and owner may change meanwhile.
+  ///
+  /// Errors: kIo "<file>: file @0: it was changed while in use" where it was written to.
+  void expect_not_overwritten() const;
 
  private:
   void unmap();

@@ -35,6 +35,10 @@ using Clock = std::chrono::steady_clock;
 /// For the last bytes of responses, once the engine has ended all requests.
 constexpr double kFlushSeconds = 1.5;
 
+/// Between two looks at the file that weights are mapped from: a text that the model does not say
+/// is worse than none.
+constexpr double kLookSeconds = 5;
+
 /// The most that can run at once, with a KV pool of what memory there is.
 StartOptions start_options(const ServerValues& v, const Instance& instance) {
   StartOptions start{.model = {.check_tensors = v.model.check_tensors}};
@@ -220,7 +224,6 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
   options.by_priority = v.by_priority;
   options.fingerprint = std::move(fingerprint);
   options.stop = [&stop] { stop.ask(); };
-  options.warn = log_warning;
   options.waiting_per_key = static_cast<std::size_t>(v.queue_per_key);
   Service service(options, instance, *engine, metrics, http_metrics, std::move(chat));
   ServerLog log(STDERR_FILENO,
@@ -234,7 +237,8 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
   const Serving serving(server, api, admin, times_of(v));
   log_info(cat("serving ", options.model_name, ": ", settings.dump()));
   log_always(cat("listening on ", server.address()));
-  if (!stop.wait()) {
+  while (!stop.wait_for(kLookSeconds)) instance.expect_weights_not_overwritten();
+  if (stop.has_failed()) {
     server.stop(kFlushSeconds);
     // A step that does not end would hold up the engine's own end for ever.
     _exit(kInternal);

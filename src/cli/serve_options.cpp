@@ -18,9 +18,10 @@ void add_address(CLI::App& app, ServerValues& v) {
              {.name = "--port", .help = "Port; 0: the system picks one", .low = 0, .high = 65535});
   add_text(app, v.unix_socket, "--unix-socket",
            "A path to listen on too, which only its owner can use");
-  add_text(app, v.admin_socket, "--admin-socket",
-           "A path for administration (POST /admin/drain, /admin/flush-cache, /admin/check; metrics without a "
-           "key), which only its owner can use");
+  add_text(
+      app, v.admin_socket, "--admin-socket",
+      "A path for administration (POST /admin/drain, /admin/flush-cache, /admin/check; metrics "
+      "without a key), which only its owner can use");
   add_text(app, v.tls_cert, "--tls-cert", "Certificate chain (PEM): the server speaks TLS");
   add_text(app, v.tls_key, "--tls-key", "The certificate's private key (PEM)");
   need(app, "--tls-cert", "--tls-key");
@@ -165,7 +166,7 @@ void add_limits(CLI::App& app, ServerValues& v) {
              {.name = "--auth-failures",
               .help = "Wrong keys of an address within a minute, after which it is answered 429",
               .low = 1,
-              .high = 1'000'000});
+              .high = 1000});
   add_number(app, v.io_threads,
              {.name = "--io-threads",
               .help = "Threads that read and write; 0: one for every 8 CPUs",

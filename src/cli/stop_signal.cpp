@@ -56,10 +56,15 @@ void StopSignal::begin() {
   has_begun_ = true;
 }
 
-bool StopSignal::wait() {
+bool StopSignal::wait_for(double seconds) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return was_asked_ || has_failed_; });
-  return was_asked_;
+  return changed_.wait_for(lock, std::chrono::duration<double>(seconds),
+                           [this] { return was_asked_ || has_failed_; });
+}
+
+bool StopSignal::has_failed() {
+  const std::lock_guard lock(mutex_);
+  return has_failed_ && !was_asked_;
 }
 
 void StopSignal::ask() {

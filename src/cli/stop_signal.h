@@ -8,8 +8,8 @@
 namespace ingot {
 
 /// While it lives, SIGINT, SIGTERM and SIGHUP do what `interrupt.h` says no longer. The first one
-/// wakes `wait`; a second one ends the process at once, with `forced_exit_code`. Made before other
-/// threads are, which inherit that these signals are blocked.
+/// wakes `wait_for`; a second one ends the process at once, with `forced_exit_code`. Made before
+/// other threads are, which inherit that these signals are blocked.
 class StopSignal {
  public:
   explicit StopSignal(int forced_exit_code);
@@ -19,8 +19,11 @@ class StopSignal {
 
   /// From here on the first signal stops in order. Before, it ends the process with 128 + signal.
   void begin();
-  /// Waits for the first signal, or for `ask`; false where `fail` was called before.
-  bool wait();
+  /// Waits, for so many seconds at most, for the first signal, for `ask` or `fail`. Whether one of
+  /// them was there.
+  bool wait_for(double seconds);
+  /// Whether `fail` was called, and before it no signal came.
+  bool has_failed();
   /// The same as a first signal; from any thread.
   void ask();
   /// Ends the waiting: something went wrong; from any thread.

@@ -468,8 +468,8 @@ void Engine::refuse(const Submission& submission, std::size_t choice, const Erro
   Channel& channel = *submission.channels[choice];
   channel.outcome.finish = FinishReason::kError;
   channel.outcome.error = copy_of(&error);
-  channel.close();
   under_way_.fetch_sub(1);
+  channel.close();
 }
 
 /// Ends those that the scheduler gave up. Whether there were any: their room may be what others
@@ -533,6 +533,8 @@ void Engine::give_up(const Error& error) {
   inbox_.close();
   end_inbox(FinishReason::kError, &error);
   end_streams(FinishReason::kError, &error);
+  // Nobody knows when what they hold comes free.
+  for (auto& [id, continuation] : active_) continuation->tell_end();
   drained_by_force_.store(true);
   drained_.ring();
   if (options_.failed) options_.failed(error);
@@ -750,9 +752,9 @@ void Engine::end_inbox(FinishReason reason, const Error* error) {
       Channel& channel = *submission->channels[i];
       channel.outcome.finish = reason;
       channel.outcome.error = copy_of(error);
-      channel.close();
-      under_way_.fetch_sub(1);
       observe_unstarted(*submission, i, reason);
+      under_way_.fetch_sub(1);
+      channel.close();
     }
   }
 }
@@ -760,7 +762,6 @@ void Engine::end_inbox(FinishReason reason, const Error* error) {
 void Engine::end_streams(FinishReason reason, const Error* error) {
   for (auto& [id, continuation] : active_) {
     if (!continuation->ended()) continuation->finish(reason, copy_of(error));
-    continuation->tell_end();
   }
 }
 

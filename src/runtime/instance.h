@@ -99,10 +99,10 @@ class Instance {
   std::string_view isa() const { return backend_.table().name; }
   /// What times the steps of the executor; null without `profile`.
   ProfiledBackend* profiled() { return profiled_.get(); }
-  /// Whether the weights are those that were loaded: where they are a file's that is mapped
-  /// (`pack_cache`), it may be written to. From `start` on, from any thread.
-  bool has_sound_weights() const {
-    return model_->packed.weights.empty() || model_->packed.file.is_unchanged();
+  /// From `start` on, from any thread. Errors: Error{kIo} where the weights are a file's that is
+  /// mapped (`pack_cache`), and it was written to.
+  void expect_weights_not_overwritten() const {
+    if (!model_->packed.weights.empty()) model_->packed.file.expect_not_overwritten();
   }
   /// From `start` on.
   Executor& executor() { return *executor_; }

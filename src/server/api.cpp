@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <new>
+#include <optional>
 #include <span>
 
 #include "base/error.h"
@@ -19,15 +20,14 @@ namespace {
 
 constexpr std::size_t kPreflightBytesMax = 1024;
 
-/// 128 random bits: ids cannot be guessed. They are fetched for many at once.
-std::string new_id() {
+/// 128 random bits: ids cannot be guessed. They are fetched for many at once. Nothing where the
+/// system has none.
+std::optional<std::string> new_id() {
   constexpr std::size_t kBytes = 16;
   thread_local std::array<unsigned char, 256 * kBytes> random;
   thread_local std::size_t used = random.size();
   if (used == random.size()) {
-    if (RAND_bytes(random.data(), static_cast<int>(random.size())) != 1) {
-      throw Error(ErrorCode::kInternal, "the system gives no random numbers");
-    }
+    if (RAND_bytes(random.data(), static_cast<int>(random.size())) != 1) return std::nullopt;
     used = 0;
   }
   const std::span bytes(random.data() + used, kBytes);
@@ -79,10 +79,6 @@ std::string_view presented_key(const HttpRequest& request) {
   }
   const std::string* other = request.field("x-api-key");
   return other == nullptr ? std::string_view() : std::string_view(*other);
-}
-
-ApiError changed() {
-  return {503, "server_error", "unavailable", "the model's packed weights were changed on disk"};
 }
 
 ApiError draining() { return {503, "server_error", "draining", "the server is being stopped"}; }
@@ -191,19 +187,21 @@ std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool
     const bool computes = route->kind == RouteKind::kWork;
     if ((computes || route->kind == RouteKind::kText) && service_.is_draining()) throw draining();
     if (computes) {
-      if (!service_.has_sound_weights()) throw changed();
       // Said before the body is read: under overload that is most of the work. Not thrown: of all
       // refusals this one comes in floods.
       if (service_.is_full() || service_.is_late(admitted.key)) {
         return refused(overload_response(match.errors));
       }
     }
-    admitted.id = new_id();
+    auto id = new_id();
+    if (!id) throw Error(ErrorCode::kInternal, "the system gives no random numbers");
+    admitted.id = std::move(*id);
     admitted.route = route;
     return admitted;
   } catch (const ApiError& error) {
     return refused(error_response(error, match.errors));
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
+    log_.failure(match.route != nullptr ? match.route->path : "other", "", error.what());
     return refused(error_response(api_error(Error(ErrorCode::kInternal, "")), match.errors));
   }
 }
@@ -282,7 +280,8 @@ void Api::ended(const HttpRequest& request, const Admitted& admitted, const Requ
 HttpFields Api::common_fields(const HttpRequest& request, const Admitted* admitted) {
   HttpFields fields;
   // Who was not let in can be told apart too, by the proxies on the way.
-  fields.emplace_back("X-Request-Id", admitted == nullptr ? new_id() : admitted->id);
+  const auto id = admitted == nullptr ? new_id() : admitted->id;
+  if (id) fields.emplace_back("X-Request-Id", *id);
   // What Anthropic's clients read it from.
   const bool is_anthropic = admitted != nullptr && admitted->route->errors == ErrorForm::kAnthropic;
   if (is_anthropic) fields.emplace_back("request-id", admitted->id);

@@ -11,12 +11,18 @@ namespace ingot {
 namespace {
 
 constexpr std::size_t kNetworkBytes = 8;
+/// What addresses of IPv4 begin with as addresses of IPv6.
+constexpr std::array<unsigned char, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+/// Between two looks for addresses to forget.
+constexpr std::chrono::seconds kSweep{1};
 
-/// An address of IPv6 without the bits that its network's owner chooses.
+/// An address of IPv6 without the bits that its network's owner chooses; those of IPv4 in its form
+/// have one owner each.
 std::string network_of(const std::string& address) {
   std::array<unsigned char, sizeof(in6_addr)> bytes{};
   const std::string number = address.substr(0, address.find('%'));
   if (::inet_pton(AF_INET6, number.c_str(), bytes.data()) != 1) return address;
+  if (std::equal(kMapped.begin(), kMapped.end(), bytes.begin())) return address;
   std::fill(bytes.begin() + kNetworkBytes, bytes.end(), static_cast<unsigned char>(0));
   std::array<char, INET6_ADDRSTRLEN> text{};
   return ::inet_ntop(AF_INET6, bytes.data(), text.data(), text.size());
@@ -26,8 +32,11 @@ std::string network_of(const std::string& address) {
 
 AuthFailures::Failures& AuthFailures::of(std::string address, Clock::time_point now) {
   if (failures_.size() >= kAddressesMax && !failures_.contains(address)) {
-    std::erase_if(failures_,
-                  [now](const auto& entry) { return entry.second.last + kWindow <= now; });
+    if (now >= next_sweep_) {
+      next_sweep_ = now + kSweep;
+      std::erase_if(failures_,
+                    [now](const auto& entry) { return entry.second.last + kWindow <= now; });
+    }
     if (failures_.size() >= kAddressesMax) address.clear();
   }
   return failures_[address];

@@ -37,6 +37,7 @@ class AuthFailures {
   std::size_t most_;
   std::mutex mutex_;
   std::map<std::string, Failures> failures_;
+  Clock::time_point next_sweep_ = Clock::time_point::min();
 };
 
 }  // namespace ingot

@@ -30,6 +30,9 @@ TEST(AuthFailures, ANetworkOfIpv6IsOneGuesser) {
   EXPECT_EQ(failures.add("2001:db8:0:1::1", kStart), seconds(0));
   EXPECT_EQ(failures.add("2001:db8:0:1:ffff::2", kStart), seconds(60));
   EXPECT_EQ(failures.add("2001:db8:0:2::1", kStart), seconds(0));
+  for (const char* address : {"::ffff:192.0.2.1", "::ffff:192.0.2.2", "::1"}) {
+    EXPECT_EQ(failures.add(address, kStart), seconds(0)) << address;
+  }
   EXPECT_EQ(failures.add("fe80::1%eth0", kStart), seconds(0));
   EXPECT_EQ(failures.add("fe80::2%eth1", kStart), seconds(60));
 }

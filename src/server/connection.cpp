@@ -672,7 +672,7 @@ Connection::Awaitable<void> Connection::refuse(const HttpRefusal& refusal,
                                                const HttpRequest* request) {
   if (refusal.status == 0) co_return;
   HttpResponse response = parts_.application.refusal(refusal, request);
-  co_await respond(std::move(response), nullptr, nullptr, false);
+  co_await respond(std::move(response), request, nullptr, false);
 }
 
 /// Reads and drops what still comes: closing at once could take the response back.

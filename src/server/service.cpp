@@ -16,13 +16,6 @@ namespace ingot {
 
 namespace {
 
-/// Between two looks at the weights' file.
-constexpr std::chrono::seconds kLook{5};
-
-}  // namespace
-
-namespace {
-
 ApiError model_lacks(std::string_view what) {
   return {400, "invalid_request_error", "not_supported", cat("the model has no ", what)};
 }
@@ -33,7 +26,6 @@ Service::Service(ServiceOptions options, const Instance& instance, Engine& engin
                  const EngineMetrics& metrics, HttpMetrics& http_metrics,
                  std::optional<ServedChat> chat)
     : options_(std::move(options)),
-      instance_(instance),
       tokenizer_(instance.tokenizer()),
       engine_(engine),
       metrics_(metrics),
@@ -257,19 +249,6 @@ void Service::forget(const std::string& id) {
   key->second -= at->second.choices;
   if (key->second == 0) per_key_.erase(key);
   running_.erase(at);
-}
-
-bool Service::has_sound_weights() const {
-  using Clock = std::chrono::steady_clock;
-  const Clock::rep now = Clock::now().time_since_epoch().count();
-  Clock::rep due = look_due_.load();
-  const bool looks =
-      now >= due && look_due_.compare_exchange_strong(due, now + Clock::duration(kLook).count());
-  if (looks && !instance_.has_sound_weights() && !weights_changed_.exchange(true) &&
-      options_.warn) {
-    options_.warn("the file of packed weights was changed: nothing is served any more");
-  }
-  return !weights_changed_.load();
 }
 
 void Service::begin_drain() {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <ctime>
 #include <functional>
@@ -41,7 +40,6 @@ struct ServiceOptions {
   double queue_seconds = 120;           ///< that it may wait for its turn
   Json settings{};                      ///< the options, for /props
   std::function<void()> stop{};         ///< ends the process in order
-  std::function<void(std::string_view)> warn{};  ///< tells the operator
 };
 
 /// Log-probabilities that a response can hold: each is some hundred bytes of it.
@@ -128,20 +126,15 @@ class Service {
   /// No new work is taken from here on, and what runs is cancelled after the drain's time.
   void begin_drain();
   bool is_draining() const { return draining_.load(); }
-  /// False from the moment on that a file of the weights is seen to be written to; looked at every
-  /// five seconds. A text that the model does not say is worse than none.
-  bool has_sound_weights() const;
   /// Whether requests are served: the server is not being stopped, and the engine computes.
   bool is_serving() const { return !draining_.load() && is_alive(); }
   /// The same, and no step takes so long that others had better serve what comes now.
   bool is_ready() const {
     return is_serving() && engine_.turn_seconds_now() < kReadyStepSecondsMax;
   }
-  /// Whether the engine computes: no step fails or takes longer than any should, with the weights
-  /// that were loaded.
+  /// Whether the engine computes: no step fails, or takes longer than any should.
   bool is_alive() const {
-    return !engine_.has_failed() && has_sound_weights() &&
-           engine_.turn_seconds_now() < kStepSecondsMax;
+    return !engine_.has_failed() && engine_.turn_seconds_now() < kStepSecondsMax;
   }
 
  private:
@@ -155,7 +148,6 @@ class Service {
   };
 
   ServiceOptions options_;
-  const Instance& instance_;
   const Tokenizer* tokenizer_;
   Engine& engine_;
   const EngineMetrics& metrics_;
@@ -171,8 +163,6 @@ class Service {
   std::map<std::string, Running> running_;
   std::map<std::size_t, std::size_t> per_key_;
   std::atomic<bool> draining_{false};
-  mutable std::atomic<bool> weights_changed_{false};
-  mutable std::atomic<std::chrono::steady_clock::rep> look_due_{0};  ///< at the weights' file
 };
 
 }  // namespace ingot

@@ -51,11 +51,12 @@ class Administration(unittest.TestCase):
         self.assertEqual(cached(), 0)
 
     def test_the_books_agree_also_while_requests_run(self):
-        body = {"prompt": [7] * 64, "max_tokens": 300, "stream": True}
+        body = {"prompt": [7] * 64, "max_tokens": 1500, "ignore_eos": True, "stream": True}
         with server.Wire(self.server) as wire:
             wire.send(server.post(server.TEXT, body)).until(b'"text"')
             reply = admin(self.path, "POST", "/admin/check")
             self.assertEqual((reply.status, reply.json()), (200, {"status": "ok"}))
+            self.assertEqual(self.server.metric("vllm:num_requests_running"), 1)
             wire.until(b"data: [DONE]")
 
     def test_draining_ends_the_process(self):

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Who may use a server: keys and what they keep apart, wrong keys, pages of other origins
+(H24, H25, H27, U5)."""
+import os
+import tempfile
+
+import server
+from server import CHAT, head, post
+
+BODY = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}
+
+
+class KeyTest(server.ServerTest):
+    """A server with the keys of two."""
+
+    KEY = "a-key-of-16-characters"
+    auth = (("Authorization", f"Bearer {KEY}"),)
+
+    @classmethod
+    def setUpClass(cls):
+        cls.args = ("--api-key-file", cls.key_file(f"alice:{cls.KEY}\nbob:{'b' * 20}\n"),
+                    "--log-requests")
+        super().setUpClass()
+
+    @classmethod
+    def key_file(cls, text):
+        handle, path = tempfile.mkstemp(prefix="ingot-keys-")
+        cls.addClassCleanup(os.unlink, path)
+        with os.fdopen(handle, "w") as f:
+            f.write(text)
+        return path
+
+    def assert_sound(self):
+        # Too many failures of this address close it for a minute, and good keys with it.
+        self.assertEqual(self.server.get("/health").status, 200)
+
+    @classmethod
+    def is_quiet(cls):
+        return cls.server.descriptors() <= cls.base["descriptors"]
+
+
+class Keys(KeyTest):
+    @staticmethod
+    def routes():
+        """The table's methods and paths, from its source."""
+        here = os.path.dirname(os.path.abspath(__file__))
+        with open(os.path.join(here, "../../src/server/routes.cpp"), encoding="utf-8") as f:
+            return [line.split('"')[1:4:2] for line in f if line.startswith('    {"')]
+
+    def test_h24_every_route_needs_a_key(self):
+        """Wrong keys are counted by address and minute, so that each is asked without one."""
+        routes = self.routes()
+        self.assertGreater(len(routes), 8)
+        public = ["/health", "/livez", "/readyz"]
+        statuses = {}
+        for method, path in [*routes, ["GET", "/nothing"], ["GET", "/"], ["POST", "/nothing"]]:
+            data = head(method, path.replace("{id}", "x"), [("Content-Length", 0)])
+            status = self.server.exchange(data).status
+            if path in public:
+                self.assertEqual(status, 200, path)
+                continue
+            self.assertIn(status, (401, 429), path)
+            statuses[status] = statuses.get(status, 0) + 1
+        self.assertGreater(statuses[401], 0)
+
+    def test_h12_a_bad_key_gets_no_continue(self):
+        data = head("POST", CHAT, [("Content-Type", "application/json"), ("Content-Length", 1000),
+                                   ("Expect", "100-continue"), ("Authorization", "Bearer wrong")])
+        reply = self.server.exchange(data)
+        self.assertIn(reply.status, (401, 429), reply)
+        self.assertEqual(reply.field("Connection"), "close")
+
+    def test_h24_who_is_not_let_in_gets_an_id_too(self):
+        ids = {self.server.get("/v1/models").field("X-Request-Id") for _ in range(2)}
+        self.assertEqual(len(ids - {None}), 2)
+
+    def test_h24_forms_of_keys(self):
+        for fields in ([("Authorization", "bearer " + self.KEY)], [("x-api-key", self.KEY)],
+                       [("Authorization", "Bearer " + "b" * 20)]):
+            self.assertIn(self.server.get("/v1/models", fields).status, (200, 429))
+
+    def test_h24_a_proxys_own_authorization_hides_no_key(self):
+        basic = ("Authorization", "Basic dXNlcjpwYXNz")
+        reply = self.server.get("/v1/models", [basic, ("x-api-key", self.KEY)])
+        self.assertEqual(reply.status, 200)
+
+    def test_u5_what_was_computed_for_one_is_never_found_by_another(self):
+        """In pairs: who computed it finds it, and nobody else does."""
+        bob = (("Authorization", "Bearer " + "b" * 20),)
+        # What they run under: a key, and a salt that narrows it.
+        users = [(fields, salt) for fields in (self.auth, bob) for salt in (None, "a", "b")]
+
+        def cached(user, prompt):
+            fields, salt = user
+            more = {"cache_salt": salt} if salt else {}
+            reply = self.server.post(server.TEXT, {"prompt": prompt, "max_tokens": 1, **more},
+                                     fields)
+            return reply.json()["usage"]["prompt_tokens_details"]["cached_tokens"]
+        for i, first in enumerate(users):
+            prompt = [20 + i] * 100
+            self.assertEqual(cached(first, prompt), 0)
+            for second in users:
+                found = cached(second, prompt) if second != first else 0
+                self.assertEqual(found, 0, (first, second))
+            self.assertEqual(cached(first, prompt), 96, first)
+
+    def test_h27_lines_of_the_log_name_the_key_and_never_show_it(self):
+        self.server.post(CHAT, {**BODY, "user": "secret-user"}, self.auth)
+        text = "\n".join(self.server.lines)
+        for secret in (self.KEY, "secret-user", "Hello"):
+            self.assertNotIn(secret, text)
+
+
+class Failures(KeyTest):
+    """Wrong keys are limited by address."""
+
+    def test_h24_twenty_failures_a_minute(self):
+        replies = [self.server.get("/v1/models", [("x-api-key", "wrong")]) for _ in range(45)]
+        statuses = [reply.status for reply in replies]
+        for reply in replies:
+            if reply.status == 429:
+                self.assertIn(int(reply.field("Retry-After")), range(1, 61))
+        self.assertEqual(statuses[:20], [401] * 20)
+        self.assertEqual(statuses[20], 429)
+        # The server of sanitizers may take longer than a minute for all.
+        self.assertLessEqual(statuses.count(401), 20 * server.SLOWER)
+
+
+class Origins(server.ServerTest):
+    def test_h25_no_page_may_use_it(self):
+        for origin in ("https://evil.com", "null"):
+            for method, path in (("OPTIONS", CHAT), ("GET", "/v1/models")):
+                reply = self.server.exchange(head(method, path, [
+                    ("Origin", origin), ("Access-Control-Request-Method", "POST")]))
+                names = [name.lower() for name, _ in reply.fields]
+                self.assertFalse([n for n in names if n.startswith("access-control")], reply)
+        reply = self.server.exchange(post(CHAT, BODY, [("Origin", "https://evil.com")],
+                                          type="text/plain"))
+        self.assertEqual(reply.status, 415)
+
+
+class AllowedOrigins(server.ServerTest):
+    args = ("--cors-origin", "https://good.org", "--cors-origin", "https://other.org")
+
+    def test_h25_an_origin_that_was_named(self):
+        for origin, allowed in (("https://good.org", True), ("https://other.org", True),
+                                ("https://good.org.evil.com", False), ("http://good.org", False),
+                                ("null", False), ("https://GOOD.org", False)):
+            with self.subTest(origin=origin):
+                expected = origin if allowed else None
+                for data, status in ((head("OPTIONS", CHAT, [("Origin", origin)]), 204),
+                                     (post(CHAT, BODY, [("Origin", origin)]), 200)):
+                    reply = self.server.exchange(data)
+                    self.assertEqual(reply.status, status, reply)
+                    self.assertEqual(reply.field("Access-Control-Allow-Origin"), expected)
+                    names = [name for name, _ in reply.fields if name.startswith("Access-Control")]
+                    self.assertEqual(bool(names), allowed, reply)
+                    self.assertEqual(reply.field("Vary"), "Origin")
+                    self.assertIsNone(reply.field("Access-Control-Allow-Credentials"))
+
+
+if __name__ == "__main__":
+    server.main()
