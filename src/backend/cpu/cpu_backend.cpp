@@ -3,6 +3,7 @@
 #include "backend/cpu/cpu_backend.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "backend/cpu/panel.h"
@@ -106,6 +107,12 @@ Weight CpuBackend::outline(std::span<const View> parts, std::span<const float> b
   }
   w.segments = segments_of(parts);
   has_block_weights_ |= w.has_blocks();
+  for (const Segment& s : w.segments) {
+    if (format_info(s.format).dense) continue;
+    constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+    const std::int64_t least = table_.linear[static_cast<std::size_t>(s.format)].matrix_rows;
+    matrix_rows_ = std::max(matrix_rows_, least == 0 ? kNever : least);
+  }
   if (!bias.empty()) {
     INGOT_CHECK(std::ssize(bias) == w.rows, "bias of ", bias.size(), " for ", w.rows, " rows");
     w.bias = upload(bias);

@@ -123,7 +123,9 @@ class CpuBackend final : public Backend {
 
   /// A weight of these parts, without panels.
   Weight outline(std::span<const View> parts, std::span<const float> bias);
-  /// Elements [first, first + cols) of row t, whole groups, into their place of scratch_.q.
+  /// Where `rows` are quantised to: scratch_.q, or of it the matrix where that is enough.
+  LinearInput input_of(View rows) const;
+  /// Elements [first, first + cols) of row t, whole groups, into their place there.
   void quantise_row(View rows, std::int64_t t, std::int64_t first, std::int64_t cols);
   /// Calls body(row, first column, columns) for pieces of rows that are quantised: those that stand
   /// together there share lines, so one thread has them, and few are cut by columns.
@@ -173,6 +175,7 @@ class CpuBackend final : public Backend {
   Buffer scratch_buffer_;
   Scratch scratch_;
   bool has_block_weights_ = false;
+  std::int64_t matrix_rows_ = 0;         ///< from which all block weights read the matrix alone
   View quantised_;                       ///< whose rows scratch_.q holds, none: nobody's
   std::vector<ExpertWork> expert_work_;  ///< of the loop under way; room for all is planned
   std::vector<RowTile> row_tiles_;       ///< of the attention under way; room for one a row

@@ -4,8 +4,16 @@
 
 namespace ingot {
 
+LinearInput CpuBackend::input_of(View rows) const {
+  LinearInput in = scratch_.q.of_groups(rows.cols / kGroup);
+  // Experts get few rows each.
+  const bool reads_matrix_alone = limits_.moe.experts == 0 && rows.rows >= matrix_rows_;
+  if (in.matrix != nullptr && reads_matrix_alone) in.q = nullptr;
+  return in;
+}
+
 void CpuBackend::quantise_row(View rows, std::int64_t t, std::int64_t first, std::int64_t cols) {
-  const LinearInput to = scratch_.q.of_groups(rows.cols / kGroup);
+  const LinearInput to = input_of(rows);
   to.write(table_, t, first / kGroup, rows.row<const float>(t) + first, cols);
 }
 
@@ -51,14 +59,15 @@ void CpuBackend::overwrites(View out) {
 }
 
 LinearInput CpuBackend::quantised(View in) {
-  const LinearInput rows = scratch_.q.of_groups(in.cols / kGroup);
   if (quantised_ && in.cols == quantised_.cols && in.row_bytes == quantised_.row_bytes) {
     const auto bytes = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(in.data) -
                                                  reinterpret_cast<std::uintptr_t>(quantised_.data));
     const std::int64_t row = bytes / in.row_bytes;
-    if (bytes >= 0 && bytes % in.row_bytes == 0 && row % rows_together() == 0 &&
+    const LinearInput kept = input_of(quantised_);
+    const bool is_enough = kept.q != nullptr || in.rows >= matrix_rows_;
+    if (is_enough && bytes >= 0 && bytes % in.row_bytes == 0 && row % rows_together() == 0 &&
         row + in.rows <= quantised_.rows) {
-      return rows.from(row);
+      return kept.from(row);
     }
   }
   INGOT_CHECK(in.rows <= scratch_.q_rows && in.cols <= limits_.cols && in.cols % kGroup == 0,
@@ -68,7 +77,7 @@ LinearInput CpuBackend::quantised(View in) {
   for_quantised_pieces(in, [&](std::int64_t row, std::int64_t col, std::int64_t cols) {
     quantise_row(in, row, col, cols);
   });
-  return rows;
+  return input_of(in);
 }
 
 std::byte* CpuBackend::linear_scratch(int thread) const {

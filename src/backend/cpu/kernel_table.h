@@ -48,11 +48,12 @@ struct MatrixGroup {
 /// Rows times one panel of 16 outputs, or several neighbours.
 struct PanelArgs {
   const std::byte* panel = nullptr;
-  std::int64_t panel_bytes = 0;         ///< from a panel to the next
-  std::int64_t cols = 0;                ///< K
-  std::int64_t rows = 0;                ///< T
-  View x;                               ///< [T, K] float32, for dense formats
-  const QuantisedGroup* q = nullptr;    ///< [tiles of T, K / 32], for block formats
+  std::int64_t panel_bytes = 0;  ///< from a panel to the next
+  std::int64_t cols = 0;         ///< K
+  std::int64_t rows = 0;         ///< T
+  View x;                        ///< [T, K] float32, for dense formats
+  /// [tiles of T, K / 32], for block formats; may be null for a kernel with `matrix_rows`.
+  const QuantisedGroup* q = nullptr;
   const MatrixGroup* matrix = nullptr;  ///< [T / 16, K / 32], the same, or null
   const float* bias = nullptr;          ///< [columns], or none
   float* out = nullptr;                 ///< [T, columns], the first panel's first column
@@ -72,6 +73,9 @@ struct LinearKernel {
   /// of a call, where it reads its rows once for all of them; at least what a second cache holds.
   std::int64_t panel_rows_bytes = 0;
   std::int64_t scratch = 0;  ///< bytes that a call needs, each thread its own
+  /// Rows from which it reads PanelArgs::matrix alone, where there is one; 0: it always reads `q`.
+  /// Fewer rows too, where `q` is null.
+  std::int64_t matrix_rows = 0;
 };
 
 /// Queries (rows times query heads of one kv head) that one call of an attention kernel takes.
@@ -147,8 +151,8 @@ struct KernelTable {
   /// By the value of Format; null where there is no such format.
   std::array<LinearKernel, 64> linear{};
   bool reads_matrix = false;  ///< whether some of them read PanelArgs::matrix
-  /// [K] floats as row `row` of 16, into the [K / 32] groups of its tile and, where there is one,
-  /// of the matrix.
+  /// [K] floats as row `row` of 16, into the [K / 32] groups of its tile and of the matrix; of both
+  /// or of one, the other being null.
   void (*quantise)(const float* x, std::int64_t cols, int row, QuantisedGroup* groups,
                    MatrixGroup* matrix) = nullptr;
   /// x += add (where not null), then out = norm(x) (where out is not null).

@@ -4,13 +4,13 @@
 namespace ingot {
 
 LinearInput LinearInput::from(std::int64_t row) const {
-  return {
-      .q = tile_of(row), .matrix = matrix == nullptr ? nullptr : matrix_of(row), .groups = groups};
+  return {.q = tile_of(row), .matrix = matrix_of(row), .groups = groups};
 }
 
 void LinearInput::write(const KernelTable& table, std::int64_t row, std::int64_t first,
                         const float* x, std::int64_t cols) const {
-  table.quantise(x, cols, static_cast<int>(row % kMatrixRows), tile_of(row) + first,
+  table.quantise(x, cols, static_cast<int>(row % kMatrixRows),
+                 q == nullptr ? nullptr : tile_of(row) + first,
                  matrix == nullptr ? nullptr : matrix_of(row) + first);
 }
 

@@ -9,7 +9,7 @@ namespace ingot {
 
 /// Quantised rows of K activations in the layouts of a kernel table, in memory of others.
 struct LinearInput {
-  QuantisedGroup* q = nullptr;    ///< [tiles of T, K / 32]
+  QuantisedGroup* q = nullptr;    ///< [tiles of T, K / 32]; null where the matrix is enough
   MatrixGroup* matrix = nullptr;  ///< [T / 16, K / 32]; null where no kernel reads it
   std::int64_t groups = 0;        ///< K / 32
 
@@ -22,12 +22,16 @@ struct LinearInput {
   /// Quantises x [cols], whole groups, as those of `row` from group `first` on.
   void write(const KernelTable& table, std::int64_t row, std::int64_t first, const float* x,
              std::int64_t cols) const;
-  /// Makes row `row` a copy of row `from_row` of `from`, as long as it.
+  /// Makes row `row` a copy of row `from_row` of `from`, as long as it; neither is without `q`.
   void copy(std::int64_t row, const LinearInput& from, std::int64_t from_row) const;
 
  private:
-  QuantisedGroup* tile_of(std::int64_t row) const { return q + row / kTileRows * groups; }
-  MatrixGroup* matrix_of(std::int64_t row) const { return matrix + row / kMatrixRows * groups; }
+  QuantisedGroup* tile_of(std::int64_t row) const {
+    return q == nullptr ? nullptr : q + row / kTileRows * groups;
+  }
+  MatrixGroup* matrix_of(std::int64_t row) const {
+    return matrix == nullptr ? nullptr : matrix + row / kMatrixRows * groups;
+  }
 };
 
 }  // namespace ingot

@@ -82,7 +82,7 @@ void PanelWork::run(std::int64_t item, const LinearInput& rows, std::byte* scrat
   const std::int64_t panel = item * at_once;
   const std::int64_t first = s->first_row + panel * kPanelCols;
   const std::int64_t left = s->rows - panel * kPanelCols;
-  const LinearInput q = rows.q == nullptr ? rows : rows.from(row);
+  const LinearInput q = rows.groups == 0 ? rows : rows.from(row);
   const float* bias = w.bias ? w.bias.view.row<const float>(0) + first : nullptr;
   kernel_of(*s).run({
       .panel = s->data + panel * s->panel_bytes,

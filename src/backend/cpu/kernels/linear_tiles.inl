@@ -334,8 +334,9 @@ INGOT_INLINE void tile_panels(const PanelArgs& a) {
 /// The kernel of a table that takes by tiles what is for them; the rest goes to the table `kBase`.
 template <class L, class F, const KernelTable& (*kBase)()>
 void linear_or_tiles(const PanelArgs& a) {
-  if (a.rows < kTilesLeastRows<L, F> || a.columns > kTilesPanels * kPanelCols ||
-      a.matrix == nullptr) {
+  const bool has_both = a.q != nullptr && a.matrix != nullptr;
+  if (a.matrix == nullptr || a.columns > kTilesPanels * kPanelCols ||
+      (has_both && a.rows < kTilesLeastRows<L, F>)) {
     return kBase().linear[static_cast<std::size_t>(F::kFormat)].run(a);
   }
   if constexpr (kTilesLeastRows<L, F> <= kMatrixRows / 2) {
@@ -354,7 +355,8 @@ void set_tiles(KernelTable& table) {
       kernel = {.run = linear_or_tiles<L, F, kBase>,
                 .panels = kTilesPanels,
                 .few_panels = 2,
-                .scratch = scratch > kernel.scratch ? scratch : kernel.scratch};
+                .scratch = scratch > kernel.scratch ? scratch : kernel.scratch,
+                .matrix_rows = kTilesLeastRows<L, F>};
     }
   }
 }

@@ -79,26 +79,36 @@ INGOT_INLINE QuantisedParts<L, kParts> quantise_parts(const typename L::F (&part
   return scale_parts<L>(part, scale_of(L::max_int(largest_lanes<L>(part))));
 }
 
-/// A group of 32 integers, their scale and the sums of both halves, to row `matrix_row` of 16.
+/// A group of 32 integers, their scale and the sums of both halves, to row `matrix_row` of 16 of
+/// those that are there.
 INGOT_INLINE void write_group(const std::int8_t* q, float d, std::int32_t first_sum,
-                              std::int32_t second_sum, int matrix_row, QuantisedGroup& g,
+                              std::int32_t second_sum, int matrix_row, QuantisedGroup* group,
                               MatrixGroup* matrix) {
-  const int row = matrix_row % kTileRows;
-  for (int quad = 0; quad < 8; ++quad) __builtin_memcpy(g.q[quad][row], q + 4 * quad, 4);
   const std::int32_t minus_sum = -first_sum - second_sum;
-  g.d[row] = d;
-  g.minus_sum_float[row] = static_cast<float>(minus_sum);
-  g.bits_minus_8_sum[row] = kIntBits + 8 * minus_sum;
-  g.bits_minus_128_sum[row] = kIntBits + 128 * minus_sum;
-  g.minus_half[0][row] = -first_sum;
-  g.minus_half[1][row] = -second_sum;
-  g.bits_minus_128_half[0][row] = kIntBits - 128 * first_sum;
-  g.bits_minus_128_half[1][row] = -128 * second_sum;
+  if (group != nullptr) {
+    QuantisedGroup& g = *group;
+    const int row = matrix_row % kTileRows;
+    for (int quad = 0; quad < 8; ++quad) __builtin_memcpy(g.q[quad][row], q + 4 * quad, 4);
+    g.d[row] = d;
+    g.minus_sum_float[row] = static_cast<float>(minus_sum);
+    g.bits_minus_8_sum[row] = kIntBits + 8 * minus_sum;
+    g.bits_minus_128_sum[row] = kIntBits + 128 * minus_sum;
+    g.minus_half[0][row] = -first_sum;
+    g.minus_half[1][row] = -second_sum;
+    g.bits_minus_128_half[0][row] = kIntBits - 128 * first_sum;
+    g.bits_minus_128_half[1][row] = -128 * second_sum;
+  }
   if (matrix == nullptr) return;
   __builtin_memcpy(matrix->q[matrix_row], q, kGroup);
   matrix->d[matrix_row] = d;
-  matrix->minus_sum_float[matrix_row] = g.minus_sum_float[row];
-  matrix->bits_minus_128_sum[matrix_row] = g.bits_minus_128_sum[row];
+  matrix->minus_sum_float[matrix_row] = static_cast<float>(minus_sum);
+  matrix->bits_minus_128_sum[matrix_row] = kIntBits + 128 * minus_sum;
+}
+
+/// Group i of those that may not be there.
+template <class Group>
+INGOT_INLINE Group* group_at(Group* groups, std::int64_t i) {
+  return groups == nullptr ? nullptr : groups + i;
 }
 
 /// Whether L finds the largest lane, and the sum, of four at once in fewer instructions.
@@ -127,10 +137,9 @@ INGOT_INLINE void quantise_four(const float* x, int matrix_row, QuantisedGroup* 
     L::store_int8(q, four);
     std::int32_t sums[4];
     L::sum_int_of_four(four, sums);
-    MatrixGroup* const m = matrix == nullptr ? nullptr : matrix + i;
-    write_group(q, a.d, sums[0], sums[1], matrix_row, groups[i], m);
-    write_group(q + kGroup, b.d, sums[2], sums[3], matrix_row, groups[i + 1],
-                m == nullptr ? nullptr : m + 1);
+    write_group(q, a.d, sums[0], sums[1], matrix_row, group_at(groups, i), group_at(matrix, i));
+    write_group(q + kGroup, b.d, sums[2], sums[3], matrix_row, group_at(groups, i + 1),
+                group_at(matrix, i + 1));
   }
 }
 
@@ -139,10 +148,9 @@ void quantise_row(const float* x, std::int64_t cols, int matrix_row, QuantisedGr
                   MatrixGroup* matrix) {
   const std::int64_t count = cols / kGroup;
   std::int64_t i = 0;
-  const auto of = [&](std::int64_t g) { return matrix == nullptr ? nullptr : matrix + g; };
   if constexpr (kTakesFour<L>) {
     for (; i + 4 <= count; i += 4) {
-      quantise_four<L>(x + i * kGroup, matrix_row, groups + i, of(i));
+      quantise_four<L>(x + i * kGroup, matrix_row, group_at(groups, i), group_at(matrix, i));
     }
   }
   for (; i < count; ++i) {
@@ -150,8 +158,8 @@ void quantise_row(const float* x, std::int64_t cols, int matrix_row, QuantisedGr
     const auto group = quantise_parts<L, 2>({L::load(at), L::load(at + 16)});
     std::int8_t q[kGroup];
     for (int j = 0; j < 2; ++j) L::store_int8(q + 16 * j, group.q[j]);
-    write_group(q, group.d, L::sum_int(group.q[0]), L::sum_int(group.q[1]), matrix_row, groups[i],
-                of(i));
+    write_group(q, group.d, L::sum_int(group.q[0]), L::sum_int(group.q[1]), matrix_row,
+                group_at(groups, i), group_at(matrix, i));
   }
 }
 
