@@ -45,10 +45,11 @@ struct ServiceOptions {
 /// Log-probabilities that a response can hold: each is some hundred bytes of it.
 inline constexpr std::int64_t kScoresMax = std::int64_t{1} << 19;
 
-/// A step that takes longer is stuck: the largest models take seconds on small machines.
+/// An engine whose step, or whose turn, takes longer is stuck: the largest models take seconds on
+/// small machines.
 inline constexpr double kStepSecondsMax = 60;
-/// The same for a server to count as ready.
-inline constexpr double kReadyStepSecondsMax = 5;
+/// A turn that takes longer, and others had better serve what comes now.
+inline constexpr double kReadyTurnSecondsMax = 5;
 
 /// A model's chat template, with its text.
 struct ServedChat {
@@ -128,11 +129,11 @@ class Service {
   bool is_draining() const { return draining_.load(); }
   /// Whether requests are served: the server is not being stopped, and the engine computes.
   bool is_serving() const { return !draining_.load() && is_alive(); }
-  /// The same, and no step takes so long that others had better serve what comes now.
+  /// The same, and its engine's thread has not been at one thing for over five seconds.
   bool is_ready() const {
-    return is_serving() && engine_.turn_seconds_now() < kReadyStepSecondsMax;
+    return is_serving() && engine_.turn_seconds_now() < kReadyTurnSecondsMax;
   }
-  /// Whether the engine computes: no step fails, or takes longer than any should.
+  /// Whether the engine computes: no step has failed, and its thread is not stuck.
   bool is_alive() const {
     return !engine_.has_failed() && engine_.turn_seconds_now() < kStepSecondsMax;
   }
