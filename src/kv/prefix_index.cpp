@@ -25,9 +25,11 @@ std::span<const std::int32_t> block_of(std::span<const std::int32_t> tokens, std
 }
 
 /// Nodes for so many blocks, and a root for each: windows give blocks back whose nodes later ones
-/// hang on.
-std::size_t node_count(const KvCache& cache, std::int32_t sequences) {
+/// hang on. Published ones may be gone while roots hang on them.
+std::size_t node_count(const KvCache& cache, std::int32_t sequences,
+                       const std::vector<std::vector<std::int32_t>>& published) {
   std::int64_t nodes = 2 * std::int64_t{sequences} + 1;
+  for (const auto& prompt : published) nodes += 1 + std::ssize(prompt) / kBlockTokens;
   for (std::int32_t g = 0; g < cache.groups(); ++g) {
     nodes += (cache.group(g).window > 0 ? 5 : 2) * std::int64_t{cache.pool(g).total()};
   }
@@ -38,6 +40,12 @@ PrefixKey mutated(PrefixKey key) {
   if (INGOT_MUTANT(8)) key.domain = {};
   if (INGOT_MUTANT(9)) key.adapter = 0;
   return key;
+}
+
+/// The key of published blocks: nobody's, and with a share of the pools of their own.
+PrefixKey published_key(const PrefixKey& key) {
+  constexpr auto kNobody = ~std::uint64_t{0};
+  return {.adapter = key.adapter, .owner = kNobody};
 }
 
 }  // namespace
@@ -64,7 +72,7 @@ std::string_view to_string(MissReason reason) {
 
 PrefixIndex::PrefixIndex(KvCache& cache, std::int32_t sequences, const PrefixIndexOptions& options)
     : cache_(cache), options_(options), groups_(cache.groups()) {
-  const std::size_t nodes = node_count(cache, sequences);
+  const std::size_t nodes = node_count(cache, sequences, options_.published);
   nodes_.resize(nodes);
   blocks_.assign(nodes * static_cast<std::size_t>(groups_), -1);
   for (std::size_t i = nodes; i > 0; --i) unused_.push_back(static_cast<std::int32_t>(i - 1));
@@ -115,8 +123,19 @@ std::int32_t PrefixIndex::child(std::int32_t node, Tokens tokens) const {
                                                                                         : -1;
 }
 
-std::int32_t PrefixIndex::find_root(const PrefixKey& key) const {
-  const auto found = roots_.find(mutated(key));
+std::int64_t PrefixIndex::published_blocks(Tokens tokens) const {
+  std::int64_t most = 0;
+  for (const auto& prompt : options_.published) {
+    const auto [mine, theirs] =
+        std::mismatch(tokens.begin(), tokens.end(), prompt.begin(), prompt.end());
+    most = std::max(most, (mine - tokens.begin()) / kBlockTokens);
+  }
+  if (INGOT_MUTANT(22) && most > 0) most = std::min(most + 1, std::ssize(tokens) / kBlockTokens);
+  return most;
+}
+
+std::int32_t PrefixIndex::find_root(const Start& start) const {
+  const auto found = roots_.find({mutated(start.key), start.trunk});
   return found == roots_.end() ? -1 : found->second;
 }
 
@@ -135,36 +154,38 @@ void PrefixIndex::free_node(std::int32_t node) {
   --used_;
 }
 
-PrefixIndex::Hash PrefixIndex::root_hash(const PrefixKey& key) const {
+PrefixIndex::Hash PrefixIndex::root_hash(const Start& start) const {
   std::array<std::int32_t, kBlockTokens> words{};
-  const std::array<std::uint64_t, 6> text{key.domain[0],
+  const PrefixKey& key = start.key;
+  const std::array<std::uint64_t, 7> text{key.domain[0],
                                           key.domain[1],
                                           key.adapter,
                                           options_.model,
                                           cache_.groups() ? 1u : 0u,
-                                          static_cast<std::uint64_t>(cache_.type())};
+                                          static_cast<std::uint64_t>(cache_.type()),
+                                          start.trunk == kPublished ? 1u : 0u};
   static_assert(sizeof text <= sizeof words);
   const auto bytes = std::as_bytes(std::span(text));
   std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::byte*>(words.data()));
-  return child_hash({}, words);
+  return child_hash(start.trunk < 0 ? Hash{} : at(start.trunk).hash, words);
 }
 
-std::int32_t PrefixIndex::require_root(const PrefixKey& given, std::uint64_t chat_template) {
-  const PrefixKey key = mutated(given);
-  std::int32_t root = find_root(key);
-  if (root < 0) root = make_root(key);
+std::int32_t PrefixIndex::require_root(const Start& given, std::uint64_t chat_template) {
+  const Start start{mutated(given.key), given.trunk};
+  std::int32_t root = find_root(start);
+  if (root < 0) root = make_root(start);
   if (root >= 0) root_of_node_.at(root).chat_template = chat_template;
   return root;
 }
 
 /// Nothing (-1) where no node or no memory is left.
-std::int32_t PrefixIndex::make_root(const PrefixKey& key) {
+std::int32_t PrefixIndex::make_root(const Start& start) {
   const std::int32_t root = take_node();
   if (root < 0) return -1;
   try {
-    root_of_node_.emplace(root, Root{.key = key});
-    roots_.emplace(key, root);
-    Owner& owner = owners_[key.owner];
+    root_of_node_.emplace(root, Root{.start = start});
+    roots_.emplace(start, root);
+    Owner& owner = owners_[start.key.owner];
     if (owner.roots++ == 0) {
       owner.number = unused_owners_.back();
       unused_owners_.pop_back();
@@ -172,20 +193,24 @@ std::int32_t PrefixIndex::make_root(const PrefixKey& key) {
     at(root).owner = owner.number;
   } catch (const std::bad_alloc&) {
     root_of_node_.erase(root);
-    roots_.erase(key);
+    roots_.erase(start);
     free_node(root);
     return -1;
   }
-  at(root).hash = root_hash(key);
+  at(root).hash = root_hash(start);
   at(root).root = root;
+  if (start.trunk < 0) return root;
+  at(root).content = at(start.trunk).content;
+  at(root).parent = start.trunk;
+  ++at(start.trunk).children;
   return root;
 }
 
 void PrefixIndex::drop_root(std::int32_t root) {
-  const PrefixKey key = root_of_node_.at(root).key;
+  const Start start = root_of_node_.at(root).start;
   root_of_node_.erase(root);
-  roots_.erase(key);
-  const auto owner = owners_.find(key.owner);
+  roots_.erase(start);
+  const auto owner = owners_.find(start.key.owner);
   if (--owner->second.roots > 0) return;
   unused_owners_.push_back(owner->second.number);
   owners_.erase(owner);
@@ -208,7 +233,7 @@ std::int32_t PrefixIndex::add_child(std::int32_t parent, Tokens tokens) {
   std::copy(tokens.begin(), tokens.end(), n.tokens.begin());
   ++at(parent).children;
   at(parent).last_child = node;
-  ghosts_[n.content & (ghosts_.size() - 1)] = {n.content, root_of_node_.at(n.root).key};
+  ghosts_[n.content & (ghosts_.size() - 1)] = {n.content, root_of_node_.at(n.root).start.key};
   return node;
 }
 
@@ -230,12 +255,12 @@ void PrefixIndex::prune(std::int32_t node) {
     const Node& n = at(node);
     if (n.blocks > 0 || n.children > 0 || n.places > 0) return;
     const std::int32_t parent = n.parent;
-    if (parent >= 0) {
-      erase_slot(slot_of(n.hash));
-      --at(parent).children;
-    } else {
+    if (is_root(node)) {
       drop_root(node);
+    } else {
+      erase_slot(slot_of(n.hash));
     }
+    if (parent >= 0) --at(parent).children;
     free_node(node);
     node = parent;
   }
@@ -252,29 +277,41 @@ void PrefixIndex::forget_block(std::int32_t g, std::int32_t number) {
   prune(node);
 }
 
+std::int32_t PrefixIndex::parent_of(std::int64_t index, const PrefixKey& key,
+                                    std::int64_t published) const {
+  const std::int32_t last = index == 0 ? kNoTrunk : path_[static_cast<std::size_t>(index - 1)];
+  if (index == published) return find_root({key, last});
+  return index == 0 ? find_root({published_key(key), kPublished}) : last;
+}
+
 /// How many of the full blocks of `tokens` are those of `path_`, of which some may have gone: those
 /// hang on nothing, or are in use for something else.
-std::int64_t PrefixIndex::known_of_path(std::int32_t root, Tokens tokens) const {
+std::int64_t PrefixIndex::known_of_path(const PrefixKey& key, std::int64_t published,
+                                        Tokens tokens) const {
   const std::int64_t most = std::min(std::ssize(path_), std::ssize(tokens) / kBlockTokens);
   std::int64_t known = 0;
-  for (std::int32_t node = root; known < most; ++known) {
+  for (; known < most; ++known) {
     const Node& n = at(path_[static_cast<std::size_t>(known)]);
+    const std::int32_t parent = parent_of(known, key, published);
     const Tokens next = block_of(tokens, known);
-    if (n.parent != node || !std::equal(next.begin(), next.end(), n.tokens.begin())) break;
-    node = path_[static_cast<std::size_t>(known)];
+    if (parent < 0 || n.parent != parent ||
+        !std::equal(next.begin(), next.end(), n.tokens.begin())) {
+      break;
+    }
   }
   return known;
 }
 
 /// Fills `path_` with the nodes of the full blocks of `tokens`, as far as they are known. Nothing
 /// is hashed of what it begins with already: whoever is first in line is looked up in each step.
-void PrefixIndex::walk(std::int32_t root, Tokens tokens) {
-  path_.resize(static_cast<std::size_t>(known_of_path(root, tokens)));
-  for (std::int32_t node = path_.empty() ? root : path_.back(); node >= 0;) {
-    const std::int64_t next = std::ssize(path_);
-    if ((next + 1) * kBlockTokens > std::ssize(tokens)) return;
-    node = child(node, block_of(tokens, next));
-    if (node >= 0) path_.push_back(node);
+void PrefixIndex::walk(const PrefixKey& key, std::int64_t published, Tokens tokens) {
+  path_.resize(static_cast<std::size_t>(known_of_path(key, published, tokens)));
+  for (std::int64_t next = std::ssize(path_); (next + 1) * kBlockTokens <= std::ssize(tokens);
+       ++next) {
+    const std::int32_t parent = parent_of(next, key, published);
+    const std::int32_t node = parent < 0 ? -1 : child(parent, block_of(tokens, next));
+    if (node < 0) return;
+    path_.push_back(node);
   }
 }
 
@@ -320,17 +357,18 @@ PrefixMiss PrefixIndex::explain(const PrefixKey& key, std::int32_t node, Tokens 
 PrefixIndex::Match PrefixIndex::find(const PrefixKey& key, Tokens tokens, std::int64_t rows_max,
                                      std::uint64_t chat_template) {
   Match match;
-  match.root = find_root(key);
-  walk(match.root, tokens);
+  match.published = published_blocks(tokens);
+  walk(key, match.published, tokens);
   match.blocks = deepest(rows_max);
   match.rows = std::min(match.blocks * kBlockTokens, rows_max);
   const std::int64_t first = match.blocks * kBlockTokens;
   if (match.blocks < std::ssize(path_) && first < rows_max) {
     match.miss = {MissReason::kEvicted, first};
   } else if (first + kBlockTokens <= std::min(std::ssize(tokens), rows_max)) {
-    const std::int32_t node = path_.empty() ? match.root : path_.back();
-    match.miss =
-        explain(key, node, tokens.subspan(static_cast<std::size_t>(first)), first, chat_template);
+    std::int32_t node = parent_of(match.blocks, key, match.published);
+    if (node < 0 && !path_.empty()) node = path_.back();
+    match.miss = explain(match.blocks < match.published ? published_key(key) : key, node,
+                         tokens.subspan(static_cast<std::size_t>(first)), first, chat_template);
   }
   return match;
 }
@@ -365,12 +403,23 @@ PrefixIndex::Place PrefixIndex::adopt(const PrefixKey& key, const Match& match,
     blocks.adopt(g, adopted_);
   }
   blocks.set_filled(match.blocks * kBlockTokens);
-  Place place;
-  const std::int32_t root = require_root(key, chat_template);
+  Place place{.blocks = match.blocks,
+              .published = match.published,
+              .key = key,
+              .chat_template = chat_template};
+  const Start start =
+      match.published == 0 ? Start{key, kNoTrunk} : Start{published_key(key), kPublished};
+  const std::int32_t root = require_root(start, chat_template);
   if (root < 0) return place;
   move(place, match.blocks == 0 ? root : path_[static_cast<std::size_t>(match.blocks - 1)]);
-  place.blocks = match.blocks;
   return place;
+}
+
+/// From behind the last published block to where its key's own begin.
+void PrefixIndex::enter_own_branch(Place& place) {
+  if (place.blocks != place.published || !is_shared(place.node)) return;
+  const std::int32_t trunk = place.blocks == 0 ? kNoTrunk : place.node;
+  move(place, require_root({place.key, trunk}, place.chat_template));
 }
 
 /// The new node is held before the old one is let go: it may hang on it.
@@ -392,6 +441,8 @@ void PrefixIndex::extend(Place& place, Tokens tokens, std::int64_t computed,
                          SequenceBlocks& blocks) {
   if (INGOT_MUTANT(4)) computed = std::min(computed + 1, std::ssize(tokens));
   while (place.node >= 0 && (place.blocks + 1) * kBlockTokens <= computed) {
+    enter_own_branch(place);
+    if (place.node < 0) return;
     const std::int64_t index = place.blocks;
     const Tokens next = block_of(tokens, index);
     std::int32_t node = child(place.node, next);
@@ -416,7 +467,12 @@ void PrefixIndex::extend(Place& place, Tokens tokens, std::int64_t computed,
 
 void PrefixIndex::truncate(Place& place, std::int64_t tokens) {
   std::int32_t node = place.node;
-  for (; node >= 0 && place.blocks * kBlockTokens > tokens; --place.blocks) node = at(node).parent;
+  for (; node >= 0 && place.blocks * kBlockTokens > tokens; --place.blocks) {
+    if (is_root(node)) node = at(node).parent;
+    node = at(node).parent;
+  }
+  // What comes now may be something else than what was published.
+  place.published = std::min(place.published, place.blocks);
   if (node != place.node) move(place, node);
 }
 
@@ -435,7 +491,21 @@ void PrefixIndex::flush() {
 const PrefixKey* PrefixIndex::key_of(std::int32_t g, std::int32_t block_number) const {
   const std::int32_t node =
       node_of_[static_cast<std::size_t>(g)][static_cast<std::size_t>(block_number)];
-  return node < 0 ? nullptr : &root_of_node_.at(at(node).root).key;
+  return node < 0 ? nullptr : &root_of_node_.at(at(node).root).start.key;
+}
+
+/// Whether the node is one of those that all domains share.
+bool PrefixIndex::is_shared(std::int32_t node) const {
+  return root_of_node_.at(at(node).root).start.trunk == kPublished;
+}
+
+/// Whether the node's tokens and all before them are the beginning of a published prompt.
+bool PrefixIndex::is_published(std::int32_t node) const {
+  std::vector<std::int32_t> tokens;
+  for (; !is_root(node); node = at(node).parent) {
+    tokens.insert(tokens.begin(), at(node).tokens.begin(), at(node).tokens.end());
+  }
+  return published_blocks(tokens) * kBlockTokens == std::ssize(tokens);
 }
 
 void PrefixIndex::check() const {
@@ -462,6 +532,7 @@ void PrefixIndex::check() const {
     INGOT_CHECK(n.parent >= 0 && at(n.parent).children > 0, "node ", node, " hangs on nothing");
     INGOT_CHECK(n.hash == child_hash(at(n.parent).hash, n.tokens) || INGOT_MUTANT(7), "node ", node,
                 " has another hash than its tokens");
+    INGOT_CHECK(!is_shared(node) || is_published(node), "node ", node, " was not published");
     blocks += n.blocks;
     ++used;
   }

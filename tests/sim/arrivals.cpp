@@ -7,7 +7,7 @@ namespace ingot::sim {
 
 Arrivals::Arrivals(const Settings& settings, Random& random)
     : settings_(settings), random_(random) {
-  for (int i = 0; i < 3; ++i) {
+  for (std::size_t i = 0; i < 3; ++i) {
     auto& stem = stems_.emplace_back();
     for (std::int64_t left = pool_tokens(); left > 0; --left) {
       stem.push_back(random_.below(settings_.letters + 1));
@@ -15,6 +15,8 @@ Arrivals::Arrivals(const Settings& settings, Random& random)
     // The others begin like the first.
     const auto same = static_cast<std::size_t>(random_.below(pool_tokens()));
     std::copy_n(stems_.front().begin(), same, stem.begin());
+    const auto& published = settings_.engine.prefix.published;
+    if (i < published.size()) std::copy(published[i].begin(), published[i].end(), stem.begin());
   }
 }
 
@@ -114,7 +116,8 @@ Request Arrivals::draw(const std::vector<std::unique_ptr<Client>>& before) {
   draw_length(r);
   draw_extras(r);
   if (random_.chance(settings_.end_first)) {
-    const auto client = Client::make(r, 0, settings_.limits.context);
+    const auto client =
+        Client::make(r, 0, settings_.limits.context, settings_.engine.prefix.published);
     r.sampling.end_ids.push_back(client->job.draw(client->job.prompt_rows - 1,
                                                   client->job.key(client->job.prompt_rows - 1)));
     r.sampling.min_tokens = 0;

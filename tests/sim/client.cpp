@@ -9,8 +9,9 @@
 
 namespace ingot::sim {
 
-std::unique_ptr<Client> Client::make(const Request& r, std::uint32_t choice, std::int64_t context) {
-  auto c = std::make_unique<Client>();
+std::unique_ptr<Client> Client::make(const Request& r, std::uint32_t choice, std::int64_t context,
+                                     const Published& published) {
+  auto c = std::make_unique<Client>(published);
   Job& job = c->job;
   job.prefix = {.domain = r.domain, .adapter = r.adapter, .owner = r.tenant};
   job.choice = choice;

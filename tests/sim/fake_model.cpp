@@ -210,10 +210,8 @@ std::uint64_t FakeModel::compute_row(Batch& b, const Part& part, std::int64_t ro
       return slot(g, b.blocks[table.first + block] * kBlockTokens + key % kBlockTokens);
     };
     const bool sees_last = row > 0 && cache_.group(g).window != 1;
-    const std::uint64_t before = row == 0    ? job.root()
-                                 : sees_last ? *at(row - 1)
-                                             : job.key(row - 1);
-    const std::uint64_t key = mix(before, static_cast<std::uint64_t>(symbol));
+    const std::uint64_t before = row == 0 ? 0 : sees_last ? *at(row - 1) : job.key(row - 1);
+    const std::uint64_t key = job.next_key(row, symbol, before);
     const std::int32_t to = b.slots[part.slots + index * static_cast<std::size_t>(cache_.groups()) +
                                     static_cast<std::size_t>(g)];
     if (to >= 0) {

@@ -28,7 +28,7 @@ class SchedulerWorld {
 
  private:
   struct Runner {
-    explicit Runner(KvCache& cache) : sequence(cache) {}
+    Runner(KvCache& cache, const Published& published) : job(published), sequence(cache) {}
     Job job;
     Sequence sequence;
     std::int64_t end = 0;  ///< its length when it is done

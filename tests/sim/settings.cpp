@@ -99,6 +99,21 @@ void draw_requests(Settings& s, Random& random) {
   s.letters = one_of(random, {1, 2, 31});
 }
 
+/// From numbers of their own, so that worlds without them are as they are.
+void draw_published(Settings& s, Random random) {
+  random = Random(random.next());
+  for (std::int32_t n = std::max(0, random.between(-3, 2)); n > 0; --n) {
+    auto& prompt = s.engine.prefix.published.emplace_back();
+    for (std::int64_t left = random.between(1, s.blocks * kBlockTokens - 1); left > 0; --left) {
+      prompt.push_back(random.below(s.letters + 1));
+    }
+    // The second may begin like the first.
+    const auto& first = s.engine.prefix.published.front();
+    const auto same = random.below(std::min(first.size(), prompt.size()) + 1);
+    std::copy_n(first.begin(), same, prompt.begin());
+  }
+}
+
 void draw_backlog(Settings& s, Random& random) {
   s.rows_max = one_of(random, {8, 20, 40});
   s.blocks = s.limits.sequences * (s.rows_max / kBlockTokens + 2);
@@ -123,6 +138,7 @@ Settings draw_settings(Random& random, std::int64_t ticks) {
   draw_faults(s, random, ticks);
   draw_requests(s, random);
   if (world == 1) draw_backlog(s, random);
+  draw_published(s, random);
   return s;
 }
 
