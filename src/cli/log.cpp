@@ -4,8 +4,12 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <string>
+
+#include "base/text.h"
 
 namespace ingot {
 
@@ -43,6 +47,11 @@ void log_always(std::string_view text) {
   std::string line(text);
   line += '\n';
   std::fputs(line.c_str(), stderr);
+}
+
+void log_alarm(std::string_view text) {
+  const bool is_terminal = isatty(STDERR_FILENO) == 1;
+  log_always(cat(is_terminal ? "\x1b[1;31m" : "", "warning: ", text, is_terminal ? "\x1b[0m" : ""));
 }
 
 void log_error(std::string_view text) { write(LogLevel::kError, spdlog::level::err, text); }

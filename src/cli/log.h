@@ -22,6 +22,9 @@ void log_warning(std::string_view text);
 /// A line that scripts wait for, as it is. Shown at every level.
 void log_always(std::string_view text);
 
+/// A warning that nobody should pass over: shown at every level, in red on a terminal.
+void log_alarm(std::string_view text);
+
 /// The one line that says why a command ended: "error: <text>". Shown at every level.
 void log_error(std::string_view text);
 

@@ -4,10 +4,13 @@
 #include <cstdlib>
 #include <limits>
 #include <memory>
+#include <set>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
+#include "base/utf8.h"
 #include "cli/built_in_model.h"
 #include "cli/chat_input.h"
 #include "cli/command.h"
@@ -20,9 +23,11 @@
 #include "server/api.h"
 #include "server/connection_times.h"
 #include "server/descriptors.h"
+#include "server/loading.h"
 #include "server/sandbox.h"
 #include "server/self_test.h"
 #include "server/server.h"
+#include "server/shared_prompts.h"
 
 namespace ingot {
 
@@ -73,13 +78,15 @@ std::string served_name(const ServerValues& v, const Instance& instance) {
 
 std::optional<ServedChat> served_chat(const ServerValues& v, const Instance& instance) {
   if (instance.tokenizer() == nullptr) return std::nullopt;
+  const auto steps_max = static_cast<std::uint64_t>(v.template_steps);
   if (v.chat_template) {
     const NamedTemplate named = find_template(*v.chat_template);
-    return ServedChat{{named.text, named.name, *instance.tokenizer()}, std::string(named.text)};
+    return ServedChat{{named.text, named.name, *instance.tokenizer(), steps_max},
+                      std::string(named.text)};
   }
   const TokenizerData* data = instance.checkpoint().tokenizer();
   if (data == nullptr || !data->chat_template) return std::nullopt;
-  return ServedChat{{*data->chat_template, instance.name(), *instance.tokenizer()},
+  return ServedChat{{*data->chat_template, instance.name(), *instance.tokenizer(), steps_max},
                     *data->chat_template};
 }
 
@@ -119,6 +126,39 @@ ApiOptions api_options(const ServerValues& v, ApiKeys keys) {
   return options;
 }
 
+using Prompts = std::vector<std::vector<std::int32_t>>;
+
+/// Of all files of --shared-prefix-file.
+Prompts read_shared_prompts(const ServerValues& v, const Instance& instance,
+                            const std::optional<ServedChat>& chat) {
+  constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 20;
+  constexpr std::string_view kOption = "--shared-prefix-file";
+  Prompts all;
+  if (v.shared_prefix_files.empty()) return all;
+  if (v.no_prefix_cache) {
+    throw Error(ErrorCode::kInvalid, cat(kOption, " needs the prefix cache: --no-prefix-cache"));
+  }
+  if (instance.tokenizer() == nullptr) {
+    throw Error(ErrorCode::kInvalid, cat(kOption, ": the model has no tokenizer"));
+  }
+  for (const std::string& path : v.shared_prefix_files) {
+    std::string text = File(path).read_all(kBytesMax);
+    // As editors leave it.
+    if (text.ends_with('\n')) text.pop_back();
+    if (text.empty() || !is_utf8(text)) {
+      throw Error(ErrorCode::kInvalid, cat(kOption, " ", path, ": is no text in UTF-8"));
+    }
+    Prompts prompts = shared_prompts(text, *instance.tokenizer(), chat ? &*chat : nullptr);
+    if (std::ssize(prompts.back()) < kBlockTokens) {
+      log_warning(cat(kOption, " ", path, ": prompts that begin with it have ",
+                      prompts.back().size(), " tokens in common, and only whole blocks of ",
+                      kBlockTokens, " are shared"));
+    }
+    for (auto& prompt : prompts) all.push_back(std::move(prompt));
+  }
+  return all;
+}
+
 /// More of them than needed cost the model time: each wakes up for its share of the connections.
 int io_threads_of(const ServerValues& v) {
   constexpr int kCpusOfThread = 8;
@@ -143,6 +183,7 @@ Json settings_of(const ServerValues& v, const Instance& instance, const ThreadPo
   j.set("queue", v.queue);
   j.set("drain_timeout", v.drain_timeout);
   j.set("prefix_cache", !v.no_prefix_cache);
+  j.set("shared_prefixes", v.shared_prefix_files.size());
   j.set("queue_timeout", v.queue_timeout);
   j.set("request_timeout", v.request_timeout);
   j.set("max_ttft_ms", v.max_ttft_ms);
@@ -171,8 +212,25 @@ ConnectionTimes times_of(const ServerValues& v) {
   times.ping = ms(v.ping_interval);
   if (v.stream_interval_ms) times.gather = std::chrono::milliseconds(*v.stream_interval_ms);
   times.requests_max = v.requests_per_connection;
+  times.body_bytes_per_second = static_cast<std::size_t>(v.body_bytes_per_second);
+  times.padding = static_cast<std::size_t>(v.stream_padding);
   return times;
 }
+
+/// A server that says that the model is being loaded, until it has begun or this goes.
+class Meanwhile {
+ public:
+  Meanwhile(Server& server, const ConnectionTimes& times) : server_(server) {
+    server_.answer_meanwhile(loading_, times);
+  }
+  ~Meanwhile() { server_.pause(); }
+  Meanwhile(const Meanwhile&) = delete;
+  Meanwhile& operator=(const Meanwhile&) = delete;
+
+ private:
+  Loading loading_;
+  Server& server_;
+};
 
 /// A server that accepts connections while this lives: what they use goes later.
 class Serving {
@@ -189,18 +247,58 @@ class Serving {
   Server& server_;
 };
 
+ServerLog::Level log_level_of(const ServerValues& v) {
+  if (v.log_content) return ServerLog::Level::kContents;
+  return v.log_requests ? ServerLog::Level::kRequests : ServerLog::Level::kErrors;
+}
+
+InputLimits input_limits(const ServerValues& v) {
+  return {.json_depth = v.json_depth,
+          .messages = static_cast<std::size_t>(v.messages),
+          .stops = static_cast<std::size_t>(v.stops),
+          .stop_bytes = static_cast<std::size_t>(v.stop_bytes),
+          .stop_ids = static_cast<std::size_t>(v.stop_ids),
+          .biases = static_cast<std::size_t>(v.biases),
+          .logprobs = v.logprobs};
+}
+
+/// What is known of the model and of who may use it before the server serves.
+struct Served {
+  Json settings;
+  std::optional<ServedChat> chat;
+  Prompts shared_prompts;
+  std::string fingerprint;
+  ApiKeys keys;
+};
+
+/// The numbers of those that --operator-key names.
+std::set<std::size_t> operators_of(const ServerValues& v, const ApiKeys& keys) {
+  std::set<std::size_t> numbers;
+  for (const std::string& id : v.operator_keys) {
+    const std::size_t before = numbers.size();
+    for (std::size_t number = 1; number <= keys.size(); ++number) {
+      if (keys.id(number) == id) numbers.insert(number);
+    }
+    if (numbers.size() > before) continue;
+    throw Error(ErrorCode::kInvalid, cat("--operator-key ", id, ": no API key has this ID"));
+  }
+  return numbers;
+}
+
 /// From a started instance to the end of the process.
 int serve_until_stopped(const ServerValues& v, Instance& instance, Server& server,
-                        HttpMetrics& http_metrics, const Json& settings,
-                        std::optional<ServedChat> chat, std::string fingerprint, ApiKeys keys,
-                        StopSignal& stop) {
+                        HttpMetrics& http_metrics, Served served, StopSignal& stop) {
   // Threads that begin from here on, which read what others send, inherit it.
-  if (v.sandbox) enter_sandbox_with_warnings(v);
+  if (v.sandbox) {
+    server.pause();
+    enter_sandbox_with_warnings(v);
+  }
   EngineMetrics metrics;
   auto engine = instance.make_engine(
       {.waiting_max = static_cast<std::size_t>(v.queue),
        .stall_seconds = v.write_stall,
        .prefix_cache = !v.no_prefix_cache,
+       .prefix = {.published = served.shared_prompts},
        .step_seconds = v.target_itl_ms / 1000,
        .waiting = {.policy = v.by_priority ? Policy::kPriority : Policy::kArrival},
        .step_limit_seconds = v.exit_on_stall ? kStepSecondsMax : kNever,
@@ -218,24 +316,30 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
   options.request_seconds = v.request_timeout;
   options.choices_max = v.choices;
   options.prompts_max = v.prompts;
+  options.inputs = input_limits(v);
+  options.keys = served.keys.size();
+  options.operators = operators_of(v, served.keys);
   options.max_tokens_default = v.default_max_tokens;
   if (v.max_ttft_ms > 0) options.first_token_seconds = v.max_ttft_ms / 1000;
-  options.settings = settings;
+  options.settings = served.settings;
   options.by_priority = v.by_priority;
-  options.fingerprint = std::move(fingerprint);
+  options.fingerprint = std::move(served.fingerprint);
   options.stop = [&stop] { stop.ask(); };
   options.waiting_per_key = static_cast<std::size_t>(v.queue_per_key);
-  Service service(options, instance, *engine, metrics, http_metrics, std::move(chat));
-  ServerLog log(STDERR_FILENO,
-                v.log_requests ? ServerLog::Level::kRequests : ServerLog::Level::kErrors,
-                http_metrics.log_lines_dropped);
-  Api api(api_options(v, std::move(keys)), service, log);
+  Service service(options, instance, *engine, metrics, http_metrics, std::move(served.chat));
+  if (v.log_content) {
+    log_alarm("--log-content: what requests and responses say is written to the log");
+  }
+  ServerLog log(STDERR_FILENO, log_level_of(v), http_metrics.log_lines_dropped);
+  Api api(api_options(v, std::move(served.keys)), service, log);
   Api admin({.routes = admin_routes()}, service, log);
   // Before anybody is answered: nobody competes with it for the engine.
   self_test(service);
+  compute_shared_prompts(service, served.shared_prompts);
+  server.pause();
   stop.begin();
   const Serving serving(server, api, admin, times_of(v));
-  log_info(cat("serving ", options.model_name, ": ", settings.dump()));
+  log_info(cat("serving ", options.model_name, ": ", served.settings.dump()));
   log_always(cat("listening on ", server.address()));
   while (!stop.wait_for(kLookSeconds)) instance.expect_weights_not_overwritten();
   if (stop.has_failed()) {
@@ -258,8 +362,7 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
 std::int32_t fitting_connections(const ServerValues& v) {
   constexpr std::int64_t kOwn = 32;
   constexpr std::int64_t kOwnOfThread = 3;
-  const std::int64_t others =
-      kOwn + kOwnOfThread * io_threads_of(v) + ServerOptions().connections_reserved;
+  const std::int64_t others = kOwn + kOwnOfThread * io_threads_of(v) + v.reserved_connections;
   const std::int64_t wanted = v.connections + others;
   const std::int64_t possible = raise_descriptor_limit(wanted);
   if (possible >= wanted) return v.connections;
@@ -283,21 +386,27 @@ int serve(ServerValues v) {
                         .tls_key = v.tls_key.value_or(""),
                         .io_threads = io_threads_of(v),
                         .connections_max = v.connections,
+                        .connections_reserved = v.reserved_connections,
                         .connections_per_address = v.connections_per_address};
   options.http.head_bytes_max = static_cast<std::size_t>(v.header_kib) << 10;
-  options.http.line_bytes_max = std::min(options.http.line_bytes_max, options.http.head_bytes_max);
+  options.http.line_bytes_max =
+      std::min(static_cast<std::size_t>(v.line_kib) << 10, options.http.head_bytes_max);
+  options.http.fields_max = static_cast<std::size_t>(v.header_fields);
   options.http.body_bytes_max = static_cast<std::size_t>(v.body_mib) << 20;
   Server server(options, http_metrics);
+  const Meanwhile meanwhile(server, times_of(v));
   const auto pool = make_pool(v.model);
   Instance instance(*pool, instance_options(v.model));
   show_warnings(instance);
-  auto chat = served_chat(v, instance);
   const StartOptions start = start_options(v, instance);
-  const Json settings = settings_of(v, instance, *pool, start);
-  std::string fingerprint = cat("fp_", to_string(instance.fingerprint()).substr(0, 16));
+  Served served{.settings = settings_of(v, instance, *pool, start),
+                .chat = served_chat(v, instance),
+                .shared_prompts = {},
+                .fingerprint = cat("fp_", to_string(instance.fingerprint()).substr(0, 16)),
+                .keys = std::move(keys)};
+  served.shared_prompts = read_shared_prompts(v, instance, served.chat);
   start_with_progress(instance, start);
-  return serve_until_stopped(v, instance, server, http_metrics, settings, std::move(chat),
-                             std::move(fingerprint), std::move(keys), stop);
+  return serve_until_stopped(v, instance, server, http_metrics, std::move(served), stop);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/chat_input.h"
 #include "cli/options.h"
+#include "runtime/sampling_params.h"
 
 namespace ingot {
 
@@ -39,6 +40,18 @@ void add_access(CLI::App& app, ServerValues& v) {
             "A name that clients may call the server by in Host, besides localhost; * for any");
   add_texts(app, v.cors_origins, "--cors-origin",
             "An origin whose pages may use the API: https://example.org; * for any, with API keys");
+}
+
+void add_sharing(CLI::App& app, ServerValues& v) {
+  add_switch(app, v.no_prefix_cache, "--no-prefix-cache",
+             "Compute every prompt anew, whatever others began with");
+  add_texts(app, v.shared_prefix_files, "--shared-prefix-file",
+            "A text that is no secret and that many prompts begin with, as it stands or as a "
+            "chat's system message: it is computed once for all API keys, at the start. What "
+            "stands behind it is shared within a key alone, as all else");
+  add_texts(app, v.operator_keys, "--operator-key",
+            "The ID of an API key that sees in /metrics how many tokens of prompts were cached, "
+            "which else, with several keys, the admin socket alone says");
 }
 
 void add_load(CLI::App& app, ServerValues& v) {
@@ -82,11 +95,9 @@ void add_load(CLI::App& app, ServerValues& v) {
        .high = 86'400'000});
   add_switch(app, v.by_priority, "--by-priority",
              "Requests of smaller `priority` first; they are served in their order without it");
-  add_switch(app, v.no_prefix_cache, "--no-prefix-cache",
-             "Compute every prompt anew, whatever others began with");
 }
 
-void add_limits(CLI::App& app, ServerValues& v) {
+void add_times(CLI::App& app, ServerValues& v) {
   add_number(app, v.queue_timeout,
              {.name = "--queue-timeout",
               .help = "Seconds that a request may wait for its turn; it is answered 503 then",
@@ -136,6 +147,16 @@ void add_limits(CLI::App& app, ServerValues& v) {
                       "the more streams there are",
               .low = 0,
               .high = 1000});
+}
+
+void add_limits(CLI::App& app, ServerValues& v) {
+  add_number(app, v.stream_padding,
+             {.name = "--stream-padding",
+              .help = "Bytes to whose multiple everything sent of a stream is filled up by a "
+                      "comment, so that who sees it pass encrypted cannot tell how long tokens "
+                      "are; 0: as it is",
+              .low = 0,
+              .high = 4096});
   add_number(app, v.connections,
              {.name = "--connections", .help = "Connections at once", .low = 1, .high = 65536});
   add_number(app, v.connections_per_address,
@@ -149,9 +170,18 @@ void add_limits(CLI::App& app, ServerValues& v) {
               .low = 1,
               .high = 1'000'000'000});
   add_number(app, v.header_kib,
-             {.name = "--max-header-kib", .help = "KiB of a request's head", .low = 1, .high = 60});
+             {.name = "--max-header-kib", .help = "KiB of a request's head", .low = 1, .high = 64});
+  add_number(app, v.line_kib,
+             {.name = "--max-line-kib", .help = "KiB of its first line", .low = 1, .high = 64});
+  add_number(app, v.header_fields,
+             {.name = "--max-header-fields", .help = "Fields of it", .low = 1, .high = 256});
   add_number(app, v.body_mib,
              {.name = "--max-body-mib", .help = "MiB of a request's body", .low = 1, .high = 256});
+  add_number(app, v.body_bytes_per_second,
+             {.name = "--min-body-rate",
+              .help = "Bytes a second of a body that have to come at least, after five seconds",
+              .low = 1,
+              .high = 1'000'000'000});
   add_number(app, v.choices,
              {.name = "--max-choices", .help = "`n` of a request at most", .low = 1, .high = 128});
   add_number(
@@ -167,6 +197,11 @@ void add_limits(CLI::App& app, ServerValues& v) {
               .help = "Wrong keys of an address within a minute, after which it is answered 429",
               .low = 1,
               .high = 1000});
+  add_number(app, v.reserved_connections,
+             {.name = "--reserved-connections",
+              .help = "Connections beyond --connections that /health and its like still get",
+              .low = 0,
+              .high = 64});
   add_number(app, v.io_threads,
              {.name = "--io-threads",
               .help = "Threads that read and write; 0: one for every 8 CPUs",
@@ -178,7 +213,42 @@ void add_limits(CLI::App& app, ServerValues& v) {
              "Give up what serving does not need before the first request: starting programs, "
              "making connections, opening files (Linux: no_new_privs, Landlock, seccomp)");
   add_switch(app, v.log_requests, "--log-requests",
-             "Write a line of JSON on stderr for each request: never what it says");
+             "Write a line of JSON on stderr for each request: not what it says");
+  add_switch(app, v.log_content, "--log-content",
+             "Write what requests and responses say there too, up to 64 KiB of each: for finding "
+             "faults, with the consent of those who wrote it");
+}
+
+void add_input_limits(CLI::App& app, ServerValues& v) {
+  add_number(app, v.json_depth,
+             {.name = "--max-json-depth",
+              .help = "Arrays and objects within each other in a body",
+              .low = 1,
+              .high = 256});
+  add_number(app, v.messages,
+             {.name = "--max-messages",
+              .help = "Messages of a chat, with the system's",
+              .low = 1,
+              .high = 4096});
+  add_number(
+      app, v.stops,
+      {.name = "--max-stops", .help = "Strings in `stop` of a request", .low = 0, .high = 64});
+  add_number(app, v.stop_bytes,
+             {.name = "--max-stop-bytes", .help = "Bytes of each of them", .low = 1, .high = 1024});
+  add_number(app, v.stop_ids,
+             {.name = "--max-stop-ids", .help = "Ids in `stop_token_ids`", .low = 0, .high = 1024});
+  add_number(app, v.biases,
+             {.name = "--max-biases", .help = "Tokens in `logit_bias`", .low = 0, .high = 1 << 24});
+  add_number(app, v.logprobs,
+             {.name = "--max-logprobs",
+              .help = "Alternatives of a token whose log-probabilities a request may ask for",
+              .low = 0,
+              .high = kLogprobsMax});
+  add_number(app, v.template_steps,
+             {.name = "--max-template-steps",
+              .help = "Steps of the chat template for a prompt",
+              .low = 1000,
+              .high = 50'000'000});
 }
 
 }  // namespace
@@ -190,8 +260,11 @@ void add_server_options(CLI::App& app, ServerValues& values) {
   add_text(app, values.model_name, "--model-name",
            "The name that clients send as `model` (default: the file's)");
   add_text(app, values.chat_template, "--template", template_help());
+  add_sharing(app, values);
   add_load(app, values);
+  add_times(app, values);
   add_limits(app, values);
+  add_input_limits(app, values);
 }
 
 }  // namespace ingot

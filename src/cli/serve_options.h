@@ -30,6 +30,8 @@ struct ServerValues {
   std::vector<std::string> cors_origins;
   std::optional<std::string> model_name;
   std::optional<std::string> chat_template;
+  std::vector<std::string> shared_prefix_files;
+  std::vector<std::string> operator_keys;
   std::int32_t sequences = 64;
   std::int32_t step_rows = 512;
   std::int64_t kv_tokens = 0;  ///< 0 = kKvTokensDefault, or what fits
@@ -51,14 +53,28 @@ struct ServerValues {
   std::int32_t connections = 1024;
   std::int32_t connections_per_address = 256;
   std::int32_t requests_per_connection = 1000;
+  std::int32_t line_kib = 8;
   std::int32_t header_kib = 32;
+  std::int32_t header_fields = 100;
+  std::int32_t body_bytes_per_second = 1024;
   std::int32_t body_mib = 8;
   std::int32_t choices = 16;
   std::int32_t prompts = 16;
   std::int32_t default_max_tokens = 4096;
   std::int32_t auth_failures = 20;
+  std::int32_t reserved_connections = 4;
+  std::int32_t json_depth = 64;
+  std::int32_t messages = 4096;
+  std::int32_t stops = 16;
+  std::int32_t stop_bytes = 256;
+  std::int32_t stop_ids = 128;
+  std::int32_t biases = 1024;
+  std::int32_t logprobs = 20;
+  std::int64_t template_steps = 2'000'000;
+  std::int32_t stream_padding = 0;  ///< bytes; 0 = none
   std::int32_t io_threads = 0;  ///< 0 = by the number of CPUs
   bool log_requests = false;
+  bool log_content = false;
   bool sandbox = false;
   bool exit_on_stall = false;
 };

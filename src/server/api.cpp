@@ -85,10 +85,12 @@ ApiError draining() { return {503, "server_error", "draining", "the server is be
 
 }  // namespace
 
-bool Api::is_host_allowed(const HttpRequest& request) const {
+bool Api::is_host_allowed(const HttpRequest& request, const Route* route) const {
   const std::string* host = request.field("host");
-  // HTTP/1.0 need not say it, and nobody rebinds a Unix socket.
-  if (host == nullptr || request.peer.empty()) return true;
+  // Nobody rebinds a Unix socket. HTTP/1.0 need not say it, which no page makes a browser speak;
+  // load balancers ask so whether the server is well, and nobody asks more.
+  if (request.peer.empty()) return true;
+  if (host == nullptr) return route != nullptr && route->access == Access::kPublic;
   const std::string name = lower(host_name(*host));
   if (name == "localhost" || name == "127.0.0.1" || name == "[::1]") return true;
   return std::any_of(options_.allowed_hosts.begin(), options_.allowed_hosts.end(),
@@ -158,7 +160,7 @@ std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool
       throw ApiError(503, "server_error", "too_many_connections",
                      "there are as many connections as may be: try again later");
     }
-    if (!is_host_allowed(request)) {
+    if (!is_host_allowed(request, route)) {
       throw ApiError(421, "invalid_request_error", "misdirected_request",
                      "Host is not a name of this server: --allowed-hosts adds one");
     }
@@ -275,6 +277,8 @@ void Api::ended(const HttpRequest& request, const Admitted& admitted, const Requ
     line.set("traceparent", printable(*parent, 64));
   }
   log_.request(line);
+  log_.content(admitted.id, "request", end.request.text, end.request.is_cut);
+  log_.content(admitted.id, "response", end.response.text, end.response.is_cut);
 }
 
 HttpFields Api::common_fields(const HttpRequest& request, const Admitted* admitted) {

@@ -25,6 +25,9 @@ struct ApiOptions {
   std::span<const Route> routes{};    ///< that there are
 };
 
+/// Of a request and of a response, where the log has them.
+inline constexpr std::size_t kContentBytesMax = 64 << 10;
+
 /// All of the API behind the transport.
 class Api final : public Application {
  public:
@@ -42,10 +45,13 @@ class Api final : public Application {
   ApiError generation_error(const Outcome& outcome, const Admitted& admitted) override;
   void ended(const HttpRequest& request, const Admitted& admitted, const RequestEnd& end) override;
   HttpFields common_fields(const HttpRequest& request, const Admitted* admitted) override;
+  std::size_t content_bytes_max() const override {
+    return log_.has_contents() ? kContentBytesMax : 0;
+  }
   bool is_closing() const override { return service_.is_draining(); }
 
  private:
-  bool is_host_allowed(const HttpRequest& request) const;
+  bool is_host_allowed(const HttpRequest& request, const Route* route) const;
   /// The number of the key; throws where there is none that fits.
   std::size_t authenticate(const HttpRequest& request, const Route* route);
   std::size_t check_key(const HttpRequest& request);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -35,6 +36,19 @@ struct RunningGeneration {
   }
 };
 
+/// The beginning of what a request or its response says.
+struct Content {
+  std::string text{};
+  bool is_cut = false;  ///< there was more
+
+  /// Adds more of it, up to so many bytes in all.
+  void add(std::string_view more, std::size_t bytes_max) {
+    const std::size_t room = bytes_max - text.size();
+    is_cut = is_cut || more.size() > room;
+    text += more.substr(0, room);
+  }
+};
+
 /// What a request came to, for logs and metrics.
 struct RequestEnd {
   int status = 0;  ///< 0: the client went away before there was one
@@ -42,6 +56,8 @@ struct RequestEnd {
   std::int64_t generated_tokens = 0;
   double seconds = 0;
   bool is_cut = false;  ///< the stream did not come to its end
+  Content request{};    ///< up to `content_bytes_max`
+  Content response{};   ///< likewise
 };
 
 /// Who answers requests. All but `handle` are quick; every function may be called from several
@@ -68,6 +84,8 @@ class Application {
                      const RequestEnd& end) = 0;
   /// Fields of every response to this request.
   virtual HttpFields common_fields(const HttpRequest& request, const Admitted* admitted) = 0;
+  /// Bytes of bodies and responses that `ended` is to be told.
+  virtual std::size_t content_bytes_max() const { return 0; }
   /// Whether connections should close behind their response.
   virtual bool is_closing() const = 0;
 };

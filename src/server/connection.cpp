@@ -25,7 +25,8 @@ using asio::use_awaitable;
 
 namespace {
 
-constexpr std::size_t kLookAheadBytes = 64 << 10;
+/// More than the largest head that there may be: one too large is seen to be.
+constexpr std::size_t kLookAheadBytes = 80 << 10;
 constexpr std::size_t kDroppedBytes = 64 << 10;    ///< of a body behind a refusal
 constexpr std::size_t kUncountedBytes = 64 << 10;  ///< of a body, that every connection may have
 constexpr auto kLookForEnd = std::chrono::milliseconds(500);
@@ -252,7 +253,8 @@ Connection::Awaitable<bool> Connection::serve_one() {
     if (has_no_room) paces_.refusals.refused();
     const bool drops =
         has_no_room && !head->is_chunked && !head->wants_continue && head->length <= kDroppedBytes;
-    const bool keep_alive = head->keep_alive && (!has_body || drops) && requests_left_ > 0;
+    const bool keep_alive = head->keep_alive && (!has_body || drops) && requests_left_ > 0 &&
+                            !parts_.application.is_closing();
     const bool sent = co_await respond(std::move(*response), &request, nullptr, keep_alive);
     co_return sent&& keep_alive&& co_await drop_body(static_cast<std::size_t>(head->length));
   }
@@ -372,6 +374,7 @@ bool Connection::may_handle_here(const HttpRequest& request, const Admitted& adm
 Connection::Awaitable<bool> Connection::handle(HttpRequest& request, const Admitted& admitted,
                                                const HttpHead& head, BudgetShare& share) {
   RequestEnd end;
+  end.request.add(request.body, parts_.application.content_bytes_max());
   const Ending ending(parts_.application, request, admitted, end);
   const Answering answering(is_answering_, parts_.budgets.answering);
   // The engine's thread tells this one, at most once for each time that it looks.
@@ -502,6 +505,16 @@ class Gathering {
   Delta delta_;  ///< what was taken last
 };
 
+/// Fills events up to a multiple of so many bytes, with a comment that clients pass over.
+void fill_up(std::string& events, std::size_t multiple) {
+  constexpr std::string_view kBegin = ": ", kEnd = "\n\n";
+  if (multiple == 0 || events.empty()) return;
+  const std::size_t least = events.size() + kBegin.size() + kEnd.size();
+  events += kBegin;
+  events.append((multiple - least % multiple) % multiple, '.');
+  events += kEnd;
+}
+
 /// Counts a stream from its first event on.
 class StreamShare {
  public:
@@ -559,6 +572,8 @@ Connection::Awaitable<bool> Connection::generate(std::shared_ptr<RunningGenerati
   bool has_head = false;
   const auto flush = [&](bool is_last) -> Awaitable<bool> {
     std::string bytes;
+    end.response.add(out, parts_.application.content_bytes_max());
+    fill_up(out, parts_.times.padding);
     if (!has_head) {
       HttpResponse response{.status = 200, .type = "text/event-stream", .body = {}};
       response.fields = parts_.application.common_fields(request, &admitted);
@@ -629,6 +644,7 @@ Connection::Awaitable<bool> Connection::answer(HttpResponse response, const Http
   BudgetShare share(parts_.budgets.responses);
   if (!share.hold(response.body.size())) response = no_room_for_responses(admitted.route->errors);
   end.status = response.status;
+  end.response.add(response.body, parts_.application.content_bytes_max());
   co_return co_await respond(std::move(response), &request, &admitted, keep_alive) && keep_alive;
 }
 

@@ -1,4 +1,4 @@
-// Times of a connection.
+// Times of a connection, and how it sends.
 #pragma once
 
 #include <chrono>
@@ -19,6 +19,7 @@ struct ConnectionTimes {
   std::chrono::milliseconds ping{10'000};        ///< of silence in a stream, then a comment
   std::chrono::milliseconds linger{1'000};       ///< for the other end to read a last response
   int requests_max = 1000;
+  std::size_t padding = 0;  ///< to whose multiple writes of streams are filled up; 0: not at all
   /// In which pieces of a stream go out together; by StreamPace where none is said.
   std::optional<std::chrono::milliseconds> gather;
 };

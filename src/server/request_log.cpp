@@ -4,12 +4,14 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <climits>
 #include <utility>
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 namespace ingot {
 
@@ -20,6 +22,19 @@ constexpr std::size_t kLineMax = PIPE_BUF;
 
 /// Of what went wrong.
 constexpr std::size_t kCauseBytes = 512;
+
+/// Of what was said, in a line; and room for all else in it.
+constexpr std::size_t kContentBytes = 3 << 10;
+constexpr std::size_t kOtherBytes = 128;
+
+/// Bytes of the text's beginning that end with a character, at most so many but at least one.
+std::size_t whole_characters(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text.size();
+  std::size_t bytes = std::max<std::size_t>(1, most);
+  const auto continues = [&] { return (static_cast<unsigned char>(text[bytes]) & 0xc0U) == 0x80; };
+  for (int i = 0; i < 3 && bytes > 1 && continues(); ++i) --bytes;
+  return bytes;
+}
 
 /// Whether a line can be written now: a reader that has stopped must not stop the server.
 bool has_room(int fd) {
@@ -57,6 +72,30 @@ void ServerLog::write(std::string_view event, const Json& fields) {
 
 void ServerLog::request(const Json& fields) {
   if (has_requests()) write("request", fields);
+}
+
+void ServerLog::content(std::string_view id, std::string_view of, std::string_view text,
+                        bool is_cut) {
+  if (!has_contents()) return;
+  const auto fields = [&](std::size_t bytes) {
+    Json line = Json::object();
+    line.set("id", id);
+    line.set("of", of);
+    line.set("text", to_valid_utf8(text.substr(0, bytes)));
+    if (bytes < text.size() || is_cut) line.set("goes_on", true);
+    return line;
+  };
+  do {
+    std::size_t bytes = whole_characters(text, kContentBytes);
+    Json line = fields(bytes);
+    // Escapes make it longer.
+    while (bytes > 1 && line.dump().size() > kLineMax - kOtherBytes) {
+      bytes = whole_characters(text, bytes / 2);
+      line = fields(bytes);
+    }
+    write("content", line);
+    text.remove_prefix(bytes);
+  } while (!text.empty());
 }
 
 bool ServerLog::is_due(std::string_view name, int status, Json& fields) {

@@ -1,4 +1,5 @@
-// The server's log: one JSON object a line on stderr, without prompts, outputs or keys.
+// The server's log: one JSON object a line on stderr, without keys, and without prompts and outputs
+// unless it is told to have them.
 #pragma once
 
 #include <atomic>
@@ -16,16 +17,20 @@ namespace ingot {
 class ServerLog {
  public:
   /// Lines of which kinds are written.
-  enum class Level { kNone, kErrors, kRequests };
+  enum class Level { kNone, kErrors, kRequests, kContents };
 
   /// `dropped` counts the lines that could not be written; it outlives this.
   ServerLog(int fd, Level level, std::atomic<std::uint64_t>& dropped)
       : fd_(fd), level_(level), dropped_(dropped) {}
 
   /// Whether lines of requests are written.
-  bool has_requests() const { return level_ == Level::kRequests; }
+  bool has_requests() const { return level_ >= Level::kRequests; }
+  /// Whether what requests and responses say is written.
+  bool has_contents() const { return level_ == Level::kContents; }
   /// `fields` stand behind time and `event`.
   void request(const Json& fields);
+  /// What a request said, or its response (`of`): in as many lines as it takes.
+  void content(std::string_view id, std::string_view of, std::string_view text, bool is_cut);
   /// At most one line a second of each event, which is a literal, and status: a refusal.
   void refusal(std::string_view event, int status);
   /// At most one line a second of each route, which is a literal: a request that failed with 500,

@@ -1,11 +1,15 @@
 // ServerLog: which lines are written, and what is in them.
 #include "server/request_log.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <array>
+#include <climits>
 #include <string>
+
+#include "base/utf8.h"
 
 namespace ingot {
 namespace {
@@ -68,6 +72,48 @@ TEST_F(LogTest, NothingWhereNothingIsWanted) {
   log.refusal("refused", 429);
   log.failure("/v1/completions", "the-id", "why");
   log.request(Json::object());
+  EXPECT_EQ(text(), "");
+}
+
+TEST_F(LogTest, ContentsComeInWholeCharactersAndLinesThatAPipeTakesAtOnce) {
+  for (const std::string_view piece : {"\xc3\xa4", "\x01", "\"", "\xff", "a"}) {
+    std::string said;
+    while (said.size() < 20000) said += piece;
+    std::array<int, 2> ends{-1, -1};
+    ASSERT_EQ(::pipe(ends.data()), 0);
+    ASSERT_GE(::fcntl(ends[1], F_SETPIPE_SZ, 1 << 20), 0);
+    ServerLog log(ends[1], ServerLog::Level::kContents, dropped_);
+    log.content("the-id", "request", said, false);
+    log.content("the-id", "response", "", true);
+    ::close(ends[1]);
+    std::string all;
+    std::array<char, 4096> bytes{};
+    for (ssize_t n; (n = ::read(ends[0], bytes.data(), bytes.size())) > 0;) {
+      all.append(bytes.data(), static_cast<std::size_t>(n));
+    }
+    ::close(ends[0]);
+    std::string back;
+    std::size_t lines = 0;
+    for (std::size_t at = 0; at < all.size(); ++lines) {
+      const std::size_t end = all.find('\n', at);
+      ASSERT_NE(end, std::string::npos);
+      ASSERT_LE(end + 1 - at, std::size_t{PIPE_BUF});
+      const Json line = parse_json(all.substr(at, end - at), "log", "json");
+      ASSERT_NE(line.find("text"), nullptr);
+      back += *line.find("text")->as_string();
+      at = end + 1;
+      EXPECT_EQ(line.find("goes_on") != nullptr, *line.find("of")->as_string() == "response" ||
+                                                     back.size() < to_valid_utf8(said).size());
+    }
+    EXPECT_EQ(back, to_valid_utf8(said));
+    EXPECT_GT(lines, 6u);
+  }
+  EXPECT_EQ(dropped_.load(), 0u);
+}
+
+TEST_F(LogTest, NoContentsUnlessTheyAreAskedFor) {
+  ServerLog log(in(), ServerLog::Level::kRequests, dropped_);
+  log.content("the-id", "request", "said", false);
   EXPECT_EQ(text(), "");
 }
 

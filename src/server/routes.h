@@ -38,6 +38,9 @@ struct Route {
   ErrorForm errors = ErrorForm::kOpenAi;
 };
 
+/// What /livez, /readyz and /health answer where all is well.
+inline constexpr std::string_view kGoodState = R"({"status":"ok"})";
+
 /// All routes of the API.
 std::span<const Route> routes();
 /// Those of administration, which only a Unix socket has.

@@ -41,6 +41,9 @@ namespace {
 /// For connections that were closed to notice.
 constexpr double kCloseSeconds = 1;
 
+/// For connections whose request is on its way to be answered when answers change.
+constexpr double kAnswerSeconds = 0.2;
+
 /// How long a listener rests when the process has no descriptor left.
 constexpr auto kRest = std::chrono::milliseconds(50);
 
@@ -73,9 +76,11 @@ class IoThread {
   void start() {
     thread_ = std::thread([this] { run(); });
   }
+  /// It can be started again, and goes on with what is left to do.
   void join() {
     context_.stop();
     if (thread_.joinable()) thread_.join();
+    context_.restart();
   }
 
   // In this thread alone.
@@ -163,6 +168,10 @@ class Server::Impl {
     if (!options_.admin_socket.empty()) listen_unix(admin_, options_.admin_socket);
   }
 
+  ~Impl() { remove_sockets(); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
   std::string address() const {
     const tcp::endpoint endpoint = tcp_.front().local_endpoint();
     const bool is_v6 = endpoint.address().is_v6();
@@ -170,32 +179,48 @@ class Server::Impl {
                is_v6 ? "]" : "", ":", endpoint.port());
   }
 
+  void answer_meanwhile(Application& loading, const ConnectionTimes& times) {
+    run(loading, loading, times, no_workers_);
+  }
+
+  void pause() {
+    if (!is_running_) return;
+    is_pausing_.store(true);
+    for_each_acceptor([](auto& acceptor) {
+      error_code ignored;
+      acceptor.cancel(ignored);
+    });
+    wait_until(kCloseSeconds, [this] { return accepting_ == 0; });
+    // Those that have sent a request get their answer.
+    wait_until(kAnswerSeconds, [this] { return open_ == 0; });
+    for_each_connection([](Connection& c) { c.close(); });
+    wait_until(kCloseSeconds, [this] { return open_ == 0; });
+    for (IoThread& thread : threads_) thread.join();
+    is_running_ = false;
+    is_pausing_.store(false);
+  }
+
   void start(Application& application, Application& admin, const ConnectionTimes& times) {
+    const auto requests = static_cast<std::size_t>(std::max(1, options_.worker_threads));
+    const auto texts = static_cast<std::size_t>(std::max(1, options_.text_threads));
     // Here and not before: threads inherit what the process has given up by now.
-    workers_ = make_workers();
-    parts_ = std::make_unique<ConnectionParts>(
-        ConnectionParts{application, *workers_, budgets_, options_.http, times});
-    admin_parts_ = std::make_unique<ConnectionParts>(
-        ConnectionParts{admin, *workers_, budgets_, options_.http, times});
-    for (TcpAcceptor& acceptor : tcp_) accept(acceptor, *parts_);
-    if (unix_) accept(*unix_, *parts_);
-    if (admin_) accept(*admin_, *admin_parts_);
-    for (IoThread& thread : threads_) thread.start();
+    workers_ = std::make_unique<Workers>(requests, texts);
+    run(application, admin, times, *workers_);
   }
 
   bool stop(double seconds, double answer_seconds) {
-    if (parts_ == nullptr) return true;
-    asio::post(threads_.front().context(), [this] {
+    if (!is_running_) return true;
+    is_running_ = false;
+    for_each_acceptor([](auto& acceptor) {
       error_code ignored;
-      for (TcpAcceptor& acceptor : tcp_) acceptor.close(ignored);
-      if (unix_) unix_->close(ignored);
-      if (admin_) admin_->close(ignored);
+      acceptor.close(ignored);
     });
     for_each_connection([](Connection& c) { c.close_when_idle(); });
-    bool has_ended = wait_until_none_is_open(seconds);
+    const auto none_is_open = [this] { return open_ == 0; };
+    bool has_ended = wait_until(seconds, none_is_open);
     if (!has_ended && answer_seconds > seconds) {
       for_each_connection([](Connection& c) { c.close_unless_answering(); });
-      has_ended = wait_until_none_is_open(answer_seconds - seconds);
+      has_ended = wait_until(answer_seconds - seconds, none_is_open);
     }
     const bool has_cut = budgets_.answering.load() > 0;
     if (!has_ended) {
@@ -203,13 +228,11 @@ class Server::Impl {
       // Nobody waits any more for what was not begun.
       for (auto* pool : {&workers_->requests, &workers_->texts}) pool->stop();
       for (auto* pool : {&workers_->requests, &workers_->texts}) pool->join();
-      wait_until_none_is_open(kCloseSeconds);
+      wait_until(kCloseSeconds, none_is_open);
     }
     for (IoThread& thread : threads_) thread.join();
+    remove_sockets();
     drop_all();
-    for (const std::string* path : {&options_.unix_socket, &options_.admin_socket}) {
-      if (!path->empty()) ::unlink(path->c_str());
-    }
     return !has_cut;
   }
 
@@ -225,10 +248,35 @@ class Server::Impl {
     }
   }
 
-  std::unique_ptr<Workers> make_workers() const {
-    const auto requests = static_cast<std::size_t>(std::max(1, options_.worker_threads));
-    const auto texts = static_cast<std::size_t>(std::max(1, options_.text_threads));
-    return std::make_unique<Workers>(requests, texts);
+  /// The same for acceptors, which live in the first one.
+  template <class Body>
+  void for_each_acceptor(Body body) {
+    asio::post(threads_.front().context(), [this, body] {
+      for (TcpAcceptor& acceptor : tcp_) body(acceptor);
+      if (unix_) body(*unix_);
+      if (admin_) body(*admin_);
+    });
+  }
+
+  void run(Application& application, Application& admin, const ConnectionTimes& times,
+           Workers& workers) {
+    parts_ = std::make_unique<ConnectionParts>(
+        ConnectionParts{application, workers, budgets_, options_.http, times});
+    admin_parts_ = std::make_unique<ConnectionParts>(
+        ConnectionParts{admin, workers, budgets_, options_.http, times});
+    is_running_ = true;
+    for (TcpAcceptor& acceptor : tcp_) accept(acceptor, *parts_);
+    if (unix_) accept(*unix_, *parts_);
+    if (admin_) accept(*admin_, *admin_parts_);
+    for (IoThread& thread : threads_) thread.start();
+  }
+
+  /// Of those that it listens on, or did.
+  void remove_sockets() {
+    for (const auto& [acceptor, path] :
+         {std::pair(&unix_, &options_.unix_socket), std::pair(&admin_, &options_.admin_socket)}) {
+      if (acceptor->has_value()) ::unlink(path->c_str());
+    }
   }
 
   /// No thread runs any more. Requests that did not come to their end go, while what they use is
@@ -315,14 +363,20 @@ class Server::Impl {
 
   template <class Acceptor>
   void accept(Acceptor& acceptor, const ConnectionParts& parts) {
-    asio::co_spawn(threads_.front().context(), accept_loop(acceptor, parts), asio::detached);
+    ++accepting_;
+    asio::co_spawn(threads_.front().context(), accept_loop(acceptor, parts),
+                   [this](const std::exception_ptr&) {
+                     const std::lock_guard lock(mutex_);
+                     --accepting_;
+                     changed_.notify_all();
+                   });
   }
 
   template <class Acceptor>
   asio::awaitable<void> accept_loop(Acceptor& acceptor, const ConnectionParts& parts) {
     asio::steady_timer rest(acceptor.get_executor());
     bool has_failed = false;
-    while (acceptor.is_open()) {
+    while (acceptor.is_open() && !is_pausing_.load()) {
       try {
         // The thread's connections have their turn, whose memory may be what is missing.
         if (std::exchange(has_failed, false)) {
@@ -372,10 +426,11 @@ class Server::Impl {
   template <class Executor>
   static void tune(asio::basic_stream_socket<stream_protocol, Executor>&) {}
 
-  bool wait_until_none_is_open(double seconds) {
+  /// `is_so` looks at what the mutex guards; false where it was not so in time.
+  template <class Condition>
+  bool wait_until(double seconds, Condition is_so) {
     std::unique_lock lock(mutex_);
-    return none_open_.wait_for(lock, std::chrono::duration<double>(seconds),
-                               [this] { return open_ == 0; });
+    return changed_.wait_for(lock, std::chrono::duration<double>(seconds), is_so);
   }
 
   enum class Place {
@@ -406,7 +461,7 @@ class Server::Impl {
     --open_;
     reserved_ -= place == Place::kReserved ? 1 : 0;
     metrics_.open_connections.store(open_);
-    if (open_ == 0) none_open_.notify_all();
+    if (open_ == 0) changed_.notify_all();
   }
 
   /// A probe's connection, which is soon free for the next one.
@@ -455,13 +510,17 @@ class Server::Impl {
   std::unique_ptr<ConnectionParts> parts_;
   std::unique_ptr<ConnectionParts> admin_parts_;
   std::size_t next_ = 0;
+  bool is_running_ = false;  ///< there are threads
+  std::atomic<bool> is_pausing_{false};
   std::mutex mutex_;
-  std::condition_variable none_open_;
+  std::condition_variable changed_;
   std::int64_t open_ = 0;
-  std::int64_t reserved_ = 0;  ///< of them
+  std::int64_t accepting_ = 0;  ///< loops
+  std::int64_t reserved_ = 0;   ///< of them
   std::map<std::string, std::int64_t> per_address_;
   // What connections live in: it goes first.
   std::vector<IoThread> threads_;
+  Workers no_workers_{0, 0};  ///< of whoever handles nothing
   std::unique_ptr<Workers> workers_;
   std::vector<TcpAcceptor> tcp_;
   std::optional<UnixAcceptor> unix_;
@@ -472,6 +531,10 @@ Server::Server(const ServerOptions& options, HttpMetrics& metrics)
     : impl_(std::make_unique<Impl>(options, metrics)) {}
 Server::~Server() { stop(0); }
 std::string Server::address() const { return impl_->address(); }
+void Server::answer_meanwhile(Application& loading, const ConnectionTimes& times) {
+  impl_->answer_meanwhile(loading, times);
+}
+void Server::pause() { impl_->pause(); }
 void Server::start(Application& application, Application& admin, const ConnectionTimes& times) {
   impl_->start(application, admin, times);
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "server/application.h"
 #include "server/handler.h"
 #include "server/http_metrics.h"
+#include "server/input_limits.h"
 #include "text/chat_template.h"
 
 namespace ingot {
@@ -32,7 +34,10 @@ struct ServiceOptions {
   std::int64_t max_tokens_default = 4096;  ///< where a request does not say, and its room is larger
   std::int32_t choices_max = 16;           ///< "n"
   std::int32_t prompts_max = 16;           ///< of one completion request
-  std::size_t waiting_per_key = 256;       ///< continuations of one key that have not ended
+  InputLimits inputs{};
+  std::size_t keys = 0;               ///< API keys that there are
+  std::set<std::size_t> operators{};  ///< numbers of those that may see all counts
+  std::size_t waiting_per_key = 256;  ///< continuations of one key that have not ended
   double drain_seconds = 30;
   bool by_priority = false;             ///< the engine looks at `priority`
   double first_token_seconds = kNever;  ///< that a request may take to its first token
@@ -108,6 +113,11 @@ class Service {
   /// Domain of cached prefixes for a key and a salt that narrows it.
   std::array<std::uint64_t, 2> domain(std::size_t key, std::string_view salt) const;
 
+  /// Whether whoever comes with this key may know how much of prompts was cached: with several keys
+  /// that tells of the others' prompts.
+  bool sees_cache_counts(std::size_t key) const {
+    return key == 0 || options_.keys == 1 || options_.operators.count(key) > 0;
+  }
   /// Hands a generation to the engine, under the request's id. Errors: ApiError.
   std::shared_ptr<RunningGeneration> start(Generation&& generation, const std::string& id,
                                            std::size_t key, const Notify& notify);

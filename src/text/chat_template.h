@@ -43,9 +43,10 @@ std::span<const std::string_view> chat_arguments();
 /// wrong.
 void check_chat(const ChatInput& input);
 
-/// The bounds on rendering from `input_bytes` of JSON: the defaults, and four times the input and
-/// 256 KiB of text.
-jinja::Limits chat_limits(std::size_t input_bytes);
+/// The bounds on rendering from `input_bytes` of JSON: so many steps, else the defaults, and four
+/// times the input and 256 KiB of text.
+jinja::Limits chat_limits(std::size_t input_bytes,
+                          std::uint64_t steps_max = jinja::Limits().steps_max);
 
 /// The template of a model, with its tokenizer's special tokens. Immutable.
 ///
@@ -57,8 +58,11 @@ jinja::Limits chat_limits(std::size_t input_bytes);
 /// is merged across the borders as it would be in the whole.
 class ChatTemplate {
  public:
-  /// `tokenizer` must outlive this. Errors: as of JinjaTemplate.
-  ChatTemplate(std::string_view source, const std::string& file, const Tokenizer& tokenizer);
+  /// `tokenizer` must outlive this. A prompt takes at most `steps_max` of the template's steps.
+  ///
+  /// Errors: as of JinjaTemplate.
+  ChatTemplate(std::string_view source, const std::string& file, const Tokenizer& tokenizer,
+               std::uint64_t steps_max = jinja::Limits().steps_max);
 
   /// The prompt as text, with the template's own stretches.
   ///
@@ -75,6 +79,7 @@ class ChatTemplate {
  private:
   JinjaTemplate template_;
   const Tokenizer& tokenizer_;
+  std::uint64_t steps_max_;
   std::vector<std::pair<std::string_view, Json>> tokens_;  // bos_token and its like
 };
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Who may use a server: keys and what they keep apart, wrong keys, pages of other origins
 (H24, H25, H27, U5)."""
+import json
 import os
 import tempfile
 
@@ -109,6 +110,64 @@ class Keys(KeyTest):
         text = "\n".join(self.server.lines)
         for secret in (self.KEY, "secret-user", "Hello"):
             self.assertNotIn(secret, text)
+
+
+class SharedPrefix(KeyTest):
+    """The operator's own text is computed once for all keys, and nothing behind it."""
+    TEXT = "You are a helpful assistant of a small library. " * 12
+    bob = (("Authorization", "Bearer " + "b" * 20),)
+
+    @classmethod
+    def setUpClass(cls):
+        handle, path = tempfile.mkstemp(prefix="ingot-text-")
+        cls.addClassCleanup(os.unlink, path)
+        with os.fdopen(handle, "w") as f:
+            f.write(cls.TEXT + "\n")
+        keys = cls.key_file(f"alice:{cls.KEY}\nbob:{'b' * 20}\n")
+        cls.args = ("--api-key-file", keys, "--shared-prefix-file", path, "--operator-key", "alice")
+        server.ServerTest.setUpClass.__func__(cls)
+
+    def cached(self, path, body, fields, **more):
+        reply = self.server.post(path, {**body, "max_tokens": 1, **more}, fields)
+        self.assertEqual(reply.status, 200, reply)
+        usage = reply.json()["usage"]
+        return usage["prompt_tokens_details"]["cached_tokens"], usage["prompt_tokens"]
+
+    def test_u5_in_pairs(self):
+        """Each form: the first request of anybody finds the text, and of what comes behind it only
+        who computed it finds anything."""
+        words = "Which of the old books about the sea would you read first? " * 8
+        chat = {"messages": [{"role": "system", "content": self.TEXT},
+                             {"role": "user", "content": words}]}
+        for path, body in ((CHAT, chat), (server.TEXT, {"prompt": self.TEXT + words})):
+            with self.subTest(path=path):
+                first, prompt = self.cached(path, body, self.auth)
+                self.assertGreater(first, prompt // 4)
+                self.assertLess(first, prompt // 2 + 32)
+                self.assertEqual(first % 16, 0)
+                self.assertEqual(self.cached(path, body, self.bob)[0], first)
+                self.assertEqual(self.cached(path, body, self.bob, cache_salt="x")[0], first)
+                again, _ = self.cached(path, body, self.auth)
+                self.assertGreater(again, prompt - 20)
+                # Another text of the same length is nobody's.
+                other = json.loads(json.dumps(body).replace("helpful", "helpless"))
+                self.assertLess(self.cached(path, other, self.bob)[0], 32)
+
+    def test_u5_counts_of_the_cache_are_the_operators(self):
+        for fields, sees in ((self.auth, True), (self.bob, False)):
+            text = self.server.get("/metrics", fields).body.decode()
+            self.assertEqual("vllm:prefix_cache_hits_total" in text, sees)
+            self.assertEqual("--operator-key" in text, not sees)
+            self.assertIn("vllm:prompt_tokens_total", text)
+
+    def test_k04_what_cannot_be_shared_is_refused(self):
+        for args, says in ((("--shared-prefix-file", "/nowhere/at/all"), "/nowhere/at/all"),
+                           (("--shared-prefix-file", __file__, "--no-prefix-cache"),
+                            "--no-prefix-cache"),
+                           (("--operator-key", "nobody"), "nobody")):
+            done = server.ingot.run("serve", "--port", "0", *args)
+            self.assertNotIn(done.code, (0, 70), args)
+            self.assertIn(says, done.err.splitlines()[-1])
 
 
 class Failures(KeyTest):

@@ -1,5 +1,6 @@
 """What only the operator can do, and what the process can no longer do once it serves."""
 import concurrent.futures
+import json
 import os
 import socket
 import tempfile
@@ -124,6 +125,141 @@ class Limits(server.ServerTest):
     def test_errors_of_bodies_have_the_form_of_their_path(self):
         reply = self.server.post("/v1/messages", {"system": "a" * (1 << 20)})
         self.assertEqual((reply.status, reply.json()["type"]), (413, "error"), reply)
+
+
+BODY = {"prompt": "a", "max_tokens": 1}
+
+
+def nested(depth):
+    """A body whose unknown member has so many arrays within each other, in the body's object."""
+    return b'{"prompt":"a","max_tokens":1,"x":' + b"[" * (depth - 1) + b"]" * (depth - 1) + b"}"
+
+
+class Bounds(unittest.TestCase):
+    """Limits of bodies and heads, below and above what they are by default. Each pair is a request
+    that is just within, and one that is just beyond."""
+
+    def check(self, options, within, beyond, status=400):
+        with self.subTest(options=options):
+            one = server.Server(*options)
+            self.addCleanup(one.kill)
+            for data, expected in ((within, 200), (beyond, status)):
+                reply = one.exchange(data)
+                self.assertEqual(reply.status, expected, (options, str(reply)[:300]))
+            self.assertEqual(one.stop(), 0)
+
+    @staticmethod
+    def text(**more):
+        return server.post(server.TEXT, {**BODY, **more})
+
+    def test_bodies(self):
+        for depth in (8, 256):
+            self.check(["--max-json-depth", str(depth)],
+                       server.post(server.TEXT, nested(depth)),
+                       server.post(server.TEXT, nested(depth + 1)))
+        for count in (1, 64):
+            self.check(["--max-stops", str(count)],
+                       self.text(stop=[f"zz{i}" for i in range(count)]),
+                       self.text(stop=[f"zz{i}" for i in range(count + 1)]))
+        for count in (2, 1024):
+            self.check(["--max-stop-bytes", str(count)], self.text(stop="z" * count),
+                       self.text(stop="z" * (count + 1)))
+            self.check(["--max-stop-ids", str(count)],
+                       self.text(stop_token_ids=[i % 99 for i in range(count)]),
+                       self.text(stop_token_ids=[i % 99 for i in range(count + 1)]))
+        for count in (3, 1500):
+            self.check(["--max-biases", str(count)],
+                       self.text(logit_bias={str(i): 1 for i in range(count)}),
+                       self.text(logit_bias={str(i): 1 for i in range(count + 1)}))
+        self.check(["--max-logprobs", "2"], self.text(logprobs=2), self.text(logprobs=3))
+
+    def test_chats(self):
+        def chat(count):
+            messages = [{"role": ("user", "assistant")[i % 2], "content": "a"}
+                        for i in range(count)]
+            return server.post(server.CHAT, {"messages": messages, "max_tokens": 1})
+
+        self.check(["--max-messages", "3"], chat(3), chat(5))
+        self.check(["--max-template-steps", "1000"], chat(1), chat(999))
+
+    def test_heads(self):
+        def get(size, fields=0):
+            more = [(f"X-{i}", "a") for i in range(fields)]
+            data = server.head(fields=[*more, ("X-Long", "")])
+            return server.head(fields=[*more, ("X-Long", "a" * (size - len(data)))])
+
+        def line(size):
+            rest = len(b"GET /health? HTTP/1.1\r\n")
+            return server.head("GET", "/health?" + "a" * (size - rest))
+
+        for kib in (1, 64):
+            self.check(["--max-header-kib", str(kib)], get(kib << 10), get((kib << 10) + 1), 431)
+        for count in (10, 256):
+            # Host and X-Long are two of them.
+            self.check(["--max-header-fields", str(count)], get(6000, count - 2),
+                       get(6000, count - 1), 431)
+        self.check(["--max-line-kib", "2"], line(2 << 10), line((2 << 10) + 1), 414)
+        self.check(["--max-line-kib", "60", "--max-header-kib", "64"], line(60 << 10),
+                   line((60 << 10) + 1), 414)
+
+    def test_what_no_option_reaches(self):
+        for option, value in (("--max-json-depth", "257"), ("--max-stops", "65"),
+                              ("--max-stop-bytes", "1025"), ("--max-stop-ids", "1025"),
+                              ("--max-messages", "4097"), ("--max-logprobs", "21"),
+                              ("--max-header-kib", "65"), ("--max-header-fields", "257"),
+                              ("--max-template-steps", "50000001")):
+            done = server.ingot.run("serve", "--port", "0", option, value)
+            self.assertEqual(done.code, server.ingot.USAGE, option)
+
+
+class Contents(unittest.TestCase):
+    """What is said is in the log where the operator asks for it, and nowhere else."""
+
+    def lines(self, *args):
+        one = server.Server(*args)
+        self.addCleanup(one.kill)
+        self.assertEqual(one.post(server.TEXT, {**BODY, "prompt": "Sesame \u00e4"}).status, 200)
+        stream = one.post(server.TEXT, {**BODY, "max_tokens": 30, "stream": True})
+        self.assertEqual(stream.status, 200)
+        self.assertEqual(one.stop(), 0)
+        return one.lines, stream.body.decode()
+
+    def test_a_banner_and_what_was_said(self):
+        lines, stream = self.lines("--log-content", "--log-level", "error")
+        self.assertTrue(lines[0].startswith("warning: --log-content"), lines[0])
+        said = [json.loads(line) for line in lines if line.startswith("{")]
+        said = [line for line in said if line["event"] == "content"]
+        self.assertIn("Sesame", said[0]["text"])
+        self.assertEqual((said[0]["of"], said[1]["of"]), ("request", "response"))
+        self.assertIn('"choices"', said[1]["text"])
+        self.assertEqual(said[0]["id"], said[1]["id"])
+        rest = [line["text"] for line in said if line["id"] != said[0]["id"]
+                and line["of"] == "response"]
+        self.assertEqual("".join(rest), stream)
+
+    def test_nothing_without_it(self):
+        lines, _ = self.lines("--log-requests")
+        self.assertNotIn("Sesame", "\n".join(lines))
+
+
+class Padding(unittest.TestCase):
+    def test_all_that_is_sent_of_a_stream_has_a_multiple_of_the_size(self):
+        one = server.Server("--stream-padding", "256", "--stream-interval-ms", "0")
+        self.addCleanup(one.kill)
+        body = {"prompt": "a", "max_tokens": 40, "stream": True, "temperature": 0}
+        with server.Wire(one) as wire:
+            wire.send(server.post(server.TEXT, body)).until(b"\r\n\r\n")
+            sizes = []
+            while not sizes or sizes[-1] > 0:
+                sizes.append(int(wire.until(b"\r\n"), 16))
+                wire.exactly(sizes[-1] + 2)
+        self.assertGreater(len(sizes), 5)
+        self.assertEqual({size % 256 for size in sizes}, {0})
+        events = one.post(server.TEXT, body).events()
+        text = "".join(e["choices"][0]["text"] for e in events if isinstance(e, dict))
+        whole = one.post(server.TEXT, {**body, "stream": False}).json()["choices"][0]["text"]
+        self.assertEqual(text, whole)
+        self.assertEqual(one.stop(), 0)
 
 
 class Reserve(unittest.TestCase):

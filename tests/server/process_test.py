@@ -181,8 +181,7 @@ class KeyFiles(ProcessTest):
 
 
 class Starting(ProcessTest):
-    def test_who_comes_early_does_not_disturb_the_self_test(self):
-        """Connections wait in the system's queue while the model loads."""
+    def test_who_comes_early_is_told_so_and_does_not_disturb_the_self_test(self):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
@@ -197,13 +196,17 @@ class Starting(ProcessTest):
                 return None
         wires = []
         eventually("it listens", lambda: wires.append(connected()) or wires[-1])
-        wires = [w for w in wires if w] + [connected() for _ in range(5)]
+        early = [w for w in wires if w]
+        wires = [connected() for _ in range(5)]
+        reply = early[0].reply()
+        self.assertEqual((reply.status, reply.error()["code"]), (503, "loading"), reply)
+        self.assertEqual((reply.field("Retry-After"), reply.field("Connection")), ("1", "close"))
         served.line("listening on ")
         statuses = [wire.until(b" ")[-9:] + wire.until(b" ") for wire in wires]
-        self.assertLessEqual(set(statuses), {b"HTTP/1.1 200 ", b"HTTP/1.1 429 "})
-        self.assertIn(b"HTTP/1.1 200 ", statuses)
-        for wire in wires:
+        self.assertLessEqual(set(statuses), {f"HTTP/1.1 {n} ".encode() for n in (200, 429, 503)})
+        for wire in early + wires:
             wire.socket.close()
+        self.assertEqual(served.post(TEXT, {"prompt": "x", "max_tokens": 1}).status, 200)
         self.assertEqual(served.stop(), DRAINED)
 
 

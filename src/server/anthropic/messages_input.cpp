@@ -75,14 +75,14 @@ void add_turn(ChatTurn turn, std::vector<ChatTurn>& turns) {
   if (!turn.reasoning.empty()) add_line(turns.back().reasoning, turn.reasoning);
 }
 
-std::vector<ChatTurn> read_turns(Params& params) {
+std::vector<ChatTurn> read_turns(Params& params, std::size_t messages_max) {
   const Json* messages = params.array("messages");
   if (messages == nullptr) throw invalid_request("messages", "messages is missing");
   const Json::Array& all = *messages->as_array();
   // One more for the system.
-  if (all.empty() || all.size() >= kMessagesMax) {
+  if (all.empty() || all.size() >= messages_max) {
     throw invalid_request("messages", cat("messages has ", all.size(),
-                                          " entries, possible are 1 to ", kMessagesMax - 1));
+                                          " entries, possible are 1 to ", messages_max - 1));
   }
   std::vector<ChatTurn> turns;
   if (const Json* system = params.take("system")) {
@@ -140,7 +140,7 @@ void read_tools_of_messages(Params& params) {
 }  // namespace
 
 ChatPrompt read_messages(Params& params, const Service& service, PromptRoom room) {
-  const std::vector<ChatTurn> turns = read_turns(params);
+  const std::vector<ChatTurn> turns = read_turns(params, service.options().inputs.messages);
   ChatArguments arguments(params, service);
   read_thinking(params, service, arguments);
   read_tools_of_messages(params);
@@ -151,7 +151,7 @@ ChatPrompt read_messages(Params& params, const Service& service, PromptRoom room
     throw invalid_request("messages", "messages end in a reply of the assistant without text");
   }
   Json chat = Json::object();
-  chat.set("messages", normalised_messages(messages, true));
+  chat.set("messages", normalised_messages(messages, service));
   chat.set("continue_final_message", is_begun);
   chat.set("chat_template_kwargs", arguments.values());
   return encode_chat(chat, service, "messages", room);

@@ -184,9 +184,9 @@ class ChatAnswer final : public Answer {
 };
 
 /// Log-probabilities of a chat: `logprobs` says whether, `top_logprobs` how many.
-std::int32_t read_logprobs(Params& params) {
+std::int32_t read_logprobs(Params& params, std::int32_t most) {
   const bool wanted = params.flag("logprobs").value_or(false);
-  const auto top = params.whole("top_logprobs", 0, kLogprobsMax);
+  const auto top = params.whole("top_logprobs", 0, most);
   if (top && !wanted) {
     throw invalid_request("top_logprobs", "top_logprobs needs logprobs to be true");
   }
@@ -207,7 +207,7 @@ Reply chat_completions(const Call& call) {
   prompt.request.prompt = std::move(chat.ids);
   read_sampling(params, call, prompt.request);
   read_unsupported(params);
-  prompt.request.sampling.logprobs = read_logprobs(params);
+  prompt.request.sampling.logprobs = read_logprobs(params, call.service.options().inputs.logprobs);
   form.logprobs = prompt.request.sampling.logprobs >= 0;
   read_max_tokens(params, call, prompt.request, {"max_completion_tokens", "max_tokens"},
                   call.service.options().max_tokens_default);

@@ -109,7 +109,7 @@ Json chat_members(Params& params, const Service& service) {
   const Json* messages = params.take("messages");
   if (messages == nullptr) throw invalid_request("messages", "messages is missing");
   Json chat = Json::object();
-  chat.set("messages", normalised_messages(*messages, service.chat_knows("developer")));
+  chat.set("messages", normalised_messages(*messages, service));
   for (const std::string_view name :
        {"documents", "add_generation_prompt", "continue_final_message"}) {
     if (const Json* value = params.take(name)) chat.set(std::string(name), *value);
@@ -126,15 +126,17 @@ std::tm local_time() {
 
 }  // namespace
 
-Json normalised_messages(const Json& messages, bool knows_developer) {
+Json normalised_messages(const Json& messages, const Service& service) {
+  const std::size_t messages_max = service.options().inputs.messages;
   const Json::Array* all = messages.as_array();
   if (all == nullptr) {
     throw invalid_request("messages", cat("messages is ", messages.kind(), ", expected an array"));
   }
-  if (all->empty() || all->size() > kMessagesMax) {
+  if (all->empty() || all->size() > messages_max) {
     throw invalid_request("messages", cat("messages has ", all->size(),
-                                          " entries, possible are 1 to ", kMessagesMax));
+                                          " entries, possible are 1 to ", messages_max));
   }
+  const bool knows_developer = service.chat_knows("developer");
   Json out = Json::array();
   for (std::size_t i = 0; i < all->size(); ++i) {
     out.push(normalised_message(cat("messages[", i, "]"), (*all)[i], knows_developer));

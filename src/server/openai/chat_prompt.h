@@ -65,6 +65,6 @@ MarkedText render_chat(Params& params, const Service& service);
 /// as the system where the template does not know it, reasoning has both of its names.
 ///
 /// Errors: ApiError naming the message, for roles and contents that cannot be shown to the model.
-Json normalised_messages(const Json& messages, bool knows_developer);
+Json normalised_messages(const Json& messages, const Service& service);
 
 }  // namespace ingot

@@ -243,7 +243,8 @@ Reply completions(const Call& call) {
   read_unsupported(params);
   form.echo = params.flag("echo").value_or(false);
   form.token_ids = params.flag("return_token_ids").value_or(false);
-  form.logprobs = static_cast<std::int32_t>(params.whole("logprobs", 0, kLogprobsMax).value_or(-1));
+  form.logprobs = static_cast<std::int32_t>(
+      params.whole("logprobs", 0, call.service.options().inputs.logprobs).value_or(-1));
   common.sampling.logprobs = form.logprobs;
   const auto choices =
       static_cast<std::int32_t>(params.whole("n", 1, service.options().choices_max).value_or(1));

@@ -1,5 +1,6 @@
 // GET /health, /livez and /readyz: what probes ask, without a key.
 #include "server/openai/endpoints.h"
+#include "server/routes.h"
 #include "server/service.h"
 
 namespace ingot {
@@ -7,7 +8,7 @@ namespace ingot {
 namespace {
 
 HttpResponse state(bool is_good) {
-  if (is_good) return {.body = R"({"status":"ok"})"};
+  if (is_good) return {.body = std::string(kGoodState)};
   return {.status = 503, .body = R"({"status":"unavailable"})", .fields = {{"Retry-After", "1"}}};
 }
 

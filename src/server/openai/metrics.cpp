@@ -90,10 +90,6 @@ void add_totals(Families& out, const EngineCounts& c) {
   const auto number = [](auto n) { return static_cast<double>(n); };
   out.counter("vllm:prompt_tokens_total", "Tokens of prompts", number(c.prompt_tokens));
   out.counter("vllm:generation_tokens_total", "Tokens generated", number(c.generation_tokens));
-  out.counter("vllm:prefix_cache_queries_total", "Tokens looked up in the prefix cache",
-              number(c.prefix_queries));
-  out.counter("vllm:prefix_cache_hits_total", "Of them, those that were there",
-              number(c.prefix_hits));
   out.counter("vllm:num_preemptions_total", "Times that a request had to give way",
               number(c.preemptions));
   out.counter("ingot:engine_steps_total", "Steps of the engine", number(c.steps));
@@ -105,6 +101,13 @@ void add_totals(Families& out, const EngineCounts& c) {
         {{.name = "finished_reason", .value = is_abort ? "abort" : std::string(to_string(reason))}},
         number(c.finished_by(reason)));
   }
+}
+
+void add_cache_counts(Families& out, const EngineCounts& c) {
+  out.counter("vllm:prefix_cache_queries_total", "Tokens looked up in the prefix cache",
+              static_cast<double>(c.prefix_queries));
+  out.counter("vllm:prefix_cache_hits_total", "Of them, those that were there",
+              static_cast<double>(c.prefix_hits));
 }
 
 void add_rejections(Families& out, const EngineCounts& c) {
@@ -165,6 +168,8 @@ Reply metrics(const Call& call) {
   Families families(call.service.options().model_name);
   add_state(families, counts);
   add_totals(families, counts);
+  const bool sees_cache = call.service.sees_cache_counts(call.key);
+  if (sees_cache) add_cache_counts(families, counts);
   add_rejections(families, counts);
   add_histograms(families, counts);
   add_http(families, call.service.http_metrics());
@@ -180,7 +185,11 @@ Reply metrics(const Call& call) {
                     0);
   families.gauge("ingot:rss_bytes", "Memory that the process holds",
                  static_cast<double>(resident_memory()));
-  return HttpResponse{.type = "text/plain; version=0.0.4; charset=utf-8", .body = families.text()};
+  std::string text = families.text();
+  if (!sees_cache) {
+    text += "# Counts of the prefix cache: on the admin socket, and for keys of --operator-key\n";
+  }
+  return HttpResponse{.type = "text/plain; version=0.0.4; charset=utf-8", .body = std::move(text)};
 }
 
 }  // namespace ingot

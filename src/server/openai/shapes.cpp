@@ -16,11 +16,7 @@ namespace {
 constexpr double kTemperatureOfRequestMax = 2;
 /// Below it a temperature cannot be told from 0.
 constexpr double kTemperatureMin = 1e-6;
-constexpr std::size_t kStopsOfRequestMax = 16;
-constexpr std::size_t kStopOfRequestBytesMax = 256;
 constexpr std::size_t kSaltBytesMax = 256;
-constexpr std::size_t kStopIdsMax = 128;
-constexpr std::size_t kBiasesMax = 1024;
 
 std::uint64_t random_seed() {
   thread_local std::mt19937_64 generator{std::random_device{}()};
@@ -46,21 +42,21 @@ void take_defaults(const SamplingDefaults& from, SamplingParams& to) {
   }
 }
 
-void check_counts(const Request& request) {
-  if (request.stop.size() > kStopsOfRequestMax) {
-    throw invalid_request("stop", cat("stop has ", request.stop.size(), " strings, possible are ",
-                                      kStopsOfRequestMax));
+void check_counts(const Request& request, const InputLimits& limits) {
+  if (request.stop.size() > limits.stops) {
+    throw invalid_request(
+        "stop", cat("stop has ", request.stop.size(), " strings, possible are ", limits.stops));
   }
   for (const std::string& stop : request.stop) {
-    if (stop.size() <= kStopOfRequestBytesMax) continue;
+    if (stop.size() <= limits.stop_bytes) continue;
     throw invalid_request("stop", cat("stop has a string of ", stop.size(), " bytes, possible are ",
-                                      kStopOfRequestBytesMax));
+                                      limits.stop_bytes));
   }
-  if (request.sampling.end_ids.size() > kStopIdsMax) {
-    throw invalid_request("stop_token_ids", cat("stop_token_ids has more than ", kStopIdsMax));
+  if (request.sampling.end_ids.size() > limits.stop_ids) {
+    throw invalid_request("stop_token_ids", cat("stop_token_ids has more than ", limits.stop_ids));
   }
-  if (request.sampling.logit_bias.size() > kBiasesMax) {
-    throw invalid_request("logit_bias", cat("logit_bias has more than ", kBiasesMax, " tokens"));
+  if (request.sampling.logit_bias.size() > limits.biases) {
+    throw invalid_request("logit_bias", cat("logit_bias has more than ", limits.biases, " tokens"));
   }
 }
 
@@ -179,7 +175,7 @@ void read_sampling(Params& params, const Call& call, Request& request) {
   }
   if (sampling.temperature < kTemperatureMin) sampling.temperature = 0;
   sampling.seed = read_seed(params);
-  check_counts(request);
+  check_counts(request, call.service.options().inputs);
   as_api([&] { check_sampling(sampling, call.service.limits().ids); });
   read_scheduling(params, call, request);
 }
@@ -292,7 +288,7 @@ Json read_body(const Call& call) {
   try {
     return parse_json(call.http.body, "body", "json",
                       {.bytes_max = call.http.body.size(),
-                       .depth_max = 64,
+                       .depth_max = call.service.options().inputs.json_depth,
                        .nodes_max = 1'000'000,
                        .string_bytes_max = call.http.body.size()});
   } catch (const Error& error) {
