@@ -1,6 +1,9 @@
 // The topology of CPUs in /sys, and the quotas of control groups.
 #include "base/processors.h"
 
+#include <pthread.h>
+#include <sched.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <set>
@@ -39,6 +42,13 @@ double control_group_cpus(const std::string& root) {
     least = least == 0 ? cpus : std::min(least, cpus);
   });
   return least;
+}
+
+void interrupt_nobody() {
+  sched_param priority{};
+  int policy = 0;
+  if (::pthread_getschedparam(::pthread_self(), &policy, &priority) != 0) return;
+  if (policy == SCHED_OTHER) ::pthread_setschedparam(::pthread_self(), SCHED_BATCH, &priority);
 }
 
 }  // namespace ingot

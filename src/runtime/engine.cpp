@@ -205,7 +205,11 @@ void Engine::start() {
 void Engine::run_thread() {
   const SignalStack stack;
   while (!stopping_.load()) {
-    if (turn()) continue;
+    if (turn()) {
+      // Who reads and writes for others has its turn between steps, and not in the midst of one.
+      std::this_thread::yield();
+      continue;
+    }
     const double next = next_event();
     if (next < kNever) {
       bell_->wait_for(std::max(0.001, next - options_.now()));

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/processors.h"
 #include "base/text.h"
 #include "server/connection.h"
 
@@ -100,6 +101,7 @@ class IoThread {
  private:
   /// What escapes a handler, which only running out of memory does, ends that handler alone.
   void run() {
+    interrupt_nobody();
     for (;;) {
       try {
         while (context_.run_one() > 0) {

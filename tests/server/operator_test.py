@@ -283,6 +283,17 @@ class Reserve(unittest.TestCase):
         self.assertEqual(one.stop(), 0)
 
 
+class Threads(unittest.TestCase):
+    def test_those_that_read_and_write_interrupt_no_step(self):
+        for options in ((), ("--sandbox",)):
+            one = server.Server("--io-threads", "2", *options)
+            self.addCleanup(one.kill)
+            tasks = os.listdir(f"/proc/{one.process.pid}/task")
+            policies = [os.sched_getscheduler(int(task)) for task in tasks]
+            self.assertEqual(policies.count(os.SCHED_BATCH), 2, policies)
+            self.assertEqual(one.stop(), 0)
+
+
 class Interval(unittest.TestCase):
     """How often a stream is sent."""
     BODY = {"prompt": "Once upon a time", "max_tokens": 64, "ignore_eos": True, "temperature": 0}
