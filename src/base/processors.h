@@ -18,10 +18,10 @@ std::vector<std::size_t> one_cpu_per_core(std::span<const std::size_t> cpus,
 /// through period, the least of all. 0 where nothing is limited or readable.
 double control_group_cpus(const std::string& root = "");
 
-/// From here on this thread takes a CPU from no other when it wakes up: it runs on an idle one, when
-/// another waits or gives way, or at the system's next tick. Where others compute in steps it then
-/// runs between those. Changes nothing for a thread whose policy somebody has chosen, or where the
-/// system refuses.
+/// From here on this thread takes a CPU from no other when it wakes up: it runs on an idle one,
+/// when another waits or gives way, or at the system's next tick. Where others compute in steps it
+/// then runs between those. Changes nothing for a thread whose policy somebody has chosen, or where
+/// the system refuses.
 void interrupt_nobody();
 
 }  // namespace ingot
