@@ -20,7 +20,10 @@ void append_escaped(std::string& out, unsigned char byte) {
   out += kHex[byte & 15];
 }
 
-/// Whether a terminal shows this code point as itself and leaves the rest of the line alone.
+std::atomic<CheckHandler> check_handler{nullptr};
+
+}  // namespace
+
 bool is_harmless(char32_t c) {
   if (c < 0x20 || (c >= 0x7f && c < 0xa0)) return false;
   const bool bidi =
@@ -28,10 +31,6 @@ bool is_harmless(char32_t c) {
   const bool line = c == 0x2028 || c == 0x2029;
   return !bidi && !line;
 }
-
-std::atomic<CheckHandler> check_handler{nullptr};
-
-}  // namespace
 
 std::string printable(std::string_view text, std::size_t bytes_max) {
   std::string out;

@@ -39,6 +39,9 @@ class Error : public std::exception {
 Error model_error(std::string_view file, std::string_view section, std::uint64_t offset,
                   std::string_view reason);
 
+/// Whether a terminal shows this code point as itself and leaves the rest of the line alone.
+bool is_harmless(char32_t c);
+
 /// `text` on one line: control characters, invalid UTF-8 and bidirectional overrides become \xNN
 /// escapes, and what is longer than `bytes_max` ends in "...".
 std::string printable(std::string_view text, std::size_t bytes_max = 128);

@@ -97,6 +97,22 @@ ApiKeys read_keys(const ServerValues& v) {
   return keys;
 }
 
+/// The numbers of those that --operator-key names.
+std::set<std::size_t> operators_of(const ServerValues& v, const ApiKeys& keys) {
+  std::set<std::size_t> numbers;
+  for (const std::string& id : v.operator_keys) {
+    bool is_known = false;
+    for (std::size_t number = 1; number <= keys.size(); ++number) {
+      if (keys.id(number) != id) continue;
+      numbers.insert(number);
+      is_known = true;
+    }
+    if (is_known) continue;
+    throw Error(ErrorCode::kInvalid, cat("--operator-key ", id, ": no API key has this ID"));
+  }
+  return numbers;
+}
+
 void check_exposure(const ServerValues& v, const ApiKeys& keys) {
   if (!keys.is_empty() || v.no_auth || is_loopback(v.host)) return;
   throw Error(ErrorCode::kInvalid,
@@ -128,33 +144,56 @@ ApiOptions api_options(const ServerValues& v, ApiKeys keys) {
 
 using Prompts = std::vector<std::vector<std::int32_t>>;
 
+constexpr std::string_view kSharedOption = "--shared-prefix-file";
+
+/// Says what nobody would notice of what prompts of a kind are to share.
+void check_shared(const std::vector<std::int32_t>& prompt, const std::string& path,
+                  std::string_view kind, std::int64_t context) {
+  if (std::ssize(prompt) >= context) {
+    throw Error(ErrorCode::kInvalid, cat(kSharedOption, " ", path, ": has ", prompt.size(),
+                                         " tokens, and the context is ", context));
+  }
+  if (std::ssize(prompt) >= kBlockTokens) return;
+  log_warning(cat(kSharedOption, " ", path, ": ", kind, " that begin with it have ", prompt.size(),
+                  " tokens in common, and only whole blocks of ", kBlockTokens, " are shared"));
+}
+
 /// Of all files of --shared-prefix-file.
 Prompts read_shared_prompts(const ServerValues& v, const Instance& instance,
-                            const std::optional<ServedChat>& chat) {
+                            const std::optional<ServedChat>& chat, const StartOptions& start) {
   constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 20;
-  constexpr std::string_view kOption = "--shared-prefix-file";
   Prompts all;
   if (v.shared_prefix_files.empty()) return all;
   if (v.no_prefix_cache) {
-    throw Error(ErrorCode::kInvalid, cat(kOption, " needs the prefix cache: --no-prefix-cache"));
+    throw Error(ErrorCode::kInvalid,
+                cat(kSharedOption, " needs the prefix cache: --no-prefix-cache"));
   }
   if (instance.tokenizer() == nullptr) {
-    throw Error(ErrorCode::kInvalid, cat(kOption, ": the model has no tokenizer"));
+    throw Error(ErrorCode::kInvalid, cat(kSharedOption, ": the model has no tokenizer"));
   }
   for (const std::string& path : v.shared_prefix_files) {
     std::string text = File(path).read_all(kBytesMax);
     // As editors leave it.
     if (text.ends_with('\n')) text.pop_back();
     if (text.empty() || !is_utf8(text)) {
-      throw Error(ErrorCode::kInvalid, cat(kOption, " ", path, ": is no text in UTF-8"));
+      throw Error(ErrorCode::kInvalid, cat(kSharedOption, " ", path, ": is no text in UTF-8"));
     }
-    Prompts prompts = shared_prompts(text, *instance.tokenizer(), chat ? &*chat : nullptr);
-    if (std::ssize(prompts.back()) < kBlockTokens) {
-      log_warning(cat(kOption, " ", path, ": prompts that begin with it have ",
-                      prompts.back().size(), " tokens in common, and only whole blocks of ",
-                      kBlockTokens, " are shared"));
+    all.push_back(shared_text(text, *instance.tokenizer()));
+    check_shared(all.back(), path, "completions", start.context);
+    if (!chat) continue;
+    try {
+      all.push_back(shared_system(text, chat->chat));
+    } catch (const Error& refused) {
+      log_warning(cat(kSharedOption, " ", path, ": not for chats: ", refused.message()));
+      continue;
     }
-    for (auto& prompt : prompts) all.push_back(std::move(prompt));
+    check_shared(all.back(), path, "chats", start.context);
+  }
+  std::int64_t tokens = 0;
+  for (const auto& prompt : all) tokens += std::ssize(prompt);
+  if (tokens > start.context * start.pool_sequences / 2) {
+    log_warning(cat(kSharedOption, ": ", tokens, " tokens are more than half of --kv-tokens, ",
+                    start.context * start.pool_sequences, ": they may not stay"));
   }
   return all;
 }
@@ -164,6 +203,25 @@ int io_threads_of(const ServerValues& v) {
   constexpr int kCpusOfThread = 8;
   if (v.io_threads > 0) return v.io_threads;
   return (available_cpus() + kCpusOfThread - 1) / kCpusOfThread;
+}
+
+Json limits_json(const ServerValues& v) {
+  Json j = Json::object();
+  j.set("header_kib", v.header_kib);
+  j.set("header_fields", v.header_fields);
+  j.set("body_mib", v.body_mib);
+  j.set("body_bytes_per_second", v.body_bytes_per_second);
+  j.set("json_depth", v.json_depth);
+  j.set("messages", v.messages);
+  j.set("template_steps", v.template_steps);
+  j.set("choices", v.choices);
+  j.set("prompts", v.prompts);
+  j.set("stops", v.stops);
+  j.set("stop_bytes", v.stop_bytes);
+  j.set("stop_ids", v.stop_ids);
+  j.set("biases", v.biases);
+  j.set("logprobs", v.logprobs);
+  return j;
 }
 
 /// What the server says of itself when it is ready.
@@ -190,6 +248,11 @@ Json settings_of(const ServerValues& v, const Instance& instance, const ThreadPo
   j.set("stream_interval_ms", v.stream_interval_ms ? Json(*v.stream_interval_ms) : Json());
   j.set("connections", v.connections);
   j.set("io_threads", io_threads_of(v));
+  j.set("stream_padding", v.stream_padding);
+  j.set("log_requests", v.log_requests || v.log_content);
+  j.set("log_content", v.log_content);
+  j.set("operator_keys", v.operator_keys.size());
+  j.set("limits", limits_json(v));
   return j;
 }
 
@@ -217,12 +280,11 @@ ConnectionTimes times_of(const ServerValues& v) {
   return times;
 }
 
-/// A server that says that the model is being loaded, until it has begun or this goes.
+/// A server that says that the model is being loaded, from `begin` on until this goes or it serves.
 class Meanwhile {
  public:
-  Meanwhile(Server& server, const ConnectionTimes& times) : server_(server) {
-    server_.answer_meanwhile(loading_, times);
-  }
+  explicit Meanwhile(Server& server) : server_(server) {}
+  void begin(const ConnectionTimes& times) { server_.answer_meanwhile(loading_, times); }
   ~Meanwhile() { server_.pause(); }
   Meanwhile(const Meanwhile&) = delete;
   Meanwhile& operator=(const Meanwhile&) = delete;
@@ -269,29 +331,17 @@ struct Served {
   Prompts shared_prompts;
   std::string fingerprint;
   ApiKeys keys;
+  std::set<std::size_t> operators;
 };
-
-/// The numbers of those that --operator-key names.
-std::set<std::size_t> operators_of(const ServerValues& v, const ApiKeys& keys) {
-  std::set<std::size_t> numbers;
-  for (const std::string& id : v.operator_keys) {
-    const std::size_t before = numbers.size();
-    for (std::size_t number = 1; number <= keys.size(); ++number) {
-      if (keys.id(number) == id) numbers.insert(number);
-    }
-    if (numbers.size() > before) continue;
-    throw Error(ErrorCode::kInvalid, cat("--operator-key ", id, ": no API key has this ID"));
-  }
-  return numbers;
-}
 
 /// From a started instance to the end of the process.
 int serve_until_stopped(const ServerValues& v, Instance& instance, Server& server,
-                        HttpMetrics& http_metrics, Served served, StopSignal& stop) {
+                        Meanwhile& meanwhile, HttpMetrics& http_metrics, Served served,
+                        StopSignal& stop) {
   // Threads that begin from here on, which read what others send, inherit it.
   if (v.sandbox) {
-    server.pause();
     enter_sandbox_with_warnings(v);
+    meanwhile.begin(times_of(v));
   }
   EngineMetrics metrics;
   auto engine = instance.make_engine(
@@ -318,7 +368,8 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
   options.prompts_max = v.prompts;
   options.inputs = input_limits(v);
   options.keys = served.keys.size();
-  options.operators = operators_of(v, served.keys);
+  options.operators = std::move(served.operators);
+  options.shared_prompts = served.shared_prompts;
   options.max_tokens_default = v.default_max_tokens;
   if (v.max_ttft_ms > 0) options.first_token_seconds = v.max_ttft_ms / 1000;
   options.settings = served.settings;
@@ -335,7 +386,7 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
   Api admin({.routes = admin_routes()}, service, log);
   // Before anybody is answered: nobody competes with it for the engine.
   self_test(service);
-  compute_shared_prompts(service, served.shared_prompts);
+  compute_shared_prompts(service);
   server.pause();
   stop.begin();
   const Serving serving(server, api, admin, times_of(v));
@@ -358,6 +409,15 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
   return drained ? kDone : kForced;
 }
 
+/// Of a request's first line, which is a part of its head.
+std::size_t line_bytes_max(const ServerValues& v) {
+  if (v.line_kib && *v.line_kib > v.header_kib) {
+    throw Error(ErrorCode::kInvalid, cat("--max-line-kib ", *v.line_kib,
+                                         " is more than --max-header-kib, ", v.header_kib));
+  }
+  return static_cast<std::size_t>(v.line_kib.value_or(std::min(8, v.header_kib))) << 10;
+}
+
 /// Connections for which there are descriptors, beside what the process itself opens.
 std::int32_t fitting_connections(const ServerValues& v) {
   constexpr std::int64_t kOwn = 32;
@@ -377,6 +437,7 @@ int serve(ServerValues v) {
   v.connections = fitting_connections(v);
   ApiKeys keys = read_keys(v);
   check_exposure(v, keys);
+  std::set<std::size_t> operators = operators_of(v, keys);
   HttpMetrics http_metrics;
   ServerOptions options{.host = v.host,
                         .port = static_cast<std::uint16_t>(v.port),
@@ -389,12 +450,13 @@ int serve(ServerValues v) {
                         .connections_reserved = v.reserved_connections,
                         .connections_per_address = v.connections_per_address};
   options.http.head_bytes_max = static_cast<std::size_t>(v.header_kib) << 10;
-  options.http.line_bytes_max =
-      std::min(static_cast<std::size_t>(v.line_kib) << 10, options.http.head_bytes_max);
+  options.http.line_bytes_max = line_bytes_max(v);
   options.http.fields_max = static_cast<std::size_t>(v.header_fields);
   options.http.body_bytes_max = static_cast<std::size_t>(v.body_mib) << 20;
   Server server(options, http_metrics);
-  const Meanwhile meanwhile(server, times_of(v));
+  Meanwhile meanwhile(server);
+  // What others send is read in the sandbox alone.
+  if (!v.sandbox) meanwhile.begin(times_of(v));
   const auto pool = make_pool(v.model);
   Instance instance(*pool, instance_options(v.model));
   show_warnings(instance);
@@ -403,10 +465,11 @@ int serve(ServerValues v) {
                 .chat = served_chat(v, instance),
                 .shared_prompts = {},
                 .fingerprint = cat("fp_", to_string(instance.fingerprint()).substr(0, 16)),
-                .keys = std::move(keys)};
-  served.shared_prompts = read_shared_prompts(v, instance, served.chat);
+                .keys = std::move(keys),
+                .operators = std::move(operators)};
+  served.shared_prompts = read_shared_prompts(v, instance, served.chat, start);
   start_with_progress(instance, start);
-  return serve_until_stopped(v, instance, server, http_metrics, std::move(served), stop);
+  return serve_until_stopped(v, instance, server, meanwhile, http_metrics, std::move(served), stop);
 }
 
 }  // namespace

@@ -49,9 +49,10 @@ void add_sharing(CLI::App& app, ServerValues& v) {
             "A text that is no secret and that many prompts begin with, as it stands or as a "
             "chat's system message: it is computed once for all API keys, at the start. What "
             "stands behind it is shared within a key alone, as all else");
-  add_texts(app, v.operator_keys, "--operator-key",
-            "The ID of an API key that sees in /metrics how many tokens of prompts were cached, "
-            "which else, with several keys, the admin socket alone says");
+  add_texts(
+      app, v.operator_keys, "--operator-key",
+      "The ID of an API key that sees all of /metrics. With several keys what tells how much of "
+      "others' prompts was cached is on the admin socket alone for all others");
 }
 
 void add_load(CLI::App& app, ServerValues& v) {
@@ -172,7 +173,10 @@ void add_limits(CLI::App& app, ServerValues& v) {
   add_number(app, v.header_kib,
              {.name = "--max-header-kib", .help = "KiB of a request's head", .low = 1, .high = 64});
   add_number(app, v.line_kib,
-             {.name = "--max-line-kib", .help = "KiB of its first line", .low = 1, .high = 64});
+             {.name = "--max-line-kib",
+              .help = "KiB of its first line (default: 8, or those of the head)",
+              .low = 1,
+              .high = 64});
   add_number(app, v.header_fields,
              {.name = "--max-header-fields", .help = "Fields of it", .low = 1, .high = 256});
   add_number(app, v.body_mib,
@@ -228,7 +232,7 @@ void add_input_limits(CLI::App& app, ServerValues& v) {
   add_number(app, v.messages,
              {.name = "--max-messages",
               .help = "Messages of a chat, with the system's",
-              .low = 1,
+              .low = 2,
               .high = 4096});
   add_number(
       app, v.stops,
@@ -238,7 +242,7 @@ void add_input_limits(CLI::App& app, ServerValues& v) {
   add_number(app, v.stop_ids,
              {.name = "--max-stop-ids", .help = "Ids in `stop_token_ids`", .low = 0, .high = 1024});
   add_number(app, v.biases,
-             {.name = "--max-biases", .help = "Tokens in `logit_bias`", .low = 0, .high = 1 << 24});
+             {.name = "--max-biases", .help = "Tokens in `logit_bias`", .low = 0, .high = 1 << 20});
   add_number(app, v.logprobs,
              {.name = "--max-logprobs",
               .help = "Alternatives of a token whose log-probabilities a request may ask for",

@@ -53,7 +53,7 @@ struct ServerValues {
   std::int32_t connections = 1024;
   std::int32_t connections_per_address = 256;
   std::int32_t requests_per_connection = 1000;
-  std::int32_t line_kib = 8;
+  std::optional<std::int32_t> line_kib;  ///< absent: 8, or header_kib where that is less
   std::int32_t header_kib = 32;
   std::int32_t header_fields = 100;
   std::int32_t body_bytes_per_second = 1024;

@@ -294,7 +294,8 @@ std::int64_t PrefixIndex::known_of_path(const PrefixKey& key, std::int64_t publi
     const Node& n = at(path_[static_cast<std::size_t>(known)]);
     const std::int32_t parent = parent_of(known, key, published);
     const Tokens next = block_of(tokens, known);
-    if (parent < 0 || n.parent != parent ||
+    // A root has no tokens: its node had some when it was part of the path.
+    if (parent < 0 || n.parent != parent || n.root == path_[static_cast<std::size_t>(known)] ||
         !std::equal(next.begin(), next.end(), n.tokens.begin())) {
       break;
     }
@@ -347,7 +348,7 @@ PrefixMiss PrefixIndex::explain(const PrefixKey& key, std::int32_t node, Tokens 
     return {ghost.key.adapter != key.adapter ? MissReason::kAdapter : MissReason::kEvicted, first};
   }
   const std::int32_t other = node < 0 ? -1 : at(node).last_child;
-  if (other < 0 || at(other).parent != node) return {MissReason::kNew, first};
+  if (other < 0 || at(other).parent != node || is_root(other)) return {MissReason::kNew, first};
   const auto& tokens = at(other).tokens;
   const auto differs = std::mismatch(tokens.begin(), tokens.end(), rest.begin()).first;
   const bool same = root_of_node_.at(at(node).root).chat_template == chat_template;
@@ -412,6 +413,7 @@ PrefixIndex::Place PrefixIndex::adopt(const PrefixKey& key, const Match& match,
   const std::int32_t root = require_root(start, chat_template);
   if (root < 0) return place;
   move(place, match.blocks == 0 ? root : path_[static_cast<std::size_t>(match.blocks - 1)]);
+  root_of_node_.at(at(place.node).root).chat_template = chat_template;
   return place;
 }
 
@@ -472,7 +474,7 @@ void PrefixIndex::truncate(Place& place, std::int64_t tokens) {
     node = at(node).parent;
   }
   // What comes now may be something else than what was published.
-  place.published = std::min(place.published, place.blocks);
+  place.published = std::min(place.published, tokens / kBlockTokens);
   if (node != place.node) move(place, node);
 }
 
@@ -499,13 +501,23 @@ bool PrefixIndex::is_shared(std::int32_t node) const {
   return root_of_node_.at(at(node).root).start.trunk == kPublished;
 }
 
-/// Whether the node's tokens and all before them are the beginning of a published prompt.
-bool PrefixIndex::is_published(std::int32_t node) const {
-  std::vector<std::int32_t> tokens;
-  for (; !is_root(node); node = at(node).parent) {
-    tokens.insert(tokens.begin(), at(node).tokens.begin(), at(node).tokens.end());
+/// Nodes that published prompts lead to, in the trees that all domains share.
+std::int64_t PrefixIndex::published_nodes() const {
+  std::vector<bool> is_seen(nodes_.size());
+  std::int64_t seen = 0;
+  for (const auto& [start, root] : roots_) {
+    if (start.trunk != kPublished) continue;
+    for (const Tokens prompt : options_.published) {
+      std::int32_t node = root;
+      for (std::int64_t i = 0; (i + 1) * kBlockTokens <= std::ssize(prompt); ++i) {
+        node = child(node, block_of(prompt, i));
+        if (node < 0) break;
+        seen += is_seen[static_cast<std::size_t>(node)] ? 0 : 1;
+        is_seen[static_cast<std::size_t>(node)] = true;
+      }
+    }
   }
-  return published_blocks(tokens) * kBlockTokens == std::ssize(tokens);
+  return seen;
 }
 
 void PrefixIndex::check() const {
@@ -524,7 +536,7 @@ void PrefixIndex::check() const {
       ++owned;
     }
   }
-  std::int64_t blocks = 0, used = std::ssize(root_of_node_);
+  std::int64_t blocks = 0, used = std::ssize(root_of_node_), shared = 0;
   for (const std::int32_t node : slots_) {
     if (node < 0) continue;
     const Node& n = at(node);
@@ -532,10 +544,18 @@ void PrefixIndex::check() const {
     INGOT_CHECK(n.parent >= 0 && at(n.parent).children > 0, "node ", node, " hangs on nothing");
     INGOT_CHECK(n.hash == child_hash(at(n.parent).hash, n.tokens) || INGOT_MUTANT(7), "node ", node,
                 " has another hash than its tokens");
-    INGOT_CHECK(!is_shared(node) || is_published(node), "node ", node, " was not published");
+    shared += is_shared(node) ? 1 : 0;
     blocks += n.blocks;
     ++used;
   }
+  for (const auto& [start, root] : roots_) {
+    INGOT_CHECK(at(root).parent == std::max(start.trunk, -1), "root ", root, " hangs on ",
+                at(root).parent, ", not ", start.trunk);
+    INGOT_CHECK(start.trunk < 0 || is_shared(start.trunk), "root ", root, " hangs on ", start.trunk,
+                ", which is not shared");
+  }
+  INGOT_CHECK(shared == published_nodes() || INGOT_MUTANT(22), shared, " nodes are shared, ",
+              published_nodes(), " published");
   INGOT_CHECK(blocks == owned && used == used_, blocks, " blocks of nodes, ", owned, " owned, ",
               used, " nodes, counted ", used_);
 }

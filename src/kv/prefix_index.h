@@ -69,7 +69,9 @@ struct PrefixIndexOptions {
 ///
 /// It holds no reference: blocks that nobody else holds are evictable, and the pool says when it
 /// takes one, from the owner that has most. Sequences release their blocks last first, and whoever
-/// holds a block holds all before it; so a pool takes leaves before what they hang on. Every
+/// holds a block holds all before it; so a pool takes an owner's leaves before what they hang on
+/// (published blocks have an owner of their own: where those are gone, what hangs on them is found
+/// again when they have been computed again). Every
 /// operation costs the blocks that it is about; nothing allocates after construction but the first
 /// request of a key, which goes on unregistered where there is no memory.
 class PrefixIndex {
@@ -216,7 +218,7 @@ class PrefixIndex {
   void walk(const PrefixKey& key, std::int64_t published, Tokens tokens);
   void enter_own_branch(Place& place);
   bool is_shared(std::int32_t node) const;
-  bool is_published(std::int32_t node) const;
+  std::int64_t published_nodes() const;
   std::int64_t deepest(std::int64_t rows_max) const;
 
   KvCache& cache_;

@@ -387,5 +387,42 @@ TEST_F(PrefixIndexTest, ThePublishedPromptThatFitsLongestCounts) {
   end(second);
 }
 
+/// A node's number may be a root's by the time that a path is looked at again, and a root's tokens
+/// are no tokens: not even zeros.
+TEST_F(PrefixIndexTest, ARootIsNoBlockOfZeros) {
+  const auto blocks = [](std::initializer_list<std::int32_t> ids) {
+    std::vector<std::int32_t> tokens;
+    for (const std::int32_t id : ids) tokens.insert(tokens.end(), 16, id);
+    return tokens;
+  };
+  index_.reset();
+  const std::vector<KvGroup> groups{{.layers = {0}, .window = 17, .block_bytes = 64}};
+  cache_ = std::make_unique<KvCache>(backend_, groups, KvType::kF16, std::vector{12});
+  index_ = std::make_unique<PrefixIndex>(*cache_, 8,
+                                         PrefixIndexOptions{.published = {blocks({1, 0, 2})}});
+  const PrefixKey a{.domain = {1, 1}}, b{.domain = {1, 2}}, c{.domain = {1, 3}};
+  const auto begin = [&](const PrefixKey& key, const std::vector<std::int32_t>& tokens) {
+    Holder h(*cache_);
+    h.place = index_->adopt(key, index_->find(key, tokens, std::ssize(tokens) - 1), h.blocks);
+    EXPECT_TRUE(h.blocks.reserve(std::ssize(tokens)));
+    h.blocks.set_filled(std::ssize(tokens));
+    return h;
+  };
+  Holder first = begin(a, blocks({1, 4}));
+  index_->extend(first.place, blocks({1, 4}), 32, first.blocks);
+  Holder second = begin(a, blocks({1, 3}));
+  index_->extend(second.place, blocks({1, 3}), 32, second.blocks);
+  end(second);
+  Holder other = begin(b, blocks({1, 2}));
+  EXPECT_EQ(found(blocks({1, 3}), a), 2);
+  SequenceBlocks hungry(*cache_);
+  ASSERT_TRUE(hungry.reserve(cache_->pool(0).available() * 16));
+  index_->extend(other.place, blocks({1, 2}), 32, other.blocks);
+  index_->check();
+  EXPECT_EQ(found(blocks({1, 0, 2, 5}), c), 1) << "nobody has computed the second one";
+  end(first);
+  end(other);
+}
+
 }  // namespace
 }  // namespace ingot

@@ -261,6 +261,14 @@ void Api::ended(const HttpRequest& request, const Admitted& admitted, const Requ
   service_.forget(admitted.id);
   service_.http_metrics().add_response(admitted.route->path, end.status == 0 ? 499 : end.status);
   if (!log_.has_requests()) return;
+  try {
+    log_end(request, admitted, end);
+  } catch (const std::bad_alloc&) {
+    service_.http_metrics().log_lines_dropped.fetch_add(1);
+  }
+}
+
+void Api::log_end(const HttpRequest& request, const Admitted& admitted, const RequestEnd& end) {
   if (admitted.route->kind == RouteKind::kQuick && end.status < 400) return;
   Json line = Json::object();
   line.set("id", admitted.id);

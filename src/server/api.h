@@ -60,6 +60,7 @@ class Api final : public Application {
   HttpResponse preflight(const HttpRequest& request) const;
   /// The error's response; what the server is to blame for is said in the log.
   HttpResponse failed(const ApiError& error, const Admitted& admitted);
+  void log_end(const HttpRequest& request, const Admitted& admitted, const RequestEnd& end);
   void log_failure(const ApiError& error, const Admitted& admitted);
 
   ApiOptions options_;

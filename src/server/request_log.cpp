@@ -27,6 +27,27 @@ constexpr std::size_t kCauseBytes = 512;
 constexpr std::size_t kContentBytes = 3 << 10;
 constexpr std::size_t kOtherBytes = 128;
 
+/// JSON whose strings a terminal can be shown.
+std::string harmless(std::string json) {
+  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f; };
+  if (std::all_of(json.begin(), json.end(), is_plain)) return json;
+  std::string out;
+  for (std::size_t i = 0; i < json.size();) {
+    const Utf8Char c = decode_utf8(std::string_view(json).substr(i));
+    const std::string_view bytes(json.data() + i, c.size);
+    i += c.size;
+    if (is_harmless(c.code)) {
+      out += bytes;
+      continue;
+    }
+    // All of them are in the first plane.
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    out += "\\u";
+    for (int shift = 12; shift >= 0; shift -= 4) out += kDigits[(c.code >> shift) & 15U];
+  }
+  return out;
+}
+
 /// Bytes of the text's beginning that end with a character, at most so many but at least one.
 std::size_t whole_characters(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text.size();
@@ -50,7 +71,7 @@ void ServerLog::write(std::string_view event, const Json& fields) {
   line.set("time", std::chrono::duration<double>(now).count());
   line.set("event", event);
   for (const auto& [name, value] : *fields.as_object()) line.set(name, value);
-  std::string text = line.dump();
+  std::string text = harmless(line.dump());
   if (text.size() >= kLineMax) text.resize(kLineMax - 1);
   text += '\n';
   const std::lock_guard lock(mutex_);
@@ -77,10 +98,12 @@ void ServerLog::request(const Json& fields) {
 void ServerLog::content(std::string_view id, std::string_view of, std::string_view text,
                         bool is_cut) {
   if (!has_contents()) return;
+  std::size_t at = 0;
   const auto fields = [&](std::size_t bytes) {
     Json line = Json::object();
     line.set("id", id);
     line.set("of", of);
+    line.set("at", at);
     line.set("text", to_valid_utf8(text.substr(0, bytes)));
     if (bytes < text.size() || is_cut) line.set("goes_on", true);
     return line;
@@ -89,12 +112,13 @@ void ServerLog::content(std::string_view id, std::string_view of, std::string_vi
     std::size_t bytes = whole_characters(text, kContentBytes);
     Json line = fields(bytes);
     // Escapes make it longer.
-    while (bytes > 1 && line.dump().size() > kLineMax - kOtherBytes) {
+    while (bytes > 1 && harmless(line.dump()).size() > kLineMax - kOtherBytes) {
       bytes = whole_characters(text, bytes / 2);
       line = fields(bytes);
     }
     write("content", line);
     text.remove_prefix(bytes);
+    at += bytes;
   } while (!text.empty());
 }
 

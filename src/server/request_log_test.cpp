@@ -76,7 +76,8 @@ TEST_F(LogTest, NothingWhereNothingIsWanted) {
 }
 
 TEST_F(LogTest, ContentsComeInWholeCharactersAndLinesThatAPipeTakesAtOnce) {
-  for (const std::string_view piece : {"\xc3\xa4", "\x01", "\"", "\xff", "a"}) {
+  for (const std::string_view piece :
+       {"\xc3\xa4", "\x01", "\"", "\xff", "a", "\xc2\x9b", "\x7f", "\xe2\x80\xae"}) {
     std::string said;
     while (said.size() < 20000) said += piece;
     std::array<int, 2> ends{-1, -1};
@@ -98,8 +99,14 @@ TEST_F(LogTest, ContentsComeInWholeCharactersAndLinesThatAPipeTakesAtOnce) {
       const std::size_t end = all.find('\n', at);
       ASSERT_NE(end, std::string::npos);
       ASSERT_LE(end + 1 - at, std::size_t{PIPE_BUF});
+      for (const std::string_view harm : {"\xc2\x9b", "\x7f", "\xe2\x80\xae"}) {
+        ASSERT_EQ(all.find(harm), std::string::npos);
+      }
       const Json line = parse_json(all.substr(at, end - at), "log", "json");
       ASSERT_NE(line.find("text"), nullptr);
+      if (*line.find("of")->as_string() == "request") {
+        EXPECT_EQ(*line.find("at")->as_int() > 0, lines > 0);
+      }
       back += *line.find("text")->as_string();
       at = end + 1;
       EXPECT_EQ(line.find("goes_on") != nullptr, *line.find("of")->as_string() == "response" ||

@@ -25,6 +25,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/check.h"
 #include "base/error.h"
 #include "base/processors.h"
 #include "base/text.h"
@@ -192,7 +193,10 @@ class Server::Impl {
       error_code ignored;
       acceptor.cancel(ignored);
     });
-    wait_until(kCloseSeconds, [this] { return accepting_ == 0; });
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return accepting_ == 0; });
+    }
     // Those that have sent a request get their answer.
     wait_until(kAnswerSeconds, [this] { return open_ == 0; });
     for_each_connection([](Connection& c) { c.close(); });
@@ -228,8 +232,9 @@ class Server::Impl {
     if (!has_ended) {
       for_each_connection([](Connection& c) { c.close(); });
       // Nobody waits any more for what was not begun.
-      for (auto* pool : {&workers_->requests, &workers_->texts}) pool->stop();
-      for (auto* pool : {&workers_->requests, &workers_->texts}) pool->join();
+      Workers& workers = parts_->workers;
+      for (auto* pool : {&workers.requests, &workers.texts}) pool->stop();
+      for (auto* pool : {&workers.requests, &workers.texts}) pool->join();
       wait_until(kCloseSeconds, none_is_open);
     }
     for (IoThread& thread : threads_) thread.join();
@@ -262,6 +267,7 @@ class Server::Impl {
 
   void run(Application& application, Application& admin, const ConnectionTimes& times,
            Workers& workers) {
+    INGOT_CHECK(!is_running_, "the server runs already");
     parts_ = std::make_unique<ConnectionParts>(
         ConnectionParts{application, workers, budgets_, options_.http, times});
     admin_parts_ = std::make_unique<ConnectionParts>(
@@ -517,8 +523,8 @@ class Server::Impl {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::int64_t open_ = 0;
-  std::int64_t accepting_ = 0;  ///< loops
   std::int64_t reserved_ = 0;   ///< of them
+  std::int64_t accepting_ = 0;  ///< loops
   std::map<std::string, std::int64_t> per_address_;
   // What connections live in: it goes first.
   std::vector<IoThread> threads_;

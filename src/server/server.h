@@ -45,8 +45,8 @@ class Server {
 
   /// "http://127.0.0.1:8080", with the port that it has.
   std::string address() const;
-  /// Until `start`, what comes is answered by `loading`, which admits nothing: from threads that
-  /// are gone when `pause` returns. Connections are gone by then too.
+  /// Until `pause`, what comes is answered by `loading`, which admits nothing: from threads that
+  /// are gone when that returns, as connections are. `start` comes behind it.
   void answer_meanwhile(Application& loading, const ConnectionTimes& times);
   void pause();
   /// Accepts connections from here on; those of the admin socket are `admin`'s.

@@ -35,6 +35,8 @@ struct ServiceOptions {
   std::int32_t choices_max = 16;           ///< "n"
   std::int32_t prompts_max = 16;           ///< of one completion request
   InputLimits inputs{};
+  /// Tokens that prompts of all keys begin with.
+  std::vector<std::vector<std::int32_t>> shared_prompts{};
   std::size_t keys = 0;               ///< API keys that there are
   std::set<std::size_t> operators{};  ///< numbers of those that may see all counts
   std::size_t waiting_per_key = 256;  ///< continuations of one key that have not ended
@@ -113,9 +115,9 @@ class Service {
   /// Domain of cached prefixes for a key and a salt that narrows it.
   std::array<std::uint64_t, 2> domain(std::size_t key, std::string_view salt) const;
 
-  /// Whether whoever comes with this key may know how much of prompts was cached: with several keys
-  /// that tells of the others' prompts.
-  bool sees_cache_counts(std::size_t key) const {
+  /// Whether whoever comes with this key may see all counts: with several keys those that prompts
+  /// from the cache change tell of the others' prompts.
+  bool sees_all_counts(std::size_t key) const {
     return key == 0 || options_.keys == 1 || options_.operators.count(key) > 0;
   }
   /// Hands a generation to the engine, under the request's id. Errors: ApiError.

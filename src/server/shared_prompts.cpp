@@ -37,24 +37,20 @@ std::vector<std::int32_t> common_beginning(std::vector<std::int32_t> a,
 
 }  // namespace
 
-std::vector<std::vector<std::int32_t>> shared_prompts(std::string_view text,
-                                                      const Tokenizer& tokenizer,
-                                                      const ServedChat* chat) {
-  std::vector<std::vector<std::int32_t>> prompts{tokenizer.encode(text, {.add_special = true})};
-  if (chat == nullptr) return prompts;
-  prompts.push_back(
-      common_beginning(chat_prompt(chat->chat, text, "A"), chat_prompt(chat->chat, text, "1 b")));
-  return prompts;
+std::vector<std::int32_t> shared_text(std::string_view text, const Tokenizer& tokenizer) {
+  return tokenizer.encode(text, {.add_special = true});
 }
 
-void compute_shared_prompts(Service& service,
-                            const std::vector<std::vector<std::int32_t>>& prompts) {
-  for (const std::vector<std::int32_t>& prompt : prompts) {
+std::vector<std::int32_t> shared_system(std::string_view text, const ChatTemplate& chat) {
+  return common_beginning(chat_prompt(chat, text, "A"), chat_prompt(chat, text, "1 b"));
+}
+
+void compute_shared_prompts(Service& service) {
+  for (const std::vector<std::int32_t>& prompt : service.options().shared_prompts) {
+    if (prompt.empty()) continue;
     Request request;
-    const auto room = std::min<std::ptrdiff_t>(std::ssize(prompt), service.context() - 1);
-    request.prompt.assign(prompt.begin(), prompt.begin() + room);
+    request.prompt = prompt;
     request.max_tokens = 1;
-    if (request.prompt.empty()) continue;
     auto stream = service.engine().submit(std::move(request));
     if (!stream) throw Error(ErrorCode::kInternal, "the engine takes no shared prompt");
     while (stream->next()) continue;

@@ -3,12 +3,23 @@
 (H24, H25, H27, U5)."""
 import json
 import os
+import socket
 import tempfile
 
 import server
 from server import CHAT, head, post
 
 BODY = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}
+
+
+class AdminWire(server.Wire):
+    """A connection to a socket of administration."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(server.LIMIT_S)
+        self.socket.connect(path)
+        self.got = b""
 
 
 class KeyTest(server.ServerTest):
@@ -124,7 +135,12 @@ class SharedPrefix(KeyTest):
         with os.fdopen(handle, "w") as f:
             f.write(cls.TEXT + "\n")
         keys = cls.key_file(f"alice:{cls.KEY}\nbob:{'b' * 20}\n")
-        cls.args = ("--api-key-file", keys, "--shared-prefix-file", path, "--operator-key", "alice")
+        folder = tempfile.TemporaryDirectory(prefix="ingot-admin-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.admin = os.path.join(folder.name, "admin")
+        # Who names a key twice means it once.
+        cls.args = ("--api-key-file", keys, "--shared-prefix-file", path, "--operator-key", "alice",
+                    "--operator-key", "alice", "--admin-socket", cls.admin)
         server.ServerTest.setUpClass.__func__(cls)
 
     def cached(self, path, body, fields, **more):
@@ -160,6 +176,32 @@ class SharedPrefix(KeyTest):
             self.assertEqual("--operator-key" in text, not sees)
             self.assertIn("vllm:prompt_tokens_total", text)
 
+    def test_u5_no_counts_of_others_tell_what_was_cached(self):
+        """What all that one key sees says of another's requests is the same with and without."""
+        def counts():
+            lines = self.server.get("/metrics", self.bob).body.decode().splitlines()
+            return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1])
+                    for line in lines if not line.startswith("#")}
+
+        def growth():
+            before = counts()
+            self.cached(server.TEXT, {"prompt": [33] * 500}, self.auth)
+            server.eventually("it is counted", lambda: counts()["vllm:num_requests_running"
+                              '{model_name="ingot-demo"}'] == 0)
+            return {name: value - before.get(name, 0) for name, value in counts().items()
+                    if "http" not in name and "rss" not in name}
+        self.assertEqual(growth(), growth())
+
+    def test_a_flush_does_not_forget_it(self):
+        first, _ = self.cached(server.TEXT, {"prompt": self.TEXT}, self.auth)
+        self.assertGreater(first, 0)
+        with AdminWire(self.admin) as wire:
+            wire.send(head("POST", "/admin/flush-cache", [("Content-Length", "0")]))
+            self.assertEqual(wire.reply().status, 200)
+            self.assertIn(b"vllm:prefix_cache_hits_total",
+                          wire.send(head("GET", "/metrics")).reply().body)
+        self.assertEqual(self.cached(server.TEXT, {"prompt": self.TEXT}, self.bob)[0], first)
+
     def test_k04_what_cannot_be_shared_is_refused(self):
         for args, says in ((("--shared-prefix-file", "/nowhere/at/all"), "/nowhere/at/all"),
                            (("--shared-prefix-file", __file__, "--no-prefix-cache"),
@@ -183,6 +225,16 @@ class Failures(KeyTest):
         self.assertEqual(statuses[20], 429)
         # The server of sanitizers may take longer than a minute for all.
         self.assertLessEqual(statuses.count(401), 20 * server.SLOWER)
+
+
+class Names(server.ServerTest):
+    def test_h04_who_speaks_http_1_0_may_leave_the_name_out_for_probes_alone(self):
+        for path, status in (("/health", 200), ("/livez", 200), ("/readyz", 200),
+                             ("/v1/models", 421), ("/metrics", 421), ("/nothing", 421)):
+            reply = self.server.exchange(head("GET", path, host=None, version="HTTP/1.0"))
+            self.assertEqual(reply.status, status, path)
+        reply = self.server.exchange(head("GET", "/v1/models", version="HTTP/1.0"))
+        self.assertEqual(reply.status, 200)
 
 
 class Origins(server.ServerTest):

@@ -66,8 +66,39 @@ class Administration(unittest.TestCase):
         self.assertFalse(os.path.exists(self.path))
 
 
+def connected(one):
+    """A connection; None before it listens."""
+    try:
+        return server.Wire(one)
+    except ConnectionError:
+        return None
+
+
 @unittest.skipIf(server.ingot.SANITIZERS, "a sanitizer opens files of its own")
 class Sandbox(unittest.TestCase):
+    def test_nothing_is_read_outside_it(self):
+        """Who comes before waits, or is told so from inside."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        one = server.Server("--sandbox", ready=False, port=port)
+        self.addCleanup(one.kill)
+        one.address = ("127.0.0.1", port)
+        wires = []
+        server.eventually("it listens", lambda: wires.append(connected(one)) or wires[-1])
+        begun = wires[-1]
+        tasks = f"/proc/{one.process.pid}/task"
+        reply = begun.send(server.head()).reply()
+        self.assertIn(reply.status, (200, 503))
+        modes = []
+        for task in os.listdir(tasks):
+            with open(f"{tasks}/{task}/status", encoding="ascii") as f:
+                modes.append(f.read().split("Seccomp:\t", 1)[1][0])
+        self.assertEqual(set(modes), {"2"})
+        begun.socket.close()
+        one.line("listening on ")
+        self.assertEqual(one.stop(), 0)
+
     def test_every_thread_is_in_it(self):
         one = server.Server("--sandbox")
         self.addCleanup(one.kill)
@@ -201,6 +232,9 @@ class Bounds(unittest.TestCase):
         self.check(["--max-line-kib", "2"], line(2 << 10), line((2 << 10) + 1), 414)
         self.check(["--max-line-kib", "60", "--max-header-kib", "64"], line(60 << 10),
                    line((60 << 10) + 1), 414)
+        done = server.ingot.run("serve", "--port", "0", "--max-line-kib", "33")
+        self.assertEqual(done.code, server.ingot.USAGE)
+        self.assertIn("--max-header-kib, 32", done.err)
 
     def test_what_no_option_reaches(self):
         for option, value in (("--max-json-depth", "257"), ("--max-stops", "65"),
@@ -259,6 +293,11 @@ class Padding(unittest.TestCase):
         text = "".join(e["choices"][0]["text"] for e in events if isinstance(e, dict))
         whole = one.post(server.TEXT, {**body, "stream": False}).json()["choices"][0]["text"]
         self.assertEqual(text, whole)
+        # Without chunks it is the whole that has it, and Anthropic's events are filled up too.
+        chat = {"messages": [{"role": "user", "content": "a"}], "max_tokens": 20, "stream": True}
+        for path, data in ((server.TEXT, body), ("/v1/messages", {**chat, "model": "ingot-demo"})):
+            reply = one.exchange(server.post(path, data, [("Connection", "close")]))
+            self.assertEqual((reply.status, len(reply.body) % 256), (200, 0), path)
         self.assertEqual(one.stop(), 0)
 
 

@@ -109,7 +109,7 @@ void draw_published(Settings& s, Random random) {
     }
     // The second may begin like the first.
     const auto& first = s.engine.prefix.published.front();
-    const auto same = random.below(std::min(first.size(), prompt.size()) + 1);
+    const auto same = random.below(std::min(std::ssize(first), std::ssize(prompt)) + 1);
     std::copy_n(first.begin(), same, prompt.begin());
   }
 }

@@ -1,6 +1,7 @@
 // Administration: what only the owner of the Unix socket may do.
 #include "server/openai/endpoints.h"
 #include "server/service.h"
+#include "server/shared_prompts.h"
 
 namespace ingot {
 
@@ -12,6 +13,7 @@ Reply admin_drain(const Call& call) {
 Reply admin_flush_cache(const Call& call) {
   Engine& engine = call.service.engine();
   engine.between_steps([&] { engine.flush_prefixes(); });
+  compute_shared_prompts(call.service);
   return HttpResponse{.body = R"({"status":"flushed"})"};
 }
 

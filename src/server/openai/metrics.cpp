@@ -76,6 +76,11 @@ void add_state(Families& out, const EngineCounts& c) {
   out.gauge("ingot:num_requests_paused", "Requests that wait for their reader", number(c.paused));
   out.gauge("vllm:kv_cache_usage_perc", "Part of the KV blocks that requests hold, 1 = all",
             c.kv_usage());
+}
+
+/// What tells how much of prompts was in the cache, alone or together with all other counts.
+void add_blocks_and_steps(Families& out, const EngineCounts& c) {
+  const auto number = [](auto n) { return static_cast<double>(n); };
   for (const auto& [state, blocks] :
        {std::pair{"free", c.blocks_free}, std::pair{"evictable", c.blocks_evictable},
         std::pair{"referenced", c.blocks_referenced}, std::pair{"reserved", c.blocks_reserved}}) {
@@ -84,6 +89,7 @@ void add_state(Families& out, const EngineCounts& c) {
   }
   out.gauge("ingot:engine_stall_seconds_max",
             "The longest time between two steps while a request ran", c.stall_seconds_max);
+  out.counter("ingot:engine_steps_total", "Steps of the engine", number(c.steps));
 }
 
 void add_totals(Families& out, const EngineCounts& c) {
@@ -92,7 +98,6 @@ void add_totals(Families& out, const EngineCounts& c) {
   out.counter("vllm:generation_tokens_total", "Tokens generated", number(c.generation_tokens));
   out.counter("vllm:num_preemptions_total", "Times that a request had to give way",
               number(c.preemptions));
-  out.counter("ingot:engine_steps_total", "Steps of the engine", number(c.steps));
   for (const FinishReason reason : {FinishReason::kStop, FinishReason::kLength,
                                     FinishReason::kCancelled, FinishReason::kError}) {
     const bool is_abort = reason == FinishReason::kCancelled;
@@ -168,10 +173,13 @@ Reply metrics(const Call& call) {
   Families families(call.service.options().model_name);
   add_state(families, counts);
   add_totals(families, counts);
-  const bool sees_cache = call.service.sees_cache_counts(call.key);
-  if (sees_cache) add_cache_counts(families, counts);
   add_rejections(families, counts);
-  add_histograms(families, counts);
+  const bool sees_all = call.service.sees_all_counts(call.key);
+  if (sees_all) {
+    add_cache_counts(families, counts);
+    add_blocks_and_steps(families, counts);
+    add_histograms(families, counts);
+  }
   add_http(families, call.service.http_metrics());
   families.labelled("vllm:cache_config_info", "What the KV cache is", MetricType::Gauge,
                     {{.name = "block_size", .value = std::to_string(kBlockTokens)},
@@ -186,8 +194,8 @@ Reply metrics(const Call& call) {
   families.gauge("ingot:rss_bytes", "Memory that the process holds",
                  static_cast<double>(resident_memory()));
   std::string text = families.text();
-  if (!sees_cache) {
-    text += "# Counts of the prefix cache: on the admin socket, and for keys of --operator-key\n";
+  if (!sees_all) {
+    text += "# Counts that tell of others' prompts: on the admin socket, and for --operator-key\n";
   }
   return HttpResponse{.type = "text/plain; version=0.0.4; charset=utf-8", .body = std::move(text)};
 }
