@@ -206,6 +206,9 @@ void add_limits(CLI::App& app, ServerValues& v) {
               .help = "Connections beyond --connections that /health and its like still get",
               .low = 0,
               .high = 64});
+}
+
+void add_operation(CLI::App& app, ServerValues& v) {
   add_number(app, v.io_threads,
              {.name = "--io-threads",
               .help = "Threads that read and write; 0: one for every 8 CPUs",
@@ -269,6 +272,7 @@ void add_server_options(CLI::App& app, ServerValues& values) {
   add_times(app, values);
   add_limits(app, values);
   add_input_limits(app, values);
+  add_operation(app, values);
 }
 
 }  // namespace ingot

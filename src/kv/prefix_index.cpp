@@ -24,6 +24,11 @@ std::span<const std::int32_t> block_of(std::span<const std::int32_t> tokens, std
   return tokens.subspan(static_cast<std::size_t>(index * kBlockTokens), kBlockTokens);
 }
 
+/// Full blocks that both begin with.
+std::int64_t common_blocks(std::span<const std::int32_t> a, std::span<const std::int32_t> b) {
+  return (std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin()) / kBlockTokens;
+}
+
 /// Nodes for so many blocks, and a root for each: windows give blocks back whose nodes later ones
 /// hang on. Published ones may be gone while roots hang on them.
 std::size_t node_count(const KvCache& cache, std::int32_t sequences,
@@ -125,11 +130,8 @@ std::int32_t PrefixIndex::child(std::int32_t node, Tokens tokens) const {
 
 std::int64_t PrefixIndex::published_blocks(Tokens tokens) const {
   std::int64_t most = 0;
-  for (const auto& prompt : options_.published) {
-    const auto [mine, theirs] =
-        std::mismatch(tokens.begin(), tokens.end(), prompt.begin(), prompt.end());
-    most = std::max(most, (mine - tokens.begin()) / kBlockTokens);
-  }
+  for (const auto& prompt : options_.published)
+    most = std::max(most, common_blocks(tokens, prompt));
   if (INGOT_MUTANT(22) && most > 0) most = std::min(most + 1, std::ssize(tokens) / kBlockTokens);
   return most;
 }
@@ -501,23 +503,26 @@ bool PrefixIndex::is_shared(std::int32_t node) const {
   return root_of_node_.at(at(node).root).start.trunk == kPublished;
 }
 
-/// Nodes that published prompts lead to, in the trees that all domains share.
+/// Nodes that published prompts lead to, in the trees that all domains share. Those that several
+/// lead to count for the first one.
 std::int64_t PrefixIndex::published_nodes() const {
-  std::vector<bool> is_seen(nodes_.size());
-  std::int64_t seen = 0;
+  std::int64_t nodes = 0;
   for (const auto& [start, root] : roots_) {
     if (start.trunk != kPublished) continue;
-    for (const Tokens prompt : options_.published) {
+    for (auto prompt = options_.published.begin(); prompt != options_.published.end(); ++prompt) {
+      std::int64_t counted = 0;
+      for (auto other = options_.published.begin(); other != prompt; ++other) {
+        counted = std::max(counted, common_blocks(*prompt, *other));
+      }
       std::int32_t node = root;
-      for (std::int64_t i = 0; (i + 1) * kBlockTokens <= std::ssize(prompt); ++i) {
-        node = child(node, block_of(prompt, i));
+      for (std::int64_t i = 0; (i + 1) * kBlockTokens <= std::ssize(*prompt); ++i) {
+        node = child(node, block_of(*prompt, i));
         if (node < 0) break;
-        seen += is_seen[static_cast<std::size_t>(node)] ? 0 : 1;
-        is_seen[static_cast<std::size_t>(node)] = true;
+        nodes += i >= counted ? 1 : 0;
       }
     }
   }
-  return seen;
+  return nodes;
 }
 
 void PrefixIndex::check() const {
