@@ -3,23 +3,12 @@
 (H24, H25, H27, U5)."""
 import json
 import os
-import socket
 import tempfile
 
 import server
 from server import CHAT, head, post
 
 BODY = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}
-
-
-class AdminWire(server.Wire):
-    """A connection to a socket of administration."""
-
-    def __init__(self, path):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(server.LIMIT_S)
-        self.socket.connect(path)
-        self.got = b""
 
 
 class KeyTest(server.ServerTest):
@@ -195,7 +184,7 @@ class SharedPrefix(KeyTest):
     def test_a_flush_does_not_forget_it(self):
         first, _ = self.cached(server.TEXT, {"prompt": self.TEXT}, self.auth)
         self.assertGreater(first, 0)
-        with AdminWire(self.admin) as wire:
+        with server.AdminWire(self.admin) as wire:
             wire.send(head("POST", "/admin/flush-cache", [("Content-Length", "0")]))
             self.assertEqual(wire.reply().status, 200)
             self.assertIn(b"vllm:prefix_cache_hits_total",

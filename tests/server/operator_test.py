@@ -10,18 +10,8 @@ import unittest
 import server
 
 
-class AdminWire(server.Wire):
-    """A connection to the socket of administration."""
-
-    def __init__(self, path):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(server.LIMIT_S)
-        self.socket.connect(path)
-        self.got = b""
-
-
 def admin(path, method, target):
-    with AdminWire(path) as wire:
+    with server.AdminWire(path) as wire:
         return wire.send(server.head(method, target, [("Content-Length", "0")])).reply()
 
 

@@ -190,6 +190,16 @@ class Wire:
         return self.got
 
 
+class AdminWire(Wire):
+    """A connection to the socket of administration."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(LIMIT_S)
+        self.socket.connect(path)
+        self.got = b""
+
+
 class Server:
     """The process. Ready when the constructor returns."""
 
