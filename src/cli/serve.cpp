@@ -44,12 +44,25 @@ constexpr double kFlushSeconds = 1.5;
 /// is worse than none.
 constexpr double kLookSeconds = 5;
 
+/// Tokens of keys and values that are wanted for all requests.
+std::int64_t kv_tokens_of(const ServerValues& v, std::int64_t context) {
+  return v.kv_tokens > 0 ? v.kv_tokens
+                         : std::max(context, static_cast<std::int64_t>(kKvTokensDefault));
+}
+
+std::int32_t sequences_of(const ServerValues& v, std::int64_t context) {
+  if (v.sequences > 0) return std::min(v.sequences, v.step_rows);
+  const std::int64_t by_tokens =
+      std::clamp(kv_tokens_of(v, context) / kTokensOfSequence, kSequencesLeast, kSequencesMost);
+  return static_cast<std::int32_t>(std::min<std::int64_t>(by_tokens, v.step_rows));
+}
+
 /// The most that can run at once, with a KV pool of what memory there is.
 StartOptions start_options(const ServerValues& v, const Instance& instance) {
   StartOptions start{.model = {.check_tensors = v.model.check_tensors}};
   start.context = choose_context(instance, v.model, 0, std::numeric_limits<std::int64_t>::max());
   if (v.model.ctx == 0) start.context = std::min(start.context, kServedContext);
-  start.sequences = std::min(v.sequences, v.step_rows);
+  start.sequences = sequences_of(v, start.context);
   start.rows = v.step_rows;
   start.generates = true;
   start.prompt_logprobs = kLogprobsMax;
@@ -60,9 +73,7 @@ StartOptions start_options(const ServerValues& v, const Instance& instance) {
     if (!plan.fits && plan.max_context > 0) start.context = plan.max_context;
   }
   shrink_step_to_fit(instance, start);
-  const std::int64_t wanted =
-      v.kv_tokens > 0 ? v.kv_tokens
-                      : std::max(start.context, static_cast<std::int64_t>(kKvTokensDefault));
+  const std::int64_t wanted = kv_tokens_of(v, start.context);
   start.pool_sequences = static_cast<std::int32_t>(std::clamp<std::int64_t>(
       (wanted + start.context - 1) / start.context, 1, instance.fitting_pool(start)));
   return start;

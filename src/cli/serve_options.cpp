@@ -57,7 +57,12 @@ void add_sharing(CLI::App& app, ServerValues& v) {
 
 void add_load(CLI::App& app, ServerValues& v) {
   add_number(app, v.sequences,
-             {.name = "--sequences", .help = "Requests that run at once", .low = 1, .high = 4096});
+             {.name = "--sequences",
+              .help = cat("Requests that run at once (default: ", kSequencesLeast, ", or one for ",
+                          kTokensOfSequence, " of --kv-tokens, at most ", kSequencesMost, ")"),
+              .low = 0,
+              .high = 4096,
+              .show_default = false});
   add_number(app, v.step_rows,
              {.name = "--step-rows",
               .help = "Tokens that a step computes at most, of all that run",

@@ -15,6 +15,12 @@ inline constexpr std::int64_t kServedContext = 32768;
 /// Tokens of keys and values that are kept for all requests where --kv-tokens does not say.
 inline constexpr std::int64_t kKvTokensDefault = 65536;
 
+/// Requests that run at once where --sequences does not say: one for so many tokens of keys and
+/// values, from the least on and up to the most.
+inline constexpr std::int64_t kTokensOfSequence = 1024;
+inline constexpr std::int64_t kSequencesLeast = 64;
+inline constexpr std::int64_t kSequencesMost = 256;
+
 /// Values of the flags.
 struct ServerValues {
   ModelOptionValues model;
@@ -32,7 +38,7 @@ struct ServerValues {
   std::optional<std::string> chat_template;
   std::vector<std::string> shared_prefix_files;
   std::vector<std::string> operator_keys;
-  std::int32_t sequences = 64;
+  std::int32_t sequences = 0;  ///< 0 = by the keys and values that are kept
   std::int32_t step_rows = 512;
   std::int64_t kv_tokens = 0;  ///< 0 = kKvTokensDefault, or what fits
   std::int32_t queue = 512;
@@ -72,7 +78,7 @@ struct ServerValues {
   std::int32_t logprobs = 20;
   std::int64_t template_steps = 2'000'000;
   std::int32_t stream_padding = 0;  ///< bytes; 0 = none
-  std::int32_t io_threads = 0;  ///< 0 = by the number of CPUs
+  std::int32_t io_threads = 0;      ///< 0 = by the number of CPUs
   bool log_requests = false;
   bool log_content = false;
   bool sandbox = false;
