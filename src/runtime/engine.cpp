@@ -55,6 +55,9 @@ EngineOptions with_clock(EngineOptions options) {
   return options;
 }
 
+/// A CPU that changes hands loses what is in its caches: short steps follow each other for so long
+/// before others have a turn.
+constexpr double kOwnTurnSeconds = 0.004;
 /// A step that was under way at the end of a drain may take so much longer.
 constexpr double kDrainGraceSeconds = 1;
 constexpr double kDrainPollSecondsMin = 0.01, kDrainPollSecondsMax = 0.25;
@@ -204,10 +207,13 @@ void Engine::start() {
 
 void Engine::run_thread() {
   const SignalStack stack;
+  double gave_way = options_.now();
   while (!stopping_.load()) {
     if (turn()) {
       // Who reads and writes for others has its turn between steps, and not in the midst of one.
+      if (options_.now() - gave_way < kOwnTurnSeconds) continue;
       std::this_thread::yield();
+      gave_way = options_.now();
       continue;
     }
     const double next = next_event();
