@@ -315,7 +315,8 @@ class Reserve(unittest.TestCase):
 class Sequences(unittest.TestCase):
     def test_as_many_run_at_once_as_there_are_keys_and_values_for(self):
         for options, expected in (((), 64), (("--kv-tokens", "4096"), 64),
-                                  (("--kv-tokens", "131072"), 128), (("--kv-tokens", "999999"), 256),
+                                  (("--kv-tokens", "131072"), 128),
+                                  (("--kv-tokens", "999999"), 256),
                                   (("--kv-tokens", "131072", "--sequences", "7"), 7)):
             one = server.Server(*options)
             self.addCleanup(one.kill)
