@@ -57,7 +57,8 @@ class SessionReader {
 /// anywhere.
 class SessionLoader {
  public:
-  /// All of it outlives this.
+  /// All of it outlives this. Blocks of a published prompt become everybody's: where there is one,
+  /// a file has to be as trustworthy as the model.
   SessionLoader(const SessionFile& file, const PrefixKey& key, KvCache& cache, PrefixIndex& index);
 
   void find();
