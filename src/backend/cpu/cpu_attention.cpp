@@ -83,6 +83,15 @@ void store_int8(const KernelTable& table, const TokenHead& h, std::int64_t head_
   }
 }
 
+/// Fetches what a head's token is written to: each line of the head's keys has a part of it, and
+/// waiting for one after the other is most of the work.
+void bring_near(const TokenHead& h, const PageLayout& layout) {
+  constexpr std::int64_t kLine = 64;
+  for (std::int64_t at = 0; at < layout.k_head; at += kLine) {
+    __builtin_prefetch(h.keys + at, 1, 3);
+  }
+}
+
 /// The keys that a row sees are always an interval: [first, last).
 struct KeyRange {
   std::int32_t first = 0;
@@ -127,25 +136,30 @@ void CpuBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer 
   const PageLayout layout(a, kv.type);
   const auto slots = group_of(b, kv).slots;
   INGOT_CHECK(std::ssize(slots) == qkv.rows, slots.size(), " slots for ", qkv.rows, " rows");
+  // Neighbours write into the same lines of a head's keys, which should be near all that time.
+  const std::int64_t together = qkv.rows < 4 * kBlockTokens * pool_.size() ? 1 : kBlockTokens;
+  const auto head_of = [&](std::int64_t t, std::int64_t g) {
+    const std::int32_t slot = slots[static_cast<std::size_t>(t)];
+    std::byte* block = kv.pages + slot / kBlockTokens * kv.block_bytes;
+    const float* k = qkv.row<const float>(t) + a.q_cols() + g * a.head_dim;
+    return TokenHead{.k = k,
+                     .v = k + a.kv_cols(),
+                     .keys = block + g * layout.k_head,
+                     .values = block + layout.v_start + g * layout.v_head,
+                     .token = slot % kBlockTokens};
+  };
   const auto write_head = [&](std::int64_t t, std::int64_t g) {
     const std::int32_t slot = slots[static_cast<std::size_t>(t)];
     if (slot < 0) return;
     INGOT_CHECK(slot / kBlockTokens < kv.blocks, "slot ", slot, " of ", kv.blocks, " blocks");
-    std::byte* block = kv.pages + slot / kBlockTokens * kv.block_bytes;
-    const float* k = qkv.row<const float>(t) + a.q_cols() + g * a.head_dim;
-    const TokenHead head{.k = k,
-                         .v = k + a.kv_cols(),
-                         .keys = block + g * layout.k_head,
-                         .values = block + layout.v_start + g * layout.v_head,
-                         .token = slot % kBlockTokens};
+    if (together == 1 && g + 1 < a.kv_heads) bring_near(head_of(t, g + 1), layout);
+    const TokenHead head = head_of(t, g);
     if (kv.type == KvType::kInt8) {
       store_int8(table_, head, a.head_dim);
     } else {
       store_floats(table_, head, a.head_dim, layout, kv.type);
     }
   };
-  // Neighbours write into the same lines of a head's keys, which should be near all that time.
-  const std::int64_t together = qkv.rows < 4 * kBlockTokens * pool_.size() ? 1 : kBlockTokens;
   pool_.parallel_for((qkv.rows + together - 1) / together, [&](std::int64_t item, int) {
     const std::int64_t end = std::min(qkv.rows, (item + 1) * together);
     for (std::int64_t g = 0; g < a.kv_heads; ++g) {

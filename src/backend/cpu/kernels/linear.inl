@@ -62,8 +62,14 @@ INGOT_INLINE void dot_quads(const Group* const* group, const QuantisedRows<kRows
     for (int p = 0; p < kPanels; ++p) w[p] = group[p]->template quad<kQuad>();
     constexpr int j = Kind::kScales == 2 ? kQuad / 4 : 0;
     for (int r = 0; r < kRows; ++r) {
+      const std::int8_t* const four = x.of(r).q[kQuad][x.at(r)];
       for (int p = 0; p < kPanels; ++p) {
-        i[p][r][j] = L::template dot<Kind::kSigned>(i[p][r][j], w[p], x.of(r).q[kQuad][x.at(r)]);
+        typename L::I& sum = i[p][r][j];
+        if constexpr (kPanels == 1 && requires { L::dot_alone(sum, w[p], four); }) {
+          sum = L::dot_alone(sum, w[p], four);
+        } else {
+          sum = L::template dot<Kind::kSigned>(sum, w[p], four);
+        }
       }
     }
     dot_quads<L, kPanels, kRows, kQuad + 1>(group, x, i);
