@@ -22,7 +22,7 @@ struct Avx512Lanes {
   static constexpr int kPassPanels = kVnni ? 3 : 2;
   static constexpr int kPassPanelsTwoScales = 2;
   static constexpr int kPassRows = 4;
-  static constexpr int kFewRows = kVnni ? 40 : 24;
+  static constexpr int kFewRows = kVnni ? 64 : 24;
   static constexpr int kFewRowsTwoScales = kVnni ? 16 : 8;
   static constexpr int kManyPanels = 8;
   static constexpr int kDensePanels = 2;
