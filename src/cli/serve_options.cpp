@@ -149,7 +149,7 @@ void add_times(CLI::App& app, ServerValues& v) {
              {.name = "--stream-interval-ms",
               .help = "Tokens of a stream that come within the same interval of so many "
                       "milliseconds go out together; 0: each at once. Without it each at once "
-                      "while a thread's streams have few, else intervals of up to 77 ms, longer "
+                      "while a thread's streams have few, else intervals of up to 102 ms, longer "
                       "the more streams there are",
               .low = 0,
               .high = 1000});

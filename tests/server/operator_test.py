@@ -375,7 +375,7 @@ class Interval(unittest.TestCase):
         self.assertTrue(any(self.parts(max_tokens=400)[1] > 3 * gathered for _ in range(10)))
 
     def test_events_of_all_streams_stay_within_a_pace(self):
-        """However many tokens there are: 625 events a second, 64 saved up, 64 owed, and ends. Of
+        """However many tokens there are: 313 events a second, 64 saved up, 64 owed, and ends. Of
         machines that make no more tokens than that it says nothing."""
         streams, tokens = 16, 400
         one = server.Server("--io-threads", "1")
@@ -389,7 +389,7 @@ class Interval(unittest.TestCase):
             wire.__exit__()
         events = sum(body.count(b"data: ") for body in bodies)
         # What somebody woke before its time goes out too. Each stream: its last tokens, its end.
-        most = 2 * 64 + 1.5 * 625 * seconds + 4 * streams
+        most = 2 * 64 + 1.5 * 313 * seconds + 4 * streams
         self.assertLess(events, most, f"in {seconds:.2f} s")
         self.assertEqual(one.stop(), 0)
 
