@@ -21,7 +21,9 @@ std::vector<Cut> cuts(std::int64_t rows, Random& random) {
   if (rows > 60) all.push_back({7, 13, 40, rows - 60});
   // As few rows as some tables unpack a panel again for, and one more.
   if (rows > 72) all.push_back({25, 24, 9, 8, 6, rows - 72});
-  if (rows > 41) all.push_back({41, rows - 41});
+  if (rows > 33) all.push_back({17, 16, rows - 33});
+  if (rows > 65) all.push_back({65, rows - 65});
+  if (rows > 64) all.push_back({64, rows - 64});
 #ifdef INGOT_SANITIZED
   const std::uint64_t random_cuts = 1;
 #else

@@ -20,7 +20,7 @@ class StreamPace {
   using Clock = TokenBucket::Clock;
   /// An event costs some 17 us, so that 313 a second take 0.5 % of a core. The first one
   /// of a stream, which is counted too, and the last one, which is not, wait for nothing: of short
-  /// replies they are a half of all.
+  /// replies they are two of some five.
   static constexpr Clock::duration kPerEvent = std::chrono::microseconds(3200);
   static constexpr int kBurst = 64;  ///< events that can be saved up, or owed
   /// From so many streams on the interval does not grow: more of them cost more.

@@ -389,7 +389,7 @@ class Interval(unittest.TestCase):
             wire.__exit__()
         events = sum(body.count(b"data: ") for body in bodies)
         # What somebody woke before its time goes out too. Each stream: its last tokens, its end.
-        most = 2 * 64 + 1.5 * 313 * seconds + 4 * streams
+        most = 2 * 64 + 3 * 313 * seconds + 4 * streams
         self.assertLess(events, most, f"in {seconds:.2f} s")
         self.assertEqual(one.stop(), 0)
 

@@ -10,12 +10,15 @@ namespace ingot {
 
 namespace {
 
+/// A multiple of the rows that any kernel takes at once.
+constexpr std::int64_t kRowStep = 48;
+
 /// Rows that pass all panels before the next ones: as many as `bytes` hold, in equal blocks. A
 /// multiple of what any kernel takes at once, where there is room, else of `least`.
 std::int64_t rows_of_block(std::int64_t rows, std::int64_t cols, std::int64_t bytes,
                            std::int64_t least) {
   const std::int64_t row_bytes = cols * 2;  // quantised; floats take twice as much
-  const std::int64_t step = 48 * row_bytes <= bytes ? 48 : least;
+  const std::int64_t step = kRowStep * row_bytes <= bytes ? kRowStep : least;
   const std::int64_t fitting = std::max(step, bytes / row_bytes / step * step);
   const std::int64_t blocks = std::max<std::int64_t>(1, (rows + fitting - 1) / fitting);
   return std::max(step, ((rows + blocks - 1) / blocks + step - 1) / step * step);
@@ -41,12 +44,16 @@ void PanelWork::cut_rows(int threads) {
   constexpr std::int64_t kCacheBytes = 1 << 20;
   const std::int64_t panels = (weight_->rows + kPanelCols - 1) / kPanelCols;
   std::int64_t panel_rows_bytes = kernel_of(weight_->segments[0]).panel_rows_bytes;
+  std::int64_t least_bytes = kCacheBytes;
   for (const Segment& s : weight_->segments) {
+    // Few rows are all of one block: each further one would read the weights again.
+    if (in_.rows < kernel_of(s).many_rows) least_bytes = (in_.rows + kRowStep) * in_.cols * 2;
     panel_rows_bytes = std::min(panel_rows_bytes, kernel_of(s).panel_rows_bytes);
     panels_limit_ = std::max(panels_limit_, kernel_panels(s));
   }
   for (;; panels_limit_ /= 2) {
-    const std::int64_t bytes = std::max(kCacheBytes, panels_limit_ * panel_rows_bytes);
+    const std::int64_t bytes =
+        std::max({kCacheBytes, least_bytes, panels_limit_ * panel_rows_bytes});
     block_rows_ = rows_of_block(in_.rows, in_.cols, bytes, table_->reads_matrix ? 32 : 24);
     const std::int64_t blocks = (in_.rows + block_rows_ - 1) / block_rows_;
     if (panels_limit_ == 1 || blocks * panels / threads >= kItemsOfThread * panels_limit_) return;

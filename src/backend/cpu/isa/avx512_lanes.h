@@ -150,10 +150,10 @@ struct Avx512Lanes {
       return add_int(acc, pairs<kSigned>(w, xs));
     }
   }
-  /// The same where no other product has these four inputs: they come from memory into all lanes as
-  /// a part of the instruction, which takes half the room on the way that a load of its own does.
+  /// The same, faster where no other product takes these four inputs: load and product are one
+  /// instruction instead of two.
   INGOT_INLINE static I dot_alone(I acc, B w, const std::int8_t* x) requires kVnni {
-    // Compilers do not make one instruction of the two.
+    // Compilers do not join them.
     __asm__("vpdpbusd %2%{1to16%}, %1, %0"
             : "+v"(acc)
             : "v"(w), "m"(*reinterpret_cast<const std::int8_t(*)[4]>(x)));

@@ -65,7 +65,8 @@ INGOT_INLINE void dot_quads(const Group* const* group, const QuantisedRows<kRows
       const std::int8_t* const four = x.of(r).q[kQuad][x.at(r)];
       for (int p = 0; p < kPanels; ++p) {
         typename L::I& sum = i[p][r][j];
-        if constexpr (kPanels == 1 && requires { L::dot_alone(sum, w[p], four); }) {
+        if constexpr (kPanels == 1 && !Kind::kSigned &&
+                      requires { L::dot_alone(sum, w[p], four); }) {
           sum = L::dot_alone(sum, w[p], four);
         } else {
           sum = L::template dot<Kind::kSigned>(sum, w[p], four);
@@ -212,7 +213,8 @@ void packed_rows(const PanelArgs& a, const unsigned char* p, const unsigned char
 }
 
 /// Few rows through a panel, a segment after the other, each unpacked again by each pass. One pass
-/// brings near what it reads soon; of several the first two bring a half each of what comes next.
+/// brings near what it reads soon; of several the first brings a half of what comes next, and each
+/// other one the rest: asking again costs less than to wait for what was not asked for in time.
 template <class L, class F>
 INGOT_INLINE void few_rows(const PanelArgs& a) {
   constexpr int kMost = kRowsAlone<L, F>;
