@@ -79,6 +79,19 @@ StartOptions start_options(const ServerValues& v, const Instance& instance) {
   return start;
 }
 
+/// Says where the server has less than what was asked for.
+void warn_of_less(const ServerValues& v, const StartOptions& start) {
+  const auto warn = [](std::string_view option, std::int64_t asked, std::int64_t got,
+                       std::string_view why) {
+    if (got < asked) log_warning(cat(option, " ", asked, ": ", got, ", since ", why));
+  };
+  warn("--kv-tokens", v.kv_tokens, start.context * start.pool_sequences,
+       "the memory holds no more (--memory-limit, --kv-type int8)");
+  warn("--sequences", v.sequences, start.sequences,
+       cat("each needs a row of a step, which has ", start.rows, " (--step-rows)"));
+  warn("--step-rows", v.step_rows, start.rows, "the memory holds no longer step");
+}
+
 std::string served_name(const ServerValues& v, const Instance& instance) {
   if (v.model_name) return *v.model_name;
   const std::string& path = instance.name();
@@ -472,6 +485,7 @@ int serve(ServerValues v) {
   Instance instance(*pool, instance_options(v.model));
   show_warnings(instance);
   const StartOptions start = start_options(v, instance);
+  warn_of_less(v, start);
   Served served{.settings = settings_of(v, instance, *pool, start),
                 .chat = served_chat(v, instance),
                 .shared_prompts = {},

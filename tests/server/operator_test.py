@@ -325,6 +325,17 @@ class Sequences(unittest.TestCase):
             self.assertEqual(settings["sequences"], expected, options)
             self.assertEqual(one.stop(), 0)
 
+    def test_less_than_what_was_asked_for_is_said(self):
+        for options, expected in (
+                (("--sequences", "9", "--step-rows", "4"),
+                 "--sequences 9: 4, since each needs a row of a step, which has 4 "),
+                (("--kv-tokens", "200000000", "--memory-limit", "256M"), "--kv-tokens 200000000: "),
+                (("--step-rows", "16384", "--memory-limit", "64M"), "--step-rows 16384: ")):
+            one = server.Server(*options)
+            self.addCleanup(one.kill)
+            one.line(f"warning: {expected}")
+            self.assertEqual(one.stop(), 0)
+
 
 class Threads(unittest.TestCase):
     def test_those_that_read_and_write_interrupt_no_step(self):

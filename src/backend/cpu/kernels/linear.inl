@@ -15,6 +15,7 @@ inline constexpr std::int64_t kSegment = 1024;
 
 template <class L, int kRows>
 INGOT_INLINE void clear(typename L::F* acc) {
+#pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) acc[r] = L::splat(0);
 }
 
@@ -28,6 +29,7 @@ template <class L, int kRows>
 INGOT_INLINE void add_segment(const PanelArgs& a, std::int64_t row, std::int64_t k,
                               const typename L::F* acc) {
   const bool last = k + kSegment >= a.cols;
+#pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
     float* out = a.out + (row + r) * a.out_stride;
     typename L::F sum = acc[r];
@@ -50,14 +52,60 @@ INGOT_INLINE PanelArgs panels_of(PanelArgs a, int p, int count) {
 /// Panel `p` of `a`.
 INGOT_INLINE PanelArgs panel_of(const PanelArgs& a, int p) { return panels_of(a, p, 1); }
 
+/// Brings bytes [at, at + bytes) into the second cache: rows go through weights faster than the
+/// processor expects. Of neighbouring stretches no line is left out, since it would be waited for.
+INGOT_INLINE void bring_near(const unsigned char* at, int bytes) {
+  for (int i = 0; i < bytes; i += 64) __builtin_prefetch(at + i, 0, 2);
+}
+
+/// Places in the computation of a group: before its products, and beside each of the eight quads.
+inline constexpr int kPlaces = 9;
+
+/// Brings kBytes from `at` on near beside each group, the next ones beside the next group, its
+/// lines evenly over its places. All at once they would keep the buffers of lines full, which the
+/// weights that are read have to pass too.
+template <int kBytes>
+struct NearBesideGroups {
+  const unsigned char* at;
+
+  /// In each group at the places 0 to 8, in turn.
+  template <int kPlace>
+  INGOT_INLINE void at_place() {
+    constexpr int kLines = (kBytes + 63) / 64;
+    static_assert(kLines <= kPlaces);
+    constexpr int kLine = (kPlace * kLines + kPlaces - 1) / kPlaces;
+    if constexpr (kLine < kLines && kLine * kPlaces / kLines == kPlace) {
+      __builtin_prefetch(at + 64 * kLine, 0, 2);
+    }
+    if constexpr (kPlace == kPlaces - 1) at += kBytes;
+  }
+};
+
+/// Nothing is brought near.
+struct NothingNear {
+  template <int kPlace>
+  INGOT_INLINE void at_place() {}
+};
+
+/// All places from kPlace on.
+template <int kPlace, class Near>
+INGOT_INLINE void at_places(Near& near) {
+  if constexpr (kPlace < kPlaces) {
+    near.template at_place<kPlace>();
+    at_places<kPlace + 1>(near);
+  }
+}
+
 /// Integer dot products of a group of each panel: i[p][r][j] over its bytes.
-template <class L, int kPanels, int kRows, int kQuad, class Group>
-INGOT_INLINE void dot_quads(const Group* const* group, const QuantisedRows<kRows>& x,
+template <class L, int kPanels, int kRows, int kQuad, class Group, class Near>
+INGOT_INLINE void dot_quads(const Group* const* group, const QuantisedRows<kRows>& x, Near& near,
                             typename L::I (*i)[kRows][Group::Kind::kScales]) {
   if constexpr (L::kPairSums) {
+    at_places<1>(near);
     for (int p = 0; p < kPanels; ++p) dot_pairs<L, kRows>(*group[p], x, i[p]);
   } else if constexpr (kQuad < 8) {
     using Kind = typename Group::Kind;
+    near.template at_place<1 + kQuad>();
     typename L::B w[kPanels];
     for (int p = 0; p < kPanels; ++p) w[p] = group[p]->template quad<kQuad>();
     constexpr int j = Kind::kScales == 2 ? kQuad / 4 : 0;
@@ -73,7 +121,7 @@ INGOT_INLINE void dot_quads(const Group* const* group, const QuantisedRows<kRows
         }
       }
     }
-    dot_quads<L, kPanels, kRows, kQuad + 1>(group, x, i);
+    dot_quads<L, kPanels, kRows, kQuad + 1>(group, x, near, i);
   }
 }
 
@@ -128,10 +176,11 @@ INGOT_INLINE typename L::F add_minimums(const Group& group, const QuantisedRows<
 }
 
 /// acc[p] += one group of 32 of each panel, for each row.
-template <class L, int kPanels, int kRows, class Group>
-INGOT_INLINE void add_group(const Group* const* group, const QuantisedRows<kRows>& x,
+template <class L, int kPanels, int kRows, class Group, class Near>
+INGOT_INLINE void add_group(const Group* const* group, const QuantisedRows<kRows>& x, Near& near,
                             typename L::F (*acc)[kRows]) {
   using Kind = typename Group::Kind;
+  near.template at_place<0>();
   typename L::I i[kPanels][kRows][Kind::kScales];
   for (int r = 0; r < kRows; ++r) {
     for (int j = 0; j < Kind::kScales; ++j) {
@@ -139,7 +188,7 @@ INGOT_INLINE void add_group(const Group* const* group, const QuantisedRows<kRows
       for (int p = 0; p < kPanels; ++p) i[p][r][j] = start;
     }
   }
-  dot_quads<L, kPanels, kRows, 0>(group, x, i);
+  dot_quads<L, kPanels, kRows, 0>(group, x, near, i);
   for (int r = 0; r < kRows; ++r) {
     for (int p = 0; p < kPanels; ++p) {
       auto t = scaled<L>(i[p][r][0], *group[p]);
@@ -184,28 +233,20 @@ inline constexpr int kPackedBytes = [] {
   return Panel<F>::kBlockBytes / Panel<F>::kGroups;
 }();
 
-/// Brings bytes [at, at + bytes) into the second cache: rows go through weights faster than the
-/// processor expects. Of neighbouring stretches no line is left out, since it would be waited for.
-INGOT_INLINE void bring_near(const unsigned char* at, int bytes) {
-  for (int i = 0; i < bytes; i += 64) __builtin_prefetch(at + i, 0, 2);
-}
-
 /// Rows [row, row + kRows) through the segment of a panel that begins at `k` and `p`, unpacked as
-/// it is read. Beside each group they bring 1 / kPart of as many bytes near, from `ahead` on.
-template <class L, class F, int kRows, int kPart>
+/// it is read. Beside it they bring one of kShares parts of as many bytes near, from `ahead` on.
+template <class L, class F, int kRows, int kShares>
 void packed_rows(const PanelArgs& a, const unsigned char* p, const unsigned char* ahead,
                  std::int64_t k, std::int64_t row) {
-  constexpr int kBytes = kPackedBytes<F> / kPart;
   QuantisedRows<kRows> x(a, row, k);
   const std::int64_t end = segment_end(k, a.cols);
+  NearBesideGroups<(kPackedBytes<F> + kShares - 1) / kShares> near{ahead};
   typename L::F acc[1][kRows];
   clear<L, kRows>(acc[0]);
   for (std::int64_t at = k; at < end; at += F::kBlock, p += Panel<F>::kBlockBytes) {
     for_groups<L, F>(p, [&](const PackedGroup<L, F>& group) {
-      bring_near(ahead, kBytes);
-      ahead += kBytes;
       const PackedGroup<L, F>* const groups[] = {&group};
-      add_group<L, 1, kRows>(groups, x, acc);
+      add_group<L, 1, kRows>(groups, x, near, acc);
       x.next_group();
     });
   }
@@ -213,24 +254,34 @@ void packed_rows(const PanelArgs& a, const unsigned char* p, const unsigned char
 }
 
 /// Few rows through a panel, a segment after the other, each unpacked again by each pass. One pass
-/// brings near what it reads soon; of several the first brings a half of what comes next, and each
-/// other one the rest: asking again costs less than to wait for what was not asked for in time.
+/// brings near what it reads soon; of several each has a share of what comes next, and those that
+/// are more than there are shares ask for the last one again.
 template <class L, class F>
 INGOT_INLINE void few_rows(const PanelArgs& a) {
   constexpr int kMost = kRowsAlone<L, F>;
+  constexpr int kMostShares = kFewRowsOf<L, F> < 2 * kMost ? 2 : kFewRowsOf<L, F> / kMost;
   constexpr std::int64_t kAheadOfOnePass = 4096;
   const std::int64_t segment_bytes = Panel<F>::bytes(segment_end(0, a.cols));
-  const bool one_pass = passes_of<kMost>(a.rows) == 1;
+  const int passes = passes_of<kMost>(a.rows);
   const auto* p = reinterpret_cast<const unsigned char*>(a.panel);
   for (std::int64_t k = 0; k < a.cols; k += kSegment) {
     const std::int64_t bytes = Panel<F>::bytes(segment_end(k, a.cols) - k);
+    int pass = 0;
     for_rows<kMost>(0, a.rows, [&]<int kRows>(std::int64_t row) {
-      if (one_pass) {
+      const auto with_shares = [&]<int kShares>() {
+        const std::int64_t at = bytes / kShares * (pass < kShares ? pass : kShares - 1);
+        packed_rows<L, F, kRows, kShares>(a, p, p + segment_bytes + at, k, row);
+      };
+      if (passes == 1) {
         packed_rows<L, F, kRows, 1>(a, p, p + kAheadOfOnePass, k, row);
+      } else if (passes < 4) {
+        with_shares.template operator()<2>();
+      } else if (passes < 8) {
+        with_shares.template operator()<(kMostShares < 4 ? kMostShares : 4)>();
       } else {
-        const std::int64_t half = row == 0 ? 0 : bytes / 2;
-        packed_rows<L, F, kRows, 2>(a, p, p + segment_bytes + half, k, row);
+        with_shares.template operator()<(kMostShares < 8 ? kMostShares : 8)>();
       }
+      ++pass;
     });
     p += bytes;
   }
@@ -266,6 +317,7 @@ void segment_rows(const PanelArgs& a, const ExpandedSegment<L, F>* groups, const
                   std::int64_t k, std::int64_t row) {
   QuantisedRows<kRows> x(a, row, k);
   typename L::F acc[kPanels][kRows];
+#pragma GCC unroll 4
   for (int p = 0; p < kPanels; ++p) clear<L, kRows>(acc[p]);
   const auto count = static_cast<int>((segment_end(k, a.cols) - k) / kGroup);
   const int bytes = (static_cast<int>(next.cols / kGroup) + count - 1) / count * kPackedBytes<F>;
@@ -282,9 +334,11 @@ void segment_rows(const PanelArgs& a, const ExpandedSegment<L, F>* groups, const
     }
     --wait;
     ahead += bytes;
-    add_group<L, kPanels, kRows>(group, x, acc);
+    NothingNear near;
+    add_group<L, kPanels, kRows>(group, x, near, acc);
     x.next_group();
   }
+#pragma GCC unroll 4
   for (int p = 0; p < kPanels; ++p) add_segment<L, kRows>(panel_of(a, p), row, k, acc[p]);
 }
 
