@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -196,6 +197,11 @@ void WorkloadRunner::extend(Run& run, const Workload& workload, std::int64_t ste
 
 void WorkloadRunner::prepare(std::span<const Workload> workloads) {
   prefixes_.clear();
+  // Memory that is written for the first time has to be found and cleared, which is no step's work.
+  KvCache& cache = executor_.cache();
+  for (std::int64_t i = 0; i < cache.layer_count(); ++i) {
+    cache.touch(i, std::numeric_limits<std::int64_t>::max());
+  }
   if (windowed_) return;
   const Prefixes wanted(workloads, shared_prefix_);
   const Workload prefix{.depth = wanted.depth};
