@@ -79,17 +79,26 @@ StartOptions start_options(const ServerValues& v, const Instance& instance) {
   return start;
 }
 
-/// Says where the server has less than what was asked for.
-void warn_of_less(const ServerValues& v, const StartOptions& start) {
-  const auto warn = [](std::string_view option, std::int64_t asked, std::int64_t got,
-                       std::string_view why) {
-    if (got < asked) log_warning(cat(option, " ", asked, ": ", got, ", since ", why));
-  };
-  warn("--kv-tokens", v.kv_tokens, start.context * start.pool_sequences,
-       "the memory holds no more (--memory-limit, --kv-type int8)");
-  warn("--sequences", v.sequences, start.sequences,
-       cat("each needs a row of a step, which has ", start.rows, " (--step-rows)"));
-  warn("--step-rows", v.step_rows, start.rows, "the memory holds no longer step");
+/// Says where the server has less than it is meant to have, and why.
+void warn_of_less(const ServerValues& v, const Instance& instance, const StartOptions& start) {
+  // What does not fit at all is an error that says so.
+  if (!instance.plan(start).fits) return;
+  constexpr std::string_view kMemory = "the memory holds no more";
+  if (start.rows < v.step_rows) {
+    log_warning(cat("steps have ", start.rows, " tokens at most instead of ", v.step_rows,
+                    " (--step-rows): ", kMemory));
+  }
+  if (start.sequences < v.sequences) {
+    log_warning(cat("--sequences ", v.sequences, ": ", start.sequences,
+                    ", since each needs one of the tokens of a step (--step-rows)"));
+  }
+  const std::int64_t tokens = start.context * start.pool_sequences;
+  if (tokens < v.kv_tokens) {
+    const std::string of_all = cat(start.sequences, " requests of ", start.context,
+                                   " tokens need no more (--sequences, --ctx)");
+    log_warning(cat("--kv-tokens ", v.kv_tokens, ": ", tokens, ", since ",
+                    start.pool_sequences == start.sequences ? of_all : kMemory));
+  }
 }
 
 std::string served_name(const ServerValues& v, const Instance& instance) {
@@ -485,7 +494,7 @@ int serve(ServerValues v) {
   Instance instance(*pool, instance_options(v.model));
   show_warnings(instance);
   const StartOptions start = start_options(v, instance);
-  warn_of_less(v, start);
+  warn_of_less(v, instance, start);
   Served served{.settings = settings_of(v, instance, *pool, start),
                 .chat = served_chat(v, instance),
                 .shared_prompts = {},

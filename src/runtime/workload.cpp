@@ -200,6 +200,7 @@ void WorkloadRunner::prepare(std::span<const Workload> workloads) {
   // Memory that is written for the first time has to be found and cleared, which is no step's work.
   KvCache& cache = executor_.cache();
   for (std::int64_t i = 0; i < cache.layer_count(); ++i) {
+    on_step_();
     cache.touch(i, std::numeric_limits<std::int64_t>::max());
   }
   if (windowed_) return;

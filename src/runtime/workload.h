@@ -75,7 +75,8 @@ class WorkloadRunner {
   WorkloadRunner(Executor& executor, bool shared_prefix, std::function<void()> on_step,
                  ProfiledBackend* profiled = nullptr);
 
-  /// Computes the prefixes of `workloads`, once the memory of all keys and values is there.
+  /// Has the system find the memory of all keys and values, then computes the prefixes of
+  /// `workloads`.
   void prepare(std::span<const Workload> workloads);
   /// Errors: Error{kNotFinite} when a row of logits holds NaN.
   WorkloadResult run(const Workload& workload);

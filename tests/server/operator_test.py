@@ -326,14 +326,25 @@ class Sequences(unittest.TestCase):
             self.assertEqual(one.stop(), 0)
 
     def test_less_than_what_was_asked_for_is_said(self):
+        rows = "since each needs one of the tokens of a step (--step-rows)"
         for options, expected in (
-                (("--sequences", "9", "--step-rows", "4"),
-                 "--sequences 9: 4, since each needs a row of a step, which has 4 "),
-                (("--kv-tokens", "200000000", "--memory-limit", "256M"), "--kv-tokens 200000000: "),
-                (("--step-rows", "16384", "--memory-limit", "64M"), "--step-rows 16384: ")):
+                ((), []),
+                (("--kv-tokens", "4096"), []),
+                (("--sequences", "9", "--step-rows", "4"), [f"--sequences 9: 4, {rows}"]),
+                (("--kv-tokens", "131072", "--sequences", "7"),
+                 ["--kv-tokens 131072: 7168, since 7 requests of 1024 tokens need no more "
+                  "(--sequences, --ctx)"]),
+                (("--step-rows", "16384", "--memory-limit", "64M"),
+                 [r"steps have \d+ tokens at most instead of 16384 (--step-rows): the memory holds "
+                  "no more"]),
+                (("--kv-tokens", "65536", "--memory-limit", "64M"),
+                 [r"--kv-tokens 65536: \d+, since the memory holds no more"])):
             one = server.Server(*options)
             self.addCleanup(one.kill)
-            one.line(f"warning: {expected}")
+            said = [line for line in one.lines if line.startswith("warning: ")]
+            self.assertEqual(len(said), len(expected), (options, said))
+            for line, pattern in zip(said, expected):
+                self.assertRegex(line, "^warning: " + pattern.replace("(", r"\(").replace(")", r"\)"))
             self.assertEqual(one.stop(), 0)
 
 

@@ -13,6 +13,9 @@ namespace {
 /// A K segment: each is summed in a chain of its own.
 inline constexpr std::int64_t kSegment = 1024;
 
+// The loops over accumulators are unrolled: an index that is not known when compiled keeps them in
+// memory, where each group's sums would be stored.
+
 template <class L, int kRows>
 INGOT_INLINE void clear(typename L::F* acc) {
 #pragma GCC unroll 16
@@ -61,9 +64,9 @@ INGOT_INLINE void bring_near(const unsigned char* at, int bytes) {
 /// Places in the computation of a group: before its products, and beside each of the eight quads.
 inline constexpr int kPlaces = 9;
 
-/// Brings kBytes from `at` on near beside each group, the next ones beside the next group, its
-/// lines evenly over its places. All at once they would keep the buffers of lines full, which the
-/// weights that are read have to pass too.
+/// Brings kBytes from `at` on near beside each group, the next ones beside the next group: as many
+/// lines as they may lie in, evenly over the group's places. All at once they would keep the
+/// buffers of lines full, which the weights that are read have to pass too.
 template <int kBytes>
 struct NearBesideGroups {
   const unsigned char* at;
@@ -101,7 +104,7 @@ template <class L, int kPanels, int kRows, int kQuad, class Group, class Near>
 INGOT_INLINE void dot_quads(const Group* const* group, const QuantisedRows<kRows>& x, Near& near,
                             typename L::I (*i)[kRows][Group::Kind::kScales]) {
   if constexpr (L::kPairSums) {
-    at_places<1>(near);
+    at_places<1>(near);  // sums of pairs go through the quads twice
     for (int p = 0; p < kPanels; ++p) dot_pairs<L, kRows>(*group[p], x, i[p]);
   } else if constexpr (kQuad < 8) {
     using Kind = typename Group::Kind;
@@ -254,12 +257,14 @@ void packed_rows(const PanelArgs& a, const unsigned char* p, const unsigned char
 }
 
 /// Few rows through a panel, a segment after the other, each unpacked again by each pass. One pass
-/// brings near what it reads soon; of several each has a share of what comes next, and those that
-/// are more than there are shares ask for the last one again.
+/// brings near what it reads soon. Of several each has a share of what comes next: a half, a
+/// quarter or an eighth, since each is code of its own. Passes beyond those ask for the last share
+/// again, which costs less than to wait for what was not asked for in time.
 template <class L, class F>
 INGOT_INLINE void few_rows(const PanelArgs& a) {
   constexpr int kMost = kRowsAlone<L, F>;
-  constexpr int kMostShares = kFewRowsOf<L, F> < 2 * kMost ? 2 : kFewRowsOf<L, F> / kMost;
+  constexpr int kFullPasses = kFewRowsOf<L, F> / kMost;
+  constexpr int kMostShares = kFullPasses >= 8 ? 8 : kFullPasses >= 4 ? 4 : 2;
   constexpr std::int64_t kAheadOfOnePass = 4096;
   const std::int64_t segment_bytes = Panel<F>::bytes(segment_end(0, a.cols));
   const int passes = passes_of<kMost>(a.rows);
