@@ -264,7 +264,6 @@ template <class L, class F>
 INGOT_INLINE void few_rows(const PanelArgs& a) {
   constexpr int kMost = kRowsAlone<L, F>;
   constexpr int kFullPasses = kFewRowsOf<L, F> / kMost;
-  constexpr int kMostShares = kFullPasses >= 8 ? 8 : kFullPasses >= 4 ? 4 : 2;
   constexpr std::int64_t kAheadOfOnePass = 4096;
   const std::int64_t segment_bytes = Panel<F>::bytes(segment_end(0, a.cols));
   const int passes = passes_of<kMost>(a.rows);
@@ -277,14 +276,19 @@ INGOT_INLINE void few_rows(const PanelArgs& a) {
         const std::int64_t at = bytes / kShares * (pass < kShares ? pass : kShares - 1);
         packed_rows<L, F, kRows, kShares>(a, p, p + segment_bytes + at, k, row);
       };
+      const auto one_of_several = [&] {
+        if constexpr (kFullPasses >= 8) {
+          if (passes >= 8) return with_shares.template operator()<8>();
+        }
+        if constexpr (kFullPasses >= 4) {
+          if (passes >= 4) return with_shares.template operator()<4>();
+        }
+        with_shares.template operator()<2>();
+      };
       if (passes == 1) {
         packed_rows<L, F, kRows, 1>(a, p, p + kAheadOfOnePass, k, row);
-      } else if (passes < 4) {
-        with_shares.template operator()<2>();
-      } else if (passes < 8) {
-        with_shares.template operator()<(kMostShares < 4 ? kMostShares : 4)>();
       } else {
-        with_shares.template operator()<(kMostShares < 8 ? kMostShares : 8)>();
+        one_of_several();
       }
       ++pass;
     });
