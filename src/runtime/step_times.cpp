@@ -20,6 +20,23 @@ void StepTimes::Mean::add(double rows_now, double seconds_now) {
   seconds += weight * (seconds_now - seconds);
 }
 
+/// More rows take no less time, and no more for each than fewer do: what does not go with that is
+/// moved towards it.
+void StepTimes::Mean::agree_with(const Mean& newer) {
+  const bool more = rows >= newer.rows;
+  const double least = more ? newer.seconds : 0;
+  const double most = more ? newer.seconds * rows / newer.rows : newer.seconds;
+  seconds += kNewest * (std::clamp(seconds, least, most) - seconds);
+}
+
+void StepTimes::learn(Means& means, std::int32_t rows, double seconds) {
+  Mean& newest = means[size_of(rows)];
+  newest.add(rows, seconds);
+  for (Mean& mean : means) {
+    if (&mean != &newest && mean.count > 0) mean.agree_with(newest);
+  }
+}
+
 std::size_t StepTimes::size_of(std::int64_t rows) {
   const auto width =
       std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(1, rows) - 1));
@@ -46,12 +63,12 @@ double StepTimes::estimate(const Means& means, double rows) {
 
 void StepTimes::add(std::int32_t decodes, std::int32_t prefill, double seconds) {
   if (prefill == 0) {
-    if (decodes > 0) decodes_[size_of(decodes)].add(decodes, seconds);
+    if (decodes > 0) learn(decodes_, decodes, seconds);
     return;
   }
   // At least a tenth of the step: what is known of the decodes may be out of date.
   const double added = std::max(seconds - decode_seconds(decodes), seconds / 10);
-  prefills_[size_of(prefill)].add(prefill, added);
+  learn(prefills_, prefill, added);
 }
 
 double StepTimes::decode_seconds(std::int32_t decodes) const {

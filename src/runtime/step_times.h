@@ -7,8 +7,10 @@
 namespace ingot {
 
 /// Running means of the time of steps of single rows, by their number, and of what the rows of
-/// prompts add to it. A number of rows that was never seen is judged by its nearest neighbours. No
-/// clock inside: times are told.
+/// prompts add to it. A number of rows that was never seen is judged by its nearest neighbours.
+/// What is measured corrects other numbers of rows that contradict it: one that looks slow by an
+/// accident is not asked for again, and would never be measured again. No clock inside: times are
+/// told.
 class StepTimes {
  public:
   /// A step of `decodes` sequences with one row each, and `prefill` rows of others.
@@ -32,10 +34,12 @@ class StepTimes {
     double seconds = 0;
     std::int64_t count = 0;
     void add(double rows_now, double seconds_now);
+    void agree_with(const Mean& newer);
   };
   using Means = std::array<Mean, kSizes>;
   static std::size_t size_of(std::int64_t rows);
   static double estimate(const Means& means, double rows);
+  static void learn(Means& means, std::int32_t rows, double seconds);
 
   Means decodes_;
   Means prefills_;

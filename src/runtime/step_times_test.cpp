@@ -51,5 +51,25 @@ TEST(StepTimes, FollowsAMachineThatBecomesSlower) {
   EXPECT_NEAR(times.decode_seconds(1), 0.020, 1e-5);
 }
 
+TEST(StepTimes, WhatIsMeasuredCorrectsWhatContradictsIt) {
+  StepTimes times;
+  times.add(8, 0, 0.036);
+  times.add(8, 10, 0.066);  // slow by an accident
+  times.add(8, 8, 0.044);
+  EXPECT_EQ(times.prefill_rows(0.016, 512), 8) << "never to be measured again";
+  for (int i = 0; i < 20; ++i) times.add(8, 8, 0.044);
+  EXPECT_GE(times.prefill_rows(0.016, 512), 12);
+  EXPECT_NEAR(times.prefill_seconds(8), 0.008, 1e-12);
+}
+
+TEST(StepTimes, ManyRowsTakeNoLessThanFew) {
+  StepTimes times;
+  times.add(0, 100, 0.010);
+  for (int i = 0; i < 100; ++i) times.add(0, 50, 0.050);
+  EXPECT_NEAR(times.prefill_seconds(100), 0.050, 1e-5);
+  for (int i = 0; i < 100; ++i) times.add(0, 200, 0.040);
+  EXPECT_NEAR(times.prefill_seconds(50), 0.040, 1e-5);
+}
+
 }  // namespace
 }  // namespace ingot
