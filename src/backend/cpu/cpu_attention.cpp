@@ -136,8 +136,11 @@ void CpuBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer 
   const PageLayout layout(a, kv.type);
   const auto slots = group_of(b, kv).slots;
   INGOT_CHECK(std::ssize(slots) == qkv.rows, slots.size(), " slots for ", qkv.rows, " rows");
-  // Neighbours write into the same lines of a head's keys, which should be near all that time.
-  const std::int64_t together = qkv.rows < 4 * kBlockTokens * pool_.size() ? 1 : kBlockTokens;
+  const auto is_written = [&](std::int64_t t) {
+    const std::int32_t slot = slots[static_cast<std::size_t>(t)];
+    INGOT_CHECK(slot / kBlockTokens < kv.blocks, "slot ", slot, " of ", kv.blocks, " blocks");
+    return slot >= 0;
+  };
   const auto head_of = [&](std::int64_t t, std::int64_t g) {
     const std::int32_t slot = slots[static_cast<std::size_t>(t)];
     std::byte* block = kv.pages + slot / kBlockTokens * kv.block_bytes;
@@ -148,11 +151,10 @@ void CpuBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer 
                      .values = block + layout.v_start + g * layout.v_head,
                      .token = slot % kBlockTokens};
   };
+  const auto block_of = [&](std::int64_t t) {
+    return slots[static_cast<std::size_t>(t)] / kBlockTokens;
+  };
   const auto write_head = [&](std::int64_t t, std::int64_t g) {
-    const std::int32_t slot = slots[static_cast<std::size_t>(t)];
-    if (slot < 0) return;
-    INGOT_CHECK(slot / kBlockTokens < kv.blocks, "slot ", slot, " of ", kv.blocks, " blocks");
-    if (together == 1 && g + 1 < a.kv_heads) bring_near(head_of(t, g + 1), layout);
     const TokenHead head = head_of(t, g);
     if (kv.type == KvType::kInt8) {
       store_int8(table_, head, a.head_dim);
@@ -160,10 +162,19 @@ void CpuBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer 
       store_floats(table_, head, a.head_dim, layout, kv.type);
     }
   };
-  pool_.parallel_for((qkv.rows + together - 1) / together, [&](std::int64_t item, int) {
-    const std::int64_t end = std::min(qkv.rows, (item + 1) * together);
-    for (std::int64_t g = 0; g < a.kv_heads; ++g) {
-      for (std::int64_t t = item * together; t < end; ++t) write_head(t, g);
+  // Of a head the tokens of a block one after the other: they write to the same lines. Fewer where
+  // threads would have nothing to do.
+  const std::int64_t together =
+      std::clamp<std::int64_t>(qkv.rows * a.kv_heads / (4 * pool_.size()), 1, kBlockTokens);
+  const std::int64_t tiles = (qkv.rows + together - 1) / together;
+  pool_.parallel_for(tiles * a.kv_heads, [&](std::int64_t item, int) {
+    const std::int64_t g = item % a.kv_heads;
+    const std::int64_t first = item / a.kv_heads * together;
+    const std::int64_t end = std::min(qkv.rows, first + together);
+    for (std::int64_t t = first; t < end; ++t) {
+      const bool has_next = t + 1 < end && is_written(t + 1);
+      if (has_next && block_of(t + 1) != block_of(t)) bring_near(head_of(t + 1, g), layout);
+      if (is_written(t)) write_head(t, g);
     }
   });
 }
