@@ -549,5 +549,43 @@ TEST(Logits, OneReducerAlone) {
   }
 }
 
+/// Rows of a tile one after the other.
+std::vector<QuantisedGroup> quantised_one_by_one(const KernelTable& table, Matrix& x) {
+  std::vector<QuantisedGroup> groups(static_cast<std::size_t>(x.view().cols / kGroup));
+  for (int row = 0; row < kTileRows; ++row) {
+    table.quantise(x.row(row), x.view().cols, row, groups.data(), nullptr);
+  }
+  return groups;
+}
+
+TEST(QuantisedTile, IsWhatItsRowsAreOneByOne) {
+  const float corners[] = {0.0f,
+                           0x1p-101f,
+                           0x1p-100f,
+                           3e38f,
+                           std::numeric_limits<float>::infinity(),
+                           std::numeric_limits<float>::quiet_NaN()};
+  for (const KernelTable* table : kernel_tables()) {
+    if (table->quantise_tile == nullptr) continue;
+    Random random(233);
+    for (const std::int64_t groups : {1, 4, 7, 16}) {
+      for (const float corner : corners) {
+        SCOPED_TRACE(cat(table->name, " ", groups, " groups, one of ", corner));
+        Matrix x(kTileRows, groups * kGroup);
+        x.fill(random);
+        const std::int64_t row = random.below(kTileRows),
+                           group = random.below(static_cast<int>(groups));
+        std::fill_n(x.row(row) + group * kGroup, kGroup, corner);
+        std::vector<QuantisedGroup> together(static_cast<std::size_t>(groups));
+        table->quantise_tile(x.row(0), x.row(1) - x.row(0), x.view().cols, together.data());
+        const std::vector<QuantisedGroup> alone = quantised_one_by_one(*table, x);
+        EXPECT_EQ(
+            std::memcmp(together.data(), alone.data(), together.size() * sizeof(QuantisedGroup)),
+            0);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ingot::testing

@@ -229,9 +229,9 @@ void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer
         .head = kv_head * heads.per_kv + in_group,
         .heads = static_cast<std::int32_t>(std::min(heads.heads, heads.per_kv - in_group))};
     attend(qkv, b, a, kv, rows, tile, out);
-    for (std::int64_t row = rows.row; quantise && row < rows.end; ++row) {
-      quantise_row(out, row, tile.head * a.head_dim, std::int64_t{tile.heads} * a.head_dim);
-    }
+    if (!quantise) return;
+    input_of(out).write_rows(table_, out, rows.row, rows.end, tile.head * a.head_dim,
+                             std::int64_t{tile.heads} * a.head_dim);
   });
 }
 

@@ -275,9 +275,8 @@ void CpuBackend::norm(View x, View add, const Norm& n, View out, Next next) {
   const bool by_row = !quantise || !has_whole_pieces(x.rows);
   if (by_row) pool_.parallel_for(x.rows, [&](std::int64_t t, int) { norm_row(t); });
   if (!quantise) return;
-  for_quantised_pieces(out, [&](std::int64_t row, std::int64_t col, std::int64_t cols) {
-    if (!by_row) norm_row(row);
-    quantise_row(out, row, col, cols);
+  quantise_rows(out, [&](std::int64_t row, std::int64_t col, std::int64_t) {
+    if (!by_row && col == 0) norm_row(row);
   });
 }
 
@@ -311,10 +310,7 @@ void CpuBackend::activate(View in, Act act, bool gated, View out, Next next) {
     pool_.parallel_for(in.rows, [&](std::int64_t t, int) { activate_part(t, 0, out.cols); });
     return;
   }
-  for_quantised_pieces(out, [&](std::int64_t row, std::int64_t col, std::int64_t cols) {
-    activate_part(row, col, cols);
-    quantise_row(out, row, col, cols);
-  });
+  quantise_rows(out, activate_part);
 }
 
 void CpuBackend::gather(View x, std::span<const std::int32_t> rows, View out) {

@@ -125,12 +125,10 @@ class CpuBackend final : public Backend {
   Weight outline(std::span<const View> parts, std::span<const float> bias);
   /// Where `rows` are quantised to: scratch_.q, or of it the matrix where that is enough.
   LinearInput input_of(View rows) const;
-  /// Elements [first, first + cols) of row t, whole groups, into their place there.
-  void quantise_row(View rows, std::int64_t t, std::int64_t first, std::int64_t cols);
-  /// Calls body(row, first column, columns) for pieces of rows that are quantised: those that stand
-  /// together there share lines, so one thread has them, and few are cut by columns.
-  void for_quantised_pieces(View rows,
-                            FunctionRef<void(std::int64_t, std::int64_t, std::int64_t)> body);
+  /// Quantises `rows` into their place there, piece by piece, each after make(row, first column,
+  /// columns) for its rows. Rows that stand together there share lines, so one thread has them, and
+  /// few are cut by columns among threads.
+  void quantise_rows(View rows, FunctionRef<void(std::int64_t, std::int64_t, std::int64_t)> make);
   /// Whether there are enough rows that each thread gets whole ones of such pieces.
   bool has_whole_pieces(std::int64_t rows) const;
   /// Whether the op that writes `out` is to quantise its rows, for `quantised` to find them.

@@ -12,32 +12,33 @@ LinearInput CpuBackend::input_of(View rows) const {
   return in;
 }
 
-void CpuBackend::quantise_row(View rows, std::int64_t t, std::int64_t first, std::int64_t cols) {
-  const LinearInput to = input_of(rows);
-  to.write(table_, t, first / kGroup, rows.row<const float>(t) + first, cols);
-}
-
 bool CpuBackend::has_whole_pieces(std::int64_t rows) const {
   return rows >= std::int64_t{2} * pool_.size() * rows_together();
 }
 
-void CpuBackend::for_quantised_pieces(
-    View rows, FunctionRef<void(std::int64_t, std::int64_t, std::int64_t)> body) {
+void CpuBackend::quantise_rows(View rows,
+                               FunctionRef<void(std::int64_t, std::int64_t, std::int64_t)> make) {
   if (rows.rows == 0) return;
   // Below so many groups another thread would only cost.
   constexpr std::int64_t kGroupsLeast = 32;
+  // Columns of rows that are together, of which a first cache holds what is made and quantised.
+  constexpr std::int64_t kNear = 16 * kGroup;
   const std::int64_t tiles = (rows.rows + rows_together() - 1) / rows_together();
   const std::int64_t groups = rows.cols / kGroup;
   const std::int64_t wanted = has_whole_pieces(rows.rows) ? 1 : 4 * pool_.size() / tiles;
   const std::int64_t most = std::min(rows.rows * groups / kGroupsLeast, groups);
   const std::int64_t parts = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, most));
   const std::int64_t part = (groups + parts - 1) / parts * kGroup;
+  const LinearInput to = input_of(rows);
   pool_.parallel_for(tiles * parts, [&](std::int64_t item, int) {
     const std::int64_t first = item / parts * rows_together();
     const std::int64_t end = std::min<std::int64_t>(first + rows_together(), rows.rows);
-    const std::int64_t col = std::min(item % parts * part, rows.cols);
-    const std::int64_t cols = std::min(part, rows.cols - col);
-    for (std::int64_t row = first; row < end; ++row) body(row, col, cols);
+    const std::int64_t end_col = std::min((item % parts + 1) * part, rows.cols);
+    for (std::int64_t col = item % parts * part; col < end_col; col += kNear) {
+      const std::int64_t cols = std::min(kNear, end_col - col);
+      for (std::int64_t row = first; row < end; ++row) make(row, col, cols);
+      to.write_rows(table_, rows, first, end, col, cols);
+    }
   });
 }
 
@@ -74,9 +75,7 @@ LinearInput CpuBackend::quantised(View in) {
               "quantise [", in.rows, ", ", in.cols, "], planned for [", scratch_.q_rows, ", ",
               limits_.cols, "]");
   quantised_ = {};
-  for_quantised_pieces(in, [&](std::int64_t row, std::int64_t col, std::int64_t cols) {
-    quantise_row(in, row, col, cols);
-  });
+  quantise_rows(in, [](std::int64_t, std::int64_t, std::int64_t) {});
   return input_of(in);
 }
 

@@ -155,6 +155,10 @@ struct KernelTable {
   /// or of one, the other being null.
   void (*quantise)(const float* x, std::int64_t cols, int row, QuantisedGroup* groups,
                    MatrixGroup* matrix) = nullptr;
+  /// The same bits for kTileRows rows at once, `stride` floats apart, into the groups of their
+  /// tile; null where the table has nothing faster than one after the other.
+  void (*quantise_tile)(const float* x, std::int64_t stride, std::int64_t cols,
+                        QuantisedGroup* groups) = nullptr;
   /// x += add (where not null), then out = norm(x) (where out is not null).
   void (*norm)(float* x, const float* add, const Norm& n, std::int64_t cols, float* out) = nullptr;
   /// One head of D elements in place: normalised where there is a norm, rotated where there are

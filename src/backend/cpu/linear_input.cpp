@@ -1,4 +1,4 @@
-// LinearInput: one row at a time, since rows belong to different threads.
+// LinearInput: rows by the tile where a thread has whole ones, else one at a time.
 #include "backend/cpu/linear_input.h"
 
 namespace ingot {
@@ -12,6 +12,21 @@ void LinearInput::write(const KernelTable& table, std::int64_t row, std::int64_t
   table.quantise(x, cols, static_cast<int>(row % kMatrixRows),
                  q == nullptr ? nullptr : tile_of(row) + first,
                  matrix == nullptr ? nullptr : matrix_of(row) + first);
+}
+
+void LinearInput::write_rows(const KernelTable& table, View rows, std::int64_t row,
+                             std::int64_t end, std::int64_t col, std::int64_t cols) const {
+  const bool by_tiles = table.quantise_tile != nullptr && matrix == nullptr;
+  while (row < end) {
+    const float* x = rows.row<const float>(row) + col;
+    if (by_tiles && row % kTileRows == 0 && row + kTileRows <= end) {
+      table.quantise_tile(x, rows.row_bytes / std::int64_t{sizeof(float)}, cols,
+                          tile_of(row) + col / kGroup);
+      row += kTileRows;
+    } else {
+      write(table, row++, col / kGroup, x, cols);
+    }
+  }
 }
 
 void LinearInput::copy(std::int64_t row, const LinearInput& from, std::int64_t from_row) const {

@@ -111,6 +111,18 @@ struct Avx512Lanes {
     _mm512_storeu_si512(p, _mm512_permutexvar_epi32(order, _mm512_packs_epi16(low, high)));
   }
 
+  /// Integers within a byte, of four rows: of each quad of columns the first row's, the second's,
+  /// ...
+  INGOT_INLINE static B join_rows(const I (&a)[4]) {
+    return _mm512_packs_epi16(_mm512_packs_epi32(a[0], a[1]), _mm512_packs_epi32(a[2], a[3]));
+  }
+  /// The sum of each row of `join_rows`.
+  INGOT_INLINE static void sum_of_rows(B rows, std::int32_t (&sums)[4]) {
+    const I pairs = _mm512_maddubs_epi16(_mm512_set1_epi8(1), rows);
+    const I quads = _mm512_madd_epi16(pairs, _mm512_set1_epi16(1));
+    of_quarters(quads, sums, [](I x, I y) { return add_int(x, y); });
+  }
+
   INGOT_INLINE static B load_bytes(const void* p) { return _mm512_loadu_si512(p); }
   INGOT_INLINE static void store_bytes(void* p, B a) { _mm512_storeu_si512(p, a); }
   template <int n>
@@ -201,7 +213,12 @@ struct Avx512Lanes {
     const I low = op(_mm512_unpacklo_epi32(a[0], a[1]), _mm512_unpackhi_epi32(a[0], a[1]));
     const I high = op(_mm512_unpacklo_epi32(a[2], a[3]), _mm512_unpackhi_epi32(a[2], a[3]));
     const I all = op(_mm512_unpacklo_epi64(low, high), _mm512_unpackhi_epi64(low, high));
-    const I half = op(all, _mm512_shuffle_i64x2(all, all, 0b01'00'11'10));
+    of_quarters(all, out, op);
+  }
+  /// What `op` makes of lanes i, i + 4, i + 8 and i + 12.
+  template <class Op>
+  INGOT_INLINE static void of_quarters(I a, std::int32_t (&out)[4], Op op) {
+    const I half = op(a, _mm512_shuffle_i64x2(a, a, 0b01'00'11'10));
     const I whole = op(half, _mm512_shuffle_i64x2(half, half, 0b10'11'00'01));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm512_castsi512_si128(whole));
   }

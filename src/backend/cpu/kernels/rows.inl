@@ -36,13 +36,15 @@ struct GroupScale {
   bool zero;  ///< all become 0, whatever they are
 };
 
+/// Groups without a larger magnitude become 0.
+inline constexpr float kSmallestScaled = 0x1p-100f;
+
 /// Of the bits of the largest magnitude.
 INGOT_INLINE GroupScale scale_of(std::int32_t largest) {
   constexpr std::int32_t kInfinity = 0x7f800000;
-  constexpr float kSmallest = 0x1p-100f;
   const float amax = __builtin_bit_cast(float, largest);
   if (largest >= kInfinity) return {.d = __builtin_nanf(""), .r = 0, .zero = true};
-  if (amax < kSmallest) return {.d = 0, .r = 0, .zero = true};
+  if (amax < kSmallestScaled) return {.d = 0, .r = 0, .zero = true};
   return {.d = amax / 127.0f, .r = 127.0f / amax, .zero = false};
 }
 
@@ -79,6 +81,18 @@ INGOT_INLINE QuantisedParts<L, kParts> quantise_parts(const typename L::F (&part
   return scale_parts<L>(part, scale_of(L::max_int(largest_lanes<L>(part))));
 }
 
+/// The sums of both halves of a row's 32 integers, as products with panels want them.
+INGOT_INLINE void set_sums(std::int32_t first, std::int32_t second, int row, QuantisedGroup& g) {
+  const std::int32_t minus_sum = -first - second;
+  g.minus_sum_float[row] = static_cast<float>(minus_sum);
+  g.bits_minus_8_sum[row] = kIntBits + 8 * minus_sum;
+  g.bits_minus_128_sum[row] = kIntBits + 128 * minus_sum;
+  g.minus_half[0][row] = -first;
+  g.minus_half[1][row] = -second;
+  g.bits_minus_128_half[0][row] = kIntBits - 128 * first;
+  g.bits_minus_128_half[1][row] = -128 * second;
+}
+
 /// A group of 32 integers, their scale and the sums of both halves, to row `matrix_row` of 16 of
 /// those that are there.
 INGOT_INLINE void write_group(const std::int8_t* q, float d, std::int32_t first_sum,
@@ -90,13 +104,7 @@ INGOT_INLINE void write_group(const std::int8_t* q, float d, std::int32_t first_
     const int row = matrix_row % kTileRows;
     for (int quad = 0; quad < 8; ++quad) __builtin_memcpy(g.q[quad][row], q + 4 * quad, 4);
     g.d[row] = d;
-    g.minus_sum_float[row] = static_cast<float>(minus_sum);
-    g.bits_minus_8_sum[row] = kIntBits + 8 * minus_sum;
-    g.bits_minus_128_sum[row] = kIntBits + 128 * minus_sum;
-    g.minus_half[0][row] = -first_sum;
-    g.minus_half[1][row] = -second_sum;
-    g.bits_minus_128_half[0][row] = kIntBits - 128 * first_sum;
-    g.bits_minus_128_half[1][row] = -128 * second_sum;
+    set_sums(first_sum, second_sum, row, g);
   }
   if (matrix == nullptr) return;
   __builtin_memcpy(matrix->q[matrix_row], q, kGroup);
@@ -160,6 +168,117 @@ void quantise_row(const float* x, std::int64_t cols, int matrix_row, QuantisedGr
     for (int j = 0; j < 2; ++j) L::store_int8(q + 16 * j, group.q[j]);
     write_group(q, group.d, L::sum_int(group.q[0]), L::sum_int(group.q[1]), matrix_row,
                 group_at(groups, i), group_at(matrix, i));
+  }
+}
+
+/// Whether L joins rows into a tile.
+template <class L>
+inline constexpr bool kTakesTiles = kTileRows == 4 && requires(const typename L::I (&a)[4]) {
+  L::join_rows(a);
+};
+
+/// What four groups of a tile's rows have each, in one register: [group][row].
+struct TilePlane {
+  static constexpr int kGroups = 4;
+  alignas(64) std::int32_t at[kGroups][kTileRows];
+
+  template <class L>
+  INGOT_INLINE typename L::F load() const {
+    return L::load(reinterpret_cast<const float*>(at));
+  }
+  template <class L>
+  INGOT_INLINE void store(typename L::F lanes) {
+    L::store(reinterpret_cast<float*>(at), lanes);
+  }
+};
+
+/// Writes lanes [group][row] to the rows of `member` in four groups.
+template <class L, class Member>
+INGOT_INLINE void write_plane(QuantisedGroup* groups, typename L::F lanes, Member member) {
+  TilePlane plane;
+  plane.store<L>(lanes);
+  for (int g = 0; g < TilePlane::kGroups; ++g) {
+    __builtin_memcpy(member(groups[g]), plane.at[g], sizeof plane.at[g]);
+  }
+}
+
+/// `set_sums` of the rows of four groups.
+template <class L>
+INGOT_INLINE void set_tile_sums(const TilePlane& first, const TilePlane& second,
+                                QuantisedGroup* groups) {
+  const auto write = [&](typename L::I lanes, auto member) {
+    write_plane<L>(groups, L::from_bits(lanes), member);
+  };
+  const auto nothing = L::splat_int(0);
+  const auto bits = L::splat_int(kIntBits);
+  const auto a = L::sub_int(nothing, L::bits(first.load<L>()));
+  const auto b = L::sub_int(nothing, L::bits(second.load<L>()));
+  const auto both = L::add_int(a, b);
+  write_plane<L>(groups, L::to_float(both), [](auto& g) { return g.minus_sum_float; });
+  write(L::add_int(bits, L::template shl<3>(both)), [](auto& g) { return g.bits_minus_8_sum; });
+  write(L::add_int(bits, L::template shl<7>(both)), [](auto& g) { return g.bits_minus_128_sum; });
+  write(a, [](auto& g) { return g.minus_half[0]; });
+  write(b, [](auto& g) { return g.minus_half[1]; });
+  write(L::add_int(bits, L::template shl<7>(a)), [](auto& g) { return g.bits_minus_128_half[0]; });
+  write(L::template shl<7>(b), [](auto& g) { return g.bits_minus_128_half[1]; });
+}
+
+/// The bits of the largest magnitudes of four groups of a tile's rows.
+template <class L>
+INGOT_INLINE TilePlane largest_of_tile(const float* x, std::int64_t stride) {
+  TilePlane largest;
+  for (int g = 0; g < TilePlane::kGroups; ++g) {
+    typename L::I lanes[kTileRows];
+    for (int row = 0; row < kTileRows; ++row) {
+      const float* at = x + row * stride + g * kGroup;
+      lanes[row] = largest_lanes<L, 2>({L::load(at), L::load(at + 16)});
+    }
+    L::max_int_of_four(lanes, largest.at[g]);
+  }
+  return largest;
+}
+
+/// Four groups of a tile's rows; false, and nothing done, where elements become 0 whatever they
+/// are.
+template <class L>
+INGOT_INLINE bool quantise_tile_groups(const float* x, std::int64_t stride,
+                                       QuantisedGroup* groups) {
+  const auto amax = largest_of_tile<L>(x, stride).template load<L>();
+  const auto finite = L::to_bits(L::lt(amax, L::splat(__builtin_inff())));
+  if ((finite & L::to_bits(L::le(L::splat(kSmallestScaled), amax))) != 0xffff) return false;
+  TilePlane r, sums[2];
+  r.store<L>(L::div(L::splat(127.0f), amax));
+  for (int g = 0; g < TilePlane::kGroups; ++g, x += kGroup) {
+    typename L::I q[2][kTileRows];
+    for (int row = 0; row < kTileRows; ++row) {
+      const float* at = x + row * stride;
+      const float factor = __builtin_bit_cast(float, r.at[g][row]);
+      const auto parts =
+          scale_parts<L, 2>({L::load(at), L::load(at + 16)}, {.d = 0, .r = factor, .zero = false});
+      for (int half = 0; half < 2; ++half) q[half][row] = parts.q[half];
+    }
+    for (int half = 0; half < 2; ++half) {
+      const auto rows = L::join_rows(q[half]);
+      L::store_bytes(groups[g].q[4 * half], rows);
+      L::sum_of_rows(rows, sums[half].at[g]);
+    }
+  }
+  write_plane<L>(groups, L::div(amax, L::splat(127.0f)), [](auto& g) { return g.d; });
+  set_tile_sums<L>(sums[0], sums[1], groups);
+  return true;
+}
+
+template <class L>
+void quantise_tile(const float* x, std::int64_t stride, std::int64_t cols, QuantisedGroup* groups) {
+  constexpr int kTogether = TilePlane::kGroups;
+  const std::int64_t count = cols / kGroup;
+  for (std::int64_t i = 0; i < count; i += kTogether) {
+    const float* at = x + i * kGroup;
+    if (i + kTogether <= count && quantise_tile_groups<L>(at, stride, groups + i)) continue;
+    const std::int64_t left = count - i < kTogether ? count - i : kTogether;
+    for (int row = 0; row < kTileRows; ++row) {
+      quantise_row<L>(at + row * stride, left * kGroup, row, groups + i, nullptr);
+    }
   }
 }
 

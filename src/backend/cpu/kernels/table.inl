@@ -17,6 +17,7 @@ constexpr KernelTable make_table(const char* name) {
   t.name = name;
   set_linear<L>(t, Formats{});
   t.quantise = quantise_row<L>;
+  if constexpr (kTakesTiles<L>) t.quantise_tile = quantise_tile<L>;
   t.norm = norm_row<L>;
   t.rope = rope_head<L>;
   t.attention = attention_heads<L>;
