@@ -40,6 +40,14 @@ struct View {
   }
 };
 
+/// Columns [first, first + count) of float32 rows.
+inline View columns(const View& rows, std::int64_t first, std::int64_t count) {
+  INGOT_CHECK(first >= 0 && count >= 0 && count <= rows.cols && first <= rows.cols - count,
+              "columns ", first, " + ", count, " of ", rows.cols);
+  return {rows.data + first * static_cast<std::int64_t>(sizeof(float)), rows.format, rows.rows,
+          count, rows.row_bytes};
+}
+
 /// A View of float32 rows without gaps. Format 0 is F32 (quant/f32.h asserts it).
 inline View f32_view(float* data, std::int64_t rows, std::int64_t cols) {
   return {reinterpret_cast<std::byte*>(data), Format{0}, rows, cols,

@@ -10,6 +10,9 @@ namespace {
 
 /// Of a new time in a mean that has seen many: the machine's speed changes with what else it does.
 constexpr double kNewest = 0.1;
+/// Times as many rows, of which a size still says something: beside decodes the first rows of
+/// prompts cost least, since weights are read anyway.
+constexpr double kNear = 4;
 
 }  // namespace
 
@@ -20,13 +23,12 @@ void StepTimes::Mean::add(double rows_now, double seconds_now) {
   seconds += weight * (seconds_now - seconds);
 }
 
-/// More rows take no less time, and no more for each than fewer do: what does not go with that is
-/// moved towards it.
+/// Fewer rows should take no more time, and somewhat more rows no more for each. Times that look
+/// long are moved towards that; those that look short are asked for again, and measured.
 void StepTimes::Mean::agree_with(const Mean& newer) {
-  const bool more = rows >= newer.rows;
-  const double least = more ? newer.seconds : 0;
-  const double most = more ? newer.seconds * rows / newer.rows : newer.seconds;
-  seconds += kNewest * (std::clamp(seconds, least, most) - seconds);
+  if (rows > kNear * newer.rows) return;
+  const double most = newer.seconds * std::max(1.0, rows / newer.rows);
+  seconds += kNewest * (std::min(seconds, most) - seconds);
 }
 
 void StepTimes::learn(Means& means, std::int32_t rows, double seconds) {

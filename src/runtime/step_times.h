@@ -8,9 +8,8 @@ namespace ingot {
 
 /// Running means of the time of steps of single rows, by their number, and of what the rows of
 /// prompts add to it. A number of rows that was never seen is judged by its nearest neighbours.
-/// What is measured corrects other numbers of rows that contradict it: one that looks slow by an
-/// accident is not asked for again, and would never be measured again. No clock inside: times are
-/// told.
+/// What is measured also corrects sizes that look slower than it allows: one that was slow by an
+/// accident is not asked for, and would never be measured again. No clock inside: times are told.
 class StepTimes {
  public:
   /// A step of `decodes` sequences with one row each, and `prefill` rows of others.

@@ -62,13 +62,27 @@ TEST(StepTimes, WhatIsMeasuredCorrectsWhatContradictsIt) {
   EXPECT_NEAR(times.prefill_seconds(8), 0.008, 1e-12);
 }
 
-TEST(StepTimes, ManyRowsTakeNoLessThanFew) {
+TEST(StepTimes, FewRowsTakeNoMoreThanMany) {
   StepTimes times;
-  times.add(0, 100, 0.010);
-  for (int i = 0; i < 100; ++i) times.add(0, 50, 0.050);
-  EXPECT_NEAR(times.prefill_seconds(100), 0.050, 1e-5);
+  times.add(0, 50, 0.050);
   for (int i = 0; i < 100; ++i) times.add(0, 200, 0.040);
   EXPECT_NEAR(times.prefill_seconds(50), 0.040, 1e-5);
+}
+
+TEST(StepTimes, AnAccidentOfFewRowsSaysNothingOfMany) {
+  StepTimes times;
+  times.add(8, 0, 0.036);
+  for (const std::int32_t rows : {8, 16, 32, 64}) times.add(8, rows, 0.036 + 0.001 * rows);
+  times.add(8, 2, 3);
+  EXPECT_EQ(times.prefill_rows(0.016, 512), 16);
+}
+
+TEST(StepTimes, FewRowsThatCostNothingSayNothingOfMany) {
+  StepTimes times;
+  times.add(8, 0, 0.036);
+  times.add(8, 128, 0.400);
+  for (int i = 0; i < 100; ++i) times.add(8, 3, 0.036);
+  EXPECT_NEAR(times.prefill_seconds(128), 0.364, 1e-9);
 }
 
 }  // namespace

@@ -138,7 +138,8 @@ void CpuBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer 
   INGOT_CHECK(std::ssize(slots) == qkv.rows, slots.size(), " slots for ", qkv.rows, " rows");
   const auto is_written = [&](std::int64_t t) {
     const std::int32_t slot = slots[static_cast<std::size_t>(t)];
-    INGOT_CHECK(slot / kBlockTokens < kv.blocks, "slot ", slot, " of ", kv.blocks, " blocks");
+    INGOT_CHECK(slot < 0 || slot / kBlockTokens < kv.blocks, "slot ", slot, " of ", kv.blocks,
+                " blocks");
     return slot >= 0;
   };
   const auto head_of = [&](std::int64_t t, std::int64_t g) {
@@ -162,21 +163,28 @@ void CpuBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer 
       store_floats(table_, head, a.head_dim, layout, kv.type);
     }
   };
-  // Of a head the tokens of a block one after the other: they write to the same lines. Fewer where
-  // threads would have nothing to do.
+  // Of a head some rows one after the other: those of a block write to the same lines.
   const std::int64_t together =
       std::clamp<std::int64_t>(qkv.rows * a.kv_heads / (4 * pool_.size()), 1, kBlockTokens);
   const std::int64_t tiles = (qkv.rows + together - 1) / together;
-  pool_.parallel_for(tiles * a.kv_heads, [&](std::int64_t item, int) {
+  const auto write_item = [&](std::int64_t item) {
     const std::int64_t g = item % a.kv_heads;
     const std::int64_t first = item / a.kv_heads * together;
     const std::int64_t end = std::min(qkv.rows, first + together);
     for (std::int64_t t = first; t < end; ++t) {
-      const bool has_next = t + 1 < end && is_written(t + 1);
-      if (has_next && block_of(t + 1) != block_of(t)) bring_near(head_of(t + 1, g), layout);
+      const bool last = t + 1 == end;
+      const std::int64_t next = last ? first : t + 1;
+      if (last ? g + 1 < a.kv_heads : block_of(next) != block_of(t)) {
+        if (is_written(next)) bring_near(head_of(next, last ? g + 1 : g), layout);
+      }
       if (is_written(t)) write_head(t, g);
     }
-  });
+  };
+  if (qkv.rows == 1) {  // less than what it costs to wake the others
+    for (std::int64_t g = 0; g < a.kv_heads; ++g) write_item(g);
+    return;
+  }
+  pool_.parallel_for(tiles * a.kv_heads, [&](std::int64_t item, int) { write_item(item); });
 }
 
 namespace {
@@ -230,8 +238,10 @@ void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer
         .heads = static_cast<std::int32_t>(std::min(heads.heads, heads.per_kv - in_group))};
     attend(qkv, b, a, kv, rows, tile, out);
     if (!quantise) return;
-    input_of(out).write_rows(table_, out, rows.row, rows.end, tile.head * a.head_dim,
-                             std::int64_t{tile.heads} * a.head_dim);
+    const std::int64_t col = tile.head * a.head_dim;
+    const View part = columns(out, col, std::int64_t{tile.heads} * a.head_dim);
+    input_of(out).write_rows(table_, part.slice(rows.row, rows.end - rows.row), rows.row,
+                             col / kGroup);
   });
 }
 

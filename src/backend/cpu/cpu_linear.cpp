@@ -21,7 +21,7 @@ void CpuBackend::quantise_rows(View rows,
   if (rows.rows == 0) return;
   // Below so many groups another thread would only cost.
   constexpr std::int64_t kGroupsLeast = 32;
-  // Columns of rows that are together, of which a first cache holds what is made and quantised.
+  // Columns that are made and quantised at a time, of tiles few enough for a first cache.
   constexpr std::int64_t kNear = 16 * kGroup;
   const std::int64_t tiles = (rows.rows + rows_together() - 1) / rows_together();
   const std::int64_t groups = rows.cols / kGroup;
@@ -37,7 +37,8 @@ void CpuBackend::quantise_rows(View rows,
     for (std::int64_t col = item % parts * part; col < end_col; col += kNear) {
       const std::int64_t cols = std::min(kNear, end_col - col);
       for (std::int64_t row = first; row < end; ++row) make(row, col, cols);
-      to.write_rows(table_, rows, first, end, col, cols);
+      to.write_rows(table_, columns(rows, col, cols).slice(first, end - first), first,
+                    col / kGroup);
     }
   });
 }

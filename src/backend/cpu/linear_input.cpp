@@ -14,17 +14,17 @@ void LinearInput::write(const KernelTable& table, std::int64_t row, std::int64_t
                  matrix == nullptr ? nullptr : matrix_of(row) + first);
 }
 
-void LinearInput::write_rows(const KernelTable& table, View rows, std::int64_t row,
-                             std::int64_t end, std::int64_t col, std::int64_t cols) const {
+void LinearInput::write_rows(const KernelTable& table, View x, std::int64_t row,
+                             std::int64_t first) const {
   const bool by_tiles = table.quantise_tile != nullptr && matrix == nullptr;
-  while (row < end) {
-    const float* x = rows.row<const float>(row) + col;
-    if (by_tiles && row % kTileRows == 0 && row + kTileRows <= end) {
-      table.quantise_tile(x, rows.row_bytes / std::int64_t{sizeof(float)}, cols,
-                          tile_of(row) + col / kGroup);
-      row += kTileRows;
+  for (std::int64_t t = 0; t < x.rows;) {
+    if (by_tiles && (row + t) % kTileRows == 0 && t + kTileRows <= x.rows) {
+      table.quantise_tile(x.row<const float>(t), x.row_bytes / std::int64_t{sizeof(float)}, x.cols,
+                          tile_of(row + t) + first);
+      t += kTileRows;
     } else {
-      write(table, row++, col / kGroup, x, cols);
+      write(table, row + t, first, x.row<const float>(t), x.cols);
+      ++t;
     }
   }
 }

@@ -19,10 +19,9 @@ struct LinearInput {
   LinearInput of_groups(std::int64_t count) const {
     return {.q = q, .matrix = matrix, .groups = count};
   }
-  /// Quantises elements [col, col + cols), whole groups, of rows [row, end) of `rows`, as those of
-  /// the same rows here.
-  void write_rows(const KernelTable& table, View rows, std::int64_t row, std::int64_t end,
-                  std::int64_t col, std::int64_t cols) const;
+  /// Quantises x, whole groups of float rows, as those of rows `row`, `row` + 1, ... from group
+  /// `first` on.
+  void write_rows(const KernelTable& table, View x, std::int64_t row, std::int64_t first) const;
   /// Quantises x [cols], whole groups, as those of `row` from group `first` on.
   void write(const KernelTable& table, std::int64_t row, std::int64_t first, const float* x,
              std::int64_t cols) const;

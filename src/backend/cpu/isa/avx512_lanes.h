@@ -111,8 +111,7 @@ struct Avx512Lanes {
     _mm512_storeu_si512(p, _mm512_permutexvar_epi32(order, _mm512_packs_epi16(low, high)));
   }
 
-  /// Integers within a byte, of four rows: of each quad of columns the first row's, the second's,
-  /// ...
+  /// Integers within a byte, 16 of each of four rows: [quad of columns][row][4].
   INGOT_INLINE static B join_rows(const I (&a)[4]) {
     return _mm512_packs_epi16(_mm512_packs_epi32(a[0], a[1]), _mm512_packs_epi32(a[2], a[3]));
   }

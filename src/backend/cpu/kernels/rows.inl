@@ -1,4 +1,4 @@
-// Kernels that work on one row at a time: quantisation, norms, rotary embedding, activations,
+// Kernels that work on rows, each by itself: quantisation, norms, rotary embedding, activations,
 // softmax.
 //
 // Written over a lanes type L; included by the file of each instruction set. The expression trees
@@ -259,7 +259,8 @@ INGOT_INLINE bool quantise_tile_groups(const float* x, std::int64_t stride,
     }
     for (int half = 0; half < 2; ++half) {
       const auto rows = L::join_rows(q[half]);
-      L::store_bytes(groups[g].q[4 * half], rows);
+      static_assert(sizeof groups->q == 2 * sizeof rows);
+      L::store_bytes(groups[g].q[4 * half], rows);  // four quads, half of all
       L::sum_of_rows(rows, sums[half].at[g]);
     }
   }
