@@ -92,6 +92,63 @@ void bring_near(const TokenHead& h, const PageLayout& layout) {
   }
 }
 
+/// Keys and values of rows, head by head, to their slots.
+class KvWriter {
+ public:
+  KvWriter(const KernelTable& table, View qkv, std::span<const std::int32_t> slots,
+           const Attention& a, const KvLayer& kv)
+      : table_(table), qkv_(qkv), slots_(slots), a_(a), kv_(kv), layout_(a, kv.type) {
+    INGOT_CHECK(std::ssize(slots) == qkv.rows, slots.size(), " slots for ", qkv.rows, " rows");
+  }
+
+  /// Head g of rows [first, end). What comes next, of this head or the next one, is fetched
+  /// meanwhile.
+  void write(std::int64_t g, std::int64_t first, std::int64_t end) const {
+    for (std::int64_t t = first; t < end; ++t) {
+      if (t + 1 < end && block_of(t + 1) != block_of(t)) fetch(t + 1, g);
+      if (t + 1 == end && g + 1 < a_.kv_heads) fetch(first, g + 1);
+      if (slot_of(t) < 0) continue;
+      if (kv_.type == KvType::kInt8) {
+        store_int8(table_, head_of(t, g), a_.head_dim);
+      } else {
+        store_floats(table_, head_of(t, g), a_.head_dim, layout_, kv_.type);
+      }
+    }
+  }
+
+ private:
+  /// Negative where a row is not to be written.
+  std::int32_t slot_of(std::int64_t t) const {
+    const std::int32_t slot = slots_[static_cast<std::size_t>(t)];
+    INGOT_CHECK(slot < 0 || slot / kBlockTokens < kv_.blocks, "slot ", slot, " of ", kv_.blocks,
+                " blocks");
+    return slot;
+  }
+  std::int32_t block_of(std::int64_t t) const {
+    return slots_[static_cast<std::size_t>(t)] / kBlockTokens;
+  }
+  TokenHead head_of(std::int64_t t, std::int64_t g) const {
+    const std::int32_t slot = slot_of(t);
+    std::byte* block = kv_.pages + slot / kBlockTokens * kv_.block_bytes;
+    const float* k = qkv_.row<const float>(t) + a_.q_cols() + g * a_.head_dim;
+    return {.k = k,
+            .v = k + a_.kv_cols(),
+            .keys = block + g * layout_.k_head,
+            .values = block + layout_.v_start + g * layout_.v_head,
+            .token = slot % kBlockTokens};
+  }
+  void fetch(std::int64_t t, std::int64_t g) const {
+    if (slot_of(t) >= 0) bring_near(head_of(t, g), layout_);
+  }
+
+  const KernelTable& table_;
+  View qkv_;
+  std::span<const std::int32_t> slots_;
+  const Attention& a_;
+  const KvLayer& kv_;
+  PageLayout layout_;
+};
+
 /// The keys that a row sees are always an interval: [first, last).
 struct KeyRange {
   std::int32_t first = 0;
@@ -133,58 +190,19 @@ std::int64_t CpuBackend::kv_block_bytes(const Attention& a, KvType type) const {
 }
 
 void CpuBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer kv) {
-  const PageLayout layout(a, kv.type);
-  const auto slots = group_of(b, kv).slots;
-  INGOT_CHECK(std::ssize(slots) == qkv.rows, slots.size(), " slots for ", qkv.rows, " rows");
-  const auto is_written = [&](std::int64_t t) {
-    const std::int32_t slot = slots[static_cast<std::size_t>(t)];
-    INGOT_CHECK(slot < 0 || slot / kBlockTokens < kv.blocks, "slot ", slot, " of ", kv.blocks,
-                " blocks");
-    return slot >= 0;
-  };
-  const auto head_of = [&](std::int64_t t, std::int64_t g) {
-    const std::int32_t slot = slots[static_cast<std::size_t>(t)];
-    std::byte* block = kv.pages + slot / kBlockTokens * kv.block_bytes;
-    const float* k = qkv.row<const float>(t) + a.q_cols() + g * a.head_dim;
-    return TokenHead{.k = k,
-                     .v = k + a.kv_cols(),
-                     .keys = block + g * layout.k_head,
-                     .values = block + layout.v_start + g * layout.v_head,
-                     .token = slot % kBlockTokens};
-  };
-  const auto block_of = [&](std::int64_t t) {
-    return slots[static_cast<std::size_t>(t)] / kBlockTokens;
-  };
-  const auto write_head = [&](std::int64_t t, std::int64_t g) {
-    const TokenHead head = head_of(t, g);
-    if (kv.type == KvType::kInt8) {
-      store_int8(table_, head, a.head_dim);
-    } else {
-      store_floats(table_, head, a.head_dim, layout, kv.type);
-    }
-  };
+  const KvWriter writer(table_, qkv, group_of(b, kv).slots, a, kv);
+  if (qkv.rows == 1) {  // less than what it costs to wake the others
+    for (std::int64_t g = 0; g < a.kv_heads; ++g) writer.write(g, 0, 1);
+    return;
+  }
   // Of a head some rows one after the other: those of a block write to the same lines.
   const std::int64_t together =
       std::clamp<std::int64_t>(qkv.rows * a.kv_heads / (4 * pool_.size()), 1, kBlockTokens);
   const std::int64_t tiles = (qkv.rows + together - 1) / together;
-  const auto write_item = [&](std::int64_t item) {
-    const std::int64_t g = item % a.kv_heads;
+  pool_.parallel_for(tiles * a.kv_heads, [&](std::int64_t item, int) {
     const std::int64_t first = item / a.kv_heads * together;
-    const std::int64_t end = std::min(qkv.rows, first + together);
-    for (std::int64_t t = first; t < end; ++t) {
-      const bool last = t + 1 == end;
-      const std::int64_t next = last ? first : t + 1;
-      if (last ? g + 1 < a.kv_heads : block_of(next) != block_of(t)) {
-        if (is_written(next)) bring_near(head_of(next, last ? g + 1 : g), layout);
-      }
-      if (is_written(t)) write_head(t, g);
-    }
-  };
-  if (qkv.rows == 1) {  // less than what it costs to wake the others
-    for (std::int64_t g = 0; g < a.kv_heads; ++g) write_item(g);
-    return;
-  }
-  pool_.parallel_for(tiles * a.kv_heads, [&](std::int64_t item, int) { write_item(item); });
+    writer.write(item % a.kv_heads, first, std::min(qkv.rows, first + together));
+  });
 }
 
 namespace {
