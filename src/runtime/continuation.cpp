@@ -129,9 +129,10 @@ void Continuation::look_at_reader(double now) {
   sequence_.room = static_cast<std::int64_t>(room - behind);
   if (!sequence_.paused) {
     paused_since_ = kNever;
-  } else if (paused_since_ == kNever) {
+  } else if (paused_since_ == kNever || behind < behind_) {
     paused_since_ = now;
   }
+  behind_ = behind;
 }
 
 void Continuation::started(double now) {
@@ -256,6 +257,7 @@ RequestRecord Continuation::record(double origin, double now) const {
           .end_seconds = now - origin,
           .prompt_tokens = prompt_tokens_,
           .cached_tokens = sequence_.cached,
+          .miss = sequence_.miss,
           .generated_tokens = generated_,
           .max_tokens = limit_,
           .choices = choices_,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "runtime/digest.h"
@@ -44,8 +45,10 @@ class Continuation {
   /// Pauses the sequence while its reader's queue is full. One that gave way meanwhile goes on once
   /// half of the queue is read: it has to be computed again.
   void look_at_reader(double now);
-  /// Since when it is paused; kNever where it is not.
+  /// Since when it is paused and its reader takes nothing; kNever where it is not paused.
   double paused_since() const { return paused_since_; }
+  /// What errors call the limit on its end.
+  std::string_view end_limit() const { return request_.end_limit; }
   /// Nothing is left to compute: no token is wanted, and every score and hidden state is there.
   bool is_done() const {
     return limit_ == 0 && sequence_.scored >= sequence_.scores_end &&
@@ -118,6 +121,7 @@ class Continuation {
   std::optional<double> since_;  ///< it was started, or drew its last token
   double last_gap_ = 0;
   double paused_since_ = kNever;
+  std::size_t behind_ = 0;  ///< pieces that its reader had not taken at the last look
 };
 
 }  // namespace ingot

@@ -171,19 +171,34 @@ std::vector<Stream> Engine::submit_choices(Request&& request, std::int32_t choic
     streams.emplace_back(submission.id + i, submission.channels.back());
   }
   submission.request = std::move(request);
-  const std::size_t before = under_way_.fetch_add(count);
-  if (draining_.load() || before + count > inbox_.capacity() ||
-      !inbox_.try_push(std::move(submission))) {
-    under_way_.fetch_sub(count);
-    // Whoever looked for the end of the drain meanwhile took these for requests.
-    if (draining_.load()) bell_->ring();
-    // What try_push refuses stays as it was.
+  if (!hand_in(std::move(submission))) {
+    // What is not handed in stays as it was.
     request = std::move(submission.request);  // NOLINT(bugprone-use-after-move)
     observe_rejection(why_refused(), count);
     return {};
   }
   bell_->ring();
   return streams;
+}
+
+/// Whether there is room for it; if not, it is as it was.
+bool Engine::hand_in(Submission&& submission) {
+  const std::size_t count = submission.channels.size();
+  const auto take_back = [&] {
+    under_way_.fetch_sub(count);
+    // Whoever looked for the end of the drain meanwhile took these for requests.
+    if (draining_.load()) bell_->ring();
+  };
+  const std::size_t before = under_way_.fetch_add(count);
+  try {
+    const bool has_room = !draining_.load() && before + count <= inbox_.capacity();
+    if (has_room && inbox_.try_push(std::move(submission))) return true;
+  } catch (const std::bad_alloc&) {
+    take_back();
+    throw;
+  }
+  take_back();
+  return false;
 }
 
 void Engine::prepare() {
@@ -335,11 +350,10 @@ bool Engine::take_turn() {
     const std::int32_t depth = scheduler_.limits().pipeline_depth;
     bool planned = false, dropped = false;
     if (scheduler_.under_way() < depth) {
-      const double planning = options_.now();
       end_dropped(scheduler_.late(now));
       const Step& step = scheduler_.plan();
-      times_[step.number % 2].planned = planning;
-      tell_queue(planning);
+      times_[step.number % 2].planned = now;
+      tell_queue(now);
       dropped = end_dropped(scheduler_.dropped());
       planned = scheduler_.under_way() > 0 && !step.parts.empty();
       if (planned) compute(step);
@@ -462,7 +476,7 @@ void Engine::admit_choice(Submission& submission, std::size_t choice, double now
     throw too_late("max_ttft_ms", turn.first_token_by - turn.arrival, waited + least.first_token);
   }
   if (now + least.end > turn.end_by) {
-    throw too_late("deadline_ms", turn.end_by - turn.arrival, waited + least.end);
+    throw too_late(continuation.end_limit(), turn.end_by - turn.arrival, waited + least.end);
   }
 }
 
@@ -561,6 +575,7 @@ void Engine::run(const Step& step) {
   sample(step);
   const double sampled = options_.now();
   deliver(step);
+  const double delivered = options_.now();
   const double begun = std::max(committed_, times_[step.number % 2].begun);
   for (const StepPart& part : step.parts) {
     if (part.sequence != nullptr) touched_.push_back(part.sequence->owner);
@@ -577,11 +592,11 @@ void Engine::run(const Step& step) {
   committed_ = sampled;
   if (some_ended_) drop_ended();
   observe_freed();
-  if (options_.observer != nullptr) observe(step, computed, sampled);
+  if (options_.observer != nullptr) observe(step, {computed, sampled, delivered});
 }
 
 /// The step's record; its parts are gone, its sums are not.
-void Engine::observe(const Step& step, double computed, double sampled) {
+void Engine::observe(const Step& step, const PhaseEnds& ends) {
   const StepTime& time = times_[step.number % 2];
   const double now = options_.now();
   StepRecord r = state();
@@ -589,9 +604,10 @@ void Engine::observe(const Step& step, double computed, double sampled) {
   r.start_seconds = time.planned - made_;
   r.seconds = now - time.planned;
   r.plan_seconds = time.begun - time.planned;
-  r.forward_seconds = computed - time.begun;
-  r.sample_seconds = sampled - computed;
-  r.deliver_seconds = now - sampled;
+  r.forward_seconds = ends.computed - time.begun;
+  r.sample_seconds = ends.sampled - ends.computed;
+  r.deliver_seconds = ends.delivered - ends.sampled;
+  r.commit_seconds = now - ends.delivered;
   r.decode_rows = step.decode_rows;
   r.prefill_rows = step.rows - step.decode_rows;
   r.output_rows = step.outputs;

@@ -93,7 +93,7 @@ class Engine {
   /// as may, and once the engine was stopped, is draining, or has failed.
   ///
   /// Errors: Error{kInvalid} as of `check_request`, or when the KV pool is too small for the
-  /// request on its own.
+  /// request on its own; std::bad_alloc.
   [[nodiscard]] std::optional<Stream> submit(Request&& request);
   /// The same for several continuations of one prompt, which is computed once. Number i is what
   /// `submit` gives for sampling.choice + i. Empty in place of nothing.
@@ -192,6 +192,12 @@ class Engine {
 
  private:
   using Active = std::map<std::uint64_t, std::unique_ptr<Continuation>>;
+  /// Times at which a step was computed, its tokens drawn, and handed out.
+  struct PhaseEnds {
+    double computed = 0;
+    double sampled = 0;
+    double delivered = 0;
+  };
 
   void run_thread();
   void run_watcher();
@@ -227,7 +233,7 @@ class Engine {
   void give_up(const Error& error);
   void check_idle();
   StepRecord state() const;
-  void observe(const Step& step, double computed, double sampled);
+  void observe(const Step& step, const PhaseEnds& ends);
   void observe_state();
   void observe_token(const Continuation& continuation);
   void observe_unstarted(const Submission& submission, std::size_t choice, FinishReason reason);
@@ -236,6 +242,7 @@ class Engine {
   void observe_rejection(Rejection reason, std::size_t requests) const;
   void check_submission(const Request& request, std::int32_t choices) const;
   Rejection why_refused() const;
+  bool hand_in(Submission&& submission);
   static Continuation& of(const StepPart& part) { return *part.sequence->owner; }
 
   std::unique_ptr<StepRunner> steps_;
@@ -285,7 +292,7 @@ class Engine {
   std::vector<std::int32_t> tokens_;  ///< what goes on each of `drawing_`
   /// Times of the steps under way, by number.
   struct StepTime {
-    double planned = 0;  ///< planning began
+    double planned = 0;  ///< its turn began: what came was taken in, then it was planned
     double begun = 0;    ///< it was handed to the runner
   };
   StepTime times_[2];

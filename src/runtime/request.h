@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/notify.h"
@@ -38,9 +39,10 @@ struct Request {
   // How it shares the engine with others; none of it changes a bit of what comes out.
   std::uint64_t tenant = 0;   ///< whose share of steps and blocks it counts against: an API key
   std::int32_t priority = 0;  ///< smaller ones first, where the engine's policy looks at it
-  double first_token_seconds = kNever;  ///< from now on; refused where it cannot be had
-  double end_seconds = kNever;          ///< likewise, for the last token
-  double queue_seconds = kNever;        ///< from now on until it begins to run
+  double first_token_seconds = kNever;         ///< from now on; refused where it cannot be had
+  double end_seconds = kNever;                 ///< likewise, for the last token
+  std::string_view end_limit = "deadline_ms";  ///< what errors call `end_seconds`: a literal
+  double queue_seconds = kNever;               ///< from now on until it begins to run
   /// Requests of different domains never share computed prefixes: an API key and its salt.
   std::array<std::uint64_t, 2> domain{};
   std::uint64_t adapter = 0;        ///< 0 = none; another one for each time it was loaded

@@ -91,43 +91,6 @@ void Scheduler::give_back(Sequence& s) {
   s.blocks.truncate(0);
 }
 
-LeastSeconds Scheduler::least_seconds(const Sequence& s) {
-  const auto rows_of = [](const Sequence& other) {
-    return other.fork_of != nullptr ? 1 : std::max<std::int64_t>(0, other.missing() - 1);
-  };
-  std::int64_t rows = rows_of(s) - (s.fork_of != nullptr ? 0 : find_prefix(s).rows);
-  for (const Sequence* other : running_) rows += rows_of(*other);
-  waiting_.visit([&](const Sequence& other) {
-    if (&other == &s) return false;
-    rows += rows_of(other);
-    return true;
-  });
-  const double first =
-      static_cast<double>(std::max<std::int64_t>(0, rows)) * times_.least_row_seconds(limits_.rows);
-  const auto tokens = static_cast<double>(s.turn.tokens_least - 1);
-  return {.first_token = first, .end = first + tokens * times_.decode_seconds(1)};
-}
-
-std::span<const Dropped> Scheduler::late(double now) {
-  dropped_.clear();
-  if (timed_ == 0) return dropped_;
-  const auto look = [&](Sequence& s) {
-    if (now > s.turn.begin_by) {
-      dropped_.push_back({&s, Dropped::Reason::kQueue});
-    } else if (now > s.turn.first_token_by) {
-      dropped_.push_back({&s, Dropped::Reason::kFirstToken});
-    } else if (now > s.turn.end_by) {
-      dropped_.push_back({&s, Dropped::Reason::kEnd});
-    }
-  };
-  for (Sequence* s : running_) look(*s);
-  waiting_.visit([&](Sequence& s) {
-    look(s);
-    return true;
-  });
-  return dropped_;
-}
-
 const Step& Scheduler::plan() {
   INGOT_CHECK(under_way_ < limits_.pipeline_depth, under_way_, " steps are under way");
   cache_.begin_plan();

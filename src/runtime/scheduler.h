@@ -99,9 +99,10 @@ class Scheduler {
   static bool can_truncate(const Sequence& sequence, std::int64_t rows);
   /// Sequences that the last plan gave up, for whom there is no part.
   std::span<const Dropped> dropped() const { return dropped_; }
-  /// Of a sequence that was added: what is missing of those before it and of its own beyond the
-  /// prefix that is there, at the best rate that was measured. No more than it takes, and 0 before
-  /// enough was measured.
+  /// Of a sequence that was added: what is missing of its own prompt and of those that are sure to
+  /// come before it, beyond what is there already and what they could share, at the best rate that
+  /// was measured. No more than it takes unless some of them leave, and 0 before enough was
+  /// measured. Looks at 128 prompts at most. Errors: std::bad_alloc.
   LeastSeconds least_seconds(const Sequence& sequence);
 
   /// Forgets all prefixes that are not in use.

@@ -1,4 +1,6 @@
 // Scheduler: its rules one by one.
+#include <cmath>
+
 #include "runtime/scheduler_test_util.h"
 
 namespace ingot {
@@ -247,6 +249,108 @@ TEST(Scheduler, KnowsWhatFitsAlone) {
   EXPECT_FALSE(scheduler->fits_alone(65));
   Pool small(4, 8, 2);
   EXPECT_FALSE(Scheduler(small.cache(), {.rows = 16, .sequences = 1}).fits_alone(64));
+}
+
+/// Seconds of a step on a machine that needs 10 ms for tokens and 1 ms for each row of a prompt.
+double seconds_of(std::span<const StepPart> parts) {
+  double seconds = 0.010;
+  for (const StepPart& part : parts) seconds += part.decode ? 0 : 0.001 * part.rows;
+  return seconds;
+}
+
+/// Rows of the prompt in the last step in which it is not the rest, beside a sequence that draws.
+std::int32_t last_chunk(double step_seconds) {
+  Pool pool(200);
+  Steps steps(pool, {.rows = 256, .sequences = 2, .step_seconds = step_seconds});
+  auto draws = sequence_of(pool, 4);
+  auto prompt = sequence_of(pool, 1000);
+  std::int32_t chunk = 0;
+  const auto step = [&] {
+    const auto parts = steps.plan();
+    for (const StepPart& part : parts) {
+      if (part.sequence == prompt.get() && part.outputs == 0) chunk = part.rows;
+    }
+    steps.commit(parts, seconds_of(parts));
+  };
+  steps->add(*draws);
+  for (int i = 0; i < 10; ++i) step();
+  steps->add(*prompt);
+  while (prompt->missing() > 1) step();
+  for (Sequence* s : {draws.get(), prompt.get()}) steps->remove(*s);
+  return chunk;
+}
+
+TEST(Scheduler, ChunksOfAPromptFitIntoTheTimeThatAStepMayTake) {
+  EXPECT_NEAR(last_chunk(0.050), 40, 4);
+  EXPECT_NEAR(last_chunk(0.110), 100, 10);
+  EXPECT_NEAR(last_chunk(0), 4, 1) << "0.45 of a step without prompts";
+  EXPECT_EQ(last_chunk(0.001), 2) << "some always go in";
+}
+
+/// One sequence at once, which has computed enough that a row is known to take 1 ms.
+class Prediction : public testing::Test {
+ protected:
+  Prediction() {
+    auto first = sequence_of(pool_, 128);
+    steps_->add(*first);
+    for (int i = 0; i < 3; ++i) step();
+    steps_->remove(*first);
+  }
+  void step() {
+    const auto parts = steps_.plan();
+    steps_.commit(parts, 0.001 * static_cast<double>(parts[0].rows));
+  }
+  Sequence& add(std::int64_t tokens, std::int32_t first_token = -1, std::uint64_t tenant = 0) {
+    sequences_.push_back(sequence_of(pool_, tokens, first_token));
+    sequences_.back()->turn.tenant = tenant;
+    steps_->add(*sequences_.back());
+    return *sequences_.back();
+  }
+  std::int64_t rows_before_first_token(const Sequence& s) {
+    return std::llround(steps_->least_seconds(s).first_token * 1000);
+  }
+  ~Prediction() override {
+    for (auto& s : sequences_) steps_->remove(*s);
+  }
+
+  Pool pool_{400};
+  Steps steps_{pool_, {.rows = 64, .sequences = 1}};
+  std::vector<std::unique_ptr<Sequence>> sequences_;
+};
+
+TEST_F(Prediction, CountsWhatIsMissingInFront) {
+  add(201);
+  add(101);
+  Sequence& last = add(51);
+  add(1000);
+  EXPECT_EQ(rows_before_first_token(last), 201 + 101 + 51);
+  step();
+  EXPECT_EQ(rows_before_first_token(last), 201 + 101 + 51 - 64);
+}
+
+TEST_F(Prediction, CountsWhatSeveralShareOnce) {
+  for (int i = 0; i < 10; ++i) add(161 + i, 7);
+  Sequence& last = add(201, 7);
+  EXPECT_EQ(rows_before_first_token(last), 201);
+  Sequence& other = add(101);
+  EXPECT_EQ(rows_before_first_token(other), 201 + 101);
+}
+
+TEST_F(Prediction, CountsNothingThatIsThere) {
+  Sequence& warm = add(160, 7);
+  while (warm.computed < 160) step();
+  for (int i = 0; i < 10; ++i) add(161, 7);
+  EXPECT_EQ(rows_before_first_token(add(180, 7)), 10 * 1 + 19);
+}
+
+TEST_F(Prediction, OtherTenantsMayComeBehind) {
+  for (int i = 0; i < 10; ++i) add(200, -1, 1);
+  EXPECT_EQ(rows_before_first_token(add(101, -1, 2)), 101);
+}
+
+TEST_F(Prediction, AReaderThatIsBehindKeepsNobodyWaiting) {
+  add(201).paused = true;
+  EXPECT_EQ(rows_before_first_token(add(101)), 101);
 }
 
 }  // namespace

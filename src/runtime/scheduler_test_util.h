@@ -58,13 +58,15 @@ inline std::vector<std::int32_t> drawn_for(std::span<const StepPart> parts) {
   return drawn;
 }
 
-/// A scheduler whose clock stands still, and whose steps take no time.
+/// A scheduler whose clock stands still, and whose steps take no time unless they are said to.
 class Steps {
  public:
   Steps(Pool& pool, const SchedulerLimits& limits) : scheduler_(pool.cache(), limits) {}
   Scheduler* operator->() { return &scheduler_; }
   std::span<const StepPart> plan() { return scheduler_.plan().parts; }
-  void commit(std::span<const StepPart> parts) { scheduler_.commit(drawn_for(parts), 0); }
+  void commit(std::span<const StepPart> parts, double seconds = 0) {
+    scheduler_.commit(drawn_for(parts), seconds);
+  }
   void step() {
     const auto parts = plan();
     if (!parts.empty()) commit(parts);

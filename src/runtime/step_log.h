@@ -17,12 +17,13 @@ struct StepRecord {
   double start_seconds = 0;  ///< since the engine was made
   double seconds = 0;        ///< of all of it
   // Its phases, in their order.
-  double plan_seconds = 0;
+  double plan_seconds = 0;  ///< what came is taken in, and the step is planned
   double forward_seconds = 0;
   double sample_seconds = 0;
-  double deliver_seconds = 0;
-  bool profiled = false;   ///< whether `ops` were timed
-  OpSeconds op_seconds{};  ///< within `forward_seconds`
+  double deliver_seconds = 0;  ///< text is made of tokens and handed out
+  double commit_seconds = 0;   ///< the scheduler takes the results, and requests end
+  bool profiled = false;       ///< whether `ops` were timed
+  OpSeconds op_seconds{};      ///< within `forward_seconds`
 
   std::int32_t decode_rows = 0;   ///< of sequences that have one each
   std::int32_t prefill_rows = 0;  ///< of prompts, and of what is computed again

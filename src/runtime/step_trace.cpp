@@ -95,6 +95,7 @@ void write_phases(Events& events, const StepRecord& r, Span step) {
   events.slice("forward", "phase", forward);
   events.slice("sample", "phase", step.take(r.sample_seconds));
   events.slice("deliver", "phase", step.take(r.deliver_seconds));
+  events.slice("commit", "phase", step.take(r.commit_seconds));
   if (!r.profiled) return;
   for (std::size_t k = 0; k < kOpKinds; ++k) {
     if (r.op_seconds[k] <= 0) continue;
@@ -148,6 +149,10 @@ void write_events(std::string& text, const RequestRecord& r) {
                  {{"prompt_tokens", r.prompt_tokens}, {"cached_tokens", r.cached_tokens}});
   part("waiting", queued, start);
   if (r.start_seconds) part("prompt", start, first);
+  if (r.start_seconds && r.miss.reason != MissReason::kNone) {
+    events.request('n', cat("prefix miss: ", to_string(r.miss.reason)), r.id, start,
+                   {{"token", r.miss.token}});
+  }
   if (r.first_token_seconds) part("tokens", first, end);
   if (!r.finish.empty()) events.request('n', r.finish, r.id, end);
   events.request('e', "request", r.id, end, {{"generated_tokens", r.generated_tokens}});

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/output_file.h"
+#include "kv/prefix_index.h"
 #include "runtime/step_log.h"
 
 namespace ingot {
@@ -22,6 +23,7 @@ struct RequestRecord {
   double end_seconds = 0;
   std::int64_t prompt_tokens = 0;
   std::int64_t cached_tokens = 0;  ///< of the prompt
+  PrefixMiss miss{};               ///< where those end, and why
   std::int64_t generated_tokens = 0;
   std::int64_t max_tokens = 0;  ///< that it could generate
   std::int32_t choices = 0;     ///< asked for with its prompt; 0 in those after the first
@@ -35,7 +37,8 @@ struct RequestRecord {
 /// A step is a slice with its phases below it, and, where ops were timed, a slice for each kind of
 /// op below the forward: as long as all its calls together, in the order of OpKind and not where
 /// they were. KV blocks, requests and rows are counters. A request is an asynchronous slice with
-/// its waiting, its prompt and its tokens below it.
+/// its waiting, its prompt and its tokens below it, and a mark that says at which token of its
+/// prompt the prefix that was there ended, and why.
 ///
 /// Adding neither throws nor keeps anything but text that is not written yet. What fails is said by
 /// `finish`. One thread's at a time.

@@ -81,7 +81,8 @@ StepRecord example() {
                .plan_seconds = 0.0001,
                .forward_seconds = 0.0006,
                .sample_seconds = 0.0002,
-               .deliver_seconds = 0.00005};
+               .deliver_seconds = 0.00005,
+               .commit_seconds = 0.00003};
   r.decode_rows = 3;
   r.prefill_rows = 40;
   r.verify_rows = 5;
@@ -115,6 +116,7 @@ TEST(StepTrace, AStepHasItsPhasesBelowItAndItsRows) {
   expect_times(read.event("X", "forward"), {2'000'100, 2'000'700});
   expect_times(read.event("X", "sample"), {2'000'700, 2'000'900});
   expect_times(read.event("X", "deliver"), {2'000'900, 2'000'950});
+  expect_times(read.event("X", "commit"), {2'000'950, 2'000'980});
   EXPECT_TRUE(read.events("X", "linear").empty());
   EXPECT_EQ(read.dropped(), 0);
 }
@@ -166,6 +168,7 @@ TEST(StepTrace, ARequestIsASliceOfItsOwn) {
                           .first_token_seconds = 3,
                           .end_seconds = 5,
                           .prompt_tokens = 11,
+                          .miss = {.reason = MissReason::kEvicted, .token = 7},
                           .generated_tokens = 22,
                           .finish = "stop"});
   trace.finish();
@@ -184,6 +187,8 @@ TEST(StepTrace, ARequestIsASliceOfItsOwn) {
   EXPECT_EQ(at("b", "tokens"), 3);
   EXPECT_EQ(at("e", "tokens"), 5);
   EXPECT_EQ(at("n", "stop"), 5);
+  EXPECT_EQ(at("n", "prefix miss: evicted"), 2);
+  EXPECT_EQ(Trace::arg(read.event("n", "prefix miss: evicted"), "token"), 7);
   EXPECT_EQ(Trace::arg(read.event("b", "request"), "prompt_tokens"), 11);
   EXPECT_EQ(Trace::arg(read.event("e", "request"), "generated_tokens"), 22);
 }

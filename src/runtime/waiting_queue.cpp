@@ -24,13 +24,8 @@ void WaitingQueue::add(Sequence& s) {
   if (is_new) {
     const auto weight = options_.weights.find(s.turn.tenant);
     if (weight != options_.weights.end() && !INGOT_MUTANT(20)) tenant.weight = weight->second;
-    bool first = true;
-    for (const auto& [id, other] : tenants_) {
-      if (id == s.turn.tenant) continue;
-      tenant.served = first ? other.served : std::min(tenant.served, other.served);
-      first = false;
-    }
   }
+  if (!tenant.is_active()) tenant.served = std::max(tenant.served, least_served().value_or(0));
   try {
     size_ += tenant.line.insert(entry(s)).second ? 1 : 0;
   } catch (...) {
@@ -50,12 +45,33 @@ void WaitingQueue::erase(Sequence& s) {
   }
 }
 
-/// A tenant without sequences is forgotten: what it was served counts no longer.
 void WaitingQueue::leave(const Sequence& s) {
   const auto tenant = tenants_.find(s.turn.tenant);
-  INGOT_CHECK(tenant != tenants_.end() && tenant->second.sequences > 0, "tenant ", s.turn.tenant,
+  INGOT_CHECK(tenant != tenants_.end() && tenant->second.is_active(), "tenant ", s.turn.tenant,
               " has no sequence");
-  if (--tenant->second.sequences == 0) tenants_.erase(tenant);
+  if (--tenant->second.sequences == 0) forget_paid();
+}
+
+/// Of the active ones; nothing where there is none.
+std::optional<double> WaitingQueue::least_served() const {
+  std::optional<double> least;
+  for (const auto& [id, tenant] : tenants_) {
+    if (tenant.is_active()) least = std::min(least.value_or(tenant.served), tenant.served);
+  }
+  return least;
+}
+
+/// Tenants without sequences that would come back at what the others have.
+void WaitingQueue::forget_paid() {
+  const std::optional<double> least = least_served();
+  std::erase_if(tenants_, [&](const auto& entry) {
+    return !entry.second.is_active() && (!least || entry.second.served <= *least);
+  });
+}
+
+std::int64_t WaitingQueue::tenants() const {
+  return std::count_if(tenants_.begin(), tenants_.end(),
+                       [](const auto& entry) { return entry.second.is_active(); });
 }
 
 void WaitingQueue::serve(const Sequence& s, std::int64_t rows) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/function_ref.h"
@@ -28,7 +29,9 @@ struct WaitingOptions {
 ///
 /// Fair sharing counts rows computed, divided by the tenant's weight, as virtual time: a tenant
 /// that had nothing to do comes back at the least of those that have, so that idling saves nothing
-/// up. Source: "Fairness in Serving Large Language Models", arXiv:2401.00588.
+/// up, or at what it was served where that is more, so that leaving pays no debt. Where nobody has
+/// anything to do all debts end. Source: "Fairness in Serving Large Language Models",
+/// arXiv:2401.00588.
 class WaitingQueue {
  public:
   explicit WaitingQueue(WaitingOptions options) : options_(std::move(options)) {}
@@ -55,7 +58,7 @@ class WaitingQueue {
   /// queue.
   void visit(FunctionRef<bool(Sequence&)> visit) const;
   /// Tenants that have sequences.
-  std::int64_t tenants() const { return static_cast<std::int64_t>(tenants_.size()); }
+  std::int64_t tenants() const;
 
  private:
   struct Entry {
@@ -71,12 +74,15 @@ class WaitingQueue {
     double served = 0;           ///< virtual time
     std::int64_t sequences = 0;  ///< waiting or running
     std::set<Entry> line;
+    bool is_active() const { return sequences > 0; }
   };
   Entry entry(Sequence& s) const { return {rank(s), s.id, &s}; }
+  std::optional<double> least_served() const;
+  void forget_paid();
 
   WaitingOptions options_;
   std::set<Entry> returned_;
-  std::map<std::uint64_t, Tenant> tenants_;
+  std::map<std::uint64_t, Tenant> tenants_;  ///< active ones, and those that are ahead of them
   std::int64_t size_ = 0;
 };
 

@@ -85,5 +85,42 @@ TEST_F(WaitingQueueTest, IdlingSavesNothingUp) {
   EXPECT_EQ(queue.tenants(), 1);
 }
 
+TEST_F(WaitingQueueTest, LeavingPaysNoDebt) {
+  WaitingQueue queue({});
+  Sequence& patient = add(queue, {.tenant = 1, .arrival = 1});
+  Sequence& greedy = add(queue, {.tenant = 2, .arrival = 2});
+  queue.serve(patient, 10);
+  queue.serve(greedy, 1000);
+  queue.erase(greedy);
+  queue.leave(greedy);
+  EXPECT_EQ(queue.tenants(), 1);
+  Sequence& again = add(queue, {.tenant = 2, .arrival = 0});
+  queue.serve(patient, 900);
+  EXPECT_EQ(order(queue), (Order{&patient, &again})) << "it had 1000 when it left";
+  queue.serve(patient, 100);
+  EXPECT_EQ(order(queue), (Order{&again, &patient}));
+}
+
+TEST_F(WaitingQueueTest, DebtsEndOnceOthersHaveAsMuchOrNobodyIsThere) {
+  WaitingQueue queue({});
+  Sequence& patient = add(queue, {.tenant = 1, .arrival = 1});
+  Sequence& greedy = add(queue, {.tenant = 2, .arrival = 2});
+  queue.serve(greedy, 1000);
+  queue.erase(greedy);
+  queue.leave(greedy);
+  queue.serve(patient, 2000);
+  Sequence& again = add(queue, {.tenant = 2, .arrival = 3});
+  EXPECT_EQ(order(queue), (Order{&patient, &again})) << "it begins at what the others have";
+  queue.serve(again, 1);
+  for (Sequence* s : {&again, &patient}) {
+    queue.erase(*s);
+    queue.leave(*s);
+  }
+  Sequence& first = add(queue, {.tenant = 2, .arrival = 4});
+  Sequence& second = add(queue, {.tenant = 1, .arrival = 5});
+  queue.serve(second, 1);
+  EXPECT_EQ(order(queue), (Order{&first, &second})) << "nobody owes anything";
+}
+
 }  // namespace
 }  // namespace ingot

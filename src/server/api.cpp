@@ -280,6 +280,13 @@ void Api::log_end(const HttpRequest& request, const Admitted& admitted, const Re
   line.set("seconds", end.seconds);
   line.set("prompt_tokens", end.prompt_tokens);
   line.set("generated_tokens", end.generated_tokens);
+  if (end.prompt_tokens > 0) {
+    line.set("cached_tokens", end.cached_tokens);
+    if (end.miss.reason != MissReason::kNone) {
+      line.set("miss", std::string(to_string(end.miss.reason)));
+      line.set("miss_token", end.miss.token);
+    }
+  }
   if (end.is_cut) line.set("cut", true);
   if (const std::string* parent = request.field("traceparent")) {
     line.set("traceparent", printable(*parent, 64));

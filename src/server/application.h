@@ -54,6 +54,8 @@ struct RequestEnd {
   int status = 0;  ///< 0: the client went away before there was one
   std::int64_t prompt_tokens = 0;
   std::int64_t generated_tokens = 0;
+  std::int64_t cached_tokens = 0;  ///< of the first prompt
+  PrefixMiss miss{};               ///< where those end, and why
   double seconds = 0;
   bool is_cut = false;  ///< the stream did not come to its end
   Content request{};    ///< up to `content_bytes_max`

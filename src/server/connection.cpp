@@ -490,6 +490,10 @@ class Gathering {
     --left_;
     end_.prompt_tokens = std::max(end_.prompt_tokens, outcome.prompt_tokens);
     end_.generated_tokens += outcome.generated_tokens;
+    if (choice == 0) {
+      end_.cached_tokens = outcome.cached_tokens;
+      end_.miss = outcome.miss;
+    }
     if (outcome.finish == FinishReason::kError || outcome.finish == FinishReason::kCancelled) {
       failed_ = &outcome;
     } else {

@@ -189,7 +189,10 @@ std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const
       prompt.request.notify = notify;
       prompt.request.first_token_seconds =
           std::min(prompt.request.first_token_seconds, options_.first_token_seconds);
-      prompt.request.end_seconds = std::min(prompt.request.end_seconds, options_.request_seconds);
+      if (options_.request_seconds < prompt.request.end_seconds) {
+        prompt.request.end_seconds = options_.request_seconds;
+        prompt.request.end_limit = "request_timeout";
+      }
       // The others wait for the first one, or behind it.
       if (running->streams.empty()) prompt.request.queue_seconds = options_.queue_seconds;
       auto streams =

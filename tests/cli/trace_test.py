@@ -14,7 +14,7 @@ import ingot
 import model_files
 from ingot import CHECK_FAILED, DONE, IO, USAGE, run
 
-PHASES = ("plan", "forward", "sample", "deliver")
+PHASES = ("plan", "forward", "sample", "deliver", "commit")
 
 
 class Trace:

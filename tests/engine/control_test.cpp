@@ -132,6 +132,34 @@ TEST_F(EngineControl, AReaderThatStallsIsGivenUpAfterTheLimit) {
   EXPECT_EQ(runner.blocks_in_use(), 0);
 }
 
+/// One that gave way goes on once half of its queue is read, however slowly.
+TEST_F(EngineControl, AReaderThatReadsSlowlyIsNotGivenUp) {
+  EngineOptions options = clocked();
+  options.deltas_max = 16;
+  RunnerOptions small = EngineRunner::defaults();
+  small.sequences = 2;
+  small.pool_sequences = 1;
+  EngineRunner runner(*checkpoint_, small, options);
+  Engine& engine = runner.engine();
+  Stream slow = *engine.submit(some_request(40, 50));
+  for (int i = 0; i < 30; ++i) engine.step();
+  Stream other = *engine.submit(some_request(60, 30, 4));
+  while (!other.finished()) {
+    engine.step();
+    while (other.try_next()) continue;
+  }
+  ASSERT_GT(engine.scheduler().preemptions(), 0) << "the slow one kept its blocks";
+  Collected got;
+  for (int piece = 0; !slow.finished(); ++piece) {
+    ASSERT_LT(piece, 60);
+    if (const auto delta = slow.try_next()) got.add(*delta);
+    now_ += 20;
+    engine.step();
+  }
+  EXPECT_EQ(slow.outcome().finish, FinishReason::kLength);
+  EXPECT_EQ(got.ids.size(), 50u);
+}
+
 TEST_F(EngineControl, ADeadlineThatIsOverEndsTheRequestWithAnError) {
   EngineRunner runner(*checkpoint_, EngineRunner::defaults(), clocked());
   Request timed = some_request(5, 50);
@@ -299,7 +327,8 @@ TEST_F(EngineControl, AnObserverIsToldOfStepsTokensAndRequests) {
     EXPECT_EQ(r.sequences, 1);
     EXPECT_EQ(r.blocks_free + r.blocks_evictable + r.blocks_referenced, r.blocks_total);
     EXPECT_EQ(r.running, number < 5 ? 1 : 0) << "after the ended ones are dropped";
-    EXPECT_NEAR(r.plan_seconds + r.forward_seconds + r.sample_seconds + r.deliver_seconds,
+    EXPECT_NEAR(r.plan_seconds + r.forward_seconds + r.sample_seconds + r.deliver_seconds +
+                    r.commit_seconds,
                 r.seconds, 1e-9);
   }
   ASSERT_EQ(listener.gaps.size(), 3u);

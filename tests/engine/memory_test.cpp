@@ -78,6 +78,32 @@ TEST(EngineMemory, RunningOutAnywhereEndsTheRequestsAndTheEngineGoesOn) {
   EXPECT_GT(allocations, 20) << "too few to test anything";
 }
 
+TEST(EngineMemory, RunningOutWhileARequestIsHandedInLeavesNothingBehind) {
+  const auto checkpoint = make_checkpoint(two_layers(random_models(F32::kFormat)[2]), 1);
+  EngineRunner runner(*checkpoint);
+  Engine& engine = runner.engine();
+  int failures = 0;
+  for (std::int64_t allocations = 0; allocations < 1000; ++allocations) {
+    std::optional<Stream> stream;
+    Request request = some_request(1);
+    allocations_left = allocations % 20;
+    try {
+      stream = engine.submit(std::move(request));
+    } catch (const std::bad_alloc&) {
+      ++failures;
+    }
+    allocations_left = -1;
+    // Not stepped: the inbox grows, and so asks for memory now and then.
+    EXPECT_EQ(engine.under_way(), static_cast<std::size_t>(allocations + 1 - failures));
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(failures, 100) << "too few to test anything";
+  engine.begin_drain(0);
+  while (engine.step()) continue;
+  EXPECT_EQ(engine.under_way(), 0u);
+  EXPECT_TRUE(!engine.wait_drained()) << "the drain ends, and by force";
+}
+
 /// What `act` returns, tried until it has memory enough: how much there is differs from try to try.
 /// Counts in `failures` how often there was too little.
 template <class Act>
