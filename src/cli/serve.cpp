@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -20,6 +21,7 @@
 #include "cli/run.h"
 #include "cli/serve_options.h"
 #include "cli/stop_signal.h"
+#include "runtime/engine_log.h"
 #include "server/api.h"
 #include "server/connection_times.h"
 #include "server/descriptors.h"
@@ -43,6 +45,9 @@ constexpr double kFlushSeconds = 1.5;
 /// Between two looks at the file that weights are mapped from: a text that the model does not say
 /// is worse than none.
 constexpr double kLookSeconds = 5;
+
+/// Of the engine's last steps, for GET /admin/steps.
+constexpr std::size_t kStepsKept = 256;
 
 /// Tokens of keys and values that are wanted for all requests.
 std::int64_t kv_tokens_of(const ServerValues& v, std::int64_t context) {
@@ -130,20 +135,44 @@ ApiKeys read_keys(const ServerValues& v) {
   return keys;
 }
 
-/// The numbers of those that --operator-key names.
-std::set<std::size_t> operators_of(const ServerValues& v, const ApiKeys& keys) {
-  std::set<std::size_t> numbers;
-  for (const std::string& id : v.operator_keys) {
-    bool is_known = false;
-    for (std::size_t number = 1; number <= keys.size(); ++number) {
-      if (keys.id(number) != id) continue;
-      numbers.insert(number);
-      is_known = true;
-    }
-    if (is_known) continue;
-    throw Error(ErrorCode::kInvalid, cat("--operator-key ", id, ": no API key has this ID"));
+/// The numbers of the keys that an option names by their ID.
+std::vector<std::size_t> numbers_of(const ApiKeys& keys, std::string_view option,
+                                    std::string_view id) {
+  std::vector<std::size_t> numbers;
+  for (std::size_t number = 1; number <= keys.size(); ++number) {
+    if (keys.id(number) == id) numbers.push_back(number);
+  }
+  if (numbers.empty()) {
+    throw Error(ErrorCode::kInvalid, cat(option, " ", id, ": no API key has this ID"));
   }
   return numbers;
+}
+
+/// The numbers of those that --operator-key names.
+std::set<std::size_t> operators_of(const ServerValues& v, const ApiKeys& keys) {
+  std::set<std::size_t> operators;
+  for (const std::string& id : v.operator_keys) {
+    const auto numbers = numbers_of(keys, "--operator-key", id);
+    operators.insert(numbers.begin(), numbers.end());
+  }
+  return operators;
+}
+
+/// By number, those of the keys that --key-weight names.
+std::map<std::uint64_t, double> weights_of(const ServerValues& v, const ApiKeys& keys) {
+  constexpr std::string_view kOption = "--key-weight";
+  constexpr double kLeast = 0.01, kMost = 100;
+  std::map<std::uint64_t, double> weights;
+  for (const std::string& text : v.key_weights) {
+    const std::size_t equals = text.rfind('=');
+    if (equals == std::string::npos) throw bad_option(kOption, text, "expected ID=WEIGHT");
+    const double weight =
+        parse_real(std::string_view(text).substr(equals + 1), kOption, kLeast, kMost);
+    for (const std::size_t number : numbers_of(keys, kOption, text.substr(0, equals))) {
+      weights[number] = weight;
+    }
+  }
+  return weights;
 }
 
 void check_exposure(const ServerValues& v, const ApiKeys& keys) {
@@ -285,6 +314,7 @@ Json settings_of(const ServerValues& v, const Instance& instance, const ThreadPo
   j.set("log_requests", v.log_requests || v.log_content);
   j.set("log_content", v.log_content);
   j.set("operator_keys", v.operator_keys.size());
+  j.set("key_weights", v.key_weights.size());
   j.set("limits", limits_json(v));
   return j;
 }
@@ -365,6 +395,7 @@ struct Served {
   std::string fingerprint;
   ApiKeys keys;
   std::set<std::size_t> operators;
+  std::map<std::uint64_t, double> weights;
 };
 
 /// From a started instance to the end of the process.
@@ -377,20 +408,23 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
     meanwhile.begin(times_of(v));
   }
   EngineMetrics metrics;
+  StepLog steps(kStepsKept);
+  EngineLog engine_log({.steps = &steps, .metrics = &metrics});
   auto engine = instance.make_engine(
       {.waiting_max = static_cast<std::size_t>(v.queue),
        .stall_seconds = v.write_stall,
        .prefix_cache = !v.no_prefix_cache,
        .prefix = {.published = served.shared_prompts},
        .step_seconds = v.target_itl_ms / 1000,
-       .waiting = {.policy = v.by_priority ? Policy::kPriority : Policy::kArrival},
+       .waiting = {.policy = v.by_priority ? Policy::kPriority : Policy::kArrival,
+                   .weights = std::move(served.weights)},
        .step_limit_seconds = v.exit_on_stall ? kStepSecondsMax : kNever,
        .failed =
            [&](const Error& error) {
              log_error(error.message());
              stop.fail();
            },
-       .observer = &metrics});
+       .observer = &engine_log});
   engine->prepare();
   engine->start();
   ServiceOptions options{.model_name = served_name(v, instance), .version = INGOT_VERSION};
@@ -410,7 +444,7 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
   options.fingerprint = std::move(served.fingerprint);
   options.stop = [&stop] { stop.ask(); };
   options.waiting_per_key = static_cast<std::size_t>(v.queue_per_key);
-  Service service(options, instance, *engine, metrics, http_metrics, std::move(served.chat));
+  Service service(options, instance, *engine, metrics, steps, http_metrics, std::move(served.chat));
   if (v.log_content) {
     log_alarm("--log-content: what requests and responses say is written to the log");
   }
@@ -471,6 +505,7 @@ int serve(ServerValues v) {
   ApiKeys keys = read_keys(v);
   check_exposure(v, keys);
   std::set<std::size_t> operators = operators_of(v, keys);
+  std::map<std::uint64_t, double> weights = weights_of(v, keys);
   HttpMetrics http_metrics;
   ServerOptions options{.host = v.host,
                         .port = static_cast<std::uint16_t>(v.port),
@@ -500,7 +535,8 @@ int serve(ServerValues v) {
                 .shared_prompts = {},
                 .fingerprint = cat("fp_", to_string(instance.fingerprint()).substr(0, 16)),
                 .keys = std::move(keys),
-                .operators = std::move(operators)};
+                .operators = std::move(operators),
+                .weights = std::move(weights)};
   served.shared_prompts = read_shared_prompts(v, instance, served.chat, start);
   start_with_progress(instance, start);
   return serve_until_stopped(v, instance, server, meanwhile, http_metrics, std::move(served), stop);

@@ -53,6 +53,9 @@ void add_sharing(CLI::App& app, ServerValues& v) {
       app, v.operator_keys, "--operator-key",
       "The ID of an API key that sees all of /metrics. With several keys what tells how much of "
       "others' prompts was cached is on the admin socket alone for all others");
+  add_texts(app, v.key_weights, "--key-weight",
+            "ID=WEIGHT: while several API keys have requests waiting, the one of this ID gets so "
+            "many times the tokens of a key that is not named (0.01 to 100)");
 }
 
 void add_load(CLI::App& app, ServerValues& v) {

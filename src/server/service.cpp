@@ -23,12 +23,13 @@ ApiError model_lacks(std::string_view what) {
 }  // namespace
 
 Service::Service(ServiceOptions options, const Instance& instance, Engine& engine,
-                 const EngineMetrics& metrics, HttpMetrics& http_metrics,
+                 const EngineMetrics& metrics, const StepLog& steps, HttpMetrics& http_metrics,
                  std::optional<ServedChat> chat)
     : options_(std::move(options)),
       tokenizer_(instance.tokenizer()),
       engine_(engine),
       metrics_(metrics),
+      steps_(steps),
       http_metrics_(http_metrics),
       chat_(std::move(chat)),
       defaults_(instance.config().sampling),

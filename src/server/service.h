@@ -17,6 +17,7 @@
 #include "runtime/engine.h"
 #include "runtime/engine_metrics.h"
 #include "runtime/instance.h"
+#include "runtime/step_log.h"
 #include "server/api_keys.h"
 #include "server/application.h"
 #include "server/handler.h"
@@ -67,13 +68,16 @@ struct ServedChat {
 /// What endpoints need. All of it may be called from several threads at once.
 class Service {
  public:
-  /// The instance was started; it, its engine and its metrics outlive this.
+  /// The instance was started; it, its engine, its metrics and its steps outlive this.
   Service(ServiceOptions options, const Instance& instance, Engine& engine,
-          const EngineMetrics& metrics, HttpMetrics& http_metrics, std::optional<ServedChat> chat);
+          const EngineMetrics& metrics, const StepLog& steps, HttpMetrics& http_metrics,
+          std::optional<ServedChat> chat);
 
   const ServiceOptions& options() const { return options_; }
   Engine& engine() { return engine_; }
   EngineCounts counts() const { return metrics_.snapshot(); }
+  /// Of the engine's last steps, the oldest first.
+  std::vector<StepRecord> steps() const { return steps_.snapshot(); }
   HttpMetrics& http_metrics() { return http_metrics_; }
   std::int64_t context() const { return limits_.context; }
   const RequestLimits& limits() const { return limits_; }
@@ -164,6 +168,7 @@ class Service {
   const Tokenizer* tokenizer_;
   Engine& engine_;
   const EngineMetrics& metrics_;
+  const StepLog& steps_;
   HttpMetrics& http_metrics_;
   std::optional<ServedChat> chat_;
   SamplingDefaults defaults_;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Who may use a server: keys and what they keep apart, wrong keys, pages of other origins
 (H24, H25, H27, U5)."""
+import concurrent.futures
 import json
 import os
 import tempfile
@@ -199,6 +200,44 @@ class SharedPrefix(KeyTest):
             done = server.ingot.run("serve", "--port", "0", *args)
             self.assertNotIn(done.code, (0, 70), args)
             self.assertIn(says, done.err.splitlines()[-1])
+
+
+class KeyWeights(KeyTest):
+    @classmethod
+    def setUpClass(cls):
+        path = cls.key_file(f"alice:{cls.KEY}\nbob:{'b' * 20}\ncarol:{'c' * 20}\n")
+        cls.args = ("--api-key-file", path, "--key-weight", "alice=4", "--sequences", "1",
+                    "--log-requests")
+        server.ServerTest.setUpClass.__func__(cls)
+
+    def test_a_key_of_four_times_the_weight_gets_four_turns_for_one(self):
+        def auth(letter):
+            return [("Authorization", "Bearer " + letter * 20)]
+
+        def waiting():
+            return self.server.metric("vllm:num_requests_waiting", self.auth)
+        alice, bob = list(self.auth), auth("b")
+        body = {"prompt": [5] * 40, "max_tokens": 20, "ignore_eos": True}
+        before = len(self.server.lines)
+        with concurrent.futures.ThreadPoolExecutor(12) as pool:
+            with server.Wire(self.server) as wire:
+                blocks = {**body, "max_tokens": 100000, "stream": True}
+                wire.send(post(server.TEXT, blocks, auth("c"))).until(b'"text"')
+                replies = [pool.submit(self.server.post, server.TEXT, {**body, "seed": i}, key)
+                           for i in range(6) for key in (alice, bob)]
+                server.eventually("all of them wait", lambda: waiting() == 12)
+            self.assertEqual({reply.result().status for reply in replies}, {200})
+        ends = [json.loads(line) for line in self.server.lines[before:]
+                if '"event":"request"' in line]
+        keys = [end["key"] for end in ends if end["status"] == 200 and end["key"] != "carol"]
+        self.assertEqual(sorted(keys), ["alice"] * 6 + ["bob"] * 6)
+        self.assertEqual(keys[:6].count("alice"), 5, keys)
+
+    def test_k04_weights_that_mean_nothing_are_refused(self):
+        for weight in ("nobody=2", "alice", "alice=", "alice=0", "alice=nan", "alice=101", "=1"):
+            done = server.ingot.run("serve", "--port", "0", *self.args[:2], "--key-weight", weight)
+            self.assertNotIn(done.code, (0, 70), weight)
+            self.assertIn("--key-weight", done.err.splitlines()[-1])
 
 
 class Failures(KeyTest):

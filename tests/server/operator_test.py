@@ -30,6 +30,7 @@ class Administration(unittest.TestCase):
     def test_tcp_has_none_of_it(self):
         for target in ("/admin/drain", "/admin/flush-cache", "/admin/check"):
             self.assertEqual(self.server.post(target, {}).status, 404)
+        self.assertEqual(self.server.get("/admin/steps").status, 404)
 
     def test_a_flushed_prefix_is_computed_again(self):
         body = {"prompt": [7] * 64, "max_tokens": 1}
@@ -50,6 +51,25 @@ class Administration(unittest.TestCase):
             self.assertEqual((reply.status, reply.json()), (200, {"status": "ok"}))
             self.assertEqual(self.server.metric("vllm:num_requests_running"), 1)
             wire.until(b"data: [DONE]")
+
+    def test_the_last_steps_are_there_with_their_phases(self):
+        for _ in range(2):
+            body = {"prompt": [7] * 64, "max_tokens": 10, "ignore_eos": True}
+            self.assertEqual(self.server.post(server.TEXT, body).status, 200)
+        with server.AdminWire(self.path) as wire:
+            steps = wire.send(server.head("GET", "/admin/steps")).reply().json()["steps"]
+        numbers = [step["number"] for step in steps]
+        self.assertEqual(numbers, list(range(numbers[0], numbers[0] + len(numbers))))
+        decodes = [step for step in steps if step["decode_rows"] == 1]
+        self.assertGreaterEqual(len(decodes), 18)
+        self.assertEqual(sum(step["prefill_rows"] for step in steps[-20:]), 64,
+                         "the second prompt's other rows were there")
+        self.assertGreater(steps[-1]["cached_tokens"], steps[0]["cached_tokens"])
+        for step in steps:
+            phases = [step[name + "_ms"]
+                      for name in ("plan", "forward", "sample", "deliver", "commit")]
+            self.assertAlmostEqual(sum(phases), step["ms"], places=3)
+            self.assertEqual(step["prefill_rows"] + step["decode_rows"] > 0, True)
 
     def test_draining_ends_the_process(self):
         self.assertEqual(admin(self.path, "POST", "/admin/drain").status, 200)
@@ -265,6 +285,17 @@ class Contents(unittest.TestCase):
     def test_nothing_without_it(self):
         lines, _ = self.lines("--log-requests")
         self.assertNotIn("Sesame", "\n".join(lines))
+
+    def test_where_a_cached_prefix_ended_and_why(self):
+        one = server.Server("--log-requests", "--log-level", "error")
+        self.addCleanup(one.kill)
+        for last in (7, 7, 8):
+            body = {"prompt": [7] * 63 + [last] + [9] * 16, "max_tokens": 1}
+            self.assertEqual(one.post(server.TEXT, body).status, 200)
+        self.assertEqual(one.stop(), 0)
+        ends = [json.loads(line) for line in one.lines if '"event":"request"' in line]
+        found = [(end["cached_tokens"], end.get("miss"), end.get("miss_token")) for end in ends]
+        self.assertEqual(found, [(0, "new", 0), (79, None, None), (48, "diverged", 63)])
 
 
 class Padding(unittest.TestCase):

@@ -45,5 +45,7 @@ Reply admin_drain(const Call& call);
 Reply admin_flush_cache(const Call& call);
 /// POST /admin/check: that every KV block and prefix is where the books say.
 Reply admin_check(const Call& call);
+/// GET /admin/steps: what the engine's last steps were, the oldest first.
+Reply admin_steps(const Call& call);
 
 }  // namespace ingot
