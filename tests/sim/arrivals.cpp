@@ -101,6 +101,20 @@ void Arrivals::draw_extras(Request& r) {
   }
 }
 
+/// Strings of one length, the first of which the request alone would come to.
+void Arrivals::draw_stops(Request& r) {
+  const auto client =
+      Client::make(r, 0, settings_.limits.context, settings_.engine.prefix.published);
+  const std::string& text = client->text_wanted;
+  const std::int64_t length = random_.between(1, 4);
+  if (std::ssize(text) < length) return;
+  const std::int64_t at = random_.below(std::ssize(text) - length + 1);
+  r.stop.push_back(text.substr(static_cast<std::size_t>(at), static_cast<std::size_t>(length)));
+  if (random_.below(2) == 0) return;
+  r.stop.emplace_back();
+  while (std::ssize(r.stop.back()) < length) r.stop.back() += text_of(random_.below(kVocab));
+}
+
 Request Arrivals::draw(const std::vector<std::unique_ptr<Client>>& before) {
   Request r;
   if (random_.chance(settings_.embeddings)) {
@@ -122,6 +136,7 @@ Request Arrivals::draw(const std::vector<std::unique_ptr<Client>>& before) {
                                                   client->job.key(client->job.prompt_rows - 1)));
     r.sampling.min_tokens = 0;
   }
+  if (random_.chance(settings_.stops)) draw_stops(r);
   return r;
 }
 

@@ -25,6 +25,7 @@ class Arrivals {
   void draw_prompt(Request& r, const std::vector<std::unique_ptr<Client>>& before);
   void draw_length(Request& r);
   void draw_key(Request& r);
+  void draw_stops(Request& r);
   void draw_extras(Request& r);
   std::int64_t pool_tokens() const { return std::int64_t{settings_.blocks} * kBlockTokens; }
 

@@ -37,16 +37,33 @@ std::unique_ptr<Client> Client::make(const Request& r, std::uint32_t choice, std
       break;
     }
     job.append(id);
+    c->text_wanted += text_of(id);
+    c->stop = stop_at_end(c->text_wanted, r.stop);
+    if (c->stop < 0) continue;
+    c->finish = FinishReason::kStop;
+    c->text_wanted.resize(c->text_wanted.size() - r.stop.front().size());
+    break;
   }
   return c;
+}
+
+std::int32_t stop_at_end(std::string_view text, std::span<const std::string> stops) {
+  const auto at = std::find_if(stops.begin(), stops.end(),
+                               [&](const std::string& stop) { return text.ends_with(stop); });
+  return at == stops.end() ? -1 : static_cast<std::int32_t>(at - stops.begin());
 }
 
 bool Client::read() {
   const auto delta = stream->try_next();
   if (!delta) return false;
   const std::int64_t row = job.prompt_rows + delivered;
-  SIM_EXPECT("I8", delta->ids.size() == 1 && delta->text.empty(), "request ", job.id, " gets ",
-             delta->ids.size(), " tokens at once");
+  text += delta->text;
+  // What was held back comes behind the last token where no stop string ends the text.
+  const bool is_rest = delta->ids.empty() && !delta->text.empty() && row == job.length() &&
+                       finish == FinishReason::kStop && stop < 0;
+  if (is_rest) return true;
+  SIM_EXPECT("I8", delta->ids.size() == 1, "request ", job.id, " gets ", delta->ids.size(),
+             " tokens at once");
   SIM_EXPECT("I13", row < job.length() && delta->ids[0] == job.row(row), "request ", job.id,
              " gets token ", delta->ids[0], " as number ", delivered, " of ",
              job.length() - job.prompt_rows);
@@ -66,6 +83,7 @@ void Client::check_outcome(const Circumstances& around,
   const bool was_taken_in = outcome.prompt_tokens > 0;
   SIM_EXPECT("I17", !was_taken_in || outcome.prompt_tokens == job.prompt_rows, "request ", job.id,
              " has ", outcome.prompt_tokens, " prompt tokens, not ", job.prompt_rows);
+  SIM_EXPECT("I13", text_wanted.starts_with(text), "request ", job.id, " shows what it should not");
   SIM_EXPECT("I17", outcome.generated_tokens == delivered, "request ", job.id, " counts ",
              outcome.generated_tokens, " tokens and delivered ", delivered);
   check_cached(outcome, around, all);
@@ -79,9 +97,13 @@ void Client::check_reason(const Outcome& outcome, const Circumstances& around) c
                  "request ", job.id, " ended after ", delivered, " tokens of ",
                  job.length() - job.prompt_rows, " with ", to_string(outcome.finish));
       SIM_EXPECT("I13", !job.is_nan && !outcome.error, "request ", job.id, " hides an error");
+      SIM_EXPECT("I13", outcome.stop == stop && text == text_wanted, "request ", job.id,
+                 " ends with ", text.size(), " characters of ", text_wanted.size(),
+                 " and stop string ", outcome.stop, " in place of ", stop);
       return check_rows(outcome);
     case FinishReason::kCancelled:
-      SIM_EXPECT("I13", cancelled_at >= 0 || around.forced || (around.gives_up && was_stalled),
+      SIM_EXPECT("I13",
+                 cancelled_at >= 0 || around.forced || ended_at - read_at >= around.stall_seconds,
                  "request ", job.id, " was cancelled by nobody");
       return;
     case FinishReason::kError:

@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/request.h"
@@ -18,15 +21,18 @@ enum class Pace { kAll, kOne, kNone };
 
 /// What a world did to its requests: what may have ended one before its time.
 struct Circumstances {
-  bool forced = false;        ///< the engine was stopped, or its time to drain is over
-  bool failed = false;        ///< no step can be computed any more
-  bool gives_up = false;      ///< on readers that stall
-  bool prefix_cache = false;  ///< else nothing but forks begins with rows
-  std::int64_t losses = 0;    ///< of all that was under way, for want of memory
-  std::int64_t refusals = 0;  ///< of blocks that were there
+  bool forced = false;            ///< the engine was stopped, or its time to drain is over
+  bool failed = false;            ///< no step can be computed any more
+  double stall_seconds = kNever;  ///< after which a reader that takes nothing is given up
+  bool prefix_cache = false;      ///< else nothing but forks begins with rows
+  std::int64_t losses = 0;        ///< of all that was under way, for want of memory
+  std::int64_t refusals = 0;      ///< of blocks that were there
   std::size_t deltas_max = 0;
   std::int32_t preemptions_max = 0;
 };
+
+/// The stop string that a text ends with, of several of one length; -1: none.
+std::int32_t stop_at_end(std::string_view text, std::span<const std::string> stops);
 
 /// A request under way.
 struct Client {
@@ -45,13 +51,17 @@ struct Client {
   bool reads_cache = true;
   bool has_deadline = false;
   FinishReason finish = FinishReason::kLength;  ///< when nothing comes in between
+  std::int32_t stop = -1;                       ///< which stop string ends it then
+  std::string text_wanted;                      ///< by then
 
   // What happened.
   Pace pace = Pace::kAll;
-  bool was_stalled = false;
+  double read_at = 0;   ///< time of the last piece taken before its end, or of its arrival
+  double ended_at = 0;  ///< time of its end
   std::int64_t cancelled_at = -1;  ///< tick
   bool is_dropped = false;
   std::int64_t delivered = 0;
+  std::string text;  ///< that was delivered
   State state = State::kInbox;
   State ended_from = State::kInbox;
   std::int64_t seen_at = -1;  ///< tick in which the engine had it

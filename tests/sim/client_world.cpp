@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "sim/violation.h"
+#include "text/tokenizer_test_util.h"
 
 namespace ingot::sim {
 
@@ -16,6 +17,15 @@ constexpr double kTickSeconds = 0.02;
 /// Whether an event can change anything for a request that has ended and is being read.
 bool concerns_ended(Event event) {
   return event == Event::kArrival || event == Event::kJump || event == Event::kFlush;
+}
+
+/// A tokenizer whose tokens below kVocab are characters.
+const Tokenizer& characters() {
+  static const std::unique_ptr<Tokenizer> tokenizer = [] {
+    std::vector<std::string> warnings;
+    return make_tokenizer(testing::byte_level_data("gpt-2", {{"a", "b"}}), warnings);
+  }();
+  return *tokenizer;
 }
 
 }  // namespace
@@ -30,7 +40,7 @@ ClientWorld::ClientWorld(const Settings& settings, Backend& backend, Random& ran
              std::array{settings.blocks, settings.window_blocks}),
       arrivals_(settings, random),
       checker_(cache_),
-      around_{.gives_up = settings.engine.stall_seconds < kNever,
+      around_{.stall_seconds = settings.engine.stall_seconds,
               .prefix_cache = settings.engine.prefix_cache,
               .deltas_max = settings.engine.deltas_max,
               .preemptions_max = settings.engine.preemptions_max} {
@@ -46,8 +56,9 @@ ClientWorld::ClientWorld(const Settings& settings, Backend& backend, Random& ran
                                       .hidden = 1,
                                       .context = settings.limits.context,
                                       .prompt_logprobs = 0,
-                                      .text = false,
+                                      .text = true,
                                       .hidden_all = true},
+                           .tokenizer = &characters(),
                            .end_ids = {kEndOfText}};
   engine_ = std::make_unique<Engine>(std::move(parts), options);
   evictions_.emplace(cache_, engine_->scheduler().prefixes());
@@ -151,6 +162,7 @@ void ClientWorld::submit() {
                                settings_.engine.prefix.published);
     client->job.id = streams[i].id();
     client->stream = std::move(streams[i]);
+    client->read_at = now_;
     trace_.add("request #: # rows, # tokens, then ends with #",
                static_cast<std::int64_t>(client->job.id), client->job.prompt_rows,
                client->job.length() - client->job.prompt_rows, static_cast<int>(client->finish));
@@ -167,7 +179,6 @@ void ClientWorld::disturb(Client& c) {
   const auto id = static_cast<std::int64_t>(c.job.id);
   if (!is_calm_ && !c.is_dropped && random_.chance(settings_.stall * 0.2)) {
     c.pace = random_.below(3) == 0 ? Pace::kOne : Pace::kNone;
-    c.was_stalled = true;
     trace_.add("request #: its reader stalls", id);
     tally_.coverage.visit(c.state, Event::kStall);
   } else if (c.pace != Pace::kAll && (is_calm_ || random_.chance(settings_.resume))) {
@@ -206,13 +217,14 @@ void ClientWorld::read(Client& c) {
   const bool may_read = c.pace == Pace::kAll || (c.pace == Pace::kOne && random_.below(2) == 0);
   while (may_read && c.read()) {
     ++tally_.totals.tokens;
-    trace_.add("request #: delivers #", static_cast<std::int64_t>(c.job.id),
-               c.job.row(c.job.prompt_rows + c.delivered - 1));
+    trace_.add("request #: delivers # tokens, # characters", static_cast<std::int64_t>(c.job.id),
+               c.delivered, std::ssize(c.text));
     SIM_EXPECT("I16", ++pieces <= settings_.engine.deltas_max, "request ", c.job.id, " has ",
                pieces, " pieces to read");
     if (c.pace == Pace::kOne) break;
   }
   if (pieces > 0) tally_.coverage.visit(c.state, Event::kRead);
+  if (pieces > 0 && c.state != State::kEnded) c.read_at = now_;
   if (c.stream->finished()) end(c);
 }
 

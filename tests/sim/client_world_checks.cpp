@@ -86,6 +86,7 @@ void ClientWorld::look_for_ended() {
     if (c->seen_at == tick_ || c->state == State::kEnded) continue;
     c->ended_from = c->state;
     c->state = State::kEnded;
+    c->ended_at = looked_;
     idle_ticks_ = 0;
   }
 }

@@ -86,6 +86,9 @@ struct Job {
   }
 };
 
+/// The text of a token, which is one character.
+inline char text_of(std::int32_t id) { return static_cast<char>(id); }
+
 /// The log-probability that the model gives the token after a row, and its hidden state.
 inline float score_of(std::uint64_t key) { return -static_cast<float>(key >> 44); }
 /// Another number of the same kind.

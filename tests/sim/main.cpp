@@ -19,7 +19,7 @@ namespace ingot::sim {
 namespace {
 
 constexpr int kUsage = 64;
-constexpr int kMutantsMax = 22;
+constexpr int kMutantsMax = 23;
 /// One seed in so many is simulated twice, and must do the same.
 constexpr std::uint64_t kTwiceEvery = 64;
 

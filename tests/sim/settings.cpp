@@ -114,6 +114,12 @@ void draw_published(Settings& s, Random random) {
   }
 }
 
+/// Likewise.
+void draw_stops(Settings& s, Random random) {
+  random = Random(random.next() ^ 1);
+  s.stops = std::max(0.0, random.unit() * 1.5 - 1);
+}
+
 void draw_backlog(Settings& s, Random& random) {
   s.rows_max = one_of(random, {8, 20, 40});
   s.blocks = s.limits.sequences * (s.rows_max / kBlockTokens + 2);
@@ -139,6 +145,7 @@ Settings draw_settings(Random& random, std::int64_t ticks) {
   draw_requests(s, random);
   if (world == 1) draw_backlog(s, random);
   draw_published(s, random);
+  draw_stops(s, random);
   return s;
 }
 
