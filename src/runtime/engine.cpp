@@ -469,8 +469,9 @@ void Engine::admit_choice(Submission& submission, std::size_t choice, double now
   if (choice > 0 && first != active_.end()) sequence.fork_of = &first->second->sequence();
   scheduler_.add(sequence);
   const Turn& turn = sequence.turn;
-  if (!turn.has_deadline()) return;
-  const LeastSeconds least = scheduler_.least_seconds(sequence);
+  // Who shares the first one's prompt is in time where that one is.
+  if (!turn.has_deadline() || sequence.fork_of != nullptr) return;
+  const LeastSeconds least = scheduler_.least_seconds(sequence, now);
   const double waited = now - turn.arrival;
   if (now + least.first_token > turn.first_token_by) {
     throw too_late("max_ttft_ms", turn.first_token_by - turn.arrival, waited + least.first_token);

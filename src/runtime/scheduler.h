@@ -99,11 +99,12 @@ class Scheduler {
   static bool can_truncate(const Sequence& sequence, std::int64_t rows);
   /// Sequences that the last plan gave up, for whom there is no part.
   std::span<const Dropped> dropped() const { return dropped_; }
-  /// Of a sequence that was added: what is missing of its own prompt and of those that are sure to
-  /// come before it, beyond what is there already and what they could share, at the best rate that
-  /// was measured. No more than it takes unless some of them leave, and 0 before enough was
-  /// measured. Looks at 128 prompts at most. Errors: std::bad_alloc.
-  LeastSeconds least_seconds(const Sequence& sequence);
+  /// Of a sequence that was added, at the best rate that was measured: what is missing of its own
+  /// prompt and of those that are sure to come before it. Where all that would be too late, no more
+  /// than it takes unless some of those leave: without what is there already, and with what several
+  /// could share counted once; 128 prompts are looked at then. 0 before enough was measured.
+  /// Errors: std::bad_alloc.
+  LeastSeconds least_seconds(const Sequence& sequence, double now);
 
   /// Forgets all prefixes that are not in use.
   void flush_prefixes();
@@ -151,6 +152,7 @@ class Scheduler {
   bool make_room_to_admit(Step& step, Sequence& s, const PrefixIndex::Match& match);
   bool may_admit(const Sequence& s, const PrefixIndex::Match& match, PausedRoom paused) const;
   PrefixIndex::Match find_prefix(const Sequence& s);
+  void visit_before(const Sequence& s, FunctionRef<bool(const Sequence&)> visit) const;
   void begin(Step& step, Sequence& s, const PrefixIndex::Match& match);
   bool fork(Step& step, Sequence& s);
   void add_part(Step& step, Sequence& s, std::int32_t rows_max);

@@ -9,7 +9,7 @@ namespace ingot {
 namespace {
 
 /// Prompts in front of a sequence that are looked at: they are compared with each other.
-constexpr std::size_t kPromptsMax = 128;
+constexpr std::size_t kComparedMax = 128;
 
 /// A prompt, and how many of its first rows are there.
 struct Prompt {
@@ -17,7 +17,8 @@ struct Prompt {
   std::int64_t there = 0;
 };
 
-bool shares_more(const Prompt& a, const Prompt& b) {
+/// By their tokens.
+bool comes_first(const Prompt& a, const Prompt& b) {
   const auto &x = a.sequence->tokens, &y = b.sequence->tokens;
   return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end());
 }
@@ -31,7 +32,7 @@ std::int64_t common_rows(const Sequence& a, const Sequence& b) {
 /// Rows that are missing of these, what several could share counted once: once they are sorted,
 /// nobody shares more with one than its neighbour.
 std::int64_t least_rows(std::vector<Prompt>& prompts) {
-  std::sort(prompts.begin(), prompts.end(), shares_more);
+  std::sort(prompts.begin(), prompts.end(), comes_first);
   std::int64_t rows = 0;
   const Sequence* before = nullptr;
   for (const Prompt& prompt : prompts) {
@@ -47,26 +48,51 @@ std::int64_t least_rows(std::vector<Prompt>& prompts) {
 
 }  // namespace
 
-/// Of other tenants only those count that run or ran: whose turn comes next changes with each step.
-LeastSeconds Scheduler::least_seconds(const Sequence& s) {
-  std::vector<Prompt> prompts;
-  if (s.fork_of == nullptr) prompts.push_back({&s, find_prefix(s).rows});
+/// Calls `visit` with `s`, and with those that are sure to be computed before it: prompts under
+/// way, who gave way, and who is in front of it in the line. Of other tenants none that never ran:
+/// whose turn comes next changes with each step.
+void Scheduler::visit_before(const Sequence& s, FunctionRef<bool(const Sequence&)> visit) const {
+  if (!visit(s)) return;
   for (const Sequence* other : running_) {
     const bool is_prompt = other->missing() > 1 && !other->paused;
-    if (is_prompt) prompts.push_back({other, other->computed + other->in_flight});
+    if (is_prompt && !visit(*other)) return;
   }
   bool is_behind = false;
   waiting_.visit([&](Sequence& other) {
-    if (&other == &s) is_behind = true;
+    is_behind = is_behind || &other == &s;
     const bool is_own = other.turn.tenant == s.turn.tenant;
     const bool is_before = other.admissions > 0 || (is_own && !is_behind);
-    if (is_before && may_begin(other)) prompts.push_back({&other, find_prefix(other).rows});
-    return prompts.size() < kPromptsMax;
+    return !is_before || !may_begin(other) || visit(other);
   });
-  const double first =
-      static_cast<double>(least_rows(prompts)) * times_.least_row_seconds(limits_.rows);
-  const auto tokens = static_cast<double>(s.turn.tokens_least - 1);
-  return {.first_token = first, .end = first + tokens * times_.decode_seconds(1)};
+}
+
+LeastSeconds Scheduler::least_seconds(const Sequence& s, double now) {
+  const double row_seconds = times_.least_row_seconds(limits_.rows);
+  if (row_seconds == 0) return {};
+  const auto seconds = [&](std::int64_t rows) {
+    const double first = static_cast<double>(rows) * row_seconds;
+    const auto tokens = static_cast<double>(s.turn.tokens_least - 1);
+    return LeastSeconds{.first_token = first, .end = first + tokens * times_.decode_seconds(1)};
+  };
+  std::int64_t most = 0;
+  visit_before(s, [&](const Sequence& other) {
+    most += other.missing();
+    return true;
+  });
+  const LeastSeconds whole = seconds(most);
+  if (now + whole.first_token <= s.turn.first_token_by && now + whole.end <= s.turn.end_by) {
+    return whole;
+  }
+  std::vector<Prompt> prompts;
+  std::int64_t forks = 0;  // each has one row of its own
+  visit_before(s, [&](const Sequence& other) {
+    const std::int64_t there =
+        other.admitted ? other.computed + other.in_flight : find_prefix(other).rows;
+    forks += other.fork_of != nullptr ? 1 : 0;
+    if (other.fork_of == nullptr) prompts.push_back({&other, there});
+    return prompts.size() < kComparedMax;
+  });
+  return seconds(least_rows(prompts) + forks);
 }
 
 std::span<const Dropped> Scheduler::late(double now) {

@@ -303,15 +303,18 @@ class Prediction : public testing::Test {
   Sequence& add(std::int64_t tokens, std::int32_t first_token = -1, std::uint64_t tenant = 0) {
     sequences_.push_back(sequence_of(pool_, tokens, first_token));
     sequences_.back()->turn.tenant = tenant;
+    sequences_.back()->turn.first_token_by = 0;
     steps_->add(*sequences_.back());
     return *sequences_.back();
   }
   std::int64_t rows_before_first_token(const Sequence& s) {
-    return std::llround(steps_->least_seconds(s).first_token * 1000);
+    return std::llround(steps_->least_seconds(s, kLate).first_token * 1000);
   }
   ~Prediction() override {
     for (auto& s : sequences_) steps_->remove(*s);
   }
+
+  static constexpr double kEarly = -1000, kLate = 1;
 
   Pool pool_{400};
   Steps steps_{pool_, {.rows = 64, .sequences = 1}};
@@ -346,6 +349,24 @@ TEST_F(Prediction, CountsNothingThatIsThere) {
 TEST_F(Prediction, OtherTenantsMayComeBehind) {
   for (int i = 0; i < 10; ++i) add(200, -1, 1);
   EXPECT_EQ(rows_before_first_token(add(101, -1, 2)), 101);
+}
+
+TEST_F(Prediction, ForksOfAPromptThatIsThereHaveARowEach) {
+  Sequence& first = add(200);
+  first.reads_cache = false;
+  while (first.computed < 200) step();
+  for (int i = 0; i < 3; ++i) {
+    Sequence& other = add(200);
+    other.fork_of = &first;
+    first.forked = true;
+    other.reads_cache = false;
+  }
+  EXPECT_EQ(rows_before_first_token(add(101)), 3 + 101);
+}
+
+TEST_F(Prediction, WhatIsInTimeAnywayIsNotLookedAtFurther) {
+  for (int i = 0; i < 10; ++i) add(161, 7);
+  EXPECT_NEAR(steps_->least_seconds(add(161, 7), kEarly).first_token, 11 * 0.161, 1e-9);
 }
 
 TEST_F(Prediction, AReaderThatIsBehindKeepsNobodyWaiting) {

@@ -25,7 +25,10 @@ void WaitingQueue::add(Sequence& s) {
     const auto weight = options_.weights.find(s.turn.tenant);
     if (weight != options_.weights.end() && !INGOT_MUTANT(20)) tenant.weight = weight->second;
   }
-  if (!tenant.is_active()) tenant.served = std::max(tenant.served, least_served().value_or(0));
+  if (!tenant.waits()) {
+    end_debts();
+    tenant.served = std::max(tenant.served, least_waiting().value_or(0));
+  }
   try {
     size_ += tenant.line.insert(entry(s)).second ? 1 : 0;
   } catch (...) {
@@ -47,31 +50,33 @@ void WaitingQueue::erase(Sequence& s) {
 
 void WaitingQueue::leave(const Sequence& s) {
   const auto tenant = tenants_.find(s.turn.tenant);
-  INGOT_CHECK(tenant != tenants_.end() && tenant->second.is_active(), "tenant ", s.turn.tenant,
+  INGOT_CHECK(tenant != tenants_.end() && tenant->second.sequences > 0, "tenant ", s.turn.tenant,
               " has no sequence");
-  if (--tenant->second.sequences == 0) forget_paid();
+  --tenant->second.sequences;
+  const std::optional<double> least = least_waiting();
+  std::erase_if(tenants_, [&](const auto& entry) {
+    return entry.second.sequences == 0 && (!least || entry.second.served <= *least);
+  });
 }
 
-/// Of the active ones; nothing where there is none.
-std::optional<double> WaitingQueue::least_served() const {
+/// What the tenant got that waits and got least; nothing where none waits.
+std::optional<double> WaitingQueue::least_waiting() const {
   std::optional<double> least;
   for (const auto& [id, tenant] : tenants_) {
-    if (tenant.is_active()) least = std::min(least.value_or(tenant.served), tenant.served);
+    if (tenant.waits()) least = std::min(least.value_or(tenant.served), tenant.served);
   }
   return least;
 }
 
-/// Tenants without sequences that would come back at what the others have.
-void WaitingQueue::forget_paid() {
-  const std::optional<double> least = least_served();
-  std::erase_if(tenants_, [&](const auto& entry) {
-    return !entry.second.is_active() && (!least || entry.second.served <= *least);
-  });
+/// Where nobody waits.
+void WaitingQueue::end_debts() {
+  if (least_waiting()) return;
+  for (auto& [id, tenant] : tenants_) tenant.served = 0;
 }
 
 std::int64_t WaitingQueue::tenants() const {
   return std::count_if(tenants_.begin(), tenants_.end(),
-                       [](const auto& entry) { return entry.second.is_active(); });
+                       [](const auto& entry) { return entry.second.sequences > 0; });
 }
 
 void WaitingQueue::serve(const Sequence& s, std::int64_t rows) {

@@ -28,10 +28,11 @@ struct WaitingOptions {
 /// one first that got least for its weight, and within a tenant by rank.
 ///
 /// Fair sharing counts rows computed, divided by the tenant's weight, as virtual time: a tenant
-/// that had nothing to do comes back at the least of those that have, so that idling saves nothing
-/// up, or at what it was served where that is more, so that leaving pays no debt. Where nobody has
-/// anything to do all debts end. Source: "Fairness in Serving Large Language Models",
-/// arXiv:2401.00588.
+/// that had nothing waiting comes back at the least of those that have, so that idling saves
+/// nothing up, or at what it was served where that is more, so that leaving pays no debt. Where
+/// nobody waits nobody is deprived, and all debts end.
+///
+/// Source: "Fairness in Serving Large Language Models", arXiv:2401.00588.
 class WaitingQueue {
  public:
   explicit WaitingQueue(WaitingOptions options) : options_(std::move(options)) {}
@@ -74,15 +75,16 @@ class WaitingQueue {
     double served = 0;           ///< virtual time
     std::int64_t sequences = 0;  ///< waiting or running
     std::set<Entry> line;
-    bool is_active() const { return sequences > 0; }
+    bool waits() const { return !line.empty(); }
   };
   Entry entry(Sequence& s) const { return {rank(s), s.id, &s}; }
-  std::optional<double> least_served() const;
-  void forget_paid();
+  std::optional<double> least_waiting() const;
+  void end_debts();
 
   WaitingOptions options_;
   std::set<Entry> returned_;
-  std::map<std::uint64_t, Tenant> tenants_;  ///< active ones, and those that are ahead of them
+  /// Those that have sequences, and some that are ahead of those that wait.
+  std::map<std::uint64_t, Tenant> tenants_;
   std::int64_t size_ = 0;
 };
 

@@ -101,7 +101,7 @@ TEST_F(WaitingQueueTest, LeavingPaysNoDebt) {
   EXPECT_EQ(order(queue), (Order{&again, &patient}));
 }
 
-TEST_F(WaitingQueueTest, DebtsEndOnceOthersHaveAsMuchOrNobodyIsThere) {
+TEST_F(WaitingQueueTest, DebtsEndOnceOthersHaveAsMuch) {
   WaitingQueue queue({});
   Sequence& patient = add(queue, {.tenant = 1, .arrival = 1});
   Sequence& greedy = add(queue, {.tenant = 2, .arrival = 2});
@@ -110,16 +110,32 @@ TEST_F(WaitingQueueTest, DebtsEndOnceOthersHaveAsMuchOrNobodyIsThere) {
   queue.leave(greedy);
   queue.serve(patient, 2000);
   Sequence& again = add(queue, {.tenant = 2, .arrival = 3});
-  EXPECT_EQ(order(queue), (Order{&patient, &again})) << "it begins at what the others have";
   queue.serve(again, 1);
-  for (Sequence* s : {&again, &patient}) {
-    queue.erase(*s);
-    queue.leave(*s);
-  }
-  Sequence& first = add(queue, {.tenant = 2, .arrival = 4});
-  Sequence& second = add(queue, {.tenant = 1, .arrival = 5});
-  queue.serve(second, 1);
-  EXPECT_EQ(order(queue), (Order{&first, &second})) << "nobody owes anything";
+  EXPECT_EQ(order(queue), (Order{&patient, &again})) << "it begins at what the others have";
+}
+
+TEST_F(WaitingQueueTest, WhatNobodyWaitedForIsNoDebt) {
+  WaitingQueue queue({});
+  Sequence& runs = add(queue, {.tenant = 1, .arrival = 1});
+  queue.erase(runs);  // it runs
+  queue.serve(runs, 1000);
+  Sequence& one = add(queue, {.tenant = 1, .arrival = 2});
+  Sequence& two = add(queue, {.tenant = 2, .arrival = 3});
+  queue.serve(two, 1);
+  EXPECT_EQ(order(queue), (Order{&one, &two}));
+}
+
+TEST_F(WaitingQueueTest, WhoRunsAndWantsNoMoreSavesNothingUp) {
+  WaitingQueue queue({});
+  Sequence& stream = add(queue, {.tenant = 1, .arrival = 1});
+  queue.erase(stream);  // it runs, and gets a row now and then
+  Sequence& busy = add(queue, {.tenant = 2, .arrival = 2});
+  queue.serve(busy, 1000);
+  Sequence& more = add(queue, {.tenant = 1, .arrival = 3});
+  Sequence& third = add(queue, {.tenant = 3, .arrival = 4});
+  queue.serve(more, 1);
+  queue.serve(third, 2);
+  EXPECT_EQ(order(queue), (Order{&busy, &more, &third}));
 }
 
 }  // namespace

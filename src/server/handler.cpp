@@ -101,8 +101,9 @@ ApiError timeout(const std::string& message) {
 /// token, whose bound may be the server's own, waits for the others.
 ApiError unavailable(const std::string& message) {
   ApiError error(503, "server_error", "unavailable", message);
-  return param_of(message) == "deadline_ms" ? std::move(error).about("deadline_ms").for_good()
-                                            : std::move(error);
+  const std::string param = param_of(message);
+  if (param == "request_timeout") return std::move(error).for_good();
+  return param == "deadline_ms" ? std::move(error).about(param).for_good() : std::move(error);
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ constexpr auto kAdminRoutes = std::to_array<Route>({
     {"POST", "/admin/drain", kPublic, kQuick, admin_drain},
     {"POST", "/admin/flush-cache", kPublic, kControl, admin_flush_cache},
     {"POST", "/admin/check", kPublic, kControl, admin_check},
-    {"GET", "/admin/steps", kPublic, kControl, admin_steps},
+    {"GET", "/admin/steps", kPublic, kQuick, admin_steps},
     {"GET", "/metrics", kPublic, kQuick, metrics},
     {"GET", "/health", kPublic, kQuick, health},
     {"GET", "/livez", kPublic, kQuick, livez},

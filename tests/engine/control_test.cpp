@@ -200,6 +200,11 @@ TEST_F(EngineControl, WhatCannotBeInTimeIsRefusedWithThePrediction) {
   EXPECT_EQ(refusal([](Request& r) { r.first_token_seconds = 0.5; }).substr(0, 39),
             "max_ttft_ms: 500 ms cannot be kept: at ");
   EXPECT_EQ(refusal([](Request& r) { r.end_seconds = 1; }).substr(0, 12), "deadline_ms:");
+  const auto server_limit = [](Request& r) {
+    r.end_seconds = 1;
+    r.end_limit = "request_timeout";
+  };
+  EXPECT_EQ(refusal(server_limit).substr(0, 16), "request_timeout:");
   EXPECT_EQ(refusal([](Request& r) { r.first_token_seconds = 1000; }), "taken");
 }
 
