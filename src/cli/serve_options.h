@@ -39,7 +39,7 @@ struct ServerValues {
   std::vector<std::string> shared_prefix_files;
   std::vector<std::string> operator_keys;
   std::vector<std::string> key_weights;  ///< "ID=WEIGHT"
-  std::int32_t sequences = 0;  ///< 0 = by the keys and values that are kept
+  std::int32_t sequences = 0;            ///< 0 = by the keys and values that are kept
   std::int32_t step_rows = 512;
   std::int64_t kv_tokens = 0;  ///< 0 = kKvTokensDefault, or what fits
   std::int32_t queue = 512;
