@@ -38,7 +38,7 @@ void CacheChecker::add(const Sequence& s) {
              " keys");
 }
 
-void CacheChecker::end(const PrefixIndex* prefixes, bool walks) const {
+void CacheChecker::end(const PrefixIndex* prefixes) const {
   for (std::int32_t g = 0; g < cache_.groups(); ++g) {
     const BlockPool& pool = cache_.pool(g);
     std::int64_t referenced = 0, pinned = 0;
@@ -55,9 +55,9 @@ void CacheChecker::end(const PrefixIndex* prefixes, bool walks) const {
                pool.total());
     SIM_EXPECT("I3", pinned == cache_.releasing(g), pinned,
                " references without a holder, to be released are ", cache_.releasing(g));
-    if (walks) pool.check();
+    pool.check();
   }
-  if (walks && prefixes != nullptr) prefixes->check();
+  if (prefixes != nullptr) prefixes->check();
 }
 
 void CacheChecker::check_idle(const PrefixIndex* prefixes) const {

@@ -17,8 +17,8 @@ class CacheChecker {
   /// Sequences follow, all that are alive.
   void begin();
   void add(const Sequence& s);
-  /// All were there. `walks`: the lists and the index are walked as well.
-  void end(const PrefixIndex* prefixes, bool walks) const;
+  /// All were there. Walks the lists and the index.
+  void end(const PrefixIndex* prefixes) const;
   /// Nobody is alive and no step is under way.
   void check_idle(const PrefixIndex* prefixes) const;
 

@@ -3,11 +3,24 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
+#include <string_view>
 
 #include "base/error.h"
 #include "sim/violation.h"
 
 namespace ingot::sim {
+
+namespace {
+
+/// The stop string that a text ends with, of several of one length; -1: none.
+std::int32_t stop_at_end(std::string_view text, std::span<const std::string> stops) {
+  const auto at = std::find_if(stops.begin(), stops.end(),
+                               [&](const std::string& stop) { return text.ends_with(stop); });
+  return at == stops.end() ? -1 : static_cast<std::int32_t>(at - stops.begin());
+}
+
+}  // namespace
 
 std::unique_ptr<Client> Client::make(const Request& r, std::uint32_t choice, std::int64_t context,
                                      const Published& published) {
@@ -45,12 +58,6 @@ std::unique_ptr<Client> Client::make(const Request& r, std::uint32_t choice, std
     break;
   }
   return c;
-}
-
-std::int32_t stop_at_end(std::string_view text, std::span<const std::string> stops) {
-  const auto at = std::find_if(stops.begin(), stops.end(),
-                               [&](const std::string& stop) { return text.ends_with(stop); });
-  return at == stops.end() ? -1 : static_cast<std::int32_t>(at - stops.begin());
 }
 
 bool Client::read() {

@@ -4,9 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "runtime/request.h"
@@ -30,9 +28,6 @@ struct Circumstances {
   std::size_t deltas_max = 0;
   std::int32_t preemptions_max = 0;
 };
-
-/// The stop string that a text ends with, of several of one length; -1: none.
-std::int32_t stop_at_end(std::string_view text, std::span<const std::string> stops);
 
 /// A request under way.
 struct Client {

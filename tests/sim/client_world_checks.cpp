@@ -14,8 +14,6 @@ constexpr std::int64_t kIdleTicksMax = 8;
 constexpr std::int64_t kCancelTicksMax = 2;
 /// Ticks in which all that is left ends by itself: pools are small, and so are requests.
 constexpr std::int64_t kEndTicksMax = 50000;
-/// The lists and the index are walked every so many ticks.
-constexpr std::int64_t kWalkEvery = 8;
 
 }  // namespace
 
@@ -24,7 +22,7 @@ void ClientWorld::look() {
   admitted_.clear();
   checker_.begin();
   engine_->visit([this](const Continuation& c) { look_at(c); });
-  checker_.end(engine_->scheduler().prefixes(), tick_ % kWalkEvery == 0);
+  checker_.end(engine_->scheduler().prefixes());
   look_for_ended();
   check_order();
   check_progress();
@@ -166,7 +164,7 @@ void ClientWorld::settle() {
   SIM_EXPECT("I14", engine_->scheduler().waiting() == 0 && engine_->scheduler().running() == 0,
              "a sequence is left");
   checker_.begin();
-  checker_.end(engine_->scheduler().prefixes(), true);
+  checker_.end(engine_->scheduler().prefixes());
   engine_->flush_prefixes();
   checker_.check_idle(engine_->scheduler().prefixes());
 }

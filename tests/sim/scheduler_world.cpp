@@ -104,7 +104,7 @@ void SchedulerWorld::disturb(Runner& r) {
   if (s.paused != was_paused) {
     trace_.add("sequence #: paused is #", static_cast<std::int64_t>(s.id), s.paused ? 1 : 0);
   }
-  // Who has nothing left, waiting or running, comes back at what the others have.
+  // Who has nothing waiting comes back at what the others have.
   const bool may_go = !fairness_ || s.admitted;
   if (may_go && random_.chance(settings_.cancel * 0.2)) r.end = 0;
   if (s.in_flight > 0 || s.pending > 0 || r.truncations == kTruncationsMax) return;
@@ -207,7 +207,7 @@ void SchedulerWorld::look() {
     SIM_EXPECT("I13", r->sequence.tokens == r->job.rows, "sequence ", r->job.id,
                " has other tokens");
   }
-  checker_.end(scheduler_.prefixes(), tick_ % 8 == 0);
+  checker_.end(scheduler_.prefixes());
   if (fairness_ && !is_calm_) fairness_->check();
 }
 
