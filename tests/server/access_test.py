@@ -217,8 +217,8 @@ class KeyWeights(KeyTest):
         def waiting():
             return self.server.metric("vllm:num_requests_waiting", self.auth)
         alice, bob = list(self.auth), auth("b")
-        body = {"prompt": [5] * 40, "max_tokens": 20, "ignore_eos": True}
-        before = len(self.server.lines)
+        # Long enough that lines of the log have the order of the turns.
+        body = {"prompt": [5] * 40, "max_tokens": 80, "ignore_eos": True}
         with concurrent.futures.ThreadPoolExecutor(12) as pool:
             with server.Wire(self.server) as wire:
                 blocks = {**body, "max_tokens": 100000, "stream": True}
@@ -227,9 +227,13 @@ class KeyWeights(KeyTest):
                            for i in range(6) for key in (alice, bob)]
                 server.eventually("all of them wait", lambda: waiting() == 12)
             self.assertEqual({reply.result().status for reply in replies}, {200})
-        ends = [json.loads(line) for line in self.server.lines[before:]
-                if '"event":"request"' in line]
-        keys = [end["key"] for end in ends if end["status"] == 200 and end["key"] != "carol"]
+
+        def ended():
+            ends = [json.loads(line) for line in self.server.lines if '"event":"request"' in line]
+            return [end["key"] for end in ends if end.get("generated_tokens") == 80]
+        # A reply may be here before its line of the log, so lines before it may come late too.
+        server.eventually("each has its line", lambda: len(ended()) == 12)
+        keys = ended()
         self.assertEqual(sorted(keys), ["alice"] * 6 + ["bob"] * 6)
         self.assertEqual(keys[:6].count("alice"), 5, keys)
 
