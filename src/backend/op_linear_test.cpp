@@ -135,6 +135,29 @@ TEST_P(EveryFormat, LinearOfAwkwardShapes) {
   EXPECT_LT(spread.rms(), format.dense ? 1.01 : 1.4);
 }
 
+/// Each number of rows is cut into passes in its own way, of which none may leave one out or write
+/// beyond them.
+TEST_P(EveryFormat, LinearOfEveryNumberOfRows) {
+  constexpr std::int64_t kMost = 70;
+  Random random(13);
+  Problem p({{GetParam(), 33}}, 256, kMost, true, random);
+  const std::vector<Device> all = devices();
+  const Matrix scalar = multiply(*all[0], p);
+  for (const Device& d : all) {
+    d->plan(p.limits());
+    const Weight w = d->prepare(p.parts, p.bias);
+    for (std::int64_t rows = 1; rows <= kMost; ++rows) {
+      Matrix got(rows, p.outputs);
+      d->step({}, [&] { d->linear(p.x.view().slice(0, rows), w, got.view()); });
+      EXPECT_TRUE(got.gaps_intact());
+      for (std::int64_t t = 0; t < rows; ++t) {
+        ASSERT_TRUE(std::equal(got.row(t), got.row(t) + p.outputs, scalar.row(t)))
+            << d.isa << ", row " << t << " of " << rows;
+      }
+    }
+  }
+}
+
 class EveryBlockFormat : public ::testing::TestWithParam<Format> {};
 
 INSTANTIATE_TEST_SUITE_P(Linear, EveryBlockFormat, ::testing::ValuesIn(block_formats()),

@@ -24,9 +24,8 @@ struct Avx2Lanes {
   static constexpr int kFewRows = kVnni ? 5 : 8;
   static constexpr int kFewRowsTwoScales = 5;
   static constexpr int kManyPanels = 1;
-  static constexpr int kDensePanels = 1;
-  static constexpr int kDenseRows = 0;
-  static constexpr int kDenseRowsAlone = 2;
+  static constexpr int kDenseRows = 6;
+  static constexpr int kDenseRowsOfTwo = 0;
   static constexpr int kQueries = 2;
   static constexpr int kInt8Queries = 2;
   static constexpr int kScoreBlocks = 2;

@@ -25,9 +25,8 @@ struct Avx512Lanes {
   static constexpr int kFewRows = kVnni ? 64 : 24;
   static constexpr int kFewRowsTwoScales = kVnni ? 16 : 8;
   static constexpr int kManyPanels = 8;
-  static constexpr int kDensePanels = 2;
-  static constexpr int kDenseRows = 6;
-  static constexpr int kDenseRowsAlone = 12;
+  static constexpr int kDenseRows = 28;
+  static constexpr int kDenseRowsOfTwo = 12;
   static constexpr int kQueries = 12;
   static constexpr int kInt8Queries = 4;
   static constexpr int kScoreBlocks = 4;

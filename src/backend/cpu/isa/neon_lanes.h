@@ -23,9 +23,8 @@ struct NeonLanes {
   static constexpr int kFewRows = 5;
   static constexpr int kFewRowsTwoScales = 5;
   static constexpr int kManyPanels = 1;
-  static constexpr int kDensePanels = 1;
-  static constexpr int kDenseRows = 0;
-  static constexpr int kDenseRowsAlone = 4;
+  static constexpr int kDenseRows = 6;
+  static constexpr int kDenseRowsOfTwo = 0;
   static constexpr int kQueries = 2;
   static constexpr int kInt8Queries = 2;
   static constexpr int kScoreBlocks = 2;

@@ -32,10 +32,9 @@ struct ScalarLanes {
   static constexpr int kFewRowsTwoScales = 5;
   /// With more, so many panels are unpacked for all of them.
   static constexpr int kManyPanels = 7;
-  /// Panels of floats and rows that share a pass, and rows where it has one panel.
-  static constexpr int kDensePanels = 2;
-  static constexpr int kDenseRows = 2;
-  static constexpr int kDenseRowsAlone = 2;
+  /// Rows that share a pass over one panel of floats, and how many of them may share one over two.
+  static constexpr int kDenseRows = 4;
+  static constexpr int kDenseRowsOfTwo = 2;
   /// How many queries share one over keys and values of floats and of 8-bit integers, in how many
   /// blocks at most; how many sums of floats are under way at most.
   static constexpr int kQueries = 2;

@@ -5,55 +5,11 @@
 // groups are unpacked as they are read or once for all rows. No sum crosses rows.
 #pragma once
 
+#include "backend/cpu/kernels/linear_dense.inl"
 #include "backend/cpu/kernels/pair_sums.inl"
 
 namespace ingot {
 namespace {
-
-/// A K segment: each is summed in a chain of its own.
-inline constexpr std::int64_t kSegment = 1024;
-
-// The loops over accumulators are unrolled: an index that is not known when compiled keeps them in
-// memory, where each group's sums would be stored.
-
-template <class L, int kRows>
-INGOT_INLINE void clear(typename L::F* acc) {
-#pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r) acc[r] = L::splat(0);
-}
-
-/// Where the segment that begins at `k` ends.
-INGOT_INLINE std::int64_t segment_end(std::int64_t k, std::int64_t cols) {
-  return k + kSegment < cols ? k + kSegment : cols;
-}
-
-/// Adds the sums of the segment that begins at `k` to the outputs of rows [row, row + kRows).
-template <class L, int kRows>
-INGOT_INLINE void add_segment(const PanelArgs& a, std::int64_t row, std::int64_t k,
-                              const typename L::F* acc) {
-  const bool last = k + kSegment >= a.cols;
-#pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r) {
-    float* out = a.out + (row + r) * a.out_stride;
-    typename L::F sum = acc[r];
-    if (k != 0) sum = L::add(L::load(out, a.columns), sum);
-    if (last && a.bias != nullptr) sum = L::add(sum, L::load(a.bias, a.columns));
-    L::store(out, sum, a.columns);
-  }
-}
-
-/// Up to `count` panels of `a` from panel `p` on.
-INGOT_INLINE PanelArgs panels_of(PanelArgs a, int p, int count) {
-  a.panel += p * a.panel_bytes;
-  a.out += p * kPanelCols;
-  if (a.bias != nullptr) a.bias += p * kPanelCols;
-  a.columns -= p * kPanelCols;
-  if (a.columns > count * kPanelCols) a.columns = count * kPanelCols;
-  return a;
-}
-
-/// Panel `p` of `a`.
-INGOT_INLINE PanelArgs panel_of(const PanelArgs& a, int p) { return panels_of(a, p, 1); }
 
 /// Brings bytes [at, at + bytes) into the second cache: rows go through weights faster than the
 /// processor expects. Of neighbouring stretches no line is left out, since it would be waited for.
@@ -204,30 +160,11 @@ INGOT_INLINE void add_group(const Group* const* group, const QuantisedRows<kRows
 
 /// Rows that share a pass over one panel.
 template <class L, class F>
-inline constexpr int kRowsAlone = L::kDenseRowsAlone;
-template <class L, BlockFormat F>
-inline constexpr int kRowsAlone<L, F> = F::kScales == 2 ? L::kLinearRowsTwoScales : L::kLinearRows;
+inline constexpr int kRowsAlone = F::kScales == 2 ? L::kLinearRowsTwoScales : L::kLinearRows;
 
 /// Up to so many rows a panel is unpacked as it is read.
 template <class L, class F>
 inline constexpr int kFewRowsOf = F::kScales == 2 ? L::kFewRowsTwoScales : L::kFewRows;
-
-/// Calls fn for rows [row, row + n) with n as a constant, at most kMost at a time, until all are
-/// done: `fn.template operator()<n>(row)`.
-template <int kMost, class Fn>
-INGOT_INLINE void for_rows(std::int64_t row, std::int64_t rows, Fn fn) {
-  for (; row + kMost <= rows; row += kMost) fn.template operator()<kMost>(row);
-  if constexpr (kMost > 1) {
-    if (row != rows) for_rows<kMost / 2>(row, rows, fn);
-  }
-}
-
-/// Passes that `rows` rows take, at most kMost in each, as for_rows cuts them.
-template <int kMost>
-INGOT_INLINE int passes_of(std::int64_t rows) {
-  static_assert((kMost & (kMost - 1)) == 0);
-  return static_cast<int>(rows / kMost) + __builtin_popcount(unsigned(rows % kMost));
-}
 
 /// Bytes of a group of 32 in a packed panel, with its share of the block's header.
 template <class F>
@@ -253,7 +190,7 @@ void packed_rows(const PanelArgs& a, const unsigned char* p, const unsigned char
       x.next_group();
     });
   }
-  add_segment<L, kRows>(a, row, k, acc[0]);
+  add_segment<L, kRows>(a, row, kRows, k, acc[0]);
 }
 
 /// Few rows through a panel, a segment after the other, each unpacked again by each pass. One pass
@@ -348,7 +285,7 @@ void segment_rows(const PanelArgs& a, const ExpandedSegment<L, F>* groups, const
     x.next_group();
   }
 #pragma GCC unroll 4
-  for (int p = 0; p < kPanels; ++p) add_segment<L, kRows>(panel_of(a, p), row, k, acc[p]);
+  for (int p = 0; p < kPanels; ++p) add_segment<L, kRows>(panel_of(a, p), row, kRows, k, acc[p]);
 }
 
 /// Panels that pass together, unpacked: sums of more would not stay in registers.
@@ -358,20 +295,6 @@ inline constexpr int kPassPanels = F::kScales == 2 ? L::kPassPanelsTwoScales : L
 /// What a call with many rows keeps in PanelArgs::scratch.
 template <class L, class F>
 using LinearScratch = ExpandedSegment<L, F>[L::kManyPanels];
-
-/// Calls fn for panels [panel, panel + n) with n as a constant, at most kMost at a time, until all
-/// are done: `fn.template operator()<n>(panel)`.
-template <int kMost, class Fn>
-INGOT_INLINE void for_panels(int panel, int panels, Fn fn) {
-  // One alone is slow: four are better halved than cut into three and one.
-  while (panel + kMost <= panels && (kMost != 3 || panels - panel != 4)) {
-    fn.template operator()<kMost>(panel);
-    panel += kMost;
-  }
-  if constexpr (kMost > 1) {
-    if (panel != panels) for_panels<kMost - 1>(panel, panels, fn);
-  }
-}
 
 /// All rows of `a` through the unpacked segments of its panels that begin at `k`, kRowsOfPass
 /// through kTogether panels at once. Rows that pass together go through all panels before the next
@@ -417,51 +340,11 @@ INGOT_INLINE void many_rows(const PanelArgs& a) {
   }
 }
 
-template <class L, class F>
-INGOT_INLINE typename L::F load_dense(const std::byte* p) {
-  if constexpr (std::is_same_v<F, F32>) {
-    return L::load(reinterpret_cast<const float*>(p));
-  } else if constexpr (std::is_same_v<F, F16>) {
-    return L::load_half(p);
-  } else {
-    return L::load_bfloat16(p);
-  }
-}
-
-template <class L, class F, int kPanels, int kRows>
-void dense_rows(const PanelArgs& a, std::int64_t row) {
-  constexpr std::int64_t kStep = kPanelCols * sizeof(typename F::Element);
-  const float* x[kRows];
-  for (int r = 0; r < kRows; ++r) x[r] = a.x.row<const float>(row + r);
-  for (std::int64_t k = 0; k < a.cols; k += kSegment) {
-    typename L::F acc[kPanels][kRows];
-    for (int p = 0; p < kPanels; ++p) clear<L, kRows>(acc[p]);
-    const std::int64_t end = segment_end(k, a.cols);
-    for (std::int64_t i = k; i < end; ++i) {
-      typename L::F w[kPanels];
-      for (int p = 0; p < kPanels; ++p) {
-        w[p] = load_dense<L, F>(a.panel + p * a.panel_bytes + i * kStep);
-      }
-      for (int r = 0; r < kRows; ++r) {
-        const auto xs = L::splat(x[r][i]);
-        for (int p = 0; p < kPanels; ++p) acc[p][r] = L::fma(w[p], xs, acc[p][r]);
-      }
-    }
-    for (int p = 0; p < kPanels; ++p) add_segment<L, kRows>(panel_of(a, p), row, k, acc[p]);
-  }
-}
-
 /// All rows of `a` through its panels.
 template <class L, class F>
 void linear_panels(const PanelArgs& a) {
   if constexpr (!BlockFormat<F>) {
-    for_panels<L::kDensePanels>(
-        0, (a.columns + kPanelCols - 1) / kPanelCols, [&]<int kPanels>(int p) {
-          constexpr int kMost = kPanels > 1 ? L::kDenseRows : kRowsAlone<L, F>;
-          for_rows<kMost>(0, a.rows, [&]<int kRows>(std::int64_t row) {
-            dense_rows<L, F, kPanels, kRows>(panels_of(a, p, kPanels), row);
-          });
-        });
+    dense_panels<L, F>(a);
   } else {
     const bool few = a.rows <= kFewRowsOf<L, F>;
     const int step = few ? 1 : L::kManyPanels;
@@ -486,7 +369,10 @@ constexpr LinearKernel linear_kernel() {
             .panel_rows_bytes = 1 << 20,
             .scratch = sizeof(LinearScratch<L, F>)};
   } else {
-    return {.run = linear_panels<L, F>, .panels = L::kDensePanels, .many_rows = 64};
+    return {.run = linear_panels<L, F>,
+            .panels = kDensePanels,
+            .few_panels = kDensePanels,
+            .scratch = sizeof(DenseScratch<L>)};
   }
 }
 

@@ -270,7 +270,7 @@ INGOT_INLINE void tile_rows(const PanelArgs& a, std::int64_t row, std::int64_t k
   }
   for (int r = 0; r < kRows && row + r < a.rows; ++r) {
     const typename L::F acc[] = {L::load(sums[r])};
-    add_segment<L, 1>(a, row + r, k, acc);
+    add_segment<L, 1>(a, row + r, 1, k, acc);
   }
 }
 

@@ -1,0 +1,155 @@
+// Rows times panels of 16 outputs, for formats of floats: backend.h, `linear`.
+//
+// Written over a lanes type L; included by the file of each instruction set. Some rows are copied,
+// then pass all panels of the call, one or two at a time. No sum crosses rows.
+#pragma once
+
+#include <cstring>
+
+#include "backend/cpu/kernels/passes.inl"
+
+namespace ingot {
+namespace {
+
+/// Neighbours that a call had best take: its rows are copied once for all of them.
+inline constexpr int kDensePanels = 16;
+
+/// A segment of a row, copied. Rows are a power of two apart as often as not, and would share a few
+/// places of the first cache; these do not, and one register leads to all of them.
+using DenseRow = float[kSegment + 16];
+
+/// What a call keeps in PanelArgs::scratch.
+template <class L>
+using DenseScratch = DenseRow[L::kDenseRows];
+
+/// Bytes of a panel that hold one column of K.
+template <class F>
+inline constexpr std::int64_t kDenseStep = kPanelCols * sizeof(typename F::Element);
+
+template <class L, class F>
+INGOT_INLINE typename L::F load_dense(const std::byte* p) {
+  if constexpr (std::is_same_v<F, F32>) {
+    return L::load(reinterpret_cast<const float*>(p));
+  } else if constexpr (std::is_same_v<F, F16>) {
+    return L::load_half(p);
+  } else {
+    return L::load_bfloat16(p);
+  }
+}
+
+/// Rows [row, row + rows) of a call through the segment that begins at `k`.
+struct DensePass {
+  std::int64_t row = 0;
+  std::int64_t rows = 0;
+  std::int64_t k = 0;
+  std::int64_t cols = 0;  ///< of the segment
+  /// From the segment in its panel to what is brought near: a line for every `apart` lines read.
+  std::int64_t ahead = 0;
+  std::int64_t apart = 1;
+};
+
+/// A pass of at most kRows rows, whose copies are `x`, through kPanels panels. What stands in `x`
+/// behind its rows is computed with and not kept.
+template <class L, class F, int kPanels, int kRows>
+void dense_rows(const PanelArgs& a, const DenseRow* x, const DensePass& pass) {
+  const std::byte* const panel = a.panel + pass.k * kDenseStep<F>;
+  const std::byte* ahead = panel + pass.ahead;
+  const std::int64_t apart = 64 / kDenseStep<F> * pass.apart;
+  typename L::F acc[kPanels][kRows];
+#pragma GCC unroll 2
+  for (int p = 0; p < kPanels; ++p) clear<L, kRows>(acc[p]);
+  for (std::int64_t i = 0; i < pass.cols;) {
+    for (int p = 0; p < kPanels; ++p) __builtin_prefetch(ahead + p * a.panel_bytes);
+    ahead += 64;
+    const std::int64_t end = i + apart < pass.cols ? i + apart : pass.cols;
+    for (; i < end; ++i) {
+      typename L::F w[kPanels];
+      for (int p = 0; p < kPanels; ++p) {
+        w[p] = load_dense<L, F>(panel + p * a.panel_bytes + i * kDenseStep<F>);
+      }
+#pragma GCC unroll 32
+      for (int r = 0; r < kRows; ++r) {
+        const auto xs = L::splat(x[r][i]);
+        for (int p = 0; p < kPanels; ++p) acc[p][r] = L::fma(w[p], xs, acc[p][r]);
+      }
+    }
+  }
+#pragma GCC unroll 2
+  for (int p = 0; p < kPanels; ++p) {
+    add_segment<L, kRows>(panel_of(a, p), pass.row, pass.rows, pass.k, acc[p]);
+  }
+}
+
+/// Sizes that passes are compiled for; others are rounded up.
+inline constexpr int kDenseCounts[] = {1, 2, 4, 6, 8, 12, 16, 20, 24, 28};
+
+/// Calls fn with the least of kDenseCounts that is not below `rows`, as a constant; with kMost
+/// where that is smaller: `fn.template operator()<n>()`.
+template <int kMost, int kCount = 0, class Fn>
+INGOT_INLINE void with_dense_rows(std::int64_t rows, Fn fn) {
+  constexpr int n = kDenseCounts[kCount];
+  if constexpr (n >= kMost) {
+    fn.template operator()<kMost>();
+  } else if (rows <= n) {
+    fn.template operator()<n>();
+  } else {
+    with_dense_rows<kMost, kCount + 1>(rows, fn);
+  }
+}
+
+/// Rows of each pass but the last. Sizes that are compiled leave little to round up.
+template <class L>
+INGOT_INLINE std::int64_t dense_pass_rows(std::int64_t rows) {
+  if (rows <= L::kDenseRows) return rows;
+  const std::int64_t passes = (rows + L::kDenseRows - 1) / L::kDenseRows;
+  const std::int64_t each = ((rows + passes - 1) / passes + 3) / 4 * 4;
+  return each < L::kDenseRows ? each : L::kDenseRows;
+}
+
+/// A pass through the panels of `a`. Two at once hide what few rows would wait for; more rows share
+/// what it costs to make floats of a panel.
+template <class L, class F>
+INGOT_INLINE void dense_pass(const PanelArgs& a, const DenseRow* x, const DensePass& pass) {
+  const auto through = [&]<int kPanels>(int p) {
+    constexpr int kMost = kPanels == 2 ? L::kDenseRowsOfTwo : L::kDenseRows;
+    with_dense_rows<kMost>(pass.rows, [&]<int kRows>() {
+      dense_rows<L, F, kPanels, kRows>(panels_of(a, p, kPanels), x, pass);
+    });
+  };
+  const int panels = (a.columns + kPanelCols - 1) / kPanelCols;
+  if constexpr (L::kDenseRowsOfTwo > 0) {
+    if (a.rows <= L::kDenseRowsOfTwo) return for_panels<2>(0, panels, through);
+  }
+  for_panels<1>(0, panels, through);
+}
+
+/// All rows of `a` through its panels, a segment after the other. One pass brings near what it
+/// reads soon. Of several each has a share of what comes after these panels.
+template <class L, class F>
+void dense_panels(const PanelArgs& a) {
+  constexpr std::int64_t kAheadOfOnePass = 3072;
+  auto* const x = reinterpret_cast<DenseRow*>(a.scratch);
+  const std::int64_t each = dense_pass_rows<L>(a.rows);
+  const std::int64_t passes = (a.rows + each - 1) / each;
+  const std::int64_t panels = (a.columns + kPanelCols - 1) / kPanelCols;
+  for (DensePass pass{.apart = passes}; pass.k < a.cols; pass.k += kSegment) {
+    const std::int64_t end = segment_end(pass.k, a.cols);
+    pass.cols = end - pass.k;
+    const std::int64_t bytes = pass.cols * kDenseStep<F>;
+    const std::int64_t next =
+        end < a.cols ? bytes : panels * a.panel_bytes - pass.k * kDenseStep<F>;
+    for (std::int64_t i = 0; i < passes; ++i) {
+      pass.row = i * each;
+      pass.rows = pass.row + each < a.rows ? each : a.rows - pass.row;
+      pass.ahead = passes == 1 ? kAheadOfOnePass : next + bytes / passes * i;
+      for (std::int64_t r = 0; r < pass.rows; ++r) {
+        std::memcpy(x[r], a.x.row<const float>(pass.row + r) + pass.k,
+                    static_cast<std::size_t>(pass.cols) * sizeof(float));
+      }
+      dense_pass<L, F>(a, x, pass);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ingot
