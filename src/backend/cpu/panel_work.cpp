@@ -10,11 +10,11 @@ namespace ingot {
 
 namespace {
 
-/// A multiple of the rows that any kernel takes at once.
+/// A multiple of the rows that kernels of blocks take at once; those of floats cut theirs evenly.
 constexpr std::int64_t kRowStep = 48;
 
 /// Rows that pass all panels before the next ones: as many as `bytes` hold, in equal blocks. A
-/// multiple of what any kernel takes at once, where there is room, else of `least`.
+/// multiple of kRowStep, where there is room, else of `least`.
 std::int64_t rows_of_block(std::int64_t rows, std::int64_t cols, std::int64_t bytes,
                            std::int64_t least) {
   const std::int64_t row_bytes = cols * 2;  // quantised; floats take twice as much

@@ -21,8 +21,9 @@ struct Avx2Lanes {
   static constexpr int kPassPanels = 1;
   static constexpr int kPassPanelsTwoScales = 1;
   static constexpr int kPassRows = 0;
-  static constexpr int kFewRows = kVnni ? 5 : 8;
-  static constexpr int kFewRowsTwoScales = 5;
+  static constexpr int kFewRowsOfBytes = kVnni ? 5 : 8;
+  static constexpr int kFewRowsOfNibbles = kVnni ? 5 : 8;
+  static constexpr int kFewRowsOfOthers = 5;
   static constexpr int kManyPanels = 1;
   static constexpr int kDenseRows = 6;
   static constexpr int kDenseRowsOfTwo = 0;

@@ -18,12 +18,13 @@ struct Avx512Lanes {
   static constexpr bool kPairSums = false;
   static constexpr int kLinearRows = 8;
   static constexpr int kLinearRowsTwoScales = 8;
-  /// Dot products without VNNI need the registers of a third panel.
-  static constexpr int kPassPanels = kVnni ? 3 : 2;
-  static constexpr int kPassPanelsTwoScales = 2;
+  /// With VNNI panels need not share what is loaded of rows: `dot_alone` loads it for nothing.
+  static constexpr int kPassPanels = kVnni ? 1 : 2;
+  static constexpr int kPassPanelsTwoScales = kVnni ? 1 : 2;
   static constexpr int kPassRows = 4;
-  static constexpr int kFewRows = kVnni ? 64 : 24;
-  static constexpr int kFewRowsTwoScales = kVnni ? 16 : 8;
+  static constexpr int kFewRowsOfBytes = kVnni ? 64 : 24;
+  static constexpr int kFewRowsOfNibbles = kVnni ? 32 : 24;
+  static constexpr int kFewRowsOfOthers = 8;
   static constexpr int kManyPanels = 8;
   static constexpr int kDenseRows = 28;
   static constexpr int kDenseRowsOfTwo = 12;

@@ -20,8 +20,9 @@ struct NeonLanes {
   static constexpr int kPassPanels = 1;
   static constexpr int kPassPanelsTwoScales = 1;
   static constexpr int kPassRows = 0;
-  static constexpr int kFewRows = 5;
-  static constexpr int kFewRowsTwoScales = 5;
+  static constexpr int kFewRowsOfBytes = 5;
+  static constexpr int kFewRowsOfNibbles = 5;
+  static constexpr int kFewRowsOfOthers = 5;
   static constexpr int kManyPanels = 1;
   static constexpr int kDenseRows = 6;
   static constexpr int kDenseRowsOfTwo = 0;

@@ -27,9 +27,10 @@ struct ScalarLanes {
   static constexpr int kPassPanels = 3;
   static constexpr int kPassPanelsTwoScales = 2;
   static constexpr int kPassRows = 2;
-  /// Up to so many rows, by scales a group again, each pass unpacks a panel as it reads it.
-  static constexpr int kFewRows = 5;
-  static constexpr int kFewRowsTwoScales = 5;
+  /// Up to so many rows, by a code's bits, each pass unpacks a panel as it reads it.
+  static constexpr int kFewRowsOfBytes = 5;
+  static constexpr int kFewRowsOfNibbles = 5;
+  static constexpr int kFewRowsOfOthers = 5;
   /// With more, so many panels are unpacked for all of them.
   static constexpr int kManyPanels = 7;
   /// Rows that share a pass over one panel of floats, and how many of them may share one over two.

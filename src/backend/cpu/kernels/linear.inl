@@ -1,4 +1,5 @@
-// Rows times panels of 16 outputs, for every weight format: backend.h, `linear`.
+// Rows times panels of 16 outputs, for formats of blocks: backend.h, `linear`. Those of floats are
+// in linear_dense.inl.
 //
 // Written over a lanes type L; included by the file of each instruction set. The same code serves
 // one row and many: only the number of rows and panels that share a pass differs, and whether
@@ -162,9 +163,11 @@ INGOT_INLINE void add_group(const Group* const* group, const QuantisedRows<kRows
 template <class L, class F>
 inline constexpr int kRowsAlone = F::kScales == 2 ? L::kLinearRowsTwoScales : L::kLinearRows;
 
-/// Up to so many rows a panel is unpacked as it is read.
+/// Up to so many rows a panel is unpacked as it is read: the more, the less unpacking costs.
 template <class L, class F>
-inline constexpr int kFewRowsOf = F::kScales == 2 ? L::kFewRowsTwoScales : L::kFewRows;
+inline constexpr int kFewRowsOf = F::kBits == 8   ? L::kFewRowsOfBytes
+                                  : F::kBits == 4 ? L::kFewRowsOfNibbles
+                                                  : L::kFewRowsOfOthers;
 
 /// Bytes of a group of 32 in a packed panel, with its share of the block's header.
 template <class F>
@@ -288,7 +291,8 @@ void segment_rows(const PanelArgs& a, const ExpandedSegment<L, F>* groups, const
   for (int p = 0; p < kPanels; ++p) add_segment<L, kRows>(panel_of(a, p), row, kRows, k, acc[p]);
 }
 
-/// Panels that pass together, unpacked: sums of more would not stay in registers.
+/// Panels that pass together, unpacked: sums of more would not stay in registers, or one alone is
+/// as fast.
 template <class L, class F>
 inline constexpr int kPassPanels = F::kScales == 2 ? L::kPassPanelsTwoScales : L::kPassPanels;
 
@@ -317,7 +321,6 @@ INGOT_INLINE void unpacked_rows(const PanelArgs& a, int panels, const LinearScra
 /// Many rows through up to L::kManyPanels panels, a segment after the other, each unpacked once.
 template <class L, class F>
 INGOT_INLINE void many_rows(const PanelArgs& a) {
-  static_assert(L::kManyPanels == 1 || kPassPanels<L, F> > 1);
   auto& groups = *reinterpret_cast<LinearScratch<L, F>*>(a.scratch);
   const int panels = (a.columns + kPanelCols - 1) / kPanelCols;
   const auto* const first = reinterpret_cast<const unsigned char*>(a.panel);
@@ -332,7 +335,7 @@ INGOT_INLINE void many_rows(const PanelArgs& a) {
     if (end == a.cols) {
       next = {.first = first + panels * a.panel_bytes, .cols = segment_end(0, a.cols)};
     }
-    if (panels == 1) {
+    if (panels == 1 || kPassPanels<L, F> == 1) {
       unpacked_rows<L, F, 1, kRowsAlone<L, F>>(a, panels, groups, next, k);
     } else if constexpr (kPassPanels<L, F> > 1) {
       unpacked_rows<L, F, kPassPanels<L, F>, L::kPassRows>(a, panels, groups, next, k);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstring>
+#include <limits>
 
 #include "backend/cpu/kernels/passes.inl"
 
@@ -37,29 +38,37 @@ INGOT_INLINE typename L::F load_dense(const std::byte* p) {
   }
 }
 
+inline constexpr std::int64_t kNoTurn = std::numeric_limits<std::int64_t>::max();
+
 /// Rows [row, row + rows) of a call through the segment that begins at `k`.
 struct DensePass {
   std::int64_t row = 0;
   std::int64_t rows = 0;
   std::int64_t k = 0;
   std::int64_t cols = 0;  ///< of the segment
-  /// From the segment in its panel to what is brought near: a line for every `apart` lines read.
+  /// Bytes from the segment's begin to what is brought near, a line for every `apart` lines read.
+  /// At `turn` it goes on with the same segment of the panels after these.
   std::int64_t ahead = 0;
+  std::int64_t turn = 0;
   std::int64_t apart = 1;
 };
 
-/// A pass of at most kRows rows, whose copies are `x`, through kPanels panels. What stands in `x`
-/// behind its rows is computed with and not kept.
+/// A pass of at most kRows rows, whose copies are `x`, through kPanels panels.
 template <class L, class F, int kPanels, int kRows>
 void dense_rows(const PanelArgs& a, const DenseRow* x, const DensePass& pass) {
   const std::byte* const panel = a.panel + pass.k * kDenseStep<F>;
-  const std::byte* ahead = panel + pass.ahead;
+  std::int64_t ahead = pass.ahead;
+  std::int64_t turn = pass.turn;
   const std::int64_t apart = 64 / kDenseStep<F> * pass.apart;
   typename L::F acc[kPanels][kRows];
 #pragma GCC unroll 2
   for (int p = 0; p < kPanels; ++p) clear<L, kRows>(acc[p]);
   for (std::int64_t i = 0; i < pass.cols;) {
-    for (int p = 0; p < kPanels; ++p) __builtin_prefetch(ahead + p * a.panel_bytes);
+    if (ahead >= turn) {
+      ahead += kPanels * a.panel_bytes - pass.cols * kDenseStep<F>;
+      turn = kNoTurn;
+    }
+    for (int p = 0; p < kPanels; ++p) __builtin_prefetch(panel + ahead + p * a.panel_bytes);
     ahead += 64;
     const std::int64_t end = i + apart < pass.cols ? i + apart : pass.cols;
     for (; i < end; ++i) {
@@ -123,16 +132,31 @@ INGOT_INLINE void dense_pass(const PanelArgs& a, const DenseRow* x, const DenseP
   for_panels<1>(0, panels, through);
 }
 
+/// The rows of a pass into `x`, and zeros into those that its size is rounded up by: what was left
+/// there may be numbers that processors are slow with.
+template <class L>
+INGOT_INLINE void copy_rows(const PanelArgs& a, const DensePass& pass, DenseRow* x) {
+  const auto bytes = static_cast<std::size_t>(pass.cols) * sizeof(float);
+  for (std::int64_t r = 0; r < pass.rows; ++r) {
+    std::memcpy(x[r], a.x.row<const float>(pass.row + r) + pass.k, bytes);
+  }
+  with_dense_rows<L::kDenseRows>(pass.rows, [&]<int kRows>() {
+    for (std::int64_t r = pass.rows; r < kRows; ++r) std::memset(x[r], 0, bytes);
+  });
+}
+
 /// All rows of `a` through its panels, a segment after the other. One pass brings near what it
 /// reads soon. Of several each has a share of what comes after these panels.
 template <class L, class F>
 void dense_panels(const PanelArgs& a) {
   constexpr std::int64_t kAheadOfOnePass = 3072;
+  if (a.rows == 0) return;
   auto* const x = reinterpret_cast<DenseRow*>(a.scratch);
   const std::int64_t each = dense_pass_rows<L>(a.rows);
   const std::int64_t passes = (a.rows + each - 1) / each;
   const std::int64_t panels = (a.columns + kPanelCols - 1) / kPanelCols;
-  for (DensePass pass{.apart = passes}; pass.k < a.cols; pass.k += kSegment) {
+  DensePass pass{.turn = kNoTurn, .apart = passes};
+  for (; pass.k < a.cols; pass.k += kSegment) {
     const std::int64_t end = segment_end(pass.k, a.cols);
     pass.cols = end - pass.k;
     const std::int64_t bytes = pass.cols * kDenseStep<F>;
@@ -142,10 +166,8 @@ void dense_panels(const PanelArgs& a) {
       pass.row = i * each;
       pass.rows = pass.row + each < a.rows ? each : a.rows - pass.row;
       pass.ahead = passes == 1 ? kAheadOfOnePass : next + bytes / passes * i;
-      for (std::int64_t r = 0; r < pass.rows; ++r) {
-        std::memcpy(x[r], a.x.row<const float>(pass.row + r) + pass.k,
-                    static_cast<std::size_t>(pass.cols) * sizeof(float));
-      }
+      if (passes == 1) pass.turn = bytes;
+      copy_rows<L>(a, pass, x);
       dense_pass<L, F>(a, x, pass);
     }
   }
