@@ -13,8 +13,8 @@ namespace ingot {
 /// out = in W^T + b by one kernel table, in items that any threads run in any order.
 ///
 /// Shapes: in [T, K], w [M, K], out [T, M]. All panels of a block of rows come before the next
-/// block. A block is as large as the second cache, or larger where a call reads it once for several
-/// panels.
+/// block. A block is as large as the second cache, or larger where a kernel says so
+/// (LinearKernel::panel_rows_bytes).
 class PanelWork {
  public:
   /// Items for so many threads; of other shapes: a bug.
