@@ -53,21 +53,23 @@ INGOT_INLINE typename L::F power_of_two(typename L::I k) {
 template <class L>
 struct ExpParts {
   typename L::F p;
-  typename L::I k;
+  typename L::I k_bits;  ///< the bits of kRound plus k and what was asked for
 };
 
+/// `more`, a small integer, is added to k in k_bits. No v is halfway between two k, so that it does
+/// not change which one it is.
 template <class L>
-INGOT_INLINE ExpParts<L> exp_parts(typename L::F v) {
+INGOT_INLINE ExpParts<L> exp_parts(typename L::F v, float more) {
   using F = typename L::F;
-  const F shifted = L::fma(v, L::splat(0x1.715476p+0f), L::splat(kRound));
-  const F k_float = L::sub(shifted, L::splat(kRound));
+  const F round = L::splat(kRound + more);
+  const F shifted = L::fma(v, L::splat(0x1.715476p+0f), round);
+  const F k_float = L::sub(shifted, round);
   // ln 2 = 355/512 - 0x1.bd0106p-13: with the short first part the first step is exact.
   const F r =
       L::fma(k_float, L::splat(0x1.bd0106p-13f), L::fma(k_float, L::splat(-355.0f / 512.0f), v));
   const F p4 = polynomial<L>(r, 0x1.fffffcp-2f, 0x1.55549p-3f, 0x1.55589ep-5f, 0x1.123ac8p-7f,
                              0x1.6a628ep-10f);
-  return {L::add(L::splat(1.0f), L::fma(L::mul(r, r), p4, r)),
-          L::sub_int(L::bits(shifted), L::bits(L::splat(kRound)))};
+  return {L::add(L::splat(1.0f), L::fma(L::mul(r, r), p4, r)), L::bits(shifted)};
 }
 
 }  // namespace detail
@@ -85,20 +87,22 @@ INGOT_INLINE typename L::F exp_lanes(typename L::F x) {
   const F high = L::splat(89.0f);  // e^89 overflows, and k stays in the range of two factors
   F v = L::select(L::lt(x, low), low, x);
   v = L::select(L::lt(high, v), high, v);
-  const auto e = detail::exp_parts<L>(v);
-  const I half = L::template sar<1>(e.k);
+  const auto e = detail::exp_parts<L>(v, 0);
+  const I k = L::sub_int(e.k_bits, L::bits(L::splat(detail::kRound)));
+  const I half = L::template sar<1>(k);
   const F scaled = L::mul(L::mul(e.p, detail::power_of_two<L>(half)),
-                          detail::power_of_two<L>(L::sub_int(e.k, half)));
+                          detail::power_of_two<L>(L::sub_int(k, half)));
   return L::select(L::lt(x, low), L::splat(0.0f), scaled);
 }
 
 /// The bits of `exp_lanes` for x that are not positive, NaN among them, with less work: 2^k is a
-/// normal number there, so one factor does.
+/// normal number there, so one factor does, and its exponent is all that is left of k_bits. What
+/// becomes of x below -87.3f does not matter.
 template <class L>
 INGOT_INLINE typename L::F exp_not_positive_lanes(typename L::F x) {
-  const auto low = L::splat(-87.3f);
-  const auto e = detail::exp_parts<L>(L::select(L::lt(x, low), low, x));
-  return L::select(L::lt(x, low), L::splat(0.0f), L::mul(e.p, detail::power_of_two<L>(e.k)));
+  const auto e = detail::exp_parts<L>(x, 127);
+  const auto scaled = L::mul(e.p, L::from_bits(L::template shl<23>(e.k_bits)));
+  return L::select(L::lt(x, L::splat(-87.3f)), L::splat(0.0f), scaled);
 }
 
 /// The natural logarithm within 1.5 units in the last place; of 0 -Inf, of negative values NaN;

@@ -63,7 +63,8 @@ struct QuantisedHead {
     std::fill(padded + head_dim, padded + page.cols, 0.0f);
     table.quantise(padded, page.cols, 0, groups, nullptr);
   }
-  int at(std::int64_t d) const { return groups[d / 32].q[d % 32 / 4][0][d % 4]; }
+  /// Elements [4 * quad, 4 * quad + 4).
+  const std::int8_t* at(std::int64_t quad) const { return groups[quad / 8].q[quad % 8][0]; }
 };
 
 void store_int8(const KernelTable& table, const TokenHead& h, std::int64_t head_dim) {
@@ -77,9 +78,12 @@ void store_int8(const KernelTable& table, const TokenHead& h, std::int64_t head_
   }
   std::byte* keys = h.keys + page.scale_bytes + 4 * h.token;
   std::byte* values = h.values + page.scale_bytes + h.token / 4 * 4 * page.cols + h.token % 4;
-  for (std::int64_t d = 0; d < page.cols; ++d) {
-    keys[d / 4 * 4 * kBlockTokens + d % 4] = std::byte(k.at(d) + 128);
-    values[4 * d] = std::byte(v.at(d) & 0xff);
+  for (std::int64_t quad = 0; quad < page.cols / 4; ++quad, values += 16) {
+    std::uint32_t four;
+    __builtin_memcpy(&four, k.at(quad), 4);
+    four ^= 0x80808080;  // q + 128
+    __builtin_memcpy(keys + 4 * kBlockTokens * quad, &four, 4);
+    for (int i = 0; i < 4; ++i) values[4 * i] = static_cast<std::byte>(v.at(quad)[i]);
   }
 }
 

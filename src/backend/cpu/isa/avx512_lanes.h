@@ -29,7 +29,7 @@ struct Avx512Lanes {
   static constexpr int kDenseRows = 28;
   static constexpr int kDenseRowsOfTwo = 12;
   static constexpr int kQueries = 12;
-  static constexpr int kInt8Queries = 4;
+  static constexpr int kInt8Queries = 8;
   static constexpr int kScoreBlocks = 4;
   static constexpr int kAttentionChains = 24;
   using F = __m512;
@@ -119,7 +119,8 @@ struct Avx512Lanes {
   INGOT_INLINE static void sum_of_rows(B rows, std::int32_t (&sums)[4]) {
     const I pairs = _mm512_maddubs_epi16(_mm512_set1_epi8(1), rows);
     const I quads = _mm512_madd_epi16(pairs, _mm512_set1_epi16(1));
-    of_quarters(quads, sums, [](I x, I y) { return add_int(x, y); });
+    const I each = of_quarters(quads, [](I x, I y) { return add_int(x, y); });
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(sums), _mm512_castsi512_si128(each));
   }
 
   INGOT_INLINE static B load_bytes(const void* p) { return _mm512_loadu_si512(p); }
@@ -199,6 +200,10 @@ struct Avx512Lanes {
   INGOT_INLINE static void max_int_of_four(const I (&a)[4], std::int32_t (&largest)[4]) {
     of_four(a, largest, [](I x, I y) { return max_int(x, y); });
   }
+  /// The same; lanes i, i + 4, i + 8 and i + 12 are that of a[i].
+  INGOT_INLINE static I max_int_of_four(const I (&a)[4]) {
+    return each_of_four(a, [](I x, I y) { return max_int(x, y); });
+  }
   INGOT_INLINE static std::int32_t sum_int(I a) { return _mm512_reduce_add_epi32(a); }
   /// The sum of each of four, the same way.
   INGOT_INLINE static void sum_int_of_four(const I (&a)[4], std::int32_t (&sums)[4]) {
@@ -209,17 +214,21 @@ struct Avx512Lanes {
   /// What `op` makes of the lanes of each of four.
   template <class Op>
   INGOT_INLINE static void of_four(const I (&a)[4], std::int32_t (&out)[4], Op op) {
+    const I each = each_of_four(a, op);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm512_castsi512_si128(each));
+  }
+  /// The same: of a[i] in lanes i, i + 4, i + 8 and i + 12.
+  template <class Op>
+  INGOT_INLINE static I each_of_four(const I (&a)[4], Op op) {
     const I low = op(_mm512_unpacklo_epi32(a[0], a[1]), _mm512_unpackhi_epi32(a[0], a[1]));
     const I high = op(_mm512_unpacklo_epi32(a[2], a[3]), _mm512_unpackhi_epi32(a[2], a[3]));
-    const I all = op(_mm512_unpacklo_epi64(low, high), _mm512_unpackhi_epi64(low, high));
-    of_quarters(all, out, op);
+    return of_quarters(op(_mm512_unpacklo_epi64(low, high), _mm512_unpackhi_epi64(low, high)), op);
   }
-  /// What `op` makes of lanes i, i + 4, i + 8 and i + 12.
+  /// What `op` makes of lanes i, i + 4, i + 8 and i + 12, in each of them.
   template <class Op>
-  INGOT_INLINE static void of_quarters(I a, std::int32_t (&out)[4], Op op) {
+  INGOT_INLINE static I of_quarters(I a, Op op) {
     const I half = op(a, _mm512_shuffle_i64x2(a, a, 0b01'00'11'10));
-    const I whole = op(half, _mm512_shuffle_i64x2(half, half, 0b10'11'00'01));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm512_castsi512_si128(whole));
+    return op(half, _mm512_shuffle_i64x2(half, half, 0b10'11'00'01));
   }
   INGOT_INLINE static M first(int n) { return static_cast<M>((1U << n) - 1); }
   INGOT_INLINE static __m256i load256(const void* p) {

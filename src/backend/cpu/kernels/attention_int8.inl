@@ -108,40 +108,59 @@ template <class L, int kCount>
   }
 }
 
-/// The largest lane of each, of four at once where the instruction set has a shorter way.
-template <class L, int kCount>
-INGOT_INLINE void max_each(const typename L::I (&lanes)[kCount], std::int32_t (&largest)[kCount]) {
-  if constexpr (kCount == 4 && requires { L::max_int_of_four(lanes, largest); }) {
-    L::max_int_of_four(lanes, largest);
-  } else {
-    for (int i = 0; i < kCount; ++i) largest[i] = L::max_int(lanes[i]);
-  }
-}
-
 /// Weights of a chunk times the scales of one group of the values, quantised; none is negative.
 template <class L, int kCount>
 struct QuantisedWeights {
   alignas(64) std::int8_t q[kCount][kChunk];
-  float d[kCount];
+  float d[kCount + 16];  ///< and room for what is stored beyond
 
   INGOT_INLINE QuantisedWeights(const ChunkPass<kCount>& c, const ChunkWeights& weights,
                                 const float* const* scales) {
-    typename L::F part[kCount][kChunkBlocks];
-    typename L::I lanes[kCount];
-    for (int i = 0; i < kCount; ++i) {
-      multiply(c.view[i], weights.p[c.query + i], scales, part[i]);
-      lanes[i] = largest_lanes<L>(part[i]);
-    }
-    std::int32_t largest[kCount];
-    max_each<L>(lanes, largest);
-    for (int i = 0; i < kCount; ++i) {
-      const auto chunk = scale_parts<L>(part[i], scale_of(largest[i]));
-      L::store_int8(q[i], chunk.q);
-      d[i] = chunk.d;
+    if constexpr (requires(const typename L::I(&lanes)[4]) { L::max_int_of_four(lanes); }) {
+      constexpr int kStep = kCount < 4 ? kCount : kCount % 4 == 0 ? 4 : 3;
+      static_assert(kCount % kStep == 0);
+#pragma GCC unroll 8
+      for (int i = 0; i < kCount; i += kStep) quantise<kStep>(c, weights, scales, i);
+    } else {
+      for (int i = 0; i < kCount; ++i) {
+        typename L::F part[kChunkBlocks];
+        multiply(c.view[i], weights.p[c.query + i], scales, part);
+        const auto chunk = quantise_parts<L>(part);
+        L::store_int8(q[i], chunk.q);
+        d[i] = chunk.d;
+      }
     }
   }
 
  private:
+  /// Queries [first, first + kStep), up to four.
+  template <int kStep>
+  INGOT_INLINE void quantise(const ChunkPass<kCount>& c, const ChunkWeights& weights,
+                             const float* const* scales, int first) {
+    typename L::F part[kStep][kChunkBlocks];
+    typename L::I lanes[4];
+    for (int i = 0; i < kStep; ++i) {
+      multiply(c.view[first + i], weights.p[c.query + first + i], scales, part[i]);
+      lanes[i] = largest_bits(part[i]);
+    }
+    for (int i = kStep; i < 4; ++i) lanes[i] = lanes[0];
+    const ScaleLanes<L> scale(L::max_int_of_four(lanes));
+    alignas(64) float r[16];
+    L::store(r, scale.r);
+    L::store(d + first, scale.d);
+    for (int i = 0; i < kStep; ++i) {
+      // What is not finite may become any integer: times a NaN it is lost.
+      const GroupScale scaled{.d = 0, .r = r[i], .zero = false};
+      L::store_int8(q[first + i], scale_parts<L>(part[i], scaled).q);
+    }
+  }
+  /// In each lane the bits of the largest part, where none is negative. A NaN among them is larger:
+  /// those of scales have no sign, and one of a weight is in the sum of weights as well.
+  INGOT_INLINE static typename L::I largest_bits(const typename L::F (&part)[kChunkBlocks]) {
+    auto lanes = L::bits(part[0]);
+    for (int b = 1; b < kChunkBlocks; ++b) lanes = L::max_int(lanes, L::bits(part[b]));
+    return lanes;
+  }
   INGOT_INLINE static void multiply(const ChunkView& view, const float* p,
                                     const float* const* scales,
                                     typename L::F (&part)[kChunkBlocks]) {

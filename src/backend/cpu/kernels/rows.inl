@@ -48,6 +48,25 @@ INGOT_INLINE GroupScale scale_of(std::int32_t largest) {
   return {.d = amax / 127.0f, .r = 127.0f / amax, .zero = false};
 }
 
+/// `scale_of` of 16 groups, a lane each, but for d and r alone: those of which all become 0 have an
+/// r of 0, and a NaN as d where some are not finite.
+template <class L>
+struct ScaleLanes {
+  typename L::F d;
+  typename L::F r;
+
+  INGOT_INLINE explicit ScaleLanes(typename L::I largest) {
+    const auto amax = L::from_bits(largest);
+    const auto most = L::splat(127.0f);
+    const auto zero = L::splat(0.0f);
+    const auto tiny = L::lt(amax, L::splat(kSmallestScaled));
+    const auto finite = L::lt(amax, L::splat(__builtin_inff()));
+    const auto nan = L::splat(__builtin_nanf(""));
+    d = L::select(finite, L::select(tiny, zero, L::div(amax, most)), nan);
+    r = L::select(finite, L::select(tiny, zero, L::div(most, amax)), zero);
+  }
+};
+
 /// In each lane the bits of the largest magnitude of the parts.
 template <class L, int kParts>
 INGOT_INLINE typename L::I largest_lanes(const typename L::F (&part)[kParts]) {
