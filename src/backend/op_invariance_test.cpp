@@ -351,6 +351,29 @@ TEST(Invariance, Attention) {
   }
 }
 
+TEST(Invariance, AttentionOfLongContexts) {
+  // So few rows that threads share their splits of 1,024 keys, of which one row sees some and the
+  // row before it does not.
+  const std::vector<TestBatch::Sequence> sequences{{4, 2050}, {1, 3100}, {1, 7}};
+  for (const std::int32_t window : {0, 1500}) {
+    for (const KvType type : {KvType::kF16, KvType::kInt8}) {
+      SCOPED_TRACE(cat("window ", window, " ", kv_name(type)));
+      Random random(192);
+      const Attention a{.heads = 4, .kv_heads = 2, .head_dim = 40, .scale = 0.3f, .window = window};
+      AttentionProblem p(a, type, sequences, random);
+      const Matrix want = p.attend(*device(*kernel_tables()[0], 1));
+      for (const KernelTable* table : tested_tables()) {
+        for (const int threads : {1, 2, 5}) {
+          const Device d = device(*table, threads);
+          for (int i = 0; i < 3; ++i) {
+            ASSERT_TRUE(same_bits(p.attend(*d), want)) << d.isa << " threads " << threads;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Invariance, NoRowsAreFine) {
   Random random(211);
   const Moe m{.experts = 3, .used = 2, .ffn = 32};

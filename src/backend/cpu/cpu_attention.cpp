@@ -1,5 +1,6 @@
 // CpuBackend: paged keys and values, and attention over them.
 #include <algorithm>
+#include <limits>
 
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/page_layout.h"
@@ -225,7 +226,23 @@ struct HeadTiles {
         count(a.kv_heads * tiles_per_kv) {}
 };
 
+/// What row `row` of sequence `s` sees.
+KeyRange seen_by(const Batch& b, const Attention& a, std::int32_t s, std::int64_t row) {
+  const auto at = static_cast<std::size_t>(s);
+  const std::int32_t kv_len = b.kv_len[at];
+  const KeyRange range =
+      keys_of(a, kv_len - (b.q_start[at + 1] - static_cast<std::int32_t>(row)), kv_len);
+  INGOT_CHECK(range.first < range.last, "row ", row, " sees no key");
+  return range;
+}
+
 }  // namespace
+
+/// What each row of a tile sees.
+struct CpuBackend::TileKeys {
+  std::int32_t first[kQueriesLimit];
+  std::int32_t last[kQueriesLimit];
+};
 
 void CpuBackend::tile_rows(const Batch& b, std::int64_t most) {
   row_tiles_.clear();
@@ -235,10 +252,46 @@ void CpuBackend::tile_rows(const Batch& b, std::int64_t most) {
     const std::int64_t tiles = (end - b.q_start[at] + most - 1) / most;
     for (std::int64_t row = b.q_start[at], left = tiles; left > 0; --left) {
       const std::int64_t rows = (end - row + left - 1) / left;
-      row_tiles_.push_back({.sequence = s, .row = row, .end = row + rows});
+      row_tiles_.push_back(
+          {.sequence = s, .row = row, .end = row + rows, .first_part = std::ssize(row_tiles_)});
       row += rows;
     }
   }
+}
+
+std::int64_t CpuBackend::share_splits(const Batch& b, const Attention& a, std::int64_t head_tiles,
+                                      std::int64_t states) {
+  const std::int64_t tiles = std::ssize(row_tiles_);
+  if (pool_.size() == 1 || tiles * head_tiles >= kTilesShared * pool_.size()) return tiles;
+  // Earlier rows of a tile see no later keys than later ones.
+  const auto first_of = [&](const RowTile& t) {
+    return seen_by(b, a, t.sequence, t.row).first / kSplit;
+  };
+  const auto end_of = [&](const RowTile& t) {
+    return (seen_by(b, a, t.sequence, t.end - 1).last - 1) / kSplit + 1;
+  };
+  std::int64_t parts = 0;
+  for (const RowTile& t : row_tiles_) parts += end_of(t) - first_of(t);
+  if (parts == tiles || parts * head_tiles * states > scratch_.states_floats) return tiles;
+  parts = 0;
+  for (RowTile& t : row_tiles_) {
+    t.first_split = first_of(t);
+    t.splits = end_of(t) - t.first_split;
+    t.first_part = parts;
+    parts += t.splits;
+  }
+  for (std::int64_t i = 0; i < tiles * head_tiles; ++i) {
+    const RowTile& t = row_tiles_[static_cast<std::size_t>(i % tiles)];
+    splits_left_[static_cast<std::size_t>(i)].store(t.splits, std::memory_order_relaxed);
+  }
+  return parts;
+}
+
+const CpuBackend::RowTile& CpuBackend::tile_of(std::int64_t part) const {
+  const auto after =
+      std::upper_bound(row_tiles_.begin(), row_tiles_.end(), part,
+                       [](std::int64_t value, const RowTile& t) { return value < t.first_part; });
+  return *(after - 1);
 }
 
 void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out,
@@ -248,43 +301,55 @@ void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer
   const bool quantise = keeps_quantised(out, a.head_dim % kGroup == 0 ? next : Next::kAnyone);
   const HeadTiles heads(a);
   tile_rows(b, kQueriesLimit / heads.heads);
+  std::int64_t most_rows = 0;
+  for (const RowTile& t : row_tiles_) most_rows = std::max(most_rows, t.end - t.row);
+  const std::int64_t states = most_rows * heads.heads * attention_state_floats(a.head_dim);
+  const std::int64_t parts = share_splits(b, a, heads.count, states);
   // A kv head's rows come one after the other: those of a sequence read the same keys and values.
-  pool_.parallel_for(std::ssize(row_tiles_) * heads.count, [&](std::int64_t item, int) {
-    const RowTile& rows = row_tiles_[static_cast<std::size_t>(item % std::ssize(row_tiles_))];
-    const std::int64_t head_tile = item / std::ssize(row_tiles_);
+  pool_.parallel_for(parts * heads.count, [&](std::int64_t item, int) {
+    const std::int64_t head_tile = item / parts;
+    const std::int64_t part = item % parts;
+    const RowTile& rows = tile_of(part);
     const std::int64_t kv_head = head_tile / heads.tiles_per_kv;
     const std::int64_t in_group = head_tile % heads.tiles_per_kv * heads.heads;
     const HeadTile tile{
         .kv_head = kv_head,
         .head = kv_head * heads.per_kv + in_group,
         .heads = static_cast<std::int32_t>(std::min(heads.heads, heads.per_kv - in_group))};
-    attend(qkv, b, a, kv, rows, tile, out);
+    TileKeys keys;
+    const AttentionArgs args = args_of(qkv, b, a, kv, rows, tile, out, keys);
+    if (rows.splits == 1) {
+      table_.attention(args);
+    } else {
+      float* first = scratch_.states + (head_tile * parts + rows.first_part) * states;
+      const auto split = static_cast<std::int32_t>(part - rows.first_part);
+      table_.attention_split(args, rows.first_split + split, first + split * states);
+      // Who is done last joins them: always in the same order.
+      const std::int64_t at = head_tile * std::ssize(row_tiles_) + (&rows - row_tiles_.data());
+      auto& left = splits_left_[static_cast<std::size_t>(at)];
+      if (left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+      table_.attention_join(args, first, states);
+    }
     if (!quantise) return;
     const std::int64_t col = tile.head * a.head_dim;
-    const View part = columns(out, col, std::int64_t{tile.heads} * a.head_dim);
-    input_of(out).write_rows(table_, part.slice(rows.row, rows.end - rows.row), rows.row,
+    const View part_of_out = columns(out, col, std::int64_t{tile.heads} * a.head_dim);
+    input_of(out).write_rows(table_, part_of_out.slice(rows.row, rows.end - rows.row), rows.row,
                              col / kGroup);
   });
 }
 
-void CpuBackend::attend(View qkv, const Batch& b, const Attention& a, const KvLayer& kv,
-                        const RowTile& rows, const HeadTile& tile, View out) {
-  const auto s = static_cast<std::size_t>(rows.sequence);
-  const std::int32_t kv_len = b.kv_len[s];
-  std::int32_t first[kQueriesLimit];
-  std::int32_t last[kQueriesLimit];
-  KeyRange all{.first = kv_len, .last = 0};
+AttentionArgs CpuBackend::args_of(View qkv, const Batch& b, const Attention& a, const KvLayer& kv,
+                                  const RowTile& rows, const HeadTile& tile, View out,
+                                  TileKeys& keys) const {
+  KeyRange all{.first = std::numeric_limits<std::int32_t>::max(), .last = 0};
   for (std::int64_t t = rows.row; t < rows.end; ++t) {
-    const std::int64_t r = t - rows.row;
-    const std::int32_t key = kv_len - (b.q_start[s + 1] - static_cast<std::int32_t>(t));
-    const KeyRange range = keys_of(a, key, kv_len);
-    INGOT_CHECK(range.first < range.last, "row ", t, " sees no key");
-    first[r] = range.first;
-    last[r] = range.last;
+    const KeyRange range = seen_by(b, a, rows.sequence, t);
+    keys.first[t - rows.row] = range.first;
+    keys.last[t - rows.row] = range.last;
     all = {.first = std::min(all.first, range.first), .last = std::max(all.last, range.last)};
   }
   const PageLayout layout(a, kv.type);
-  table_.attention({
+  return {
       .q = qkv.row<const float>(rows.row) + tile.head * a.head_dim,
       .out = out.row<float>(rows.row) + tile.head * a.head_dim,
       .q_stride = qkv.row_bytes / std::int64_t{sizeof(float)},
@@ -298,11 +363,11 @@ void CpuBackend::attend(View qkv, const Batch& b, const Attention& a, const KvLa
       .v_offset = layout.v_start + tile.kv_head * layout.v_head,
       .type = kv.type,
       .head_dim = a.head_dim,
-      .first = first,
-      .last = last,
+      .first = keys.first,
+      .last = keys.last,
       .scale = a.scale,
       .score_cap = a.score_cap,
-  });
+  };
 }
 
 }  // namespace ingot

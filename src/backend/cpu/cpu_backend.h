@@ -1,6 +1,7 @@
 // CpuBackend: the ops on ordinary processors, exact whatever the thread count and instruction set.
 #pragma once
 
+#include <atomic>
 #include <vector>
 
 #include "backend/backend.h"
@@ -86,10 +87,12 @@ class CpuBackend final : public Backend {
   };
   /// Scratch as offsets into one buffer, for given limits.
   struct Scratch {
-    LinearInput q;                        ///< of the rows of a step, of any K
-    std::int64_t q_rows = 0;              ///< that `q` has room for
-    std::byte* linear = nullptr;          ///< of each thread `linear_bytes`
-    std::int64_t linear_bytes = 0;        ///< what any kernel of `linear` asks for
+    LinearInput q;                  ///< of the rows of a step, of any K
+    std::int64_t q_rows = 0;        ///< that `q` has room for
+    std::byte* linear = nullptr;    ///< of each thread `linear_bytes`
+    std::int64_t linear_bytes = 0;  ///< what any kernel of `linear` asks for
+    float* states = nullptr;        ///< of attention's splits, `states_floats` of them
+    std::int64_t states_floats = 0;
     View head_rows;                       ///< [<= kHeadRows, V]
     View router;                          ///< [T, E]
     std::int64_t wave_rows = 0;           ///< W, room for those of one wave
@@ -113,7 +116,12 @@ class CpuBackend final : public Backend {
     std::int32_t sequence = 0;
     std::int64_t row = 0;
     std::int64_t end = 0;
+    std::int32_t first_split = 0;  ///< of those that its rows see some of
+    std::int32_t splits = 1;       ///< that threads may share; 1: nothing to be shared
+    std::int64_t first_part = 0;   ///< the splits of all tiles before it
   };
+  /// Tiles of rows and heads for each thread, from which on their splits are not shared.
+  static constexpr std::int64_t kTilesShared = 8;
   /// Query heads [head, head + heads) of one kv head.
   struct HeadTile {
     std::int64_t kv_head = 0;
@@ -143,9 +151,16 @@ class CpuBackend final : public Backend {
   /// Cuts each sequence's rows into as few tiles of at most `most` rows as can be, of like size:
   /// row_tiles_.
   void tile_rows(const Batch& b, std::int64_t most);
-  /// Attention of the tiles' rows and heads.
-  void attend(View qkv, const Batch& b, const Attention& a, const KvLayer& kv, const RowTile& rows,
-              const HeadTile& tile, View out);
+  /// Where there are few tiles, lets threads share the splits of each; `states` floats are those of
+  /// a split of the largest. Returns the parts that all row tiles have for each of `head_tiles`.
+  std::int64_t share_splits(const Batch& b, const Attention& a, std::int64_t head_tiles,
+                            std::int64_t states);
+  /// The row tile of a part.
+  const RowTile& tile_of(std::int64_t part) const;
+  /// What a kernel gets for a tile. `keys` holds what it refers to.
+  struct TileKeys;
+  AttentionArgs args_of(View qkv, const Batch& b, const Attention& a, const KvLayer& kv,
+                        const RowTile& rows, const HeadTile& tile, View out, TileKeys& keys) const;
   void route(View logits, const Moe& m);
   /// Rows whose gate, up and activation of width `ffn` the threads' second caches hold.
   std::int64_t cached_rows(std::int64_t ffn) const;
@@ -177,6 +192,8 @@ class CpuBackend final : public Backend {
   View quantised_;                       ///< whose rows scratch_.q holds, none: nobody's
   std::vector<ExpertWork> expert_work_;  ///< of the loop under way; room for all is planned
   std::vector<RowTile> row_tiles_;       ///< of the attention under way; room for one a row
+  /// Of each head tile and row tile whose splits are shared: those that are not done yet.
+  std::vector<std::atomic<std::int32_t>> splits_left_;
 };
 
 }  // namespace ingot

@@ -98,6 +98,15 @@ struct Int8Page {
   }
 };
 
+/// Keys of a split of `attention` (backend.h): what it makes of one depends on no other.
+inline constexpr std::int32_t kSplit = 1024;
+
+/// Floats that the state of a query takes after a split: its weighted sum of values, then its
+/// largest score and the sum of its weights.
+constexpr std::int64_t attention_state_floats(std::int64_t head_dim) {
+  return (head_dim + 31) / 32 * 32 + 16;
+}
+
 /// Attention of rows of one sequence, for the query heads that share a kv head: keys and values are
 /// read once for all of them.
 struct AttentionArgs {
@@ -166,6 +175,12 @@ struct KernelTable {
   void (*rope)(float* head, std::int64_t head_dim, const Norm& n, bool adjacent_pairs,
                std::int64_t dims, const float* cos, const float* sin) = nullptr;
   void (*attention)(const AttentionArgs&) = nullptr;
+  /// The same in two steps, between which threads may share the splits that rows see some of. First
+  /// of split `split` (keys from kSplit * split on) the states of all queries, side by side; of
+  /// those that see nothing of it too.
+  void (*attention_split)(const AttentionArgs&, std::int32_t split, float* states) = nullptr;
+  /// Then the outputs, of the states of all such splits, `stride` floats from one's to the next's.
+  void (*attention_join)(const AttentionArgs&, const float* states, std::int64_t stride) = nullptr;
   /// n half floats, rounded to nearest even; n is a multiple of 16.
   void (*to_half)(const float* x, std::int64_t n, std::uint16_t* out) = nullptr;
   /// out = act(in) * up; where `up` is null, out = act(in).

@@ -86,29 +86,45 @@ void add_float_chunk(const AttentionArgs& a, const Chunk& chunk, const FloatQuer
       a, chunk, [&](const auto& pass) { add_values<L, kType>(a, pass, values, w, state); });
 }
 
-/// Folds a later split of a query into its total.
-template <class L>
-INGOT_INLINE void fold(const SoftmaxStates& later, int query, int cols, SoftmaxStates& total) {
-  const float m = OneLane::max(total.m[query], later.m[query]);
-  const float a1 = math::exp(total.m[query] - m);
-  const float a2 = math::exp(later.m[query] - m);
-  for (int i = 0; i < cols; i += 16) {
-    float* o = total.o[query] + i;
-    const auto first = L::mul(L::load(o), L::splat(a1));
-    L::store(o, L::fma(L::load(later.o[query] + i), L::splat(a2), first));
+/// Keys that some query of a call sees, from the first to before the last.
+struct KeysOfCall {
+  std::int32_t first;
+  std::int32_t last;
+
+  INGOT_INLINE explicit KeysOfCall(const AttentionArgs& a) : first(a.first[0]), last(a.last[0]) {
+    for (int row = 1; row < a.rows; ++row) {
+      if (a.first[row] < first) first = a.first[row];
+      if (a.last[row] > last) last = a.last[row];
+    }
   }
-  total.l[query] = __builtin_fmaf(later.l[query], a2, total.l[query] * a1);
-  total.m[query] = m;
+};
+
+/// Columns that sums of values have.
+INGOT_INLINE int cols_of(const AttentionArgs& a) {
+  const int step = a.type == KvType::kInt8 ? kGroup : 16;
+  return (a.head_dim + step - 1) / step * step;
 }
 
-/// The split that begins at `at`, of all queries; these see keys from `first` to before `last`.
+/// The queries of `a`, times the scale.
+template <class L, class Q>
+INGOT_INLINE void set_queries(const AttentionArgs& a, Q& q) {
+  for (int i = 0; i < a.rows * a.heads; ++i) {
+    const float* row = a.q + i / a.heads * a.q_stride + i % a.heads * a.head_dim;
+    float scaled[kHeadDimLimit];
+    for (std::int32_t d = 0; d < cols_of(a); ++d) scaled[d] = d < a.head_dim ? row[d] * a.scale : 0;
+    q.template set<L>(i, scaled);
+  }
+}
+
+/// What the split that begins at `at` makes of all queries.
 template <class L, KvType kType>
-void add_split(const AttentionArgs& a, std::int32_t at, std::int32_t first, std::int32_t last,
+void run_split(const AttentionArgs& a, std::int32_t at, const KeysOfCall& keys,
                const Queries<kType>& q, SoftmaxStates& split) {
+  for (int i = 0; i < a.rows * a.heads; ++i) split.clear(i);
   ChunkWeights w;
-  const std::int32_t end = last < at + kSplit ? last : at + kSplit;
+  const std::int32_t end = keys.last < at + kSplit ? keys.last : at + kSplit;
   for (std::int32_t start = at; start < end; start += kChunk) {
-    const Chunk chunk(a, start, first, last);
+    const Chunk chunk(a, start, keys.first, keys.last);
     if constexpr (kType == KvType::kInt8) {
       add_int8_chunk<L>(a, chunk, q, w, split);
     } else {
@@ -117,63 +133,131 @@ void add_split(const AttentionArgs& a, std::int32_t at, std::int32_t first, std:
   }
 }
 
-template <class L, KvType kType>
-void attend(const AttentionArgs& a) {
-  const int queries = a.rows * a.heads;
-  constexpr int kStep = kType == KvType::kInt8 ? kGroup : 16;
-  const int cols = (a.head_dim + kStep - 1) / kStep * kStep;
-  Queries<kType> q(cols, queries);
-  bool have_total[kQueriesLimit] = {};
-  std::int32_t first = a.first[0];
-  std::int32_t last = a.last[0];
-  for (int i = 0; i < queries; ++i) {
-    const float* row = a.q + i / a.heads * a.q_stride + i % a.heads * a.head_dim;
-    float scaled[kHeadDimLimit];
-    for (std::int32_t d = 0; d < cols; ++d) scaled[d] = d < a.head_dim ? row[d] * a.scale : 0;
-    q.template set<L>(i, scaled);
-    if (a.first[i / a.heads] < first) first = a.first[i / a.heads];
-    if (a.last[i / a.heads] > last) last = a.last[i / a.heads];
+/// Folds a later split of a query into its total.
+template <class L>
+INGOT_INLINE void fold(const SoftmaxStates& later, int query, SoftmaxStates& total) {
+  const float m = OneLane::max(total.m[query], later.m[query]);
+  const float a1 = math::exp(total.m[query] - m);
+  const float a2 = math::exp(later.m[query] - m);
+  for (int i = 0; i < total.o.cols; i += 16) {
+    float* o = total.o[query] + i;
+    const auto first = L::mul(L::load(o), L::splat(a1));
+    L::store(o, L::fma(L::load(later.o[query] + i), L::splat(a2), first));
   }
+  total.l[query] = __builtin_fmaf(later.l[query], a2, total.l[query] * a1);
+  total.m[query] = m;
+}
 
-  SoftmaxStates total(cols), split(cols);
-  for (std::int32_t at = first / kSplit * kSplit; at < last; at += kSplit) {
-    for (int i = 0; i < queries; ++i) split.clear(i);
-    add_split<L, kType>(a, at, first, last, q, split);
-    for (int i = 0; i < queries; ++i) {
+/// The states of a call's queries after one split after the other.
+template <class L>
+class Totals {
+ public:
+  INGOT_INLINE explicit Totals(int cols) : states_(cols) {}
+
+  /// Takes the split that begins at `at` in, for the queries that see some of it.
+  INGOT_INLINE void take(const AttentionArgs& a, std::int32_t at, const SoftmaxStates& split) {
+    for (int i = 0; i < a.rows * a.heads; ++i) {
       const int row = i / a.heads;
       if (a.last[row] <= at || a.first[row] >= at + kSplit) continue;
-      if (have_total[i]) {
-        fold<L>(split, i, cols, total);
+      if (have_[i]) {
+        fold<L>(split, i, states_);
         continue;
       }
-      have_total[i] = true;
-      total.m[i] = split.m[i];
-      total.l[i] = split.l[i];
-      for (int d = 0; d < cols; ++d) total.o[i][d] = split.o[i][d];
+      have_[i] = true;
+      states_.m[i] = split.m[i];
+      states_.l[i] = split.l[i];
+      for (int d = 0; d < split.o.cols; ++d) states_.o[i][d] = split.o[i][d];
     }
   }
-  for (int i = 0; i < queries; ++i) {
-    float* out = a.out + i / a.heads * a.out_stride + i % a.heads * a.head_dim;
-    const auto inv = L::splat(1.0f / total.l[i]);
-    for (int d = 0; d < a.head_dim; d += 16) {
-      const int left = a.head_dim - d;
-      L::store(out + d, L::mul(L::load(total.o[i] + d), inv), left < 16 ? left : 16);
+  INGOT_INLINE void write_outputs(const AttentionArgs& a) const {
+    for (int i = 0; i < a.rows * a.heads; ++i) {
+      float* out = a.out + i / a.heads * a.out_stride + i % a.heads * a.head_dim;
+      const auto inv = L::splat(1.0f / states_.l[i]);
+      for (int d = 0; d < a.head_dim; d += 16) {
+        const int left = a.head_dim - d;
+        L::store(out + d, L::mul(L::load(states_.o[i] + d), inv), left < 16 ? left : 16);
+      }
     }
+  }
+
+ private:
+  SoftmaxStates states_;
+  bool have_[kQueriesLimit] = {};
+};
+
+template <class L, KvType kType>
+void attend(const AttentionArgs& a) {
+  const int cols = cols_of(a);
+  Queries<kType> q(cols, a.rows * a.heads);
+  set_queries<L>(a, q);
+  const KeysOfCall keys(a);
+  Totals<L> total(cols);
+  SoftmaxStates split(cols);
+  for (std::int32_t at = keys.first / kSplit * kSplit; at < keys.last; at += kSplit) {
+    run_split<L, kType>(a, at, keys, q, split);
+    total.take(a, at, split);
+  }
+  total.write_outputs(a);
+}
+
+template <class L, KvType kType>
+void attend_split(const AttentionArgs& a, std::int32_t number, float* states) {
+  const int cols = cols_of(a);
+  Queries<kType> q(cols, a.rows * a.heads);
+  set_queries<L>(a, q);
+  SoftmaxStates split(cols);
+  run_split<L, kType>(a, number * kSplit, KeysOfCall(a), q, split);
+  const std::int64_t floats = attention_state_floats(a.head_dim);
+  for (int i = 0; i < a.rows * a.heads; ++i, states += floats) {
+    for (int d = 0; d < cols; ++d) states[d] = split.o[i][d];
+    states[floats - 2] = split.m[i];
+    states[floats - 1] = split.l[i];
+  }
+}
+
+template <class L>
+void attention_join(const AttentionArgs& a, const float* states, std::int64_t stride) {
+  const int cols = cols_of(a);
+  const KeysOfCall keys(a);
+  const std::int64_t floats = attention_state_floats(a.head_dim);
+  Totals<L> total(cols);
+  SoftmaxStates split(cols);
+  for (std::int32_t at = keys.first / kSplit * kSplit; at < keys.last; at += kSplit) {
+    for (int i = 0; i < a.rows * a.heads; ++i) {
+      const float* state = states + i * floats;
+      for (int d = 0; d < cols; ++d) split.o[i][d] = state[d];
+      split.m[i] = state[floats - 2];
+      split.l[i] = state[floats - 1];
+    }
+    states += stride;
+    total.take(a, at, split);
+  }
+  total.write_outputs(a);
+}
+
+/// fn with the type of `a` as a constant.
+template <class Fn>
+INGOT_INLINE void with_type(KvType type, const Fn& fn) {
+  switch (type) {
+    case KvType::kF32:
+      return fn.template operator()<KvType::kF32>();
+    case KvType::kF16:
+      return fn.template operator()<KvType::kF16>();
+    case KvType::kBF16:
+      return fn.template operator()<KvType::kBF16>();
+    case KvType::kInt8:
+      return fn.template operator()<KvType::kInt8>();
   }
 }
 
 template <class L>
 void attention_heads(const AttentionArgs& a) {
-  switch (a.type) {
-    case KvType::kF32:
-      return attend<L, KvType::kF32>(a);
-    case KvType::kF16:
-      return attend<L, KvType::kF16>(a);
-    case KvType::kBF16:
-      return attend<L, KvType::kBF16>(a);
-    case KvType::kInt8:
-      return attend<L, KvType::kInt8>(a);
-  }
+  with_type(a.type, [&]<KvType kType>() { attend<L, kType>(a); });
+}
+
+template <class L>
+void attention_split(const AttentionArgs& a, std::int32_t split, float* states) {
+  with_type(a.type, [&]<KvType kType>() { attend_split<L, kType>(a, split, states); });
 }
 
 }  // namespace

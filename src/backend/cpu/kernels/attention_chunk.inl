@@ -14,7 +14,6 @@ namespace ingot {
 namespace {
 
 inline constexpr std::int32_t kChunk = 64;
-inline constexpr std::int32_t kSplit = 1024;
 inline constexpr int kChunkBlocks = kChunk / kBlockTokens;
 
 /// `cols` elements for each query, side by side: rows that are as far apart as the longest head

@@ -21,6 +21,8 @@ constexpr KernelTable make_table(const char* name) {
   t.norm = norm_row<L>;
   t.rope = rope_head<L>;
   t.attention = attention_heads<L>;
+  t.attention_split = attention_split<L>;
+  t.attention_join = attention_join<L>;
   t.to_half = halve_row<L>;
   t.activate = activate_row<L>;
   t.softmax = softmax_row<L>;
