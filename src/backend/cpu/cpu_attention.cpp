@@ -212,20 +212,6 @@ void CpuBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer 
 
 namespace {
 
-/// How the query heads of an attention are cut into kernel calls.
-struct HeadTiles {
-  std::int64_t per_kv = 0;        ///< query heads of a kv head
-  std::int64_t tiles_per_kv = 0;  ///< of which one kernel call takes
-  std::int64_t heads = 0;         ///< so many at most
-  std::int64_t count = 0;         ///< tiles of all kv heads
-
-  explicit HeadTiles(const Attention& a)
-      : per_kv(a.heads / a.kv_heads),
-        tiles_per_kv((per_kv + kQueriesLimit - 1) / kQueriesLimit),
-        heads((per_kv + tiles_per_kv - 1) / tiles_per_kv),
-        count(a.kv_heads * tiles_per_kv) {}
-};
-
 /// What row `row` of sequence `s` sees.
 KeyRange seen_by(const Batch& b, const Attention& a, std::int32_t s, std::int64_t row) {
   const auto at = static_cast<std::size_t>(s);
@@ -237,6 +223,28 @@ KeyRange seen_by(const Batch& b, const Attention& a, std::int32_t s, std::int64_
 }
 
 }  // namespace
+
+/// How the query heads of an attention are cut into kernel calls.
+struct CpuBackend::HeadTiles {
+  std::int64_t per_kv = 0;        ///< query heads of a kv head
+  std::int64_t tiles_per_kv = 0;  ///< of which one kernel call takes
+  std::int64_t heads = 0;         ///< so many at most
+  std::int64_t count = 0;         ///< tiles of all kv heads
+
+  explicit HeadTiles(const Attention& a)
+      : per_kv(a.heads / a.kv_heads),
+        tiles_per_kv((per_kv + kQueriesLimit - 1) / kQueriesLimit),
+        heads((per_kv + tiles_per_kv - 1) / tiles_per_kv),
+        count(a.kv_heads * tiles_per_kv) {}
+
+  HeadTile at(std::int64_t tile) const {
+    const std::int64_t kv_head = tile / tiles_per_kv;
+    const std::int64_t in_group = tile % tiles_per_kv * heads;
+    return {.kv_head = kv_head,
+            .head = kv_head * per_kv + in_group,
+            .heads = static_cast<std::int32_t>(std::min(heads, per_kv - in_group))};
+  }
+};
 
 /// What each row of a tile sees.
 struct CpuBackend::TileKeys {
@@ -252,17 +260,16 @@ void CpuBackend::tile_rows(const Batch& b, std::int64_t most) {
     const std::int64_t tiles = (end - b.q_start[at] + most - 1) / most;
     for (std::int64_t row = b.q_start[at], left = tiles; left > 0; --left) {
       const std::int64_t rows = (end - row + left - 1) / left;
-      row_tiles_.push_back(
-          {.sequence = s, .row = row, .end = row + rows, .first_part = std::ssize(row_tiles_)});
+      row_tiles_.push_back({.sequence = s, .row = row, .end = row + rows});
       row += rows;
     }
   }
 }
 
-std::int64_t CpuBackend::share_splits(const Batch& b, const Attention& a, std::int64_t head_tiles,
-                                      std::int64_t states) {
+void CpuBackend::share_splits(const Batch& b, const Attention& a, std::int64_t head_tiles,
+                              std::int64_t states) {
   const std::int64_t tiles = std::ssize(row_tiles_);
-  if (pool_.size() == 1 || tiles * head_tiles >= kTilesShared * pool_.size()) return tiles;
+  if (pool_.size() == 1 || tiles * head_tiles >= kTilesShared * pool_.size()) return;
   // Earlier rows of a tile see no later keys than later ones.
   const auto first_of = [&](const RowTile& t) {
     return seen_by(b, a, t.sequence, t.row).first / kSplit;
@@ -272,26 +279,48 @@ std::int64_t CpuBackend::share_splits(const Batch& b, const Attention& a, std::i
   };
   std::int64_t parts = 0;
   for (const RowTile& t : row_tiles_) parts += end_of(t) - first_of(t);
-  if (parts == tiles || parts * head_tiles * states > scratch_.states_floats) return tiles;
-  parts = 0;
+  if (parts == tiles || parts * head_tiles * states > scratch_.states_floats) return;
   for (RowTile& t : row_tiles_) {
     t.first_split = first_of(t);
     t.splits = end_of(t) - t.first_split;
-    t.first_part = parts;
-    parts += t.splits;
   }
   for (std::int64_t i = 0; i < tiles * head_tiles; ++i) {
     const RowTile& t = row_tiles_[static_cast<std::size_t>(i % tiles)];
     splits_left_[static_cast<std::size_t>(i)].store(t.splits, std::memory_order_relaxed);
   }
+}
+
+std::int64_t CpuBackend::number_parts() {
+  std::int64_t parts = 0;
+  for (auto first = row_tiles_.begin(); first != row_tiles_.end();) {
+    const auto end = std::find_if(first, row_tiles_.end(),
+                                  [&](const RowTile& t) { return t.sequence != first->sequence; });
+    const std::int64_t first_part = parts;
+    for (auto t = first; t != end; ++t) {
+      t->part = parts;
+      t->sequence_part = first_part;
+      parts += t->splits;
+    }
+    for (; first != end; ++first) first->sequence_parts = parts - first_part;
+  }
   return parts;
 }
 
-const CpuBackend::RowTile& CpuBackend::tile_of(std::int64_t part) const {
-  const auto after =
-      std::upper_bound(row_tiles_.begin(), row_tiles_.end(), part,
-                       [](std::int64_t value, const RowTile& t) { return value < t.first_part; });
-  return *(after - 1);
+CpuBackend::AttentionItem CpuBackend::attention_item(std::int64_t item,
+                                                     std::int64_t head_tiles) const {
+  const auto tile_of = [&](std::int64_t part) {
+    const auto after =
+        std::upper_bound(row_tiles_.begin(), row_tiles_.end(), part,
+                         [](std::int64_t value, const RowTile& t) { return value < t.part; });
+    return after - 1;
+  };
+  const RowTile& any = *tile_of(item / head_tiles);
+  const std::int64_t of_sequence = item - any.sequence_part * head_tiles;
+  const std::int64_t part = any.sequence_part + of_sequence % any.sequence_parts;
+  const auto tile = tile_of(part);
+  return {.tile = tile - row_tiles_.begin(),
+          .split = static_cast<std::int32_t>(part - tile->part),
+          .head_tile = of_sequence / any.sequence_parts};
 }
 
 void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out,
@@ -304,36 +333,29 @@ void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer
   std::int64_t most_rows = 0;
   for (const RowTile& t : row_tiles_) most_rows = std::max(most_rows, t.end - t.row);
   const std::int64_t states = most_rows * heads.heads * attention_state_floats(a.head_dim);
-  const std::int64_t parts = share_splits(b, a, heads.count, states);
-  // A kv head's rows come one after the other: those of a sequence read the same keys and values.
-  pool_.parallel_for(parts * heads.count, [&](std::int64_t item, int) {
-    const std::int64_t head_tile = item / parts;
-    const std::int64_t part = item % parts;
-    const RowTile& rows = tile_of(part);
-    const std::int64_t kv_head = head_tile / heads.tiles_per_kv;
-    const std::int64_t in_group = head_tile % heads.tiles_per_kv * heads.heads;
-    const HeadTile tile{
-        .kv_head = kv_head,
-        .head = kv_head * heads.per_kv + in_group,
-        .heads = static_cast<std::int32_t>(std::min(heads.heads, heads.per_kv - in_group))};
+  share_splits(b, a, heads.count, states);
+  const std::int64_t parts = number_parts();
+  pool_.parallel_for(parts * heads.count, [&](std::int64_t number, int) {
+    const AttentionItem item = attention_item(number, heads.count);
+    const RowTile& rows = row_tiles_[static_cast<std::size_t>(item.tile)];
+    const HeadTile tile = heads.at(item.head_tile);
     TileKeys keys;
     const AttentionArgs args = args_of(qkv, b, a, kv, rows, tile, out, keys);
     if (rows.splits == 1) {
       table_.attention(args);
     } else {
-      float* first = scratch_.states + (head_tile * parts + rows.first_part) * states;
-      const auto split = static_cast<std::int32_t>(part - rows.first_part);
-      table_.attention_split(args, rows.first_split + split, first + split * states);
+      float* first = scratch_.states + (item.head_tile * parts + rows.part) * states;
+      table_.attention_split(args, rows.first_split + item.split, first + item.split * states);
       // Who is done last joins them: always in the same order.
-      const std::int64_t at = head_tile * std::ssize(row_tiles_) + (&rows - row_tiles_.data());
+      const std::int64_t at = item.head_tile * std::ssize(row_tiles_) + item.tile;
       auto& left = splits_left_[static_cast<std::size_t>(at)];
       if (left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
       table_.attention_join(args, first, states);
     }
     if (!quantise) return;
     const std::int64_t col = tile.head * a.head_dim;
-    const View part_of_out = columns(out, col, std::int64_t{tile.heads} * a.head_dim);
-    input_of(out).write_rows(table_, part_of_out.slice(rows.row, rows.end - rows.row), rows.row,
+    const View part = columns(out, col, std::int64_t{tile.heads} * a.head_dim);
+    input_of(out).write_rows(table_, part.slice(rows.row, rows.end - rows.row), rows.row,
                              col / kGroup);
   });
 }

@@ -116,9 +116,17 @@ class CpuBackend final : public Backend {
     std::int32_t sequence = 0;
     std::int64_t row = 0;
     std::int64_t end = 0;
-    std::int32_t first_split = 0;  ///< of those that its rows see some of
-    std::int32_t splits = 1;       ///< that threads may share; 1: nothing to be shared
-    std::int64_t first_part = 0;   ///< the splits of all tiles before it
+    std::int32_t first_split = 0;     ///< of those that its rows see some of
+    std::int32_t splits = 1;          ///< that threads may share; 1: nothing to be shared
+    std::int64_t part = 0;            ///< number of its first split, through all tiles
+    std::int64_t sequence_part = 0;   ///< the same of its sequence's first tile
+    std::int64_t sequence_parts = 0;  ///< splits of all tiles of its sequence
+  };
+  /// What a thread takes of an attention.
+  struct AttentionItem {
+    std::int64_t tile = 0;   ///< of row_tiles_
+    std::int32_t split = 0;  ///< of the tile's
+    std::int64_t head_tile = 0;
   };
   /// Tiles of rows and heads for each thread, from which on their splits are not shared.
   static constexpr std::int64_t kTilesShared = 8;
@@ -152,11 +160,16 @@ class CpuBackend final : public Backend {
   /// row_tiles_.
   void tile_rows(const Batch& b, std::int64_t most);
   /// Where there are few tiles, lets threads share the splits of each; `states` floats are those of
-  /// a split of the largest. Returns the parts that all row tiles have for each of `head_tiles`.
-  std::int64_t share_splits(const Batch& b, const Attention& a, std::int64_t head_tiles,
-                            std::int64_t states);
-  /// The row tile of a part.
-  const RowTile& tile_of(std::int64_t part) const;
+  /// a split of the largest.
+  void share_splits(const Batch& b, const Attention& a, std::int64_t head_tiles,
+                    std::int64_t states);
+  /// Numbers the splits of all tiles; returns how many there are.
+  std::int64_t number_parts();
+  /// Item `item` of an attention. A sequence comes after the other: their keys and values lie far
+  /// apart, and pages of memory are found faster when they have just been read. Of a sequence a
+  /// head comes after the other, so that its rows find keys and values in a cache.
+  AttentionItem attention_item(std::int64_t item, std::int64_t head_tiles) const;
+  struct HeadTiles;
   /// What a kernel gets for a tile. `keys` holds what it refers to.
   struct TileKeys;
   AttentionArgs args_of(View qkv, const Batch& b, const Attention& a, const KvLayer& kv,
