@@ -102,6 +102,7 @@ void run_attention(benchmark::State& state, const KernelTable& table, KvType typ
   ThreadPool pool(available_cpus());
   CpuBackend backend(pool, table);
   const Attention& a = shape();
+  backend.plan({.rows = context, .cols = a.qkv_cols()});
   const bool reads = rows == 1;
   const Pages pages(backend, type, context, reads ? std::int64_t{1} << 28 : 0);
   std::vector<float> all = random_floats(context * a.qkv_cols());

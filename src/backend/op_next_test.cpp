@@ -151,17 +151,22 @@ TEST(Next, LinearsOfAttendedRows) {
   for (const std::int32_t head_dim : {64, 16}) {
     const auto heads = static_cast<std::int32_t>(kCols / head_dim);
     const Attention a{.heads = heads, .kv_heads = heads / 2, .head_dim = head_dim, .scale = 0.125f};
-    AttentionProblem p(a, KvType::kF16, {{7, 40}, {1, 20}, {9, 9}}, random);
-    for (const KernelTable* table : tested_tables()) {
-      const Device d = device(*table, 2);
-      const Pages pages = p.fill_pages(*d);
-      const std::vector<Weight> prepared = prepare_all(d, all);
-      Matrix out(p.rows.rows(), kCols);
-      const Batch b = p.batch.get();
-      d->step(b, [&] {
-        d->attention(p.rows.view(), b, a, pages.layer, out.view(), Next::kLinears);
-        check_linears(d, *table, all, prepared, out.view());
-      });
+    // The last so long that threads share its splits.
+    for (const std::vector<TestBatch::Sequence>& sequences :
+         {std::vector<TestBatch::Sequence>{{7, 40}, {1, 20}, {9, 9}},
+          std::vector<TestBatch::Sequence>{{1, 20}, {2, 9000}}}) {
+      AttentionProblem p(a, KvType::kF16, sequences, random);
+      for (const KernelTable* table : tested_tables()) {
+        const Device d = device(*table, 2);
+        const Pages pages = p.fill_pages(*d);
+        const std::vector<Weight> prepared = prepare_all(d, all);
+        Matrix out(p.rows.rows(), kCols);
+        const Batch b = p.batch.get();
+        d->step(b, [&] {
+          d->attention(p.rows.view(), b, a, pages.layer, out.view(), Next::kLinears);
+          check_linears(d, *table, all, prepared, out.view());
+        });
+      }
     }
   }
 }

@@ -28,8 +28,9 @@ struct ThreadPoolOptions {
 /// Threads that run one loop at a time together with the calling thread.
 ///
 /// Every item is run exactly once, by some thread. Which one is not determined, so a body must
-/// write to places that belong to the item, and no sum may cross items. Nothing is allocated per
-/// use. Threads spin briefly, then sleep.
+/// write to places that belong to the item, and no sum may cross items but in an order that does
+/// not depend on when they are done. Nothing is allocated per use. Threads spin briefly, then
+/// sleep.
 class ThreadPool {
  public:
   /// Starts `threads` - 1 workers; the thread that calls parallel_for is the remaining one.

@@ -266,28 +266,36 @@ void CpuBackend::tile_rows(const Batch& b, std::int64_t most) {
   }
 }
 
-void CpuBackend::share_splits(const Batch& b, const Attention& a, std::int64_t head_tiles,
-                              std::int64_t states) {
-  const std::int64_t tiles = std::ssize(row_tiles_);
-  if (pool_.size() == 1 || tiles * head_tiles >= kTilesShared * pool_.size()) return;
-  // Earlier rows of a tile see no later keys than later ones.
-  const auto first_of = [&](const RowTile& t) {
-    return seen_by(b, a, t.sequence, t.row).first / kSplit;
-  };
-  const auto end_of = [&](const RowTile& t) {
-    return (seen_by(b, a, t.sequence, t.end - 1).last - 1) / kSplit + 1;
-  };
-  std::int64_t parts = 0;
-  for (const RowTile& t : row_tiles_) parts += end_of(t) - first_of(t);
-  if (parts == tiles || parts * head_tiles * states > scratch_.states_floats) return;
+CpuBackend::SharedSplits CpuBackend::share_splits(const Batch& b, const Attention& a,
+                                                  const HeadTiles& heads) {
+  if (row_tiles_.empty()) return {};
+  std::int64_t rows = 0;
+  std::int64_t all = 0;
   for (RowTile& t : row_tiles_) {
-    t.first_split = first_of(t);
-    t.splits = end_of(t) - t.first_split;
+    // Earlier rows of a tile see no later keys than later ones.
+    t.first_split = seen_by(b, a, t.sequence, t.row).first / kSplit;
+    t.splits = (seen_by(b, a, t.sequence, t.end - 1).last - 1) / kSplit + 1 - t.first_split;
+    rows = std::max(rows, t.end - t.row);
+    all += t.splits;
   }
-  for (std::int64_t i = 0; i < tiles * head_tiles; ++i) {
-    const RowTile& t = row_tiles_[static_cast<std::size_t>(i % tiles)];
-    splits_left_[static_cast<std::size_t>(i)].store(t.splits, std::memory_order_relaxed);
+  SharedSplits shared{.head_tiles = heads.count,
+                      .floats = rows * heads.heads * attention_state_floats(a.head_dim)};
+  const std::int64_t room = scratch_.states_floats / (shared.floats * heads.count);
+  for (RowTile& t : row_tiles_) {
+    const bool is_large = t.splits * kPartOfThread * pool_.size() > all * heads.count;
+    if (t.splits == 1 || !is_large || shared.parts + t.splits > room) {
+      t.splits = 1;
+      continue;
+    }
+    t.shared_tile = shared.tiles++;
+    t.shared_part = shared.parts;
+    shared.parts += t.splits;
+    for (std::int64_t i = 0; i < heads.count; ++i) {
+      splits_left_[static_cast<std::size_t>(t.shared_tile * heads.count + i)].store(
+          t.splits, std::memory_order_relaxed);
+    }
   }
+  return shared;
 }
 
 std::int64_t CpuBackend::number_parts() {
@@ -330,27 +338,18 @@ void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer
   const bool quantise = keeps_quantised(out, a.head_dim % kGroup == 0 ? next : Next::kAnyone);
   const HeadTiles heads(a);
   tile_rows(b, kQueriesLimit / heads.heads);
-  std::int64_t most_rows = 0;
-  for (const RowTile& t : row_tiles_) most_rows = std::max(most_rows, t.end - t.row);
-  const std::int64_t states = most_rows * heads.heads * attention_state_floats(a.head_dim);
-  share_splits(b, a, heads.count, states);
+  const SharedSplits shared = share_splits(b, a, heads);
   const std::int64_t parts = number_parts();
   pool_.parallel_for(parts * heads.count, [&](std::int64_t number, int) {
     const AttentionItem item = attention_item(number, heads.count);
     const RowTile& rows = row_tiles_[static_cast<std::size_t>(item.tile)];
     const HeadTile tile = heads.at(item.head_tile);
     TileKeys keys;
-    const AttentionArgs args = args_of(qkv, b, a, kv, rows, tile, out, keys);
+    const AttentionArgs args = args_of(qkv, b, a, kv, item, tile, out, keys);
     if (rows.splits == 1) {
       table_.attention(args);
-    } else {
-      float* first = scratch_.states + (item.head_tile * parts + rows.part) * states;
-      table_.attention_split(args, rows.first_split + item.split, first + item.split * states);
-      // Who is done last joins them: always in the same order.
-      const std::int64_t at = item.head_tile * std::ssize(row_tiles_) + item.tile;
-      auto& left = splits_left_[static_cast<std::size_t>(at)];
-      if (left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-      table_.attention_join(args, first, states);
+    } else if (!run_split(args, item, shared)) {
+      return;
     }
     if (!quantise) return;
     const std::int64_t col = tile.head * a.head_dim;
@@ -360,15 +359,37 @@ void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer
   });
 }
 
+bool CpuBackend::run_split(const AttentionArgs& args, const AttentionItem& item,
+                           const SharedSplits& shared) {
+  const RowTile& rows = row_tiles_[static_cast<std::size_t>(item.tile)];
+  const std::int64_t heads = shared.head_tiles;
+  float* first =
+      scratch_.states + (rows.shared_part * heads + item.head_tile * rows.splits) * shared.floats;
+  table_.attention_split(args, rows.first_split + item.split, first + item.split * shared.floats);
+  const auto at = static_cast<std::size_t>(rows.shared_tile * heads + item.head_tile);
+  if (splits_left_[at].fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
+  table_.attention_join(args, first, shared.floats);
+  return true;
+}
+
 AttentionArgs CpuBackend::args_of(View qkv, const Batch& b, const Attention& a, const KvLayer& kv,
-                                  const RowTile& rows, const HeadTile& tile, View out,
+                                  const AttentionItem& item, const HeadTile& tile, View out,
                                   TileKeys& keys) const {
+  const RowTile& rows = row_tiles_[static_cast<std::size_t>(item.tile)];
   KeyRange all{.first = std::numeric_limits<std::int32_t>::max(), .last = 0};
   for (std::int64_t t = rows.row; t < rows.end; ++t) {
     const KeyRange range = seen_by(b, a, rows.sequence, t);
     keys.first[t - rows.row] = range.first;
     keys.last[t - rows.row] = range.last;
     all = {.first = std::min(all.first, range.first), .last = std::max(all.last, range.last)};
+  }
+  KeyRange read = all;
+  if (rows.splits > 1) {
+    // Others check what they read; the chunk after a split's last is fetched ahead.
+    constexpr std::int32_t kAhead = 4 * kBlockTokens;
+    const std::int32_t first = (rows.first_split + item.split) * kSplit;
+    read = {.first = std::max(all.first, first),
+            .last = std::min(all.last, first + kSplit + kAhead)};
   }
   const PageLayout layout(a, kv.type);
   return {
@@ -379,7 +400,7 @@ AttentionArgs CpuBackend::args_of(View qkv, const Batch& b, const Attention& a, 
       .rows = static_cast<std::int32_t>(rows.end - rows.row),
       .heads = tile.heads,
       .pages = kv.pages,
-      .table = checked_table(group_of(b, kv), rows.sequence, all, kv),
+      .table = checked_table(group_of(b, kv), rows.sequence, read, kv),
       .block_bytes = kv.block_bytes,
       .k_offset = tile.kv_head * layout.k_head,
       .v_offset = layout.v_start + tile.kv_head * layout.v_head,

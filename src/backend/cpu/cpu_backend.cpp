@@ -16,8 +16,8 @@ namespace {
 /// Rows of logits held at a time when they are only reduced.
 constexpr std::int64_t kHeadRows = 16;
 
-/// Floats for what attention makes of splits that threads share: of one sequence with 32 query
-/// heads of 128 elements, on two threads, those of 28,000 keys.
+/// Floats of each thread for what attention makes of splits that are shared: of one sequence with
+/// 32 query heads of 128 elements, two threads have room for those of 28,000 keys.
 constexpr std::int64_t kStatesOfThread = 1 << 16;
 
 std::int64_t panels_of(std::int64_t rows) { return (rows + kPanelCols - 1) / kPanelCols; }
@@ -240,8 +240,8 @@ void CpuBackend::plan(const StepLimits& limits) {
   quantised_ = {};
   expert_work_.reserve(static_cast<std::size_t>(limits.moe.experts));
   row_tiles_.reserve(static_cast<std::size_t>(limits.rows));
-  splits_left_ =
-      std::vector<std::atomic<std::int32_t>>(static_cast<std::size_t>(kTilesShared * pool_.size()));
+  splits_left_ = std::vector<std::atomic<std::int32_t>>(
+      static_cast<std::size_t>(kPartOfThread * pool_.size()));
 }
 
 void CpuBackend::step(const Batch&, FunctionRef<void()> body) {

@@ -16,9 +16,9 @@ namespace ingot {
 
 /// Runs the ops of one kernel table on a thread pool that others may share between steps.
 ///
-/// No sum crosses threads: work is cut into panels of outputs, rows, or heads, so results do not
-/// depend on who runs what. Scratch memory is planned once; an op beyond the planned limits is a
-/// bug.
+/// No sum crosses threads: work is cut into panels of outputs, rows, heads, or splits of keys,
+/// which whoever is done last folds in their order, so results do not depend on who runs what.
+/// Scratch memory is planned once; an op beyond the planned limits is a bug.
 class CpuBackend final : public Backend {
  public:
   CpuBackend(ThreadPool& pool, const KernelTable& table) : pool_(pool), table_(table) {}
@@ -117,19 +117,30 @@ class CpuBackend final : public Backend {
     std::int64_t row = 0;
     std::int64_t end = 0;
     std::int32_t first_split = 0;     ///< of those that its rows see some of
-    std::int32_t splits = 1;          ///< that threads may share; 1: nothing to be shared
+    std::int32_t splits = 1;          ///< that threads share; 1: nothing is shared
+    std::int64_t shared_tile = 0;     ///< tiles before it whose splits are shared
+    std::int64_t shared_part = 0;     ///< and their splits
     std::int64_t part = 0;            ///< number of its first split, through all tiles
     std::int64_t sequence_part = 0;   ///< the same of its sequence's first tile
     std::int64_t sequence_parts = 0;  ///< splits of all tiles of its sequence
   };
+  /// Of an attention: what is shared, and where it is kept.
+  struct SharedSplits {
+    std::int64_t head_tiles = 0;
+    std::int64_t floats = 0;  ///< that the states of a split take
+    std::int64_t tiles = 0;   ///< row tiles whose splits are shared
+    std::int64_t parts = 0;   ///< these splits
+  };
+  struct HeadTiles;  ///< how query heads are cut into kernel calls
+  struct TileKeys;   ///< what each row of a tile sees
   /// What a thread takes of an attention.
   struct AttentionItem {
     std::int64_t tile = 0;   ///< of row_tiles_
     std::int32_t split = 0;  ///< of the tile's
     std::int64_t head_tile = 0;
   };
-  /// Tiles of rows and heads for each thread, from which on their splits are not shared.
-  static constexpr std::int64_t kTilesShared = 8;
+  /// Threads share what is more than so small a part of what each has to do.
+  static constexpr std::int64_t kPartOfThread = 8;
   /// Query heads [head, head + heads) of one kv head.
   struct HeadTile {
     std::int64_t kv_head = 0;
@@ -159,21 +170,22 @@ class CpuBackend final : public Backend {
   /// Cuts each sequence's rows into as few tiles of at most `most` rows as can be, of like size:
   /// row_tiles_.
   void tile_rows(const Batch& b, std::int64_t most);
-  /// Where there are few tiles, lets threads share the splits of each; `states` floats are those of
-  /// a split of the largest.
-  void share_splits(const Batch& b, const Attention& a, std::int64_t head_tiles,
-                    std::int64_t states);
+  /// Lets threads share the splits of tiles that are a large part of the work, as far as there is
+  /// room for their states.
+  SharedSplits share_splits(const Batch& b, const Attention& a, const HeadTiles& heads);
   /// Numbers the splits of all tiles; returns how many there are.
   std::int64_t number_parts();
   /// Item `item` of an attention. A sequence comes after the other: their keys and values lie far
   /// apart, and pages of memory are found faster when they have just been read. Of a sequence a
   /// head comes after the other, so that its rows find keys and values in a cache.
   AttentionItem attention_item(std::int64_t item, std::int64_t head_tiles) const;
-  struct HeadTiles;
-  /// What a kernel gets for a tile. `keys` holds what it refers to.
-  struct TileKeys;
+  /// Runs an item of a shared tile and, if it is the last one of these to be done, joins them:
+  /// always in the same order. Returns whether it did.
+  bool run_split(const AttentionArgs& args, const AttentionItem& item, const SharedSplits& shared);
+  /// What a kernel gets for an item.
   AttentionArgs args_of(View qkv, const Batch& b, const Attention& a, const KvLayer& kv,
-                        const RowTile& rows, const HeadTile& tile, View out, TileKeys& keys) const;
+                        const AttentionItem& item, const HeadTile& tile, View out,
+                        TileKeys& keys) const;
   void route(View logits, const Moe& m);
   /// Rows whose gate, up and activation of width `ffn` the threads' second caches hold.
   std::int64_t cached_rows(std::int64_t ffn) const;

@@ -29,7 +29,7 @@ struct Avx512Lanes {
   static constexpr int kDenseRows = 28;
   static constexpr int kDenseRowsOfTwo = 12;
   static constexpr int kQueries = 12;
-  static constexpr int kInt8Queries = 8;
+  static constexpr int kInt8Queries = kVnni ? 8 : 4;
   static constexpr int kScoreBlocks = 4;
   static constexpr int kAttentionChains = 24;
   using F = __m512;
@@ -201,7 +201,7 @@ struct Avx512Lanes {
     of_four(a, largest, [](I x, I y) { return max_int(x, y); });
   }
   /// The same; lanes i, i + 4, i + 8 and i + 12 are that of a[i].
-  INGOT_INLINE static I max_int_of_four(const I (&a)[4]) {
+  INGOT_INLINE static I max_lanes_of_four(const I (&a)[4]) {
     return each_of_four(a, [](I x, I y) { return max_int(x, y); });
   }
   INGOT_INLINE static std::int32_t sum_int(I a) { return _mm512_reduce_add_epi32(a); }

@@ -108,6 +108,12 @@ template <class L, int kCount>
   }
 }
 
+/// Whether L gives the largest lanes of four at once as lanes.
+template <class L>
+inline constexpr bool kHasMaxLanes = requires(const typename L::I (&a)[4]) {
+  L::max_lanes_of_four(a);
+};
+
 /// Weights of a chunk times the scales of one group of the values, quantised; none is negative.
 template <class L, int kCount>
 struct QuantisedWeights {
@@ -116,7 +122,7 @@ struct QuantisedWeights {
 
   INGOT_INLINE QuantisedWeights(const ChunkPass<kCount>& c, const ChunkWeights& weights,
                                 const float* const* scales) {
-    if constexpr (requires(const typename L::I(&lanes)[4]) { L::max_int_of_four(lanes); }) {
+    if constexpr (kHasMaxLanes<L>) {
       constexpr int kStep = kCount < 4 ? kCount : kCount % 4 == 0 ? 4 : 3;
       static_assert(kCount % kStep == 0);
 #pragma GCC unroll 8
@@ -144,12 +150,12 @@ struct QuantisedWeights {
       lanes[i] = largest_bits(part[i]);
     }
     for (int i = kStep; i < 4; ++i) lanes[i] = lanes[0];
-    const ScaleLanes<L> scale(L::max_int_of_four(lanes));
+    const ScaleLanes<L> scale(L::max_lanes_of_four(lanes));
     alignas(64) float r[16];
     L::store(r, scale.r);
     L::store(d + first, scale.d);
     for (int i = 0; i < kStep; ++i) {
-      // What is not finite may become any integer: times a NaN it is lost.
+      // What is not finite may become any integer: d or the sum of weights is a NaN then.
       const GroupScale scaled{.d = 0, .r = r[i], .zero = false};
       L::store_int8(q[first + i], scale_parts<L>(part[i], scaled).q);
     }

@@ -48,8 +48,8 @@ INGOT_INLINE GroupScale scale_of(std::int32_t largest) {
   return {.d = amax / 127.0f, .r = 127.0f / amax, .zero = false};
 }
 
-/// `scale_of` of 16 groups, a lane each, but for d and r alone: those of which all become 0 have an
-/// r of 0, and a NaN as d where some are not finite.
+/// d and r of `scale_of` for 16 groups, a lane each. Instead of `zero` r is 0, which makes 0 of
+/// what is finite.
 template <class L>
 struct ScaleLanes {
   typename L::F d;
