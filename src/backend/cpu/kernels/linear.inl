@@ -182,6 +182,7 @@ template <class L, class F, int kRows, int kShares>
 void packed_rows(const PanelArgs& a, const unsigned char* p, const unsigned char* ahead,
                  std::int64_t k, std::int64_t row) {
   QuantisedRows<kRows> x(a, row, k);
+  bring_outputs_near<kRows>(a, row);
   const std::int64_t end = segment_end(k, a.cols);
   NearBesideGroups<(kPackedBytes<F> + kShares - 1) / kShares> near{ahead};
   typename L::F acc[1][kRows];
