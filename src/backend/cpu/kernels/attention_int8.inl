@@ -53,6 +53,28 @@ struct QuantisedQueries {
   }
 };
 
+/// Lines that a group of 32 elements takes of a block: its scales and its bytes.
+inline constexpr int kGroupLines = 1 + kGroup * kBlockTokens / 64;
+
+/// Stretches that are brought near together, a line of each at a time.
+///
+/// A processor waits for few lines at once, so that memory rests whenever none are asked for. Those
+/// of a group are therefore spread over all that is done meanwhile: over its products, and before
+/// what takes long without any, which are the softmax and the quantising of weights.
+template <int kCount>
+struct NearStretches {
+  const std::byte* at[kCount];
+
+  INGOT_INLINE void bring(int lines) {
+    for (int n = 0; n < lines; ++n) {
+      for (int i = 0; i < kCount; ++i) {
+        bring_near(at[i]);
+        at[i] += 64;
+      }
+    }
+  }
+};
+
 /// Scores of all positions of a chunk, seen or not.
 template <class L, int kCount>
 [[gnu::noinline]] void int8_scores(const AttentionArgs& a, const ChunkPass<kCount>& c,
@@ -61,13 +83,15 @@ template <class L, int kCount>
   constexpr int kTogether =
       kCount >= L::kScoreBlocks && L::kScoreBlocks > 1 ? L::kScoreBlocks / 2 : L::kScoreBlocks;
   const Int8Page page(a.head_dim);
-  const std::int64_t to_values = a.v_offset - a.k_offset;
   const bool ahead = c.brings_near();
+  constexpr int kLinesBesideProducts = 7;
   for (int b = 0; b < kChunkBlocks; b += kTogether) {
     const std::byte* keys[kTogether];
+    NearStretches<kTogether> values;
     typename L::F acc[kCount][kTogether];
     for (int j = 0; j < kTogether; ++j) {
       keys[j] = c.chunk.blocks[b + j] + a.k_offset;
+      values.at[j] = c.chunk.blocks[b + j] + a.v_offset;
       for (int i = 0; i < kCount; ++i) acc[i][j] = L::splat(0);
     }
     for (int g = 0; g < page.groups; ++g) {
@@ -77,15 +101,14 @@ template <class L, int kCount>
           sum[i][j] = L::splat_int(x.correction[c.query + i][g]);
         }
       }
-      for (int j = 0; ahead && j < kTogether; ++j) bring_near(keys[j] + to_values + 64 * g);
 #pragma GCC unroll 8
       for (int n = 0; n < 8; ++n) {
         const int quad = 8 * g + n;
         typename L::B k[kTogether];
         for (int j = 0; j < kTogether; ++j) {
           k[j] = load_shifted<L>(keys[j] + page.scale_bytes + 64 * quad);
-          if (ahead) bring_near(keys[j] + to_values + page.scale_bytes + 64 * quad);
         }
+        if (ahead && n < kLinesBesideProducts) values.bring(1);
         for (int i = 0; i < kCount; ++i) {
           for (int j = 0; j < kTogether; ++j) {
             sum[i][j] = dot_shifted<L>(sum[i][j], k[j], x.q[c.query + i] + 4 * quad);
@@ -100,6 +123,7 @@ template <class L, int kCount>
         }
       }
     }
+    if (ahead) values.bring(page.groups * (kGroupLines - kLinesBesideProducts));
     for (int i = 0; i < kCount; ++i) {
       for (int j = 0; j < kTogether; ++j) {
         w.set<L>(c.query + i, b + j, cap_scores<L>(acc[i][j], a.score_cap));
@@ -190,13 +214,14 @@ template <class L, int kCount>
                                        const ChunkWeights& weights, SoftmaxStates& state) {
   const Int8Page page(a.head_dim);
   const std::byte* blocks[kChunkBlocks];
-  const std::byte* next[kChunkBlocks];
+  NearStretches<kChunkBlocks> next;
   for (int b = 0; b < kChunkBlocks; ++b) {
     blocks[b] = c.chunk.blocks[b] + a.v_offset;
-    next[b] = c.chunk.next[b] + a.k_offset;
+    next.at[b] = c.chunk.next[b] + a.k_offset;
   }
   const bool ahead = c.brings_near();
   for (int g = 0; g < page.groups; ++g) {
+    if (ahead) next.bring(kGroupLines - kChunkBlocks);
     // Whole numbers add up to the same in any order: chains of their own hide each other's latency.
     constexpr int kChains = kCount >= L::kScoreBlocks ? 1 : L::kScoreBlocks / kCount;
     typename L::I sum[kCount][kChains][2];
@@ -210,12 +235,10 @@ template <class L, int kCount>
     }
     for (int b = 0; b < kChunkBlocks; ++b) {
       const std::byte* values = blocks[b] + page.scale_bytes + 64 * 2 * g;
-      const std::int64_t to_next = next[b] - blocks[b];
-      if (ahead) bring_near(next[b] + 64 * g);
+      if (ahead) next.bring(1);
 #pragma GCC unroll 4
       for (int quad = 0; quad < kBlockTokens / 4; ++quad, values += 4 * page.cols) {
         const typename L::B v[2] = {L::load_bytes(values), L::load_bytes(values + 64)};
-        for (int j = 0; ahead && j < 2; ++j) bring_near(values + to_next + 64 * j);
         for (int i = 0; i < kCount; ++i) {
           for (int j = 0; j < 2; ++j) {
             auto& acc = sum[i][quad % kChains][j];
