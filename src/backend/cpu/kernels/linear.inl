@@ -205,7 +205,9 @@ template <class L, class F>
 INGOT_INLINE void few_rows(const PanelArgs& a) {
   constexpr int kMost = kRowsAlone<L, F>;
   constexpr int kFullPasses = kFewRowsOf<L, F> / kMost;
-  constexpr std::int64_t kAheadOfOnePass = 4096;
+  // Not a multiple of 4 KiB: on a Zen 4 what is read and what is fetched would then get in each
+  // other's way.
+  constexpr std::int64_t kAheadOfOnePass = 6144;
   const std::int64_t segment_bytes = Panel<F>::bytes(segment_end(0, a.cols));
   const int passes = passes_of<kMost>(a.rows);
   const auto* p = reinterpret_cast<const unsigned char*>(a.panel);
