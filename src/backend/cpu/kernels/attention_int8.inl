@@ -53,23 +53,23 @@ struct QuantisedQueries {
   }
 };
 
-/// Lines that a group of 32 elements takes of a block: its scales and its bytes.
-inline constexpr int kGroupLines = 1 + kGroup * kBlockTokens / 64;
+/// Lines that a group of 32 elements takes of a block: its scales, then its bytes (Int8Page).
+inline constexpr int kGroupLines = (4 + kGroup) * kBlockTokens / 64;
 
-/// Stretches that are brought near together, a line of each at a time.
+/// Stretches of memory that are brought near together, a line of each at a time, in order.
 ///
-/// A processor waits for few lines at once, so that memory rests whenever none are asked for. Those
-/// of a group are therefore spread over all that is done meanwhile: over its products, and before
-/// what takes long without any, which are the softmax and the quantising of weights.
-template <int kCount>
+/// Few lines can be under way at once, and memory rests while none are asked for. So callers ask
+/// for some beside their products, and for several more before what reads no pages: the softmax,
+/// and the quantising of weights.
+template <int kStretches>
 struct NearStretches {
-  const std::byte* at[kCount];
+  const std::byte* next[kStretches];  ///< line of each
 
   INGOT_INLINE void bring(int lines) {
     for (int n = 0; n < lines; ++n) {
-      for (int i = 0; i < kCount; ++i) {
-        bring_near(at[i]);
-        at[i] += 64;
+      for (int i = 0; i < kStretches; ++i) {
+        bring_near(next[i]);
+        next[i] += 64;
       }
     }
   }
@@ -84,14 +84,17 @@ template <class L, int kCount>
       kCount >= L::kScoreBlocks && L::kScoreBlocks > 1 ? L::kScoreBlocks / 2 : L::kScoreBlocks;
   const Int8Page page(a.head_dim);
   const bool ahead = c.brings_near();
-  constexpr int kLinesBesideProducts = 7;
+  constexpr int kQuads = kGroup / 4;
+  constexpr int kLinesForSoftmax = 2;  // of a group, kept back by the last blocks
+  static_assert(kGroupLines == 1 + kQuads && kLinesForSoftmax < kQuads);
   for (int b = 0; b < kChunkBlocks; b += kTogether) {
     const std::byte* keys[kTogether];
-    NearStretches<kTogether> values;
+    NearStretches<kTogether> values_ahead;
+    const int kept_back = b + kTogether == kChunkBlocks ? kLinesForSoftmax : 0;
     typename L::F acc[kCount][kTogether];
     for (int j = 0; j < kTogether; ++j) {
       keys[j] = c.chunk.blocks[b + j] + a.k_offset;
-      values.at[j] = c.chunk.blocks[b + j] + a.v_offset;
+      values_ahead.next[j] = c.chunk.blocks[b + j] + a.v_offset;
       for (int i = 0; i < kCount; ++i) acc[i][j] = L::splat(0);
     }
     for (int g = 0; g < page.groups; ++g) {
@@ -101,14 +104,15 @@ template <class L, int kCount>
           sum[i][j] = L::splat_int(x.correction[c.query + i][g]);
         }
       }
+      if (ahead) values_ahead.bring(1);
 #pragma GCC unroll 8
-      for (int n = 0; n < 8; ++n) {
-        const int quad = 8 * g + n;
+      for (int n = 0; n < kQuads; ++n) {
+        const int quad = kQuads * g + n;
         typename L::B k[kTogether];
         for (int j = 0; j < kTogether; ++j) {
           k[j] = load_shifted<L>(keys[j] + page.scale_bytes + 64 * quad);
         }
-        if (ahead && n < kLinesBesideProducts) values.bring(1);
+        if (ahead && n < kQuads - kept_back) values_ahead.bring(1);
         for (int i = 0; i < kCount; ++i) {
           for (int j = 0; j < kTogether; ++j) {
             sum[i][j] = dot_shifted<L>(sum[i][j], k[j], x.q[c.query + i] + 4 * quad);
@@ -123,7 +127,7 @@ template <class L, int kCount>
         }
       }
     }
-    if (ahead) values.bring(page.groups * (kGroupLines - kLinesBesideProducts));
+    if (ahead) values_ahead.bring(page.groups * kept_back);
     for (int i = 0; i < kCount; ++i) {
       for (int j = 0; j < kTogether; ++j) {
         w.set<L>(c.query + i, b + j, cap_scores<L>(acc[i][j], a.score_cap));
@@ -214,14 +218,16 @@ template <class L, int kCount>
                                        const ChunkWeights& weights, SoftmaxStates& state) {
   const Int8Page page(a.head_dim);
   const std::byte* blocks[kChunkBlocks];
-  NearStretches<kChunkBlocks> next;
+  NearStretches<kChunkBlocks> keys_ahead;
   for (int b = 0; b < kChunkBlocks; ++b) {
     blocks[b] = c.chunk.blocks[b] + a.v_offset;
-    next.at[b] = c.chunk.next[b] + a.k_offset;
+    keys_ahead.next[b] = c.chunk.next[b] + a.k_offset;
   }
   const bool ahead = c.brings_near();
+  constexpr int kLinesBesideProducts = kChunkBlocks;  // of a group: one beside each block's
+  static_assert(kLinesBesideProducts <= kGroupLines);
   for (int g = 0; g < page.groups; ++g) {
-    if (ahead) next.bring(kGroupLines - kChunkBlocks);
+    if (ahead) keys_ahead.bring(kGroupLines - kLinesBesideProducts);
     // Whole numbers add up to the same in any order: chains of their own hide each other's latency.
     constexpr int kChains = kCount >= L::kScoreBlocks ? 1 : L::kScoreBlocks / kCount;
     typename L::I sum[kCount][kChains][2];
@@ -235,7 +241,7 @@ template <class L, int kCount>
     }
     for (int b = 0; b < kChunkBlocks; ++b) {
       const std::byte* values = blocks[b] + page.scale_bytes + 64 * 2 * g;
-      if (ahead) next.bring(1);
+      if (ahead) keys_ahead.bring(1);
 #pragma GCC unroll 4
       for (int quad = 0; quad < kBlockTokens / 4; ++quad, values += 4 * page.cols) {
         const typename L::B v[2] = {L::load_bytes(values), L::load_bytes(values + 64)};

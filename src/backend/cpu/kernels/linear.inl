@@ -176,13 +176,23 @@ inline constexpr int kPackedBytes = [] {
   return Panel<F>::kBlockBytes / Panel<F>::kGroups;
 }();
 
+/// Brings the lines of one panel's outputs of kRows rows near, which lie a row apart: stores that
+/// miss would hold up all that come behind them, and the products of a segment take as long as
+/// memory does. Of rows that are not whole lines a panel's first line is the one before's last.
+/// Into the second cache, since rows 4 KiB apart share places of the first (docs/performance.md).
+template <int kRows>
+INGOT_INLINE void bring_outputs_near(const PanelArgs& a, std::int64_t row) {
+  const float* const last = a.out + a.columns - 1;
+  for (int r = 0; r < kRows; ++r) __builtin_prefetch(last + (row + r) * a.out_stride, 1, 2);
+}
+
 /// Rows [row, row + kRows) through the segment of a panel that begins at `k` and `p`, unpacked as
 /// it is read. Beside it they bring one of kShares parts of as many bytes near, from `ahead` on.
 template <class L, class F, int kRows, int kShares>
 void packed_rows(const PanelArgs& a, const unsigned char* p, const unsigned char* ahead,
                  std::int64_t k, std::int64_t row) {
   QuantisedRows<kRows> x(a, row, k);
-  bring_outputs_near<kRows>(a, row);
+  if (k == 0) bring_outputs_near<kRows>(a, row);
   const std::int64_t end = segment_end(k, a.cols);
   NearBesideGroups<(kPackedBytes<F> + kShares - 1) / kShares> near{ahead};
   typename L::F acc[1][kRows];
@@ -205,8 +215,8 @@ template <class L, class F>
 INGOT_INLINE void few_rows(const PanelArgs& a) {
   constexpr int kMost = kRowsAlone<L, F>;
   constexpr int kFullPasses = kFewRowsOf<L, F> / kMost;
-  // Not a multiple of 4 KiB: on a Zen 4 what is read and what is fetched would then get in each
-  // other's way.
+  // Bytes: on a Zen 4 5 to 7 KiB do better than 4 or 8, at which what is read and what is fetched
+  // have the same place in a page (docs/performance.md).
   constexpr std::int64_t kAheadOfOnePass = 6144;
   const std::int64_t segment_bytes = Panel<F>::bytes(segment_end(0, a.cols));
   const int passes = passes_of<kMost>(a.rows);

@@ -27,14 +27,6 @@ INGOT_INLINE std::int64_t segment_end(std::int64_t k, std::int64_t cols) {
   return k + kSegment < cols ? k + kSegment : cols;
 }
 
-/// Asks for the lines of one panel's outputs of kRows rows, which lie far apart: stores that miss
-/// would hold up all that come behind them.
-template <int kRows>
-INGOT_INLINE void bring_outputs_near(const PanelArgs& a, std::int64_t row) {
-#pragma GCC unroll 32
-  for (int r = 0; r < kRows; ++r) __builtin_prefetch(a.out + (row + r) * a.out_stride, 1, 2);
-}
-
 /// Adds the sums of the segment that begins at `k` to the outputs of rows [row, row + rows), at
 /// most kRows.
 template <class L, int kRows>
