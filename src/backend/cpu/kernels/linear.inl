@@ -216,8 +216,8 @@ INGOT_INLINE void few_rows(const PanelArgs& a) {
   constexpr int kMost = kRowsAlone<L, F>;
   constexpr int kFullPasses = kFewRowsOf<L, F> / kMost;
   // Bytes: on a Zen 4 5 to 7 KiB do better than 4 or 8, at which what is read and what is fetched
-  // have the same place in a page (docs/performance.md).
-  constexpr std::int64_t kAheadOfOnePass = 6144;
+  // have the same place in a page; one row of bytes loses by 6 (docs/performance.md).
+  constexpr std::int64_t kAheadOfOnePass = F::kBits == 8 ? 5120 : 6144;
   const std::int64_t segment_bytes = Panel<F>::bytes(segment_end(0, a.cols));
   const int passes = passes_of<kMost>(a.rows);
   const auto* p = reinterpret_cast<const unsigned char*>(a.panel);
