@@ -7,7 +7,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -19,6 +18,7 @@
 #include "backend/backend.h"
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/kernel_table.h"
+#include "base/full_run_test_util.h"
 #include "base/thread_pool.h"
 #include "quant/formats.h"
 
@@ -43,8 +43,8 @@ inline double gamma(std::int64_t n) {
   return t / (1 - t);
 }
 
-/// Seeds that a randomised test runs: more with INGOT_FULL=1.
-inline std::uint64_t seeds() { return std::getenv("INGOT_FULL") != nullptr ? 10 : 1; }
+/// Seeds that a randomised test runs.
+inline std::uint64_t seeds() { return is_full_run() ? 10 : 1; }
 
 /// SplitMix64 (Vigna 2015, public domain): the same numbers on every machine.
 class Random {

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "base/full_run_test_util.h"
 #include "load/gguf_test_util.h"
 #include "load/gguf_writer_test_util.h"
 #include "quant/test_data.h"
@@ -289,7 +289,7 @@ TEST(Gguf, other_shared_files_are_refused_in_form) {
   for (const fs::path& path : files) file_refusal(path);
 }
 
-int rounds() { return std::getenv("INGOT_FULL") != nullptr ? 1'000'000 : 20'000; }
+int rounds() { return random_runs(20'000, 1'000'000); }
 
 TEST(GgufHostile, G50_random_damage_to_a_valid_file) {
   const std::string valid = tiny_model().build();

@@ -66,7 +66,7 @@ void run(const std::vector<std::string>& seeds, Check check) {
   for (const std::string& seed : seeds) EXPECT_TRUE(check(seed)) << seed;
   Damage damage(20240731);
   int accepted = 0;
-  for (int i = 0; i < random_runs(); ++i) {
+  for (int i = 0; i < damaged_files(); ++i) {
     const std::string& seed = seeds[static_cast<std::size_t>(i) % seeds.size()];
     accepted += check(i % 8 == 7 ? damage.noise() : damage.apply(seed)) ? 1 : 0;
   }

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/full_run_test_util.h"
 #include "base/shared_data_test_util.h"
 #include "base/text.h"
 
@@ -42,8 +42,8 @@ inline std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-/// How many random inputs a test tries: the million-fold run is asked for in the environment.
-inline int random_runs() { return std::getenv("INGOT_FULL") != nullptr ? 1'000'000 : 20'000; }
+/// How many damaged files a test tries.
+inline int damaged_files() { return random_runs(20'000, 1'000'000); }
 
 /// Whether a message has the form "<file>: <section> @<offset>: <reason>" on one line of sane
 /// length.

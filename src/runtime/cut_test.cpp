@@ -4,11 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <random>
 #include <vector>
+
+#include "base/full_run_test_util.h"
 
 namespace ingot {
 namespace {
@@ -66,7 +67,7 @@ float random_key(int shape, std::mt19937& random) {
 
 TEST(FindCut, AgreesWithASort) {
   std::mt19937 random(7);
-  const int runs = std::getenv("INGOT_FULL") != nullptr ? 50'000 : 3'000;
+  const int runs = random_runs(3'000, 50'000);
   for (int run = 0; run < runs; ++run) {
     const auto n = 1 + random() % (run % 10 == 0 ? 3000 : 100);
     std::vector<float> keys(n);

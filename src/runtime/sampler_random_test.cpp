@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <numeric>
 
+#include "base/full_run_test_util.h"
 #include "base/text.h"
 #include "runtime/sampler_test_util.h"
 
@@ -121,11 +121,7 @@ SamplingParams random_params(std::mt19937_64& random) {
 }
 
 TEST(SamplerRandom, KeepsWhatAFullSortInDoubleKeeps) {
-#ifdef INGOT_SANITIZED
-  const int runs = 300;
-#else
-  const int runs = std::getenv("INGOT_FULL") != nullptr ? 50'000 : 3'000;
-#endif
+  const int runs = random_runs(3'000, 50'000, 300);
   int judged = 0;
   for (int seed = 0; seed < runs; ++seed) {
     std::mt19937_64 random(static_cast<std::uint64_t>(seed));

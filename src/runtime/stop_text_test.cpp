@@ -4,8 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <random>
+
+#include "base/full_run_test_util.h"
 
 namespace ingot {
 namespace {
@@ -124,7 +125,7 @@ std::string random_text(std::size_t bytes, unsigned letters, std::mt19937& rando
 
 TEST(StopText, AgreesWithASearchOfTheWholeText) {
   std::mt19937 random(11);
-  const int runs = std::getenv("INGOT_FULL") != nullptr ? 500'000 : 20'000;
+  const int runs = random_runs(20'000, 500'000);
   int stopped = 0;
   for (int run = 0; run < runs; ++run) {
     const auto letters = static_cast<unsigned>(1 + random() % 3);

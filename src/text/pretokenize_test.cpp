@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "base/full_run_test_util.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "quant/test_data.h"
@@ -111,14 +111,7 @@ std::string random_text(Random& random) {
   return text;
 }
 
-int random_texts() {
-  if (std::getenv("INGOT_FULL") != nullptr) return 300'000;
-#ifdef INGOT_SANITIZED
-  return 500;
-#else
-  return 6'000;
-#endif
-}
+int random_texts() { return random_runs(6'000, 300'000, 500); }
 
 TEST(Pretokenize, EqualsThePatternsOnRandomTexts) {
   for (const Case& c : cases()) {

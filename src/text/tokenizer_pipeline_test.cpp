@@ -2,13 +2,13 @@
 // T15.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/full_run_test_util.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "load/tokenizer_files_test_util.h"
@@ -244,13 +244,7 @@ std::vector<Subject> subjects() {
   return all;
 }
 
-int random_runs() {
-#ifdef INGOT_SANITIZED
-  return 500;
-#else
-  return std::getenv("INGOT_FULL") != nullptr ? 1'000'000 : 20'000;
-#endif
-}
+int texts_tried() { return random_runs(20'000, 1'000'000, 500); }
 
 std::string unmarked(std::string_view text) { return without_space_marks(text); }
 
@@ -261,7 +255,7 @@ TEST(Pipeline, AnyBytesOfEveryKind) {
     const Tokenizer& t = *subject.tokenizer;
     const bool prefix = t.stripped_prefix_count() > 0;
     Random random(71);
-    for (int i = 0; i < random_runs(); ++i) {
+    for (int i = 0; i < texts_tried(); ++i) {
       const std::string text = random_text(random);
       const Ids ids = t.encode(text);
       if (const auto bound = t.text_bytes_per_token_max()) {
@@ -285,7 +279,7 @@ TEST(Pipeline, AnyIdsOfEveryKind) {
     SCOPED_TRACE(subject.name);
     const Tokenizer& t = *subject.tokenizer;
     Random random(73);
-    for (int i = 0; i < random_runs() / 10; ++i) {
+    for (int i = 0; i < texts_tried() / 10; ++i) {
       Ids ids;
       while (random.next() % 8 != 0) {
         ids.push_back(

@@ -2,6 +2,7 @@
 // computed again, each request gives the bits of its solo run.
 #include <map>
 
+#include "base/full_run_test_util.h"
 #include "base/text.h"
 #include "engine/engine_test_util.h"
 #include "quant/formats.h"
@@ -92,7 +93,7 @@ class RandomSchedule {
 };
 
 TEST(cache_invariance, AfterPreemptionUnderRandomSchedules) {
-  const int rounds = std::getenv("INGOT_FULL") != nullptr ? 40 : 1;
+  const int rounds = random_runs(1, 40);
 #ifdef INGOT_SANITIZED
   constexpr Format kFormats[] = {F32::kFormat, Q4_K::kFormat};
 #else

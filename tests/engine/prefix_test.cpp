@@ -1,6 +1,7 @@
 // cache_invariance: what is taken over from others changes no bit of what a request gives.
 #include <map>
 
+#include "base/full_run_test_util.h"
 #include "base/text.h"
 #include "engine/engine_test_util.h"
 #include "quant/formats.h"
@@ -128,7 +129,7 @@ class RandomConversations {
 };
 
 TEST(Conversation, EveryTurnIsACheaperColdRun) {
-  const int rounds = std::getenv("INGOT_FULL") != nullptr ? 40 : 1;
+  const int rounds = random_runs(1, 40);
   std::uint64_t seed = 500;
   std::int64_t preemptions = 0, cached = 0;
   for (const Format format : {F32::kFormat, Q8_0::kFormat, Q4_K::kFormat}) {

@@ -1,14 +1,13 @@
 // Engine: clients that go away at any moment, pools that are too small, requests that fill them.
 #include <thread>
 
+#include "base/full_run_test_util.h"
 #include "base/text.h"
 #include "engine/engine_test_util.h"
 #include "quant/formats.h"
 
 namespace ingot::testing_support {
 namespace {
-
-bool is_full_run() { return std::getenv("INGOT_FULL") != nullptr; }
 
 class EngineScenario : public testing::Test {
  protected:

@@ -2,11 +2,11 @@
 // cuts: every comparison is of bits.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <iostream>
 #include <numeric>
 #include <random>
 
+#include "base/full_run_test_util.h"
 #include "base/text.h"
 #include "quant/formats.h"
 #include "support/model_runner.h"
@@ -34,8 +34,8 @@ struct Case {
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  const bool full = std::getenv("INGOT_FULL") != nullptr;
-  for (std::uint64_t round = 0; round < (full ? 20u : 1u); ++round) {
+  const int rounds = random_runs(1, 20);
+  for (std::uint64_t round = 0; round < std::uint64_t(rounds); ++round) {
     for_each_type(Formats{}, [&]<class F>() {
       for (const RandomModel& model : random_models(F::kFormat)) {
         cases.push_back({model, 1000 * round + cases.size()});
