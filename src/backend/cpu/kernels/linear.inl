@@ -12,10 +12,10 @@
 namespace ingot {
 namespace {
 
-/// Brings bytes [at, at + bytes) into the second cache: rows go through weights faster than the
-/// processor expects. Of neighbouring stretches no line is left out, since it would be waited for.
+/// Brings bytes [at, at + bytes) near: rows go through weights faster than the processor expects.
+/// Of neighbouring stretches no line is left out, since it would be waited for.
 INGOT_INLINE void bring_near(const unsigned char* at, int bytes) {
-  for (int i = 0; i < bytes; i += 64) __builtin_prefetch(at + i, 0, 2);
+  for (int i = 0; i < bytes; i += kLine) bring_near(at + i);
 }
 
 /// Places in the computation of a group: before its products, and beside each of the eight quads.
@@ -31,11 +31,11 @@ struct NearBesideGroups {
   /// In each group at the places 0 to 8, in turn.
   template <int kPlace>
   INGOT_INLINE void at_place() {
-    constexpr int kLines = (kBytes + 63) / 64;
+    constexpr int kLines = (kBytes + kLine - 1) / kLine;
     static_assert(kLines <= kPlaces);
-    constexpr int kLine = (kPlace * kLines + kPlaces - 1) / kPlaces;
-    if constexpr (kLine < kLines && kLine * kPlaces / kLines == kPlace) {
-      __builtin_prefetch(at + 64 * kLine, 0, 2);
+    constexpr int kNext = (kPlace * kLines + kPlaces - 1) / kPlaces;
+    if constexpr (kNext < kLines && kNext * kPlaces / kLines == kPlace) {
+      bring_near(at + kLine * kNext);
     }
     if constexpr (kPlace == kPlaces - 1) at += kBytes;
   }
@@ -179,11 +179,10 @@ inline constexpr int kPackedBytes = [] {
 /// Brings the lines of one panel's outputs of kRows rows near, which lie a row apart: stores that
 /// miss would hold up all that come behind them, and the products of a segment take as long as
 /// memory does. Of rows that are not whole lines a panel's first line is the one before's last.
-/// Into the second cache, since rows 4 KiB apart share places of the first (docs/performance.md).
 template <int kRows>
 INGOT_INLINE void bring_outputs_near(const PanelArgs& a, std::int64_t row) {
   const float* const last = a.out + a.columns - 1;
-  for (int r = 0; r < kRows; ++r) __builtin_prefetch(last + (row + r) * a.out_stride, 1, 2);
+  for (int r = 0; r < kRows; ++r) bring_near_to_write(last + (row + r) * a.out_stride);
 }
 
 /// Rows [row, row + kRows) through the segment of a panel that begins at `k` and `p`, unpacked as
@@ -216,7 +215,7 @@ INGOT_INLINE void few_rows(const PanelArgs& a) {
   constexpr int kMost = kRowsAlone<L, F>;
   constexpr int kFullPasses = kFewRowsOf<L, F> / kMost;
   // Bytes: on a Zen 4 5 to 7 KiB do better than 4 or 8, at which what is read and what is fetched
-  // have the same place in a page; one row of bytes loses by 6 (docs/performance.md).
+  // have the same place in a page; one row of bytes loses by 6 (docs/kernels.md).
   constexpr std::int64_t kAheadOfOnePass = F::kBits == 8 ? 5120 : 6144;
   const std::int64_t segment_bytes = Panel<F>::bytes(segment_end(0, a.cols));
   const int passes = passes_of<kMost>(a.rows);

@@ -59,7 +59,7 @@ void dense_rows(const PanelArgs& a, const DenseRow* x, const DensePass& pass) {
   const std::byte* const panel = a.panel + pass.k * kDenseStep<F>;
   std::int64_t ahead = pass.ahead;
   std::int64_t turn = pass.turn;
-  const std::int64_t apart = 64 / kDenseStep<F> * pass.apart;
+  const std::int64_t apart = kLine / kDenseStep<F> * pass.apart;
   typename L::F acc[kPanels][kRows];
 #pragma GCC unroll 2
   for (int p = 0; p < kPanels; ++p) clear<L, kRows>(acc[p]);
@@ -69,7 +69,7 @@ void dense_rows(const PanelArgs& a, const DenseRow* x, const DensePass& pass) {
       turn = kNoTurn;
     }
     for (int p = 0; p < kPanels; ++p) __builtin_prefetch(panel + ahead + p * a.panel_bytes);
-    ahead += 64;
+    ahead += kLine;
     const std::int64_t end = i + apart < pass.cols ? i + apart : pass.cols;
     for (; i < end; ++i) {
       typename L::F w[kPanels];

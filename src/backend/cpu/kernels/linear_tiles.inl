@@ -141,9 +141,9 @@ struct UnpackedTiles {
 /// never waits for arithmetic nor the other way round.
 template <int kBytes, int kRows, int kRow>
 INGOT_INLINE void prefetch_beside(const unsigned char* next) {
-  constexpr int kLines = (kBytes + 63) / 64;
+  constexpr int kLines = (kBytes + kLine - 1) / kLine;
   for (int i = kRow * kLines / kRows; i < (kRow + 1) * kLines / kRows; ++i) {
-    __builtin_prefetch(next + 64 * i, 0, 2);
+    bring_near(next + kLine * i);
   }
 }
 

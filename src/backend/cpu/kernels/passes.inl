@@ -4,6 +4,7 @@
 #pragma once
 
 #include "backend/cpu/kernel_table.h"
+#include "backend/cpu/kernels/near.inl"
 #include "backend/cpu/panel.h"
 #include "base/inline.h"
 
