@@ -88,9 +88,9 @@ void store_int8(const KernelTable& table, const TokenHead& h, std::int64_t head_
   }
 }
 
-/// Fetches what a head's token is written to: each line of the head's keys has a part of it, and
-/// waiting for one after the other is most of the work.
-void bring_near(const TokenHead& h, const PageLayout& layout) {
+/// Fetches, into the first cache, what a head's token is written to: each line of the head's keys
+/// has a part of it, and waiting for one after the other is most of the work.
+void fetch_keys(const TokenHead& h, const PageLayout& layout) {
   constexpr std::int64_t kLine = 64;
   for (std::int64_t at = 0; at < layout.k_head; at += kLine) {
     __builtin_prefetch(h.keys + at, 1, 3);
@@ -143,7 +143,7 @@ class KvWriter {
             .token = slot % kBlockTokens};
   }
   void fetch(std::int64_t t, std::int64_t g) const {
-    if (slot_of(t) >= 0) bring_near(head_of(t, g), layout_);
+    if (slot_of(t) >= 0) fetch_keys(head_of(t, g), layout_);
   }
 
   const KernelTable& table_;
@@ -224,27 +224,25 @@ KeyRange seen_by(const Batch& b, const Attention& a, std::int32_t s, std::int64_
 
 }  // namespace
 
-/// How the query heads of an attention are cut into kernel calls.
-struct CpuBackend::HeadTiles {
-  std::int64_t per_kv = 0;        ///< query heads of a kv head
-  std::int64_t tiles_per_kv = 0;  ///< of which one kernel call takes
-  std::int64_t heads = 0;         ///< so many at most
-  std::int64_t count = 0;         ///< tiles of all kv heads
+CpuBackend::HeadTiles::HeadTiles(const Attention& a, std::int64_t most)
+    : kv_heads(a.kv_heads),
+      per_kv(a.heads / a.kv_heads),
+      tiles_per_kv((per_kv + kQueriesLimit - 1) / kQueriesLimit),
+      heads((per_kv + tiles_per_kv - 1) / tiles_per_kv) {
+  INGOT_CHECK(most == 1 || tiles_per_kv == 1, most, " kv heads of ", per_kv, " query heads");
+  const std::int64_t calls = (kv_heads + most - 1) / most;
+  together = (kv_heads + calls - 1) / calls;
+  count = (kv_heads + together - 1) / together * tiles_per_kv;
+}
 
-  explicit HeadTiles(const Attention& a)
-      : per_kv(a.heads / a.kv_heads),
-        tiles_per_kv((per_kv + kQueriesLimit - 1) / kQueriesLimit),
-        heads((per_kv + tiles_per_kv - 1) / tiles_per_kv),
-        count(a.kv_heads * tiles_per_kv) {}
-
-  HeadTile at(std::int64_t tile) const {
-    const std::int64_t kv_head = tile / tiles_per_kv;
-    const std::int64_t in_group = tile % tiles_per_kv * heads;
-    return {.kv_head = kv_head,
-            .head = kv_head * per_kv + in_group,
-            .heads = static_cast<std::int32_t>(std::min(heads, per_kv - in_group))};
-  }
-};
+CpuBackend::HeadTile CpuBackend::HeadTiles::at(std::int64_t tile) const {
+  const std::int64_t kv_head = tile / tiles_per_kv * together;
+  const std::int64_t in_group = tile % tiles_per_kv * heads;
+  return {.kv_head = kv_head,
+          .head = kv_head * per_kv + in_group,
+          .kv_heads = static_cast<std::int32_t>(std::min(together, kv_heads - kv_head)),
+          .heads = static_cast<std::int32_t>(std::min(heads, per_kv - in_group))};
+}
 
 /// What each row of a tile sees.
 struct CpuBackend::TileKeys {
@@ -252,7 +250,8 @@ struct CpuBackend::TileKeys {
   std::int32_t last[kQueriesLimit];
 };
 
-void CpuBackend::tile_rows(const Batch& b, std::int64_t most) {
+std::int64_t CpuBackend::tile_rows(const Batch& b, const Attention& a, std::int64_t most) {
+  std::int64_t keys = 0;
   row_tiles_.clear();
   for (std::int32_t s = 0; s < b.sequences(); ++s) {
     const auto at = static_cast<std::size_t>(s);
@@ -260,75 +259,107 @@ void CpuBackend::tile_rows(const Batch& b, std::int64_t most) {
     const std::int64_t tiles = (end - b.q_start[at] + most - 1) / most;
     for (std::int64_t row = b.q_start[at], left = tiles; left > 0; --left) {
       const std::int64_t rows = (end - row + left - 1) / left;
-      row_tiles_.push_back({.sequence = s, .row = row, .end = row + rows});
+      // Earlier rows of a tile see no later keys than later ones.
+      const std::int32_t first = seen_by(b, a, s, row).first;
+      const std::int32_t last = seen_by(b, a, s, row + rows - 1).last - 1;
+      row_tiles_.push_back({.sequence = s,
+                            .row = row,
+                            .end = row + rows,
+                            .keys = (last / kChunk + 1 - first / kChunk) * kChunk,
+                            .first_split = first / kSplit,
+                            .splits = last / kSplit + 1 - first / kSplit});
+      keys += row_tiles_.back().keys;
       row += rows;
     }
   }
+  return keys;
 }
 
-CpuBackend::SharedSplits CpuBackend::share_splits(const Batch& b, const Attention& a,
-                                                  const HeadTiles& heads) {
-  if (row_tiles_.empty()) return {};
-  std::int64_t rows = 0;
-  std::int64_t all = 0;
-  for (RowTile& t : row_tiles_) {
-    // Earlier rows of a tile see no later keys than later ones.
-    t.first_split = seen_by(b, a, t.sequence, t.row).first / kSplit;
-    t.splits = (seen_by(b, a, t.sequence, t.end - 1).last - 1) / kSplit + 1 - t.first_split;
-    rows = std::max(rows, t.end - t.row);
-    all += t.splits;
+std::int64_t CpuBackend::cut_attention(const Batch& b, const Attention& a) {
+  const HeadTiles one(a, 1);
+  const std::int64_t work = tile_rows(b, a, kQueriesLimit / one.heads) * one.count;
+  // One thread alone has nobody to share with.
+  AttentionCut cut{.work_of_item =
+                       pool_.size() == 1 ? work : work / (kPartOfThread * pool_.size())};
+  sequence_tiles_.clear();
+  const std::int64_t tiles = std::ssize(row_tiles_);
+  for (std::int64_t tile = 0, end = 0; tile < tiles; tile = end) {
+    const std::int32_t sequence = row_tiles_[static_cast<std::size_t>(tile)].sequence;
+    while (end < tiles && row_tiles_[static_cast<std::size_t>(end)].sequence == sequence) ++end;
+    sequence_tiles_.push_back({.tile = tile, .end_tile = end, .heads = one});
+    cut_sequence(a, sequence_tiles_.back(), cut);
   }
-  SharedSplits shared{.head_tiles = heads.count,
-                      .floats = rows * heads.heads * attention_state_floats(a.head_dim)};
-  const std::int64_t room = scratch_.states_floats / (shared.floats * heads.count);
-  for (RowTile& t : row_tiles_) {
-    const bool is_large = t.splits * kPartOfThread * pool_.size() > all * heads.count;
-    if (t.splits == 1 || !is_large || shared.parts + t.splits > room) {
-      t.splits = 1;
-      continue;
-    }
-    t.shared_tile = shared.tiles++;
-    t.shared_part = shared.parts;
-    shared.parts += t.splits;
-    for (std::int64_t i = 0; i < heads.count; ++i) {
-      splits_left_[static_cast<std::size_t>(t.shared_tile * heads.count + i)].store(
-          t.splits, std::memory_order_relaxed);
-    }
-  }
-  return shared;
+  return cut.items;
 }
 
-std::int64_t CpuBackend::number_parts() {
-  std::int64_t parts = 0;
-  for (auto first = row_tiles_.begin(); first != row_tiles_.end();) {
-    const auto end = std::find_if(first, row_tiles_.end(),
-                                  [&](const RowTile& t) { return t.sequence != first->sequence; });
-    const std::int64_t first_part = parts;
-    for (auto t = first; t != end; ++t) {
-      t->part = parts;
-      t->sequence_part = first_part;
-      parts += t->splits;
-    }
-    for (; first != end; ++first) first->sequence_parts = parts - first_part;
-  }
-  return parts;
-}
-
-CpuBackend::AttentionItem CpuBackend::attention_item(std::int64_t item,
-                                                     std::int64_t head_tiles) const {
-  const auto tile_of = [&](std::int64_t part) {
-    const auto after =
-        std::upper_bound(row_tiles_.begin(), row_tiles_.end(), part,
-                         [](std::int64_t value, const RowTile& t) { return value < t.part; });
-    return after - 1;
+void CpuBackend::cut_sequence(const Attention& a, SequenceTiles& sequence, AttentionCut& cut) {
+  const auto begin = row_tiles_.begin();
+  const auto tiles = std::span(begin + sequence.tile, begin + sequence.end_tile);
+  std::int64_t longest = 0;
+  for (const RowTile& t : tiles) longest = std::max(longest, t.keys);
+  // The first tile of a sequence has no fewer rows than the others.
+  const std::int64_t rows = tiles.front().end - tiles.front().row;
+  const std::int64_t fitting = kQueriesLimit / (rows * sequence.heads.heads);
+  const auto heads_of = [&](std::int64_t keys) {
+    return HeadTiles(a, std::clamp<std::int64_t>(cut.work_of_item / keys, 1, fitting));
   };
-  const RowTile& any = *tile_of(item / head_tiles);
-  const std::int64_t of_sequence = item - any.sequence_part * head_tiles;
-  const std::int64_t part = any.sequence_part + of_sequence % any.sequence_parts;
-  const auto tile = tile_of(part);
-  return {.tile = tile - row_tiles_.begin(),
-          .split = static_cast<std::int32_t>(part - tile->part),
-          .head_tile = of_sequence / any.sequence_parts};
+  sequence.heads = heads_of(std::min<std::int64_t>(longest, kSplit));
+  if (!share_splits(a, sequence, cut)) sequence.heads = heads_of(longest);
+  for (RowTile& t : tiles) {
+    t.part = sequence.parts;
+    sequence.parts += t.splits;
+  }
+  sequence.item = cut.items;
+  cut.items += sequence.parts * sequence.heads.count;
+}
+
+bool CpuBackend::share_splits(const Attention& a, const SequenceTiles& sequence,
+                              AttentionCut& cut) {
+  const auto begin = row_tiles_.begin();
+  const auto tiles = std::span(begin + sequence.tile, begin + sequence.end_tile);
+  const HeadTiles& heads = sequence.heads;
+  AttentionCut after = cut;
+  for (RowTile& t : tiles) {
+    if (t.keys * heads.together <= cut.work_of_item) t.splits = 1;
+    if (t.splits == 1) continue;
+    t.left = after.left;
+    t.states = after.states;
+    t.state_floats =
+        (t.end - t.row) * heads.together * heads.heads * attention_state_floats(a.head_dim);
+    after.left += heads.count;
+    after.states += t.splits * heads.count * t.state_floats;
+  }
+  if (after.left > std::ssize(splits_left_) || after.states > scratch_.states_floats) {
+    for (RowTile& t : tiles) t.splits = 1;
+    return false;
+  }
+  for (const RowTile& t : tiles) {
+    for (std::int64_t i = 0; t.splits > 1 && i < heads.count; ++i) {
+      splits_left_[static_cast<std::size_t>(t.left + i)].store(t.splits, std::memory_order_relaxed);
+    }
+  }
+  cut = after;
+  return true;
+}
+
+CpuBackend::AttentionItem CpuBackend::attention_item(std::int64_t item) const {
+  // Of the numbers that rise the last one that is not above `value`.
+  const auto last_of = [](auto first, auto end, std::int64_t value, auto number) {
+    return std::upper_bound(first, end, value,
+                            [&](std::int64_t v, const auto& t) { return v < t.*number; }) -
+           1;
+  };
+  const auto sequence =
+      last_of(sequence_tiles_.begin(), sequence_tiles_.end(), item, &SequenceTiles::item);
+  const std::int64_t of_sequence = item - sequence->item;
+  const std::int64_t part = of_sequence % sequence->parts;
+  const auto rows = last_of(row_tiles_.begin() + sequence->tile,
+                            row_tiles_.begin() + sequence->end_tile, part, &RowTile::part);
+  const std::int64_t head_tile = of_sequence / sequence->parts;
+  return {.rows = &*rows,
+          .split = static_cast<std::int32_t>(part - rows->part),
+          .head_tile = head_tile,
+          .heads = sequence->heads.at(head_tile)};
 }
 
 void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out,
@@ -336,46 +367,40 @@ void CpuBackend::attention(View qkv, const Batch& b, const Attention& a, KvLayer
   INGOT_CHECK(a.head_dim <= kHeadDimLimit && a.heads % a.kv_heads == 0, a.heads, " heads of ",
               a.head_dim, " over ", a.kv_heads);
   const bool quantise = keeps_quantised(out, a.head_dim % kGroup == 0 ? next : Next::kAnyone);
-  const HeadTiles heads(a);
-  tile_rows(b, kQueriesLimit / heads.heads);
-  const SharedSplits shared = share_splits(b, a, heads);
-  const std::int64_t parts = number_parts();
-  pool_.parallel_for(parts * heads.count, [&](std::int64_t number, int) {
-    const AttentionItem item = attention_item(number, heads.count);
-    const RowTile& rows = row_tiles_[static_cast<std::size_t>(item.tile)];
-    const HeadTile tile = heads.at(item.head_tile);
+  pool_.parallel_for(cut_attention(b, a), [&](std::int64_t number, int) {
+    const AttentionItem item = attention_item(number);
+    const RowTile& rows = *item.rows;
     TileKeys keys;
-    const AttentionArgs args = args_of(qkv, b, a, kv, item, tile, out, keys);
+    const AttentionArgs args = args_of(qkv, b, a, kv, item, out, keys);
     if (rows.splits == 1) {
       table_.attention(args);
-    } else if (!run_split(args, item, shared)) {
+    } else if (!run_split(args, item)) {
       return;
     }
     if (!quantise) return;
-    const std::int64_t col = tile.head * a.head_dim;
-    const View part = columns(out, col, std::int64_t{tile.heads} * a.head_dim);
+    const std::int64_t col = item.heads.head * a.head_dim;
+    const View part =
+        columns(out, col, std::int64_t{item.heads.kv_heads} * item.heads.heads * a.head_dim);
     input_of(out).write_rows(table_, part.slice(rows.row, rows.end - rows.row), rows.row,
                              col / kGroup);
   });
 }
 
-bool CpuBackend::run_split(const AttentionArgs& args, const AttentionItem& item,
-                           const SharedSplits& shared) {
-  const RowTile& rows = row_tiles_[static_cast<std::size_t>(item.tile)];
-  const std::int64_t heads = shared.head_tiles;
-  float* first =
-      scratch_.states + (rows.shared_part * heads + item.head_tile * rows.splits) * shared.floats;
-  table_.attention_split(args, rows.first_split + item.split, first + item.split * shared.floats);
-  const auto at = static_cast<std::size_t>(rows.shared_tile * heads + item.head_tile);
+bool CpuBackend::run_split(const AttentionArgs& args, const AttentionItem& item) {
+  const RowTile& rows = *item.rows;
+  float* first = scratch_.states + rows.states + item.head_tile * rows.splits * rows.state_floats;
+  table_.attention_split(args, rows.first_split + item.split,
+                         first + item.split * rows.state_floats);
+  const auto at = static_cast<std::size_t>(rows.left + item.head_tile);
   if (splits_left_[at].fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
-  table_.attention_join(args, first, shared.floats);
+  table_.attention_join(args, first, rows.state_floats);
   return true;
 }
 
 AttentionArgs CpuBackend::args_of(View qkv, const Batch& b, const Attention& a, const KvLayer& kv,
-                                  const AttentionItem& item, const HeadTile& tile, View out,
-                                  TileKeys& keys) const {
-  const RowTile& rows = row_tiles_[static_cast<std::size_t>(item.tile)];
+                                  const AttentionItem& item, View out, TileKeys& keys) const {
+  const RowTile& rows = *item.rows;
+  const HeadTile& tile = item.heads;
   KeyRange all{.first = std::numeric_limits<std::int32_t>::max(), .last = 0};
   for (std::int64_t t = rows.row; t < rows.end; ++t) {
     const KeyRange range = seen_by(b, a, rows.sequence, t);
@@ -386,10 +411,9 @@ AttentionArgs CpuBackend::args_of(View qkv, const Batch& b, const Attention& a, 
   KeyRange read = all;
   if (rows.splits > 1) {
     // Others check what they read; the chunk after a split's last is fetched ahead.
-    constexpr std::int32_t kAhead = 4 * kBlockTokens;
     const std::int32_t first = (rows.first_split + item.split) * kSplit;
     read = {.first = std::max(all.first, first),
-            .last = std::min(all.last, first + kSplit + kAhead)};
+            .last = std::min(all.last, first + kSplit + kChunk)};
   }
   const PageLayout layout(a, kv.type);
   return {
@@ -399,11 +423,14 @@ AttentionArgs CpuBackend::args_of(View qkv, const Batch& b, const Attention& a, 
       .out_stride = out.row_bytes / std::int64_t{sizeof(float)},
       .rows = static_cast<std::int32_t>(rows.end - rows.row),
       .heads = tile.heads,
+      .kv_heads = tile.kv_heads,
       .pages = kv.pages,
       .table = checked_table(group_of(b, kv), rows.sequence, read, kv),
       .block_bytes = kv.block_bytes,
       .k_offset = tile.kv_head * layout.k_head,
       .v_offset = layout.v_start + tile.kv_head * layout.v_head,
+      .k_head = layout.k_head,
+      .v_head = layout.v_head,
       .type = kv.type,
       .head_dim = a.head_dim,
       .first = keys.first,

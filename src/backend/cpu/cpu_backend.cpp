@@ -240,6 +240,7 @@ void CpuBackend::plan(const StepLimits& limits) {
   quantised_ = {};
   expert_work_.reserve(static_cast<std::size_t>(limits.moe.experts));
   row_tiles_.reserve(static_cast<std::size_t>(limits.rows));
+  sequence_tiles_.reserve(static_cast<std::size_t>(limits.rows));
   splits_left_ = std::vector<std::atomic<std::int32_t>>(
       static_cast<std::size_t>(kPartOfThread * pool_.size()));
 }

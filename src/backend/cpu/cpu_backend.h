@@ -116,37 +116,60 @@ class CpuBackend final : public Backend {
     std::int32_t sequence = 0;
     std::int64_t row = 0;
     std::int64_t end = 0;
-    std::int32_t first_split = 0;     ///< of those that its rows see some of
-    std::int32_t splits = 1;          ///< that threads share; 1: nothing is shared
-    std::int64_t shared_tile = 0;     ///< tiles before it whose splits are shared
-    std::int64_t shared_part = 0;     ///< and their splits
-    std::int64_t part = 0;            ///< number of its first split, through all tiles
-    std::int64_t sequence_part = 0;   ///< the same of its sequence's first tile
-    std::int64_t sequence_parts = 0;  ///< splits of all tiles of its sequence
+    std::int64_t keys = 0;          ///< that some of its rows see, in whole chunks
+    std::int32_t first_split = 0;   ///< of those that its rows see some of
+    std::int32_t splits = 1;        ///< that its rows see some of; 1 if threads do not share them
+    std::int64_t part = 0;          ///< number of its first split in its sequence
+    std::int64_t left = 0;          ///< where splits_left_ has its head tiles, if shared
+    std::int64_t states = 0;        ///< the same of scratch_.states
+    std::int64_t state_floats = 0;  ///< that the states of a head tile take after a split
   };
-  /// Of an attention: what is shared, and where it is kept.
-  struct SharedSplits {
-    std::int64_t head_tiles = 0;
-    std::int64_t floats = 0;  ///< that the states of a split take
-    std::int64_t tiles = 0;   ///< row tiles whose splits are shared
-    std::int64_t parts = 0;   ///< these splits
-  };
-  struct HeadTiles;  ///< how query heads are cut into kernel calls
-  struct TileKeys;   ///< what each row of a tile sees
-  /// What a thread takes of an attention.
-  struct AttentionItem {
-    std::int64_t tile = 0;   ///< of row_tiles_
-    std::int32_t split = 0;  ///< of the tile's
-    std::int64_t head_tile = 0;
-  };
-  /// Threads share what is more than so small a part of what each has to do.
-  static constexpr std::int64_t kPartOfThread = 8;
-  /// Query heads [head, head + heads) of one kv head.
+  /// Query heads of `kv_heads` neighbouring kv heads, `heads` of each, from `head` on.
   struct HeadTile {
     std::int64_t kv_head = 0;
     std::int64_t head = 0;
+    std::int32_t kv_heads = 0;
     std::int32_t heads = 0;
   };
+  /// How the query heads of an attention are cut into kernel calls.
+  struct HeadTiles {
+    std::int64_t kv_heads = 0;      ///< in all
+    std::int64_t per_kv = 0;        ///< query heads of a kv head
+    std::int64_t together = 0;      ///< kv heads that a call takes at most
+    std::int64_t tiles_per_kv = 0;  ///< calls for those, more than one only for a single kv head
+    std::int64_t heads = 0;         ///< query heads of a kv head that one takes at most
+    std::int64_t count = 0;         ///< calls for all kv heads
+
+    /// Of at most `most` kv heads a call.
+    HeadTiles(const Attention& a, std::int64_t most);
+    HeadTile at(std::int64_t tile) const;
+  };
+  /// A sequence's part of an attention.
+  struct SequenceTiles {
+    std::int64_t tile = 0;  ///< row tiles [tile, end_tile)
+    std::int64_t end_tile = 0;
+    std::int64_t parts = 0;  ///< their splits
+    std::int64_t item = 0;   ///< number of the first item
+    HeadTiles heads;
+  };
+  /// An attention while it is cut. Work is keys times calls that read them.
+  struct AttentionCut {
+    std::int64_t work_of_item = 0;  ///< the most that one is to have
+    std::int64_t items = 0;
+    std::int64_t left = 0;    ///< of splits_left_ that are taken
+    std::int64_t states = 0;  ///< the same of scratch_.states
+  };
+  struct TileKeys;  ///< what each row of a tile sees
+  /// What a thread takes of an attention.
+  struct AttentionItem {
+    const RowTile* rows = nullptr;
+    std::int32_t split = 0;  ///< of the tile's
+    std::int64_t head_tile = 0;
+    HeadTile heads;
+  };
+  /// An item of an attention is at most so small a part of what each thread has to do, as far as it
+  /// can be cut and there is room for the states of its splits.
+  static constexpr std::int64_t kPartOfThread = 4;
 
   /// A weight of these parts, without panels.
   Weight outline(std::span<const View> parts, std::span<const float> bias);
@@ -168,24 +191,24 @@ class CpuBackend final : public Backend {
   /// What a kernel of `linear` may use on thread `thread` of the pool.
   std::byte* linear_scratch(int thread) const;
   /// Cuts each sequence's rows into as few tiles of at most `most` rows as can be, of like size:
-  /// row_tiles_.
-  void tile_rows(const Batch& b, std::int64_t most);
-  /// Lets threads share the splits of tiles that are a large part of the work, as far as there is
-  /// room for their states.
-  SharedSplits share_splits(const Batch& b, const Attention& a, const HeadTiles& heads);
-  /// Numbers the splits of all tiles; returns how many there are.
-  std::int64_t number_parts();
+  /// row_tiles_. Returns the keys of all.
+  std::int64_t tile_rows(const Batch& b, const Attention& a, std::int64_t most);
+  /// Cuts an attention into items, sequence_tiles_, that threads take; returns how many.
+  std::int64_t cut_attention(const Batch& b, const Attention& a);
+  void cut_sequence(const Attention& a, SequenceTiles& sequence, AttentionCut& cut);
+  /// Lets threads share the splits of the sequence's tiles that would be too much for an item.
+  /// Where there is no room for the states of all of them, none are shared, and it returns false.
+  bool share_splits(const Attention& a, const SequenceTiles& sequence, AttentionCut& cut);
   /// Item `item` of an attention. A sequence comes after the other: their keys and values lie far
-  /// apart, and pages of memory are found faster when they have just been read. Of a sequence a
-  /// head comes after the other, so that its rows find keys and values in a cache.
-  AttentionItem attention_item(std::int64_t item, std::int64_t head_tiles) const;
+  /// apart, and pages of memory are found faster when they have just been read. Of a sequence one
+  /// head tile comes after the other, so that its rows find keys and values in a cache.
+  AttentionItem attention_item(std::int64_t item) const;
   /// Runs an item of a shared tile and, if it is the last one of these to be done, joins them:
   /// always in the same order. Returns whether it did.
-  bool run_split(const AttentionArgs& args, const AttentionItem& item, const SharedSplits& shared);
+  bool run_split(const AttentionArgs& args, const AttentionItem& item);
   /// What a kernel gets for an item.
   AttentionArgs args_of(View qkv, const Batch& b, const Attention& a, const KvLayer& kv,
-                        const AttentionItem& item, const HeadTile& tile, View out,
-                        TileKeys& keys) const;
+                        const AttentionItem& item, View out, TileKeys& keys) const;
   void route(View logits, const Moe& m);
   /// Rows whose gate, up and activation of width `ffn` the threads' second caches hold.
   std::int64_t cached_rows(std::int64_t ffn) const;
@@ -216,7 +239,9 @@ class CpuBackend final : public Backend {
   std::int64_t matrix_rows_ = 0;         ///< from which all block weights read the matrix alone
   View quantised_;                       ///< whose rows scratch_.q holds, none: nobody's
   std::vector<ExpertWork> expert_work_;  ///< of the loop under way; room for all is planned
-  std::vector<RowTile> row_tiles_;       ///< of the attention under way; room for one a row
+  // Of the attention under way; room for one a row.
+  std::vector<RowTile> row_tiles_;
+  std::vector<SequenceTiles> sequence_tiles_;
   /// Of each head tile and row tile whose splits are shared: those that are not done yet.
   std::vector<std::atomic<std::int32_t>> splits_left_;
 };

@@ -78,7 +78,8 @@ struct LinearKernel {
   std::int64_t matrix_rows = 0;
 };
 
-/// Queries (rows times query heads of one kv head) that one call of an attention kernel takes.
+/// Queries (rows times query heads, of all its kv heads) that one call of an attention kernel
+/// takes.
 inline constexpr int kQueriesLimit = 24;
 
 /// Keys or values of one kv head in a block of KvType::kInt8: scales [groups][16 tokens], then
@@ -98,7 +99,10 @@ struct Int8Page {
   }
 };
 
-/// Keys of a split of `attention` (backend.h): what it makes of one depends on no other.
+/// Keys that `attention` (backend.h) computes together.
+inline constexpr std::int32_t kChunk = 64;
+
+/// Keys of a split of it: what it makes of one depends on no other.
 inline constexpr std::int32_t kSplit = 1024;
 
 /// Floats that the state of a query takes after a split: its weighted sum of values, then its
@@ -107,22 +111,25 @@ constexpr std::int64_t attention_state_floats(std::int64_t head_dim) {
   return (head_dim + 31) / 32 * 32 + 16;
 }
 
-/// Attention of rows of one sequence, for the query heads that share a kv head: keys and values are
-/// read once for all of them.
+/// Attention of rows of one sequence, for the query heads of some neighbouring kv heads: keys and
+/// values are read once for all that share them, a chunk of all kv heads after the other.
 struct AttentionArgs {
-  const float* q = nullptr;   ///< [rows, heads, D]
-  float* out = nullptr;       ///< [rows, heads, D]
+  const float* q = nullptr;   ///< [rows, kv_heads * heads, D]
+  float* out = nullptr;       ///< [rows, kv_heads * heads, D]
   std::int64_t q_stride = 0;  ///< floats from a row to the next
   std::int64_t out_stride = 0;
   std::int32_t rows = 0;
-  std::int32_t heads = 0;  ///< rows * heads is at most kQueriesLimit
+  std::int32_t heads = 0;     ///< that share a kv head
+  std::int32_t kv_heads = 1;  ///< rows * heads * kv_heads is at most kQueriesLimit
   const std::byte* pages = nullptr;
   const std::int32_t* table = nullptr;  ///< blocks of the sequence
   std::int64_t block_bytes = 0;
-  /// Of this kv head's keys within a block, [D][16 tokens], and of its values, [16 tokens][D
+  /// Of the first kv head's keys within a block, [D][16 tokens], and of its values, [16 tokens][D
   /// rounded up to 16]; of 8-bit integers see Int8Page.
   std::int64_t k_offset = 0;
   std::int64_t v_offset = 0;
+  std::int64_t k_head = 0;  ///< bytes from a kv head's keys to the next one's
+  std::int64_t v_head = 0;
   KvType type = KvType::kF16;
   std::int32_t head_dim = 0;
   const std::int32_t* first = nullptr;  ///< [rows]; keys seen: [first, last), at least one
@@ -176,8 +183,8 @@ struct KernelTable {
                std::int64_t dims, const float* cos, const float* sin) = nullptr;
   void (*attention)(const AttentionArgs&) = nullptr;
   /// The same in two steps, between which threads may share the splits that rows see some of. First
-  /// of split `split` (keys from kSplit * split on) the states of all queries, side by side; of
-  /// those that see nothing of it too.
+  /// of split `split` (keys from kSplit * split on) the states of all queries, side by side by kv
+  /// head, row and query head; of those that see nothing of it too.
   void (*attention_split)(const AttentionArgs&, std::int32_t split, float* states) = nullptr;
   /// Then the outputs, of the states of all such splits, `stride` floats from one's to the next's.
   void (*attention_join)(const AttentionArgs&, const float* states, std::int64_t stride) = nullptr;

@@ -23,14 +23,15 @@ struct QueriesOf<KvType::kInt8> {
 template <KvType kType>
 using Queries = typename QueriesOf<kType>::Type;
 
-/// Calls fn(pass) for queries [query, query + kCount) together or, where some see nothing of the
-/// chunk, in halves and at last for each of the others alone.
+/// Calls fn(pass) for queries [query, query + kCount) of a head together or, where some see nothing
+/// of the chunk, in halves and at last for each of the others alone.
 template <int kCount, class Fn>
-INGOT_INLINE void with_pass(const AttentionArgs& a, const Chunk& chunk, int query, const Fn& fn) {
-  ChunkPass<kCount> pass{.chunk = chunk, .query = query, .view = {}};
+INGOT_INLINE void with_pass(const AttentionArgs& a, const HeadChunk& chunk, int query,
+                            const Fn& fn) {
+  ChunkPass<kCount> pass{.chunk = chunk, .query = chunk.first_query + query, .view = {}};
   int seeing = 0;
   for (int i = 0; i < kCount; ++i) {
-    pass.view[i] = view_of(a, query + i, chunk.start);
+    pass.view[i] = view_of(a, (query + i) / a.heads, chunk.start);
     seeing += pass.view[i].empty() ? 0 : 1;
   }
   if (seeing == kCount) return fn(pass);
@@ -42,11 +43,11 @@ INGOT_INLINE void with_pass(const AttentionArgs& a, const Chunk& chunk, int quer
   }
 }
 
-/// Calls fn(pass) until all queries that see some of the chunk had their turn, kTogether in each as
-/// long as there are so many.
+/// Calls fn(pass) until all queries of a head that see some of the chunk had their turn, kTogether
+/// in each as long as there are so many.
 template <int kTogether, class Fn>
-INGOT_INLINE void each_pass(const AttentionArgs& a, const Chunk& chunk, const Fn& fn) {
-  const int queries = a.rows * a.heads;
+INGOT_INLINE void each_pass(const AttentionArgs& a, const HeadChunk& chunk, const Fn& fn) {
+  const int queries = queries_of_head(a);
   int i = 0;
   for (; i + kTogether <= queries; i += kTogether) with_pass<kTogether>(a, chunk, i, fn);
   if constexpr (kTogether > 6) {
@@ -61,9 +62,9 @@ INGOT_INLINE void each_pass(const AttentionArgs& a, const Chunk& chunk, const Fn
   for (; i < queries; ++i) with_pass<1>(a, chunk, i, fn);
 }
 
-/// Takes a chunk of integers into the states of the queries that see some of it.
+/// Takes a head's chunk of integers into the states of the queries that see some of it.
 template <class L>
-void add_int8_chunk(const AttentionArgs& a, const Chunk& chunk, const QuantisedQueries& q,
+void add_int8_chunk(const AttentionArgs& a, const HeadChunk& chunk, const QuantisedQueries& q,
                     ChunkWeights& w, SoftmaxStates& state) {
   each_pass<L::kInt8Queries>(a, chunk, [&](const auto& pass) {
     int8_scores<L>(a, pass, q, w);
@@ -75,15 +76,14 @@ void add_int8_chunk(const AttentionArgs& a, const Chunk& chunk, const QuantisedQ
 
 /// The same of floats.
 template <class L, KvType kType>
-void add_float_chunk(const AttentionArgs& a, const Chunk& chunk, const FloatQueries& q,
+void add_float_chunk(const AttentionArgs& a, const HeadChunk& chunk, const FloatQueries& q,
                      ChunkWeights& w, SoftmaxStates& state) {
-  const ChunkBlocks keys = keys_of(a, chunk), values = values_of(a, chunk);
   each_pass<L::kQueries>(a, chunk, [&]<int kCount>(const ChunkPass<kCount>& pass) {
-    chunk_scores<L, kType>(a, pass, keys, q, w);
+    chunk_scores<L, kType>(a, pass, q, w);
     chunk_weights<L>(pass, w, state);
   });
-  each_pass<L::kQueries>(
-      a, chunk, [&](const auto& pass) { add_values<L, kType>(a, pass, values, w, state); });
+  each_pass<L::kQueries>(a, chunk,
+                         [&](const auto& pass) { add_values<L, kType>(a, pass, w, state); });
 }
 
 /// Keys that some query of a call sees, from the first to before the last.
@@ -108,8 +108,8 @@ INGOT_INLINE int cols_of(const AttentionArgs& a) {
 /// The queries of `a`, times the scale.
 template <class L, class Q>
 INGOT_INLINE void set_queries(const AttentionArgs& a, Q& q) {
-  for (int i = 0; i < a.rows * a.heads; ++i) {
-    const float* row = a.q + i / a.heads * a.q_stride + i % a.heads * a.head_dim;
+  for (int i = 0; i < queries_of(a); ++i) {
+    const float* row = a.q + row_of(a, i) * a.q_stride + column_of(a, i);
     float scaled[kHeadDimLimit];
     for (std::int32_t d = 0; d < cols_of(a); ++d) scaled[d] = d < a.head_dim ? row[d] * a.scale : 0;
     q.template set<L>(i, scaled);
@@ -120,15 +120,18 @@ INGOT_INLINE void set_queries(const AttentionArgs& a, Q& q) {
 template <class L, KvType kType>
 void run_split(const AttentionArgs& a, std::int32_t at, const KeysOfCall& keys,
                const Queries<kType>& q, SoftmaxStates& split) {
-  for (int i = 0; i < a.rows * a.heads; ++i) split.clear(i);
+  for (int i = 0; i < queries_of(a); ++i) split.clear(i);
   ChunkWeights w;
   const std::int32_t end = keys.last < at + kSplit ? keys.last : at + kSplit;
   for (std::int32_t start = at; start < end; start += kChunk) {
     const Chunk chunk(a, start, keys.first, keys.last);
-    if constexpr (kType == KvType::kInt8) {
-      add_int8_chunk<L>(a, chunk, q, w, split);
-    } else {
-      add_float_chunk<L, kType>(a, chunk, q, w, split);
+    for (int head = 0; head < a.kv_heads; ++head) {
+      const HeadChunk of_head(a, chunk, head);
+      if constexpr (kType == KvType::kInt8) {
+        add_int8_chunk<L>(a, of_head, q, w, split);
+      } else {
+        add_float_chunk<L, kType>(a, of_head, q, w, split);
+      }
     }
   }
 }
@@ -156,8 +159,8 @@ class Totals {
 
   /// Takes the split that begins at `at` in, for the queries that see some of it.
   INGOT_INLINE void take(const AttentionArgs& a, std::int32_t at, const SoftmaxStates& split) {
-    for (int i = 0; i < a.rows * a.heads; ++i) {
-      const int row = i / a.heads;
+    for (int i = 0; i < queries_of(a); ++i) {
+      const int row = row_of(a, i);
       if (a.last[row] <= at || a.first[row] >= at + kSplit) continue;
       if (have_[i]) {
         fold<L>(split, i, states_);
@@ -170,8 +173,8 @@ class Totals {
     }
   }
   INGOT_INLINE void write_outputs(const AttentionArgs& a) const {
-    for (int i = 0; i < a.rows * a.heads; ++i) {
-      float* out = a.out + i / a.heads * a.out_stride + i % a.heads * a.head_dim;
+    for (int i = 0; i < queries_of(a); ++i) {
+      float* out = a.out + row_of(a, i) * a.out_stride + column_of(a, i);
       const auto inv = L::splat(1.0f / states_.l[i]);
       for (int d = 0; d < a.head_dim; d += 16) {
         const int left = a.head_dim - d;
@@ -188,7 +191,7 @@ class Totals {
 template <class L, KvType kType>
 void attend(const AttentionArgs& a) {
   const int cols = cols_of(a);
-  Queries<kType> q(cols, a.rows * a.heads);
+  Queries<kType> q(cols, queries_of(a));
   set_queries<L>(a, q);
   const KeysOfCall keys(a);
   Totals<L> total(cols);
@@ -203,12 +206,12 @@ void attend(const AttentionArgs& a) {
 template <class L, KvType kType>
 void attend_split(const AttentionArgs& a, std::int32_t number, float* states) {
   const int cols = cols_of(a);
-  Queries<kType> q(cols, a.rows * a.heads);
+  Queries<kType> q(cols, queries_of(a));
   set_queries<L>(a, q);
   SoftmaxStates split(cols);
   run_split<L, kType>(a, number * kSplit, KeysOfCall(a), q, split);
   const std::int64_t floats = attention_state_floats(a.head_dim);
-  for (int i = 0; i < a.rows * a.heads; ++i, states += floats) {
+  for (int i = 0; i < queries_of(a); ++i, states += floats) {
     for (int d = 0; d < cols; ++d) states[d] = split.o[i][d];
     states[floats - 2] = split.m[i];
     states[floats - 1] = split.l[i];
@@ -223,7 +226,7 @@ void attention_join(const AttentionArgs& a, const float* states, std::int64_t st
   Totals<L> total(cols);
   SoftmaxStates split(cols);
   for (std::int32_t at = keys.first / kSplit * kSplit; at < keys.last; at += kSplit) {
-    for (int i = 0; i < a.rows * a.heads; ++i) {
+    for (int i = 0; i < queries_of(a); ++i) {
       const float* state = states + i * floats;
       for (int d = 0; d < cols; ++d) split.o[i][d] = state[d];
       split.m[i] = state[floats - 2];

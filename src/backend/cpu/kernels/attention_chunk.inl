@@ -6,6 +6,7 @@
 
 #include "backend/batch.h"
 #include "backend/cpu/kernel_table.h"
+#include "backend/cpu/kernels/near.inl"
 #include "backend/cpu/kernels/stretch.inl"
 #include "base/inline.h"
 #include "base/math.h"
@@ -13,7 +14,6 @@
 namespace ingot {
 namespace {
 
-inline constexpr std::int32_t kChunk = 64;
 inline constexpr int kChunkBlocks = kChunk / kBlockTokens;
 
 /// `cols` elements for each query, side by side: rows that are as far apart as the longest head
@@ -51,9 +51,25 @@ struct ChunkView {
   INGOT_INLINE bool whole() const { return from == 0 && to == kChunk; }
 };
 
-INGOT_INLINE ChunkView view_of(const AttentionArgs& a, int query, std::int32_t start) {
-  const std::int32_t first = a.first[query / a.heads] - start;
-  const std::int32_t last = a.last[query / a.heads] - start;
+/// Queries of each kv head: they are numbered by kv head, row and query head.
+INGOT_INLINE int queries_of_head(const AttentionArgs& a) { return a.rows * a.heads; }
+
+INGOT_INLINE int queries_of(const AttentionArgs& a) { return queries_of_head(a) * a.kv_heads; }
+
+INGOT_INLINE int row_of(const AttentionArgs& a, int query) {
+  return query % queries_of_head(a) / a.heads;
+}
+
+/// Where a query's elements begin in a row of queries or outputs.
+INGOT_INLINE std::int64_t column_of(const AttentionArgs& a, int query) {
+  const int head = query / queries_of_head(a) * a.heads + query % a.heads;
+  return std::int64_t{head} * a.head_dim;
+}
+
+/// What a row sees of the chunk that begins at `start`.
+INGOT_INLINE ChunkView view_of(const AttentionArgs& a, int row, std::int32_t start) {
+  const std::int32_t first = a.first[row] - start;
+  const std::int32_t last = a.last[row] - start;
   return {.from = first > 0 ? first : 0, .to = last < kChunk ? last : kChunk};
 }
 
@@ -79,17 +95,39 @@ struct Chunk {
   }
 };
 
-/// A chunk and kCount queries that each see some of it.
+/// One kv head's part of a chunk, block by block, and what is read after it.
+///
+/// A head's part of a block is a stretch of memory of its own, too short for the processor to see
+/// where it goes on. So the first pass over its keys brings its values near, and the first over its
+/// values the keys that come next, as far as all its queries see: the next head's, which lie beside
+/// these, or the next chunk's.
+struct HeadChunk {
+  std::int32_t start;  ///< of the chunk
+  int first_query;     ///< of the head
+  const std::byte* keys[kChunkBlocks];
+  const std::byte* values[kChunkBlocks];
+  const std::byte* next_keys[kChunkBlocks];
+
+  INGOT_INLINE HeadChunk(const AttentionArgs& a, const Chunk& chunk, int kv_head)
+      : start(chunk.start), first_query(kv_head * queries_of_head(a)) {
+    const bool is_last = kv_head + 1 == a.kv_heads;
+    const std::int64_t next_offset = a.k_offset + (is_last ? 0 : (kv_head + 1) * a.k_head);
+    for (int b = 0; b < kChunkBlocks; ++b) {
+      keys[b] = chunk.blocks[b] + a.k_offset + kv_head * a.k_head;
+      values[b] = chunk.blocks[b] + a.v_offset + kv_head * a.v_head;
+      next_keys[b] = (is_last ? chunk.next : chunk.blocks)[b] + next_offset;
+    }
+  }
+};
+
+/// One kv head's part of a chunk and kCount of its queries that each see some of it.
 template <int kCount>
 struct ChunkPass {
-  const Chunk& chunk;
+  const HeadChunk& chunk;
   int query = 0;  ///< the first; the others follow
   ChunkView view[kCount];
 
-  /// A head's part of a block is a stretch of memory of its own, too short for the processor to see
-  /// where it goes on. So the first pass over a chunk's keys brings its values near, and the first
-  /// over its values the next chunk's keys, as far as all its queries see.
-  INGOT_INLINE bool brings_near() const { return query == 0; }
+  INGOT_INLINE bool brings_near() const { return query == chunk.first_query; }
 };
 
 /// Positions before which, and from which on, no query of a pass sees any.
@@ -103,9 +141,6 @@ INGOT_INLINE ChunkView seen_by_any(const ChunkPass<kCount>& c) {
   return seen;
 }
 
-/// Into the second cache: memory is read faster so than by way of the first (docs/performance.md).
-INGOT_INLINE void bring_near(const std::byte* p) { __builtin_prefetch(p, 0, 2); }
-
 template <class L>
 INGOT_INLINE typename L::F cap_scores(typename L::F s, float cap) {
   if (cap == 0) return s;
@@ -114,8 +149,8 @@ INGOT_INLINE typename L::F cap_scores(typename L::F s, float cap) {
 }
 
 /// Of a chunk and all queries of a call: scores, of which `chunk_weights` makes weights in place.
-/// All passes over the keys come before those over the values, so that keys and then values stay in
-/// the first cache.
+/// All passes over a head's keys come before those over its values, so that keys and then values
+/// stay in the first cache.
 struct ChunkWeights {
   alignas(64) float p[kQueriesLimit][kChunk];  ///< scores, then weights
   float factor[kQueriesLimit];  ///< what sums of values so far are to be multiplied by

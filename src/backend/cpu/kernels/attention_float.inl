@@ -35,30 +35,6 @@ INGOT_INLINE typename L::F load_kv(const std::byte* p) {
 template <KvType kType>
 inline constexpr std::int64_t kKvBytes = kType == KvType::kF32 ? 4 : 2;
 
-/// Keys or values of a chunk, block by block, and what to bring near while they are read.
-struct ChunkBlocks {
-  const std::byte* at[kChunkBlocks];
-  const std::byte* next[kChunkBlocks];
-};
-
-INGOT_INLINE ChunkBlocks keys_of(const AttentionArgs& a, const Chunk& chunk) {
-  ChunkBlocks keys;
-  for (int b = 0; b < kChunkBlocks; ++b) {
-    keys.at[b] = chunk.blocks[b] + a.k_offset;
-    keys.next[b] = chunk.blocks[b] + a.v_offset;
-  }
-  return keys;
-}
-
-INGOT_INLINE ChunkBlocks values_of(const AttentionArgs& a, const Chunk& chunk) {
-  ChunkBlocks values;
-  for (int b = 0; b < kChunkBlocks; ++b) {
-    values.at[b] = chunk.blocks[b] + a.v_offset;
-    values.next[b] = chunk.next[b] + a.k_offset;
-  }
-  return values;
-}
-
 /// acc += q * k over all elements of the head. `q`: the pass's first one among the `queries` of a
 /// FloatQueries.
 template <class L, KvType kType, int kCount, int kTogether, bool kAhead>
@@ -73,7 +49,7 @@ INGOT_INLINE void add_products(const std::byte* const* keys, const std::int64_t*
       typename L::F k[kTogether];
       for (int j = 0; j < kTogether; ++j) {
         k[j] = load_kv<L, kType>(keys[j] + at);
-        if (kAhead && at % 64 == 0) bring_near(keys[j] + to_next[j] + at);
+        if (kAhead && at % kLine == 0) bring_near(keys[j] + to_next[j] + at);
       }
 #pragma GCC unroll 16
       for (int i = 0; i < kCount; ++i) {
@@ -97,8 +73,7 @@ constexpr int blocks_together(int queries) {
 /// function of its own: all registers are its accumulators'.
 template <class L, KvType kType, int kCount>
 [[gnu::noinline]] void chunk_scores(const AttentionArgs& a, const ChunkPass<kCount>& c,
-                                    const ChunkBlocks& blocks, const FloatQueries& queries,
-                                    ChunkWeights& w) {
+                                    const FloatQueries& queries, ChunkWeights& w) {
   constexpr int kTogether = blocks_together<L>(kCount);
   const bool ahead = c.brings_near();
   const float* q = queries.data + 16 * c.query;
@@ -112,8 +87,8 @@ template <class L, KvType kType, int kCount>
     std::int64_t to_next[kTogether];
     typename L::F acc[kCount][kTogether];
     for (int j = 0; j < kTogether; ++j) {
-      keys[j] = blocks.at[b + j];
-      to_next[j] = blocks.next[b + j] - keys[j];
+      keys[j] = c.chunk.keys[b + j];
+      to_next[j] = c.chunk.values[b + j] - keys[j];
       for (int i = 0; i < kCount; ++i) acc[i][j] = L::splat(0);
     }
     if (ahead) {
@@ -156,7 +131,7 @@ INGOT_INLINE void add_block(const std::byte* v, std::int64_t row_bytes, std::int
     for (int j = 0; j < kParts; ++j) {
       const std::int64_t at = 16 * j * kKvBytes<kType>;
       x[j] = load_kv<L, kType>(v + at);
-      if (kAhead && at % 64 == 0) bring_near(v + to_next + at);
+      if (kAhead && at % kLine == 0) bring_near(v + to_next + at);
     }
 #pragma GCC unroll 16
     for (int i = 0; i < kCount; ++i) {
@@ -168,7 +143,7 @@ INGOT_INLINE void add_block(const std::byte* v, std::int64_t row_bytes, std::int
 
 /// o = o * factor + p * v, for 16 * kParts elements of the values from element 16 * part on.
 template <class L, KvType kType, int kCount, int kParts>
-[[gnu::noinline]] void add_parts(const AttentionArgs& a, const ChunkBlocks& blocks, int part,
+[[gnu::noinline]] void add_parts(const AttentionArgs& a, const HeadChunk& chunk, int part,
                                  bool ahead, const ValueRange& r) {
   const std::int64_t row_bytes = (a.head_dim + 15) / 16 * 16 * kKvBytes<kType>;
   float* const out = r.o + 16 * part;
@@ -183,8 +158,9 @@ template <class L, KvType kType, int kCount, int kParts>
   for (std::int32_t t = r.from; t < r.to;) {
     const std::int32_t b = t / kBlockTokens;
     const std::int32_t end = (b + 1) * kBlockTokens < r.to ? (b + 1) * kBlockTokens : r.to;
-    const std::byte* v = blocks.at[b] + t % kBlockTokens * row_bytes + part * 16 * kKvBytes<kType>;
-    const std::int64_t to_next = blocks.next[b] - blocks.at[b];
+    const std::byte* v =
+        chunk.values[b] + t % kBlockTokens * row_bytes + part * 16 * kKvBytes<kType>;
+    const std::int64_t to_next = chunk.next_keys[b] - chunk.values[b];
     if (ahead) {
       add_block<L, kType, kCount, kParts, true>(v, row_bytes, to_next, r.p + t, r.p + end, o);
     } else {
@@ -199,19 +175,19 @@ template <class L, KvType kType, int kCount, int kParts>
 }
 
 template <class L, KvType kType, int kCount>
-INGOT_INLINE void add_range(const AttentionArgs& a, const ChunkBlocks& blocks, bool ahead,
+INGOT_INLINE void add_range(const AttentionArgs& a, const HeadChunk& chunk, bool ahead,
                             const ValueRange& r) {
   constexpr int kChains = L::kAttentionChains;
   constexpr int kMost = kChains / kCount > 8 ? 8 : kChains / kCount > 2 ? kChains / kCount : 2;
   const int parts = (a.head_dim + 15) / 16;
   int part = 0;
   for (; part + kMost <= parts; part += kMost) {
-    add_parts<L, kType, kCount, kMost>(a, blocks, part, ahead, r);
+    add_parts<L, kType, kCount, kMost>(a, chunk, part, ahead, r);
   }
   for (; kMost > 2 && part + 2 <= parts; part += 2) {
-    add_parts<L, kType, kCount, 2>(a, blocks, part, ahead, r);
+    add_parts<L, kType, kCount, 2>(a, chunk, part, ahead, r);
   }
-  if (part < parts) add_parts<L, kType, kCount, 1>(a, blocks, part, ahead, r);
+  if (part < parts) add_parts<L, kType, kCount, 1>(a, chunk, part, ahead, r);
 }
 
 /// Positions that all queries of a pass see; none if there is no such, at the chunk's end.
@@ -229,13 +205,12 @@ INGOT_INLINE ChunkView common_view(const ChunkPass<kCount>& c) {
 /// together, what only some see one by one.
 template <class L, KvType kType, int kCount>
 INGOT_INLINE void add_values(const AttentionArgs& a, const ChunkPass<kCount>& c,
-                             const ChunkBlocks& blocks, const ChunkWeights& w,
-                             SoftmaxStates& state) {
+                             const ChunkWeights& w, SoftmaxStates& state) {
   static constexpr float kOnes[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   static_assert(kCount <= 16);
   const ChunkView common = common_view(c);
   const auto add_one = [&](int i, std::int32_t from, std::int32_t to, const float* factor) {
-    add_range<L, kType, 1>(a, blocks, false,
+    add_range<L, kType, 1>(a, c.chunk, false,
                            {from, to, w.p[c.query + i], factor, state.o[c.query + i]});
   };
   const float* factor = w.factor + c.query;
@@ -248,7 +223,7 @@ INGOT_INLINE void add_values(const AttentionArgs& a, const ChunkPass<kCount>& c,
   if (!all_begin) factor = kOnes;
   const bool ahead = c.brings_near();
   add_range<L, kType, kCount>(
-      a, blocks, ahead,
+      a, c.chunk, ahead,
       {common.from, common.to, w.p[c.query], factor, state.o[c.query], state.o.cols});
   for (int i = 0; i < kCount; ++i) {
     const ChunkView& v = c.view[i];

@@ -54,7 +54,7 @@ struct QuantisedQueries {
 };
 
 /// Lines that a group of 32 elements takes of a block: its scales, then its bytes (Int8Page).
-inline constexpr int kGroupLines = (4 + kGroup) * kBlockTokens / 64;
+inline constexpr int kGroupLines = (4 + kGroup) * kBlockTokens / kLine;
 
 /// Stretches of memory that are brought near together, a line of each at a time, in order.
 ///
@@ -69,7 +69,7 @@ struct NearStretches {
     for (int n = 0; n < lines; ++n) {
       for (int i = 0; i < kStretches; ++i) {
         bring_near(next[i]);
-        next[i] += 64;
+        next[i] += kLine;
       }
     }
   }
@@ -93,8 +93,8 @@ template <class L, int kCount>
     const int kept_back = b + kTogether == kChunkBlocks ? kLinesForSoftmax : 0;
     typename L::F acc[kCount][kTogether];
     for (int j = 0; j < kTogether; ++j) {
-      keys[j] = c.chunk.blocks[b + j] + a.k_offset;
-      values_ahead.next[j] = c.chunk.blocks[b + j] + a.v_offset;
+      keys[j] = c.chunk.keys[b + j];
+      values_ahead.next[j] = c.chunk.values[b + j];
       for (int i = 0; i < kCount; ++i) acc[i][j] = L::splat(0);
     }
     for (int g = 0; g < page.groups; ++g) {
@@ -217,12 +217,9 @@ template <class L, int kCount>
 [[gnu::noinline]] void add_int8_values(const AttentionArgs& a, const ChunkPass<kCount>& c,
                                        const ChunkWeights& weights, SoftmaxStates& state) {
   const Int8Page page(a.head_dim);
-  const std::byte* blocks[kChunkBlocks];
+  const std::byte* const* blocks = c.chunk.values;
   NearStretches<kChunkBlocks> keys_ahead;
-  for (int b = 0; b < kChunkBlocks; ++b) {
-    blocks[b] = c.chunk.blocks[b] + a.v_offset;
-    keys_ahead.next[b] = c.chunk.next[b] + a.k_offset;
-  }
+  for (int b = 0; b < kChunkBlocks; ++b) keys_ahead.next[b] = c.chunk.next_keys[b];
   const bool ahead = c.brings_near();
   constexpr int kLinesBesideProducts = kChunkBlocks;  // of a group: one beside each block's
   static_assert(kLinesBesideProducts <= kGroupLines);
