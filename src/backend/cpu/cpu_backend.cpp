@@ -241,8 +241,10 @@ void CpuBackend::plan(const StepLimits& limits) {
   expert_work_.reserve(static_cast<std::size_t>(limits.moe.experts));
   row_tiles_.reserve(static_cast<std::size_t>(limits.rows));
   sequence_tiles_.reserve(static_cast<std::size_t>(limits.rows));
+  // At most kPartOfThread a thread have more than an item's work; twice as many, since a sequence's
+  // last head tile counts like the others and may have fewer heads.
   splits_left_ = std::vector<std::atomic<std::int32_t>>(
-      static_cast<std::size_t>(kPartOfThread * pool_.size()));
+      static_cast<std::size_t>(2 * kPartOfThread * pool_.size()));
 }
 
 void CpuBackend::step(const Batch&, FunctionRef<void()> body) {

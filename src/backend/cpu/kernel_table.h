@@ -112,7 +112,7 @@ constexpr std::int64_t attention_state_floats(std::int64_t head_dim) {
 }
 
 /// Attention of rows of one sequence, for the query heads of some neighbouring kv heads: keys and
-/// values are read once for all that share them, a chunk of all kv heads after the other.
+/// values are read once for all that share them, chunk by chunk, in each one head after the other.
 struct AttentionArgs {
   const float* q = nullptr;   ///< [rows, kv_heads * heads, D]
   float* out = nullptr;       ///< [rows, kv_heads * heads, D]
