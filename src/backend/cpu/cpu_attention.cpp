@@ -292,9 +292,12 @@ std::int64_t CpuBackend::cut_attention(const Batch& b, const Attention& a) {
   return cut.items;
 }
 
+std::span<CpuBackend::RowTile> CpuBackend::row_tiles_of(const SequenceTiles& sequence) {
+  return {row_tiles_.data() + sequence.tile, row_tiles_.data() + sequence.end_tile};
+}
+
 void CpuBackend::cut_sequence(const Attention& a, SequenceTiles& sequence, AttentionCut& cut) {
-  const auto begin = row_tiles_.begin();
-  const auto tiles = std::span(begin + sequence.tile, begin + sequence.end_tile);
+  const std::span<RowTile> tiles = row_tiles_of(sequence);
   std::int64_t longest = 0;
   for (const RowTile& t : tiles) longest = std::max(longest, t.keys);
   // The first tile of a sequence has no fewer rows than the others.
@@ -315,8 +318,7 @@ void CpuBackend::cut_sequence(const Attention& a, SequenceTiles& sequence, Atten
 
 bool CpuBackend::share_splits(const Attention& a, const SequenceTiles& sequence,
                               AttentionCut& cut) {
-  const auto begin = row_tiles_.begin();
-  const auto tiles = std::span(begin + sequence.tile, begin + sequence.end_tile);
+  const std::span<RowTile> tiles = row_tiles_of(sequence);
   const HeadTiles& heads = sequence.heads;
   AttentionCut after = cut;
   for (RowTile& t : tiles) {

@@ -195,6 +195,9 @@ class CpuBackend final : public Backend {
   std::int64_t tile_rows(const Batch& b, const Attention& a, std::int64_t most);
   /// Cuts an attention into items, sequence_tiles_, that threads take; returns how many.
   std::int64_t cut_attention(const Batch& b, const Attention& a);
+  /// The sequence's part of row_tiles_.
+  std::span<RowTile> row_tiles_of(const SequenceTiles& sequence);
+  /// The sequence's head tiles, parts and items.
   void cut_sequence(const Attention& a, SequenceTiles& sequence, AttentionCut& cut);
   /// Lets threads share the splits of the sequence's tiles that would be too much for an item.
   /// Where there is no room for the states of all of them, none are shared, and it returns false.
