@@ -34,7 +34,7 @@ inline const Peaks& peaks_of(const KernelTable& table) {
   if (found != known.end()) return found->second;
   const std::int64_t bytes = peak_read_bytes(available_memory());
   return known[&table] =
-             measure_peaks(available_cpus(), allowed_cpus(), table, bytes, [] {}).all_threads;
+             PeakMeter(available_cpus(), allowed_cpus(), table, bytes, [] {}).measure().all_threads;
 }
 
 inline double seconds_of(FunctionRef<void()> work) {

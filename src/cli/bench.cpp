@@ -133,15 +133,14 @@ ShownProfile shown_profile(const BenchValues& v) {
   return v.profile ? ShownProfile::kOps : ShownProfile::kNone;
 }
 
-MeasuredPeaks peaks_of(const ThreadPool& pool, const KernelTable& table,
-                       std::int64_t memory_limit) {
-  const std::int64_t available = memory_limit > 0 ? memory_limit : available_memory();
-  const std::int64_t bytes = peak_read_bytes(available);
+/// One that takes its part of `free_bytes` while it measures.
+PeakMeter peak_meter(const ThreadPool& pool, const KernelTable& table, std::int64_t free_bytes) {
+  const std::int64_t bytes = peak_read_bytes(free_bytes);
   if (bytes < kReadBytesGood) {
     log_warning(cat("the read peak is that of ", bytes >> 20,
-                    " MiB, a quarter of the memory at hand: caches may flatter it"));
+                    " MiB, a quarter of what memory is left: caches may flatter it"));
   }
-  return measure_peaks(pool.size(), pool.cpus(), table, bytes, [] { interruption_point(); });
+  return PeakMeter(pool.size(), pool.cpus(), table, bytes, interruption_point);
 }
 
 StartOptions start_options(const BenchValues& v, const Instance& instance,
@@ -156,8 +155,25 @@ StartOptions start_options(const BenchValues& v, const Instance& instance,
           .output_bytes = limits.sequences * instance.spec().vocab * std::int64_t{sizeof(float)}};
 }
 
-/// All rows, one repetition of each after the other, so that a neighbour's noise hits all alike.
-void measure_rows(Instance& instance, const BenchValues& v, std::vector<BenchRow>& rows) {
+/// The median of each rate.
+Peaks median_peaks(const std::vector<Peaks>& rounds) {
+  const auto of = [&](double Peaks::*rate) {
+    std::vector<double> values;
+    for (const Peaks& peaks : rounds) values.push_back(peaks.*rate);
+    return median(std::move(values));
+  };
+  return {.read_gb_s = of(&Peaks::read_gb_s),
+          .f32_gflop_s = of(&Peaks::f32_gflop_s),
+          .int8_gop_s = of(&Peaks::int8_gop_s)};
+}
+
+/// All rows, one repetition of each after the other, so that a neighbour's noise hits all alike,
+/// the peaks too: they are measured before each round (the first time, before the model is
+/// started).
+void measure_rows(Instance& instance, const BenchValues& v, const PeakMeter& meter,
+                  BenchReport& report) {
+  std::vector<BenchRow>& rows = report.rows;
+  std::vector<Peaks> peaks{report.peaks.all_threads};
   ProgressBar bar("measuring");
   std::vector<Workload> workloads;
   workloads.reserve(rows.size());
@@ -168,6 +184,7 @@ void measure_rows(Instance& instance, const BenchValues& v, std::vector<BenchRow
   const std::uint64_t total = rows.size() * static_cast<std::uint64_t>(v.reps);
   std::uint64_t done = 0;
   for (std::int32_t i = 0; i < v.reps; ++i) {
+    if (i > 0) peaks.push_back(meter.measure_again());
     for (BenchRow& row : rows) {
       const WorkloadResult result = runner.run(row.workload);
       row.seconds.push_back(result.seconds);
@@ -180,6 +197,7 @@ void measure_rows(Instance& instance, const BenchValues& v, std::vector<BenchRow
       bar.show(++done, total);
     }
   }
+  report.peaks.all_threads = median_peaks(peaks);
 }
 
 void write_report(const BenchValues& v, const BenchReport& report) {
@@ -203,7 +221,8 @@ int bench_peaks(const BenchValues& v) {
   const auto pool = make_pool(v.model);
   BenchReport report;
   set_common(report, v, *pool, table.name);
-  report.peaks = peaks_of(*pool, table, options.memory_limit);
+  const std::int64_t limit = options.memory_limit;
+  report.peaks = peak_meter(*pool, table, limit > 0 ? limit : available_memory()).measure();
   write_report(v, report);
   return kDone;
 }
@@ -219,18 +238,22 @@ int bench_model(const BenchValues& v) {
   Instance instance(*pool, options);
   show_warnings(instance);
   const StartOptions start = start_options(v, instance, workloads);
-  require_fit(instance.plan(start), instance.name());
+  const MemoryPlan plan = instance.plan(start);
+  require_fit(plan, instance.name());
   set_common(report, v, *pool, instance.isa());
   set_model_settings(report, v, lists, instance);
-  report.peaks = peaks_of(*pool, find_kernels(instance.isa()), options.memory_limit);
+  // It measures beside the model.
+  PeakMeter meter =
+      peak_meter(*pool, find_kernels(instance.isa()), plan.available_bytes - plan.total_bytes());
+  report.peaks = meter.measure();
   start_with_progress(instance, start);
-  Executor& executor = instance.executor();
-  for (const Workload& w : workloads) {
-    BenchRow& row = report.rows.emplace_back();
-    row.workload = w;
-    row.cost = workload_cost(executor.model(), executor.cache(), report.peaks.all_threads, w);
+  for (const Workload& w : workloads) report.rows.emplace_back().workload = w;
+  measure_rows(instance, v, meter, report);
+  const Executor& executor = instance.executor();
+  for (BenchRow& row : report.rows) {
+    row.cost =
+        workload_cost(executor.model(), executor.cache(), report.peaks.all_threads, row.workload);
   }
-  measure_rows(instance, v, report.rows);
   write_report(v, report);
   return report_mismatches(report);
 }

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/bench_profile.h"
 #include "cli/table.h"
+#include "runtime/traffic_summary.h"
 
 namespace ingot {
 
@@ -101,11 +102,9 @@ std::string framed(const BenchReport& report, const Frame& frame) {
 
 }  // namespace
 
-double BenchRow::median_seconds() const {
-  std::vector<double> sorted = seconds;
-  std::sort(sorted.begin(), sorted.end());
-  const std::size_t half = sorted.size() / 2;
-  return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return percentile(values, 50);
 }
 
 double BenchRow::tokens_per_second(double run_seconds) const {

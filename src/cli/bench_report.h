@@ -10,6 +10,9 @@
 
 namespace ingot {
 
+/// The middle one of `values`, or the mean of the two in the middle; at least one.
+double median(std::vector<double> values);
+
 /// One workload's repetitions.
 struct BenchRow {
   Workload workload;
@@ -20,7 +23,7 @@ struct BenchRow {
   bool mismatch = false;  ///< some repetition gave other logits
   StepProfile profile;    ///< of all repetitions, where steps were profiled
 
-  double median_seconds() const;
+  double median_seconds() const { return median(seconds); }
   /// Tokens a second of the whole batch.
   double tokens_per_second(double seconds) const;
 };
@@ -30,7 +33,7 @@ enum class ShownProfile { kNone, kOps, kLayers };
 
 /// A whole benchmark.
 struct BenchReport {
-  MeasuredPeaks peaks;
+  MeasuredPeaks peaks;                 ///< of all threads the medians of the rounds
   std::vector<std::string_view> isas;  ///< kernel tables that this machine can run
   Settings settings;
   std::vector<BenchRow> rows;  ///< none where only peaks were asked for

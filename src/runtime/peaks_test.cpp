@@ -82,7 +82,7 @@ TEST(Peaks, ReadingTakesAShareOfMemoryWithinBounds) {
 TEST(Peaks, AreMeasuredForOneThreadAndForAll) {
   int windows = 0;
   const MeasuredPeaks peaks =
-      measure_peaks(2, allowed_cpus(), scalar_kernels(), 32 << 20, [&] { ++windows; });
+      PeakMeter(2, allowed_cpus(), scalar_kernels(), 32 << 20, [&] { ++windows; }).measure();
   EXPECT_GE(windows, 9);
   EXPECT_EQ(peaks.read_bytes, 32 << 20);
   for (const double Peaks::*rate : {&Peaks::read_gb_s, &Peaks::f32_gflop_s, &Peaks::int8_gop_s}) {
@@ -95,16 +95,37 @@ TEST(Peaks, AreThoseOfAllThreadsWhereTheCallerIsBound) {
   const int cpus = available_cpus();
   const ThreadPool bound(cpus, {.pin = true});
   ASSERT_EQ(available_cpus(), 1);
-  const MeasuredPeaks peaks =
-      measure_peaks(bound.size(), bound.cpus(), scalar_kernels(), 1 << 20, [] {});
-  EXPECT_EQ(peaks.threads, cpus);
-  EXPECT_EQ(measure_peaks(cpus + 1, bound.cpus(), scalar_kernels(), 1 << 20, [] {}).threads, cpus);
+  for (const int threads : {bound.size(), cpus + 1}) {
+    PeakMeter meter(threads, bound.cpus(), scalar_kernels(), 1 << 20, [] {});
+    EXPECT_EQ(meter.measure().threads, cpus);
+  }
+}
+
+TEST(Peaks, AreMeasuredAgainWithTheKernelsFoundFirst) {
+  int windows = 0;
+  PeakMeter meter(2, allowed_cpus(), scalar_kernels(), 1 << 20, [&] { ++windows; });
+  meter.measure();
+  const int windows_first = windows;
+  const Peaks again = meter.measure_again();
+  EXPECT_LT(windows - windows_first, windows_first);
+  for (const double Peaks::*rate : {&Peaks::read_gb_s, &Peaks::f32_gflop_s, &Peaks::int8_gop_s}) {
+    EXPECT_GT(again.*rate, 0);
+  }
+}
+
+TEST(Peaks, APassIsMeasuredOfWhatThreadsDoNotShareEvenly) {
+  // 5 chunks of two threads, 1 of three.
+  for (const auto& [threads, bytes] : {std::pair{2, 5 << 18}, std::pair{3, 1 << 18}}) {
+    std::vector<std::size_t> cpus(static_cast<std::size_t>(threads), allowed_cpus().front());
+    PeakMeter meter(threads, cpus, scalar_kernels(), bytes, [] {});
+    EXPECT_GT(meter.measure().all_threads.read_gb_s, 0);
+  }
 }
 
 TEST(Peaks, MeasuringEndsWhereTheCallerSaysSo) {
   const auto stop = [] { throw std::runtime_error("enough"); };
-  EXPECT_THROW(measure_peaks(1, allowed_cpus(), scalar_kernels(), 32 << 20, stop),
-               std::runtime_error);
+  PeakMeter meter(1, allowed_cpus(), scalar_kernels(), 32 << 20, stop);
+  EXPECT_THROW(meter.measure(), std::runtime_error);
 }
 
 TEST(Peaks, IdealTimeIsTheLargerOfReadingAndComputing) {
