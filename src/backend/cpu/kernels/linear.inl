@@ -206,6 +206,14 @@ void packed_rows(const PanelArgs& a, const unsigned char* p, const unsigned char
   add_segment<L, kRows>(a, row, kRows, k, acc[0]);
 }
 
+/// Bytes from what one pass of kRows rows reads to what it brings near. On a Zen 4 what is read and
+/// what is fetched 4 or 8 KiB ahead have the same place in a page and get in each other's way; one
+/// or two rows of bytes read fastest where both mostly lie in the same one (docs/kernels.md).
+template <class F, int kRows>
+inline constexpr std::int64_t kAheadOfPass = F::kBits < 8 ? 6144
+                                             : kRows <= 2 ? 2048
+                                                          : 5120;
+
 /// Few rows through a panel, a segment after the other, each unpacked again by each pass. One pass
 /// brings near what it reads soon. Of several each has a share of what comes next: a half, a
 /// quarter or an eighth, since each is code of its own. Passes beyond those ask for the last share
@@ -214,9 +222,6 @@ template <class L, class F>
 INGOT_INLINE void few_rows(const PanelArgs& a) {
   constexpr int kMost = kRowsAlone<L, F>;
   constexpr int kFullPasses = kFewRowsOf<L, F> / kMost;
-  // Bytes: on a Zen 4 5 to 7 KiB do better than 4 or 8, at which what is read and what is fetched
-  // have the same place in a page; one row of bytes loses by 6 (docs/kernels.md).
-  constexpr std::int64_t kAheadOfOnePass = F::kBits == 8 ? 5120 : 6144;
   const std::int64_t segment_bytes = Panel<F>::bytes(segment_end(0, a.cols));
   const int passes = passes_of<kMost>(a.rows);
   const auto* p = reinterpret_cast<const unsigned char*>(a.panel);
@@ -238,7 +243,7 @@ INGOT_INLINE void few_rows(const PanelArgs& a) {
         with_shares.template operator()<2>();
       };
       if (passes == 1) {
-        packed_rows<L, F, kRows, 1>(a, p, p + kAheadOfOnePass, k, row);
+        packed_rows<L, F, kRows, 1>(a, p, p + kAheadOfPass<F, kRows>, k, row);
       } else {
         one_of_several();
       }

@@ -68,7 +68,7 @@ void dense_rows(const PanelArgs& a, const DenseRow* x, const DensePass& pass) {
       ahead += kPanels * a.panel_bytes - pass.cols * kDenseStep<F>;
       turn = kNoTurn;
     }
-    for (int p = 0; p < kPanels; ++p) __builtin_prefetch(panel + ahead + p * a.panel_bytes);
+    for (int p = 0; p < kPanels; ++p) bring_near(panel + ahead + p * a.panel_bytes);
     ahead += kLine;
     const std::int64_t end = i + apart < pass.cols ? i + apart : pass.cols;
     for (; i < end; ++i) {
@@ -149,7 +149,7 @@ INGOT_INLINE void copy_rows(const PanelArgs& a, const DensePass& pass, DenseRow*
 /// reads soon. Of several each has a share of what comes after these panels.
 template <class L, class F>
 void dense_panels(const PanelArgs& a) {
-  constexpr std::int64_t kAheadOfOnePass = 3072;
+  constexpr std::int64_t kAheadOfOnePass = 3584;
   if (a.rows == 0) return;
   auto* const x = reinterpret_cast<DenseRow*>(a.scratch);
   const std::int64_t each = dense_pass_rows<L>(a.rows);
