@@ -24,6 +24,7 @@ struct Avx2Lanes {
   static constexpr int kFewRowsOfBytes = kVnni ? 5 : 8;
   static constexpr int kFewRowsOfNibbles = kVnni ? 5 : 8;
   static constexpr int kFewRowsOfOthers = 5;
+  static constexpr std::int64_t kAheadOfBytes = 5120;
   static constexpr int kManyPanels = 1;
   static constexpr int kDenseRows = 6;
   static constexpr int kDenseRowsOfTwo = 0;

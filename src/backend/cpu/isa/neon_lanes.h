@@ -23,6 +23,7 @@ struct NeonLanes {
   static constexpr int kFewRowsOfBytes = 5;
   static constexpr int kFewRowsOfNibbles = 5;
   static constexpr int kFewRowsOfOthers = 5;
+  static constexpr std::int64_t kAheadOfBytes = 5120;
   static constexpr int kManyPanels = 1;
   static constexpr int kDenseRows = 6;
   static constexpr int kDenseRowsOfTwo = 0;

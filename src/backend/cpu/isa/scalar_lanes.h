@@ -31,6 +31,8 @@ struct ScalarLanes {
   static constexpr int kFewRowsOfBytes = 5;
   static constexpr int kFewRowsOfNibbles = 5;
   static constexpr int kFewRowsOfOthers = 5;
+  /// How far ahead of what they read one and two rows bring weights of 8 bits near, in bytes.
+  static constexpr std::int64_t kAheadOfBytes = 5120;
   /// With more, so many panels are unpacked for all of them.
   static constexpr int kManyPanels = 7;
   /// Rows that share a pass over one panel of floats, and how many of them may share one over two.

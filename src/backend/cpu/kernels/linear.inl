@@ -206,12 +206,13 @@ void packed_rows(const PanelArgs& a, const unsigned char* p, const unsigned char
   add_segment<L, kRows>(a, row, kRows, k, acc[0]);
 }
 
-/// Bytes from what one pass of kRows rows reads to what it brings near. On a Zen 4 what is read and
-/// what is fetched 4 or 8 KiB ahead have the same place in a page and get in each other's way; one
-/// or two rows of bytes read fastest where both mostly lie in the same one (docs/kernels.md).
-template <class F, int kRows>
+/// How far ahead of what it reads one pass of kRows rows brings weights near, in bytes; measured
+/// (docs/kernels.md). A processor reads some way ahead by itself, the further the fewer
+/// instructions rows take, and a Zen 4 seems slow where both ways together come to 4 or 8 KiB: the
+/// same place of another page.
+template <class L, class F, int kRows>
 inline constexpr std::int64_t kAheadOfPass = F::kBits < 8 ? 6144
-                                             : kRows <= 2 ? 2048
+                                             : kRows <= 2 ? L::kAheadOfBytes
                                                           : 5120;
 
 /// Few rows through a panel, a segment after the other, each unpacked again by each pass. One pass
@@ -243,7 +244,7 @@ INGOT_INLINE void few_rows(const PanelArgs& a) {
         with_shares.template operator()<2>();
       };
       if (passes == 1) {
-        packed_rows<L, F, kRows, 1>(a, p, p + kAheadOfPass<F, kRows>, k, row);
+        packed_rows<L, F, kRows, 1>(a, p, p + kAheadOfPass<L, F, kRows>, k, row);
       } else {
         one_of_several();
       }
