@@ -14,6 +14,7 @@
 #include "backend/buffer.h"
 #include "backend/cpu/kernel_table.h"
 #include "base/function_ref.h"
+#include "base/statistics.h"
 #include "base/system_memory.h"
 #include "base/thread_pool.h"
 #include "runtime/digest.h"
@@ -41,12 +42,6 @@ inline double seconds_of(FunctionRef<void()> work) {
   const auto start = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-inline double median(std::vector<double> values) {
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 /// Reads on all threads and does nothing else.

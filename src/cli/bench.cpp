@@ -133,7 +133,7 @@ ShownProfile shown_profile(const BenchValues& v) {
   return v.profile ? ShownProfile::kOps : ShownProfile::kNone;
 }
 
-/// One that takes its part of `free_bytes` while it measures.
+/// One that takes its part of `free_bytes`.
 PeakMeter peak_meter(const ThreadPool& pool, const KernelTable& table, std::int64_t free_bytes) {
   const std::int64_t bytes = peak_read_bytes(free_bytes);
   if (bytes < kReadBytesGood) {
@@ -167,13 +167,14 @@ Peaks median_peaks(const std::vector<Peaks>& rounds) {
           .int8_gop_s = of(&Peaks::int8_gop_s)};
 }
 
+/// More would take longer than what small models compute in between.
+constexpr std::int32_t kPeakRoundsMax = 16;
+
 /// All rows, one repetition of each after the other, so that a neighbour's noise hits all alike,
-/// the peaks too: they are measured before each round (the first time, before the model is
-/// started).
-void measure_rows(Instance& instance, const BenchValues& v, const PeakMeter& meter,
-                  BenchReport& report) {
+/// the peaks too: they are measured before each round or, of many, before some.
+void measure_rows(Instance& instance, const BenchValues& v, PeakMeter& meter, BenchReport& report) {
   std::vector<BenchRow>& rows = report.rows;
-  std::vector<Peaks> peaks{report.peaks.all_threads};
+  std::vector<Peaks> peaks;
   ProgressBar bar("measuring");
   std::vector<Workload> workloads;
   workloads.reserve(rows.size());
@@ -183,8 +184,14 @@ void measure_rows(Instance& instance, const BenchValues& v, const PeakMeter& met
   runner.prepare(workloads);
   const std::uint64_t total = rows.size() * static_cast<std::uint64_t>(v.reps);
   std::uint64_t done = 0;
+  const std::int32_t rounds_a_peak = (v.reps + kPeakRoundsMax - 1) / kPeakRoundsMax;
   for (std::int32_t i = 0; i < v.reps; ++i) {
-    if (i > 0) peaks.push_back(meter.measure_again());
+    if (i == 0) {
+      report.peaks = meter.measure();
+      peaks.push_back(report.peaks.all_threads);
+    } else if (i % rounds_a_peak == 0) {
+      peaks.push_back(meter.measure_again());
+    }
     for (BenchRow& row : rows) {
       const WorkloadResult result = runner.run(row.workload);
       row.seconds.push_back(result.seconds);
@@ -198,6 +205,7 @@ void measure_rows(Instance& instance, const BenchValues& v, const PeakMeter& met
     }
   }
   report.peaks.all_threads = median_peaks(peaks);
+  report.peak_rounds = std::ssize(peaks);
 }
 
 void write_report(const BenchValues& v, const BenchReport& report) {
@@ -242,10 +250,9 @@ int bench_model(const BenchValues& v) {
   require_fit(plan, instance.name());
   set_common(report, v, *pool, instance.isa());
   set_model_settings(report, v, lists, instance);
-  // It measures beside the model.
+  // What it reads lies beside the model.
   PeakMeter meter =
       peak_meter(*pool, find_kernels(instance.isa()), plan.available_bytes - plan.total_bytes());
-  report.peaks = meter.measure();
   start_with_progress(instance, start);
   for (const Workload& w : workloads) report.rows.emplace_back().workload = w;
   measure_rows(instance, v, meter, report);

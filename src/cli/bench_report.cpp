@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "cli/bench_profile.h"
 #include "cli/table.h"
-#include "runtime/traffic_summary.h"
 
 namespace ingot {
 
@@ -102,11 +101,6 @@ std::string framed(const BenchReport& report, const Frame& frame) {
 
 }  // namespace
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return percentile(values, 50);
-}
-
 double BenchRow::tokens_per_second(double run_seconds) const {
   return static_cast<double>(workload.tokens * workload.batch) / run_seconds;
 }
@@ -116,6 +110,7 @@ std::string as_json(const BenchReport& report) {
   peaks.set("one_thread", rates_json(report.peaks.one_thread));
   peaks.set("threads", report.peaks.threads);
   peaks.set("read_bytes", report.peaks.read_bytes);
+  peaks.set("rounds", report.peak_rounds);
   Json isas = Json::array();
   for (const std::string_view isa : report.isas) isas.push(isa);
   Json j = Json::object();

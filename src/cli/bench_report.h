@@ -5,13 +5,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/statistics.h"
 #include "cli/table.h"
 #include "runtime/workload.h"
 
 namespace ingot {
-
-/// The middle one of `values`, or the mean of the two in the middle; at least one.
-double median(std::vector<double> values);
 
 /// One workload's repetitions.
 struct BenchRow {
@@ -33,7 +31,8 @@ enum class ShownProfile { kNone, kOps, kLayers };
 
 /// A whole benchmark.
 struct BenchReport {
-  MeasuredPeaks peaks;                 ///< of all threads the medians of the rounds
+  MeasuredPeaks peaks;                 ///< of all threads the medians of
+  std::int64_t peak_rounds = 1;        ///< so many measurements
   std::vector<std::string_view> isas;  ///< kernel tables that this machine can run
   Settings settings;
   std::vector<BenchRow> rows;  ///< none where only peaks were asked for

@@ -2,6 +2,7 @@
 #include "runtime/peaks.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <numeric>
 #include <span>
@@ -28,10 +29,12 @@ constexpr int kLanes = 16;
 /// Operations of a round in each lane of a chain.
 constexpr double kInt8OpsALane = 8;
 constexpr double kF32OpsALane = 2;
-/// For so long windows are tried.
+/// For so long windows are tried, on one thread and on all, and passes over memory.
 constexpr double kOneSeconds = 0.05;
 constexpr double kAllSeconds = 0.1;
 constexpr double kReadSeconds = 0.2;
+/// A pass is as many chunks a thread at the least, about a millisecond.
+constexpr std::size_t kPassChunksMin = 48;
 
 double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -137,24 +140,23 @@ double computed_by_all(Watch& watch, const PeakKernel<Sum>& kernel, double ops_a
 }
 
 /// Words of 1, so that the sum of what was read is known.
-Buffer filled(Watch& watch, std::int64_t bytes) {
-  Buffer buffer = allocate_host(bytes);
-  watch.run(bytes / kReadChunk, [&](std::int64_t item) {
+void fill(Watch& watch, Buffer& buffer) {
+  watch.run(buffer.bytes() / kReadChunk, [&](std::int64_t item) {
     auto* words = reinterpret_cast<std::int32_t*>(buffer.data() + item * kReadChunk);
     std::fill_n(words, kReadChunk / 4, 1);
   });
-  return buffer;
 }
 
-/// When each chunk had been read, by one thread that goes round its part of the memory, once at
-/// least.
-std::vector<double> read_round(const KernelTable& table, std::span<const std::byte> part) {
+/// When each chunk had been read, by one thread that goes round `part` of the memory: `least`
+/// chunks and one more, or as many as there is time for.
+std::vector<double> read_round(const KernelTable& table, std::span<const std::byte> part,
+                               std::size_t least) {
   constexpr std::size_t kChunksMax = 1 << 16;
   std::vector<double> ends;
   ends.reserve(kChunksMax);
   const std::size_t chunks = part.size() / kReadChunk;
   const double stop = now_seconds() + kReadSeconds;
-  for (std::size_t i = 0; i < kChunksMax && (i <= chunks || ends.back() < stop); ++i) {
+  for (std::size_t i = 0; i < kChunksMax && (i <= least || ends.back() < stop); ++i) {
     const std::int32_t sum = table.peak_read(part.data() + i % chunks * kReadChunk, kReadChunk);
     INGOT_CHECK(sum == kReadChunk / 4, "reading gave ", sum);
     ends.push_back(now_seconds());
@@ -162,51 +164,23 @@ std::vector<double> read_round(const KernelTable& table, std::span<const std::by
   return ends;
 }
 
-/// The best rate over as many of them as make [bytes], one after the other, from when chunks of any
-/// thread had been read.
-double best_read(std::vector<double> ends, std::int64_t bytes) {
-  std::sort(ends.begin(), ends.end());
-  const auto chunks = static_cast<std::size_t>(bytes / kReadChunk);
-  double best = 0;
-  for (std::size_t i = 0; i + chunks < ends.size(); ++i) {
-    const double seconds = ends[i + chunks] - ends[i];
-    best = std::max(best, static_cast<double>(chunks * kReadChunk) / seconds / 1e9);
-  }
-  return best;
-}
-
-std::span<const std::byte> bytes_of(const Buffer& buffer, std::int64_t bytes) {
-  return {buffer.data(), static_cast<std::size_t>(bytes)};
-}
-
-/// One thread's passes over [bytes] of a buffer.
-double read_by_one(const KernelTable& table, const Buffer& buffer, std::int64_t bytes) {
-  return best_read(read_round(table, bytes_of(buffer, bytes)), bytes);
-}
-
-/// All threads, each going round a part of [bytes] of a buffer: passes of as much as all of it.
-double read_by_all(Watch& watch, const KernelTable& table, const Buffer& buffer,
-                   std::int64_t bytes) {
-  const std::span<const std::byte> all = bytes_of(buffer, bytes);
-  const auto threads = static_cast<std::size_t>(watch.threads());
+/// The best pass over `all` of so many threads, each of which goes round a part of it, in 10^9
+/// bytes a second.
+double best_pass(Watch& watch, const KernelTable& table, std::span<const std::byte> all,
+                 int of_threads) {
+  const auto threads = static_cast<std::size_t>(of_threads);
   const std::size_t chunks = all.size() / kReadChunk;
+  const std::size_t pass = std::max(chunks, threads * kPassChunksMin);
   const std::size_t part = std::max<std::size_t>(1, chunks / threads) * kReadChunk;
   std::vector<std::vector<double>> ends(threads);
-  watch.run(watch.threads(), [&](std::int64_t thread) {
+  watch.run(of_threads, [&](std::int64_t thread) {
     const auto t = static_cast<std::size_t>(thread);
-    ends[t] = read_round(table, all.subspan(t * part % all.size(), part));
+    ends[t] = read_round(table, all.subspan(t * part % all.size(), part), pass / threads);
   });
-  for (std::size_t t = 1; t < ends.size(); ++t) {
+  for (std::size_t t = 1; t < threads; ++t) {
     ends[0].insert(ends[0].end(), ends[t].begin(), ends[t].end());
   }
-  return best_read(std::move(ends[0]), bytes);
-}
-
-Peaks peaks_of_all(Watch& watch, const KernelTable& table, const PeakKernel<std::int32_t>& int8,
-                   const PeakKernel<float>& f32, const Buffer& buffer, std::int64_t bytes) {
-  return {.read_gb_s = read_by_all(watch, table, buffer, bytes),
-          .f32_gflop_s = computed_by_all(watch, f32, kF32OpsALane),
-          .int8_gop_s = computed_by_all(watch, int8, kInt8OpsALane)};
+  return best_rate(std::move(ends[0]), pass) * double{kReadChunk} / 1e9;
 }
 
 Peaks at_least(const Peaks& low, const Peaks& p) {
@@ -215,11 +189,19 @@ Peaks at_least(const Peaks& low, const Peaks& p) {
           .int8_gop_s = std::max(low.int8_gop_s, p.int8_gop_s)};
 }
 
+std::span<const std::byte> bytes_of(const Buffer& buffer) {
+  return {buffer.data(), static_cast<std::size_t>(buffer.bytes())};
+}
+
+/// At most one for each CPU.
+int threads_for(int threads, const std::vector<std::size_t>& cpus) {
+  return std::min(threads, std::max(1, static_cast<int>(cpus.size())));
+}
+
 /// Bound to CPUs: on a busy machine two threads may share one for a while, and not reach its
 /// limits.
 ThreadPool bound_threads(int threads, const std::vector<std::size_t>& cpus) {
-  const int each_its_own = std::max(1, static_cast<int>(cpus.size()));
-  return ThreadPool(std::min(threads, each_its_own), {.pin = true, .cpus = cpus});
+  return ThreadPool(threads, {.pin = true, .cpus = cpus});
 }
 
 }  // namespace
@@ -231,31 +213,45 @@ std::int64_t peak_read_bytes(std::int64_t available_bytes) {
 
 PeakMeter::PeakMeter(int threads, std::vector<std::size_t> cpus, const KernelTable& table,
                      std::int64_t read_bytes, std::function<void()> between)
-    : threads_(threads),
+    : threads_(threads_for(threads, cpus)),
       cpus_(std::move(cpus)),
       table_(table),
-      read_bytes_(read_bytes),
-      between_(std::move(between)) {}
+      between_(std::move(between)),
+      buffer_(allocate_host(read_bytes)) {}
 
 MeasuredPeaks PeakMeter::measure() {
-  ThreadPool pool = bound_threads(threads_, cpus_);
-  Watch watch(pool, between_);
-  Peaks one;
-  one.int8_gop_s = find_fastest(watch, table_.peak_int8, kInt8OpsALane, int8_);
-  one.f32_gflop_s = find_fastest(watch, table_.peak_f32, kF32OpsALane, f32_);
-  const Buffer buffer = filled(watch, read_bytes_);
-  watch.look_up();
-  one.read_gb_s = read_by_one(table_, buffer, read_bytes_);
-  // Threads that share one CPU reach less together than one that had it to itself a moment before.
-  const Peaks all = at_least(one, peaks_of_all(watch, table_, int8_, f32_, buffer, read_bytes_));
-  return {.one_thread = one, .all_threads = all, .threads = pool.size(), .read_bytes = read_bytes_};
+  {
+    ThreadPool pool = bound_threads(threads_, cpus_);
+    Watch watch(pool, between_);
+    one_thread_.int8_gop_s = find_fastest(watch, table_.peak_int8, kInt8OpsALane, int8_);
+    one_thread_.f32_gflop_s = find_fastest(watch, table_.peak_f32, kF32OpsALane, f32_);
+    fill(watch, buffer_);
+    one_thread_.read_gb_s = best_pass(watch, table_, bytes_of(buffer_), 1);
+  }
+  return {.one_thread = one_thread_,
+          .all_threads = measure_again(),
+          .threads = threads_,
+          .read_bytes = buffer_.bytes()};
 }
 
 Peaks PeakMeter::measure_again() const {
+  INGOT_CHECK(int8_.run != nullptr && f32_.run != nullptr, "measured again before anything was");
   ThreadPool pool = bound_threads(threads_, cpus_);
   Watch watch(pool, between_);
-  const Buffer buffer = filled(watch, read_bytes_);
-  return peaks_of_all(watch, table_, int8_, f32_, buffer, read_bytes_);
+  const Peaks all{.read_gb_s = best_pass(watch, table_, bytes_of(buffer_), watch.threads()),
+                  .f32_gflop_s = computed_by_all(watch, f32_, kF32OpsALane),
+                  .int8_gop_s = computed_by_all(watch, int8_, kInt8OpsALane)};
+  // Threads that share one CPU reach less together than one that had it to itself a moment before.
+  return at_least(one_thread_, all);
+}
+
+double best_rate(std::vector<double> ends, std::size_t window) {
+  std::sort(ends.begin(), ends.end());
+  double best = 0;
+  for (std::size_t i = 0; i + window < ends.size(); ++i) {
+    best = std::max(best, static_cast<double>(window) / (ends[i + window] - ends[i]));
+  }
+  return best;
 }
 
 double ideal_seconds(const StepCost& cost, const Peaks& peaks) {

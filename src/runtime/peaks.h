@@ -6,12 +6,13 @@
 #include <functional>
 #include <vector>
 
+#include "backend/buffer.h"
 #include "backend/cpu/kernel_table.h"
 #include "model/step_cost.h"
 
 namespace ingot {
 
-/// Rates that no kernel exceeds for long. An operation is a product or a sum.
+/// What the machine does at best. An operation is a product or a sum.
 struct Peaks {
   double read_gb_s = 0;    ///< 10^9 bytes a second from memory, over a whole pass
   double f32_gflop_s = 0;  ///< fused multiply-adds of floats, two operations each
@@ -33,34 +34,45 @@ std::int64_t peak_read_bytes(std::int64_t available_bytes);
 /// Measures the peaks of one kernel table, again and again: where neighbours use the same machine
 /// they change within seconds, so what is compared with them is measured beside them.
 ///
-/// Of computing the best of many short windows counts, of reading the best pass over all of the
-/// memory. What the kernels return is checked, so that no part of their work was left out.
+/// Of computing the best window of a millisecond counts, of reading the best pass over all of the
+/// memory, or over several times that where it is less than a few MB. What the kernels return is
+/// checked, so that no part of their work was left out.
 class PeakMeter {
  public:
-  /// `threads` of the meter's own at most, one for each of `cpus` and bound to it. `between` is
-  /// called between windows and may throw to end a measurement.
-  /// Units: `read_bytes` is a number that peak_read_bytes gave; `cpus` are those of a ThreadPool,
-  /// or allowed_cpus().
+  /// `threads` of the meter's own at most, one for each of `cpus` and bound to it while it
+  /// measures. `between` is called between parts of a measurement, on the thread that asked for it,
+  /// and may throw to end it.
+  ///
+  /// Units:  `read_bytes` is a number that peak_read_bytes gave, allocated here; `cpus` are those
+  /// of a ThreadPool, or allowed_cpus().
+  /// Errors: Error{kDoesNotFit} when the system does not give that much memory.
   PeakMeter(int threads, std::vector<std::size_t> cpus, const KernelTable& table,
             std::int64_t read_bytes, std::function<void()> between);
 
-  /// Everything: about a second.
-  /// Errors: Error{kDoesNotFit} when the system does not give that much memory.
+  /// Everything: about a second and a half.
+  ///
+  /// Errors: Error{kDoesNotFit} when the system refuses a thread.
   MeasuredPeaks measure();
-  /// The peaks of all threads, with the kernels that measure() found to be the fastest: half a
-  /// second.
-  /// Errors: as measure(), which comes first.
+  /// The peaks of all threads, with the kernels that measure() found to be the fastest: about half
+  /// a second. measure() comes first (INGOT_CHECK).
+  ///
+  /// Errors: as measure().
   Peaks measure_again() const;
 
  private:
   const int threads_;
   const std::vector<std::size_t> cpus_;
   const KernelTable& table_;
-  const std::int64_t read_bytes_;
   const std::function<void()> between_;
+  Buffer buffer_;  ///< what is read: words of 1, once measured
+  Peaks one_thread_{};
   PeakKernel<std::int32_t> int8_{};  ///< the table's fastest on one thread, once measured
   PeakKernel<float> f32_{};
 };
+
+/// The best rate of `window` pieces of work one after the other, in pieces a second, from when
+/// pieces were done, in any order; 0 of no more than `window`.
+double best_rate(std::vector<double> ends, std::size_t window);
 
 /// The time that a step takes at the least:
 ///

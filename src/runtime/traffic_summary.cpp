@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/statistics.h"
+
 namespace ingot {
 
 namespace {
@@ -29,14 +31,6 @@ struct Latencies {
 };
 
 }  // namespace
-
-double percentile(std::span<const double> sorted, double percent) {
-  if (sorted.empty()) return 0;
-  const double place = static_cast<double>(sorted.size() - 1) * percent / 100;
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return std::lerp(sorted[below], sorted[above], place - std::floor(place));
-}
 
 Distribution distribution(std::vector<double> values) {
   if (values.empty()) return {};

@@ -10,10 +10,6 @@
 
 namespace ingot {
 
-/// The value below which `percent` per cent of `sorted` lie, between two neighbours in proportion
-/// to the distance from each: the one at place (n - 1) * percent / 100. 0 of none.
-double percentile(std::span<const double> sorted, double percent);
-
 /// Some numbers in a few; 0 where there are none.
 struct Distribution {
   double mean = 0;

@@ -89,7 +89,7 @@ class Ending(faults.FaultTest):
 
     def ends_once_loaded(self, *args):
         for sent, code in SIGNALS:
-            # The last call of the load; after it come nothing but repetitions.
+            # The last call of the load; after it come nothing but peaks and repetitions.
             with self.stopped(*args, at=1, path=self.model, call="close") as (process, go_on):
                 self.assertIsNotNone(go_on)
                 go_on()

@@ -25,7 +25,7 @@ struct Avx512Lanes {
   static constexpr int kFewRowsOfBytes = kVnni ? 64 : 24;
   static constexpr int kFewRowsOfNibbles = kVnni ? 32 : 24;
   static constexpr int kFewRowsOfOthers = 8;
-  /// How far ahead of what they read one and two rows bring weights of 8 bits near, in bytes.
+  /// With VNNI a row has so few instructions that the processor is far ahead by itself.
   static constexpr std::int64_t kAheadOfBytes = kVnni ? 2048 : 5120;
   static constexpr int kManyPanels = 8;
   static constexpr int kDenseRows = 28;

@@ -206,9 +206,9 @@ void packed_rows(const PanelArgs& a, const unsigned char* p, const unsigned char
   add_segment<L, kRows>(a, row, kRows, k, acc[0]);
 }
 
-/// How far ahead of what it reads one pass of kRows rows brings weights near, in bytes; measured
-/// (docs/kernels.md). A processor reads some way ahead by itself, the further the fewer
-/// instructions rows take, and a Zen 4 seems slow where both ways together come to 4 or 8 KiB: the
+/// How far ahead of what it reads one pass of kRows rows brings weights near, in bytes, as measured
+/// on a Zen 4 (docs/kernels.md). A processor reads some way ahead by itself, the further the fewer
+/// instructions rows take, and that one seems slow where both ways together come to 4 or 8 KiB: the
 /// same place of another page.
 template <class L, class F, int kRows>
 inline constexpr std::int64_t kAheadOfPass = F::kBits < 8 ? 6144

@@ -149,7 +149,7 @@ INGOT_INLINE void copy_rows(const PanelArgs& a, const DensePass& pass, DenseRow*
 /// reads soon. Of several each has a share of what comes after these panels.
 template <class L, class F>
 void dense_panels(const PanelArgs& a) {
-  constexpr std::int64_t kAheadOfOnePass = 4608;
+  constexpr std::int64_t kAheadOfOnePass = 4608;  // as kAheadOfPass of linear.inl
   if (a.rows == 0) return;
   auto* const x = reinterpret_cast<DenseRow*>(a.scratch);
   const std::int64_t each = dense_pass_rows<L>(a.rows);

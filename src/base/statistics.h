@@ -1,0 +1,28 @@
+// Percentiles and medians of measured numbers.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace ingot {
+
+/// The value below which `percent` per cent of `sorted` lie, between two neighbours in proportion
+/// to the distance from each: the one at place (n - 1) * percent / 100. 0 of none.
+inline double percentile(std::span<const double> sorted, double percent) {
+  if (sorted.empty()) return 0;
+  const double place = static_cast<double>(sorted.size() - 1) * percent / 100;
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return std::lerp(sorted[below], sorted[above], place - std::floor(place));
+}
+
+/// The middle one of `values`, in any order, or the mean of the two in the middle. 0 of none.
+inline double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return percentile(values, 50);
+}
+
+}  // namespace ingot
