@@ -159,6 +159,7 @@ StartOptions start_options(const BenchValues& v, const Instance& instance,
 Peaks median_peaks(const std::vector<Peaks>& rounds) {
   const auto of = [&](double Peaks::*rate) {
     std::vector<double> values;
+    values.reserve(rounds.size());
     for (const Peaks& peaks : rounds) values.push_back(peaks.*rate);
     return median(std::move(values));
   };
