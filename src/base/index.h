@@ -1,0 +1,33 @@
+// at: elements of vectors, arrays and spans by signed indices, without a cast at each use.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+
+#include "base/check.h"
+#include "base/inline.h"
+
+namespace ingot {
+
+/// A signed integer, or an enumerator that numbers the elements of a table.
+template <class T>
+concept Index = std::signed_integral<T> || std::is_enum_v<T>;
+
+/// Element `index` of a vector, array, span or string, as its operator[] gives it.
+///
+/// Errors: an index outside [0, size) is a bug; checked where NDEBUG is not defined (the presets
+/// debug, asan and tsan), since loops over rows and blocks index with it.
+template <class Elements, Index I>
+INGOT_INLINE constexpr decltype(auto) at(Elements&& elements, I index) {
+  const auto number = static_cast<std::ptrdiff_t>(index);
+#ifndef NDEBUG
+  INGOT_CHECK(number >= 0 && number < std::ssize(elements), "index ", number, " of ",
+              std::ssize(elements));
+#endif
+  return std::forward<Elements>(elements)[static_cast<std::size_t>(number)];
+}
+
+}  // namespace ingot
