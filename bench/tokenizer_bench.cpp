@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "load/tokenizer_files.h"
-#include "text/tokenizer.h"
+#include "load/tokenizer/tokenizer_files.h"
+#include "text/tokenizer/tokenizer.h"
 
 namespace ingot {
 namespace {

@@ -64,6 +64,18 @@ function(ingot_precompiled target kind)
   target_precompile_headers(${target} REUSE_FROM ingot_precompiled_${kind})
 endfunction()
 
+# ingot_sources(SOURCES_OUT TESTS_OUT)
+#
+# The .cpp files of the current folder and its subfolders: the library's own, and those of its unit tests.
+function(ingot_sources sources_out tests_out)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  set(${sources_out} ${sources} PARENT_SCOPE)
+  set(${tests_out} ${tests} PARENT_SCOPE)
+endfunction()
+
 # ingot_library(NAME [NOT_FUZZED] [HOT] [SOURCES ...] [DEPS folder ...] [LIBS target ...])
 #
 # A folder under src/ as the static library ingot_NAME. Its headers are reachable as "NAME/x.h", through an include

@@ -17,8 +17,8 @@
 #include "base/statistics.h"
 #include "base/system_memory.h"
 #include "base/thread_pool.h"
-#include "runtime/digest.h"
-#include "runtime/peaks.h"
+#include "bench/peaks.h"
+#include "runtime/sampling/digest.h"
 
 namespace ingot::bench {
 

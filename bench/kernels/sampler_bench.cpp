@@ -10,8 +10,8 @@
 #include "backend/cpu/kernel_table.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
-#include "runtime/digest.h"
-#include "runtime/sampler.h"
+#include "runtime/sampling/digest.h"
+#include "runtime/sampling/sampler.h"
 
 namespace ingot {
 namespace {

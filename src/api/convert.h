@@ -8,7 +8,7 @@
 #include "ingot/ingot.h"
 #include "runtime/instance.h"
 #include "runtime/request.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "runtime/stream.h"
 
 namespace ingot::api {

@@ -5,7 +5,7 @@
 #include "base/fp_env.h"
 #include "base/text.h"
 #include "runtime/thread_choice.h"
-#include "text/detokenizer.h"
+#include "text/tokenizer/detokenizer.h"
 
 namespace ingot::api {
 

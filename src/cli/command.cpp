@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "cli/interrupt.h"
 #include "cli/log.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 #include "cli/output.h"
 
 namespace ingot {
@@ -125,18 +125,19 @@ int run_chosen(const Command& command) {
   return command.run();
 }
 
-int parse_and_run(int argc, char** argv) {
+int parse_and_run(int argc, char** argv, std::initializer_list<Command (*)(CLI::App&)> more) {
   CLI::App app("ingot: an engine that serves large language models, with the same bits every time",
                "ingot");
   app.set_version_flag("--version", "ingot " INGOT_VERSION);
   app.require_subcommand(1);
-  const std::vector<Command> commands{
-      add_run_command(app),        add_chat_command(app),     add_logits_command(app),
-      add_serve_command(app),      add_bench_command(app),    add_perplexity_command(app),
-      add_inspect_command(app),    add_tokenize_command(app), add_template_command(app),
-      add_quantize_command(app),   add_imatrix_command(app),  add_synth_command(app),
-      add_pull_command(app),       add_models_command(app),   add_rm_command(app),
-      add_completion_command(app), add_man_command(app)};
+  std::vector<Command> commands{
+      add_run_command(app),      add_chat_command(app),       add_logits_command(app),
+      add_serve_command(app),    add_perplexity_command(app), add_inspect_command(app),
+      add_tokenize_command(app), add_template_command(app),   add_quantize_command(app),
+      add_imatrix_command(app),  add_synth_command(app),      add_pull_command(app),
+      add_models_command(app),   add_rm_command(app),         add_completion_command(app),
+      add_man_command(app)};
+  for (const auto add : more) commands.push_back(add(app));
   app.footer(footer("ingot run model.gguf -p \"Once upon a time\""));
   for (const Command& command : commands) add_footers(command);
   try {
@@ -152,11 +153,11 @@ int parse_and_run(int argc, char** argv) {
 
 }  // namespace
 
-int run_command_line(int argc, char** argv) {
+int run_command_line(int argc, char** argv, std::initializer_list<Command (*)(CLI::App&)> more) {
   hold_standard_streams();
   install_interrupt_handlers();
   try {
-    return parse_and_run(argc, argv);
+    return parse_and_run(argc, argv, more);
   } catch (const Error& e) {
     log_error(with_flags(e.message()));
     return exit_code(e.code());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <string_view>
 #include <vector>
 
@@ -23,12 +24,6 @@ struct Command {
   std::vector<Command> below{};  ///< its own commands, each of which runs in its place
 };
 
-/// ingot bench: measures speed beside the machine's limits.
-Command add_bench_command(CLI::App& app);
-/// ingot bench serve-inproc: measures an engine under the load of many requests.
-Command add_serve_inproc_command(CLI::App& bench);
-/// ingot bench serve: measures a server under the load of many requests.
-Command add_bench_server_command(CLI::App& bench);
 /// ingot imatrix: measures which columns of a model's matrices matter.
 Command add_imatrix_command(CLI::App& app);
 /// ingot chat: talks with a model.
@@ -63,7 +58,8 @@ Command add_tokenize_command(CLI::App& app);
 Command add_template_command(CLI::App& app);
 
 /// Parses the command line, runs the command and returns the process's exit code (the table of
-/// cli.md).
-int run_command_line(int argc, char** argv);
+/// cli.md). `more` declares the commands of libraries above this one.
+int run_command_line(int argc, char** argv,
+                     std::initializer_list<Command (*)(CLI::App&)> more = {});
 
 }  // namespace ingot

@@ -8,9 +8,9 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
-#include "cli/model_options.h"
-#include "cli/options.h"
-#include "cli/own_input.h"
+#include "cli/options/model_options.h"
+#include "cli/options/options.h"
+#include "cli/options/own_input.h"
 #include "cli/progress.h"
 #include "convert/importance_collector.h"
 

@@ -3,8 +3,8 @@
 
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/model_options.h"
-#include "cli/options.h"
+#include "cli/options/model_options.h"
+#include "cli/options/options.h"
 #include "cli/output.h"
 #include "load/json.h"
 

@@ -10,10 +10,10 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/log.h"
-#include "cli/model_options.h"
 #include "cli/npy.h"
-#include "cli/options.h"
-#include "cli/own_input.h"
+#include "cli/options/model_options.h"
+#include "cli/options/options.h"
+#include "cli/options/own_input.h"
 
 namespace ingot {
 

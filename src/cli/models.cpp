@@ -4,10 +4,10 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/built_in_model.h"
 #include "cli/command.h"
-#include "cli/hub_environment.h"
-#include "cli/options.h"
+#include "cli/options/built_in_model.h"
+#include "cli/options/hub_environment.h"
+#include "cli/options/options.h"
 #include "cli/output.h"
 #include "hub/find_model.h"
 #include "load/json.h"

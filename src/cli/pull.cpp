@@ -6,10 +6,10 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/hub_environment.h"
 #include "cli/interrupt.h"
 #include "cli/log.h"
-#include "cli/options.h"
+#include "cli/options/hub_environment.h"
+#include "cli/options/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "cli/model_options.h"
-#include "cli/request_options.h"
-#include "cli/trace_file.h"
+#include "cli/options/model_options.h"
+#include "cli/options/request_options.h"
+#include "cli/options/trace_file.h"
 
 namespace ingot {
 

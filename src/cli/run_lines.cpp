@@ -6,11 +6,11 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/chat_input.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/interrupt.h"
-#include "cli/options.h"
+#include "cli/options/chat_input.h"
+#include "cli/options/options.h"
 #include "cli/output.h"
 #include "cli/reply.h"
 #include "cli/run.h"

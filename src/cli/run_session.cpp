@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/log.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 namespace ingot {
 

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "cli/run.h"
-#include "runtime/session_file.h"
+#include "runtime/session/session_file.h"
 
 namespace ingot {
 

@@ -5,15 +5,15 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "cli/chat_input.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/interrupt.h"
-#include "cli/model_path.h"
-#include "cli/options.h"
+#include "cli/options/chat_input.h"
+#include "cli/options/model_path.h"
+#include "cli/options/options.h"
 #include "cli/output.h"
 #include "load/checkpoint.h"
-#include "text/chat_template.h"
+#include "text/chat/chat_template.h"
 
 namespace ingot {
 

@@ -10,16 +10,16 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/log.h"
-#include "cli/model_options.h"
-#include "cli/model_path.h"
-#include "cli/options.h"
+#include "cli/options/model_options.h"
+#include "cli/options/model_path.h"
+#include "cli/options/options.h"
 #include "cli/output.h"
 #include "cli/stdin_lines.h"
-#include "load/gguf.h"
+#include "load/gguf/gguf.h"
 #include "load/json.h"
-#include "load/tokenizer_files.h"
-#include "text/detokenizer.h"
-#include "text/tokenizer.h"
+#include "load/tokenizer/tokenizer_files.h"
+#include "text/tokenizer/detokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 namespace ingot {
 

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "base/text.h"
-#include "load/gguf_writer.h"
+#include "load/gguf/gguf_writer.h"
 #include "quant/f32.h"
 
 namespace ingot {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "load/gguf_file.h"
+#include "load/gguf/gguf_file.h"
 
 namespace ingot {
 

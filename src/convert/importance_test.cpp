@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/temp_folder.h"
 #include "base/text.h"
-#include "load/gguf_writer.h"
+#include "load/gguf/gguf_writer.h"
 #include "quant/formats.h"
 
 namespace ingot {

@@ -7,7 +7,7 @@
 #include "base/math_double.h"
 #include "base/text.h"
 #include "convert/tokenizer_values.h"
-#include "load/gguf_file.h"
+#include "load/gguf/gguf_file.h"
 
 namespace ingot {
 

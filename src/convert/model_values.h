@@ -6,7 +6,7 @@
 
 #include "convert/recipe.h"
 #include "load/checkpoint.h"
-#include "load/gguf_writer.h"
+#include "load/gguf/gguf_writer.h"
 #include "model/spec.h"
 
 namespace ingot {

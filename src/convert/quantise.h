@@ -13,7 +13,7 @@
 #include "convert/recipe.h"
 #include "convert/tensor_list.h"
 #include "load/checkpoint.h"
-#include "load/gguf_writer.h"
+#include "load/gguf/gguf_writer.h"
 
 namespace ingot {
 

@@ -12,7 +12,7 @@
 #include "base/thread_pool.h"
 #include "convert/recipe.h"
 #include "convert/tensor_list.h"
-#include "load/gguf_writer.h"
+#include "load/gguf/gguf_writer.h"
 
 namespace ingot {
 

@@ -10,9 +10,9 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "load/gguf_metadata.h"
-#include "load/gguf_tokenizer.h"
-#include "text/pretokenize.h"
+#include "load/gguf/gguf_metadata.h"
+#include "load/gguf/gguf_tokenizer.h"
+#include "text/pretokenize/pretokenize.h"
 
 namespace ingot {
 

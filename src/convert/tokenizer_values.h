@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "load/checkpoint.h"
-#include "load/gguf_writer.h"
+#include "load/gguf/gguf_writer.h"
 
 namespace ingot {
 

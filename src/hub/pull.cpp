@@ -19,7 +19,7 @@
 #include "hub/listing.h"
 #include "hub/retry.h"
 #include "hub/snapshot_model.h"
-#include "load/safetensors_index.h"
+#include "load/hf/safetensors_index.h"
 
 namespace ingot {
 

@@ -7,9 +7,9 @@
 #include <system_error>
 
 #include "base/error.h"
-#include "load/gguf.h"
-#include "load/gguf_file.h"
-#include "load/hf_folder.h"
+#include "load/gguf/gguf.h"
+#include "load/gguf/gguf_file.h"
+#include "load/hf/hf_folder.h"
 
 namespace ingot {
 

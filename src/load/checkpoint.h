@@ -13,7 +13,7 @@
 #include "base/view.h"
 #include "load/config.h"
 #include "load/json.h"
-#include "load/tokenizer_data.h"
+#include "load/tokenizer/tokenizer_data.h"
 
 namespace ingot {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "load/hf_test_util.h"
+#include "load/hf/hf_test_util.h"
 
 namespace ingot {
 namespace {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <set>
 
-#include "load/hf_test_util.h"
+#include "load/hf/hf_test_util.h"
 
 namespace ingot {
 namespace {

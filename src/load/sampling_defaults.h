@@ -2,7 +2,7 @@
 #pragma once
 
 #include "load/config.h"
-#include "load/gguf_metadata.h"
+#include "load/gguf/gguf_metadata.h"
 #include "load/json_keys.h"
 
 namespace ingot {

@@ -1,8 +1,8 @@
 // Settings for drawing tokens, as models bring them.
 #include "load/sampling_defaults.h"
 
-#include "load/gguf_test_util.h"
-#include "load/gguf_writer_test_util.h"
+#include "load/gguf/gguf_test_util.h"
+#include "load/gguf/gguf_writer_test_util.h"
 
 namespace ingot {
 namespace {

@@ -8,16 +8,16 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/digest.h"
 #include "runtime/executor.h"
+#include "runtime/observe/step_trace.h"
 #include "runtime/request.h"
-#include "runtime/sampler.h"
-#include "runtime/sequence.h"
-#include "runtime/step_trace.h"
+#include "runtime/sampling/digest.h"
+#include "runtime/sampling/sampler.h"
+#include "runtime/sampling/token_counts.h"
+#include "runtime/schedule/sequence.h"
 #include "runtime/stop_text.h"
 #include "runtime/stream.h"
-#include "runtime/token_counts.h"
-#include "text/detokenizer.h"
+#include "text/tokenizer/detokenizer.h"
 
 namespace ingot {
 

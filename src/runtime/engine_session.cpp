@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "runtime/engine.h"
-#include "runtime/session_copy.h"
+#include "runtime/session/session_copy.h"
 
 namespace ingot {
 

@@ -17,7 +17,7 @@
 #include "model/model.h"
 #include "runtime/engine.h"
 #include "runtime/executor.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 namespace ingot {
 

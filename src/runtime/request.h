@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "runtime/notify.h"
-#include "runtime/sampling_params.h"
-#include "runtime/sequence.h"
+#include "runtime/sampling/sampling_params.h"
+#include "runtime/schedule/sequence.h"
 
 namespace ingot {
 

@@ -8,8 +8,8 @@
 #include "base/function_ref.h"
 #include "kv/kv_cache.h"
 #include "runtime/executor.h"
-#include "runtime/sampler.h"
-#include "runtime/sequence.h"
+#include "runtime/sampling/sampler.h"
+#include "runtime/schedule/sequence.h"
 
 namespace ingot {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "runtime/digest.h"
+#include "runtime/sampling/digest.h"
 
 namespace ingot {
 

@@ -13,9 +13,9 @@
 
 #include "base/error.h"
 #include "kv/prefix_index.h"
-#include "runtime/clock.h"
 #include "runtime/delta_queue.h"
 #include "runtime/notify.h"
+#include "runtime/schedule/clock.h"
 
 namespace ingot {
 

@@ -1,7 +1,7 @@
 // Answers without a model.
 #include "server/loading.h"
 
-#include "server/openai/endpoints.h"
+#include "server/operator/endpoints.h"
 #include "server/routes.h"
 
 namespace ingot {

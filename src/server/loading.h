@@ -1,7 +1,7 @@
 // What is answered while there is no model yet.
 #pragma once
 
-#include "server/application.h"
+#include "server/http/application.h"
 
 namespace ingot {
 

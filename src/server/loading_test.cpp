@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/text.h"
-#include "server/server.h"
+#include "server/http/server.h"
 
 namespace ingot {
 namespace {

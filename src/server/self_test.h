@@ -1,7 +1,7 @@
 // What a server tries before it says that it is ready.
 #pragma once
 
-#include "server/service.h"
+#include "server/common/service.h"
 
 namespace ingot {
 

@@ -8,7 +8,7 @@
 #include "base/shared_data_test_util.h"
 #include "base/text.h"
 #include "convert/convert_test_util.h"
-#include "load/gguf_file.h"
+#include "load/gguf/gguf_file.h"
 #include "quant/formats.h"
 
 namespace ingot::testing_support {

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "convert/convert_test_util.h"
-#include "load/gguf_writer.h"
+#include "load/gguf/gguf_writer.h"
 #include "quant/encode.h"
 #include "quant/formats.h"
 

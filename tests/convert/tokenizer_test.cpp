@@ -10,11 +10,11 @@
 #include "base/text.h"
 #include "convert/convert_test_util.h"
 #include "convert/tokenizer_values.h"
-#include "load/gguf_metadata.h"
-#include "load/gguf_tokenizer.h"
-#include "load/tokenizer_files.h"
+#include "load/gguf/gguf_metadata.h"
+#include "load/gguf/gguf_tokenizer.h"
+#include "load/tokenizer/tokenizer_files.h"
 #include "support/random_model.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 namespace ingot::testing_support {
 namespace {

@@ -15,8 +15,8 @@
 #include "model/bind.h"
 #include "model/memory_plan.h"
 #include "model/model.h"
-#include "runtime/digest.h"
 #include "runtime/executor.h"
+#include "runtime/sampling/digest.h"
 
 namespace ingot {
 namespace {

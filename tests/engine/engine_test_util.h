@@ -15,7 +15,7 @@
 #include "runtime/engine.h"
 #include "support/model_runner.h"
 #include "support/random_model.h"
-#include "text/tokenizer.h"
+#include "text/tokenizer/tokenizer.h"
 
 namespace ingot::testing_support {
 

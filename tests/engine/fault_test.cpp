@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "engine/fake_device.h"
-#include "runtime/engine_metrics.h"
+#include "runtime/observe/engine_metrics.h"
 
 namespace ingot::testing_support {
 namespace {

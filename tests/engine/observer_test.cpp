@@ -3,7 +3,7 @@
 
 #include "engine/engine_test_util.h"
 #include "quant/formats.h"
-#include "runtime/engine_metrics.h"
+#include "runtime/observe/engine_metrics.h"
 
 namespace ingot::testing_support {
 namespace {

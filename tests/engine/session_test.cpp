@@ -13,7 +13,7 @@
 #include "base/utf8.h"
 #include "engine/engine_test_util.h"
 #include "quant/formats.h"
-#include "text/tokenizer_test_util.h"
+#include "text/tokenizer/tokenizer_test_util.h"
 
 namespace ingot::testing_support {
 namespace {

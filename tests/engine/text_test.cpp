@@ -4,8 +4,8 @@
 #include "base/utf8.h"
 #include "engine/engine_test_util.h"
 #include "quant/formats.h"
-#include "text/detokenizer.h"
-#include "text/tokenizer_test_util.h"
+#include "text/tokenizer/detokenizer.h"
+#include "text/tokenizer/tokenizer_test_util.h"
 
 namespace ingot::testing_support {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "load/hf_fuzz_checks.h"
+#include "load/hf/hf_fuzz_checks.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   ingot::testing_hf::check_config({reinterpret_cast<const char*>(data), size});

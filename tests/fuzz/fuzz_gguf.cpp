@@ -10,12 +10,12 @@
 
 #include "base/check.h"
 #include "base/error.h"
-#include "load/gguf.h"
-#include "load/gguf_file.h"
-#include "load/gguf_metadata.h"
-#include "load/gguf_tokenizer.h"
+#include "load/gguf/gguf.h"
+#include "load/gguf/gguf_file.h"
+#include "load/gguf/gguf_metadata.h"
+#include "load/gguf/gguf_tokenizer.h"
 #include "model/bind.h"
-#include "text/tokenizer_fuzz_checks.h"
+#include "text/tokenizer/tokenizer_fuzz_checks.h"
 
 namespace {
 

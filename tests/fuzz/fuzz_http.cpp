@@ -11,8 +11,8 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "server/http_chunks.h"
-#include "server/http_head.h"
+#include "server/http/http_chunks.h"
+#include "server/http/http_head.h"
 
 namespace {
 

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <span>
 
-#include "load/sentencepiece_model.h"
-#include "text/char_class.h"
-#include "text/tokenizer_fuzz_checks.h"
+#include "load/tokenizer/sentencepiece_model.h"
+#include "text/tokenizer/tokenizer_fuzz_checks.h"
+#include "text/unicode/char_class.h"
 
 /// Builds the table of characters, so that no input's time includes it.
 extern "C" int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {

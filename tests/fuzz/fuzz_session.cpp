@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
-#include "runtime/session_file.h"
+#include "runtime/session/session_file.h"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "client/answer_events.h"
-#include "client/sse_reader.h"
+#include "bench/client/answer_events.h"
+#include "bench/client/sse_reader.h"
 
 namespace {
 

@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "load/json.h"
-#include "text/char_class.h"
-#include "text/jinja.h"
+#include "text/jinja/jinja.h"
+#include "text/unicode/char_class.h"
 
 namespace {
 

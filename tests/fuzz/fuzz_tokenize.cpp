@@ -9,11 +9,11 @@
 
 #include "base/check.h"
 #include "base/utf8.h"
-#include "text/char_class.h"
-#include "text/detokenizer.h"
-#include "text/normalize.h"
-#include "text/tokenizer.h"
-#include "text/tokenizer_test_util.h"
+#include "text/tokenizer/detokenizer.h"
+#include "text/tokenizer/tokenizer.h"
+#include "text/tokenizer/tokenizer_test_util.h"
+#include "text/unicode/char_class.h"
+#include "text/unicode/normalize.h"
 
 namespace {
 

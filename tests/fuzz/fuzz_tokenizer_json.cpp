@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-#include "load/tokenizer_json.h"
-#include "load/tokenizer_settings.h"
-#include "text/char_class.h"
-#include "text/tokenizer_fuzz_checks.h"
+#include "load/tokenizer/tokenizer_json.h"
+#include "load/tokenizer/tokenizer_settings.h"
+#include "text/tokenizer/tokenizer_fuzz_checks.h"
+#include "text/unicode/char_class.h"
 
 namespace {
 

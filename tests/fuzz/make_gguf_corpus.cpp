@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/text.h"
-#include "load/gguf_writer_test_util.h"
+#include "load/gguf/gguf_writer_test_util.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "runtime/session_file.h"
+#include "runtime/session/session_file.h"
 
 namespace {
 

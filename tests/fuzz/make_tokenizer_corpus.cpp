@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-#include "load/tokenizer_files_test_util.h"
+#include "load/tokenizer/tokenizer_files_test_util.h"
 
 namespace {
 

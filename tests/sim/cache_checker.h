@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/scheduler.h"
+#include "runtime/schedule/scheduler.h"
 
 namespace ingot::sim {
 

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "sim/violation.h"
-#include "text/tokenizer_test_util.h"
+#include "text/tokenizer/tokenizer_test_util.h"
 
 namespace ingot::sim {
 

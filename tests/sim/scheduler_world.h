@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/scheduler.h"
+#include "runtime/schedule/scheduler.h"
 #include "sim/cache_checker.h"
 #include "sim/eviction_checker.h"
 #include "sim/fairness.h"

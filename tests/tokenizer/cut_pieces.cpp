@@ -15,8 +15,8 @@
 #include <string>
 #include <string_view>
 
-#include "text/pattern.h"
-#include "text/pretokenize.h"
+#include "text/pretokenize/pattern.h"
+#include "text/pretokenize/pretokenize.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include "server/anthropic/endpoints.h"
 #include "server/anthropic/messages_answer.h"
 #include "server/anthropic/messages_input.h"
-#include "server/openai/shapes.h"
+#include "server/common/shapes.h"
 
 namespace ingot {
 

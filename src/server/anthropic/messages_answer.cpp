@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "server/openai/shapes.h"
+#include "server/common/shapes.h"
 
 namespace ingot {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "load/json.h"
-#include "server/handler.h"
-#include "server/reply_text.h"
-#include "server/service.h"
+#include "server/common/reply_text.h"
+#include "server/common/service.h"
+#include "server/http/handler.h"
 
 namespace ingot {
 

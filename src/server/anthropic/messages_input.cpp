@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "server/message_text.h"
+#include "server/common/message_text.h"
 
 namespace ingot {
 

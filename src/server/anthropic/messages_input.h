@@ -1,9 +1,9 @@
 // The messages of Anthropic's clients as a prompt.
 #pragma once
 
-#include "server/openai/chat_prompt.h"
-#include "server/params.h"
-#include "server/service.h"
+#include "server/common/chat_prompt.h"
+#include "server/common/params.h"
+#include "server/common/service.h"
 
 namespace ingot {
 

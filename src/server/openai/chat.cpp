@@ -3,11 +3,11 @@
 #include <utility>
 
 #include "base/text.h"
-#include "server/openai/chat_prompt.h"
+#include "server/common/chat_prompt.h"
+#include "server/common/params.h"
+#include "server/common/reply_text.h"
+#include "server/common/shapes.h"
 #include "server/openai/endpoints.h"
-#include "server/openai/shapes.h"
-#include "server/params.h"
-#include "server/reply_text.h"
 
 namespace ingot {
 

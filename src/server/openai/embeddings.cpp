@@ -9,10 +9,10 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "server/common/params.h"
+#include "server/common/prompts.h"
+#include "server/common/shapes.h"
 #include "server/openai/endpoints.h"
-#include "server/openai/prompts.h"
-#include "server/openai/shapes.h"
-#include "server/params.h"
 
 namespace ingot {
 

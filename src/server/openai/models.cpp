@@ -1,7 +1,7 @@
 // GET /v1/models and /v1/models/{id}
+#include "server/common/shapes.h"
+#include "server/http/route.h"
 #include "server/openai/endpoints.h"
-#include "server/openai/shapes.h"
-#include "server/routes.h"
 
 namespace ingot {
 

@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "base/text.h"
+#include "server/common/shapes.h"
 #include "server/openai/endpoints.h"
 #include "server/openai/responses_answer.h"
 #include "server/openai/responses_input.h"
-#include "server/openai/shapes.h"
 
 namespace ingot {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "server/openai/shapes.h"
+#include "server/common/shapes.h"
 
 namespace ingot {
 

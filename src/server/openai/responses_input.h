@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "load/json.h"
-#include "server/openai/chat_prompt.h"
-#include "server/params.h"
-#include "server/service.h"
+#include "server/common/chat_prompt.h"
+#include "server/common/params.h"
+#include "server/common/service.h"
 
 namespace ingot {
 

@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "base/text.h"
-#include "server/openai/chat_prompt.h"
+#include "server/common/chat_prompt.h"
+#include "server/common/params.h"
+#include "server/common/prompts.h"
+#include "server/common/shapes.h"
 #include "server/openai/endpoints.h"
-#include "server/openai/prompts.h"
-#include "server/openai/shapes.h"
-#include "server/params.h"
-#include "text/detokenizer.h"
+#include "text/tokenizer/detokenizer.h"
 
 namespace ingot {
 

@@ -1,0 +1,73 @@
+// Reading conversations.
+#include "bench/client/conversations.h"
+
+#include <optional>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "load/json.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr JsonLimits kLimits{
+    .bytes_max = kConversationsBytesMax, .depth_max = 16, .nodes_max = 32'000'000};
+
+const std::string* text_of(const Json& turn) {
+  for (const std::string_view name : {"value", "content"}) {
+    const Json* member = turn.find(name);
+    if (member != nullptr && member->as_string() != nullptr) return member->as_string();
+  }
+  return nullptr;
+}
+
+bool is_of_system(const Json& turn) {
+  for (const std::string_view name : {"from", "role"}) {
+    const Json* member = turn.find(name);
+    if (member != nullptr && member->as_string() != nullptr)
+      return *member->as_string() == "system";
+  }
+  return false;
+}
+
+std::optional<Conversation> read_turns(const Json::Array& turns) {
+  const std::size_t first = !turns.empty() && is_of_system(turns.front()) ? 1 : 0;
+  if (turns.size() < first + 2) return std::nullopt;
+  const std::string* prompt = text_of(turns[first]);
+  const std::string* answer = text_of(turns[first + 1]);
+  if (prompt == nullptr || answer == nullptr || prompt->empty() || answer->empty()) {
+    return std::nullopt;
+  }
+  return Conversation{.prompt = *prompt, .answer_bytes = answer->size()};
+}
+
+}  // namespace
+
+std::vector<Conversation> parse_conversations(std::string_view text, const std::string& file) {
+  const Json json = parse_json(text, file, "conversations", kLimits);
+  if (json.as_array() == nullptr) {
+    throw model_error(file, "conversations", 0, cat("expected an array, got ", json.kind()));
+  }
+  std::vector<Conversation> found;
+  for (const Json& entry : *json.as_array()) {
+    const Json* turns = entry.find("conversations");
+    if (turns == nullptr) turns = entry.find("messages");
+    if (turns == nullptr || turns->as_array() == nullptr) continue;
+    if (auto conversation = read_turns(*turns->as_array())) {
+      found.push_back(std::move(*conversation));
+    }
+  }
+  if (found.empty()) {
+    throw model_error(file, "conversations", 0,
+                      "no entry has conversations of a text and an answer");
+  }
+  return found;
+}
+
+std::vector<Conversation> read_conversations(const std::string& path) {
+  return parse_conversations(File(path).read_all(kConversationsBytesMax), path);
+}
+
+}  // namespace ingot

@@ -1,0 +1,308 @@
+// ingot bench: how fast, beside how fast this machine can be.
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "base/system_memory.h"
+#include "base/text.h"
+#include "bench/commands/bench_commands.h"
+#include "bench/commands/bench_report.h"
+#include "cli/interrupt.h"
+#include "cli/log.h"
+#include "cli/options/model_options.h"
+#include "cli/options/options.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+
+namespace ingot {
+
+namespace {
+
+struct BenchValues {
+  ModelOptionValues model;
+  std::optional<std::string> prefill;
+  std::optional<std::string> decode;
+  std::optional<std::string> depth;
+  std::optional<std::string> batch;
+  std::int32_t reps = 5;
+  bool shared_prefix = false;
+  bool profile = false;
+  bool profile_layers = false;
+  bool peaks = false;
+  bool json = false;
+  bool markdown = false;
+};
+
+constexpr std::size_t kListMax = 64;
+constexpr std::size_t kRowsMax = 1024;
+constexpr std::int32_t kBatchMax = 4096;
+
+/// Memory that measures reading without caches that hold a good part of it.
+constexpr std::int64_t kReadBytesGood = std::int64_t{512} << 20;
+
+/// What the lists ask for.
+struct Lists {
+  std::vector<std::int64_t> prefill, decode, depth, batch;
+};
+
+std::vector<std::int64_t> read_list(const std::optional<std::string>& text,
+                                    std::string_view fallback, std::string_view option,
+                                    std::int64_t low, std::int64_t high) {
+  auto values = parse_list(text ? std::string_view(*text) : fallback, option, low, high);
+  if (values.size() > kListMax) {
+    throw Error(ErrorCode::kInvalid,
+                cat(option, " has ", values.size(), " entries, at most ", kListMax));
+  }
+  return values;
+}
+
+Lists read_lists(const BenchValues& v) {
+  return {.prefill = read_list(v.prefill, "512", "--prefill", 0, kContextMax),
+          .decode = read_list(v.decode, "128", "--decode", 0, kContextMax),
+          .depth = read_list(v.depth, "0", "--depth", 0, kContextMax),
+          .batch = read_list(v.batch, "1", "--batch", 1, kBatchMax)};
+}
+
+/// Every combination; prefill at depth 0 and batch 1 unless both are single values. A length of 0
+/// stands for none.
+std::vector<Workload> make_workloads(const Lists& lists) {
+  std::vector<Workload> workloads;
+  const auto add = [&](Workload::Kind kind, std::int64_t tokens, std::int64_t depth,
+                       std::int64_t batch) {
+    if (tokens == 0) return;
+    workloads.push_back({kind, tokens, depth, static_cast<std::int32_t>(batch)});
+  };
+  const bool single = lists.depth.size() == 1 && lists.batch.size() == 1;
+  for (const std::int64_t tokens : lists.prefill) {
+    add(Workload::Kind::kPrefill, tokens, single ? lists.depth[0] : 0, single ? lists.batch[0] : 1);
+  }
+  for (const std::int64_t tokens : lists.decode) {
+    for (const std::int64_t depth : lists.depth) {
+      for (const std::int64_t batch : lists.batch) {
+        add(Workload::Kind::kDecode, tokens, depth, batch);
+      }
+    }
+  }
+  if (workloads.empty()) {
+    throw Error(ErrorCode::kInvalid, "--prefill 0 and --decode 0 leave nothing to measure");
+  }
+  if (workloads.size() > kRowsMax) {
+    throw Error(ErrorCode::kInvalid,
+                cat("the lists make ", workloads.size(), " combinations, at most ", kRowsMax));
+  }
+  return workloads;
+}
+
+Json list_json(const std::vector<std::int64_t>& values) {
+  Json list = Json::array();
+  for (const std::int64_t v : values) list.push(v);
+  return list;
+}
+
+/// The settings that both forms of the command have.
+void set_common(BenchReport& report, const BenchValues& v, const ThreadPool& pool,
+                std::string_view isa) {
+  for (const KernelTable* table : kernel_tables()) report.isas.emplace_back(table->name);
+  auto& settings = report.settings;
+  settings.emplace_back("version", INGOT_VERSION);
+  settings.emplace_back("threads", pool.size());
+  settings.emplace_back("pin_threads", v.model.pin_threads);
+  settings.emplace_back("cpu_isa", isa);
+  settings.emplace_back("memory_limit", v.model.memory_limit);
+}
+
+void set_model_settings(BenchReport& report, const BenchValues& v, const Lists& lists,
+                        const Instance& instance) {
+  auto& settings = report.settings;
+  settings.emplace_back("model", instance.name());
+  settings.emplace_back("architecture", instance.spec().architecture);
+  settings.emplace_back("kv_type", v.model.kv_type);
+  settings.emplace_back("ctx", v.model.ctx > 0 ? v.model.ctx : instance.spec().context);
+  settings.emplace_back("check_tensors", v.model.check_tensors);
+  settings.emplace_back("prefill", list_json(lists.prefill));
+  settings.emplace_back("decode", list_json(lists.decode));
+  settings.emplace_back("depth", list_json(lists.depth));
+  settings.emplace_back("batch", list_json(lists.batch));
+  settings.emplace_back("reps", v.reps);
+  settings.emplace_back("shared_prefix", v.shared_prefix);
+  settings.emplace_back("profile", report.profile != ShownProfile::kNone);
+}
+
+ShownProfile shown_profile(const BenchValues& v) {
+  if (v.profile_layers) return ShownProfile::kLayers;
+  return v.profile ? ShownProfile::kOps : ShownProfile::kNone;
+}
+
+/// One that takes its part of `free_bytes`.
+PeakMeter peak_meter(const ThreadPool& pool, const KernelTable& table, std::int64_t free_bytes) {
+  const std::int64_t bytes = peak_read_bytes(free_bytes);
+  if (bytes < kReadBytesGood) {
+    log_warning(cat("the read peak is that of ", bytes >> 20,
+                    " MiB, a quarter of what memory is left: caches may flatter it"));
+  }
+  return PeakMeter(pool.size(), pool.cpus(), table, bytes, interruption_point);
+}
+
+StartOptions start_options(const BenchValues& v, const Instance& instance,
+                           const std::vector<Workload>& workloads) {
+  const WorkloadLimits limits = workload_limits(workloads, v.shared_prefix);
+  choose_context(instance, v.model, limits.longest, limits.longest);
+  return {.model = {.check_tensors = v.model.check_tensors},
+          .context = limits.context,
+          .sequences = limits.sequences,
+          .rows = limits.rows,
+          .out_rows = limits.sequences,
+          .output_bytes = limits.sequences * instance.spec().vocab * std::int64_t{sizeof(float)}};
+}
+
+/// The median of each rate.
+Peaks median_peaks(const std::vector<Peaks>& rounds) {
+  const auto of = [&](double Peaks::*rate) {
+    std::vector<double> values;
+    values.reserve(rounds.size());
+    for (const Peaks& peaks : rounds) values.push_back(peaks.*rate);
+    return median(std::move(values));
+  };
+  return {.read_gb_s = of(&Peaks::read_gb_s),
+          .f32_gflop_s = of(&Peaks::f32_gflop_s),
+          .int8_gop_s = of(&Peaks::int8_gop_s)};
+}
+
+/// More would take longer than what small models compute in between.
+constexpr std::int32_t kPeakRoundsMax = 16;
+
+/// All rows, one repetition of each after the other, so that a neighbour's noise hits all alike,
+/// the peaks too: they are measured before each round or, of many, before some.
+void measure_rows(Instance& instance, const BenchValues& v, PeakMeter& meter, BenchReport& report) {
+  std::vector<BenchRow>& rows = report.rows;
+  std::vector<Peaks> peaks;
+  ProgressBar bar("measuring");
+  std::vector<Workload> workloads;
+  workloads.reserve(rows.size());
+  for (const BenchRow& row : rows) workloads.push_back(row.workload);
+  WorkloadRunner runner(instance.executor(), v.shared_prefix, interruption_point,
+                        instance.profiled());
+  runner.prepare(workloads);
+  const std::uint64_t total = rows.size() * static_cast<std::uint64_t>(v.reps);
+  std::uint64_t done = 0;
+  const std::int32_t rounds_a_peak = (v.reps + kPeakRoundsMax - 1) / kPeakRoundsMax;
+  for (std::int32_t i = 0; i < v.reps; ++i) {
+    if (i == 0) {
+      report.peaks = meter.measure();
+      peaks.push_back(report.peaks.all_threads);
+    } else if (i % rounds_a_peak == 0) {
+      peaks.push_back(meter.measure_again());
+    }
+    for (BenchRow& row : rows) {
+      const WorkloadResult result = runner.run(row.workload);
+      row.seconds.push_back(result.seconds);
+      if (i == 0) {
+        row.digest = result.digest;
+        row.sequence_digests = result.sequence_digests;
+      }
+      row.mismatch = row.mismatch || result.mismatch;
+      row.profile += result.profile;
+      bar.show(++done, total);
+    }
+  }
+  report.peaks.all_threads = median_peaks(peaks);
+  report.peak_rounds = std::ssize(peaks);
+}
+
+void write_report(const BenchValues& v, const BenchReport& report) {
+  write_stdout(v.json ? as_json(report) : v.markdown ? as_markdown(report) : as_text(report));
+}
+
+int report_mismatches(const BenchReport& report) {
+  int mismatches = 0;
+  for (const BenchRow& row : report.rows) mismatches += row.mismatch ? 1 : 0;
+  if (mismatches == 0) return kDone;
+  log_error(cat("mismatch: the logits of ", mismatches, " of ", report.rows.size(),
+                " rows differ between runs that have to be equal"));
+  return kCheckFailed;
+}
+
+int bench_peaks(const BenchValues& v) {
+  ModelOptionValues machine = v.model;
+  machine.path = "";  // no model is looked for
+  const InstanceOptions options = instance_options(machine);
+  const KernelTable& table = find_kernels(options.isa);
+  const auto pool = make_pool(v.model);
+  BenchReport report;
+  set_common(report, v, *pool, table.name);
+  const std::int64_t limit = options.memory_limit;
+  report.peaks = peak_meter(*pool, table, limit > 0 ? limit : available_memory()).measure();
+  write_report(v, report);
+  return kDone;
+}
+
+int bench_model(const BenchValues& v) {
+  const Lists lists = read_lists(v);
+  const std::vector<Workload> workloads = make_workloads(lists);
+  InstanceOptions options = instance_options(v.model);
+  BenchReport report;
+  report.profile = shown_profile(v);
+  options.profile = report.profile != ShownProfile::kNone;
+  const auto pool = make_pool(v.model);
+  Instance instance(*pool, options);
+  show_warnings(instance);
+  const StartOptions start = start_options(v, instance, workloads);
+  const MemoryPlan plan = instance.plan(start);
+  require_fit(plan, instance.name());
+  set_common(report, v, *pool, instance.isa());
+  set_model_settings(report, v, lists, instance);
+  // What it reads lies beside the model.
+  PeakMeter meter =
+      peak_meter(*pool, find_kernels(instance.isa()), plan.available_bytes - plan.total_bytes());
+  start_with_progress(instance, start);
+  for (const Workload& w : workloads) report.rows.emplace_back().workload = w;
+  measure_rows(instance, v, meter, report);
+  const Executor& executor = instance.executor();
+  for (BenchRow& row : report.rows) {
+    row.cost =
+        workload_cost(executor.model(), executor.cache(), report.peaks.all_threads, row.workload);
+  }
+  write_report(v, report);
+  return report_mismatches(report);
+}
+
+int bench(const BenchValues& v) { return v.peaks ? bench_peaks(v) : bench_model(v); }
+
+void add_workload_options(CLI::App& sub, BenchValues& v) {
+  add_text(sub, v.prefill, "--prefill", "Prompt lengths: 512,4096; 0 for none (default: 512)");
+  add_text(sub, v.decode, "--decode", "Tokens to generate: 128; 0 for none (default: 128)");
+  add_text(sub, v.depth, "--depth", "Tokens that sequences begin with: 0,4096 (default: 0)");
+  add_text(sub, v.batch, "--batch", "Sequences at once: 1,8 (default: 1)");
+  add_number(
+      sub, v.reps,
+      {.name = "--reps", .help = "Repetitions, of which medians count", .low = 1, .high = 1000});
+  add_switch(sub, v.shared_prefix, "--shared-prefix",
+             "The sequences of a batch begin with the same tokens, in shared KV blocks");
+}
+
+}  // namespace
+
+Command add_bench_command(CLI::App& app) {
+  auto values = std::make_shared<BenchValues>();
+  CLI::App& sub = add_command(
+      app, "bench", "Measure prompt and generation speed as fractions of the machine's limits");
+  add_model_options(sub, values->model);
+  add_workload_options(sub, *values);
+  add_switch(sub, values->peaks, "--peaks",
+             "Only what the machine can do at best: memory reads, float and byte products");
+  add_switch(sub, values->profile, "--profile",
+             "Time the ops of steps, which costs a little, and show where the time went");
+  add_switch(sub, values->profile_layers, "--profile-layers", "The same, and by layer");
+  add_switch(sub, values->json, "--json", "One JSON object");
+  add_switch(sub, values->markdown, "--markdown", "Markdown tables");
+  exclude(sub, "--json", {"--markdown"});
+  exclude(sub, "--peaks",
+          {"MODEL", "--prefill", "--decode", "--depth", "--batch", "--reps", "--shared-prefix",
+           "--kv-type", "--ctx", "--check-tensors", "--profile", "--profile-layers"});
+  return {&sub,
+          [values] { return bench(*values); },
+          "ingot bench model.gguf --prefill 512 --decode 128 --depth 0,4096 --batch 1,8",
+          {add_serve_inproc_command(sub), add_bench_server_command(sub)}};
+}
+
+}  // namespace ingot

@@ -1,0 +1,81 @@
+// Declaring the options of an engine under load.
+#include "bench/commands/bench_serve_options.h"
+
+#include "bench/traffic/traffic_trace.h"
+#include "cli/options/options.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr double kMillisecondsMax = 1e9;
+
+void add_engine_options(CLI::App& app, ServeValues& v) {
+  add_number(app, v.sequences,
+             {.name = "--sequences", .help = "Requests that run at once", .low = 1, .high = 1024});
+  add_number(app, v.step_rows,
+             {.name = "--step-rows",
+              .help = "Tokens that a step computes at most, of all that run; fewer where memory is "
+                      "short",
+              .low = 1,
+              .high = 16384});
+  add_number(app, v.kv_tokens,
+             {.name = "--kv-tokens",
+              .help = "Tokens whose keys and values the cache has room for, in whole requests of "
+                      "the longest kind and at least one; where all that run need more, they make "
+                      "room for each other (default: what all need, or what fits)",
+              .low = 1,
+              .high = std::int64_t{1} << 40,
+              .show_default = false});
+  add_number(app, v.queue,
+             {.name = "--queue",
+              .help = "Requests that may wait to run; one that arrives when so many do is refused "
+                      "and counted as busy, an error",
+              .low = 1,
+              .high = kTraceRequestsMax});
+  add_number(
+      app, v.target_itl_ms,
+      {.name = "--target-itl-ms",
+       .help = "Milliseconds that a step may take where prompts are computed beside requests "
+               "that wait for their next token; 0: in proportion to a step without prompts",
+       .low = 0,
+       .high = kMillisecondsMax});
+  add_switch(app, v.no_prefix_cache, "--no-prefix-cache",
+             "Nothing that was computed for one request is taken over by another");
+}
+
+void add_result_options(CLI::App& app, ServeValues& v) {
+  add_goodput_option(app, v.traffic);
+  add_number(app, v.check,
+             {.name = "--check",
+              .help = "Requests that are run again afterwards, each alone: a result that differs "
+                      "in a bit is a mismatch, and the exit code 1",
+              .low = 0,
+              .high = kTraceRequestsMax});
+  add_switch(app, v.json, "--json", "One JSON object");
+  add_switch(app, v.markdown, "--markdown", "Markdown tables");
+  exclude(app, "--json", {"--markdown"});
+}
+
+}  // namespace
+
+void add_serve_options(CLI::App& app, ServeValues& values) {
+  add_model_options(app, values.model);
+  add_traffic_options(app, values.traffic);
+  add_engine_options(app, values);
+  add_result_options(app, values);
+  add_trace_file_options(app, values.step_trace, "--step-trace");
+}
+
+void add_settings(const ServeValues& v, Settings& settings) {
+  add_traffic_settings(v.traffic, settings);
+  settings.emplace_back("queue", v.queue);
+  settings.emplace_back("target_itl_ms", v.target_itl_ms);
+  settings.emplace_back("prefix_cache", !v.no_prefix_cache);
+  settings.emplace_back("check", v.check);
+  settings.emplace_back("step_trace", v.step_trace.path.has_value());
+  settings.emplace_back("profile", v.step_trace.profile);
+  settings.emplace_back("goodput", goodput_settings(v.traffic));
+}
+
+}  // namespace ingot

@@ -1,0 +1,28 @@
+// Latencies of a benchmark's results, by the names that are usual for them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "bench/traffic/traffic_summary.h"
+#include "cli/table.h"
+
+namespace ingot {
+
+/// A latency by its name.
+struct NamedLatency {
+  std::string_view name;
+  const Distribution& ms;
+};
+
+/// Sets its members: "mean_ttft_ms" and so on.
+void add_latency(const NamedLatency& latency, Json& j);
+
+/// A line for each.
+std::string latency_table(std::span<const NamedLatency> latencies, const Frame& frame);
+
+/// Figures as a table of two columns.
+std::string figure_table(const Settings& figures, const Frame& frame);
+
+}  // namespace ingot

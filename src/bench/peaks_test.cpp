@@ -1,0 +1,158 @@
+// Peak kernels do the work that they are counted for, and ideal times follow from them.
+#include "bench/peaks.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "backend/buffer.h"
+#include "base/thread_pool.h"
+
+namespace ingot {
+namespace {
+
+PeakOperands different_operands() {
+  PeakOperands operands;
+  int i = 0;
+  for (std::uint8_t& u : operands.u) u = static_cast<std::uint8_t>(37 * i++ % 128);
+  for (std::int8_t& x : operands.x) x = static_cast<std::int8_t>(53 * i++);
+  for (float& w : operands.w) w = static_cast<float>(i++ % 17 - 8);
+  for (float& f : operands.f) f = static_cast<float>(i++ % 5 - 2);
+  return operands;
+}
+
+/// The accumulators of a kernel as it is documented: rows times columns of weights.
+struct Shape {
+  int rows;
+  int cols;
+};
+
+Shape shape_of(int chains) { return chains == 12 ? Shape{4, 3} : Shape{chains, 1}; }
+
+TEST(PeakKernels, DotProductsAddUpOverChainsLanesAndRounds) {
+  const PeakOperands o = different_operands();
+  for (const KernelTable* table : kernel_tables()) {
+    for (const auto& kernel : table->peak_int8) {
+      const Shape shape = shape_of(kernel.chains);
+      std::int32_t a_round = 0;
+      for (int r = 0; r < shape.rows; ++r) {
+        for (int i = 0; i < 64 * shape.cols; ++i) a_round += o.u[i] * o.x[4 * r + i % 4];
+      }
+      EXPECT_EQ(kernel.run(7, o), 7 * a_round) << table->name << " " << kernel.chains;
+      EXPECT_EQ(kernel.run(0, o), 0) << table->name << " " << kernel.chains;
+    }
+  }
+}
+
+TEST(PeakKernels, MultiplyAddsAddUpOverChainsLanesAndRounds) {
+  const PeakOperands o = different_operands();
+  for (const KernelTable* table : kernel_tables()) {
+    for (const auto& kernel : table->peak_f32) {
+      const Shape shape = shape_of(kernel.chains);
+      float a_round = 0;  // small whole numbers: exact
+      for (int r = 0; r < shape.rows; ++r) {
+        for (int i = 0; i < 16 * shape.cols; ++i) a_round += o.w[i] * o.f[r];
+      }
+      EXPECT_EQ(kernel.run(7, o), 7 * a_round) << table->name << " " << kernel.chains;
+      EXPECT_EQ(kernel.run(0, o), 0.0f) << table->name << " " << kernel.chains;
+    }
+  }
+}
+
+constexpr double Peaks::*kRates[] = {&Peaks::read_gb_s, &Peaks::f32_gflop_s, &Peaks::int8_gop_s};
+
+TEST(PeakKernels, EveryWordIsRead) {
+  const Buffer buffer = allocate_host(4096);
+  std::int32_t words[1024];
+  for (int i = 0; i < 1024; ++i) words[i] = 1 << (i % 20);
+  std::int32_t sum = 0;
+  for (const std::int32_t word : words) sum += word;
+  std::memcpy(buffer.data(), words, sizeof words);
+  for (const KernelTable* table : kernel_tables()) {
+    EXPECT_EQ(table->peak_read(buffer.data(), 4096), sum) << table->name;
+    EXPECT_EQ(table->peak_read(buffer.data(), 0), 0) << table->name;
+  }
+}
+
+TEST(Peaks, ReadingTakesAShareOfMemoryWithinBounds) {
+  EXPECT_EQ(peak_read_bytes(0), 256 << 10);
+  EXPECT_EQ(peak_read_bytes((512 << 20) + 12345), 128 << 20);
+  EXPECT_EQ(peak_read_bytes(std::int64_t{1} << 50), 1 << 30);
+}
+
+TEST(Peaks, AreMeasuredForOneThreadAndForAll) {
+  int windows = 0;
+  const MeasuredPeaks peaks =
+      PeakMeter(2, allowed_cpus(), scalar_kernels(), 32 << 20, [&] { ++windows; }).measure();
+  EXPECT_GE(windows, 9);
+  EXPECT_EQ(peaks.read_bytes, 32 << 20);
+  for (const double Peaks::*rate : kRates) {
+    EXPECT_GT(peaks.one_thread.*rate, 0);
+    EXPECT_GE(peaks.all_threads.*rate, peaks.one_thread.*rate);
+  }
+}
+
+TEST(Peaks, AreThoseOfAllThreadsWhereTheCallerIsBound) {
+  const int cpus = available_cpus();
+  const ThreadPool bound(cpus, {.pin = true});
+  ASSERT_EQ(available_cpus(), 1);
+  for (const int threads : {bound.size(), cpus + 1}) {
+    PeakMeter meter(threads, bound.cpus(), scalar_kernels(), 1 << 20, [] {});
+    EXPECT_EQ(meter.measure().threads, cpus);
+  }
+}
+
+TEST(Peaks, AreMeasuredAgainWithTheKernelsFoundFirst) {
+  int parts = 0;
+  PeakMeter meter(2, allowed_cpus(), scalar_kernels(), 1 << 20, [&] { ++parts; });
+  const MeasuredPeaks first = meter.measure();
+  const int parts_first = parts;
+  const Peaks again = meter.measure_again();
+  EXPECT_EQ(parts - parts_first, 3);  // reading, floats and bytes
+  for (const double Peaks::*rate : kRates) EXPECT_GE(again.*rate, first.one_thread.*rate);
+}
+
+TEST(Peaks, APassOfLittleMemoryIsNoShorterThanAWindow) {
+  // 5 chunks of two threads, one of three: what two of them end at the same moment is no pass.
+  for (const auto& [threads, bytes] : {std::pair{2, 5 << 18}, std::pair{3, 1 << 18}}) {
+    const std::vector<std::size_t> cpus(static_cast<std::size_t>(threads), allowed_cpus().front());
+    PeakMeter meter(threads, cpus, scalar_kernels(), bytes, [] {});
+    const MeasuredPeaks peaks = meter.measure();
+    EXPECT_EQ(peaks.threads, threads);
+    EXPECT_LT(peaks.all_threads.read_gb_s, 1e4);
+  }
+}
+
+TEST(Peaks, TheBestRateIsThatOfAWholeWindow) {
+  // A piece a second, but for two more within the last quarter of the fourth.
+  const std::vector<double> ends{5, 1, 2, 3, 3.75, 3.875, 4, 6};
+  EXPECT_EQ(best_rate(ends, 2), 2 / 0.25);
+  EXPECT_DOUBLE_EQ(best_rate(ends, 5), 5 / 3.0);
+  EXPECT_DOUBLE_EQ(best_rate(ends, 7), 7 / 5.0);
+  EXPECT_EQ(best_rate(ends, 8), 0);
+}
+
+TEST(Peaks, MeasuringEndsWhereTheCallerSaysSo) {
+  bool enough = true;
+  const auto stop = [&] {
+    if (enough) throw std::runtime_error("enough");
+  };
+  PeakMeter meter(1, allowed_cpus(), scalar_kernels(), 1 << 20, stop);
+  EXPECT_THROW(meter.measure(), std::runtime_error);
+  enough = false;
+  meter.measure();
+  enough = true;
+  EXPECT_THROW(meter.measure_again(), std::runtime_error);
+}
+
+TEST(Peaks, IdealTimeIsTheLargerOfReadingAndComputing) {
+  const Peaks peaks{.read_gb_s = 2, .f32_gflop_s = 4, .int8_gop_s = 8};
+  EXPECT_DOUBLE_EQ(ideal_seconds({.bytes = 6e9, .int8_ops = 8e9, .f32_ops = 4e9}, peaks), 3);
+  EXPECT_DOUBLE_EQ(ideal_seconds({.bytes = 2e9, .int8_ops = 8e9, .f32_ops = 4e9}, peaks), 2);
+}
+
+}  // namespace
+}  // namespace ingot

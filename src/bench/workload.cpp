@@ -1,0 +1,249 @@
+// Running and costing the workloads of a benchmark.
+#include "bench/workload.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "base/error.h"
+#include "base/philox.h"
+#include "base/text.h"
+#include "runtime/sampling/digest.h"
+
+namespace ingot {
+
+namespace {
+
+/// Rows of the largest step: a chunk of prefill.
+constexpr std::int64_t kRows = 512;
+
+double now_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::int64_t whole_blocks(std::int64_t tokens) { return tokens / kBlockTokens * kBlockTokens; }
+std::int64_t blocks_up(std::int64_t tokens) { return whole_blocks(tokens + kBlockTokens - 1); }
+
+bool has_windows(const KvCache& cache) {
+  for (std::int32_t g = 0; g < cache.groups(); ++g) {
+    if (cache.group(g).window != 0) return true;
+  }
+  return false;
+}
+
+/// The deepest prefix and the number of sequences that have one.
+struct Prefixes {
+  std::int64_t depth = 0;
+  std::int64_t count = 0;
+
+  Prefixes(std::span<const Workload> workloads, bool shared) {
+    for (const Workload& w : workloads) {
+      if (w.depth == 0) continue;
+      depth = std::max(depth, w.depth);
+      count = std::max<std::int64_t>(count, shared ? 1 : w.batch);
+    }
+  }
+};
+
+}  // namespace
+
+WorkloadLimits workload_limits(std::span<const Workload> workloads, bool shared_prefix) {
+  WorkloadLimits limits;
+  std::int64_t rows = 1;
+  std::int64_t own = 0;  // tokens of blocks that the runs have beside the prefixes
+  for (const Workload& w : workloads) {
+    const bool chunks = w.kind == Workload::Kind::kPrefill || w.depth > 0;
+    limits.sequences = std::max(limits.sequences, w.batch);
+    limits.longest = std::max(limits.longest, w.length());
+    rows =
+        std::max({rows, std::int64_t{w.batch}, chunks ? std::min(kRows, w.length() * w.batch) : 1});
+    own = std::max(own, (blocks_up(w.length()) - whole_blocks(w.depth)) * w.batch);
+  }
+  const Prefixes prefixes(workloads, shared_prefix);
+  const std::int64_t all = own + prefixes.count * blocks_up(prefixes.depth);
+  const std::int64_t sequences = std::max(1, limits.sequences);
+  limits.rows = static_cast<std::int32_t>(rows);
+  limits.context =
+      std::max(blocks_up(limits.longest), blocks_up((all + sequences - 1) / sequences));
+  return limits;
+}
+
+WorkloadCost workload_cost(const Model& model, const KvCache& cache, const Peaks& peaks,
+                           const Workload& workload) {
+  std::vector<KvCost> kv;
+  for (std::int64_t i = 0; i < std::ssize(model.layers); ++i) {
+    const KvLayer& layer = cache.layer(i);
+    kv.push_back(
+        {.token_bytes = layer.block_bytes / kBlockTokens, .integers = layer.type == KvType::kInt8});
+  }
+  WorkloadCost total;
+  const bool prefill = workload.kind == Workload::Kind::kPrefill;
+  const std::int64_t rows = prefill ? workload.tokens : 1;
+  std::vector<SequenceRows> parts(static_cast<std::size_t>(workload.batch));
+  for (std::int64_t end = workload.depth + rows; end <= workload.length(); end += rows) {
+    std::fill(parts.begin(), parts.end(), SequenceRows{.rows = rows, .kv_len = end, .outputs = 1});
+    const StepCost step = step_cost(model, kv, parts);
+    total.cost += step;
+    total.ideal_seconds += ideal_seconds(step, peaks);
+  }
+  return total;
+}
+
+struct WorkloadRunner::Run {
+  std::vector<Sequence> sequences;
+  std::vector<std::unique_ptr<Digest>> digests;
+  Digest all;
+  double seconds = 0;
+};
+
+WorkloadRunner::WorkloadRunner(Executor& executor, bool shared_prefix,
+                               std::function<void()> on_step, ProfiledBackend* profiled)
+    : executor_(executor),
+      shared_prefix_(shared_prefix),
+      windowed_(has_windows(executor.cache())),
+      on_step_(std::move(on_step)),
+      profiled_(profiled) {
+  const auto sequences = static_cast<std::size_t>(executor.limits().sequences);
+  logits_.resize(sequences * static_cast<std::size_t>(executor.model().spec.vocab));
+  best_.resize(sequences);
+  parts_.reserve(sequences);
+}
+
+std::int32_t WorkloadRunner::token(std::int64_t sequence, std::int64_t position,
+                                   std::int64_t depth) const {
+  const std::int64_t source = shared_prefix_ && position < depth ? 0 : sequence;
+  const auto word = [](std::int64_t v) { return static_cast<std::uint32_t>(v); };
+  const std::uint32_t random = philox4x32({word(position), word(source), 0, 0}, {0, 0})[0];
+  return static_cast<std::int32_t>(random % word(executor_.model().spec.vocab));
+}
+
+/// A sequence with its tokens, and with those blocks of its prefix that exist already.
+Sequence WorkloadRunner::begin(const Workload& workload, std::int64_t sequence) const {
+  Sequence s(executor_.cache());
+  for (std::int64_t i = 0; i < workload.depth; ++i) {
+    s.tokens.push_back(token(sequence, i, workload.depth));
+  }
+  if (prefixes_.empty()) return s;
+  const Sequence& prefix = prefixes_[shared_prefix_ ? 0 : static_cast<std::size_t>(sequence)];
+  s.computed = whole_blocks(workload.depth);
+  s.blocks.share(prefix.blocks, s.computed);
+  return s;
+}
+
+/// Fills `parts_` with rows of run.sequences from `next` on, as many as fit, and moves `next` past
+/// those whose gap this step closes. Returns the step's rows of logits: of the sequences passed,
+/// one each with `outputs`.
+std::int64_t WorkloadRunner::fill_step(Run& run, std::size_t& next, bool outputs) {
+  parts_.clear();
+  std::int64_t room = executor_.limits().rows;
+  std::int64_t out_rows = 0;
+  for (; next < run.sequences.size() && room > 0; ++next) {
+    Sequence& s = run.sequences[next];
+    const std::int64_t left = s.length() - s.computed;
+    if (left == 0) continue;
+    const std::int64_t rows = std::min(left, room);
+    const bool gives = outputs && rows == left;
+    parts_.push_back(
+        {.sequence = &s, .rows = static_cast<std::int32_t>(rows), .outputs = gives ? 1 : 0});
+    if (rows < left) break;
+    room -= rows;
+    out_rows += gives ? 1 : 0;
+  }
+  return out_rows;
+}
+
+/// Computes the tokens that the sequences are ahead. With `outputs`, each has some, and its last
+/// row gives logits and the best next token.
+void WorkloadRunner::close_gaps(Run& run, bool outputs) {
+  const std::int64_t vocab = executor_.model().spec.vocab;
+  for (std::size_t next = 0; next < run.sequences.size();) {
+    on_step_();
+    const std::size_t first = next;
+    const std::int64_t out_rows = fill_step(run, next, outputs);
+    if (parts_.empty()) return;
+    const View rows = f32_view(logits_.data(), out_rows, vocab);
+    const auto best = std::span(best_).subspan(first, static_cast<std::size_t>(out_rows));
+    const Outputs to{
+        .kind = Output::kLogits, .logits = {.full = rows, .argmax = best}, .hidden = {}};
+    const double start = now_seconds();
+    const bool ran = executor_.step(parts_, to);
+    run.seconds += now_seconds() - start;
+    INGOT_CHECK(ran, "the KV pool is smaller than these workloads were planned with");
+    for (const StepPart& part : parts_) part.sequence->forget();
+    for (std::int64_t i = 0; i < out_rows; ++i) {
+      const std::span<const float> row(rows.row<const float>(i), static_cast<std::size_t>(vocab));
+      run.all.add(row);
+      run.digests[first + static_cast<std::size_t>(i)]->add(row);
+    }
+  }
+}
+
+/// The tokens of the next step: all of a prefill, or the first or best ones of a decode.
+void WorkloadRunner::extend(Run& run, const Workload& workload, std::int64_t step) const {
+  const bool prefill = workload.kind == Workload::Kind::kPrefill;
+  for (std::size_t i = 0; i < run.sequences.size(); ++i) {
+    auto& tokens = run.sequences[i].tokens;
+    if (step > 0) {
+      tokens.push_back(best_[i]);
+      continue;
+    }
+    for (std::int64_t k = 0; k < (prefill ? workload.tokens : 1); ++k) {
+      tokens.push_back(token(static_cast<std::int64_t>(i), workload.depth + k, workload.depth));
+    }
+  }
+}
+
+void WorkloadRunner::prepare(std::span<const Workload> workloads) {
+  prefixes_.clear();
+  // Memory that is written for the first time has to be found and cleared, which is no step's work.
+  KvCache& cache = executor_.cache();
+  for (std::int64_t i = 0; i < cache.layer_count(); ++i) {
+    on_step_();
+    cache.touch(i, std::numeric_limits<std::int64_t>::max());
+  }
+  if (windowed_) return;
+  const Prefixes wanted(workloads, shared_prefix_);
+  const Workload prefix{.depth = wanted.depth};
+  Run run;
+  for (std::int64_t i = 0; i < wanted.count; ++i) run.sequences.push_back(begin(prefix, i));
+  close_gaps(run, false);
+  for (Sequence& s : run.sequences) prefixes_.push_back(std::move(s));
+}
+
+bool WorkloadRunner::differs(const Workload& w, std::int64_t sequence, std::uint64_t digest) {
+  const auto [known, added] = digests_.try_emplace({w.kind, w.tokens, w.depth, sequence}, digest);
+  return known->second != digest;
+}
+
+WorkloadResult WorkloadRunner::run(const Workload& workload) {
+  Run run;
+  for (std::int64_t i = 0; i < workload.batch; ++i) {
+    run.sequences.push_back(begin(workload, i));
+    run.digests.push_back(std::make_unique<Digest>());
+  }
+  close_gaps(run, false);
+  run.seconds = 0;
+  if (profiled_ != nullptr) profiled_->clear();
+  const std::int64_t steps = workload.kind == Workload::Kind::kPrefill ? 1 : workload.tokens;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    extend(run, workload, step);
+    close_gaps(run, true);
+    const auto end = best_.begin() + workload.batch;
+    if (std::find(best_.begin(), end, -1) == end) continue;
+    throw Error(ErrorCode::kNotFinite,
+                "the logits hold NaN; `check_tensors` tells whether the file's weights do");
+  }
+  WorkloadResult result{.seconds = run.seconds, .digest = run.all.text()};
+  if (profiled_ != nullptr) result.profile = profiled_->profile();
+  for (std::size_t i = 0; i < run.digests.size(); ++i) {
+    const Digest& digest = *run.digests[i];
+    result.sequence_digests.push_back(digest.text());
+    result.mismatch =
+        differs(workload, static_cast<std::int64_t>(i), digest.value()) || result.mismatch;
+  }
+  return result;
+}
+
+}  // namespace ingot

@@ -1,0 +1,165 @@
+// What a person can type besides messages: /help and the others.
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/chat/chat_terminal.h"
+#include "cli/options/request_options.h"
+#include "cli/output.h"
+#include "load/json.h"
+#include "runtime/request_members.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr std::string_view kInputHelp =
+    "A line is a message. It goes on in the next line after a backslash at its end, and text of\n"
+    "several lines stands between \"\"\" and \"\"\", also where it begins with a slash.\n"
+    "Ctrl-C stops a reply; at an empty line, twice, it leaves, as Ctrl-D does.\n";
+
+/// A setting as /set shows it.
+struct Setting {
+  std::string_view name;  ///< as set_member knows it
+  std::string (*text)(const Request& request);
+};
+
+constexpr std::array<Setting, 10> kSettings{{
+    {"max_tokens", [](const Request& r) { return cat(r.max_tokens); }},
+    {"temperature", [](const Request& r) { return cat(r.sampling.temperature); }},
+    {"top_k", [](const Request& r) { return cat(r.sampling.top_k); }},
+    {"top_p", [](const Request& r) { return cat(r.sampling.top_p); }},
+    {"min_p", [](const Request& r) { return cat(r.sampling.min_p); }},
+    {"typical_p", [](const Request& r) { return cat(r.sampling.typical_p); }},
+    {"repetition_penalty", [](const Request& r) { return cat(r.sampling.repetition_penalty); }},
+    {"presence_penalty", [](const Request& r) { return cat(r.sampling.presence_penalty); }},
+    {"frequency_penalty", [](const Request& r) { return cat(r.sampling.frequency_penalty); }},
+    {"seed", [](const Request& r) { return cat(r.sampling.seed); }},
+}};
+
+/// The first word of a text, and what follows it.
+std::pair<std::string_view, std::string_view> split_word(std::string_view text) {
+  const std::size_t end = std::min(text.find(' '), text.size());
+  std::string_view rest = text.substr(end);
+  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  return {text.substr(0, end), rest};
+}
+
+void expect_argument(std::string_view argument, std::string_view usage) {
+  if (argument.empty()) throw Error(ErrorCode::kInvalid, cat("expected ", usage));
+}
+
+double per_second(std::int64_t count, double seconds) {
+  return seconds > 0 ? static_cast<double>(count) / seconds : 0;
+}
+
+}  // namespace
+
+std::span<const TerminalChat::Command> TerminalChat::commands() {
+  static constexpr std::array<Command, 9> kCommands{{
+      {"/help", "", "Show this", &TerminalChat::help},
+      {"/clear", "", "Begin a new chat; the system message stays", &TerminalChat::clear},
+      {"/system", "[TEXT|off]", "Show, set or take away the system message", &TerminalChat::system},
+      {"/save", "FILE", "Save the chat as JSON", &TerminalChat::save},
+      {"/load", "FILE", "Go on with a saved chat", &TerminalChat::load},
+      {"/regen", "", "Reply to the last message anew", &TerminalChat::regenerate},
+      {"/set", "[NAME VALUE]", "Show or change how replies are drawn", &TerminalChat::set},
+      {"/stats", "", "Show what the last reply took", &TerminalChat::stats},
+      {"/quit", "", "Leave", &TerminalChat::quit},
+  }};
+  return kCommands;
+}
+
+void TerminalChat::run_command(std::string_view line) {
+  const auto [name, argument] = split_word(line);
+  const auto known = commands();
+  const auto command = std::find_if(known.begin(), known.end(),
+                                    [&, n = name](const Command& c) { return c.name == n; });
+  if (command == known.end()) {
+    throw Error(ErrorCode::kInvalid, cat(printable(name),
+                                         " is no command: /help shows them, and "
+                                         "\"\"\" makes a message of it"));
+  }
+  if (command->argument.empty() && !argument.empty()) {
+    throw Error(ErrorCode::kInvalid, cat(name, " takes nothing after it"));
+  }
+  (this->*command->run)(argument);
+}
+
+void TerminalChat::help(std::string_view) {
+  std::string text;
+  for (const Command& c : commands()) {
+    const std::string usage = cat(c.name, c.argument.empty() ? "" : " ", c.argument);
+    text += cat(usage, std::string(22 - usage.size(), ' '), c.help, "\n");
+  }
+  write_stdout(cat(text, kInputHelp));
+}
+
+void TerminalChat::clear(std::string_view) {
+  session_.clear();
+  write_stdout("A new chat.\n");
+}
+
+void TerminalChat::system(std::string_view argument) {
+  if (argument.empty()) {
+    const auto text = session_.system();
+    write_model_text(text ? *text : "There is no system message.");
+    return write_stdout("\n");
+  }
+  session_.set_system(argument == "off" ? std::nullopt : std::optional<std::string>(argument));
+}
+
+void TerminalChat::save(std::string_view argument) {
+  expect_argument(argument, "/save FILE");
+  save_chat(std::string(argument), session_.messages(), options_.model);
+  write_stdout(cat("Saved ", session_.messages().size(), " messages.\n"));
+}
+
+void TerminalChat::load(std::string_view argument) {
+  expect_argument(argument, "/load FILE");
+  session_.load(load_chat(std::string(argument)));
+  write_stdout(cat("Loaded ", session_.messages().size(), " messages.\n"));
+}
+
+void TerminalChat::regenerate(std::string_view) {
+  attempt([&] {
+    if (!session_.drop_reply()) throw Error(ErrorCode::kInvalid, "there is no reply yet");
+  });
+}
+
+void TerminalChat::set(std::string_view argument) {
+  if (argument.empty()) {
+    for (const Setting& s : kSettings) {
+      write_stdout(cat(s.name, " ", s.text(session_.request()), "\n"));
+    }
+    return;
+  }
+  const auto [name, value] = split_word(argument);
+  const auto setting = std::find_if(kSettings.begin(), kSettings.end(),
+                                    [&, n = name](const Setting& s) { return s.name == n; });
+  if (setting == kSettings.end()) {
+    throw Error(ErrorCode::kInvalid, cat(printable(name), " is no setting: /set shows them"));
+  }
+  expect_argument(value, cat("/set ", name, " VALUE"));
+  Request changed = session_.request();
+  const bool known = set_member(changed, name, parse_json(value, "/set", std::string(name)));
+  INGOT_CHECK(known, "setting ", name, " is no member of a request");
+  check_sampling(changed.sampling, options_.ids);
+  session_.request() = std::move(changed);
+}
+
+void TerminalChat::stats(std::string_view) {
+  const Outcome& o = session_.outcome();
+  const std::int64_t computed = o.prompt_tokens - o.cached_tokens;
+  write_stdout(cat("context ", session_.used(), " of ", session_.context(), " tokens, ",
+                   session_.messages().size(), " messages\nlast prompt ", o.prompt_tokens,
+                   " tokens, ", o.cached_tokens, " of them kept from before, ",
+                   to_fixed(per_second(computed, o.prefill_seconds), 1), " tokens/s\nlast reply ",
+                   o.generated_tokens, " tokens, ",
+                   to_fixed(per_second(o.decode_steps, o.decode_seconds), 1), " tokens/s\n"));
+}
+
+void TerminalChat::quit(std::string_view) { left_ = true; }
+
+}  // namespace ingot

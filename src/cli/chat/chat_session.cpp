@@ -1,0 +1,133 @@
+// Turns of a conversation.
+#include "cli/chat/chat_session.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "cli/interrupt.h"
+#include "cli/reply.h"
+
+namespace ingot {
+
+namespace {
+
+/// A context is full when a reply could have less than this share of it.
+constexpr std::int64_t kReplyShare = 16;
+
+}  // namespace
+
+std::optional<std::string> ChatSession::system() const {
+  if (messages_.empty() || messages_.front().role != "system") return std::nullopt;
+  return messages_.front().content;
+}
+
+void ChatSession::set_system(std::optional<std::string> text) {
+  if (system()) messages_.erase(messages_.begin());
+  if (text) messages_.insert(messages_.begin(), {"system", to_valid_utf8(*text)});
+}
+
+void ChatSession::add_user(std::string_view text) {
+  // The reply has to find room too.
+  if (messages_.size() + 2 > kChatMessagesMax) {
+    throw Error(ErrorCode::kInvalid, cat("the conversation has ", messages_.size(),
+                                         " messages and no room for more: begin a new one"));
+  }
+  messages_.push_back({"user", to_valid_utf8(text)});
+}
+
+bool ChatSession::drop_reply() {
+  if (messages_.empty() || messages_.back().role != "assistant") return false;
+  messages_.pop_back();
+  return true;
+}
+
+void ChatSession::load(std::vector<ChatMessage> messages) {
+  // A template may refuse a chat in which nobody has said anything yet.
+  const bool is_new = messages.empty() || messages.back().role == "system";
+  used_ = is_new ? 0 : std::ssize(encode(messages));
+  messages_ = std::move(messages);
+}
+
+void ChatSession::clear() {
+  messages_ = from(std::ssize(messages_));
+  used_ = 0;
+}
+
+/// The system's message and those from number `message` on.
+std::vector<ChatMessage> ChatSession::from(std::int64_t message) const {
+  std::vector<ChatMessage> rest(messages_.begin(), messages_.begin() + first_turn());
+  rest.insert(rest.end(), messages_.begin() + std::max(message, first_turn()), messages_.end());
+  return rest;
+}
+
+/// The prompt of a reply to these messages.
+std::vector<std::int32_t> ChatSession::encode(const std::vector<ChatMessage>& messages) const {
+  ChatInput input{.now = now_};
+  for (const ChatMessage& message : messages) {
+    Json j = Json::object();
+    j.set("role", message.role);
+    j.set("content", message.content);
+    input.messages.push(std::move(j));
+  }
+  return template_.encode(input);
+}
+
+std::int64_t ChatSession::drop_oldest() {
+  std::vector<std::int64_t> turns;  // the messages with which they begin
+  for (std::int64_t i = first_turn(); i < std::ssize(messages_); ++i) {
+    if (messages_[static_cast<std::size_t>(i)].role == "user") turns.push_back(i);
+  }
+  if (turns.size() < 2) return 0;
+  // The fewest for which the rest is short enough: more make it shorter.
+  const std::int64_t wanted = context_ - context_ / 4;
+  const auto is_too_long = [&](std::int64_t turn) {
+    return std::ssize(encode(from(turn))) > wanted;
+  };
+  auto first = std::partition_point(turns.begin() + 1, turns.end(), is_too_long);
+  if (first == turns.end()) --first;
+  messages_ = from(*first);
+  return first - turns.begin();
+}
+
+std::int64_t ChatSession::prepare() {
+  ids_ = encode(messages_);
+  return std::ssize(ids_);
+}
+
+bool ChatSession::fits() const {
+  const std::int64_t share = std::max<std::int64_t>(1, context_ / kReplyShare);
+  return std::ssize(ids_) + std::min(share, request_.max_tokens) <= context_;
+}
+
+const Outcome& ChatSession::reply(FunctionRef<bool()> stop,
+                                  FunctionRef<void(std::string_view)> show) {
+  Request request = request_;
+  request.prompt = ids_;
+  // Another reply to the same prompt is another one.
+  request.sampling.seed += static_cast<std::uint64_t>(replies_);
+  auto stream = engine_.submit(std::move(request));
+  INGOT_CHECK(stream.has_value(), "the inbox is full with one request at a time");
+  Reply reply;
+  for (bool more = true; more;) {
+    interruption_point();
+    if (stop()) stream->cancel();
+    more = engine_.step();
+    show(collect(*stream, reply));
+  }
+  require_alive();
+  outcome_ = stream->outcome();
+  if (outcome_.error) throw Error(*outcome_.error);
+  ++replies_;
+  used_ = outcome_.prompt_tokens + outcome_.generated_tokens;
+  messages_.push_back({"assistant", reply.text});
+  return outcome_;
+}
+
+bool ChatSession::was_cut() const {
+  return outcome_.finish == FinishReason::kLength &&
+         outcome_.generated_tokens < request_.max_tokens;
+}
+
+}  // namespace ingot

@@ -1,0 +1,153 @@
+// The loop of a chat on a terminal: lines to messages, messages to replies.
+#include "cli/chat/chat_terminal.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/log.h"
+#include "cli/output.h"
+
+namespace ingot {
+
+TerminalChat::TerminalChat(ChatSession& session, TerminalChatOptions options)
+    : session_(session), options_(std::move(options)) {
+  if (options_.history) load_history();
+}
+
+/// A history that cannot be had is not worth an end.
+void TerminalChat::load_history() {
+  const auto path = chat_history_path();
+  if (!path) return;
+  try {
+    history_.emplace(*path);
+    for (const std::string& line : history_->load()) editor_.remember(line);
+  } catch (const Error& error) {
+    history_.reset();
+    log_warning(cat("no history: ", error.message()));
+  }
+}
+
+void TerminalChat::remember(const std::string& line) {
+  if (line.empty()) return;
+  editor_.remember(line);
+  if (!history_) return;
+  try {
+    history_->add(line);
+  } catch (const Error& error) {
+    history_.reset();
+    log_warning(cat("no history: ", error.message()));
+  }
+}
+
+void TerminalChat::run() {
+  write_stdout(cat(printable(options_.model, 4096), ", a context of ", session_.context(),
+                   " tokens. /help tells what can be done.\n"));
+  while (!left_) {
+    const auto message = read_message();
+    if (!message) return;
+    try {
+      handle(*message);
+    } catch (const Error& error) {
+      session_.require_alive();
+      log_error(error.message());
+    }
+  }
+}
+
+std::string TerminalChat::prompt(bool has_begun) const {
+  if (has_begun) return "... ";
+  return cat("[", session_.used(), "/", session_.context(), "] > ");
+}
+
+/// Nothing when the person leaves.
+std::optional<InputMessage> TerminalChat::read_message() {
+  MessageLines lines;
+  for (bool leaves = false;;) {
+    const TypedLine line = editor_.read(prompt(lines.has_begun()));
+    if (line.end != LineEnd::kEnter) write_stdout("\n");
+    if (line.end == LineEnd::kClosed) return std::nullopt;
+    if (line.end == LineEnd::kInterrupt) {
+      const bool empty = line.was_empty && !lines.has_begun();
+      if (empty && leaves) return std::nullopt;
+      if (empty) write_stdout("Ctrl-C again or Ctrl-D leaves.\n");
+      leaves = empty;
+      lines.clear();
+      continue;
+    }
+    leaves = false;
+    remember(line.text);
+    if (auto message = lines.add(line.text)) return message;
+  }
+}
+
+void TerminalChat::handle(const InputMessage& message) {
+  if (message.text.empty()) return;
+  if (message.is_plain && message.text.front() == '/') return run_command(message.text);
+  attempt([&] { session_.add_user(message.text); });
+}
+
+/// Changes the messages and answers; when that does not come to a reply, they are as before.
+void TerminalChat::attempt(FunctionRef<void()> change) {
+  const std::vector<ChatMessage> before = session_.messages();
+  try {
+    change();
+    if (make_room()) return answer();
+  } catch (const Error&) {
+    session_.set_messages(before);
+    throw;
+  }
+  session_.set_messages(before);
+}
+
+/// Prepares the prompt; false when it does not fit and the person wants nothing done about it.
+bool TerminalChat::make_room() {
+  const std::int64_t tokens = session_.prepare();
+  if (session_.fits()) return true;
+  switch (ask_how_to_make_room(tokens)) {
+    case 'n':
+      session_.start_over();
+      break;
+    case 'd': {
+      const std::int64_t dropped = session_.drop_oldest();
+      write_stdout(cat("Dropped the oldest ", dropped, dropped == 1 ? " turn.\n" : " turns.\n"));
+      break;
+    }
+    default:
+      return false;
+  }
+  const std::int64_t rest = session_.prepare();
+  if (session_.fits()) return true;
+  throw Error(ErrorCode::kInvalid, cat("the message alone takes ", rest, " of ", session_.context(),
+                                       " tokens: --ctx makes the context larger"));
+}
+
+char TerminalChat::ask_how_to_make_room(std::int64_t tokens) {
+  write_stdout(cat("The context is full: the conversation takes ", tokens, " of ",
+                   session_.context(), " tokens.\n"));
+  for (;;) {
+    const TypedLine line =
+        editor_.read("[n]ew chat with this message, [d]rop the oldest turns, [c]ancel? ");
+    if (line.end != LineEnd::kEnter) {
+      write_stdout("\n");
+      return 'c';
+    }
+    if (line.text == "n" || line.text == "d" || line.text == "c") return line.text.front();
+  }
+}
+
+void TerminalChat::answer() {
+  ctrl_c_.take();
+  bool at_line_start = true;
+  const auto show = [&](std::string_view text) {
+    if (text.empty()) return;
+    write_model_text(text);
+    at_line_start = text.ends_with('\n');
+  };
+  const Outcome& outcome = session_.reply([&] { return ctrl_c_.take(); }, show);
+  if (!at_line_start) write_stdout("\n");
+  if (outcome.finish == FinishReason::kCancelled) write_stdout("(stopped)\n");
+  if (session_.was_cut()) write_stdout("(cut: the context is full)\n");
+}
+
+}  // namespace ingot

@@ -1,0 +1,74 @@
+// TerminalChat: a person at a terminal, talking with a model.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "cli/chat/chat_session.h"
+#include "cli/chat/line_editor.h"
+#include "cli/chat/line_history.h"
+#include "cli/chat/message_lines.h"
+#include "cli/interrupt.h"
+
+namespace ingot {
+
+/// What a chat on a terminal needs to know beside its session.
+struct TerminalChatOptions {
+  std::string model;     ///< its name, as it was given
+  std::int64_t ids = 0;  ///< that can be drawn, for checks of settings
+  bool history = true;
+};
+
+/// Reads messages and commands, shows replies, and asks what to do when the context is full. What
+/// fails is said in a line, and the chat goes on.
+class TerminalChat {
+ public:
+  TerminalChat(ChatSession& session, TerminalChatOptions options);
+
+  /// Until the person leaves. Errors: Interrupted; Error{kIo} when the terminal is gone.
+  void run();
+
+ private:
+  struct Command {
+    std::string_view name;
+    std::string_view argument;  ///< as /help shows it
+    std::string_view help;
+    void (TerminalChat::*run)(std::string_view argument);
+  };
+  static std::span<const Command> commands();
+
+  void load_history();
+  void remember(const std::string& line);
+  std::string prompt(bool has_begun) const;
+  std::optional<InputMessage> read_message();
+  void handle(const InputMessage& message);
+  void run_command(std::string_view line);
+
+  void attempt(FunctionRef<void()> change);
+  bool make_room();
+  char ask_how_to_make_room(std::int64_t tokens);
+  void answer();
+
+  void help(std::string_view argument);
+  void clear(std::string_view argument);
+  void system(std::string_view argument);
+  void save(std::string_view argument);
+  void load(std::string_view argument);
+  void regenerate(std::string_view argument);
+  void set(std::string_view argument);
+  void stats(std::string_view argument);
+  void quit(std::string_view argument);
+
+  ChatSession& session_;
+  TerminalChatOptions options_;
+  LineEditor editor_;
+  CtrlC ctrl_c_;
+  std::optional<LineHistory> history_;
+  bool left_ = false;
+};
+
+}  // namespace ingot

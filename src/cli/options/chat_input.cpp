@@ -1,0 +1,61 @@
+// Reading chats and finding their template.
+#include "cli/options/chat_input.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/options/options.h"
+
+namespace ingot {
+
+std::tm local_time() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  return local;
+}
+
+std::tm parse_date(const std::string& text) {
+  const auto expect = [&](bool holds) {
+    if (!holds) throw bad_option("--now", text, "expected a date: YYYY-MM-DD");
+  };
+  expect(text.size() == 10 && text[4] == '-' && text[7] == '-');
+  std::tm date{};
+  date.tm_year = parse_whole(text.substr(0, 4), "--now", 1, 9999) - 1900;
+  date.tm_mon = parse_whole(text.substr(5, 2), "--now", 1, 12) - 1;
+  date.tm_mday = parse_whole(text.substr(8), "--now", 1, 31);
+  std::tm normal = date;
+  timegm(&normal);  // fills in the days of the week and the year
+  expect(normal.tm_mday == date.tm_mday);
+  return normal;
+}
+
+void expect_chat_members(const Json& object) {
+  if (object.as_object() == nullptr) {
+    throw Error(ErrorCode::kInvalid, cat("messages: expected an object, got ", object.kind()));
+  }
+  for (const auto& [name, value] : *object.as_object()) {
+    if (is_chat_member(name)) continue;
+    throw Error(ErrorCode::kInvalid, cat("messages: unknown member ", printable(name)));
+  }
+}
+
+std::string template_help() {
+  return cat("The chat template: a file, or a built-in one (", builtin_template_names(), ")");
+}
+
+ChatTemplate chat_template(const Instance& instance,
+                           const std::optional<std::string>& name_or_file) {
+  if (instance.tokenizer() == nullptr) {
+    throw model_error(instance.name(), "tokenizer", 0,
+                      "the model has none that is understood: use --tokens");
+  }
+  if (name_or_file) {
+    const NamedTemplate named = find_template(*name_or_file);
+    return {named.text, named.name, *instance.tokenizer()};
+  }
+  const TokenizerData* data = instance.checkpoint().tokenizer();
+  if (data == nullptr || !data->chat_template) throw no_template(instance.name());
+  return {*data->chat_template, instance.name(), *instance.tokenizer()};
+}
+
+}  // namespace ingot

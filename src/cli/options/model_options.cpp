@@ -1,0 +1,222 @@
+// The common options: declaration, checks, and what several commands do with them.
+#include "cli/options/model_options.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/interrupt.h"
+#include "cli/log.h"
+#include "cli/options/built_in_model.h"
+#include "cli/options/model_path.h"
+#include "cli/options/options.h"
+#include "cli/progress.h"
+#include "quant/formats.h"
+#include "runtime/thread_choice.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr int kThreadsMax = 1024;
+
+int parse_threads(const std::string& text) {
+  return text == "auto" ? 0 : parse_whole(text, "--threads", 1, kThreadsMax);
+}
+
+KvType parse_kv_type(const std::string& text) {
+  if (text == "f32") return KvType::kF32;
+  if (text == "f16") return KvType::kF16;
+  if (text == "bf16") return KvType::kBF16;
+  if (text == "int8") return KvType::kInt8;
+  throw bad_option("--kv-type", text, "expected f32, f16, bf16 or int8");
+}
+
+LogLevel parse_log_level(const std::string& text) {
+  constexpr std::array<std::pair<std::string_view, LogLevel>, 4> kLevels{{
+      {"debug", LogLevel::kDebug},
+      {"info", LogLevel::kInfo},
+      {"warning", LogLevel::kWarning},
+      {"error", LogLevel::kError},
+  }};
+  for (const auto& [name, level] : kLevels) {
+    if (text == name) return level;
+  }
+  throw bad_option("--log-level", text, "expected debug, info, warning or error");
+}
+
+std::optional<Format> parse_weights(const std::string& text) {
+  if (text == "stored") return {};
+  if (text == "q8_0") return Q8_0::kFormat;
+  if (text == "q4_k") return Q4_K::kFormat;
+  throw bad_option("--weights", text, "expected stored, q8_0 or q4_k");
+}
+
+std::string parse_pack_cache(const std::optional<std::string>& folder) {
+  if (folder && folder->empty()) throw bad_option("--pack-cache", *folder, "expected a folder");
+  return folder.value_or("");
+}
+
+/// Bytes as a number with an optional K, M or G (powers of 1,024).
+std::int64_t parse_bytes(std::string_view text) {
+  constexpr std::int64_t kBytesMax = std::int64_t{1} << 50;
+  std::string_view digits = text;
+  std::int64_t unit = 1;
+  if (!digits.empty()) {
+    const std::size_t power = std::string_view("KMG").find(digits.back());
+    if (power != std::string_view::npos) {
+      unit = std::int64_t{1024} << (10 * power);
+      digits.remove_suffix(1);
+    }
+  }
+  std::int64_t value = 0;
+  const char* end = digits.data() + digits.size();
+  const auto result = std::from_chars(digits.data(), end, value);
+  if (result.ec != std::errc() || result.ptr != end || value < 0 || value > kBytesMax / unit) {
+    throw bad_option("--memory-limit", text,
+                     cat("expected bytes up to ", kBytesMax, ", also with K, M or G: 8G"));
+  }
+  return value * unit;
+}
+
+}  // namespace
+
+void add_model_options(CLI::App& app, ModelOptionValues& values) {
+  add_text(app, values.path, "MODEL",
+           cat("A GGUF file, a Hugging Face folder, or a name that ingot models lists (default: ",
+               kBuiltInModel, ", which is part of the program)"));
+  add_work_options(app, values);
+  add_number(app, values.ctx,
+             {.name = "--ctx",
+              .help = "Tokens a sequence may have; more than the model was made for is possible, "
+                      "but its text gets worse (default: the model's own)",
+              .low = 1,
+              .high = kContextMax,
+              .show_default = false});
+  add_text(app, values.kv_type,
+           {.name = "--kv-type",
+            .help = "Type of cached keys and values",
+            .takes = "f16|f32|bf16|int8"});
+  add_text(app, values.weights,
+           {.name = "--weights",
+            .help = "Round the matrices of an F32, F16 or BF16 model to this type while loading",
+            .takes = "stored|q8_0|q4_k"});
+  add_text(app, values.pack_cache, "--pack-cache",
+           "A folder that keeps packed weights: the next start maps them, processes share them");
+  add_text(app, values.isa,
+           {.name = "--cpu-isa",
+            .help = "Kernels to use; all give the same bits",
+            .takes = "auto|scalar|avx2-novnni|avx2|avx512-novnni|avx512|avx512-amx|neon"});
+  add_text(app, values.memory_limit,
+           {.name = "--memory-limit",
+            .help = "Bytes to use at most, with K, M or G; 0: what the system has available"});
+  add_switch(app, values.pin_threads, "--pin-threads", "Bind each thread to a CPU of its own");
+  add_switch(app, values.check_tensors, "--check-tensors",
+             "Refuse weights that are NaN or infinite (reads every weight)");
+}
+
+void add_work_options(CLI::App& app, ModelOptionValues& values) {
+  add_text(app, values.threads,
+           {.name = "--threads",
+            .help = "Threads to compute with, or auto: one a core, or a CPU if that is faster"});
+  add_text(app, values.log_level,
+           {.name = "--log-level",
+            .help = "What is shown on stderr",
+            .takes = "debug|info|warning|error"});
+}
+
+void apply_log_level(const ModelOptionValues& values) {
+  set_log_level(parse_log_level(values.log_level));
+}
+
+InstanceOptions instance_options(const ModelOptionValues& values) {
+  apply_log_level(values);
+  const ModelPlace place = find_model(values.path);
+  return {.path = place.path,
+          .bytes = place.bytes,
+          .isa = values.isa,
+          .kv_type = parse_kv_type(values.kv_type),
+          .weights = parse_weights(values.weights),
+          .pack_cache = parse_pack_cache(values.pack_cache),
+          .memory_limit = parse_bytes(values.memory_limit)};
+}
+
+std::unique_ptr<ThreadPool> make_pool(const ModelOptionValues& values) {
+  ThreadPoolOptions options{.pin = values.pin_threads};
+  int threads = parse_threads(values.threads);
+  if (threads == 0) {
+    options.cpus = choose_cpus(*kernel_tables().back());
+    threads = std::max(1, static_cast<int>(options.cpus.size()));
+  }
+  return std::make_unique<ThreadPool>(threads, std::move(options));
+}
+
+std::vector<std::int64_t> parse_list(std::string_view text, std::string_view option,
+                                     std::int64_t low, std::int64_t high) {
+  std::vector<std::int64_t> values;
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    values.push_back(parse_whole(text.substr(0, comma), option, low, high));
+    if (comma == std::string_view::npos) return values;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+std::vector<std::int32_t> parse_tokens(std::string_view text, std::int64_t vocab) {
+  if (vocab == 0) {
+    throw Error(ErrorCode::kInvalid, "--tokens: this model has no embeddings, use --embeds");
+  }
+  std::vector<std::int32_t> ids;
+  for (const std::int64_t id : parse_list(text, "--tokens", 0, vocab - 1)) {
+    ids.push_back(static_cast<std::int32_t>(id));
+  }
+  return ids;
+}
+
+std::vector<std::int32_t> encode_prompt(const Instance& instance, std::string_view text) {
+  const Tokenizer* tokenizer = instance.tokenizer();
+  if (tokenizer == nullptr) {
+    throw model_error(instance.name(), "tokenizer", 0,
+                      "the model has none that is understood: use --tokens");
+  }
+  return tokenizer->encode(text, {.add_special = true});
+}
+
+std::int64_t choose_context(const Instance& instance, const ModelOptionValues& values,
+                            std::int64_t prompt, std::int64_t needed) {
+  const std::int64_t made_for = instance.spec().context;
+  const std::int64_t limit = values.ctx > 0 ? values.ctx : made_for;
+  if (prompt > limit) {
+    throw Error(ErrorCode::kInvalid, cat("the input has ", prompt, " tokens, the context is ",
+                                         limit, values.ctx > 0 ? " (--ctx)" : ": --ctx raises it"));
+  }
+  if (values.ctx > made_for) {
+    log_warning(cat("--ctx ", values.ctx, " is more than the ", made_for,
+                    " tokens that the model was made for"));
+  }
+  return std::min(needed, limit);
+}
+
+void show_warnings(const Instance& instance, std::size_t first) {
+  for (const std::string& warning : std::span(instance.warnings()).subspan(first)) {
+    log_warning(warning);
+  }
+}
+
+void start_with_progress(Instance& instance, const StartOptions& options) {
+  const std::size_t known = instance.warnings().size();
+  {
+    ProgressBar bar("loading and packing weights");
+    instance.start(options, [&](std::uint64_t done, std::uint64_t total) {
+      interruption_point();
+      bar.show(done, total);
+    });
+  }
+  show_warnings(instance, known);
+}
+
+}  // namespace ingot

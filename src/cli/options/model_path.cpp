@@ -1,0 +1,50 @@
+// Looking MODEL up.
+#include "cli/options/model_path.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/log.h"
+#include "cli/options/built_in_model.h"
+#include "cli/options/hub_environment.h"
+#include "hub/find_model.h"
+
+namespace ingot {
+
+namespace {
+
+/// Whether there is nothing at a path, and nothing that keeps from looking.
+bool is_absent(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::symlink_status(path, error).type() ==
+         std::filesystem::file_type::not_found;
+}
+
+ModelPlace built_in_place() {
+  log_info(cat("using ", kBuiltInModel, ", the built-in model"));
+  return {.path = std::string(kBuiltInModel), .bytes = built_in_model()};
+}
+
+}  // namespace
+
+ModelPlace find_model(const std::optional<std::string>& given) {
+  if (!given) return built_in_place();
+  const std::string& model = *given;
+  const auto name = parse_model_name(model);
+  if (!name || !is_absent(model)) return {.path = model};
+  const std::string cache = hub_cache_folder();
+  if (!cache.empty()) {
+    if (auto path = find_cached_model(cache, *name)) return {.path = *path};
+  }
+  if (model == kBuiltInModel) return built_in_place();
+  const bool is_full = name->repo.find('/') != name->repo.npos;
+  throw model_error(model, "file", 0,
+                    is_full ? cat("no such file, and no model of this name is here: ingot pull ",
+                                  model, " gets one from the Hugging Face hub")
+                            : "no such file, and no model of this name is here: ingot models "
+                              "lists what is");
+}
+
+}  // namespace ingot

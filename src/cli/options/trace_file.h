@@ -1,0 +1,48 @@
+// --trace: what an engine's steps were, as a file for trace viewers.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "runtime/observe/engine_log.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ingot {
+
+/// Values of the flags.
+struct TraceValues {
+  std::optional<std::string> path;
+  bool profile = false;  ///< times of ops are in it
+};
+
+/// Declares the trace's option, of this name, and --profile.
+void add_trace_file_options(CLI::App& app, TraceValues& values, const std::string& name);
+
+/// A trace from before its engine is made until that is gone. Where a command ends early, with an
+/// error or interrupted, what was traced until then is a file too.
+class TraceFile {
+ public:
+  /// Without a path there is no trace. `metrics` may be null.
+  ///
+  /// Errors: Error{kIo} when the file cannot be made.
+  explicit TraceFile(const TraceValues& values, EngineMetrics* metrics = nullptr);
+  ~TraceFile();
+  TraceFile(const TraceFile&) = delete;
+  TraceFile& operator=(const TraceFile&) = delete;
+
+  /// For the engine; null where nobody would look.
+  EngineObserver* observer() noexcept;
+  /// Once the engine is gone. Errors: Error{kIo} when the trace could not be written.
+  void finish();
+
+ private:
+  std::optional<StepTrace> trace_;
+  EngineLog log_;
+  bool is_looked_at_;
+  bool begun_ = false;  ///< there was an engine: an older file is not replaced by nothing
+};
+
+}  // namespace ingot

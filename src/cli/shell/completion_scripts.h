@@ -1,0 +1,32 @@
+// Completion of the command line in shells, made from the table of options.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "cli/shell/option_table.h"
+
+namespace ingot {
+
+/// A script for bash, to be sourced.
+std::string bash_completion(std::span<const CommandInfo> commands);
+
+/// A function for zsh, to be put on its `fpath` as _ingot, or to be sourced.
+std::string zsh_completion(std::span<const CommandInfo> commands);
+
+/// Declarations for fish, to be sourced.
+std::string fish_completion(std::span<const CommandInfo> commands);
+
+/// What a positional argument can be besides a file.
+enum class PositionalKind { kFile, kModel, kName };
+
+/// By its name: MODEL is a file, a folder or a name of the cache, NAME is such a name.
+PositionalKind positional_kind(const OptionInfo& positional);
+
+/// `text` in single quotes as a POSIX shell reads them.
+std::string shell_quoted(std::string_view text);
+
+/// `words` with spaces between them.
+std::string joined(std::span<const std::string> words, std::string_view between = " ");
+
+}  // namespace ingot

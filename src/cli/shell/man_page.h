@@ -1,0 +1,18 @@
+// Manual pages, made from the table of options.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "cli/shell/option_table.h"
+
+namespace ingot {
+
+/// The page of a command in the language of man(7). `commands` is the whole table, for the
+/// program's own page and the references to others.
+std::string man_page(const CommandInfo& command, std::span<const CommandInfo> commands);
+
+/// The page's name: "ingot-run".
+std::string man_page_name(const CommandInfo& command);
+
+}  // namespace ingot

@@ -1,0 +1,63 @@
+// Typed access to GGUF metadata: one type per key, and a record of which keys were understood.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "load/gguf/gguf_file.h"
+#include "load/json.h"
+
+namespace ingot {
+
+/// What an entry is, for messages: "uint32", "array of string".
+std::string gguf_type_name(const GgufEntry& entry);
+
+/// A value for people: long texts are cut, long arrays become "[string x 32000]".
+Json gguf_json(const GgufEntry& entry);
+
+/// Reads values by key and remembers which keys were asked for.
+///
+/// Every function returns nothing where the key is absent. A key has one type: files that spell it
+/// with another one are refused, as llama.cpp does, for what a reader would make of them is a
+/// guess.
+///
+/// Errors: model_error(file, "metadata", offset of the value, reason) that names the key.
+class GgufKeys {
+ public:
+  explicit GgufKeys(const GgufFile& file) : file_(&file), asked_(file.entries.size(), false) {}
+
+  const GgufFile& file() const { return *file_; }
+
+  std::optional<std::int64_t> uint16(std::string_view key);
+  std::optional<std::int64_t> uint32(std::string_view key);
+  std::optional<std::int64_t> int32(std::string_view key);
+  /// A finite number.
+  std::optional<double> float32(std::string_view key);
+  std::optional<bool> boolean(std::string_view key);
+  std::optional<std::string_view> text(std::string_view key);
+  /// An array whose elements have this type, or null.
+  const GgufEntry* array(std::string_view key, GgufType element);
+  /// The entry whatever its type, or null.
+  const GgufEntry* any(std::string_view key);
+
+  /// The keys that begin with `prefix` and that nobody asked for, in the order of the file.
+  std::vector<const GgufEntry*> unread(std::string_view prefix) const;
+
+  /// Refuses the value of a key that is present: "llama.block_count = 0 must be 1 to 512".
+  [[noreturn]] void refuse(std::string_view key, std::string_view reason) const;
+  /// Refuses a file in which a key is missing, or several keys contradict each other.
+  [[noreturn]] void fail(std::string_view reason) const;
+
+ private:
+  const GgufEntry* typed(std::string_view key, GgufType type);
+  [[noreturn]] void wrong_type(const GgufEntry& entry, std::string_view expected) const;
+
+  const GgufFile* file_;
+  std::vector<bool> asked_;
+};
+
+}  // namespace ingot

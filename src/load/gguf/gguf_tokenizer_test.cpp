@@ -1,0 +1,194 @@
+// The tokenizer in GGUF metadata: decoding, and lists and ids that do not fit the vocabulary.
+#include "load/gguf/gguf_tokenizer.h"
+
+#include <limits>
+
+#include "load/gguf/gguf_test_util.h"
+#include "load/gguf/gguf_writer_test_util.h"
+
+namespace ingot {
+namespace {
+
+using namespace testing_gguf;
+
+std::string with(std::string_view key, Value value) {
+  return tiny_model().set(key, std::move(value)).build();
+}
+
+TEST(GgufTokenizer, every_field) {
+  GgufWriter w = tiny_model();
+  w.set("tokenizer.ggml.pre", text("default"));
+  w.set("tokenizer.ggml.merges", strings({"a b", "c d"}));
+  w.set("tokenizer.ggml.eot_token_id", u32(3));
+  w.set("tokenizer.ggml.add_space_prefix", boolean(0));
+  w.set("tokenizer.ggml.remove_extra_whitespaces", boolean(1));
+  w.set("tokenizer.chat_template", text("{{ x }}"));
+  const Opened opened = open_bytes(w.build());
+  ASSERT_NE(opened.checkpoint->tokenizer(), nullptr);
+  const TokenizerData& t = *opened.checkpoint->tokenizer();
+  EXPECT_EQ(t.file, "test.gguf");
+  EXPECT_EQ(t.model, TokenizerModel::kSentencePieceBpe);
+  ASSERT_EQ(t.tokens.size(), 16u);
+  EXPECT_EQ(t.tokens[0], "<unk>");
+  EXPECT_EQ(t.tokens[3], "\xe2\x96\x81");
+  EXPECT_EQ(t.tokens[15], "gh");
+  EXPECT_EQ(t.scores, std::vector<double>(16, -1.5));
+  ASSERT_EQ(t.types.size(), 16u);
+  EXPECT_EQ(t.types[0], TokenType::kUnknown);
+  EXPECT_EQ(t.types[1], TokenType::kControl);
+  EXPECT_EQ(t.types[15], TokenType::kNormal);
+  ASSERT_EQ(t.merges.size(), 2u);
+  EXPECT_EQ(t.merges[1], "c d");
+  EXPECT_EQ(t.bos, 1);
+  EXPECT_EQ(t.eos, 2);
+  EXPECT_EQ(t.eot, 3);
+  EXPECT_EQ(t.unknown, 0);
+  EXPECT_FALSE(t.padding.has_value());  // 2^32 - 1 in the file
+  EXPECT_EQ(t.frame_begin, std::vector<std::int32_t>{1});
+  EXPECT_TRUE(t.frame_end.empty());
+  ASSERT_EQ(t.normalizers.size(), 1u);
+  EXPECT_FALSE(t.normalizers[0].add_prefix);
+  EXPECT_TRUE(t.normalizers[0].squeeze);
+  EXPECT_EQ(t.chat_template, "{{ x }}");
+  EXPECT_TRUE(t.warnings.empty());
+}
+
+TEST(GgufTokenizer, absent_settings_stay_absent) {
+  GgufWriter w = tiny_model();
+  for (const char* key :
+       {"scores", "token_type", "bos_token_id", "eos_token_id", "unknown_token_id",
+        "padding_token_id", "add_bos_token", "add_eos_token"}) {
+    w.remove(cat("tokenizer.ggml.", key));
+  }
+  w.set("tokenizer.ggml.whatever", u32(1));
+  const Opened opened = open_bytes(w.build());
+  const TokenizerData& t = *opened.checkpoint->tokenizer();
+  EXPECT_TRUE(t.scores.empty() && t.frame_begin.empty() && t.frame_end.empty());
+  EXPECT_FALSE(t.bos || t.eos || t.unknown || t.padding || t.eot || t.chat_template);
+  EXPECT_TRUE(t.normalizers[0].add_prefix);
+  EXPECT_FALSE(t.normalizers[0].squeeze);
+  ASSERT_EQ(t.warnings.size(), 1u);
+  EXPECT_EQ(t.warnings[0], "test.gguf: no tokenizer.ggml.pre, using default");
+  EXPECT_TRUE(opened.config().eos_ids.empty());
+  EXPECT_FALSE(opened.config().bos_id.has_value());
+}
+
+/// The tokenizer of a file with the given model and pre-tokenizer, as open_bytes reads it.
+TokenizerData of_model(std::string_view model, std::string_view pre) {
+  GgufWriter w = tiny_model();
+  w.set("tokenizer.ggml.model", text(std::string(model)));
+  if (!pre.empty()) w.set("tokenizer.ggml.pre", text(std::string(pre)));
+  w.remove("tokenizer.ggml.add_bos_token").remove("tokenizer.ggml.add_eos_token");
+  return *open_bytes(w.build()).checkpoint->tokenizer();
+}
+
+TEST(GgufTokenizer, names_of_patterns_bring_their_rules) {
+  const TokenizerData llama3 = of_model("gpt2", "llama-bpe");
+  EXPECT_EQ(llama3.model, TokenizerModel::kBpe);
+  EXPECT_TRUE(llama3.ignore_merges && llama3.normalizers.empty());
+  EXPECT_EQ(llama3.frame_begin, std::vector<std::int32_t>{1});
+  EXPECT_EQ(llama3.pretokenizers[0].name, "llama-bpe");
+  EXPECT_FALSE(llama3.unknown) << "bytes without a token are left out";
+  const TokenizerData qwen2 = of_model("gpt2", "qwen2");
+  EXPECT_FALSE(qwen2.ignore_merges || qwen2.normalizers.empty());
+  EXPECT_TRUE(qwen2.frame_begin.empty());
+  const TokenizerData none = of_model("gpt2", "");
+  EXPECT_EQ(none.pretokenizers[0].name, "gpt-2");
+  ASSERT_EQ(none.warnings.size(), 1u);
+  EXPECT_EQ(none.warnings[0], "test.gguf: no tokenizer.ggml.pre, using gpt-2");
+}
+
+TEST(GgufTokenizer, bert_and_t5) {
+  const TokenizerData bert = of_model("bert", "bert-bge");
+  EXPECT_EQ(bert.model, TokenizerModel::kWordPiece);
+  EXPECT_EQ(bert.tokens[3], "") << "U+2581 begins a word";
+  EXPECT_EQ(bert.tokens[4], "##a");
+  EXPECT_EQ(bert.frame_begin, std::vector<std::int32_t>{1}) << "bos, where there is no cls";
+  EXPECT_EQ(bert.frame_end, std::vector<std::int32_t>{2});
+  const TokenizerData t5 = of_model("t5", "default");
+  EXPECT_EQ(t5.model, TokenizerModel::kUnigram);
+  EXPECT_TRUE(t5.frame_begin.empty());
+  EXPECT_EQ(t5.frame_end, std::vector<std::int32_t>{2});
+}
+
+TEST(GgufTokenizer, files_without_types) {
+  GgufWriter w = tiny_model();
+  w.remove("tokenizer.ggml.token_type");
+  const Opened opened = open_bytes(w.build());
+  const TokenizerData& t = *opened.checkpoint->tokenizer();
+  EXPECT_EQ(t.types[0], TokenType::kUnknown);
+  EXPECT_EQ(t.types[1], TokenType::kControl);
+  EXPECT_EQ(t.types[2], TokenType::kControl);
+  EXPECT_EQ(t.types[3], TokenType::kNormal);
+}
+
+TEST(GgufHostile, G46_tokenizers_that_are_not_known) {
+  for (const char* model : {"rwkv", "", "LLAMA"}) {
+    expect_refusal(with("tokenizer.ggml.model", text(model)),
+                   "is not supported; supported: llama, gpt2, bert, t5");
+  }
+  expect_refusal(with("tokenizer.ggml.pre", text("gpt-2")),
+                 "is not supported for sentencepiece; supported: default");
+  GgufWriter w = tiny_model();
+  w.set("tokenizer.ggml.model", text("bert")).set("tokenizer.ggml.pre", text("no-such"));
+  expect_refusal(w.build(), "is not supported for wordpiece");
+  expect_refusal(with("tokenizer.ggml.precompiled_charsmap", text("x")),
+                 "must be an array of uint8 or int8");
+}
+
+TEST(GgufHostile, G39_no_tokenizer_at_all) {
+  GgufWriter w = tiny_model();
+  std::erase_if(w.entries, [](const auto& e) { return e.first.starts_with("tokenizer."); });
+  EXPECT_EQ(open_bytes(w.build()).checkpoint->tokenizer(), nullptr);
+  w.set("tokenizer.ggml.model", text("no_vocab"));
+  EXPECT_EQ(open_bytes(w.build()).checkpoint->tokenizer(), nullptr);
+  w.set("tokenizer.ggml.model", text("llama"));
+  expect_refusal(w.build(), "tokenizer.ggml.tokens is missing");
+  expect_refusal(tiny_model().remove("tokenizer.ggml.model").build(),
+                 "tokenizer.ggml.model is missing");
+  expect_refusal(with("tokenizer.ggml.tokens", strings({})), "must have 1 to");
+}
+
+TEST(GgufHostile, G40_scores_and_token_types) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const std::size_t n : {0u, 15u, 17u}) {
+    expect_refusal(with("tokenizer.ggml.scores", floats(std::vector<float>(n))),
+                   "must have an entry for each of the 16 tokens");
+    expect_refusal(with("tokenizer.ggml.token_type", ints(std::vector<std::int32_t>(n, 1))),
+                   "must have an entry for each of the 16 tokens");
+  }
+  for (const std::int32_t type : {0, 7, -1}) {
+    std::vector<std::int32_t> types(16, 1);
+    types[9] = type;
+    expect_refusal(with("tokenizer.ggml.token_type", ints(types)),
+                   cat("has the type ", type, " for token 9"));
+  }
+  for (const float score : {nan, std::numeric_limits<float>::infinity()}) {
+    std::vector<float> scores(16);
+    scores[15] = score;
+    expect_refusal(with("tokenizer.ggml.scores", floats(scores)), "for token 15, must be finite");
+  }
+}
+
+TEST(GgufHostile, G41_special_ids) {
+  for (const char* name : {"bos", "eos", "eot", "unknown", "padding"}) {
+    const std::string key = cat("tokenizer.ggml.", name, "_token_id");
+    EXPECT_TRUE(opens(with(key, u32(15))));
+    EXPECT_TRUE(opens(with(key, u32(0xffffffff))));
+    EXPECT_TRUE(opens(with(key, i32(-1))));
+    expect_refusal(with(key, u32(16)), cat(key, " = 16 is beyond the vocabulary of 16 tokens"));
+    expect_refusal(with(key, u32(0x80000000)), "is beyond the vocabulary");
+    expect_refusal(with(key, i32(-2)), cat(key, " is of type int32, must be uint32"));
+    expect_refusal(with(key, uints({1, 2})), cat(key, " is of type array of uint32"));
+    expect_refusal(with(key, text("</s>")), cat(key, " is of type string"));
+  }
+}
+
+TEST(GgufHostile, G42_more_merges_than_any_tokenizer_has) {
+  const std::uint64_t count = (std::uint64_t{1} << 22) + 1;
+  expect_refusal(with("tokenizer.ggml.merges", raw_array(8, count, std::string(count * 8, '\0'))),
+                 "tokenizer.ggml.merges = [string x 4194305] must have at most 4194304");
+}
+
+}  // namespace
+}  // namespace ingot

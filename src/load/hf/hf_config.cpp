@@ -1,0 +1,372 @@
+// Reading config.json: the families' own defaults, and the keys that are refused because they would
+// matter.
+#include "load/hf/hf_config.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "load/hf/hf_rope.h"
+#include "load/json_keys.h"
+#include "load/sampling_defaults.h"
+
+namespace ingot {
+
+namespace {
+
+/// Which layers a sliding window is on when the file does not list them.
+enum class WindowRule { kNowhere, kEverywhere, kFromMaxWindowLayers };
+
+/// How a model_type of config.json is read. Defaults are those of transformers' configuration
+/// classes.
+struct Family {
+  std::string_view model_type;
+  std::string_view architecture;
+  std::int64_t context;  ///< default of max_position_embeddings
+  WindowRule window;
+  bool reads_attention_bias;  ///< else the modelling code does not look at the key
+  bool reads_mlp_bias;
+  bool experts;
+};
+
+constexpr std::array kFamilies = std::to_array<Family>({
+    {"llama", "llama", 2048, WindowRule::kNowhere, true, true, false},
+    {"mistral", "llama", 131072, WindowRule::kEverywhere, false, false, false},
+    {"qwen2", "qwen2", 32768, WindowRule::kFromMaxWindowLayers, false, false, false},
+    {"qwen3", "qwen3", 32768, WindowRule::kFromMaxWindowLayers, true, false, false},
+    {"qwen3_moe", "qwen3moe", 32768, WindowRule::kFromMaxWindowLayers, true, false, true},
+});
+
+constexpr double kDefaultEps = 1e-6;
+constexpr std::int64_t kMistralWindow = 4096;
+constexpr std::int64_t kDefaultMaxWindowLayers = 28;
+constexpr std::size_t kEosIdsMax = 1024;
+
+const Family& find_family(const JsonKeys& keys) {
+  const std::string* type = keys.text("model_type");
+  if (type == nullptr) keys.missing("model_type");
+  std::string names;
+  for (const Family& family : kFamilies) {
+    if (family.model_type == *type) return family;
+    names += names.empty() ? "" : ", ";
+    names += family.model_type;
+  }
+  keys.fail(
+      cat("unknown or unsupported model_type '", printable(*type, 64), "'; supported: ", names));
+}
+
+/// The value with which a key that is not applied changes nothing.
+enum class Neutral { kNone, kZero, kOne, kFalse, kTrue, kSoftmax };
+
+struct RefusedKey {
+  std::string_view name;
+  Neutral neutral;
+};
+
+/// Keys of related families that change the mathematics without leaving a trace in the tensors.
+/// (What does leave one is caught when the tensors are compared with what the architecture
+/// expects.)
+constexpr std::array kRefusedKeys = std::to_array<RefusedKey>({
+    {"attn_logit_softcapping", Neutral::kNone},
+    {"final_logit_softcapping", Neutral::kNone},
+    {"query_pre_attn_scalar", Neutral::kNone},
+    {"attention_multiplier", Neutral::kNone},
+    {"residual_multiplier", Neutral::kOne},
+    {"embedding_multiplier", Neutral::kOne},
+    {"logits_scaling", Neutral::kOne},
+    {"logit_scale", Neutral::kOne},
+    {"lm_head_multiplier", Neutral::kOne},
+    {"scale_emb", Neutral::kOne},
+    {"scale_depth", Neutral::kNone},
+    {"dim_model_base", Neutral::kNone},
+    {"clip_qkv", Neutral::kNone},
+    {"no_rope_layers", Neutral::kNone},
+    {"no_rope_layer_interval", Neutral::kNone},
+    {"nope_layer_interval", Neutral::kNone},
+    {"attention_chunk_size", Neutral::kNone},
+    {"attn_temperature_tuning", Neutral::kFalse},
+    {"sliding_window_pattern", Neutral::kNone},
+    {"rope_local_base_freq", Neutral::kNone},
+    {"rotary_pct", Neutral::kOne},
+    {"rotary_dim", Neutral::kNone},
+    {"rope_ratio", Neutral::kOne},
+    {"rope_interleave", Neutral::kFalse},
+    {"rope_interleaved", Neutral::kFalse},
+    {"use_mrope", Neutral::kFalse},
+    {"use_dynamic_ntk", Neutral::kFalse},
+    {"use_logn_attn", Neutral::kFalse},
+    {"alibi", Neutral::kFalse},
+    {"use_alibi", Neutral::kFalse},
+    {"parallel_attn", Neutral::kFalse},
+    {"use_parallel_residual", Neutral::kFalse},
+    {"parallel_residual", Neutral::kFalse},
+    {"is_causal", Neutral::kTrue},
+    {"use_bidirectional_attention", Neutral::kFalse},
+    {"is_encoder_decoder", Neutral::kFalse},
+    {"add_cross_attention", Neutral::kFalse},
+    {"scoring_func", Neutral::kSoftmax},
+    {"routed_scaling_factor", Neutral::kOne},
+    {"shared_expert_intermediate_size", Neutral::kZero},
+    {"n_shared_experts", Neutral::kZero},
+    {"num_shared_experts", Neutral::kZero},
+    {"n_routed_experts", Neutral::kZero},
+});
+
+bool is_neutral(const Json& value, Neutral neutral) {
+  switch (neutral) {
+    case Neutral::kNone:
+      return false;
+    case Neutral::kZero:
+      return value.number() == 0.0;
+    case Neutral::kOne:
+      return value.number() == 1.0;
+    case Neutral::kFalse:
+      return value.as_bool() != nullptr && !*value.as_bool();
+    case Neutral::kTrue:
+      return value.as_bool() != nullptr && *value.as_bool();
+    case Neutral::kSoftmax:
+      return value.as_string() != nullptr && *value.as_string() == "softmax";
+  }
+  return false;
+}
+
+void refuse_quantisation(const JsonKeys& keys) {
+  for (const std::string_view key : {"quantization_config", "compression_config", "quantization"}) {
+    const Json* value = keys.get(key);
+    if (value == nullptr) continue;
+    const Json* method = value->find("quant_method");
+    if (method == nullptr) method = value->find("mode");
+    keys.fail(cat(key, " method ", method == nullptr ? "(not named)" : shown(*method),
+                  " is not supported"));
+  }
+}
+
+void refuse_unapplied(const JsonKeys& keys, const Family& family) {
+  refuse_quantisation(keys);
+  for (const RefusedKey& key : kRefusedKeys) {
+    const Json* value = keys.get(key.name);
+    if (value != nullptr && !is_neutral(*value, key.neutral)) {
+      keys.refuse(key.name, *value, cat("it is not supported for ", family.model_type));
+    }
+  }
+  if (family.experts) return;
+  for (const std::string_view key : {"num_experts", "num_local_experts"}) {
+    const Json* value = keys.get(key);
+    if (value != nullptr && !is_neutral(*value, Neutral::kZero)) {
+      keys.refuse(key, *value, cat("it is not supported for ", family.model_type));
+    }
+  }
+}
+
+void read_sizes(const JsonKeys& keys, const Family& family, Config& c,
+                std::vector<std::string>& warnings) {
+  c.layers = keys.required_integer("num_hidden_layers", 1, kLayersMax);
+  c.hidden = keys.required_integer("hidden_size", 1, kHiddenMax);
+  c.heads = keys.required_integer("num_attention_heads", 1, kHeadsMax);
+  c.kv_heads = keys.integer("num_key_value_heads", 1, kHeadsMax).value_or(c.heads);
+  c.ffn = keys.required_integer("intermediate_size", 1, kFfnMax);
+  c.vocab = keys.required_integer("vocab_size", 1, kVocabMax);
+  const auto head_dim = keys.integer("head_dim", 1, kHeadDimMax);
+  if (!head_dim && c.hidden % c.heads != 0) {
+    keys.fail(cat("hidden_size ", c.hidden, " does not divide into ", c.heads,
+                  " heads, and head_dim is missing"));
+  }
+  c.head_dim = head_dim.value_or(c.hidden / c.heads);
+  const auto context = keys.integer("max_position_embeddings", 1, kContextMax);
+  if (!context) {
+    warnings.push_back(cat("max_position_embeddings is missing: taken as ", family.context));
+  }
+  c.context = context.value_or(family.context);
+  const auto eps = keys.number("rms_norm_eps");
+  if (!eps) warnings.push_back("rms_norm_eps is missing: taken as 1e-6");
+  c.norm_eps = eps.value_or(kDefaultEps);
+}
+
+void read_activation(const JsonKeys& keys, Config& c) {
+  const std::string* name = keys.text("hidden_act");
+  if (name != nullptr && *name != "silu") {
+    keys.refuse("hidden_act", *keys.get("hidden_act"), "supported is silu");
+  }
+  c.activation = Activation::kSilu;
+}
+
+void read_biases(const JsonKeys& keys, const Family& family, Config& c) {
+  if (family.reads_attention_bias) c.attention_bias = keys.boolean("attention_bias");
+  if (family.reads_mlp_bias) c.mlp_bias = keys.boolean("mlp_bias");
+  // The default of transformers' classes for these families.
+  c.tied = keys.boolean("tie_word_embeddings").value_or(false);
+}
+
+/// Whether each layer slides, where the file lists them.
+std::optional<std::vector<bool>> read_layer_types(const JsonKeys& keys, const Config& c) {
+  const Json::Array* list = keys.array("layer_types");
+  if (list == nullptr) return std::nullopt;
+  if (std::ssize(*list) != c.layers) {
+    keys.fail(cat("layer_types has ", list->size(), " entries for ", c.layers, " layers"));
+  }
+  std::vector<bool> slides;
+  for (const Json& entry : *list) {
+    const std::string* type = entry.as_string();
+    if (type == nullptr || (*type != "full_attention" && *type != "sliding_attention")) {
+      keys.refuse("an entry of layer_types", entry,
+                  "supported are full_attention and sliding_attention");
+    }
+    slides.push_back(*type == "sliding_attention");
+  }
+  return slides;
+}
+
+/// The window that counts, and which layers have it when they are not listed.
+struct Window {
+  std::int64_t tokens = 0;  ///< 0 = none
+  std::int64_t first_layer = 0;
+};
+
+Window read_window_rule(const JsonKeys& keys, const Family& family,
+                        std::vector<std::string>& warnings) {
+  Window window;
+  window.tokens = keys.integer("sliding_window", 1, kContextMax).value_or(0);
+  const bool in_use = keys.boolean("use_sliding_window").value_or(false);
+  switch (family.window) {
+    case WindowRule::kNowhere:
+      if (window.tokens != 0 || in_use) {
+        keys.fail(cat("a sliding_window is not supported for ", family.model_type));
+      }
+      break;
+    case WindowRule::kEverywhere:
+      if (!keys.mentions("sliding_window")) {
+        window.tokens = kMistralWindow;
+        warnings.push_back(cat("sliding_window is missing: taken as ", kMistralWindow));
+      }
+      break;
+    case WindowRule::kFromMaxWindowLayers:
+      if (in_use && !keys.mentions("sliding_window")) keys.missing("sliding_window");
+      if (!in_use) window.tokens = 0;
+      window.first_layer =
+          keys.integer("max_window_layers", 0, kContextMax).value_or(kDefaultMaxWindowLayers);
+      break;
+  }
+  return window;
+}
+
+/// The listed layers decide where there is a list, else the family's rule; never both.
+void read_windows(const JsonKeys& keys, const Family& family, Config& c,
+                  std::vector<std::string>& warnings) {
+  const Window window = read_window_rule(keys, family, warnings);
+  const auto listed = read_layer_types(keys, c);
+  if (listed) {
+    const auto sliding = std::count(listed->begin(), listed->end(), true);
+    if (sliding > 0 && window.tokens == 0) {
+      keys.fail(cat("layer_types has ", sliding, " sliding layers, but no window is in use"));
+    }
+    if (family.window == WindowRule::kEverywhere && window.tokens != 0 && sliding != c.layers) {
+      keys.fail(cat("sliding_window is on all layers of ", family.model_type,
+                    ", but layer_types has ", c.layers - sliding, " full ones"));
+    }
+  }
+  if (window.tokens == 0 || (!listed && window.first_layer >= c.layers)) return;
+  for (std::int64_t layer = 0; layer < c.layers; ++layer) {
+    const bool slides =
+        listed ? (*listed)[static_cast<std::size_t>(layer)] : layer >= window.first_layer;
+    c.window.push_back(slides ? window.tokens : 0);
+  }
+}
+
+/// A layer is dense when it is listed, or when the step between mixtures skips it.
+void read_dense_layers(const JsonKeys& keys, Config& c) {
+  const std::int64_t step = keys.integer("decoder_sparse_step", 1, kLayersMax).value_or(1);
+  std::vector<bool> dense(static_cast<std::size_t>(c.layers));
+  for (std::int64_t layer = 0; layer < c.layers; ++layer) {
+    dense[static_cast<std::size_t>(layer)] = (layer + 1) % step != 0;
+  }
+  if (const Json::Array* list = keys.array("mlp_only_layers")) {
+    for (const Json& entry : *list) {
+      const std::int64_t* layer = entry.as_int();
+      if (layer == nullptr || *layer < 0 || *layer >= c.layers) {
+        keys.refuse("an entry of mlp_only_layers", entry, cat("expected a layer below ", c.layers));
+      }
+      dense[static_cast<std::size_t>(*layer)] = true;
+    }
+  }
+  if (std::find(dense.begin(), dense.end(), true) != dense.end()) c.dense_layer = std::move(dense);
+}
+
+void read_experts(const JsonKeys& keys, const Family& family, Config& c) {
+  if (!family.experts) return;
+  const auto experts = keys.integer("num_experts", 1, kExpertsMax);
+  const auto local = keys.integer("num_local_experts", 1, kExpertsMax);
+  if (!experts && !local) keys.missing("num_experts");
+  if (experts && local && *experts != *local) {
+    keys.fail(cat("num_experts is ", *experts, ", but num_local_experts is ", *local));
+  }
+  c.experts = experts ? *experts : *local;
+  c.experts_used = keys.required_integer("num_experts_per_tok", 1, c.experts);
+  c.expert_ffn = keys.required_integer("moe_intermediate_size", 1, kFfnMax);
+  c.renormalise_experts = keys.boolean("norm_topk_prob").value_or(false);
+  read_dense_layers(keys, c);
+}
+
+void add_eos(const JsonKeys& keys, const Json& value, Config& c) {
+  const std::int64_t* id = value.as_int();
+  if (id == nullptr || *id < 0 || *id >= c.vocab) {
+    keys.refuse("eos_token_id", value, cat("expected an id below ", c.vocab));
+  }
+  const auto narrow = static_cast<std::int32_t>(*id);
+  if (std::find(c.eos_ids.begin(), c.eos_ids.end(), narrow) == c.eos_ids.end()) {
+    c.eos_ids.push_back(narrow);
+  }
+}
+
+void read_ends(const JsonKeys& keys, Config& c) {
+  const auto bos = keys.integer("bos_token_id", 0, c.vocab - 1);
+  if (bos && !c.bos_id) c.bos_id = static_cast<std::int32_t>(*bos);
+  const Json* eos = keys.get("eos_token_id");
+  if (eos == nullptr) return;
+  const Json::Array* list = eos->as_array();
+  if (list == nullptr) {
+    add_eos(keys, *eos, c);
+    return;
+  }
+  if (list->size() > kEosIdsMax) {
+    keys.fail(
+        cat("eos_token_id has ", list->size(), " entries, at most ", kEosIdsMax, " are accepted"));
+  }
+  for (const Json& entry : *list) add_eos(keys, entry, c);
+}
+
+void expect_object(const Json& root, const std::string& file) {
+  if (root.as_object() != nullptr) return;
+  throw model_error(file, "config", 0, cat("it holds ", root.kind(), ", expected an object"));
+}
+
+}  // namespace
+
+Config read_hf_config(const Json& root, const std::string& file,
+                      std::vector<std::string>& warnings) {
+  expect_object(root, file);
+  const JsonKeys keys(root, file);
+  const Family& family = find_family(keys);
+  refuse_unapplied(keys, family);
+  Config config;
+  config.naming = Naming::kHuggingFace;
+  config.architecture = family.architecture;
+  config.model_type = family.model_type;
+  read_sizes(keys, family, config, warnings);
+  read_activation(keys, config);
+  read_biases(keys, family, config);
+  read_hf_rope(keys, file, config);
+  read_windows(keys, family, config, warnings);
+  read_experts(keys, family, config);
+  read_ends(keys, config);
+  return config;
+}
+
+void read_generation_config(const Json& root, const std::string& file, Config& config) {
+  expect_object(root, file);
+  read_ends(JsonKeys(root, file), config);
+  config.sampling = read_sampling(JsonKeys(root, file));
+}
+
+}  // namespace ingot

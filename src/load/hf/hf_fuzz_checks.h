@@ -1,0 +1,103 @@
+// What must hold for any bytes given as a safetensors file, an index or a config.json. Random tests
+// and fuzz targets share it; a broken property ends the process.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "load/config.h"
+#include "load/hf/hf_config.h"
+#include "load/hf/safetensors.h"
+#include "load/hf/safetensors_index.h"
+
+namespace ingot::testing_hf {
+
+/// Runs `parse` and returns whether it accepted; anything but success or a one-line Error{kModel}
+/// is a bug.
+template <class Parse>
+bool accepts(Parse&& parse) {
+  try {
+    parse();
+  } catch (const Error& error) {
+    INGOT_CHECK(error.code() == ErrorCode::kModel, error.message());
+    INGOT_CHECK(error.message().find('\n') == std::string::npos && error.message().size() < 6000,
+                "a message of ", error.message().size(), " bytes");
+    return false;
+  }
+  return true;
+}
+
+/// An accepted file's tensors lie side by side from the header's end to the end of the file.
+inline bool check_safetensors(std::span<const std::byte> bytes) {
+  Safetensors content;
+  if (!accepts([&] { content = parse_safetensors(bytes, "fuzz.safetensors"); })) return false;
+  std::uint64_t length = 0;
+  for (std::size_t i = 8; i-- > 0;) length = length << 8 | static_cast<std::uint64_t>(bytes[i]);
+  std::uint64_t at = 8 + length;
+  std::vector<std::string_view> names;
+  for (const TensorInfo& tensor : content.tensors) {
+    INGOT_CHECK(tensor.offset == at && tensor.data == bytes.data() + at, tensor.name);
+    INGOT_CHECK(!tensor.name.empty() && tensor.name.size() <= kTensorNameMax, tensor.name);
+    INGOT_CHECK(tensor.elements() >= 0 && tensor.shape.size() <= 8, tensor.name);
+    INGOT_CHECK(tensor.bytes == 0 || tensor.elements() > 0, tensor.name);
+    at += tensor.bytes;
+    names.push_back(tensor.name);
+  }
+  INGOT_CHECK(at == bytes.size(), "the tensors end at ", at, " of ", bytes.size());
+  std::sort(names.begin(), names.end());
+  INGOT_CHECK(std::adjacent_find(names.begin(), names.end()) == names.end(), "equal names");
+  return true;
+}
+
+/// An accepted index names no file outside of its folder.
+inline bool check_index(std::string_view text) {
+  SafetensorsIndex index;
+  if (!accepts([&] { index = parse_safetensors_index(text, "fuzz.index.json"); })) return false;
+  INGOT_CHECK(!index.files.empty(), "no files");
+  for (const std::string& name : index.files) {
+    INGOT_CHECK(name.find('/') == std::string::npos && name.find('\0') == std::string::npos, name);
+    INGOT_CHECK(name.size() > 12 && name.size() <= 255 && name.ends_with(".safetensors"), name);
+  }
+  for (const auto& [tensor, file] : index.tensors) {
+    INGOT_CHECK(file >= 0 && file < std::ssize(index.files), tensor);
+  }
+  return true;
+}
+
+/// An accepted configuration can be computed with. Up to a NUL the text is config.json, behind it
+/// generation_config.json.
+inline bool check_config(std::string_view text) {
+  const auto nul = text.find('\0');
+  Config c;
+  const auto read = [&] {
+    std::vector<std::string> warnings;
+    const Json root = parse_json(text.substr(0, nul), "config.json", "config", kHfConfigLimits);
+    c = read_hf_config(root, "config.json", warnings);
+    if (nul != std::string_view::npos) {
+      const Json more = parse_json(text.substr(nul + 1), "g.json", "config", kHfConfigLimits);
+      read_generation_config(more, "g.json", c);
+    }
+    validate_config(c, "config.json");
+  };
+  if (!accepts(read)) return false;
+  INGOT_CHECK(c.layers > 0 && c.layers <= kLayersMax, c.layers);
+  INGOT_CHECK(c.kv_heads > 0 && c.heads % c.kv_heads == 0, c.heads, " / ", c.kv_heads);
+  INGOT_CHECK(c.rope_dims > 0 && c.rope_dims <= c.head_dim && c.rope_dims % 2 == 0, c.rope_dims);
+  INGOT_CHECK(c.hidden > 0 && c.hidden <= kHiddenMax && c.vocab > 0, c.hidden, " ", c.vocab);
+  INGOT_CHECK(c.norm_eps > 0 && c.norm_eps < 1 && c.rope_theta >= 1, c.norm_eps);
+  INGOT_CHECK(c.rope_scaling.factor > 0 && c.rope_scaling.factor - c.rope_scaling.factor == 0,
+              c.rope_scaling.factor);
+  INGOT_CHECK(c.window.empty() || std::ssize(c.window) == c.layers, c.window.size());
+  INGOT_CHECK(c.dense_layer.empty() || std::ssize(c.dense_layer) == c.layers, "dense layers");
+  INGOT_CHECK(c.experts_used <= c.experts && c.experts <= kExpertsMax, c.experts);
+  for (const std::int32_t id : c.eos_ids) INGOT_CHECK(id >= 0 && id < c.vocab, id);
+  return true;
+}
+
+}  // namespace ingot::testing_hf

@@ -1,0 +1,270 @@
+// Recognising the files of a tokenizer, and putting them together.
+#include "load/tokenizer/tokenizer_files.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "load/gguf/gguf.h"
+#include "load/hf/hf_folder.h"
+#include "load/json.h"
+#include "load/tokenizer/sentencepiece_model.h"
+#include "load/tokenizer/tokenizer_json.h"
+#include "load/tokenizer/tokenizer_settings.h"
+#include "load/tokenizer/vocab_files.h"
+
+namespace ingot {
+
+namespace {
+
+/// Most bytes of one file; the largest public tokenizer.json has 35 MB.
+constexpr std::uint64_t kFileBytesMax = 200'000'000;
+
+/// What a file is by its content.
+enum class Content { kTokenizerJson, kVocabJson, kSettings, kSentencePiece, kMerges, kVocabTxt };
+
+bool is_json(std::string_view text) {
+  const std::size_t at = text.find_first_not_of(" \t\r\n");
+  return at != std::string_view::npos && text[at] == '{';
+}
+
+bool is_vocabulary(const Json& root) {
+  const Json::Object& members = *root.as_object();
+  return !members.empty() && std::all_of(members.begin(), members.end(), [](const auto& member) {
+    return member.second.as_int() != nullptr;
+  });
+}
+
+/// The first line with something in it that is no head: "left right" is a merge.
+bool is_merges(std::string_view text) {
+  if (text.starts_with("#version")) return true;
+  const std::string_view line = text.substr(0, text.find('\n'));
+  const std::size_t space = line.find(' ');
+  return space != std::string_view::npos && space > 0 && space + 1 < line.size();
+}
+
+/// The files of one tokenizer.
+class FileSet {
+ public:
+  void add(const File& file) { add(file.name(), file.read_all(kFileBytesMax)); }
+  void add_template(const File& file) { settings_.chat_template = file.read_all(kFileBytesMax); }
+  void add_template_json(const File& file) {
+    TokenizerSettings more;
+    read_chat_template(parse(file.name(), file.read_all(kFileBytesMax)), file.name(), more);
+    complete_settings(settings_, std::move(more));
+  }
+  void add_legacy(const File& file) {
+    read_legacy_added(parse(file.name(), file.read_all(kFileBytesMax)), file.name(), settings_);
+  }
+
+  /// The tokenizer that the files are together.
+  TokenizerData read();
+
+ private:
+  struct Part {
+    std::string name;
+    std::string text;
+    std::optional<Json> json;
+  };
+
+  static Json parse(const std::string& name, const std::string& text) {
+    return parse_json(text, name, "tokenizer", kTokenizerJsonLimits);
+  }
+
+  void add(const std::string& name, std::string text);
+  Part* part(Content content) {
+    for (auto& [kind, part] : parts_) {
+      if (kind == content) return &part;
+    }
+    return nullptr;
+  }
+  TokenizerData read_sentencepiece(const Part& model) const;
+  void refuse_rest(std::size_t used) const;
+
+  std::vector<std::pair<Content, Part>> parts_;
+  TokenizerSettings settings_;
+};
+
+Content content_of(const std::string& text, const std::optional<Json>& json) {
+  if (json) {
+    const Json* model = json->find("model");
+    if (model != nullptr && model->as_object() != nullptr) return Content::kTokenizerJson;
+    return is_vocabulary(*json) ? Content::kVocabJson : Content::kSettings;
+  }
+  if (is_sentencepiece_model(text)) return Content::kSentencePiece;
+  return is_merges(text) ? Content::kMerges : Content::kVocabTxt;
+}
+
+void FileSet::add(const std::string& name, std::string text) {
+  Part part{name, std::move(text), std::nullopt};
+  if (is_json(part.text)) part.json = parse(name, part.text);
+  const Content content = content_of(part.text, part.json);
+  if (content == Content::kVocabTxt && (part.text.empty() || !is_utf8(part.text))) {
+    throw model_error(name, "tokenizer", 0,
+                      "is no file of a tokenizer: neither GGUF nor JSON nor a SentencePiece model "
+                      "nor a list of tokens or merges");
+  }
+  if (content == Content::kSettings) {
+    complete_settings(settings_, read_tokenizer_settings(*part.json, name));
+    return;
+  }
+  if (const Part* other = this->part(content)) {
+    throw model_error(name, "tokenizer", 0,
+                      cat("is of the same kind as ", printable(other->name), ": name one"));
+  }
+  parts_.emplace_back(content, std::move(part));
+}
+
+void FileSet::refuse_rest(std::size_t used) const {
+  if (parts_.size() == used) return;
+  std::string names;
+  for (const auto& [kind, part] : parts_) {
+    names += cat(names.empty() ? "" : ", ", printable(part.name));
+  }
+  throw model_error(parts_.front().second.name, "tokenizer", 0,
+                    cat("these files are more than one tokenizer: ", names));
+}
+
+TokenizerData FileSet::read_sentencepiece(const Part& model) const {
+  const std::span bytes(reinterpret_cast<const std::byte*>(model.text.data()), model.text.size());
+  TokenizerData data = read_sentencepiece_model(bytes, model.name);
+  TokenizerSettings settings = settings_;
+  if (settings.tokenizer_class) {
+    auto defaults = class_defaults(*settings.tokenizer_class);
+    if (!defaults) {
+      throw model_error(settings.file, "tokenizer config", 0,
+                        cat("tokenizer_class '", printable(*settings.tokenizer_class, 64),
+                            "' is not supported with a SentencePiece model; supported: "
+                            "LlamaTokenizer, GemmaTokenizer, T5Tokenizer"));
+    }
+    complete_settings(settings, std::move(*defaults));
+  }
+  if (settings.file.empty()) settings.file = model.name;
+  apply_settings(data, settings);
+  return data;
+}
+
+TokenizerData FileSet::read() {
+  if (const Part* json = part(Content::kTokenizerJson)) {
+    refuse_rest(1);
+    TokenizerData data = read_tokenizer_json(*json->json, json->name);
+    if (settings_.file.empty()) settings_.file = json->name;
+    apply_settings(data, settings_);
+    return data;
+  }
+  if (const Part* model = part(Content::kSentencePiece)) {
+    refuse_rest(1);
+    return read_sentencepiece(*model);
+  }
+  const Part* vocab = part(Content::kVocabJson);
+  const Part* merges = part(Content::kMerges);
+  if (vocab != nullptr && merges != nullptr) {
+    refuse_rest(2);
+    return read_vocab_and_merges(*vocab->json, vocab->name, {merges->text, merges->name},
+                                 settings_);
+  }
+  if (const Part* words = part(Content::kVocabTxt)) {
+    refuse_rest(1);
+    return read_vocab_txt({words->text, words->name}, settings_);
+  }
+  if (vocab != nullptr) {
+    throw model_error(vocab->name, "tokenizer", 0, "a vocab.json needs its merges.txt beside it");
+  }
+  if (merges != nullptr) {
+    throw model_error(merges->name, "tokenizer", 0, "merges need their vocab.json beside them");
+  }
+  throw model_error(settings_.file, "tokenizer", 0, "there is no vocabulary beside the settings");
+}
+
+/// Adds those of the names that the folder has; returns how many.
+int add_present(FileSet& files, const Directory& folder,
+                std::initializer_list<std::string_view> names) {
+  int found = 0;
+  for (const std::string_view name : names) {
+    if (!folder.contains(name)) continue;
+    files.add(folder.open(name));
+    ++found;
+  }
+  return found;
+}
+
+/// The vocabulary of a folder, of several the first kind that it has.
+bool add_vocabulary(FileSet& files, const Directory& folder) {
+  if (add_present(files, folder, {"tokenizer.json"}) > 0) return true;
+  if (folder.contains("tokenizer.model"))
+    return add_present(files, folder, {"tokenizer.model"}) > 0;
+  if (add_present(files, folder, {"spiece.model"}) > 0) return true;
+  if (folder.contains("vocab.json") && folder.contains("merges.txt")) {
+    return add_present(files, folder, {"vocab.json", "merges.txt"}) > 0;
+  }
+  return add_present(files, folder, {"vocab.txt"}) > 0;
+}
+
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return path.find('\0') == std::string::npos && std::filesystem::is_directory(path, ignored);
+}
+
+bool is_gguf(const File& file) {
+  constexpr std::string_view kMagic = "GGUF";
+  char start[4] = {};
+  if (file.size() < sizeof start) return false;
+  file.read_at(0, std::as_writable_bytes(std::span(start)));
+  return std::string_view(start, sizeof start) == kMagic;
+}
+
+TokenizerData read_folder(const std::string& path) {
+  if (auto tokenizer = read_folder_tokenizer(Directory(path))) return std::move(*tokenizer);
+  const auto gguf = folder_gguf(path);
+  if (!gguf) {
+    throw model_error(path, "folder", 0,
+                      "no tokenizer found: looked for tokenizer.json, tokenizer.model, vocab.json "
+                      "with merges.txt, vocab.txt and for a .gguf file");
+  }
+  return std::move(*read_gguf_tokenizer(*gguf));
+}
+
+}  // namespace
+
+TokenizerData read_tokenizer_files(std::span<const std::string> paths) {
+  FileSet files;
+  for (const std::string& path : paths) {
+    const bool folder = is_folder(path);
+    if (!folder) {
+      const File file(path);
+      if (!is_gguf(file)) {
+        files.add(file);
+        continue;
+      }
+    }
+    if (paths.size() > 1) {
+      throw model_error(path, "tokenizer", 0, "is a tokenizer by itself: name no other file");
+    }
+    return folder ? read_folder(path) : std::move(*read_gguf_tokenizer(path));
+  }
+  return files.read();
+}
+
+std::unique_ptr<TokenizerData> read_folder_tokenizer(const Directory& folder) {
+  FileSet files;
+  // A file of its own stands for the template in the configuration.
+  if (folder.contains("chat_template.jinja")) {
+    files.add_template(folder.open("chat_template.jinja"));
+  } else if (folder.contains("chat_template.json")) {
+    files.add_template_json(folder.open("chat_template.json"));
+  }
+  if (!add_vocabulary(files, folder)) return nullptr;
+  add_present(files, folder, {"tokenizer_config.json", "special_tokens_map.json"});
+  const bool legacy = !folder.contains("tokenizer.json") && folder.contains("added_tokens.json");
+  if (legacy) files.add_legacy(folder.open("added_tokens.json"));
+  return std::make_unique<TokenizerData>(files.read());
+}
+
+}  // namespace ingot

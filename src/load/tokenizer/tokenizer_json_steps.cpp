@@ -1,0 +1,332 @@
+// The components around the model of a tokenizer.json: normalizer, pre_tokenizer, post_processor,
+// decoder.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "load/base64.h"
+#include "load/tokenizer/tokenizer_json.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr std::int64_t kIntMax = std::numeric_limits<std::int32_t>::max();
+
+/// Calls `read(type, keys)` for a component, or for each of those that its sequences hold, in
+/// order. `list_key` names the members of a sequence. Absent or null: there is none.
+template <class Read>
+void for_each_component(const JsonKeys& root, std::string_view member, std::string_view list_key,
+                        const Read& read) {
+  const Json* component = root.object(member);
+  if (component == nullptr) return;
+  std::vector<std::pair<const Json*, std::string>> open = {{component, cat(member, ".")}};
+  std::size_t steps = 0;
+  while (!open.empty()) {
+    const auto [value, prefix] = std::move(open.back());
+    open.pop_back();
+    const JsonKeys keys(*value, root.file(), prefix, "tokenizer");
+    const std::string& type = keys.required_text("type");
+    if (++steps > kTokenizerStepsMax) {
+      root.fail(cat(member, " has more than ", kTokenizerStepsMax, " steps"));
+    }
+    if (type != "Sequence") {
+      read(type, keys);
+      continue;
+    }
+    const Json::Array& list = keys.required_array(list_key);
+    for (std::size_t i = list.size(); i-- > 0;) {
+      const std::string name = cat(prefix, list_key, "[", i, "]");
+      if (list[i].as_object() == nullptr) {
+        root.fail(cat(name, " is ", shown(list[i]), ", expected an object"));
+      }
+      open.emplace_back(&list[i], name + ".");
+    }
+  }
+}
+
+[[noreturn]] void refuse_type(const JsonKeys& keys, const std::string& type) {
+  keys.refuse("type", Json(type), "which is not supported");
+}
+
+/// The kind of that name in a table of {name, kind}.
+template <class Kind, std::size_t n>
+std::optional<Kind> kind_of(const std::pair<std::string_view, Kind> (&table)[n],
+                            std::string_view name) {
+  const auto at =
+      std::find_if(table, table + n, [&](const auto& entry) { return entry.first == name; });
+  if (at == table + n) return std::nullopt;
+  return at->second;
+}
+
+bool flag(const JsonKeys& keys, std::string_view key, bool fallback) {
+  return keys.boolean(key).value_or(fallback);
+}
+
+/// {"String": ...} or {"Regex": ...}.
+TextPattern read_pattern(const JsonKeys& keys) {
+  const Json* pattern = keys.object("pattern");
+  if (pattern == nullptr) keys.missing("pattern");
+  const JsonKeys inner(*pattern, keys.file(), keys.prefix() + "pattern.", "tokenizer");
+  const std::string* literal = inner.text("String");
+  if (literal != nullptr) return {*literal, false};
+  return {inner.required_text("Regex"), true};
+}
+
+/// Split has to say it, Punctuation isolates unless it says otherwise.
+SplitBehavior read_behavior(const JsonKeys& keys, bool required) {
+  using enum SplitBehavior;
+  constexpr std::pair<std::string_view, SplitBehavior> kNames[] = {
+      {"Removed", kRemoved},
+      {"Isolated", kIsolated},
+      {"MergedWithPrevious", kMergedWithPrevious},
+      {"MergedWithNext", kMergedWithNext},
+      {"Contiguous", kContiguous}};
+  if (!required && keys.get("behavior") == nullptr) return kIsolated;
+  const std::string& name = keys.required_text("behavior");
+  const auto behavior = kind_of(kNames, name);
+  if (!behavior) keys.refuse("behavior", Json(name), "which is not supported");
+  return *behavior;
+}
+
+void read_bert_normalizer(const JsonKeys& keys, NormalizerStep& step) {
+  step.clean_text = flag(keys, "clean_text", true);
+  step.space_cjk = flag(keys, "handle_chinese_chars", true);
+  step.lowercase = flag(keys, "lowercase", true);
+  step.strip_accents = flag(keys, "strip_accents", step.lowercase);
+}
+
+void read_charsmap(const JsonKeys& keys, NormalizerStep& step) {
+  const std::string& text = keys.required_text("precompiled_charsmap");
+  const auto bytes = decode_base64(text);
+  if (!bytes) keys.refuse("precompiled_charsmap", Json(text), "expected base 64");
+  step.content = *bytes;
+}
+
+NormalizerStep read_normalizer(const std::string& type, const JsonKeys& keys) {
+  using enum NormalizerStep::Kind;
+  constexpr std::pair<std::string_view, NormalizerStep::Kind> kNames[] = {
+      {"BertNormalizer", kBert},
+      {"Lowercase", kLowercase},
+      {"NFC", kNfc},
+      {"NFD", kNfd},
+      {"NFKC", kNfkc},
+      {"NFKD", kNfkd},
+      {"Nmt", kNmt},
+      {"Precompiled", kPrecompiled},
+      {"Prepend", kPrepend},
+      {"Replace", kReplace},
+      {"Strip", kStrip},
+      {"StripAccents", kStripAccents}};
+  const auto kind = kind_of(kNames, type);
+  if (!kind) refuse_type(keys, type);
+  NormalizerStep step;
+  step.kind = *kind;
+  if (step.kind == kBert) read_bert_normalizer(keys, step);
+  if (step.kind == kPrecompiled) read_charsmap(keys, step);
+  if (step.kind == kPrepend) step.content = keys.required_text("prepend");
+  if (step.kind == kReplace) {
+    step.pattern = read_pattern(keys);
+    step.content = keys.required_text("content");
+  }
+  if (step.kind == kStrip) {
+    step.left = flag(keys, "strip_left", true);
+    step.right = flag(keys, "strip_right", true);
+  }
+  return step;
+}
+
+/// `prepend_scheme`, in old files `add_prefix_space`.
+PretokenizerStep::Prepend read_prepend(const JsonKeys& keys) {
+  using enum PretokenizerStep::Prepend;
+  constexpr std::pair<std::string_view, PretokenizerStep::Prepend> kNames[] = {
+      {"always", kAlways}, {"first", kFirst}, {"never", kNever}};
+  const std::string* name = keys.text("prepend_scheme");
+  const bool adds = flag(keys, "add_prefix_space", true);
+  if (name == nullptr) return adds ? kAlways : kNever;
+  const auto scheme = kind_of(kNames, *name);
+  if (!scheme) keys.refuse("prepend_scheme", Json(*name), "expected always, first or never");
+  return *scheme;
+}
+
+void read_metaspace(const JsonKeys& keys, PretokenizerStep& step) {
+  step.replacement = keys.required_text("replacement");
+  if (step.replacement.empty()) keys.fail(cat(keys.prefix(), "replacement is empty"));
+  step.prepend = read_prepend(keys);
+  step.split = flag(keys, "split", true);
+}
+
+PretokenizerStep read_pretokenizer(const std::string& type, const JsonKeys& keys) {
+  using enum PretokenizerStep::Kind;
+  constexpr std::pair<std::string_view, PretokenizerStep::Kind> kNames[] = {
+      {"BertPreTokenizer", kBert},
+      {"ByteLevel", kByteLevel},
+      {"CharDelimiterSplit", kDelimiter},
+      {"Digits", kDigits},
+      {"Metaspace", kMetaspace},
+      {"Punctuation", kPunctuation},
+      {"Split", kSplit},
+      {"Whitespace", kWhitespace},
+      {"WhitespaceSplit", kWhitespaceSplit}};
+  const auto kind = kind_of(kNames, type);
+  if (!kind) refuse_type(keys, type);
+  PretokenizerStep step;
+  step.kind = *kind;
+  if (step.kind == kByteLevel) {
+    step.add_prefix_space = flag(keys, "add_prefix_space", true);
+    step.use_regex = flag(keys, "use_regex", true);
+  }
+  if (step.kind == kDelimiter) step.pattern.text = keys.required_text("delimiter");
+  if (step.kind == kDigits) step.individual = flag(keys, "individual_digits", false);
+  if (step.kind == kMetaspace) read_metaspace(keys, step);
+  if (step.kind == kPunctuation) step.behavior = read_behavior(keys, /*required=*/false);
+  if (step.kind == kSplit) {
+    step.pattern = read_pattern(keys);
+    step.behavior = read_behavior(keys, /*required=*/true);
+    step.invert = flag(keys, "invert", false);
+  }
+  return step;
+}
+
+DecoderStep read_decoder(const std::string& type, const JsonKeys& keys) {
+  using enum DecoderStep::Kind;
+  constexpr std::pair<std::string_view, DecoderStep::Kind> kNames[] = {
+      {"ByteFallback", kByteFallback}, {"ByteLevel", kByteLevel}, {"Fuse", kFuse},
+      {"Metaspace", kMetaspace},       {"Replace", kReplace},     {"Strip", kStrip},
+      {"WordPiece", kWordPiece}};
+  const auto kind = kind_of(kNames, type);
+  if (!kind) refuse_type(keys, type);
+  DecoderStep step;
+  step.kind = *kind;
+  if (step.kind == kMetaspace) {
+    step.content = keys.required_text("replacement");
+    step.add_prefix = read_prepend(keys) != PretokenizerStep::Prepend::kNever;
+  }
+  if (step.kind == kReplace) {
+    step.pattern = read_pattern(keys);
+    if (step.pattern.regex) keys.fail(cat(keys.prefix(), "pattern.Regex is not supported"));
+    step.content = keys.required_text("content");
+  }
+  if (step.kind == kStrip) {
+    step.content = keys.required_text("content");
+    step.start = static_cast<std::int32_t>(keys.required_integer("start", 0, kIntMax));
+    step.stop = static_cast<std::int32_t>(keys.required_integer("stop", 0, kIntMax));
+  }
+  if (step.kind == kWordPiece) {
+    step.content = keys.required_text("prefix");
+    step.cleanup = flag(keys, "cleanup", true);
+  }
+  return step;
+}
+
+/// Reads what a post-processor puts around one text.
+class FrameReader {
+ public:
+  explicit FrameReader(TokenizerData& data) : data_(data) {}
+
+  void read(const std::string& type, const JsonKeys& keys) {
+    if (type == "ByteLevel") return;  // concerns offsets alone
+    if (type == "BertProcessing" || type == "RobertaProcessing") {
+      wrap({read_pair(keys, "cls")}, {read_pair(keys, "sep")});
+    } else if (type == "TemplateProcessing") {
+      read_template(keys);
+    } else {
+      refuse_type(keys, type);
+    }
+  }
+
+ private:
+  using Ids = std::vector<std::int32_t>;
+
+  /// Puts more around what is there already.
+  void wrap(const Ids& begin, const Ids& end) {
+    data_.frame_begin.insert(data_.frame_begin.begin(), begin.begin(), begin.end());
+    data_.frame_end.insert(data_.frame_end.end(), end.begin(), end.end());
+  }
+
+  std::int32_t check_id(const JsonKeys& keys, std::string_view key, const Json& id) const {
+    const std::int64_t* value = id.as_int();
+    if (value == nullptr || *value < 0 || *value >= std::ssize(data_.types)) {
+      keys.refuse(key, id, cat("expected an id below ", data_.types.size()));
+    }
+    return static_cast<std::int32_t>(*value);
+  }
+
+  /// ["</s>", 2]
+  std::int32_t read_pair(const JsonKeys& keys, std::string_view key) const {
+    const Json::Array& pair = keys.required_array(key);
+    if (pair.size() != 2 || pair[0].as_string() == nullptr) {
+      keys.fail(cat(keys.prefix(), key, " is no pair of a token and its id"));
+    }
+    return check_id(keys, cat(key, "[1]"), pair[1]);
+  }
+
+  void read_template(const JsonKeys& keys);
+  void append_special(const JsonKeys& keys, const Json* specials, const Json& special,
+                      Ids& ids) const;
+
+  TokenizerData& data_;
+};
+
+void FrameReader::append_special(const JsonKeys& keys, const Json* specials, const Json& special,
+                                 Ids& ids) const {
+  const Json* name = special.find("id");
+  if (name == nullptr || name->as_string() == nullptr) {
+    keys.fail(cat(keys.prefix(), "single has a special token without a name"));
+  }
+  const Json* entry = specials != nullptr ? specials->find(*name->as_string()) : nullptr;
+  const Json* list = entry != nullptr ? entry->find("ids") : nullptr;
+  if (list == nullptr || list->as_array() == nullptr) {
+    keys.fail(cat(keys.prefix(), "special_tokens has no ids for '",
+                  printable(*name->as_string(), 64), "'"));
+  }
+  for (const Json& id : *list->as_array()) ids.push_back(check_id(keys, "special_tokens", id));
+}
+
+/// `single`: special tokens, the text, special tokens.
+void FrameReader::read_template(const JsonKeys& keys) {
+  const Json* specials = keys.object("special_tokens");
+  Ids begin;
+  Ids end;
+  int texts = 0;
+  for (const Json& part : keys.required_array("single")) {
+    if (const Json* special = part.find("SpecialToken")) {
+      append_special(keys, specials, *special, texts == 0 ? begin : end);
+      continue;
+    }
+    const Json* text = part.find("Sequence");
+    const Json* name = text != nullptr ? text->find("id") : nullptr;
+    const bool first = name != nullptr && name->as_string() != nullptr && *name->as_string() == "A";
+    if (!first || ++texts > 1) {
+      keys.fail(cat(keys.prefix(), "single must hold special tokens and once the sequence A"));
+    }
+  }
+  if (texts == 0) keys.fail(cat(keys.prefix(), "single lacks the sequence A"));
+  wrap(begin, end);
+}
+
+}  // namespace
+
+void read_tokenizer_steps(const JsonKeys& root, TokenizerData& data) {
+  for_each_component(root, "normalizer", "normalizers",
+                     [&](const std::string& type, const JsonKeys& keys) {
+                       data.normalizers.push_back(read_normalizer(type, keys));
+                     });
+  for_each_component(root, "pre_tokenizer", "pretokenizers",
+                     [&](const std::string& type, const JsonKeys& keys) {
+                       data.pretokenizers.push_back(read_pretokenizer(type, keys));
+                     });
+  FrameReader frame(data);
+  for_each_component(
+      root, "post_processor", "processors",
+      [&](const std::string& type, const JsonKeys& keys) { frame.read(type, keys); });
+  for_each_component(root, "decoder", "decoders",
+                     [&](const std::string& type, const JsonKeys& keys) {
+                       data.decoders.push_back(read_decoder(type, keys));
+                     });
+  data.join_with_spaces = root.get("decoder") == nullptr;
+}
+
+}  // namespace ingot

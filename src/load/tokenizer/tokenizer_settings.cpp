@@ -1,0 +1,321 @@
+// Reading the settings beside a vocabulary, and joining them with it.
+#include "load/tokenizer/tokenizer_settings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "load/config.h"
+#include "load/json_keys.h"
+#include "load/tokenizer/token_ids.h"
+#include "load/tokenizer/tokenizer_json.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr std::string_view kSection = "tokenizer config";
+
+AddedToken special_token(std::string content) {
+  return {.content = std::move(content), .special = true};
+}
+
+/// A token with a role: its text, or an object that has the rules of how it is found too.
+std::optional<AddedToken> read_role(const JsonKeys& keys, std::string_view key) {
+  const Json* value = keys.get(key);
+  if (value == nullptr) return std::nullopt;
+  if (const std::string* text = value->as_string()) {
+    if (text->empty()) return std::nullopt;
+    return special_token(*text);
+  }
+  if (value->as_object() == nullptr) keys.refuse(key, *value, "expected a string or an object");
+  AddedToken token =
+      read_added_token(JsonKeys(*value, keys.file(), cat(keys.prefix(), key, "."), kSection));
+  token.special = true;
+  token.normalized = false;
+  return token;
+}
+
+/// {"151643": {"content": ...}, ...}
+void read_added_decoder(const JsonKeys& keys, TokenizerSettings& out) {
+  const Json* list = keys.object("added_tokens_decoder");
+  if (list == nullptr) return;
+  for (const auto& [name, value] : *list->as_object()) {
+    const std::string path = cat("added_tokens_decoder['", printable(name, 64), "']");
+    std::int32_t id = -1;
+    const char* end = name.data() + name.size();
+    const auto result = std::from_chars(name.data(), end, id);
+    if (result.ec != std::errc() || result.ptr != end || id < 0 || id >= kVocabMax) {
+      keys.fail(cat(path, ": the key is no id"));
+    }
+    if (value.as_object() == nullptr) {
+      keys.fail(cat(path, " is ", shown(value), ", expected an object"));
+    }
+    out.added.push_back(read_added_token(JsonKeys(value, keys.file(), path + ".", kSection)));
+    out.added.back().id = id;
+  }
+}
+
+void read_additional(const JsonKeys& keys, TokenizerSettings& out) {
+  constexpr std::string_view kKey = "additional_special_tokens";
+  const Json::Array* list = keys.array(kKey);
+  if (list == nullptr) return;
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const std::string* text = (*list)[i].as_string();
+    const Json* content = (*list)[i].find("content");
+    if (text == nullptr && content != nullptr) text = content->as_string();
+    if (text == nullptr || text->empty()) {
+      keys.fail(cat(kKey, "[", i, "] is ", shown((*list)[i]), ", expected a token"));
+    }
+    out.special.push_back(special_token(*text));
+  }
+}
+
+/// A template, or a list of {"name", "template"} of which the one named "default" is the template.
+void read_templates(const JsonKeys& keys, TokenizerSettings& out) {
+  const Json* value = keys.get("chat_template");
+  if (value == nullptr) return;
+  if (const std::string* text = value->as_string()) {
+    out.chat_template = *text;
+    return;
+  }
+  const Json::Array& list = keys.required_array("chat_template");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Json* name = list[i].find("name");
+    const Json* text = list[i].find("template");
+    if (name == nullptr || name->as_string() == nullptr || text == nullptr ||
+        text->as_string() == nullptr) {
+      keys.fail(cat("chat_template[", i, "] has no name and template"));
+    }
+    if (*name->as_string() == "default") out.chat_template = *text->as_string();
+    out.named_templates.push_back({*name->as_string(), *text->as_string()});
+  }
+}
+
+JsonKeys keys_of(const Json& root, const std::string& file) {
+  if (root.as_object() == nullptr) {
+    throw model_error(file, kSection, 0, cat("is ", root.kind(), ", expected an object"));
+  }
+  return {root, file, "", kSection};
+}
+
+template <class T>
+void complete(std::optional<T>& value, std::optional<T>& more) {
+  if (!value) value = std::move(more);
+}
+
+template <class T>
+void complete(std::vector<T>& value, std::vector<T>& more) {
+  if (value.empty()) value = std::move(more);
+}
+
+/// Joins settings with a description.
+class Joiner {
+ public:
+  Joiner(TokenizerData& data, const TokenizerSettings& settings)
+      : data_(data), settings_(settings) {
+    for (std::size_t i = 0; i < data.added.size(); ++i) places_.emplace(data.added[i].id, i);
+  }
+
+  void join() {
+    for (const AddedToken& token : settings_.added) add(token);
+    place();
+    for (const AddedToken& token : settings_.special) find_special(token);
+    data_.bos = role(settings_.bos, data_.bos);
+    data_.eos = role(settings_.eos, data_.eos);
+    data_.padding = role(settings_.padding, data_.padding);
+    for (const auto& token : {settings_.unknown, settings_.cls, settings_.sep, settings_.mask}) {
+      role(token, std::nullopt);
+    }
+    place();
+    frame();
+    if (settings_.chat_template) data_.chat_template = settings_.chat_template;
+    if (!settings_.named_templates.empty()) data_.named_templates = settings_.named_templates;
+  }
+
+ private:
+  /// Adds a token with its id; one that is there already gets the rules that are stated last.
+  void add(const AddedToken& token) {
+    AddedToken* known = find_added(token.id);
+    if (known == nullptr) {
+      append(token);
+    } else if (known->content == token.content) {
+      *known = token;
+    } else {
+      fail(cat("the id ", token.id, " is both '", printable(known->content, 64), "' and '",
+               printable(token.content, 64), "'"));
+    }
+  }
+
+  AddedToken* find_added(std::int32_t id) {
+    const auto at = places_.find(id);
+    return at == places_.end() ? nullptr : &data_.added[at->second];
+  }
+
+  void append(AddedToken token) {
+    places_.emplace(token.id, data_.added.size());
+    data_.added.push_back(std::move(token));
+  }
+
+  void place() {
+    if (const auto wrong = place_added_tokens(data_)) fail(*wrong);
+    ids_ = TokenIds(data_);
+    if (const auto wrong = ids_.index()) fail(*wrong);
+  }
+
+  /// The id of a token that is given by its text, which becomes a special one.
+  std::optional<std::int32_t> find_special(AddedToken token) {
+    const auto id = ids_.find(token.content);
+    if (!id) {
+      data_.warnings.push_back(cat(printable(settings_.file), ": the vocabulary has no '",
+                                   printable(token.content, 64), "', which is left out"));
+      return std::nullopt;
+    }
+    if (AddedToken* known = find_added(*id)) {
+      known->special = true;
+    } else {
+      token.id = *id;
+      append(std::move(token));
+    }
+    return id;
+  }
+
+  std::optional<std::int32_t> role(const std::optional<AddedToken>& token,
+                                   std::optional<std::int32_t> fallback) {
+    if (!token) return fallback;
+    const auto id = find_special(*token);
+    return id ? id : fallback;
+  }
+
+  void frame();
+
+  [[noreturn]] void fail(std::string_view reason) const {
+    throw model_error(settings_.file, kSection, 0, reason);
+  }
+
+  TokenizerData& data_;
+  const TokenizerSettings& settings_;
+  std::map<std::int32_t, std::size_t> places_;  // in data_.added, by id
+  TokenIds ids_;
+};
+
+/// What the file says about BOS and EOS holds, whatever the post-processor had.
+void Joiner::frame() {
+  auto& begin = data_.frame_begin;
+  auto& end = data_.frame_end;
+  if (settings_.add_bos && data_.bos) {
+    std::erase(begin, *data_.bos);
+    if (*settings_.add_bos) begin.insert(begin.begin(), *data_.bos);
+  }
+  if (settings_.add_eos && data_.eos) {
+    std::erase(end, *data_.eos);
+    if (*settings_.add_eos) end.push_back(*data_.eos);
+  }
+}
+
+}  // namespace
+
+TokenizerSettings read_tokenizer_settings(const Json& root, const std::string& file) {
+  const JsonKeys keys = keys_of(root, file);
+  TokenizerSettings out;
+  out.file = file;
+  if (const std::string* name = keys.text("tokenizer_class")) out.tokenizer_class = *name;
+  out.bos = read_role(keys, "bos_token");
+  out.eos = read_role(keys, "eos_token");
+  out.unknown = read_role(keys, "unk_token");
+  out.padding = read_role(keys, "pad_token");
+  out.cls = read_role(keys, "cls_token");
+  out.sep = read_role(keys, "sep_token");
+  out.mask = read_role(keys, "mask_token");
+  out.add_bos = keys.boolean("add_bos_token");
+  out.add_eos = keys.boolean("add_eos_token");
+  out.lowercase = keys.boolean("do_lower_case");
+  out.strip_accents = keys.boolean("strip_accents");
+  out.space_cjk = keys.boolean("tokenize_chinese_chars");
+  read_added_decoder(keys, out);
+  read_additional(keys, out);
+  read_templates(keys, out);
+  return out;
+}
+
+void read_legacy_added(const Json& root, const std::string& file, TokenizerSettings& settings) {
+  const JsonKeys keys = keys_of(root, file);
+  for (const auto& [content, value] : *root.as_object()) {
+    const std::int64_t* id = value.as_int();
+    if (content.empty() || id == nullptr || *id < 0 || *id >= kVocabMax) {
+      keys.fail(cat("'", printable(content, 64), "' is ", shown(value), ", expected a token's id"));
+    }
+    settings.added.push_back({.content = content, .id = static_cast<std::int32_t>(*id)});
+  }
+}
+
+void read_chat_template(const Json& root, const std::string& file, TokenizerSettings& settings) {
+  read_templates(keys_of(root, file), settings);
+}
+
+void complete_settings(TokenizerSettings& settings, TokenizerSettings more) {
+  if (settings.file.empty()) settings.file = more.file;
+  complete(settings.tokenizer_class, more.tokenizer_class);
+  complete(settings.bos, more.bos);
+  complete(settings.eos, more.eos);
+  complete(settings.unknown, more.unknown);
+  complete(settings.padding, more.padding);
+  complete(settings.cls, more.cls);
+  complete(settings.sep, more.sep);
+  complete(settings.mask, more.mask);
+  complete(settings.add_bos, more.add_bos);
+  complete(settings.add_eos, more.add_eos);
+  complete(settings.lowercase, more.lowercase);
+  complete(settings.strip_accents, more.strip_accents);
+  complete(settings.space_cjk, more.space_cjk);
+  complete(settings.added, more.added);
+  complete(settings.special, more.special);
+  complete(settings.chat_template, more.chat_template);
+  complete(settings.named_templates, more.named_templates);
+}
+
+std::optional<TokenizerSettings> class_defaults(std::string_view tokenizer_class) {
+  if (tokenizer_class.ends_with("Fast")) tokenizer_class.remove_suffix(4);
+  TokenizerSettings out;
+  if (tokenizer_class == "GPT2Tokenizer") {
+    out.bos = out.eos = special_token("<|endoftext|>");
+  } else if (tokenizer_class == "Qwen2Tokenizer") {
+    out.eos = out.padding = special_token("<|endoftext|>");
+  } else if (tokenizer_class == "RobertaTokenizer") {
+    out.bos = out.cls = special_token("<s>");
+    out.eos = out.sep = special_token("</s>");
+    out.unknown = special_token("<unk>");
+    out.padding = special_token("<pad>");
+    out.mask = special_token("<mask>");
+    out.mask->lstrip = true;
+    out.add_bos = out.add_eos = true;
+  } else if (tokenizer_class == "BertTokenizer") {
+    out.cls = special_token("[CLS]");
+    out.sep = special_token("[SEP]");
+    out.unknown = special_token("[UNK]");
+    out.padding = special_token("[PAD]");
+    out.mask = special_token("[MASK]");
+  } else if (tokenizer_class == "LlamaTokenizer" || tokenizer_class == "GemmaTokenizer") {
+    out.bos = special_token(tokenizer_class == "GemmaTokenizer" ? "<bos>" : "<s>");
+    out.eos = special_token(tokenizer_class == "GemmaTokenizer" ? "<eos>" : "</s>");
+    out.add_bos = true;
+    out.add_eos = false;
+  } else if (tokenizer_class == "T5Tokenizer") {
+    out.eos = special_token("</s>");
+    out.padding = special_token("<pad>");
+    out.add_eos = true;
+  } else {
+    return std::nullopt;
+  }
+  return out;
+}
+
+void apply_settings(TokenizerData& data, const TokenizerSettings& settings) {
+  Joiner(data, settings).join();
+}
+
+}  // namespace ingot

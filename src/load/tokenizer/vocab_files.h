@@ -1,0 +1,44 @@
+// Vocabularies as plain lists: vocab.json with merges.txt (GPT-2), vocab.txt (BERT).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "load/json.h"
+#include "load/tokenizer/tokenizer_data.h"
+#include "load/tokenizer/tokenizer_settings.h"
+
+namespace ingot {
+
+/// A text file and its name for error messages.
+struct NamedText {
+  std::string_view text;
+  const std::string& file;
+};
+
+/// A byte-level BPE. Such files do not say by which pattern it cuts: the tokenizer's class does,
+/// and without one it is GPT-2's, with a warning.
+///
+/// Errors: model_error(file, "tokenizer", 0, reason) for malformed files and unknown classes.
+TokenizerData read_vocab_and_merges(const Json& vocab, const std::string& vocab_file,
+                                    const NamedText& merges, const TokenizerSettings& settings);
+
+/// BERT's WordPiece, a token a line, lower-cased unless the settings say otherwise.
+///
+/// Errors: as above.
+TokenizerData read_vocab_txt(const NamedText& vocab, const TokenizerSettings& settings);
+
+/// Calls `each(line)` for the lines of a text, without their ends.
+template <class Each>
+void for_each_line(std::string_view text, const Each& each) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    each(line);
+    if (end == std::string_view::npos) return;
+    text.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace ingot

@@ -1,0 +1,118 @@
+// EngineMetrics: what an engine did so far, in numbers for those who run it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+
+#include "runtime/observe/engine_observer.h"
+#include "runtime/observe/histogram.h"
+#include "runtime/stream.h"
+
+namespace ingot {
+
+/// Bounds of the buckets: those of vLLM, so that its dashboards fit, and one set of our own.
+///
+/// Source: vLLM, vllm/v1/metrics/loggers.py.
+struct MetricBounds {
+  static constexpr double kFirstToken[] = {.001, .005, .01, .02, .04, .06, .08, .1, .25, .5,  .75,
+                                           1,    2.5,  5,   7.5, 10,  20,  40,  80, 160, 640, 2560};
+  static constexpr double kTokenGap[] = {.01, .025, .05, .075, .1,  .15, .2, .3, .4, .5,
+                                         .75, 1,    2.5, 5,    7.5, 10,  20, 40, 80};
+  static constexpr double kRequest[] = {.3, .5, .8, 1,  1.5, 2,   2.5, 5,   10,   15,  20,
+                                        30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680};
+  static constexpr double kStepRows[] = {1,   8,    16,   32,   64,   128,  256,
+                                         512, 1024, 2048, 4096, 8192, 16384};
+  static constexpr double kTokens[] = {1,     2,      5,      10,     20,     50,    100,
+                                       200,   500,    1000,   2000,   5000,   10000, 20000,
+                                       50000, 100000, 200000, 500000, 1000000};
+  static constexpr double kChoices[] = {1, 2, 5, 10, 20};
+  /// Ours: the steps of small models take less than a millisecond.
+  static constexpr double kStep[] = {.0001, .00025, .0005, .001, .0025, .005, .01, .025,
+                                     .05,   .1,     .25,   .5,   1,     2.5,  5,   10};
+};
+
+/// Plain numbers; a copy holds on to nothing.
+struct EngineCounts {
+  /// Since the engine began.
+  std::uint64_t steps = 0;
+  std::uint64_t prompt_tokens = 0;      ///< of prompts that were computed to their end
+  std::uint64_t generation_tokens = 0;  ///< that were handed out
+  std::uint64_t prefix_queries = 0;     ///< tokens of those prompts that were looked up
+  std::uint64_t prefix_hits = 0;        ///< of them, those that were there
+  std::uint64_t preemptions = 0;
+  std::array<std::uint64_t, kFinishReasons> finished{};  ///< requests, in the order of FinishReason
+  std::array<std::uint64_t, kRejections> rejected{};     ///< requests, in the order of Rejection
+
+  /// Now.
+  std::int64_t running = 0;
+  std::int64_t waiting = 0;
+  std::int64_t paused = 0;
+  std::int64_t blocks_free = 0;
+  std::int64_t blocks_evictable = 0;
+  std::int64_t blocks_referenced = 0;
+  std::int64_t blocks_total = 0;
+  std::int64_t blocks_reserved = 0;  ///< of those that are free or evictable: see StepRecord
+  /// The longest time between two steps while a request ran whose reader kept up. The time that one
+  /// waits to be let in is `queue_seconds`.
+  double stall_seconds_max = 0;
+
+  Histogram step_seconds{MetricBounds::kStep};
+  Histogram step_rows{MetricBounds::kStepRows};  ///< "iteration tokens"
+  Histogram token_gap_seconds{MetricBounds::kTokenGap};
+  /// Of prompts that were computed: from being handed in to the first token, to the first step, and
+  /// from there to the first token.
+  Histogram first_token_seconds{MetricBounds::kFirstToken};
+  Histogram queue_seconds{MetricBounds::kRequest};
+  Histogram prefill_seconds{MetricBounds::kRequest};
+  /// Of requests that ended by themselves: from being handed in, from the first step, and from the
+  /// first token to the end.
+  Histogram request_seconds{MetricBounds::kRequest};
+  Histogram inference_seconds{MetricBounds::kRequest};
+  Histogram decode_seconds{MetricBounds::kRequest};
+  /// From a reader's cancelling to its request's blocks being there for others.
+  Histogram cancel_to_free_seconds{MetricBounds::kStep};
+  Histogram request_prompt_tokens{MetricBounds::kTokens};
+  Histogram request_generation_tokens{MetricBounds::kTokens};
+  Histogram request_max_tokens{MetricBounds::kTokens};
+  Histogram request_choices{MetricBounds::kChoices};
+
+  std::uint64_t finished_by(FinishReason reason) const {
+    return finished[static_cast<std::size_t>(reason)];
+  }
+  std::uint64_t rejected_for(Rejection reason) const {
+    return rejected[static_cast<std::size_t>(reason)];
+  }
+  /// The part of the KV blocks that requests hold.
+  double kv_usage() const {
+    return blocks_total > 0
+               ? static_cast<double>(blocks_referenced) / static_cast<double>(blocks_total)
+               : 0;
+  }
+};
+
+/// Adds up what it is told. The engine's thread adds, without allocating, and rejections are added
+/// by any; any thread takes snapshots. All hold a mutex: for an addition, and for a copy.
+class EngineMetrics final : public EngineObserver {
+ public:
+  void step(const StepRecord& record) override;
+  void state(const StepRecord& record) override;
+  void first_token(const RequestRecord& record) override;
+  void token(double gap_seconds) override;
+  void request(const RequestRecord& record) override;
+  void freed(double seconds) override;
+  void rejected(Rejection reason, std::size_t requests) override;
+
+  EngineCounts snapshot() const;
+
+ private:
+  void take_state(const StepRecord& record);
+  void add_prompt(const RequestRecord& record, double done_seconds);
+
+  mutable std::mutex mutex_;
+  EngineCounts counts_;
+  double step_end_ = 0;     ///< of the last step
+  std::int32_t ready_ = 0;  ///< running requests that could go on after it
+};
+
+}  // namespace ingot

@@ -1,0 +1,207 @@
+// Truncation: a bound that surely keeps enough, the tokens above it, then the exact cut among them.
+#include "runtime/sampling/candidates.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/math_double.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr float kLowest = std::numeric_limits<float>::lowest();
+/// Weights of tokens this far below the best, times 1 / scale, are 0: exp's limit is -87.3.
+constexpr double kDepthMax = 88;
+/// How far down top_p looks, step by step. Most rows of language models end at the first ones; a
+/// list grows so fast from one to the next that the early ones cost little beside the last.
+constexpr double kDepths[] = {2, 4, 6, 8, 10, 12, 14, 17, 20, 25, 32, 48, kDepthMax};
+
+bool cuts_top_k(const SamplingParams& p, std::int64_t n) { return p.top_k > 0 && p.top_k < n; }
+
+std::int64_t tops_of(std::int64_t n) { return 16 * spans_of(n); }
+
+std::int64_t places_for(std::int64_t room) { return std::max(room, tops_of(room)); }
+
+/// Below this no token survives min_p, with room for rounding.
+double min_p_depth(float min_p) {
+  if (min_p == 0) return kDepthMax;
+  return std::min(kDepthMax, 1e-3 - math::log(static_cast<double>(min_p)));
+}
+
+}  // namespace
+
+Candidates::Candidates(const KernelTable& kernels, std::int64_t room)
+    : kernels_(kernels), memory_(allocate_host(bytes(room))) {
+  auto* next = reinterpret_cast<float*>(memory_.data());
+  const auto take = [&](std::int64_t n) {
+    const std::span<float> part(next, static_cast<std::size_t>(n));
+    next += n;
+    return part;
+  };
+  const auto take_ints = [&](std::int64_t n) {
+    const auto part = take(n);
+    return std::span(reinterpret_cast<std::int32_t*>(part.data()), part.size());
+  };
+  logits_ = take(room);
+  weights_ = take(room);
+  keys_ = take(room);
+  sums_ = take(spans_of(room));
+  coarse_ = take(tops_of(tops_of(room)));
+  ids_ = take_ints(room);
+  places_ = take_ints(places_for(room));
+}
+
+std::int64_t Candidates::bytes(std::int64_t room) {
+  return static_cast<std::int64_t>(sizeof(float)) *
+         (4 * room + spans_of(room) + tops_of(tops_of(room)) + places_for(room));
+}
+
+bool Candidates::truncates(const SamplingParams& p, std::int64_t n) {
+  return cuts_top_k(p, n) || p.typical_p < 1 || p.top_p < 1 || p.min_p > 0;
+}
+
+bool Candidates::needs_weight(const SamplingParams& p, std::int64_t n) {
+  return p.top_p < 1 && p.typical_p >= 1 && !cuts_top_k(p, n);
+}
+
+void Candidates::truncate(const ScannedRow& row, const SamplingParams& p, double row_weight) {
+  row_ = row;
+  const bool whole = needs_weight(p, row.n);
+  if (cuts_top_k(p, row.n)) {
+    take_top_k(p.top_k);
+  } else if (p.typical_p < 1) {
+    collect_to_depth(kDepthMax);
+  } else if (whole) {
+    take_until(static_cast<double>(p.top_p) * row_weight, row_weight, min_p_depth(p.min_p));
+  } else {
+    collect_to_depth(min_p_depth(p.min_p));
+  }
+  if (p.typical_p < 1) keep_typical(static_cast<double>(p.typical_p));
+  if (p.top_p < 1) {
+    const double target = static_cast<double>(p.top_p) * (whole ? row_weight : weight());
+    keep(logits_now(), find_cut(logits_now(), weights_now(), target, places_));
+  }
+  if (p.min_p > 0) keep_min_p(p.min_p);
+}
+
+std::int32_t Candidates::best(const ScannedRow& row) {
+  row_ = row;
+  collect(row.largest);
+  return ids_[0];
+}
+
+void Candidates::best(const ScannedRow& row, std::int64_t count, std::vector<TokenScore>& top) {
+  row_ = row;
+  collect(bound_of_best(count));
+  for (std::size_t i = 0; i < this->count(); ++i) places_[i] = static_cast<std::int32_t>(i);
+  const auto kept = std::min(count, size_);
+  std::partial_sort(places_.begin(), places_.begin() + kept, places_.begin() + size_,
+                    [&](std::int32_t a, std::int32_t b) {
+                      const float x = logits_[static_cast<std::size_t>(a)];
+                      const float y = logits_[static_cast<std::size_t>(b)];
+                      return x != y ? x > y : a < b;
+                    });
+  top.resize(static_cast<std::size_t>(kept));
+  for (std::size_t i = 0; i < top.size(); ++i) {
+    const auto at = static_cast<std::size_t>(places_[i]);
+    top[i] = {.id = ids_[at], .logprob = logits_[at]};
+  }
+}
+
+/// A logit that at least `count` tokens reach, and few more: that of the count-th of the tops, or
+/// of the tops' own tops where these are many enough. Each of them is a token of its own.
+float Candidates::bound_of_best(std::int64_t count) {
+  std::span<const float> tops(row_.tops, static_cast<std::size_t>(tops_of(row_.n)));
+  if (4 * count <= tops_of(std::ssize(tops))) {
+    kernels_.scan(tops.data(), std::ssize(tops), coarse_.data());
+    tops = coarse_.first(static_cast<std::size_t>(tops_of(std::ssize(tops))));
+  }
+  if (count >= std::ssize(tops)) return -std::numeric_limits<float>::infinity();
+  return find_cut(tops, {}, static_cast<double>(count), places_).key;
+}
+
+void Candidates::collect(float least) {
+  size_ = kernels_.collect(row_.logits, row_.tops, row_.n, least, logits_.data(), ids_.data());
+}
+
+/// Makes this the list of tokens with weights of at least about exp(-depth).
+void Candidates::collect_to_depth(double depth) {
+  const double least = static_cast<double>(row_.largest) - depth / static_cast<double>(row_.scale);
+  collect(static_cast<float>(std::max(least, static_cast<double>(kLowest))));
+  weigh();
+}
+
+void Candidates::weigh() {
+  kernels_.weigh(logits_.data(), size_, row_.largest, row_.scale, weights_.data(), sums_.data());
+}
+
+double Candidates::weight() const {
+  double sum = 0;
+  for (std::int64_t s = 0; s < spans_of(size_); ++s) sum += sums_[static_cast<std::size_t>(s)];
+  return sum;
+}
+
+void Candidates::take_top_k(std::int64_t k) {
+  collect(std::max(kLowest, bound_of_best(k)));
+  keep(logits_now(), find_cut(logits_now(), {}, static_cast<double>(k), places_));
+}
+
+/// Goes down until the list weighs `target`, or to where min_p cuts anyway. A row that weighs much
+/// beside its best token, whose weight is 1, is flat: most of it lies deep, and the steps above
+/// that are left out.
+void Candidates::take_until(double target, double row_weight, double depth_max) {
+  const double first = std::min(kDepthMax, 2 + 2 * math::log(row_weight));
+  for (const double depth : kDepths) {
+    if (depth < first && depth < depth_max) continue;
+    collect_to_depth(std::min(depth, depth_max));
+    if (depth >= depth_max || weight() >= target) return;
+  }
+}
+
+/// The negative distance of each token's information from the entropy orders them. With d =
+/// (largest - logit) * scale both contain log(sum of w), so what remains is |d - sum(w d) /
+/// sum(w)|.
+void Candidates::keep_typical(double typical_p) {
+  const auto distance = [&](std::size_t i) {
+    return (static_cast<double>(row_.largest) - static_cast<double>(logits_[i])) *
+           static_cast<double>(row_.scale);
+  };
+  double sum = 0;
+  double weighted = 0;
+  for (std::size_t i = 0; i < count(); ++i) {
+    const auto w = static_cast<double>(weights_[i]);
+    sum += w;
+    if (w > 0) weighted += w * distance(i);
+  }
+  const double centre = weighted / sum;
+  for (std::size_t i = 0; i < count(); ++i) {
+    keys_[i] = static_cast<float>(-std::abs(distance(i) - centre));
+  }
+  const auto keys = keys_.first(count());
+  keep(keys, find_cut(keys, weights_now(), typical_p * sum, places_));
+}
+
+void Candidates::keep_min_p(float min_p) {
+  const auto weights = weights_now();
+  const float least = min_p * *std::max_element(weights.begin(), weights.end());
+  keep(weights, {.key = least, .last = size_});
+}
+
+/// Leaves what lies before the cut, by rising id as before.
+void Candidates::keep(std::span<const float> keys, Cut cut) {
+  std::int64_t kept = 0;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto to = static_cast<std::size_t>(kept);
+    // The key is read first: it may lie where the logit is written.
+    const bool stays = cut.keeps(keys[i], static_cast<std::int64_t>(i));
+    logits_[to] = logits_[i];
+    ids_[to] = ids_[i];
+    kept += static_cast<std::int64_t>(stays);
+  }
+  size_ = kept;
+  weigh();
+}
+
+}  // namespace ingot

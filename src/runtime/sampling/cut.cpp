@@ -1,0 +1,150 @@
+// Weighted selection by radix: a histogram of the keys' bits, then of the bin that holds the cut.
+#include "runtime/sampling/cut.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cfloat>
+#include <limits>
+#include <numeric>
+
+#include "base/check.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr int kBinBits = 11;
+constexpr std::size_t kBins = std::size_t{1} << kBinBits;
+constexpr std::size_t kSortedMax = 32;
+
+/// Rises as the key falls; equal for equal keys.
+std::int32_t rank_of(float key) {
+  const auto bits = std::bit_cast<std::int32_t>(key + 0.0f);  // -0 becomes +0
+  return ~(bits ^ ((bits >> 31) & 0x7FFFFFFF));
+}
+
+/// The search for one cut: what is known about the bin that holds it.
+class Search {
+ public:
+  Search(std::span<const float> keys, std::span<const float> weights, double target)
+      : keys_(keys), weights_(weights), target_(std::max(target, DBL_MIN)) {}
+
+  Cut run(std::span<std::int32_t> places);
+
+ private:
+  /// How far behind the first rank of the first bin.
+  std::uint32_t offset(std::size_t i) const {
+    return static_cast<std::uint32_t>(rank_of(keys_[i])) - first_;
+  }
+  double weight(std::size_t i) const {
+    return weights_.empty() ? 1.0 : static_cast<double>(weights_[i]);
+  }
+  std::size_t bin(std::size_t i) const { return offset(i) >> shift_; }
+  void span_bins();
+  bool find_bin();
+  std::span<std::int32_t> refine(std::span<std::int32_t> members);
+  Cut sorted_cut(std::span<std::int32_t> members);
+
+  std::span<const float> keys_;
+  std::span<const float> weights_;
+  double target_;
+  double before_ = 0;        ///< weight of all that ranks before the bin
+  std::uint32_t first_ = 0;  ///< least rank in the first bin, modulo 2^32
+  int shift_ = 0;            ///< a bin is 2^shift ranks wide
+  std::size_t found_ = 0;    ///< the bin with the cut
+  std::array<double, kBins> mass_;
+};
+
+/// Spreads the bins over the ranks that occur.
+void Search::span_bins() {
+  std::int32_t least = std::numeric_limits<std::int32_t>::max();
+  std::int32_t most = std::numeric_limits<std::int32_t>::min();
+  for (const float key : keys_) {
+    least = std::min(least, rank_of(key));
+    most = std::max(most, rank_of(key));
+  }
+  first_ = static_cast<std::uint32_t>(least);
+  const std::uint32_t width = static_cast<std::uint32_t>(most) - first_;
+  shift_ = std::max(0, static_cast<int>(std::bit_width(width)) - kBinBits);
+}
+
+/// Finds the bin where the target falls, else the last one that weighs anything and returns false.
+bool Search::find_bin() {
+  double sum = before_;
+  for (std::size_t b = 0; b < kBins; ++b) {
+    if (mass_[b] == 0) continue;
+    found_ = b;
+    before_ = sum;
+    sum += mass_[b];
+    if (sum >= target_) return true;
+  }
+  return false;
+}
+
+/// Divides the found bin, which holds `members`, and returns those of the part with the cut. There
+/// is one even where rounding leaves the parts' sum below the bin's.
+std::span<std::int32_t> Search::refine(std::span<std::int32_t> members) {
+  first_ += static_cast<std::uint32_t>(found_ << shift_);
+  shift_ = std::max(0, shift_ - kBinBits);
+  mass_.fill(0);
+  for (const std::int32_t place : members) {
+    const auto i = static_cast<std::size_t>(place);
+    mass_[bin(i)] += weight(i);
+  }
+  static_cast<void>(find_bin());
+  std::size_t count = 0;
+  for (const std::int32_t place : members) {
+    if (bin(static_cast<std::size_t>(place)) == found_) members[count++] = place;
+  }
+  return members.first(count);
+}
+
+Cut Search::sorted_cut(std::span<std::int32_t> members) {
+  std::sort(members.begin(), members.end(), [&](std::int32_t a, std::int32_t b) {
+    const float x = keys_[static_cast<std::size_t>(a)];
+    const float y = keys_[static_cast<std::size_t>(b)];
+    return x != y ? x > y : a < b;
+  });
+  std::int32_t last = members.back();
+  for (const std::int32_t place : members) {
+    before_ += weight(static_cast<std::size_t>(place));
+    if (before_ < target_) continue;
+    last = place;
+    break;
+  }
+  return {.key = keys_[static_cast<std::size_t>(last)], .last = last};
+}
+
+Cut Search::run(std::span<std::int32_t> places) {
+  if (keys_.size() <= kSortedMax) {
+    std::iota(places.begin(), places.end(), 0);
+    return sorted_cut(places);
+  }
+  span_bins();
+  mass_.fill(0);
+  for (std::size_t i = 0; i < keys_.size(); ++i) mass_[bin(i)] += weight(i);
+  if (!find_bin()) {
+    return {.key = -std::numeric_limits<float>::infinity(), .last = std::ssize(keys_) - 1};
+  }
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    places[count] = static_cast<std::int32_t>(i);
+    count += bin(i) == found_ ? 1 : 0;
+  }
+  auto members = places.first(count);
+  while (members.size() > kSortedMax && shift_ > 0) members = refine(members);
+  return sorted_cut(members);
+}
+
+}  // namespace
+
+Cut find_cut(std::span<const float> keys, std::span<const float> weights, double target,
+             std::span<std::int32_t> places) {
+  INGOT_CHECK(!keys.empty() && places.size() >= keys.size() &&
+                  (weights.empty() || weights.size() == keys.size()),
+              keys.size(), " keys, ", weights.size(), " weights, ", places.size(), " places");
+  return Search(keys, weights, target).run(places.first(keys.size()));
+}
+
+}  // namespace ingot

@@ -1,0 +1,226 @@
+// One row: scanned, scored, changed, truncated, drawn from.
+#include "runtime/sampling/row_sampler.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "base/check.h"
+#include "base/math_double.h"
+#include "base/philox.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+double sum_of(const float* sums, std::int64_t spans) {
+  double sum = 0;
+  for (std::int64_t s = 0; s < spans; ++s) sum += static_cast<double>(sums[s]);
+  return sum;
+}
+
+/// Spans of the ids' part of a row and of the rest.
+std::int64_t spans_of_parts(std::int64_t vocab, std::int64_t ids) {
+  return spans_of(ids) + spans_of(vocab - ids);
+}
+
+}  // namespace
+
+double sampling_noise(const SamplingParams& params, std::uint64_t index) {
+  const auto words = philox4x32(
+      {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32), params.choice,
+       0},
+      {static_cast<std::uint32_t>(params.seed), static_cast<std::uint32_t>(params.seed >> 32)});
+  const std::uint64_t bits = (std::uint64_t{words[0]} << 32 | words[1]) >> 11;
+  return static_cast<double>(bits) * 0x1p-53;
+}
+
+RowSampler::RowSampler(const KernelTable& kernels, std::int64_t vocab, std::int64_t ids)
+    : kernels_(kernels),
+      vocab_(vocab),
+      ids_(ids),
+      memory_(allocate_host(spans_of_parts(vocab, ids) * 17 *
+                            static_cast<std::int64_t>(sizeof(float)))),
+      tops_(reinterpret_cast<float*>(memory_.data())),
+      sums_(tops_ + 16 * spans_of_parts(vocab, ids)),
+      candidates_(kernels, ids) {
+  originals_.reserve(static_cast<std::size_t>(2 * vocab));
+}
+
+std::int64_t RowSampler::bytes(std::int64_t vocab) {
+  // At most one span more than a row of one part has.
+  return (spans_of(vocab) + 1) * 17 * static_cast<std::int64_t>(sizeof(float)) +
+         2 * vocab * static_cast<std::int64_t>(sizeof(Original)) + Candidates::bytes(vocab);
+}
+
+void RowSampler::draw(const SampleRow& row, Drawn& drawn) {
+  drawn.id = -1;
+  drawn.logprob = 0;
+  drawn.top.clear();
+  if (!prepare(row, drawn)) return;
+  drawn.id = pick(sampling_noise(*row.params, row.index));
+  if (scored_) drawn.logprob = logprob(original(drawn.id));
+}
+
+bool RowSampler::prepare(const SampleRow& row, Drawn& drawn) {
+  INGOT_CHECK(std::ssize(row.logits) == vocab_, "a row of ", row.logits.size(), " logits, not ",
+              vocab_);
+  logits_ = row.logits;
+  row_ = {.logits = logits_.data(), .tops = tops_, .n = ids_};
+  scored_ = row.params->logprobs >= 0;
+  originals_.clear();
+  rest_largest_ = -kInf;
+  if (vocab_ > ids_) {
+    rest_largest_ =
+        kernels_.scan(logits_.data() + ids_, vocab_ - ids_, tops_ + 16 * spans_of(ids_));
+  }
+  if (!(rest_largest_ < kInf) || !scan()) return false;
+  if (scored_) score(row.params->logprobs, drawn.top);
+  if (modify(row) && !scan()) return false;
+  choose_source(*row.params);
+  return true;
+}
+
+/// Finds the largest logits of the ids. False where one is NaN or +Inf, or all are -Inf.
+bool RowSampler::scan() {
+  row_.largest = kernels_.scan(row_.logits, row_.n, tops_);
+  return row_.largest > -kInf && row_.largest < kInf;
+}
+
+/// Makes log-probabilities of the row as it is now, and fills `top` with the best.
+void RowSampler::score(std::int64_t count, std::vector<TokenScore>& top) {
+  raw_largest_ = std::max(row_.largest, rest_largest_);
+  kernels_.weigh(logits_.data(), ids_, raw_largest_, 1, nullptr, sums_);
+  kernels_.weigh(logits_.data() + ids_, vocab_ - ids_, raw_largest_, 1, nullptr,
+                 sums_ + spans_of(ids_));
+  log_sum_ = math::log(sum_of(sums_, spans_of_parts(vocab_, ids_)));
+  if (count == 0) return;
+  candidates_.best(row_, count, top);
+  for (TokenScore& score : top) score.logprob = logprob(score.logprob);
+}
+
+float RowSampler::logprob(float logit) const {
+  return static_cast<float>((static_cast<double>(logit) - static_cast<double>(raw_largest_)) -
+                            log_sum_);
+}
+
+/// A logit that is about to be changed; remembered where its log-probability may be wanted.
+float& RowSampler::change(std::int32_t id) {
+  float& logit = logits_[static_cast<std::size_t>(id)];
+  if (scored_) originals_.push_back({.id = id, .logit = logit});
+  return logit;
+}
+
+/// A token's logit before the first change.
+float RowSampler::original(std::int32_t id) const {
+  const auto first = std::find_if(originals_.begin(), originals_.end(),
+                                  [&](const Original& o) { return o.id == id; });
+  return first != originals_.end() ? first->logit : logits_[static_cast<std::size_t>(id)];
+}
+
+/// Everything up to the temperature. False where nothing was changed. Ids that cannot be drawn are
+/// passed over: a prompt may hold them.
+bool RowSampler::modify(const SampleRow& row) {
+  bool changed = false;
+  for (const auto& [id, bias] : row.params->logit_bias) {
+    if (id >= ids_) continue;
+    change(id) += bias;
+    changed = true;
+  }
+  changed |= penalise(*row.params, row.counts);
+  if (row.index < static_cast<std::uint64_t>(row.params->min_tokens)) {
+    for (const std::int32_t id : row.params->end_ids) {
+      if (id >= ids_) continue;
+      change(id) = -kInf;
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+bool RowSampler::penalise(const SamplingParams& params, const TokenCounts* counts) {
+  const float repetition = params.repetition_penalty;
+  const auto presence = static_cast<double>(params.presence_penalty);
+  const auto frequency = static_cast<double>(params.frequency_penalty);
+  if (repetition == 1 && presence == 0 && frequency == 0) return false;
+  INGOT_CHECK(counts != nullptr, "penalties need the counts of tokens");
+  for (const auto& [id, generated] : counts->counts()) {
+    if (id >= ids_) continue;
+    float& logit = change(id);
+    logit = logit > 0 ? logit / repetition : logit * repetition;
+    if (generated == 0) continue;
+    logit = static_cast<float>(static_cast<double>(logit) - (generated * frequency + presence));
+  }
+  return true;
+}
+
+/// The sum of the weights of all ids, span by span.
+double RowSampler::weigh_row(float scale) {
+  row_.scale = scale;
+  kernels_.weigh(row_.logits, row_.n, row_.largest, scale, nullptr, sums_);
+  return sum_of(sums_, spans_of(row_.n));
+}
+
+void RowSampler::choose_source(const SamplingParams& params) {
+  greedy_ = -1;
+  if (params.temperature == 0) {
+    greedy_ = candidates_.best(row_);
+    return;
+  }
+  row_.scale = std::min(1 / params.temperature, std::numeric_limits<float>::max());
+  const bool truncates = Candidates::truncates(params, ids_);
+  double weight = 0;
+  if (!truncates || Candidates::needs_weight(params, ids_)) weight = weigh_row(row_.scale);
+  source_ = {.logits = row_.logits, .sums = sums_, .n = row_.n};
+  total_ = weight;
+  if (!truncates) return;
+  candidates_.truncate(row_, params, weight);
+  source_ = {.logits = candidates_.logits(),
+             .ids = candidates_.ids(),
+             .sums = candidates_.sums(),
+             .n = candidates_.size()};
+  total_ = sum_of(source_.sums, spans_of(source_.n));
+}
+
+std::int32_t RowSampler::pick(double noise) {
+  if (greedy_ >= 0) return greedy_;
+  const double target = noise * total_;
+  double before = 0;
+  std::int64_t span = 0;
+  for (; span + 1 < spans_of(source_.n); ++span) {
+    const double sum = before + static_cast<double>(source_.sums[span]);
+    if (sum > target) break;
+    before = sum;
+  }
+  const std::int64_t first = span * kSpan;
+  const std::int64_t n = std::min(kSpan, source_.n - first);
+  std::array<float, kSpan> weights;
+  kernels_.weigh(source_.logits + first, n, row_.largest, row_.scale, weights.data(), nullptr);
+  std::int64_t at = first;
+  for (std::int64_t i = 0; i < n && before <= target; ++i) {
+    const float weight = weights[static_cast<std::size_t>(i)];
+    if (weight == 0) continue;
+    at = first + i;  // the last one with a weight, where rounding leaves a crumb behind it
+    before += static_cast<double>(weight);
+  }
+  return source_.ids != nullptr ? source_.ids[at] : static_cast<std::int32_t>(at);
+}
+
+std::vector<TokenProbability> RowSampler::distribution() {
+  if (greedy_ >= 0) return {{.id = greedy_, .probability = 1}};
+  std::vector<float> weights(static_cast<std::size_t>(source_.n));
+  kernels_.weigh(source_.logits, source_.n, row_.largest, row_.scale, weights.data(), nullptr);
+  std::vector<TokenProbability> tokens;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (weights[i] == 0) continue;
+    const std::int32_t id = source_.ids != nullptr ? source_.ids[i] : static_cast<std::int32_t>(i);
+    tokens.push_back({.id = id, .probability = static_cast<double>(weights[i]) / total_});
+  }
+  std::stable_sort(tokens.begin(), tokens.end(),
+                   [](const auto& a, const auto& b) { return a.probability > b.probability; });
+  return tokens;
+}
+
+}  // namespace ingot

@@ -1,0 +1,146 @@
+// Random rows and parameters: the partial selection against a full sort in double.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "base/full_run_test_util.h"
+#include "base/text.h"
+#include "runtime/sampling/sampler_test_util.h"
+
+namespace ingot::testing {
+namespace {
+
+/// A kept set, and how far the closest decision was from going the other way.
+struct Judged {
+  std::vector<std::size_t> order;  ///< the kept tokens, best first
+  std::vector<double> p;           ///< by id
+  double margin = 1;
+};
+
+/// Gives the kept tokens' probabilities a sum of 1, the others 0.
+void renormalise(Judged& j) {
+  std::vector<double> p(j.p.size(), 0.0);
+  double sum = 0;
+  for (const std::size_t id : j.order) sum += j.p[id];
+  for (const std::size_t id : j.order) p[id] = j.p[id] / sum;
+  j.p = p;
+}
+
+/// Keeps the shortest beginning of `ranked` that reaches `target`.
+void keep_until(Judged& j, std::vector<std::size_t> ranked, double target) {
+  double sum = 0;
+  std::size_t count = 0;
+  do {
+    sum += j.p[ranked[count]];
+    j.margin = std::min(j.margin, std::abs(sum - target));
+  } while (++count < ranked.size() && sum < target);
+  ranked.resize(count);
+  std::erase_if(j.order, [&](std::size_t id) {
+    return std::find(ranked.begin(), ranked.end(), id) == ranked.end();
+  });
+  renormalise(j);
+}
+
+void keep_typical(Judged& j, const std::vector<float>& logits, double typical_p) {
+  double entropy = 0;
+  for (const std::size_t id : j.order) {
+    if (j.p[id] > 0) entropy -= j.p[id] * std::log(j.p[id]);
+  }
+  const auto distance = [&](std::size_t id) { return std::abs(-std::log(j.p[id]) - entropy); };
+  auto ranked = j.order;
+  std::sort(ranked.begin(), ranked.end());
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [&](std::size_t a, std::size_t b) { return distance(a) < distance(b); });
+  for (std::size_t i = 1; i < ranked.size(); ++i) {
+    // Neighbours that rounding may swap; equal logits are equally far in any arithmetic.
+    if (logits[ranked[i]] == logits[ranked[i - 1]] || !(j.p[ranked[i]] > 1e-20)) continue;
+    j.margin = std::min(j.margin, distance(ranked[i]) - distance(ranked[i - 1]));
+  }
+  keep_until(j, ranked, typical_p);
+}
+
+/// The goldens' definitions from top_k on, over unchanged logits.
+Judged judge(const std::vector<float>& logits, const SamplingParams& params) {
+  Judged j;
+  const double largest = double{*std::max_element(logits.begin(), logits.end())};
+  for (const float x : logits) {
+    j.p.push_back(std::exp((double{x} - largest) / double{params.temperature}));
+  }
+  for (std::size_t id = 0; id < logits.size(); ++id) {
+    if (logits[id] > -kInf) j.order.push_back(id);
+  }
+  std::stable_sort(j.order.begin(), j.order.end(),
+                   [&](std::size_t a, std::size_t b) { return logits[a] > logits[b]; });
+  if (params.top_k > 0 && j.order.size() > static_cast<std::size_t>(params.top_k)) {
+    j.order.resize(static_cast<std::size_t>(params.top_k));
+  }
+  renormalise(j);
+  if (params.typical_p < 1) keep_typical(j, logits, double{params.typical_p});
+  if (params.top_p < 1) keep_until(j, j.order, double{params.top_p});
+  if (params.min_p > 0) {
+    const double least = double{params.min_p} * j.p[j.order[0]];
+    for (const std::size_t id : j.order) {
+      if (id == j.order[0] || logits[id] == logits[j.order[0]]) continue;
+      j.margin = std::min(j.margin, std::abs(j.p[id] / least - 1));
+    }
+    std::erase_if(j.order, [&](std::size_t id) { return j.p[id] < least; });
+    renormalise(j);
+  }
+  return j;
+}
+
+/// Continuous, or with many equal values, or with tokens that are ruled out.
+std::vector<float> random_logits(std::mt19937_64& random) {
+  const std::int64_t n = 1 + static_cast<std::int64_t>(random() % (random() % 8 == 0 ? 5000 : 300));
+  const float deviation = static_cast<float>(1 + random() % 60) * 0.1f;
+  auto x = normal_logits(n, deviation, random());
+  const auto shape = random() % 4;
+  for (float& v : x) {
+    if (shape == 1) v = std::round(v * 2) / 2;
+    if (shape == 2 && random() % 3 == 0) v = -kInf;
+  }
+  x[random() % x.size()] = 2 * deviation;
+  return x;
+}
+
+SamplingParams random_params(std::mt19937_64& random) {
+  const auto percent = [&](unsigned least) {
+    return static_cast<float>(least + random() % (100 - least)) / 100;
+  };
+  SamplingParams p{.temperature = static_cast<float>(1 + random() % 30) * 0.1f};
+  if (random() % 3 == 0) {
+    p.top_k = static_cast<std::int32_t>(1 + random() % (random() % 2 == 0 ? 20 : 1000));
+  }
+  if (random() % 4 == 0) p.typical_p = percent(1);
+  if (random() % 2 == 0) p.top_p = percent(0);
+  if (random() % 3 == 0) p.min_p = percent(0) * percent(0);
+  return p;
+}
+
+TEST(SamplerRandom, KeepsWhatAFullSortInDoubleKeeps) {
+  const int runs = random_runs(3'000, 50'000, 300);
+  int judged = 0;
+  for (int seed = 0; seed < runs; ++seed) {
+    std::mt19937_64 random(static_cast<std::uint64_t>(seed));
+    TestRow row{.logits = random_logits(random)};
+    row.params = random_params(random);
+    const Judged want = judge(row.logits, row.params);
+    if (want.margin < 1e-5) continue;  // hangs on rounding
+    ++judged;
+    SCOPED_TRACE(cat("seed ", seed, ", V ", row.vocab()));
+    std::map<std::size_t, double> got;
+    for (const auto& [id, p] : distribution(row)) got[static_cast<std::size_t>(id)] = p;
+    for (std::size_t id = 0; id < row.logits.size(); ++id) {
+      const double p = got.contains(id) ? got[id] : 0;
+      if (std::max(p, want.p[id]) < 1e-30) continue;
+      ASSERT_NEAR(p, want.p[id], 1e-4 * want.p[id]) << "token " << id;
+    }
+  }
+  EXPECT_GT(judged, runs / 2);
+}
+
+}  // namespace
+}  // namespace ingot::testing

@@ -1,0 +1,63 @@
+// Rows to sample from, for tests.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "runtime/sampling/sampler.h"
+
+namespace ingot::testing {
+
+inline constexpr float kInf = std::numeric_limits<float>::infinity();
+
+/// A row with its history; each call to `row` gives fresh logits, which a sampler may overwrite.
+struct TestRow {
+  std::vector<float> logits;
+  SamplingParams params{};
+  TokenCounts counts{};
+  std::uint64_t index = 0;
+
+  SampleRow row() {
+    scratch = logits;
+    return {.logits = scratch, .params = &params, .counts = &counts, .index = index};
+  }
+  std::int64_t vocab() const { return std::ssize(logits); }
+
+  std::vector<float> scratch{};
+};
+
+/// Normally distributed logits.
+inline std::vector<float> normal_logits(std::int64_t n, float deviation, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<float> x(static_cast<std::size_t>(n));
+  // A sum of twelve uniforms: std::normal_distribution differs between libraries.
+  for (float& v : x) {
+    double sum = -6;
+    for (int i = 0; i < 12; ++i) sum += static_cast<double>(random() >> 11) * 0x1p-53;
+    v = static_cast<float>(sum) * deviation;
+  }
+  return x;
+}
+
+/// What a sampler of its own, in this thread, makes of a row.
+inline Drawn draw(TestRow& row, const KernelTable& kernels = *kernel_tables().back(),
+                  std::int64_t ids = -1) {
+  ThreadPool pool(1);
+  Sampler sampler(pool, kernels, row.vocab(), ids < 0 ? row.vocab() : ids, 1);
+  const SampleRow sampled = row.row();
+  Drawn drawn;
+  sampler.sample({&sampled, 1}, {&drawn, 1});
+  return drawn;
+}
+
+inline std::vector<TokenProbability> distribution(
+    TestRow& row, const KernelTable& kernels = *kernel_tables().back(), std::int64_t ids = -1) {
+  ThreadPool pool(1);
+  Sampler sampler(pool, kernels, row.vocab(), ids < 0 ? row.vocab() : ids, 1);
+  return sampler.distribution(row.row());
+}
+
+}  // namespace ingot::testing

@@ -1,0 +1,378 @@
+// Scheduler: its rules one by one.
+#include <cmath>
+
+#include "runtime/schedule/scheduler_test_util.h"
+
+namespace ingot {
+namespace {
+
+TEST(Scheduler, CutsAPromptIntoChunksAndDrawsFromTheLast) {
+  Pool pool(8);
+  Steps scheduler(pool, {.rows = 10, .sequences = 2});
+  const auto s = sequence_of(pool, 25);
+  scheduler->add(*s);
+  for (const std::int32_t rows : {10, 10, 5}) {
+    const auto parts = scheduler.plan();
+    ASSERT_EQ(parts.size(), 1u);
+    EXPECT_EQ(parts[0].rows, rows);
+    EXPECT_EQ(parts[0].outputs, rows == 5 ? 1 : 0);
+    scheduler.commit(parts);
+  }
+  EXPECT_EQ(s->length(), 26);
+  EXPECT_EQ(s->tokens.back(), 7);
+  scheduler->remove(*s);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, WhoLacksOneRowGetsItBesideALongPrompt) {
+  Pool pool(64);
+  Steps scheduler(pool, {.rows = 8, .sequences = 3});
+  const auto a = sequence_of(pool, 1), b = sequence_of(pool, 1), longest = sequence_of(pool, 100);
+  for (Sequence* s : {longest.get(), a.get(), b.get()}) scheduler->add(*s);
+  scheduler->remove(*longest);
+  scheduler.step();
+  scheduler->add(*longest);
+  for (std::int64_t computed = 6; computed <= 96; computed += 6) {
+    const auto parts = scheduler.plan();
+    ASSERT_EQ(parts.size(), 3u);
+    EXPECT_EQ(parts[0].sequence, a.get());
+    EXPECT_EQ(parts[1].sequence, b.get());
+    EXPECT_EQ(parts[2].rows, 6);
+    scheduler.commit(parts);
+    EXPECT_EQ(longest->computed, computed);
+  }
+  for (Sequence* s : {longest.get(), a.get(), b.get()}) scheduler->remove(*s);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, TheLastAdmittedGivesWayAndComesBackFirst) {
+  Pool pool(4);
+  Steps scheduler(pool, {.rows = 64, .sequences = 2});
+  const auto first = sequence_of(pool, 17), second = sequence_of(pool, 16),
+             third = sequence_of(pool, 1);
+  for (Sequence* s : {first.get(), second.get(), third.get()}) scheduler->add(*s);
+  while (first->computed < 32) scheduler.step();
+  EXPECT_EQ(scheduler->preemptions(), 0);
+  EXPECT_EQ(second->computed, 31);
+  scheduler.step();  // the first needs its third block, and the second has two
+  EXPECT_EQ(scheduler->preemptions(), 1);
+  EXPECT_EQ(first->computed, 33);
+  EXPECT_FALSE(second->admitted);
+  EXPECT_EQ(second->computed, 0);
+  EXPECT_FALSE(third->admitted) << "it overtakes who was thrown out";
+  scheduler->remove(*first);
+  scheduler.step();
+  EXPECT_EQ(second->computed, 32);
+  EXPECT_TRUE(third->admitted);
+  scheduler->remove(*second);
+  scheduler->remove(*third);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, NobodyIsLetInToBeThrownOutAtOnce) {
+  Pool pool(4);
+  Steps scheduler(pool, {.rows = 64, .sequences = 2});
+  const auto first = sequence_of(pool, 31), second = sequence_of(pool, 32);
+  scheduler->add(*first);
+  scheduler.step();
+  scheduler->add(*second);
+  scheduler.step();
+  EXPECT_FALSE(second->admitted) << "the first will need a block of those that it would take";
+  scheduler->remove(*first);
+  scheduler.step();
+  EXPECT_EQ(second->computed, 32);
+  scheduler->remove(*second);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, AChunkShrinksRatherThanThrowSomebodyOut) {
+  Pool pool(3);
+  Steps scheduler(pool, {.rows = 20, .sequences = 2});
+  const auto a = sequence_of(pool, 40), b = sequence_of(pool, 2);
+  scheduler->add(*a);
+  scheduler.step();
+  EXPECT_EQ(a->computed, 20);
+  ASSERT_TRUE(b->blocks.reserve(1));  // a stranger holds the last block
+  const auto parts = scheduler.plan();
+  ASSERT_EQ(parts.size(), 1u);
+  EXPECT_EQ(parts[0].rows, 12);
+  scheduler.commit(parts);
+  EXPECT_EQ(scheduler->preemptions(), 0);
+  b->blocks.truncate(0);
+  scheduler->remove(*a);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, APausedSequenceKeepsItsBlocksUntilSomebodyNeedsThem) {
+  Pool pool(4);
+  Steps scheduler(pool, {.rows = 64, .sequences = 2});
+  const auto slow = sequence_of(pool, 40), other = sequence_of(pool, 5),
+             large = sequence_of(pool, 50);
+  scheduler->add(*slow);
+  scheduler.step();
+  slow->paused = true;
+  EXPECT_TRUE(scheduler.plan().empty());
+  EXPECT_EQ(slow->computed, 40);
+  scheduler->add(*large);
+  scheduler.step();
+  EXPECT_FALSE(slow->admitted);
+  EXPECT_EQ(large->computed, 50);
+  scheduler->add(*other);
+  slow->paused = false;
+  scheduler->remove(*large);
+  scheduler.step();
+  EXPECT_EQ(slow->computed, 41) << "it comes back first";
+  for (Sequence* s : {slow.get(), other.get()}) scheduler->remove(*s);
+  pool.expect_all_free();
+}
+
+/// A reader that is behind one step in five, beside a runner and a prompt that no eviction of the
+/// reader's sequence lets in.
+TEST(Scheduler, NobodyGivesWayToWhoCannotBeLetInAnyway) {
+  Pool pool(40);
+  Steps scheduler(pool, {.rows = 512, .sequences = 3});
+  const auto runner = sequence_of(pool, 300), slow = sequence_of(pool, 50),
+             large = sequence_of(pool, 500);
+  for (Sequence* s : {runner.get(), slow.get(), large.get()}) scheduler->add(*s);
+  for (int i = 0; i < 100; ++i) {
+    slow->paused = i % 5 == 4;
+    scheduler.step();
+  }
+  EXPECT_EQ(scheduler->preemptions(), 0);
+  EXPECT_EQ(slow->length(), 50 + 80);
+  EXPECT_FALSE(large->admitted);
+  scheduler->remove(*runner);
+  slow->paused = true;
+  scheduler.step();
+  EXPECT_TRUE(large->admitted);
+  EXPECT_EQ(scheduler->preemptions(), 1);
+  for (Sequence* s : {slow.get(), large.get()}) scheduler->remove(*s);
+  pool.expect_all_free();
+}
+
+/// The same where places are short rather than blocks.
+TEST(Scheduler, NobodyGivesWayForAPlaceThatIsNotEnough) {
+  Pool pool(40);
+  Steps scheduler(pool, {.rows = 64, .sequences = 2});
+  const auto runner = sequence_of(pool, 300), slow = sequence_of(pool, 50),
+             large = sequence_of(pool, 400);
+  for (Sequence* s : {runner.get(), slow.get(), large.get()}) scheduler->add(*s);
+  while (slow->length() == 50) scheduler.step();
+  slow->paused = true;
+  scheduler.step();
+  EXPECT_EQ(scheduler->preemptions(), 0);
+  EXPECT_TRUE(slow->admitted);
+  const auto small = sequence_of(pool, 5);
+  scheduler->remove(*large);
+  scheduler->add(*small);
+  scheduler.step();
+  EXPECT_TRUE(small->admitted);
+  EXPECT_FALSE(slow->admitted);
+  for (Sequence* s : {runner.get(), slow.get(), small.get()}) scheduler->remove(*s);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, APartIsEmbeddingsOrTokensAndScoresAreAskedForOnce) {
+  Pool pool(8);
+  Steps scheduler(pool, {.rows = 6, .sequences = 1});
+  std::vector<float> rows(8 * 4);
+  const auto given = sequence_of(pool, 3);
+  given->embeddings = f32_view(rows.data(), 8, 4);
+  scheduler->add(*given);
+  for (const std::int32_t count : {6, 2, 3}) {
+    const auto parts = scheduler.plan();
+    ASSERT_EQ(parts.size(), 1u);
+    EXPECT_EQ(parts[0].rows, count);
+    scheduler.commit(parts);
+  }
+  scheduler->remove(*given);
+
+  const auto scored = sequence_of(pool, 10);
+  scored->scores_end = 9;
+  scheduler->add(*scored);
+  auto parts = scheduler.plan();
+  EXPECT_EQ(parts[0].first_score, 0);
+  EXPECT_EQ(parts[0].scores, 6);
+  scheduler.commit(parts);
+  scored->computed = 2;  // as if it had been thrown out and begun again
+  parts = scheduler.plan();
+  EXPECT_EQ(parts[0].rows, 6);
+  EXPECT_EQ(parts[0].first_score, 6);
+  EXPECT_EQ(parts[0].scores, 2);
+  scheduler.commit(parts);
+  parts = scheduler.plan();
+  EXPECT_EQ(parts[0].scores, 1);
+  EXPECT_EQ(parts[0].outputs, 1);
+  scheduler.commit(parts);
+  scheduler->remove(*scored);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, ARowIsShownAsHiddenStateOnce) {
+  Pool pool(8);
+  Steps scheduler(pool, {.rows = 6, .sequences = 2});
+  const auto s = sequence_of(pool, 10);
+  s->draws = false;
+  s->shown = 3;
+  s->shown_end = 10;
+  scheduler->add(*s);
+  for (const auto& [first, count] : {std::pair{3, 3}, {6, 2}, {8, 2}}) {
+    const auto parts = scheduler.plan();
+    ASSERT_EQ(parts.size(), 1u);
+    EXPECT_EQ(parts[0].first_hidden, first);
+    EXPECT_EQ(parts[0].hidden, count);
+    EXPECT_EQ(parts[0].outputs, 0);
+    scheduler.commit(std::span<const StepPart>());
+    if (first == 3) s->computed = 2;  // as if it had been thrown out and begun again
+  }
+  EXPECT_EQ(s->shown, 10);
+  EXPECT_TRUE(scheduler.plan().empty());
+  scheduler->remove(*s);
+
+  const auto last = sequence_of(pool, 10);
+  last->draws = false;
+  last->shown = 9;
+  last->shown_end = 10;
+  scheduler->add(*last);
+  EXPECT_EQ(scheduler.plan()[0].hidden, 0);
+  scheduler.commit(std::span<const StepPart>());
+  EXPECT_EQ(scheduler.plan()[0].hidden, 1);
+  scheduler.commit(std::span<const StepPart>());
+  scheduler->remove(*last);
+  pool.expect_all_free();
+}
+
+TEST(Scheduler, KnowsWhatFitsAlone) {
+  Pool pool(4, 8, 3);
+  Steps scheduler(pool, {.rows = 16, .sequences = 1});
+  EXPECT_TRUE(scheduler->fits_alone(64));
+  EXPECT_FALSE(scheduler->fits_alone(65));
+  Pool small(4, 8, 2);
+  EXPECT_FALSE(Scheduler(small.cache(), {.rows = 16, .sequences = 1}).fits_alone(64));
+}
+
+/// Seconds of a step on a machine that needs 10 ms for tokens and 1 ms for each row of a prompt.
+double seconds_of(std::span<const StepPart> parts) {
+  double seconds = 0.010;
+  for (const StepPart& part : parts) seconds += part.decode ? 0 : 0.001 * part.rows;
+  return seconds;
+}
+
+/// Rows of the prompt in the last step in which it is not the rest, beside a sequence that draws.
+std::int32_t last_chunk(double step_seconds) {
+  Pool pool(200);
+  Steps steps(pool, {.rows = 256, .sequences = 2, .step_seconds = step_seconds});
+  auto draws = sequence_of(pool, 4);
+  auto prompt = sequence_of(pool, 1000);
+  std::int32_t chunk = 0;
+  const auto step = [&] {
+    const auto parts = steps.plan();
+    for (const StepPart& part : parts) {
+      if (part.sequence == prompt.get() && part.outputs == 0) chunk = part.rows;
+    }
+    steps.commit(parts, seconds_of(parts));
+  };
+  steps->add(*draws);
+  for (int i = 0; i < 10; ++i) step();
+  steps->add(*prompt);
+  while (prompt->missing() > 1) step();
+  for (Sequence* s : {draws.get(), prompt.get()}) steps->remove(*s);
+  return chunk;
+}
+
+TEST(Scheduler, ChunksOfAPromptFitIntoTheTimeThatAStepMayTake) {
+  EXPECT_NEAR(last_chunk(0.050), 40, 4);
+  EXPECT_NEAR(last_chunk(0.110), 100, 10);
+  EXPECT_NEAR(last_chunk(0), 4, 1) << "0.45 of a step without prompts";
+  EXPECT_EQ(last_chunk(0.001), 2) << "some always go in";
+}
+
+/// One sequence at once, which has computed enough that a row is known to take 1 ms.
+class Prediction : public testing::Test {
+ protected:
+  Prediction() {
+    auto first = sequence_of(pool_, 128);
+    steps_->add(*first);
+    for (int i = 0; i < 3; ++i) step();
+    steps_->remove(*first);
+  }
+  void step() {
+    const auto parts = steps_.plan();
+    steps_.commit(parts, 0.001 * static_cast<double>(parts[0].rows));
+  }
+  Sequence& add(std::int64_t tokens, std::int32_t first_token = -1, std::uint64_t tenant = 0) {
+    sequences_.push_back(sequence_of(pool_, tokens, first_token));
+    sequences_.back()->turn.tenant = tenant;
+    sequences_.back()->turn.first_token_by = 0;
+    steps_->add(*sequences_.back());
+    return *sequences_.back();
+  }
+  std::int64_t rows_before_first_token(const Sequence& s) {
+    return std::llround(steps_->least_seconds(s, kLate).first_token * 1000);
+  }
+  ~Prediction() override {
+    for (auto& s : sequences_) steps_->remove(*s);
+  }
+
+  static constexpr double kEarly = -1000, kLate = 1;
+
+  Pool pool_{400};
+  Steps steps_{pool_, {.rows = 64, .sequences = 1}};
+  std::vector<std::unique_ptr<Sequence>> sequences_;
+};
+
+TEST_F(Prediction, CountsWhatIsMissingInFront) {
+  add(201);
+  add(101);
+  Sequence& last = add(51);
+  add(1000);
+  EXPECT_EQ(rows_before_first_token(last), 201 + 101 + 51);
+  step();
+  EXPECT_EQ(rows_before_first_token(last), 201 + 101 + 51 - 64);
+}
+
+TEST_F(Prediction, CountsWhatSeveralShareOnce) {
+  for (int i = 0; i < 10; ++i) add(161 + i, 7);
+  Sequence& last = add(201, 7);
+  EXPECT_EQ(rows_before_first_token(last), 201);
+  Sequence& other = add(101);
+  EXPECT_EQ(rows_before_first_token(other), 201 + 101);
+}
+
+TEST_F(Prediction, CountsNothingThatIsThere) {
+  Sequence& warm = add(160, 7);
+  while (warm.computed < 160) step();
+  for (int i = 0; i < 10; ++i) add(161, 7);
+  EXPECT_EQ(rows_before_first_token(add(180, 7)), 10 * 1 + 19);
+}
+
+TEST_F(Prediction, OtherTenantsMayComeBehind) {
+  for (int i = 0; i < 10; ++i) add(200, -1, 1);
+  EXPECT_EQ(rows_before_first_token(add(101, -1, 2)), 101);
+}
+
+TEST_F(Prediction, ForksOfAPromptThatIsThereHaveARowEach) {
+  Sequence& first = add(200);
+  first.reads_cache = false;
+  while (first.computed < 200) step();
+  for (int i = 0; i < 3; ++i) {
+    Sequence& other = add(200);
+    other.fork_of = &first;
+    first.forked = true;
+    other.reads_cache = false;
+  }
+  EXPECT_EQ(rows_before_first_token(add(101)), 3 + 101);
+}
+
+TEST_F(Prediction, WhatIsInTimeAnywayIsNotLookedAtFurther) {
+  for (int i = 0; i < 10; ++i) add(161, 7);
+  EXPECT_NEAR(steps_->least_seconds(add(161, 7), kEarly).first_token, 11 * 0.161, 1e-9);
+}
+
+TEST_F(Prediction, AReaderThatIsBehindKeepsNobodyWaiting) {
+  add(201).paused = true;
+  EXPECT_EQ(rows_before_first_token(add(101)), 101);
+}
+
+}  // namespace
+}  // namespace ingot

@@ -1,0 +1,234 @@
+// Writing and parsing what stands before the blocks of a session file.
+#include "runtime/session/session_head.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "base/checked.h"
+#include "runtime/request.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr std::string_view kMagic = "ingotses";
+constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kNumericsBytesMax = 64;
+constexpr std::uint32_t kKvHeadsMax = 1 << 16;
+/// Far beyond any model: layers of as many windows are that many groups.
+constexpr std::size_t kLayersMax = 4096;
+/// Of layers: what a prefix index has room for.
+constexpr std::size_t kGroupsMax = 64;
+
+/// Bytes as they are put.
+class Head {
+ public:
+  template <class T>
+  requires(std::integral<T> || std::floating_point<T>) void put(T value) {
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  void put_text(std::string_view text) {
+    put(static_cast<std::uint32_t>(text.size()));
+    bytes_ += text;
+  }
+  void put_ids(std::span<const std::int32_t> ids) {
+    put(static_cast<std::uint32_t>(ids.size()));
+    bytes_.append(reinterpret_cast<const char*>(ids.data()), ids.size_bytes());
+  }
+  void put_raw(std::string_view text) { bytes_ += text; }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+void put_model(Head& head, const SessionModel& m) {
+  head.put(static_cast<std::uint32_t>(m.order_version));
+  head.put_text(m.numerics);
+  for (const std::uint64_t half : m.weights) head.put(half);
+  head.put(static_cast<std::uint32_t>(m.kv_type));
+  head.put(static_cast<std::uint32_t>(m.kv_heads));
+  head.put(static_cast<std::uint32_t>(m.head_dim));
+  head.put_ids(m.windows);
+}
+
+void put_sampling(Head& head, const Session& session) {
+  const SamplingParams& p = session.sampling;
+  for (const float value : {p.repetition_penalty, p.presence_penalty, p.frequency_penalty,
+                            p.temperature, p.typical_p, p.top_p, p.min_p}) {
+    head.put(value);
+  }
+  head.put(p.top_k);
+  head.put(p.min_tokens);
+  head.put(p.seed);
+  head.put(p.choice);
+  head.put(static_cast<std::uint32_t>(session.ignore_eos ? 1 : 0));
+  head.put_ids(p.end_ids);
+  head.put(static_cast<std::uint32_t>(p.logit_bias.size()));
+  for (const LogitBias& b : p.logit_bias) {
+    head.put(b.id);
+    head.put(b.bias);
+  }
+  head.put(static_cast<std::uint32_t>(session.stop.size()));
+  for (const std::string& stop : session.stop) head.put_text(stop);
+}
+
+/// Reads what Head has put.
+class HeadReader {
+ public:
+  explicit HeadReader(ByteReader& in) : in_(in) {}
+
+  /// Everything, in order.
+  SessionBlocks read(Session& session) {
+    magic();
+    model(session.model);
+    sampling(session);
+    tokens(session);
+    return blocks(session.tokens.size(), session_groups(session.model).size());
+  }
+
+ private:
+  void magic() {
+    if (in_.remaining() < kMagic.size() || in_.text(kMagic.size()) != kMagic) {
+      in_.fail_at(0, "it is not a session of ingot");
+    }
+    const std::uint64_t at = in_.offset();
+    const auto version = in_.read<std::uint32_t>();
+    if (version != kVersion) {
+      in_.fail_at(at, cat("it has version ", version, ", this program reads ", kVersion));
+    }
+  }
+
+  void model(SessionModel& m) {
+    std::uint64_t at = in_.offset();
+    const auto order = in_.read<std::uint32_t>();
+    if (order != kOrderVersion) {
+      in_.fail_at(
+          at, cat("it was made with order version ", order, ", this program has ", kOrderVersion));
+    }
+    at = in_.offset();
+    m.numerics = text(kNumericsBytesMax);
+    if (m.numerics != kNumericsProfile) {
+      in_.fail_at(at, cat("it was made with numerics ", printable(m.numerics),
+                          ", this program has ", kNumericsProfile));
+    }
+    for (std::uint64_t& half : m.weights) half = in_.read<std::uint64_t>();
+    m.kv_type = static_cast<KvType>(number(0, static_cast<std::uint32_t>(KvType::kInt8)));
+    m.kv_heads = static_cast<std::int32_t>(number(1, kKvHeadsMax));
+    m.head_dim = static_cast<std::int32_t>(number(1, kHeadDimLimit));
+    at = in_.offset();
+    m.windows = ids();
+    if (m.windows.size() > kLayersMax) in_.fail_at(at, cat(m.windows.size(), " layers"));
+  }
+
+  void sampling(Session& session) {
+    in_.section("sampling");
+    SamplingParams& p = session.sampling;
+    for (float* value : {&p.repetition_penalty, &p.presence_penalty, &p.frequency_penalty,
+                         &p.temperature, &p.typical_p, &p.top_p, &p.min_p}) {
+      *value = real();
+    }
+    p.top_k = in_.read<std::int32_t>();
+    p.min_tokens = in_.read<std::int64_t>();
+    p.seed = in_.read<std::uint64_t>();
+    p.choice = in_.read<std::uint32_t>();
+    session.ignore_eos = number(0, 1) == 1;
+    p.end_ids = ids();
+    for (std::uint32_t left = count(8); left > 0; --left) {
+      const auto id = in_.read<std::int32_t>();
+      p.logit_bias.push_back({id, real()});
+    }
+    const std::uint64_t at = in_.offset();
+    const std::uint32_t stops = count(4);
+    if (stops > kStopsMax) in_.fail_at(at, cat(stops, " stop strings, at most ", kStopsMax));
+    for (std::uint32_t left = stops; left > 0; --left) {
+      session.stop.push_back(text(kStopBytesMax));
+    }
+  }
+
+  void tokens(Session& session) {
+    in_.section("tokens");
+    const std::uint64_t at = in_.offset();
+    session.tokens = ids();
+    if (session.tokens.empty()) in_.fail_at(at, "it has no tokens");
+    session.generated = number(0, static_cast<std::uint32_t>(session.tokens.size()));
+  }
+
+  /// Which blocks are there.
+  SessionBlocks blocks(std::size_t tokens, std::size_t groups) {
+    in_.section("blocks");
+    if (groups > kGroupsMax) in_.fail(cat(groups, " different windows, at most ", kGroupsMax));
+    SessionBlocks blocks;
+    const auto most = static_cast<std::uint32_t>(groups > 0 ? tokens / kBlockTokens : 0);
+    blocks.blocks = number(0, most);
+    const auto flags =
+        (Checked(static_cast<std::uint64_t>(blocks.blocks)) * groups).at_most(in_.remaining());
+    if (!flags) in_.fail(cat(blocks.blocks, " blocks are more than the file holds"));
+    for (const std::byte flag : in_.bytes(*flags)) {
+      if (flag > std::byte{1}) in_.fail("a block is neither there nor not there");
+      blocks.there.push_back(static_cast<std::uint8_t>(flag));
+    }
+    return blocks;
+  }
+
+  std::uint32_t number(std::uint32_t low, std::uint32_t high) {
+    const std::uint64_t at = in_.offset();
+    const auto value = in_.read<std::uint32_t>();
+    if (value >= low && value <= high) return value;
+    in_.fail_at(at, cat(value, " is not in [", low, ", ", high, "]"));
+  }
+  float real() {
+    const std::uint64_t at = in_.offset();
+    const auto value = in_.read<float>();
+    if (!std::isfinite(value)) in_.fail_at(at, "a number is NaN or infinite");
+    return value;
+  }
+  /// Entries of at least so many bytes.
+  std::uint32_t count(std::uint64_t bytes) {
+    const std::uint64_t at = in_.offset();
+    const auto entries = in_.read<std::uint32_t>();
+    if ((Checked(entries) * bytes).at_most(in_.remaining())) return entries;
+    in_.fail_at(at, cat(entries, " entries are more than the file holds"));
+  }
+  std::string text(std::uint64_t bytes_max) {
+    const std::uint64_t at = in_.offset();
+    const auto bytes = in_.read<std::uint32_t>();
+    if (bytes > bytes_max) in_.fail_at(at, cat("a text has ", bytes, " bytes"));
+    return std::string(in_.text(bytes));
+  }
+  /// Numbers that are not negative.
+  std::vector<std::int32_t> ids() {
+    const std::uint32_t entries = count(sizeof(std::int32_t));
+    const std::uint64_t at = in_.offset();
+    const auto raw = in_.bytes(std::uint64_t{entries} * sizeof(std::int32_t));
+    std::vector<std::int32_t> ids(entries);
+    if (entries > 0) std::memcpy(ids.data(), raw.data(), raw.size());
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (ids[i] < 0) in_.fail_at(at + i * sizeof(std::int32_t), cat(ids[i], " is less than 0"));
+    }
+    return ids;
+  }
+
+  ByteReader& in_;
+};
+
+}  // namespace
+
+std::string format_session_head(const Session& session, const SessionBlocks& blocks) {
+  Head head;
+  head.put_raw(kMagic);
+  head.put(kVersion);
+  put_model(head, session.model);
+  put_sampling(head, session);
+  head.put_ids(session.tokens);
+  head.put(static_cast<std::uint32_t>(session.generated));
+  head.put(static_cast<std::uint32_t>(blocks.blocks));
+  for (const std::uint8_t flag : blocks.there) head.put(flag);
+  return head.take();
+}
+
+SessionBlocks parse_session_head(ByteReader& in, Session& session) {
+  return HeadReader(in).read(session);
+}
+
+}  // namespace ingot

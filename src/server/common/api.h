@@ -1,0 +1,72 @@
+// Api: the requests that connections bring, let in or refused, and handed to their endpoints.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "server/common/api_keys.h"
+#include "server/common/auth_failures.h"
+#include "server/common/request_log.h"
+#include "server/common/service.h"
+#include "server/http/application.h"
+#include "server/http/route.h"
+
+namespace ingot {
+
+/// Who may use the API, and from where.
+struct ApiOptions {
+  ApiKeys keys{};
+  /// Names besides localhost, 127.0.0.1 and [::1] that Host may have; "*" for any.
+  std::vector<std::string> allowed_hosts{};
+  /// Origins whose pages may use the API; "*" for any, which takes keys.
+  std::vector<std::string> cors_origins{};
+  int auth_failures_per_minute = 20;  ///< of one address
+  std::span<const Route> routes{};    ///< that there are
+};
+
+/// Of a request and of a response, where the log has them.
+inline constexpr std::size_t kContentBytesMax = 64 << 10;
+
+/// All of the API behind the transport.
+class Api final : public Application {
+ public:
+  Api(ApiOptions options, Service& service, ServerLog& log)
+      : options_(std::move(options)),
+        service_(service),
+        log_(log),
+        auth_failures_(options_.auth_failures_per_minute) {}
+
+  std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool has_body) override;
+  std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(const HttpRequest& request,
+                                                                        const Admitted& admitted,
+                                                                        Notify notify) override;
+  HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest* request) override;
+  ApiError generation_error(const Outcome& outcome, const Admitted& admitted) override;
+  void ended(const HttpRequest& request, const Admitted& admitted, const RequestEnd& end) override;
+  HttpFields common_fields(const HttpRequest& request, const Admitted* admitted) override;
+  std::size_t content_bytes_max() const override {
+    return log_.has_contents() ? kContentBytesMax : 0;
+  }
+  bool is_closing() const override { return service_.is_draining(); }
+
+ private:
+  bool is_host_allowed(const HttpRequest& request, const Route* route) const;
+  /// The number of the key; throws where there is none that fits.
+  std::size_t authenticate(const HttpRequest& request, const Route* route);
+  std::size_t check_key(const HttpRequest& request);
+  /// The one of `--cors-origin` that a request comes from; null where it comes from none of them.
+  const std::string* allowed_origin(const HttpRequest& request) const;
+  HttpResponse preflight(const HttpRequest& request) const;
+  /// The error's response; what the server is to blame for is said in the log.
+  HttpResponse failed(const ApiError& error, const Admitted& admitted);
+  void log_end(const HttpRequest& request, const Admitted& admitted, const RequestEnd& end);
+  void log_failure(const ApiError& error, const Admitted& admitted);
+
+  ApiOptions options_;
+  Service& service_;
+  ServerLog& log_;
+  AuthFailures auth_failures_;
+};
+
+}  // namespace ingot

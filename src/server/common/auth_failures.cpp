@@ -1,0 +1,61 @@
+// The last moments of each address.
+#include "server/common/auth_failures.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+
+namespace ingot {
+
+namespace {
+
+constexpr std::size_t kNetworkBytes = 8;
+/// What addresses of IPv4 begin with as addresses of IPv6.
+constexpr std::array<unsigned char, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+/// Between two looks for addresses to forget.
+constexpr std::chrono::seconds kSweep{1};
+
+/// An address of IPv6 without the bits that its network's owner chooses; those of IPv4 in its form
+/// have one owner each.
+std::string network_of(const std::string& address) {
+  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+  const std::string number = address.substr(0, address.find('%'));
+  if (::inet_pton(AF_INET6, number.c_str(), bytes.data()) != 1) return address;
+  if (std::equal(kMapped.begin(), kMapped.end(), bytes.begin())) return address;
+  std::fill(bytes.begin() + kNetworkBytes, bytes.end(), static_cast<unsigned char>(0));
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  return ::inet_ntop(AF_INET6, bytes.data(), text.data(), text.size());
+}
+
+}  // namespace
+
+AuthFailures::Failures& AuthFailures::of(std::string address, Clock::time_point now) {
+  if (failures_.size() >= kAddressesMax && !failures_.contains(address)) {
+    if (now >= next_sweep_) {
+      next_sweep_ = now + kSweep;
+      std::erase_if(failures_,
+                    [now](const auto& entry) { return entry.second.last + kWindow <= now; });
+    }
+    if (failures_.size() >= kAddressesMax) address.clear();
+  }
+  return failures_[address];
+}
+
+std::chrono::seconds AuthFailures::add(const std::string& address, Clock::time_point now) {
+  if (most_ == 0) return kWindow;
+  const std::lock_guard lock(mutex_);
+  Failures& f = of(network_of(address), now);
+  if (f.moments.size() < most_) {
+    f.moments.push_back(now);
+  } else {
+    const Clock::time_point free = f.moments[f.oldest] + kWindow;
+    if (free > now) return std::chrono::ceil<std::chrono::seconds>(free - now);
+    f.moments[f.oldest] = now;
+    f.oldest = (f.oldest + 1) % most_;
+  }
+  f.last = now;
+  return {};
+}
+
+}  // namespace ingot

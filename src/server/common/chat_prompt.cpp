@@ -1,0 +1,229 @@
+// From messages to tokens.
+#include "server/common/chat_prompt.h"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <utility>
+
+#include "base/text.h"
+#include "server/common/message_text.h"
+#include "text/chat/chat_members.h"
+#include "text/chat/reasoning.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr std::array<std::string_view, 6> kRoles = {"system",    "developer", "user",
+                                                    "assistant", "tool",      "function"};
+
+/// The JSON object that a text is; nothing for any other text.
+std::optional<Json> object_in(const std::string& text) {
+  try {
+    Json value = parse_json(text, "arguments", "json");
+    if (value.as_object() != nullptr) return value;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Json normalised_content(const std::string& place, std::string_view role, const Json* content) {
+  if (content != nullptr && !content->is_null()) {
+    return Json(message_text(place, *content, {"text", "input_text", "output_text"}));
+  }
+  if (role != "assistant") refuse_at(place, "has no content");
+  return Json("");
+}
+
+/// A copy of an object with another value of a member.
+Json with(const Json::Object& members, std::string_view name, const Json& value) {
+  Json out = Json::object();
+  for (const auto& [key, member] : members) {
+    out.set(key, key == name ? value : member);
+  }
+  return out;
+}
+
+/// Calls of tools with their arguments as the object that templates expect, where the API's string
+/// holds one.
+Json calls_for_template(const Json& calls) {
+  Json out = Json::array();
+  for (const Json& call : *calls.as_array()) {
+    const Json* function = call.find("function");
+    const Json* arguments = function == nullptr ? nullptr : function->find("arguments");
+    const bool is_text = arguments != nullptr && arguments->as_string() != nullptr;
+    const auto parsed = is_text ? object_in(*arguments->as_string()) : std::nullopt;
+    if (!parsed) {
+      out.push(call);
+      continue;
+    }
+    out.push(
+        with(*call.as_object(), "function", with(*function->as_object(), "arguments", *parsed)));
+  }
+  return out;
+}
+
+Json normalised_message(const std::string& place, const Json& message, bool knows_developer) {
+  const Json::Object* members = message.as_object();
+  if (members == nullptr) refuse_at(place, cat("is ", message.kind(), ", expected an object"));
+  const Json* role = message.find("role");
+  if (role == nullptr || role->as_string() == nullptr ||
+      std::find(kRoles.begin(), kRoles.end(), *role->as_string()) == kRoles.end()) {
+    refuse_at(place, "has a role that is not system, developer, user, assistant or tool");
+  }
+  if (*role->as_string() == "tool") {
+    const Json* call = message.find("tool_call_id");
+    if (call == nullptr || call->as_string() == nullptr) refuse_at(place, "has no tool_call_id");
+  }
+  Json out = Json::object();
+  const bool is_renamed = *role->as_string() == "developer" && !knows_developer;
+  out.set("role", is_renamed ? Json("system") : *role);
+  out.set("content", normalised_content(place, *role->as_string(), message.find("content")));
+  const Json* reasoning = message.find("reasoning_content");
+  if (reasoning == nullptr || reasoning->is_null()) reasoning = message.find("reasoning");
+  if (reasoning != nullptr && !reasoning->is_null()) {
+    if (reasoning->as_string() == nullptr) refuse_at(place, "has a reasoning that is no string");
+    out.set("reasoning_content", *reasoning);
+    out.set("reasoning", *reasoning);
+  }
+  for (const auto& [name, value] : *members) {
+    const bool is_done =
+        name == "role" || name == "content" || name == "reasoning_content" || name == "reasoning";
+    // Clients send back what they got, with null for what was not there: templates only look
+    // whether a member is.
+    if (is_done || value.is_null()) continue;
+    const bool is_calls = name == "tool_calls" && value.as_array() != nullptr;
+    if (!is_calls) {
+      out.set(name, value);
+    } else if (!value.as_array()->empty()) {
+      out.set(name, calls_for_template(value));
+    }
+  }
+  return out;
+}
+
+/// The members of a chat, in an object of their own.
+Json chat_members(Params& params, const Service& service) {
+  const Json* messages = params.take("messages");
+  if (messages == nullptr) throw invalid_request("messages", "messages is missing");
+  Json chat = Json::object();
+  chat.set("messages", normalised_messages(*messages, service));
+  for (const std::string_view name :
+       {"documents", "add_generation_prompt", "continue_final_message"}) {
+    if (const Json* value = params.take(name)) chat.set(std::string(name), *value);
+  }
+  return chat;
+}
+
+std::tm local_time() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  return local;
+}
+
+}  // namespace
+
+Json normalised_messages(const Json& messages, const Service& service) {
+  const std::size_t messages_max = service.options().inputs.messages;
+  const Json::Array* all = messages.as_array();
+  if (all == nullptr) {
+    throw invalid_request("messages", cat("messages is ", messages.kind(), ", expected an array"));
+  }
+  if (all->empty() || all->size() > messages_max) {
+    throw invalid_request("messages", cat("messages has ", all->size(),
+                                          " entries, possible are 1 to ", messages_max));
+  }
+  const bool knows_developer = service.chat_knows("developer");
+  Json out = Json::array();
+  for (std::size_t i = 0; i < all->size(); ++i) {
+    out.push(normalised_message(cat("messages[", i, "]"), (*all)[i], knows_developer));
+  }
+  return out;
+}
+
+namespace {
+
+/// Calls `body`; what the template finds wrong with a chat is about `param`.
+template <class Body>
+auto about_chat(std::string_view param, Body&& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    const std::string named = api_error(error).param();
+    const bool is_messages = named.empty() || named == "messages";
+    throw api_error(error).about(is_messages ? std::string(param) : named);
+  }
+}
+
+}  // namespace
+
+ChatPrompt encode_chat(const Json& chat, const Service& service, std::string_view param,
+                       PromptRoom room) {
+  const ChatTemplate& format = service.chat();
+  return about_chat(param, [&] {
+    const MarkedText text = format.render(parse_chat(chat, local_time()));
+    const bool is_bounded = room == PromptRoom::kContext;
+    if (is_bounded) service.check_text_room(text.bytes.size(), param);
+    ChatPrompt prompt{.ids = format.encode(text)};
+    if (is_bounded) service.check_room(prompt.ids.size(), param);
+    prompt.has_reasoning = service.chat_knows("</think>");
+    prompt.opens_reasoning = prompt.has_reasoning && opens_reasoning(text.bytes);
+    return prompt;
+  });
+}
+
+ChatArguments::ChatArguments(Params& params, const Service& service)
+    : params_(params), service_(service) {
+  const Json* given = params.object("chat_template_kwargs");
+  if (given == nullptr) return;
+  values_ = *given;
+  // Others are refused.
+  for (const std::string_view name : chat_arguments()) {
+    if (values_.find(name) == nullptr || service.chat_knows(name)) continue;
+    params.warn(cat("chat_template_kwargs.", name), "ignored",
+                "the chat template does not mention it");
+  }
+}
+
+bool ChatArguments::set(std::string_view name, Json value) {
+  if (!service_.chat_knows(name)) return false;
+  if (values_.find(name) == nullptr) values_.set(std::string(name), std::move(value));
+  return true;
+}
+
+void ChatArguments::set_effort(std::string_view param, const std::string& effort) {
+  const bool is_off = effort == "none" && set("enable_thinking", false);
+  if (!is_off && !set("reasoning_effort", effort)) {
+    params_.warn(param, "ignored", "the chat template knows of no effort");
+  }
+}
+
+namespace {
+
+/// A chat with the arguments of its template.
+Json whole_chat(Params& params, const Service& service) {
+  Json chat = chat_members(params, service);
+  ChatArguments arguments(params, service);
+  if (const auto effort = params.text("reasoning_effort", 32)) {
+    arguments.set_effort("reasoning_effort", *effort);
+  }
+  chat.set("chat_template_kwargs", arguments.values());
+  return chat;
+}
+
+}  // namespace
+
+MarkedText render_chat(Params& params, const Service& service) {
+  const ChatTemplate& format = service.chat();
+  const Json chat = whole_chat(params, service);
+  return about_chat("messages", [&] { return format.render(parse_chat(chat, local_time())); });
+}
+
+ChatPrompt read_chat(Params& params, const Service& service) {
+  return encode_chat(whole_chat(params, service), service, "messages", PromptRoom::kContext);
+}
+
+}  // namespace ingot

@@ -1,0 +1,55 @@
+// Texts of messages.
+#include "server/common/message_text.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "server/http/handler.h"
+
+namespace ingot {
+
+void refuse_at(const std::string& place, std::string_view what) {
+  throw invalid_request(place.substr(0, place.find('[')), cat(place, " ", what));
+}
+
+const std::string& part_type(const std::string& place, const Json& part) {
+  const Json* type = part.find("type");
+  if (type == nullptr || type->as_string() == nullptr) {
+    refuse_at(place, "has a part without a type");
+  }
+  return *type->as_string();
+}
+
+std::string part_string(const std::string& place, const Json& part, std::string_view member) {
+  const Json* value = part.find(member);
+  if (value == nullptr || value->as_string() == nullptr) {
+    refuse_at(place, cat("has a part without a string as its ", member));
+  }
+  return *value->as_string();
+}
+
+void add_line(std::string& text, std::string_view line) {
+  if (!text.empty()) text += '\n';
+  text += line;
+}
+
+std::string message_text(const std::string& place, const Json& content,
+                         std::initializer_list<std::string_view> types) {
+  if (const std::string* text = content.as_string()) return *text;
+  const Json::Array* parts = content.as_array();
+  if (parts == nullptr) {
+    refuse_at(place, cat("has a content that is ", content.kind(), ", expected a string or parts"));
+  }
+  if (parts->empty()) refuse_at(place, "has a content without parts");
+  std::string text;
+  for (const Json& part : *parts) {
+    const std::string& type = part_type(place, part);
+    if (std::find(types.begin(), types.end(), type) == types.end()) {
+      refuse_at(place, "has a part that is no text: only text is supported");
+    }
+    add_line(text, part_string(place, part, "text"));
+  }
+  return text;
+}
+
+}  // namespace ingot

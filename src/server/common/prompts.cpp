@@ -1,0 +1,68 @@
+// Reading prompts.
+#include "server/common/prompts.h"
+
+#include "base/text.h"
+
+namespace ingot {
+
+namespace {
+
+ReadPrompt read_prompt(const Json& prompt, std::string_view name, const Service& service) {
+  std::vector<std::int32_t> ids;
+  if (const std::string* text = prompt.as_string()) {
+    ids = service.encode(*text, name);
+  } else if (const Json::Array* list = prompt.as_array()) {
+    ids = read_ids(*list, name, service);
+  } else {
+    throw invalid_request(
+        std::string(name),
+        cat(name, " is ", prompt.kind(), ", expected a string, token ids, or a list of either"));
+  }
+  if (ids.empty()) throw invalid_request(std::string(name), cat(name, " has no tokens"));
+  service.check_room(ids.size(), name);
+  return {.ids = std::move(ids), .text = prompt.as_string()};
+}
+
+}  // namespace
+
+std::vector<std::int32_t> read_ids(const Json::Array& list, std::string_view name,
+                                   const Service& service) {
+  std::vector<std::int32_t> ids;
+  ids.reserve(list.size());
+  const std::int64_t vocab = service.limits().vocab;
+  for (const Json& entry : list) {
+    const std::int64_t* id = entry.as_int();
+    if (id == nullptr || *id < 0 || *id >= vocab) {
+      throw invalid_request(std::string(name),
+                            cat(name, " holds a token that is not in [0, ", vocab, ")"));
+    }
+    ids.push_back(static_cast<std::int32_t>(*id));
+  }
+  return ids;
+}
+
+std::vector<ReadPrompt> read_prompts(Params& params, std::string_view name, std::int32_t most,
+                                     const Service& service) {
+  const Json* prompt = params.take(name);
+  if (prompt == nullptr) throw invalid_request(std::string(name), cat(name, " is missing"));
+  const Json::Array* list = prompt->as_array();
+  if (list == nullptr || list->empty() || list->front().number()) {
+    std::vector<ReadPrompt> one;
+    one.push_back(read_prompt(*prompt, name, service));
+    return one;
+  }
+  if (list->size() > static_cast<std::size_t>(most)) {
+    throw invalid_request(std::string(name),
+                          cat(name, " has ", list->size(), " entries, possible are ", most));
+  }
+  std::vector<ReadPrompt> prompts;
+  for (const Json& entry : *list) {
+    if (entry.kind() != list->front().kind()) {
+      throw invalid_request(std::string(name), cat(name, " holds both strings and lists"));
+    }
+    prompts.push_back(read_prompt(entry, name, service));
+  }
+  return prompts;
+}
+
+}  // namespace ingot

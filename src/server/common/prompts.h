@@ -1,0 +1,32 @@
+// Prompts that are texts or token ids, as completions and embeddings take them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/common/params.h"
+#include "server/common/service.h"
+
+namespace ingot {
+
+/// A prompt's tokens, and its text where it came as one: the request's own.
+struct ReadPrompt {
+  std::vector<std::int32_t> ids;
+  const std::string* text = nullptr;
+};
+
+/// The member of that name: a string, a list of at most `most` strings, a list of ids, or a list of
+/// at most `most` lists of ids. Each prompt has tokens, and leaves room for one more.
+///
+/// Errors: ApiError naming the member; context_length_exceeded.
+std::vector<ReadPrompt> read_prompts(Params& params, std::string_view name, std::int32_t most,
+                                     const Service& service);
+
+/// A list of token ids, each a row of the model's vocabulary. Errors: ApiError naming the member.
+std::vector<std::int32_t> read_ids(const Json::Array& list, std::string_view name,
+                                   const Service& service);
+
+}  // namespace ingot

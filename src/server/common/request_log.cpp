@@ -1,0 +1,155 @@
+// Lines of the log.
+#include "server/common/request_log.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <utility>
+
+#include "base/error.h"
+#include "base/utf8.h"
+
+namespace ingot {
+
+namespace {
+
+/// With its end. As much as a pipe takes without waiting once it says that it can be written to.
+constexpr std::size_t kLineMax = PIPE_BUF;
+
+/// Of what went wrong.
+constexpr std::size_t kCauseBytes = 512;
+
+/// Of what was said, in a line; and room for all else in it.
+constexpr std::size_t kContentBytes = 3 << 10;
+constexpr std::size_t kOtherBytes = 128;
+
+/// JSON whose strings a terminal can be shown.
+std::string harmless(std::string json) {
+  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f; };
+  if (std::all_of(json.begin(), json.end(), is_plain)) return json;
+  std::string out;
+  for (std::size_t i = 0; i < json.size();) {
+    const Utf8Char c = decode_utf8(std::string_view(json).substr(i));
+    const std::string_view bytes(json.data() + i, c.size);
+    i += c.size;
+    if (is_harmless(c.code)) {
+      out += bytes;
+      continue;
+    }
+    // All of them are in the first plane.
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    out += "\\u";
+    for (int shift = 12; shift >= 0; shift -= 4) out += kDigits[(c.code >> shift) & 15U];
+  }
+  return out;
+}
+
+/// Bytes of the text's beginning that end with a character, at most so many but at least one.
+std::size_t whole_characters(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text.size();
+  std::size_t bytes = std::max<std::size_t>(1, most);
+  const auto continues = [&] { return (static_cast<unsigned char>(text[bytes]) & 0xc0U) == 0x80; };
+  for (int i = 0; i < 3 && bytes > 1 && continues(); ++i) --bytes;
+  return bytes;
+}
+
+/// Whether a line can be written now: a reader that has stopped must not stop the server.
+bool has_room(int fd) {
+  pollfd wanted{.fd = fd, .events = POLLOUT, .revents = 0};
+  return ::poll(&wanted, 1, 0) == 1;
+}
+
+}  // namespace
+
+void ServerLog::write(std::string_view event, const Json& fields) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  Json line = Json::object();
+  line.set("time", std::chrono::duration<double>(now).count());
+  line.set("event", event);
+  for (const auto& [name, value] : *fields.as_object()) line.set(name, value);
+  std::string text = harmless(line.dump());
+  if (text.size() >= kLineMax) text.resize(kLineMax - 1);
+  text += '\n';
+  const std::lock_guard lock(mutex_);
+  if (!has_room(fd_)) {
+    dropped_.fetch_add(1);
+    return;
+  }
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const ssize_t count = ::write(fd_, rest.data(), rest.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      dropped_.fetch_add(1);
+      return;
+    }
+    rest.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+void ServerLog::request(const Json& fields) {
+  if (has_requests()) write("request", fields);
+}
+
+void ServerLog::content(std::string_view id, std::string_view of, std::string_view text,
+                        bool is_cut) {
+  if (!has_contents()) return;
+  std::size_t at = 0;
+  const auto fields = [&](std::size_t bytes) {
+    Json line = Json::object();
+    line.set("id", id);
+    line.set("of", of);
+    line.set("at", at);
+    line.set("text", to_valid_utf8(text.substr(0, bytes)));
+    if (bytes < text.size() || is_cut) line.set("goes_on", true);
+    return line;
+  };
+  do {
+    std::size_t bytes = whole_characters(text, kContentBytes);
+    Json line = fields(bytes);
+    // Escapes make it longer.
+    while (bytes > 1 && harmless(line.dump()).size() > kLineMax - kOtherBytes) {
+      bytes = whole_characters(text, bytes / 2);
+      line = fields(bytes);
+    }
+    write("content", line);
+    text.remove_prefix(bytes);
+    at += bytes;
+  } while (!text.empty());
+}
+
+bool ServerLog::is_due(std::string_view name, int status, Json& fields) {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  const std::int64_t second = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+  const std::lock_guard lock(mutex_);
+  Lines& lines = lines_[{name, status}];
+  if (second == lines.second) {
+    ++lines.others;
+    return false;
+  }
+  lines.second = second;
+  fields.set("status", status);
+  fields.set("others", std::exchange(lines.others, std::uint64_t{0}));
+  return true;
+}
+
+void ServerLog::refusal(std::string_view event, int status) {
+  if (level_ == Level::kNone) return;
+  Json fields = Json::object();
+  if (is_due(event, status, fields)) write(event, fields);
+}
+
+void ServerLog::failure(std::string_view route, std::string_view id, std::string_view cause) {
+  if (level_ == Level::kNone) return;
+  Json fields = Json::object();
+  fields.set("id", id);
+  fields.set("route", route);
+  fields.set("cause", printable(cause, kCauseBytes));
+  if (is_due(route, 500, fields)) write("failed", fields);
+}
+
+}  // namespace ingot

@@ -1,0 +1,263 @@
+// What the endpoints share.
+#include "server/common/service.h"
+
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "server/common/params.h"
+
+namespace ingot {
+
+namespace {
+
+ApiError model_lacks(std::string_view what) {
+  return {400, "invalid_request_error", "not_supported", cat("the model has no ", what)};
+}
+
+}  // namespace
+
+Service::Service(ServiceOptions options, const Instance& instance, Engine& engine,
+                 const EngineMetrics& metrics, const StepLog& steps, HttpMetrics& http_metrics,
+                 std::optional<ServedChat> chat)
+    : options_(std::move(options)),
+      tokenizer_(instance.tokenizer()),
+      engine_(engine),
+      metrics_(metrics),
+      steps_(steps),
+      http_metrics_(http_metrics),
+      chat_(std::move(chat)),
+      defaults_(instance.config().sampling),
+      limits_(engine.request_limits()),
+      end_ids_(instance.stop_ids()) {
+  if (RAND_bytes(secret_.data(), static_cast<int>(secret_.size())) != 1) {
+    throw Error(ErrorCode::kInternal, "the system gives no random numbers");
+  }
+}
+
+std::int64_t Service::now() { return std::time(nullptr); }
+
+const Tokenizer& Service::tokenizer() const {
+  if (tokenizer_ == nullptr) throw model_lacks("tokenizer: send token ids");
+  return *tokenizer_;
+}
+
+const ChatTemplate& Service::chat() const {
+  if (!chat_) throw model_lacks("chat template: use /v1/completions");
+  return chat_->chat;
+}
+
+bool Service::chat_knows(std::string_view text) const {
+  return chat_ && chat_->source.find(text) != std::string::npos;
+}
+
+std::string_view Service::piece(std::int32_t id) const {
+  return tokenizer_ == nullptr ? std::string_view() : tokenizer_->piece(id);
+}
+
+std::string_view Service::first_piece(std::int32_t id) const {
+  return tokenizer_ == nullptr ? std::string_view() : tokenizer_->first_piece(id);
+}
+
+void Service::check_room(std::size_t prompt_tokens, std::string_view param) const {
+  const auto tokens = static_cast<std::int64_t>(prompt_tokens);
+  if (tokens < limits_.context) return;
+  throw ApiError(400, "invalid_request_error", "context_length_exceeded",
+                 cat("the prompt has ", tokens,
+                     " tokens and leaves no room for another: the "
+                     "context is ",
+                     limits_.context))
+      .about(std::string(param))
+      .with_context(tokens, limits_.context);
+}
+
+void Service::check_text_room(std::size_t bytes, std::string_view param) const {
+  const auto bytes_per_token = tokenizer().text_bytes_per_token_max();
+  if (!bytes_per_token) return;
+  const std::size_t tokens_min = bytes / *bytes_per_token;
+  if (tokens_min <= static_cast<std::size_t>(limits_.context)) return;
+  // How many it has nobody knows: no n_prompt_tokens.
+  throw ApiError(
+      400, "invalid_request_error", "context_length_exceeded",
+      cat("the prompt has more than ", tokens_min, " tokens, the context is ", limits_.context))
+      .about(std::string(param))
+      .with_context(-1, limits_.context);
+}
+
+std::vector<std::int32_t> Service::encode(std::string_view text, std::string_view param) const {
+  check_text_room(text.size(), param);
+  auto ids = as_api([&] { return tokenizer().encode(text, {.add_special = true}); });
+  check_room(ids.size(), param);
+  return ids;
+}
+
+void Service::check_model(const Json* name) const {
+  if (name == nullptr) return;
+  const std::string* text = name->as_string();
+  if (text == nullptr) {
+    throw invalid_request("model", cat("model is ", name->kind(), ", expected a string"));
+  }
+  check_model(*text);
+}
+
+void Service::check_model(const std::string& name) const {
+  if (name == options_.model_name) return;
+  throw ApiError(404, "invalid_request_error", "model_not_found",
+                 cat("the model ", printable(name, 64),
+                     " is not served here: /v1/models says "
+                     "what is"))
+      .about("model");
+}
+
+std::array<std::uint64_t, 2> Service::domain(std::size_t key, std::string_view salt) const {
+  if (key == 0 && salt.empty()) return {};
+  std::string text = cat(key);
+  text += '\0';
+  text += salt;
+  std::array<unsigned char, EVP_MAX_MD_SIZE> mac{};
+  unsigned size = 0;
+  HMAC(EVP_sha256(), secret_.data(), static_cast<int>(secret_.size()),
+       reinterpret_cast<const unsigned char*>(text.data()), text.size(), mac.data(), &size);
+  INGOT_CHECK(size == 32, "HMAC-SHA-256 gave ", size, " bytes");
+  std::array<std::uint64_t, 2> domain{};
+  std::memcpy(domain.data(), mac.data(), sizeof domain);
+  return domain;
+}
+
+namespace {
+
+std::size_t choices_of(const Generation& generation) {
+  std::size_t choices = 0;
+  for (const GenerationPrompt& prompt : generation.prompts) {
+    choices += static_cast<std::size_t>(prompt.choices);
+  }
+  return choices;
+}
+
+/// Log-probabilities that the response can hold at most.
+std::int64_t scores_of(const GenerationPrompt& prompt) {
+  const Request& request = prompt.request;
+  const std::int64_t top = std::max(request.sampling.logprobs, request.prompt_logprobs) + 1;
+  const bool has_prompt = request.prompt_logprobs >= 0;
+  const std::int64_t tokens = request.max_tokens + (has_prompt ? std::ssize(request.prompt) : 0);
+  return prompt.choices * tokens * top;
+}
+
+}  // namespace
+
+/// Errors: ApiError for what can never be served, or whose answer would be out of all proportion.
+void Service::check_size(const Generation& generation) const {
+  const std::size_t choices = choices_of(generation);
+  if (choices > engine_.under_way_max()) {
+    throw invalid_request("n", cat("n: the request asks for ", choices,
+                                   " continuations, there is "
+                                   "room for ",
+                                   engine_.under_way_max()));
+  }
+  std::int64_t scores = 0;
+  for (const GenerationPrompt& prompt : generation.prompts) scores += scores_of(prompt);
+  if (scores <= kScoresMax) return;
+  throw invalid_request("logprobs",
+                        cat("logprobs: the response could hold ", scores, " of them, possible are ",
+                            kScoresMax, ": ask for fewer tokens, prompts or choices"));
+}
+
+/// Counts the request's continuations against its key. Errors: ApiError where it has too many.
+void Service::enter(const std::string& id, std::size_t key, std::size_t choices) {
+  const std::lock_guard lock(mutex_);
+  std::size_t& entries = per_key_[key];
+  // Number 0 is everybody, where there are no keys. One request may always be as large as it may.
+  if (key > 0 && entries > 0 && entries + choices > options_.waiting_per_key) throw overloaded();
+  running_[id] = {.key = key, .choices = choices, .generation = {}};
+  entries += choices;
+}
+
+std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const std::string& id,
+                                                  std::size_t key, const Notify& notify) {
+  if (draining_.load()) {
+    throw ApiError(503, "server_error", "draining", "the server is being stopped");
+  }
+  check_size(generation);
+  enter(id, key, choices_of(generation));
+  auto running = std::make_shared<RunningGeneration>();
+  try {
+    for (GenerationPrompt& prompt : generation.prompts) {
+      prompt.request.notify = notify;
+      prompt.request.first_token_seconds =
+          std::min(prompt.request.first_token_seconds, options_.first_token_seconds);
+      if (options_.request_seconds < prompt.request.end_seconds) {
+        prompt.request.end_seconds = options_.request_seconds;
+        prompt.request.end_limit = "request_timeout";
+      }
+      // The others wait for the first one, or behind it.
+      if (running->streams.empty()) prompt.request.queue_seconds = options_.queue_seconds;
+      auto streams =
+          as_api([&] { return engine_.submit_choices(std::move(prompt.request), prompt.choices); });
+      if (streams.empty()) {
+        if (draining_.load() || engine_.has_failed()) {
+          throw ApiError(503, "server_error", "unavailable", "the server is being stopped");
+        }
+        throw overloaded();
+      }
+      for (Stream& stream : streams) running->streams.push_back(std::move(stream));
+    }
+  } catch (...) {
+    forget(id);
+    throw;
+  }
+  running->answer = std::move(generation.answer);
+  running->stream = generation.stream;
+  const std::lock_guard lock(mutex_);
+  running_[id].generation = running;
+  return running;
+}
+
+bool Service::is_late(std::size_t key) {
+  // By priority some come in front of those who wait, and the head does not say who.
+  if (options_.by_priority) return false;
+  std::size_t own = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = per_key_.find(key);
+    if (at != per_key_.end()) own = at->second;
+  }
+  // Half of the time is left for the prompt, and for a machine that becomes slower.
+  const double time =
+      std::min({options_.first_token_seconds, options_.queue_seconds, options_.request_seconds});
+  return engine_.expected_wait(own) > time / 2;
+}
+
+bool Service::cancel(const std::string& id, std::size_t key) {
+  std::shared_ptr<RunningGeneration> generation;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = running_.find(id);
+    if (at == running_.end() || at->second.key != key) return false;
+    generation = at->second.generation.lock();
+  }
+  if (generation == nullptr) return false;
+  generation->cancel();
+  return true;
+}
+
+void Service::forget(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  const auto at = running_.find(id);
+  if (at == running_.end()) return;
+  const auto key = per_key_.find(at->second.key);
+  key->second -= at->second.choices;
+  if (key->second == 0) per_key_.erase(key);
+  running_.erase(at);
+}
+
+void Service::begin_drain() {
+  draining_.store(true);
+  engine_.begin_drain(options_.drain_seconds);
+}
+
+}  // namespace ingot

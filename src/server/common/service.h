@@ -1,0 +1,186 @@
+// Service: the model and the engine behind the endpoints, and what they share.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <ctime>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/engine.h"
+#include "runtime/instance.h"
+#include "runtime/observe/engine_metrics.h"
+#include "runtime/observe/step_log.h"
+#include "server/common/api_keys.h"
+#include "server/common/input_limits.h"
+#include "server/http/application.h"
+#include "server/http/handler.h"
+#include "server/http/http_metrics.h"
+#include "text/chat/chat_template.h"
+
+namespace ingot {
+
+/// What a server is told about its model and its limits.
+struct ServiceOptions {
+  std::string model_name;                  ///< that clients send, and see in responses
+  std::string version;                     ///< the program's
+  std::string fingerprint{};               ///< of model and numerics, for system_fingerprint
+  std::int64_t max_tokens_default = 4096;  ///< where a request does not say, and its room is larger
+  std::int32_t choices_max = 16;           ///< "n"
+  std::int32_t prompts_max = 16;           ///< of one completion request
+  InputLimits inputs{};
+  /// Tokens that prompts of all keys begin with.
+  std::vector<std::vector<std::int32_t>> shared_prompts{};
+  std::size_t keys = 0;               ///< API keys that there are
+  std::set<std::size_t> operators{};  ///< numbers of those that may see all counts
+  std::size_t waiting_per_key = 256;  ///< continuations of one key that have not ended
+  double drain_seconds = 30;
+  bool by_priority = false;             ///< the engine looks at `priority`
+  double first_token_seconds = kNever;  ///< that a request may take to its first token
+  double request_seconds = 3600;        ///< that a request may take, from its submission on
+  double queue_seconds = 120;           ///< that it may wait for its turn
+  Json settings{};                      ///< the options, for /props
+  std::function<void()> stop{};         ///< ends the process in order
+};
+
+/// Log-probabilities that a response can hold: each is some hundred bytes of it.
+inline constexpr std::int64_t kScoresMax = std::int64_t{1} << 19;
+
+/// An engine whose step, or whose turn, takes longer is stuck: the largest models take seconds on
+/// small machines.
+inline constexpr double kStepSecondsMax = 60;
+/// A turn that takes longer, and others had better serve what comes now.
+inline constexpr double kReadyTurnSecondsMax = 5;
+
+/// A model's chat template, with its text.
+struct ServedChat {
+  ChatTemplate chat;
+  std::string source;
+};
+
+/// What endpoints need. All of it may be called from several threads at once.
+class Service {
+ public:
+  /// The instance was started; it, its engine, its metrics and its steps outlive this.
+  Service(ServiceOptions options, const Instance& instance, Engine& engine,
+          const EngineMetrics& metrics, const StepLog& steps, HttpMetrics& http_metrics,
+          std::optional<ServedChat> chat);
+
+  const ServiceOptions& options() const { return options_; }
+  Engine& engine() { return engine_; }
+  EngineCounts counts() const { return metrics_.snapshot(); }
+  /// Of the engine's last steps, the oldest first.
+  std::vector<StepRecord> steps() const { return steps_.snapshot(); }
+  HttpMetrics& http_metrics() { return http_metrics_; }
+  std::int64_t context() const { return limits_.context; }
+  const RequestLimits& limits() const { return limits_; }
+  const std::vector<std::int32_t>& end_ids() const { return end_ids_; }
+  /// How the model's makers want its tokens drawn.
+  const SamplingDefaults& defaults() const { return defaults_; }
+  /// Seconds since 1970.
+  static std::int64_t now();
+  std::int64_t started() const { return started_; }
+
+  /// The model's tokenizer. Errors: ApiError where it has none.
+  const Tokenizer& tokenizer() const;
+  /// The model's chat template. Errors: ApiError where it has none.
+  const ChatTemplate& chat() const;
+  bool has_chat() const { return chat_.has_value(); }
+  /// The chat template's text; null without one.
+  const std::string* chat_source() const { return chat_ ? &chat_->source : nullptr; }
+  /// Whether the chat template's text has this in it: what it does not know it cannot show.
+  bool chat_knows(std::string_view text) const;
+  bool has_tokenizer() const { return tokenizer_ != nullptr; }
+  /// Bytes that a token stands for; empty without a tokenizer.
+  std::string_view piece(std::int32_t id) const;
+  /// The same at the beginning of a text.
+  std::string_view first_piece(std::int32_t id) const;
+  /// The prompt of a text, with the tokenizer's own frame. Errors: ApiError, also where it cannot
+  /// fit, which is said without encoding it.
+  std::vector<std::int32_t> encode(std::string_view text, std::string_view param) const;
+  /// Errors: ApiError{context_length_exceeded} where a prompt leaves no room for a token.
+  void check_room(std::size_t prompt_tokens, std::string_view param) const;
+  /// The same for a text of so many bytes, as far as it can be said without encoding it.
+  void check_text_room(std::size_t bytes, std::string_view param) const;
+
+  /// That a request asks for the model that there is, or names none.
+  ///
+  /// Errors: ApiError{model_not_found}.
+  void check_model(const Json* name) const;
+  void check_model(const std::string& name) const;
+
+  /// Domain of cached prefixes for a key and a salt that narrows it.
+  std::array<std::uint64_t, 2> domain(std::size_t key, std::string_view salt) const;
+
+  /// Whether whoever comes with this key may see all counts: with several keys those that prompts
+  /// from the cache change tell of the others' prompts.
+  bool sees_all_counts(std::size_t key) const {
+    return key == 0 || options_.keys == 1 || options_.operators.count(key) > 0;
+  }
+  /// Hands a generation to the engine, under the request's id. Errors: ApiError.
+  std::shared_ptr<RunningGeneration> start(Generation&& generation, const std::string& id,
+                                           std::size_t key, const Notify& notify);
+  /// Cancels a request of that key; false where there is none.
+  bool cancel(const std::string& id, std::size_t key);
+  /// The request has ended, whoever ended it.
+  void forget(const std::string& id);
+
+  /// Whether as many requests are under way as may: more would be refused.
+  bool is_full() const { return engine_.under_way() >= engine_.under_way_max(); }
+  /// Whether a request of this key that came now would wait longer for its turn than it may.
+  bool is_late(std::size_t key);
+  /// Has the process end in order; from any thread.
+  void ask_to_stop() const {
+    if (options_.stop) options_.stop();
+  }
+  /// No new work is taken from here on, and what runs is cancelled after the drain's time.
+  void begin_drain();
+  bool is_draining() const { return draining_.load(); }
+  /// Whether requests are served: the server is not being stopped, and the engine computes.
+  bool is_serving() const { return !draining_.load() && is_alive(); }
+  /// The same, and its engine's thread has not been at one thing for over five seconds.
+  bool is_ready() const {
+    return is_serving() && engine_.turn_seconds_now() < kReadyTurnSecondsMax;
+  }
+  /// Whether the engine computes: no step has failed, and its thread is not stuck.
+  bool is_alive() const {
+    return !engine_.has_failed() && engine_.turn_seconds_now() < kStepSecondsMax;
+  }
+
+ private:
+  void check_size(const Generation& generation) const;
+  void enter(const std::string& id, std::size_t key, std::size_t choices);
+
+  struct Running {
+    std::size_t key = 0;
+    std::size_t choices = 0;
+    std::weak_ptr<RunningGeneration> generation;
+  };
+
+  ServiceOptions options_;
+  const Tokenizer* tokenizer_;
+  Engine& engine_;
+  const EngineMetrics& metrics_;
+  const StepLog& steps_;
+  HttpMetrics& http_metrics_;
+  std::optional<ServedChat> chat_;
+  SamplingDefaults defaults_;
+  RequestLimits limits_;
+  std::int64_t started_ = now();
+  std::vector<std::int32_t> end_ids_;
+  std::array<std::uint8_t, 32> secret_{};  ///< of this process, for domains
+
+  std::mutex mutex_;
+  std::map<std::string, Running> running_;
+  std::map<std::size_t, std::size_t> per_key_;
+  std::atomic<bool> draining_{false};
+};
+
+}  // namespace ingot

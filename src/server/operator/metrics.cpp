@@ -1,0 +1,203 @@
+// GET /metrics: counts in Prometheus' text form, named as vLLM names them.
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <sstream>
+
+#include "backend/batch.h"
+#include "base/system_memory.h"
+#include "server/common/service.h"
+#include "server/operator/endpoints.h"
+
+namespace ingot {
+
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+/// Families as they are collected.
+class Families {
+ public:
+  explicit Families(std::string model) : model_(std::move(model)) {}
+
+  void counter(const std::string& name, const std::string& help, double value) {
+    ClientMetric metric;
+    metric.counter.value = value;
+    add(name, help, MetricType::Counter, std::move(metric));
+  }
+  void gauge(const std::string& name, const std::string& help, double value) {
+    ClientMetric metric;
+    metric.gauge.value = value;
+    add(name, help, MetricType::Gauge, std::move(metric));
+  }
+  void histogram(const std::string& name, const std::string& help, const Histogram& from) {
+    ClientMetric metric;
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; i < from.bounds().size(); ++i) {
+      count += from.counts()[i];
+      metric.histogram.bucket.push_back(
+          {.cumulative_count = count, .upper_bound = from.bounds()[i]});
+    }
+    metric.histogram.sample_count = from.count();
+    metric.histogram.sample_sum = from.sum();
+    add(name, help, MetricType::Histogram, std::move(metric));
+  }
+  /// One value of a family that has a label of its own.
+  void labelled(const std::string& name, const std::string& help, MetricType type,
+                const std::vector<ClientMetric::Label>& labels, double value) {
+    ClientMetric metric;
+    metric.label = labels;
+    (type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
+    add(name, help, type, std::move(metric));
+  }
+
+  std::string text() const { return prometheus::TextSerializer().Serialize(families_); }
+
+ private:
+  void add(const std::string& name, const std::string& help, MetricType type,
+           ClientMetric&& metric) {
+    metric.label.insert(metric.label.begin(), {.name = "model_name", .value = model_});
+    if (families_.empty() || families_.back().name != name) {
+      families_.push_back({.name = name, .help = help, .type = type, .metric = {}});
+    }
+    families_.back().metric.push_back(std::move(metric));
+  }
+
+  std::string model_;
+  std::vector<MetricFamily> families_;
+};
+
+void add_state(Families& out, const EngineCounts& c) {
+  const auto number = [](auto n) { return static_cast<double>(n); };
+  out.gauge("vllm:num_requests_running", "Requests that are computed", number(c.running));
+  out.gauge("vllm:num_requests_waiting", "Requests that wait for their turn", number(c.waiting));
+  out.gauge("ingot:num_requests_paused", "Requests that wait for their reader", number(c.paused));
+  out.gauge("vllm:kv_cache_usage_perc", "Part of the KV blocks that requests hold, 1 = all",
+            c.kv_usage());
+}
+
+/// What tells how much of prompts was in the cache, alone or together with all other counts.
+void add_blocks_and_steps(Families& out, const EngineCounts& c) {
+  const auto number = [](auto n) { return static_cast<double>(n); };
+  for (const auto& [state, blocks] :
+       {std::pair{"free", c.blocks_free}, std::pair{"evictable", c.blocks_evictable},
+        std::pair{"referenced", c.blocks_referenced}, std::pair{"reserved", c.blocks_reserved}}) {
+    out.labelled("ingot:kv_blocks", "KV blocks by state", MetricType::Gauge,
+                 {{.name = "state", .value = state}}, number(blocks));
+  }
+  out.gauge("ingot:engine_stall_seconds_max",
+            "The longest time between two steps while a request ran", c.stall_seconds_max);
+  out.counter("ingot:engine_steps_total", "Steps of the engine", number(c.steps));
+}
+
+void add_totals(Families& out, const EngineCounts& c) {
+  const auto number = [](auto n) { return static_cast<double>(n); };
+  out.counter("vllm:prompt_tokens_total", "Tokens of prompts", number(c.prompt_tokens));
+  out.counter("vllm:generation_tokens_total", "Tokens generated", number(c.generation_tokens));
+  out.counter("vllm:num_preemptions_total", "Times that a request had to give way",
+              number(c.preemptions));
+  for (const FinishReason reason : {FinishReason::kStop, FinishReason::kLength,
+                                    FinishReason::kCancelled, FinishReason::kError}) {
+    const bool is_abort = reason == FinishReason::kCancelled;
+    out.labelled(
+        "vllm:request_success_total", "Requests that ended, by why", MetricType::Counter,
+        {{.name = "finished_reason", .value = is_abort ? "abort" : std::string(to_string(reason))}},
+        number(c.finished_by(reason)));
+  }
+}
+
+void add_cache_counts(Families& out, const EngineCounts& c) {
+  out.counter("vllm:prefix_cache_queries_total", "Tokens looked up in the prefix cache",
+              static_cast<double>(c.prefix_queries));
+  out.counter("vllm:prefix_cache_hits_total", "Of them, those that were there",
+              static_cast<double>(c.prefix_hits));
+}
+
+void add_rejections(Families& out, const EngineCounts& c) {
+  for (std::size_t i = 0; i < kRejections; ++i) {
+    const auto reason = static_cast<Rejection>(i);
+    out.labelled("ingot:rejected_total", "Requests that were not taken, by why",
+                 MetricType::Counter, {{.name = "reason", .value = std::string(to_string(reason))}},
+                 static_cast<double>(c.rejected_for(reason)));
+  }
+}
+
+void add_histograms(Families& out, const EngineCounts& c) {
+  out.histogram("vllm:time_to_first_token_seconds", "From submission to the first token",
+                c.first_token_seconds);
+  out.histogram("vllm:inter_token_latency_seconds", "Between two tokens of a request",
+                c.token_gap_seconds);
+  out.histogram("vllm:e2e_request_latency_seconds", "From submission to the end",
+                c.request_seconds);
+  out.histogram("vllm:request_queue_time_seconds", "From submission to the first step",
+                c.queue_seconds);
+  out.histogram("vllm:request_prefill_time_seconds", "From the first step to the first token",
+                c.prefill_seconds);
+  out.histogram("vllm:request_decode_time_seconds", "From the first token to the end",
+                c.decode_seconds);
+  out.histogram("vllm:request_inference_time_seconds", "From the first step to the end",
+                c.inference_seconds);
+  out.histogram("vllm:iteration_tokens_total", "Tokens of a step", c.step_rows);
+  out.histogram("vllm:request_prompt_tokens", "Tokens of a prompt", c.request_prompt_tokens);
+  out.histogram("vllm:request_generation_tokens", "Tokens generated for a request",
+                c.request_generation_tokens);
+  out.histogram("vllm:request_params_max_tokens", "max_tokens of requests", c.request_max_tokens);
+  out.histogram("vllm:request_params_n", "n of requests", c.request_choices);
+  out.histogram("ingot:engine_step_seconds", "Time of a step", c.step_seconds);
+  out.histogram("ingot:cancel_to_free_seconds",
+                "From a cancelling to the request's blocks being there for others",
+                c.cancel_to_free_seconds);
+}
+
+void add_http(Families& out, const HttpMetrics& http) {
+  for (const auto& [key, count] : http.responses()) {
+    out.labelled("ingot:http_responses_total", "Responses by route and status", MetricType::Counter,
+                 {{.name = "route", .value = key.first},
+                  {.name = "status", .value = std::to_string(key.second)}},
+                 static_cast<double>(count));
+  }
+  out.gauge("ingot:open_connections", "Connections that are open",
+            static_cast<double>(http.open_connections.load()));
+  out.counter("ingot:refused_connections_total", "Connections beyond the limit",
+              static_cast<double>(http.refused_connections.load()));
+  out.counter("ingot:log_dropped_total", "Lines of the log that could not be written",
+              static_cast<double>(http.log_lines_dropped.load()));
+}
+
+}  // namespace
+
+Reply metrics(const Call& call) {
+  const EngineCounts counts = call.service.counts();
+  Families families(call.service.options().model_name);
+  add_state(families, counts);
+  add_totals(families, counts);
+  add_rejections(families, counts);
+  const bool sees_all = call.service.sees_all_counts(call.key);
+  if (sees_all) {
+    add_cache_counts(families, counts);
+    add_blocks_and_steps(families, counts);
+    add_histograms(families, counts);
+  }
+  add_http(families, call.service.http_metrics());
+  families.labelled("vllm:cache_config_info", "What the KV cache is", MetricType::Gauge,
+                    {{.name = "block_size", .value = std::to_string(kBlockTokens)},
+                     {.name = "num_gpu_blocks", .value = std::to_string(counts.blocks_total)}},
+                    1);
+  // There are no adapters yet; gateways that balance by them read this all the same.
+  families.labelled("vllm:lora_requests_info", "Adapters of requests", MetricType::Gauge,
+                    {{.name = "max_lora", .value = "0"},
+                     {.name = "running_lora_adapters", .value = ""},
+                     {.name = "waiting_lora_adapters", .value = ""}},
+                    0);
+  families.gauge("ingot:rss_bytes", "Memory that the process holds",
+                 static_cast<double>(resident_memory()));
+  std::string text = families.text();
+  if (!sees_all) {
+    text += "# Counts that tell of others' prompts: on the admin socket, and for --operator-key\n";
+  }
+  return HttpResponse{.type = "text/plain; version=0.0.4; charset=utf-8", .body = std::move(text)};
+}
+
+}  // namespace ingot

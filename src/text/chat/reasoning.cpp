@@ -1,0 +1,90 @@
+// Splitting at tags.
+#include "text/chat/reasoning.h"
+
+#include <algorithm>
+
+namespace ingot {
+
+namespace {
+
+constexpr std::string_view kOpen = "<think>";
+constexpr std::string_view kClose = "</think>";
+constexpr std::string_view kSpace = " \t\r\n";
+
+/// Bytes at the end of `text` with which `tag` begins: as many as there are, but not all of it.
+std::size_t begun(std::string_view text, std::string_view tag) {
+  for (std::size_t n = std::min(text.size(), tag.size() - 1); n > 0; --n) {
+    if (text.ends_with(tag.substr(0, n))) return n;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void ReasoningSplitter::release(std::string_view text, Parts& parts) {
+  if (trims_) {
+    const std::size_t begin = text.find_first_not_of(kSpace);
+    if (begin == std::string_view::npos) return;
+    text.remove_prefix(begin);
+    trims_ = false;
+  }
+  (state_ == State::kInside ? parts.reasoning : parts.content) += text;
+}
+
+ReasoningSplitter::Parts ReasoningSplitter::add(std::string_view text) {
+  Parts parts;
+  held_ += text;
+  for (;;) {
+    if (state_ == State::kStart) {
+      // Reasoning comes first, or there is none.
+      const std::size_t begin = held_.find_first_not_of(kSpace);
+      if (begin == std::string::npos) return parts;
+      const std::string_view rest = std::string_view(held_).substr(begin);
+      if (rest.size() < kOpen.size() && kOpen.starts_with(rest)) return parts;
+      if (!rest.starts_with(kOpen)) {
+        state_ = State::kOutside;
+        continue;
+      }
+      held_.erase(0, begin + kOpen.size());
+      state_ = State::kInside;
+      trims_ = true;
+      continue;
+    }
+    if (state_ == State::kInside) {
+      const std::size_t end = held_.find(kClose);
+      if (end == std::string::npos) {
+        const std::size_t kept = begun(held_, kClose);
+        release(std::string_view(held_).substr(0, held_.size() - kept), parts);
+        held_.erase(0, held_.size() - kept);
+        return parts;
+      }
+      release(std::string_view(held_).substr(0, end), parts);
+      held_.erase(0, end + kClose.size());
+      state_ = State::kOutside;
+      trims_ = true;
+      continue;
+    }
+    release(held_, parts);
+    held_.clear();
+    return parts;
+  }
+}
+
+ReasoningSplitter::Parts ReasoningSplitter::finish() {
+  Parts parts;
+  if (state_ == State::kStart) state_ = State::kOutside;
+  release(held_, parts);
+  held_.clear();
+  return parts;
+}
+
+bool has_reasoning(std::string_view chat_template) {
+  return chat_template.find(kClose) != std::string_view::npos;
+}
+
+bool opens_reasoning(std::string_view prompt) {
+  const std::size_t end = prompt.find_last_not_of(kSpace);
+  return end != std::string_view::npos && prompt.substr(0, end + 1).ends_with(kOpen);
+}
+
+}  // namespace ingot

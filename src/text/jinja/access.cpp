@@ -1,0 +1,282 @@
+// Attributes, elements, slices and iteration.
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "text/jinja/operators.h"
+
+namespace ingot::jinja {
+
+namespace {
+
+/// Names that Python's objects have and the sandbox hides.
+bool is_hidden(std::string_view name) { return name.starts_with("__") && name.ends_with("__"); }
+
+Value loop_attribute(const Loop& loop, std::string_view name) {
+  const auto count = static_cast<std::int64_t>(loop.items.size());
+  const auto index = static_cast<std::int64_t>(loop.next) - 1;
+  const std::array<std::pair<std::string_view, std::int64_t>, 7> numbers = {
+      {{"index", index + 1},
+       {"index0", index},
+       {"revindex", count - index},
+       {"revindex0", count - index - 1},
+       {"length", count},
+       {"depth", loop.nesting + 1},
+       {"depth0", loop.nesting}}};
+  for (const auto& [known, number] : numbers) {
+    if (name == known) return Value::integer(number);
+  }
+  if (name == "first") return Value::boolean(index == 0);
+  if (name == "last") return Value::boolean(index + 1 == count);
+  const bool previous = name == "previtem";
+  if (previous || name == "nextitem") {
+    const std::int64_t at = previous ? index - 1 : index + 1;
+    if (at >= 0 && at < count) return loop.items[static_cast<std::size_t>(at)];
+  }
+  return Value::undefined(
+      Missing::kText,
+      make_string(loop.heap(), previous ? "there is no previous item" : cat("loop has no ", name)));
+}
+
+bool is_loop_attribute(std::string_view name) {
+  constexpr std::array<std::string_view, 11> kNames = {
+      "index",  "index0", "revindex", "revindex0", "first",   "last",
+      "length", "depth",  "depth0",   "previtem",  "nextitem"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+/// What getattr() finds; nothing else. False when there is none.
+bool find_attribute(Heap& heap, const Value& value, const Value& name, Value& found) {
+  const std::string_view text = name.text();
+  if (is_hidden(text)) {
+    found = Value::undefined(Missing::kUnsafe, name, value);
+    return true;
+  }
+  if (value.kind() == Kind::kNamespace) {
+    const Value* member = value.as<Dict>().find(text);
+    if (member == nullptr) return false;
+    found = *member;
+    return true;
+  }
+  if (value.kind() == Kind::kLoop && is_loop_attribute(text)) {
+    found = loop_attribute(value.as<Loop>(), text);
+    return true;
+  }
+  if (value.kind() == Kind::kCycler && text == "current") {
+    const auto& cycler = value.as<Cycler>();
+    found = cycler.items[cycler.at];
+    return true;
+  }
+  const MethodInfo* method = find_method(value, text);
+  if (method == nullptr) return false;
+  found = method->call == nullptr ? Value::undefined(Missing::kUnsafe, name, value)
+                                  : Value(new Method(heap, *method, value));
+  return true;
+}
+
+/// The place of index `i` of `size` elements, counted from the end when negative.
+std::optional<std::size_t> place(std::int64_t i, std::size_t size) {
+  const auto count = static_cast<std::int64_t>(size);
+  if (i < -count || i >= count) return std::nullopt;
+  return static_cast<std::size_t>(i < 0 ? i + count : i);
+}
+
+Value character(Heap& heap, const String& string, std::size_t index) {
+  const std::size_t begin = string.offset(index);
+  const std::size_t size = decode_utf8(std::string_view(string.text.bytes).substr(begin)).size;
+  TextBuilder out(heap);
+  out.append(string.text, begin, begin + size);
+  return out.take(string.markup);
+}
+
+/// What value[key] finds; false when there is none.
+bool find_item(Heap& heap, const Value& value, const Value& key, Value& found) {
+  if (value.kind() == Kind::kDict) {
+    const bool is_list = key.kind() == Kind::kSequence &&
+                         key.as<Sequence>().flavor != Flavor::kTuple &&
+                         key.as<Sequence>().flavor != Flavor::kRange;
+    if (is_list || key.kind() == Kind::kDict) return false;
+    const Value* member = value.as<Dict>().find(key);
+    if (member == nullptr) return false;
+    found = *member;
+    return true;
+  }
+  if (!key.is_integer()) return false;
+  if (value.is_string()) {
+    const auto at = place(key.as_int(), value.string().length());
+    if (at) found = character(heap, value.string(), *at);
+    return at.has_value();
+  }
+  if (value.kind() != Kind::kSequence || value.as<Sequence>().flavor > Flavor::kRange) return false;
+  const auto& items = value.as<Sequence>().items;
+  const auto at = place(key.as_int(), items.size());
+  if (at) found = items[*at];
+  return at.has_value();
+}
+
+}  // namespace
+
+Value attribute(Heap& heap, const Value& value, const Value& name) {
+  expect_defined(value);
+  Value found;
+  if (find_attribute(heap, value, name, found) || find_item(heap, value, name, found)) return found;
+  return Value::undefined(Missing::kAttribute, name, value);
+}
+
+Value item(Heap& heap, const Value& value, const Value& key) {
+  expect_defined(value);
+  Value found;
+  if (find_item(heap, value, key, found)) return found;
+  if (key.is_string()) {
+    if (find_attribute(heap, value, key, found)) return found;
+    return Value::undefined(Missing::kAttribute, key, value);
+  }
+  const std::string name = key.is_integer() ? cat(key.as_int()) : std::string(type_name(key));
+  return Value::undefined(Missing::kElement, make_string(heap, name), value);
+}
+
+namespace {
+
+/// Python's slice.indices(): the first index, the step, and how many there are.
+struct Stretch {
+  std::int64_t start = 0;
+  std::int64_t step = 1;
+  std::size_t count = 0;
+};
+
+std::optional<std::int64_t> bound(const Value& value) {
+  if (value.is_none()) return std::nullopt;
+  expect_defined(value);
+  if (!value.is_integer()) fail("slice indices must be integers or None");
+  return value.as_int();
+}
+
+/// A bound within [low, high], counted from the end when negative.
+std::int64_t clamped(std::int64_t at, std::int64_t size, std::int64_t low, std::int64_t high) {
+  return std::clamp(at < 0 && at >= -size ? at + size : (at < 0 ? low : at), low, high);
+}
+
+Stretch stretch(const Value& start, const Value& stop, const Value& step, std::size_t count) {
+  const std::int64_t by = bound(step).value_or(1);
+  if (by == 0) fail("slice step cannot be zero");
+  const auto size = static_cast<std::int64_t>(count);
+  const std::int64_t low = by < 0 ? -1 : 0;
+  const std::int64_t high = by < 0 ? size - 1 : size;
+  const auto given_start = bound(start);
+  const auto given_stop = bound(stop);
+  const std::int64_t begin =
+      given_start ? clamped(*given_start, size, low, high) : (by < 0 ? high : low);
+  const std::int64_t end =
+      given_stop ? clamped(*given_stop, size, low, high) : (by < 0 ? low : high);
+  const std::int64_t span = by < 0 ? begin - end : end - begin;
+  if (span <= 0) return {begin, by, 0};
+  const std::uint64_t stride =
+      by < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(by) : static_cast<std::uint64_t>(by);
+  return {begin, by, (static_cast<std::uint64_t>(span) - 1) / stride + 1};
+}
+
+Value slice_string(Heap& heap, const String& string, const Stretch& s) {
+  heap.spend_bytes(string.text.bytes.size());
+  TextBuilder out(heap);
+  if (s.step == 1 && s.count > 0) {
+    const auto start = static_cast<std::size_t>(s.start);
+    out.append(string.text, string.offset(start), string.offset(start + s.count));
+    return out.take(string.markup);
+  }
+  heap.spend(s.count);
+  std::vector<std::uint32_t> offsets;  // of the code points, and the end
+  heap.expect(string.length() + 1, sizeof offsets[0]);
+  for (std::size_t at = 0; at < string.text.bytes.size();) {
+    offsets.push_back(static_cast<std::uint32_t>(at));
+    at += decode_utf8(std::string_view(string.text.bytes).substr(at)).size;
+  }
+  offsets.push_back(static_cast<std::uint32_t>(string.text.bytes.size()));
+  std::int64_t at = s.start;
+  for (std::size_t i = 0; i < s.count; ++i, at += i < s.count ? s.step : 0) {
+    const auto index = static_cast<std::size_t>(at);
+    out.append(string.text, offsets[index], offsets[index + 1]);
+  }
+  return out.take(string.markup);
+}
+
+}  // namespace
+
+Value slice(Heap& heap, const Value& value, const Value& start, const Value& stop,
+            const Value& step) {
+  expect_defined(value);
+  if (value.is_string()) {
+    return slice_string(heap, value.string(), stretch(start, stop, step, value.string().length()));
+  }
+  if (value.kind() != Kind::kSequence || value.as<Sequence>().flavor > Flavor::kRange) {
+    fail(cat("'", type_name(value), "' object cannot be sliced"));
+  }
+  const auto& sequence = value.as<Sequence>();
+  const Stretch s = stretch(start, stop, step, sequence.items.size());
+  heap.spend(s.count);
+  heap.expect(s.count, sizeof(Value));
+  std::vector<Value> items;
+  items.reserve(s.count);
+  std::int64_t at = s.start;
+  for (std::size_t i = 0; i < s.count; ++i, at += i < s.count ? s.step : 0) {
+    items.push_back(sequence.items[static_cast<std::size_t>(at)]);
+  }
+  return make_sequence(heap, sequence.flavor, std::move(items));
+}
+
+namespace {
+
+std::vector<Value> characters(Heap& heap, const String& string) {
+  heap.spend(string.length());
+  heap.expect(string.length(), sizeof(Value) + sizeof(String));
+  std::vector<Value> items;
+  for (std::size_t at = 0; at < string.text.bytes.size();) {
+    const std::size_t size = decode_utf8(std::string_view(string.text.bytes).substr(at)).size;
+    MarkedText text;
+    text.append(string.text, at, at + size);
+    items.push_back(make_string(heap, std::move(text)));
+    at += size;
+  }
+  return items;
+}
+
+}  // namespace
+
+std::vector<Value> iterate(Heap& heap, const Value& value) {
+  if (value.is_undefined()) return {};
+  if (value.is_string()) return characters(heap, value.string());
+  if (value.kind() == Kind::kDict) {
+    const auto& entries = value.as<Dict>().entries;
+    heap.spend(entries.size());
+    heap.expect(entries.size(), sizeof(Value));
+    std::vector<Value> keys;
+    keys.reserve(entries.size());
+    for (const auto& [key, member] : entries) keys.push_back(key);
+    return keys;
+  }
+  if (value.kind() != Kind::kSequence) fail(cat("'", type_name(value), "' object is not iterable"));
+  auto& sequence = value.as<Sequence>();
+  heap.spend(sequence.items.size());
+  if (sequence.flavor == Flavor::kGenerator) return std::exchange(sequence.items, {});
+  heap.expect(sequence.items.size(), sizeof(Value));
+  return sequence.items;
+}
+
+bool is_iterable(const Value& value) {
+  return value.is_undefined() || value.is_string() || value.kind() == Kind::kDict ||
+         value.kind() == Kind::kSequence || value.kind() == Kind::kLoop;
+}
+
+std::int64_t length(Heap& heap, const Value& value) {
+  heap.spend(1);
+  if (value.is_undefined()) return 0;
+  if (value.is_string()) return static_cast<std::int64_t>(value.string().length());
+  if (value.kind() == Kind::kDict) return std::ssize(value.as<Dict>().entries);
+  if (value.kind() == Kind::kLoop) return std::ssize(value.as<Loop>().items);
+  const bool has_length =
+      value.kind() == Kind::kSequence && value.as<Sequence>().flavor != Flavor::kGenerator;
+  if (!has_length) fail(cat("object of type '", type_name(value), "' has no len()"));
+  return std::ssize(value.as<Sequence>().items);
+}
+
+}  // namespace ingot::jinja

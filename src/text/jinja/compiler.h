@@ -1,0 +1,173 @@
+// The compiler: one pass over the tokens, which writes instructions as it reads.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "text/jinja/code.h"
+#include "text/jinja/lexer.h"
+
+namespace ingot::jinja {
+
+/// The names that a for or set statement assigns to.
+struct Target {
+  enum class Kind : std::uint8_t { kName, kAttribute, kTuple };
+  Kind kind = Kind::kName;
+  std::int32_t name = 0;
+  std::int32_t attribute = 0;
+  std::vector<Target> parts;
+};
+
+/// Compiles one template. For one use.
+class Compiler {
+ public:
+  /// Errors: SyntaxError for what is no token.
+  explicit Compiler(std::string_view source) { tokenize(source, tokens_); }
+  /// Errors: SyntaxError.
+  Code run();
+
+ private:
+  // Tokens.
+  const Token& now() const { return tokens_.tokens[at_]; }
+  const Token& ahead() const;
+  bool is_operator(std::string_view text) const { return is_operator(now(), text); }
+  static bool is_operator(const Token& token, std::string_view text) {
+    return token.kind == TokenKind::kOperator && token.text == text;
+  }
+  bool is_name(std::string_view text) const {
+    return now().kind == TokenKind::kName && now().text == text;
+  }
+  bool skip_operator(std::string_view text);
+  bool skip_name(std::string_view text);
+  void expect_operator(std::string_view text);
+  void expect_name(std::string_view text);
+  std::string_view any_name();
+  void next() { ++at_; }
+  [[noreturn]] void fail(std::string message) const;
+  [[noreturn]] void unexpected(std::string_view wanted = {}) const;
+
+  // Code.
+  std::size_t here() const { return code_.instructions.size(); }
+  std::size_t emit(Op op, std::size_t a = 0, std::size_t b = 0);
+  std::size_t emit_at(std::size_t source, Op op, std::size_t a = 0, std::size_t b = 0);
+  /// Makes the jump at `from` lead to the instruction that comes next.
+  void land(std::size_t from);
+  void jump_back(std::size_t to);
+  std::size_t name(std::string_view text);
+  std::size_t constant(Constant value);
+  std::size_t text_constant(std::string_view text);
+  std::size_t shape(CallShape value);
+
+  class Level;
+
+  // Expressions (jinja_expression.cpp), each leaves one value.
+  void expression(bool conditional = true);
+  /// Reads the condition behind an `if` and puts it before the code of its value, which begins at
+  /// `chosen`; returns the jump at the value's end.
+  std::size_t condition_of(std::size_t chosen);
+  /// Operands with operators of `level` and tighter between them.
+  void binary(int level);
+  /// Reads such an operator and what stands behind it; false when there is none.
+  bool operation(int level);
+  bool comparison();
+  bool skip_comparison(Compare& found);
+  bool concatenation();
+  void unary(bool with_filters);
+  void primary();
+  void word();
+  void postfix();
+  void filters();
+  void subscript();
+  void bracketed();
+  void slice_or_index();
+  void list();
+  void dict();
+  /// What may be a tuple: expressions with commas between them.
+  void tuple(bool conditional, bool in_parentheses = false);
+  bool tuple_ends(bool in_parentheses) const;
+  std::size_t call_arguments();
+  void call();
+  void filter();
+  void filter_chain();
+  void test();
+  std::string dotted_name();
+  void refer(std::string_view variable);
+
+  // Statements (jinja_statement.cpp).
+  void body(std::initializer_list<std::string_view> ends);
+  bool ends_with(std::initializer_list<std::string_view> ends) const;
+  void statement();
+  void end_block();
+  void print();
+  void if_statement();
+  void for_statement();
+  void for_filter(const Target& target);
+  void loop_body(const Target& target, std::size_t entry, bool recursive);
+  void loop_control(std::string_view word);
+  void set_statement();
+  void set_block(const Target& target);
+  void macro_statement();
+  /// Compiles the parameters of a macro, and the code that gives them their defaults.
+  void signature(std::size_t index);
+  /// Compiles a macro's body up to its end tag, and makes the jump `over` lead behind it.
+  void macro_body(std::size_t index, std::size_t over, std::string_view end);
+  void call_statement();
+  void filter_statement();
+  void with_statement();
+  void block_statement();
+  void generation_statement();
+  /// A body in a scope of its own, up to `{% end %}`.
+  void scoped_body(std::string_view end);
+  /// Puts the code from `begin` up to `middle` behind all that was emitted since.
+  void run_last(std::size_t begin, std::size_t middle);
+  Target target(bool with_attributes);
+  Target one_target(bool with_attributes);
+  void assign(const Target& target);
+
+  /// Calls `compile_part` where unknown filters end the compilation, whatever is around it.
+  template <class Part>
+  void inner(const Part& compile_part) {
+    const int around = std::exchange(branches_, 0);
+    compile_part();
+    branches_ = around;
+  }
+
+  struct LoopPlace {
+    std::vector<std::size_t> breaks;
+    std::size_t next = 0;  ///< its kForNext
+    /// What is open within its body: 's' a scope, 'b' a buffer, 'f' one whose filters come in
+    /// front of its code until it is closed.
+    std::string open;
+  };
+  void open(char what);
+  void close(char what);
+
+  Tokens tokens_;
+  std::size_t at_ = 0;
+  Code code_;
+  std::unordered_map<std::string, std::size_t> names_;
+  int level_ = 0;
+  int branches_ = 0;                 // if statements around this place
+  std::vector<std::size_t> macros_;  // around this place
+  std::vector<LoopPlace> loops_;     // around this place, up to the innermost macro
+  /// Filters and tests that do not exist, in an expression that always runs: their places.
+  std::vector<SyntaxError> unknown_;
+};
+
+/// Counts a level of nesting for as long as it lives. Errors: SyntaxError beyond kNestingMax.
+class Compiler::Level {
+ public:
+  explicit Level(Compiler& compiler);
+  ~Level() { --compiler_.level_; }
+  Level(const Level&) = delete;
+  Level& operator=(const Level&) = delete;
+
+ private:
+  Compiler& compiler_;
+};
+
+}  // namespace ingot::jinja

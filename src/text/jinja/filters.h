@@ -1,0 +1,24 @@
+// Filters that have files of their own, as tables.
+#pragma once
+
+#include <span>
+
+#include "text/jinja/library.h"
+
+namespace ingot::jinja {
+
+/// Filters on texts.
+std::span<const FilterInfo> text_filters();
+/// Filters on sequences and dicts.
+std::span<const FilterInfo> sequence_filters();
+/// Filters that apply another filter or a test to each item.
+std::span<const FilterInfo> select_filters();
+
+/// value.a.b.0 for the path "a.b.0", or value[i] for an integer; what `path` is null for, `value`
+/// itself.
+Value follow(Heap& heap, const Value& value, const Value* path);
+
+/// (key, value) for each entry of a dict, as a generator.
+Value filter_items(Environment& environment, const Value& value, const Arguments& arguments);
+
+}  // namespace ingot::jinja

@@ -1,0 +1,126 @@
+// The global functions of templates.
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "text/jinja/library.h"
+#include "text/jinja/operators.h"
+#include "text/jinja/print.h"
+#include "text/jinja/strftime.h"
+
+namespace ingot::jinja {
+
+namespace {
+
+/// Items of a range, at most: the limit of Jinja's sandbox.
+constexpr std::uint64_t kRangeMax = 100'000;
+/// Bytes of a template's own error message, at most.
+constexpr std::size_t kRaisedBytesMax = 200;
+
+Value range(Environment& env, const Arguments& arguments) {
+  const Parameters p("range", arguments, {"start", "stop", "step"}, 1);
+  const bool has_stop = p[1] != nullptr;
+  const std::int64_t start = has_stop ? p.integer(0, 0) : 0;
+  const std::int64_t stop = has_stop ? p.integer(1, 0) : p.integer(0, 0);
+  const std::int64_t step = p.integer(2, 1);
+  if (step == 0) fail("range() arg 3 must not be zero");
+  const bool is_empty = step > 0 ? start >= stop : start <= stop;
+  if (is_empty) return make_sequence(env.heap, Flavor::kRange, {});
+  const auto as_unsigned = [](std::int64_t i) { return static_cast<std::uint64_t>(i); };
+  const std::uint64_t span =
+      step > 0 ? as_unsigned(stop) - as_unsigned(start) : as_unsigned(start) - as_unsigned(stop);
+  const std::uint64_t stride = step > 0 ? as_unsigned(step) : 0 - as_unsigned(step);
+  const std::uint64_t count = (span - 1) / stride + 1;
+  if (count > kRangeMax) {
+    fail(cat("template budget: a range of ", count, " items, at most ", kRangeMax));
+  }
+  env.heap.spend(count);
+  env.heap.expect(count, sizeof(Value));
+  std::vector<Value> items;
+  items.reserve(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    items.push_back(
+        Value::integer(static_cast<std::int64_t>(as_unsigned(start) + i * as_unsigned(step))));
+  }
+  return make_sequence(env.heap, Flavor::kRange, std::move(items));
+}
+
+/// Fills a dict or a namespace from at most one mapping or list of pairs, and from names.
+void fill(Environment& env, Dict& dict, const Arguments& arguments) {
+  if (arguments.positional.size() > 1) fail("expected at most 1 positional argument");
+  if (arguments.positional.size() == 1) {
+    const Value& from = arguments.positional[0];
+    if (from.kind() == Kind::kDict) {
+      for (const auto& [key, value] : from.as<Dict>().entries) {
+        env.heap.spend(1);
+        dict.set(key, value);
+      }
+    } else {
+      for (const Value& pair : iterate(env.heap, from)) {
+        const std::vector<Value> two = iterate(env.heap, pair);
+        if (two.size() != 2) fail("a mapping is made of pairs");
+        dict.set(two[0], two[1]);
+      }
+    }
+  }
+  for (const auto& [name, value] : arguments.named) {
+    dict.set(make_string(env.heap, name, Origin::kTemplate), value);
+  }
+}
+
+Value dict(Environment& env, const Arguments& arguments) {
+  Value made(new Dict(env.heap));
+  fill(env, made.as<Dict>(), arguments);
+  return made;
+}
+
+Value make_namespace(Environment& env, const Arguments& arguments) {
+  Value made(new Dict(env.heap, Kind::kNamespace));
+  env.cyclic.push_back(made);
+  fill(env, made.as<Dict>(), arguments);
+  return made;
+}
+
+Value cycler(Environment& env, const Arguments& arguments) {
+  if (arguments.positional.empty()) fail("cycler(): at least one item has to be provided");
+  return Value(new Cycler(env.heap, std::vector<Value>(arguments.positional)));
+}
+
+Value joiner(Environment& env, const Arguments& arguments) {
+  const Parameters p("joiner", arguments, {"sep"});
+  return Value(new Joiner(
+      env.heap, p[0] == nullptr ? make_string(env.heap, ", ", Origin::kTemplate) : *p[0]));
+}
+
+Value raise_exception(Environment& env, const Arguments& arguments) {
+  const Parameters p("raise_exception", arguments, {"message"}, 1);
+  const Value message = to_string(env.heap, *p[0]);
+  fail(cat("the template refused: ", printable(message.text(), kRaisedBytesMax)));
+}
+
+Value strftime_now(Environment& env, const Arguments& arguments) {
+  const Parameters p("strftime_now", arguments, {"format"}, 1);
+  const auto format = p.text(0);
+  if (!format) fail("strftime_now(): the format must be a str");
+  return make_string(env.heap, format_time(*format, env.now));
+}
+
+constexpr FunctionInfo kFunctions[] = {
+    {"cycler", cycler},
+    {"dict", dict},
+    {"joiner", joiner},
+    {"namespace", make_namespace},
+    {"raise_exception", raise_exception},
+    {"range", range},
+    {"strftime_now", strftime_now},
+};
+
+}  // namespace
+
+const FunctionInfo* find_function(std::string_view name) {
+  const auto* at = std::find_if(std::begin(kFunctions), std::end(kFunctions),
+                                [&](const FunctionInfo& f) { return f.name == name; });
+  return at == std::end(kFunctions) ? nullptr : at;
+}
+
+}  // namespace ingot::jinja

@@ -1,0 +1,168 @@
+// The stack machine that runs a compiled template. Macros, caller() and loop() are frames of its
+// own, so that no template can exhaust the thread's stack.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "text/jinja/code.h"
+#include "text/jinja/library.h"
+#include "text/jinja/value.h"
+
+namespace ingot::jinja {
+
+/// Variables of one stretch of a template: a loop's turn, a macro's call, a block.
+struct Scope {
+  Scope* parent = nullptr;
+  bool captured = false;  ///< a macro refers to it, or loop() does
+  std::vector<std::pair<std::int32_t, Value>> variables;
+};
+
+/// One render. For one use.
+class Interpreter {
+ public:
+  Interpreter(const Code& code, const Limits& limits, const std::tm& now);
+  ~Interpreter();
+  Interpreter(const Interpreter&) = delete;
+  Interpreter& operator=(const Interpreter&) = delete;
+
+  Heap& heap() { return heap_; }
+  /// Gives the template a variable, if it names it anywhere.
+  void define(std::string_view name, const Value& value);
+  /// Whether the template names it.
+  bool names(std::string_view name) const { return find_name(name) >= 0; }
+
+  /// Errors:  RunError; `place` is then where in the source.
+  MarkedText run();
+  std::size_t place() const { return code_.instructions[pc_ > 0 ? pc_ - 1 : 0].at; }
+
+ private:
+  /// A call of a macro or of loop().
+  struct Frame {
+    std::size_t return_to = 0;
+    Scope* scope = nullptr;   ///< of the caller
+    std::size_t loops = 0;    ///< that ran when it was called
+    std::uint64_t given = 0;  ///< parameters that were, as bits
+    bool is_loop = false;
+    std::size_t entry = 0;  ///< of the loop
+    int nesting = 0;        ///< calls of loop() around the loop
+  };
+  /// A for statement under way, or its filter.
+  struct Running {
+    Value loop;
+    std::vector<Value> kept;  ///< by the filter
+  };
+  using Handler = void (Interpreter::*)(const Instruction&);
+  static const Handler kHandlers[];
+
+  /// The index of a name, -1 when the template has it not.
+  std::int32_t find_name(std::string_view name) const;
+  void push(Value value) { stack_.push_back(std::move(value)); }
+  Value pop();
+  /// The `count` values on top, removed.
+  std::vector<Value> pop_many(std::size_t count);
+  void jump(std::int32_t by) { pc_ = from_here(by); }
+  /// The place of the instruction at hand, moved `by` some.
+  std::size_t from_here(std::int32_t by) const {
+    return static_cast<std::size_t>(static_cast<std::ptrdiff_t>(pc_) - 1 + by);
+  }
+  const Value& name_value(std::int32_t name);
+  const Value& constant(std::int32_t index);
+
+  Scope* enter_scope(Scope* parent);
+  void leave_scope();
+  void capture(Scope* scope);
+  void set(Scope& scope, std::int32_t name, const Value& value);
+  Value load(std::int32_t name);
+
+  Arguments take_arguments(std::int32_t shape);
+  void call_macro(const Macro& macro, const Arguments& arguments);
+  /// Sets a macro's parameters in the scope of its call; returns which were given, as bits.
+  std::uint64_t bind(const Macro& macro, Scope& scope, const Arguments& arguments);
+  /// Sets varargs, kwargs and caller, and refuses what the macro does not take.
+  void bind_extra(const MacroCode& macro, Scope& scope, const Arguments& arguments);
+  void call_loop(const Loop& loop, const Arguments& arguments);
+  void enter_frame(const Frame& frame, std::size_t entry);
+  void return_text();
+  Loop& running() const { return loops_.back().loop.as<Loop>(); }
+  /// Whether the loop that begins at `entry` is what the innermost frame called.
+  bool is_called_loop(std::size_t entry) const;
+  bool next_item(const Instruction& at);
+  void check_output() const;
+
+  // One for each Op, in its order.
+  void text(const Instruction& at);
+  void emit(const Instruction& at);
+  void push_constant(const Instruction& at);
+  void load_variable(const Instruction& at);
+  void store(const Instruction& at);
+  void store_attribute(const Instruction& at);
+  void drop(const Instruction& at);
+  void unpack(const Instruction& at);
+  void jump_always(const Instruction& at);
+  void jump_if_false(const Instruction& at);
+  void jump_if_false_keep(const Instruction& at);
+  void jump_if_true_keep(const Instruction& at);
+  void invert(const Instruction& at);
+  void negate_top(const Instruction& at);
+  void plus_top(const Instruction& at);
+  void binary_top(const Instruction& at);
+  void concat(const Instruction& at);
+  void compare_top(const Instruction& at);
+  void compare_chain(const Instruction& at);
+  void attribute_top(const Instruction& at);
+  void item_top(const Instruction& at);
+  void slice_top(const Instruction& at);
+  void list(const Instruction& at);
+  void tuple(const Instruction& at);
+  void dict(const Instruction& at);
+  void filter(const Instruction& at);
+  void test(const Instruction& at);
+  void call(const Instruction& at);
+  void no_filter(const Instruction& at);
+  void no_test(const Instruction& at);
+  void scope_push(const Instruction& at);
+  void scope_pop(const Instruction& at);
+  void buffer_push(const Instruction& at);
+  void buffer_pop(const Instruction& at);
+  void buffer_drop(const Instruction& at);
+  void filter_begin(const Instruction& at);
+  void filter_next(const Instruction& at);
+  void filter_keep(const Instruction& at);
+  void filter_end(const Instruction& at);
+  void for_begin(const Instruction& at);
+  void for_next(const Instruction& at);
+  void for_end(const Instruction& at);
+  void loop_return(const Instruction& at);
+  void macro(const Instruction& at);
+  void parameter_default(const Instruction& at);
+  void return_macro(const Instruction& at);
+  void end(const Instruction& at);
+
+  const Code& code_;
+  Heap heap_;
+  Environment environment_;
+  std::size_t pc_ = 0;
+  bool done_ = false;
+  // Names of the variables that the machine sets; -1 where the template has them not.
+  std::int32_t loop_name_ = -1;
+  std::int32_t caller_name_ = -1;
+  std::int32_t kwargs_name_ = -1;
+  std::int32_t varargs_name_ = -1;
+  std::vector<Value> names_;      // as strings, made when wanted
+  std::vector<Value> constants_;  // the same
+  std::vector<Value> given_;      // variables of the render by name, None where there is none
+  std::vector<bool> is_given_;
+  std::vector<Value> stack_;
+  std::deque<Scope> scopes_;
+  std::vector<Scope*> free_scopes_;
+  Scope* scope_ = nullptr;
+  std::vector<Running> loops_;
+  std::vector<Frame> frames_;
+  std::vector<TextBuilder> buffers_;
+};
+
+}  // namespace ingot::jinja

@@ -1,0 +1,54 @@
+// Renders templates in tests.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "load/json.h"
+#include "text/jinja/jinja.h"
+
+namespace ingot::testing {
+
+/// The text of `source` with the members of the JSON object `context` as its data.
+inline MarkedText render_marked(std::string_view source, std::string_view context = "{}",
+                                const JinjaOptions& options = {}) {
+  const Json json = parse_json(context, "test", "context");
+  std::vector<JinjaVariable> variables;
+  for (const auto& [name, value] : *json.as_object()) {
+    const bool is_messages = name == "messages";
+    variables.push_back(
+        {.name = name,
+         .value = &value,
+         .origin = is_messages ? VariableOrigin::kMessages : VariableOrigin::kData});
+  }
+  return JinjaTemplate(source, "test").render(variables, options);
+}
+
+inline std::string render(std::string_view source, std::string_view context = "{}",
+                          const JinjaOptions& options = {}) {
+  return render_marked(source, context, options).bytes;
+}
+
+/// The message of the error that compiling or rendering ends with, "no error" without one.
+inline std::string error_of(std::string_view source, std::string_view context = "{}",
+                            const JinjaOptions& options = {}) {
+  try {
+    static_cast<void>(render(source, context, options));
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return "no error";
+}
+
+/// The bytes of a text that are the template's own, with a dot for each other one.
+inline std::string own_bytes(const MarkedText& text) {
+  std::string shown(text.bytes.size(), '.');
+  for (const TextSpan& span : text.own) {
+    shown.replace(span.begin, span.end - span.begin, text.bytes, span.begin, span.end - span.begin);
+  }
+  return shown;
+}
+
+}  // namespace ingot::testing

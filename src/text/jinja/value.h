@@ -1,0 +1,334 @@
+// The values of a template: Python's own kinds as far as templates see them, counted by reference
+// and charged to their render's heap.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "text/chat/marked_text.h"
+#include "text/jinja/heap.h"
+
+namespace ingot::jinja {
+
+/// What a value is.
+enum class Kind : std::uint8_t {
+  kNone,
+  kUndefined,
+  kBool,
+  kInt,
+  kFloat,
+  kFunction,  ///< of the interpreter's own
+  // From here on an Object.
+  kString,
+  kSequence,
+  kDict,
+  kNamespace,
+  kMacro,
+  kMethod,
+  kLoop,
+  kCycler,
+  kJoiner,
+};
+
+/// Base of what is counted by reference. Not shared between threads: a render has its own.
+class Object {
+ public:
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+  virtual ~Object() { heap_.release(charged_); }
+
+  Kind kind() const { return kind_; }
+  Heap& heap() const { return heap_; }
+  /// Levels of values in values, 1 for one that holds none.
+  int depth() const { return depth_; }
+
+ protected:
+  Object(Heap& heap, Kind kind, std::size_t bytes) : heap_(heap), kind_(kind) { charge(bytes); }
+  void charge(std::size_t bytes) {
+    heap_.charge(bytes);
+    charged_ += bytes;
+  }
+  /// Takes over what is charged already.
+  void adopt(std::size_t bytes) { charged_ += bytes; }
+  /// Errors: RunError when a value that holds one of `depth` would be too deep.
+  void hold(int depth);
+
+ private:
+  friend class Value;
+  Heap& heap_;
+  std::size_t charged_ = 0;
+  std::uint32_t references_ = 0;
+  int depth_ = 1;
+  Kind kind_;
+};
+
+/// Why a value is undefined, for the message of whatever needs one.
+enum class Missing : std::uint8_t { kName, kAttribute, kElement, kUnsafe, kParameter, kText };
+
+struct FunctionInfo;
+struct String;
+struct Sequence;
+struct Dict;
+
+/// A value: small ones in place, others a counted reference.
+class Value {
+ public:
+  Value() = default;  ///< None
+  static Value boolean(bool b);
+  static Value integer(std::int64_t i);
+  static Value real(double d);
+  static Value function(const FunctionInfo& function);
+  /// `name` (a string, or None) is what is missing, `owner` the value that lacks it.
+  static Value undefined(Missing why, const Value& name, const Value& owner);
+  static Value undefined(Missing why, const Value& name);
+  explicit Value(Object* object) : kind_(object->kind()), payload_{.object = object} {
+    ++object->references_;
+  }
+
+  Value(const Value& other) : Value(other, 0) { retain(); }
+  Value(Value&& other) noexcept : Value(other, 0) {
+    other.kind_ = Kind::kNone;
+    other.payload_.integer = 0;
+  }
+  Value& operator=(const Value& other) {
+    Value copy(other);
+    swap(copy);
+    return *this;
+  }
+  Value& operator=(Value&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Value() { release(); }
+  void swap(Value& other) noexcept;
+
+  Kind kind() const { return kind_; }
+  bool is_none() const { return kind_ == Kind::kNone; }
+  bool is_undefined() const { return kind_ == Kind::kUndefined; }
+  bool is_string() const { return kind_ == Kind::kString; }
+  /// A bool, which counts as 0 or 1, or an int.
+  bool is_integer() const { return kind_ == Kind::kInt || kind_ == Kind::kBool; }
+  bool is_number() const { return is_integer() || kind_ == Kind::kFloat; }
+
+  bool as_bool() const { return payload_.integer != 0; }
+  std::int64_t as_int() const { return payload_.integer; }
+  double as_float() const {
+    return kind_ == Kind::kFloat ? payload_.real : static_cast<double>(payload_.integer);
+  }
+  const FunctionInfo& as_function() const { return *payload_.function; }
+  Object* object() const { return payload_.object; }
+  template <class T>
+  T& as() const {
+    return static_cast<T&>(*payload_.object);
+  }
+  const String& string() const { return as<String>(); }
+  /// The bytes of a string.
+  std::string_view text() const;
+
+  Missing why_missing() const { return why_; }
+  std::string_view missing_owner() const;
+  /// What is missing, empty when it has no name.
+  std::string_view missing_name() const;
+
+  /// Levels of values in values; 0 for one in place.
+  int depth() const { return is_object() ? payload_.object->depth() : 0; }
+
+ private:
+  union Payload {
+    std::int64_t integer = 0;
+    double real;
+    const FunctionInfo* function;
+    Object* object;
+  };
+  Value(const Value& other, int)
+      : kind_(other.kind_), why_(other.why_), owner_(other.owner_), payload_(other.payload_) {}
+  bool is_object() const { return kind_ >= Kind::kString; }
+  bool is_counted() const {
+    return is_object() || (kind_ == Kind::kUndefined && payload_.object != nullptr);
+  }
+  void retain() const {
+    if (is_counted()) ++payload_.object->references_;
+  }
+  void release() {
+    if (is_counted() && --payload_.object->references_ == 0) delete payload_.object;
+  }
+
+  Kind kind_ = Kind::kNone;
+  Missing why_ = Missing::kName;
+  std::uint8_t owner_ = 0;  // of kTypeNames
+  Payload payload_;
+};
+
+/// A text; indices that templates see count code points.
+struct String : Object {
+  String(Heap& heap, MarkedText&& text, bool markup);
+
+  /// Code points; bytes where all are ASCII.
+  std::size_t length() const;
+  bool is_ascii() const { return length() == text.bytes.size(); }
+  /// Bytes before the code point `index`, all of them from the last one on.
+  std::size_t offset(std::size_t index) const;
+
+  const MarkedText text;
+  const bool markup;  ///< HTML that is escaped already, as the filter `safe` says
+
+ private:
+  mutable std::size_t length_ = SIZE_MAX;
+};
+
+/// What a sequence is for Python: it decides how it prints and what it compares with.
+enum class Flavor : std::uint8_t { kList, kTuple, kRange, kKeys, kValues, kItems, kGenerator };
+
+/// A list or what is read like one. A generator can be read once.
+struct Sequence : Object {
+  Sequence(Heap& heap, Flavor flavor, std::vector<Value>&& items);
+
+  const Flavor flavor;
+  std::vector<Value> items;
+};
+
+/// A dict: keys in the order of their insertion.
+struct Dict : Object {
+  explicit Dict(Heap& heap, Kind kind = Kind::kDict) : Object(heap, kind, sizeof(Dict)) {}
+
+  /// Null when the key is not there.
+  const Value* find(std::string_view key) const;
+  /// Errors: RunError for a key that cannot be one.
+  const Value* find(const Value& key) const;
+  void set(const Value& key, const Value& value);
+
+  /// The keys and values, in order. Cleared only to end a namespace.
+  std::vector<std::pair<Value, Value>> entries;
+
+ private:
+  template <class Equal>
+  const Value* find_hashed(std::size_t hash, const Equal& equal) const;
+  std::unordered_multimap<std::size_t, std::size_t> places_;  // by hash, once there are many
+};
+
+struct MacroCode;
+struct Scope;
+
+/// A macro with the scope that it was written in.
+struct Macro : Object {
+  Macro(Heap& heap, const MacroCode& macro_code, std::size_t body, Scope& macro_scope)
+      : Object(heap, Kind::kMacro, sizeof(Macro)),
+        code(macro_code),
+        entry(body),
+        scope(macro_scope) {}
+  const MacroCode& code;
+  const std::size_t entry;  ///< its first instruction
+  Scope& scope;
+};
+
+struct MethodInfo;
+
+/// A method of a value, not called yet.
+struct Method : Object {
+  Method(Heap& heap, const MethodInfo& method, const Value& owner)
+      : Object(heap, Kind::kMethod, sizeof(Method)), info(method), self(owner) {
+    hold(owner.depth());
+  }
+  const MethodInfo& info;
+  const Value self;
+};
+
+/// What a for statement runs over, and the variable `loop`.
+struct Loop : Object {
+  Loop(Heap& heap, std::vector<Value>&& loop_items, int loop_depth);
+  void change(const Value& values) {
+    hold(values.depth());
+    last_changed = values;
+  }
+  std::vector<Value> items;
+  std::size_t next = 0;  ///< one behind the current item
+  const int nesting;     ///< calls of loop() around it
+  Value last_changed;    ///< what changed() was called with: a tuple, None before
+  /// Where its for statement begins and the scope that holds it, for loop().
+  std::size_t entry = 0;
+  Scope* scope = nullptr;
+  bool recursive = false;
+};
+
+/// cycler(...): one of some values after the other.
+struct Cycler : Object {
+  Cycler(Heap& heap, std::vector<Value>&& cycle);
+  std::vector<Value> items;
+  std::size_t at = 0;
+};
+
+/// joiner(...): empty the first time, then its separator.
+struct Joiner : Object {
+  Joiner(Heap& heap, const Value& text)
+      : Object(heap, Kind::kJoiner, sizeof(Joiner)), separator(text) {
+    hold(text.depth());
+  }
+  const Value separator;
+  bool used = false;
+};
+
+/// A new string.
+Value make_string(Heap& heap, MarkedText&& text, bool markup = false);
+/// A new string, all of which is of one origin.
+Value make_string(Heap& heap, std::string_view text, Origin origin = Origin::kData);
+/// A new sequence. Errors: RunError when it nests too deep.
+Value make_sequence(Heap& heap, Flavor flavor, std::vector<Value>&& items);
+
+/// The name of a value's type in messages, as Python has it: "str", "dict".
+std::string_view type_name(const Value& value);
+/// What a value is, for messages: "'str object'" and "None".
+std::string object_name(const Value& value);
+/// "'content' is undefined", "'dict object' has no attribute 'content'" and such.
+std::string missing_message(const Value& undefined);
+/// Ends the render when `value` is undefined.
+void expect_defined(const Value& value);
+
+/// Whether a value counts as true.
+bool is_true(const Value& value);
+/// Python's ==.
+bool is_equal(const Value& a, const Value& b);
+/// Equal values have equal hashes. Errors: RunError "unhashable type: 'list'".
+std::size_t hash_of(const Value& value);
+
+/// Collects a text, charging what it holds.
+class TextBuilder {
+ public:
+  explicit TextBuilder(Heap& heap) : heap_(heap) {}
+  TextBuilder(const TextBuilder&) = delete;
+  TextBuilder& operator=(const TextBuilder&) = delete;
+  TextBuilder(TextBuilder&& other) noexcept
+      : heap_(other.heap_),
+        text_(std::exchange(other.text_, {})),
+        charged_(std::exchange(other.charged_, 0)) {}
+  TextBuilder& operator=(TextBuilder&&) = delete;
+  ~TextBuilder() { heap_.release(charged_); }
+
+  Heap& heap() const { return heap_; }
+  std::size_t size() const { return text_.bytes.size(); }
+  void append(std::string_view text, Origin origin);
+  void append_own(std::string_view text) { append(text, Origin::kTemplate); }
+  void append_data(std::string_view text) { append(text, Origin::kData); }
+  void append(const MarkedText& text, std::size_t begin, std::size_t end);
+  void append(const MarkedText& text) { append(text, 0, text.bytes.size()); }
+  void append_code(char32_t code, Origin origin);
+
+  /// The text as a value; the builder is empty afterwards.
+  Value take(bool markup = false);
+  MarkedText take_text();
+
+ private:
+  void charge();
+
+  Heap& heap_;
+  MarkedText text_;
+  std::size_t charged_ = 0;
+};
+
+}  // namespace ingot::jinja

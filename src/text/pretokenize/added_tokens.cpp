@@ -1,0 +1,69 @@
+// The trie finds tokens by their text; what stands beside them decides whether and how far they
+// count.
+#include "text/pretokenize/added_tokens.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "text/unicode/char_scan.h"
+
+namespace ingot {
+
+AddedTokens::AddedTokens(std::span<const AddedToken> tokens) {
+  std::vector<std::size_t> order(tokens.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return tokens[a].id < tokens[b].id; });
+  std::vector<TrieEntry> entries;
+  for (const std::size_t i : order) {
+    const AddedToken& token = tokens[i];
+    entries.push_back({token.content, static_cast<std::int32_t>(ids_.size())});
+    ids_.push_back(token.id);
+    rules_.push_back(static_cast<std::uint8_t>((token.single_word ? kSingleWord : 0) |
+                                               (token.lstrip ? kStripLeft : 0) |
+                                               (token.rstrip ? kStripRight : 0)));
+  }
+  trie_ = PieceTrie(std::move(entries));
+}
+
+AddedTokenFinder::Match AddedTokenFinder::next() {
+  for (;;) {
+    PieceTrie::Match found;
+    const std::size_t begin = finder_->find(at_, found);
+    if (found.id < 0) return {-1, text_.size(), text_.size()};
+    const std::size_t end = begin + found.size;
+    at_ = end;
+    const auto index = static_cast<std::size_t>(found.id);
+    const unsigned rules = tokens_.rules_[index];
+    const bool in_word = char_before(text_, begin).is(kWord) || char_at(text_, end).is(kWord);
+    if ((rules & AddedTokens::kSingleWord) != 0 && in_word) continue;
+    Match match = {tokens_.ids_[index], begin, end};
+    if ((rules & AddedTokens::kStripRight) != 0) match.end = spaces_end(end);
+    if ((rules & AddedTokens::kStripLeft) != 0) {
+      match.begin = std::min(spaces_begin(begin), match.end);
+    }
+    last_end_ = match.end;
+    return match;
+  }
+}
+
+/// Where the white space before `end` begins, not before the end of the last match.
+std::size_t AddedTokenFinder::spaces_begin(std::size_t end) const {
+  while (end > last_end_) {
+    const Char c = char_before(text_, end);
+    if (!c.is(kSpace)) break;
+    end -= c.size;
+  }
+  return std::max(end, last_end_);
+}
+
+/// Where the white space behind `begin` ends. A run that many tokens stand in is passed once.
+std::size_t AddedTokenFinder::spaces_end(std::size_t begin) {
+  if (begin < run_begin_ || begin > run_end_) {
+    run_begin_ = begin;
+    run_end_ = class_end(text_, begin, kSpace);
+  }
+  return run_end_;
+}
+
+}  // namespace ingot

@@ -1,0 +1,83 @@
+// A set of strings in which all that a text begins with are found.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/tokenizer/piece_trie.h"
+
+namespace ingot {
+
+/// Strings by their bytes, each with an id that is not negative. Immutable.
+class PrefixTrie {
+ public:
+  PrefixTrie() = default;
+  /// Entries without text are left out; of equal texts the smallest id stays.
+  ///
+  /// Cost:    linear in the texts' bytes after sorting them; at most 18 bytes of memory a byte of
+  ///          text.
+  explicit PrefixTrie(std::vector<TrieEntry> entries);
+
+  bool empty() const { return nodes_.empty(); }
+
+  /// Calls `each(size, id)` for every entry that `text` begins with, the shortest first.
+  ///
+  /// Cost:    O(bytes of the longest entry).
+  template <class Each>
+  void prefixes(std::string_view text, Each&& each) const {
+    if (nodes_.empty()) return;
+    std::uint32_t node = 0;
+    for (std::size_t size = 0; size < text.size();) {
+      node = child(node, static_cast<std::uint8_t>(text[size]));
+      if (node == 0) return;
+      ++size;
+      if (nodes_[node].id >= 0) each(size, nodes_[node].id);
+    }
+  }
+
+ private:
+  /// Nodes with more children than this find them by their bits.
+  static constexpr std::uint32_t kNarrow = 8;
+  static constexpr std::uint32_t kNotWide = 0xFFFF'FFFF;
+
+  struct Node {
+    std::uint32_t children = 0;  // the first; they end where those of the next node begin
+    std::int32_t id = -1;        // of the entry that ends here
+    std::uint32_t wide = kNotWide;
+  };
+  /// Which bytes lead to children, for nodes with many.
+  struct Wide {
+    std::array<std::uint64_t, 4> bits{};
+    std::array<std::uint8_t, 4> before{};  // children in the words before each
+  };
+  void add_nodes(const std::vector<TrieEntry>& entries);
+  void add_wide_nodes();
+
+  /// The child by `label`, or the root, which is nobody's child.
+  std::uint32_t child(std::uint32_t node, std::uint8_t label) const {
+    const std::uint32_t first = nodes_[node].children;
+    if (nodes_[node].wide != kNotWide) {
+      const Wide& wide = wide_[nodes_[node].wide];
+      const std::uint64_t bit = std::uint64_t{1} << (label % 64);
+      const std::uint64_t word = wide.bits[label / 64];
+      if ((word & bit) == 0) return 0;
+      return first + wide.before[label / 64] +
+             static_cast<std::uint32_t>(std::popcount(word & (bit - 1)));
+    }
+    for (std::uint32_t c = first; c < nodes_[node + 1].children; ++c) {
+      if (labels_[c] == label) return c;
+    }
+    return 0;
+  }
+
+  std::vector<Node> nodes_;           // root, its children, theirs, an end
+  std::vector<std::uint8_t> labels_;  // by node: the byte that leads to it
+  std::vector<Wide> wide_;
+};
+
+}  // namespace ingot

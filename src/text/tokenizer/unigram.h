@@ -1,0 +1,71 @@
+// Unigram: the segmentation of a text whose pieces have the best sum of scores.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "load/tokenizer/tokenizer_data.h"
+#include "text/tokenizer/prefix_trie.h"
+
+namespace ingot {
+
+/// Most bytes of a piece, for a byte of text costs as many steps; SentencePiece's have up to 64.
+constexpr std::size_t kUnigramPieceBytesMax = 512;
+/// Largest magnitude of a score, so that no sum overflows; real ones are below 100.
+constexpr double kUnigramScoreMax = 1e30;
+
+/// A vocabulary of scored pieces. Immutable.
+///
+/// Source:  Kudo, arXiv:1804.10959; ties and the penalty of unknown characters as in Hugging Face's
+///          tokenizers and SentencePiece's EncodeOptimized.
+class Unigram {
+ public:
+  struct Settings {
+    std::optional<std::int32_t> unknown = std::nullopt;
+    /// The byte tokens that stand for characters without a piece; nothing: the unknown token does,
+    /// once for neighbours.
+    std::optional<std::array<std::int32_t, 256>> byte_ids = std::nullopt;
+  };
+  /// `pieces` by id, as normalised texts spell them, and their scores. Where `types` is empty all
+  /// take part, else those of type kNormal and kUserDefined; the latter are preferred to whatever
+  /// else they could be made of.
+  ///
+  /// Errors:  model_error(file, ...) for scores that are not finite or too large, another number of
+  ///          them than pieces, pieces that are too long, an unknown id outside of the vocabulary,
+  ///          and neither an unknown token nor byte tokens.
+  Unigram(const StringTable& pieces, std::span<const double> scores,
+          std::span<const TokenType> types, const Settings& settings, std::string_view file);
+
+  /// Appends the tokens of a normalised text. An ill-formed byte is an unknown character.
+  ///
+  /// Cost:    O(n) for n bytes, 20 bytes of memory a byte.
+  void encode(std::string_view text, std::vector<std::int32_t>& ids) const;
+
+ private:
+  /// The best way to reach a place: its score and its last piece.
+  struct Node {
+    double score = 0;
+    std::int32_t id = kUnreached;
+    std::uint32_t begin = 0;
+  };
+  static constexpr std::int32_t kUnreached = -2;
+  static constexpr std::int32_t kUnknown = -1;
+
+  void check(const StringTable& pieces, std::span<const double> scores,
+             std::span<const TokenType> types, std::string_view file) const;
+  std::vector<Node> best_paths(std::string_view text) const;
+  void append(std::string_view text, const std::vector<Node>& best,
+              std::vector<std::int32_t>& ids) const;
+
+  PrefixTrie trie_;
+  std::vector<double> scores_;  // by id
+  double unknown_score_ = 0;
+  Settings settings_;
+};
+
+}  // namespace ingot

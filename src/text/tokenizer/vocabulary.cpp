@@ -1,0 +1,78 @@
+// Checking vocabularies before anything is built from them.
+#include "text/tokenizer/vocabulary.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+
+namespace ingot {
+namespace {
+
+void check_sizes(const TokenizerData& data) {
+  const std::size_t count = data.tokens.size();
+  if (count == 0) throw vocabulary_error(data, "no tokens");
+  if (count > kTokensMax)
+    throw vocabulary_error(data, cat(count, " tokens are more than ", kTokensMax));
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t size = data.tokens[i].size();
+    if (size > kPieceBytesMax) {
+      throw vocabulary_error(data,
+                             cat("token ", i, " has ", size, " bytes, more than ", kPieceBytesMax));
+    }
+    bytes += size;
+  }
+  if (bytes > kAllPieceBytesMax) {
+    throw vocabulary_error(data,
+                           cat("the tokens have ", bytes, " bytes, more than ", kAllPieceBytesMax));
+  }
+  if (!data.scores.empty() && data.scores.size() != count) {
+    throw vocabulary_error(data, cat(data.scores.size(), " scores for ", count, " tokens"));
+  }
+  if (data.types.size() != count) {
+    throw vocabulary_error(data, cat(data.types.size(), " token types for ", count, " tokens"));
+  }
+}
+
+void check_id(const TokenizerData& data, std::string_view role, std::int32_t id) {
+  if (id >= 0 && static_cast<std::size_t>(id) < data.tokens.size()) return;
+  throw vocabulary_error(data, cat(role, " is token ", id, " of ", data.tokens.size()));
+}
+
+void check_added(const TokenizerData& data) {
+  std::size_t bytes = 0;
+  for (const AddedToken& token : data.added) {
+    check_id(data, "an added token", token.id);
+    bytes += token.content.size();
+  }
+  if (data.added.size() > kAddedTokensMax || bytes > kAddedBytesMax) {
+    throw vocabulary_error(data,
+                           cat(data.added.size(), " control and user-defined tokens with ", bytes,
+                               " bytes are more than ", kAddedTokensMax, " and ", kAddedBytesMax));
+  }
+}
+
+}  // namespace
+
+Error vocabulary_error(const TokenizerData& data, std::string_view reason) {
+  return model_error(data.file, "tokenizer", 0, reason);
+}
+
+void check_vocabulary(const TokenizerData& data) {
+  check_sizes(data);
+  const std::pair<std::string_view, std::optional<std::int32_t>> roles[] = {
+      {"bos", data.bos},
+      {"eos", data.eos},
+      {"unknown", data.unknown},
+      {"padding", data.padding},
+      {"eot", data.eot}};
+  for (const auto& [role, id] : roles) {
+    if (id) check_id(data, role, *id);
+  }
+  for (const std::int32_t id : data.frame_begin) check_id(data, "the frame's begin", id);
+  for (const std::int32_t id : data.frame_end) check_id(data, "the frame's end", id);
+  check_added(data);
+}
+
+}  // namespace ingot

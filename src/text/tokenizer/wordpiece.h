@@ -1,0 +1,37 @@
+// WordPiece: a word is cut into the longest pieces, from left to right.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "text/tokenizer/prefix_trie.h"
+
+namespace ingot {
+
+/// A vocabulary of pieces that begin a word and pieces that continue one. Immutable.
+///
+/// Source:  BERT's tokenization.py.
+class WordPiece {
+ public:
+  struct Settings {
+    std::int32_t unknown = -1;
+    std::size_t word_chars_max = 100;  ///< a word of more characters is unknown
+  };
+  /// `continuing` are pieces without the prefix ("##") that marks them in the vocabulary.
+  WordPiece(std::vector<TrieEntry> beginning, std::vector<TrieEntry> continuing,
+            const Settings& settings);
+
+  /// Appends the tokens of one word: the unknown token alone when some part of it is no piece.
+  ///
+  /// Cost:    O(word_chars_max) searches of at most the longest piece's bytes each.
+  void encode_word(std::string_view word, std::vector<std::int32_t>& ids) const;
+
+ private:
+  PrefixTrie beginning_;
+  PrefixTrie continuing_;
+  Settings settings_;
+};
+
+}  // namespace ingot
