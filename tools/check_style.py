@@ -2,14 +2,18 @@
 """Checks the project's own rules of style that neither the compiler nor clang-format knows.
 
 usage: check_style.py [ROOT]        ROOT defaults to the repository this script lies in
+       check_style.py --plain-words PATH...
 
 Prints one line per finding, `file:line: rule: message`, and exits 1 when there is any. It reads
 text, it does not parse C++: where a rule could be wrong about a line it stays silent, so a finding
-is worth believing.
+is worth believing. With --plain-words it prints what plain_words.py finds in the given files and
+folders, including those that are not held to it yet.
 """
 import os
 import re
 import sys
+
+import plain_words as plain_words_table
 
 FOLDERS = ("src", "include", "tests", "bench", "tools", "cmake", "scripts", ".ci", "docs",
            "examples")
@@ -355,9 +359,24 @@ def doc_comment(s):
         yield first, "public declaration without a /// comment: " + st.head[:60]
 
 
+def first_line_words(s):
+    """A rule of plain words, so without the files that are pending."""
+    if s.is_cxx and s.lines and s.lines[0].startswith("// "):
+        words = re.findall(r"\w[\w'.:/-]*", s.lines[0][3:])
+        if len(words) < plain_words_table.FIRST_LINE_WORDS_MIN:
+            yield 1, "the first line must say what the file is for, in four words or more"
+
+
+def plain_words(s, pending=True):
+    if not (pending and plain_words_table.is_pending(s.path)):
+        yield from first_line_words(s)
+        yield from plain_words_table.hits(s)
+
+
 RULES = (file_length, function_length, first_line_comment, pragma_once, using_namespace,
          leftover_marker, regex_library, environment, iostream, parser_includes, fast_math,
-         machine_path, whitespace, columns, waiting_test, disabled_test, include_order, doc_comment)
+         machine_path, whitespace, columns, waiting_test, disabled_test, include_order, doc_comment,
+         plain_words)
 
 
 def sources(root):
@@ -403,10 +422,26 @@ def check(root):
     return findings
 
 
+def check_plain_words(root, places):
+    """The findings of plain words alone, in files that lie at or below `places`."""
+    wanted = [os.path.relpath(os.path.abspath(place), root) for place in places]
+    findings = []
+    for path in sources(root):
+        if any(place in (".", path) or path.startswith(place + "/") for place in wanted):
+            source = Source(root, path)
+            findings += [(path, line, "plain-words", message)
+                         for line, message in plain_words(source, pending=False)]
+    return findings
+
+
 def main():
     here = os.path.dirname(os.path.abspath(__file__))
-    root = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(here)
-    findings = check(root)
+    if sys.argv[1:2] == ["--plain-words"]:
+        root = os.path.dirname(here)
+        findings = check_plain_words(root, sys.argv[2:])
+    else:
+        root = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(here)
+        findings = check(root)
     for path, line, rule, message in findings:
         print(f"{path}:{line}: {rule}: {message}")
     print(f"check_style: {len(sources(root))} files, {len(findings)} findings", file=sys.stderr)

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 """Tests of check_style.py: each rule is shown code that breaks it and code that only looks so."""
+import inspect
 import os
+import re
 import tempfile
 import unittest
+from unittest import mock
 
 import check_style
+import plain_words
 
 TOP = "// What this file is for.\n"
 HEADER = TOP + "#pragma once\n\n"
@@ -176,6 +180,86 @@ class Rules(unittest.TestCase):
         # A .cpp's own types stand in a namespace without a name.
         self.assertEqual(findings({one: same[one], "src/hub/a.cpp": same[two].replace(
             "#pragma once\n\n", "")}), set())
+
+    def words(self, path, content):
+        """The lines that the rule plain-words finds, with no file pending."""
+        with mock.patch.object(plain_words, "PLAIN_WORDS_PENDING", ()):
+            return sorted(line for _, line, rule in findings({path: content})
+                          if rule == "plain-words")
+
+    def test_plain_words_hit(self):
+        for phrase in ("A block for whoever asks.", "Nobody holds it.", "Brings the panel near.",
+                       "It is slow of late.", "Likewise for bytes.", "That which was read.",
+                       "Frees those that wait.", "Takes so many rows.", "So long a text fits.",
+                       "It had best be small.", "It runs. Of these one is taken.", "Of a prompt.",
+                       "that run at once", "The same for bytes.", "It reads the same.",
+                       "What is not read stays.", "Copies what is left.", "What becomes of it.",
+                       "They wait for one another.", "It is its turn.", "A sequence gives way.",
+                       "It is let in.", "It goes on.", "All but for one.", "A digit, be it 0.",
+                       "Nothing of it is kept.", "Null where it is none.", "It rests upon this.",
+                       "Right however many run.", "The block at hand.", "The one of most blocks.",
+                       "No block could be had.", "Errors: as of `submit`.", "NaN among them.",
+                       "It is mended.", "Fails for want of memory.", "The rows to come.",
+                       "The latter is read."):
+            with self.subTest(phrase):
+                self.assertEqual(self.words("src/base/a.cpp", TOP + f"\n// {phrase}\n"), [3])
+                self.assertEqual(self.words("docs/a.md", f"A page.\n\n{phrase}\n"), [3])
+
+    def test_every_pattern_is_hit(self):
+        text = inspect.getsource(self.test_plain_words_hit)
+        for pattern, _ in plain_words.COMPILED:
+            phrases = re.findall(r'"([A-Za-z][^"]*)"', text)
+            self.assertTrue(any(pattern.search(plain_words.without_quotations(phrase))
+                                for phrase in phrases), pattern.pattern)
+
+    def test_plain_words_stay_silent(self):
+        for phrase in ("Users who stream tokens.", "What is a block?", "It has `nobody` in it.",
+                       'The text "Who is there?" is a prompt.', "The results are the same.",
+                       "At the same time.", "As many as there are, of course.",
+                       "So many that it fits.", "The request's body.",
+                       "Waits for the turns of a chat.", "It is of use.", "The bytes that follow."):
+            with self.subTest(phrase):
+                self.assertEqual(self.words("src/base/a.cpp", TOP + f"// {phrase}\n"), [])
+                self.assertEqual(self.words("docs/a.md", f"A page.\n\n{phrase}\n"), [])
+
+    def test_plain_words_in_what_is_looked_at(self):
+        self.assertEqual(self.words("src/base/a.cpp", TOP + "int a;  // of a row\n"), [2])
+        self.assertEqual(self.words("src/base/a.cpp", TOP + "// It takes so\n// many rows.\n"), [2])
+        self.assertEqual(self.words("src/base/a.cpp", TOP + "// One.\n// Nobody.\n"), [3])
+        message = TOP + 'auto a = f("it goes "\n           "on for ever");\n'
+        self.assertEqual(self.words("src/base/a.cpp", message), [2])
+        self.assertEqual(self.words("src/base/a_test.cpp", message), [])
+        self.assertEqual(self.words("src/base/a.cpp", TOP + "int nobody = 0;\n"), [])
+        self.assertEqual(self.words("tools/a.py", "a = 1\n# nobody\n"), [2])
+        docstring = '"""A tool.\n\nNobody.\n"""\na = "nobody"\n'
+        self.assertEqual(self.words("tools/a.py", docstring), [3])
+        self.assertEqual(self.words("scripts/a.sh", "#!/bin/sh\n# nobody\necho nobody\n"), [2])
+        self.assertEqual(self.words("docs/a.md", "```\nnobody\n```\n- a [b](nobody)\n"), [])
+        self.assertEqual(self.words("docs/a.md", "| a | b |\n|---|---|\n| a | nobody |\n"), [3])
+
+    def test_first_line_words(self):
+        self.assertEqual(self.words("src/base/a.cpp", "// Passing on.\n"), [1])
+        self.assertEqual(self.words("src/base/a.cpp", "// Writes files.\n// Atomically.\n"), [1])
+        self.assertEqual(self.words("src/base/a.cpp", "// Writes files in one step.\n"), [])
+
+    def test_pending_files(self):
+        content = TOP + "// Nobody.\n"
+        with mock.patch.object(plain_words, "PLAIN_WORDS_PENDING", ("src/base/", "src/a.cpp")):
+            self.holds("src/base/a.cpp", content)
+            self.breaks("src/quant/a.cpp", content, (2, "plain-words"))
+            with tempfile.TemporaryDirectory() as root:
+                place = os.path.join(root, "src/base/a.cpp")
+                os.makedirs(os.path.dirname(place))
+                with open(place, "w", encoding="utf-8") as f:
+                    f.write(content)
+                for given, expected in (("src/base", 1), ("src/base/a.cpp", 1), ("src/quant", 0)):
+                    found = check_style.check_plain_words(root, [os.path.join(root, given)])
+                    self.assertEqual(len(found), expected)
+
+    def test_pending_prefixes_exist(self):
+        root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        for prefix in plain_words.PLAIN_WORDS_PENDING:
+            self.assertTrue(os.path.exists(os.path.join(root, prefix)), prefix)
 
     def test_files_that_are_not_looked_at(self):
         self.holds("build/a.cpp", "\t")
