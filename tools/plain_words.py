@@ -11,8 +11,9 @@ import tokenize
 PLAIN_WORDS_PENDING = (
     ".ci/", "CHANGELOG.md", "CMakeLists.txt", "CONTRIBUTING.md", "README.md", "SECURITY.md",
     "bench/", "cmake/", "docs/", "examples/", "include/", "scripts/",
-    "src/api/", "src/backend/", "src/base/", "src/cli/", "src/client/", "src/convert/", "src/hub/",
-    "src/kv/", "src/load/", "src/model/", "src/quant/", "src/runtime/", "src/server/", "src/text/",
+    "src/api/", "src/backend/", "src/base/", "src/bench/", "src/cli/", "src/convert/", "src/hub/",
+    "src/kv/", "src/load/", "src/main.cpp", "src/model/", "src/quant/", "src/runtime/",
+    "src/server/", "src/text/",
     "tests/", "tools/",
 )
 
