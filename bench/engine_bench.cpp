@@ -63,7 +63,7 @@ void engine_step(benchmark::State& state) {
   for (auto _ : state) {
     if (streams.empty() || streams.front().finished()) {
       streams.clear();
-      engine = std::make_unique<Engine>(EngineWorld{
+      engine = std::make_unique<Engine>(EngineSetup{
           .steps = std::make_unique<NoSteps>(sequences),
           .limits = {
               .vocab = 50000, .ids = 50000, .hidden = 64, .context = kContext, .text = false}});

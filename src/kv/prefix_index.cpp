@@ -49,8 +49,8 @@ PrefixKey mutated(PrefixKey key) {
 
 /// The key of published blocks: nobody's, and with a share of the pools of their own.
 PrefixKey published_key(const PrefixKey& key) {
-  constexpr auto kNobody = ~std::uint64_t{0};
-  return {.adapter = key.adapter, .owner = kNobody};
+  constexpr auto kPublishedTenant = ~std::uint64_t{0};
+  return {.adapter = key.adapter, .tenant = kPublishedTenant};
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ PrefixIndex::PrefixIndex(KvCache& cache, std::int32_t sequences, const PrefixInd
   nodes_.resize(nodes);
   blocks_.assign(nodes * static_cast<std::size_t>(groups_), -1);
   for (std::size_t i = nodes; i > 0; --i) unused_.push_back(static_cast<std::int32_t>(i - 1));
-  unused_owners_ = unused_;
+  unused_tenants_ = unused_;
   slots_.assign(std::bit_ceil(2 * nodes), -1);
   ghosts_.resize(std::bit_ceil(nodes));
   path_.reserve(nodes);
@@ -187,12 +187,12 @@ std::int32_t PrefixIndex::make_root(const Start& start) {
   try {
     root_of_node_.emplace(root, Root{.start = start});
     roots_.emplace(start, root);
-    Owner& owner = owners_[start.key.owner];
-    if (owner.roots++ == 0) {
-      owner.number = unused_owners_.back();
-      unused_owners_.pop_back();
+    Tenant& tenant = tenants_[start.key.tenant];
+    if (tenant.roots++ == 0) {
+      tenant.index = unused_tenants_.back();
+      unused_tenants_.pop_back();
     }
-    at(root).owner = owner.number;
+    at(root).tenant_index = tenant.index;
   } catch (const std::bad_alloc&) {
     root_of_node_.erase(root);
     roots_.erase(start);
@@ -212,10 +212,10 @@ void PrefixIndex::drop_root(std::int32_t root) {
   const Start start = root_of_node_.at(root).start;
   root_of_node_.erase(root);
   roots_.erase(start);
-  const auto owner = owners_.find(start.key.owner);
-  if (--owner->second.roots > 0) return;
-  unused_owners_.push_back(owner->second.number);
-  owners_.erase(owner);
+  const auto tenant = tenants_.find(start.key.tenant);
+  if (--tenant->second.roots > 0) return;
+  unused_tenants_.push_back(tenant->second.index);
+  tenants_.erase(tenant);
 }
 
 /// Nothing (-1) where another node has its hash, or no node is left.
@@ -231,7 +231,7 @@ std::int32_t PrefixIndex::add_child(std::int32_t parent, Tokens tokens) {
   n.content = content_hash(at(parent).content, tokens);
   n.parent = parent;
   n.root = at(parent).root;
-  n.owner = at(parent).owner;
+  n.tenant_index = at(parent).tenant_index;
   std::copy(tokens.begin(), tokens.end(), n.tokens.begin());
   ++at(parent).children;
   at(parent).last_child = node;
@@ -464,7 +464,7 @@ void PrefixIndex::extend(Place& place, Tokens tokens, std::int64_t computed,
       block(node, g) = own;
       ++at(node).blocks;
       node_of_[static_cast<std::size_t>(g)][static_cast<std::size_t>(own)] = node;
-      cache_.pool(g).set_owner(own, at(node).owner);
+      cache_.pool(g).set_owner(own, at(node).tenant_index);
     }
   }
 }
@@ -535,8 +535,8 @@ void PrefixIndex::check() const {
                   " has node ", node);
       if (node < 0) continue;
       INGOT_CHECK(block(node, g) == b, "node ", node, " has block ", block(node, g), ", not ", b);
-      const std::int32_t owner = owners_.at(key_of(g, b)->owner).number;
-      INGOT_CHECK(cache_.pool(g).owner(b) == owner, "block ", b, " of owner ", owner,
+      const std::int32_t tenant_index = tenants_.at(key_of(g, b)->tenant).index;
+      INGOT_CHECK(cache_.pool(g).owner(b) == tenant_index, "block ", b, " of tenant ", tenant_index,
                   " counts as one of ", cache_.pool(g).owner(b));
       ++owned;
     }

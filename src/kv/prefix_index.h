@@ -22,7 +22,7 @@ struct PrefixKey {
   std::uint64_t adapter = 0;              ///< 0 = none; another one for each time it was loaded
   /// Whose share of the pools the blocks count against: an API key, whatever its salts. Tells no
   /// keys apart: where owners share a domain, it is who began there while nothing of it was known.
-  std::uint64_t owner = 0;
+  std::uint64_t tenant = 0;
 
   bool operator==(const PrefixKey& other) const {
     return std::tie(domain, adapter) == std::tie(other.domain, other.adapter);
@@ -149,10 +149,10 @@ class PrefixIndex {
   };
   struct Node {
     Hash hash;
-    std::uint64_t content = 0;  ///< hash of the tokens alone, without secret and key
-    std::int32_t parent = -1;   ///< -1 = a root of first blocks, or free
-    std::int32_t root = -1;     ///< itself for a root
-    std::int32_t owner = -1;    ///< number of the root's owner
+    std::uint64_t content = 0;       ///< hash of the tokens alone, without secret and key
+    std::int32_t parent = -1;        ///< -1 = a root of first blocks, or free
+    std::int32_t root = -1;          ///< itself for a root
+    std::int32_t tenant_index = -1;  ///< of the root's tenant
     std::int32_t children = 0;
     std::int32_t places = 0;
     std::int32_t blocks = 0;       ///< groups that it has a block in
@@ -174,9 +174,9 @@ class PrefixIndex {
     Start start;
     std::uint64_t chat_template = 0;
   };
-  /// What the pools know an owner by, while it has roots.
-  struct Owner {
-    std::int32_t number = -1;
+  /// A tenant's number in the pools, while it has roots.
+  struct Tenant {
+    std::int32_t index = -1;
     std::int32_t roots = 0;
   };
   /// What was registered once, by the hash of its tokens.
@@ -232,10 +232,10 @@ class PrefixIndex {
   std::vector<Ghost> ghosts_;                       ///< by the low bits of their hash
   std::map<Start, std::int32_t> roots_;
   std::map<std::int32_t, Root> root_of_node_;
-  std::map<std::uint64_t, Owner> owners_;
-  std::vector<std::int32_t> unused_owners_;  ///< numbers; one for each node, and so for each root
-  std::vector<std::int32_t> path_;           ///< of the last `find`, from the root's child on
-  std::vector<std::int32_t> adopted_;        ///< a group's table
+  std::map<std::uint64_t, Tenant> tenants_;
+  std::vector<std::int32_t> unused_tenants_;  ///< indices; as many as nodes, and so as roots
+  std::vector<std::int32_t> path_;            ///< of the last `find`, from the root's child on
+  std::vector<std::int32_t> adopted_;         ///< a group's table
   std::int64_t used_ = 0;
 };
 

@@ -152,14 +152,14 @@ TEST_F(PrefixIndexTest, LeavesGoBeforeWhatTheyHangOnAndTheOldestFirst) {
   }
 }
 
-/// Adapters and salts make other keys, but no other owner: as many as it likes get it no more.
-TEST_F(PrefixIndexTest, AnOwnerIsNotFlushedBelowItsShare) {
+/// Adapters and salts make other keys, but no other tenant: more keys get it no larger share.
+TEST_F(PrefixIndexTest, ATenantIsNotFlushedBelowItsShare) {
   make({9});
-  const PrefixKey mine{.domain = {1, 1}, .owner = 1};
-  const auto flood = [&](std::uint64_t owner, std::int32_t first) {
+  const PrefixKey mine{.domain = {1, 1}, .tenant = 1};
+  const auto flood = [&](std::uint64_t tenant, std::int32_t first) {
     const auto salt = static_cast<std::uint64_t>(first);
     Holder h =
-        compute(text(32, first), {.domain = {owner, salt}, .adapter = salt % 3, .owner = owner});
+        compute(text(32, first), {.domain = {tenant, salt}, .adapter = salt % 3, .tenant = tenant});
     end(h);
   };
   Holder h = compute(text(48), mine);
@@ -243,16 +243,16 @@ TEST_F(PrefixIndexTest, ACollisionCostsAHitAndNothingElse) {
 
 TEST_F(PrefixIndexTest, WhoBeganADomainOwnsItsBlocksWhileTheyAreKnown) {
   make({4});
-  const auto owner = [&] { return index_->key_of(0, 0)->owner; };
-  Holder first = compute(text(16), {.domain = {1, 0}, .owner = 7});
-  Holder second = compute(text(16), {.domain = {1, 0}, .owner = 8});
+  const auto tenant = [&] { return index_->key_of(0, 0)->tenant; };
+  Holder first = compute(text(16), {.domain = {1, 0}, .tenant = 7});
+  Holder second = compute(text(16), {.domain = {1, 0}, .tenant = 8});
   EXPECT_EQ(second.blocks.table(0)[0], 0) << "one domain, so one block";
   end(first);
-  EXPECT_EQ(owner(), 7u);
+  EXPECT_EQ(tenant(), 7u);
   end(second);
   index_->flush();
-  Holder third = compute(text(16), {.domain = {1, 0}, .owner = 8});
-  EXPECT_EQ(index_->key_of(0, third.blocks.table(0)[0])->owner, 8u);
+  Holder third = compute(text(16), {.domain = {1, 0}, .tenant = 8});
+  EXPECT_EQ(index_->key_of(0, third.blocks.table(0)[0])->tenant, 8u);
   end(third);
 }
 

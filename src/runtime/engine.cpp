@@ -16,7 +16,7 @@ namespace ingot {
 
 namespace {
 
-RequestLimits request_limits(const EngineParts& parts) {
+RequestLimits request_limits(const ModelParts& parts) {
   const Spec& spec = parts.executor.model().spec;
   return {.vocab = spec.vocab,
           .ids = std::min(parts.ids, spec.vocab),
@@ -27,7 +27,7 @@ RequestLimits request_limits(const EngineParts& parts) {
           .hidden_all = parts.executor.limits().out_rows >= parts.executor.limits().rows};
 }
 
-EngineWorld world_of(const EngineParts& parts) {
+EngineSetup world_of(const ModelParts& parts) {
   return {.steps = std::make_unique<ModelSteps>(parts.executor, parts.pool, parts.kernels,
                                                 parts.ids, parts.profiled),
           .limits = request_limits(parts),
@@ -101,10 +101,10 @@ Error time_is_over(Dropped::Reason reason) {
 
 }  // namespace
 
-Engine::Engine(const EngineParts& parts, const EngineOptions& options)
+Engine::Engine(const ModelParts& parts, const EngineOptions& options)
     : Engine(world_of(parts), options) {}
 
-Engine::Engine(EngineWorld&& world, const EngineOptions& options)
+Engine::Engine(EngineSetup&& world, const EngineOptions& options)
     : steps_(std::move(world.steps)),
       tokenizer_(world.tokenizer),
       end_ids_(std::move(world.end_ids)),
@@ -267,16 +267,16 @@ void Engine::require_alive() const {
 double Engine::next_event() const {
   double next = active_.empty() ? kNever : drain_by_.load();
   for (const auto& [id, continuation] : active_) {
-    const Turn& turn = continuation->sequence().turn;
-    next = std::min({next, continuation->paused_since() + options_.stall_seconds, turn.begin_by,
-                     turn.first_token_by, turn.end_by});
+    const SchedulingTerms& terms = continuation->sequence().terms;
+    next = std::min({next, continuation->paused_since() + options_.stall_seconds, terms.begin_by,
+                     terms.first_token_by, terms.end_by});
   }
   return next;
 }
 
 bool Engine::wakes() { return bell_->take() || next_event() <= options_.now(); }
 
-void Engine::visit(FunctionRef<void(const Continuation&)> visit) const {
+void Engine::visit(FunctionRef<void(const RunningRequest&)> visit) const {
   for (const auto& [id, continuation] : active_) visit(*continuation);
 }
 
@@ -353,7 +353,7 @@ bool Engine::take_turn() {
       end_dropped(scheduler_.late(now));
       const Step& step = scheduler_.plan();
       times_[step.number % 2].planned = now;
-      tell_queue(now);
+      publish_queue_state(now);
       dropped = end_dropped(scheduler_.dropped());
       planned = scheduler_.under_way() > 0 && !step.parts.empty();
       if (planned) compute(step);
@@ -384,16 +384,16 @@ void Engine::drain(double now) {
   const bool over = now >= drain_by_.load() && !INGOT_MUTANT(17);
   if (over && (!active_.empty() || inbox_.size() > 0)) drained_by_force_.store(true);
   take_in(now);
-  for (auto& [id, continuation] : active_) look_at(*continuation, over, now);
+  for (auto& [id, continuation] : active_) poll_reader(*continuation, over, now);
   if (some_ended_) drop_ended();
   if (draining_.load() && under_way() == 0) drained_.ring();
 }
 
 /// Ends requests whose reader went away or has stalled, those with nothing to compute, and all
 /// where the time to drain is over.
-void Engine::look_at(Continuation& continuation, bool drain_is_over, double now) {
+void Engine::poll_reader(RunningRequest& continuation, bool drain_is_over, double now) {
   if (continuation.ended()) return;
-  continuation.look_at_reader(now);
+  continuation.poll_reader(now);
   const bool stalled = now - continuation.paused_since() >= options_.stall_seconds;
   if (drain_is_over || stalled || (continuation.is_cancelled() && !INGOT_MUTANT(14))) {
     continuation.finish(FinishReason::kCancelled);
@@ -458,26 +458,26 @@ void Engine::admit_choice(Submission& submission, std::size_t choice, double now
   request.sampling.choice += static_cast<std::uint32_t>(choice);
   // Where the first one has begun, the others wait for their own kind.
   if (choice > 0) request.queue_seconds = kNever;
-  auto made =
-      std::make_unique<Continuation>(id, std::move(request), submission.channels[choice],
-                                     submission.time, steps_->cache(), request_limits_, tokenizer_);
-  Continuation& continuation = *active_.emplace(id, std::move(made)).first->second;
+  auto made = std::make_unique<RunningRequest>(id, std::move(request), submission.channels[choice],
+                                               submission.time, steps_->cache(), request_limits_,
+                                               tokenizer_);
+  RunningRequest& continuation = *active_.emplace(id, std::move(made)).first->second;
   is_idle_ = false;
   if (choice == 0) continuation.set_choices(submission.channels.size());
   Sequence& sequence = continuation.sequence();
   const auto first = active_.find(submission.id);
   if (choice > 0 && first != active_.end()) sequence.fork_of = &first->second->sequence();
   scheduler_.add(sequence);
-  const Turn& turn = sequence.turn;
+  const SchedulingTerms& terms = sequence.terms;
   // Who shares the first one's prompt is in time where that one is.
-  if (!turn.has_deadline() || sequence.fork_of != nullptr) return;
-  const LeastSeconds least = scheduler_.least_seconds(sequence, now);
-  const double waited = now - turn.arrival;
-  if (now + least.first_token > turn.first_token_by) {
-    throw too_late("max_ttft_ms", turn.first_token_by - turn.arrival, waited + least.first_token);
+  if (!terms.has_deadline() || sequence.fork_of != nullptr) return;
+  const MinSeconds least = scheduler_.min_seconds(sequence, now);
+  const double waited = now - terms.arrival;
+  if (now + least.first_token > terms.first_token_by) {
+    throw too_late("max_ttft_ms", terms.first_token_by - terms.arrival, waited + least.first_token);
   }
-  if (now + least.end > turn.end_by) {
-    throw too_late(continuation.end_limit(), turn.end_by - turn.arrival, waited + least.end);
+  if (now + least.end > terms.end_by) {
+    throw too_late(continuation.end_limit(), terms.end_by - terms.arrival, waited + least.end);
   }
 }
 
@@ -502,7 +502,7 @@ void Engine::refuse(const Submission& submission, std::size_t choice, const Erro
 bool Engine::end_dropped(std::span<const Dropped> all) {
   bool any = false;
   for (const Dropped& dropped : all) {
-    Continuation& continuation = *dropped.sequence->owner;
+    RunningRequest& continuation = *dropped.sequence->request;
     if (continuation.ended()) continue;
     any = true;
     if (dropped.reason == Dropped::Reason::kNoMemory) {
@@ -579,11 +579,11 @@ void Engine::run(const Step& step) {
   const double delivered = options_.now();
   const double begun = std::max(committed_, times_[step.number % 2].begun);
   for (const StepPart& part : step.parts) {
-    if (part.sequence != nullptr) touched_.push_back(part.sequence->owner);
+    if (part.sequence != nullptr) touched_.push_back(part.sequence->request);
   }
   scheduler_.commit(tokens_, sampled - begun);
   ++commits_;
-  for (Continuation* const continuation : touched_) {
+  for (RunningRequest* const continuation : touched_) {
     if (!continuation->ended() && continuation->is_done()) {
       continuation->finish(FinishReason::kLength);
     }
@@ -626,7 +626,7 @@ void Engine::observe_state() {
   if (options_.observer != nullptr) options_.observer->state(state());
 }
 
-void Engine::observe_token(const Continuation& continuation) {
+void Engine::observe_token(const RunningRequest& continuation) {
   if (options_.observer == nullptr) return;
   if (continuation.generated() > 1) return options_.observer->token(continuation.last_gap());
   options_.observer->first_token(continuation.record(made_, options_.now()));
@@ -643,7 +643,7 @@ void Engine::observe_unstarted(const Submission& submission, std::size_t choice,
 }
 
 /// Steps that are under way may still read its blocks.
-void Engine::observe_cancelled(const Continuation& continuation) {
+void Engine::observe_cancelled(const RunningRequest& continuation) {
   const double cancelled_at = continuation.cancelled_at();
   if (options_.observer == nullptr || cancelled_at == kNever) return;
   freeing_.push_back({.cancelled_at = cancelled_at, .commits = commits_ + scheduler_.under_way()});
@@ -696,7 +696,7 @@ void Engine::sample(const Step& step) {
     const std::int64_t row = output++;
     drawing_.push_back(part.sequence == nullptr ? nullptr : &of(part));
     if (drawing_.back() == nullptr) continue;
-    Continuation& continuation = *drawing_.back();
+    RunningRequest& continuation = *drawing_.back();
     // Here, where running out of memory ends the request; in the pool's loop it would end all.
     guarded(continuation, [&] { drawn_[rows_.size()].top.reserve(continuation.best_tokens()); });
     if (continuation.ended()) {
@@ -709,12 +709,12 @@ void Engine::sample(const Step& step) {
   if (rows_.empty()) return;
   steps_->sample(rows_, std::span(drawn_).first(rows_.size()), [&](std::int64_t i) {
     const auto row = static_cast<std::size_t>(i);
-    sampled_[row]->take_logits(rows_[row].logits);
+    sampled_[row]->add_to_digest(rows_[row].logits);
   });
 }
 
 /// What runs out of memory ends alone.
-void Engine::guarded(Continuation& continuation, FunctionRef<void()> body) {
+void Engine::guarded(RunningRequest& continuation, FunctionRef<void()> body) {
   try {
     body();
   } catch (const std::bad_alloc&) {
@@ -727,7 +727,7 @@ void Engine::deliver(const Step& step) {
   for (const StepPart& part : step.parts) {
     for (std::int32_t i = 0; i < part.scores; ++i, ++score) {
       if (part.sequence == nullptr) continue;
-      guarded(of(part), [&] { of(part).take_score(steps_->score(score)); });
+      guarded(of(part), [&] { of(part).accept_score(steps_->score(score)); });
     }
   }
   std::int64_t hidden = 0;
@@ -735,19 +735,20 @@ void Engine::deliver(const Step& step) {
     for (const StepPart& part : step.parts) {
       if (part.final_norm != final_norm) continue;
       for (std::int32_t i = 0; i < part.hidden; ++i, ++hidden) {
-        if (part.sequence != nullptr) of(part).take_hidden(steps_->hidden(hidden));
+        if (part.sequence != nullptr) of(part).accept_hidden(steps_->hidden(hidden));
       }
     }
   }
   tokens_.clear();
   const double now = options_.now();
   std::size_t row = 0;
-  for (Continuation* const continuation : drawing_) {
+  for (RunningRequest* const continuation : drawing_) {
     tokens_.push_back(-1);
     if (continuation == nullptr) continue;
     Drawn& drawn = drawn_[row++];
     const std::int64_t before = continuation->generated();
-    guarded(*continuation, [&] { tokens_.back() = continuation->take(std::move(drawn), now); });
+    guarded(*continuation,
+            [&] { tokens_.back() = continuation->accept_token(std::move(drawn), now); });
     if (continuation->generated() > before) observe_token(*continuation);
   }
 }
@@ -755,7 +756,7 @@ void Engine::deliver(const Step& step) {
 void Engine::drop_ended() {
   some_ended_ = false;
   for (auto at = active_.begin(); at != active_.end();) {
-    Continuation& continuation = *at->second;
+    RunningRequest& continuation = *at->second;
     if (!continuation.ended() || INGOT_MUTANT(12)) {
       ++at;
       continue;

@@ -13,10 +13,10 @@
 
 #include "base/bounded_queue.h"
 #include "base/thread_pool.h"
-#include "runtime/continuation.h"
 #include "runtime/executor.h"
 #include "runtime/observe/engine_observer.h"
 #include "runtime/request.h"
+#include "runtime/running_request.h"
 #include "runtime/schedule/queue_pace.h"
 #include "runtime/schedule/scheduler.h"
 #include "runtime/session/session_file.h"
@@ -57,7 +57,7 @@ struct EngineOptions {
 
 /// What an engine on a model runs on. All of it outlives the engine; the executor is the engine's
 /// alone.
-struct EngineParts {
+struct ModelParts {
   Executor& executor;
   ThreadPool& pool;
   const KernelTable& kernels;
@@ -68,7 +68,7 @@ struct EngineParts {
 };
 
 /// What any engine runs on.
-struct EngineWorld {
+struct EngineSetup {
   std::unique_ptr<StepRunner> steps;
   RequestLimits limits;
   const Tokenizer* tokenizer = nullptr;
@@ -83,8 +83,8 @@ struct EngineWorld {
 class Engine {
  public:
   /// Errors: Error{kDoesNotFit}.
-  explicit Engine(const EngineParts& parts, const EngineOptions& options = {});
-  explicit Engine(EngineWorld&& world, const EngineOptions& options = {});
+  explicit Engine(const ModelParts& parts, const EngineOptions& options = {});
+  explicit Engine(EngineSetup&& world, const EngineOptions& options = {});
   ~Engine() { stop(); }
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -174,7 +174,7 @@ class Engine {
   double step_seconds_now() const { return timer_.seconds(options_.now()); }
   /// The same for all that the engine's thread does between two looks at what has come: planning,
   /// sampling and errands too. 0 while it waits for requests.
-  double turn_seconds_now() const { return turn_timer_.seconds(options_.now()); }
+  double tick_seconds_now() const { return turn_timer_.seconds(options_.now()); }
   /// Whether no step can be computed any more; from any thread.
   bool has_failed() const { return failed_.load(); }
   /// Errors: Error{kInternal}, and why, when no step can be computed any more; from any thread.
@@ -188,10 +188,10 @@ class Engine {
   const Scheduler& scheduler() const { return scheduler_; }
   /// Calls `visit` with all requests that were taken in and have not ended, by their numbers; for
   /// whoever calls `step`.
-  void visit(FunctionRef<void(const Continuation&)> visit) const;
+  void visit(FunctionRef<void(const RunningRequest&)> visit) const;
 
  private:
-  using Active = std::map<std::uint64_t, std::unique_ptr<Continuation>>;
+  using Active = std::map<std::uint64_t, std::unique_ptr<RunningRequest>>;
   /// Times at which a step was computed, its tokens drawn, and handed out.
   struct PhaseEnds {
     double computed = 0;
@@ -204,9 +204,9 @@ class Engine {
   double next_event() const;
   bool turn();
   bool take_turn();
-  void tell_queue(double now);
+  void publish_queue_state(double now);
   void drain(double now);
-  void look_at(Continuation& continuation, bool drain_is_over, double now);
+  void poll_reader(RunningRequest& continuation, bool drain_is_over, double now);
   void take_in(double now);
   void run_errands();
   /// Who waits for one is told so.
@@ -224,7 +224,7 @@ class Engine {
   void run_again();
   void sample(const Step& step);
   void deliver(const Step& step);
-  void guarded(Continuation& continuation, FunctionRef<void()> body);
+  void guarded(RunningRequest& continuation, FunctionRef<void()> body);
   void drop_ended();
   void end_inbox(FinishReason reason, const Error* error);
   void end_streams(FinishReason reason, const Error* error);
@@ -235,15 +235,15 @@ class Engine {
   StepRecord state() const;
   void observe(const Step& step, const PhaseEnds& ends);
   void observe_state();
-  void observe_token(const Continuation& continuation);
+  void observe_token(const RunningRequest& continuation);
   void observe_unstarted(const Submission& submission, std::size_t choice, FinishReason reason);
-  void observe_cancelled(const Continuation& continuation);
+  void observe_cancelled(const RunningRequest& continuation);
   void observe_freed();
   void observe_rejection(Rejection reason, std::size_t requests) const;
   void check_submission(const Request& request, std::int32_t choices) const;
   Rejection why_refused() const;
   bool hand_in(Submission&& submission);
-  static Continuation& of(const StepPart& part) { return *part.sequence->owner; }
+  static RunningRequest& of(const StepPart& part) { return *part.sequence->request; }
 
   std::unique_ptr<StepRunner> steps_;
   const Tokenizer* tokenizer_;
@@ -283,9 +283,9 @@ class Engine {
   std::int64_t admissions_seen_ = 0;
   Active active_;  ///< by request number
   /// By the step's rows of logits; null for those who have ended.
-  std::vector<Continuation*> drawing_;
-  std::vector<Continuation*> sampled_;  ///< of them, the others
-  std::vector<Continuation*> touched_;  ///< those with rows in this step
+  std::vector<RunningRequest*> drawing_;
+  std::vector<RunningRequest*> sampled_;  ///< of them, the others
+  std::vector<RunningRequest*> touched_;  ///< those with rows in this step
   bool some_ended_ = false;
   std::vector<SampleRow> rows_;
   std::vector<Drawn> drawn_;

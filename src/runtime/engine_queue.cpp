@@ -7,7 +7,7 @@
 namespace ingot {
 
 /// For those who are about to submit.
-void Engine::tell_queue(double now) {
+void Engine::publish_queue_state(double now) {
   const std::int64_t began = scheduler_.admissions();
   const std::int64_t queued = scheduler_.queued();
   pace_.add(began - std::exchange(admissions_seen_, began), queued, now);

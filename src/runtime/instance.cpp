@@ -136,13 +136,13 @@ std::unique_ptr<Engine> Instance::make_engine(const EngineOptions& given) {
   for (std::uint64_t& word : options.prefix.secret) {
     word = (std::uint64_t{random()} << 32) | random();
   }
-  return std::make_unique<Engine>(EngineParts{.executor = *executor_,
-                                              .pool = pool_,
-                                              .kernels = backend_.table(),
-                                              .tokenizer = tokenizer_.get(),
-                                              .ids = sampled_ids(),
-                                              .end_ids = stop_ids(),
-                                              .profiled = profiled_.get()},
+  return std::make_unique<Engine>(ModelParts{.executor = *executor_,
+                                             .pool = pool_,
+                                             .kernels = backend_.table(),
+                                             .tokenizer = tokenizer_.get(),
+                                             .ids = sampled_ids(),
+                                             .end_ids = stop_ids(),
+                                             .profiled = profiled_.get()},
                                   options);
 }
 

@@ -101,12 +101,12 @@ std::string StopText::finish() {
 /// Shows the text up to `end`. What is shown is dropped when it is more than half of what is held,
 /// so that each byte is moved once on average.
 std::string StopText::release(std::int64_t end) {
-  std::string released = held_.substr(static_cast<std::size_t>(shown_ - base_),
-                                      static_cast<std::size_t>(end - shown_));
-  shown_ = end;
-  if (2 * (shown_ - base_) > std::ssize(held_)) {
-    held_.erase(0, static_cast<std::size_t>(shown_ - base_));
-    base_ = shown_;
+  std::string released = held_.substr(static_cast<std::size_t>(released_ - base_),
+                                      static_cast<std::size_t>(end - released_));
+  released_ = end;
+  if (2 * (released_ - base_) > std::ssize(held_)) {
+    held_.erase(0, static_cast<std::size_t>(released_ - base_));
+    base_ = released_;
   }
   return released;
 }

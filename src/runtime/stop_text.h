@@ -63,9 +63,9 @@ class StopText {
   std::int64_t found_start_ = 0;
   bool stopped_ = false;
 
-  std::string held_;       ///< the text from `base_`; shown up to `shown_`
+  std::string held_;       ///< the text from `base_`; released up to `released_`
   std::int64_t base_ = 0;  ///< so that what is shown is dropped now and then, not always
-  std::int64_t shown_ = 0;
+  std::int64_t released_ = 0;
 };
 
 }  // namespace ingot

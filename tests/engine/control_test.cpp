@@ -50,7 +50,7 @@ class EngineControl : public testing::Test {
     model_ = std::make_unique<ModelRunner>(*checkpoint_, EngineRunner::defaults());
     const Spec& spec = model_->spec();
     return std::make_unique<Engine>(
-        EngineWorld{.steps = std::make_unique<FaultySteps>(*model_, std::move(failures)),
+        EngineSetup{.steps = std::make_unique<FaultySteps>(*model_, std::move(failures)),
                     .limits = {.vocab = spec.vocab,
                                .ids = spec.vocab,
                                .hidden = spec.hidden,

@@ -104,7 +104,7 @@ class FakeDevice final : public StepRunner {
 /// An engine on `device`, which is its own from here on.
 inline std::unique_ptr<Engine> engine_on(std::unique_ptr<FakeDevice> device,
                                          const EngineOptions& options) {
-  return std::make_unique<Engine>(EngineWorld{.steps = std::move(device),
+  return std::make_unique<Engine>(EngineSetup{.steps = std::move(device),
                                               .limits = {.vocab = FakeDevice::kVocab,
                                                          .ids = FakeDevice::kVocab,
                                                          .hidden = 1,

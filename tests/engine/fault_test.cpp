@@ -238,15 +238,15 @@ TEST(EngineTurns, HowLongTheyLastIsSeenFromOutside) {
   std::unique_ptr<Engine> engine;
   const auto slow = [&](int) {
     now += 7;
-    in_a_step = engine->turn_seconds_now();
+    in_a_step = engine->tick_seconds_now();
   };
   engine = engine_on(std::make_unique<FakeDevice>(slow), {.now = [&] { return now; }});
-  EXPECT_EQ(engine->turn_seconds_now(), 0);
+  EXPECT_EQ(engine->tick_seconds_now(), 0);
   const Stream stream = *engine->submit(some_request(3, 1));
-  EXPECT_EQ(engine->turn_seconds_now(), 0);
+  EXPECT_EQ(engine->tick_seconds_now(), 0);
   while (engine->step()) continue;
   EXPECT_EQ(in_a_step, 7);
-  EXPECT_EQ(engine->turn_seconds_now(), 0);
+  EXPECT_EQ(engine->tick_seconds_now(), 0);
 }
 
 /// A reader that breaks its promise harms nobody: neither itself nor who shares its steps.

@@ -26,7 +26,7 @@ std::unique_ptr<Client> Client::make(const Request& r, std::uint32_t choice, std
                                      const Published& published) {
   auto c = std::make_unique<Client>(published);
   Job& job = c->job;
-  job.prefix = {.domain = r.domain, .adapter = r.adapter, .owner = r.tenant};
+  job.prefix = {.domain = r.domain, .adapter = r.adapter, .tenant = r.tenant};
   job.choice = choice;
   job.min_tokens = r.sampling.min_tokens;
   job.ends = r.sampling.end_ids;

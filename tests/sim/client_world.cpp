@@ -50,7 +50,7 @@ ClientWorld::ClientWorld(const Settings& settings, Backend& backend, Random& ran
   EngineOptions options = settings.engine;
   options.now = [this] { return now_; };
   options.failed = [this](const Error&) { ++failures_; };
-  ingot::EngineWorld parts{.steps = std::move(model),
+  ingot::EngineSetup parts{.steps = std::move(model),
                            .limits = {.vocab = kVocab,
                                       .ids = kVocab,
                                       .hidden = 1,

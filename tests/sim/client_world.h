@@ -47,12 +47,12 @@ class ClientWorld {
 
   // What must hold after a tick.
   void look();
-  void look_at(const Continuation& continuation);
-  void look_at_change(Client& c, const Sequence& s);
+  void check_request(const RunningRequest& request);
+  void check_change(Client& c, const Sequence& s);
   static State state_of(const Client& c, const Sequence& s);
   void look_for_ended();
   void check_order() const;
-  void check_deadlines(const Continuation& continuation) const;
+  void check_deadlines(const RunningRequest& request) const;
   void check_progress();
   bool is_over() const { return alive_.empty() && (draining_ || around_.failed); }
 

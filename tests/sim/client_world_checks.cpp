@@ -21,7 +21,7 @@ void ClientWorld::look() {
   in_engine_ = 0;
   admitted_.clear();
   checker_.begin();
-  engine_->visit([this](const Continuation& c) { look_at(c); });
+  engine_->visit([this](const RunningRequest& c) { check_request(c); });
   checker_.end(engine_->scheduler().prefixes());
   look_for_ended();
   check_order();
@@ -35,23 +35,23 @@ void ClientWorld::look() {
   SIM_EXPECT("I8", failures_ == (around_.failed ? 1 : 0), failures_, " failures");
 }
 
-void ClientWorld::look_at(const Continuation& continuation) {
-  const Sequence& s = continuation.sequence();
+void ClientWorld::check_request(const RunningRequest& request) {
+  const Sequence& s = request.sequence();
   checker_.add(s);
   ++in_engine_;
   Client& c = *by_id_.at(s.id);
-  SIM_EXPECT("I8", c.state != State::kEnded && !continuation.ended(), "request ", s.id,
+  SIM_EXPECT("I8", c.state != State::kEnded && !request.ended(), "request ", s.id,
              " goes on behind its end");
   SIM_EXPECT("I12", c.cancelled_at < 0 || tick_ - c.cancelled_at < kCancelTicksMax, "request ",
              s.id, " was cancelled in tick ", c.cancelled_at);
   SIM_EXPECT("I10", s.preemptions <= settings_.engine.preemptions_max, "request ", s.id,
              " gave way ", s.preemptions, " times");
-  check_deadlines(continuation);
+  check_deadlines(request);
   c.seen_at = tick_;
-  look_at_change(c, s);
+  check_change(c, s);
 }
 
-void ClientWorld::look_at_change(Client& c, const Sequence& s) {
+void ClientWorld::check_change(Client& c, const Sequence& s) {
   const State before = c.state;
   const bool ran = before == State::kPrompt || before == State::kTokens || before == State::kPaused;
   if (s.admissions != c.admissions) {
@@ -104,13 +104,13 @@ void ClientWorld::check_order() const {
 }
 
 /// Nobody stays whose time was over when the engine looked.
-void ClientWorld::check_deadlines(const Continuation& continuation) const {
+void ClientWorld::check_deadlines(const RunningRequest& request) const {
   if (!advanced_) return;
-  const Sequence& s = continuation.sequence();
-  const double earliest = std::min({s.turn.begin_by, s.turn.first_token_by, s.turn.end_by});
+  const Sequence& s = request.sequence();
+  const double earliest = std::min({s.terms.begin_by, s.terms.first_token_by, s.terms.end_by});
   SIM_EXPECT("I12", earliest >= looked_, "request ", s.id, " stays behind its deadline");
-  SIM_EXPECT("I12", looked_ - continuation.paused_since() < settings_.engine.stall_seconds,
-             "request ", s.id, " stays although its reader stalled");
+  SIM_EXPECT("I12", looked_ - request.paused_since() < settings_.engine.stall_seconds, "request ",
+             s.id, " stays although its reader stalled");
 }
 
 void ClientWorld::check_progress() {

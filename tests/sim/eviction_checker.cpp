@@ -21,8 +21,8 @@ EvictionChecker::EvictionChecker(KvCache& cache, const PrefixIndex* prefixes)
 
 EvictionChecker::Owner& EvictionChecker::owner_of(const PrefixKey& key) {
   const auto at = std::find_if(owners_.begin(), owners_.end(),
-                               [&](const Owner& o) { return o.name == key.owner; });
-  return at != owners_.end() ? *at : owners_.emplace_back(Owner{.name = key.owner});
+                               [&](const Owner& o) { return o.name == key.tenant; });
+  return at != owners_.end() ? *at : owners_.emplace_back(Owner{.name = key.tenant});
 }
 
 void EvictionChecker::check(std::int32_t g, std::int32_t victim) {

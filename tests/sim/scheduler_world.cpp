@@ -58,7 +58,7 @@ SchedulerWorld::SchedulerWorld(const Settings& settings, Backend& backend, Rando
 void SchedulerWorld::top_up() {
   std::vector<std::int32_t> waiting(settings_.backlogged.size());
   for (const auto& r : alive_) {
-    if (!r->sequence.admitted) ++waiting[static_cast<std::size_t>(r->sequence.turn.tenant)];
+    if (!r->sequence.admitted) ++waiting[static_cast<std::size_t>(r->sequence.terms.tenant)];
   }
   for (std::size_t tenant = 0; tenant < waiting.size(); ++tenant) {
     for (; waiting[tenant] <= settings_.limits.sequences; ++waiting[tenant]) arrive(tenant);
@@ -86,9 +86,9 @@ void SchedulerWorld::arrive(std::optional<std::uint64_t> tenant) {
   s.tokens = r->job.rows;
   s.rows_max = r->end - 1;
   s.prefix = r->job.prefix;
-  s.turn = {.tenant = tenant.value_or(static_cast<std::uint64_t>(random_.below(2))),
-            .arrival = now_};
-  s.prefix.owner = s.turn.tenant;
+  s.terms = {.tenant = tenant.value_or(static_cast<std::uint64_t>(random_.below(2))),
+             .arrival = now_};
+  s.prefix.tenant = s.terms.tenant;
   model_.know(r->job);
   trace_.add("sequence #: # rows of #", static_cast<std::int64_t>(s.id), length, r->end);
   scheduler_.add(s);
@@ -173,7 +173,7 @@ void SchedulerWorld::commit(const Step& step) {
   drawn_.clear();
   for (const StepPart& part : step.parts) {
     if (fairness_ && part.sequence != nullptr) {
-      fairness_->serve(part.sequence->turn.tenant, part.rows);
+      fairness_->serve(part.sequence->terms.tenant, part.rows);
     }
     if (part.outputs == 0) continue;
     const std::int32_t id = model_.drawn(std::ssize(drawn_));

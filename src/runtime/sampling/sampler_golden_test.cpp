@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kFolder = "goldens/sampling";
 /// Tokens below it count as impossible on either side.
-constexpr double kLeast = 1e-30;
+constexpr double kMin = 1e-30;
 
 struct Golden {
   std::string name;
@@ -112,7 +112,7 @@ double tolerance(const Golden& g) {
 std::map<std::int32_t, double> by_id(const std::vector<TokenProbability>& tokens) {
   std::map<std::int32_t, double> map;
   for (const auto& [id, p] : tokens) {
-    if (p >= kLeast) map[id] = p;
+    if (p >= kMin) map[id] = p;
   }
   return map;
 }

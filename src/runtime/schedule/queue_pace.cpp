@@ -11,7 +11,7 @@ namespace {
 /// Admissions after which older ones count a third.
 constexpr double kMemory = 64;
 /// Fewer say nothing yet.
-constexpr double kAdmittedLeast = 8;
+constexpr double kAdmittedMin = 8;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ void QueuePace::add(std::int64_t admitted, std::int64_t waiting, double now) {
 }
 
 double QueuePace::seconds_each(double now) const {
-  if (admitted_ < kAdmittedLeast) return 0;
+  if (admitted_ < kAdmittedMin) return 0;
   const double mean = seconds_ / admitted_;
   const double since = since_ ? now - *since_ : 0;
   return std::max(mean, (seconds_ + since) / (admitted_ + 1));

@@ -14,7 +14,7 @@ namespace {
 constexpr double kPromptShare = 0.45;
 constexpr std::int64_t kPromptsMax = 8;
 /// Rows of prompts that a step has room for however slow it is.
-constexpr std::int32_t kPromptRowsLeast = 2;
+constexpr std::int32_t kPromptRowsMin = 2;
 
 /// Rows that one part may have: embeddings and tokens do not mix in one.
 std::int64_t next_rows(const Sequence& s, std::int64_t first) {
@@ -55,7 +55,7 @@ bool Scheduler::fits_alone(std::int64_t tokens) const {
 void Scheduler::add(Sequence& s) {
   waiting_.add(s);
   s.known = true;
-  s.timed = s.turn.has_deadline();
+  s.timed = s.terms.has_deadline();
   timed_ += s.timed ? 1 : 0;
   if (s.fork_of != nullptr) s.fork_of->forked = true;
 }
@@ -169,7 +169,7 @@ std::int32_t Scheduler::prompt_rows(std::int32_t decodes) const {
   const double seconds =
       limits_.step_seconds > 0 ? limits_.step_seconds - alone : alone * prompts_share;
   const std::int32_t rows = times_.prefill_rows(seconds, rows_left_);
-  return std::min(rows_left_, std::max(rows, kPromptRowsLeast));
+  return std::min(rows_left_, std::max(rows, kPromptRowsMin));
 }
 
 void Scheduler::admit(Step& step) {
@@ -188,7 +188,7 @@ void Scheduler::admit(Step& step) {
     guaranteed_ += s->guaranteed ? 1 : 0;
     ++s->admissions;
     admissions_ += s->admissions == 1 ? 1 : 0;
-    s->turn.begin_by = kNever;
+    s->terms.begin_by = kNever;
     begin(step, *s, match);
     withhold(*s, 1);
     add_part(step, *s, rows_left_);
@@ -323,10 +323,10 @@ void Scheduler::add_part(Step& step, Sequence& s, std::int32_t rows_max) {
   const std::int64_t last = part.first + part.rows;
   part.outputs = s.draws && last == s.length() + s.pending ? 1 : 0;
   part.previous = last > s.length() ? s.output : -1;
-  part.first_score = std::max(part.first, s.scored);
-  part.scores = rows_wanted(part.first_score, last, s.scores_end);
-  part.first_hidden = std::max(part.first, s.shown);
-  part.hidden = rows_wanted(part.first_hidden, last, s.shown_end);
+  part.first_score = std::max(part.first, s.score_next);
+  part.scores = rows_wanted(part.first_score, last, s.score_end);
+  part.first_hidden = std::max(part.first, s.hidden_next);
+  part.hidden = rows_wanted(part.first_hidden, last, s.hidden_end);
   part.final_norm = s.final_norm;
   rows_left_ -= part.rows;
   s.in_flight += part.rows;
@@ -454,7 +454,7 @@ void Scheduler::commit(std::span<const std::int32_t> drawn, double seconds) {
     const std::int32_t id = part.outputs == 0 ? -1 : drawn[at++];
     if (part.sequence == nullptr) continue;
     commit_part(part);
-    if (part.outputs > 0) part.sequence->turn.first_token_by = kNever;
+    if (part.outputs > 0) part.sequence->terms.first_token_by = kNever;
     if (id >= 0) part.sequence->tokens.push_back(id);
   }
   INGOT_CHECK(at == drawn.size(), drawn.size(), " tokens for ", at, " outputs");
@@ -466,8 +466,8 @@ void Scheduler::commit_part(const StepPart& part) {
   Sequence& s = *part.sequence;
   const std::int64_t last = part.first + part.rows;
   s.pending -= part.outputs;
-  s.scored = std::max(s.scored, part.first_score + part.scores);
-  if (part.hidden > 0) s.shown = std::max(s.shown, part.first_hidden + part.hidden);
+  s.score_next = std::max(s.score_next, part.first_score + part.scores);
+  if (part.hidden > 0) s.hidden_next = std::max(s.hidden_next, part.first_hidden + part.hidden);
   if (!s.admitted || part.admission != s.admissions) return;
   waiting_.serve(s, part.rows);
   s.in_flight -= part.rows;

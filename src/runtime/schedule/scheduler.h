@@ -45,7 +45,7 @@ struct Dropped {
 };
 
 /// Seconds until a sequence's first token, and until its end.
-struct LeastSeconds {
+struct MinSeconds {
   double first_token = 0;
   double end = 0;
 };
@@ -104,7 +104,7 @@ class Scheduler {
   /// than it takes unless some of those leave: without what is there already, and with what several
   /// could share counted once; 128 prompts are looked at then. 0 before enough was measured.
   /// Errors: std::bad_alloc.
-  LeastSeconds least_seconds(const Sequence& sequence, double now);
+  MinSeconds min_seconds(const Sequence& sequence, double now);
 
   /// Forgets all prefixes that are not in use.
   void flush_prefixes();

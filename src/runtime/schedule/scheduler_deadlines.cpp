@@ -31,7 +31,7 @@ std::int64_t common_rows(const Sequence& a, const Sequence& b) {
 
 /// Rows that are missing of these, what several could share counted once: once they are sorted,
 /// nobody shares more with one than its neighbour.
-std::int64_t least_rows(std::vector<Prompt>& prompts) {
+std::int64_t min_rows(std::vector<Prompt>& prompts) {
   std::sort(prompts.begin(), prompts.end(), comes_first);
   std::int64_t rows = 0;
   const Sequence* before = nullptr;
@@ -60,27 +60,27 @@ void Scheduler::visit_before(const Sequence& s, FunctionRef<bool(const Sequence&
   bool is_behind = false;
   waiting_.visit([&](Sequence& other) {
     is_behind = is_behind || &other == &s;
-    const bool is_own = other.turn.tenant == s.turn.tenant;
+    const bool is_own = other.terms.tenant == s.terms.tenant;
     const bool is_before = other.admissions > 0 || (is_own && !is_behind);
     return !is_before || !may_begin(other) || visit(other);
   });
 }
 
-LeastSeconds Scheduler::least_seconds(const Sequence& s, double now) {
-  const double row_seconds = times_.least_row_seconds(limits_.rows);
+MinSeconds Scheduler::min_seconds(const Sequence& s, double now) {
+  const double row_seconds = times_.min_row_seconds(limits_.rows);
   if (row_seconds == 0) return {};
   const auto seconds = [&](std::int64_t rows) {
     const double first = static_cast<double>(rows) * row_seconds;
-    const auto tokens = static_cast<double>(s.turn.tokens_least - 1);
-    return LeastSeconds{.first_token = first, .end = first + tokens * times_.decode_seconds(1)};
+    const auto tokens = static_cast<double>(s.terms.tokens_min - 1);
+    return MinSeconds{.first_token = first, .end = first + tokens * times_.decode_seconds(1)};
   };
   std::int64_t most = 0;
   visit_before(s, [&](const Sequence& other) {
     most += other.missing();
     return true;
   });
-  const LeastSeconds whole = seconds(most);
-  if (now + whole.first_token <= s.turn.first_token_by && now + whole.end <= s.turn.end_by) {
+  const MinSeconds whole = seconds(most);
+  if (now + whole.first_token <= s.terms.first_token_by && now + whole.end <= s.terms.end_by) {
     return whole;
   }
   std::vector<Prompt> prompts;
@@ -92,18 +92,18 @@ LeastSeconds Scheduler::least_seconds(const Sequence& s, double now) {
     if (other.fork_of == nullptr) prompts.push_back({&other, there});
     return prompts.size() < kComparedMax;
   });
-  return seconds(least_rows(prompts) + forks);
+  return seconds(min_rows(prompts) + forks);
 }
 
 std::span<const Dropped> Scheduler::late(double now) {
   dropped_.clear();
   if (timed_ == 0) return dropped_;
   const auto look = [&](Sequence& s) {
-    if (now > s.turn.begin_by) {
+    if (now > s.terms.begin_by) {
       dropped_.push_back({&s, Dropped::Reason::kQueue});
-    } else if (now > s.turn.first_token_by) {
+    } else if (now > s.terms.first_token_by) {
       dropped_.push_back({&s, Dropped::Reason::kFirstToken});
-    } else if (now > s.turn.end_by) {
+    } else if (now > s.terms.end_by) {
       dropped_.push_back({&s, Dropped::Reason::kEnd});
     }
   };

@@ -188,7 +188,7 @@ TEST(Scheduler, APartIsEmbeddingsOrTokensAndScoresAreAskedForOnce) {
   scheduler->remove(*given);
 
   const auto scored = sequence_of(pool, 10);
-  scored->scores_end = 9;
+  scored->score_end = 9;
   scheduler->add(*scored);
   auto parts = scheduler.plan();
   EXPECT_EQ(parts[0].first_score, 0);
@@ -213,8 +213,8 @@ TEST(Scheduler, ARowIsShownAsHiddenStateOnce) {
   Steps scheduler(pool, {.rows = 6, .sequences = 2});
   const auto s = sequence_of(pool, 10);
   s->draws = false;
-  s->shown = 3;
-  s->shown_end = 10;
+  s->hidden_next = 3;
+  s->hidden_end = 10;
   scheduler->add(*s);
   for (const auto& [first, count] : {std::pair{3, 3}, {6, 2}, {8, 2}}) {
     const auto parts = scheduler.plan();
@@ -225,14 +225,14 @@ TEST(Scheduler, ARowIsShownAsHiddenStateOnce) {
     scheduler.commit(std::span<const StepPart>());
     if (first == 3) s->computed = 2;  // as if it had been thrown out and begun again
   }
-  EXPECT_EQ(s->shown, 10);
+  EXPECT_EQ(s->hidden_next, 10);
   EXPECT_TRUE(scheduler.plan().empty());
   scheduler->remove(*s);
 
   const auto last = sequence_of(pool, 10);
   last->draws = false;
-  last->shown = 9;
-  last->shown_end = 10;
+  last->hidden_next = 9;
+  last->hidden_end = 10;
   scheduler->add(*last);
   EXPECT_EQ(scheduler.plan()[0].hidden, 0);
   scheduler.commit(std::span<const StepPart>());
@@ -302,13 +302,13 @@ class Prediction : public testing::Test {
   }
   Sequence& add(std::int64_t tokens, std::int32_t first_token = -1, std::uint64_t tenant = 0) {
     sequences_.push_back(sequence_of(pool_, tokens, first_token));
-    sequences_.back()->turn.tenant = tenant;
-    sequences_.back()->turn.first_token_by = 0;
+    sequences_.back()->terms.tenant = tenant;
+    sequences_.back()->terms.first_token_by = 0;
     steps_->add(*sequences_.back());
     return *sequences_.back();
   }
   std::int64_t rows_before_first_token(const Sequence& s) {
-    return std::llround(steps_->least_seconds(s, kLate).first_token * 1000);
+    return std::llround(steps_->min_seconds(s, kLate).first_token * 1000);
   }
   ~Prediction() override {
     for (auto& s : sequences_) steps_->remove(*s);
@@ -366,7 +366,7 @@ TEST_F(Prediction, ForksOfAPromptThatIsThereHaveARowEach) {
 
 TEST_F(Prediction, WhatIsInTimeAnywayIsNotLookedAtFurther) {
   for (int i = 0; i < 10; ++i) add(161, 7);
-  EXPECT_NEAR(steps_->least_seconds(add(161, 7), kEarly).first_token, 11 * 0.161, 1e-9);
+  EXPECT_NEAR(steps_->min_seconds(add(161, 7), kEarly).first_token, 11 * 0.161, 1e-9);
 }
 
 TEST_F(Prediction, AReaderThatIsBehindKeepsNobodyWaiting) {

@@ -14,17 +14,17 @@
 
 namespace ingot {
 
-class Continuation;
+class RunningRequest;
 
 /// What decides when a sequence gets its turn. Times are seconds of the caller's clock.
-struct Turn {
+struct SchedulingTerms {
   std::uint64_t tenant = 0;   ///< whose share of the machine it counts against: an API key
   std::int32_t priority = 0;  ///< smaller ones first, where the policy looks at it
   double arrival = 0;
   double begin_by = kNever;  ///< to run for the first time
   double first_token_by = kNever;
   double end_by = kNever;
-  std::int64_t tokens_least = 1;  ///< that will be drawn before it ends
+  std::int64_t tokens_min = 1;  ///< that will be drawn before it ends
 
   bool has_deadline() const { return std::min({begin_by, first_token_by, end_by}) < kNever; }
 };
@@ -34,14 +34,14 @@ struct Turn {
 struct Sequence {
   explicit Sequence(KvCache& cache) : blocks(cache) {}
 
-  std::uint64_t id = 0;              ///< of its request
-  Continuation* owner = nullptr;     ///< that it is part of, where it is
-  View embeddings;                   ///< [n, H] float32 rows before the tokens, or none
-  std::vector<std::int32_t> tokens;  ///< the prompt's, then what was drawn
-  std::int64_t computed = 0;         ///< rows whose keys and values are in `blocks`
+  std::uint64_t id = 0;               ///< of its request
+  RunningRequest* request = nullptr;  ///< that it is part of, where it is
+  View embeddings;                    ///< [n, H] float32 rows before the tokens, or none
+  std::vector<std::int32_t> tokens;   ///< the prompt's, then what was drawn
+  std::int64_t computed = 0;          ///< rows whose keys and values are in `blocks`
   std::int64_t rows_max = std::numeric_limits<std::int64_t>::max();  ///< that it will ever have
   SequenceBlocks blocks;
-  Turn turn;
+  SchedulingTerms terms;
 
   // What it may share.
   PrefixKey prefix;
@@ -49,13 +49,14 @@ struct Sequence {
   Sequence* fork_of = nullptr;      ///< has the same prompt, and hands its blocks over
   bool reads_cache = true;
 
-  /// Rows [scored, scores_end) leave the model once for the log-probability of the token after
+  /// Rows [score_next, score_end) leave the model once for the log-probability of the token after
   /// each. They are not asked for again when they are computed again.
-  std::int64_t scored = 0;
-  std::int64_t scores_end = 0;
-  /// Rows [shown, shown_end) leave the model once as hidden states, after the final norm or before.
-  std::int64_t shown = 0;
-  std::int64_t shown_end = 0;
+  std::int64_t score_next = 0;
+  std::int64_t score_end = 0;
+  /// Rows [hidden_next, hidden_end) leave the model once as hidden states, after the final norm or
+  /// before it.
+  std::int64_t hidden_next = 0;
+  std::int64_t hidden_end = 0;
   bool final_norm = true;
   bool draws = true;    ///< whether a token is wanted from the last row
   bool paused = false;  ///< nothing may be produced now: its reader is behind
@@ -95,8 +96,8 @@ struct Sequence {
   /// last, from which the next token is drawn.
   std::int64_t skippable_rows() const {
     std::int64_t rows = length() - 1;
-    if (scored < scores_end) rows = std::min(rows, scored);
-    if (shown < shown_end) rows = std::min(rows, shown);
+    if (score_next < score_end) rows = std::min(rows, score_next);
+    if (hidden_next < hidden_end) rows = std::min(rows, hidden_next);
     return rows;
   }
 };

@@ -81,7 +81,7 @@ double StepTimes::prefill_seconds(std::int64_t rows) const {
   return rows == 0 ? 0 : estimate(prefills_, static_cast<double>(rows));
 }
 
-double StepTimes::least_row_seconds(std::int32_t rows_max) const {
+double StepTimes::min_row_seconds(std::int32_t rows_max) const {
   double least = 0;
   for (const Mean& mean : prefills_) {
     if (mean.count == 0 || mean.rows * 4 < rows_max) continue;

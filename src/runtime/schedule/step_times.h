@@ -21,7 +21,7 @@ class StepTimes {
   double prefill_seconds(std::int64_t rows) const;
   /// Seconds a row of prompts at the best rate measured; 0 before steps of a quarter of `rows_max`
   /// were: small ones say nothing of large ones.
-  double least_row_seconds(std::int32_t rows_max) const;
+  double min_row_seconds(std::int32_t rows_max) const;
   /// The most rows of prompts, at least 1, that take at most `seconds`; `rows_max` before anything
   /// is known.
   std::int32_t prefill_rows(double seconds, std::int32_t rows_max) const;

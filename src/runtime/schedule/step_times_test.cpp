@@ -37,11 +37,11 @@ TEST(StepTimes, PromptsAreChargedWithWhatTheyAdd) {
 TEST(StepTimes, SmallStepsSayNothingOfLargeOnes) {
   StepTimes times;
   times.add(0, 8, 0.030);
-  EXPECT_EQ(times.least_row_seconds(512), 0);
+  EXPECT_EQ(times.min_row_seconds(512), 0);
   times.add(0, 128, 0.064);
-  EXPECT_DOUBLE_EQ(times.least_row_seconds(512), 0.0005);
+  EXPECT_DOUBLE_EQ(times.min_row_seconds(512), 0.0005);
   times.add(0, 512, 0.128);
-  EXPECT_DOUBLE_EQ(times.least_row_seconds(512), 0.00025);
+  EXPECT_DOUBLE_EQ(times.min_row_seconds(512), 0.00025);
 }
 
 TEST(StepTimes, FollowsAMachineThatBecomesSlower) {

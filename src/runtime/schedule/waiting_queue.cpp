@@ -9,8 +9,8 @@
 namespace ingot {
 
 double WaitingQueue::rank(const Sequence& s) const {
-  const double steps = options_.policy == Policy::kPriority ? s.turn.priority : 0;
-  return s.turn.arrival + steps * options_.ageing;
+  const double steps = options_.policy == Policy::kPriority ? s.terms.priority : 0;
+  return s.terms.arrival + steps * options_.ageing;
 }
 
 bool WaitingQueue::before(const Sequence& a, const Sequence& b) const {
@@ -19,15 +19,15 @@ bool WaitingQueue::before(const Sequence& a, const Sequence& b) const {
 }
 
 void WaitingQueue::add(Sequence& s) {
-  const auto [at, is_new] = tenants_.try_emplace(s.turn.tenant);
+  const auto [at, is_new] = tenants_.try_emplace(s.terms.tenant);
   Tenant& tenant = at->second;
   if (is_new) {
-    const auto weight = options_.weights.find(s.turn.tenant);
+    const auto weight = options_.weights.find(s.terms.tenant);
     if (weight != options_.weights.end() && !INGOT_MUTANT(20)) tenant.weight = weight->second;
   }
   if (!tenant.waits()) {
     end_debts();
-    tenant.served = std::max(tenant.served, least_waiting().value_or(0));
+    tenant.served = std::max(tenant.served, min_served().value_or(0));
   }
   try {
     size_ += tenant.line.insert(entry(s)).second ? 1 : 0;
@@ -42,25 +42,25 @@ void WaitingQueue::add_returned(Sequence& s) { size_ += returned_.insert(entry(s
 
 void WaitingQueue::erase(Sequence& s) {
   size_ -= static_cast<std::int64_t>(returned_.erase(entry(s)));
-  const auto tenant = tenants_.find(s.turn.tenant);
+  const auto tenant = tenants_.find(s.terms.tenant);
   if (tenant != tenants_.end()) {
     size_ -= static_cast<std::int64_t>(tenant->second.line.erase(entry(s)));
   }
 }
 
 void WaitingQueue::leave(const Sequence& s) {
-  const auto tenant = tenants_.find(s.turn.tenant);
-  INGOT_CHECK(tenant != tenants_.end() && tenant->second.sequences > 0, "tenant ", s.turn.tenant,
+  const auto tenant = tenants_.find(s.terms.tenant);
+  INGOT_CHECK(tenant != tenants_.end() && tenant->second.sequences > 0, "tenant ", s.terms.tenant,
               " has no sequence");
   --tenant->second.sequences;
-  const std::optional<double> least = least_waiting();
+  const std::optional<double> least = min_served();
   std::erase_if(tenants_, [&](const auto& entry) {
     return entry.second.sequences == 0 && (!least || entry.second.served <= *least);
   });
 }
 
 /// What the tenant got that waits and got least; nothing where none waits.
-std::optional<double> WaitingQueue::least_waiting() const {
+std::optional<double> WaitingQueue::min_served() const {
   std::optional<double> least;
   for (const auto& [id, tenant] : tenants_) {
     if (tenant.waits()) least = std::min(least.value_or(tenant.served), tenant.served);
@@ -70,7 +70,7 @@ std::optional<double> WaitingQueue::least_waiting() const {
 
 /// Where nobody waits.
 void WaitingQueue::end_debts() {
-  if (least_waiting()) return;
+  if (min_served()) return;
   for (auto& [id, tenant] : tenants_) tenant.served = 0;
 }
 
@@ -80,7 +80,7 @@ std::int64_t WaitingQueue::tenants() const {
 }
 
 void WaitingQueue::serve(const Sequence& s, std::int64_t rows) {
-  const auto tenant = tenants_.find(s.turn.tenant);
+  const auto tenant = tenants_.find(s.terms.tenant);
   if (tenant == tenants_.end()) return;
   tenant->second.served += static_cast<double>(rows) / tenant->second.weight;
 }

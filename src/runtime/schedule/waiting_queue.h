@@ -78,7 +78,7 @@ class WaitingQueue {
     bool waits() const { return !line.empty(); }
   };
   Entry entry(Sequence& s) const { return {rank(s), s.id, &s}; }
-  std::optional<double> least_waiting() const;
+  std::optional<double> min_served() const;
   void end_debts();
 
   WaitingOptions options_;

@@ -8,9 +8,9 @@ namespace {
 
 class WaitingQueueTest : public testing::Test {
  protected:
-  Sequence& add(WaitingQueue& queue, const Turn& turn) {
+  Sequence& add(WaitingQueue& queue, const SchedulingTerms& terms) {
     sequences_.push_back(sequence_of(pool_, 1));
-    sequences_.back()->turn = turn;
+    sequences_.back()->terms = terms;
     queue.add(*sequences_.back());
     return *sequences_.back();
   }

@@ -104,7 +104,7 @@ void SessionLoader::rule_out(std::int32_t g, std::vector<bool>& possible) const 
 }
 
 /// The file may claim any number; of windows the index knows a few times as many as there are.
-std::int64_t SessionLoader::most_blocks() const {
+std::int64_t SessionLoader::blocks_max() const {
   std::int64_t blocks = file_.blocks();
   for (std::int32_t g = 0; g < cache_.groups(); ++g) {
     const std::int64_t total = cache_.pool(g).total();
@@ -118,7 +118,7 @@ std::int64_t SessionLoader::most_blocks() const {
 
 void SessionLoader::find() {
   look_up();
-  target_ = most_blocks();
+  target_ = blocks_max();
   for (std::int32_t g = 0; g < cache_.groups(); ++g) {
     std::int64_t& left = seen_left_.emplace_back();
     for (std::int64_t i = first_seen(g, target_); i < target_; ++i) {

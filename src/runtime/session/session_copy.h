@@ -78,7 +78,7 @@ class SessionLoader {
   bool is_missing(std::int64_t i, std::int32_t g) const;
   bool is_wanted(std::int64_t i, std::int32_t g) const;
   void rule_out(std::int32_t g, std::vector<bool>& possible) const;
-  std::int64_t most_blocks() const;
+  std::int64_t blocks_max() const;
   bool can_load() const;
   void hold_known(SequenceBlocks& held) const;
   void load_group(SequenceBlocks& held, std::int32_t g);

@@ -57,7 +57,7 @@ inline constexpr std::int64_t kScoresMax = std::int64_t{1} << 19;
 /// small machines.
 inline constexpr double kStepSecondsMax = 60;
 /// A turn that takes longer, and others had better serve what comes now.
-inline constexpr double kReadyTurnSecondsMax = 5;
+inline constexpr double kReadyTickSecondsMax = 5;
 
 /// A model's chat template, with its text.
 struct ServedChat {
@@ -147,11 +147,11 @@ class Service {
   bool is_serving() const { return !draining_.load() && is_alive(); }
   /// The same, and its engine's thread has not been at one thing for over five seconds.
   bool is_ready() const {
-    return is_serving() && engine_.turn_seconds_now() < kReadyTurnSecondsMax;
+    return is_serving() && engine_.tick_seconds_now() < kReadyTickSecondsMax;
   }
   /// Whether the engine computes: no step has failed, and its thread is not stuck.
   bool is_alive() const {
-    return !engine_.has_failed() && engine_.turn_seconds_now() < kStepSecondsMax;
+    return !engine_.has_failed() && engine_.tick_seconds_now() < kStepSecondsMax;
   }
 
  private:

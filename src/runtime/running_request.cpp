@@ -1,5 +1,5 @@
-// Continuation: what a drawn token becomes.
-#include "runtime/continuation.h"
+// RunningRequest: what a drawn token becomes.
+#include "runtime/running_request.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,9 +24,9 @@ Error no_token(std::int64_t tokens) {
 
 }  // namespace
 
-Continuation::Continuation(std::uint64_t id, Request request, std::shared_ptr<Channel> channel,
-                           double time, KvCache& cache, const RequestLimits& limits,
-                           const Tokenizer* tokenizer)
+RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_ptr<Channel> channel,
+                               double time, KvCache& cache, const RequestLimits& limits,
+                               const Tokenizer* tokenizer)
     : request_(std::move(request)),
       channel_(std::move(channel)),
       sequence_(cache),
@@ -34,7 +34,7 @@ Continuation::Continuation(std::uint64_t id, Request request, std::shared_ptr<Ch
       stop_(request_.stop),
       queued_(time) {
   sequence_.id = id;
-  sequence_.owner = this;
+  sequence_.request = this;
   sequence_.tokens = std::move(request_.prompt);
   if (!request_.embeddings.empty()) {
     const std::int64_t rows = request_.embedding_rows;
@@ -49,19 +49,19 @@ Continuation::Continuation(std::uint64_t id, Request request, std::shared_ptr<Ch
                            static_cast<std::size_t>(std::max<std::int64_t>(0, limit_)));
   sequence_.rows_max = sequence_.length() + std::max<std::int64_t>(0, limit_ - 1);
   sequence_.prefix = {
-      .domain = request_.domain, .adapter = request_.adapter, .owner = request_.tenant};
+      .domain = request_.domain, .adapter = request_.adapter, .tenant = request_.tenant};
   sequence_.chat_template = request_.chat_template;
   sequence_.reads_cache = request_.reads_cache;
-  sequence_.turn = {.tenant = request_.tenant,
-                    .priority = request_.priority,
-                    .arrival = time,
-                    .begin_by = time + request_.queue_seconds,
-                    .first_token_by = time + request_.first_token_seconds,
-                    .end_by = time + request_.end_seconds,
-                    .tokens_least = least_tokens()};
+  sequence_.terms = {.tenant = request_.tenant,
+                     .priority = request_.priority,
+                     .arrival = time,
+                     .begin_by = time + request_.queue_seconds,
+                     .first_token_by = time + request_.first_token_seconds,
+                     .end_by = time + request_.end_seconds,
+                     .tokens_min = tokens_min()};
   if (request_.prompt_logprobs >= 0) {
-    sequence_.scores_end = sequence_.length() - 1;
-    sequence_.scored = std::max<std::int64_t>(0, request_.prompt_logprobs_from - 1);
+    sequence_.score_end = sequence_.length() - 1;
+    sequence_.score_next = std::max<std::int64_t>(0, request_.prompt_logprobs_from - 1);
   }
   want_hidden(limits.hidden);
   if (request_.digest) digest_.emplace();
@@ -69,12 +69,12 @@ Continuation::Continuation(std::uint64_t id, Request request, std::shared_ptr<Ch
     // The text continues the prompt: its first space belongs to it.
     detokenizer_.emplace(*tokenizer, DetokenizeOptions{.strip_leading_space = false});
   }
-  take_up();
+  replay_history();
 }
 
 /// What the prompt's tokens mean for those to come: the last ones were drawn before. What of their
 /// text could begin a stop string was shown when that request ended.
-void Continuation::take_up() {
+void RunningRequest::replay_history() {
   const std::span<const std::int32_t> prompt = sequence_.tokens;
   const auto drawn = prompt.last(static_cast<std::size_t>(request_.continued));
   if (needs_counts_) {
@@ -87,32 +87,32 @@ void Continuation::take_up() {
   for (const std::int32_t id : drawn) {
     std::string piece;
     detokenizer_->push(id, piece);
-    shown_ += piece.size();
-    shown_ -= stop_.add(piece).size();
+    replayed_bytes_ += piece.size();
+    replayed_bytes_ -= stop_.add(piece).size();
   }
   if (!stop_.stopped()) return;
   stop_ = StopText(request_.stop);
-  shown_ = 0;
+  replayed_bytes_ = 0;
 }
 
 /// Room for the rows is taken now: a step allocates nothing of that size.
-void Continuation::want_hidden(std::int64_t hidden_size) {
+void RunningRequest::want_hidden(std::int64_t hidden_size) {
   if (request_.hidden == HiddenRows::kNone) return;
   sequence_.final_norm = request_.final_norm;
-  sequence_.shown_end = sequence_.length();
-  sequence_.shown = request_.hidden == HiddenRows::kAll ? 0 : sequence_.shown_end - 1;
-  const std::int64_t rows = sequence_.shown_end - sequence_.shown;
+  sequence_.hidden_end = sequence_.length();
+  sequence_.hidden_next = request_.hidden == HiddenRows::kAll ? 0 : sequence_.hidden_end - 1;
+  const std::int64_t rows = sequence_.hidden_end - sequence_.hidden_next;
   outcome_.hidden.reserve(static_cast<std::size_t>(rows * hidden_size));
 }
 
 /// Without end tokens all of them come, but for a stop string.
-std::int64_t Continuation::least_tokens() const {
+std::int64_t RunningRequest::tokens_min() const {
   const bool all = request_.sampling.end_ids.empty() && request_.stop.empty();
   return std::max<std::int64_t>(1,
                                 all ? limit_ : request_.sampling.min_tokens - request_.continued);
 }
 
-bool Continuation::is_cancelled() const {
+bool RunningRequest::is_cancelled() const {
 #ifdef INGOT_MUTANTS
   static thread_local bool any = false;
   if (INGOT_MUTANT(13)) return any = any || channel_->is_cancelled();
@@ -120,7 +120,7 @@ bool Continuation::is_cancelled() const {
   return channel_->is_cancelled();
 }
 
-void Continuation::look_at_reader(double now) {
+void RunningRequest::poll_reader(double now) {
   const std::size_t room = channel_->deltas.capacity();
   const bool gave_way = sequence_.paused && !sequence_.admitted;
   const std::size_t most = gave_way ? room / 2 : room - 1;
@@ -135,11 +135,11 @@ void Continuation::look_at_reader(double now) {
   behind_ = behind;
 }
 
-void Continuation::started(double now) {
+void RunningRequest::started(double now) {
   if (!started_) started_ = since_ = now;
 }
 
-void Continuation::take_score(const RowScore& score) {
+void RunningRequest::accept_score(const RowScore& score) {
   if (ended_) return;
   // An impossible token has -Inf, which is a score.
   if (std::isnan(score.logprob)) return finish(FinishReason::kError, no_token(sequence_.computed));
@@ -149,7 +149,7 @@ void Continuation::take_score(const RowScore& score) {
       {.token = {.id = score.id, .logprob = score.logprob}, .top = {score.top.begin(), end}});
 }
 
-void Continuation::take_hidden(std::span<const float> row) {
+void RunningRequest::accept_hidden(std::span<const float> row) {
   if (ended_) return;
   if (std::all_of(row.begin(), row.end(), [](float x) { return std::isfinite(x); })) {
     outcome_.hidden.insert(outcome_.hidden.end(), row.begin(), row.end());
@@ -159,18 +159,18 @@ void Continuation::take_hidden(std::span<const float> row) {
          Error(ErrorCode::kNotFinite, "the hidden states hold NaN or infinities"));
 }
 
-void Continuation::take_logits(std::span<const float> logits) {
+void RunningRequest::add_to_digest(std::span<const float> logits) {
   if (digest_) digest_->add(logits);
 }
 
-SampleRow Continuation::row(std::span<float> logits) const {
+SampleRow RunningRequest::row(std::span<float> logits) const {
   return {.logits = logits,
           .params = &request_.sampling,
           .counts = needs_counts_ ? &counts_ : nullptr,
           .index = static_cast<std::uint64_t>(request_.continued + generated_)};
 }
 
-std::int32_t Continuation::take(Drawn&& drawn, double now) {
+std::int32_t RunningRequest::accept_token(Drawn&& drawn, double now) {
   if (ended_) return -1;
   count_draw(now);
   Delta delta;
@@ -201,7 +201,7 @@ std::int32_t Continuation::take(Drawn&& drawn, double now) {
   return -1;
 }
 
-void Continuation::count_draw(double now) {
+void RunningRequest::count_draw(double now) {
   const double spent = now - *since_;
   since_ = now;
   last_gap_ = drawn_ == 0 ? 0 : spent;
@@ -214,26 +214,26 @@ void Continuation::count_draw(double now) {
   }
 }
 
-bool Continuation::is_end(std::int32_t id) const {
+bool RunningRequest::is_end(std::int32_t id) const {
   const auto& ends = request_.sampling.end_ids;
   return std::find(ends.begin(), ends.end(), id) != ends.end();
 }
 
-void Continuation::add_text(std::int32_t id, std::string& text) {
+void RunningRequest::add_text(std::int32_t id, std::string& text) {
   if (!detokenizer_) return;
   std::string piece;
   detokenizer_->push(id, piece);
   release_text(stop_.add(piece), text);
 }
 
-void Continuation::release_text(std::string_view more, std::string& text) {
-  const std::size_t known = std::min(shown_, more.size());
-  shown_ -= known;
+void RunningRequest::release_text(std::string_view more, std::string& text) {
+  const std::size_t known = std::min(replayed_bytes_, more.size());
+  replayed_bytes_ -= known;
   text += more.substr(known);
 }
 
 /// What was held back is text after all, unless it begins at a stop string.
-void Continuation::flush_text(std::string& text) {
+void RunningRequest::flush_text(std::string& text) {
   if (!detokenizer_) return;
   std::string piece;
   detokenizer_->finish(piece);
@@ -242,12 +242,12 @@ void Continuation::flush_text(std::string& text) {
   release_text(stop_.finish(), text);
 }
 
-void Continuation::push(Delta&& delta) {
+void RunningRequest::push(Delta&& delta) {
   const bool pushed = channel_->push(std::move(delta));
   INGOT_CHECK(pushed, "a paused sequence was part of a step");
 }
 
-RequestRecord Continuation::record(double origin, double now) const {
+RequestRecord RunningRequest::record(double origin, double now) const {
   const auto after = [origin](const std::optional<double>& time) {
     return time ? std::optional(*time - origin) : std::nullopt;
   };
@@ -266,7 +266,7 @@ RequestRecord Continuation::record(double origin, double now) const {
           .finish = ended_ ? to_string(finish_) : std::string_view()};
 }
 
-void Continuation::finish(FinishReason reason, std::optional<Error> error) {
+void RunningRequest::finish(FinishReason reason, std::optional<Error> error) {
   ended_ = true;
   finish_ = reason;
   outcome_.finish = reason;

@@ -1,4 +1,4 @@
-// Continuation: one request under way, from its first row to its outcome.
+// RunningRequest: one request under way, from its first row to its outcome.
 #pragma once
 
 #include <algorithm>
@@ -30,12 +30,12 @@ struct Submission {
 };
 
 /// Everything about one request that changes while it runs.
-class Continuation {
+class RunningRequest {
  public:
   /// `tokenizer` may be null. The request has been checked, and its end_ids are complete. `time` is
   /// when it was submitted.
-  Continuation(std::uint64_t id, Request request, std::shared_ptr<Channel> channel, double time,
-               KvCache& cache, const RequestLimits& limits, const Tokenizer* tokenizer);
+  RunningRequest(std::uint64_t id, Request request, std::shared_ptr<Channel> channel, double time,
+                 KvCache& cache, const RequestLimits& limits, const Tokenizer* tokenizer);
 
   Sequence& sequence() { return sequence_; }
   const Sequence& sequence() const { return sequence_; }
@@ -44,24 +44,24 @@ class Continuation {
   double cancelled_at() const { return channel_->cancelled_at.load(); }
   /// Pauses the sequence while its reader's queue is full. One that gave way meanwhile goes on once
   /// half of the queue is read: it has to be computed again.
-  void look_at_reader(double now);
+  void poll_reader(double now);
   /// Since when it is paused and its reader takes nothing; kNever where it is not paused.
   double paused_since() const { return paused_since_; }
   /// What errors call the limit on its end.
   std::string_view end_limit() const { return request_.end_limit; }
   /// Nothing is left to compute: no token is wanted, and every score and hidden state is there.
   bool is_done() const {
-    return limit_ == 0 && sequence_.scored >= sequence_.scores_end &&
-           sequence_.shown >= sequence_.shown_end;
+    return limit_ == 0 && sequence_.score_next >= sequence_.score_end &&
+           sequence_.hidden_next >= sequence_.hidden_end;
   }
 
   /// The first time it is part of a step.
   void started(double now);
-  void take_score(const RowScore& score);
+  void accept_score(const RowScore& score);
   /// A row of hidden states; one that is not finite ends the request.
-  void take_hidden(std::span<const float> row);
+  void accept_hidden(std::span<const float> row);
   /// A row of logits before anything changes it.
-  void take_logits(std::span<const float> logits);
+  void add_to_digest(std::span<const float> logits);
   /// Tokens whose log-probabilities go with each drawn one.
   std::size_t best_tokens() const {
     return static_cast<std::size_t>(std::max(0, request_.sampling.logprobs));
@@ -69,7 +69,7 @@ class Continuation {
   SampleRow row(std::span<float> logits) const;
   /// Hands a drawn token to the reader; returns the token that goes on the sequence, or -1 when
   /// this was the end.
-  std::int32_t take(Drawn&& drawn, double now);
+  std::int32_t accept_token(Drawn&& drawn, double now);
   bool ended() const { return ended_; }
   /// Seconds between the last two tokens that were handed over; 0 after the first.
   double last_gap() const { return last_gap_; }
@@ -89,10 +89,10 @@ class Continuation {
 
  private:
   void want_hidden(std::int64_t hidden_size);
-  std::int64_t least_tokens() const;
+  std::int64_t tokens_min() const;
   void count_draw(double now);
   bool is_end(std::int32_t id) const;
-  void take_up();
+  void replay_history();
   void add_text(std::int32_t id, std::string& text);
   void release_text(std::string_view more, std::string& text);
   void flush_text(std::string& text);
@@ -113,7 +113,8 @@ class Continuation {
   std::optional<Digest> digest_;
   std::optional<Detokenizer> detokenizer_;
   StopText stop_;
-  std::size_t shown_ = 0;  ///< bytes to come that the request before this one has shown
+  std::size_t replayed_bytes_ =
+      0;  ///< of the next text: already delivered by the request that this one continues
   Outcome outcome_;
   double queued_ = 0;
   std::optional<double> started_;
