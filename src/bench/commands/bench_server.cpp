@@ -8,12 +8,10 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/output_file.h"
 #include "base/text.h"
 #include "bench/client/load_client.h"
 #include "bench/client/metrics_text.h"
 #include "bench/commands/bench_commands.h"
-#include "bench/commands/bench_server_html.h"
 #include "bench/commands/bench_server_options.h"
 #include "bench/commands/bench_server_report.h"
 #include "bench/commands/request_bodies.h"
@@ -273,8 +271,6 @@ int serve_bench(const ServerBenchValues& v) {
                      .on_tick = interruption_point});
   client.connect();
   const std::string model = v.model ? *v.model : first_model_of(client);
-  std::optional<OutputFile> html;
-  if (v.html) html.emplace(*v.html);
   ServerBench bench(v, inputs, client, model);
   for (std::size_t i = 0; i < points.size(); ++i) {
     report.runs.push_back(bench.run(points[i], v.traffic.seed + i));
@@ -289,10 +285,6 @@ int serve_bench(const ServerBenchValues& v) {
                      {"model_id", model},
                      {"num_prompts", std::ssize(report.runs.front().served)},
                      {"burstiness", v.traffic.burstiness}};
-  if (html) {
-    html->write(as_html(report));
-    html->commit();
-  }
   write_stdout(v.json ? as_json(report)
                       : as_tables(report, v.markdown ? kMarkdownFrame : kPlainFrame));
   return exit_code(report);

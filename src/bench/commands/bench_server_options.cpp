@@ -73,7 +73,6 @@ void add_result_options(CLI::App& app, ServerBenchValues& v) {
                       "is a mismatch, and the exit code 1",
               .low = 0,
               .high = kTraceRequestsMax});
-  add_text(app, v.html, "--html", "Write a report with plots to this file, which needs no other");
   add_switch(app, v.json, "--json", "One JSON object");
   add_switch(app, v.markdown, "--markdown", "Markdown tables");
   exclude(app, "--json", {"--markdown"});

@@ -25,7 +25,6 @@ struct ServerBenchValues {
   double timeout = 600;
   bool insecure = false;
   bool no_ignore_eos = false;
-  std::optional<std::string> html;
   bool json = false;
   bool markdown = false;
 };
