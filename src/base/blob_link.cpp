@@ -1,4 +1,4 @@
-// Recognising the links of the hub's cache by their text and their place.
+// Recognises links of the hub's cache by their text and folder.
 #include "base/blob_link.h"
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@ constexpr std::string_view kBlobs = "blobs/";
 /// Folders between "snapshots" and a file: the commit's, and those of the repository.
 constexpr int kLevelsMax = 16;
 
-/// The text of a link, or nothing where it is none or longer than any that is looked for.
+/// The text of a link; nothing for other files, and for texts longer than any link of the cache.
 std::optional<std::string> link_text(int folder, const std::string& name) {
   std::array<char, 256> text{};
   const auto size = ::readlinkat(folder, name.c_str(), text.data(), text.size());
@@ -25,7 +25,7 @@ std::optional<std::string> link_text(int folder, const std::string& name) {
   return std::string(text.data(), static_cast<std::size_t>(size));
 }
 
-/// Whether two ways from an open folder lead to the same folder, which is no link at its end.
+/// Whether the relative paths `a` and `b` lead to one folder; `b` must not end in a link.
 bool is_same_folder(int folder, const std::string& a, const std::string& b) {
   struct stat x {};
   struct stat y {};

@@ -1,4 +1,4 @@
-// BoundedQueue: what passes between threads that share nothing else.
+// BoundedQueue: a first-in first-out queue between threads, with a limit on its size.
 #pragma once
 
 #include <condition_variable>
@@ -10,14 +10,13 @@
 
 namespace ingot {
 
-/// A first-in first-out queue for any number of producers and consumers that never holds more than
-/// `capacity` items.
+/// A queue for any number of producers and consumers; holds at most `capacity` items.
 template <class T>
 class BoundedQueue {
  public:
   explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {}
 
-  /// Appends `item`; false when the queue is full or closed, and then `item` is as it was.
+  /// Appends `item`. False when the queue is full or closed; `item` is unchanged then.
   [[nodiscard]] bool try_push(T&& item) {
     {
       const std::lock_guard lock(mutex_);
@@ -28,20 +27,20 @@ class BoundedQueue {
     return true;
   }
 
-  /// The oldest item, waiting for one; nothing once the queue is closed and empty.
+  /// Waits for an item and takes the oldest; nothing once the queue is closed and empty.
   std::optional<T> pop() {
     std::unique_lock lock(mutex_);
     not_empty_.wait(lock, [this] { return closed_ || !items_.empty(); });
     return take();
   }
 
-  /// The oldest item, or nothing when there is none now.
+  /// Takes the oldest item; nothing when the queue is empty.
   std::optional<T> try_pop() {
     const std::lock_guard lock(mutex_);
     return take();
   }
 
-  /// Refuses further items and wakes everybody who waits; what is inside can still be popped.
+  /// Refuses further items and wakes all waiting threads. Items in the queue can still be popped.
   void close() {
     {
       const std::lock_guard lock(mutex_);
@@ -50,7 +49,7 @@ class BoundedQueue {
     not_empty_.notify_all();
   }
 
-  /// Items inside at this moment.
+  /// Items in the queue now.
   std::size_t size() const {
     const std::lock_guard lock(mutex_);
     return items_.size();

@@ -1,4 +1,4 @@
-// Tests of BoundedQueue.
+// Tests of BoundedQueue: order, limit, closing, many threads.
 #include "base/bounded_queue.h"
 
 #include <gtest/gtest.h>
@@ -7,6 +7,8 @@
 #include <memory>
 #include <thread>
 #include <vector>
+
+#include "base/index.h"
 
 namespace ingot {
 namespace {
@@ -99,8 +101,8 @@ TEST(BoundedQueue, ManyProducersAndConsumersLoseAndRepeatNothing) {
   for (const auto& mine : got) {
     std::vector<int> last(kThreads, -1);
     for (const int item : mine) {
-      ++seen[static_cast<std::size_t>(item)];
-      int& before = last[static_cast<std::size_t>(item / kEach)];
+      ++at(seen, item);
+      int& before = at(last, item / kEach);
       EXPECT_LT(before, item) << "one producer's items overtook each other";
       before = item;
     }

@@ -1,5 +1,5 @@
-// The one way in which parsers read foreign bytes: bounded, and every failure names file, section
-// and offset.
+// ByteReader: parsers read foreign bytes through it alone. Reads are bounded, and each error names
+// file, section and offset.
 #pragma once
 
 #include <bit>
@@ -25,8 +25,7 @@ class ByteReader {
   ByteReader(std::span<const std::byte> bytes, std::string file)
       : bytes_(bytes), file_(std::move(file)) {}
 
-  /// Names what is being read from here on, for error messages: "header", "metadata", "tensor
-  /// table".
+  /// Sets the section that error messages name: "header", "metadata", "tensor table".
   void section(std::string name) { section_ = std::move(name); }
 
   std::uint64_t offset() const { return at_; }

@@ -1,4 +1,4 @@
-// Checks for bugs: conditions that no input may break.
+// INGOT_CHECK: conditions that no input may break.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace ingot {
 
-/// Told of a broken invariant. Must not return.
+/// Receives a broken invariant. Must not return.
 using CheckHandler = void (*)(const char* file, int line, const std::string& message);
 
-/// From here on `handler` is called in place of ending the process; null: the process ends again.
-/// For programs that look for bugs and report them their own way.
+/// Calls `handler` for later failures instead of ending the process; null restores that. For
+/// programs that search for bugs and report them themselves.
 void set_check_handler(CheckHandler handler);
 
 /// Reports a broken invariant on stderr and ends the process (abort).
@@ -20,8 +20,8 @@ void set_check_handler(CheckHandler handler);
 
 }  // namespace ingot
 
-/// Ends the process when `cond` is false; the other arguments are joined to a message with the
-/// values at hand. For bugs only: whatever a file or a request can cause is an Error or a value.
+/// Ends the process when `cond` is false. The other arguments are joined to the message; name the
+/// values. For bugs only: anything that a file or a request can cause is an Error or a value.
 #define INGOT_CHECK(cond, ...)                                                     \
   do {                                                                             \
     if (!(cond)) [[unlikely]]                                                      \

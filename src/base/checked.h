@@ -1,5 +1,4 @@
-// Integers that came from a file or a request: arithmetic that remembers overflow instead of
-// wrapping.
+// Checked: arithmetic on integers from a file or a request, which remembers overflow.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Checksums tell any single changed byte and any changed length.
+// Tests of checksum: it detects any single changed byte and any changed length.
 #include "base/checksum.h"
 
 #include <gtest/gtest.h>

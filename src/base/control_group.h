@@ -1,4 +1,4 @@
-// Control groups: what the system lets this process and its relatives have together.
+// Control groups of Linux: the limits on memory and CPU time of this process.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,25 @@
 
 namespace ingot {
 
-/// A small file of the kernel's; empty when it cannot be read.
+/// The text of a small file in /proc or /sys; empty when it cannot be read.
 std::string read_small(const std::string& path);
 
-/// The number that begins `text` after blanks.
+/// The number at the beginning of `text`, after blanks; nothing where there is no number.
 std::optional<std::int64_t> leading_number(std::string_view text);
 
-/// Cuts what comes before the next `end` off `text`.
+/// Removes the text before the next `end` from `text`, with `end`, and returns it.
 std::string_view take_until(std::string_view& text, char end);
 
-/// A control group that limits something for this process.
+/// A control group above this process.
 struct ControlGroup {
   std::string folder;
   bool version2 = false;
 };
 
-/// Calls fn(group) for this process's control group and each one above it: in the hierarchy of
-/// version 2, and in version 1's of `controller`, where a system has either or both.
+/// Calls fn(group) for this process's control group and each one above it, in the hierarchy of
+/// version 2 and in that of `controller` in version 1; a system has one or both.
 ///
-/// `root` comes before /proc and /sys, for tests.
+/// `root` is prepended to /proc and /sys, for tests.
 void for_control_groups(const std::string& root, std::string_view controller,
                         FunctionRef<void(const ControlGroup& group)> fn);
 

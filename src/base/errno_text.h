@@ -5,8 +5,8 @@
 
 namespace ingot {
 
-/// What an errno value means, in lower case, independent of the locale: "no such file", "no space
-/// left on device".
+/// The meaning of an errno value in lower case, independent of the locale: "no such file", "no
+/// space left on device".
 std::string errno_text(int error);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Errors that end an operation, and how they reach a user.
+// Error and its codes: failures that end an operation, with a message for the user.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@
 
 namespace ingot {
 
-/// What kind of failure an Error is; cli/ maps each to an exit code, server/ to an HTTP status.
+/// The kind of failure; cli/ maps each to an exit code, server/ to an HTTP status.
 enum class ErrorCode {
   kInvalid,      ///< the user's request or option is wrong
   kModel,        ///< a model, tokenizer or adapter file was refused
-  kDoesNotFit,   ///< not enough memory, with the numbers
+  kDoesNotFit,   ///< not enough memory; the message has the numbers
   kIo,           ///< reading or writing failed after opening
   kUnavailable,  ///< a port or address is not available, or time is too short for a request
   kTimeout,      ///< a request's time is over
-  kNotFinite,    ///< a row's logits held NaN: the sequence ends, the engine lives
+  kNotFinite,    ///< a row's logits hold NaN: its sequence ends, the engine continues
   kInternal,     ///< a bug in ingot
 };
 
-/// Thrown when an operation cannot go on: only while opening things or at the API's edge, never
+/// Thrown when an operation cannot continue: only while opening or at the edge of the API, never
 /// inside a step.
 class Error : public std::exception {
  public:
@@ -39,11 +39,11 @@ class Error : public std::exception {
 Error model_error(std::string_view file, std::string_view section, std::uint64_t offset,
                   std::string_view reason);
 
-/// Whether a terminal shows this code point as itself and leaves the rest of the line alone.
+/// Whether a terminal shows this code point as it is, with no effect on the rest of the line.
 bool is_harmless(char32_t c);
 
 /// `text` on one line: control characters, invalid UTF-8 and bidirectional overrides become \xNN
-/// escapes, and what is longer than `bytes_max` ends in "...".
+/// escapes; text longer than `bytes_max` is cut and ends in "...".
 std::string printable(std::string_view text, std::size_t bytes_max = 128);
 
 }  // namespace ingot

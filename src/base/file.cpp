@@ -31,7 +31,7 @@ constexpr std::size_t kReadBytesMax = std::size_t{1} << 30;
   throw model_error(name.empty() ? "(empty path)" : name, "file", 0, reason);
 }
 
-/// Calls until the answer is not "interrupted".
+/// Repeats a system call while it is interrupted (EINTR).
 template <class Call>
 auto retry(Call call) {
   auto result = call();
@@ -65,7 +65,7 @@ FileIdentity identity_of(const struct stat& st) {
           .changed_ns = nanoseconds(st.st_ctim)};
 }
 
-/// Opens `name` in a folder so that no part of the way leaves it; -1 and errno otherwise.
+/// Opens `name` if no part of its path leaves the folder; else -1 and errno.
 int open_beneath(int folder, const std::string& name, int flags) {
   open_how how{};
   how.flags = static_cast<unsigned>(flags);
@@ -79,8 +79,8 @@ int open_beneath(int folder, const std::string& name, int flags) {
   return retry([&] { return ::openat(folder, name.c_str(), flags | O_NOFOLLOW); });
 }
 
-/// Opens `name` in a folder: beneath it, or where a link of the hub's cache leads, a blob that is
-/// no link itself; -1 and errno otherwise.
+/// Opens `name` beneath the folder, or the blob that a link of the hub's cache names, where the
+/// blob is no link itself; else -1 and errno.
 int open_entry(int folder, const std::string& name, int flags) {
   const auto link = read_blob_link(folder, name);
   if (!link) return open_beneath(folder, name, flags);

@@ -1,4 +1,4 @@
-// Opening files that others wrote: regular files only, never blocking, identity remembered.
+// File and Directory: open foreign files. Only regular files, never blocking, identity remembered.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace ingot {
 
-/// A file descriptor that is closed when it goes.
+/// A file descriptor; the destructor closes it.
 class Fd {
  public:
   Fd() = default;
@@ -21,7 +21,7 @@ class Fd {
 
   int get() const { return number_; }
   explicit operator bool() const { return number_ >= 0; }
-  /// Gives the descriptor away.
+  /// Returns the descriptor, which the caller now closes.
   int release();
   /// Closes it; returns whether the system reported success.
   bool reset();
@@ -30,35 +30,35 @@ class Fd {
   int number_ = -1;
 };
 
-/// Which file, and in which state.
+/// Identifies a file and the state of its contents.
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t links = 0;  ///< names that it has
+  std::uint64_t links = 0;  ///< hard links: names of the file
   std::int64_t modified_ns = 0;
-  std::int64_t changed_ns = 0;  ///< of the status: no call sets it back, as it can modified_ns
+  /// Time of the last change of status (ctime). A program can set modified_ns back, but not this.
+  std::int64_t changed_ns = 0;
 };
 
-/// Whether its bytes are the same by size and modification time; names, mode and owner may differ.
+/// Whether file, size and modification time are equal; names, mode and owner may differ.
 bool has_same_bytes(const FileIdentity& before, const FileIdentity& after);
 
-/// Whether nobody wrote to the file between two looks at it.
+/// Whether the file was not written to between `before` and `after`.
 ///
-/// Losing or gaining a name sets `changed_ns` and leaves the bytes alone: where the number of names
-/// differs, as after another file took this one's place, `modified_ns` decides.
+/// A new or removed hard link changes `changed_ns` but no bytes: where `links` differs, as after a
+/// rename over the file, `modified_ns` decides.
 bool is_same_state(const FileIdentity& before, const FileIdentity& after);
 
-/// A regular file, open for reading. Its size is the one it had when it was opened.
+/// A regular file, open for reading. `size` is the size at opening.
 ///
 /// Errors: every function throws model_error(name, "file", ...) (code kModel).
 class File {
  public:
-  /// No file yet.
+  /// Without a file.
   File() = default;
-  /// Opens the file that a user named; a symbolic link is followed. What is not a regular file
-  /// (folder, FIFO, socket, device, /proc entry) is refused without being read and without
-  /// blocking.
+  /// Opens the file that a user named; a symbolic link is followed. Folders, FIFOs, sockets,
+  /// devices and entries of /proc are refused, without reading them and without blocking.
   explicit File(std::string path);
 
   const std::string& name() const { return name_; }
@@ -72,7 +72,7 @@ class File {
   std::string read_all(std::uint64_t bytes_max) const;
   /// Whether the file is in the state that it had when it was opened (is_same_state).
   bool is_unchanged() const;
-  /// Whether it is seen that it has not the bytes any more that it had then (has_same_bytes).
+  /// Whether it was written to since it was opened (not has_same_bytes).
   bool is_overwritten() const;
 
  private:
@@ -84,9 +84,9 @@ class File {
   FileIdentity identity_;
 };
 
-/// An open folder, through which names that come from an untrusted file are opened.
+/// An open folder. It opens files whose names come from an untrusted file.
 ///
-/// Errors: as of File.
+/// Errors: those of File.
 class Directory {
  public:
   explicit Directory(std::string path);
@@ -94,12 +94,12 @@ class Directory {
   const std::string& name() const { return name_; }
 
   /// Opens a file of this folder. `name` must be a plain file name: not empty, without '/' and NUL,
-  /// not "." or "..". A symbolic link is followed only where all of its way stays inside the
-  /// folder, or where it is one of the hub's cache (see base/blob_link.h).
+  /// not "." or "..". A symbolic link is followed only if its whole path stays inside the folder,
+  /// or if it is a link of the hub's cache (base/blob_link.h).
   File open(std::string_view name) const;
   /// Whether `open` would find a regular file of this name.
   bool contains(std::string_view name) const;
-  /// The names of all entries but "." and "..", sorted by bytes.
+  /// The names of all entries except "." and "..", sorted by bytes.
   std::vector<std::string> list() const;
 
  private:

@@ -1,4 +1,4 @@
-// FirstError: one error of a loop that runs on many threads.
+// FirstError: the error that a parallel loop reports.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace ingot {
 
-/// The error of the lowest item, of items that run at once and in any order: the same whatever the
-/// number of threads.
+/// Keeps the error of the lowest item of a parallel loop, so that the error does not depend on the
+/// number of threads or their order.
 class FirstError {
  public:
   /// From any thread.
@@ -21,7 +21,7 @@ class FirstError {
       error_.emplace(error);
     }
   }
-  /// After the loop; null where there was none.
+  /// The error, null without one. Call it after the loop.
   const Error* error() const { return error_ ? &*error_ : nullptr; }
   std::int64_t item() const { return item_; }
 

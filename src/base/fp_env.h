@@ -1,20 +1,19 @@
-// The floating-point environment that all arithmetic of this engine runs in.
+// The floating-point environment of all the engine's arithmetic: rounding mode, denormals, traps.
 #pragma once
 
 #include <cstdint>
 
 namespace ingot {
 
-/// Sets this thread to round to nearest even, with denormals kept (FTZ and DAZ off), default NaNs
-/// off, nothing trapping. A host process, or a library built for fast math, may have changed
-/// them.
+/// Sets this thread to round to nearest even, with denormals (FTZ and DAZ off), without default
+/// NaNs and traps. The host process, or a library built for fast math, may have set something else.
 void set_canonical_fp();
 
 /// Whether this thread's environment is as `set_canonical_fp` leaves it. Sticky exception flags do
 /// not count.
 bool fp_is_canonical();
 
-/// The canonical environment for as long as it lives; afterwards the thread has what it had before.
+/// Sets the canonical environment in a scope; the destructor restores the previous one.
 class CanonicalFp {
  public:
   CanonicalFp();

@@ -11,8 +11,8 @@ namespace ingot {
 template <class Signature>
 class FunctionRef;
 
-/// A reference to anything that can be called as R(Args...). Does not own it: for parameters, never
-/// for members that outlive the call.
+/// A reference to anything callable as R(Args...), not owned. Use it for parameters, never for
+/// members that outlive the call.
 template <class R, class... Args>
 class FunctionRef<R(Args...)> {
  public:

@@ -1,4 +1,4 @@
-// Tests of at: which element it gives, that it can be written to, and its bounds.
+// Tests of at and to_size: the element, its reference, and bounds.
 #include "base/index.h"
 
 #include <gtest/gtest.h>
@@ -43,11 +43,18 @@ TEST(Index, GivesAReferenceAsConstAsTheContainer) {
   EXPECT_TRUE(flags[1]);
 }
 
+TEST(Index, CountsBecomeSizes) {
+  static_assert(std::is_same_v<decltype(to_size(std::int32_t{3})), std::size_t>);
+  EXPECT_EQ(std::vector<int>(to_size(std::int64_t{3})).size(), 3u);
+  static_assert(!Sized<int*>);
+}
+
 #ifndef NDEBUG
 TEST(IndexDeathTest, AnIndexOutsideIsABug) {
   const std::vector<int> numbers{10, 11};
   EXPECT_DEATH(at(numbers, 2), "index 2 of 2");
   EXPECT_DEATH(at(numbers, -1), "index -1 of 2");
+  EXPECT_DEATH(to_size(-1), "count -1");
 }
 #endif
 

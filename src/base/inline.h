@@ -2,12 +2,11 @@
 // include.
 #pragma once
 
-/// Forces inlining, so that no out-of-line copy is emitted. A copy compiled with AVX-512, say,
-/// could be the one that the linker keeps for everybody, and the program would then die on a
-/// machine without it. Sanitized builds run where they are built and are checked for other things:
-/// there the compiler decides, and kernels compile in seconds instead of minutes. So it does in
-/// files that define INGOT_INLINE_BY_COMPILER, which only those compiled for no particular
-/// instruction set may.
+/// Forces inlining, so that no out-of-line copy is emitted. Otherwise the linker could keep a copy
+/// that was compiled with AVX-512 for all callers, and the program would crash on a machine without
+/// it. The compiler decides in two cases: in sanitized builds, which run where they are built and
+/// would compile kernels for minutes, and in files that define INGOT_INLINE_BY_COMPILER. Only files
+/// without flags for an instruction set may define it.
 #if defined(INGOT_SANITIZED) || defined(INGOT_INLINE_BY_COMPILER)
 #define INGOT_INLINE inline
 #else

@@ -1,5 +1,4 @@
-// The operations that deterministic mathematics and kernels are written in: one set of names,
-// several widths.
+// The lanes concept: the operations of deterministic mathematics and kernels, for any vector width.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Mapping files, the table of mapped ranges, and the SIGBUS handler that looks faults up in it.
+// Maps files, and handles SIGBUS by a table of the mapped ranges.
 #include "base/mapped_file.h"
 
 #include <signal.h>
@@ -17,6 +17,7 @@
 
 #include "base/errno_text.h"
 #include "base/error.h"
+#include "base/index.h"
 #include "base/output_file.h"
 #include "base/signal_stack.h"
 #include "base/text.h"
@@ -93,7 +94,7 @@ void install_handler() {
 int take_slot(std::uintptr_t begin, std::size_t bytes, const std::string& name) {
   const std::lock_guard lock(table_mutex);
   for (int i = 0; i < kSlots; ++i) {
-    Slot& slot = table[static_cast<std::size_t>(i)];
+    Slot& slot = at(table, i);
     if (slot.message != nullptr) continue;
     const std::string message = cat("error: ", printable(name, 4096), ": file @");
     slot.message = new char[message.size()];
@@ -107,7 +108,7 @@ int take_slot(std::uintptr_t begin, std::size_t bytes, const std::string& name) 
 
 void free_slot(int i) {
   const std::lock_guard lock(table_mutex);
-  Slot& slot = table[static_cast<std::size_t>(i)];
+  Slot& slot = at(table, i);
   slot.begin.store(0, std::memory_order_release);
   delete[] std::exchange(slot.message, nullptr);
 }
@@ -122,7 +123,7 @@ std::uint64_t page_bytes() {
 SignalStack::SignalStack() {
   stack_t old{};
   if (::sigaltstack(nullptr, &old) != 0 || (old.ss_flags & SS_DISABLE) == 0) return;
-  // Without memory a handler runs on the thread's own stack, which is nearly always good enough.
+  // Without memory the handler runs on the thread's own stack, which nearly always has room.
   memory_.reset(new (std::nothrow) char[kSignalStackBytes]);
   if (!memory_) return;
   stack_t ours{};

@@ -1,4 +1,4 @@
-// MappedFile: a file's bytes in memory, with an orderly end when the file is damaged under us.
+// MappedFile: maps a file into memory; the process ends orderly if the file is damaged meanwhile.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,10 @@ namespace ingot {
 
 /// A private read-only mapping of a whole file.
 ///
-/// When the file is truncated, or its storage fails, while a mapped byte is touched, the process
-/// writes "error: <file>: file @<offset>: it was truncated or its storage failed while in use" to
-/// stderr and exits with 74, without leaving unfinished outputs (output_file.h). The handler of
-/// SIGBUS that does so is installed when the first file is mapped; faults elsewhere go on to the
-/// handler that was there before.
+/// If the file was truncated, or its storage fails, when a mapped byte is read, the process writes
+/// "error: <file>: file @<offset>: it was truncated or its storage failed while in use" to stderr,
+/// removes unfinished outputs (output_file.h) and exits with 74. A handler of SIGBUS does this; it
+/// is installed when the first file is mapped, and passes other faults to the previous handler.
 class MappedFile {
  public:
   MappedFile() = default;
@@ -32,21 +31,21 @@ class MappedFile {
   const std::string& name() const { return file_.name(); }
   const FileIdentity& identity() const { return file_.identity(); }
 
-  /// Tells the system that these bytes are not needed soon: whole pages inside the range leave this
-  /// process's memory (they are read again when touched). A range that reaches the end of the file
-  /// includes its last page.
+  /// Tells the system that these bytes are not needed soon. Whole memory pages inside the range
+  /// leave this process's memory, and are read again when touched. A range that reaches the end of
+  /// the file includes its last page.
   void release(std::uint64_t offset, std::uint64_t count) const;
 
-  /// Asks the system to hold the file in large pages, as far as its file system can (ext4 does on
-  /// Linux 6.18): for files of which all is read again and again.
+  /// Asks the system to hold the file in large memory pages, where its file system can (ext4 on
+  /// Linux 6.18). For files that are read as a whole, many times.
   void prefer_large_pages() const;
 
   /// Errors: kIo "<file>: file @0: it changed while it was being read" unless the file is as it was
   /// when opened.
   void expect_unchanged() const;
-  /// For files that are used for long, whose names, mode and owner may change meanwhile.
+  /// As expect_unchanged, for files in use for a long time: names, mode and owner may change.
   ///
-  /// Errors: kIo "<file>: file @0: it was changed while in use" where it was written to.
+  /// Errors: kIo "<file>: file @0: it was changed while in use" if it was written to.
   void expect_not_overwritten() const;
 
  private:

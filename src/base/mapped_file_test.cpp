@@ -111,7 +111,7 @@ TEST(MappedFile, ManyFilesComeAndGo) {
     for (int i = 0; i < 200; ++i) files.push_back(map(path));
     for (const MappedFile& file : files) EXPECT_EQ(text_of(file), "hello");
   }
-  // More than the table of ranges has places for, one after the other.
+  // One after the other, more files than the table of ranges has entries.
   for (int i = 0; i < 5000; ++i) EXPECT_EQ(text_of(map(path)), "hello");
 }
 
@@ -123,8 +123,7 @@ void expect_plain_sigbus() {
   std::signal(SIGBUS, SIG_DFL);
 }
 
-/// The parent's folder, handed to the re-executed child, which dies before it could remove one of
-/// its own.
+/// Passes the parent's folder to the re-executed child, which dies before it could remove its own.
 constexpr char kFolderVariable[] = "INGOT_TEST_FOLDER";
 
 class MappedFileDeathTest : public ::testing::Test {

@@ -13,8 +13,8 @@ namespace ingot::math {
 
 namespace detail {
 
-/// Adding it to |x| < 2^22 leaves x rounded to an integer, to nearest even, in the low bits of the
-/// sum.
+/// 1.5 * 2^23. x + kRound, for |x| < 2^22, has x rounded to the nearest even integer in its low
+/// bits.
 inline constexpr float kRound = 12582912.0f;
 inline constexpr float kInf = __builtin_inff();
 inline constexpr float kNan = __builtin_nanf("");
@@ -53,11 +53,11 @@ INGOT_INLINE typename L::F power_of_two(typename L::I k) {
 template <class L>
 struct ExpParts {
   typename L::F p;
-  typename L::I k_bits;  ///< the bits of kRound plus k and what was asked for
+  typename L::I k_bits;  ///< the bits of kRound + k + `more`
 };
 
-/// `more`, a small integer, is added to k in k_bits. No v is halfway between two k, so that it does
-/// not change which one it is.
+/// Splits exp(x). `more`, a small integer, is added to k in k_bits; it does not change the rounding
+/// of k, since no x / ln 2 lies halfway between two integers.
 template <class L>
 INGOT_INLINE ExpParts<L> exp_parts(typename L::F v, float more) {
   using F = typename L::F;
@@ -78,7 +78,7 @@ INGOT_INLINE ExpParts<L> exp_parts(typename L::F v, float more) {
 /// stays NaN.
 ///
 /// k = round(x * log2 e); r = fma(k, -ln2_lo, fma(k, -ln2_hi, x)); p = 1 + fma(r * r, P4(r), r);
-/// p * 2^(k >> 1) * 2^(k - (k >> 1)), so that 2^128 is never needed.
+/// p * 2^(k >> 1) * 2^(k - (k >> 1)): two factors, because 2^128 is no float.
 template <class L>
 INGOT_INLINE typename L::F exp_lanes(typename L::F x) {
   using F = typename L::F;
@@ -95,9 +95,9 @@ INGOT_INLINE typename L::F exp_lanes(typename L::F x) {
   return L::select(L::lt(x, low), L::splat(0.0f), scaled);
 }
 
-/// The bits of `exp_lanes` for x that are not positive, NaN among them, with less work: 2^k is a
-/// normal number there, so one factor does, and its exponent is all that is left of k_bits. What
-/// becomes of x below -87.3f does not matter.
+/// As `exp_lanes`, bit for bit and with less work, for x <= 0 and NaN: there 2^k is a normal
+/// number, so one factor suffices, and its exponent comes straight from k_bits. Below -87.3f the
+/// result is +0 whatever k_bits holds.
 template <class L>
 INGOT_INLINE typename L::F exp_not_positive_lanes(typename L::F x) {
   const auto e = detail::exp_parts<L>(x, 127);
@@ -105,8 +105,8 @@ INGOT_INLINE typename L::F exp_not_positive_lanes(typename L::F x) {
   return L::select(L::lt(x, L::splat(-87.3f)), L::splat(0.0f), scaled);
 }
 
-/// The natural logarithm within 1.5 units in the last place; of 0 -Inf, of negative values NaN;
-/// denormals are exact inputs like others.
+/// The natural logarithm within 1.5 units in the last place; -Inf for 0, NaN for negative values.
+/// Denormals count as they are.
 ///
 /// x = 2^k (1 + f), 1 + f in [sqrt(1/2), sqrt(2)); t = (f * f) * fma(f, P8(f), -0.5);
 /// fma(k, ln2_hi, f + fma(k, ln2_lo, t)).
@@ -155,7 +155,7 @@ template <class L>
 INGOT_INLINE typename L::F erf_lanes(typename L::F x) {
   using F = typename L::F;
   const F one = L::splat(1.0f);
-  const F four = L::splat(4.0f);  // from 3.92 on the result is 1
+  const F four = L::splat(4.0f);  // above 3.92 the result is 1
   const F a = detail::absolute<L>(x);
   const F p6 =
       detail::polynomial<L>(L::mul(a, a), 0x1.06eba8p-3f, -0x1.81274p-2f, 0x1.ce2d5p-4f,
@@ -217,13 +217,13 @@ INGOT_INLINE typename L::F sin_lanes(typename L::F x) {
   return L::select(tiny, x, detail::sine<L>(x, 0));
 }
 
-/// The cosine: sin_lanes's tree, a quarter turn on.
+/// The cosine: sin_lanes's tree with x advanced by a quarter turn.
 template <class L>
 INGOT_INLINE typename L::F cos_lanes(typename L::F x) {
   return detail::sine<L>(x, 1);
 }
 
-/// One value at a time, the same bits.
+/// The functions above for one value, with the same bits.
 INGOT_INLINE float exp(float x) { return exp_lanes<OneLane>(x); }
 INGOT_INLINE float log(float x) { return log_lanes<OneLane>(x); }
 INGOT_INLINE float tanh(float x) { return tanh_lanes<OneLane>(x); }

@@ -2,8 +2,8 @@
 #pragma once
 
 /// The same bits on every machine: explicit fma, own polynomials, nothing from libm. Slow and
-/// accurate: within one unit in the last place where nothing else is said. Include no <cmath> names
-/// by `using`: these have the same ones.
+/// accurate: within one unit in the last place, unless stated otherwise. Do not import <cmath>
+/// names by `using`: these functions have the same names.
 namespace ingot::math {
 
 /// e^x. exp(0) is 1 exactly; overflows to Inf above 709.78, underflows gradually to +0 below
@@ -13,7 +13,7 @@ namespace ingot::math {
 /// two factors.
 double exp(double x);
 
-/// The natural logarithm; of 0 -Inf, of negative values NaN.
+/// The natural logarithm; -Inf for 0, NaN for negative values.
 ///
 /// x = 2^k m, m in [sqrt(1/2), sqrt(2)); s = (m - 1) / (m + 1); k ln 2 + 2 atanh(s) with two
 /// doubles a step.

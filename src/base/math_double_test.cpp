@@ -28,8 +28,8 @@ double ulps(double got, long double exact) {
                              std::ldexp(1.0L, -last_place));
 }
 
-/// The largest error over `samples` points of [low, high], evenly spread but for a small irregular
-/// part.
+/// The largest error over `samples` points of [low, high], evenly spread with a small irregular
+/// offset.
 double worst(Function f, Exact exact, double low, double high, int samples = 200000) {
   double result = 0;
   std::uint64_t state = 1;

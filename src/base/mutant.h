@@ -1,8 +1,8 @@
-// Seeded bugs, which the simulator has to find: compiled into it alone, absent everywhere else.
+// Seeded bugs that the simulator has to find; they are compiled into the simulator alone.
 #pragma once
 
-/// Whether bug number n is to be there. A constant in the product; the simulator compiles the same
-/// sources with INGOT_MUTANTS and turns one on at a time, to see that its checks can fail.
+/// Whether bug number n is active. Always false in the product. The simulator compiles the same
+/// sources with INGOT_MUTANTS and activates one bug at a time, to show that its checks can fail.
 #ifdef INGOT_MUTANTS
 namespace ingot {
 inline int active_mutant = 0;

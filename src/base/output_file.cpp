@@ -1,4 +1,4 @@
-// Writing beside the target, then renaming.
+// Writes a temporary file beside the target, then renames it.
 #include "base/output_file.h"
 
 #include <fcntl.h>
@@ -17,6 +17,7 @@
 
 #include "base/errno_text.h"
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 
 namespace ingot {
@@ -25,17 +26,17 @@ namespace {
 
 constexpr int kTemporaryNames = 1000;
 
-/// A temporary file as a signal handler finds it: no locks, no memory that could be freed.
+/// A temporary file, for signal handlers: without locks, and without memory that could be freed.
 struct Unfinished {
   std::atomic<bool> taken{false};
   std::atomic<bool> there{false};
   std::array<char, PATH_MAX> path{};
 };
 
-// More outputs at once than any command has; one that finds no room is left behind by a signal.
+// Commands write at most four files at once. The temporary file of a fifth would survive a signal.
 constinit std::array<Unfinished, 4> unfinished;
 
-/// Calls until the answer is not "interrupted".
+/// Repeats a system call while it is interrupted (EINTR).
 template <class Call>
 auto retry(Call call) {
   auto result = call();
@@ -43,7 +44,7 @@ auto retry(Call call) {
   return result;
 }
 
-/// Where a path leads when its symbolic links are followed; itself when it does not exist.
+/// The path with its symbolic links resolved; unchanged when it does not exist.
 std::string resolved(const std::string& path) {
   const std::unique_ptr<char, decltype(&::free)> real(::realpath(path.c_str(), nullptr), ::free);
   return real ? std::string(real.get()) : path;
@@ -108,7 +109,7 @@ void OutputFile::remember_temporary() {
 
 void OutputFile::forget_temporary() {
   if (slot_ < 0) return;
-  Unfinished& slot = unfinished[static_cast<std::size_t>(std::exchange(slot_, -1))];
+  Unfinished& slot = at(unfinished, std::exchange(slot_, -1));
   slot.there.store(false);
   slot.taken.store(false);
 }
@@ -131,7 +132,7 @@ void OutputFile::flush() {
   while (!rest.empty()) {
     const auto done = retry([&] { return ::write(fd_.get(), rest.data(), rest.size()); });
     if (done < 0) fail(errno);
-    rest.remove_prefix(static_cast<std::size_t>(done));
+    rest.remove_prefix(to_size(done));
   }
   buffer_.clear();
 }
@@ -147,8 +148,8 @@ void OutputFile::commit() {
   forget_temporary();
   temporary_.clear();
   fd_.reset();
-  // The name itself is safe only when the folder is; a file system that cannot do this loses
-  // nothing by it.
+  // The new name survives a crash only once the folder is synced. File systems that cannot sync a
+  // folder ignore this.
   const Fd folder(retry(
       [&] { return ::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   if (folder) ::fsync(folder.get());

@@ -16,20 +16,20 @@ namespace ingot {
 /// Errors: kIo "<path>: cannot write: <reason>".
 class OutputFile {
  public:
-  /// What is written at once, at an offset that is a multiple of it. Files that are written in
-  /// pieces of a large page are then cached in such pages, where the file system does that.
+  /// 64 KiB: the size of a write, and what its offset is a multiple of. File systems that can then
+  /// cache the file in large memory pages; with smaller writes they do not.
   static constexpr std::size_t kPieceBytes = 64 << 10;
   static constexpr std::size_t kLargePageBytes = 2 << 20;
 
   explicit OutputFile(std::string path, std::size_t piece_bytes = kPieceBytes);
-  /// Without `commit` nothing remains of what was written.
+  /// Without `commit` the written bytes are removed.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
-  /// Brings everything to storage and the file to its name. Once, at the end.
+  /// Flushes the file to storage and renames it to its target. Call it once, at the end.
   void commit();
 
  private:
@@ -40,7 +40,7 @@ class OutputFile {
   [[noreturn]] void fail(int error) const;
 
   std::string path_;       ///< as the user gave it
-  std::string target_;     ///< behind symbolic links
+  std::string target_;     ///< with symbolic links resolved
   std::string temporary_;  ///< empty when the target is written directly
   Fd fd_;
   std::string buffer_;
@@ -48,8 +48,8 @@ class OutputFile {
   int slot_ = -1;  ///< in the table of unfinished files
 };
 
-/// Removes what every OutputFile that is not committed has written so far: for a signal handler
-/// that ends the process, and of use for nothing else.
+/// Removes the temporary files of every OutputFile that is not committed. Only for signal handlers
+/// that end the process.
 void remove_unfinished_outputs();
 
 }  // namespace ingot

@@ -145,7 +145,7 @@ TEST(OutputFile, SaysWhyItCannotWrite) {
   EXPECT_NE(error_of([&] { OutputFile out(std::string(5000, 'x')); }), "");
 }
 
-/// A disk that fills up in the middle, by way of a limit on the size of files.
+/// Imitates a disk that fills up by a limit on the size of files.
 TEST(OutputFileDeathTest, ADiskThatFillsUpLeavesNothing) {
   const TempFolder folder;
   const auto run = [&] {

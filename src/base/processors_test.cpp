@@ -1,4 +1,4 @@
-// Cores and quotas, read from files as the kernel lays them out.
+// Tests of cores and quotas, read from files as the kernel writes them.
 #include "base/processors.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Where tests find the shared test data. For tests only.
+// Finds the shared test data. For tests only.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ inline std::vector<std::filesystem::path> shared_entries(std::string_view name) 
 
 }  // namespace ingot
 
-/// Skips a test, saying so, where a folder of the shared data is not there.
+/// Skips a test, with a message, when a folder of the shared data is missing.
 #define INGOT_NEEDS_SHARED(name)                                                        \
   do {                                                                                  \
     if (!std::filesystem::is_directory(::ingot::shared_folder(name))) {                 \

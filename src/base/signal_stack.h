@@ -5,8 +5,8 @@
 
 namespace ingot {
 
-/// Gives the calling thread an alternate signal stack unless it has one; takes it away again in the
-/// destructor, which must run on the same thread.
+/// Gives the calling thread an alternate signal stack unless it has one. The destructor removes it,
+/// and must run on the same thread.
 class SignalStack {
  public:
   SignalStack();

@@ -9,8 +9,8 @@
 
 namespace ingot {
 
-/// The value below which `percent` per cent of `sorted` lie, between two neighbours in proportion
-/// to the distance from each: the one at place (n - 1) * percent / 100. 0 of none.
+/// The percentile of `sorted` at index (n - 1) * percent / 100, interpolated linearly between its
+/// two neighbours. 0 where `sorted` is empty.
 inline double percentile(std::span<const double> sorted, double percent) {
   if (sorted.empty()) return 0;
   const double place = static_cast<double>(sorted.size() - 1) * percent / 100;
@@ -19,7 +19,8 @@ inline double percentile(std::span<const double> sorted, double percent) {
   return std::lerp(sorted[below], sorted[above], place - std::floor(place));
 }
 
-/// The middle one of `values`, in any order, or the mean of the two in the middle. 0 of none.
+/// The median of `values`, in any order: the middle one, or the mean of the two in the middle. 0
+/// where `values` is empty.
 inline double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return percentile(values, 50);

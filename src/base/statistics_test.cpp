@@ -1,4 +1,4 @@
-// Percentiles and medians, against what can be counted by hand.
+// Tests of percentiles and medians, against values counted by hand.
 #include "base/statistics.h"
 
 #include <gtest/gtest.h>

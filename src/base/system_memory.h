@@ -1,4 +1,4 @@
-// How much memory this process may still take.
+// How much memory this process can still allocate.
 #pragma once
 
 #include <cstdint>
@@ -6,16 +6,16 @@
 
 namespace ingot {
 
-/// Bytes that can be allocated without the system having to kill or refuse: the least of the
-/// machine's available memory, what control groups leave, and what the address-space limit leaves.
-/// Unreadable sources do not count.
+/// Bytes that can be allocated before the system refuses or kills: the least of the machine's
+/// available memory, the rest of the control groups' limits, and the rest of the address-space
+/// limit. Sources that cannot be read do not count.
 std::int64_t available_memory();
 
-/// The least that this process's control groups and those above them leave: of version 2, of
-/// version 1's memory controller, or both where a system has them side by side. The largest number
-/// where nothing is limited or readable.
+/// Bytes that this process's control groups and those above them leave, the least of all, by
+/// version 2, by version 1's memory controller, or by both where a system has both. The largest
+/// number where nothing is limited or readable.
 ///
-/// `root` comes before /proc and /sys, for tests.
+/// `root` is prepended to /proc and /sys, for tests.
 std::int64_t control_group_memory(const std::string& root = "");
 
 /// Bytes of memory that this process holds; 0 where the system does not say.

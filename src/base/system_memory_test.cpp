@@ -1,4 +1,4 @@
-// Limits of control groups, read from files as the kernel lays them out.
+// Tests of control groups' memory limits, read from files as the kernel writes them.
 #include "base/system_memory.h"
 
 #include <gtest/gtest.h>

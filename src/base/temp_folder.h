@@ -1,4 +1,4 @@
-// TempFolder: a folder of a test's own. For tests only.
+// TempFolder: a temporary folder for one test. For tests only.
 #pragma once
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 namespace ingot {
 
-/// A new empty folder, removed with all that is in it.
+/// A new empty folder; the destructor removes it with its contents.
 class TempFolder {
  public:
   TempFolder() : path_((std::filesystem::temp_directory_path() / "ingot-test-XXXXXX").string()) {

@@ -25,7 +25,7 @@ requires((std::integral<T> || std::floating_point<T>)&&!std::same_as<T, bool> &&
 }
 }  // namespace detail
 
-/// The values' text, one after the other: cat("tensor ", name, " has ", rows, " rows").
+/// Joins the values' texts: cat("tensor ", name, " has ", rows, " rows").
 template <class... Args>
 std::string cat(const Args&... args) {
   std::string out;
@@ -33,7 +33,7 @@ std::string cat(const Args&... args) {
   return out;
 }
 
-/// `value` with so many digits after the point: "0.50"; "inf" and "nan" as they are.
+/// `value` with `digits` digits after the point: "0.50"; "inf" and "nan" as they are.
 inline std::string to_fixed(double value, int digits) {
   char text[400];  // the largest double has 309 digits before the point
   const auto end = std::to_chars(text, text + sizeof text, value, std::chars_format::fixed, digits);

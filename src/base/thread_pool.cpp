@@ -2,8 +2,8 @@
 //
 // A loop is open from its start until the caller finds no item left. Workers join an open loop by
 // adding one to `loop_`, and leave it by taking one off; the caller closes the loop and waits for
-// the count to reach zero. So a worker that sleeps through a short loop delays nobody, and nobody
-// is inside when the next loop is set up.
+// the count to reach zero. So a worker that sleeps through a short loop delays no thread, and no
+// worker is inside when the next loop is set up.
 #include "base/thread_pool.h"
 
 #include <pthread.h>
@@ -20,6 +20,7 @@
 #include "base/errno_text.h"
 #include "base/error.h"
 #include "base/fp_env.h"
+#include "base/index.h"
 #include "base/signal_stack.h"
 #include "base/text.h"
 
@@ -28,11 +29,11 @@ namespace ingot {
 namespace {
 
 constexpr std::uint32_t kOpen = 0x80000000u;
-/// About 20 to 60 microseconds of pauses: longer than the gap between two loops of a step, shorter
-/// than a wake-up is noticed.
+/// Pauses before a thread sleeps: 20 to 60 microseconds in all. That is longer than the gap between
+/// two loops of a step; with fewer, threads sleep inside a step and wake up late.
 constexpr int kSpins = 1000;
-/// A claim takes such a part of what is left of a range: few claims while much is left, single
-/// items at the end, so that all threads finish together.
+/// A claim takes 1/8 of the remaining items: few claims at first, single items at the end, so that
+/// all threads finish together.
 constexpr std::int64_t kPartsOfRest = 8;
 
 void pause_briefly() {
@@ -75,7 +76,7 @@ struct ThreadPool::CallerAffinity {
 ThreadPool::ThreadPool(int threads, ThreadPoolOptions options)
     : size_(threads), cpus_(options.cpus.empty() ? allowed_cpus() : std::move(options.cpus)) {
   INGOT_CHECK(threads >= 1, "a pool of ", threads, " threads");
-  ranges_ = std::make_unique<Range[]>(static_cast<std::size_t>(size_));
+  ranges_ = std::make_unique<Range[]>(to_size(size_));
   start_workers(options.pin);
 }
 
@@ -88,8 +89,8 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::start_workers(bool pin) {
   // Where threads outnumber CPUs, a spinning thread keeps a working one waiting.
-  spins_ = static_cast<std::size_t>(size_) <= cpus_.size() ? kSpins : 0;
-  workers_.reserve(static_cast<std::size_t>(size_ - 1));
+  spins_ = to_size(size_) <= cpus_.size() ? kSpins : 0;
+  workers_.reserve(to_size(size_ - 1));
   int error = 0;
   try {
     for (int t = 1; t < size_; ++t) workers_.emplace_back([this, t] { work(t); });
@@ -109,7 +110,7 @@ void ThreadPool::start_workers(bool pin) {
   caller_affinity_ = std::make_unique<CallerAffinity>();
   ::pthread_getaffinity_np(::pthread_self(), sizeof(cpu_set_t), &caller_affinity_->set);
   pin_to(::pthread_self(), cpus_[0]);
-  for (std::size_t t = 1; t < static_cast<std::size_t>(size_); ++t) {
+  for (std::size_t t = 1; t < to_size(size_); ++t) {
     pin_to(workers_[t - 1].native_handle(), cpus_[t % cpus_.size()]);
   }
 }
@@ -152,7 +153,7 @@ void ThreadPool::leave_loop() {
 
 void ThreadPool::run_items(int thread) noexcept {
   for (int i = 0; i < size_; ++i) {
-    Range& range = ranges_[static_cast<std::size_t>((thread + i) % size_)];
+    Range& range = ranges_[to_size((thread + i) % size_)];
     while (true) {
       const std::int64_t rest = range.end - range.next.load(std::memory_order_relaxed);
       if (rest <= 0) break;
@@ -171,7 +172,7 @@ void ThreadPool::parallel_for(std::int64_t items, FunctionRef<void(std::int64_t,
   const std::int64_t share = items / size_;
   const std::int64_t extra = items % size_;
   for (int t = 0; t < size_; ++t) {
-    Range& range = ranges_[static_cast<std::size_t>(t)];
+    Range& range = ranges_[to_size(t)];
     range.next.store(t * share + std::min<std::int64_t>(t, extra), std::memory_order_relaxed);
     range.end = (t + 1) * share + std::min<std::int64_t>(t + 1, extra);
   }

@@ -1,4 +1,4 @@
-// ThreadPool: fork-join over a range of items, with home ranges and stealing.
+// ThreadPool: parallel loops over items, with a range of items for each thread and work stealing.
 #pragma once
 
 #include <atomic>
@@ -13,24 +13,23 @@
 namespace ingot {
 
 /// The CPUs that the calling thread may use, in ascending order; empty if the system does not say.
-/// For a thread that a ThreadPool has bound, that is one.
+/// A thread that a ThreadPool has bound may use one.
 std::vector<std::size_t> allowed_cpus();
 
-/// How many those are, at least 1.
+/// The number of allowed_cpus, at least 1.
 int available_cpus();
 
 /// Settings of a ThreadPool.
 struct ThreadPoolOptions {
-  bool pin = false;  ///< bind each thread, the constructing one included, to a CPU of its own
-  std::vector<std::size_t> cpus{};  ///< to use; empty = those of the constructing thread
+  bool pin = false;                 ///< bind each thread, and the constructing one, to its own CPU
+  std::vector<std::size_t> cpus{};  ///< the CPUs to use; empty: those of the constructing thread
 };
 
-/// Threads that run one loop at a time together with the calling thread.
+/// Threads that run one loop at a time, together with the calling thread.
 ///
-/// Every item is run exactly once, by some thread. Which one is not determined, so a body must
-/// write to places that belong to the item, and no sum may cross items but in an order that does
-/// not depend on when they are done. Nothing is allocated per use. Threads spin briefly, then
-/// sleep.
+/// Every item runs exactly once, on any thread. So a body writes only to memory of its item, and
+/// sums over items are taken in an order that does not depend on which item ends first. A loop
+/// allocates nothing. Idle threads spin briefly, then sleep.
 class ThreadPool {
  public:
   /// Starts `threads` - 1 workers; the thread that calls parallel_for is the remaining one.
@@ -43,28 +42,27 @@ class ThreadPool {
 
   /// Threads that take part in a loop, the caller included.
   int size() const { return size_; }
-  /// The CPUs that it uses: the options' or, as they were before any thread was bound, those of the
-  /// constructing thread. Empty if the system does not say.
+  /// The CPUs that it uses: those of the options, or all that the constructing thread had before it
+  /// was bound. Empty if the system does not say.
   const std::vector<std::size_t>& cpus() const { return cpus_; }
 
-  /// Takes the pool for as long as the result lives: who shares a pool with others holds it from a
-  /// step's first loop to its last. Not recursive; waits for whoever has it.
+  /// Locks the pool while the result lives. A thread that shares the pool holds it from the first
+  /// loop of a step to the last. Waits for the present holder; not recursive.
   [[nodiscard]] std::unique_lock<std::mutex> acquire() { return std::unique_lock(owner_); }
 
   /// Runs body(item, thread) for each item in [0, items) and returns when all are done.
   ///
-  /// Thread t's home is the t-th of `size()` equal contiguous parts, which it takes in ascending
-  /// order; it then helps the others. `thread` is below size() and no two calls that run at once
-  /// have the same one. The caller's floating-point environment is made canonical (fp_env.h); the
-  /// workers' always is.
+  /// Thread t first runs the t-th of `size()` equal ranges, in ascending order, then steals from
+  /// the others. `thread` is below size(), and different in calls that run at once. The caller's
+  /// floating-point environment is made canonical (fp_env.h); the workers' always is.
   ///
   /// Errors: none; a body that throws ends the process. Nested use, and concurrent use without
   /// `acquire`, is a bug (INGOT_CHECK).
   void parallel_for(std::int64_t items, FunctionRef<void(std::int64_t item, int thread)> body);
 
  private:
-  /// What is left of one thread's home range. On a cache line of its own: every thread claims from
-  /// it.
+  /// The items of one thread's range that are not claimed yet. It has its own cache line, since all
+  /// threads claim from it.
   struct alignas(64) Range {
     std::atomic<std::int64_t> next{0};
     std::int64_t end = 0;
@@ -85,8 +83,8 @@ class ThreadPool {
   std::unique_ptr<Range[]> ranges_;
   const FunctionRef<void(std::int64_t, int)>* body_ = nullptr;
 
-  std::mutex owner_;               ///< held by `acquire`, for whole steps; a loop never locks it
-  std::atomic<bool> busy_{false};  ///< a parallel_for is under way
+  std::mutex owner_;               ///< held by `acquire` for whole steps; a loop never locks it
+  std::atomic<bool> busy_{false};  ///< a parallel_for runs
   alignas(64) std::atomic<std::uint32_t> epoch_{0};  ///< counts loops; workers sleep on it
   alignas(64) std::atomic<std::uint32_t> loop_{
       0};  ///< kOpen while threads may join, plus workers inside

@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/fp_env.h"
+#include "base/index.h"
 
 namespace ingot {
 namespace {
@@ -27,11 +28,11 @@ TEST(ThreadPool, EveryItemOnceForEverySize) {
     ThreadPool pool(threads);
     EXPECT_EQ(pool.size(), threads);
     for (const std::int64_t items : {0, 1, 2, 3, 4, 5, 7, 16, 100, 1000}) {
-      std::vector<std::atomic<int>> runs(static_cast<std::size_t>(items));
+      std::vector<std::atomic<int>> runs(to_size(items));
       pool.parallel_for(items, [&](std::int64_t item, int thread) {
         EXPECT_GE(thread, 0);
         EXPECT_LT(thread, threads);
-        runs[static_cast<std::size_t>(item)].fetch_add(1);
+        at(runs, item).fetch_add(1);
       });
       for (const auto& count : runs) EXPECT_EQ(count.load(), 1);
     }
@@ -46,7 +47,7 @@ TEST(ThreadPool, LoopsFollowOneAnother) {
   for (std::int64_t loop = 0; loop < 5000; ++loop) {
     pool.parallel_for(kItems, [&](std::int64_t item, int) {
       // Reads what, as a rule, another thread wrote in the loop before.
-      const auto i = static_cast<std::size_t>(kItems - 1 - item);
+      const auto i = to_size(kItems - 1 - item);
       values[i] += loop + 1;
     });
   }
@@ -84,16 +85,16 @@ TEST(ThreadPool, ASleepingCallerIsWoken) {
   }
 }
 
-/// One thread is held in its first item until all other items are done: somebody else did its home
-/// range.
+/// Holds one thread in its first item until all other items are done: other threads ran the rest of
+/// its range.
 TEST(ThreadPool, IdleThreadsSteal) {
-  constexpr std::int64_t kItems = 14;  // so few that each is claimed alone
+  constexpr std::int64_t kItems = 14;  // few enough that each is claimed alone
   ThreadPool pool(2);
   std::atomic<std::int64_t> done{0};
   std::atomic<int> held_by{-1};
   std::vector<int> by(kItems, -1);
   pool.parallel_for(kItems, [&](std::int64_t item, int thread) {
-    by[static_cast<std::size_t>(item)] = thread;
+    at(by, item) = thread;
     int nobody = -1;
     if (held_by.compare_exchange_strong(nobody, thread)) {
       while (done.load() < kItems - 1) std::this_thread::yield();
@@ -109,7 +110,7 @@ TEST(ThreadPool, NoTwoCallsAtOnceShareAThreadNumber) {
   std::atomic<bool> clash{false};
   for (int loop = 0; loop < 200; ++loop) {
     pool.parallel_for(64, [&](std::int64_t, int thread) {
-      auto& mine = inside[static_cast<std::size_t>(thread)];
+      auto& mine = at(inside, thread);
       if (mine.fetch_add(1) != 0) clash = true;
       mine.fetch_sub(1);
     });

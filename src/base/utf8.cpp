@@ -8,9 +8,9 @@ namespace ingot {
 
 namespace {
 
-/// What a lead byte asks for: how many bytes in all, and the bounds of the second one.
+/// The form that a lead byte begins: its bytes in all, and the bounds of the second byte.
 struct Lead {
-  std::size_t size = 0;  ///< 0 for a byte that leads nothing
+  std::size_t size = 0;  ///< 0 for a byte that begins no form
   std::uint8_t second_min = 0x80;
   std::uint8_t second_max = 0xBF;
 };
@@ -32,8 +32,8 @@ std::uint8_t byte_at(std::string_view text, std::size_t i) {
   return static_cast<std::uint8_t>(text[i]);
 }
 
-/// The length of the longest prefix of `text` that some valid code point begins with; 0 if the
-/// first byte leads none.
+/// The length of the longest prefix of `text` that begins a valid code point; 0 if the first byte
+/// begins none.
 std::size_t valid_prefix(std::string_view text, const Lead& lead) {
   if (lead.size == 0) return 0;
   std::size_t n = 1;

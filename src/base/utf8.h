@@ -1,4 +1,4 @@
-// UTF-8, decoded strictly: overlong forms, surrogates and code points past U+10FFFF are invalid.
+// UTF-8, decoded strictly: overlong forms, surrogates and code points above U+10FFFF are invalid.
 #pragma once
 
 #include <cstddef>
@@ -7,19 +7,18 @@
 
 namespace ingot {
 
-/// One decoded step. Invalid bytes are stepped over by their maximal valid prefix (Unicode 15,
-/// section 3.9), so that each step that is not valid stands for one U+FFFD.
+/// One decoded step. Invalid bytes are skipped by their maximal valid prefix (Unicode 15, section
+/// 3.9), so each invalid step becomes one U+FFFD.
 struct Utf8Char {
   char32_t code = 0xFFFD;
-  std::size_t size = 0;  ///< bytes taken, at least 1 of a text that is not empty
+  std::size_t size = 0;  ///< bytes taken; 0 only for an empty text
   bool valid = false;
 };
 
-/// Decodes the first code point of `text`; of an empty text, size 0 and not valid.
+/// Decodes the first code point of `text`. An empty text gives size 0 and is not valid.
 Utf8Char decode_utf8(std::string_view text);
 
-/// Bytes of the character at `at`, which must be within `text`; a byte that is not part of valid
-/// UTF-8 is one.
+/// Bytes of the character at `at`, which must lie within `text`; 1 for a byte of invalid UTF-8.
 std::size_t utf8_step(std::string_view text, std::size_t at);
 
 /// Appends `code` (a valid scalar value) to `out`.

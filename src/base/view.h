@@ -1,4 +1,4 @@
-// View: the shape and place of a matrix that someone else owns.
+// View: pointer, shape and format of a matrix in memory that it does not own.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,14 @@
 
 namespace ingot {
 
-/// How the numbers of a matrix are stored; the values are declared with the formats, in
-/// quant/formats.h.
+/// How the numbers of a matrix are stored; quant/formats.h has the values.
 enum class Format : std::uint8_t;
 
-/// A row-major matrix in memory that is not owned. Passed by value, never outlives the call.
+/// A row-major matrix in memory that it does not own. Passed by value; never outlives the call.
 ///
 /// Shapes: [rows, cols]; a vector has one row.
-/// Units:  row_bytes is the distance from one row to the next; rows of block formats hold cols /
-/// block elements.
+/// Units:  row_bytes is the distance from one row to the next; a row of a block format holds cols /
+///         block weight blocks.
 struct View {
   std::byte* data = nullptr;
   Format format{};

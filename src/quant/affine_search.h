@@ -7,14 +7,14 @@
 
 namespace ingot::k_search {
 
-/// What stands for a code q: scale * q - min.
+/// The map from a code q to its value: scale * q - min.
 struct ScaleAndMin {
   float scale = 0;
   float min = 0;
 };
 
-/// Weighted sums over a part with the codes that are nearest under some fit; r is what remains of
-/// a weight: x - (scale * q - min).
+/// Weighted sums over a part, with the nearest codes under a fit; r is the rest of a weight: x -
+/// (scale * q - min).
 struct AffineSums {
   float w = 0;
   float q = 0;
@@ -24,7 +24,7 @@ struct AffineSums {
   float rr = 0;  ///< the squared error
 };
 
-/// The sums for the codes that are nearest under `fit`.
+/// The sums with the nearest codes under `fit`.
 template <int kSize, int kHigh>
 AffineSums round_and_sum(const float* x, const float* weight, ScaleAndMin fit) {
   Four w{}, q{}, qq{}, r{}, rq{}, rr{};
@@ -58,13 +58,14 @@ inline bool solve(double aa, double ab, double bb, double xa, double xb, double&
 /// Which minimums a format can store.
 enum class MinRange { kNotNegative, kAny };
 
-/// A fit and the squared error that it leaves.
+/// A fit and its squared error.
 struct ScoredFit {
   ScaleAndMin fit;
   float error = 0;
 };
 
-/// Least squares for the codes that `fit` gives; where they do not determine it, `fit` as it is.
+/// The least-squares fit for the nearest codes under `fit`; `fit` itself where these codes do not
+/// determine one.
 inline ScoredFit refit(const AffineSums& s, ScaleAndMin fit, MinRange range) {
   double scale = 0;
   double min = 0;
@@ -72,7 +73,7 @@ inline ScoredFit refit(const AffineSums& s, ScaleAndMin fit, MinRange range) {
   double lower = scale * s.rq - min * s.r;
   if (fit.min + min < 0 && range == MinRange::kNotNegative) {
     min = -fit.min;
-    const double raised = s.rq + min * s.q;  // what remains is larger by `min` everywhere
+    const double raised = s.rq + min * s.q;  // every r is larger by `min`
     scale = raised / s.qq;
     lower = scale * raised - min * (2 * s.r + min * s.w);
   }
@@ -80,14 +81,14 @@ inline ScoredFit refit(const AffineSums& s, ScaleAndMin fit, MinRange range) {
           static_cast<float>(s.rr - lower)};
 }
 
-/// The best scale and minimum found for a part, before they are rounded to what a block stores.
+/// The best scale and minimum found for a part, before they are rounded to the block's numbers.
 template <int kSize, int kHigh>
 ScaleAndMin best_fit(const float* x, const float* weight, MinRange range) {
   const auto [least, most] = std::minmax_element(x, x + kSize);
   const float low = range == MinRange::kAny ? *least : std::min(*least, 0.0f);
   const ScaleAndMin flat{0, -low};
   ScoredFit best{flat, round_and_sum<kSize, kHigh>(x, weight, flat).rr};
-  /// One step from `fit`, and where it leads.
+  /// One step of least squares from `fit`.
   const auto improve = [&](ScaleAndMin fit) {
     const ScoredFit found = refit(round_and_sum<kSize, kHigh>(x, weight, fit), fit, range);
     if (found.error < best.error) best = found;

@@ -7,7 +7,7 @@
 
 namespace ingot {
 
-/// 16 bytes to 32 codes: the low nibbles are codes 0 to 15, the high nibbles 16 to 31.
+/// Unpacks 16 bytes to 32 codes: the low nibbles are codes 0 to 15, the high nibbles 16 to 31.
 INGOT_INLINE void split_nibbles(const std::uint8_t* packed, std::uint8_t* code) {
   for (int k = 0; k < 16; ++k) {
     code[k] = static_cast<std::uint8_t>(packed[k] & 15);

@@ -1,4 +1,4 @@
-// Encoding of 32 weights with one scale: rounding to the range, or a search with weights.
+// Encoders of 32 weights with one scale: rounding to the range, or a search with weighted errors.
 #include "quant/block32_encode.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace k_search;
 
-/// The value of the largest magnitude, with its sign; the first one of several.
+/// The value of the largest magnitude, with its sign; the first of equal ones.
 float extreme(const float* x) {
   float found = 0;
   for (int k = 0; k < kGroup; ++k) {
@@ -24,7 +24,7 @@ float extreme(const float* x) {
   return found;
 }
 
-/// `factor`, or 0 where it is not finite: it is the inverse of a scale that is zero in F16.
+/// `factor`, the inverse of a scale; 0 where it is not finite, because the scale is 0 in F16.
 float usable(float factor) { return std::isfinite(factor) ? factor : 0.0f; }
 
 void store_codes(const int* code, Q4_0::Block& out) {
@@ -44,12 +44,12 @@ void store_codes(const int* code, Block& out) {
   }
 }
 
-/// Symmetric formats: codes 0 to 2 * kZero - 1 stand for -kZero to kZero - 1.
+/// Symmetric formats: codes 0 to 2 * kZero - 1 mean -kZero to kZero - 1.
 template <class T>
 constexpr int kZero = 1 << (T::kBits - 1);
 
-/// Scale: the value of the largest magnitude stands at the lowest code. Codes: nearest, halves up,
-/// at most the highest.
+/// Scale: the value of the largest magnitude gets the lowest code. Codes: nearest, halves up, at
+/// most the highest.
 template <class T>
 void round_symmetric(const float* x, typename T::Block& out) {
   const float d = extreme(x) / static_cast<float>(-kZero<T>);
@@ -63,9 +63,9 @@ void round_symmetric(const float* x, typename T::Block& out) {
   store_codes(code, out);
 }
 
-/// Of 19 roundings, whose scales put the largest magnitude up to 0.9 codes beside the lowest one,
-/// the one whose least-squares scale leaves the smallest error. The order of the candidates and
-/// halves to even are part of the bytes.
+/// Tries 19 scales, which put the largest magnitude up to 0.9 codes beside the lowest code, and
+/// takes the one whose least-squares scale has the smallest error. The order of the candidates and
+/// rounding halves to even decide the bytes.
 template <class T>
 void search_symmetric(const float* x, const double* weight, typename T::Block& out) {
   constexpr int kTenths[] = {0, -9, -8, -7, -6, -5, -4, -3, -2, -1, 1, 2, 3, 4, 5, 6, 7, 8, 9};
@@ -96,7 +96,7 @@ void search_symmetric(const float* x, const double* weight, typename T::Block& o
 
 }  // namespace
 
-/// Scale: the largest magnitude stands at 127. Codes: nearest, halves away from zero.
+/// Scale: the largest magnitude gets code 127. Codes: nearest, halves away from zero.
 void encode_block(const float* x, Q8_0::Block& out) {
   const float d = std::fabs(extreme(x)) / 127.0f;
   const float factor = usable(1.0f / d);
@@ -108,7 +108,7 @@ void encode_block(const float* x, Q4_0::Block& out) { round_symmetric<Q4_0>(x, o
 
 void encode_block(const float* x, Q5_0::Block& out) { round_symmetric<Q5_0>(x, out); }
 
-/// The range of the values from code 0 to code 31. Codes: nearest, halves up.
+/// Scale and minimum: the range of the values spans codes 0 to 31. Codes: nearest, halves up.
 void encode_block(const float* x, Q5_1::Block& out) {
   const auto [low, high] = std::minmax_element(x, x + kGroup);
   const float d = (*high - *low) / 31.0f;

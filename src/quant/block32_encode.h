@@ -1,4 +1,4 @@
-// Encoders of the formats with blocks of 32 weights.
+// Encoders of the formats with weight blocks of 32.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace ingot {
 
-/// Rounds 32 weights to a block, for each format with the bytes that ggml writes.
+/// Rounds 32 weights to a weight block, to the bytes that ggml writes.
 ///
 /// Shapes: x [32].
 /// Errors: kInvalid when the values are too large for the format.
@@ -20,8 +20,8 @@ void encode_block(const float* x, Q4_0::Block& out);
 void encode_block(const float* x, Q5_0::Block& out);
 void encode_block(const float* x, Q5_1::Block& out);
 
-/// The same where the squared error of each weight counts differently: for Q4_0 and Q5_0 with the
-/// bytes that ggml writes, for Q5_1 by a search for the smallest error.
+/// As above, where `weight` is the factor of each squared error: Q4_0 and Q5_0 to the bytes that
+/// ggml writes, Q5_1 by a search for the smallest error.
 ///
 /// Shapes: x, weight [32].
 void encode_block(const float* x, const double* weight, Q4_0::Block& out);

@@ -1,4 +1,4 @@
-// Encoding of rows: checks, the dense formats, and dispatch to the encoders of blocks.
+// Encodes rows: checks, the dense formats, and dispatch to the encoders of weight blocks.
 #include "quant/encode.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 template <class T, class... List>
 constexpr bool kAnyOf = (std::is_same_v<T, List> || ...);
 
-/// Formats of 32 weights that can weigh errors.
+/// Formats of 32 weights whose encoder takes factors of the errors.
 template <class T>
 constexpr bool kBlock32 = kAnyOf<T, Q4_0, Q5_0, Q5_1>;
 
@@ -77,8 +77,8 @@ void encode_q8_0(const float* x, std::int64_t cols, std::byte* out) {
   }
 }
 
-/// With an importance, large weights count more than small ones, by the row's mean square (as
-/// ggml). A block whose importances are all zero is rounded as if it had none.
+/// With an importance, errors of large weights count more, by the row's mean square (as in ggml). A
+/// block whose importances are all zero is rounded as without them.
 template <class T>
 void encode_block32(const float* x, std::int64_t cols, std::byte* out, const float* importance) {
   const double spread = importance != nullptr ? mean_square(x, cols) : 0;
@@ -98,8 +98,8 @@ void encode_block32(const float* x, std::int64_t cols, std::byte* out, const flo
   }
 }
 
-/// What the errors of a block's weights count, at most 1. A sub-block whose importances are all
-/// zero (no calibration data reached it) is rounded as if it had none.
+/// The factors of the squared errors of a block's weights, at most 1. A sub-block whose importances
+/// are all zero (no calibration data reached it) is rounded as without them.
 template <class T>
 void block_weights(const float* importance, float* weight) {
   constexpr int kPart = kGroup / T::kScales;

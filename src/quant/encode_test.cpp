@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "quant/test_data.h"
 
 namespace ingot {
@@ -32,7 +33,7 @@ bool has_ggml_bytes(Format format, bool weighted) {
 std::vector<std::byte> encode(Format format, const std::vector<float>& x,
                               const float* importance = nullptr) {
   const auto cols = static_cast<std::int64_t>(x.size());
-  std::vector<std::byte> out(static_cast<std::size_t>(row_bytes(format, cols)));
+  std::vector<std::byte> out(to_size(row_bytes(format, cols)));
   encode_row(format, x.data(), cols, out.data(), importance);
   return out;
 }
@@ -40,7 +41,7 @@ std::vector<std::byte> encode(Format format, const std::vector<float>& x,
 std::vector<float> decode(Format format, const std::vector<std::byte>& bytes) {
   const FormatInfo& info = format_info(format);
   const auto cols = static_cast<std::int64_t>(bytes.size()) / info.block_bytes * info.block;
-  std::vector<float> out(static_cast<std::size_t>(cols));
+  std::vector<float> out(to_size(cols));
   decode_row(format, bytes.data(), cols, out.data());
   return out;
 }
@@ -218,7 +219,7 @@ TEST(Encode, RepresentableRowsComeBack) {
     for (auto& q : q4.qs) q = static_cast<std::uint8_t>(random.next());
     q4.qs[random.next() % 16] &= 0xF0;
     for (const Format format : {Q8_0::kFormat, Q4_0::kFormat}) {
-      std::vector<std::byte> block(static_cast<std::size_t>(row_bytes(format, 32)));
+      std::vector<std::byte> block(to_size(row_bytes(format, 32)));
       std::memcpy(block.data(), format == Q8_0::kFormat ? static_cast<void*>(&q8) : &q4,
                   block.size());
       const auto x = decode(format, block);
@@ -284,7 +285,7 @@ TEST(Encode, ImportanceMovesTheError) {
   auto importance = std::vector<float>(512, 1e-3f);
   for (std::size_t k = 0; k < importance.size(); k += 8) importance[k] = 1;
   for (const Format format : kBlockEncoders) {
-    if (format == Q8_0::kFormat) continue;  // has no choice to make
+    if (format == Q8_0::kFormat) continue;  // ignores the importance
     const auto plain = decode(format, encode(format, x));
     const auto weighted = decode(format, encode(format, x, importance.data()));
     EXPECT_LT(rmse(x, weighted, importance), 0.8 * rmse(x, plain, importance))

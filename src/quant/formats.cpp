@@ -21,7 +21,7 @@ constexpr std::size_t kTypeNumbers = [] {
   return highest + 1;
 }();
 
-/// By number; entries without a name are not formats of the list.
+/// By number; entries without a name are not in the list.
 constexpr auto kInfo = [] {
   std::array<FormatInfo, kTypeNumbers> table{};
   for_each_type(Formats{}, [&]<class T>() {
@@ -30,7 +30,7 @@ constexpr auto kInfo = [] {
   return table;
 }();
 
-/// Types of GGUF files that are known and not supported.
+/// Type numbers of GGUF that are not supported, with their names.
 /// Source: enum ggml_type; 4, 5, 31 to 33 and 36 to 38 were removed from it.
 constexpr struct {
   std::uint32_t type;

@@ -1,4 +1,4 @@
-// The list of weight formats: loaders, kernels and tests follow from it.
+// The list of weight formats. Loaders, kernels and tests are generated from it.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ namespace ingot {
 template <class... Ts>
 struct TypeList {};
 
-/// Every weight format, named by its type number in GGUF; a new one is a header and a word here.
+/// Every weight format. A new one takes a header, and its name here.
 using Formats = TypeList<F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K,
                          IQ4_NL, IQ4_XS, MXFP4>;
 
@@ -64,13 +64,13 @@ decltype(auto) visit_format(Format format, Fn& fn, TypeList<First, Rest...>) {
 ///
 ///     visit_format(format, []<class T>() { return T::kBlock; });
 ///
-/// Errors: a format that is not of the list is a bug.
+/// Errors: a format that is not in the list is a bug.
 template <class Fn>
 decltype(auto) visit_format(Format format, Fn fn) {
   return detail::visit_format(format, fn, Formats{});
 }
 
-/// What a loader or a plan wants to know of a format.
+/// A format's name and sizes, for loaders and plans.
 struct FormatInfo {
   const char* name;
   int block;        ///< weights per block; 1 for dense formats
@@ -78,23 +78,23 @@ struct FormatInfo {
   bool dense;
 };
 
-/// The properties of `format`; a format that is not of the list is a bug.
+/// The properties of `format`; a format that is not in the list is a bug.
 const FormatInfo& format_info(Format format);
 
-/// The name of `format`, "Q4_K" for example; a format that is not of the list is a bug.
+/// The name of `format`: "Q4_K". A format that is not in the list is a bug.
 const char* format_name(Format format);
 
-/// The format with this number in a GGUF file, if it is one of the list.
+/// The format with this type number in GGUF files, if it is in the list.
 std::optional<Format> format_from_ggml(std::uint32_t type);
 
-/// The name of a GGUF type number, for messages: of unsupported types too, nullptr for unknown
+/// The name of a GGUF type number for messages, also of unsupported types; nullptr for unknown
 /// ones.
 const char* ggml_type_name(std::uint32_t type);
 
 /// Bytes of a row of `cols` weights.
 ///
-/// Errors: a count that is negative, no multiple of the block, or too large for the bytes to be
-///         counted is a bug; loaders check before they ask.
+/// Errors: a count that is negative, no multiple of the weight block, or so large that the bytes
+///         overflow is a bug; loaders check it first.
 std::int64_t row_bytes(Format format, std::int64_t cols);
 
 /// The 32 weights of one group, with scale = d * scale[j] and min = kMinSign * m * min[j] exact:
@@ -123,7 +123,7 @@ INGOT_INLINE void decode_group(const GroupCodes& codes, float* out) {
 /// The weights of a row as floats.
 ///
 /// Shapes: row [row_bytes(format, cols)] of any alignment, out [cols].
-/// Errors: cols as for row_bytes.
+/// Errors: those of row_bytes.
 void decode_row(Format format, const std::byte* row, std::int64_t cols, float* out);
 
 }  // namespace ingot

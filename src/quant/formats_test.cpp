@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/index.h"
 #include "quant/test_data.h"
 
 namespace ingot {
@@ -22,7 +23,7 @@ using testing::Random;
 constexpr std::uint32_t kHighestType = 1000;
 
 std::vector<std::byte> random_bytes(Random& random, std::int64_t count) {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(count));
+  std::vector<std::byte> bytes(to_size(count));
   for (std::byte& b : bytes) b = static_cast<std::byte>(random.next() >> 56);
   return bytes;
 }
@@ -192,7 +193,7 @@ TEST(Formats, RowsAreDecodedFromTheirCodes) {
             T::kMinSign == 0
                 ? static_cast<float>(product)
                 : static_cast<float>(static_cast<double>(static_cast<float>(product)) + min);
-        const float actual = out[static_cast<std::size_t>(k)];
+        const float actual = at(out, k);
         if (std::isnan(expected)) {
           ASSERT_TRUE(std::isnan(actual)) << T::kName << " " << k;
         } else {
@@ -222,8 +223,8 @@ TEST(Formats, DenseRowsAreWidenedExactly) {
   EXPECT_EQ(std::memcmp(out, plain, sizeof out), 0);
 }
 
-// What unpack and decode say of single weights, from the formats' definitions, where shared goldens
-// are absent.
+// Expects single weights of unpack and decode, by the formats' definitions; needs no shared
+// goldens.
 TEST(Formats, PlacesOfSingleWeights) {
   Q4_0::Block q4{.d = 0x3C00, .qs = {}};
   q4.qs[3] = 0xF2;

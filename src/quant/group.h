@@ -1,5 +1,4 @@
-// What every weight format provides: 32 weights of a block format as separate integers, or one
-// dense element.
+// The concepts of weight formats: blocks that unpack to groups of 32 integers, and dense elements.
 #pragma once
 
 #include <concepts>
@@ -10,18 +9,18 @@
 
 namespace ingot {
 
-/// Weights of one group: a block holds one group or eight, and everybody reads weights by groups.
+/// Weights of one group. A weight block holds one group or eight; kernels and decoders read groups.
 inline constexpr int kGroup = 32;
 
 /// 32 consecutive weights of a block format: the integers that a file stores, separated.
 ///
 ///     weight[k] = d * scale[j] * value(code[k]) + kMinSign * m * min[j],  j = k / (32 / kScales)
 ///
-/// Fields that a format lacks are 0, but for a scale or minimum that d or m alone stands for: 1.
+/// Fields that a format lacks are 0, except a scale or minimum that consists of d or m alone: 1.
 struct GroupCodes {
   std::uint16_t d;            ///< bits of the block's scale: F16 (MXFP4: the E8M0 byte)
   std::uint16_t m;            ///< bits of the block's minimum (F16)
-  std::int8_t scale[2];       ///< integer scales, stored offsets taken off
+  std::int8_t scale[2];       ///< integer scales, without the offset of the stored ones
   std::uint8_t min[2];        ///< integer minimums
   std::uint8_t code[kGroup];  ///< unsigned, below 2^kBits, in the order of the weights
 };
@@ -31,9 +30,9 @@ struct GroupCodes {
 /// - kBits: bits of a code.
 /// - kScales: scales per 32 weights, 1 or 2.
 /// - kMinSign: 0 without a minimum, +1 where it is added, -1 where it is subtracted.
-/// - kSubScales: whether there are small integer scales beside d.
+/// - kSubScales: whether blocks have integer scales besides d.
 /// - unpack(block, group, out) writes every field of `out`; group in [0, kBlock / 32).
-/// - value(code) is the integer that a code stands for; it fits an int8.
+/// - value(code) is the integer that a code means; it fits an int8.
 /// - scale_value(bits) is GroupCodes::d as a float.
 template <class T>
 concept BlockFormat = requires(const typename T::Block& block, GroupCodes& out) {
@@ -59,7 +58,7 @@ concept DenseFormat = requires(typename T::Element element, float x) {
   { T::narrow(x) } -> std::same_as<typename T::Element>;
 };
 
-/// Bytes of the smallest unit that a row is made of: a block, or one element.
+/// Bytes of the smallest unit of a row: a weight block, or one element.
 template <class T>
 INGOT_INLINE constexpr int block_bytes() {
   if constexpr (DenseFormat<T>) {

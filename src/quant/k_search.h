@@ -1,10 +1,10 @@
-// What the encoders that search share: alternating least squares over four weights at once.
+// Helpers of the encoders that search: alternating least squares over four weights at once.
 //
-// For given codes the best scales solve a linear least-squares problem; for given scales the best
-// codes are the nearest ones. Both steps only lower the error, so a start runs to a local optimum;
-// of several starts per sub-block the best is taken further. Then the scales are rounded to what
-// the block stores and the same two steps are repeated with those. Least squares are solved for
-// what remains of the weights: so float32 is exact enough.
+// For given codes, the best scales solve a linear least-squares problem; for given scales, the
+// nearest codes are best. Both steps only lower the error, so each start reaches a local optimum,
+// and the best of several starts is refined. Then the scales are rounded to the integers that a
+// block stores, and both steps are repeated with these. Least squares are solved for the weights'
+// residuals, for which float32 is exact enough.
 #pragma once
 
 #include <algorithm>
@@ -19,22 +19,23 @@
 
 namespace ingot::k_search {
 
-// Starts lie up to 5 fifths of a code beside the scale that maps the range to the codes exactly.
-// Measured on 200k normal weights: twice as many starts lower the error by 0.1 % (Q4_K; with an
-// importance 0.2 %) and not at all (Q6_K) at 0.7 of the speed; with sums in double it is another
-// 0.1 to 0.2 % (up to 1.3 %) lower at a quarter of the speed.
+/// Starts on each side of the scale that maps the range to the codes exactly, a fifth of a code
+/// apart. Measured on 200k normal weights: twice as many lower the error by 0.1 % (Q4_K; 0.2 % with
+/// an importance; Q6_K not at all) at 0.7 of the speed. Sums in double lower it by another 0.1 to
+/// 0.2 % (up to 1.3 %) at a quarter of the speed.
 inline constexpr int kStartsEachSide = 5;
 inline constexpr float kStartStep = 0.2f;
 inline constexpr int kIterations = 4;
 inline constexpr int kRefinements = 3;
 
-/// Beyond every format's range, and small enough to be squared and added up.
+/// The largest magnitude that encoders take: above every format's range, and small enough that
+/// sums of squares do not overflow.
 inline constexpr float kWeightMax = 1e9f;
 
-/// Four numbers side by side.
+/// A vector of four floats.
 using Four = float __attribute__((vector_size(16)));
 
-/// The four numbers from `from` on.
+/// from[0] to from[3], at any alignment.
 INGOT_INLINE Four load(const float* from) {
   Four v;
   std::memcpy(&v, from, sizeof v);
@@ -44,7 +45,7 @@ INGOT_INLINE Four load(const float* from) {
 /// The sum of the four, always in the same order.
 INGOT_INLINE float sum(Four v) { return (v[0] + v[2]) + (v[1] + v[3]); }
 
-/// The integers of [low, high] that are nearest to `v`, halves up.
+/// The nearest integers to `v` in [low, high], halves up.
 INGOT_INLINE Four nearest(Four v, float low, float high) {
   using FourInts = std::int32_t __attribute__((vector_size(16)));
   const Four zero{};
@@ -55,20 +56,20 @@ INGOT_INLINE Four nearest(Four v, float low, float high) {
   return __builtin_convertvector(__builtin_convertvector(code, FourInts), Four) + low;
 }
 
-/// The integer of [low, high] that is nearest to `v`, halves up.
+/// The nearest integer to `v` in [low, high], halves up.
 inline int nearest(double v, int low, int high) {
   const double clamped = std::clamp(v, static_cast<double>(low), static_cast<double>(high));
   return static_cast<int>(clamped - low + 0.5) + low;
 }
 
-/// 1 / scale, and 0 for a scale of nearly zero: then every code is the one nearest to zero.
+/// 1 / scale, or 0 for a scale of nearly zero, so that every code is the one nearest to zero.
 inline float inverse(float scale) { return std::fabs(scale) < 1e-30f ? 0 : 1 / scale; }
-/// The same in double.
+/// 1 / scale in double, or 0 for a scale of zero.
 inline double inverse(double scale) { return scale == 0 ? 0 : 1 / scale; }
 
 /// `scale` as F16 bits.
 ///
-/// Errors: kInvalid, naming `format`, when it is beyond F16's range.
+/// Errors: kInvalid, naming `format`, when the scale is outside the range of F16.
 inline std::uint16_t scale_to_half(double scale, const char* format) {
   const std::uint16_t bits = float_to_half(static_cast<float>(scale));
   if ((bits & 0x7C00) == 0x7C00) {

@@ -23,14 +23,14 @@ constexpr int kHighScale = 63;
 template <class T>
 constexpr int kHigh = (1 << T::kBits) - 1;
 
-/// A block's weights and what is wanted for each part.
+/// A block's weights, and the best fit of each part.
 struct Work {
   const float* x;
   const float* weight;
   ScaleAndMin wanted[kParts];
 };
 
-/// What a block stores besides the codes, and how good it is.
+/// The numbers that a block stores besides the codes, and their error.
 struct Scales {
   std::uint16_t d = 0;
   std::uint16_t dmin = 0;
@@ -56,7 +56,8 @@ struct Normal {
   }
 };
 
-/// The best pair of integers near what part `j` wants for a given d and dmin; its sums into `best`.
+/// The best pair of integers near the fit of part `j`, for given d and dmin; writes its sums to
+/// `best`.
 template <class T>
 ScaleMin integer_pair(const Work& work, int j, float d, float dmin, AffineSums& best) {
   const int scale = nearest(work.wanted[j].scale * inverse(d), 0, kHighScale);
@@ -76,8 +77,8 @@ ScaleMin integer_pair(const Work& work, int j, float d, float dmin, AffineSums& 
   return pair;
 }
 
-/// The best integer pairs for given d and dmin; both are then replaced by what least squares gives
-/// for the codes.
+/// The best integer pairs for given d and dmin. Then replaces d and dmin by the least-squares
+/// solution for the resulting codes.
 template <class T>
 Scales integer_scales(const Work& work, double& d, double& dmin) {
   Scales result{.d = scale_to_half(d, T::kName), .dmin = scale_to_half(dmin, T::kName)};

@@ -20,7 +20,7 @@ constexpr int kHigh = 31;
 constexpr int kParts = 16;
 constexpr int kSize = 16;
 
-/// Weighted sums over a part with the codes that a scale gives; r is what remains: x - scale * q.
+/// Weighted sums over a part, with the nearest codes under a scale; r is the rest: x - scale * q.
 struct Sums {
   float qq = 0;
   float rq = 0;
@@ -69,15 +69,15 @@ float best_scale(const float* x, const float* weight) {
   return best;
 }
 
-/// What a block stores besides the codes, and how good it is.
+/// The numbers that a block stores besides the codes, and their error.
 struct Scales {
   std::uint16_t d = 0;
   int scale[kParts] = {};
   double error = 0;
 };
 
-/// The best integer scales for a given d, which is then replaced by what least squares gives for
-/// the resulting codes.
+/// The best integer scales for a given d. Then replaces d by the least-squares solution for the
+/// resulting codes.
 Scales integer_scales(const float* x, const float* weight, const float* wanted, double& d) {
   Scales result{.d = scale_to_half(d, Q6_K::kName)};
   const float stored = half_to_float(result.d);

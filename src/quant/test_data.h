@@ -1,4 +1,4 @@
-// Where the tests of this folder find shared data, and how they read it.
+// Finds and reads the shared data of this folder's tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 
 namespace ingot::testing {
 
-/// The bytes of a file.
+/// Reads a whole file.
 inline std::vector<std::byte> read_bytes(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   EXPECT_TRUE(in.good()) << path;
@@ -26,7 +26,7 @@ inline std::vector<std::byte> read_bytes(const std::filesystem::path& path) {
   return bytes;
 }
 
-/// The floats of a file.
+/// Reads a file of float32 numbers.
 inline std::vector<float> read_floats(const std::filesystem::path& path) {
   const std::vector<std::byte> bytes = read_bytes(path);
   std::vector<float> floats(bytes.size() / sizeof(float));
