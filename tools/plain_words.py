@@ -12,7 +12,7 @@ PLAIN_WORDS_PENDING = (
     ".ci/", "CHANGELOG.md", "CMakeLists.txt", "CONTRIBUTING.md", "README.md", "SECURITY.md",
     "bench/", "cmake/", "docs/", "examples/", "include/", "scripts/",
     "src/api/", "src/backend/", "src/bench/", "src/cli/", "src/convert/", "src/hub/",
-    "src/kv/", "src/load/", "src/main.cpp", "src/model/", "src/runtime/",
+    "src/kv/", "src/main.cpp", "src/model/", "src/runtime/",
     "src/server/", "src/text/",
     "tests/", "tools/",
 )

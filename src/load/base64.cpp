@@ -1,4 +1,4 @@
-// Decoding of base 64, strictly.
+// Strict decoding of base64.
 #include "load/base64.h"
 
 #include <array>

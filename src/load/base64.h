@@ -1,4 +1,4 @@
-// Bytes that a JSON file holds as text.
+// Base64 decoding for bytes that a JSON file holds as text.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace ingot {
 
-/// The bytes that `text` stands for in base 64; nothing when it is malformed: another character,
-/// padding missing or in the wrong place, bits set behind the last byte.
+/// Decodes base64. Returns nothing for malformed text: a character outside the alphabet, missing or
+/// misplaced padding, bits set behind the last byte.
 ///
 /// Source:  RFC 4648, section 4.
 std::optional<std::string> decode_base64(std::string_view text);

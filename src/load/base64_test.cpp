@@ -1,4 +1,4 @@
-// Base 64 against the examples of its standard.
+// Tests base64 decoding with the examples of RFC 4648.
 #include "load/base64.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Opening a model by what it is, and finding tensors by name.
+// Opens a model by its content, and finds tensors by name.
 #include "load/checkpoint.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Checkpoint: a model on disk, whatever its container, as validated values and mapped tensors.
+// Checkpoint: a model on disk, from any container, as validated values and mapped tensors.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace ingot {
 
 struct GgufEntry;
 
-/// One tensor of a checkpoint: its place is checked against the file, its meaning is not.
+/// One tensor of a checkpoint. Its place is checked against the file; its meaning is not.
 struct TensorInfo {
   std::string name;
   std::vector<std::int64_t> shape;  ///< row-major, outermost first
@@ -40,8 +40,8 @@ struct TensorInfo {
 
 /// An opened model: GGUF (single or split) or a Hugging Face folder with safetensors.
 ///
-/// Immutable after opening. The tensors' bytes are views of mapped files: they live as long as the
-/// checkpoint, and `expect_unchanged` tells whether they can be trusted once they have been read.
+/// Immutable after opening. The tensors' bytes are views of mapped files and live as long as the
+/// checkpoint. After reading them, call `expect_unchanged`: it fails when a file has changed.
 class Checkpoint {
  public:
   /// Opens a GGUF file (or any one file of a split set) or a folder, recognised by content.
@@ -49,8 +49,8 @@ class Checkpoint {
   /// Errors: Error{kModel} in the form of model_error for anything missing, malformed or not
   /// supported.
   static std::unique_ptr<Checkpoint> open(const std::string& path);
-  /// Opens the GGUF file whose bytes are in memory, where they outlive the checkpoint, and calls it
-  /// `path`; without bytes the same as above.
+  /// Opens a GGUF file whose bytes are in memory and outlive the checkpoint; messages call it
+  /// `path`. Without bytes it opens `path` itself.
   static std::unique_ptr<Checkpoint> open(const std::string& path,
                                           std::span<const std::byte> bytes);
 
@@ -62,31 +62,30 @@ class Checkpoint {
   std::span<const TensorInfo> tensors() const { return tensors_; }
   /// The tensor of that name, or null.
   const TensorInfo* find(std::string_view name) const;
-  /// Null where the container brings no tokenizer that is understood.
+  /// Null when the container has no tokenizer, or one of an unknown kind.
   const TokenizerData* tokenizer() const { return tokenizer_.get(); }
-  /// Key-value pairs for people, in the order of the file; long arrays are summarised.
+  /// Key-value pairs for display, in the order of the file; long arrays are summarised.
   std::span<const std::pair<std::string, Json>> metadata() const { return metadata_; }
-  /// The paths of all files that opening read; none where the bytes came from elsewhere.
+  /// The paths of all files that opening read; empty when the bytes came from memory.
   std::span<const std::string> files() const { return files_; }
-  /// The key-value pairs of a GGUF file as it stores them, in its order; of the first file of a
-  /// split set. None for another container.
+  /// The key-value pairs of a GGUF file (the first file of a split set) as stored, in order.
+  /// Empty for another container.
   virtual std::span<const GgufEntry> gguf_entries() const;
-  /// What was assumed or left aside while opening, one line each, for stderr.
+  /// Assumptions made and values ignored while opening, one line each, for stderr.
   std::span<const std::string> warnings() const { return warnings_; }
 
   /// The path of the file that holds this tensor, for messages.
   virtual const std::string& file_of(const TensorInfo& tensor) const = 0;
-  /// The files that hold the tensors, as they were at opening; none where the bytes came from
-  /// elsewhere.
+  /// The files that hold the tensors, in their state at opening; empty when the bytes came from
+  /// memory.
   virtual std::vector<FileIdentity> identities() const = 0;
-  /// Gives the pages of a tensor back to the system: it has been read for the last time.
+  /// Returns a tensor's pages to the system after its last read.
   virtual void release(const TensorInfo& tensor) = 0;
-  /// Throws Error{kIo} when a file is not in the state that it was in at opening (is_same_state).
+  /// Throws Error{kIo} when a file's state differs from its state at opening (is_same_state).
   virtual void expect_unchanged() const = 0;
 
  protected:
-  /// Sorts an index over `tensors_` by name. Duplicate names are an error that the caller has ruled
-  /// out.
+  /// Builds the index of `tensors_` by name. The caller has checked that names are unique.
   void index_tensors();
 
   std::string name_;

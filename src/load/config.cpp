@@ -1,4 +1,4 @@
-// The relations that hold between the fields of every Config, whichever container it came from.
+// Checks the relations between the fields of a Config, from either container.
 #include "load/config.h"
 
 #include <algorithm>

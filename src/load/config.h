@@ -1,4 +1,4 @@
-// What a model file says about its architecture, in one spelling for every container.
+// Config: a model's hyper-parameters, in one spelling for every container.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace ingot {
 
-/// Which spelling the tensor names of a checkpoint have.
+/// The spelling of a checkpoint's tensor names.
 enum class Naming {
   kGguf,         ///< blk.3.attn_q.weight
   kHuggingFace,  ///< model.layers.3.self_attn.q_proj.weight
@@ -20,7 +20,7 @@ enum class RopeStyle {
   kHalfSplit,  ///< (0, D/2), (1, D/2 + 1), ...: everything else here
 };
 
-/// How rotary frequencies are stretched for contexts longer than trained on.
+/// How rotary frequencies are scaled for contexts longer than the trained one.
 struct RopeScaling {
   enum class Kind { kNone, kLinear, kLlama3, kYarn };
   Kind kind = Kind::kNone;
@@ -38,7 +38,7 @@ struct RopeScaling {
 /// The non-linearity of the feed-forward layers.
 enum class Activation { kSilu, kGeluTanh, kGeluErf };
 
-/// How a model's makers want its tokens drawn; what they do not say is absent.
+/// The model's recommended sampling parameters; absent where its files name none.
 struct SamplingDefaults {
   std::optional<double> temperature;         ///< 0 to 100; 0 = the most likely token
   std::optional<double> top_p;               ///< 0 to 1
@@ -50,8 +50,8 @@ struct SamplingDefaults {
 /// A model's hyper-parameters as the file states them, after each value's own range check and
 /// `validate_config`.
 ///
-/// Both containers are read into this and nothing else: what a container spells or defaults
-/// differently is settled in load/. Everything above reads plain fields.
+/// Both containers are read into this struct; load/ settles their differences in spelling and
+/// defaults. Code above load/ reads plain fields.
 struct Config {
   Naming naming = Naming::kGguf;
   std::string architecture;  ///< GGUF's spelling: "llama", "qwen2", "qwen3", "qwen3moe", ...
@@ -63,8 +63,8 @@ struct Config {
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;  ///< hidden / heads where the file is silent
   std::int64_t ffn = 0;       ///< width of dense feed-forward layers
-  std::int64_t context = 0;   ///< tokens the model was made for
-  std::int64_t vocab = 0;     ///< 0 where the file is silent: then the embedding matrix says
+  std::int64_t context = 0;   ///< tokens the model was trained for
+  std::int64_t vocab = 0;     ///< 0 where the file is silent: the embedding matrix decides
   double norm_eps = 0;
   Activation activation = Activation::kSilu;
 
@@ -76,11 +76,11 @@ struct Config {
   /// Sliding window per layer in tokens, 0 = none; empty = none anywhere.
   std::vector<std::int64_t> window;
 
-  /// Whether the head shares the embedding matrix. Absent (GGUF): it does when there is no head
-  /// tensor.
+  /// Whether the head shares the embedding matrix. Absent (GGUF): shared when no head tensor
+  /// exists.
   std::optional<bool> tied;
-  /// Whether the file says its linears have biases (Hugging Face's attention_bias, mlp_bias);
-  /// absent = the tensors say.
+  /// Whether linears have biases (Hugging Face's attention_bias, mlp_bias); absent = the tensors
+  /// decide.
   std::optional<bool> attention_bias;
   std::optional<bool> mlp_bias;
 
@@ -102,7 +102,8 @@ struct Config {
 /// Errors: model_error for `file`, section "config", that names the field and the values.
 void validate_config(const Config& config, const std::string& file);
 
-/// Limits of what is accepted at all, far above any real model.
+/// Limits on accepted models, far above real ones. Larger values would overflow products of sizes
+/// or reserve absurd amounts of memory.
 inline constexpr std::int64_t kLayersMax = 512;
 inline constexpr std::int64_t kHiddenMax = 1 << 20;
 inline constexpr std::int64_t kHeadsMax = 4096;

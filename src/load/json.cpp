@@ -1,4 +1,4 @@
-// JSON values: building them from foreign bytes within limits, and printing them.
+// Parses JSON within limits, and prints it.
 #include "load/json.h"
 
 #include <algorithm>
@@ -266,7 +266,7 @@ class Builder {
  private:
   struct Open {
     Json value;
-    std::string key;  ///< of the member that comes next, in an object
+    std::string key;  ///< key of the next member, in an object
   };
 
   [[noreturn]] void fail(std::string_view reason) const {

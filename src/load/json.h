@@ -77,17 +77,15 @@ struct JsonLimits {
   std::uint64_t string_bytes_max = 16'777'216;
 };
 
-/// Parses one document; white space around it is allowed, anything else is not (no comments, no
-/// byte order mark).
+/// Parses one document. White space may surround it; comments and a byte order mark are errors.
 ///
 /// Units:  `base_offset` is where `text` begins in its file, for the offsets of errors.
 /// Errors: model_error(file, section, offset, reason) for malformed text, invalid UTF-8, duplicate
-/// keys, numbers that
-///         no double can hold, or a limit.
+///         keys, numbers beyond a double's range, or an exceeded limit.
 Json parse_json(std::string_view text, const std::string& file, const std::string& section,
                 const JsonLimits& limits = {}, std::uint64_t base_offset = 0);
 
-/// Appends a string as JSON, with its quotes; bytes that are no UTF-8 become U+FFFD.
+/// Appends a string as JSON, with its quotes; invalid UTF-8 becomes U+FFFD.
 void append_json(std::string& out, std::string_view text);
 
 }  // namespace ingot

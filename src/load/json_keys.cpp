@@ -1,4 +1,4 @@
-// Typed reading of a JSON object's members.
+// Reads typed members of a JSON object.
 #include "load/json_keys.h"
 
 #include "base/error.h"

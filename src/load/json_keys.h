@@ -1,4 +1,4 @@
-// Typed reading of a JSON object's members, with errors that name the key and its value.
+// JsonKeys: reads typed members of a JSON object; errors name the key and its value.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,7 @@
 
 namespace ingot {
 
-/// `value` for an error message, on one line: scalars as they are, arrays and objects by their
-/// kind.
+/// `value` for an error message, on one line: a scalar itself, an array or object by its kind.
 std::string shown(const Json& value);
 
 /// The members of one object of a configuration file. A member that is null counts as absent.
@@ -27,9 +26,9 @@ class JsonKeys {
   const std::string& file() const { return file_; }
   const std::string& prefix() const { return prefix_; }
 
-  /// The member, or null where it is absent or JSON's null.
+  /// The member; null when it is absent or JSON's null.
   const Json* get(std::string_view key) const;
-  /// Whether the member is there at all, be it null.
+  /// Whether the object has the member, even if it is null.
   bool mentions(std::string_view key) const { return object_.find(key) != nullptr; }
 
   std::optional<std::int64_t> integer(std::string_view key, std::int64_t min,

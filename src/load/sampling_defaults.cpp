@@ -1,4 +1,4 @@
-// One table of names and ranges for both containers.
+// Reads sampling defaults: one table of names and ranges for both containers.
 #include "load/sampling_defaults.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// How a model's makers want its tokens drawn, from either container.
+// Reads a model's recommended sampling parameters from either container.
 #pragma once
 
 #include "load/config.h"
@@ -7,10 +7,10 @@
 
 namespace ingot {
 
-/// From GGUF's keys general.sampling.*. Errors: as of GgufKeys, also for values out of range.
+/// Reads GGUF's keys general.sampling.*. Errors: those of GgufKeys, also for values out of range.
 SamplingDefaults read_sampling(GgufKeys& keys);
 
-/// From generation_config.json. Errors: as of JsonKeys.
+/// Reads generation_config.json. Errors: those of JsonKeys.
 SamplingDefaults read_sampling(const JsonKeys& keys);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Matching the one pattern that names of parts have.
+// Parses the names of the parts of a split GGUF model.
 #include "load/split_name.h"
 
 namespace ingot {

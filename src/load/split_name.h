@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// A part's name, taken apart. The numbers are as the name says them: any from 0 to 99,999.
+/// A part's name, parsed. Both numbers are unchecked: 0 to 99,999.
 struct SplitName {
   std::string_view stem;
   int part = 0;  ///< the first is 1

@@ -1,4 +1,4 @@
-// GGUF files as checkpoints: mapping, split sets, and joining what the other gguf files read.
+// Opens GGUF files as checkpoints: maps them, finds split sets, joins metadata and tensors.
 #include "load/gguf/gguf.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr std::int64_t kPartsMax = 1024;
 struct Split {
   std::int64_t index = 0;
   std::int64_t count = 1;
-  std::optional<std::int64_t> tensors;  ///< of the whole set
+  std::optional<std::int64_t> tensors;  ///< in the whole set
 };
 
 /// Source: llama.cpp, tools/gguf-split: types and names of the keys; a merged file has count 0.
@@ -75,8 +75,8 @@ std::vector<Part> open_set(const std::string& path, const Part& first, const Spl
   const std::string base = slash == std::string::npos ? path : path.substr(slash + 1);
   if (!base.ends_with(suffix)) {
     GgufKeys(first.file)
-        .fail(cat("part ", split.index + 1, " of ", split.count,
-                  " of a split model must be named ...", suffix));
+        .fail(cat("a split model's part ", split.index + 1, " of ", split.count,
+                  " must be named ...", suffix));
   }
   const std::string stem = base.substr(0, base.size() - suffix.size());
   const Directory directory(folder);
@@ -114,7 +114,7 @@ class GgufCheckpoint final : public Checkpoint {
     fill(std::move(name), std::move(files));
   }
 
-  /// Of bytes that belong to somebody else.
+  /// A checkpoint over bytes that the caller owns.
   GgufCheckpoint(std::string name, GgufFile file) {
     std::vector<GgufFile> files;
     files.push_back(std::move(file));

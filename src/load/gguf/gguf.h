@@ -1,4 +1,4 @@
-// Opening models in GGUF files.
+// Opens models in GGUF files.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,12 @@ namespace ingot {
 /// Errors: model_error(file, section, offset, reason), also for a file without tensors.
 std::unique_ptr<Checkpoint> open_gguf(const std::string& path);
 
-/// The same for the bytes of a single file, which must outlive the checkpoint.
+/// Opens the bytes of a single file, which must outlive the checkpoint.
 std::unique_ptr<Checkpoint> open_gguf_bytes(std::span<const std::byte> bytes, std::string name);
 
 /// Reads only the tokenizer of a GGUF file, of any architecture and with or without tensors.
 ///
-/// Errors: as of open_gguf; model_error when there is no tokenizer in the file.
+/// Errors: those of open_gguf; model_error when the file has no tokenizer.
 std::unique_ptr<TokenizerData> read_gguf_tokenizer(const std::string& path);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// GGUF's spelling of hyper-parameters: "llama.attention.head_count" and its like.
+// Reads hyper-parameters from GGUF keys such as "llama.attention.head_count".
 #include "load/gguf/gguf_config.h"
 
 #include <algorithm>

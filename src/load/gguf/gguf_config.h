@@ -9,8 +9,8 @@ namespace ingot {
 
 /// Reads the architecture's keys into a Config; `tokenizer` (may be null) gives the special ids.
 ///
-/// A key of the architecture that is neither applied nor known to change nothing is refused: it
-/// may stand for something that the text would be wrong without.
+/// An architecture key that is neither applied nor known to be harmless is refused: ignoring it
+/// could give wrong text.
 ///
 /// Errors: model_error(file, "metadata", offset, reason); those of validate_config.
 /// Source: the GGUF specification's standardised keys; defaults as in llama.cpp's llama-model.cpp.

@@ -99,7 +99,7 @@ TEST(GgufConfig, heads_wider_than_their_share) {
   w.set("llama.attention.key_length", u32(16));
   w.set("llama.attention.value_length", u32(16));
   EXPECT_EQ(open_bytes(w.build()).config().head_dim, 16);
-  w.set("llama.embedding_length", u32(10));  // 2 heads of 16 all the same
+  w.set("llama.embedding_length", u32(10));  // 2 heads of 16, which need not be hidden / heads
   EXPECT_EQ(open_bytes(w.build()).config().head_dim, 16);
   w.set("llama.attention.value_length", u32(8));
   expect_refusal(w.build(), "keys of 16 and values of 8 elements");

@@ -301,7 +301,7 @@ void Parser::place_tensors() {
   const std::uint64_t head = reader_.offset();
   const std::uint64_t size = head + reader_.remaining();
   const std::uint64_t begin = *Checked(head).align_up(alignment_).value();  // head is bounded
-  std::uint64_t end = head;  // of what has been placed, unpadded
+  std::uint64_t end = head;  // where the placed tensors end, unpadded
   for (std::size_t i = 0; i < file_.tensors.size(); ++i) {
     TensorInfo& tensor = file_.tensors[i];
     const std::uint64_t at = *Checked(end).align_up(alignment_).value();  // end <= size

@@ -1,5 +1,4 @@
-// The structure of one GGUF file, checked against the bytes that are there; the meaning comes
-// later.
+// The structure of one GGUF file, checked against its bytes; other files give it meaning.
 #pragma once
 
 #include <cstddef>
@@ -31,20 +30,20 @@ enum class GgufType : std::uint32_t {
   kFloat64 = 12,
 };
 
-/// One key and its value, as views of the file: nothing is decoded until somebody asks.
+/// One key and its value as views of the file; a value is decoded when it is read.
 struct GgufEntry {
   std::string_view key;
   GgufType type{};
-  GgufType element{};               ///< of an array: the type of its elements, else `type`
+  GgufType element{};               ///< the type of an array's elements, else `type`
   std::uint64_t count = 1;          ///< elements of an array
   std::span<const std::byte> data;  ///< a scalar, the text of a string, or all elements as stored
-  std::uint64_t offset = 0;         ///< of the value in its file, for messages
+  std::uint64_t offset = 0;         ///< where the value begins in its file, for messages
 
   bool is_array() const { return type == GgufType::kArray; }
   std::string_view text() const {
     return {reinterpret_cast<const char*>(data.data()), data.size()};
   }
-  /// Number `i` of the elements (of a scalar: 0), read as T; the caller knows that T is their type.
+  /// Element `i` (0 for a scalar), read as T, which must be its type.
   template <class T>
   T number(std::uint64_t i = 0) const {
     T value;
@@ -59,12 +58,12 @@ struct GgufEntry {
   }
 };
 
-/// A file that has passed every check of form: counts, lengths, types, names and the exact coverage
-/// of its data section by its tensors. All views are of the bytes that were parsed.
+/// A file that passed every check of form: counts, lengths, types, names, and tensors that cover
+/// the data section exactly. All views point into the parsed bytes.
 struct GgufFile {
   std::string name;
   std::uint32_t version = 0;
-  std::uint64_t metadata_begin = 0;   ///< where the first key is, for messages
+  std::uint64_t metadata_begin = 0;   ///< where the first key begins, for messages
   std::vector<GgufEntry> entries;     ///< in the order of the file
   std::vector<std::uint32_t> by_key;  ///< indices of `entries`, sorted by key
   std::vector<TensorInfo> tensors;    ///< in the order of the file, which is the order of the data
@@ -73,7 +72,8 @@ struct GgufFile {
   const GgufEntry* find(std::string_view key) const;
 };
 
-/// Limits of what is accepted at all (bytes, unless it is a number of things).
+/// Limits on accepted files, far above real ones; they bound time and memory for hostile files.
+/// In bytes, except counts of array elements, entries and tensors.
 inline constexpr std::uint64_t kGgufHeadMax = std::uint64_t{1} << 30;
 inline constexpr std::uint64_t kGgufStringMax = std::uint64_t{16} << 20;
 inline constexpr std::uint64_t kGgufKeyMax = std::uint64_t{64} << 10;
@@ -84,8 +84,7 @@ inline constexpr std::uint64_t kGgufTensorsMax = 65536;
 inline constexpr std::uint32_t kGgufAlignmentMin = 8;
 inline constexpr std::uint32_t kGgufAlignmentMax = 65536;
 
-/// Parses GGUF version 2 or 3, little-endian. Time and memory are linear in the bytes that are
-/// there.
+/// Parses GGUF version 2 or 3, little-endian. Time and memory are linear in the size of `bytes`.
 ///
 /// Errors: model_error(name, "header" | "metadata" | "tensor table" | "data", offset, reason).
 /// Source: the GGUF specification (ggml, docs/gguf.md), versions 2 and 3.

@@ -13,17 +13,16 @@
 
 namespace ingot {
 
-/// What an entry is, for messages: "uint32", "array of string".
+/// The type of an entry, for messages: "uint32", "array of string".
 std::string gguf_type_name(const GgufEntry& entry);
 
-/// A value for people: long texts are cut, long arrays become "[string x 32000]".
+/// A value for display: long texts are cut, long arrays become "[string x 32000]".
 Json gguf_json(const GgufEntry& entry);
 
-/// Reads values by key and remembers which keys were asked for.
+/// Reads values by key and remembers which keys were read.
 ///
-/// Every function returns nothing where the key is absent. A key has one type: files that spell it
-/// with another one are refused, as llama.cpp does, for what a reader would make of them is a
-/// guess.
+/// Every function returns nothing for an absent key. A key has one type; a file that uses another
+/// one is refused, as llama.cpp does, because any conversion would be a guess.
 ///
 /// Errors: model_error(file, "metadata", offset of the value, reason) that names the key.
 class GgufKeys {
@@ -44,7 +43,7 @@ class GgufKeys {
   /// The entry whatever its type, or null.
   const GgufEntry* any(std::string_view key);
 
-  /// The keys that begin with `prefix` and that nobody asked for, in the order of the file.
+  /// The keys that begin with `prefix` and were not read, in the order of the file.
   std::vector<const GgufEntry*> unread(std::string_view prefix) const;
 
   /// Refuses the value of a key that is present: "llama.block_count = 0 must be 1 to 512".

@@ -210,7 +210,7 @@ TEST(GgufHostile, G48_split_files) {
             std::string::npos);
 
   GgufWriter other = parts[1];
-  other.tensors[0].name = "blk.0.ffn_up.weight";  // of another model: it has a name twice
+  other.tensors[0].name = "blk.0.ffn_up.weight";  // a part of another model: one name occurs twice
   folder.write(part_name(1, 3), other.build());
   EXPECT_NE(file_refusal(first, folder.file(part_name(2, 3))).find("is also in"),
             std::string::npos);

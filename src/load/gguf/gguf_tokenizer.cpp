@@ -1,4 +1,4 @@
-// Decoding of the tokenizer's arrays and settings from GGUF metadata.
+// Decodes the tokenizer's arrays and settings from GGUF metadata.
 #include "load/gguf/gguf_tokenizer.h"
 
 #include <cmath>
@@ -216,8 +216,8 @@ void Reader::describe_bytes() {
   frame(out_->bos, add_bos_.value_or(pattern_adds_bos(name)), out_->eos, add_eos_.value_or(false));
 }
 
-/// Files spell what begins a word with U+2581 and what continues one as it is, BERT the latter with
-/// "##" and the former as it is. Names in brackets are the same in both.
+/// GGUF files write U+2581 in front of a piece that begins a word; BERT writes "##" in front of a
+/// piece that continues one. Names in brackets are equal in both.
 StringTable spelled_by_bert(const StringTable& tokens) {
   constexpr std::string_view kMark = "\xE2\x96\x81";
   StringTable out;

@@ -10,8 +10,8 @@ namespace ingot {
 
 /// Reads the keys tokenizer.*; null where the file has no tokenizer.
 ///
-/// Checked: types, that scores and token types have one entry a token, that ids are within the
-/// vocabulary. An id of 2^32 - 1 (or -1, where the file's type is signed) means that there is none.
+/// Checks types, that scores and token types have one entry per token, and that ids are within the
+/// vocabulary. An id of 2^32 - 1 (-1 in a signed type) means no token.
 ///
 /// Errors: model_error(file, "metadata", offset, reason).
 std::unique_ptr<TokenizerData> gguf_tokenizer(GgufKeys& keys);

@@ -1,4 +1,4 @@
-// Encoding of GGUF's header, and keeping the stream of data to what the tensor table promised.
+// Encodes a GGUF header, and holds the data stream to the tensor table.
 #include "load/gguf/gguf_writer.h"
 
 #include <algorithm>
@@ -203,8 +203,8 @@ void GgufWriter::pad() {
 
 void GgufWriter::write(std::span<const std::byte> bytes) {
   if (bytes.empty()) return;
-  INGOT_CHECK(tensor_ < tensors_.size() && bytes.size() <= left_, bytes.size(), " bytes where ",
-              left_, " of tensor ", tensor_, " of ", tensors_.size(), " are missing");
+  INGOT_CHECK(tensor_ < tensors_.size() && bytes.size() <= left_, bytes.size(), " bytes; tensor ",
+              tensor_, " / ", tensors_.size(), " lacks ", left_);
   file_.write(bytes);
   at_ += bytes.size();
   left_ -= bytes.size();

@@ -1,4 +1,4 @@
-// Writing GGUF files: metadata, tensor table, and the tensors' data as a stream.
+// Writes GGUF files: metadata, tensor table, and the tensors' data as a stream.
 #pragma once
 
 #include <cstddef>
@@ -26,12 +26,12 @@ class GgufValues {
   void set_texts(std::string_view key, const StringTable& values);
   void set_floats(std::string_view key, std::span<const float> values);
   void set_ints(std::string_view key, std::span<const std::int32_t> values);
-  /// A pair of another file, byte for byte; its key must not be there yet.
+  /// Copies a pair of another file byte for byte; the key must be new.
   void add(const GgufEntry& entry);
   void remove(std::string_view key);
 
   std::size_t size() const { return entries_.size(); }
-  /// The pairs as a file holds them.
+  /// The pairs, encoded.
   std::string bytes() const;
   /// A file that holds the pairs and no tensors.
   std::string file() const;
@@ -39,11 +39,11 @@ class GgufValues {
  private:
   std::string& value(std::string_view key);
 
-  /// Key, and the value with its type as a file holds it.
+  /// Key and encoded value with its type.
   std::vector<std::pair<std::string, std::string>> entries_;
 };
 
-/// What the tensor table says of a tensor.
+/// One tensor's line of the tensor table.
 struct GgufTensor {
   std::string name;
   std::vector<std::int64_t> shape;  ///< row-major, outermost first; 1 to 4 sizes
@@ -52,17 +52,18 @@ struct GgufTensor {
   std::uint64_t bytes() const;
 };
 
-/// Writes a GGUF file of version 3 front to back, so that a tensor never has to be whole in memory.
-/// Under its name the file appears with `commit` (see OutputFile).
+/// Writes a GGUF file of version 3 front to back; no tensor has to be whole in memory. `commit`
+/// gives the file its name (see OutputFile).
 ///
-/// Errors: kIo as of OutputFile; kInvalid for more keys, tensors or metadata than a reader accepts
+/// Errors: kIo, those of OutputFile; kInvalid for more keys, tensors or metadata than a reader
+/// accepts
 ///         (gguf_file.h). More or fewer bytes than the table says are bugs, and so are names and
 ///         shapes that a reader would refuse.
 /// Source: the GGUF specification (ggml, docs/gguf.md), version 3.
 class GgufWriter {
  public:
-  /// Begins the file: header, `values` and tensor table. `alignment` is that of general.alignment
-  /// in `values`, 32 where it is not among them.
+  /// Writes header, `values` and tensor table. `alignment` must equal general.alignment in
+  /// `values`, or be 32 when `values` has no such key.
   GgufWriter(const std::string& path, const GgufValues& values, std::vector<GgufTensor> tensors,
              std::uint32_t alignment = kAlignment);
 
@@ -81,8 +82,8 @@ class GgufWriter {
   std::vector<GgufTensor> tensors_;
   std::uint32_t alignment_;
   std::uint64_t at_ = 0;    ///< bytes written
-  std::size_t tensor_ = 0;  ///< that is being written
-  std::uint64_t left_ = 0;  ///< bytes of it that are missing
+  std::size_t tensor_ = 0;  ///< the tensor being written
+  std::uint64_t left_ = 0;  ///< its bytes still to write
 };
 
 }  // namespace ingot

@@ -89,9 +89,9 @@ inline std::vector<Value> one_of_each_type() {
 /// A record of the tensor table; what is absent is computed by GgufWriter.
 struct Tensor {
   std::string name;
-  std::vector<std::uint64_t> sizes;  ///< as in the file: the row's length first
+  std::vector<std::uint64_t> sizes;  ///< in the file's order: row length first
   std::uint32_t type = 0;
-  std::uint64_t bytes = 0;              ///< of data
+  std::uint64_t bytes = 0;              ///< size of the data
   std::optional<std::uint64_t> offset;  ///< within the data section
   std::optional<std::uint32_t> rank;
 };

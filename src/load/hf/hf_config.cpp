@@ -1,4 +1,4 @@
-// Reading config.json: the families' own defaults, and the keys that are refused because they would
+// Reads config.json: the families' own defaults, and the keys that are refused because they would
 // matter.
 #include "load/hf/hf_config.h"
 

@@ -10,16 +10,15 @@
 
 namespace ingot {
 
-/// Bounds on config.json and generation_config.json: far above real ones, small enough to be read
-/// in an instant.
+/// Bounds on config.json and generation_config.json: far above real ones, and parsed within
+/// milliseconds.
 inline constexpr JsonLimits kHfConfigLimits = {
     .bytes_max = 8'388'608, .depth_max = 64, .nodes_max = 200'000, .string_bytes_max = 1'048'576};
 
-/// Reads the members of config.json. Keys that change nothing here are ignored; a key that would
-/// change the mathematics in a way that is not there yet is refused. `auto_map` is ignored and
-/// nothing is executed.
+/// Reads the members of config.json. Keys without effect here are ignored; a key that asks for
+/// unsupported mathematics is refused. `auto_map` is ignored: no code is executed.
 ///
-/// What had to be assumed is appended to `warnings`. `validate_config` is left to the caller, after
+/// Appends assumptions to `warnings`. The caller calls `validate_config` after
 /// read_generation_config.
 ///
 /// Errors: model_error that names the key and its value.
@@ -28,8 +27,8 @@ inline constexpr JsonLimits kHfConfigLimits = {
 Config read_hf_config(const Json& root, const std::string& file,
                       std::vector<std::string>& warnings);
 
-/// Adds what generation_config.json says about the ends of texts: its eos ids join those of
-/// config.json, its bos id counts where config.json has none. And how tokens are to be drawn.
+/// Reads generation_config.json: its eos ids join those of config.json, its bos id fills a missing
+/// one, and its sampling parameters become the defaults.
 void read_generation_config(const Json& root, const std::string& file, Config& config);
 
 }  // namespace ingot

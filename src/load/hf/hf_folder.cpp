@@ -1,4 +1,4 @@
-// Opening folders: choosing what in them is the model, and holding shards against their index.
+// Opens model folders: chooses the model's files and checks shards against their index.
 #include "load/hf/hf_folder.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ constexpr std::string_view kGenerationFile = "generation_config.json";
 constexpr std::string_view kSingleFile = "model.safetensors";
 constexpr std::string_view kIndexFile = "model.safetensors.index.json";
 
-using Names = std::vector<std::string>;  ///< of a folder's entries, sorted
+using Names = std::vector<std::string>;  ///< names of a folder's entries, sorted
 
 bool holds(const Names& names, std::string_view name) {
   return std::binary_search(names.begin(), names.end(), name);

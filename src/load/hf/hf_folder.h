@@ -1,4 +1,4 @@
-// Hugging Face folders: config.json beside safetensors files.
+// Opens Hugging Face folders: config.json beside safetensors files.
 #pragma once
 
 #include <memory>
@@ -9,11 +9,10 @@
 
 namespace ingot {
 
-/// Opens the model in a folder. Where there is a config.json and model.safetensors, or else
-/// model.safetensors.index.json, that is the model, whatever else the folder holds. Otherwise it is
-/// the one GGUF file (or the one split set) of the folder.
+/// Opens the model in a folder: config.json with model.safetensors, else with
+/// model.safetensors.index.json, else the folder's one GGUF file or split set.
 ///
-/// Errors: model_error that says what was looked for; pickle files are named and refused.
+/// Errors: model_error that lists the names it looked for; pickle files are named and refused.
 std::unique_ptr<Checkpoint> open_model_folder(const std::string& path);
 
 /// The path of a folder's one GGUF file (or of a file of its one split set), or nothing.

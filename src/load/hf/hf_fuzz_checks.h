@@ -1,5 +1,5 @@
-// What must hold for any bytes given as a safetensors file, an index or a config.json. Random tests
-// and fuzz targets share it; a broken property ends the process.
+// Properties that hold for any bytes read as a safetensors file, an index or a config.json. Random
+// tests and fuzz targets check them; a broken property ends the process.
 #pragma once
 
 #include <algorithm>

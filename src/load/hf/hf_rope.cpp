@@ -1,4 +1,4 @@
-// Reading rotary parameters: one old and one new spelling of the same values.
+// Reads rotary parameters in their old and their new spelling.
 #include "load/hf/hf_rope.h"
 
 #include <algorithm>

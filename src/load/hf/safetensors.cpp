@@ -1,4 +1,4 @@
-// Reading the table of a safetensors file, with every number checked against the file's size.
+// Reads the table of a safetensors file; every number is checked against the file's size.
 #include "load/hf/safetensors.h"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ const DType* find_dtype(std::string_view name) {
   return it == kDTypes.end() ? nullptr : it;
 }
 
-/// What is wrong with a tensor's name, or nothing.
+/// Why a tensor's name is refused; empty for a good one.
 std::string_view name_problem(std::string_view name) {
   if (name.empty()) return "is empty";
   if (name.size() > kTensorNameMax) return "is longer than 255 bytes";
@@ -121,7 +121,7 @@ std::uint64_t Table::bytes(const std::string& tensor, const std::vector<std::int
   for (const std::int64_t dim : shape) bits = bits * static_cast<std::uint64_t>(dim);
   const auto value = bits.value();
   if (!value) fail(tensor, "has a shape whose product overflows");
-  if (*value % 8 != 0) fail(tensor, cat("of type ", type.name, " does not fill whole bytes"));
+  if (*value % 8 != 0) fail(tensor, cat("has type ", type.name, " and does not fill whole bytes"));
   return *value / 8;
 }
 

@@ -11,7 +11,7 @@
 
 namespace ingot {
 
-/// What a safetensors file holds.
+/// The content of a safetensors file.
 struct Safetensors {
   std::vector<TensorInfo> tensors;  ///< in the order of their bytes
   /// The `__metadata__` member: an object of strings, or null where there is none.
@@ -20,8 +20,8 @@ struct Safetensors {
 
 /// Reads the table of a whole file `bytes`; the tensors' data point into it.
 ///
-/// The tensors cover the data section exactly: no hole, no overlap, nothing behind the last one.
-/// `file_index` is what TensorInfo::file of each says.
+/// The tensors cover the data section exactly: no hole, no overlap, no byte behind the last one.
+/// Each tensor's `file` becomes `file_index`.
 ///
 /// Errors: model_error for anything malformed.
 /// Source: https://github.com/huggingface/safetensors, README, section "Format".

@@ -1,4 +1,4 @@
-// Reading the index of a sharded checkpoint. Its file names are a stranger's: only plain names are
+// Reads the index of a sharded checkpoint. Its file names are foreign: only plain names are
 // let through.
 #include "load/hf/safetensors_index.h"
 

@@ -10,10 +10,10 @@
 
 namespace ingot {
 
-/// An index has at most this many bytes.
+/// Largest accepted index in bytes; an index has some 100 bytes per tensor.
 inline constexpr std::uint64_t kSafetensorsIndexBytesMax = 100'000'000;
 
-/// The content of an index: plain file names, and every tensor's place.
+/// The content of an index: plain file names, and the file of each tensor.
 struct SafetensorsIndex {
   std::vector<std::string> files;  ///< sorted, each once; safe to open beneath the folder
   /// Tensor name and its file's place in `files`, sorted by name.
@@ -21,8 +21,7 @@ struct SafetensorsIndex {
   std::optional<std::uint64_t> total_size;  ///< bytes of all tensors, where the index says
 };
 
-/// Whether a name that an index gives is one that is opened at all: a plain file name that ends in
-/// ".safetensors".
+/// Whether a name may be opened: a plain file name that ends in ".safetensors".
 bool is_shard_name(std::string_view name);
 
 /// Reads an index.

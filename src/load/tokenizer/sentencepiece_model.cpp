@@ -1,4 +1,4 @@
-// A bounded reader of the few messages of protocol buffers that a SentencePiece model has.
+// Reads the protocol buffer of a SentencePiece model within bounds.
 #include "load/tokenizer/sentencepiece_model.h"
 
 #include <cfloat>
@@ -87,7 +87,7 @@ class MessageReader {
 
   ByteReader in_;
   const std::string& file_;
-  std::uint64_t offset_;  // of the message in its file
+  std::uint64_t offset_;  // where the message begins in its file
 };
 
 std::string_view text_of(const Field& field) {
@@ -207,7 +207,7 @@ std::optional<std::int32_t> ModelReader::role(std::int64_t id, std::string_view 
   return static_cast<std::int32_t>(id);
 }
 
-/// The unknown piece is the one of that type; the others count where they are control pieces.
+/// The unknown piece has type kUnknown; BOS, EOS and padding must be control pieces.
 void ModelReader::set_roles() {
   for (std::size_t i = 0; i < data_.types.size(); ++i) {
     if (data_.types[i] != TokenType::kUnknown) continue;

@@ -10,14 +10,14 @@
 
 namespace ingot {
 
-/// Most bytes of a model file; public ones have up to 6 MB.
+/// Largest accepted model file in bytes; public ones have up to 6 MB.
 inline constexpr std::uint64_t kSentencePieceBytesMax = 100'000'000;
 
 /// Whether the bytes begin like a SentencePiece model: with a piece and its score.
 bool is_sentencepiece_model(std::string_view bytes);
 
-/// Reads a model. It says nothing about frames: a BPE model gets its BOS in front (Llama), a
-/// Unigram model its EOS behind (T5).
+/// Reads a model. The file does not name BOS and EOS for a text: a BPE model begins with BOS
+/// (Llama), a Unigram model ends with EOS (T5).
 ///
 /// Errors:  model_error(file, "sentencepiece model", offset, reason) for malformed bytes, models
 ///          that are neither BPE nor Unigram, and settings that are not supported.

@@ -1,4 +1,4 @@
-// Sorting tokens by id and by text: nobody can choose texts that make this slow.
+// Sorts tokens by id and by text, in O(n log n) for any texts.
 #include "load/tokenizer/token_ids.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Tokens at the ids that files name for them, in any order.
+// TokenIds: collects tokens and their ids in any order, and checks that they agree.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,26 @@
 
 namespace ingot {
 
-/// The tokens of a vocabulary under construction. Holds views: the texts must outlive it.
+/// A vocabulary under construction. It holds views: the texts must outlive it.
 class TokenIds {
  public:
   TokenIds() = default;
-  /// Begins with the tokens that a description has.
+  /// Begins with the tokens of a description.
   explicit TokenIds(const TokenizerData& data);
 
   void add(std::string_view text, std::int64_t id) { entries_.push_back({text, id}); }
 
-  /// Sorts what was added; `find` and `fill` need it. The same text with the same id may be there
-  /// several times.
+  /// Sorts the tokens for `find` and `fill`. A text may be added several times with one id.
   ///
   /// Cost:    O(n log n).
-  /// Errors:  returns what is wrong: an id out of range, two texts for an id, two ids for a text.
+  /// Errors:  returned as text: an id out of range, two texts for an id, two ids for a text.
   [[nodiscard]] std::optional<std::string> index();
 
   /// The id of a text, or nothing.
   std::optional<std::int32_t> find(std::string_view text) const;
 
-  /// Makes these the description's tokens. An id without one is unused; what the description says
-  /// of types and scores stays, a token that is new to it is normal.
+  /// Makes these the description's tokens. An id without a token is unused. Known types and scores
+  /// stay; a new token is normal.
   void fill(TokenizerData& data) const;
 
  private:
@@ -45,7 +44,7 @@ class TokenIds {
 
 /// Puts the description's added tokens at their ids and gives those tokens their types.
 ///
-/// Errors:  as of TokenIds::index.
+/// Errors:  those of TokenIds::index.
 [[nodiscard]] std::optional<std::string> place_added_tokens(TokenizerData& data);
 
 }  // namespace ingot

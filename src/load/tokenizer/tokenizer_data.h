@@ -1,5 +1,5 @@
-// A tokenizer as its files describe it, whichever form they have: pieces and settings, checked for
-// shape but not yet for meaning.
+// TokenizerData: a tokenizer as its files describe it, in one form for all kinds of files. Shapes
+// are checked; text/ checks the meaning.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class StringTable {
   std::vector<std::size_t> ends_;
 };
 
-/// What a piece is for; the values are GGUF's token_type.
+/// The use of a piece; the values are GGUF's token_type.
 enum class TokenType : std::uint8_t {
   kNormal = 1,
   kUnknown = 2,
@@ -51,7 +51,7 @@ enum class TokenizerModel : std::uint8_t {
   kWordPiece,         ///< the longest piece first
 };
 
-/// What a component looks for in a text: a literal text, or a regular expression.
+/// A literal text or a regular expression that a component searches for.
 struct TextPattern {
   std::string text;
   bool regex = false;
@@ -59,7 +59,7 @@ struct TextPattern {
   bool operator==(const TextPattern&) const = default;
 };
 
-/// What a pre-tokenizer does with the stretches that its pattern matches.
+/// How a pre-tokenizer treats the matches of its pattern.
 enum class SplitBehavior : std::uint8_t {
   kRemoved,             ///< they separate pieces and belong to none
   kIsolated,            ///< each is a piece

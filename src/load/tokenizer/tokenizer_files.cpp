@@ -1,4 +1,4 @@
-// Recognising the files of a tokenizer, and putting them together.
+// Recognises the files of a tokenizer and joins them.
 #include "load/tokenizer/tokenizer_files.h"
 
 #include <algorithm>

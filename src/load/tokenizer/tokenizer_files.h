@@ -1,4 +1,4 @@
-// A tokenizer from files: which ones there are, and which together are one tokenizer.
+// Reads a tokenizer from files: recognises each file and joins those of one tokenizer.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ TokenizerData read_tokenizer_files(std::span<const std::string> paths);
 /// or else vocab.json with merges.txt, or else vocab.txt; with the configuration and chat template
 /// beside it. Null where the folder has none.
 ///
-/// Errors: as above.
+/// Errors: those of read_tokenizer_files.
 std::unique_ptr<TokenizerData> read_folder_tokenizer(const Directory& folder);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// The vocabulary, model and added tokens of a tokenizer.json.
+// Reads the vocabulary, model and added tokens of a tokenizer.json.
 #include "load/tokenizer/tokenizer_json.h"
 
 #include <cfloat>
@@ -118,8 +118,8 @@ void ModelReader::mark_byte_tokens() {
   }
 }
 
-/// Lists of two pieces, or texts "left right": all of one form. The pieces of the former may hold
-/// spaces and are kept apart by a byte that no valid UTF-8 has.
+/// Merges are all lists of two pieces, or all texts "left right". Pieces of a list may hold spaces,
+/// so that a byte outside valid UTF-8 separates them.
 void ModelReader::read_merges() {
   const Json::Array& merges = keys_.required_array("merges");
   if (merges.size() > kMergesMax) {

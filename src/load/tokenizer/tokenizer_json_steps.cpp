@@ -1,5 +1,5 @@
-// The components around the model of a tokenizer.json: normalizer, pre_tokenizer, post_processor,
-// decoder.
+// Reads the components around the model of a tokenizer.json: normalizer, pre_tokenizer,
+// post_processor, decoder.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::int64_t kIntMax = std::numeric_limits<std::int32_t>::max();
 
-/// Calls `read(type, keys)` for a component, or for each of those that its sequences hold, in
-/// order. `list_key` names the members of a sequence. Absent or null: there is none.
+/// Calls `read(type, keys)` for a component, or for each component of a sequence, in order.
+/// `list_key` names the members of a sequence. An absent or null component has none.
 template <class Read>
 void for_each_component(const JsonKeys& root, std::string_view member, std::string_view list_key,
                         const Read& read) {
@@ -240,7 +240,7 @@ class FrameReader {
  private:
   using Ids = std::vector<std::int32_t>;
 
-  /// Puts more around what is there already.
+  /// Puts more ids around the frame.
   void wrap(const Ids& begin, const Ids& end) {
     data_.frame_begin.insert(data_.frame_begin.begin(), begin.begin(), begin.end());
     data_.frame_end.insert(data_.frame_end.end(), end.begin(), end.end());

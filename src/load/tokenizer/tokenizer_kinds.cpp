@@ -1,4 +1,4 @@
-// What the names and kinds of tokenizers mean, spelled out.
+// Spells out the settings that a tokenizer's kind or pattern name implies.
 #include "load/tokenizer/tokenizer_kinds.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581
 
-/// What comes with the name of a pattern beside the pattern.
+/// Settings that a pattern's name implies.
 struct PatternFacts {
   std::string_view name;
   bool nfc = false;
@@ -61,8 +61,8 @@ DecoderStep decoder(DecoderStep::Kind kind) {
   return step;
 }
 
-/// Adds the control and user-defined tokens; `is_text` says of the latter which are found in every
-/// mode.
+/// Adds the control and user-defined tokens; `is_text` tells which user-defined tokens are found in
+/// every mode.
 template <class IsText>
 void add_by_type(TokenizerData& data, const IsText& is_text) {
   for (std::size_t i = 0; i < data.types.size(); ++i) {

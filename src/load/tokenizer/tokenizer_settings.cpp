@@ -1,4 +1,4 @@
-// Reading the settings beside a vocabulary, and joining them with it.
+// Reads the settings beside a vocabulary and joins them with it.
 #include "load/tokenizer/tokenizer_settings.h"
 
 #include <algorithm>

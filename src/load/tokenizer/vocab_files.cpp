@@ -1,4 +1,4 @@
-// Reading vocab.json, merges.txt and vocab.txt.
+// Reads vocab.json with merges.txt, and vocab.txt.
 #include "load/tokenizer/vocab_files.h"
 
 #include <utility>

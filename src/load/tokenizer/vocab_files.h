@@ -16,16 +16,16 @@ struct NamedText {
   const std::string& file;
 };
 
-/// A byte-level BPE. Such files do not say by which pattern it cuts: the tokenizer's class does,
-/// and without one it is GPT-2's, with a warning.
+/// Reads a byte-level BPE. The tokenizer's class decides the pattern; without a class it is
+/// GPT-2's, with a warning.
 ///
 /// Errors: model_error(file, "tokenizer", 0, reason) for malformed files and unknown classes.
 TokenizerData read_vocab_and_merges(const Json& vocab, const std::string& vocab_file,
                                     const NamedText& merges, const TokenizerSettings& settings);
 
-/// BERT's WordPiece, a token a line, lower-cased unless the settings say otherwise.
+/// Reads BERT's WordPiece, one token per line, lower-cased unless the settings say otherwise.
 ///
-/// Errors: as above.
+/// Errors: those of read_vocab_and_merges.
 TokenizerData read_vocab_txt(const NamedText& vocab, const TokenizerSettings& settings);
 
 /// Calls `each(line)` for the lines of a text, without their ends.
