@@ -1,4 +1,4 @@
-// Reading chats.
+// Reads a chat from the members of a JSON object.
 #include "text/chat/chat_members.h"
 
 #include <algorithm>

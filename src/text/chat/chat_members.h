@@ -1,4 +1,4 @@
-// A chat as the members of a JSON object, which files, lines and requests have alike.
+// Reads a chat from the members of a JSON object: of a file, a line or a request.
 #pragma once
 
 #include <ctime>
@@ -13,9 +13,9 @@ namespace ingot {
 /// continue_final_message, chat_template_kwargs.
 bool is_chat_member(std::string_view name);
 
-/// The chat in an object's members; others are left alone.
+/// The chat in an object's members; other members are ignored.
 ///
-/// Errors:  Error{kInvalid} that names a member of another kind, or what check_chat says.
+/// Errors:  Error{kInvalid} that names a member of the wrong type; those of check_chat.
 ChatInput parse_chat(const Json& object, const std::tm& now);
 
 }  // namespace ingot

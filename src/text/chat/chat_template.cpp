@@ -1,4 +1,4 @@
-// Rendering chats, and encoding what was rendered.
+// Renders chats to prompts, and encodes the prompts.
 #include "text/chat/chat_template.h"
 
 #include <algorithm>

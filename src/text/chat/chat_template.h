@@ -17,63 +17,62 @@
 
 namespace ingot {
 
-/// Messages of one chat, at most, and tools.
+/// Most messages, and most tools, of one chat.
 inline constexpr std::size_t kMessagesMax = 4096;
 inline constexpr std::size_t kToolsMax = 128;
 
-/// What a chat template is given.
+/// The input of a chat template.
 struct ChatInput {
   Json messages = Json::array();  ///< objects with a role each
   Json tools{};                   ///< an array, or null
   Json documents{};               ///< an array, or null
-  /// Ends with what stands in front of a reply.
+  /// Ends the prompt with the header of a reply.
   bool add_generation_prompt = true;
-  /// Ends within the last message, which the model continues. Excludes the other.
+  /// Ends the prompt inside the last message, which the model continues. Excludes the header.
   bool continue_final_message = false;
-  /// Further variables, `check_chat` says which.
+  /// Further variables; `check_chat` limits their names.
   std::vector<std::pair<std::string, Json>> arguments{};
   std::tm now{};  ///< local time
 };
 
-/// Names of variables that a request may set beside its messages: scalars that templates of common
-/// models read. What the template's author relies on (messages, bos_token, ...) is not among them.
+/// Names of variables that a request may set: scalars that templates of common models read.
+/// Variables that a template's author relies on (messages, bos_token, ...) are excluded.
 std::span<const std::string_view> chat_arguments();
 
-/// Checks a chat for its shape, numbers and names. Errors: Error{kInvalid} that names what is
-/// wrong.
+/// Checks a chat's shape, numbers and names. Errors: Error{kInvalid} that names the member.
 void check_chat(const ChatInput& input);
 
-/// The bounds on rendering from `input_bytes` of JSON: so many steps, else the defaults, and four
-/// times the input and 256 KiB of text.
+/// Bounds on rendering `input_bytes` of JSON: `steps_max` steps (absent: the default), and text of
+/// four times the input plus 256 KiB.
 jinja::Limits chat_limits(std::size_t input_bytes,
                           std::uint64_t steps_max = jinja::Limits().steps_max);
 
 /// The template of a model, with its tokenizer's special tokens. Immutable.
 ///
-/// Which bytes may become special tokens: every string knows, byte by byte, whether the template
-/// wrote it (literals, the text between tags, bos_token and its like, the common roles) or a
-/// request did. Concatenation, slices, filters and methods keep that, so that a special token is
-/// parsed where all of its bytes are the template's. Whatever a message holds is encoded as
-/// ordinary text, also where it completes or lengthens what the template wrote, and ordinary text
-/// is merged across the borders as it would be in the whole.
+/// Only bytes of the template may become special tokens. Every string knows, byte by byte, whether
+/// the template wrote it (literals, the text between tags, bos_token, the common roles) or a
+/// request did. Concatenation, slices, filters and methods keep that. A special token is parsed
+/// only where all of its bytes are the template's. A message's text is ordinary text, even where it
+/// completes or extends the template's text. Ordinary text merges across these borders as in a
+/// single text.
 class ChatTemplate {
  public:
-  /// `tokenizer` must outlive this. A prompt takes at most `steps_max` of the template's steps.
+  /// `tokenizer` must outlive this. Rendering a prompt takes at most `steps_max` steps.
   ///
-  /// Errors: as of JinjaTemplate.
+  /// Errors: those of JinjaTemplate.
   ChatTemplate(std::string_view source, const std::string& file, const Tokenizer& tokenizer,
                std::uint64_t steps_max = jinja::Limits().steps_max);
 
-  /// The prompt as text, with the template's own stretches.
+  /// The prompt as text, with the ranges that the template wrote.
   ///
-  /// Errors:  Error{kInvalid}: as of check_chat and JinjaTemplate::render.
+  /// Errors:  Error{kInvalid}: those of check_chat and JinjaTemplate::render.
   MarkedText render(const ChatInput& input) const;
-  /// The prompt as tokens, with exactly one BOS where the template or the tokenizer adds one, and
-  /// no EOS that the template does not write.
+  /// The prompt as tokens: exactly one BOS if the template or the tokenizer adds one, and only
+  /// the EOS tokens that the template writes.
   ///
-  /// Errors:  as of render, and for a prompt without tokens.
+  /// Errors:  those of render; Error{kInvalid} for a prompt without tokens.
   std::vector<std::int32_t> encode(const ChatInput& input) const { return encode(render(input)); }
-  /// The same for a prompt that was rendered.
+  /// The tokens of a rendered prompt.
   std::vector<std::int32_t> encode(const MarkedText& prompt) const;
 
  private:
@@ -83,13 +82,13 @@ class ChatTemplate {
   std::vector<std::pair<std::string_view, Json>> tokens_;  // bos_token and its like
 };
 
-/// The template that `name_or_file` means: a built-in one, else the file of that path.
+/// The built-in template called `name_or_file`, else the file of that path.
 ///
-/// Errors:  Error{kModel} as of File, with the names of those that are built in.
+/// Errors:  Error{kModel}, those of File, with the names of the built-in templates.
 NamedTemplate find_template(const std::string& name_or_file);
 /// "chatml, gemma, ...": the names that find_template knows.
 std::string builtin_template_names();
-/// The error for a model without a template: what it is and what to do.
+/// The error for a model without a template; it says what to do.
 Error no_template(const std::string& model);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Appending to marked texts.
+// Appends to marked texts, joining neighbouring ranges.
 #include "text/chat/marked_text.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A text that knows which of its bytes a template wrote and which came from elsewhere.
+// MarkedText: a text that knows which of its bytes a template wrote.
 #pragma once
 
 #include <string>
@@ -9,17 +9,16 @@
 
 namespace ingot {
 
-/// Who wrote a byte: the template's author, or anybody (messages, tools, other variables).
+/// The origin of a byte: the template, or data (messages, tools, other variables).
 enum class Origin { kData, kTemplate };
 
-/// Bytes, and the stretches of them that the template wrote: ascending, disjoint and never
-/// touching, so that equal texts have equal stretches. A special token counts as one only within a
-/// stretch.
+/// Bytes, and the ranges that the template wrote: ascending, disjoint and never touching, so that
+/// equal texts have equal ranges. A special token is parsed only inside such a range.
 struct MarkedText {
   std::string bytes;
   std::vector<TextSpan> own;
 
-  /// Appends `text`, all of which is of one origin.
+  /// Appends `text`, which has one origin.
   void append(std::string_view text, Origin origin);
   /// Appends bytes [begin, end) of `text` with their origins.
   void append(const MarkedText& text, std::size_t begin, std::size_t end);

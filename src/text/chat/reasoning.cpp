@@ -1,4 +1,4 @@
-// Splitting at tags.
+// Splits a reply at its reasoning tags.
 #include "text/chat/reasoning.h"
 
 #include <algorithm>

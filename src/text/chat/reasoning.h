@@ -1,4 +1,4 @@
-// Reasoning: what a model writes between <think> and </think>, apart from what it says.
+// Separates a model's reasoning, between <think> and </think>, from its reply.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace ingot {
 
-/// Splits a text as it comes, also where a tag comes in pieces. White space right behind either tag
-/// belongs to nobody.
+/// Splits a text that arrives in pieces; a tag may be cut between two pieces. White space directly
+/// behind a tag is dropped.
 class ReasoningSplitter {
  public:
   struct Parts {
@@ -15,15 +15,15 @@ class ReasoningSplitter {
     std::string content;
   };
 
-  /// `begins_inside`: the prompt ends in <think>, so that the text begins with reasoning.
+  /// `begins_inside`: the prompt ends in <think>, and the text begins with reasoning.
   explicit ReasoningSplitter(bool begins_inside = false)
       : state_(begins_inside ? State::kInside : State::kStart), trims_(begins_inside) {}
 
-  /// What `text` adds.
+  /// Adds `text`; returns the reasoning and content that became final.
   Parts add(std::string_view text);
-  /// The rest, at the text's end.
+  /// Ends the text; returns the held rest.
   Parts finish();
-  /// Whether what comes next is reasoning.
+  /// Whether the next text is reasoning.
   bool is_inside() const { return state_ == State::kInside; }
 
  private:
@@ -31,11 +31,11 @@ class ReasoningSplitter {
   void release(std::string_view text, Parts& parts);
 
   State state_;
-  bool trims_ = false;  ///< white space is dropped until something else comes
-  std::string held_;    ///< what may become a tag
+  bool trims_ = false;  ///< white space is dropped up to the next other character
+  std::string held_;    ///< text that may become a tag
 };
 
-/// Whether a chat template knows of <think>.
+/// Whether a chat template mentions <think>.
 bool has_reasoning(std::string_view chat_template);
 /// Whether a prompt ends in an open <think>.
 bool opens_reasoning(std::string_view prompt);

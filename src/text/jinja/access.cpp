@@ -1,4 +1,4 @@
-// Attributes, elements, slices and iteration.
+// Attributes, elements, slices and iteration of values.
 #include <algorithm>
 #include <array>
 
@@ -185,7 +185,7 @@ Value slice_string(Heap& heap, const String& string, const Stretch& s) {
     return out.take(string.markup);
   }
   heap.spend(s.count);
-  std::vector<std::uint32_t> offsets;  // of the code points, and the end
+  std::vector<std::uint32_t> offsets;  // offsets of the code points, and the end
   heap.expect(string.length() + 1, sizeof offsets[0]);
   for (std::size_t at = 0; at < string.text.bytes.size();) {
     offsets.push_back(static_cast<std::uint32_t>(at));

@@ -1,4 +1,4 @@
-// The machine's loops and calls.
+// The interpreter's loops and calls.
 #include <algorithm>
 
 #include "base/error.h"

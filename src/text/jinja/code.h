@@ -1,5 +1,4 @@
-// A template compiled for the interpreter's stack machine. Immutable; any number of renders may run
-// it at once.
+// A template compiled for the interpreter's stack machine. Immutable; concurrent renders share it.
 #pragma once
 
 #include <cstddef>
@@ -21,45 +20,45 @@ enum class Op : std::uint8_t {
   kStoreAttribute,   ///< pops into attribute b of the namespace in variable a
   kPop,              ///< drops the value on top
   kUnpack,           ///< replaces the value on top by its a elements, the first on top
-  kJump,             ///< by a
+  kJump,             ///< jumps by a
   kJumpIfFalse,      ///< pops, jumps by a
   kJumpIfFalseKeep,  ///< jumps by a and keeps the value, or drops it: `and`
-  kJumpIfTrueKeep,   ///< the same for `or`
+  kJumpIfTrueKeep,   ///< as kJumpIfFalseKeep, for `or`
   kNot,
   kNegate,
   kPlus,
   kBinary,        ///< Binary a of the two values on top
   kConcat,        ///< joins the a values on top as text
   kCompare,       ///< Compare a of the two values on top
-  kCompareChain,  ///< the same; when false pushes false and jumps by b, else keeps the right one
+  kCompareChain,  ///< as kCompare; false pushes false and jumps by b, true keeps the right value
   kAttribute,     ///< replaces the value on top by its attribute a (a name)
   kItem,          ///< value[key], both on top
   kSlice,         ///< value[start:stop:step], all on top
-  kList,          ///< of the a values on top
-  kTuple,         ///< of the a values on top
-  kDict,          ///< of the a pairs on top
+  kList,          ///< makes a list from the a values on top
+  kTuple,         ///< makes a tuple from the a values on top
+  kDict,          ///< makes a dict from the a pairs on top
   kFilter,        ///< filter a with the arguments of shape b; the value lies below them
-  kTest,          ///< the same for test a
-  kCall,          ///< calls what lies below the arguments of shape b
-  kNoFilter,      ///< ends the render: there is no filter of the name a
-  kNoTest,        ///< ends the render: there is no test of the name a
+  kTest,          ///< as kFilter, for test a
+  kCall,          ///< calls the value below the arguments of shape b
+  kNoFilter,      ///< ends the render: no filter is called a
+  kNoTest,        ///< ends the render: no test is called a
   kScopePush,
   kScopePop,
-  kBufferPush,   ///< output goes into a text from here on
+  kBufferPush,   ///< redirects output into a new text
   kBufferPop,    ///< pushes that text
-  kBufferDrop,   ///< forgets it
-  kFilterBegin,  ///< pops what `for ... if` runs over
+  kBufferDrop,   ///< discards that text
+  kFilterBegin,  ///< pops the iterable of `for ... if`
   kFilterNext,   ///< pushes the next item in a scope of its own, or jumps by a
   kFilterKeep,   ///< pops the condition and leaves the scope; b: back to kFilterNext
-  kFilterEnd,    ///< pushes the items that are left
-  kForBegin,     ///< pops what the loop runs over; a: by where loop() enters; b: whether it may
-  kForNext,      ///< pushes the next item in a scope with `loop`, or jumps by a
-  kForEnd,       ///< leaves the loop; jumps by a, behind the else part, when it ran at all
-  kLoopReturn,   ///< ends what loop() began, if that was the loop that begins at a
-  kMacro,        ///< pushes macro a, whose body stands behind the jump that follows
-  kDefault,      ///< jumps by b when parameter a was given
-  kReturn,       ///< ends a macro
-  kEnd,          ///< ends the template
+  kFilterEnd,    ///< pushes the kept items
+  kForBegin,    ///< pops the iterable; a: offset of loop()'s entry; b: whether loop() may be called
+  kForNext,     ///< pushes the next item in a scope with `loop`, or jumps by a
+  kForEnd,      ///< leaves the loop; jumps by a, behind the else part, when it ran at all
+  kLoopReturn,  ///< returns from loop(), if it called the loop that begins at a
+  kMacro,       ///< pushes macro a, whose body stands behind the jump that follows
+  kDefault,     ///< jumps by b when parameter a was given
+  kReturn,      ///< ends a macro
+  kEnd,         ///< ends the template
 };
 
 /// The operators between two values that compute a third.
@@ -89,12 +88,12 @@ struct CallShape {
   enum class Passing : std::uint8_t { kPositional, kNamed, kUnpackedList, kUnpackedDict };
   struct Argument {
     Passing passing = Passing::kPositional;
-    std::int32_t name = 0;  ///< of a named one
+    std::int32_t name = 0;  ///< name of a named argument
   };
   std::vector<Argument> arguments;
 };
 
-/// What a macro takes.
+/// A macro's parameters.
 struct MacroCode {
   std::int32_t name = -1;  ///< -1 for the body of a call block
   std::vector<std::int32_t> parameters;
@@ -103,12 +102,12 @@ struct MacroCode {
   bool uses_varargs = false;
 };
 
-/// Parameters of one macro, at most.
+/// Most parameters of one macro.
 inline constexpr std::size_t kParametersMax = 64;
 
 /// A compiled template.
 struct Code {
-  std::string source;  ///< as the lexer has it; offsets point into it
+  std::string source;  ///< with normalised line ends; offsets point into it
   std::vector<Instruction> instructions;
   std::vector<std::string> names;
   std::vector<Constant> constants;
@@ -116,7 +115,7 @@ struct Code {
   std::vector<MacroCode> macros;
 };
 
-/// Levels of blocks and expressions within each other, at most.
+/// Deepest nesting of blocks and expressions; it bounds the compiler's recursion.
 inline constexpr int kNestingMax = 64;
 
 /// Compiles a template. Errors: SyntaxError.

@@ -1,4 +1,4 @@
-// What all parts of the compiler share: tokens, emitted code, tables of names and constants.
+// The shared parts of the compiler: tokens, emitted code, tables of names and constants.
 #include "text/jinja/compiler.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// The compiler: one pass over the tokens, which writes instructions as it reads.
+// Compiler: one pass over a template's tokens that emits instructions.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@ struct Target {
   std::vector<Target> parts;
 };
 
-/// Compiles one template. For one use.
+/// Compiles one template; single use.
 class Compiler {
  public:
-  /// Errors: SyntaxError for what is no token.
+  /// Errors: SyntaxError for text that is not a token.
   explicit Compiler(std::string_view source) { tokenize(source, tokens_); }
   /// Errors: SyntaxError.
   Code run();
@@ -54,7 +54,7 @@ class Compiler {
   std::size_t here() const { return code_.instructions.size(); }
   std::size_t emit(Op op, std::size_t a = 0, std::size_t b = 0);
   std::size_t emit_at(std::size_t source, Op op, std::size_t a = 0, std::size_t b = 0);
-  /// Makes the jump at `from` lead to the instruction that comes next.
+  /// Makes the jump at `from` lead to the next instruction.
   void land(std::size_t from);
   void jump_back(std::size_t to);
   std::size_t name(std::string_view text);
@@ -64,14 +64,14 @@ class Compiler {
 
   class Level;
 
-  // Expressions (jinja_expression.cpp), each leaves one value.
+  // Expressions (expression.cpp); each leaves one value.
   void expression(bool conditional = true);
   /// Reads the condition behind an `if` and puts it before the code of its value, which begins at
   /// `chosen`; returns the jump at the value's end.
   std::size_t condition_of(std::size_t chosen);
   /// Operands with operators of `level` and tighter between them.
   void binary(int level);
-  /// Reads such an operator and what stands behind it; false when there is none.
+  /// Reads an operator of `level` and its right operand; false when there is none.
   bool operation(int level);
   bool comparison();
   bool skip_comparison(Compare& found);
@@ -86,7 +86,7 @@ class Compiler {
   void slice_or_index();
   void list();
   void dict();
-  /// What may be a tuple: expressions with commas between them.
+  /// An expression, or a tuple of expressions with commas between them.
   void tuple(bool conditional, bool in_parentheses = false);
   bool tuple_ends(bool in_parentheses) const;
   std::size_t call_arguments();
@@ -97,7 +97,7 @@ class Compiler {
   std::string dotted_name();
   void refer(std::string_view variable);
 
-  // Statements (jinja_statement.cpp).
+  // Statements (statement.cpp).
   void body(std::initializer_list<std::string_view> ends);
   bool ends_with(std::initializer_list<std::string_view> ends) const;
   void statement();
@@ -122,13 +122,13 @@ class Compiler {
   void generation_statement();
   /// A body in a scope of its own, up to `{% end %}`.
   void scoped_body(std::string_view end);
-  /// Puts the code from `begin` up to `middle` behind all that was emitted since.
+  /// Moves the code [begin, middle) behind all later code.
   void run_last(std::size_t begin, std::size_t middle);
   Target target(bool with_attributes);
   Target one_target(bool with_attributes);
   void assign(const Target& target);
 
-  /// Calls `compile_part` where unknown filters end the compilation, whatever is around it.
+  /// Calls `compile_part`; inside it an unknown filter is an error at compile time.
   template <class Part>
   void inner(const Part& compile_part) {
     const int around = std::exchange(branches_, 0);
@@ -138,9 +138,9 @@ class Compiler {
 
   struct LoopPlace {
     std::vector<std::size_t> breaks;
-    std::size_t next = 0;  ///< its kForNext
-    /// What is open within its body: 's' a scope, 'b' a buffer, 'f' one whose filters come in
-    /// front of its code until it is closed.
+    std::size_t next = 0;  ///< index of its kForNext
+    /// The open constructs in its body: 's' a scope, 'b' a buffer, 'f' a buffer whose filter code
+    /// precedes its body until it closes.
     std::string open;
   };
   void open(char what);
@@ -154,11 +154,11 @@ class Compiler {
   int branches_ = 0;                 // if statements around this place
   std::vector<std::size_t> macros_;  // around this place
   std::vector<LoopPlace> loops_;     // around this place, up to the innermost macro
-  /// Filters and tests that do not exist, in an expression that always runs: their places.
+  /// Places of unknown filters and tests in an expression that always runs.
   std::vector<SyntaxError> unknown_;
 };
 
-/// Counts a level of nesting for as long as it lives. Errors: SyntaxError beyond kNestingMax.
+/// Counts one level of nesting during its lifetime. Errors: SyntaxError beyond kNestingMax.
 class Compiler::Level {
  public:
   explicit Level(Compiler& compiler);

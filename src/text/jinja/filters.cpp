@@ -1,4 +1,4 @@
-// The table of filters, and those on single values.
+// The table of filters, and the filters on single values.
 #include <algorithm>
 #include <array>
 #include <charconv>

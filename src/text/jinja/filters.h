@@ -1,4 +1,4 @@
-// Filters that have files of their own, as tables.
+// The tables of filters that live in their own files.
 #pragma once
 
 #include <span>
@@ -14,8 +14,7 @@ std::span<const FilterInfo> sequence_filters();
 /// Filters that apply another filter or a test to each item.
 std::span<const FilterInfo> select_filters();
 
-/// value.a.b.0 for the path "a.b.0", or value[i] for an integer; what `path` is null for, `value`
-/// itself.
+/// value.a.b.0 for the path "a.b.0", value[i] for an integer, `value` itself for a null path.
 Value follow(Heap& heap, const Value& value, const Value* path);
 
 /// (key, value) for each entry of a dict, as a generator.

@@ -228,7 +228,7 @@ class PercentFormat {
       conversion();
     }
     out_.append(format_.text, at_, text_.size());
-    // What has elements counts as a mapping for Python, of which not all need be used.
+    // Python treats a value with elements as a mapping, whose entries need not all be used.
     const bool is_mapping = values_.kind() == Kind::kDict || values_.is_undefined() ||
                             (values_.kind() == Kind::kSequence && !is_tuple());
     if (!is_mapping && used_ != count())

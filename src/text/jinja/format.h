@@ -1,4 +1,4 @@
-// Python's ways to put values into a text: "%s" % x and "{}".format(x).
+// Python's string formatting: "%s" % x and "{}".format(x).
 #pragma once
 
 #include "text/jinja/library.h"
@@ -9,7 +9,7 @@ namespace ingot::jinja {
 /// format % values, where values is a tuple, a dict or one value.
 Value format_percent(Environment& environment, const Value& format, const Value& values);
 
-/// format.format(*arguments), with attributes and elements of arguments as templates see them.
+/// format.format(*arguments); attributes and elements are looked up as in templates.
 Value format_braces(Environment& environment, const Value& format, const Arguments& arguments);
 
 /// format(value, spec) for Python's mini language of strings and numbers.

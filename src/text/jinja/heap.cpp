@@ -1,4 +1,4 @@
-// How a render's budget ends.
+// Heap: raises the error of an exhausted budget.
 #include "text/jinja/heap.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// What a render may use up: steps, memory, depth. Every value of a render is charged here.
+// Heap: the budget of one render (steps, memory, depth); every value is charged to it.
 #pragma once
 
 #include <cstddef>
@@ -9,20 +9,20 @@ namespace ingot::jinja {
 
 /// Bounds on one render.
 struct Limits {
-  /// Steps: an instruction, an element that is looked at, or kBytesPerStep bytes that are.
+  /// Most steps: an instruction, one visited element, or kBytesPerStep visited bytes.
   std::uint64_t steps_max = 2'000'000;
-  /// Values and texts alive at once, those among them that the render was given.
+  /// Most bytes of values and texts alive at once, including the render's input.
   std::size_t memory_bytes_max = std::size_t{64} << 20;
   std::size_t output_bytes_max = std::size_t{64} << 20;
-  /// Macros, caller() and loop() within each other.
+  /// Deepest nesting of calls of macros, caller() and loop().
   int calls_max = 64;
 };
 
-/// Nesting of lists, dicts and namespaces in each other. Bounds every walk over a value.
+/// Deepest nesting of lists, dicts and namespaces; it bounds the recursion over a value.
 inline constexpr int kValueDepthMax = 100;
 inline constexpr std::size_t kBytesPerStep = 128;
 
-/// What went wrong while a template ran, without the place: the interpreter adds it.
+/// An error while a template runs; the interpreter adds the place.
 struct RunError {
   std::string message;
 };
@@ -46,9 +46,9 @@ class Heap {
       out_of_steps();
   }
   void spend_bytes(std::size_t bytes) { spend(bytes / kBytesPerStep + 1); }
-  /// For looking at each character of a text, which takes as long as so many bytes of a copy.
+  /// Charges a visit of each character of a text, which costs more than a copy of its bytes.
   void spend_characters(std::size_t bytes) { spend_bytes(bytes * 16); }
-  /// For a search, which at worst compares all of `pattern` at each place.
+  /// Charges a search, which at worst compares all of `pattern` at each place.
   void spend_search(std::size_t text, std::size_t pattern) {
     spend_bytes(text * (pattern / 16 + 1));
   }

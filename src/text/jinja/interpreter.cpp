@@ -1,4 +1,4 @@
-// The machine: its loop, variables, and instructions without calls.
+// The interpreter: its loop, variables, and instructions without calls.
 #include "text/jinja/interpreter.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The stack machine that runs a compiled template. Macros, caller() and loop() are frames of its
-// own, so that no template can exhaust the thread's stack.
+// Interpreter: the stack machine that runs a compiled template. Calls of macros, caller() and
+// loop() are its own frames, so that no template can exhaust the thread's stack.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@
 
 namespace ingot::jinja {
 
-/// Variables of one stretch of a template: a loop's turn, a macro's call, a block.
+/// The variables of one loop iteration, macro call or block.
 struct Scope {
   Scope* parent = nullptr;
-  bool captured = false;  ///< a macro refers to it, or loop() does
+  bool captured = false;  ///< a macro or loop() refers to it
   std::vector<std::pair<std::int32_t, Value>> variables;
 };
 
-/// One render. For one use.
+/// One render; single use.
 class Interpreter {
  public:
   Interpreter(const Code& code, const Limits& limits, const std::tm& now);
@@ -30,12 +30,12 @@ class Interpreter {
   Interpreter& operator=(const Interpreter&) = delete;
 
   Heap& heap() { return heap_; }
-  /// Gives the template a variable, if it names it anywhere.
+  /// Sets a variable, if the template names it.
   void define(std::string_view name, const Value& value);
   /// Whether the template names it.
   bool names(std::string_view name) const { return find_name(name) >= 0; }
 
-  /// Errors:  RunError; `place` is then where in the source.
+  /// Errors:  RunError; `place` then gives its offset in the source.
   MarkedText run();
   std::size_t place() const { return code_.instructions[pc_ > 0 ? pc_ - 1 : 0].at; }
 
@@ -43,29 +43,29 @@ class Interpreter {
   /// A call of a macro or of loop().
   struct Frame {
     std::size_t return_to = 0;
-    Scope* scope = nullptr;   ///< of the caller
-    std::size_t loops = 0;    ///< that ran when it was called
-    std::uint64_t given = 0;  ///< parameters that were, as bits
+    Scope* scope = nullptr;   ///< the caller's scope
+    std::size_t loops = 0;    ///< loops under way at the call
+    std::uint64_t given = 0;  ///< bits of the parameters that the call gave
     bool is_loop = false;
-    std::size_t entry = 0;  ///< of the loop
+    std::size_t entry = 0;  ///< first instruction of the loop
     int nesting = 0;        ///< calls of loop() around the loop
   };
   /// A for statement under way, or its filter.
   struct Running {
     Value loop;
-    std::vector<Value> kept;  ///< by the filter
+    std::vector<Value> kept;  ///< items that passed the filter
   };
   using Handler = void (Interpreter::*)(const Instruction&);
   static const Handler kHandlers[];
 
-  /// The index of a name, -1 when the template has it not.
+  /// The index of a name; -1 when the template lacks it.
   std::int32_t find_name(std::string_view name) const;
   void push(Value value) { stack_.push_back(std::move(value)); }
   Value pop();
-  /// The `count` values on top, removed.
+  /// Removes and returns the `count` values on top.
   std::vector<Value> pop_many(std::size_t count);
   void jump(std::int32_t by) { pc_ = from_here(by); }
-  /// The place of the instruction at hand, moved `by` some.
+  /// The index of the current instruction plus `by`.
   std::size_t from_here(std::int32_t by) const {
     return static_cast<std::size_t>(static_cast<std::ptrdiff_t>(pc_) - 1 + by);
   }
@@ -82,18 +82,18 @@ class Interpreter {
   void call_macro(const Macro& macro, const Arguments& arguments);
   /// Sets a macro's parameters in the scope of its call; returns which were given, as bits.
   std::uint64_t bind(const Macro& macro, Scope& scope, const Arguments& arguments);
-  /// Sets varargs, kwargs and caller, and refuses what the macro does not take.
+  /// Sets varargs, kwargs and caller; refuses arguments that the macro does not take.
   void bind_extra(const MacroCode& macro, Scope& scope, const Arguments& arguments);
   void call_loop(const Loop& loop, const Arguments& arguments);
   void enter_frame(const Frame& frame, std::size_t entry);
   void return_text();
   Loop& running() const { return loops_.back().loop.as<Loop>(); }
-  /// Whether the loop that begins at `entry` is what the innermost frame called.
+  /// Whether the innermost frame called the loop that begins at `entry`.
   bool is_called_loop(std::size_t entry) const;
   bool next_item(const Instruction& at);
   void check_output() const;
 
-  // One for each Op, in its order.
+  // One function per Op, in the enum's order.
   void text(const Instruction& at);
   void emit(const Instruction& at);
   void push_constant(const Instruction& at);
@@ -147,14 +147,14 @@ class Interpreter {
   Environment environment_;
   std::size_t pc_ = 0;
   bool done_ = false;
-  // Names of the variables that the machine sets; -1 where the template has them not.
+  // Names of the variables that the machine sets; -1 when the template lacks them.
   std::int32_t loop_name_ = -1;
   std::int32_t caller_name_ = -1;
   std::int32_t kwargs_name_ = -1;
   std::int32_t varargs_name_ = -1;
-  std::vector<Value> names_;      // as strings, made when wanted
-  std::vector<Value> constants_;  // the same
-  std::vector<Value> given_;      // variables of the render by name, None where there is none
+  std::vector<Value> names_;      // name strings, created at first use
+  std::vector<Value> constants_;  // constants, created at first use
+  std::vector<Value> given_;      // variables of the render by name; None for a missing one
   std::vector<bool> is_given_;
   std::vector<Value> stack_;
   std::deque<Scope> scopes_;

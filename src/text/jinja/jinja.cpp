@@ -1,4 +1,4 @@
-// The template from outside: JSON in, marked text out.
+// JinjaTemplate: takes JSON variables, returns marked text.
 #include "text/jinja/jinja.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Jinja templates: compiled once, rendered any number of times.
+// JinjaTemplate: a Jinja template, compiled once and rendered many times.
 #pragma once
 
 #include <ctime>
@@ -17,11 +17,11 @@ namespace jinja {
 struct Code;
 }
 
-/// Whose text a variable's strings are.
+/// The origin of a variable's strings.
 enum class VariableOrigin {
   kData,
   kTemplate,
-  kMessages,  ///< data, but for the roles that chats have: those name tokens, and say nothing else
+  kMessages,  ///< data, except the roles of a chat, which count as the template's
 };
 
 /// A variable of a render.
@@ -39,10 +39,10 @@ struct JinjaOptions {
 
 /// A template of Jinja2 3.1 with the settings that chat templates assume: trim_blocks and
 /// lstrip_blocks, loop controls, generation blocks, the immutable sandbox, no autoescape; functions
-/// raise_exception and strftime_now; tojson as json.dumps. Nothing of the host can be reached, and
+/// raise_exception and strftime_now; tojson as json.dumps. A template cannot reach the host;
 /// include, import and extends are errors.
 ///
-/// Immutable: renders may run in several threads at once. Each has its own copy of the variables.
+/// Immutable: renders may run in several threads at once, each with its own copy of the variables.
 class JinjaTemplate {
  public:
   /// Errors:  model_error(file, "chat template", offset, "line 3, column 5: ...").
@@ -51,10 +51,10 @@ class JinjaTemplate {
   JinjaTemplate(JinjaTemplate&&) noexcept;
   JinjaTemplate& operator=(JinjaTemplate&&) noexcept;
 
-  /// Cost:    at most the options' steps, memory and output, whatever the template; no recursion
-  ///          over its or the variables' depth.
-  /// Errors:  Error{kInvalid} "chat template, line 3, column 5: ..." for what the template does
-  ///          wrong or refuses, and for a budget that is used up ("template budget").
+  /// Cost:    at most the options' steps, memory and output for any template; no recursion over its
+  ///          depth or that of the variables.
+  /// Errors:  Error{kInvalid} "chat template, line 3, column 5: ..." for a failing operation, a
+  ///          refusal by the template, or an exhausted budget ("template budget").
   MarkedText render(std::span<const JinjaVariable> variables,
                     const JinjaOptions& options = {}) const;
 

@@ -1,4 +1,4 @@
-// json.dumps().
+// Prints values as Python's json.dumps() does.
 #include <algorithm>
 #include <cmath>
 

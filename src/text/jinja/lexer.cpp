@@ -1,4 +1,4 @@
-// The lexer: text up to a tag, then the tag's tokens, over and over.
+// The lexer: reads text up to a tag, then the tag's tokens, and repeats.
 #include "text/jinja/lexer.h"
 
 #include <algorithm>
@@ -130,7 +130,7 @@ class Lexer {
     return false;
   }
 
-  /// A raw block, whole; false when the tag at hand begins none.
+  /// Reads a whole raw block; false when the current tag begins none.
   bool raw(const TagBegin& tag) {
     if (!tag_of_word("raw", false)) return false;
     const std::size_t begin = at_;
@@ -242,8 +242,8 @@ class Lexer {
   Tokens& out_;
   std::string_view source_;
   std::size_t at_ = 0;
-  bool line_starts_ = true;  // whether the text at hand starts a line
-  std::string brackets_;     // that would close those that are open
+  bool line_starts_ = true;  // whether the current text starts a line
+  std::string brackets_;     // the closing brackets still expected
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Cuts a template into tokens: the text between tags, and names, literals and operators in them.
+// The lexer: cuts a template into text, and the names, literals and operators inside tags.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace ingot::jinja {
 
-/// What a token is.
+/// The kind of a token.
 enum class TokenKind : std::uint8_t {
-  kText,        ///< outside of tags; `text` is what is left after trimming, never empty
+  kText,        ///< text outside tags, after trimming; never empty
   kBlockBegin,  ///< {%
   kBlockEnd,    ///< %}
   kPrintBegin,  ///< {{
@@ -22,7 +22,7 @@ enum class TokenKind : std::uint8_t {
   kInt,
   kFloat,
   kOperator,
-  kEnd,  ///< of the template; always the last token
+  kEnd,  ///< end of the template; always the last token
 };
 
 /// A piece of a template.
@@ -34,30 +34,31 @@ struct Token {
   double real = 0;
 };
 
-/// A template cut up. The tokens' texts are views into it.
+/// A template's tokens; their texts are views into `source`.
 struct Tokens {
-  std::string source;  ///< with \n for every kind of line end, without the last one
+  std::string source;  ///< with \n for every kind of line end, and without a final one
   std::deque<std::string> strings;
   std::vector<Token> tokens;
 };
 
-/// Where a template is malformed, and how.
+/// The place and message of a syntax error.
 struct SyntaxError {
   std::string message;
   std::size_t at = 0;
 };
 
-/// Bytes of a template, at most.
+/// Most bytes of a template; real ones have up to some 20 KB.
 inline constexpr std::size_t kTemplateBytesMax = std::size_t{1} << 20;
 
-/// Cuts `source` as Jinja does with trim_blocks and lstrip_blocks: a line break behind a block or
-/// comment is dropped, and so is white space before one that starts its line.
+/// Cuts `source` as Jinja does with trim_blocks and lstrip_blocks: it drops a line break behind a
+/// block or comment, and white space in front of one that starts its line.
 ///
 /// Errors:  SyntaxError.
 /// Source:  jinja.palletsprojects.com/en/3.1.x/templates, "Whitespace Control".
 void tokenize(std::string_view source, Tokens& out);
 
-/// `text` with \n for every kind of line end, and without the last one: what offsets point into.
+/// `text` with \n for every kind of line end and without a final one; offsets point into the
+/// result.
 std::string normal_lines(std::string_view text);
 
 /// "line 3, column 14" of the offset `at` in `source`; columns count code points.

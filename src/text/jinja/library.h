@@ -1,4 +1,4 @@
-// What templates can call: filters, tests, methods and functions, and how they get their arguments.
+// The template library: filters, tests, methods and functions, and the parsing of arguments.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 
 namespace ingot::jinja {
 
-/// What a call of the library can reach.
+/// The state that a library call can reach.
 struct Environment {
   Heap& heap;
   std::tm now{};  ///< local time, for strftime_now
-  /// Values that can come to hold themselves; the interpreter empties them in the end.
+  /// Values that may contain themselves; the interpreter empties them at the end of the render.
   std::vector<Value> cyclic{};
 };
 
@@ -27,7 +27,7 @@ struct Environment {
 struct Arguments {
   std::vector<Value> positional;
   std::vector<std::pair<std::string_view, Value>> named;
-  std::vector<Value> held{};  ///< dicts that names point into
+  std::vector<Value> held{};  ///< keeps the dicts alive that names point into
 };
 
 using FilterFunction = Value (*)(Environment&, const Value&, const Arguments&);
@@ -49,8 +49,8 @@ struct FunctionInfo {
   std::string_view name;
   CallFunction call;
 };
-/// A method of strings, dicts, lists or numbers; `call` is null where it is known and forbidden
-/// because it changes its value.
+/// A method of strings, dicts, lists or numbers; `call` is null for a known method that is
+/// forbidden because it changes its value.
 struct MethodInfo {
   std::string_view name;
   FilterFunction call;
@@ -76,11 +76,11 @@ class Parameters {
 
   /// Null when it was not given.
   const Value* operator[](std::size_t i) const { return given_[i]; }
-  /// The same, and when it was given as None.
+  /// Null when it was not given, or given as None.
   const Value* some(std::size_t i) const;
   std::int64_t integer(std::size_t i, std::int64_t fallback) const;
   bool flag(std::size_t i, bool fallback) const;
-  /// The text of a string that was given; nothing when it was not, or as None.
+  /// The text of a string argument; nothing when it was not given, or given as None.
   std::optional<std::string_view> text(std::size_t i) const;
 
  private:

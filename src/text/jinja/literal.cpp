@@ -1,4 +1,4 @@
-// Python's rules for the literals that Jinja takes.
+// Parses literals by Python's rules.
 #include "text/jinja/literal.h"
 
 #include <charconv>

@@ -17,15 +17,15 @@ struct NumberLiteral {
   double real = 0;
 };
 
-/// The number that `text`, which begins with a digit, begins with: decimal, 0x, 0o and 0b, with
-/// underscores between digits; with `integer_only` nothing behind a dot or an e belongs to it.
+/// Parses the number at the start of `text`, which begins with a digit: decimal, 0x, 0o or 0b, with
+/// underscores between digits; `integer_only` stops at a dot or an e.
 ///
-/// Errors:  nothing for an integer beyond 64 bits or a float beyond a double.
+/// Errors:  returns nothing for an integer beyond 64 bits or a float beyond a double.
 std::optional<NumberLiteral> parse_number(std::string_view text, bool integer_only);
 
-/// The text of a string literal's inside with Python's escapes resolved.
+/// The text of a string literal with Python's escapes resolved.
 ///
-/// Errors:  nothing for an escape that is cut off or names no character.
+/// Errors:  returns nothing for a truncated escape or one that names no character.
 std::optional<std::string> unescape(std::string_view inside);
 
 }  // namespace ingot::jinja

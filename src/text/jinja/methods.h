@@ -1,4 +1,4 @@
-// The methods of strings, which are many: a file of their own.
+// The table of string methods.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@ namespace ingot::jinja {
 /// The methods of strings, by name.
 std::span<const MethodInfo> string_methods();
 
-/// Whether a string has letters, all of them in upper case, or in lower case.
+/// Whether a string has letters and all are upper case (`upper`), or all lower case.
 bool has_case(const String& string, bool upper);
 
 }  // namespace ingot::jinja

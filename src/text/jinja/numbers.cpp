@@ -1,4 +1,4 @@
-// Reading and rounding numbers.
+// Parses and rounds numbers by Python's rules.
 #include "text/jinja/numbers.h"
 
 #include <algorithm>
@@ -79,7 +79,7 @@ std::optional<double> parse_float(std::string_view text) {
       return std::nullopt;
     }
     if (parsed.ec == std::errc::result_out_of_range) {
-      // Too large, or too small: what is left of the point, or the exponent's sign, tells.
+      // Too large or too small; the digits before the point, or the exponent's sign, decide.
       value =
           rest.find("e-") != std::string_view::npos || rest.front() == '0' || rest.front() == '.'
               ? 0.0

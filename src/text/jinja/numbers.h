@@ -1,4 +1,4 @@
-// Numbers in texts, and rounding, as Python has them.
+// Parses and rounds numbers by Python's rules.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace ingot::jinja {
 
-/// int(text, base): white space around it, a sign, single underscores between digits. Nothing when
-/// it is no such number. Errors: RunError beyond 64 bits.
+/// int(text, base): allows white space around it, a sign, and single underscores between digits.
+/// Returns nothing for other text. Errors: RunError beyond 64 bits.
 std::optional<std::int64_t> parse_int(std::string_view text, std::int64_t base);
-/// float(text), "inf" and "nan" among them.
+/// float(text), including "inf" and "nan".
 std::optional<double> parse_float(std::string_view text);
-/// round(value, digits): the nearest decimal, of two equally near ones the even one.
+/// round(value, digits): the nearest decimal; ties go to the even digit.
 double round_half_even(double value, int digits);
 
 }  // namespace ingot::jinja

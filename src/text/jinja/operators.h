@@ -1,4 +1,4 @@
-// What operators, subscripts and loops do with values.
+// Operators, subscripts and iteration over values.
 #pragma once
 
 #include <cstddef>
@@ -17,28 +17,28 @@ Value plus(const Value& value);
 /// str(a) + str(b) + ...
 Value concatenate(Heap& heap, const Value* begin, const Value* end);
 
-/// a == b, a in b and so on. Errors: RunError for kinds that have no order, or hold nothing.
+/// a == b, a in b and so on. Errors: RunError for kinds without order, or that are not containers.
 bool compare(Heap& heap, Compare operation, const Value& a, const Value& b);
-/// a < b. Errors: RunError for kinds that have no order.
+/// a < b. Errors: RunError for kinds without order.
 bool is_less(Heap& heap, const Value& a, const Value& b);
 /// Whether `item` is in `container`.
 bool contains(Heap& heap, const Value& container, const Value& item);
 
-/// value.name and value["name"], which differ in what they try first: methods or elements.
-/// Undefined when there is none. `name` is a string.
+/// value.name (tries methods first) and value["name"] (tries elements first). Undefined when
+/// neither exists. `name` is a string.
 Value attribute(Heap& heap, const Value& value, const Value& name);
 Value item(Heap& heap, const Value& value, const Value& key);
 /// value[start:stop:step]; None where a bound is absent.
 Value slice(Heap& heap, const Value& value, const Value& start, const Value& stop,
             const Value& step);
 
-/// What a for loop over the value runs over; empties a generator.
+/// The items of a for loop over the value; empties a generator.
 std::vector<Value> iterate(Heap& heap, const Value& value);
 /// len(value).
 std::int64_t length(Heap& heap, const Value& value);
 bool is_iterable(const Value& value);
 
-/// `text` with HTML's special characters escaped, as markup; markup stays as it is.
+/// The text of `value` with HTML's special characters escaped, as markup; markup stays unchanged.
 Value escape_html(Heap& heap, const Value& value);
 
 }  // namespace ingot::jinja

@@ -1,4 +1,4 @@
-// A call's arguments by the names of its parameters.
+// Parameters: matches a call's arguments to parameter names.
 #include <algorithm>
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-// str() and repr().
+// Prints values as Python's str() and repr() do.
 #include "text/jinja/print.h"
 
 #include <utf8proc.h>

@@ -1,4 +1,4 @@
-// Values as text, as Python prints them: str(), repr() and json.dumps().
+// Prints values as Python does: str(), repr() and json.dumps().
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace ingot::jinja {
 
-/// repr() of a float: the shortest digits that read back as the same, "1e-05", "inf".
+/// repr() of a float: the shortest digits that parse to `value`, "1e-05", "inf".
 std::string python_float(double value);
 
-/// Whether repr() shows the character as it is.
+/// Whether repr() prints the character unescaped.
 bool is_printable(char32_t code);
 
 /// Appends str(value).
 ///
-/// Errors:  RunError for a namespace that holds itself, or out of budget.
+/// Errors:  RunError for a namespace that contains itself, or an exhausted budget.
 void print(const Value& value, TextBuilder& out);
 /// Appends repr(value).
 void print_repr(const Value& value, TextBuilder& out);
@@ -24,7 +24,7 @@ void print_repr(const Value& value, TextBuilder& out);
 /// str(value) as a string; a string stays itself.
 Value to_string(Heap& heap, const Value& value);
 
-/// How json.dumps is called. Python's defaults but for ensure_ascii, as chat templates expect.
+/// The arguments of json.dumps: Python's defaults except ensure_ascii, as chat templates expect.
 struct JsonStyle {
   bool ensure_ascii = false;
   bool sort_keys = false;
@@ -36,7 +36,7 @@ struct JsonStyle {
 
 /// Appends `value` as JSON.
 ///
-/// Errors:  RunError for what JSON cannot hold: an undefined value, a macro, a generator.
+/// Errors:  RunError for values without a JSON form: undefined, a macro, a generator.
 void print_json(const Value& value, const JsonStyle& style, TextBuilder& out);
 
 }  // namespace ingot::jinja

@@ -1,4 +1,4 @@
-// The compiler's statements.
+// The compiler's statements: for, if, set, macro, call, filter and others.
 #include <algorithm>
 #include <array>
 
@@ -343,7 +343,7 @@ void Compiler::call_statement() {
   const Instruction call = code.back();
   if (call.op != Op::kCall) unexpected("a call");
   code.pop_back();
-  // What is called and its arguments, then the caller with its defaults and body, then the call.
+  // The callee and its arguments, then the caller with its defaults and body, then the call.
   const std::size_t over = first + (here() - middle) + 1;
   run_last(first, middle);
   const auto at = code.begin() + static_cast<std::ptrdiff_t>(over - 1);

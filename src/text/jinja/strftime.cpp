@@ -1,4 +1,4 @@
-// The directives of strftime.
+// Formats a time by strftime's directives.
 #include "text/jinja/strftime.h"
 
 #include <algorithm>

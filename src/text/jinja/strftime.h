@@ -1,4 +1,4 @@
-// strftime without a locale.
+// strftime in the C locale, for strftime_now.
 #pragma once
 
 #include <ctime>
@@ -7,10 +7,10 @@
 
 namespace ingot::jinja {
 
-/// `format` with its % directives replaced, as C's strftime does in the C locale, but for %Z and
-/// %z: those are empty, as for Python's datetime.now().
+/// `format` with its % directives replaced, as C's strftime does in the C locale. %Z and %z are
+/// empty, as for Python's datetime.now().
 ///
-/// Errors:  RunError for a directive that is unknown, or a result beyond 64 KiB.
+/// Errors:  RunError for an unknown directive, or a result beyond 64 KiB.
 std::string format_time(std::string_view format, const std::tm& time);
 
 }  // namespace ingot::jinja

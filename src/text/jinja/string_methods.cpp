@@ -1,4 +1,4 @@
-// The methods of strings.
+// The methods of strings, as in Python.
 #include <utf8proc.h>
 
 #include <algorithm>
@@ -226,9 +226,10 @@ bool is_numeric(char32_t c) {
   const auto k = category(c);
   return k == UTF8PROC_CATEGORY_ND || k == UTF8PROC_CATEGORY_NL || k == UTF8PROC_CATEGORY_NO;
 }
-/// Digits, superscripts and subscripts and the like among them.
+/// Digits, including superscripts, subscripts and similar characters.
 ///
-/// Source:  Unicode's Numeric_Type=Digit below U+2800; those beyond are not told apart.
+/// Source:  Unicode's Numeric_Type=Digit below U+2800; above it Digit and Numeric are not
+///          distinguished.
 bool is_digit(char32_t c) {
   if (is_decimal(c)) return true;
   return c == 0xB2 || c == 0xB3 || c == 0xB9 || c == 0x2070 || (c >= 0x2074 && c <= 0x2079) ||

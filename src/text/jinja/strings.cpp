@@ -1,4 +1,4 @@
-// Strings: case, white space, padding, cutting and joining.
+// Operations on strings: case, white space, padding, cutting and joining.
 #include "text/jinja/strings.h"
 
 #include <algorithm>
@@ -288,7 +288,7 @@ std::vector<Value> split_lines(const String& string, bool keep_ends) {
   const std::string_view text = string.text.bytes;
   std::vector<Value> lines;
   std::size_t begin = 0;
-  std::size_t skip = 0;  // of the \n behind a \r
+  std::size_t skip = 0;  // end of a \n behind a \r
   each_character(string, [&](char32_t code, std::size_t at) {
     if (at < skip) return;
     const bool ends_line = (code >= 0x0A && code <= 0x0D) || (code >= 0x1C && code <= 0x1E) ||

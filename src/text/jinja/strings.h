@@ -1,4 +1,4 @@
-// Python's operations on strings, which keep where each byte came from.
+// Python's operations on strings; they keep the origin of each byte.
 #pragma once
 
 #include <cstddef>
@@ -14,29 +14,29 @@ namespace ingot::jinja {
 /// Bytes [begin, end) of a string.
 Value part_of(const String& string, std::size_t begin, std::size_t end);
 
-/// What of a word is in which case: all of it; the first letter of the text in title case and the
-/// rest lower (capitalize); of each run of letters (str.title).
+/// A change of case: all lower, upper, folded or swapped; the first letter in title case and the
+/// rest lower (capitalize); each run of letters so (str.title).
 enum class Casing { kLower, kUpper, kFold, kSwap, kCapitalize, kTitle };
 Value change_case(const String& string, Casing casing);
-/// The filter `title`: the first letter behind white space, - ( { [ and < in upper case.
+/// The filter `title`: upper case for the first letter behind white space, - ( { [ and <.
 Value title_words(const String& string);
 
-/// An end of a text, or both.
+/// One end of a text, or both.
 enum class Side { kLeft, kRight, kBoth };
-/// strip(): without characters of `chars` at the ends; without white space when it has none.
+/// strip(): removes characters of `chars` at the ends; white space when `chars` is null.
 Value strip(const String& string, const std::string_view* chars, Side side);
-/// Filled up with `fill` to `width` code points; `side` is where the fill goes.
+/// Pads with `fill` to `width` code points, on `side`.
 Value pad(const String& string, std::int64_t width, std::string_view fill, Side side);
-/// The first `limit` occurrences replaced, all when negative.
+/// Replaces the first `limit` occurrences; all when negative.
 Value replace(const String& string, const MarkedText& from, const MarkedText& to,
               std::int64_t limit);
-/// split(): at `separator`, at white space without one; at most `limit` times unless negative.
+/// split(): at `separator`, at white space when null; at most `limit` times unless negative.
 std::vector<Value> split(const String& string, const std::string_view* separator,
                          std::int64_t limit, bool from_right);
 std::vector<Value> split_lines(const String& string, bool keep_ends);
 Value join(Heap& heap, const Value& separator, const std::vector<Value>& parts);
 
-/// Code points in front of the byte `at`.
+/// The number of code points in front of the byte `at`.
 std::int64_t index_of(const String& string, std::size_t at);
 
 }  // namespace ingot::jinja

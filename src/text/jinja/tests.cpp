@@ -1,4 +1,4 @@
-// The tests: what may stand behind `is`.
+// The tests of templates: the words that may follow `is`.
 #include <algorithm>
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-// Filters on texts.
+// Filters on texts: case, indentation, wrapping, replacing.
 #include <algorithm>
 
 #include "base/text.h"

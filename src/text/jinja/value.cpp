@@ -1,4 +1,4 @@
-// Values: making them, comparing them, and what messages say about them.
+// Creates, compares and describes values.
 #include "text/jinja/value.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The values of a template: Python's own kinds as far as templates see them, counted by reference
-// and charged to their render's heap.
+// The values of a template: the kinds of Python that templates use, counted by reference and
+// charged to the render's heap.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@
 
 namespace ingot::jinja {
 
-/// What a value is.
+/// The kind of a value.
 enum class Kind : std::uint8_t {
   kNone,
   kUndefined,
   kBool,
   kInt,
   kFloat,
-  kFunction,  ///< of the interpreter's own
+  kFunction,  ///< a global function of the library
   // From here on an Object.
   kString,
   kSequence,
@@ -37,7 +37,7 @@ enum class Kind : std::uint8_t {
   kJoiner,
 };
 
-/// Base of what is counted by reference. Not shared between threads: a render has its own.
+/// Base of the reference-counted values. A render owns its values; threads never share them.
 class Object {
  public:
   Object(const Object&) = delete;
@@ -46,7 +46,7 @@ class Object {
 
   Kind kind() const { return kind_; }
   Heap& heap() const { return heap_; }
-  /// Levels of values in values, 1 for one that holds none.
+  /// Depth of nested values; 1 for a value that holds none.
   int depth() const { return depth_; }
 
  protected:
@@ -55,7 +55,7 @@ class Object {
     heap_.charge(bytes);
     charged_ += bytes;
   }
-  /// Takes over what is charged already.
+  /// Takes over memory that is already charged.
   void adopt(std::size_t bytes) { charged_ += bytes; }
   /// Errors: RunError when a value that holds one of `depth` would be too deep.
   void hold(int depth);
@@ -69,7 +69,7 @@ class Object {
   Kind kind_;
 };
 
-/// Why a value is undefined, for the message of whatever needs one.
+/// Why a value is undefined, for messages.
 enum class Missing : std::uint8_t { kName, kAttribute, kElement, kUnsafe, kParameter, kText };
 
 struct FunctionInfo;
@@ -77,7 +77,7 @@ struct String;
 struct Sequence;
 struct Dict;
 
-/// A value: small ones in place, others a counted reference.
+/// A value: small ones in place, others as a counted reference.
 class Value {
  public:
   Value() = default;  ///< None
@@ -85,7 +85,7 @@ class Value {
   static Value integer(std::int64_t i);
   static Value real(double d);
   static Value function(const FunctionInfo& function);
-  /// `name` (a string, or None) is what is missing, `owner` the value that lacks it.
+  /// An undefined value: `owner` lacks `name` (a string, or None).
   static Value undefined(Missing why, const Value& name, const Value& owner);
   static Value undefined(Missing why, const Value& name);
   explicit Value(Object* object) : kind_(object->kind()), payload_{.object = object} {
@@ -134,10 +134,10 @@ class Value {
 
   Missing why_missing() const { return why_; }
   std::string_view missing_owner() const;
-  /// What is missing, empty when it has no name.
+  /// The missing name; empty when it has none.
   std::string_view missing_name() const;
 
-  /// Levels of values in values; 0 for one in place.
+  /// Depth of nested values; 0 for a value in place.
   int depth() const { return is_object() ? payload_.object->depth() : 0; }
 
  private:
@@ -162,7 +162,7 @@ class Value {
 
   Kind kind_ = Kind::kNone;
   Missing why_ = Missing::kName;
-  std::uint8_t owner_ = 0;  // of kTypeNames
+  std::uint8_t owner_ = 0;  // index into kTypeNames
   Payload payload_;
 };
 
@@ -170,10 +170,10 @@ class Value {
 struct String : Object {
   String(Heap& heap, MarkedText&& text, bool markup);
 
-  /// Code points; bytes where all are ASCII.
+  /// The number of code points.
   std::size_t length() const;
   bool is_ascii() const { return length() == text.bytes.size(); }
-  /// Bytes before the code point `index`, all of them from the last one on.
+  /// The number of bytes before the code point `index`; the size behind the last one.
   std::size_t offset(std::size_t index) const;
 
   const MarkedText text;
@@ -183,10 +183,10 @@ struct String : Object {
   mutable std::size_t length_ = SIZE_MAX;
 };
 
-/// What a sequence is for Python: it decides how it prints and what it compares with.
+/// The Python type of a sequence; it decides printing and comparison.
 enum class Flavor : std::uint8_t { kList, kTuple, kRange, kKeys, kValues, kItems, kGenerator };
 
-/// A list or what is read like one. A generator can be read once.
+/// A list, or a value that is read like one. A generator can be read once.
 struct Sequence : Object {
   Sequence(Heap& heap, Flavor flavor, std::vector<Value>&& items);
 
@@ -198,9 +198,9 @@ struct Sequence : Object {
 struct Dict : Object {
   explicit Dict(Heap& heap, Kind kind = Kind::kDict) : Object(heap, kind, sizeof(Dict)) {}
 
-  /// Null when the key is not there.
+  /// Null for a missing key.
   const Value* find(std::string_view key) const;
-  /// Errors: RunError for a key that cannot be one.
+  /// Errors: RunError for an unhashable key.
   const Value* find(const Value& key) const;
   void set(const Value& key, const Value& value);
 
@@ -216,7 +216,7 @@ struct Dict : Object {
 struct MacroCode;
 struct Scope;
 
-/// A macro with the scope that it was written in.
+/// A macro with its enclosing scope.
 struct Macro : Object {
   Macro(Heap& heap, const MacroCode& macro_code, std::size_t body, Scope& macro_scope)
       : Object(heap, Kind::kMacro, sizeof(Macro)),
@@ -230,7 +230,7 @@ struct Macro : Object {
 
 struct MethodInfo;
 
-/// A method of a value, not called yet.
+/// A bound method of a value.
 struct Method : Object {
   Method(Heap& heap, const MethodInfo& method, const Value& owner)
       : Object(heap, Kind::kMethod, sizeof(Method)), info(method), self(owner) {
@@ -240,7 +240,7 @@ struct Method : Object {
   const Value self;
 };
 
-/// What a for statement runs over, and the variable `loop`.
+/// The items of a for statement, and the variable `loop`.
 struct Loop : Object {
   Loop(Heap& heap, std::vector<Value>&& loop_items, int loop_depth);
   void change(const Value& values) {
@@ -250,21 +250,21 @@ struct Loop : Object {
   std::vector<Value> items;
   std::size_t next = 0;  ///< one behind the current item
   const int nesting;     ///< calls of loop() around it
-  Value last_changed;    ///< what changed() was called with: a tuple, None before
+  Value last_changed;    ///< arguments of the last changed(), as a tuple; None before the first
   /// Where its for statement begins and the scope that holds it, for loop().
   std::size_t entry = 0;
   Scope* scope = nullptr;
   bool recursive = false;
 };
 
-/// cycler(...): one of some values after the other.
+/// cycler(...): returns its values one after the other, in a cycle.
 struct Cycler : Object {
   Cycler(Heap& heap, std::vector<Value>&& cycle);
   std::vector<Value> items;
   std::size_t at = 0;
 };
 
-/// joiner(...): empty the first time, then its separator.
+/// joiner(...): returns an empty text first, then its separator.
 struct Joiner : Object {
   Joiner(Heap& heap, const Value& text)
       : Object(heap, Kind::kJoiner, sizeof(Joiner)), separator(text) {
@@ -276,14 +276,14 @@ struct Joiner : Object {
 
 /// A new string.
 Value make_string(Heap& heap, MarkedText&& text, bool markup = false);
-/// A new string, all of which is of one origin.
+/// A new string with one origin.
 Value make_string(Heap& heap, std::string_view text, Origin origin = Origin::kData);
 /// A new sequence. Errors: RunError when it nests too deep.
 Value make_sequence(Heap& heap, Flavor flavor, std::vector<Value>&& items);
 
-/// The name of a value's type in messages, as Python has it: "str", "dict".
+/// The Python name of a value's type, for messages: "str", "dict".
 std::string_view type_name(const Value& value);
-/// What a value is, for messages: "'str object'" and "None".
+/// A description of a value, for messages: "'str object'" and "None".
 std::string object_name(const Value& value);
 /// "'content' is undefined", "'dict object' has no attribute 'content'" and such.
 std::string missing_message(const Value& undefined);
@@ -297,7 +297,7 @@ bool is_equal(const Value& a, const Value& b);
 /// Equal values have equal hashes. Errors: RunError "unhashable type: 'list'".
 std::size_t hash_of(const Value& value);
 
-/// Collects a text, charging what it holds.
+/// Collects a text and charges its bytes.
 class TextBuilder {
  public:
   explicit TextBuilder(Heap& heap) : heap_(heap) {}

@@ -1,4 +1,4 @@
-// The trie finds tokens by their text; what stands beside them decides whether and how far they
+// Finds added tokens with a trie; the neighbouring characters decide whether and how far they
 // count.
 #include "text/pretokenize/added_tokens.h"
 

@@ -1,5 +1,4 @@
-// Tokens that are found in a text before anything else happens to it, with their rules about what
-// stands beside them.
+// Added tokens: found in a text before all other steps, with rules about their neighbours.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +17,7 @@ namespace ingot {
 class AddedTokens {
  public:
   AddedTokens() = default;
-  /// The tokens' contents as they are looked for; of equal ones the smallest id stays.
+  /// Equal contents keep the smallest id.
   explicit AddedTokens(std::span<const AddedToken> tokens);
 
   bool empty() const { return trie_.empty(); }
@@ -32,10 +31,11 @@ class AddedTokens {
   std::vector<std::uint8_t> rules_;
 };
 
-/// Finds a set's tokens in one text: leftmost and longest, as Hugging Face's tokenizers do. A token
-/// that must be a single word and is none hides what overlaps it. Set and text must outlive it.
+/// Finds a set's tokens in one text: leftmost and longest, as Hugging Face's tokenizers do. A
+/// match that should be a single word but is part of one hides the tokens that overlap it. Set and
+/// text must outlive the finder.
 ///
-/// Cost:    linear in the text, whatever the tokens and their rules.
+/// Cost:    linear in the text for any tokens and rules.
 /// Source:  tokenizers, added_vocabulary.rs.
 class AddedTokenFinder {
  public:
@@ -44,8 +44,8 @@ class AddedTokenFinder {
     search_within(0, text.size());
   }
 
-  /// From here on finds tokens that stand whole in [begin, end), as if there were no text around
-  /// it; their rules see the whole text. Calls come with growing places.
+  /// Limits the search to tokens that lie whole in [begin, end). Their rules see the whole text.
+  /// Later calls have larger ranges.
   void search_within(std::size_t begin, std::size_t end) {
     finder_.emplace(tokens_.trie_, text_.substr(0, end));
     at_ = begin;
@@ -57,9 +57,8 @@ class AddedTokenFinder {
         0;  ///< with the white space that it takes along; the text's size at the end
     std::size_t end = 0;
   };
-  /// The next token where it is searched. What lies between the end of the last one and its
-  /// beginning is ordinary text. A token of white space may begin, and end, before the end of the
-  /// last one, which took it along.
+  /// The next token in the range. The bytes between two tokens are ordinary text. A token of white
+  /// space may begin and end inside the previous one, which took that space along.
   Match next();
 
  private:
@@ -69,8 +68,8 @@ class AddedTokenFinder {
   const AddedTokens& tokens_;
   std::string_view text_;
   std::optional<PieceFinder> finder_;
-  std::size_t at_ = 0;         // where the search goes on
-  std::size_t last_end_ = 0;   // of the last match, with its white space
+  std::size_t at_ = 0;         // where the search continues
+  std::size_t last_end_ = 0;   // end of the last match with its white space
   std::size_t run_begin_ = 0;  // white space that was passed already
   std::size_t run_end_ = 0;
 };

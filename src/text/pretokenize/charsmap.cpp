@@ -1,4 +1,4 @@
-// A double array is walked by offsets that it holds itself: each is checked before it is followed.
+// Walks the double array of a precompiled map; each offset in it is checked before it is followed.
 #include "text/pretokenize/charsmap.h"
 
 #include <algorithm>

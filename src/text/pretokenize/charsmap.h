@@ -1,4 +1,4 @@
-// SentencePiece's precompiled normaliser: a trie of what to replace, and the replacements.
+// SentencePiece's precompiled normaliser: a trie of keys, and their replacements.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@ namespace ingot {
 
 /// Most bytes of a precompiled map; nmt_nfkc has about 240 000.
 constexpr std::size_t kCharsmapBytesMax = 16'777'216;
-/// Most bytes of a key that is looked at; the longest of nmt_nfkc have 18.
+/// Longest key in bytes that is searched; the longest of nmt_nfkc have 18.
 constexpr std::size_t kCharsmapKeyBytesMax = 64;
 
-/// The most bytes that a text of `bytes` may have after a precompiled map: NFKC makes 33 bytes of
-/// the 3 of U+FDFA.
+/// Size limit after a precompiled map for a text of `bytes` bytes. NFKC turns the 3 bytes of U+FDFA
+/// into 33, the largest real growth.
 constexpr std::size_t charsmap_bytes_max(std::size_t bytes) { return 12 * bytes + 1024; }
 
 /// A map as SentencePiece writes it: a double array of 32-bit units (darts-clone) and the
@@ -25,7 +25,7 @@ constexpr std::size_t charsmap_bytes_max(std::size_t bytes) { return 12 * bytes 
 ///          format.
 class Charsmap {
  public:
-  /// An empty map, which changes nothing.
+  /// An empty map, which leaves every text unchanged.
   Charsmap() = default;
 
   /// Reads a map's bytes; `file` is for error messages.
@@ -34,7 +34,7 @@ class Charsmap {
   static Charsmap parse(std::string_view bytes, std::string_view file);
 
   /// `text` with the replacement of the longest key at each place; an ill-formed byte becomes
-  /// U+FFFD. Whatever the map holds, this ends and reads nothing outside of it.
+  /// U+FFFD. It ends, and reads only inside the map, for any content of the map.
   ///
   /// Cost:    O(n * kCharsmapKeyBytesMax); with real maps a few steps a byte.
   /// Errors:  Error{kInvalid} when the result has more than `bytes_max` bytes.

@@ -6,8 +6,8 @@
 
 namespace ingot {
 
-/// Ranges of code points, in order: what stands between the brackets of the model's second
-/// pattern, neighbouring ranges joined.
+/// Sorted ranges of code points: the character class of the model's second pattern, with
+/// neighbouring ranges joined.
 ///
 /// Source:  deepseek-llm-7b's tokenizer.json.
 inline constexpr std::array<std::pair<char32_t, char32_t>, 84> kDeepseekLetters = {{

@@ -1,4 +1,4 @@
-// The chain of normalisation steps.
+// Builds and runs the chain of normalisation steps.
 #include "text/pretokenize/normalizer.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A tokenizer's normalisation: the steps of its file, one after the other.
+// Normalizer: runs the normalisation steps of a tokenizer's file in order.
 #pragma once
 
 #include <optional>
@@ -12,23 +12,22 @@
 
 namespace ingot {
 
-/// The steps that a description asks for. Immutable.
+/// The normalisation steps of a description. Immutable.
 class Normalizer {
  public:
   /// Errors:  model_error for patterns and maps that are malformed, and too many steps.
   explicit Normalizer(const TokenizerData& data);
 
-  /// Whether it leaves every text as it is.
+  /// Whether it leaves every text unchanged.
   bool empty() const { return steps_.empty(); }
 
-  /// A text as the model sees it; bytes that are not valid UTF-8 go through where no step looks for
-  /// them.
+  /// The text that the model sees. Invalid UTF-8 passes through unless a step handles it.
   ///
   /// Cost:    O(n log n).
-  /// Errors:  Error{kInvalid} when a step makes more of the text than normalized_bytes_max allows.
+  /// Errors:  Error{kInvalid} when a step's result exceeds normalized_bytes_max.
   std::string normalize(std::string_view text) const;
 
-  /// By how much it can shrink a text at most; nothing when it can take away any part of it.
+  /// The largest factor by which it shrinks a text; nothing when a step can remove any part.
   std::optional<std::size_t> shrink_max() const;
 
  private:

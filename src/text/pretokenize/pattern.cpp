@@ -1,4 +1,4 @@
-// PCRE2 behind bounds: it is told to stop by a callout in front of every item of an expression.
+// Runs PCRE2 within bounds: a callout before every item of an expression can stop it.
 #include "text/pretokenize/pattern.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8

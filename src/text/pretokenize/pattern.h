@@ -1,4 +1,4 @@
-// What tokenizer.json files look for in texts: a literal text or a regular expression.
+// Pattern: a literal text or a regular expression of a tokenizer.json, compiled.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +19,12 @@ constexpr std::size_t kPatternBytesMax = 16'384;
 
 /// A compiled pattern. Immutable; any number of threads can use it.
 ///
-/// A known regular expression is a scanner, others run in PCRE2 and mean what Oniguruma, which
-/// Hugging Face's tokenizers use, means by them; see regex_syntax.h. Bytes that are not valid UTF-8
-/// are characters without category, one each.
+/// A known regular expression runs as a scanner. Others run in PCRE2 with the meaning that they
+/// have in Oniguruma, the library of Hugging Face's tokenizers; see regex_syntax.h. Each invalid
+/// byte is a character without category.
 class Pattern {
  public:
-  /// A text that is looked for as it is; nothing matches an empty one. `file` is for error
-  /// messages.
+  /// A literal text; an empty one never matches. `file` is for error messages.
   ///
   /// Errors:  model_error for one that is longer than kPatternBytesMax.
   static Pattern literal(std::string_view text, std::string_view file);
@@ -38,24 +37,24 @@ class Pattern {
   Pattern& operator=(Pattern&&) noexcept;
   ~Pattern();
 
-  /// Calls `each(begin, end)` for every match, from left to right; empty matches count unless one
-  /// stands where the last match ended.
+  /// Calls `each(begin, end)` for every match from left to right. An empty match directly behind
+  /// the previous match is skipped.
   ///
-  /// Cost:    linear for a literal or a scanner; for any other expression at most
-  /// kRegexStepsPerByte
-  ///          steps a byte, and the memory that PCRE2 may take.
-  /// Errors:  Error{kInvalid} when the expression needs more of either.
+  /// Cost:    linear for a literal or a scanner; else at most kRegexStepsPerByte steps per byte,
+  /// and
+  ///          kRegexBytesMax of memory.
+  /// Errors:  Error{kInvalid} when the expression exceeds either limit.
   void find_all(std::string_view text, FunctionRef<void(std::size_t, std::size_t)> each) const;
 
   /// Cuts `text` by the matches. Cost and errors are those of find_all.
   void split(std::string_view text, SplitBehavior behavior, bool invert, EachPiece each) const;
 
-  /// `text` with `content` for every match.
+  /// `text` with every match replaced by `content`.
   ///
-  /// Errors:  as find_all; Error{kInvalid} when the result has more than `bytes_max` bytes.
+  /// Errors:  those of find_all; Error{kInvalid} when the result exceeds `bytes_max` bytes.
   std::string replace(std::string_view text, std::string_view content, std::size_t bytes_max) const;
 
-  /// The scanner that a regular expression was recognised as.
+  /// The scanner of a recognised regular expression.
   std::optional<Scanner> scanner() const { return scanner_; }
 
  private:
@@ -67,8 +66,9 @@ class Pattern {
   std::unique_ptr<const Regex> regex_;
 };
 
-/// Steps that a regular expression may take in a text: so many for each byte and so many besides. A
-/// step is an item of the expression that is tried, or a byte that is passed while trying.
+/// Limits on the steps of a regular expression in one text: a number per byte plus a constant. A
+/// step tries one item of the expression or passes one byte. Without them a hostile expression
+/// could run for exponential time.
 constexpr std::size_t kRegexStepsPerByte = 64;
 constexpr std::size_t kRegexStepsMin = 1'000'000;
 /// Memory for one match.

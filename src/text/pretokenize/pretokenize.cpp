@@ -1,4 +1,4 @@
-// Scanners by their kind, and how they walk over a text.
+// Dispatches to scanners by kind, and cuts a text by their matches.
 #include "text/pretokenize/pretokenize.h"
 
 #include <algorithm>

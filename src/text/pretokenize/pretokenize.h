@@ -1,5 +1,4 @@
-// Pre-tokenizers: hand-written scanners for the patterns by which tokenizers cut text before their
-// model sees it.
+// Pre-tokenizers: hand-written scanners for the patterns that cut text before the model sees it.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +11,10 @@
 
 namespace ingot {
 
-/// A pattern that is looked for in a text. L, M, N, P, S and their parts are Unicode's general
-/// categories; a byte that is not part of valid UTF-8 is a character of none of them.
+/// A pattern that a scanner matches. L, M, N, P, S and their parts are Unicode's general
+/// categories; an invalid byte is a character of no category.
 enum class Scanner : std::uint8_t {
-  // Patterns that match everywhere: what they cut are matches alone.
+  // Patterns that match everywhere: every piece is a match.
 
   /// GPT-2: 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
   kGpt2,
@@ -26,12 +25,12 @@ enum class Scanner : std::uint8_t {
   kQwen35,  ///< Qwen 2's with [\p{L}\p{M}]+ for \p{L}+ and [^\s\p{L}\p{M}\p{N}]+ for signs
   kCl100k,  ///< Llama 3's with \s++$ before \s*[\r\n]+
   /// GPT-4o: [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+
-  /// (?i:'s|'t|'re|'ve|'m|'ll|'d)?, then the same with + and *, then \p{N}{1,3}
+  /// (?i:'s|'t|'re|'ve|'m|'ll|'d)?, then that word with + and * swapped, then \p{N}{1,3}
   /// | ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
   kO200k,
   kTekken,  ///< GPT-4o's without contractions and with \p{N} for \p{N}{1,3}
 
-  // Patterns that leave stretches between their matches.
+  // Patterns that leave unmatched text between their matches.
 
   /// DeepSeek V3's last: [ASCII punctuation][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+
   /// | ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
@@ -66,25 +65,25 @@ void split(Scanner scanner, std::string_view text, SplitBehavior behavior, bool 
 void find_all(Scanner scanner, std::string_view text,
               FunctionRef<void(std::size_t, std::size_t)> each);
 
-/// What a GGUF file calls a pre-tokenizer: scanners, each of which cuts the pieces of the one
-/// before it; every match is a piece, and so is what lies between.
+/// A pre-tokenizer with a name in GGUF files: scanners in order, each cutting the pieces of the
+/// previous one. Every match, and all text between matches, is a piece.
 class Pretokenizer {
  public:
   explicit constexpr Pretokenizer(std::span<const Scanner> scanners) : scanners_(scanners) {}
 
   std::span<const Scanner> scanners() const { return scanners_; }
 
-  /// Calls `each` for the pieces of `text` from left to right; joined they are `text` again.
+  /// Calls `each` for the pieces of `text` from left to right; joined they give `text`.
   ///
-  /// Cost:    linear; recursion as deep as there are scanners, of which no name has more than 6.
+  /// Cost:    linear; one level of recursion per scanner, at most 6.
   void split(std::string_view text, EachPiece each) const;
 
  private:
   std::span<const Scanner> scanners_;
 };
 
-/// The pre-tokenizer of a GGUF's `tokenizer.ggml.pre` for byte-level BPE, or nothing for a name
-/// that is not known.
+/// The pre-tokenizer of a GGUF's `tokenizer.ggml.pre` for byte-level BPE; nothing for an unknown
+/// name.
 ///
 /// Source:  names from llama.cpp's conversion script, patterns from the models' tokenizer.json.
 std::optional<Pretokenizer> find_pretokenizer(std::string_view name);

@@ -98,7 +98,7 @@ Pieces named_pieces(std::string_view name, std::string_view text) {
   return pieces;
 }
 
-/// Of every class that some pattern asks for, those that more than one asks for more often.
+/// Characters of every class that a pattern uses; classes of several patterns occur more often.
 std::string random_text(Random& random) {
   static const std::u32string kAlphabet =
       U"aStTdDmMlLrReEvVs\u017F\u00E9\u01C5\u02B0\u4E2D\u3042\uAC00\u05D0\u0915\u0660"
@@ -151,7 +151,7 @@ TEST(Pretokenize, InvalidBytesAreCharactersOfNoCategory) {
     }
   }
   EXPECT_EQ(pieces_of(Scanner::kGpt2, "a\x80\xC0 b"), (Pieces{"a", "\x80\xC0", " b"}));
-  // Of two bytes that are wrong together only the last can be the one sign before letters.
+  // Only the last of two invalid bytes can be the one sign before letters.
   EXPECT_EQ(pieces_of(Scanner::kQwen2, "\xE4\xB8z"), (Pieces{"\xE4\xB8", "z"}));
   EXPECT_EQ(pieces_of(Scanner::kQwen2, "\xE4z"), (Pieces{"\xE4z"}));
   EXPECT_EQ(pieces_of(Scanner::kGpt2, std::string("a\0b", 3)),

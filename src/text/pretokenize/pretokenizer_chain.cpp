@@ -1,4 +1,4 @@
-// The chain of pre-tokenization steps. It calls itself once a step, of which there are few.
+// Builds and runs the chain of pre-tokenization steps; it recurses once per step.
 #include "text/pretokenize/pretokenizer_chain.h"
 
 #include <utility>

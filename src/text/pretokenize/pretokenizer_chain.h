@@ -1,4 +1,4 @@
-// A tokenizer's pre-tokenization: the steps of its file, each cutting the pieces of the one before.
+// PretokenizerChain: the pre-tokenization steps of a file, each cutting the previous one's pieces.
 #pragma once
 
 #include <optional>
@@ -13,23 +13,22 @@
 
 namespace ingot {
 
-/// The steps that a description asks for. Immutable.
+/// The pre-tokenization steps of a description. Immutable.
 class PretokenizerChain {
  public:
-  /// Errors:  model_error for unknown names, patterns that are malformed, and steps that cannot
-  ///          follow each other.
+  /// Errors:  model_error for unknown names, malformed patterns, and steps in an impossible order.
   explicit PretokenizerChain(const TokenizerData& data);
 
-  /// Calls `each` for the pieces of a normalised text, from left to right. `begins_text`: no token
-  /// stands before it.
+  /// Calls `each` for the pieces of a normalised text from left to right. `begins_text` is true
+  /// when no token precedes the text.
   ///
-  /// Cost:    linear in the text for every step, but for regular expressions (see Pattern).
+  /// Cost:    linear in the text for every step, except regular expressions (see Pattern).
   /// Errors:  those of Pattern::split.
   void split(std::string_view text, bool begins_text, EachPiece each) const {
     split_from(0, text, begins_text, each);
   }
 
-  /// Whether the pieces joined are the text, but for spaces that a step puts in front.
+  /// Whether the joined pieces equal the text, apart from spaces that a step puts in front.
   bool keeps_all() const { return keeps_all_; }
 
  private:
@@ -41,7 +40,7 @@ class PretokenizerChain {
     std::optional<Pattern> pattern;
     SplitBehavior behavior = SplitBehavior::kIsolated;
     bool invert = false;
-    PretokenizerStep data;  // of kMetaspace
+    PretokenizerStep data;  // settings of kMetaspace
   };
   void add(const PretokenizerStep& step, const TokenizerData& data);
   void add_behind_bytes(const PretokenizerStep& step, const TokenizerData& data);

@@ -1,4 +1,4 @@
-// Which scanners the names in GGUF files and the regular expressions of tokenizer.json stand for.
+// Maps names in GGUF files and regular expressions of tokenizer.json to scanners.
 #include <algorithm>
 #include <array>
 #include <iterator>

@@ -1,4 +1,4 @@
-// One pass over the expression, without a tree.
+// Translates a regular expression in one pass, without a tree.
 #include "text/pretokenize/regex_syntax.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ constexpr std::string_view kWords =
 /// Escapes that both libraries read alike, outside of classes and inside.
 constexpr std::string_view kPlainEscapes = "dDtnrfeaAzZGKk0123456789";
 constexpr std::string_view kPlainClassEscapes = "dDtnrfea01234567";
-/// What may follow "(?".
+/// The group openers that may follow "(?".
 constexpr std::string_view kGroups[] = {":", "=", "!", "<=", "<!", ">", "i:", "-i:"};
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }

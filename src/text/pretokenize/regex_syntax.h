@@ -1,4 +1,4 @@
-// Regular expressions of tokenizer.json files, which are Oniguruma's, written for PCRE2.
+// Translates regular expressions from Oniguruma's syntax, which tokenizer.json uses, to PCRE2's.
 #pragma once
 
 #include <string>
@@ -6,10 +6,9 @@
 
 namespace ingot {
 
-/// The PCRE2 pattern (UTF, UCP, multi-line, LF ends lines) that means what Oniguruma's Ruby syntax
-/// means by `source`. Classes that the two libraries draw otherwise (\w, \s, scripts) are spelled
-/// out; everything that they read differently and is not translated is refused, as is what is not
-/// known.
+/// The PCRE2 pattern (UTF, UCP, multi-line, LF ends lines) with the meaning that `source` has in
+/// Oniguruma's Ruby syntax. Classes that differ between the two libraries (\w, \s, scripts) are
+/// spelled out. Other differing or unknown constructs are refused.
 ///
 /// Errors:  model_error(file, ...) that names the construct and its place.
 /// Source:  Oniguruma's doc/RE and doc/SYNTAX.md; pcre2pattern(3).

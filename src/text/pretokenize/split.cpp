@@ -1,4 +1,4 @@
-// One stretch is held back until it is known whether the next belongs to it.
+// Cuts texts at matches; holds one piece back until it knows whether the next one joins it.
 #include "text/pretokenize/split.h"
 
 namespace ingot {

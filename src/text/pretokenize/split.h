@@ -1,4 +1,4 @@
-// Cutting a text by what a pattern matches in it: what every pre-tokenizer does.
+// Cuts a text at the matches of a pattern, for every pre-tokenizer.
 #pragma once
 
 #include <cstddef>
@@ -9,27 +9,27 @@
 
 namespace ingot {
 
-/// Takes the pieces of a text, from left to right.
+/// Receives the pieces of a text from left to right.
 using EachPiece = FunctionRef<void(std::string_view)>;
 
-/// Cuts a text at matches that are told from left to right, as Hugging Face's tokenizers cut it.
-/// What lies between matches is a stretch too; an empty match cuts; empty pieces are left out.
+/// Cuts a text at matches that arrive from left to right, as Hugging Face's tokenizers do. Text
+/// between matches is a piece too; an empty match cuts; empty pieces are dropped.
 ///
 /// Cost:    constant memory; nothing allocates.
 /// Source:  tokenizers, SplitDelimiterBehavior.
 class MatchCutter {
  public:
-  /// With `invert` matches and what lies between them change their roles.
+  /// `invert` swaps the roles of matches and the text between them.
   MatchCutter(std::string_view text, SplitBehavior behavior, bool invert, EachPiece each)
       : text_(text), each_(each), behavior_(behavior), invert_(invert) {}
 
-  /// The match [begin, end), which does not begin before the end of the last one.
+  /// Takes the match [begin, end), which begins at or behind the end of the previous one.
   void match(std::size_t begin, std::size_t end) {
     if (at_ < begin) add({at_, begin, invert_});
     add({begin, end, !invert_});
     at_ = end;
   }
-  /// No more matches.
+  /// Ends the text: no match follows.
   void finish() {
     if (at_ < text_.size()) add({at_, text_.size(), invert_});
     tell(held_);

@@ -1,4 +1,4 @@
-// Each scanner looks at what the pattern's alternatives can start with and takes the first that
+// Each scanner checks the pattern's alternatives by their first characters and takes the first that
 // matches.
 #include "text/pretokenize/word_scanners.h"
 
@@ -106,8 +106,8 @@ struct CasedWord {
 };
 
 /// [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+ or else
-/// [\p{Lu}...\p{M}]+[\p{Ll}...]*. Without a small letter behind the first run the former ends with
-/// the run's last character that is in both sets.
+/// [\p{Lu}...\p{M}]+[\p{Ll}...]*. Without a small letter behind the first run, the
+/// first form ends with the run's last character that is in both sets.
 CasedWord cased_word(std::string_view text, std::size_t at) {
   std::size_t end = at;
   std::size_t uncased_end = at;

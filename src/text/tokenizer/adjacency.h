@@ -1,5 +1,5 @@
-// Which bytes follow each other inside of pieces: between others a text can be cut before it is
-// merged.
+// Adjacency: which bytes follow each other inside pieces. Elsewhere a text can be cut before
+// merging.
 #pragma once
 
 #include <array>
@@ -9,9 +9,8 @@
 
 namespace ingot {
 
-/// The pairs of neighbouring bytes that occur in a set of pieces. Merging never joins two bytes
-/// that are in no piece side by side, so cutting a text between them changes nothing but keeps each
-/// merge small.
+/// The pairs of neighbouring bytes in a set of pieces. Merging never joins two bytes that are
+/// neighbours in no piece. A cut between such bytes keeps the result and makes each merge small.
 class Adjacency {
  public:
   void add(std::string_view piece) {

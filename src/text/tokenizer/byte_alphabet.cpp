@@ -1,4 +1,4 @@
-// The byte alphabet, both ways.
+// Converts between bytes and GPT-2's byte alphabet.
 #include "text/tokenizer/byte_alphabet.h"
 
 #include <array>

@@ -67,8 +67,8 @@ class ByteBpe final : public TokenModel {
   bool fuse_unknown_;
   int missing_ = 0;
   bool ignore_merges_;
-  StringTable bytes_;  // by id, nothing for what no text becomes
-  PieceMap ids_;       // of bytes_
+  StringTable bytes_;  // by id; empty for tokens that no text gives
+  PieceMap ids_;       // finds an id by its bytes_
   WholePieces whole_pieces_;
 };
 
@@ -108,7 +108,7 @@ std::unique_ptr<TokenModel> make_byte_bpe(const TokenizerData& data,
   auto model = std::make_unique<ByteBpe>(data, ids);
   if (model->missing() > 0) {
     warnings.push_back(cat(printable(data.file), ": ", model->missing(),
-                           " of 256 bytes have no token and ",
+                           " bytes (of 256) have no token and ",
                            data.unknown ? "become unknown" : "are left out"));
   }
   return model;

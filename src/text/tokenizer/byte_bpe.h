@@ -10,8 +10,9 @@
 
 namespace ingot {
 
-/// A byte-level BPE over tokens in GPT-2's byte alphabet. Bytes that have no token become the
-/// unknown token, or are left out where there is none, with a warning: so the reference does.
+/// A byte-level BPE over tokens in GPT-2's byte alphabet. A byte without a token becomes the
+/// unknown token, or is dropped when there is none, with a warning, as in Hugging Face's
+/// tokenizers.
 ///
 /// Errors:  those of MergeTable.
 std::unique_ptr<TokenModel> make_byte_bpe(const TokenizerData& data,

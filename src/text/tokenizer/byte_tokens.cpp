@@ -1,4 +1,4 @@
-// Reading the byte tokens of a vocabulary.
+// Reads and checks the byte tokens of a vocabulary.
 #include "text/tokenizer/byte_tokens.h"
 
 #include "base/error.h"
@@ -27,7 +27,7 @@ std::optional<ByteIds> read_byte_ids(const TokenizerData& data) {
     ++found;
   }
   if (found == 0 || !data.byte_fallback) return std::nullopt;
-  if (found < 256) throw vocabulary_error(data, cat(found, " of 256 byte tokens"));
+  if (found < 256) throw vocabulary_error(data, cat(found, " byte tokens, expected 256"));
   return ids;
 }
 

@@ -1,4 +1,4 @@
-// The tokens that stand for single bytes, "<0x00>" to "<0xFF>".
+// Reads the byte tokens of a vocabulary, "<0x00>" to "<0xFF>".
 #pragma once
 
 #include <array>
@@ -9,12 +9,12 @@
 
 namespace ingot {
 
-/// Tokens by the byte that they stand for.
+/// Byte tokens by their byte.
 using ByteIds = std::array<std::int32_t, 256>;
 
-/// The byte tokens of a vocabulary that falls back on them; nothing where it does not or has none.
+/// The byte tokens of a vocabulary with byte fallback; nothing without fallback or byte tokens.
 ///
-/// Errors:  vocabulary_error for a byte token that is none, a byte with two, and fewer than 256.
+/// Errors:  vocabulary_error for a malformed byte token, two for one byte, or fewer than 256.
 std::optional<ByteIds> read_byte_ids(const TokenizerData& data);
 
 }  // namespace ingot

@@ -48,7 +48,7 @@ class CharBpe final : public TokenModel {
   void append_symbols(std::string_view character, std::vector<std::int32_t>& symbols) const;
 
   StringTable tokens_;
-  PieceMap ids_;  // of tokens_
+  PieceMap ids_;  // finds an id by its token
   MergeTable merges_;
   Adjacency adjacency_;
   std::optional<ByteIds> byte_ids_;

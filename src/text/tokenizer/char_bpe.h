@@ -8,8 +8,8 @@
 
 namespace ingot {
 
-/// A BPE whose symbols are characters. One without a token becomes its byte tokens, or else the
-/// unknown token (one for several in a row where the file fuses them), or else nothing.
+/// A BPE whose symbols are characters. A character without a token becomes its byte tokens, else
+/// the unknown token (one per run when the file fuses them), else nothing.
 ///
 /// Errors:  those of MergeTable and read_byte_ids.
 std::unique_ptr<TokenModel> make_char_bpe(const TokenizerData& data);

@@ -1,4 +1,4 @@
-// Decoding token by token, once: the steps of a file become a table.
+// Decodes every token once: the decoding steps of a file become a table.
 #include "text/tokenizer/decoded_pieces.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What each token of a vocabulary writes when it is decoded.
+// The text that each token of a vocabulary decodes to.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace ingot {
 
-/// A vocabulary as decoding writes it.
+/// A vocabulary in decoded form.
 struct DecodedPieces {
-  StringTable pieces;        ///< by id: the bytes it stands for, which need not be whole characters
-  StringTable first_pieces;  ///< by id: what it writes at the beginning of a text, where that can
-                             ///< be something else; empty where it never is
-  std::string strip;         ///< what is taken away in front of a text
-  std::int32_t strip_count = 0;     ///< at most as often
+  StringTable pieces;        ///< by id: its bytes, which may be parts of characters
+  StringTable first_pieces;  ///< by id: its bytes at the beginning of a text; empty table when they
+                             ///< never differ
+  std::string strip;         ///< removed from the front of a text
+  std::int32_t strip_count = 0;     ///< how many times at most
   bool replace_every_byte = false;  ///< one U+FFFD for each ill-formed byte
-  std::size_t shrink_max = 1;       ///< by how much a token's text can shrink when it is decoded
+  std::size_t shrink_max = 1;       ///< largest factor by which decoding shrinks a token's text
 };
 
 /// Decodes every token of a vocabulary by the steps of its description.

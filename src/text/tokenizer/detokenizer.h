@@ -1,4 +1,4 @@
-// Token ids to text, a token at a time, in whole characters only.
+// Detokenizer: token ids to text, one token at a time, in whole characters.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,15 @@
 
 namespace ingot {
 
-/// What decoding writes besides the text itself.
+/// Options of decoding.
 struct DetokenizeOptions {
   bool keep_control = false;  ///< write control tokens as their text instead of nothing
   bool strip_leading_space =
-      true;  ///< write no space in front that encoding had to put there; off to continue a text
+      true;  ///< drop the space that encoding put in front; false when continuing a text
 };
 
-/// Turns a stream of tokens into a stream of text. What has been written is always valid UTF-8: the
-/// bytes of an unfinished character are held back (3 at most) until they are complete, known to be
-/// wrong, or the end.
+/// Turns a stream of tokens into a stream of text. The written text is always valid UTF-8: bytes of
+/// an unfinished character (at most 3) are held back until they are complete, wrong, or last.
 ///
 /// Cost:    O(bytes of the token).
 class Detokenizer {
@@ -28,18 +27,18 @@ class Detokenizer {
   explicit Detokenizer(const Tokenizer& tokenizer, const DetokenizeOptions& options = {})
       : tokenizer_(&tokenizer), options_(options) {}
 
-  /// Appends what `id` completes to `out`. An id outside of the vocabulary becomes U+FFFD.
+  /// Appends the text that `id` completes to `out`. An id outside the vocabulary becomes U+FFFD.
   void push(std::int32_t id, std::string& out);
 
-  /// The bytes that `id`, of the vocabulary, adds behind what was pushed before, in place of a
-  /// push: nothing for a control token unless these are kept.
+  /// The bytes that pushing `id` (inside the vocabulary) would add; empty for a control token
+  /// unless control tokens are kept. Takes the place of a push.
   std::string_view next_bytes(std::int32_t id);
 
-  /// Appends U+FFFD for an unfinished character that is still held; the next text starts afresh.
+  /// Appends U+FFFD for an unfinished character and resets for the next text.
   void finish(std::string& out);
 
  private:
-  /// A first token's text without what encoding put in front.
+  /// A first token's text without the prefix that encoding added.
   std::string_view without_prefix(std::string_view bytes) const;
 
   /// Moves the first `size` held bytes to `out`, ill-formed ones replaced.
@@ -51,7 +50,7 @@ class Detokenizer {
   bool at_start_ = true;
 };
 
-/// The text of all tokens at once: what the stream gives, joined.
+/// The text of all tokens at once.
 std::string detokenize(const Tokenizer& tokenizer, std::span<const std::int32_t> ids,
                        const DetokenizeOptions& options = {});
 

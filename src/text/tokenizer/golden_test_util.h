@@ -66,8 +66,7 @@ class PieceList {
   std::vector<TestPiece> pieces_;
 };
 
-/// The two tokens whose merge made `bytes`: what is left when merging only with ranks below its
-/// own.
+/// The two tokens whose merge made `bytes`: the result of merging with ranks below its own.
 inline std::vector<std::string> parts_by_rank(const std::string& bytes,
                                               const std::map<std::string, std::size_t>& ranks) {
   const std::size_t own = ranks.at(bytes);

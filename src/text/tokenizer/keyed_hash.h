@@ -1,5 +1,4 @@
-// Hashing under a key that nobody outside of the process knows: no file can be written whose
-// entries collide.
+// Keyed hashing: the key is random for each process, so that no file can make entries collide.
 #pragma once
 
 #include <array>
@@ -8,11 +7,11 @@
 
 namespace ingot {
 
-/// Two random words, drawn once a process. They decide where entries lie in tables and nothing that
-/// can be seen.
+/// Two random words, drawn once per process. They decide where entries lie in hash tables and have
+/// no other effect.
 const std::array<std::uint64_t, 2>& hash_key();
 
-/// The halves of the 128-bit product, folded.
+/// The two halves of the 128-bit product, combined by exclusive or.
 inline std::uint64_t fold_product(std::uint64_t a, std::uint64_t b) {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(a) * b;

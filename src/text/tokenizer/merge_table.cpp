@@ -1,4 +1,4 @@
-// Merges are checked while they are read: a vocabulary that they do not fit is refused.
+// Reads merges, and refuses a vocabulary that lacks their pieces.
 #include "text/tokenizer/merge_table.h"
 
 #include <bit>

@@ -1,4 +1,4 @@
-// BPE's merges by the pair of tokens that they join.
+// MergeTable: BPE merges, found by the pair of tokens that they join.
 #pragma once
 
 #include <array>
@@ -13,17 +13,17 @@
 
 namespace ingot {
 
-/// Which pairs of tokens merge, in which order, to what. Immutable.
+/// The pairs of tokens that merge, with rank and result. Immutable.
 class MergeTable {
  public:
-  /// Reads the merges of a file; `ids` finds tokens by their text in the file. Of equal merges the
-  /// first counts.
+  /// Reads the merges of a file; `ids` finds tokens by their text in the file. The first of equal
+  /// merges counts.
   ///
-  /// Errors:  model_error for no merges, too many, one that is not two pieces with a space between,
-  ///          or pieces (the two or the joined one) that are no tokens.
+  /// Errors:  model_error for no merges, too many, a merge that is not two pieces with a space
+  ///          between, or pieces (either one or the joined one) that are not tokens.
   MergeTable(const TokenizerData& data, const PieceMap& ids);
 
-  /// The rank of a pair, SymbolMerger::kNever when it does not merge.
+  /// The rank of a pair; SymbolMerger::kNever when it never merges.
   std::uint32_t rank(std::int32_t left, std::int32_t right) const {
     return slots_[slot_of(pair_of(left, right))].rank;
   }
@@ -46,7 +46,7 @@ class MergeTable {
     return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 |
            static_cast<std::uint32_t>(right);
   }
-  /// The slot that holds a pair, or the empty one where it would go.
+  /// The slot of a pair, or the empty slot for it.
   std::size_t slot_of(std::uint64_t pair) const {
     std::size_t at = hash_word(pair, key_) & (slots_.size() - 1);
     while (slots_[at].rank != SymbolMerger::kNever && slots_[at].pair != pair) {

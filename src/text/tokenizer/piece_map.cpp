@@ -1,5 +1,5 @@
-// Open addressing with a tag a slot, so that a piece is compared only when it is very likely the
-// one.
+// Open addressing with one tag per slot, so that a piece is compared only when it is very likely
+// the one.
 #include "text/tokenizer/piece_map.h"
 
 #include <bit>

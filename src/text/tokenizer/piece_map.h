@@ -1,5 +1,4 @@
-// Finding a token by its piece: a hash table over a StringTable that a hostile vocabulary cannot
-// degrade.
+// PieceMap: finds a token by its piece, in a hash table that a hostile vocabulary cannot slow down.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +9,13 @@
 
 namespace ingot {
 
-/// Maps pieces to their ids. Holds no text itself: the table of pieces must outlive it and not
-/// change.
+/// Maps pieces to their ids. It holds no text: the table of pieces must outlive it unchanged.
 class PieceMap {
  public:
   /// An empty map with room for `count` of the pieces.
   PieceMap(const StringTable& pieces, std::size_t count);
 
-  /// Adds piece `id`; of equal pieces the first that was added stays.
+  /// Adds piece `id`; the first of equal pieces stays.
   void insert(std::int32_t id);
 
   /// The id of `piece`, or -1.
@@ -28,7 +26,7 @@ class PieceMap {
     std::uint32_t tag = 0;
     std::int32_t id = -1;
   };
-  /// The slot that holds `piece`, or the empty one where it would go.
+  /// The slot of `piece`, or the empty slot for it.
   std::size_t slot_of(std::string_view piece, std::uint64_t hash) const;
 
   const StringTable* pieces_;

@@ -84,7 +84,7 @@ void PieceTrie::add_suffixes() {
   }
 }
 
-/// The child by `label`, or the root, which is nobody's child.
+/// The child by `label`; the root, which is never a child, when there is none.
 std::uint32_t PieceTrie::child(std::uint32_t node, char label) const {
   const std::uint32_t first = nodes_[node].children;
   const auto labels = std::string_view(labels_).substr(first, nodes_[node + 1].children - first);

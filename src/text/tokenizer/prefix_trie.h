@@ -1,4 +1,4 @@
-// A set of strings in which all that a text begins with are found.
+// PrefixTrie: finds all strings of a set that a text begins with.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace ingot {
 class PrefixTrie {
  public:
   PrefixTrie() = default;
-  /// Entries without text are left out; of equal texts the smallest id stays.
+  /// Entries without text are skipped; equal texts keep the smallest id.
   ///
   /// Cost:    linear in the texts' bytes after sorting them; at most 18 bytes of memory a byte of
   ///          text.
@@ -41,16 +41,16 @@ class PrefixTrie {
   }
 
  private:
-  /// Nodes with more children than this find them by their bits.
+  /// A node with more children than this finds them by bits.
   static constexpr std::uint32_t kNarrow = 8;
   static constexpr std::uint32_t kNotWide = 0xFFFF'FFFF;
 
   struct Node {
     std::uint32_t children = 0;  // the first; they end where those of the next node begin
-    std::int32_t id = -1;        // of the entry that ends here
+    std::int32_t id = -1;        // id of the entry that ends here
     std::uint32_t wide = kNotWide;
   };
-  /// Which bytes lead to children, for nodes with many.
+  /// The labels of nodes with many children, as bits.
   struct Wide {
     std::array<std::uint64_t, 4> bits{};
     std::array<std::uint8_t, 4> before{};  // children in the words before each
@@ -58,7 +58,7 @@ class PrefixTrie {
   void add_nodes(const std::vector<TrieEntry>& entries);
   void add_wide_nodes();
 
-  /// The child by `label`, or the root, which is nobody's child.
+  /// The child by `label`; the root, which is never a child, when there is none.
   std::uint32_t child(std::uint32_t node, std::uint8_t label) const {
     const std::uint32_t first = nodes_[node].children;
     if (nodes_[node].wide != kNotWide) {

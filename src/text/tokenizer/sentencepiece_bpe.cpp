@@ -61,10 +61,10 @@ class SentencePieceBpe final : public TokenModel {
   std::vector<std::uint32_t> ranks_;  // by id: 0 for the best score, equal for equal scores
   std::optional<ByteIds> byte_ids_;
   std::int32_t unknown_;
-  StringTable pieces_;  // by id, empty for what merging does not make
-  PieceMap ids_;        // of the pieces that merging can make
+  StringTable pieces_;  // by id; empty for pieces that merging never makes
+  PieceMap ids_;        // finds the pieces that merging can make
   WholePieces whole_pieces_;
-  Adjacency adjacency_;  // in them
+  Adjacency adjacency_;  // over these pieces
   std::size_t longest_merged_ = 0;
 };
 

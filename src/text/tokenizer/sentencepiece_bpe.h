@@ -9,11 +9,12 @@
 
 namespace ingot {
 
-/// A SentencePiece BPE over texts with plain spaces. Characters without a piece become their byte
-/// tokens, or else one unknown token for as many as are in a row.
+/// A SentencePiece BPE over texts with plain spaces. A character without a piece becomes its byte
+/// tokens; without byte tokens a run of such characters becomes one unknown token.
 ///
-/// Errors:  vocabulary_error for missing or malformed scores and byte tokens, and pieces that are
-///          too long to merge.
+/// Errors:  vocabulary_error for missing or malformed scores and byte tokens, and pieces too long
+/// to
+///          merge.
 std::unique_ptr<TokenModel> make_sentencepiece_bpe(const TokenizerData& data);
 
 }  // namespace ingot

@@ -1,5 +1,4 @@
-// The heart of BPE: neighbouring symbols are merged, the best pair first and the leftmost of
-// equals.
+// SymbolMerger: merges neighbouring symbols for BPE, the best pair first, the leftmost of equals.
 #pragma once
 
 #include <algorithm>
@@ -15,28 +14,27 @@
 
 namespace ingot {
 
-/// A row of positions cut into symbols, which are runs of positions; merging joins two neighbours.
+/// A row of positions, cut into symbols; merging joins two neighbouring symbols.
 ///
-/// The symbols are one bit a position (set where a symbol starts). The candidates, 8 bytes each,
-/// are a sorted list and a heap of those that came up since it was sorted, together at most three
-/// for two symbols of the row, so that a request's text costs a small multiple of its bytes.
-/// Reusable.
+/// One bit per position marks where a symbol starts. Candidate pairs take 8 bytes each. They lie in
+/// a sorted list and in a heap of newer ones, together at most three for two symbols. So a text
+/// costs a small multiple of its bytes. Reusable.
 class SymbolMerger {
  public:
   /// The rank of a pair that is never merged. Smaller ranks are merged first.
   static constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
 
-  /// Empties the row: `positions` of them, no symbol yet.
+  /// Begins a row of `positions` positions without symbols.
   void reset(std::size_t positions) {
     INGOT_CHECK(positions < kNever, positions, " positions in one text");
     size_ = positions;
     starts_.assign(positions / 64 + 1, 0);
     mark(positions);
   }
-  /// Lets a symbol start at a position; the first one must start at 0.
+  /// Starts a symbol at a position; the first one must start at 0.
   void mark(std::size_t at) { starts_[at / 64] |= std::uint64_t{1} << (at % 64); }
 
-  /// The end of the symbol that starts at `at`, which is where the next one starts.
+  /// The end of the symbol that starts at `at`, where the next one starts.
   std::size_t end_of(std::size_t at) const {
     std::size_t word = (at + 1) / 64;
     std::uint64_t bits = starts_[word] & (~std::uint64_t{0} << ((at + 1) % 64));
@@ -46,11 +44,10 @@ class SymbolMerger {
 
   /// Merges until no pair can be merged.
   ///
-  /// `rank(left, right, end)` ranks the symbols [left, right) and [right, end), or says kNever.
-  /// `merged(left, rank)` is told of each merge, the new symbol starting at `left`.
+  /// `rank(left, right, end)` ranks the symbols [left, right) and [right, end), or returns kNever.
+  /// `merged(left, rank)` is called after each merge; the new symbol starts at `left`.
   ///
-  /// Cost:    O(n log n) for n symbols, one call of `rank` for each candidate that is put on or
-  /// taken from the heap.
+  /// Cost:    O(n log n) for n symbols; one call of `rank` per candidate pushed or popped.
   template <class Rank, class Merged>
   void run(const Rank& rank, const Merged& merged) {
     std::size_t symbols = 0;
@@ -58,8 +55,8 @@ class SymbolMerger {
       symbols += static_cast<std::size_t>(std::popcount(word));
     }
     if (symbols <= kFewSymbols) return run_few(rank, merged);
-    // With so many candidates a third are dead and all are collected anew: at most four times,
-    // since a merge adds no more than two.
+    // At this size at least a third of the candidates are dead, and all are collected anew. That
+    // happens at most four times, since a merge adds at most two.
     const std::size_t candidates_max = symbols + symbols / 2;
     sorted_.reserve(candidates_max + 2);
     heap_.reserve(symbols / 2 + 2);
@@ -72,8 +69,8 @@ class SymbolMerger {
       const std::size_t right = end_of(left);
       if (right == size_) continue;
       const std::size_t end = end_of(right);
-      // An entry outlives the symbols it was made for; it counts only while the pair at its place
-      // has the rank that it says.
+      // An entry can outlive its symbols. It is valid only while the pair at its place has its
+      // rank.
       if (rank(left, right, end) != best_rank) continue;
       starts_[right / 64] &= ~(std::uint64_t{1} << (right % 64));
       merged(left, best_rank);
@@ -84,14 +81,14 @@ class SymbolMerger {
   }
 
  private:
-  /// Up to so many symbols run_few is faster; words of more are rare.
+  /// Symbols up to which run_few is faster than the heap; longer words are rare.
   static constexpr std::size_t kFewSymbols = 32;
 
-  /// Looks at all pairs for each merge: for a word less work than keeping them in order.
+  /// Scans all pairs for each merge: for a word that is cheaper than keeping them sorted.
   template <class Rank, class Merged>
   void run_few(const Rank& rank, const Merged& merged) {
-    std::array<std::size_t, kFewSymbols + 1> starts;   // of the symbols, and the end
-    std::array<std::uint32_t, kFewSymbols + 1> ranks;  // of each symbol with the one behind it
+    std::array<std::size_t, kFewSymbols + 1> starts;   // starts of the symbols, and the end
+    std::array<std::uint32_t, kFewSymbols + 1> ranks;  // ranks of each symbol with its successor
     std::size_t count = 0;
     for (std::size_t at = 0; at < size_; at = end_of(at)) starts[count++] = at;
     starts[count] = size_;
@@ -136,7 +133,7 @@ class SymbolMerger {
     std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
   }
 
-  /// Takes the candidate that comes first.
+  /// Removes and returns the best candidate.
   std::uint64_t take_best() {
     const bool heap_is_first =
         next_ == sorted_.size() || (!heap_.empty() && heap_.front() < sorted_[next_]);
@@ -151,13 +148,13 @@ class SymbolMerger {
     return best;
   }
 
-  /// Makes what came up meanwhile part of the sorted list: cheaper than taking it from a large heap
-  /// one by one, above all where it came up in order.
+  /// Merges the heap into the sorted list. That is cheaper than popping a large heap one by one,
+  /// above all when candidates arrived in order.
   void sort_heap_in() {
     sort(heap_);
     sorted_.erase(sorted_.begin(), sorted_.begin() + static_cast<std::ptrdiff_t>(next_));
     next_ = 0;
-    // From the end, where there is room: nothing is moved twice and no third list is needed.
+    // Merges from the end, where the room is: no entry moves twice, and no third list is needed.
     std::size_t old = sorted_.size();
     sorted_.resize(old + heap_.size());
     for (std::size_t added = heap_.size(); added > 0;) {
@@ -168,7 +165,7 @@ class SymbolMerger {
     heap_.clear();
   }
 
-  /// Makes the candidates anew from the pairs that are there.
+  /// Rebuilds the candidates from the current pairs.
   template <class Rank>
   void collect(const Rank& rank) {
     sorted_.clear();
@@ -191,7 +188,7 @@ class SymbolMerger {
 
   std::vector<std::uint64_t> starts_;
   std::vector<std::uint64_t> sorted_;
-  std::size_t next_ = 0;  // of sorted_, the first that was not taken
+  std::size_t next_ = 0;  // index into sorted_ of the first entry not yet taken
   std::vector<std::uint64_t> heap_;
   std::size_t size_ = 0;
 };

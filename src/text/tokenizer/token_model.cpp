@@ -1,4 +1,4 @@
-// Which model a description asks for, and those that are algorithms of other files as they are.
+// Creates the token model of a description; wraps the algorithms of other files.
 #include "text/tokenizer/token_model.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What turns a piece of text into ids: the algorithm in the middle of a tokenizer.
+// TokenModel: the algorithm of a tokenizer that turns a piece of text into ids.
 #pragma once
 
 #include <cstdint>
@@ -26,19 +26,19 @@ class TokenModel {
   TokenModel& operator=(const TokenModel&) = delete;
   virtual ~TokenModel() = default;
 
-  /// Appends the tokens of one piece, as normalisation and pre-tokenization leave it.
+  /// Appends the tokens of one normalised, pre-tokenized piece.
   virtual void encode(std::string_view piece, ModelScratch& scratch,
                       std::vector<std::int32_t>& ids) const = 0;
 
-  /// Whether tokens stand for all that is in a piece: no part of it is left out and no token stands
-  /// for any number of unknown characters.
+  /// Whether the tokens cover a piece exactly: no part is dropped, and no token represents a run of
+  /// unknown characters.
   virtual bool is_complete() const = 0;
 };
 
-/// The model that `data` asks for. A byte-level one where a pre-tokenizer makes bytes symbols.
+/// The model that `data` describes; a byte-level one when a pre-tokenizer turns bytes into symbols.
+/// Appends notes for the user to `warnings`.
 ///
-/// Errors:  vocabulary_error for vocabularies that it cannot work with; what a user should know is
-/// appended to `warnings`.
+/// Errors:  vocabulary_error for unusable vocabularies.
 std::unique_ptr<TokenModel> make_token_model(const TokenizerData& data,
                                              std::vector<std::string>& warnings);
 

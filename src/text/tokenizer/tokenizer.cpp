@@ -1,4 +1,4 @@
-// The parts of a tokenizer, put together.
+// Tokenizer: joins normalisation, pre-tokenization, token model and added tokens.
 #include "text/tokenizer/tokenizer.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Text to token ids, by the rules of the model's own tokenizer.
+// Tokenizer: text to token ids by the rules of the model's own tokenizer.
 #pragma once
 
 #include <array>
@@ -20,20 +20,20 @@
 
 namespace ingot {
 
-/// What encode does besides plain text. Without these a text can never become a special token.
+/// Options of encoding. Without them no text can become a special token.
 struct EncodeOptions {
-  bool add_special = false;    ///< frame with BOS, EOS, CLS, SEP where the tokenizer's file says so
-  bool parse_special = false;  ///< control and user-defined tokens in the text become tokens
+  bool add_special = false;         ///< add BOS, EOS, CLS, SEP where the tokenizer's file says so
+  bool parse_special = false;       ///< control and user-defined tokens in the text become tokens
   bool parse_user_defined = false;  ///< only the user-defined ones (`<think>`, `<tool_call>`)
-  /// Where those tokens may stand, everywhere when absent: stretches of the text, ascending and
-  /// disjoint. A token that is not whole within one of them is text like any other.
+  /// Ranges of the text, ascending and disjoint, in which such tokens may occur; absent means
+  /// everywhere. A token that is not whole inside one range is ordinary text.
   std::optional<std::span<const TextSpan>> added_within = std::nullopt;
 };
 
 /// A tokenizer. Immutable: all functions may be called from several threads at once.
 ///
-/// A text is cut at the added tokens that are asked for; what is between is normalised, cut at the
-/// added tokens that are found in normalised text, cut into pieces, and these go through the model.
+/// Encoding cuts a text at its added tokens, normalises the rest, cuts that at the added tokens of
+/// normalised text, cuts it into pieces, and passes each piece through the model.
 class Tokenizer {
  public:
   /// See make_tokenizer.
@@ -41,21 +41,20 @@ class Tokenizer {
   Tokenizer(const Tokenizer&) = delete;
   Tokenizer& operator=(const Tokenizer&) = delete;
 
-  /// The tokens of `text`, which may hold anything: NUL is a character, and bytes that are not
-  /// valid UTF-8 are encoded as bytes where the vocabulary can.
+  /// The tokens of `text`, which may hold any bytes: NUL is a character, and invalid UTF-8 is
+  /// encoded as bytes where the vocabulary can.
   ///
-  /// Cost:    O(n log n) in time, about 20 bytes of memory a byte of text; no recursion.
-  /// Errors:  Error{kInvalid} for a text of 2 GiB or more, and where the file's own patterns and
-  ///          replacements make more of it than their limits allow.
+  /// Cost:    O(n log n) time, about 20 bytes of memory per byte of text; no recursion.
+  /// Errors:  Error{kInvalid} for a text of 2 GiB or more, or when the file's own patterns and
+  ///          replacements exceed their limits.
   std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const;
 
-  /// The bytes that a token stands for, which need not be whole characters: a space for U+2581 of
-  /// SentencePiece, the byte of a byte token, the text of a control token. Empty for an id outside
-  /// of the vocabulary.
+  /// The bytes of a token, which may be parts of characters: a space for SentencePiece's U+2581,
+  /// the byte of a byte token, the text of a control token. Empty for an id outside the vocabulary.
   std::string_view piece(std::int32_t id) const;
-  /// What it writes at the beginning of a text, where kinds of tokenizers write no space.
+  /// The bytes of a token at the beginning of a text, where some tokenizers drop a space.
   std::string_view first_piece(std::int32_t id) const;
-  /// kUnused for an id outside of the vocabulary.
+  /// kUnused for an id outside the vocabulary.
   TokenType type(std::int32_t id) const;
 
   std::int32_t size() const { return static_cast<std::int32_t>(types_.size()); }
@@ -70,11 +69,11 @@ class Tokenizer {
 
   /// Bytes of the longest piece.
   std::size_t longest_piece() const { return longest_piece_; }
-  /// The most bytes of text that one token can stand for, nothing when there is no bound: a longer
-  /// text than this times n has more than n tokens, which can be said without encoding it.
+  /// The most bytes of text that one token can represent; nothing without a bound. A text longer
+  /// than n times this has more than n tokens, which callers use to refuse it without encoding.
   std::optional<std::size_t> text_bytes_per_token_max() const;
 
-  /// What encoding put in front of a text and decoding takes away, and how often at most.
+  /// The prefix that encoding adds and decoding removes, and how many times at most.
   std::string_view stripped_prefix() const { return decoded_.strip; }
   std::int32_t stripped_prefix_count() const { return decoded_.strip_count; }
   /// Whether ill-formed bytes decode to one U+FFFD each (SentencePiece) instead of one for each
@@ -82,24 +81,24 @@ class Tokenizer {
   bool replaces_every_byte() const { return decoded_.replace_every_byte; }
 
  private:
-  /// Added tokens that one way of encoding looks for.
+  /// The added tokens of one combination of options.
   struct Search {
-    AddedTokens raw;         ///< in the text as it is
-    AddedTokens normalized;  ///< in the normalised text
+    AddedTokens raw;         ///< found in the original text
+    AddedTokens normalized;  ///< found in the normalised text
   };
-  /// One for each way.
+  /// One set per combination of options.
   struct Searches {
     Search plain, user_defined, special;
   };
   struct Scratch;
-  /// With `all_raw` no token that is asked for waits for the normalised text.
+  /// `all_raw`: all wanted tokens are found in the original text.
   Searches make_searches(const TokenizerData& data, bool all_raw) const;
   Search make_search(const TokenizerData& data, bool special, bool user_defined,
                      bool all_raw) const;
   const Search& search_for(const EncodeOptions& options) const;
   void encode_with(const Search& search, std::span<const TextSpan> spans, std::string_view text,
                    std::vector<std::int32_t>& ids) const;
-  /// A stretch of the text in which no raw token stands.
+  /// Encodes a range of the text without raw tokens.
   void encode_stretch(const AddedTokens& normalized, std::string_view text, bool begins_text,
                       Scratch& scratch, std::vector<std::int32_t>& ids) const;
 
@@ -116,8 +115,7 @@ class Tokenizer {
   bool strips_ = false;  // an added token takes white space along
 };
 
-/// The tokenizer that `data` describes; what a user should know about it is appended to `warnings`,
-/// a line each.
+/// The tokenizer that `data` describes. Appends notes for the user to `warnings`, one line each.
 ///
 /// Errors:  model_error(file, "tokenizer", 0, reason) for anything unknown, missing or
 /// contradictory.

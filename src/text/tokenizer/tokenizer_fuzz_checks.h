@@ -1,4 +1,4 @@
-// What fuzz targets ask of a tokenizer that a file gave: it works, and whatever fails is an Error.
+// Checks for fuzz targets: a tokenizer read from a file works, and every failure is an Error.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace ingot::testing {
 
-/// Runs `work`; what escapes it is an Error that can be printed on one line.
+/// Runs `work`; it may only throw an Error with a one-line message.
 template <class Work>
 void expect_errors_only(Work&& work) {
   try {
@@ -28,7 +28,7 @@ void expect_errors_only(Work&& work) {
   }
 }
 
-/// Some text with everything in it that tokenizers treat specially, and what the vocabulary has.
+/// A text with all characters that tokenizers treat specially and pieces of the vocabulary.
 inline std::string sample_text(const TokenizerData& data) {
   std::string text = "ab \xE2\x96\x81  1234\n\n<s><0x0A>\xFF e\xCC\x81'll \xF0\x9F\x98\x80";
   for (std::size_t i = 0; i < data.tokens.size() && text.size() < 1024; ++i) {

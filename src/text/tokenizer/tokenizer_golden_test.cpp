@@ -32,7 +32,7 @@ bool is_true(const Json& record, std::string_view key) {
 struct GoldenRun {
   const Tokenizer& tokenizer;
   bool sentencepiece;  ///< the reference, which writes nothing for control tokens
-  bool byte_fallback;  ///< of the reference tokenizers
+  bool byte_fallback;  ///< whether the reference tokenizer has byte fallback
   int compared = 0;
   int skipped = 0;
 
@@ -78,7 +78,7 @@ std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder,
   return files;
 }
 
-/// Every so many records of a file; the release build compares all of them.
+/// Compares every n-th record of a file; the release build compares all.
 #ifdef INGOT_SANITIZED
 constexpr std::size_t kRecordStep = 20;
 #else
@@ -173,8 +173,7 @@ TEST(TokenizerGolden, PairsOfLlamaCpp) {
   EXPECT_GT(run, 0);
 }
 
-/// The tokenizer in the shared data that is the one of this name in the expected encodings, or
-/// nothing.
+/// The tokenizer in the shared data with this name in the expected encodings, or nothing.
 std::unique_ptr<Tokenizer> expected_tokenizer(const std::string& name) {
   constexpr std::pair<std::string_view, std::string_view> kFolders[] = {
       {"bert-base-uncased", "bert-hf"},

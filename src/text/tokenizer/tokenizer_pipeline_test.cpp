@@ -223,7 +223,7 @@ TEST(Pipeline, TokensOutsideOfTheByteAlphabet) {
 struct Subject {
   std::string name;
   std::unique_ptr<Tokenizer> tokenizer;
-  bool keeps_bytes = false;   ///< decoding gives the text again, but for U+2581
+  bool keeps_bytes = false;   ///< decoding gives the text again, except U+2581
   std::int32_t unknown = -1;  ///< a control token that text can become
 };
 

@@ -100,7 +100,7 @@ TEST(ByteBpe, MissingBytesAreLeftOutAndReported) {
   std::vector<std::string> warnings;
   const auto t = make_tokenizer(data, warnings);
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_EQ(warnings[0], "test.gguf: 1 of 256 bytes have no token and are left out");
+  EXPECT_EQ(warnings[0], "test.gguf: 1 bytes (of 256) have no token and are left out");
   EXPECT_EQ(joined(*t, t->encode("axb")), "ab");
   EXPECT_FALSE(t->text_bytes_per_token_max());
 }
@@ -223,7 +223,7 @@ TEST(SentencePieceBpe, UnknownCharactersBecomeBytes) {
       << "the longest piece is the unknown token's text";
 }
 
-// T12: every byte survives, but for U+2581, which is a space.
+// T12: every byte survives, except U+2581, which is a space.
 TEST(SentencePieceBpe, AnyBytesRoundTrip) {
   Random random(29);
   const auto t = make(sentencepiece_data({"▁", "a", "▁a", "ab", "é", "▁▁"}));
@@ -303,7 +303,7 @@ TEST(SentencePieceBpe, MalformedVocabulariesAreRefused) {
   EXPECT_EQ(refusal(sentencepiece_data({"a"}, {{"<0x41>", TokenType::kByte}})),
             "byte token '<0x41>' is both 68 and 260");
   EXPECT_EQ(refusal(sentencepiece_data({"a"}, {{"<0x41>", TokenType::kByte}}, false)),
-            "1 of 256 byte tokens");
+            "1 byte tokens, expected 256");
   TokenizerData data = sentencepiece_data({"a"});
   data.scores[7] = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(refusal(data), "score 7 is nan");

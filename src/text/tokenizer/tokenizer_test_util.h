@@ -114,7 +114,7 @@ inline TokenizerData char_bpe_data(const std::vector<std::string>& characters,
   return data;
 }
 
-/// The same as a Unigram model.
+/// These pieces as a Unigram model.
 inline TokenizerData unigram_data(const std::vector<std::string>& normal,
                                   const std::vector<TestPiece>& added = {}, bool bytes = true) {
   TokenizerData data = sentencepiece_data(normal, added, bytes);

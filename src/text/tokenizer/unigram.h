@@ -1,4 +1,4 @@
-// Unigram: the segmentation of a text whose pieces have the best sum of scores.
+// Unigram: segments a text so that its pieces have the best sum of scores.
 #pragma once
 
 #include <array>
@@ -14,7 +14,8 @@
 
 namespace ingot {
 
-/// Most bytes of a piece, for a byte of text costs as many steps; SentencePiece's have up to 64.
+/// Longest piece in bytes. Each byte of text costs this many steps at most; SentencePiece's pieces
+/// have up to 64 bytes.
 constexpr std::size_t kUnigramPieceBytesMax = 512;
 /// Largest magnitude of a score, so that no sum overflows; real ones are below 100.
 constexpr double kUnigramScoreMax = 1e30;
@@ -27,27 +28,26 @@ class Unigram {
  public:
   struct Settings {
     std::optional<std::int32_t> unknown = std::nullopt;
-    /// The byte tokens that stand for characters without a piece; nothing: the unknown token does,
-    /// once for neighbours.
+    /// The byte tokens for characters without a piece. Absent: one unknown token per run of them.
     std::optional<std::array<std::int32_t, 256>> byte_ids = std::nullopt;
   };
-  /// `pieces` by id, as normalised texts spell them, and their scores. Where `types` is empty all
-  /// take part, else those of type kNormal and kUserDefined; the latter are preferred to whatever
-  /// else they could be made of.
+  /// `pieces` by id in normalised spelling, and their scores. With `types`, only pieces of type
+  /// kNormal and kUserDefined take part; user-defined ones win over their parts.
   ///
-  /// Errors:  model_error(file, ...) for scores that are not finite or too large, another number of
-  ///          them than pieces, pieces that are too long, an unknown id outside of the vocabulary,
-  ///          and neither an unknown token nor byte tokens.
+  /// Errors:  model_error(file, ...) for scores that are not finite or too large, unequal numbers
+  /// of
+  ///          scores and pieces, pieces too long, an unknown id outside the vocabulary, or neither
+  ///          an unknown token nor byte tokens.
   Unigram(const StringTable& pieces, std::span<const double> scores,
           std::span<const TokenType> types, const Settings& settings, std::string_view file);
 
   /// Appends the tokens of a normalised text. An ill-formed byte is an unknown character.
   ///
-  /// Cost:    O(n) for n bytes, 20 bytes of memory a byte.
+  /// Cost:    O(n) for n bytes, 20 bytes of memory per byte.
   void encode(std::string_view text, std::vector<std::int32_t>& ids) const;
 
  private:
-  /// The best way to reach a place: its score and its last piece.
+  /// The best segmentation up to a place: its score and its last piece.
   struct Node {
     double score = 0;
     std::int32_t id = kUnreached;

@@ -1,4 +1,4 @@
-// Checking vocabularies before anything is built from them.
+// Checks a vocabulary before tables are built from it.
 #include "text/tokenizer/vocabulary.h"
 
 #include <optional>

@@ -1,4 +1,5 @@
-// Pieces of text that are one token: most words of a text need not be merged.
+// WholePieces: remembers which tokens merging gives for their own text, so that most words skip
+// merging.
 #pragma once
 
 #include <atomic>
@@ -11,16 +12,16 @@
 
 namespace ingot {
 
-/// Remembers which tokens are what merging makes of their own text. Not every token is: merges may
-/// join its parts in another order first. Each is tried when it is met first; any number of threads
-/// can ask, and find the same answer.
+/// Remembers which tokens merging gives for their own text. Other merges may apply first, so not
+/// every token qualifies. Each token is tried at its first use; threads that race get equal
+/// answers.
 class WholePieces {
  public:
-  /// For a vocabulary of `size` tokens, found by `ids`, which must outlive it.
+  /// A vocabulary of `size` tokens, found by `ids`, which must outlive this.
   WholePieces(const PieceMap& ids, std::size_t size) : ids_(&ids), states_(size) {}
 
-  /// The token whose text is `piece`, when `is_whole(id)` says that merging makes just this token,
-  /// which it is asked once a token (by each thread that comes at the same time); -1 otherwise.
+  /// The token whose text is `piece` if `is_whole(id)` confirms that merging gives just this token;
+  /// otherwise -1. `is_whole` is called once per token (once per thread that races).
   template <class IsWhole>
   std::int32_t find(std::string_view piece, const IsWhole& is_whole) const {
     const std::int32_t id = ids_->find(piece);

@@ -1,4 +1,4 @@
-// What is remembered of tokens, and that any number of threads find the same.
+// Tests that tokens are tried once, and that racing threads get equal answers.
 #include "text/tokenizer/whole_pieces.h"
 
 #include <gtest/gtest.h>

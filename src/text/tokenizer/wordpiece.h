@@ -1,4 +1,4 @@
-// WordPiece: a word is cut into the longest pieces, from left to right.
+// WordPiece: cuts a word into the longest pieces, from left to right.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,11 @@ class WordPiece {
     std::int32_t unknown = -1;
     std::size_t word_chars_max = 100;  ///< a word of more characters is unknown
   };
-  /// `continuing` are pieces without the prefix ("##") that marks them in the vocabulary.
+  /// `continuing` holds pieces without the prefix ("##") that marks them in the vocabulary.
   WordPiece(std::vector<TrieEntry> beginning, std::vector<TrieEntry> continuing,
             const Settings& settings);
 
-  /// Appends the tokens of one word: the unknown token alone when some part of it is no piece.
+  /// Appends the tokens of one word; only the unknown token when a part of it has no piece.
   ///
   /// Cost:    O(word_chars_max) searches of at most the longest piece's bytes each.
   void encode_word(std::string_view word, std::vector<std::int32_t>& ids) const;

@@ -15,7 +15,7 @@ namespace {
 using Ids = std::vector<std::int32_t>;
 
 Ids encode(const WordPiece& wordpiece, std::string_view word) {
-  Ids ids = {7};  // what is there stays
+  Ids ids = {7};  // earlier ids stay
   wordpiece.encode_word(word, ids);
   EXPECT_EQ(ids.front(), 7);
   return {ids.begin() + 1, ids.end()};
@@ -50,7 +50,7 @@ TEST(WordPiece, EqualsTheReferenceOnRandomWords) {
     return text;
   };
   for (int round = 0; round < 200; ++round) {
-    std::map<std::string, std::int32_t> vocabulary;  // "##" in front of those that continue
+    std::map<std::string, std::int32_t> vocabulary;  // "##" in front of continuing pieces
     for (std::int32_t id = 1; id < 14; ++id) {
       vocabulary.try_emplace((id % 2 == 0 ? "##" : "") + word(3), id);
     }

@@ -1,4 +1,4 @@
-// What tokenizers ask about a code point: its general category and a few properties.
+// Classes of code points for tokenizers: general categories and a few properties.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace ingot {
 
-/// Classes of a code point, as bits. The first six exclude each other.
+/// Classes of a code point as bits; at most one of the first six is set.
 enum CharClass : std::uint16_t {
   kOther = 0,
   kLetter = 1,         ///< general category L (\p{L})
@@ -22,7 +22,7 @@ enum CharClass : std::uint16_t {
   kWord = 256,         ///< \w of Unicode Technical Standard 18: Alphabetic, M, Nd, Pc, Join_Control
   kNonspacing = 512,   ///< Mn
   kControl = 1024,     ///< Cc or Cf
-  kCombines = 2048,    ///< may move or compose with what stands before it in a normal form
+  kCombines = 2048,    ///< may move before, or compose with, an earlier character in a normal form
   kDecomposes = 4096,  ///< has a canonical or compatibility decomposition
 };
 
@@ -33,7 +33,7 @@ enum CharClass : std::uint16_t {
 ///          from PropList.txt.
 CharClass char_class(char32_t code);
 
-/// The class of an ASCII character, which char_class gives too, for loops that meet little else.
+/// char_class for ASCII characters; faster, for loops over mostly ASCII text.
 constexpr CharClass ascii_class(char c) {
   const bool upper = c >= 'A' && c <= 'Z';
   const bool lower = c >= 'a' && c <= 'z';

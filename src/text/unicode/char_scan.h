@@ -1,4 +1,4 @@
-// Walking over a text character by character, as scanners do.
+// Steps through a text character by character, for the pre-tokenizers' scanners.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct Char {
 
   bool is_end() const { return size == 0; }
   bool is(unsigned classes) const { return (kind & classes) != 0; }
-  /// A character, of none of the classes.
+  /// Whether it is a character without any of the classes.
   bool is_not(unsigned classes) const { return !is_end() && (kind & classes) == 0; }
   bool is_newline() const { return code == '\r' || code == '\n'; }
   bool is_digit() const { return code >= '0' && code <= '9'; }
@@ -47,14 +47,14 @@ inline Char char_before(std::string_view text, std::size_t end) {
   return char_at(text.substr(0, end), end - 1);
 }
 
-/// The end of the run of characters from `at` on that satisfy `wanted`.
+/// Where the run of characters that satisfy `wanted` ends, from `at`.
 template <class Wanted>
 std::size_t run_end(std::string_view text, std::size_t at, const Wanted& wanted) {
   for (Char c = char_at(text, at); !c.is_end() && wanted(c); c = char_at(text, at)) at += c.size;
   return at;
 }
 
-/// The end of the run of characters of `classes`.
+/// Where the run of characters of `classes` ends, from `at`.
 inline std::size_t class_end(std::string_view text, std::size_t at, unsigned classes) {
   return run_end(text, at, [classes](Char c) { return c.is(classes); });
 }

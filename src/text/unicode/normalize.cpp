@@ -1,4 +1,4 @@
-// Normal forms by utf8proc's data. Its own canonical ordering is quadratic in a run of marks, so
+// Normal forms with utf8proc's data. Its own canonical ordering is quadratic in a run of marks, so
 // the ordering is done here.
 #include "text/unicode/normalize.h"
 

@@ -1,5 +1,5 @@
-// Unicode normal forms and the other ways in which tokenizers change a text before they cut it.
-// Every function takes any bytes: those that are not valid UTF-8 stay as they are.
+// Unicode normal forms and the other changes that tokenizers make to a text before they cut it.
+// Every function takes any bytes; invalid UTF-8 passes unchanged.
 #pragma once
 
 #include <cstddef>
@@ -12,36 +12,37 @@ namespace ingot {
 /// Unicode's normal forms.
 enum class NormalForm : std::uint8_t { kNfc, kNfd, kNfkc, kNfkd };
 
-/// `text` in a normal form; bytes that are not valid UTF-8 are composed with nothing. It has at
-/// most 11 times the bytes (U+FDFA in NFKC).
+/// `text` in a normal form; invalid bytes compose with no character. The result has at most 11
+/// times the bytes (U+FDFA in NFKC).
 ///
-/// Cost:    O(n log n), also for long runs of combining marks; a scan for what is in the form.
+/// Cost:    O(n log n), also for long runs of combining marks; one scan for text in the form.
 /// Source:  Unicode Standard Annex 15.
 std::string to_normal_form(std::string_view text, NormalForm form);
 inline std::string to_nfc(std::string_view text) { return to_normal_form(text, NormalForm::kNfc); }
 
-/// Each character in lower case, whatever stands beside it: capital sigma is always small sigma.
+/// Each character in lower case, without context: capital sigma always becomes small sigma.
 std::string to_lower(std::string_view text);
 
-/// Without combining marks (category M). Accents of composed characters stay: NFD parts them.
+/// Removes combining marks (category M). Accents of composed characters stay; NFD separates them.
 std::string strip_marks(std::string_view text);
 
-/// Without the white space in front and behind.
+/// Removes white space in front (`left`) and behind (`right`).
 std::string_view strip(std::string_view text, bool left, bool right);
 
-/// What BERT's normaliser does, in this order.
+/// The steps of BERT's normaliser, in order.
 struct BertNormalization {
-  bool clean_text = true;     ///< no NUL, U+FFFD and control characters, white space is spaces
+  bool clean_text = true;     ///< drop NUL, U+FFFD and control characters; white space to spaces
   bool space_cjk = true;      ///< a space before and behind each CJK ideograph
   bool strip_accents = true;  ///< NFD without nonspacing marks
   bool lowercase = true;
 };
 
-/// Cost:    linear; at most 3 times the bytes and then those of NFD and lower case.
+/// Cost:    linear; at most 3 times the bytes, before NFD and lower case.
 /// Source:  BERT's tokenization.py; ranges as Hugging Face's tokenizers have them.
 std::string bert_normalize(std::string_view text, const BertNormalization& options);
 
-/// SentencePiece's "nmt" cleaning: some control characters away, odd white space to spaces.
+/// SentencePiece's "nmt" cleaning: removes some control characters, turns odd white space into
+/// spaces.
 ///
 /// Source:  SentencePiece's normalisation rules, as Hugging Face's tokenizers have them.
 std::string nmt_normalize(std::string_view text);

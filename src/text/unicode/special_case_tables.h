@@ -1,18 +1,18 @@
-// Characters whose upper or title case is not one other character.
+// Characters whose upper or title case is several characters.
 #pragma once
 
 #include <string_view>
 
 namespace ingot {
 
-/// A character and what it becomes, in UTF-8.
+/// A character and its cases, in UTF-8.
 struct SpecialCase {
   char32_t code;
   std::string_view upper;
   std::string_view title;
 };
 
-/// In the order of their codes.
+/// Sorted by code point.
 ///
 /// Source:  Unicode's SpecialCasing.txt, the unconditional mappings.
 inline constexpr SpecialCase kSpecialCases[] = {

@@ -1,4 +1,4 @@
-// A stretch of a text's bytes.
+// TextSpan: a range of a text's bytes.
 #pragma once
 
 #include <cstddef>

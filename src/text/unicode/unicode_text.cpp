@@ -1,4 +1,4 @@
-// Case and white space by utf8proc's tables and the special cases.
+// Case and white space with utf8proc's tables and the special cases.
 #include "text/unicode/unicode_text.h"
 
 #include <utf8proc.h>

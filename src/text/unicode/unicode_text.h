@@ -1,4 +1,4 @@
-// White space and case of whole texts, as Python's str has them.
+// White space and case by the rules of Python's str.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@ namespace ingot {
 /// U+001F.
 bool is_python_space(char32_t code);
 
-/// Bytes of white space at the start, at the end of `text`.
+/// The number of bytes of white space at the start, or at the end, of `text`.
 std::size_t leading_space(std::string_view text);
 std::size_t trailing_space(std::string_view text);
 
-/// Upper and lower case, that of a title, and the one that comparisons without case use.
+/// Lower case, upper case, title case, and the form for comparison without case.
 enum class Case { kLower, kUpper, kTitle, kFold };
 
 /// Appends `code` in the case, which can be several characters (ß in upper case is SS).
@@ -24,7 +24,7 @@ enum class Case { kLower, kUpper, kTitle, kFold };
 ///          conditional ones.
 void append_cased(std::string& out, char32_t code, Case wanted);
 
-/// Whether the character has an upper and a lower case; which of them it is.
+/// Whether the character has upper and lower case, is lower case, is upper case.
 bool is_cased(char32_t code);
 bool is_lower(char32_t code);
 bool is_upper(char32_t code);
