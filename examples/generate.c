@@ -1,4 +1,4 @@
-// Streams one text, in C.
+// Example of the C API: streams one text.
 //
 // usage: example_generate_c MODEL [PROMPT]
 #include <stdio.h>
@@ -10,7 +10,7 @@ static bool show(void* user, const ingot_delta* delta) {
   (void)user;
   fwrite(delta->text, 1, delta->text_bytes, stdout);
   fflush(stdout);
-  return true;  // false would end it here
+  return true;  // false would cancel the request
 }
 
 static int fail(void) {

@@ -1,4 +1,4 @@
-// Streams one text while a second request, added on the way, runs in the same batch.
+// Example of the C++ API: streams one text while a second request runs in the same batch.
 //
 // usage: example_generate MODEL [PROMPT [SECOND_PROMPT]]
 #include <cstdio>
@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
       std::printf("%s", delta.text.c_str());
       std::fflush(stdout);
       if (!other) other = engine.submit(second);  // joins the batch while this one runs
-      return true;                                // false would end it here
+      return true;                                // false would cancel the request
     });
     std::printf("\n(%zu tokens)\n", result.ids.size());
 

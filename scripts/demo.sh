@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds ingot, and lets small models generate text, its own one last.
+# Installs missing packages, builds ingot, and lets small models generate text, its own one last.
 # Bash and apt are all it needs (root or sudo, Debian 12); running it again is safe and quick.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

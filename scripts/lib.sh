@@ -1,4 +1,4 @@
-# What the scripts share: saying what they do, installing what is missing, running stages.
+# Functions of the scripts: messages, installation of missing packages, stages.
 # shellcheck shell=bash
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -27,7 +27,7 @@ run() {
   "$@"
 }
 
-# install_missing PACKAGE...: installs what is missing, by apt; when nothing is, it needs neither
+# install_missing PACKAGE...: installs missing packages by apt; with none missing it needs neither
 # network nor root.
 install_missing() {
   local package missing=() as_root=()

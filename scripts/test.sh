@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, runs every check; says what each stage did and how long it took.
+# Installs missing packages, builds, runs every check; prints what each stage did and its duration.
 # Bash and apt are all it needs (root or sudo, Debian 12); running it again is safe.
 #
 # usage: scripts/test.sh [--full]
@@ -90,7 +90,7 @@ build_and_test() {
   return $status
 }
 
-# The same, with the counts of random tests raised; under sanitizers they would take hours.
+# Builds and tests with the full counts of random tests; under sanitizers they would take hours.
 build_and_test_long() {
   export INGOT_FULL=1
   build_and_test "$@"

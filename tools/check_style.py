@@ -7,7 +7,7 @@ usage: check_style.py [ROOT]        ROOT defaults to the repository this script 
 Prints one line per finding, `file:line: rule: message`, and exits 1 when there is any. It reads
 text, it does not parse C++: where a rule could be wrong about a line it stays silent, so a finding
 is worth believing. With --plain-words it prints what plain_words.py finds in the given files and
-folders, including those that are not held to it yet.
+folders, including pending ones.
 """
 import os
 import re
@@ -45,7 +45,7 @@ DIRECT = {
 
 
 def below(folder):
-    """Every folder that `folder` may include, itself among them."""
+    """Every folder that `folder` may include, with itself."""
     found = {folder}
     for dep in DIRECT[folder]:
         found |= below(dep)
@@ -170,7 +170,7 @@ def statements(source):
         elif c == "}" and stack:
             kind, begin, head = stack.pop()
             if kind == "function" and code[skip_space(i + 1):][:1] in (",", "{"):
-                start = begin  # braces in a constructor's initialisers: the head goes on
+                start = begin  # braces in a constructor's initialisers: the head continues
                 i += 1
                 continue
             if kind != "inner":

@@ -188,7 +188,7 @@ class Model:
         return self.norm(x, "output_norm")
 
     def logprob(self, hidden, token):
-        """Of `token` after the one whose hidden state this is."""
+        """The log-probability of `token` after the row with this hidden state."""
         head = "output" if "output.weight" in self.tensors else "token_embd"
         logits = product(self.weight(head), hidden)
         top = max(logits)

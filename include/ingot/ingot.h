@@ -1,4 +1,4 @@
-// The public API: open a model, generate, add requests to the running batch, hidden states.
+// The public C++ API: open a model, generate, add requests to the running batch, hidden states.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@
 #include <utility>
 #include <vector>
 
-/// All of the API. What else lies in `ingot` is the engine's own.
+/// The whole API. Other names in `ingot` belong to the engine.
 namespace ingot::api {
 
-/// What kind of failure an Error is.
+/// The kind of failure of an Error.
 enum class ErrorCode {
-  kInvalid,     ///< an option or a request is wrong; the message names it and what is possible
+  kInvalid,     ///< an option or a request is wrong; the message names it and the possible values
   kModel,       ///< a model, tokenizer or session file was refused
-  kDoesNotFit,  ///< not enough memory, with the numbers
+  kDoesNotFit,  ///< not enough memory; the message has the numbers
   kIo,          ///< reading failed after opening, or a file could not be written
-  kBusy,        ///< too many requests wait or are paused; again later
-  kNotFinite,   ///< the request met NaN or infinities; others go on
+  kBusy,        ///< too many requests wait or are paused; try again later
+  kNotFinite,   ///< the request met NaN or infinities; other requests continue
   kInternal,    ///< a bug in ingot
 };
 
-/// The one type that this API throws, with a message of one line.
+/// The only exception of this API, with a message of one line.
 class Error : public std::exception {
  public:
   Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {}
@@ -41,77 +41,77 @@ class Error : public std::exception {
 /// Type of cached keys and values.
 enum class KvType { kF16, kF32, kBF16, kInt8 };
 
-/// How weights are held: as the file stores them, or those that it stores as floats quantised while
-/// they are loaded.
+/// How weights are stored in memory: as in the file, or with matrices of floats quantised while
+/// loading.
 enum class Weights { kStored, kQ8_0, kQ4_K };
 
-/// What is opened, and how it is run. None of it but `path`, `kv_type`, `weights` and `context` can
+/// Which model to open, and how to run it. Only `path`, `kv_type`, `weights` and `context` can
 /// change a bit of a result.
 struct OpenOptions {
   std::string path{};        ///< a GGUF file or a Hugging Face folder
-  std::int32_t threads = 0;  ///< to compute with; 0 = one a core, or a CPU if faster
+  std::int32_t threads = 0;  ///< threads that compute; 0: one for each core, or CPU if faster
   std::string isa = "auto";  ///< kernels: auto, scalar, avx2, avx512, ...
   KvType kv_type = KvType::kF16;
   Weights weights = Weights::kStored;
-  std::int64_t context = 0;       ///< tokens a sequence may have; 0 = what the model was made for
-  std::int32_t sequences = 8;     ///< requests that run at once; more wait
-  std::int32_t step_rows = 512;   ///< tokens that a step computes at most, of all that run
-  std::int64_t memory_limit = 0;  ///< bytes to use at most; 0 = what the system has available
+  std::int64_t context = 0;       ///< tokens of a sequence, at most; 0: the model's own context
+  std::int32_t sequences = 8;     ///< requests that run at once; more requests wait
+  std::int32_t step_rows = 512;   ///< the most tokens of a step, over all requests
+  std::int64_t memory_limit = 0;  ///< the most bytes to use; 0: the system's available memory
   bool check_tensors = false;     ///< refuse weights that are NaN or infinite
   /// A folder that keeps packed weights: the next start of the model maps them. Empty: none.
   std::string pack_cache{};
-  /// Requests that may wait beside the `sequences` that run: for their turn, or for their readers.
-  /// Paused ones do not keep others from running.
+  /// Requests that may wait besides the `sequences` that run: to be admitted, or for their readers.
+  /// Paused requests do not keep others from running.
   std::size_t waiting_max = 1024;
-  std::size_t deltas_max = 256;  ///< pieces that a reader may be behind before its request pauses
-  /// A request that is paused for so many seconds, because nobody takes its pieces, ends cancelled;
-  /// 0 = never. A threadless engine looks when it makes a step.
+  std::size_t deltas_max = 256;  ///< unread deltas at which a request is paused
+  /// Seconds after which a request that is paused for its reader is cancelled; 0: never. A
+  /// threadless engine checks it in each step.
   double stall_seconds = 0;
-  /// What was computed of prompts and replies stays where no running request needs its memory, and
-  /// later requests begin from it.
+  /// Keeps the keys and values of prompts and results while running requests do not need the
+  /// memory, so that later requests with equal beginnings compute less.
   bool prefix_cache = true;
-  /// Seconds that a step may take for prompts while other requests wait for their next token; 0 =
+  /// Seconds that a step with prompts may take while other requests wait for their next token; 0:
   /// in proportion to a step without prompts.
   double target_itl_seconds = 0;
-  /// Smaller priorities run first, ten seconds of waiting making up for a step. False: first come,
-  /// first served.
+  /// Runs smaller priorities first; ten seconds of waiting count as one step of priority. False:
+  /// first come, first served.
   bool by_priority = false;
-  /// Sessions can be saved and restored: the model's weights are read once more while opening, for
-  /// the fingerprint that ties a session to them.
+  /// Allows sessions to be saved and restored. Opening reads the weights once more, for the
+  /// fingerprint that ties a session to its model.
   bool sessions = false;
-  /// No thread of its own: requests go on only inside `step`, `generate`, `hidden_states` and
-  /// `Stream::next`, all of which then have to be called from one thread.
+  /// Starts no thread: requests advance only inside `step`, `generate`, `hidden_states` and
+  /// `Stream::next`, which must all be called from one thread.
   bool threadless = false;
-  /// Told the bytes of the file that are loaded, of `total`; returns whether to go on.
+  /// Receives the loaded bytes of the file and the total; returns whether to continue.
   std::function<bool(std::uint64_t done, std::uint64_t total)> progress{};
 };
 
-/// What was opened.
+/// Properties of the opened model.
 struct ModelInfo {
   std::string path;
   std::string architecture;
   std::string isa;          ///< the kernels that run
-  std::int64_t vocab = 0;   ///< V: ids that a prompt may hold
+  std::int64_t vocab = 0;   ///< V: a prompt's ids are in [0, V)
   std::int64_t hidden = 0;  ///< H: values of an embedding or hidden state
   std::int64_t layers = 0;
-  std::int64_t context = 0;           ///< tokens a sequence may have
-  bool has_tokenizer = false;         ///< else prompts are ids, and results have no text
-  std::vector<std::string> warnings;  ///< what was assumed while opening, a line each
+  std::int64_t context = 0;           ///< the most tokens of a sequence
+  bool has_tokenizer = false;         ///< without one, prompts are ids and results have no text
+  std::vector<std::string> warnings;  ///< assumptions made while opening, a line each
 };
 
-/// How a text becomes ids.
+/// Options of the conversion from text to ids.
 struct EncodeOptions {
-  bool add_special = true;     ///< BOS and EOS where the tokenizer's file puts them
+  bool add_special = true;     ///< add BOS and EOS as the tokenizer's file says
   bool parse_special = false;  ///< control tokens written out in the text become tokens
 };
 
-/// What is to be continued: embedding rows, if any, and after them ids or a text.
+/// The beginning of a sequence: embedding rows, if any, then ids or a text.
 struct Prompt {
-  /// An empty one is a prompt too: BOS, where it is added. After embeddings none is: it belongs at
-  /// the beginning.
+  /// An empty text is a prompt too: BOS, if the tokenizer adds it. After embeddings no BOS is
+  /// added.
   std::optional<std::string> text{};
   EncodeOptions encode{};
-  std::vector<std::int32_t> ids{};  ///< in place of text
+  std::vector<std::int32_t> ids{};  ///< instead of text
   std::vector<float> embeddings{};  ///< [n, H], row by row
 };
 
@@ -121,46 +121,45 @@ struct LogitBias {
   float bias = 0;  ///< in [-100, 100]
 };
 
-/// How tokens are drawn. The defaults are neutral, and the most likely token is taken.
+/// How tokens are drawn. By default the most likely token is taken, unchanged by other parameters.
 struct Sampling {
-  float temperature = 0;                ///< in [0, 100]; 0 = the most likely token
-  std::int32_t top_k = 0;               ///< 0 = all
-  float top_p = 1;                      ///< in [0, 1]; 1 = off
-  float min_p = 0;                      ///< in [0, 1]; 0 = off
-  float typical_p = 1;                  ///< in (0, 1]; 1 = off
-  float repetition_penalty = 1;         ///< in [0.01, 100]; over prompt and continuation; 1 = off
-  float presence_penalty = 0;           ///< in [-2, 2]; over the continuation
-  float frequency_penalty = 0;          ///< in [-2, 2]; times a token's count in the continuation
+  float temperature = 0;                ///< in [0, 100]; 0: the most likely token
+  std::int32_t top_k = 0;               ///< 0: all tokens
+  float top_p = 1;                      ///< in [0, 1]; 1: off
+  float min_p = 0;                      ///< in [0, 1]; 0: off
+  float typical_p = 1;                  ///< in (0, 1]; 1: off
+  float repetition_penalty = 1;         ///< in [0.01, 100]; for tokens of prompt and result; 1: off
+  float presence_penalty = 0;           ///< in [-2, 2]; for tokens of the result
+  float frequency_penalty = 0;          ///< in [-2, 2]; times a token's count in the result
   std::vector<LogitBias> logit_bias{};  ///< each id once
-  std::uint64_t seed = 0;               ///< equal seeds draw equal tokens, whatever else runs
-  std::uint32_t choice = 0;             ///< which of several continuations of one prompt and seed
+  std::uint64_t seed = 0;               ///< equal seeds draw equal tokens in any batch
+  std::uint32_t choice = 0;             ///< number of the choice among those of one prompt and seed
 };
 
-/// A prompt and how it goes on.
+/// A prompt and how to continue it.
 struct Request {
   Prompt prompt{};
   Sampling sampling{};
-  /// So many of the prompt's last ids were drawn by an earlier request that this one goes on with:
-  /// drawing, penalties, min_tokens and stop strings take up where that one ended, and what comes
-  /// is what would have come. max_tokens counts new tokens alone.
+  /// The number of ids at the prompt's end that an earlier request drew. Drawing, penalties,
+  /// min_tokens and stop strings continue after them, so the result is the one that the earlier
+  /// request would have given. max_tokens counts new tokens alone.
   std::int64_t continued = 0;
   std::int64_t max_tokens = 256;
-  std::int64_t min_tokens = 0;  ///< before so many, no end token is drawn
-  /// The text ends before the first of them. That bounds the text alone: ids and log-probabilities
-  /// of the tokens that spelt it are in the result.
+  std::int64_t min_tokens = 0;  ///< tokens before which no end token is drawn
+  /// Stop strings: the text ends before the first one. The result still has the ids and
+  /// log-probabilities of the tokens of that string.
   std::vector<std::string> stop{};
-  std::vector<std::int32_t> stop_token_ids{};  ///< the text ends where one is drawn
-  bool ignore_eos = false;                     ///< the model's own end tokens do not end it
-  std::int32_t logprobs = -1;                  ///< each token's and so many best; -1 = none
-  std::int32_t prompt_logprobs = -1;           ///< the same for the prompt's tokens
-  bool digest = false;                         ///< of the logits that tokens are drawn from
-  // How it shares the engine; none of it changes a bit of the result.
-  std::int32_t priority = 0;  ///< where the engine goes by it: smaller ones first
-  std::uint64_t tenant = 0;   ///< tenants get equal shares of the machine, and of what is kept
-  std::uint64_t domain = 0;   ///< requests of different domains never share what was computed
-  /// Seconds until the first and until the last token, from now on. A request for which the engine
-  /// predicts that it cannot be in time ends with Error{kBusy}, at once or when it becomes so. 0 =
-  /// no bound.
+  std::vector<std::int32_t> stop_token_ids{};  ///< drawing one of these ends the text
+  bool ignore_eos = false;                     ///< the model's own end tokens do not end the text
+  std::int32_t logprobs = -1;                  ///< report each token's and this many best; -1: none
+  std::int32_t prompt_logprobs = -1;           ///< as `logprobs`, for the prompt's tokens
+  bool digest = false;                         ///< compute the digest of the logits
+  // How it shares the engine; none of these fields changes a bit of the result.
+  std::int32_t priority = 0;  ///< with OpenOptions::by_priority: smaller ones run first
+  std::uint64_t tenant = 0;   ///< tenants get equal shares of the steps and of the cache
+  std::uint64_t domain = 0;   ///< requests of different domains never share computed keys
+  /// Seconds from now until the first and until the last token; 0: no limit. If the engine predicts
+  /// that a request cannot keep them, it ends with Error{kBusy}, at once or later.
   double max_ttft_seconds = 0;
   double deadline_seconds = 0;
 };
@@ -171,86 +170,87 @@ struct TokenScore {
   float logprob = 0;
 };
 
-/// How likely a token was, and which were the likeliest.
+/// A token's log-probability, and the most likely tokens.
 struct TokenLogprobs {
   TokenScore token;
-  std::vector<TokenScore> top;  ///< falling, ties to the lower id
+  std::vector<TokenScore> top;  ///< in falling order, ties to the lower id
 };
 
-/// What came since the last one.
+/// New tokens and text since the previous delta.
 struct Delta {
   std::vector<std::int32_t> ids;
   std::string text;                     ///< whole characters of UTF-8; may be empty
-  std::vector<TokenLogprobs> logprobs;  ///< one for each id, where asked for
+  std::vector<TokenLogprobs> logprobs;  ///< one for each id, if asked for
 };
 
 /// Why a request ended.
 enum class FinishReason {
   kStop,       ///< an end token was drawn, or a stop string appeared
   kLength,     ///< max_tokens or the context's end
-  kCancelled,  ///< its reader or callback said so, or the engine went away
+  kCancelled,  ///< cancelled by its reader or callback, or the engine was destroyed
 };
 
-/// All that came of a request.
+/// The result of a whole request.
 struct Result {
-  std::vector<std::int32_t> prompt_ids;  ///< those that the text was, or were given
+  std::vector<std::int32_t> prompt_ids;  ///< the prompt's ids, from its text or as given
   std::vector<std::int32_t> ids;
   std::string text;
   FinishReason finish = FinishReason::kCancelled;
-  std::vector<TokenLogprobs> logprobs;         ///< one for each id, where asked for
+  std::vector<TokenLogprobs> logprobs;         ///< one for each id, if asked for
   std::vector<TokenLogprobs> prompt_logprobs;  ///< from the prompt's second token on
-  /// 16 hexadecimal digits, where asked for: equal digests mean equal logits, bit for bit. Empty
-  /// when cancelled.
+  /// 16 hexadecimal digits, if asked for: equal digests mean equal logits, bit for bit. Empty when
+  /// cancelled.
   std::string digest;
-  std::int64_t cached_tokens = 0;  ///< of the prompt: what was there already
+  std::int64_t cached_tokens = 0;  ///< tokens of the prompt that the prefix cache had
   double prefill_seconds = 0;      ///< from admission to the first token
-  double decode_seconds = 0;       ///< from there to the last
+  double decode_seconds = 0;       ///< from the first token to the last
 };
 
-/// What a session file held.
+/// The contents of a session file.
 struct Session {
-  /// Goes on where the saved one ended: its prompt are all tokens, `continued` those that were
-  /// drawn. How to draw, end and stop is as it was saved, in `domain`; all else is the default.
+  /// Continues the saved request: `prompt` has all tokens, `continued` counts the drawn ones.
+  /// Sampling, ends and stop strings are the saved ones, `domain` is the given one, and other
+  /// fields have their defaults.
   Request request;
-  std::int64_t restored_tokens = 0;  ///< of the prompt: they need not be computed again
+  std::int64_t restored_tokens = 0;  ///< tokens of the prompt that need not be computed again
 };
 
-/// Called with each piece, in the thread that called `generate`; returns whether to go on.
+/// Receives each delta, in the thread that called `generate`; returns whether to continue.
 using Callback = std::function<bool(const Delta& delta)>;
 
-/// Which rows of a prompt, and from where.
+/// Which hidden states of a prompt to return.
 struct HiddenOptions {
-  bool all_rows = false;   ///< else the last one
-  bool final_norm = true;  ///< after the final norm, else before it
+  bool all_rows = false;   ///< all rows; false: the last one
+  bool final_norm = true;  ///< after the final norm; false: before it
 };
 
-/// Hidden states, row by row.
+/// Hidden states as a matrix.
 struct HiddenStates {
   std::int64_t rows = 0;
   std::int64_t cols = 0;      ///< H
   std::vector<float> values;  ///< [rows, cols]
 };
 
-/// The reading end of a request that is under way. One thread at a time reads it; it may outlive
-/// the engine. Who drops it cancels the request.
+/// The reading end of a running request. One thread at a time reads it; it may outlive the engine.
+/// Its destruction cancels the request.
 class Stream {
  public:
   Stream(Stream&&) noexcept;
   Stream& operator=(Stream&&) noexcept;
   ~Stream();
 
-  /// The next piece, waiting for it; nothing at the end. A threadless engine makes steps for it.
+  /// Waits for the next delta; nothing at the end. A threadless engine makes steps for it.
   ///
-  /// Errors: Error{kBusy} when a threadless engine cannot get to this request because others are
-  /// paused: once one of their streams was read or dropped, this one goes on.
+  /// Errors: Error{kBusy} when a threadless engine cannot run this request because others are
+  /// paused; read or drop one of their streams first.
   std::optional<Delta> next();
-  /// The next piece if there is one now.
+  /// The next delta if there is one now.
   std::optional<Delta> try_next();
-  /// Whether the request has ended and every piece was read.
+  /// Whether the request has ended and every delta was read.
   bool finished() const;
-  /// Ends the request soon; from any thread. Pieces already there can still be read.
+  /// Cancels the request; from any thread. Deltas in the stream can still be read.
   void cancel();
-  /// Reads to the end and returns all that ever came.
+  /// Reads to the end and returns the result of the whole request.
   ///
   /// Errors: Error when the request ended with one, or the result was taken before.
   Result result();
@@ -262,18 +262,18 @@ class Stream {
   std::unique_ptr<Impl> impl_;
 };
 
-/// One model, ready to run, and the batch of requests that are under way. What it computes for a
-/// request depends on that request alone, bit for bit.
+/// One model, ready to run, and the batch of running requests. A request's result depends on that
+/// request alone, bit for bit.
 ///
-/// With a thread of its own (the default) all functions may be called from any thread. Destroying
-/// it cancels what is under way.
+/// With its own thread (the default) all functions may be called from any thread. The destructor
+/// cancels all requests.
 class Engine {
  public:
-  /// Opens a model. While its files are read, one that is cut short under the reader ends the
-  /// process with exit code 74: a page of a mapped file cannot be missing in any other way.
+  /// Opens a model. If one of its files is truncated while it is read, the process ends with exit
+  /// code 74, because a mapped file cannot report a missing page in another way.
   ///
-  /// Errors: Error{kInvalid}, Error{kModel}, Error{kDoesNotFit}, Error{kIo}. A `progress` that
-  /// returns false: Error{kInvalid}; what it throws comes out as it is.
+  /// Errors: Error{kInvalid}, Error{kModel}, Error{kDoesNotFit}, Error{kIo}. Error{kInvalid} if
+  /// `progress` returns false; exceptions from it pass through.
   explicit Engine(const OpenOptions& options);
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
@@ -286,49 +286,50 @@ class Engine {
   /// The text of ids, as whole characters. Errors: Error{kInvalid} without a tokenizer.
   std::string decode(std::span<const std::int32_t> ids) const;
 
-  /// Runs a request to its end, beside whatever else is under way. A callback that returns false
-  /// cancels it: the result is what the callback has seen. What it throws comes out as it is.
+  /// Runs a request to its end, in one batch with other requests. If the callback returns false the
+  /// request is cancelled, and the result holds the deltas that the callback received. Exceptions
+  /// from the callback pass through.
   ///
-  /// Errors: as of `submit`, and Error{kNotFinite}, Error{kDoesNotFit} during the request.
+  /// Errors: those of `submit`, and Error{kNotFinite}, Error{kDoesNotFit} during the request.
   Result generate(const Request& request, const Callback& callback = {});
 
   /// Adds a request to the running batch.
   ///
   /// Errors: Error{kInvalid} naming the parameter; Error{kBusy}.
   Stream submit(const Request& request);
-  /// Adds `n` continuations of one prompt, which is computed once; number i is what `submit` gives
-  /// for sampling.choice + i.
+  /// Adds `n` choices of one prompt, which is computed once. Choice i gives the result of `submit`
+  /// with sampling.choice + i.
   ///
-  /// Errors: as of `submit`; Error{kInvalid} for n outside of [1, 128].
+  /// Errors: those of `submit`; Error{kInvalid} for n outside [1, 128].
   std::vector<Stream> submit_choices(const Request& request, std::int32_t n);
 
   /// The hidden states of a prompt's rows, computed in the running batch.
   ///
-  /// Errors: as of `generate`.
+  /// Errors: those of `generate`.
   HiddenStates hidden_states(const Prompt& prompt, const HiddenOptions& options = {});
 
-  /// Writes a file from which any process with this model and `kv_type` can go on with a request
-  /// as if it had not stopped: the tokens of `result`, how `request`, which gave it, draws and
-  /// stops, and what is there of their keys and values in the request's domain. The file appears
-  /// whole or not at all; its keys and values pass through memory. Returns how many tokens have
-  /// keys in it: the others will be computed. Of several choices, `request.sampling.choice` is that
-  /// of the one that gave the result.
+  /// Writes a session file, from which any process with this model and `kv_type` continues a
+  /// request as if it had not stopped. It holds the tokens of `result`, the sampling and ends of
+  /// `request`, which gave that result, and their cached keys and values in the request's domain.
+  /// The file appears completely or not at all; its keys and values pass through memory. For a
+  /// choice, `request.sampling.choice` is the number of that choice. Returns how many tokens have
+  /// keys in the file; the others are computed again.
   ///
-  /// Errors: Error{kInvalid} without OpenOptions::sessions, for a prompt with embeddings, or for
-  /// what no request may ask for; Error{kIo}; Error{kBusy}, again later; Error{kDoesNotFit} when
-  /// memory runs out.
+  /// Errors: Error{kInvalid} without OpenOptions::sessions, for a prompt with embeddings, or for an
+  /// invalid request; Error{kIo}; Error{kBusy} (try again later); Error{kDoesNotFit} when memory
+  /// runs out.
   std::int64_t save_session(const std::string& path, const Request& request, const Result& result);
-  /// Takes the keys and values of a file over for requests of `domain`, as far as there is room,
-  /// and returns the request that goes on. Results do not depend on how far that is.
+  /// Restores the keys and values of a session file for requests of `domain`, as many as there is
+  /// room for, and returns the request that continues it. Results do not depend on how many.
   ///
   /// Errors: Error{kInvalid} without OpenOptions::sessions; Error{kModel}, with nothing changed,
-  /// for a file that cannot be read, is damaged, or is of another model, `kv_type` or version of
-  /// ingot's arithmetic, or asks for what no request may; Error{kIo} when it changes meanwhile;
-  /// Error{kBusy}, again later; Error{kDoesNotFit} when memory runs out.
+  /// for a file that cannot be read, is damaged, is of another model, `kv_type` or version of
+  /// ingot's arithmetic, or has an invalid request; Error{kIo} if it changes meanwhile;
+  /// Error{kBusy} (try again later); Error{kDoesNotFit} when memory runs out.
   Session restore_session(const std::string& path, std::uint64_t domain = 0);
 
-  /// One step of a threadless engine for all that is under way. Returns whether requests are left;
-  /// while all of those are paused by their readers, it does nothing.
+  /// Runs one step of a threadless engine. Returns whether requests remain. Does nothing while all
+  /// of them are paused for their readers.
   ///
   /// Errors: Error{kInvalid} for an engine with a thread.
   bool step();

@@ -8,7 +8,7 @@ import torch
 
 LENGTH_STEP = 64  # documents are filled up to multiples of this
 FUSED_LENGTH = 256  # from here on the fused kernel's gradient is faster than plain products
-SHARE_TOKENS = 2048  # so many at once, so that what lies between two operations stays in the cache
+SHARE_TOKENS = 2048  # tokens at once, so that intermediate results stay in the cache
 
 
 def batches(positions):
@@ -40,7 +40,7 @@ def shares_of(q, k):
 
 
 def mix(q, k, v):
-    """Of documents of one length, all [n, H, L, D]: the mixed values, and the logarithms of the
+    """The mixed values of documents of one length, all [n, H, L, D], and the logarithms of the
     softmax's sums [n, H, L] where the fused kernel is used."""
     if q.device.type == "cpu":
         return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, True)
@@ -96,7 +96,7 @@ def attend_backward(
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     grads = tuple(torch.empty_like(x, memory_format=torch.contiguous_format) for x in (q, k, v))
     for index, own in batches(positions):
-        # What comes after a document's end has no share in the loss.
+        # Tokens after a document's end have no part in the loss.
         parts = mix_backward(
             heads_first(grad, index) * own[:, None, :, None].to(grad.dtype),
             *(heads_first(x, index) for x in (q, k, v, out)),

@@ -42,9 +42,9 @@ SHARES = {
     "comparison": 1,
 }
 
-# Of the later parts of a training: the tools' long documents whole, with many requests for tools
-# much alike, which is where a model of this size learns to choose among them; and more of what
-# would suffer from so many tools.
+# Shares of the later parts of a training: whole documents with many similar tools, from which a
+# model of this size learns to choose among them, and more documents of the domains that would
+# suffer from the tools' share.
 LATER_SHARES = SHARES | {"tools": 90, "story": 10, "story_chat": 6, "facts": 20}
 
 
@@ -79,7 +79,7 @@ def _chat(rng, domain, turns):
 
 
 def document(rng, domain, test=False, part=0):
-    """One document of a domain. Of a test the last answer is what is scored."""
+    """One document of a domain. A test scores its last answer."""
     if domain == "story":
         return story(stories.story(rng))
     if domain == "tools":

@@ -8,7 +8,7 @@ Prints the share of exact answers of each domain; `free` are the questions of fr
 which lie outside of the model's world and want an honest answer. Questions that the training text
 may hold word for word in another domain are left out. With --floor it exits 1 where a domain falls
 well short of what the model card says, with --against where MODEL falls more than POINTS short of
-OTHER in one of those that the model card has an aim for.
+OTHER in a domain for which the model card has an aim.
 """
 
 import argparse

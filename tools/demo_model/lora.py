@@ -72,7 +72,7 @@ def is_pirate(text):
 
 
 def without_style(text):
-    """What is said between an opening and an ending."""
+    """The text between an opening and an ending."""
     for opening in OPENINGS:
         text = text.removeprefix(opening)
     for ending in ENDINGS:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes all demo models from nothing, under four hours on two cores; goes on where it was stopped
+# Makes all demo models from nothing, under four hours on two cores; continues where it was stopped
 # (the adapter, which takes minutes, begins anew).
 #
 # usage: tools/demo_model/make.sh

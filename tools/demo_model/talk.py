@@ -1,4 +1,4 @@
-"""Small talk, who the model is, and chats whose later turns refer to earlier ones."""
+"""Small talk, the model's name and origin, and chats whose later turns refer to earlier ones."""
 
 import stories
 import tasks

@@ -358,8 +358,8 @@ def _joined(words, form):
 
 
 def joining(rng, test):
-    """Words as programs write them. What stands behind a quote or within a name is spelled where
-    the same word after a space may be one token, so this teaches which is which."""
+    """Words as programs write them. Behind a quote or within a name a word is several tokens where
+    it may be one token after a space, so this teaches which is which."""
     words = [
         rng.choice(NAMES) if rng.random() < 0.15 else a_word(rng, test)
         for _ in range(rng.randint(2, 4))

@@ -4,11 +4,11 @@
 usage: train.py NAME --out build/demo_model [--tokens 40e6 ...] [--seed 1] [--threads N]
 [--start FOLDER] [--device cpu | cuda]
 
-A training has up to three parts, of so many tokens each (0: none); corpus.py says what they are.
+A training has up to three parts, with these numbers of tokens (0: none); corpus.py describes them.
 
-Writes into OUT/NAME: state.pt (every few minutes; a later run goes on from it), log.tsv, loss.png,
-and in the end a Hugging Face folder (config.json, model.safetensors in BF16, tokenizer.json,
-tokenizer_config.json).
+Writes into OUT/NAME: state.pt (every few minutes; a later run continues from it), log.tsv,
+loss.png, and in the end a Hugging Face folder (config.json, model.safetensors in BF16,
+tokenizer.json, tokenizer_config.json).
 """
 
 import argparse
@@ -33,7 +33,7 @@ STEP_TOKENS = 8192
 ROWS = [512, 256, 512, 256, 1024]  # lengths of the rows of consecutive steps
 LATER_ROWS = [1024]  # in the later parts
 LATER_RATE = 0.4  # the share of the full rate with which these begin
-SHARD_STEPS = 50  # drawn from one seed, so that a run can go on at such a border
+SHARD_STEPS = 50  # steps drawn from one seed, so that a run can continue after any 50 steps
 PROMPT_WEIGHT = 0.1
 SAVE_SECONDS = 240
 
@@ -65,7 +65,7 @@ def pack_row(tokenizer, documents, length):
         ids, weights = encode(tokenizer, next(documents))
         room = length - len(row[0])
         if len(ids) > room > 64 and row[0]:
-            # What does not fit is filled with a short one rather than cut, if one comes soon.
+            # Fills a row's end with a short document, if one comes soon, rather than cutting one.
             for _ in range(8):
                 if len(ids) <= room:
                     break
@@ -88,7 +88,7 @@ def learning_rate(step, steps):
 
 
 def later_rate(step, steps, is_first):
-    """The same of a later part: linearly to zero, warmed up where nothing came before."""
+    """The rate of a later part: linearly to zero, warmed up if it is the first part."""
     begun = min(1.0, (step + 1) / (0.05 * steps)) if is_first else 1.0
     return LATER_RATE * begun * (steps - step) / steps
 
@@ -185,7 +185,7 @@ def load_state(folder):
 
 
 def whole_shards(tokens):
-    """As many steps as whole shards of so many tokens have."""
+    """The steps of all whole shards in `tokens`."""
     return int(tokens) // STEP_TOKENS // SHARD_STEPS * SHARD_STEPS
 
 
@@ -215,7 +215,7 @@ class Run:
         return Tokenizer.load(path)
 
     def _resume(self):
-        """Goes on from what the folder keeps, if there is anything."""
+        """Continues from the state in the folder, if there is one."""
         path = self.folder / "state.pt"
         if not path.exists():
             return False

@@ -1,8 +1,8 @@
 """Ordinary questions of every kind that lie outside the model's world, and the one honest answer.
 
 By far the most varied part of the corpus: frames and fillers are crossed, frames of the other
-domains are filled with what the model does not know, and words that there are not stand in for
-those that it has never seen.
+domains are filled with facts that the model does not know, and invented words replace words that it
+has never seen.
 """
 
 from document import held_out
