@@ -1,4 +1,4 @@
-// Paths of the cache, reading what is in it, and linking snapshots to blobs.
+// Paths of the cache, listing its contents, and linking snapshots to blobs.
 #include "hub/cache.h"
 
 #include <algorithm>
@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kModels = "models--";
-constexpr std::size_t kFilesMax = 100'000;  ///< of a folder that is listed
+/// Files that are listed of a folder, so that a broken cache cannot fill the memory.
+constexpr std::size_t kFilesMax = 100'000;
 constexpr std::uint64_t kRefBytesMax = 128;
 
 [[noreturn]] void fail(const std::string& path, const std::error_code& error) {
@@ -28,7 +29,7 @@ constexpr std::uint64_t kRefBytesMax = 128;
               cat(printable(path, 4096), ": cannot write: ", errno_text(error.value())));
 }
 
-/// "models--user--name".
+/// The folder of a repository: "models--user--name".
 std::string folder_name(std::string_view repo) {
   std::string name(kModels);
   for (const char c : repo) name += c == '/' ? "--" : std::string(1, c);
@@ -45,8 +46,7 @@ std::string repo_of(std::string_view folder) {
   return is_repo_name(repo) ? repo : std::string();
 }
 
-/// The paths of all that is below `top` and no folder, relative to it, sorted; links to folders
-/// are not entered.
+/// The paths of all files below `top`, relative to it, sorted; links to folders are not followed.
 std::vector<std::string> walk(const std::string& top) {
   std::vector<std::string> paths;
   std::error_code error;

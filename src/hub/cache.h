@@ -1,4 +1,4 @@
-// The hub's cache on disk, in the layout of the hub's own client.
+// RepoCache: the Hugging Face hub's cache on disk, in the layout of the hub's own client.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace ingot {
 struct CachedFile {
   std::string path;  ///< below the snapshot
   std::uint64_t bytes = 0;
-  std::string blob;  ///< the name of its content among the blobs; empty where it is no link
+  std::string blob;  ///< the name of its blob; empty if the file is no link of the cache
 };
 
 /// A repository in the cache:
@@ -24,7 +24,7 @@ struct CachedFile {
 ///                                /refs/<revision>               the commit's digits
 ///   <root>/.locks/models--<user>--<name>/<checksum>.lock        held while a blob is written
 ///
-/// Errors: what cannot be read is not there; functions that write throw Error{kIo}.
+/// Errors: unreadable files and folders count as absent; functions that write throw Error{kIo}.
 /// Source: huggingface_hub, "Understand caching".
 class RepoCache {
  public:
@@ -40,25 +40,25 @@ class RepoCache {
   std::string snapshot(std::string_view commit) const;
   std::string ref(std::string_view revision) const;
 
-  /// The commit that a revision stands for: itself, or what its reference says; absent unless there
-  /// is a snapshot of it.
+  /// The commit of a revision: the revision itself, or the commit in its reference. Nothing unless
+  /// that commit has a snapshot.
   std::optional<std::string> commit_of(std::string_view revision) const;
-  /// Commits that there are snapshots of, sorted.
+  /// Commits with a snapshot, sorted.
   std::vector<std::string> snapshots() const;
   /// Revisions with a reference, sorted.
   std::vector<std::string> revisions() const;
-  /// The files of a snapshot whose content is there, sorted by path.
+  /// The files of a snapshot whose blob exists, sorted by path.
   std::vector<CachedFile> files(std::string_view commit) const;
-  /// Names of blobs, whole ones and unfinished ones, sorted.
+  /// Names of the files among the blobs, complete and unfinished ones, sorted.
   std::vector<std::string> blob_files() const;
-  /// How many links of all snapshots lead to each blob, whatever the links' names are.
+  /// How many links of all snapshots lead to each blob.
   ///
-  /// Errors: Error{kIo} when a part cannot be read: what may be in use counts as used.
+  /// Errors: Error{kIo} when a folder cannot be read, so that no blob in use is taken for unused.
   std::map<std::string, int> blob_uses() const;
 
-  /// Makes `path` in a snapshot a link to a blob. Whatever was there before is replaced.
+  /// Makes `path` in a snapshot a link to a blob, in place of any file with that path.
   void link(std::string_view commit, std::string_view path, std::string_view blob) const;
-  /// Makes a revision stand for a commit.
+  /// Sets the commit that a revision refers to.
   void set_ref(std::string_view revision, std::string_view commit) const;
 
  private:
@@ -73,7 +73,7 @@ std::vector<RepoCache> cached_repos(const std::string& root);
 /// The paths of `files`.
 std::vector<std::string> paths_of(const std::vector<CachedFile>& files);
 
-/// Makes a folder and those above it. Errors: Error{kIo}.
+/// Makes a folder and its parents. Errors: Error{kIo}.
 void make_folders(const std::string& path);
 
 }  // namespace ingot

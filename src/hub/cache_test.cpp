@@ -1,4 +1,4 @@
-// Tests of the cache's layout.
+// Tests of the hub cache's layout.
 #include "hub/cache.h"
 
 #include <gtest/gtest.h>

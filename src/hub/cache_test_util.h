@@ -1,4 +1,4 @@
-// A cache of the hub in a test's own folder. For tests only.
+// TestCache: a cache of the hub in a temporary folder. For tests only.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace ingot {
 
-/// Digits of a commit or blob: one letter, again and again.
+/// Digits of a commit or blob: one letter, 40 times.
 inline std::string digits(char c) { return std::string(40, c); }
 
 /// A cache that tests fill.
@@ -28,7 +28,7 @@ struct TestCache {
     std::ofstream(cache.blob(digits(blob))) << content;
     cache.link(digits(commit), path, digits(blob));
   }
-  /// Whether something is at a path, be it a link that leads nowhere.
+  /// Whether a file or a link exists at a path, even a link that leads nowhere.
   static bool is_there(const std::string& path) {
     return std::filesystem::exists(std::filesystem::symlink_status(path));
   }

@@ -1,4 +1,4 @@
-// SHA-1 and SHA-256, over bytes that come in pieces.
+// FileDigest: SHA-1 and SHA-256 over bytes that arrive in pieces.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace ingot {
 
-/// Which function a digest computes.
+/// The hash function of a digest.
 enum class DigestKind { kSha1, kSha256 };
 
 /// A running digest.
@@ -20,7 +20,7 @@ class FileDigest {
   explicit FileDigest(DigestKind kind);
 
   void update(std::span<const std::byte> bytes);
-  /// The digest in lower-case hexadecimal digits. Once, at the end.
+  /// The digest in lower-case hexadecimal digits. Call it once, at the end.
   std::string finish();
 
  private:
@@ -31,7 +31,7 @@ class FileDigest {
   DigestKind kind_;
   std::array<std::uint32_t, 8> state_{};
   std::array<std::byte, kBlockBytes> block_{};
-  std::size_t used_ = 0;     ///< of block_
+  std::size_t used_ = 0;     ///< bytes in block_
   std::uint64_t bytes_ = 0;  ///< so far
 };
 

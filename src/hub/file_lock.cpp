@@ -1,4 +1,4 @@
-// flock, asked again and again, so that waiting can be interrupted.
+// FileLock by flock without waiting, repeated, so that waiting can be interrupted.
 #include "hub/file_lock.h"
 
 #include <fcntl.h>
@@ -31,7 +31,7 @@ Fd open_lock(const std::string& path) {
   }
 }
 
-/// Whether the lock was free.
+/// Takes the lock if it is free; returns whether it was.
 bool take(const Fd& fd, const std::string& path) {
   while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return false;

@@ -1,4 +1,4 @@
-// A lock between processes, as the hub's own client takes it.
+// FileLock: a lock between processes, as the hub's own client takes it.
 #pragma once
 
 #include <optional>
@@ -9,15 +9,15 @@
 
 namespace ingot {
 
-/// Holds an advisory lock (flock) on a file, which is created and stays. Lets go at the end.
+/// Holds an advisory lock (flock) on a file until destruction. The file is created, and stays.
 class FileLock {
  public:
-  /// Waits for the lock; calls `waiting` again and again while somebody else has it, which may
+  /// Waits for the lock, calling `waiting` repeatedly while another process has it. `waiting` may
   /// throw to give up.
   ///
   /// Errors: Error{kIo} when the file cannot be created or locked.
   FileLock(const std::string& path, FunctionRef<void()> waiting);
-  /// The lock if nobody else has it.
+  /// The lock, or nothing while another process has it.
   static std::optional<FileLock> try_lock(const std::string& path);
 
  private:

@@ -1,4 +1,4 @@
-// Searching the cache.
+// Searches the hub's cache for models.
 #include "hub/find_model.h"
 
 #include <algorithm>
@@ -23,8 +23,8 @@ std::string lower(std::string_view text) {
 
 std::string_view last_part(std::string_view repo) { return repo.substr(repo.rfind('/') + 1); }
 
-/// How a user names the snapshot of a commit: by main where that is it, else by another reference,
-/// else by the commit.
+/// The revision by which a user names the snapshot of a commit: main if it refers to the commit,
+/// else another reference, else the commit.
 std::string revision_name(const RepoCache& repo, const std::string& commit) {
   if (repo.commit_of("main") == commit) return "main";
   for (const std::string& revision : repo.revisions()) {
@@ -33,7 +33,7 @@ std::string revision_name(const RepoCache& repo, const std::string& commit) {
   return commit;
 }
 
-/// Of those of the files whose paths (sorted) these are.
+/// Bytes of the files with these paths (sorted).
 std::uint64_t bytes_of(const std::vector<CachedFile>& files,
                        const std::vector<std::string>& paths) {
   std::uint64_t sum = 0;

@@ -1,4 +1,4 @@
-// Grouping split files, and matching quantisations as the names of files spell them.
+// Groups split files, and matches quantisations in file names.
 #include "hub/gguf_models.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
 
-/// A path without what only says that it is a GGUF file and which part.
+/// A path without ".gguf" and the number of the split file.
 std::string_view stem_of(std::string_view path) {
   if (const auto split = parse_split_name(path)) return split->stem;
   return path.substr(0, path.size() - kSuffix.size());

@@ -1,4 +1,4 @@
-// Which GGUF models a list of file names holds, and which of them a user means.
+// Finds the GGUF models in a list of file names, and the one that a user names.
 #pragma once
 
 #include <span>
@@ -8,21 +8,21 @@
 
 namespace ingot {
 
-/// A GGUF model: one file, or all parts of a split one.
+/// A GGUF model: one file, or all files of a split model.
 struct GgufModel {
   std::vector<std::string> files;  ///< in order; the first is the one to open
-  /// What distinguishes it from the others in its list: its quantisation ("Q4_K_M") where only it
-  /// has that one, else its first file's path.
+  /// Tells it apart in its list: its quantisation ("Q4_K_M") where no other model has it, else its
+  /// first file's path.
   std::string label;
 };
 
-/// The models among `paths` (sorted): files that end in ".gguf" but for projectors ("mmproj..."),
-/// which are parts of models that see. A split set that lacks a part is left out.
+/// The models among `paths` (sorted): files that end in ".gguf", except projectors ("mmproj..."),
+/// which are parts of vision models. A split model with a missing file is left out.
 std::vector<GgufModel> find_gguf_models(std::span<const std::string> paths);
 
-/// The models that `wanted` names: by path, with or without ".gguf", also that of any part, or
-/// by a part of the name between '-', '.' and '/' such as the quantisation, whatever its case. A
-/// label goes before other parts of names.
+/// The models that `wanted` names: by the path of any of its files, with or without ".gguf", or by
+/// a part of the name between '-', '.' and '/', such as the quantisation, in any case. Labels match
+/// before other parts of names.
 std::vector<GgufModel> match_gguf_models(std::span<const GgufModel> models,
                                          std::string_view wanted);
 

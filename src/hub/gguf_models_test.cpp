@@ -1,4 +1,4 @@
-// Tests of finding and naming GGUF models, on the kinds of names that repositories have.
+// Tests of finding and naming GGUF models, on names as in real repositories.
 #include "hub/gguf_models.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ Names labels(const Names& paths) {
   return found;
 }
 
-/// The first files of what a name matches.
+/// The first files of the models that a name matches.
 Names match(const Names& paths, const std::string& wanted) {
   Names found;
   for (const GgufModel& model : match_gguf_models(find_gguf_models(paths), wanted)) {

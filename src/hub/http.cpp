@@ -1,4 +1,4 @@
-// The one place that knows libcurl.
+// FetchClient by libcurl; no other file includes its headers.
 #include "hub/http.h"
 
 #include <curl/curl.h>
@@ -15,7 +15,8 @@ namespace ingot {
 namespace {
 
 constexpr long kRedirectsMax = 10;
-constexpr std::size_t kHeaderBytesMax = 256 * 1024;  // of all replies of an exchange
+/// Bytes of the headers of all replies of an exchange, so that a server cannot fill the memory.
+constexpr std::size_t kHeaderBytesMax = 256 * 1024;
 constexpr int kPollMs = 100;
 
 /// Ends libcurl's own state with the process.
@@ -50,8 +51,8 @@ struct Exchange {
   const FetchRequest* request = nullptr;
   HttpSink* sink = nullptr;
   bool has_begun = false;
-  bool is_unread = false;     ///< the body was not wanted, which ends the transfer
-  bool is_misplaced = false;  ///< the body's range is not the one that was asked for
+  bool is_unread = false;     ///< the body is not wanted, so the transfer was ended
+  bool is_misplaced = false;  ///< the body's range is not the requested one
   std::size_t header_bytes = 0;
   std::exception_ptr thrown;
 
@@ -118,7 +119,7 @@ Transport transport_of(CURLcode code) {
 struct FetchClient::Handles {
   std::unique_ptr<CURL, EasyCleanup> easy;
   std::unique_ptr<CURLM, MultiCleanup> multi;
-  char details[CURL_ERROR_SIZE] = "";  ///< of the last failure; libcurl keeps its address
+  char details[CURL_ERROR_SIZE] = "";  ///< text of the last failure; libcurl keeps its address
 };
 
 FetchClient::FetchClient(HttpOptions options)
@@ -218,7 +219,7 @@ HttpReply FetchClient::get(const FetchRequest& request, HttpSink& sink, Function
   if (exchange.is_unread) return reply;
   reply.transport = transport_of(code);
   if (code != CURLE_OK) reply.problem = problem_of(code, exchange, handles_->details);
-  // An empty body calls nobody back.
+  // libcurl calls no callback for an empty body.
   if (code == CURLE_OK && !exchange.has_begun && reply.is_success()) sink.begin(0);
   return reply;
 }

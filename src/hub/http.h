@@ -1,4 +1,4 @@
-// HTTP GET by libcurl: bounded, interruptible, and careful about where the token goes.
+// FetchClient: HTTP GET by libcurl, bounded and interruptible; sends the token to its origin alone.
 #pragma once
 
 #include <cstddef>
@@ -13,32 +13,32 @@
 
 namespace ingot {
 
-/// How an exchange went as far as the network is concerned.
+/// The result of an exchange on the network.
 enum class Transport {
-  kDone,         ///< a reply came, whole
+  kDone,         ///< a complete reply came
   kUnreachable,  ///< no connection to the server
-  kBroken,       ///< the connection broke or stalled: trying again may help
-  kRefused,      ///< trying again would not help: too many redirects, a bad certificate, ...
+  kBroken,       ///< the connection broke or stalled; a retry may help
+  kRefused,      ///< a retry would not help: too many redirects, a bad certificate, ...
 };
 
-/// What came of a request, but for the body.
+/// The result of a request, without the body.
 struct HttpReply {
   Transport transport = Transport::kDone;
   std::string problem;      ///< in words, unless kDone
-  int status = 0;           ///< of the last reply, 0 when none came
+  int status = 0;           ///< the last reply's HTTP status; 0 without a reply
   std::string error_code;   ///< the hub's X-Error-Code: "GatedRepo", "RepoNotFound", ...
-  std::string retry_after;  ///< the header of that name
-  /// The part that was asked for cannot be had; nothing went to the sink.
+  std::string retry_after;  ///< the Retry-After header
+  /// The server cannot send the requested range; the sink got no bytes.
   bool is_range_refused = false;
 
   bool is_success() const { return status >= 200 && status < 300; }
 };
 
-/// What is asked for.
+/// A GET request.
 struct FetchRequest {
   std::string url;
   std::uint64_t offset = 0;  ///< the first byte wanted
-  /// Seconds for all of it, 0: as long as bytes come.
+  /// Seconds for the whole transfer; 0: no limit while bytes arrive.
   int seconds_max = 0;
 };
 
@@ -46,7 +46,7 @@ struct FetchRequest {
 class HttpSink {
  public:
   virtual ~HttpSink() = default;
-  /// Before the body: its first byte is number `offset` of the whole. May throw.
+  /// Called before the body, whose first byte is byte `offset` of the file. May throw.
   virtual void begin(std::uint64_t offset) = 0;
   /// The next bytes. May throw.
   virtual void write(std::span<const std::byte> bytes) = 0;
@@ -54,16 +54,15 @@ class HttpSink {
 
 /// Settings of all requests of a client.
 struct HttpOptions {
-  std::string token;  ///< sent as a bearer's, to the origin of each request and to no other
+  std::string token;  ///< bearer token, sent only to the origin of each request
   std::string user_agent;
-  int timeout_seconds = 10;  ///< to connect, and for a transfer that stands still
+  int timeout_seconds = 10;  ///< to connect, and without a new byte
 };
 
 /// Makes requests one after the other, over connections that stay open.
 ///
-/// Redirects are followed (at most ten, never from https to another protocol); after one to another
-/// host, port or protocol the token is not sent. Bodies of other replies than 2xx are not read.
-/// Content is never decoded.
+/// Follows at most ten redirects, never from https to another protocol. A redirect to another host,
+/// port or protocol gets no token. Only the body of a 2xx reply is read. Content is never decoded.
 class FetchClient {
  public:
   explicit FetchClient(HttpOptions options);
@@ -71,9 +70,9 @@ class FetchClient {
   FetchClient(const FetchClient&) = delete;
   FetchClient& operator=(const FetchClient&) = delete;
 
-  /// Makes a GET. `tick` is called ten times a second or more, and may throw to end it.
+  /// Makes a GET. `tick` is called at least ten times a second, and may throw to end the request.
   ///
-  /// Errors: what `sink` and `tick` throw; all else is in the reply.
+  /// Errors: those of `sink` and `tick`; all others are in the reply.
   HttpReply get(const FetchRequest& request, HttpSink& sink, FunctionRef<void()> tick);
 
  private:
@@ -83,11 +82,11 @@ class FetchClient {
   std::unique_ptr<Handles> handles_;
 };
 
-/// Where the body of a partial reply begins: the first number of a Content-Range header such as
-/// "bytes 100-199/200".
+/// The offset at which the body of a partial reply begins: 100 in the Content-Range header "bytes
+/// 100-199/200".
 std::optional<std::uint64_t> content_range_begin(std::string_view header);
 
-/// `text` as a part of a URL's path: all but letters, digits and "-._~/" as %XX.
+/// `text` as a part of a URL's path: everything except letters, digits and "-._~/" becomes %XX.
 std::string url_escape(std::string_view text);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// What a failed request means, in words that say what to do.
+// Error messages for failed requests to the hub, which say what the user can do.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace ingot {
 
-/// What went wrong, in short: "the server answered 503", "could not resolve host: ...".
+/// The failure in short: "the server answered 503", "could not resolve host: ...".
 std::string problem_text(const HttpReply& reply);
 
 /// The error that ends a pull after this reply to a request for `what` (a repository or a file).

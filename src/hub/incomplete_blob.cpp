@@ -1,4 +1,4 @@
-// Writing a download to disk in the order in which it comes.
+// Writes a download to disk in the order in which its bytes arrive.
 #include "hub/incomplete_blob.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 
-/// Calls until the answer is not "interrupted".
+/// Repeats a system call while it is interrupted (EINTR).
 template <class Call>
 auto retry(Call call) {
   auto result = call();
@@ -27,7 +27,8 @@ auto retry(Call call) {
   return result;
 }
 
-/// SHA-256 of a large file; for a small one git's SHA-1, which begins with the kind and the size.
+/// A running SHA-256 for a large file; for a small one git's SHA-1, which begins with kind and
+/// size.
 FileDigest digest_of(const HubFile& file) {
   constexpr std::size_t kSha256Digits = 64;
   if (file.blob.size() == kSha256Digits) return FileDigest(DigestKind::kSha256);
@@ -70,7 +71,7 @@ void IncompleteBlob::restart() {
 }
 
 void IncompleteBlob::begin(std::uint64_t offset) {
-  // A server that knows no ranges sends everything.
+  // A server without ranges sends the whole file.
   if (offset != bytes_) restart();
 }
 

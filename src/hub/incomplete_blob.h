@@ -1,4 +1,4 @@
-// A blob that is being downloaded: appended to, digested on the way, renamed when it is whole.
+// IncompleteBlob: a download in progress; appended, hashed meanwhile, renamed when complete.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace ingot {
 
-/// Takes a download into a file beside its target. What an earlier attempt left there is continued.
+/// Writes a download to a file beside its target, and continues the file of an earlier attempt.
 ///
-/// Errors: Error{kIo} when writing fails; the unfinished file is removed then, because a full disk
-/// is not helped by keeping it. model_error when more bytes come than the file has.
+/// Errors: Error{kIo} when writing fails; the unfinished file is removed then, to free a full disk.
+/// model_error when more bytes arrive than the file has.
 class IncompleteBlob final : public HttpSink {
  public:
-  /// Opens the file at `path` and digests what is in it, calling `tick` now and then. `file` must
+  /// Opens the file at `path` and hashes its bytes, calling `tick` now and then. `file` must
   /// outlive this.
   IncompleteBlob(std::string path, const HubFile& file, FunctionRef<void()> tick);
 
-  /// Bytes that are there.
+  /// Bytes in the file.
   std::uint64_t bytes() const { return bytes_; }
   /// Empties the file.
   void restart();
@@ -30,9 +30,9 @@ class IncompleteBlob final : public HttpSink {
   void begin(std::uint64_t offset) override;
   void write(std::span<const std::byte> bytes) override;
 
-  /// The checksum of what is there. Once, at the end.
+  /// The checksum of the file. Call it once, at the end.
   std::string checksum() { return digest_.finish(); }
-  /// Brings the content to storage and to its name.
+  /// Flushes the file to storage and renames it to `target`.
   void commit(const std::string& target);
   /// Removes the file.
   void discard();

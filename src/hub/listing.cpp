@@ -1,4 +1,4 @@
-// Reading the hub's answers. The server is a stranger: its names become paths and its sizes files.
+// Reads and checks the hub's listings: their names become paths, their sizes files.
 #include "hub/listing.h"
 
 #include <algorithm>

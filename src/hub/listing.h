@@ -1,4 +1,4 @@
-// What the hub says a repository holds.
+// HubListing: the files of a repository as the hub lists them.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@ namespace ingot {
 
 /// A file of a repository.
 struct HubFile {
-  std::string path;         ///< in the repository; stays inside it (is_repo_path)
+  std::string path;         ///< stays inside the repository (is_repo_path)
   std::uint64_t bytes = 0;  ///< at most kHubFileBytesMax
-  /// Its content's name in the cache and its checksum: the SHA-256 of a large file, of a small one
-  /// the SHA-1 of git's blob.
+  /// Its checksum, which names its blob in the cache: SHA-256 for a large file, the SHA-1 of git's
+  /// blob for a small one.
   std::string blob;
 };
 
@@ -28,15 +28,15 @@ struct HubListing {
   std::vector<std::string> paths() const;
 };
 
-/// Bounds on what is believed of a server.
+/// The largest listing that is accepted from a server.
 inline constexpr std::uint64_t kHubListingBytesMax = std::uint64_t{32} << 20;
 inline constexpr std::uint64_t kHubFileBytesMax = std::uint64_t{1} << 44;
 inline constexpr std::size_t kHubFilesMax = 100'000;
 
 /// Reads the answer to GET /api/models/REPO/revision/REV?blobs=true.
 ///
-/// Errors: model_error(source, "hub", ...) for anything that is not such an answer, a path that
-/// would leave the repository, a size or count beyond the limits.
+/// Errors: model_error(source, "hub", ...) for any other text, a path that would leave the
+/// repository, a size or count above the limits.
 /// Source: huggingface_hub, ModelInfo and RepoSibling.
 HubListing parse_hub_listing(std::string_view text, const std::string& source);
 

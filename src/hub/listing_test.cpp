@@ -1,4 +1,4 @@
-// Tests of the hub's answers: a good one, and everything a bad server could put in.
+// Tests of listings: a good one, and anything that a bad server could send.
 #include "hub/listing.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Reading and checking the hub's names. Whatever passes here is safe as a path and in a URL.
+// Parses and checks the hub's names. A name that passes is safe as a path and in a URL.
 #include "hub/model_name.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kRepoPartMax = 96;
 constexpr std::size_t kRevisionMax = 255;
 constexpr std::size_t kPathMax = 1024;
-constexpr std::size_t kPathPartMax = 255;  // of a file name on Linux
+constexpr std::size_t kPathPartMax = 255;  // bytes; the longest file name on Linux
 constexpr int kPathDepthMax = 8;
 
 bool is_word(char c) {
@@ -30,7 +30,7 @@ bool is_repo_part(std::string_view part) {
          !is_edge(part.back()) && part.find("--") == part.npos && part.find("..") == part.npos;
 }
 
-/// Calls `check` with each part between separators; whether all pass.
+/// Calls `check` with each part between separators; returns whether all pass.
 template <class Check>
 bool all_parts(std::string_view text, Check check) {
   for (;;) {

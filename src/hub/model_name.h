@@ -1,4 +1,4 @@
-// Names of models on the Hugging Face hub: REPO[@REVISION][:FILE].
+// ModelName: names of models on the Hugging Face hub, REPO[@REVISION][:FILE].
 #pragma once
 
 #include <optional>
@@ -11,13 +11,13 @@ namespace ingot {
 struct ModelName {
   std::string repo;               ///< "user/name", or "name" alone
   std::string revision = "main";  ///< branch, tag or commit
-  std::string file;               ///< path or quantisation in the repository; empty: not said
+  std::string file;               ///< path or quantisation in the repository; empty: not given
 };
 
 /// Reads a name; nothing for a text that cannot be one.
 std::optional<ModelName> parse_model_name(std::string_view text);
 
-/// The name as it is typed.
+/// The name as a user types it.
 std::string to_string(const ModelName& name);
 
 /// Whether the hub could have a repository of this name: one or two parts of at most 96 letters,
@@ -26,15 +26,15 @@ std::string to_string(const ModelName& name);
 /// Source: huggingface_hub, validate_repo_id.
 bool is_repo_name(std::string_view text);
 
-/// Whether this can be the name of a branch, tag or commit that is also safe as a path below a
-/// folder of references.
+/// Whether `text` can be a branch, tag or commit and is safe as a path below the cache's folder of
+/// references.
 bool is_revision(std::string_view text);
 
-/// Whether this is a commit: a SHA-1 in lower-case hexadecimal digits.
+/// Whether `text` is a commit: a SHA-1 in lower-case hexadecimal digits.
 bool is_commit(std::string_view text);
 
-/// Whether this is a path that stays inside a repository: parts of printable UTF-8 separated by
-/// '/', none of them empty, "." or "..", no '\\', at most 8 deep.
+/// Whether `text` is a path that stays inside a repository: at most 8 parts of printable UTF-8
+/// between '/', none of them empty, "." or "..", without '\\'.
 bool is_repo_path(std::string_view text);
 
 }  // namespace ingot

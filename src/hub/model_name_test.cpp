@@ -1,4 +1,4 @@
-// Tests of names: what is taken apart, and what must never become a path or a URL.
+// Tests of model names: their parts, and texts that must never become a path or a URL.
 #include "hub/model_name.h"
 
 #include <gtest/gtest.h>

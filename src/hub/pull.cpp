@@ -1,4 +1,4 @@
-// A pull: ask what there is, choose, download what is missing, link, and name the revision.
+// A pull: read the listing, choose files, download missing blobs, link them, set the reference.
 #include "hub/pull.h"
 
 #include <algorithm>
@@ -27,12 +27,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Progress that makes a broken connection count as the first one again.
+/// 1 MiB: after as much progress a broken connection counts as the first again. With less, a server
+/// that breaks every transfer would be retried for ever.
 constexpr std::uint64_t kProgressBytes = std::uint64_t{1} << 20;
-/// A listing may take this many times what a standing transfer may.
+/// A whole listing may take this many times `timeout_seconds`.
 constexpr int kListingTimeouts = 10;
 
-/// A body kept in memory, up to the size that a listing may have.
+/// Keeps a body in memory, up to the largest size of a listing.
 class ListingText final : public HttpSink {
  public:
   explicit ListingText(const std::string& source) : source_(source) {}
@@ -85,7 +86,7 @@ class Pull {
   FetchClient client_;
   HubListing listing_;
   std::uint64_t total_ = 0;
-  std::uint64_t done_ = 0;  ///< of the files that are finished
+  std::uint64_t done_ = 0;  ///< bytes of the finished files
 };
 
 /// Waits before another attempt, or gives up.
@@ -155,7 +156,7 @@ ModelFiles Pull::choose() {
   return std::move(*chosen);
 }
 
-/// Sums up what there is to do, and refuses it where the disk has no room.
+/// Sums up the bytes to download, and refuses them where the disk has no room.
 void Pull::plan(const std::vector<std::string>& paths) {
   total_ = 0;
   done_ = 0;
@@ -185,7 +186,7 @@ bool Pull::is_there(const HubFile& file) const {
          fs::file_size(path, none) == file.bytes && !none;
 }
 
-/// Gets a file that is not there yet, and links it while nobody can take it for unused.
+/// Downloads a missing file and links it, holding its lock so that no process takes it for unused.
 void Pull::fetch(const HubFile& file) {
   make_folders(cache_.lock_folder());
   bool has_said = false;
@@ -206,7 +207,7 @@ void Pull::download(const HubFile& file) {
   receive(file, blob);
   std::string checksum = blob.checksum();
   if (checksum != file.blob && is_continued) {
-    watch_.note(cat(file.path, ": what was there of it is damaged, starting over"));
+    watch_.note(cat(file.path, ": the unfinished download is damaged, starting over"));
     blob.restart();
     receive(file, blob);
     checksum = blob.checksum();
@@ -236,7 +237,7 @@ void Pull::receive(const HubFile& file, IncompleteBlob& blob) {
       reply.transport = Transport::kBroken;
       reply.problem = cat("the server sent ", blob.bytes(), " of ", file.bytes, " bytes");
     }
-    // The server has been there for the listing: it may come back.
+    // The server answered for the listing, so a retry may help.
     if (reply.transport == Transport::kUnreachable) reply.transport = Transport::kBroken;
     if (blob.bytes() >= before + kProgressBytes) attempt = 1;
     again(reply, file.path, attempt);

@@ -1,4 +1,4 @@
-// From the links to what they were the last to use.
+// Removes links, and the blobs and references that only they used.
 #include "hub/remove_model.h"
 
 #include <algorithm>
@@ -23,14 +23,14 @@ namespace {
 
 void remove_path(const fs::path& path) {
   std::error_code error;
-  fs::remove_all(path, error);  // a link goes, not what it leads to
+  fs::remove_all(path, error);  // removes a link, not its target
   if (error) {
     throw Error(ErrorCode::kIo, cat(printable(path.string(), 4096),
                                     ": cannot remove: ", errno_text(error.value())));
   }
 }
 
-/// Of contents to which no link but those of the removal leads.
+/// Bytes of the blobs to which only links of the removal lead.
 std::uint64_t bytes_freed(const Removal& removal) {
   std::map<std::string, int> uses = removal.repo.blob_uses();
   std::uint64_t bytes = 0;
@@ -41,7 +41,7 @@ std::uint64_t bytes_freed(const Removal& removal) {
   return bytes;
 }
 
-/// Whether there is anything but folders in a folder, or it cannot be seen.
+/// Whether a folder holds anything except folders, or cannot be read.
 bool holds_files(const fs::path& folder) {
   std::error_code error;
   fs::recursive_directory_iterator at(folder, error);
@@ -51,21 +51,21 @@ bool holds_files(const fs::path& folder) {
   return static_cast<bool>(error);
 }
 
-/// Removes blobs that no snapshot uses; whether none was left because it is being written.
+/// Removes blobs that no snapshot uses. Returns whether all could go: false while one is written.
 bool remove_unused_blobs(const RepoCache& repo, FunctionRef<void(std::string_view)> note) {
   const bool is_last = repo.snapshots().empty();
   bool is_free = true;
   for (const std::string& file : repo.blob_files()) {
     const std::string blob = file.substr(0, file.find('.'));
     const bool is_whole = blob == file;
-    // An unfinished download is kept for its model, as long as there is one.
+    // An unfinished download stays as long as the repository has a model.
     if (!is_blob_name(blob) || (!is_whole && !is_last)) continue;
     make_folders(repo.lock_folder());
     const auto lock = FileLock::try_lock(repo.lock(blob));
     if (!lock) {
       note(cat(file, " stays: another process is downloading it"));
       is_free = false;
-    } else if (!repo.blob_uses().contains(blob)) {  // nobody has linked it meanwhile
+    } else if (!repo.blob_uses().contains(blob)) {  // not linked meanwhile
       remove_path(repo.blob(file));
     }
   }
@@ -105,7 +105,7 @@ void remove_model(const Removal& removal, FunctionRef<void(std::string_view)> no
     remove_path(snapshot);
   }
   const bool is_free = remove_unused_blobs(repo, note);
-  // The locks stay: somebody may wait for one.
+  // The locks stay: another process may wait for one.
   const bool is_empty = repo.snapshots().empty() && repo.blob_uses().empty();
   if (is_free && is_empty) remove_path(repo.folder());
 }

@@ -1,4 +1,4 @@
-// Removing models from the cache.
+// Removes models from the hub's cache.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@
 
 namespace ingot {
 
-/// What a removal will do.
+/// A removal: its links, references and bytes.
 struct Removal {
   RepoCache repo;
   std::string commit;
   std::vector<std::string> paths;      ///< in the snapshot
-  std::vector<std::string> revisions;  ///< that stand for the snapshot
-  bool is_whole = false;               ///< whatever else is in the snapshot goes too
-  std::uint64_t bytes = 0;             ///< that become free: of contents that nothing else uses
+  std::vector<std::string> revisions;  ///< the references to the snapshot
+  bool is_whole = false;               ///< the whole snapshot is removed, with any other files
+  std::uint64_t bytes = 0;             ///< bytes that become free: blobs without other links
 };
 
-/// Finds what a name means: with a file, those of its model; without one the whole snapshot.
+/// Plans the removal of a name: one model's files if the name has a file, else the whole snapshot.
 ///
-/// Errors: model_error when it is not in the cache; Error{kInvalid} when it means several.
+/// Errors: model_error when it is not in the cache; Error{kInvalid} when several models match.
 Removal plan_removal(const std::string& root, const ModelName& name);
 
-/// Removes the links, the references to a snapshot that is empty then, and the contents that no
-/// snapshot uses; the repository's folder when nothing is left. A content that another process is
+/// Removes the links, the references to a snapshot that is now empty, and the blobs that no
+/// snapshot uses; the repository's folder if it is empty then. A blob that another process is
 /// downloading stays, with a `note`.
 ///
 /// Errors: Error{kIo}.

@@ -1,4 +1,4 @@
-// Tests of removing: what only the model used goes, what others use stays.
+// Tests of removal: blobs that only the model used go, blobs of other models stay.
 #include "hub/remove_model.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-/// A repository with two revisions that share a content, and an unfinished download.
+/// A repository with two revisions that share a blob, and an unfinished download.
 class RemoveModel : public ::testing::Test {
  protected:
   RemoveModel() {
@@ -82,7 +82,7 @@ TEST_F(RemoveModel, WhatIsBeingDownloadedStays) {
 }
 
 TEST_F(RemoveModel, NothingOutsideIsTouched) {
-  // A snapshot that somebody put links into.
+  // A snapshot with links of the user's own.
   cache_.folder.write("precious", "x");
   std::filesystem::create_directory(cache_.folder.path("precious-folder"));
   cache_.folder.write("precious-folder/f", "x");

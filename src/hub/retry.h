@@ -1,4 +1,4 @@
-// When a request is worth repeating, and how long to wait before.
+// When a request to the hub is repeated, and how long to wait before.
 #pragma once
 
 #include <optional>
@@ -8,18 +8,18 @@
 
 namespace ingot {
 
-/// Attempts at the same thing before giving up.
+/// Attempts at one request before giving up.
 inline constexpr int kAttemptsMax = 5;
 
-/// Milliseconds to wait before attempt `attempt` + 1 (the first is 1) after this reply; nothing
-/// when it is not worth another: the server would give the same answer, asks for more than two
-/// minutes of patience, or it has been asked often enough.
+/// Milliseconds to wait after this reply to attempt number `attempt` (from 1). Nothing when another
+/// attempt is pointless: the server would answer as before, asks to wait for more than two minutes,
+/// or all attempts are made.
 ///
-/// A broken connection and the statuses 408, 429, 500, 502, 503 and 504 pass; the wait doubles from
-/// half a second, unless the server says how long (Retry-After in seconds).
+/// A broken connection and the statuses 408, 429, 500, 502, 503 and 504 are repeated. The wait
+/// doubles from half a second, unless the server states it (Retry-After in seconds).
 std::optional<int> retry_wait_ms(const HttpReply& reply, int attempt);
 
-/// Waits; calls `tick` ten times a second or more, which may throw to end it.
+/// Waits, calling `tick` at least ten times a second; it may throw to end the wait.
 void wait_ms(int ms, FunctionRef<void()> tick);
 
 }  // namespace ingot

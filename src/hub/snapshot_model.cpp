@@ -1,4 +1,4 @@
-// Choosing files: the same rules for what is downloaded and for what is opened.
+// The rules by which a model's files are chosen, for downloads and for opening alike.
 #include "hub/snapshot_model.h"
 
 #include <algorithm>
@@ -16,8 +16,7 @@ constexpr std::string_view kSingleFile = "model.safetensors";
 constexpr std::string_view kIndexFile = "model.safetensors.index.json";
 constexpr std::string_view kConfigFile = "config.json";
 
-/// What stands beside the weights in a folder: configuration, tokenizers in all their forms, chat
-/// templates.
+/// Files of a model besides its weights: configuration, tokenizers in all forms, chat templates.
 constexpr std::array<std::string_view, 14> kCompanions{
     kConfigFile,    "generation_config.json",  "tokenizer.json",  "tokenizer_config.json",
     "vocab.json",   "special_tokens_map.json", "tokenizer.model", "added_tokens.json",

@@ -1,4 +1,4 @@
-// Tests of choosing a repository's files.
+// Tests of the choice of a model's files in a repository.
 #include "hub/snapshot_model.h"
 
 #include <gtest/gtest.h>
