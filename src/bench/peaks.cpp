@@ -1,4 +1,4 @@
-// Measuring peaks: short windows of known work and whole passes over memory, the best of each.
+// Measures peaks: the best of short windows of known work, and of whole passes over memory.
 #include "bench/peaks.h"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ PeakOperands unit_operands() {
   return operands;
 }
 
-/// Threads to measure with, and whom to ask in between whether to go on.
+/// The threads that measure, and the callback between parts of a measurement.
 class Watch {
  public:
   Watch(ThreadPool& pool, const std::function<void()>& between) : pool_(pool), between_(between) {}
@@ -110,8 +110,8 @@ double gop(const PeakKernel<Sum>& kernel, double rounds, double ops_a_lane) {
   return ops_a_lane * kernel.chains * kLanes * rounds / 1e9;
 }
 
-/// Of kernels that differ in chains, puts the one that is best on one thread into `fastest`;
-/// returns its rate.
+/// Sets `fastest` to the kernel with the best rate on one thread, among kernels with different
+/// numbers of chains; returns that rate.
 template <class Sum, std::size_t n>
 double find_fastest(Watch& watch, const std::array<PeakKernel<Sum>, n>& kernels, double ops_a_lane,
                     PeakKernel<Sum>& fastest) {
@@ -164,8 +164,8 @@ std::vector<double> read_round(const KernelTable& table, std::span<const std::by
   return ends;
 }
 
-/// The best pass over `all` of so many threads, each of which goes round a part of it, in 10^9
-/// bytes a second.
+/// The best pass of all threads over `all`, in 10^9 bytes per second. Each thread reads its own
+/// part repeatedly.
 double best_pass(Watch& watch, const KernelTable& table, std::span<const std::byte> all,
                  int of_threads) {
   const auto threads = static_cast<std::size_t>(of_threads);

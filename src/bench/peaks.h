@@ -1,4 +1,4 @@
-// What the machine does at best, measured: the limits that speeds are quoted against.
+// PeakMeter: measures the machine's limits, which speeds are compared with.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@
 
 namespace ingot {
 
-/// What the machine does at best. An operation is a product or a sum.
+/// The machine's best rates. An operation is a product or a sum.
 struct Peaks {
-  double read_gb_s = 0;    ///< 10^9 bytes a second from memory, over a whole pass
+  double read_gb_s = 0;    ///< 10^9 bytes per second from memory, over a whole pass
   double f32_gflop_s = 0;  ///< fused multiply-adds of floats, two operations each
   double int8_gop_s = 0;   ///< dot products of bytes
 };
@@ -23,40 +23,40 @@ struct Peaks {
 struct MeasuredPeaks {
   Peaks one_thread;
   Peaks all_threads;
-  int threads = 0;              ///< that are meant by all
-  std::int64_t read_bytes = 0;  ///< size of the memory that was read
+  int threads = 0;              ///< number of threads in `all`
+  std::int64_t read_bytes = 0;  ///< bytes of memory per pass
 };
 
-/// The memory to measure reading with: far more than the caches hold, at most a quarter of what is
-/// available.
+/// The bytes of memory to measure reading with: far more than the caches hold, at most a quarter of
+/// the available memory.
 std::int64_t peak_read_bytes(std::int64_t available_bytes);
 
-/// Measures the peaks of one kernel table, again and again: where neighbours use the same machine
-/// they change within seconds, so what is compared with them is measured beside them.
+/// Measures the peaks of one kernel table, repeatedly: on a shared machine they change within
+/// seconds, so each benchmark measures them beside its own work.
 ///
-/// Of computing the best window of a millisecond counts, of reading the best pass over all of the
-/// memory, or over several times that where it is less than a few MB. What the kernels return is
-/// checked, so that no part of their work was left out.
+/// Computing counts its best window of one millisecond. Reading counts its best pass over the
+/// memory, or over several passes for less than a few MB. The kernels' results are checked, so that
+/// the compiler cannot drop work.
 class PeakMeter {
  public:
-  /// `threads` of the meter's own at most, one for each of `cpus` and bound to it while it
-  /// measures. `between` is called between parts of a measurement, on the thread that asked for it,
-  /// and may throw to end it.
+  /// Uses at most `threads` threads of its own, each bound to one of `cpus` during a measurement.
+  /// `between` is called between parts of a measurement on the calling thread, and may throw to end
+  /// it.
   ///
-  /// Units:  `read_bytes` is a number that peak_read_bytes gave, allocated here; `cpus` are those
-  /// of a ThreadPool, or allowed_cpus().
-  /// Errors: Error{kDoesNotFit} when the system does not give that much memory.
+  /// Units:  `read_bytes` is a result of peak_read_bytes, allocated here; `cpus` are those of a
+  ///         ThreadPool, or allowed_cpus().
+  /// Errors: Error{kDoesNotFit} when the allocation fails.
   PeakMeter(int threads, std::vector<std::size_t> cpus, const KernelTable& table,
             std::int64_t read_bytes, std::function<void()> between);
 
-  /// Everything: about a second and a half.
+  /// Measures all peaks, in about 1.5 s.
   ///
   /// Errors: Error{kDoesNotFit} when the system refuses a thread.
   MeasuredPeaks measure();
-  /// The peaks of all threads, with the kernels that measure() found to be the fastest: about half
-  /// a second. measure() comes first (INGOT_CHECK).
+  /// Measures the peaks of all threads with the fastest kernels of measure(), in about 0.5 s.
+  /// Requires an earlier measure() (INGOT_CHECK).
   ///
-  /// Errors: as measure().
+  /// Errors: those of measure().
   Peaks measure_again() const;
 
  private:
@@ -64,17 +64,17 @@ class PeakMeter {
   const std::vector<std::size_t> cpus_;
   const KernelTable& table_;
   const std::function<void()> between_;
-  Buffer buffer_;  ///< what is read: words of 1, once measured
+  Buffer buffer_;  ///< the memory to read; words of 1 after the first measurement
   Peaks one_thread_{};
-  PeakKernel<std::int32_t> int8_{};  ///< the table's fastest on one thread, once measured
+  PeakKernel<std::int32_t> int8_{};  ///< the fastest kernel on one thread, after measure()
   PeakKernel<float> f32_{};
 };
 
-/// The best rate of `window` pieces of work one after the other, in pieces a second, from when
-/// pieces were done, in any order; 0 of no more than `window`.
+/// The best rate over `window` consecutive pieces of work, in pieces per second; `ends` are their
+/// end times in any order. 0 for at most `window` pieces.
 double best_rate(std::vector<double> ends, std::size_t window);
 
-/// The time that a step takes at the least:
+/// The shortest possible time of a step in seconds:
 ///
 ///     max(bytes / read peak, int8 operations / int8 peak + f32 operations / f32 peak)
 double ideal_seconds(const StepCost& cost, const Peaks& peaks);

@@ -127,7 +127,7 @@ TEST(Peaks, APassOfLittleMemoryIsNoShorterThanAWindow) {
 }
 
 TEST(Peaks, TheBestRateIsThatOfAWholeWindow) {
-  // A piece a second, but for two more within the last quarter of the fourth.
+  // A piece per second, and two more within the last quarter of the fourth second.
   const std::vector<double> ends{5, 1, 2, 3, 3.75, 3.875, 4, 6};
   EXPECT_EQ(best_rate(ends, 2), 2 / 0.25);
   EXPECT_DOUBLE_EQ(best_rate(ends, 5), 5 / 3.0);

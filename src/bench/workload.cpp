@@ -1,4 +1,4 @@
-// Running and costing the workloads of a benchmark.
+// Runs the workloads of a benchmark and computes their cost.
 #include "bench/workload.h"
 
 #include <algorithm>
@@ -132,9 +132,9 @@ Sequence WorkloadRunner::begin(const Workload& workload, std::int64_t sequence) 
   return s;
 }
 
-/// Fills `parts_` with rows of run.sequences from `next` on, as many as fit, and moves `next` past
-/// those whose gap this step closes. Returns the step's rows of logits: of the sequences passed,
-/// one each with `outputs`.
+/// Fills `parts_` with as many rows of run.sequences as fit, from `next` on, and moves `next` past
+/// the sequences that this step completes. Returns the step's rows of logits: with `outputs` one
+/// per completed sequence.
 std::int64_t WorkloadRunner::fill_step(Run& run, std::size_t& next, bool outputs) {
   parts_.clear();
   std::int64_t room = executor_.limits().rows;

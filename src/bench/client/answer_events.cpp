@@ -1,4 +1,4 @@
-// Reading answers: shapes differ between servers, and all of it is foreign.
+// Reads events of several servers' forms; every byte is foreign.
 #include "bench/client/answer_events.h"
 
 #include <algorithm>

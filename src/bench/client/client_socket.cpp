@@ -1,5 +1,5 @@
-// Sockets of a client. What is awaited takes no temporaries: GCC 12 destroys those that are
-// aggregates twice.
+// Client sockets by Asio. Awaited calls take no temporaries: GCC 12 destroys aggregate temporaries
+// twice.
 #include "bench/client/client_socket.h"
 
 #include <openssl/ssl.h>

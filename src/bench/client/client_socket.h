@@ -15,36 +15,36 @@ class context;
 
 namespace ingot {
 
-/// Where to connect to: TCP or a Unix socket.
+/// The address to connect to: TCP or a Unix socket.
 using StreamEndpoint = boost::asio::generic::stream_protocol::endpoint;
 
-/// A connection. All calls come from the thread of its executor; what is under way when it is
-/// closed ends with an error.
+/// A connection. All calls come from its executor's thread; closing it ends pending operations with
+/// an error.
 class ClientSocket {
  public:
   using Result = boost::asio::awaitable<boost::system::error_code>;
 
   virtual ~ClientSocket() = default;
-  /// Connects, and shakes hands where there is TLS.
+  /// Connects, with the TLS handshake where it has TLS.
   virtual Result connect(const StreamEndpoint& endpoint) = 0;
-  /// Appends what arrived, at least a byte.
+  /// Appends received bytes, at least one.
   virtual Result read(std::string& bytes) = 0;
-  /// Sends all of it.
+  /// Sends all of `bytes`.
   virtual Result write(std::string_view bytes) = 0;
-  /// Whether it is open and nothing came that nobody asked for, its end included.
+  /// Whether it is open, with no unexpected byte or end of stream received.
   virtual bool is_idle() = 0;
   virtual void close() = 0;
 };
 
-/// Without TLS.
+/// A socket without TLS.
 std::unique_ptr<ClientSocket> plain_client_socket(const boost::asio::any_io_executor& executor);
 
-/// With TLS to a server of this name, which its certificate has to have where `context` verifies.
+/// A socket with TLS. When `context` verifies, the certificate must be valid for `host`.
 std::unique_ptr<ClientSocket> tls_client_socket(const boost::asio::any_io_executor& executor,
                                                 boost::asio::ssl::context& context,
                                                 const std::string& name);
 
-/// What TLS connections share. Without `verify` any certificate will do.
+/// The shared settings of TLS connections. Without `verify` every certificate is accepted.
 ///
 /// Errors: Error{kUnavailable} where the system's certificates cannot be read.
 std::unique_ptr<boost::asio::ssl::context> client_tls_context(bool verify);

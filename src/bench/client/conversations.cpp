@@ -1,4 +1,4 @@
-// Reading conversations.
+// Parses conversations in ShareGPT's form.
 #include "bench/client/conversations.h"
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Conversations that people had with a model, in the form of ShareGPT.
+// Reads recorded conversations in ShareGPT's form.
 #pragma once
 
 #include <cstddef>
@@ -9,22 +9,22 @@
 
 namespace ingot {
 
-/// The largest file that is read.
+/// Largest accepted file in bytes.
 inline constexpr std::uint64_t kConversationsBytesMax = std::uint64_t{1} << 30;
 
 /// The beginning of a conversation.
 struct Conversation {
-  std::string prompt;            ///< what the person wrote first; not empty
-  std::size_t answer_bytes = 0;  ///< of the answer to it
+  std::string prompt;            ///< the first message; not empty
+  std::size_t answer_bytes = 0;  ///< size of the reply
 };
 
-/// Reads `[{"conversations": [{"from", "value"}, ..]}, ..]`; `role` and `content` are possible
-/// names too. What does not begin with a text and an answer to it is left out.
+/// Reads `[{"conversations": [{"from", "value"}, ..]}, ..]`; `role` and `content` are
+/// accepted too. Conversations without a first text and reply are skipped.
 ///
-/// Errors: model_error(file, section, offset, reason), also where nothing is left.
+/// Errors: model_error(file, section, offset, reason), also when no conversation remains.
 std::vector<Conversation> parse_conversations(std::string_view text, const std::string& file);
 
-/// The same of a file. Errors: as of File::read_all too.
+/// Reads the conversations of a file. Errors: also those of File::read_all.
 std::vector<Conversation> read_conversations(const std::string& path);
 
 }  // namespace ingot

@@ -1,5 +1,5 @@
-// One request after the other on each connection. What is awaited takes no temporaries: GCC 12
-// destroys those that are aggregates twice.
+// HttpClient: one request at a time on each connection. Awaited calls take no temporaries: GCC 12
+// destroys aggregate temporaries twice.
 #include "bench/client/http_client.h"
 
 #include <boost/asio/ip/tcp.hpp>

@@ -1,4 +1,4 @@
-// HttpClient: requests to one server, over connections that are kept between them.
+// HttpClient: sends requests to one server over persistent connections.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -16,26 +16,26 @@
 
 namespace ingot {
 
-/// What requests to a server have in common.
+/// Settings shared by all requests to a server.
 struct HttpClientOptions {
   ServerUrl url;
-  bool verify = true;  ///< the certificate of a server with TLS
+  bool verify = true;  ///< check the certificate of a server with TLS
   std::string api_key{};
   std::string user_agent{};
-  double timeout_seconds = 600;  ///< of a request, with its connection and its response
+  double timeout_seconds = 600;  ///< for one request, including connecting and the response
 };
 
-/// Who takes a response.
+/// Receives a response.
 class ResponseSink {
  public:
   virtual ~ResponseSink() = default;
-  /// The head came.
+  /// The head arrived.
   virtual void head(int status, bool is_event_stream) = 0;
-  /// Some of the body came. False where nothing more is of use.
+  /// A part of the body arrived. Returns false to stop reading.
   [[nodiscard]] virtual bool body(std::string_view bytes) = 0;
 };
 
-/// A server. In one thread, that of its executor.
+/// The client of one server; all calls come from its executor's thread.
 class HttpClient {
  public:
   template <class T>
@@ -43,19 +43,18 @@ class HttpClient {
 
   HttpClient(boost::asio::any_io_executor executor, HttpClientOptions options);
 
-  /// Finds out where the server is, and connects; the connection is kept for the first request.
+  /// Resolves the server's address and connects; the first request uses this connection.
   ///
-  /// Errors: Error{kUnavailable} when nobody is there.
+  /// Errors: Error{kUnavailable} when the connection fails.
   Awaitable<void> open();
-  /// Sends a request without a body, or with one of JSON, and hands the response to `sink`. Returns
-  /// why there was none or no whole one, on one line; empty where all went well. Tried again in one
-  /// case: an open connection that is used again, or the one of `open`, ends without a byte. Mostly
-  /// the server closed it while the request was under way to it (RFC 9112, 9.3.1); then it is sent
-  /// once more, on a new one, though a server that failed looks the same. No request here does harm
-  /// when it is computed twice.
+  /// Sends a request, with a JSON body or none, and passes the response to `sink`. Returns an error
+  /// in one line, or an empty text for a complete response. A request is retried once, on a new
+  /// connection, when a reused connection ends without a byte: usually the server closed it while
+  /// the request was on its way (RFC 9112, 9.3.1). A failed server looks alike; computing a request
+  /// twice does no harm here.
   Awaitable<std::string> exchange(std::string_view method, std::string_view path,
                                   std::string_view body, ResponseSink& sink);
-  /// How often that was the case.
+  /// The number of such retries.
   std::int64_t reconnects() const { return reconnects_; }
 
  private:

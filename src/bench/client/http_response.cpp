@@ -1,4 +1,4 @@
-// The one file that includes Beast: its parser alone, none of its streams.
+// HttpResponseReader by Beast's parser; no other file of bench/ includes Beast.
 #include "bench/client/http_response.h"
 
 #include <boost/asio/buffer.hpp>
@@ -17,7 +17,7 @@ namespace http = boost::beast::http;
 namespace {
 
 constexpr std::uint32_t kHeadBytesMax = 64 << 10;
-/// Of a million pieces and more.
+/// Largest body in bytes: a streamed response of a million tokens fits.
 constexpr std::uint64_t kBodyBytesMax = std::uint64_t{256} << 20;
 
 }  // namespace

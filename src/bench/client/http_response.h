@@ -1,4 +1,4 @@
-// HttpResponseReader: one HTTP/1.1 response out of the bytes of a connection.
+// HttpResponseReader: parses one HTTP/1.1 response from a connection's bytes.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace ingot {
 
-/// Reads one response, through Beast's parser. Pure: somebody else has the connection.
+/// Reads one response with Beast's parser. It does no I/O.
 class HttpResponseReader {
  public:
   HttpResponseReader();
@@ -16,21 +16,21 @@ class HttpResponseReader {
   HttpResponseReader(const HttpResponseReader&) = delete;
   HttpResponseReader& operator=(const HttpResponseReader&) = delete;
 
-  /// Takes what it can from the beginning of `bytes`, all that the connection has; returns how
-  /// much. The rest is to be handed in again with more behind it.
+  /// Consumes bytes from the front of `bytes` and returns how many. The caller passes the rest
+  /// again, followed by newer bytes.
   std::size_t read(std::string_view bytes);
-  /// The connection ended: the end of a body without a length, or an error.
+  /// The connection ended: that ends a body without a length, and is an error otherwise.
   void end_of_connection();
-  /// The bytes of the body that were read since the last call.
+  /// The bytes of the body read since the last call.
   std::string take_body();
 
   bool has_head() const;
   bool is_done() const;
-  /// Of a response that has its head.
+  /// The status; valid once the head is read.
   int status() const;
   bool is_event_stream() const;
   bool keeps_alive() const;
-  /// Why it is no response, on one line; empty while it can be one.
+  /// Why the bytes are not a valid response, in one line; empty while they may be.
   const std::string& problem() const { return problem_; }
 
  private:

@@ -6,7 +6,7 @@
 namespace ingot {
 namespace {
 
-/// Hands in `text` in two parts, as a connection would; returns the body, and what is left over.
+/// Hands in `text` in two parts, as a connection would; returns the body and the unread rest.
 struct Read {
   std::string body{}, rest{};
   int status = 0;

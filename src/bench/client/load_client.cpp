@@ -1,4 +1,4 @@
-// A run: coroutines of requests in one thread, begun by a timer or by each other's end.
+// LoadClient: request coroutines in one thread; a timer or another request's end starts each.
 #include "bench/client/load_client.h"
 
 #include <boost/asio/co_spawn.hpp>

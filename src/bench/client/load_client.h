@@ -1,4 +1,4 @@
-// LoadClient: sends many requests to a server when they are due, and keeps what became of each.
+// LoadClient: sends requests to a server on schedule and records each result.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +14,21 @@
 
 namespace ingot {
 
-/// The server, and how it is asked.
+/// The server and the settings of requests.
 struct LoadClientOptions {
   ServerUrl url;
-  bool verify = true;  ///< the certificate of a server with TLS
+  bool verify = true;  ///< check the certificate of a server with TLS
   std::string api_key{};
   std::string user_agent{};
-  double timeout_seconds = 600;     ///< of each request
-  std::function<void()> on_tick{};  ///< called now and then; may throw to end what goes on
+  double timeout_seconds = 600;     ///< for each request
+  std::function<void()> on_tick{};  ///< called regularly; may throw to end the run
 };
 
 /// A run of requests.
 struct LoadPlan {
-  std::string path;              ///< that all are posted to
-  std::vector<double> arrivals;  ///< seconds since the run begins, rising; one a request
-  std::size_t concurrency = 0;   ///< under way at once; 0: each starts at its arrival
+  std::string path;              ///< all requests are posted to it
+  std::vector<double> arrivals;  ///< seconds from the run's start, ascending; one per request
+  std::size_t concurrency = 0;   ///< requests in flight at once; 0: each starts at its arrival
   std::function<std::string(std::size_t number)> body;
   std::function<bool(std::size_t number)> keeps_text;
   std::function<void(std::size_t done)> on_done{};
@@ -36,18 +36,18 @@ struct LoadPlan {
 
 /// One request of a run; times are seconds since the run began.
 struct LoadedCall {
-  double start = 0;  ///< its arrival, or when its turn came in a closed loop
+  double start = 0;  ///< its arrival; in a closed loop, when it was due
   CallResult result;
 };
 
-/// The answer to a request that is no load.
+/// The response to a single request outside a run.
 struct PlainAnswer {
   int status = 0;
   std::string body;
-  std::string problem;  ///< why there is none; empty where there is
+  std::string problem;  ///< why there is no response; empty on success
 };
 
-/// A client of one server, with all of its connections in the thread that calls it.
+/// A client of one server. All connections run in the calling thread.
 class LoadClient {
  public:
   explicit LoadClient(LoadClientOptions options);
@@ -55,13 +55,13 @@ class LoadClient {
   LoadClient(const LoadClient&) = delete;
   LoadClient& operator=(const LoadClient&) = delete;
 
-  /// Finds the server. Errors: Error{kUnavailable} when nobody is there.
+  /// Connects to the server. Errors: Error{kUnavailable} when that fails.
   void connect();
-  /// Asks for `path`, once connected.
+  /// Sends GET `path`, after connect().
   PlainAnswer get(std::string_view path);
-  /// Sends all requests of the plan; returns what became of each, by number.
+  /// Sends all requests of the plan; returns their results by number.
   std::vector<LoadedCall> run(const LoadPlan& plan);
-  /// Requests so far that went out again, since the server ended their kept connection.
+  /// Requests retried so far, because the server closed their persistent connection.
   std::int64_t reconnects() const;
 
  private:

@@ -1,4 +1,4 @@
-// Whose turn it is.
+// LoadSchedule: decides which request starts next, and when.
 #include "bench/client/load_schedule.h"
 
 #include "base/check.h"

@@ -1,4 +1,4 @@
-// LoadSchedule: which request is due when, by arrival times or by those that ended. Pure.
+// LoadSchedule: when each request is due, by arrival times or by finished requests. Pure.
 #pragma once
 
 #include <cstddef>
@@ -7,22 +7,23 @@
 
 namespace ingot {
 
-/// Requests in the order of their numbers.
+/// Starts requests in the order of their numbers.
 class LoadSchedule {
  public:
-  /// `arrivals` in seconds since the run began, rising; they outlive this. `concurrency` 0: each
-  /// starts at its arrival; else so many are under way at once, and arrivals do not count.
+  /// `arrivals` in seconds from the run's start, ascending; they outlive this. `concurrency` 0:
+  /// each request starts at its arrival. Otherwise it is the number of requests in flight, and
+  /// arrivals are ignored.
   LoadSchedule(std::span<const double> arrivals, std::size_t concurrency)
       : arrivals_(arrivals), concurrency_(concurrency) {}
 
-  /// The next request that is due, which is under way from here on; nothing where none is.
+  /// Starts the next due request and returns its number; nothing when none is due.
   std::optional<std::size_t> take_due(double now);
-  /// One that was under way is not any more.
+  /// A running request ended.
   void end_one();
 
-  /// Seconds at which the next one is due; nothing where that is when one ends, or never.
+  /// When the next request is due, in seconds; nothing when it waits for an end, or none is left.
   std::optional<double> next_at() const;
-  /// When a request that is taken now counts as begun: its arrival, however late it is taken.
+  /// The start time of a request taken now: its arrival, even if it is taken late.
   double start_of(std::size_t number, double now) const {
     return concurrency_ > 0 ? now : arrivals_[number];
   }

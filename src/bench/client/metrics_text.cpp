@@ -1,4 +1,4 @@
-// Finding a metric's lines.
+// Finds a metric's lines in Prometheus' text format.
 #include "bench/client/metrics_text.h"
 
 #include <algorithm>

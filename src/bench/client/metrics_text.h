@@ -1,4 +1,4 @@
-// Metrics as Prometheus reads them.
+// Reads values from Prometheus' text format.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// The sum of a metric's values, of all labels; nothing where it is not there.
+/// The sum of a metric's values over all labels; nothing for an absent metric.
 ///
 /// Source:  Prometheus, "Text-based format".
 std::optional<double> metric_sum(std::string_view text, std::string_view name);

@@ -1,4 +1,4 @@
-// Reading addresses, strictly: user names, queries and fragments have no meaning here.
+// Parses addresses strictly: user names, queries and fragments are errors.
 #include "bench/client/server_url.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Addresses that are possible, and those that are not.
+// Tests valid and invalid server addresses.
 #include "bench/client/server_url.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Events, line by line.
+// SseReader: parses events line by line.
 #include "bench/client/sse_reader.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Keeping a call's times.
+// Timeline: follows a response and records its times.
 #include "bench/client/timeline.h"
 
 #include <algorithm>

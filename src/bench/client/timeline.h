@@ -1,4 +1,4 @@
-// Timeline: what came of one streamed request, and when. It has no clock: times are handed in.
+// Timeline: the result of one streamed request with its times. It has no clock: callers pass times.
 #pragma once
 
 #include <cstddef>
@@ -13,23 +13,23 @@
 
 namespace ingot {
 
-/// What became of a call. Times are seconds since some moment, the same for all calls.
+/// The result of one request. Times are seconds since a moment common to all requests.
 struct CallResult {
-  double sent = 0;             ///< when the request began to be sent
+  double sent = 0;             ///< when sending began
   double first = 0;            ///< the first piece
-  double last = 0;             ///< the newest one, or the end of an answer without any
-  double answer = 0;           ///< when the head of the response had come
+  double last = 0;             ///< the newest piece; the end of a response without pieces
+  double answer = 0;           ///< when the response's head was complete
   std::vector<double> gaps{};  ///< from each piece to the next
-  int status = 0;              ///< of HTTP; 0 where no response came
-  std::string error{};         ///< what ended it early, on one line; empty where nothing did
-  std::string text{};          ///< of calls whose text is kept
+  int status = 0;              ///< HTTP status; 0 without a response
+  std::string error{};         ///< why it ended early, in one line; empty on success
+  std::string text{};          ///< the text, when it is kept
   std::string finish_reason{};
-  std::optional<AnswerUsage> usage{};  ///< where the server says it
-  std::size_t pieces = 0;              ///< of text, empty ones that stand for a token too
+  std::optional<AnswerUsage> usage{};  ///< absent when the server sends none
+  std::size_t pieces = 0;              ///< pieces of text, including empty ones for a token
 
-  /// Refused by a server that has enough to do: no failure of it.
+  /// Whether an overloaded server refused it, which is not a failure.
   bool is_rejected() const { return status == 429 || status == 503; }
-  /// Tokens as the server counts them; where it does not, pieces.
+  /// The server's token count; without one, the number of pieces.
   std::int64_t output_tokens() const {
     return usage ? usage->completion_tokens : static_cast<std::int64_t>(pieces);
   }
@@ -38,17 +38,17 @@ struct CallResult {
 /// Follows one response from its head to its end.
 class Timeline {
  public:
-  /// The request goes out at `sent`; `keep_text` whether `CallResult::text` is wanted.
+  /// The request is sent at `sent`; `keep_text` fills `CallResult::text`.
   Timeline(double sent, bool keep_text);
 
-  /// The response's head came.
+  /// The response's head arrived.
   void head(int status, bool is_stream, double now);
-  /// Some of its body came. False where nothing more is of use.
+  /// A part of the body arrived. Returns false to stop reading.
   [[nodiscard]] bool body(std::string_view bytes, double now);
-  /// Nothing more comes; `problem` says why not, on one line, and is empty after a whole response.
+  /// The response ended; `problem` is the error in one line, empty for a complete response.
   void end(const std::string& problem, double now);
 
-  /// What became of it; after `end`.
+  /// The result; after `end`.
   CallResult& result() { return result_; }
 
  private:
@@ -59,7 +59,7 @@ class Timeline {
   CallResult result_;
   SseReader sse_;
   std::vector<SseEvent> events_;
-  std::string plain_;  ///< the body of a response that is no stream
+  std::string plain_;  ///< the body of a response without a stream
   bool keep_text_;
   bool is_stream_ = false;
   bool is_done_ = false;

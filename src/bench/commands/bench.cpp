@@ -1,4 +1,4 @@
-// ingot bench: how fast, beside how fast this machine can be.
+// ingot bench: measures speed as a fraction of the machine's limits.
 #include <memory>
 #include <optional>
 
@@ -292,7 +292,7 @@ Command add_bench_command(CLI::App& app) {
              "Only what the machine can do at best: memory reads, float and byte products");
   add_switch(sub, values->profile, "--profile",
              "Time the ops of steps, which costs a little, and show where the time went");
-  add_switch(sub, values->profile_layers, "--profile-layers", "The same, and by layer");
+  add_switch(sub, values->profile_layers, "--profile-layers", "As --profile, and by layer");
   add_switch(sub, values->json, "--json", "One JSON object");
   add_switch(sub, values->markdown, "--markdown", "Markdown tables");
   exclude(sub, "--json", {"--markdown"});

@@ -1,4 +1,4 @@
-// Forms of a profile.
+// Prints a profile as JSON and as tables.
 #include "bench/commands/bench_profile.h"
 
 #include <algorithm>

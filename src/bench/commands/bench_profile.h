@@ -1,4 +1,4 @@
-// Where the time of a benchmark's steps went: by op, by shape of linear, by layer.
+// Prints the profile of a benchmark's steps: time by op, by shape of linear, by layer.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace ingot {
 
-/// The profile as members of an object: sums over all steps, and by layer where they are wanted.
+/// Adds the profile to an object: sums over all steps, and by layer with `layers`.
 void set_profile(Json& object, const StepProfile& profile, bool layers);
 
-/// Lines of a table of ops, the first one its head, whose first cell is `title`.
+/// The lines of a table of ops; the first line is the head, and its first cell `title`.
 std::vector<std::vector<std::string>> op_cells(const StepProfile& profile, std::string title);
 
-/// The same of layers: microseconds of a step, by the ops that there are.
+/// The lines of a table of layers: microseconds per step, by op.
 std::vector<std::vector<std::string>> layer_cells(const StepProfile& profile, std::string title);
 
 }  // namespace ingot

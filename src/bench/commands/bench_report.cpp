@@ -1,4 +1,4 @@
-// Forms of a benchmark's results.
+// Prints a benchmark's results as JSON, text and Markdown.
 #include "bench/commands/bench_report.h"
 
 #include <algorithm>

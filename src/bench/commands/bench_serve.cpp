@@ -92,7 +92,7 @@ class ServeBench {
     report.summary = summarise(served_, goodput);
   }
 
-  /// What ended the first of those that failed; empty where none did.
+  /// The error of the first failed request; empty when none failed.
   std::string first_error() const {
     const auto failed = std::find_if(served_.begin(), served_.end(),
                                      [](const ServedRequest& r) { return !r.error.empty(); });

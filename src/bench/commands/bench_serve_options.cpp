@@ -1,4 +1,4 @@
-// Declaring the options of an engine under load.
+// Declares the options of `ingot bench serve-inproc`.
 #include "bench/commands/bench_serve_options.h"
 
 #include "bench/traffic/traffic_trace.h"
@@ -29,8 +29,8 @@ void add_engine_options(CLI::App& app, ServeValues& v) {
               .show_default = false});
   add_number(app, v.queue,
              {.name = "--queue",
-              .help = "Requests that may wait to run; one that arrives when so many do is refused "
-                      "and counted as busy, an error",
+              .help = "Requests that may wait to run; a request that finds the queue full is "
+                      "refused and counted as busy, an error",
               .low = 1,
               .high = kTraceRequestsMax});
   add_number(

@@ -18,7 +18,7 @@ struct ServeValues {
   TraceValues step_trace;
   std::int32_t sequences = 64;
   std::int32_t step_rows = 512;
-  std::int64_t kv_tokens = 0;  ///< 0 = as many as can be used
+  std::int64_t kv_tokens = 0;  ///< 0 = the largest useful number
   std::int64_t queue = 1024;
   double target_itl_ms = 0;  ///< 0 = in proportion to steps without prompts
   bool no_prefix_cache = false;

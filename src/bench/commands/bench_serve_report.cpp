@@ -1,4 +1,4 @@
-// Forms of a serving benchmark's results.
+// Prints the results of `ingot bench serve-inproc`.
 #include "bench/commands/bench_serve_report.h"
 
 #include "base/text.h"
@@ -10,7 +10,7 @@ namespace {
 
 std::int64_t as_int(std::uint64_t count) { return static_cast<std::int64_t>(count); }
 
-/// The figures but for latencies, by name.
+/// The figures by name, without latencies.
 Settings figures(const ServeReport& report) {
   const TrafficSummary& s = report.summary;
   const std::int64_t tokens = s.input_tokens + s.output_tokens;

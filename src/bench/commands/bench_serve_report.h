@@ -1,4 +1,4 @@
-// What `ingot bench serve-inproc` found, as text, JSON or Markdown.
+// The results of `ingot bench serve-inproc`, as text, JSON or Markdown.
 #pragma once
 
 #include <string>
@@ -17,14 +17,14 @@ struct ServeReport {
   CutLengths cut;
   EngineCounts engine;
   std::int64_t checked = 0;         ///< requests that were run again
-  std::int64_t checked_cached = 0;  ///< tokens of their prompts that were not computed again
-  std::int64_t mismatches = 0;      ///< of them, those that gave something else
+  std::int64_t checked_cached = 0;  ///< tokens of their prompts that came from the cache
+  std::int64_t mismatches = 0;      ///< checked requests with a different result
   Settings settings;
 };
 
 /// One JSON object on one line, in the form of cli.md.
 std::string as_json(const ServeReport& report);
-/// The same for people, in tables of this form.
+/// Tables with this frame.
 std::string as_tables(const ServeReport& report, const Frame& frame);
 
 }  // namespace ingot

@@ -26,7 +26,7 @@ namespace ingot {
 namespace {
 
 constexpr std::int64_t kBytesPerToken = 4;
-/// Of conversations, whose answers can be very long.
+/// Most tokens asked for from a conversation, whose recorded reply can be very long.
 constexpr std::int64_t kAnswerTokensMax = 2048;
 
 std::string api_key() {
@@ -91,7 +91,7 @@ struct LoadInputs {
     if (values.dataset) conversations = read_conversations(*values.dataset);
   }
 
-  Traffic traffic;  ///< of a trace, in all runs; made-up traffic differs between them
+  Traffic traffic;  ///< a trace's traffic, used by all runs; synthetic traffic differs by run
   std::vector<std::int32_t> prompt_ids;
   std::vector<Conversation> conversations;
 };

@@ -1,4 +1,4 @@
-// Declaring the options of a server's benchmark.
+// Declares the options of `ingot bench serve`.
 #include "bench/commands/bench_server_options.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ void add_target_options(CLI::App& app, ServerBenchValues& v) {
             .is_required = true});
   add_text(app, v.endpoint,
            {.name = "--endpoint",
-            .help = "What is asked: completions of token ids, or chats of text",
+            .help = "The endpoint to load: completions of token ids, or chats of text",
             .takes = "completions|chat",
             .is_checked = true});
   add_text(app, v.model, "--model",
@@ -62,8 +62,8 @@ void add_prompt_options(CLI::App& app, ServerBenchValues& v) {
 
 void add_result_options(CLI::App& app, ServerBenchValues& v) {
   add_text(app, v.sweep, "--sweep",
-           "One run after the other at these rates: 1,2,4,8, or with so many requests under way "
-           "at once: concurrency:1,2,4,8. Each run has a seed of its own, so that none finds the "
+           "One run after the other at these rates: 1,2,4,8, or with these numbers of requests in "
+           "flight: concurrency:1,2,4,8. Each run has a seed of its own, so that none finds the "
            "prompts of another in a cache");
   exclude(app, "--sweep", {"--rate", "--concurrency"});
   add_goodput_option(app, v.traffic);

@@ -15,9 +15,9 @@ struct ServerBenchValues {
   std::string url;
   TrafficValues traffic;
   std::string endpoint = "completions";
-  std::optional<std::string> model;    ///< absent: the first that the server names
+  std::optional<std::string> model;    ///< absent: the first model that the server lists
   std::optional<std::string> dataset;  ///< a file of conversations
-  bool has_output_len = false;         ///< said, and not the default
+  bool has_output_len = false;         ///< --output-len was given
   std::string prompt_ids = "300:1999";
   std::optional<std::string> sweep;
   std::int64_t ctx = 0;  ///< 0 = nothing is cut
@@ -34,16 +34,16 @@ void add_server_bench_options(CLI::App& app, ServerBenchValues& values);
 
 /// One load out of several.
 struct LoadPoint {
-  std::string rate;              ///< as of --rate
+  std::string rate;              ///< a value of --rate
   std::int64_t concurrency = 0;  ///< 0 = each starts at its arrival
 };
 
-/// The loads that are asked for: what --sweep lists, or the one of --rate or --concurrency.
+/// The loads to run: those of --sweep, or the load of --rate or --concurrency.
 ///
 /// Errors: Error{kInvalid} naming --sweep.
 std::vector<LoadPoint> load_points(const ServerBenchValues& values);
 
-/// What --prompt-ids says. Errors: Error{kInvalid}.
+/// Parses --prompt-ids. Errors: Error{kInvalid}.
 std::vector<std::int32_t> parse_prompt_ids(const ServerBenchValues& values);
 
 /// The options as part of a result.

@@ -1,4 +1,4 @@
-// Forms of the results of a server's benchmark.
+// Prints the results of `ingot bench serve`.
 #include "bench/commands/bench_server_report.h"
 
 #include <limits>
@@ -10,8 +10,7 @@ namespace ingot {
 
 namespace {
 
-/// A number, as vLLM's benchmark has it, or "inf": so it is too where the number at once is
-/// bounded.
+/// The rate as vLLM's benchmark prints it: a number, or "inf", also for runs by concurrency.
 Json rate_json(const LoadPoint& load) {
   if (load.concurrency > 0 || load.rate == "inf") return "inf";
   return parse_real(load.rate, "--rate", 0, std::numeric_limits<double>::max());

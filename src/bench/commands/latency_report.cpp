@@ -1,4 +1,4 @@
-// Latencies and figures, as JSON and as tables.
+// Prints latencies and figures as JSON and as tables.
 #include "bench/commands/latency_report.h"
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-// Latencies of a benchmark's results, by the names that are usual for them.
+// Prints latencies and figures of a serving benchmark by their usual names.
 #pragma once
 
 #include <span>
@@ -10,16 +10,16 @@
 
 namespace ingot {
 
-/// A latency by its name.
+/// A latency and its name.
 struct NamedLatency {
   std::string_view name;
   const Distribution& ms;
 };
 
-/// Sets its members: "mean_ttft_ms" and so on.
+/// Adds its members to `j`: "mean_ttft_ms" and so on.
 void add_latency(const NamedLatency& latency, Json& j);
 
-/// A line for each.
+/// A table with one line per latency.
 std::string latency_table(std::span<const NamedLatency> latencies, const Frame& frame);
 
 /// Figures as a table of two columns.

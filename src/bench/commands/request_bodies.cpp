@@ -1,4 +1,4 @@
-// Writing requests.
+// Writes the requests of a traffic as JSON.
 #include "bench/commands/request_bodies.h"
 
 #include <array>

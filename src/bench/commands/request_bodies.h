@@ -1,4 +1,4 @@
-// RequestBodies: the requests of a traffic as JSON for a server.
+// RequestBodies: writes the requests of a traffic as JSON.
 #pragma once
 
 #include <cstddef>
@@ -10,27 +10,27 @@
 
 namespace ingot {
 
-/// What all requests have in common.
+/// Settings shared by all requests.
 struct BodyOptions {
   bool is_chat = false;
   std::string model;
-  std::vector<std::int32_t> prompt_ids;  ///< that prompts of completions are made of
+  std::vector<std::int32_t> prompt_ids;  ///< the ids in prompts of completions
   std::uint64_t seed = 0;
   double temperature = 0;
   bool ignore_eos = true;
 };
 
-/// Writes requests that stream their answers. Prompts are ids or words, a function of the seed, the
-/// request (or block) and the position alone; or those of conversations.
+/// Writes streaming requests. Prompts are ids or words that depend only on the seed, the request
+/// (or block) and the position; or prompts of conversations.
 class RequestBodies {
  public:
-  /// `conversations` may be empty; it and `traffic` outlive this.
+  /// `conversations` may be empty; both it and `traffic` outlive this.
   RequestBodies(const Traffic& traffic, const std::vector<Conversation>& conversations,
                 BodyOptions options);
 
-  /// The request of this number in the traffic.
+  /// The body of request `number` of the traffic.
   std::string write(std::size_t number) const;
-  /// Where requests go.
+  /// The path that requests are posted to.
   std::string path() const;
 
  private:
@@ -41,7 +41,7 @@ class RequestBodies {
   RequestWriter writer_;
 };
 
-/// The conversation that a request of a run begins with: each one about as often as the others.
+/// The conversation for a request of a run; all conversations occur about equally often.
 std::size_t conversation_of(std::size_t number, std::size_t conversations, std::uint64_t seed);
 
 }  // namespace ingot

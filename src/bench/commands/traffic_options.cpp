@@ -1,4 +1,4 @@
-// Declaring the options of traffic, and reading what they say.
+// Declares and parses the options of traffic.
 #include "bench/commands/traffic_options.h"
 
 #include <algorithm>
@@ -102,7 +102,7 @@ void add_load_options(CLI::App& app, TrafficValues& v) {
   exclude(app, "--concurrency", {"--rate", "--burstiness", "--speedup"});
   add_number(app, v.seed,
              {.name = "--seed",
-              .help = "Of arrivals, lengths, tokens, and which requests are checked",
+              .help = "Seed of arrivals, lengths, tokens, and the choice of checked requests",
               .low = 0,
               .high = std::numeric_limits<std::uint64_t>::max()});
   add_number(app, v.temperature,

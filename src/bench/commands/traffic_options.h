@@ -1,4 +1,4 @@
-// Options of a benchmark's traffic, whoever serves it, and the traffic that they ask for.
+// The options of a serving benchmark's traffic, and the traffic that they describe.
 #pragma once
 
 #include <cstdint>
@@ -41,13 +41,13 @@ void add_goodput_option(CLI::App& app, TrafficValues& values);
 
 /// The traffic before it is cut to a context.
 ///
-/// Errors: Error{kInvalid} naming the option; as of read_trace.
+/// Errors: Error{kInvalid} that names the option; those of read_trace.
 Traffic make_traffic(const TrafficValues& values);
 
-/// What --goodput says. Errors: Error{kInvalid}.
+/// Parses --goodput. Errors: Error{kInvalid}.
 Goodput parse_goodput(const TrafficValues& values);
 
-/// Cuts the traffic to a context, and warns where that cut something.
+/// Cuts the traffic to a context; warns when a length was cut.
 CutLengths cut_with_warning(Traffic& traffic, std::int64_t context);
 
 /// The options of traffic as part of a result.

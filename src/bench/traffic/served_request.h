@@ -1,4 +1,4 @@
-// ServedRequest: what became of a request of a serving benchmark, whoever served it.
+// ServedRequest: the result of one request of a serving benchmark.
 #pragma once
 
 #include <cstdint>
@@ -8,23 +8,23 @@
 
 namespace ingot {
 
-/// What became of a request. Times are seconds since the run began.
+/// The result of a request. Times are seconds from the run's start.
 struct ServedRequest {
-  double start = 0;            ///< its arrival, or when its turn came in a closed loop
-  double queue = 0;            ///< from there to the first step that it had rows in
+  double start = 0;            ///< its arrival; in a closed loop, when it was due
+  double queue = 0;            ///< time from `start` to its first step
   double first = 0;            ///< its first token
   double last = 0;             ///< its last token
   std::vector<double> gaps{};  ///< from each piece to the next
   std::int64_t prompt_tokens = 0;
   std::int64_t cached_tokens = 0;
   std::int64_t output_tokens = 0;
-  std::vector<std::int32_t> ids{};        ///< of those that are checked
-  std::optional<std::uint64_t> digest{};  ///< the same
+  std::vector<std::int32_t> ids{};        ///< ids of a checked request
+  std::optional<std::uint64_t> digest{};  ///< digest of a checked request
   bool is_busy = false;                   ///< refused: the queue was full
-  std::string error{};                    ///< what ended it early
+  std::string error{};                    ///< why it ended early
 
   bool is_completed() const { return !is_busy && error.empty(); }
-  /// Whether two runs of one request, both checked, gave the same bits.
+  /// Whether two checked runs of one request gave equal bits.
   bool has_output_of(const ServedRequest& other) const {
     return digest == other.digest && ids == other.ids;
   }

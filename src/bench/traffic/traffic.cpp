@@ -1,4 +1,4 @@
-// Making up traffic: gaps, lengths, tokens.
+// Draws synthetic traffic: gaps, lengths, tokens.
 #include "bench/traffic/traffic.h"
 
 #include <algorithm>

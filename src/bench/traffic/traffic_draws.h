@@ -1,4 +1,4 @@
-// Draws: the pseudo-random numbers that a benchmark's traffic is made of.
+// Draws: the pseudo-random numbers of a benchmark's traffic.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace ingot {
 
-/// What numbers are drawn for: each purpose has its own.
+/// The purpose of a series of numbers; each purpose has its own series.
 enum class DrawPurpose : std::uint32_t {
   kGap = 1,
   kInputLength,
@@ -20,7 +20,7 @@ enum class DrawPurpose : std::uint32_t {
   kSample,
 };
 
-/// A series of numbers: a function of seed, purpose, index and place in the series.
+/// A series of numbers that depends only on seed, purpose and index.
 class Draws {
  public:
   Draws(std::uint64_t seed, DrawPurpose purpose, std::uint64_t index)
@@ -33,9 +33,9 @@ class Draws {
     if (place_ % 4 == 0) four_ = philox4x32({low(block), high(block), index_, purpose_}, key_);
     return four_[place_++ % 4];
   }
-  /// Less than n, which is at most 2^32; each as likely as the others to one in 2^32 / n.
+  /// A number below n <= 2^32, uniform up to a relative error of n / 2^32.
   std::uint64_t below(std::uint64_t n) { return (next() * n) >> 32; }
-  /// In (0, 1].
+  /// A number in (0, 1].
   double uniform() { return (next() + 1.0) * 0x1p-32; }
 
  private:

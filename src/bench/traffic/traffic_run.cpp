@@ -1,4 +1,4 @@
-// The loop of a run: submit what is due, step, collect.
+// TrafficRun's loop: submit due requests, step, collect tokens.
 #include "bench/traffic/traffic_run.h"
 
 #include <algorithm>

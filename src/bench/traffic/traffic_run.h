@@ -1,5 +1,5 @@
-// TrafficRun: sends the requests of a traffic to an engine when they are due, and notes when their
-// tokens come.
+// TrafficRun: sends the requests of a traffic to an engine on schedule and records when their
+// tokens arrive.
 #pragma once
 
 #include <cstdint>
@@ -14,42 +14,41 @@
 
 namespace ingot {
 
-/// Time for a run: seconds since some moment, and waiting for a later one. A wait may be short.
+/// A run's clock: seconds since a moment, and a wait for a later one, which may return early.
 struct TrafficClock {
   std::function<double()> now;
   std::function<void(double until)> wait;
 };
 
-/// The system's clock from now on, which waits for a twentieth of a second at most.
+/// The system's clock, from 0 now; it waits for at most 50 ms.
 TrafficClock steady_traffic_clock();
 
-/// How a run goes.
+/// The settings of a run.
 struct TrafficRunOptions {
-  /// Requests under way at once, each of which starts when one ends; 0 = each starts at its
-  /// arrival.
+  /// Requests in flight at once; the next one starts when one ends. 0 = each starts at its arrival.
   std::int64_t concurrency = 0;
-  std::vector<std::size_t> checked{};  ///< requests whose ids and digest are kept; rising
+  std::vector<std::size_t> checked{};  ///< requests whose ids and digest are kept; ascending
   std::function<void()> on_step{};     ///< called between steps; may throw to end the run
   std::function<void(std::size_t done)> on_done{};
 };
 
-/// One run of a traffic on an engine that serves nobody else.
+/// One run of a traffic on an engine without other requests.
 ///
-/// It steps the engine itself. An engine takes requests in between steps and hands tokens out at
-/// their end, so a thread of its own would change neither; and here no threads of readers take
-/// time from those that compute, and every time is that of the step that made the token.
+/// It steps the engine itself. An engine admits requests between steps and delivers tokens at the
+/// end of a step, so a thread of its own would change neither. Without reader threads no time is
+/// taken from the computing threads, and each token has the time of its step.
 class TrafficRun {
  public:
   TrafficRun(Engine& engine, const Traffic& traffic, const RequestWriter& writer,
              TrafficClock clock, TrafficRunOptions options);
 
-  /// Serves all requests; returns what became of each.
+  /// Serves all requests; returns their results.
   ///
-  /// Errors: Error{kInvalid} for a request that the engine can never take.
+  /// Errors: Error{kInvalid} for a request that the engine can never admit.
   std::vector<ServedRequest> run();
 
  private:
-  /// A request that the engine has.
+  /// A request in the engine.
   struct Live {
     std::size_t number = 0;
     Stream stream;
@@ -69,14 +68,14 @@ class TrafficRun {
   const TrafficClock clock_;
   const TrafficRunOptions options_;
   double began_ = 0;
-  std::size_t next_ = 0;  ///< the first request that was not sent
+  std::size_t next_ = 0;  ///< the first request not yet sent
   std::size_t done_ = 0;
   std::vector<Live> live_;
-  Delta delta_;  ///< what was taken last
+  Delta delta_;  ///< the last delta taken
   std::vector<ServedRequest> served_;
 };
 
-/// One request on an engine that has nothing else to do, with its ids and digest. `on_step` as in
+/// Serves one request on an otherwise idle engine, with its ids and digest. `on_step` is that of
 /// TrafficRunOptions.
 ServedRequest serve_alone(Engine& engine, Request&& request, const std::function<void()>& on_step);
 

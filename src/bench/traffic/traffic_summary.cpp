@@ -1,4 +1,4 @@
-// Adding up a run.
+// Summarises the results of a run.
 #include "bench/traffic/traffic_summary.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// TrafficSummary: the figures of a serving benchmark, by the names that are usual for them.
+// TrafficSummary: the figures of a serving benchmark, with their usual names.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace ingot {
 
-/// Some numbers in a few; 0 where there are none.
+/// Statistics of some numbers; 0 for none.
 struct Distribution {
   double mean = 0;
   double median = 0;
-  double std = 0;  ///< of these numbers, not of what they may be a sample of
+  double std = 0;  ///< population standard deviation
   double p50 = 0;
   double p90 = 0;
   double p99 = 0;
@@ -23,7 +23,7 @@ struct Distribution {
 /// The distribution of `values`.
 Distribution distribution(std::vector<double> values);
 
-/// What a request has to keep to count as served well, in milliseconds.
+/// The latency limits of a well-served request, in milliseconds.
 struct Goodput {
   std::optional<double> ttft_ms{};
   std::optional<double> tpot_ms{};
@@ -32,34 +32,34 @@ struct Goodput {
   bool is_asked() const { return ttft_ms || tpot_ms || e2el_ms; }
 };
 
-/// A run in figures; of the requests that were completed where nothing else is said.
+/// A run in figures; they cover completed requests unless they say otherwise.
 struct TrafficSummary {
-  double duration = 0;  ///< seconds from the beginning to the last token
+  double duration = 0;  ///< seconds from the start to the last token
   std::int64_t completed = 0;
-  std::int64_t busy = 0;    ///< refused, as the queue was full
+  std::int64_t busy = 0;    ///< refused because the queue was full
   std::int64_t failed = 0;  ///< ended early
   std::int64_t input_tokens = 0;
-  std::int64_t cached_tokens = 0;  ///< of them
+  std::int64_t cached_tokens = 0;  ///< input tokens from the cache
   std::int64_t output_tokens = 0;
-  std::int64_t good = 0;  ///< kept what `Goodput` says
+  std::int64_t good = 0;  ///< requests within the limits of `Goodput`
   Distribution ttft_ms;   ///< time to the first token, from the arrival
-  Distribution queue_ms;  ///< time to the first step that it had rows in, from the arrival
-  Distribution tpot_ms;   ///< time for each further token, by request; of more than one token
+  Distribution queue_ms;  ///< time from the arrival to the first step with rows of the request
+  Distribution tpot_ms;   ///< time per further token, by request; requests of several tokens
   Distribution itl_ms;    ///< time between pieces, all requests together
   Distribution e2el_ms;   ///< time to the last token, from the arrival
 
-  /// `count` a second.
+  /// `count` per second.
   double per_second(std::int64_t count) const {
     return duration > 0 ? static_cast<double>(count) / duration : 0;
   }
-  /// The part of all prompt tokens that was cached.
+  /// The fraction of prompt tokens that came from the cache.
   double cache_hit_rate() const {
     return input_tokens > 0 ? static_cast<double>(cached_tokens) / static_cast<double>(input_tokens)
                             : 0;
   }
 };
 
-/// Adds up what became of the requests of a run.
+/// Summarises the results of a run.
 TrafficSummary summarise(std::span<const ServedRequest> served, const Goodput& goodput);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Reading traces: one line is one request, and every line is checked.
+// Reads traces: one line is one request, and every line is checked.
 #include "bench/traffic/traffic_trace.h"
 
 #include <algorithm>
@@ -225,7 +225,7 @@ class TraceReader {
 
   std::string_view text_;
   const std::string& file_;
-  std::size_t place_ = 0;  ///< of the next line
+  std::size_t place_ = 0;  ///< where the next line begins
   Line line_;
 };
 

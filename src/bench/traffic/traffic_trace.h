@@ -1,5 +1,4 @@
-// Traces: arrivals and lengths that a real service recorded, in the forms in which they are
-// published.
+// Reads published traces: arrivals and lengths that a real service recorded.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +9,22 @@
 
 namespace ingot {
 
-/// The largest trace that is read.
+/// Largest accepted trace in bytes.
 inline constexpr std::uint64_t kTraceBytesMax = std::uint64_t{1} << 28;
-/// The most requests of a trace.
+/// Most requests of a trace.
 inline constexpr std::int64_t kTraceRequestsMax = 1 << 20;
 
-/// The first `requests_max` requests of a trace, sorted by arrival; the first one's is 0.
+/// The first `requests_max` requests of a trace, sorted by arrival; the first arrives at 0.
 ///
-/// Azure's form is CSV with the columns TIMESTAMP,ContextTokens,GeneratedTokens. Mooncake's is an
-/// object a line with timestamp (milliseconds), input_length, output_length and hash_ids, one
-/// number for each 512 tokens of the prompt. Which one it is follows from the first line. A length
-/// of 0 is taken as 1.
+/// Azure's form is CSV with the columns TIMESTAMP,ContextTokens,GeneratedTokens. Mooncake's
+/// has one object per line with timestamp (milliseconds), input_length, output_length and hash_ids,
+/// one number for each 512 tokens of the prompt. The first line decides the form. A length of 0 is
+/// read as 1.
 ///
 /// Errors: model_error(file, "line N", offset, reason).
 Traffic parse_trace(std::string_view text, const std::string& file, std::int64_t requests_max);
 
-/// The same of a file. Errors: as of File::read_all too.
+/// Reads the trace in a file. Errors: also those of File::read_all.
 Traffic read_trace(const std::string& path, std::int64_t requests_max);
 
 }  // namespace ingot
