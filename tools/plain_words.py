@@ -17,7 +17,6 @@ PLAIN_WORDS_PENDING = (
     "docs/server.md",
     "src/api/",
     "src/backend/",
-    "src/bench/",
     "src/cli/",
     "src/convert/",
     "src/kv/",
