@@ -14,10 +14,10 @@
 #include "backend/buffer.h"
 #include "backend/cpu/kernel_table.h"
 #include "base/function_ref.h"
-#include "base/statistics.h"
 #include "base/system_memory.h"
 #include "base/thread_pool.h"
 #include "bench/peaks.h"
+#include "bench/statistics.h"
 #include "runtime/sampling/digest.h"
 
 namespace ingot::bench {

@@ -19,7 +19,7 @@
 
 #include "base/error.h"
 #include "base/output_file.h"
-#include "base/temp_folder.h"
+#include "base/temp_folder_test_util.h"
 #include "base/thread_pool.h"
 
 namespace ingot {

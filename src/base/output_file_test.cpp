@@ -17,7 +17,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/temp_folder.h"
+#include "base/temp_folder_test_util.h"
 
 namespace ingot {
 namespace {

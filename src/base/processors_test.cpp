@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/temp_folder.h"
+#include "base/temp_folder_test_util.h"
 
 namespace ingot {
 namespace {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-#include "base/temp_folder.h"
+#include "base/temp_folder_test_util.h"
 
 namespace ingot {
 namespace {

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "base/temp_folder.h"
+#include "base/temp_folder_test_util.h"
 #include "base/text.h"
 #include "load/gguf/gguf_writer.h"
 #include "quant/formats.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/temp_folder.h"
+#include "base/temp_folder_test_util.h"
 #include "hub/cache.h"
 
 namespace ingot {

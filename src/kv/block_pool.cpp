@@ -2,7 +2,7 @@
 #include "kv/block_pool.h"
 
 #include "base/check.h"
-#include "base/mutant.h"
+#include "kv/mutant.h"
 
 namespace ingot {
 

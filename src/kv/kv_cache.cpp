@@ -6,7 +6,7 @@
 #include <new>
 
 #include "backend/kv_rows.h"
-#include "base/mutant.h"
+#include "kv/mutant.h"
 
 namespace ingot {
 

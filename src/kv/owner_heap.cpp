@@ -2,7 +2,7 @@
 #include "kv/owner_heap.h"
 
 #include "base/check.h"
-#include "base/mutant.h"
+#include "kv/mutant.h"
 
 namespace ingot {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "base/mutant.h"
+#include "kv/mutant.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -9,7 +9,7 @@
 #include <iterator>
 
 #include "base/error.h"
-#include "base/temp_folder.h"
+#include "base/temp_folder_test_util.h"
 #include "base/text.h"
 
 namespace ingot {

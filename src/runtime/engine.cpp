@@ -8,9 +8,9 @@
 
 #include "base/errno_text.h"
 #include "base/error.h"
-#include "base/mutant.h"
 #include "base/signal_stack.h"
 #include "base/text.h"
+#include "kv/mutant.h"
 
 namespace ingot {
 

@@ -1,6 +1,6 @@
 // Engine: how all requests are ended at once, and what holds then.
 #include "base/check.h"
-#include "base/mutant.h"
+#include "kv/mutant.h"
 #include "runtime/engine.h"
 
 namespace ingot {

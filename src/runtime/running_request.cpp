@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/mutant.h"
 #include "base/text.h"
+#include "kv/mutant.h"
 
 namespace ingot {
 

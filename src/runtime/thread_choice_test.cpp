@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/temp_folder.h"
+#include "base/temp_folder_test_util.h"
 #include "base/thread_pool.h"
 
 namespace ingot {

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/temp_folder.h"
+#include "base/temp_folder_test_util.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "engine/engine_test_util.h"

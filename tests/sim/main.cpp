@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/mutant.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
+#include "kv/mutant.h"
 #include "sim/violation.h"
 #include "sim/world.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/statistics.h"
+#include "bench/statistics.h"
 #include "bench/workload.h"
 #include "cli/table.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/statistics.h"
+#include "bench/statistics.h"
 
 namespace ingot {
 

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "base/temp_folder.h"
+#include "base/temp_folder_test_util.h"
 #include "base/text.h"
 
 namespace ingot {

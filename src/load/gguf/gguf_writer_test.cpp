@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "base/file.h"
-#include "base/temp_folder.h"
+#include "base/temp_folder_test_util.h"
 #include "load/gguf/gguf_test_util.h"
 #include "load/gguf/gguf_writer_test_util.h"
 #include "quant/formats.h"

@@ -7,7 +7,7 @@
 #include <map>
 #include <thread>
 
-#include "base/temp_folder.h"
+#include "base/temp_folder_test_util.h"
 #include "runtime/observe/engine_log.h"
 
 namespace ingot {

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/temp_folder.h"
+#include "base/temp_folder_test_util.h"
 #include "base/text.h"
 #include "load/json.h"
 

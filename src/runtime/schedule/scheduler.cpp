@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
+#include "kv/mutant.h"
 
 namespace ingot {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/mutant.h"
+#include "kv/mutant.h"
 
 namespace ingot {
 

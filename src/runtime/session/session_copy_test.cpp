@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "backend/cpu/cpu_backend.h"
-#include "base/temp_folder.h"
+#include "base/temp_folder_test_util.h"
 
 namespace ingot {
 namespace {

@@ -10,7 +10,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "base/temp_folder.h"
+#include "base/temp_folder_test_util.h"
 #include "base/text.h"
 
 namespace ingot {

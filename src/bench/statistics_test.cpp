@@ -1,5 +1,5 @@
 // Tests of percentiles and medians, against values counted by hand.
-#include "base/statistics.h"
+#include "bench/statistics.h"
 
 #include <gtest/gtest.h>
 
