@@ -97,8 +97,8 @@ std::string refusal(const fs::path& folder, const std::string& out) {
   return {};
 }
 
-// Architecture llama has its rotary pairs beside each other in GGUF, so a score's sum runs in
-// another order: the same numbers but for rounding. Everything else is the same bits.
+// Rotary pairs of architecture llama are adjacent in GGUF, so the sum of a score has another order,
+// and its result differs by rounding. Everything else has the same bits.
 TEST(Folder, GivesItsLogits) {
   INGOT_NEEDS_SHARED("goldens/models");
   int same_bits = 0;

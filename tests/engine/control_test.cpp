@@ -120,7 +120,7 @@ TEST_F(EngineControl, AReaderThatStallsIsGivenUpAfterTheLimit) {
   runner.engine().step();
   EXPECT_EQ(runner.engine().under_way(), 1u);
   EXPECT_TRUE(slow.try_next());
-  for (int i = 0; i < 2; ++i) runner.engine().step();  // it went on: the time begins anew
+  for (int i = 0; i < 2; ++i) runner.engine().step();  // it ran again: the time begins anew
   now_ += 29;
   runner.engine().step();
   EXPECT_EQ(runner.engine().under_way(), 1u);
@@ -132,7 +132,7 @@ TEST_F(EngineControl, AReaderThatStallsIsGivenUpAfterTheLimit) {
   EXPECT_EQ(runner.blocks_in_use(), 0);
 }
 
-/// One that gave way goes on once half of its queue is read, however slowly.
+/// A preempted request continues once half of its queue is read, at any speed.
 TEST_F(EngineControl, AReaderThatReadsSlowlyIsNotGivenUp) {
   EngineOptions options = clocked();
   options.deltas_max = 16;

@@ -1,4 +1,4 @@
-// Sessions: what goes on from a file in a fresh engine is what never stopped, bit for bit.
+// Tests of sessions: a request continued from a file gives the bits of one that never stopped.
 #include <sys/stat.h>
 
 #include <atomic>
@@ -44,8 +44,8 @@ ModelFingerprint fingerprint(const Checkpoint& checkpoint, EngineRunner& runner)
   return model_fingerprint(checkpoint, runner.model().spec(), std::nullopt, runner.model().pool());
 }
 
-/// What `request` gives when it stops after `first` tokens and goes on from a file elsewhere, the
-/// blocks of which are copied one by one.
+/// The result of `request` when it stops after `first` tokens and continues from a file in another
+/// engine, which copies the blocks one by one.
 class Interruption {
  public:
   Interruption(Checkpoint& checkpoint, const RunnerOptions& options,
@@ -303,7 +303,7 @@ TEST_F(SessionTest, WhatOthersRunWithNeedsNoRoom) {
   EXPECT_EQ(busy.blocks_in_use(), 0);
 }
 
-/// Of a window more than the last row sees is restored where blocks are free.
+/// More of a window than the last row sees is restored where blocks are free.
 TEST_F(SessionTest, AnEditedSessionBeginsWithAnEarlierWindow) {
   const Session session = save(runner_, request(70, 10));
   EngineRunner fresh(*checkpoint_);
@@ -386,7 +386,7 @@ TEST_F(SessionTest, AFewBlocksAreCopiedBetweenTwoSteps) {
   EXPECT_GE(counter.turns() - before, 5);
 }
 
-/// Nobody reads the pipe that the file is until another request has ended.
+/// The file is a pipe, which is not read until another request has ended.
 TEST_F(SessionTest, WritingTheFileHoldsNobodyUp) {
   Session session = session_of(request(60, 0), run(runner_, request(60, 30)).got.ids);
   session.model.weights = weights_;
@@ -446,7 +446,7 @@ TEST_F(SessionTest, TextGoesOnToo) {
     const Ran want = run(free, asked);
     const std::string got =
         Interruption(*checkpoint, options(), tokenizer.get()).run(asked, 10).text;
-    // What could have begun a stop string was shown when the first part ended.
+    // Text that could have begun a stop string was delivered when the first part ended.
     EXPECT_EQ(got, text.substr(0, std::max<std::size_t>(10, want.got.text.size()))) << start;
   }
   asked.stop = {text.substr(8, 2) + "never"};

@@ -1,5 +1,5 @@
-// Fuzz target: any bytes as a session file. What is accepted is whole: written again it is the same
-// head, and its blocks have the sizes that the model says.
+// Fuzz target: any bytes as a session file. An accepted file is complete: written again its head is
+// equal, and its blocks have the model's sizes.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
