@@ -24,7 +24,6 @@ PLAIN_WORDS_PENDING = (
     "src/model/",
     "src/runtime/",
     "src/server/",
-    "tests/",
 )
 
 FIRST_LINE_WORDS_MIN = 4

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who may use a server: keys and what they keep apart, wrong keys, pages of other origins
+"""Access to a server: keys and what they keep apart, wrong keys, pages of other origins
 (H24, H25, H27, U5)."""
 import concurrent.futures
 import json
@@ -87,7 +87,7 @@ class Keys(KeyTest):
         self.assertEqual(reply.status, 200)
 
     def test_u5_what_was_computed_for_one_is_never_found_by_another(self):
-        """In pairs: who computed it finds it, and nobody else does."""
+        """In pairs: the client that computed a prefix finds it, and no other client does."""
         bob = (("Authorization", "Bearer " + "b" * 20),)
         # What they run under: a key, and a salt that narrows it.
         users = [(fields, salt) for fields in (self.auth, bob) for salt in (None, "a", "b")]
@@ -128,7 +128,7 @@ class SharedPrefix(KeyTest):
         folder = tempfile.TemporaryDirectory(prefix="ingot-admin-")
         cls.addClassCleanup(folder.cleanup)
         cls.admin = os.path.join(folder.name, "admin")
-        # Who names a key twice means it once.
+        # A key that is named twice counts once.
         cls.args = ("--api-key-file", keys, "--shared-prefix-file", path, "--operator-key", "alice",
                     "--operator-key", "alice", "--admin-socket", cls.admin)
         server.ServerTest.setUpClass.__func__(cls)
@@ -140,8 +140,8 @@ class SharedPrefix(KeyTest):
         return usage["prompt_tokens_details"]["cached_tokens"], usage["prompt_tokens"]
 
     def test_u5_in_pairs(self):
-        """Each form: the first request of anybody finds the text, and of what comes behind it only
-        who computed it finds anything."""
+        """Each form: the first request of any client finds the text; only the client that computed
+        the tokens behind it finds these."""
         words = "Which of the old books about the sea would you read first? " * 8
         chat = {"messages": [{"role": "system", "content": self.TEXT},
                              {"role": "user", "content": words}]}
@@ -155,7 +155,7 @@ class SharedPrefix(KeyTest):
                 self.assertEqual(self.cached(path, body, self.bob, cache_salt="x")[0], first)
                 again, _ = self.cached(path, body, self.auth)
                 self.assertGreater(again, prompt - 20)
-                # Another text of the same length is nobody's.
+                # Another text of the same length is not cached.
                 other = json.loads(json.dumps(body).replace("helpful", "helpless"))
                 self.assertLess(self.cached(path, other, self.bob)[0], 32)
 
