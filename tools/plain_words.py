@@ -15,13 +15,9 @@ PLAIN_WORDS_PENDING = (
     "docs/adding.md",
     "docs/progress.md",
     "docs/server.md",
-    "src/api/",
     "src/backend/",
     "src/cli/",
-    "src/convert/",
-    "src/kv/",
     "src/main.cpp",
-    "src/model/",
     "src/runtime/",
     "src/server/",
 )

@@ -1,4 +1,4 @@
-// The C API over the C++ one: no exception passes.
+// The C API over the C++ API; no exception leaves it.
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -18,8 +18,7 @@ struct ingot_stream {
 
 namespace {
 
-/// The newest failure of this thread. Its own memory: the message of running out of it has to have
-/// room too.
+/// The newest failure of this thread, in static memory: "out of memory" needs room too.
 thread_local char last_error[1024] = "";
 
 ingot_status fail(ingot_status status, const char* message) {
@@ -52,7 +51,7 @@ static_assert(static_cast<int>(Weights::kQ8_0) == INGOT_WEIGHTS_Q8_0);
 static_assert(static_cast<int>(Weights::kQ4_K) == INGOT_WEIGHTS_Q4_K);
 static_assert(static_cast<int>(FinishReason::kCancelled) == INGOT_CANCELLED);
 
-/// A copy that ingot_free takes back, with a zero behind it.
+/// A zero-terminated copy that ingot_free takes back.
 template <class T>
 T* copy_out(const T* values, std::size_t count) {
   T* copy = static_cast<T*>(std::calloc(count + 1, sizeof(T)));

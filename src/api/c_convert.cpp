@@ -137,7 +137,7 @@ CSession::CSession(Session&& session) : ingot_session{}, owned(std::move(session
 CLogprobs::CLogprobs(const std::vector<TokenLogprobs>& scores) {
   std::size_t count = 0;
   for (const TokenLogprobs& t : scores) count += t.top.size();
-  top_.reserve(count);  // what points into it stays valid
+  top_.reserve(count);  // pointers into it stay valid
   tokens_.reserve(scores.size());
   for (const TokenLogprobs& t : scores) {
     tokens_.push_back({.token = {.id = t.token.id, .logprob = t.token.logprob},

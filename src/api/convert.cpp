@@ -28,13 +28,13 @@ T check_range(const char* name, T value, T least, T most) {
   throw ingot::Error(ingot::ErrorCode::kInvalid, message);
 }
 
-/// A time that is not negative, nor NaN or infinite.
+/// Checks that a time is finite and not negative.
 double check_seconds(const char* name, double seconds) {
   if (seconds >= 0 && seconds <= kSecondsMax) return seconds;
   refuse(cat(name, ": ", seconds, " is not in [0, ", kSecondsMax, "]"));
 }
 
-/// 0 = no bound.
+/// A time limit; 0: none.
 double bound_of(const char* name, double seconds) {
   return check_seconds(name, seconds) > 0 ? seconds : kNever;
 }
@@ -206,7 +206,7 @@ ingot::Request to_request(const Request& r, const Instance& instance) {
 
 ingot::Session to_session(const Request& r, const Result& result, const Instance& instance) {
   if (!r.prompt.embeddings.empty()) refuse("prompt: a session has no embeddings");
-  Request request = r;  // whose text became these ids
+  Request request = r;  // its text became these ids
   request.prompt = {.ids = result.prompt_ids};
   return session_of(to_request(request, instance), result.ids);
 }

@@ -1,4 +1,4 @@
-// The public Engine.
+// The public Engine: open, submit, generate, sessions.
 #include <algorithm>
 
 #include "api/engine_impl.h"
@@ -38,7 +38,7 @@ Engine::Impl::Impl(const OpenOptions& options)
   info = model_info(instance, chosen.context);
   engine = instance.make_engine(engine_options(options));
   if (threadless) return;
-  const CanonicalFp canonical;  // the thread is its caller's
+  const CanonicalFp canonical;
   engine->prepare();
   engine->start();
 }
@@ -53,7 +53,7 @@ std::vector<ingot::Stream> Engine::Impl::submit(ingot::Request&& request, std::i
 }
 
 bool Engine::Impl::step() {
-  const CanonicalFp canonical;  // the thread is its caller's
+  const CanonicalFp canonical;
   return engine->step();
 }
 

@@ -1,5 +1,4 @@
-// The prefix index: what is found, who may find it, what goes first, and that a collision costs a
-// hit and nothing else.
+// Tests of PrefixIndex: hits, domains, the order of eviction, and collisions, which cost one hit.
 #include "kv/prefix_index.h"
 
 #include <gtest/gtest.h>
@@ -8,6 +7,7 @@
 #include <random>
 
 #include "backend/cpu/cpu_backend.h"
+#include "base/index.h"
 
 namespace ingot {
 namespace {
@@ -16,14 +16,14 @@ constexpr std::int64_t kAll = 1 << 20;
 
 /// Tokens first, first + 1, ...
 std::vector<std::int32_t> text(std::int64_t count, std::int32_t first = 0) {
-  std::vector<std::int32_t> tokens(static_cast<std::size_t>(count));
+  std::vector<std::int32_t> tokens(to_size(count));
   std::iota(tokens.begin(), tokens.end(), first);
   return tokens;
 }
 
 class PrefixIndexTest : public testing::Test {
  protected:
-  /// A sequence that has registered itself.
+  /// A registered sequence.
   struct Holder {
     explicit Holder(KvCache& cache) : blocks(cache) {}
     SequenceBlocks blocks;
@@ -96,7 +96,7 @@ TEST_F(PrefixIndexTest, APromptThatIsAllThereLeavesOneRowToCompute) {
   EXPECT_EQ(match.rows, 31);
   EXPECT_EQ(match.blocks, 2);
   EXPECT_EQ(match.miss.reason, MissReason::kNone);
-  // Rows that have to leave the model are computed: no block that holds none but those is taken.
+  // Rows with outputs are computed, so blocks with such rows alone are not taken.
   EXPECT_EQ(index_->find({}, text(32), 10).blocks, 1);
   EXPECT_EQ(index_->find({}, text(32), 0).blocks, 0);
   end(h);
@@ -152,7 +152,7 @@ TEST_F(PrefixIndexTest, LeavesGoBeforeWhatTheyHangOnAndTheOldestFirst) {
   }
 }
 
-/// Adapters and salts make other keys, but no other tenant: more keys get it no larger share.
+/// Adapters and salts make new keys, but no new owner: more of them get a tenant no larger share.
 TEST_F(PrefixIndexTest, ATenantIsNotFlushedBelowItsShare) {
   make({9});
   const PrefixKey mine{.domain = {1, 1}, .tenant = 1};
@@ -229,8 +229,7 @@ TEST_F(PrefixIndexTest, ACollisionCostsAHitAndNothingElse) {
         bool same = false;
         for (std::size_t i = 0; i < texts.size(); ++i) {
           same =
-              same || (holders[i].blocks.table(0)[static_cast<std::size_t>(b)] ==
-                           taken.table(0)[static_cast<std::size_t>(b)] &&
+              same || (at(holders[i].blocks.table(0), b) == at(taken.table(0), b) &&
                        std::equal(tokens.begin(), tokens.begin() + 16 * (b + 1), texts[i].begin()));
         }
         EXPECT_TRUE(same) << "block " << b << " holds other tokens";
@@ -256,7 +255,7 @@ TEST_F(PrefixIndexTest, WhoBeganADomainOwnsItsBlocksWhileTheyAreKnown) {
   end(third);
 }
 
-/// Salts cost nothing but their blocks: the last domain is registered like the first.
+/// A salt costs its blocks alone: the last domain is registered like the first.
 TEST_F(PrefixIndexTest, AsManyDomainsAsBlocksAreKnown) {
   make({32});
   for (std::uint64_t d = 1; d <= 100; ++d) {
@@ -303,8 +302,8 @@ TEST_F(PrefixIndexTest, ATruncatedSequenceCopiesTheBlockThatIsKnown) {
   end(h);
 }
 
-/// Its full blocks are the same for all; what stands behind them is its domain's, from the first
-/// block on that has anything else in it.
+/// All domains share a published prompt's full blocks. Later blocks belong to a domain, from the
+/// first block on with any other token.
 TEST_F(PrefixIndexTest, OnlyWhatWasPublishedIsSharedByDomains) {
   const PrefixKey mine{.domain = {1, 2}}, other{.domain = {1, 3}};
   auto prompt = text(40);  // two full blocks and a half
@@ -324,7 +323,7 @@ TEST_F(PrefixIndexTest, OnlyWhatWasPublishedIsSharedByDomains) {
   EXPECT_EQ(found(longer, mine), 6);
   end(second);
   EXPECT_EQ(found(longer, other), 6);
-  // What is not the beginning of it is nobody else's.
+  // A prompt that differs inside the first block shares nothing.
   prompt[3] = 99;
   Holder third = compute(prompt, mine);
   EXPECT_EQ(found(prompt, mine), 2);
@@ -350,8 +349,8 @@ TEST_F(PrefixIndexTest, APublishedBlockThatIsGoneIsComputedAgainForWhatHangsOnIt
   end(again);
 }
 
-/// After going back into a published prompt, what comes is the sequence's own.
-TEST_F(PrefixIndexTest, WhoGoesBackIntoAPublishedPromptGoesOnAlone) {
+/// After truncation into a published prompt, later blocks are the sequence's own.
+TEST_F(PrefixIndexTest, TruncationIntoAPublishedPromptLeavesIt) {
   const PrefixKey mine{.domain = {1, 2}}, other{.domain = {1, 3}};
   make({16}, 0, 128, {text(64)});
   for (const std::int64_t back : {0, 16, 48, 64, 80}) {
@@ -387,8 +386,7 @@ TEST_F(PrefixIndexTest, ThePublishedPromptThatFitsLongestCounts) {
   end(second);
 }
 
-/// A node's number may be a root's by the time that a path is looked at again, and a root's tokens
-/// are no tokens: not even zeros.
+/// A node of an old path may be a root by now. A root's tokens equal no block, not even zeros.
 TEST_F(PrefixIndexTest, ARootIsNoBlockOfZeros) {
   const auto blocks = [](std::initializer_list<std::int32_t> ids) {
     std::vector<std::int32_t> tokens;
