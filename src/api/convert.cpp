@@ -162,7 +162,7 @@ ModelInfo model_info(const Instance& instance, std::int64_t context) {
 }
 
 const Tokenizer& require_tokenizer(const Instance& instance) {
-  if (instance.tokenizer() == nullptr) refuse("the model has no tokenizer that is understood");
+  if (instance.tokenizer() == nullptr) refuse("the model has no supported tokenizer");
   return *instance.tokenizer();
 }
 

@@ -22,7 +22,7 @@ void start(Instance& instance, const OpenOptions& options, StartOptions& start) 
   start.pool_sequences = instance.fitting_pool(start);
   instance.start(start, [&](std::uint64_t done, std::uint64_t total) {
     if (!options.progress || options.progress(done, total)) return;
-    throw ingot::Error(ingot::ErrorCode::kInvalid, "loading was given up by its caller");
+    throw ingot::Error(ingot::ErrorCode::kInvalid, "loading was cancelled by its caller");
   });
 }
 
@@ -47,7 +47,7 @@ std::vector<ingot::Stream> Engine::Impl::submit(ingot::Request&& request, std::i
   std::vector<ingot::Stream> streams = engine->submit_choices(std::move(request), n);
   if (streams.empty()) {
     engine->require_alive();
-    throw Error(ErrorCode::kBusy, "as many requests wait as may: try again later");
+    throw Error(ErrorCode::kBusy, "too many requests wait: try again later");
   }
   return streams;
 }

@@ -59,7 +59,7 @@ TEST(File, ReadsParts) {
   EXPECT_EQ(part[0], std::byte{'6'});
   EXPECT_EQ(part[3], std::byte{'9'});
   EXPECT_EQ(error_of([&] { file.read_at(7, part); }),
-            reason(file.name(), "it has 10 bytes, needed are 4 from 7"));
+            reason(file.name(), "it has 10 bytes, expected 4 from 7"));
   EXPECT_NE(error_of([&] { file.read_at(~std::uint64_t{0}, part); }), "");
 }
 

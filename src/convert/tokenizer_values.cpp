@@ -157,7 +157,7 @@ void TokenizerWriter::write_ids() {
   const auto frames = [&](const std::vector<std::int32_t>& frame, std::optional<std::int32_t> id) {
     if (frame.empty()) return false;
     if (frame.size() > 1 || frame.front() != id) {
-      refuse(data_, "texts are framed by more than BOS and EOS, which GGUF cannot say");
+      refuse(data_, "texts are framed by more than BOS and EOS, which GGUF cannot express");
     }
     return true;
   };
@@ -305,7 +305,7 @@ void TokenizerWriter::warn_of_added(const TokenizerData& again) {
     if (lost++ == 0) first = token.content;
   }
   if (lost == 0) return;
-  warnings_.push_back(cat("GGUF cannot say how added token ", printable(first),
+  warnings_.push_back(cat("GGUF cannot express how added token ", printable(first),
                           " is found in texts", lost > 1 ? cat(", nor ", lost - 1, " others") : "",
                           ": as it is, without the white space beside it"));
 }
@@ -317,7 +317,7 @@ void write_tokenizer(const Checkpoint& checkpoint, GgufValues& out,
   const TokenizerData* data = checkpoint.tokenizer();
   if (data == nullptr) {
     throw model_error(checkpoint.name(), "tokenizer", 0,
-                      "the folder has none that is understood; --no-tokenizer leaves it out");
+                      "the folder has no supported tokenizer; --no-tokenizer leaves it out");
   }
   TokenizerWriter(*data, checkpoint.config(), out, warnings).write();
 }

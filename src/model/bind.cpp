@@ -177,7 +177,7 @@ void Binder::bind_rope_freqs() {
   const TensorInfo* t = take(TensorRole::kRopeFreqs, {rope.dims / 2});
   if (t == nullptr) return;
   if (config_.rope_scaling.kind != RopeScaling::Kind::kNone) {
-    fail(*t, "frequency factors beside another rotary scaling are not supported");
+    fail(*t, "frequency factors together with another rotary scaling are not supported");
   }
   const std::vector<float> divisors = decode_tensor(*t);
   for (const float d : divisors) {

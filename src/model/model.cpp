@@ -120,8 +120,8 @@ class Loader {
       }
     }
     throw Error(ErrorCode::kInvalid,
-                cat("`weights`: ", checkpoint_.name(), " has no matrix that could be rounded to ",
-                    format_name(*options_.weights), ", its weights are what they are in the file"));
+                cat("`weights`: ", checkpoint_.name(), " has no matrix that can be rounded to ",
+                    format_name(*options_.weights), ": none of them stores floats"));
   }
 
   std::vector<float> decode_checked(const TensorInfo& t) const {
@@ -134,7 +134,7 @@ class Loader {
   void find_packed() {
     if (options_.pack_cache.empty()) return;
     if (key_.empty()) {
-      model_->warnings.push_back("the pack cache keeps no models that are not files");
+      model_->warnings.push_back("the pack cache only keeps models that are files");
       return;
     }
     std::vector<std::int64_t> sizes;

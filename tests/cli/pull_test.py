@@ -429,7 +429,7 @@ class Offline(HubTest):
         path = self.snapshot("user/gguf") + "/m-Q4_0.gguf\n"
         result = self.assert_done(self.pull("user/gguf", HF_ENDPOINT=self.closed_port()))
         self.assertEqual(result.out.decode(), path)
-        self.assertIn("using what is in the cache", result.err)
+        self.assertIn("using the cache", result.err)
         before = len(self.hub.requests)
         result = self.assert_done(self.pull("user/gguf", HF_HUB_OFFLINE="1"))
         self.assertEqual((result.out.decode(), result.err), (path, ""))

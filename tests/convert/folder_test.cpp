@@ -107,7 +107,7 @@ TEST(Folder, GivesItsLogits) {
     const TempFolder temp;
     if (const std::string message = refusal(folder, temp.path("f32.gguf")); !message.empty()) {
       // A mixture of experts whose first layer is dense, for example.
-      EXPECT_NE(message.find("GGUF cannot say that"), std::string::npos) << message;
+      EXPECT_NE(message.find("GGUF cannot express that"), std::string::npos) << message;
       continue;
     }
     const auto prompts = read_prompts(folder);
