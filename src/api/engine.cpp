@@ -4,6 +4,7 @@
 #include "api/engine_impl.h"
 #include "base/fp_env.h"
 #include "base/text.h"
+#include "runtime/session/engine_session.h"
 #include "runtime/thread_choice.h"
 #include "text/tokenizer/detokenizer.h"
 
@@ -137,7 +138,7 @@ std::int64_t Engine::save_session(const std::string& path, const Request& reques
     ingot::Session session = to_session(request, result, impl_->instance);
     check_session(session, impl_->engine->request_limits());
     session.model.weights = weights;
-    return impl_->engine->save_session(path, std::move(session), domain_of(request.domain));
+    return ingot::save_session(*impl_->engine, path, std::move(session), domain_of(request.domain));
   });
 }
 
@@ -148,7 +149,8 @@ Session Engine::restore_session(const std::string& path, std::uint64_t domain) {
     file.require_session(impl_->engine->request_limits());
     Session session{.request = to_request(file.session())};
     session.request.domain = domain;
-    session.restored_tokens = impl_->engine->restore_session(file, weights, domain_of(domain));
+    session.restored_tokens =
+        ingot::restore_session(*impl_->engine, file, weights, domain_of(domain));
     return session;
   });
 }

@@ -340,14 +340,14 @@ TEST_F(EngineControl, AnObserverIsToldOfStepsTokensAndRequests) {
   for (const double gap : listener.gaps) EXPECT_GT(gap, 0);
   ASSERT_EQ(listener.firsts.size(), 1u);
   EXPECT_EQ(listener.firsts[0].generated_tokens, 1);
-  EXPECT_EQ(listener.firsts[0].finish, "");
+  EXPECT_EQ(listener.firsts[0].finish, std::nullopt);
   ASSERT_EQ(listener.requests.size(), 1u);
   const RequestRecord& request = listener.requests[0];
   EXPECT_EQ(request.prompt_tokens, 60);
   EXPECT_EQ(request.generated_tokens, 4);
   EXPECT_EQ(request.max_tokens, 4);
   EXPECT_EQ(request.choices, 1);
-  EXPECT_EQ(request.finish, "length");
+  EXPECT_EQ(request.finish, FinishReason::kLength);
   EXPECT_LT(request.queued_seconds, *request.start_seconds);
   EXPECT_LT(*request.start_seconds, *request.first_token_seconds);
   EXPECT_LT(*request.first_token_seconds, request.end_seconds);

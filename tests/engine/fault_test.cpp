@@ -316,7 +316,7 @@ TEST(EngineFailure, ARequestThatComesInMeanwhileEndsOrIsRefused) {
     FAIL() << "it has failed";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInternal) << "exit code 70";
-    EXPECT_EQ(error.message(), "the engine cannot go on: the device is lost");
+    EXPECT_EQ(error.message(), "the engine cannot continue: the device is lost");
   }
 }
 

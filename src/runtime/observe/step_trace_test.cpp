@@ -170,7 +170,7 @@ TEST(StepTrace, ARequestIsASliceOfItsOwn) {
                           .prompt_tokens = 11,
                           .miss = {.reason = MissReason::kEvicted, .token = 7},
                           .generated_tokens = 22,
-                          .finish = "stop"});
+                          .finish = FinishReason::kStop});
   trace.finish();
   const Trace read(folder.path("t.json"));
   const auto at = [&](std::string_view phase, std::string_view name) {

@@ -1,4 +1,4 @@
-// Session files: what was written comes back, and nothing that is not whole does.
+// SessionFile: a written session comes back, and damaged files are refused.
 #include "runtime/session/session_file.h"
 
 #include <gtest/gtest.h>
