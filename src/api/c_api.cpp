@@ -4,6 +4,7 @@
 #include <new>
 
 #include "api/c_convert.h"
+#include "runtime/request_fields.h"
 
 using namespace ingot::api;
 
@@ -95,9 +96,7 @@ ingot_request ingot_default_request(void) {
   const Request r;
   ingot_request request{};
   request.prompt.add_special = r.prompt.encode.add_special;
-  request.top_p = r.sampling.top_p;
-  request.typical_p = r.sampling.typical_p;
-  request.repetition_penalty = r.sampling.repetition_penalty;
+  each_public_field([&](const auto& at) { request.*at.c = r.sampling.*at.cpp; });
   request.max_tokens = r.max_tokens;
   request.logprobs = r.logprobs;
   request.prompt_logprobs = r.prompt_logprobs;

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "load/config.h"
 #include "quant/formats.h"
+#include "runtime/request_fields.h"
 
 namespace ingot::api {
 
@@ -87,23 +88,13 @@ std::optional<Format> weights_format(Weights weights) {
 }
 
 SamplingParams sampling_params(const Request& r) {
-  const Sampling& s = r.sampling;
   SamplingParams p;
-  for (const LogitBias& b : s.logit_bias) p.logit_bias.push_back({b.id, b.bias});
+  each_public_field([&](const auto& at) { p.*at.member = r.sampling.*at.cpp; });
+  for (const LogitBias& b : r.sampling.logit_bias) p.logit_bias.push_back({b.id, b.bias});
   std::sort(p.logit_bias.begin(), p.logit_bias.end(),
             [](const auto& a, const auto& b) { return a.id < b.id; });
-  p.repetition_penalty = s.repetition_penalty;
-  p.presence_penalty = s.presence_penalty;
-  p.frequency_penalty = s.frequency_penalty;
   p.min_tokens = r.min_tokens;
   p.end_ids = r.stop_token_ids;
-  p.temperature = s.temperature;
-  p.top_k = s.top_k;
-  p.typical_p = s.typical_p;
-  p.top_p = s.top_p;
-  p.min_p = s.min_p;
-  p.seed = s.seed;
-  p.choice = s.choice;
   p.logprobs = r.logprobs;
   return p;
 }
@@ -216,16 +207,7 @@ Request to_request(const ingot::Session& session) {
   Request r;
   r.prompt.ids = session.tokens;
   r.continued = session.generated;
-  r.sampling = {.temperature = p.temperature,
-                .top_k = p.top_k,
-                .top_p = p.top_p,
-                .min_p = p.min_p,
-                .typical_p = p.typical_p,
-                .repetition_penalty = p.repetition_penalty,
-                .presence_penalty = p.presence_penalty,
-                .frequency_penalty = p.frequency_penalty,
-                .seed = p.seed,
-                .choice = p.choice};
+  each_public_field([&](const auto& at) { r.sampling.*at.cpp = p.*at.member; });
   for (const ingot::LogitBias& b : p.logit_bias) r.sampling.logit_bias.push_back({b.id, b.bias});
   r.min_tokens = p.min_tokens;
   r.stop = session.stop;

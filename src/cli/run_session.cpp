@@ -34,7 +34,7 @@ std::vector<std::int32_t> RunSession::added_tokens() const {
 Request RunSession::request(const Request& flags) const {
   Request request = request_of(file_->session());
   request.max_tokens = flags.max_tokens;
-  apply_given(request, flags, *values_.app);
+  copy_given(request, flags, *values_.app, place::kRun);
   const std::vector<std::int32_t> added = added_tokens();
   if (!added.empty()) request.continued = 0;
   request.prompt.insert(request.prompt.end(), added.begin(), added.end());

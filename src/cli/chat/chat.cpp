@@ -28,7 +28,7 @@ constexpr std::int64_t kStepRows = 512;
 
 struct ChatValues {
   ModelOptionValues model;
-  RequestOptionValues request{.max_tokens = 4096, .temperature = 0.8, .top_p = 0.95};
+  Request request = default_request(place::kTalk);
   TraceValues trace;
   std::optional<std::string> system;
   std::optional<std::string> chat_template;
@@ -48,39 +48,26 @@ void start(const ChatValues& v, Instance& instance) {
   start_with_progress(instance, start);
 }
 
-/// The model's own settings, where the person gave none.
-void take_sampling_defaults(const CLI::App& app, const Config& config, RequestOptionValues& v) {
-  const SamplingDefaults& d = config.sampling;
-  const auto take = [&](const char* flag, const auto& from, auto& to) {
-    if (from && !is_given(app, flag)) to = *from;
-  };
-  take("--temperature", d.temperature, v.temperature);
-  take("--top-k", d.top_k, v.top_k);
-  take("--top-p", d.top_p, v.top_p);
-  take("--min-p", d.min_p, v.min_p);
-  take("--repetition-penalty", d.repetition_penalty, v.repetition_penalty);
-}
-
 void talk(const ChatValues& v, Instance& instance, Engine& engine, const ChatTemplate& chosen,
           Request&& request) {
   ChatSession session(engine, chosen, std::move(request), instance.executor().limits().context,
                       local_time());
   session.set_system(v.system);
   if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1) return chat_in_pipe(session);
-  TerminalChat terminal(
-      session, {.model = instance.name(), .ids = instance.sampled_ids(), .history = !v.no_history});
+  TerminalChat terminal(session, {.model = instance.name(), .history = !v.no_history});
   terminal.run();
 }
 
-int chat(const CLI::App& app, ChatValues& v) {
+int chat(const CLI::App& app, const ChatValues& v) {
   const auto pool = make_pool(v.model);
   InstanceOptions options = instance_options(v.model);
   options.profile = v.trace.profile;
   Instance instance(*pool, options);
   show_warnings(instance);
   const ChatTemplate chosen = chat_template(instance, v.chat_template);
-  take_sampling_defaults(app, instance.config(), v.request);
-  Request request = make_request(v.request, instance.sampled_ids());
+  Request request = v.request;
+  set_model_defaults(request, instance.config(), instance.name());
+  copy_given(request, v.request, app, place::kTalk);
   check_sampling(request.sampling, instance.sampled_ids());
   TraceFile trace(v.trace);
   start(v, instance);
@@ -104,7 +91,7 @@ Command add_chat_command(CLI::App& app) {
   add_text(sub, values->chat_template, "--template", template_help());
   add_switch(sub, values->no_history, "--no-history",
              "Neither read nor keep what was typed in earlier chats");
-  add_request_options(sub, values->request);
+  add_request_options(sub, values->request, place::kTalk);
   add_trace_file_options(sub, values->trace, "--trace");
   return {&sub, [&sub, values] { return chat(sub, *values); },
           "ingot chat model.gguf --system \"You are brief.\""};

@@ -18,8 +18,7 @@ namespace ingot {
 
 /// What a chat on a terminal needs to know beside its session.
 struct TerminalChatOptions {
-  std::string model;     ///< its name, as it was given
-  std::int64_t ids = 0;  ///< that can be drawn, for checks of settings
+  std::string model;  ///< its name, as it was given
   bool history = true;
 };
 

@@ -84,7 +84,7 @@ void Candidates::truncate(const ScannedRow& row, const SamplingParams& p, double
     const double target = static_cast<double>(p.top_p) * (whole ? row_weight : weight());
     keep(logits_now(), find_cut(logits_now(), weights_now(), target, places_));
   }
-  if (p.min_p > 0) keep_min_p(p.min_p);
+  if (p.min_p > 0) keep_likely(p.min_p);
 }
 
 std::int32_t Candidates::best(const ScannedRow& row) {
@@ -183,9 +183,9 @@ void Candidates::keep_typical(double typical_p) {
   keep(keys, find_cut(keys, weights_now(), typical_p * sum, places_));
 }
 
-void Candidates::keep_min_p(float min_p) {
+void Candidates::keep_likely(float share) {
   const auto weights = weights_now();
-  const float least = min_p * *std::max_element(weights.begin(), weights.end());
+  const float least = share * *std::max_element(weights.begin(), weights.end());
   keep(weights, {.key = least, .last = size_});
 }
 

@@ -35,8 +35,8 @@ class Candidates {
   /// Whether `truncate` needs the weight of the whole row.
   static bool needs_weight(const SamplingParams& params, std::int64_t n);
 
-  /// Makes this the list of tokens that top_k, typical_p, top_p and min_p, in this order, leave. It
-  /// may include tokens of weight 0.
+  /// Makes this the list of tokens that the cuts of a Sampler leave. It may include tokens of
+  /// weight 0.
   void truncate(const ScannedRow& row, const SamplingParams& params, double row_weight);
 
   /// The lowest id of the largest logit.
@@ -61,7 +61,7 @@ class Candidates {
   void take_top_k(std::int64_t k);
   void take_until(double target, double row_weight, double depth_max);
   void keep_typical(double typical_p);
-  void keep_min_p(float min_p);
+  void keep_likely(float share);
   void keep(std::span<const float> keys, Cut cut);
 
   std::span<const float> logits_now() const { return logits_.first(count()); }

@@ -43,11 +43,11 @@ class RowSampler;
 /// The logits are changed in this order: logit_bias; repetition_penalty; presence and frequency
 /// penalty; end_ids to -Inf before min_tokens. Temperature 0 takes the largest. Else
 ///   w = exp((x - largest) * min(1 / temperature, FLT_MAX))
-/// and tokens are dropped in this order: top_k, typical_p, top_p, min_p, each from the tokens that
-/// the ones before left. The draw runs over the remaining tokens by id: sums of w per 256 tokens
-/// are the tree of 16 lane sums, then doubles; it takes the first token whose running sum is above
-/// u * total, where u is 53 bits of Philox4x32-10 with the seed as key and (index, choice) as
-/// counter.
+/// and the members of SamplingParams from top_k on drop tokens, in their order there, each from the
+/// tokens that the ones before left. The draw runs over the remaining tokens by id: sums of w per
+/// 256 tokens are the tree of 16 lane sums, then doubles; it takes the first token whose running
+/// sum is above u * total, where u is 53 bits of Philox4x32-10 with the seed as key and (index,
+/// choice) as counter.
 ///
 /// Log-probabilities are those of the row as the model computed it, before any change and over all
 /// V rows of the head, including rows without an id: (x - largest) - log(sum), in double.

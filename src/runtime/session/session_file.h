@@ -17,11 +17,10 @@ namespace ingot {
 /// order of blocks.
 ///
 /// Layout, little-endian, counts before lists: magic and version; order version, numerics profile,
-/// fingerprint, KV type, kv heads, head size, window of each layer; sampling parameters; tokens and
-/// how many of them were drawn; which blocks are in the file; their KvRows, by block, group and
-/// layer; a
-/// checksum over all before it. The checksum finds damage, not attacks: the file's author decides
-/// what the model remembers of these tokens.
+/// fingerprint, KV type, kv heads, head size, window of each layer; request fields as JSON; tokens
+/// and how many of them were drawn; which blocks are in the file; their KvRows, by block, group and
+/// layer; a checksum over all before it. The checksum finds damage, not attacks: the file's author
+/// decides what the model remembers of these tokens.
 /// Errors: Error{kIo}.
 void write_session(
     const std::string& path, const Session& session, const SessionBlocks& blocks,

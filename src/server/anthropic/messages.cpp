@@ -13,27 +13,6 @@ namespace {
 
 constexpr std::size_t kNameBytesMax = 256;
 
-std::vector<std::string> read_stops(Params& params, const InputLimits& limits) {
-  params.refuse("stop", "its name is stop_sequences here");
-  std::vector<std::string> stops;
-  const Json* all = params.array("stop_sequences");
-  if (all == nullptr) return stops;
-  if (all->as_array()->size() > limits.stops) {
-    throw invalid_request("stop_sequences", cat("stop_sequences has ", all->as_array()->size(),
-                                                " strings, possible are ", limits.stops));
-  }
-  for (const Json& entry : *all->as_array()) {
-    const std::string* text = entry.as_string();
-    if (text == nullptr || text->empty() || text->size() > limits.stop_bytes) {
-      throw invalid_request("stop_sequences",
-                            cat("stop_sequences holds something that is no string of 1 to ",
-                                limits.stop_bytes, " bytes"));
-    }
-    stops.push_back(*text);
-  }
-  return stops;
-}
-
 void read_rest(Params& params) {
   refuse_constraints(params);
   params.whole("n", 1, 1);
@@ -66,13 +45,11 @@ Reply messages(const Call& call) {
   form.prompt_tokens = std::ssize(chat.ids);
   const ReplyText reply(chat);
   prompt.request.prompt = std::move(chat.ids);
-  form.stops = read_stops(params, call.service.options().inputs);
-  params.real("temperature", 0, 1);
-  read_sampling(params, call, prompt.request);
-  prompt.request.stop = form.stops;
+  params.refuse("stop", "its name is stop_sequences here");
+  read_fields(params, call, prompt.request, place::kMessages);
+  form.stops = prompt.request.stop;
   if (!params.has("max_tokens")) throw invalid_request("max_tokens", "max_tokens is missing");
-  read_max_tokens(params, call, prompt.request, {"max_tokens"},
-                  call.service.options().max_tokens_default);
+  read_max_tokens(params, call, prompt.request, place::kMessages);
   read_rest(params);
   read_cache_control(params);
   params.finish();

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "runtime/request_fields.h"
 #include "server/common/params.h"
 
 namespace ingot {
@@ -32,9 +33,11 @@ Service::Service(ServiceOptions options, const Instance& instance, Engine& engin
       steps_(steps),
       http_metrics_(http_metrics),
       chat_(std::move(chat)),
-      defaults_(instance.config().sampling),
       limits_(engine.request_limits()),
       end_ids_(instance.stop_ids()) {
+  Request defaults = default_request(place::kChat);
+  set_model_defaults(defaults, instance.config(), instance.name());
+  sampling_defaults_ = defaults.sampling;
   if (RAND_bytes(secret_.data(), static_cast<int>(secret_.size())) != 1) {
     throw Error(ErrorCode::kInternal, "the system gives no random numbers");
   }

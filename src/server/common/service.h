@@ -82,8 +82,8 @@ class Service {
   std::int64_t context() const { return limits_.context; }
   const RequestLimits& limits() const { return limits_; }
   const std::vector<std::int32_t>& end_ids() const { return end_ids_; }
-  /// How the model's makers want its tokens drawn.
-  const SamplingDefaults& defaults() const { return defaults_; }
+  /// How tokens are drawn where a request does not say: as the model's makers want it.
+  const SamplingParams& sampling_defaults() const { return sampling_defaults_; }
   /// Seconds since 1970.
   static std::int64_t now();
   std::int64_t started() const { return started_; }
@@ -171,7 +171,7 @@ class Service {
   const StepLog& steps_;
   HttpMetrics& http_metrics_;
   std::optional<ServedChat> chat_;
-  SamplingDefaults defaults_;
+  SamplingParams sampling_defaults_;
   RequestLimits limits_;
   std::int64_t started_ = now();
   std::vector<std::int32_t> end_ids_;

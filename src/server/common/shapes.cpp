@@ -6,14 +6,13 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
-#include "runtime/request_members.h"
+#include "runtime/request_fields.h"
 #include "server/common/params.h"
 
 namespace ingot {
 
 namespace {
 
-constexpr double kTemperatureOfRequestMax = 2;
 /// Below it a temperature cannot be told from 0.
 constexpr double kTemperatureMin = 1e-6;
 constexpr std::size_t kSaltBytesMax = 256;
@@ -23,48 +22,21 @@ std::uint64_t random_seed() {
   return generator();
 }
 
-/// 64 bits, signed or not.
-std::uint64_t read_seed(Params& params) {
-  const Json* value = params.take("seed");
-  if (value == nullptr) return random_seed();
-  if (const auto seed = value->as_uint()) return *seed;
-  if (value->as_int() != nullptr) return static_cast<std::uint64_t>(*value->as_int());
-  throw invalid_request("seed", cat("seed is ", value->kind(), ", expected an integer of 64 bits"));
-}
-
-void take_defaults(const SamplingDefaults& from, SamplingParams& to) {
-  to.temperature = static_cast<float>(from.temperature.value_or(1));
-  if (from.top_k) to.top_k = *from.top_k;
-  if (from.top_p) to.top_p = static_cast<float>(*from.top_p);
-  if (from.min_p) to.min_p = static_cast<float>(*from.min_p);
-  if (from.repetition_penalty) {
-    to.repetition_penalty = static_cast<float>(*from.repetition_penalty);
+/// `stop` is the name of the texts that end the reply.
+void check_counts(const Request& request, const InputLimits& limits, std::string_view stop) {
+  const auto check = [](std::string_view name, std::size_t count, std::size_t most) {
+    if (count <= most) return;
+    throw invalid_request(std::string(name),
+                          cat(name, " has ", count, " entries, possible are ", most));
+  };
+  check(stop, request.stop.size(), limits.stops);
+  for (const std::string& text : request.stop) {
+    if (!text.empty() && text.size() <= limits.stop_bytes) continue;
+    throw invalid_request(std::string(stop), cat(stop, " has a string of ", text.size(),
+                                                 " bytes, possible are 1 to ", limits.stop_bytes));
   }
-}
-
-void check_counts(const Request& request, const InputLimits& limits) {
-  if (request.stop.size() > limits.stops) {
-    throw invalid_request(
-        "stop", cat("stop has ", request.stop.size(), " strings, possible are ", limits.stops));
-  }
-  for (const std::string& stop : request.stop) {
-    if (stop.size() <= limits.stop_bytes) continue;
-    throw invalid_request("stop", cat("stop has a string of ", stop.size(), " bytes, possible are ",
-                                      limits.stop_bytes));
-  }
-  if (request.sampling.end_ids.size() > limits.stop_ids) {
-    throw invalid_request("stop_token_ids", cat("stop_token_ids has more than ", limits.stop_ids));
-  }
-  if (request.sampling.logit_bias.size() > limits.biases) {
-    throw invalid_request("logit_bias", cat("logit_bias has more than ", limits.biases, " tokens"));
-  }
-}
-
-/// Seconds that a request gives its first or last token.
-double read_seconds(Params& params, std::string_view name) {
-  constexpr double kDayMs = 86'400'000;
-  const auto ms = params.real(name, 1, kDayMs);
-  return ms ? *ms / 1000 : kNever;
+  check("stop_token_ids", request.sampling.end_ids.size(), limits.stop_ids);
+  check("logit_bias", request.sampling.logit_bias.size(), limits.biases);
 }
 
 /// Text alone, until constrained output is there.
@@ -160,49 +132,36 @@ void append_event(std::string& out, std::string_view json) {
   out += kEventEnd;
 }
 
-void read_sampling(Params& params, const Call& call, Request& request) {
-  SamplingParams& sampling = request.sampling;
-  take_defaults(call.service.defaults(), sampling);
-  params.real("temperature", 0, kTemperatureOfRequestMax);
-  for (const std::string_view name :
-       {"temperature", "top_k", "top_p", "min_p", "typical_p", "repetition_penalty",
-        "presence_penalty", "frequency_penalty", "logit_bias", "stop", "stop_token_ids",
-        "min_tokens", "ignore_eos"}) {
-    const Json* value = params.take(name);
-    if (value == nullptr) continue;
-    const bool known = as_api([&] { return set_member(request, name, *value); });
-    INGOT_CHECK(known, "no member ", name);
+void read_fields(Params& params, const Call& call, Request& request, Places where) {
+  const ServiceOptions& options = call.service.options();
+  request.sampling = call.service.sampling_defaults();
+  request.sampling.seed = random_seed();
+  for (const RequestField& field : request_fields()) {
+    if ((field.places & where) == 0 || (field.read_apart & where) != 0) continue;
+    const Json* value = params.take(field.name);
+    if (value != nullptr) as_api([&] { set_field(request, field, *value, where); });
   }
-  if (sampling.temperature < kTemperatureMin) sampling.temperature = 0;
-  sampling.seed = read_seed(params);
-  check_counts(request, call.service.options().inputs);
-  as_api([&] { check_sampling(sampling, call.service.limits().ids); });
-  read_scheduling(params, call, request);
-}
-
-void read_scheduling(Params& params, const Call& call, Request& request) {
-  if (const auto priority = params.whole("priority", -1000, 1000)) {
-    request.priority = static_cast<std::int32_t>(*priority);
-    if (!call.service.options().by_priority && *priority != 0) {
-      params.warn("priority", "ignored", "the server takes requests in their order");
-    }
+  if (request.sampling.temperature < kTemperatureMin) request.sampling.temperature = 0;
+  check_counts(request, options.inputs, where == place::kMessages ? "stop_sequences" : "stop");
+  as_api([&] { check_sampling(request.sampling, call.service.limits().ids); });
+  if (request.priority != 0 && !options.by_priority) {
+    params.warn("priority", "ignored", "the server takes requests in their order");
   }
-  request.end_seconds = read_seconds(params, "deadline_ms");
-  request.first_token_seconds = read_seconds(params, "max_ttft_ms");
   request.tenant = call.key;
   request.domain =
       call.service.domain(call.key, params.text("cache_salt", kSaltBytesMax).value_or(""));
 }
 
-void read_max_tokens(Params& params, const Call& call, Request& request,
-                     std::initializer_list<std::string_view> names, std::int64_t fallback,
+void read_max_tokens(Params& params, const Call& call, Request& request, Places where,
                      std::int64_t least) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 31;
   const std::int64_t room = call.service.context() - std::ssize(request.prompt);
   std::optional<std::int64_t> wanted;
   std::string_view from;
-  for (const std::string_view name : names) {
-    const auto value = params.whole(name, least, kMost);
+  for (const std::string_view name : {"max_completion_tokens", "max_tokens", "max_output_tokens"}) {
+    const RequestField* field = find_field(name, where);
+    if (field == nullptr) continue;
+    const auto most = static_cast<std::int64_t>(range_at(*field, where).high);
+    const auto value = params.whole(name, least, most);
     if (!value) continue;
     if (wanted && *wanted != *value) {
       throw invalid_request(std::string(name), cat(name, " and ", from, " contradict each other"));
@@ -210,6 +169,9 @@ void read_max_tokens(Params& params, const Call& call, Request& request,
     wanted = value;
     from = name;
   }
+  const std::int64_t fallback = where == place::kCompletions
+                                    ? default_request(where).max_tokens
+                                    : call.service.options().max_tokens_default;
   request.max_tokens = std::min(wanted.value_or(fallback), room);
   if (wanted && *wanted > room) {
     params.warn(from, "clamped", cat("the prompt leaves room for ", room, " tokens"));

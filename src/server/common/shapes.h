@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "load/json.h"
+#include "runtime/request_fields.h"
 #include "runtime/stream.h"
 #include "server/common/params.h"
 #include "server/common/service.h"
@@ -53,15 +53,12 @@ inline constexpr std::string_view kEventEnd = "\n\n";
 /// The end of OpenAI's streams.
 inline constexpr std::string_view kDoneEvent = "data: [DONE]\n\n";
 
-/// Reads the members that say how tokens are drawn and where the text ends, `priority`,
-/// `deadline_ms`, `max_ttft_ms` and `cache_salt`. Errors: ApiError naming the member.
-void read_sampling(Params& params, const Call& call, Request& request);
-/// Reads those of them that say how the request shares the engine: the last four.
-void read_scheduling(Params& params, const Call& call, Request& request);
-/// Sets max_tokens from the member of one of these names; a request for more than there is room for
-/// gets what there is, with a warning. `least` is the smallest value that is possible.
-void read_max_tokens(Params& params, const Call& call, Request& request,
-                     std::initializer_list<std::string_view> names, std::int64_t fallback,
+/// Reads the request fields of an endpoint, but for those that it reads apart. Fields that the
+/// request lacks get the defaults of the model and the server. Errors: ApiError naming the member.
+void read_fields(Params& params, const Call& call, Request& request, Places where);
+/// Sets max_tokens from the members of an endpoint that mean it. A request for more tokens than fit
+/// behind its prompt gets those that fit, with a warning. `least` is the smallest possible value.
+void read_max_tokens(Params& params, const Call& call, Request& request, Places where,
                      std::int64_t least = 1);
 /// The members that say which tools there are, which is none. Errors: ApiError naming the member.
 void read_tools(Params& params);

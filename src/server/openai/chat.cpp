@@ -205,12 +205,11 @@ Reply chat_completions(const Call& call) {
   ChatPrompt chat = read_chat(params, call.service);
   const ReplyText reply(chat);
   prompt.request.prompt = std::move(chat.ids);
-  read_sampling(params, call, prompt.request);
+  read_fields(params, call, prompt.request, place::kChat);
   read_unsupported(params);
   prompt.request.sampling.logprobs = read_logprobs(params, call.service.options().inputs.logprobs);
   form.logprobs = prompt.request.sampling.logprobs >= 0;
-  read_max_tokens(params, call, prompt.request, {"max_completion_tokens", "max_tokens"},
-                  call.service.options().max_tokens_default);
+  read_max_tokens(params, call, prompt.request, place::kChat);
   prompt.choices = static_cast<std::int32_t>(
       params.whole("n", 1, call.service.options().choices_max).value_or(1));
   form.token_ids = params.flag("return_token_ids").value_or(false);

@@ -14,8 +14,6 @@ namespace ingot {
 
 namespace {
 
-constexpr std::int64_t kMaxTokensDefault = 16;
-
 /// What a response says of itself, and what was asked to be in it.
 struct CompletionForm {
   std::string id;
@@ -239,7 +237,7 @@ Reply completions(const Call& call) {
   form.stream = read_stream(params);
   auto prompts = read_prompts(params, "prompt", service.options().prompts_max, service);
   Request common;
-  read_sampling(params, call, common);
+  read_fields(params, call, common, place::kCompletions);
   read_unsupported(params);
   form.echo = params.flag("echo").value_or(false);
   form.token_ids = params.flag("return_token_ids").value_or(false);
@@ -259,8 +257,7 @@ Reply completions(const Call& call) {
   for (ReadPrompt& read : prompts) {
     GenerationPrompt prompt{.request = common, .choices = choices};
     prompt.request.prompt = read.ids;
-    read_max_tokens(params, call, prompt.request, {"max_tokens", "max_completion_tokens"},
-                    kMaxTokensDefault, form.echo ? 0 : 1);
+    read_max_tokens(params, call, prompt.request, place::kCompletions, form.echo ? 0 : 1);
     // Evaluation harnesses count on scores for as many tokens as they ask for, whichever it is.
     if (form.echo && form.logprobs >= 0 && prompt.request.max_tokens <= 1) {
       prompt.request.ignore_eos = true;

@@ -119,7 +119,7 @@ Reply embeddings(const Call& call) {
   service.check_model(params.take("model"));
   Request common;
   common.hidden = HiddenRows::kLast;
-  read_scheduling(params, call, common);
+  read_fields(params, call, common, place::kEmbeddings);
   const bool base64 = read_is_base64(params);
   check_dimensions(params, service.limits().hidden);
   params.ignore_text("user", 256, "it changes nothing here");

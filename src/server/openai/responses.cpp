@@ -162,13 +162,12 @@ Reply responses(const Call& call) {
   ChatPrompt chat = read_response_input(params, call.service);
   const ReplyText reply(chat);
   prompt.request.prompt = std::move(chat.ids);
-  read_sampling(params, call, prompt.request);
+  read_fields(params, call, prompt.request, place::kResponses);
   read_text_format(params);
   read_rest(params);
   prompt.request.sampling.logprobs = read_logprobs(params, call.service.options().inputs.logprobs);
   form.logprobs = prompt.request.sampling.logprobs >= 0;
-  read_max_tokens(params, call, prompt.request, {"max_output_tokens"},
-                  call.service.options().max_tokens_default);
+  read_max_tokens(params, call, prompt.request, place::kResponses);
   form.repeated = repeated_members(params, prompt.request);
   params.finish();
   form.warnings = params.warnings();
