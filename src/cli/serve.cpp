@@ -22,12 +22,12 @@
 #include "cli/run.h"
 #include "cli/stop_signal.h"
 #include "runtime/observe/engine_log.h"
-#include "server/common/api.h"
+#include "server/common/request_gate.h"
 #include "server/common/shared_prompts.h"
+#include "server/descriptors.h"
 #include "server/http/connection_times.h"
-#include "server/http/descriptors.h"
 #include "server/http/server.h"
-#include "server/loading.h"
+#include "server/loading_phase.h"
 #include "server/sandbox.h"
 #include "server/self_test.h"
 
@@ -183,8 +183,8 @@ void check_exposure(const ServerValues& v, const ApiKeys& keys) {
                   "or INGOT_API_KEY, or say --i-accept-no-auth"));
 }
 
-ApiOptions api_options(const ServerValues& v, ApiKeys keys) {
-  ApiOptions options{.keys = std::move(keys),
+GateOptions gate_options(const ServerValues& v, ApiKeys keys) {
+  GateOptions options{.keys = std::move(keys),
                      .allowed_hosts = v.allowed_hosts,
                      .cors_origins = v.cors_origins,
                      .auth_failures_per_minute = v.auth_failures,
@@ -343,26 +343,12 @@ ConnectionTimes times_of(const ServerValues& v) {
   return times;
 }
 
-/// A server that says that the model is being loaded, from `begin` on until this goes or it serves.
-class Meanwhile {
- public:
-  explicit Meanwhile(Server& server) : server_(server) {}
-  void begin(const ConnectionTimes& times) { server_.answer_meanwhile(loading_, times); }
-  ~Meanwhile() { server_.pause(); }
-  Meanwhile(const Meanwhile&) = delete;
-  Meanwhile& operator=(const Meanwhile&) = delete;
-
- private:
-  Loading loading_;
-  Server& server_;
-};
-
 /// A server that accepts connections while this lives: what they use goes later.
 class Serving {
  public:
-  Serving(Server& server, Application& api, Application& admin, const ConnectionTimes& times)
+  Serving(Server& server, RequestHandler& gate, RequestHandler& admin, const ConnectionTimes& times)
       : server_(server) {
-    server_.start(api, admin, times);
+    server_.start(gate, admin, times);
   }
   ~Serving() { server_.stop(0); }
   Serving(const Serving&) = delete;
@@ -400,12 +386,12 @@ struct Served {
 
 /// From a started instance to the end of the process.
 int serve_until_stopped(const ServerValues& v, Instance& instance, Server& server,
-                        Meanwhile& meanwhile, HttpMetrics& http_metrics, Served served,
+                        LoadingPhase& loading, HttpMetrics& http_metrics, Served served,
                         StopSignal& stop) {
   // Threads that begin from here on, which read what others send, inherit it.
   if (v.sandbox) {
     enter_sandbox_with_warnings(v);
-    meanwhile.begin(times_of(v));
+    loading.begin(times_of(v));
   }
   EngineMetrics metrics;
   StepLog steps(kStepsKept);
@@ -449,14 +435,14 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
     log_alarm("--log-content: what requests and responses say is written to the log");
   }
   ServerLog log(STDERR_FILENO, log_level_of(v), http_metrics.log_lines_dropped);
-  Api api(api_options(v, std::move(served.keys)), service, log);
-  Api admin({.routes = admin_routes()}, service, log);
+  RequestGate gate(gate_options(v, std::move(served.keys)), service, log);
+  RequestGate admin({.routes = admin_routes()}, service, log);
   // Before anybody is answered: nobody competes with it for the engine.
   self_test(service);
   compute_shared_prompts(service);
   server.pause();
   stop.begin();
-  const Serving serving(server, api, admin, times_of(v));
+  const Serving serving(server, gate, admin, times_of(v));
   log_info(cat("serving ", options.model_name, ": ", served.settings.dump()));
   log_always(cat("listening on ", server.address()));
   while (!stop.wait_for(kLookSeconds)) instance.expect_weights_not_overwritten();
@@ -522,9 +508,9 @@ int serve(ServerValues v) {
   options.http.fields_max = static_cast<std::size_t>(v.header_fields);
   options.http.body_bytes_max = static_cast<std::size_t>(v.body_mib) << 20;
   Server server(options, http_metrics);
-  Meanwhile meanwhile(server);
+  LoadingPhase loading(server);
   // What others send is read in the sandbox alone.
-  if (!v.sandbox) meanwhile.begin(times_of(v));
+  if (!v.sandbox) loading.begin(times_of(v));
   const auto pool = make_pool(v.model);
   Instance instance(*pool, instance_options(v.model));
   show_warnings(instance);
@@ -539,7 +525,7 @@ int serve(ServerValues v) {
                 .weights = std::move(weights)};
   served.shared_prompts = read_shared_prompts(v, instance, served.chat, start);
   start_with_progress(instance, start);
-  return serve_until_stopped(v, instance, server, meanwhile, http_metrics, std::move(served), stop);
+  return serve_until_stopped(v, instance, server, loading, http_metrics, std::move(served), stop);
 }
 
 }  // namespace

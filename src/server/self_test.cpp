@@ -1,4 +1,4 @@
-// The self-test.
+// The self-test: tokenizer, chat template, and equal logits with and without cache.
 #include "server/self_test.h"
 
 #include "base/error.h"
@@ -32,14 +32,14 @@ void check_chat(const Service& service) {
   if (service.chat().encode(input).empty()) fail("the chat template writes nothing");
 }
 
-/// The digest of the logits behind a prompt and of a few tokens more.
+/// The digest of the logits behind a prompt and behind the next tokens.
 std::uint64_t digest_of(Service& service, const std::vector<std::int32_t>& prompt) {
   Request request;
   request.prompt = prompt;
   request.max_tokens = std::min(kTokens, service.context() - std::ssize(prompt));
   request.ignore_eos = true;
   request.digest = true;
-  // A domain of its own: nobody finds out by timing that these tokens are there.
+  // A domain of its own: timing must not tell clients that these tokens are cached.
   request.domain = {1, 1};
   auto stream = service.engine().submit(std::move(request));
   if (!stream) fail("the engine takes no request");

@@ -1,12 +1,12 @@
-// What a server tries before it says that it is ready.
+// The self-test that a server makes before it says that it is ready.
 #pragma once
 
 #include "server/common/service.h"
 
 namespace ingot {
 
-/// Encodes and decodes a text, renders a chat, and generates the same few tokens twice, the second
-/// time with what the first one left in the cache: both have to give the same bits.
+/// Encodes and decodes a text, renders a chat, and generates a few tokens twice, the second time
+/// from the prefix cache: both must have equal logits, bit for bit.
 ///
 /// Errors: Error{kInternal} that says what failed; what the parts throw.
 void self_test(Service& service);

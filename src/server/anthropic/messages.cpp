@@ -1,11 +1,11 @@
-// POST /v1/messages and /v1/messages/count_tokens, in Anthropic's shapes.
+// POST /v1/messages and /v1/messages/count_tokens: reads the requests.
 #include <utility>
 
 #include "base/text.h"
 #include "server/anthropic/endpoints.h"
-#include "server/anthropic/messages_answer.h"
 #include "server/anthropic/messages_input.h"
-#include "server/common/shapes.h"
+#include "server/anthropic/messages_writer.h"
+#include "server/common/common_params.h"
 
 namespace ingot {
 
@@ -57,7 +57,7 @@ Reply messages(const Call& call) {
   Generation generation;
   generation.stream = form.stream;
   generation.prompts.push_back(std::move(prompt));
-  generation.answer = message_answer(call.service, std::move(form), reply);
+  generation.writer = messages_writer(call.service, std::move(form), reply);
   return generation;
 }
 

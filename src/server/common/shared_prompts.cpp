@@ -5,16 +5,14 @@
 #include <ctime>
 
 #include "base/error.h"
+#include "load/json_object.h"
 
 namespace ingot {
 
 namespace {
 
 Json message(std::string_view role, std::string_view content) {
-  Json out = Json::object();
-  out.set("role", role);
-  out.set("content", content);
-  return out;
+  return json_object({{"role", role}, {"content", content}});
 }
 
 /// The tokens of a chat with this system message, whose user says `words`.

@@ -9,16 +9,16 @@
 
 namespace ingot {
 
-/// Keeps a flood of requests for which there is no room from interrupting those that are computed:
-/// beyond a burst, a thread that refuses wakes at most every few milliseconds, for all that came
-/// meanwhile. Whoever is served pays nothing. For one thread.
+/// Keeps a flood of refused requests from interrupting running ones: beyond a burst, a thread that
+/// refuses wakes at most every few milliseconds and reads all that came meanwhile. Requests that
+/// are served are not delayed. For one thread.
 class RefusalPace {
  public:
   using Clock = TokenBucket::Clock;
   static constexpr Clock::duration kPerWake = std::chrono::milliseconds(4);
   static constexpr int kBurst = 32;  ///< wakes
 
-  /// A request was refused for want of room.
+  /// A request was refused because there is no room.
   void refused() { has_refused_ = true; }
 
   /// How long to rest behind a wake, at most kPerWake.

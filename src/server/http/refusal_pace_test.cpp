@@ -1,4 +1,4 @@
-// Tests of RefusalPace: bursts, floods, and who pays nothing.
+// Tests of RefusalPace: a flood of refusals rests, single ones do not.
 #include "server/http/refusal_pace.h"
 
 #include <gtest/gtest.h>

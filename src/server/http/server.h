@@ -1,14 +1,14 @@
-// Server: listens, and gives every connection to one of a few threads.
+// Server: listens, and gives each connection to one of a few threads.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
-#include "server/http/application.h"
 #include "server/http/connection_times.h"
 #include "server/http/http.h"
 #include "server/http/http_metrics.h"
+#include "server/http/request_handler.h"
 
 namespace ingot {
 
@@ -21,8 +21,8 @@ struct ServerOptions {
   std::string tls_cert{};          ///< PEM files; both or neither
   std::string tls_key{};
   int io_threads = 2;      ///< that read and write
-  int worker_threads = 2;  ///< for requests and answers that are not quick
-  int text_threads = 1;    ///< for those that work on text alone: nobody else waits for them
+  int worker_threads = 2;  ///< that handle requests, but for those of `text_threads`
+  int text_threads = 1;    ///< that handle `Admitted::is_text`
   std::int64_t connections_max = 1024;
   std::int64_t connections_reserved = 4;       ///< beyond those, for /health and its like
   std::int64_t connections_per_address = 256;  ///< but for this machine's own
@@ -31,12 +31,12 @@ struct ServerOptions {
   std::size_t responses_bytes_max = std::size_t{256} << 20;  ///< see Budgets
 };
 
-/// Sockets and threads. The application and the metrics outlive it.
+/// Sockets and threads. The handlers and the metrics outlive it.
 class Server {
  public:
-  /// Binds, and accepts nobody yet.
+  /// Binds its addresses; it accepts no connection yet.
   ///
-  /// Errors: Error{kUnavailable} for an address that is not to be had; Error{kInvalid} for
+  /// Errors: Error{kUnavailable} for an address that cannot be bound; Error{kInvalid} for
   /// certificates.
   Server(const ServerOptions& options, HttpMetrics& metrics);
   ~Server();
@@ -45,15 +45,15 @@ class Server {
 
   /// "http://127.0.0.1:8080", with the port that it has.
   std::string address() const;
-  /// Until `pause`, what comes is answered by `loading`, which admits nothing: from threads that
-  /// are gone when that returns, as connections are. `start` comes behind it.
-  void answer_meanwhile(Application& loading, const ConnectionTimes& times);
+  /// Until `pause`, `loading` answers all requests; it admits none. When `pause` returns, the
+  /// threads and connections of this phase have ended, and `start` may be called.
+  void answer_until_paused(RequestHandler& loading, const ConnectionTimes& times);
   void pause();
-  /// Accepts connections from here on; those of the admin socket are `admin`'s.
-  void start(Application& application, Application& admin, const ConnectionTimes& times);
-  /// Accepts nobody any more, lets requests that are under way end for `seconds`, answers to those
-  /// that came whole go out for `answer_seconds` where that is longer, and ends. False where such
-  /// an answer had to be cut off.
+  /// Accepts connections from here on. `admin` answers those of the admin socket.
+  void start(RequestHandler& handler, RequestHandler& admin, const ConnectionTimes& times);
+  /// Accepts no more connections and ends. Requests under way may end within `seconds`, and
+  /// responses to requests that were read within `answer_seconds` if that is longer. False where
+  /// such a response was cut off.
   bool stop(double seconds, double answer_seconds = 0);
 
  private:

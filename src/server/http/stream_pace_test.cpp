@@ -15,7 +15,7 @@ constexpr auto kPerEvent = StreamPace::kPerEvent;
 /// Where intervals of every length begin.
 constexpr Clock::time_point kBegin{70000 * StreamPace::kStreamsMax * kPerEvent};
 
-/// One that has used up what it may, with so many streams.
+/// A pace with this number of streams that has used up its budget.
 StreamPace busy(int streams) {
   StreamPace pace;
   for (int i = 0; i < streams; ++i) pace.begin_stream();

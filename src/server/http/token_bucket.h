@@ -1,4 +1,4 @@
-// TokenBucket: how much may happen within a time, with a burst saved up.
+// TokenBucket: limits how often something happens, with bursts.
 #pragma once
 
 #include <algorithm>
@@ -6,16 +6,16 @@
 
 namespace ingot {
 
-/// Counts in time: each event costs some, and what passes is saved up for a burst of them. As much
-/// can be owed. Full at first. For one thread.
+/// A budget in units of time: each event costs `cost`, and passing time refills the budget up to
+/// `burst` events. As much can be owed. Full at first. For one thread.
 class TokenBucket {
  public:
-  /// Of all moments here.
+  /// The clock of all times.
   using Clock = std::chrono::steady_clock;
 
   TokenBucket(Clock::duration cost, int burst) : cost_(cost), most_(burst * cost), saved_(most_) {}
 
-  /// An event: what is saved up behind it; less than nothing is owed.
+  /// Takes an event's cost; returns the remaining time, negative where time is owed.
   Clock::duration take(Clock::time_point now) {
     saved_ = std::max(std::min(saved_ + (now - last_), most_) - cost_, -most_);
     last_ = now;

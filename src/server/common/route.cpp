@@ -1,5 +1,5 @@
 // Finds the route of a method and path, and decodes the variable part of a path.
-#include "server/http/route.h"
+#include "server/common/route.h"
 
 #include <charconv>
 

@@ -1,5 +1,5 @@
-// The limit of descriptors.
-#include "server/http/descriptors.h"
+// Tests of raising the limit of descriptors.
+#include "server/descriptors.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

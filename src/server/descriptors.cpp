@@ -1,5 +1,5 @@
-// The soft limit, up to the hard one.
-#include "server/http/descriptors.h"
+// Descriptors: raises the soft limit, up to the hard one.
+#include "server/descriptors.h"
 
 #include <sys/resource.h>
 

@@ -1,11 +1,12 @@
-// Responses and their events. A reply is an item of reasoning, where there is any, and a message.
-#include "server/openai/responses_answer.h"
+// Responses of /v1/responses: an item of reasoning, if there is any, and a message.
+#include "server/openai/responses_writer.h"
 
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
-#include "server/common/shapes.h"
+#include "load/json_object.h"
+#include "server/common/response_json.h"
 
 namespace ingot {
 
@@ -19,9 +20,8 @@ struct Item {
   Json logprobs = Json::array();
 
   Json part() const {
-    Json j = Json::object();
-    j.set("type", is_reasoning ? "reasoning_text" : "output_text");
-    j.set("text", text);
+    Json j =
+        json_object({{"type", is_reasoning ? "reasoning_text" : "output_text"}, {"text", text}});
     if (is_reasoning) return j;
     j.set("annotations", Json::array());
     j.set("logprobs", logprobs);
@@ -32,10 +32,8 @@ struct Item {
   Json json(std::string_view status, bool has_part) const {
     Json parts = Json::array();
     if (has_part) parts.push(part());
-    Json j = Json::object();
-    j.set("id", id);
-    j.set("type", is_reasoning ? "reasoning" : "message");
-    j.set("status", status);
+    Json j = json_object(
+        {{"id", id}, {"type", is_reasoning ? "reasoning" : "message"}, {"status", status}});
     if (is_reasoning) {
       j.set("summary", Json::array());
     } else {
@@ -46,12 +44,12 @@ struct Item {
   }
 };
 
-class ResponseAnswer final : public Answer {
+class ResponsesWriter final : public ResponseWriter {
  public:
-  ResponseAnswer(const Service& service, ResponseForm form, const ReplyText& reply)
+  ResponsesWriter(const Service& service, ResponseForm form, const ReplyText& reply)
       : service_(service), form_(std::move(form)), reply_(reply) {}
 
-  void piece(std::size_t /*choice*/, const Delta& delta) override {
+  void add_delta(std::size_t /*choice*/, const Delta& delta) override {
     reply_.add(delta);
     if (!form_.logprobs || reply_.was_reasoning()) return;
     for (const TokenLogprobs& t : delta.logprobs) logprobs_.push(chat_logprob(service_, t));
@@ -64,7 +62,7 @@ class ResponseAnswer final : public Answer {
     add_text(false, parts.content, out);
   }
 
-  void ended(std::size_t choice, const Outcome& outcome, std::string& out) override {
+  void end_choice(std::size_t choice, const Outcome& outcome, std::string& out) override {
     reply_.finish();
     flush(choice, out);
     if (items_.empty()) open_item(false, out);
@@ -84,17 +82,17 @@ class ResponseAnswer final : public Answer {
     }
   }
 
-  void fail(const ApiError& error, std::string& out) override {
+  void write_error(const ApiError& error, std::string& out) override {
     begin(out);
     status_ = "failed";
     error_ = Json::object();
     error_.set("code", "server_error");
-    error_.set("message", error.message());
+    error_.set("message", error.message);
     event(out, "response.failed", "response", response());
   }
 
  private:
-  /// The events in front of all others.
+  /// Appends the first events of a stream.
   void begin(std::string& out) {
     if (std::exchange(has_begun_, true)) return;
     event(out, "response.created", "response", response());
@@ -147,17 +145,14 @@ class ResponseAnswer final : public Answer {
 
   /// Where the part of the last item stands.
   Json part_place() const {
-    Json j = Json::object();
-    j.set("item_id", items_.back().id);
-    j.set("output_index", static_cast<std::int64_t>(items_.size()) - 1);
-    j.set("content_index", 0);
-    return j;
+    return json_object({{"item_id", items_.back().id},
+                        {"output_index", static_cast<std::int64_t>(items_.size()) - 1},
+                        {"content_index", 0}});
   }
 
   void item_event(std::string& out, std::string_view type, Json item) {
-    Json j = Json::object();
-    j.set("output_index", static_cast<std::int64_t>(items_.size()) - 1);
-    j.set("item", std::move(item));
+    Json j = json_object({{"output_index", static_cast<std::int64_t>(items_.size()) - 1},
+                          {"item", std::move(item)}});
     event(out, type, j);
   }
 
@@ -169,28 +164,21 @@ class ResponseAnswer final : public Answer {
 
   void event(std::string& out, std::string_view type, const Json& members) {
     if (!form_.stream) return;
-    Json j = Json::object();
-    j.set("type", type);
-    j.set("sequence_number", sequence_++);
+    Json j = json_object({{"type", type}, {"sequence_number", sequence_++}});
     for (const auto& [name, value] : *members.as_object()) j.set(name, value);
     append_event(out, type, j);
   }
 
   Json usage() const {
-    Json input = Json::object();
-    input.set("cached_tokens", usage_.cached_tokens);
-    Json output = Json::object();
-    output.set("reasoning_tokens", usage_.reasoning_tokens);
-    Json j = Json::object();
-    j.set("input_tokens", usage_.prompt_tokens);
-    j.set("input_tokens_details", std::move(input));
-    j.set("output_tokens", usage_.completion_tokens);
-    j.set("output_tokens_details", std::move(output));
-    j.set("total_tokens", usage_.prompt_tokens + usage_.completion_tokens);
-    return j;
+    return json_object(
+        {{"input_tokens", usage_.prompt_tokens},
+         {"input_tokens_details", json_object({{"cached_tokens", usage_.cached_tokens}})},
+         {"output_tokens", usage_.completion_tokens},
+         {"output_tokens_details", json_object({{"reasoning_tokens", usage_.reasoning_tokens}})},
+         {"total_tokens", usage_.prompt_tokens + usage_.completion_tokens}});
   }
 
-  /// What stopped it before its end.
+  /// Why the reply is not complete; null where it is.
   Json incomplete_details() const {
     if (status_ != "incomplete") return {};
     Json j = Json::object();
@@ -200,16 +188,15 @@ class ResponseAnswer final : public Answer {
 
   Json response() const {
     const bool has_ended = status_ == "completed" || status_ == "incomplete";
-    Json j = Json::object();
-    j.set("id", cat("resp_", form_.id));
-    j.set("object", "response");
-    j.set("created_at", form_.created);
-    j.set("status", status_);
-    j.set("completed_at", status_ == "completed" ? Json(Service::now()) : Json());
-    j.set("error", error_);
-    j.set("incomplete_details", incomplete_details());
-    j.set("model", service_.options().model_name);
-    j.set("output", closed_);
+    Json j = json_object({{"id", cat("resp_", form_.id)},
+                          {"object", "response"},
+                          {"created_at", form_.created},
+                          {"status", status_},
+                          {"completed_at", status_ == "completed" ? Json(Service::now()) : Json()},
+                          {"error", error_},
+                          {"incomplete_details", incomplete_details()},
+                          {"model", service_.options().model_name},
+                          {"output", closed_}});
     for (const auto& [name, value] : *form_.repeated.as_object()) j.set(name, value);
     j.set("usage", has_ended ? usage() : Json());
     if (!form_.warnings.is_null()) j.set("warnings", form_.warnings);
@@ -224,16 +211,16 @@ class ResponseAnswer final : public Answer {
   Json error_;
   std::vector<Item> items_;
   Json closed_ = Json::array();    ///< items that are complete
-  Json logprobs_ = Json::array();  ///< of tokens whose text did not come yet
+  Json logprobs_ = Json::array();  ///< for tokens whose text has not come yet
   std::int64_t sequence_ = 0;
   bool has_begun_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Answer> response_answer(const Service& service, ResponseForm form,
-                                        const ReplyText& reply) {
-  return std::make_unique<ResponseAnswer>(service, std::move(form), reply);
+std::unique_ptr<ResponseWriter> responses_writer(const Service& service, ResponseForm form,
+                                                 const ReplyText& reply) {
+  return std::make_unique<ResponsesWriter>(service, std::move(form), reply);
 }
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Api: the requests that connections bring, let in or refused, and handed to their endpoints.
+// RequestGate: admits or refuses requests, and hands the admitted ones to their endpoints.
 #pragma once
 
 #include <span>
@@ -8,14 +8,14 @@
 #include "server/common/api_keys.h"
 #include "server/common/auth_failures.h"
 #include "server/common/request_log.h"
+#include "server/common/route.h"
 #include "server/common/service.h"
-#include "server/http/application.h"
-#include "server/http/route.h"
+#include "server/http/request_handler.h"
 
 namespace ingot {
 
 /// Who may use the API, and from where.
-struct ApiOptions {
+struct GateOptions {
   ApiKeys keys{};
   /// Names besides localhost, 127.0.0.1 and [::1] that Host may have; "*" for any.
   std::vector<std::string> allowed_hosts{};
@@ -25,13 +25,13 @@ struct ApiOptions {
   std::span<const Route> routes{};    ///< that there are
 };
 
-/// Of a request and of a response, where the log has them.
+/// Bytes of a request, and of a response, in the log.
 inline constexpr std::size_t kContentBytesMax = 64 << 10;
 
-/// All of the API behind the transport.
-class Api final : public Application {
+/// The API behind the transport.
+class RequestGate final : public RequestHandler {
  public:
-  Api(ApiOptions options, Service& service, ServerLog& log)
+  RequestGate(GateOptions options, Service& service, ServerLog& log)
       : options_(std::move(options)),
         service_(service),
         log_(log),
@@ -42,7 +42,9 @@ class Api final : public Application {
                                                                         const Admitted& admitted,
                                                                         Notify notify) override;
   HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest* request) override;
-  ApiError generation_error(const Outcome& outcome, const Admitted& admitted) override;
+  HttpResponse no_room(NoRoom what, const Admitted& admitted) override;
+  HttpResponse failure(const Outcome& outcome, const Admitted& admitted, ResponseWriter& writer,
+                       std::string* events) override;
   void ended(const HttpRequest& request, const Admitted& admitted, const RequestEnd& end) override;
   HttpFields common_fields(const HttpRequest& request, const Admitted* admitted) override;
   std::size_t content_bytes_max() const override {
@@ -52,18 +54,19 @@ class Api final : public Application {
 
  private:
   bool is_host_allowed(const HttpRequest& request, const Route* route) const;
-  /// The number of the key; throws where there is none that fits.
+  /// The number of the request's key; throws where it has no valid key.
   std::size_t authenticate(const HttpRequest& request, const Route* route);
   std::size_t check_key(const HttpRequest& request);
-  /// The one of `--cors-origin` that a request comes from; null where it comes from none of them.
+  /// The entry of `cors_origins` that a request comes from; null where there is none.
   const std::string* allowed_origin(const HttpRequest& request) const;
   HttpResponse preflight(const HttpRequest& request) const;
-  /// The error's response; what the server is to blame for is said in the log.
+  ApiError error_of(const Outcome& outcome) const;
+  /// The error's response; the log says why the server itself failed.
   HttpResponse failed(const ApiError& error, const Admitted& admitted);
   void log_end(const HttpRequest& request, const Admitted& admitted, const RequestEnd& end);
   void log_failure(const ApiError& error, const Admitted& admitted);
 
-  ApiOptions options_;
+  GateOptions options_;
   Service& service_;
   ServerLog& log_;
   AuthFailures auth_failures_;

@@ -1,4 +1,4 @@
-// A reply in the form of /v1/messages: an object of blocks, or the events that build it.
+// Responses of /v1/messages: an object of blocks, or the events that build it.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "load/json.h"
+#include "server/common/endpoint.h"
 #include "server/common/reply_text.h"
 #include "server/common/service.h"
-#include "server/http/handler.h"
 
 namespace ingot {
 
-/// What a reply says of itself, and what was asked to be in it.
+/// The request's part of a response.
 struct MessageForm {
   std::string id;
   bool stream = false;
@@ -22,8 +22,8 @@ struct MessageForm {
   Json warnings{};
 };
 
-/// The one choice of a message.
-std::unique_ptr<Answer> message_answer(const Service& service, MessageForm form,
-                                       const ReplyText& reply);
+/// The writer of a message's only choice.
+std::unique_ptr<ResponseWriter> messages_writer(const Service& service, MessageForm form,
+                                                const ReplyText& reply);
 
 }  // namespace ingot

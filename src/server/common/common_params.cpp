@@ -1,19 +1,16 @@
-// What endpoints share.
-#include "server/common/shapes.h"
+// Members that the requests of several endpoints share.
+#include "server/common/common_params.h"
 
-#include <cmath>
 #include <random>
 
 #include "base/text.h"
-#include "base/utf8.h"
 #include "runtime/request_fields.h"
-#include "server/common/params.h"
 
 namespace ingot {
 
 namespace {
 
-/// Below it a temperature cannot be told from 0.
+/// A lower temperature counts as 0.
 constexpr double kTemperatureMin = 1e-6;
 constexpr std::size_t kSaltBytesMax = 256;
 
@@ -39,7 +36,7 @@ void check_counts(const Request& request, const InputLimits& limits, std::string
   check("logit_bias", request.sampling.logit_bias.size(), limits.biases);
 }
 
-/// Text alone, until constrained output is there.
+/// Only text is supported: output cannot be constrained.
 void read_response_format(Params& params) {
   const Json* format = params.take("response_format");
   if (format == nullptr) return;
@@ -51,86 +48,6 @@ void read_response_format(Params& params) {
 }
 
 }  // namespace
-
-std::string json_string(std::string_view text) {
-  std::string out;
-  append_json(out, text);
-  return out;
-}
-
-std::string chunk_head(const Service& service, std::string_view id, std::string_view object,
-                       std::int64_t created) {
-  return cat("{\"id\":\"", id, "\",\"object\":\"", object, "\",\"created\":", created,
-             ",\"model\":", json_string(service.options().model_name),
-             ",\"system_fingerprint\":", json_string(service.options().fingerprint));
-}
-
-double finite_logprob(float logprob) { return std::isfinite(logprob) ? logprob : -9999.0; }
-
-std::string token_text(const Service& service, std::int32_t id) {
-  return to_valid_utf8(service.piece(id));
-}
-
-Json ids_json(std::span<const std::int32_t> ids) {
-  Json list = Json::array();
-  for (const std::int32_t id : ids) list.push(id);
-  return list;
-}
-
-namespace {
-
-Json one_logprob(const Service& service, const TokenScore& score) {
-  Json bytes = Json::array();
-  for (const char c : service.piece(score.id)) bytes.push(static_cast<unsigned char>(c));
-  Json j = Json::object();
-  j.set("token", token_text(service, score.id));
-  j.set("logprob", finite_logprob(score.logprob));
-  j.set("bytes", std::move(bytes));
-  return j;
-}
-
-}  // namespace
-
-Json chat_logprob(const Service& service, const TokenLogprobs& logprobs) {
-  Json j = one_logprob(service, logprobs.token);
-  Json top = Json::array();
-  for (const TokenScore& score : logprobs.top) top.push(one_logprob(service, score));
-  j.set("top_logprobs", std::move(top));
-  return j;
-}
-
-void Usage::add(const Outcome& outcome, bool is_first_choice) {
-  if (is_first_choice) {
-    prompt_tokens += outcome.prompt_tokens;
-    cached_tokens += outcome.cached_tokens;
-  }
-  completion_tokens += outcome.generated_tokens;
-}
-
-Json Usage::json() const {
-  Json prompt = Json::object();
-  prompt.set("cached_tokens", cached_tokens);
-  Json completion = Json::object();
-  completion.set("reasoning_tokens", reasoning_tokens);
-  Json j = Json::object();
-  j.set("prompt_tokens", prompt_tokens);
-  j.set("completion_tokens", completion_tokens);
-  j.set("total_tokens", prompt_tokens + completion_tokens);
-  j.set("prompt_tokens_details", std::move(prompt));
-  j.set("completion_tokens_details", std::move(completion));
-  return j;
-}
-
-void append_event(std::string& out, std::string_view name, const Json& json) {
-  out += cat("event: ", name, "\n");
-  append_event(out, json.dump());
-}
-
-void append_event(std::string& out, std::string_view json) {
-  out += kEventBegin;
-  out += json;
-  out += kEventEnd;
-}
 
 void read_fields(Params& params, const Call& call, Request& request, Places where) {
   const ServiceOptions& options = call.service.options();
@@ -255,7 +172,7 @@ Json read_body(const Call& call) {
                        .nodes_max = 1'000'000,
                        .string_bytes_max = call.http.body.size()});
   } catch (const Error& error) {
-    throw ApiError(400, "invalid_request_error", "invalid_json", error.message());
+    throw ApiError(400, "invalid_json", error.message());
   }
 }
 

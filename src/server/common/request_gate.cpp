@@ -1,5 +1,5 @@
-// Letting requests in, and what becomes of them.
-#include "server/common/api.h"
+// RequestGate: hosts, keys, origins and limits; errors and the log.
+#include "server/common/request_gate.h"
 
 #include <openssl/rand.h>
 
@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "server/common/route.h"
 #include "server/http/http_head.h"
-#include "server/http/route.h"
 
 namespace ingot {
 
@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::size_t kPreflightBytesMax = 1024;
 
-/// 128 random bits: ids cannot be guessed. They are fetched for many at once. Nothing where the
-/// system has none.
+/// 128 random bits, so that ids cannot be guessed; fetched for 256 ids at once. Nothing where the
+/// system gives none.
 std::optional<std::string> new_id() {
   constexpr std::size_t kBytes = 16;
   thread_local std::array<unsigned char, 256 * kBytes> random;
@@ -41,83 +41,75 @@ std::optional<std::string> new_id() {
   return id;
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return out;
-}
-
 /// The name in a Host field, without its port.
 std::string_view host_name(std::string_view host) {
   if (host.starts_with('[')) return host.substr(0, host.find(']') + 1);
   return host.substr(0, host.find(':'));
 }
 
-/// JSON in UTF-8, whatever else the field says.
+/// Whether a Content-Type says JSON in UTF-8.
 bool is_json(const std::string* type) {
   if (type == nullptr) return false;
-  std::string text = lower(*type);
+  std::string text = lower_ascii(*type);
   text.erase(std::remove_if(text.begin(), text.end(), [](char c) { return c == ' ' || c == '"'; }),
              text.end());
   return text == "application/json" || text == "application/json;charset=utf-8";
 }
 
-/// What is said where there is no room. It is said in floods: each form is put together once.
+/// The response where there is no room. It is sent in floods, so each form is made once.
 const HttpResponse& overload_response(ErrorForm form) {
   static const HttpResponse kOpenAi = error_response(overloaded(), ErrorForm::kOpenAi);
   static const HttpResponse kAnthropic = error_response(overloaded(), ErrorForm::kAnthropic);
   return form == ErrorForm::kAnthropic ? kAnthropic : kOpenAi;
 }
 
-/// A bearer's, or else x-api-key's: a proxy's own Authorization may stand beside it.
+/// The key of a bearer, or else of x-api-key: a proxy's own Authorization may stand beside it.
 std::string_view presented_key(const HttpRequest& request) {
   constexpr std::string_view kScheme = "bearer ";
   if (const std::string* field = request.field("authorization")) {
     const std::string_view value = *field;
-    if (lower(value.substr(0, kScheme.size())) == kScheme) return value.substr(kScheme.size());
+    if (lower_ascii(value.substr(0, kScheme.size())) == kScheme)
+      return value.substr(kScheme.size());
   }
   const std::string* other = request.field("x-api-key");
   return other == nullptr ? std::string_view() : std::string_view(*other);
 }
 
-ApiError draining() { return {503, "server_error", "draining", "the server is being stopped"}; }
-
 }  // namespace
 
-bool Api::is_host_allowed(const HttpRequest& request, const Route* route) const {
+bool RequestGate::is_host_allowed(const HttpRequest& request, const Route* route) const {
   const std::string* host = request.field("host");
-  // Nobody rebinds a Unix socket. HTTP/1.0 need not say it, which no page makes a browser speak;
-  // load balancers ask so whether the server is well, and nobody asks more.
+  // The check is against web pages that rebind their name to this server. They cannot reach a Unix
+  // socket. HTTP/1.0 has no Host field; no page makes a browser use it, load balancers' probes do.
   if (request.peer.empty()) return true;
   if (host == nullptr) return route != nullptr && route->access == Access::kPublic;
-  const std::string name = lower(host_name(*host));
+  const std::string name = lower_ascii(host_name(*host));
   if (name == "localhost" || name == "127.0.0.1" || name == "[::1]") return true;
   return std::any_of(options_.allowed_hosts.begin(), options_.allowed_hosts.end(),
                      [&](const std::string& allowed) { return allowed == "*" || allowed == name; });
 }
 
-std::size_t Api::check_key(const HttpRequest& request) {
+std::size_t RequestGate::check_key(const HttpRequest& request) {
   const std::string_view key = presented_key(request);
-  // Good keys first: else one who guesses could lock out all who come through the same proxy.
+  // Valid keys first: otherwise a client that guesses would lock out all clients of its proxy.
   if (const auto number = options_.keys.find(key)) return *number;
   const auto rest = auth_failures_.add(request.peer, AuthFailures::Clock::now());
   if (rest.count() > 0) {
-    throw ApiError(429, "rate_limit_error", "too_many_failures",
-                   "too many wrong keys came from this address: try again in a minute")
-        .in(rest.count());
+    ApiError error(429, "too_many_failures",
+                   "too many wrong keys came from this address: try again in a minute");
+    error.retry_seconds = rest.count();
+    throw error;
   }
-  throw ApiError(401, "authentication_error", "invalid_api_key",
-                 "a valid API key is needed: Authorization: Bearer KEY");
+  throw ApiError(401, "invalid_api_key", "a valid API key is needed: Authorization: Bearer KEY");
 }
 
-std::size_t Api::authenticate(const HttpRequest& request, const Route* route) {
+std::size_t RequestGate::authenticate(const HttpRequest& request, const Route* route) {
   const bool is_public = route != nullptr && route->access == Access::kPublic;
   if (options_.keys.is_empty() || is_public) return 0;
   return check_key(request);
 }
 
-const std::string* Api::allowed_origin(const HttpRequest& request) const {
+const std::string* RequestGate::allowed_origin(const HttpRequest& request) const {
   const std::string* origin = request.field("origin");
   if (origin == nullptr) return nullptr;
   const auto allowed =
@@ -126,9 +118,9 @@ const std::string* Api::allowed_origin(const HttpRequest& request) const {
   return allowed == options_.cors_origins.end() ? nullptr : &*allowed;
 }
 
-HttpResponse Api::preflight(const HttpRequest& request) const {
-  if (allowed_origin(request) == nullptr) return {.status = 204, .type = {}, .body = {}};
-  // Clients add fields of their own, and none of them can do harm: what they ask for they get.
+HttpResponse RequestGate::preflight(const HttpRequest& request) const {
+  if (allowed_origin(request) == nullptr) return {.status = 204, .type = {}};
+  // Clients add fields of their own, and all are harmless: they get what they ask for.
   const std::string* wanted = request.field("access-control-request-headers");
   const bool is_list = wanted != nullptr && wanted->size() <= kPreflightBytesMax &&
                        std::all_of(wanted->begin(), wanted->end(), [](char c) {
@@ -143,7 +135,7 @@ HttpResponse Api::preflight(const HttpRequest& request) const {
                      {"Access-Control-Max-Age", "600"}}};
 }
 
-std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool has_body) {
+std::variant<Admitted, HttpResponse> RequestGate::admit(const HttpRequest& request, bool has_body) {
   Admitted admitted;
   RouteMatch match;
   const auto refused = [&](HttpResponse response) {
@@ -157,11 +149,11 @@ std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool
     const Route* route = match.route;
     const bool is_public = route != nullptr && route->access == Access::kPublic;
     if (request.is_reserved && !is_public) {
-      throw ApiError(503, "server_error", "too_many_connections",
+      throw ApiError(503, "too_many_connections",
                      "there are as many connections as may be: try again later");
     }
     if (!is_host_allowed(request, route)) {
-      throw ApiError(421, "invalid_request_error", "misdirected_request",
+      throw ApiError(421, "misdirected_request",
                      "Host is not a name of this server: --allowed-hosts adds one");
     }
     const bool is_preflight = request.method == "OPTIONS" && !options_.cors_origins.empty() &&
@@ -169,28 +161,25 @@ std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool
     if (is_preflight && !match.allowed.empty()) return preflight(request);
     admitted.key = authenticate(request, route);
     if (route == nullptr && match.allowed.empty()) {
-      throw ApiError(404, "invalid_request_error", "not_found", "there is no such path");
+      throw ApiError(404, "not_found", "there is no such path");
     }
     if (route == nullptr) {
-      HttpResponse response = error_response(
-          {405, "invalid_request_error", "method_not_allowed", "the path has no such method"},
-          match.errors);
+      HttpResponse response =
+          error_response({405, "method_not_allowed", "the path has no such method"}, match.errors);
       response.fields.emplace_back("Allow", match.allowed);
       return refused(std::move(response));
     }
     if (has_body && route->method != "POST") {
-      throw ApiError(413, "invalid_request_error", "body_not_expected",
-                     "requests of this method have no body");
+      throw ApiError(413, "body_not_expected", "requests of this method have no body");
     }
     if (route->method == "POST" && has_body && !is_json(request.field("content-type"))) {
-      throw ApiError(415, "invalid_request_error", "unsupported_media_type",
-                     "Content-Type has to be application/json");
+      throw ApiError(415, "unsupported_media_type", "Content-Type has to be application/json");
     }
     const bool computes = route->kind == RouteKind::kWork;
     if ((computes || route->kind == RouteKind::kText) && service_.is_draining()) throw draining();
     if (computes) {
-      // Said before the body is read: under overload that is most of the work. Not thrown: of all
-      // refusals this one comes in floods.
+      // Before the body is read, which is most of the work under overload. Not thrown, since this
+      // refusal comes in floods.
       if (service_.is_full() || service_.is_late(admitted.key)) {
         return refused(overload_response(match.errors));
       }
@@ -199,6 +188,7 @@ std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool
     if (!id) throw Error(ErrorCode::kInternal, "the system gives no random numbers");
     admitted.id = std::move(*id);
     admitted.route = route;
+    admitted.is_text = route->kind == RouteKind::kText;
     return admitted;
   } catch (const ApiError& error) {
     return refused(error_response(error, match.errors));
@@ -208,7 +198,7 @@ std::variant<Admitted, HttpResponse> Api::admit(const HttpRequest& request, bool
   }
 }
 
-std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> Api::handle(
+std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> RequestGate::handle(
     const HttpRequest& request, const Admitted& admitted, Notify notify) {
   try {
     const Call call{.http = request, .id = admitted.id, .key = admitted.key, .service = service_};
@@ -227,37 +217,51 @@ std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> Api::handle(
   }
 }
 
-HttpResponse Api::failed(const ApiError& error, const Admitted& admitted) {
+HttpResponse RequestGate::failed(const ApiError& error, const Admitted& admitted) {
   log_failure(error, admitted);
   return error_response(error, admitted.route->errors);
 }
 
-void Api::log_failure(const ApiError& error, const Admitted& admitted) {
-  if (error.status() != 500) return;
-  log_.failure(admitted.route->path, admitted.id, error.cause());
+void RequestGate::log_failure(const ApiError& error, const Admitted& admitted) {
+  if (error.status != 500) return;
+  log_.failure(admitted.route->path, admitted.id, error.cause);
 }
 
-HttpResponse Api::refusal(const HttpRefusal& refusal, const HttpRequest* request) {
+HttpResponse RequestGate::refusal(const HttpRefusal& refusal, const HttpRequest* request) {
   service_.http_metrics().add_response("other", refusal.status);
   log_.refusal("malformed", refusal.status);
   const ErrorForm form = request == nullptr
                              ? ErrorForm::kOpenAi
                              : find_route(options_.routes, request->method, request->path).errors;
-  return error_response({refusal.status, "invalid_request_error", "invalid_http", refusal.message},
-                        form);
+  return error_response({refusal.status, "invalid_http", refusal.message}, form);
 }
 
-ApiError Api::generation_error(const Outcome& outcome, const Admitted& admitted) {
-  if (outcome.error) {
-    ApiError error = api_error(*outcome.error);
-    log_failure(error, admitted);
-    return error;
-  }
+HttpResponse RequestGate::no_room(NoRoom what, const Admitted& admitted) {
+  if (what == NoRoom::kText) return error_response(overloaded(), admitted.route->errors);
+  return error_response(
+      {503, "out_of_memory", "too many large responses are being sent: try again later"},
+      admitted.route->errors);
+}
+
+ApiError RequestGate::error_of(const Outcome& outcome) const {
+  if (outcome.error) return api_error(*outcome.error);
   if (service_.is_draining()) return draining();
-  return ApiError(503, "server_error", "cancelled", "the request was cancelled").for_good();
+  ApiError error(503, "cancelled", "the request was cancelled");
+  error.retry_seconds = 0;
+  return error;
 }
 
-void Api::ended(const HttpRequest& request, const Admitted& admitted, const RequestEnd& end) {
+HttpResponse RequestGate::failure(const Outcome& outcome, const Admitted& admitted,
+                                  ResponseWriter& writer, std::string* events) {
+  const ApiError error = error_of(outcome);
+  if (events == nullptr) return failed(error, admitted);
+  log_failure(error, admitted);
+  writer.write_error(error, *events);
+  return {};
+}
+
+void RequestGate::ended(const HttpRequest& request, const Admitted& admitted,
+                        const RequestEnd& end) {
   service_.forget(admitted.id);
   service_.http_metrics().add_response(admitted.route->path, end.status == 0 ? 499 : end.status);
   if (!log_.has_requests()) return;
@@ -268,8 +272,9 @@ void Api::ended(const HttpRequest& request, const Admitted& admitted, const Requ
   }
 }
 
-void Api::log_end(const HttpRequest& request, const Admitted& admitted, const RequestEnd& end) {
-  if (admitted.route->kind == RouteKind::kQuick && end.status < 400) return;
+void RequestGate::log_end(const HttpRequest& request, const Admitted& admitted,
+                          const RequestEnd& end) {
+  if (admitted.route->kind == RouteKind::kState && end.status < 400) return;
   Json line = Json::object();
   line.set("id", admitted.id);
   if (!options_.keys.is_empty() && admitted.key > 0)
@@ -296,12 +301,12 @@ void Api::log_end(const HttpRequest& request, const Admitted& admitted, const Re
   log_.content(admitted.id, "response", end.response.text, end.response.is_cut);
 }
 
-HttpFields Api::common_fields(const HttpRequest& request, const Admitted* admitted) {
+HttpFields RequestGate::common_fields(const HttpRequest& request, const Admitted* admitted) {
   HttpFields fields;
-  // Who was not let in can be told apart too, by the proxies on the way.
+  // Refused requests have an id too, for the logs of proxies.
   const auto id = admitted == nullptr ? new_id() : admitted->id;
   if (id) fields.emplace_back("X-Request-Id", *id);
-  // What Anthropic's clients read it from.
+  // Anthropic's clients read the id from this field.
   const bool is_anthropic = admitted != nullptr && admitted->route->errors == ErrorForm::kAnthropic;
   if (is_anthropic) fields.emplace_back("request-id", admitted->id);
   if (const std::string* parent = request.field("traceparent")) {

@@ -1,9 +1,11 @@
-// Messages and their events. A reply is a block of thinking, where there is any, and one of text.
-#include "server/anthropic/messages_answer.h"
+// Responses of /v1/messages: a block of thinking, if there is any, and one of text.
+#include "server/anthropic/messages_writer.h"
 
 #include <utility>
 
-#include "server/common/shapes.h"
+#include "base/index.h"
+#include "load/json_object.h"
+#include "server/common/response_json.h"
 
 namespace ingot {
 
@@ -24,14 +26,14 @@ struct Block {
   }
 };
 
-class MessageAnswer final : public Answer {
+class MessageWriter final : public ResponseWriter {
  public:
-  MessageAnswer(const Service& service, MessageForm form, const ReplyText& reply)
+  MessageWriter(const Service& service, MessageForm form, const ReplyText& reply)
       : service_(service), form_(std::move(form)), reply_(reply) {
     usage_.prompt_tokens = form_.prompt_tokens;
   }
 
-  void piece(std::size_t /*choice*/, const Delta& delta) override { reply_.add(delta); }
+  void add_delta(std::size_t /*choice*/, const Delta& delta) override { reply_.add(delta); }
 
   void flush(std::size_t /*choice*/, std::string& out) override {
     begin(out);
@@ -40,7 +42,7 @@ class MessageAnswer final : public Answer {
     add_text(false, parts.content, out);
   }
 
-  void ended(std::size_t choice, const Outcome& outcome, std::string& out) override {
+  void end_choice(std::size_t choice, const Outcome& outcome, std::string& out) override {
     reply_.finish();
     flush(choice, out);
     if (!blocks_.empty()) close_block(out);
@@ -54,9 +56,7 @@ class MessageAnswer final : public Answer {
       out = message().dump();
       return;
     }
-    Json delta = Json::object();
-    delta.set("stop_reason", stop_reason_);
-    delta.set("stop_sequence", stop_sequence_);
+    Json delta = json_object({{"stop_reason", stop_reason_}, {"stop_sequence", stop_sequence_}});
     Json j = typed("message_delta");
     j.set("delta", std::move(delta));
     j.set("usage", usage());
@@ -64,12 +64,10 @@ class MessageAnswer final : public Answer {
     event(out, typed("message_stop"));
   }
 
-  void fail(const ApiError& error, std::string& out) override {
+  void write_error(const ApiError& error, std::string& out) override {
     out += "event: error\n";
     append_event(out, error_json(error, ErrorForm::kAnthropic));
   }
-
-  ErrorForm error_form() const override { return ErrorForm::kAnthropic; }
 
  private:
   static Json typed(std::string_view type) {
@@ -78,7 +76,7 @@ class MessageAnswer final : public Answer {
     return j;
   }
 
-  /// An event of the block that is being written.
+  /// An event about the block that is being written.
   Json of_block(std::string_view type) const {
     Json j = typed(type);
     j.set("index", static_cast<std::int64_t>(blocks_.size()) - 1);
@@ -89,7 +87,7 @@ class MessageAnswer final : public Answer {
     if (form_.stream) append_event(out, *json.find("type")->as_string(), json);
   }
 
-  /// The event in front of all others.
+  /// Appends the first event of a stream.
   void begin(std::string& out) {
     if (std::exchange(has_begun_, true)) return;
     Json j = typed("message_start");
@@ -123,31 +121,28 @@ class MessageAnswer final : public Answer {
     stop_reason_ = outcome.finish == FinishReason::kLength ? "max_tokens" : "end_turn";
     if (outcome.stop < 0) return;
     stop_reason_ = "stop_sequence";
-    stop_sequence_ = form_.stops[static_cast<std::size_t>(outcome.stop)];
+    stop_sequence_ = at(form_.stops, outcome.stop);
   }
 
-  /// Cached tokens count apart from those that were computed.
+  /// Cached tokens count apart from computed ones.
   Json usage() const {
-    Json j = Json::object();
-    j.set("input_tokens", usage_.prompt_tokens - usage_.cached_tokens);
-    j.set("cache_creation_input_tokens", 0);
-    j.set("cache_read_input_tokens", usage_.cached_tokens);
-    j.set("output_tokens", usage_.completion_tokens);
-    return j;
+    return json_object({{"input_tokens", usage_.prompt_tokens - usage_.cached_tokens},
+                        {"cache_creation_input_tokens", 0},
+                        {"cache_read_input_tokens", usage_.cached_tokens},
+                        {"output_tokens", usage_.completion_tokens}});
   }
 
   Json message() {
     Json content = Json::array();
     for (const Block& block : blocks_) content.push(block.json());
-    Json j = Json::object();
-    j.set("id", form_.id);
-    j.set("type", "message");
-    j.set("role", "assistant");
-    j.set("model", service_.options().model_name);
-    j.set("content", std::move(content));
-    j.set("stop_reason", stop_reason_);
-    j.set("stop_sequence", stop_sequence_);
-    j.set("usage", usage());
+    Json j = json_object({{"id", form_.id},
+                          {"type", "message"},
+                          {"role", "assistant"},
+                          {"model", service_.options().model_name},
+                          {"content", std::move(content)},
+                          {"stop_reason", stop_reason_},
+                          {"stop_sequence", stop_sequence_},
+                          {"usage", usage()}});
     if (!form_.warnings.is_null()) j.set("warnings", form_.warnings);
     return j;
   }
@@ -164,9 +159,9 @@ class MessageAnswer final : public Answer {
 
 }  // namespace
 
-std::unique_ptr<Answer> message_answer(const Service& service, MessageForm form,
-                                       const ReplyText& reply) {
-  return std::make_unique<MessageAnswer>(service, std::move(form), reply);
+std::unique_ptr<ResponseWriter> messages_writer(const Service& service, MessageForm form,
+                                                const ReplyText& reply) {
+  return std::make_unique<MessageWriter>(service, std::move(form), reply);
 }
 
 }  // namespace ingot

@@ -1,5 +1,5 @@
-// What is answered before there is a model, and that nobody notices the change.
-#include "server/loading.h"
+// Tests of LoadingPhase: responses before there is a model, and the change to the API.
+#include "server/loading_phase.h"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ namespace {
 namespace asio = boost::asio;
 
 /// Answers 200 to everything.
-class Answering final : public Loading {
+class Answering final : public LoadingHandler {
  public:
   std::variant<Admitted, HttpResponse> admit(const HttpRequest&, bool) override {
     return HttpResponse{.body = "{}"};
@@ -57,14 +57,14 @@ class LoadingTest : public ::testing::Test {
   }
 
   HttpMetrics metrics_;
-  Loading loading_;
+  LoadingHandler loading_;
   Answering answering_;
   Server server_{{.io_threads = 2, .worker_threads = 1}, metrics_};
   asio::io_context io_;
 };
 
 TEST_F(LoadingTest, TheProcessLivesAndHasNoModel) {
-  server_.answer_meanwhile(loading_, {});
+  server_.answer_until_paused(loading_, {});
   EXPECT_TRUE(ask("GET", "/livez").starts_with("HTTP/1.1 200 "));
   for (const std::string_view path : {"/health", "/readyz", "/v1/models", "/nothing"}) {
     const std::string answer = ask("GET", path);
@@ -76,7 +76,7 @@ TEST_F(LoadingTest, TheProcessLivesAndHasNoModel) {
 }
 
 TEST_F(LoadingTest, OtherThreadsGoOnWhereItEnded) {
-  server_.answer_meanwhile(loading_, {});
+  server_.answer_until_paused(loading_, {});
   auto idle = connection();
   EXPECT_TRUE(ask("GET", "/x").starts_with("HTTP/1.1 503 "));
   server_.pause();
@@ -90,7 +90,7 @@ TEST_F(LoadingTest, OtherThreadsGoOnWhereItEnded) {
 }
 
 TEST_F(LoadingTest, WhatNeverBeganEnds) {
-  server_.answer_meanwhile(loading_, {});
+  server_.answer_until_paused(loading_, {});
   server_.pause();
   server_.pause();
   EXPECT_TRUE(server_.stop(0));

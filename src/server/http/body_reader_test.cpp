@@ -1,0 +1,87 @@
+// Tests of BodyReader: both framings, limits, and when the next byte is late.
+#include "server/http/body_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace ingot {
+namespace {
+
+using Clock = BodyReader::Clock;
+constexpr Clock::time_point kBegin{std::chrono::hours(5)};
+
+HttpHead with_length(std::uint64_t length) {
+  HttpHead head;
+  head.length = length;
+  return head;
+}
+
+HttpHead chunked() {
+  HttpHead head;
+  head.is_chunked = true;
+  return head;
+}
+
+class BodyReaderTest : public ::testing::Test {
+ protected:
+  BodyReader reader(const HttpHead& head) { return {head, 100, times_, kBegin}; }
+
+  ConnectionTimes times_;
+};
+
+TEST_F(BodyReaderTest, ABodyWithALengthLeavesWhatComesBehindIt) {
+  BodyReader body = reader(with_length(5));
+  std::string text;
+  EXPECT_EQ(body.read("ab", text), 2U);
+  EXPECT_FALSE(body.has_ended());
+  EXPECT_EQ(body.read("cdeGET", text), 3U);
+  EXPECT_TRUE(body.has_ended());
+  EXPECT_EQ(text, "abcde");
+  EXPECT_EQ(body.read("GET", text), 0U);
+}
+
+TEST_F(BodyReaderTest, ChunksAreJoined) {
+  BodyReader body = reader(chunked());
+  std::string text;
+  const std::string_view bytes = "2\r\nab\r\n3\r\ncde\r\n0\r\n\r\nGET";
+  EXPECT_EQ(body.read(bytes, text), bytes.size() - 3);
+  EXPECT_TRUE(body.has_ended());
+  EXPECT_EQ(text, "abcde");
+}
+
+TEST_F(BodyReaderTest, NoBodyHasEndedAtOnce) {
+  EXPECT_TRUE(reader(with_length(0)).has_ended());
+  EXPECT_FALSE(reader(chunked()).has_ended());
+}
+
+TEST_F(BodyReaderTest, ALengthBeyondTheLimitIsRefusedBeforeItsFirstByte) {
+  EXPECT_FALSE(reader(with_length(100)).refusal());
+  const BodyReader body = reader(with_length(101));
+  ASSERT_TRUE(body.refusal());
+  EXPECT_EQ(body.refusal()->status, 413);
+}
+
+TEST_F(BodyReaderTest, ChunksBeyondTheLimitAreRefused) {
+  BodyReader body = reader(chunked());
+  std::string text;
+  body.read("65\r\n", text);
+  ASSERT_TRUE(body.refusal());
+  EXPECT_EQ(body.refusal()->status, 413);
+}
+
+TEST_F(BodyReaderTest, AfterTheGraceEveryByteBuysTime) {
+  times_.body = std::chrono::milliseconds(10'000);
+  times_.body_grace = std::chrono::milliseconds(2'000);
+  times_.body_bytes_per_second = 10;
+  BodyReader body = reader(with_length(100));
+  EXPECT_EQ(body.next_byte_by(), kBegin + std::chrono::milliseconds(2'000));
+  std::string text;
+  body.read(std::string(20, 'x'), text);
+  EXPECT_EQ(body.next_byte_by(), kBegin + std::chrono::milliseconds(4'000));
+  body.read(std::string(80, 'x'), text);
+  EXPECT_EQ(body.next_byte_by(), kBegin + times_.body) << "never longer than a body may take";
+}
+
+}  // namespace
+}  // namespace ingot
