@@ -11,7 +11,7 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-/// An accepted head, written again, is a head that says the same. The bytes may differ: JSON has
+/// An accepted head, written again, reads as an equal head. The bytes may differ: JSON has
 /// several spellings of a value.
 void check_head(Bytes bytes) {
   const auto rewritten = [](Bytes head) {
