@@ -13,7 +13,7 @@ namespace ingot {
 namespace {
 
 constexpr std::int64_t kIds = 100;
-constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 /// The error's text, empty when there is none.
 std::string refusal(const SamplingParams& params) {
@@ -39,10 +39,13 @@ TEST(CheckSampling, RangesOfNumbers) {
       {"repetition_penalty",
        &SamplingParams::repetition_penalty,
        {0.01f, 1, 100},
-       {0, -1, 1e-40f, 100.1f, nan, kInf}},
+       {0, -1, 1e-40f, 100.1f, nan, kInfinity}},
       {"presence_penalty", &SamplingParams::presence_penalty, {-2, 0, 2}, {-2.01f, 2.01f, nan}},
       {"frequency_penalty", &SamplingParams::frequency_penalty, {-2, 0, 2}, {-2.01f, 1e30f, nan}},
-      {"temperature", &SamplingParams::temperature, {0, 1e-10f, 100}, {-0.1f, 100.1f, nan, kInf}},
+      {"temperature",
+       &SamplingParams::temperature,
+       {0, 1e-10f, 100},
+       {-0.1f, 100.1f, nan, kInfinity}},
       {"typical_p", &SamplingParams::typical_p, {1e-30f, 1}, {0, -0.1f, 1.0001f, nan}},
       {"top_p", &SamplingParams::top_p, {0, 1e-30f, 1}, {-0.1f, 1.0001f, nan}},
       {"min_p", &SamplingParams::min_p, {0, 1}, {-0.1f, 2, nan}},

@@ -21,7 +21,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr Route kWorkRoute{.method = "POST", .path = "/work"};
+constexpr Route kSlowRoute{.method = "POST", .path = "/work"};
 constexpr Route kStateRoute{.method = "POST", .path = "/state", .kind = RouteKind::kQuick};
 
 /// Needs more of this thread's time on a CPU than a quick request may.
@@ -40,7 +40,7 @@ void compute_long() {
 class Recorder : public Application {
  public:
   std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool) override {
-    return Admitted{.id = "1", .route = request.path == "/work" ? &kWorkRoute : &kStateRoute};
+    return Admitted{.id = "1", .route = request.path == "/work" ? &kSlowRoute : &kStateRoute};
   }
   std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(const HttpRequest& request,
                                                                         const Admitted&,
