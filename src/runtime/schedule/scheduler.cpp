@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "kv/mutant.h"
+#include "runtime/schedule/sequence_start.h"
 
 namespace ingot {
 
@@ -163,7 +164,7 @@ void Scheduler::admit_waiting(Step& step) {
     if (s == nullptr) return;
     is_full_ = running(PausedRoom::kFree) >= limits_.sequences;
     if (is_full_) return;
-    const PrefixIndex::Match match = find_prefix(*s);
+    const PrefixIndex::Match match = find_prefix(prefixes(), *s);
     is_full_ = !make_room_to_admit(step, *s, match);
     if (is_full_) return;
     admit(step, *s, match);
@@ -177,7 +178,7 @@ void Scheduler::admit(Step& step, Sequence& s, const PrefixIndex::Match& match) 
   guarantees_.grant(s);
   ++s.admissions;
   s.terms.begin_by = kNever;
-  begin(step, s, match);
+  start_sequence(prefixes(), s, match, step.copies);
   if (s.admissions == 1) {
     ++admissions_;
     s.cached = s.computed;
@@ -203,11 +204,6 @@ Sequence* Scheduler::first_waiting() const {
     return first == nullptr;
   });
   return first;
-}
-
-PrefixIndex::Match Scheduler::find_prefix(const Sequence& s) {
-  if (!prefixes_ || !s.reads_cache || s.given_rows() > 0) return {};
-  return prefixes_->find(s.prefix, s.tokens, s.skippable_rows(), s.chat_template);
 }
 
 /// Preempts paused sequences until `s` can be admitted. Preempts none if all would not be enough:
@@ -249,35 +245,6 @@ bool Scheduler::may_admit(const Sequence& s, const PrefixIndex::Match& match,
       if (takes_over) free -= prefixes_->held_alone(match, g, other->blocks);
     }
     if (wanted + running > free) return false;
-  }
-  return true;
-}
-
-/// Begins with computed blocks: the whole prompt of the sequence that `s` is a fork of, or the
-/// cached prefix.
-void Scheduler::begin(Step& step, Sequence& s, const PrefixIndex::Match& match) {
-  if (s.fork_of != nullptr && fork(step, s)) return;
-  if (!prefixes_ || !s.reads_cache || s.given_rows() > 0) return;
-  const std::int64_t skippable = s.skippable_rows();
-  s.place = prefixes_->adopt(s.prefix, match, s.blocks, s.chat_template);
-  s.computed = std::min(match.rows, skippable);
-  if (INGOT_MUTANT(11) && s.admissions > 1 && s.computed > 1) ++s.computed;
-  if (s.admissions == 1) s.miss = match.miss;
-}
-
-/// Shares the blocks of the sequence that `s` is a fork of. Each fork computes its last row again,
-/// to have logits. Returns false if the blocks cannot be shared.
-bool Scheduler::fork(Step& step, Sequence& s) {
-  const Sequence& from = *std::exchange(s.fork_of, nullptr);
-  const std::int64_t rows = std::min(s.skippable_rows(), from.computed);
-  if (!from.admitted || from.computed < s.length() || !from.blocks.can_share(rows, s.length())) {
-    return false;
-  }
-  if (!s.blocks.fork(from.blocks, s.length(), step.copies)) return false;
-  s.computed = rows;
-  if (prefixes_ && from.place.node >= 0) {
-    s.place = prefixes_->same_place(from.place);
-    prefixes_->truncate(s.place, s.length());
   }
   return true;
 }
@@ -440,7 +407,9 @@ void Scheduler::flush_prefixes() {
 }
 
 MinSeconds Scheduler::min_seconds(const Sequence& s, double now) {
-  const auto cached_rows = [this](const Sequence& other) { return find_prefix(other).rows; };
+  const auto cached_rows = [this](const Sequence& other) {
+    return find_prefix(prefixes(), other).rows;
+  };
   return ingot::min_seconds({.running = running_,
                              .waiting = waiting_,
                              .times = times_,

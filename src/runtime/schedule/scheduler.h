@@ -143,9 +143,6 @@ class Scheduler {
   std::int64_t running(PausedRoom paused) const;
   bool make_room_to_admit(Step& step, Sequence& s, const PrefixIndex::Match& match);
   bool may_admit(const Sequence& s, const PrefixIndex::Match& match, PausedRoom paused) const;
-  PrefixIndex::Match find_prefix(const Sequence& s);
-  void begin(Step& step, Sequence& s, const PrefixIndex::Match& match);
-  bool fork(Step& step, Sequence& s);
   void add_part(Step& step, Sequence& s);
   bool reserve(Step& step, Sequence& s, std::int64_t first, std::int32_t& rows);
   bool is_releasing() const;
