@@ -28,6 +28,7 @@
 #include "server/http/connection_times.h"
 #include "server/http/server.h"
 #include "server/loading_phase.h"
+#include "server/routes.h"
 #include "server/sandbox.h"
 #include "server/self_test.h"
 
