@@ -1,5 +1,5 @@
 // Tests of RefusalPace: a flood of refusals rests, single ones do not.
-#include "server/http/refusal_pace.h"
+#include "server/http/pace.h"
 
 #include <gtest/gtest.h>
 

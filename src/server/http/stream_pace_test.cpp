@@ -1,5 +1,5 @@
 // Tests of StreamPace: few events, many, and how intervals grow.
-#include "server/http/stream_pace.h"
+#include "server/http/pace.h"
 
 #include <gtest/gtest.h>
 
