@@ -62,9 +62,9 @@ TEST(Routes, OtherPathsLeadNowhere) {
 }
 
 TEST(Routes, TheIdIsTheLastPart) {
-  EXPECT_EQ(path_id("/v1/models/abc"), "abc");
-  EXPECT_EQ(path_id("/v1/models/abc/"), "abc");
-  EXPECT_EQ(path_id("/models/a-b_c"), "a-b_c");
+  EXPECT_EQ(path_name("/v1/requests/abc", "/requests/"), "abc");
+  EXPECT_EQ(path_name("/v1/requests/abc/", "/requests/"), "abc");
+  EXPECT_EQ(path_name("/requests/a-b_c", "/requests/"), "a-b_c");
 }
 
 TEST(Routes, ModelsMayHaveAFolder) {

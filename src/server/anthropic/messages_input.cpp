@@ -14,8 +14,6 @@ namespace ingot {
 
 namespace {
 
-constexpr std::size_t kEffortBytesMax = 32;
-
 /// What one role says.
 struct ChatTurn {
   std::string role;
@@ -110,9 +108,7 @@ void read_thinking(Params& params, const Service& service, ChatArguments& argume
     }
   });
   params.within("output_config", [&](Params& config) {
-    if (const auto effort = config.text("effort", kEffortBytesMax)) {
-      arguments.set_effort("output_config.effort", *effort);
-    }
+    arguments.read_effort(config, "effort");
     config.refuse("format", "constrained output is not supported yet");
   });
 }

@@ -1,6 +1,7 @@
 // Responses of /v1/messages: a block of thinking, if there is any, and one of text.
 #include "server/anthropic/messages_writer.h"
 
+#include <initializer_list>
 #include <utility>
 
 #include "base/index.h"
@@ -16,10 +17,9 @@ struct Block {
   bool is_thinking = false;
   std::string text{};
 
+  std::string_view type() const { return is_thinking ? "thinking" : "text"; }
   Json json() const {
-    Json j = Json::object();
-    j.set("type", is_thinking ? "thinking" : "text");
-    j.set(is_thinking ? "thinking" : "text", text);
+    Json j = json_object({{"type", type()}, {type(), text}});
     // Nothing is signed here; clients expect the member.
     if (is_thinking) j.set("signature", "");
     return j;
@@ -56,12 +56,11 @@ class MessageWriter final : public ResponseWriter {
       out = message().dump();
       return;
     }
-    Json delta = json_object({{"stop_reason", stop_reason_}, {"stop_sequence", stop_sequence_}});
-    Json j = typed("message_delta");
-    j.set("delta", std::move(delta));
-    j.set("usage", usage());
-    event(out, j);
-    event(out, typed("message_stop"));
+    event(
+        out, "message_delta",
+        {{"delta", json_object({{"stop_reason", stop_reason_}, {"stop_sequence", stop_sequence_}})},
+         {"usage", usage()}});
+    event(out, "message_stop");
   }
 
   void write_error(const ApiError& error, std::string& out) override {
@@ -70,29 +69,20 @@ class MessageWriter final : public ResponseWriter {
   }
 
  private:
-  static Json typed(std::string_view type) {
-    Json j = Json::object();
-    j.set("type", type);
-    return j;
-  }
+  /// The number of the block that is being written.
+  std::int64_t index() const { return std::ssize(blocks_) - 1; }
 
-  /// An event about the block that is being written.
-  Json of_block(std::string_view type) const {
-    Json j = typed(type);
-    j.set("index", static_cast<std::int64_t>(blocks_.size()) - 1);
-    return j;
-  }
-
-  void event(std::string& out, const Json& json) const {
-    if (form_.stream) append_event(out, *json.find("type")->as_string(), json);
+  void event(std::string& out, std::string_view type,
+             std::initializer_list<JsonMember> members = {}) const {
+    if (!form_.stream) return;
+    Json j = json_object({{"type", type}});
+    for (const JsonMember& m : members) j.set(std::string(m.name), std::move(m.value));
+    append_event(out, type, j);
   }
 
   /// Appends the first event of a stream.
   void begin(std::string& out) {
-    if (std::exchange(has_begun_, true)) return;
-    Json j = typed("message_start");
-    j.set("message", message());
-    event(out, j);
+    if (!std::exchange(has_begun_, true)) event(out, "message_start", {{"message", message()}});
   }
 
   void add_text(bool is_thinking, const std::string& text, std::string& out) {
@@ -100,22 +90,22 @@ class MessageWriter final : public ResponseWriter {
     if (blocks_.empty() || blocks_.back().is_thinking != is_thinking) {
       if (!blocks_.empty()) close_block(out);
       blocks_.push_back({.is_thinking = is_thinking});
-      Json j = of_block("content_block_start");
-      j.set("content_block", blocks_.back().json());
-      event(out, j);
+      event(out, "content_block_start",
+            {{"index", index()}, {"content_block", blocks_.back().json()}});
     }
+    Block& block = blocks_.back();
     if (!form_.stream) {
-      blocks_.back().text += text;
+      block.text += text;
       return;
     }
-    Json delta = typed(is_thinking ? "thinking_delta" : "text_delta");
-    delta.set(is_thinking ? "thinking" : "text", text);
-    Json j = of_block("content_block_delta");
-    j.set("delta", std::move(delta));
-    event(out, j);
+    const std::string_view type = is_thinking ? "thinking_delta" : "text_delta";
+    event(out, "content_block_delta",
+          {{"index", index()}, {"delta", json_object({{"type", type}, {block.type(), text}})}});
   }
 
-  void close_block(std::string& out) const { event(out, of_block("content_block_stop")); }
+  void close_block(std::string& out) const {
+    event(out, "content_block_stop", {{"index", index()}});
+  }
 
   void set_stop(const Outcome& outcome) {
     stop_reason_ = outcome.finish == FinishReason::kLength ? "max_tokens" : "end_turn";

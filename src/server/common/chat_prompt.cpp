@@ -164,8 +164,7 @@ ChatPrompt encode_chat(const Json& chat, const Service& service, std::string_vie
   });
 }
 
-ChatArguments::ChatArguments(Params& params, const Service& service)
-    : params_(params), service_(service) {
+ChatArguments::ChatArguments(Params& params, const Service& service) : service_(service) {
   const Json* given = params.object("chat_template_kwargs");
   if (given == nullptr) return;
   values_ = *given;
@@ -183,10 +182,12 @@ bool ChatArguments::set(std::string_view name, Json value) {
   return true;
 }
 
-void ChatArguments::set_effort(std::string_view param, const std::string& effort) {
-  const bool is_off = effort == "none" && set("enable_thinking", false);
-  if (!is_off && !set("reasoning_effort", effort)) {
-    params_.warn(param, "ignored", "the chat template knows of no effort");
+void ChatArguments::read_effort(Params& params, std::string_view name) {
+  constexpr std::size_t kEffortBytesMax = 32;
+  const auto effort = params.text(name, kEffortBytesMax);
+  if (!effort || (*effort == "none" && set("enable_thinking", false))) return;
+  if (!set("reasoning_effort", *effort)) {
+    params.warn(name, "ignored", "the chat template knows of no effort");
   }
 }
 
@@ -196,9 +197,7 @@ namespace {
 Json whole_chat(Params& params, const Service& service) {
   Json chat = chat_members(params, service);
   ChatArguments arguments(params, service);
-  if (const auto effort = params.text("reasoning_effort", 32)) {
-    arguments.set_effort("reasoning_effort", *effort);
-  }
+  arguments.read_effort(params, "reasoning_effort");
   chat.set("chat_template_kwargs", arguments.values());
   return chat;
 }

@@ -26,14 +26,13 @@ class ChatArguments {
   /// Sets a variable of the template, unless the request did so itself; false where the template
   /// does not know it.
   [[nodiscard]] bool set(std::string_view name, Json value);
-  /// Sets the effort of reasoning; "none" turns it off if the template can. Warns about `param` if
-  /// the template knows no effort.
-  void set_effort(std::string_view param, const std::string& effort);
+  /// Reads the effort of reasoning from the member `name` and sets it; "none" turns reasoning off
+  /// if the template can. Warns if the template knows no effort.
+  void read_effort(Params& params, std::string_view name);
 
   const Json& values() const { return values_; }
 
  private:
-  Params& params_;
   const Service& service_;
   Json values_ = Json::object();
 };

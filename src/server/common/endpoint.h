@@ -11,7 +11,7 @@
 #include "runtime/request.h"
 #include "server/common/api_error.h"
 #include "server/http/http.h"
-#include "server/http/response_writer.h"
+#include "server/http/request_handler.h"
 
 namespace ingot {
 

@@ -22,7 +22,7 @@ const std::string& message_role(const std::string& place, const Json& message,
   if (name != nullptr && std::find(roles.begin(), roles.end(), *name) != roles.end()) return *name;
   std::string possible;
   for (const std::string_view one : roles) possible += cat(possible.empty() ? "" : ", ", one);
-  refuse_at(place, cat("has a role that is none of ", possible));
+  refuse_at(place, cat("has a role that is not among ", possible));
 }
 
 const std::string& part_type(const std::string& place, const Json& part) {

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "load/json.h"
-#include "server/common/endpoint.h"
+#include "server/common/api_error.h"
 
 namespace ingot {
 

@@ -64,11 +64,6 @@ std::string without_percents(std::string_view coded) {
 
 }  // namespace
 
-std::string path_id(std::string_view path) {
-  if (path.ends_with('/')) path.remove_suffix(1);
-  return without_percents(path.substr(path.rfind('/') + 1));
-}
-
 std::string path_name(std::string_view path, std::string_view before) {
   const std::size_t at = path.find(before);
   if (path.ends_with('/')) path.remove_suffix(1);

@@ -44,9 +44,8 @@ struct RouteMatch {
 RouteMatch find_route(std::span<const Route> routes, std::string_view method,
                       std::string_view path);
 
-/// The part of a path that stands for "{id}", with percent signs decoded.
-std::string path_id(std::string_view path);
-/// The part of a path that stands for "{name}", behind `before`, with percent signs decoded.
+/// The part of a path that stands for "{id}" or "{name}", behind `before`, with percent signs
+/// decoded.
 std::string path_name(std::string_view path, std::string_view before);
 
 }  // namespace ingot

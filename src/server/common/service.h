@@ -53,10 +53,10 @@ struct ServiceOptions {
 /// Log-probabilities in a response, of some 100 bytes each: a response has at most some 50 MB.
 inline constexpr std::int64_t kScoresMax = std::int64_t{1} << 19;
 
-/// An engine whose step, or whose turn, takes longer is stuck: the largest models take seconds on
+/// An engine is stuck when a step or tick takes longer: steps of the largest models take seconds on
 /// small machines.
 inline constexpr double kStepSecondsMax = 60;
-/// A turn that takes longer, and others had better serve what comes now.
+/// During a longer tick /readyz fails: load balancers should send requests to other servers.
 inline constexpr double kReadyTickSecondsMax = 5;
 
 /// A model's chat template, with its text.

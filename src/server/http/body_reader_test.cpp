@@ -8,16 +8,15 @@
 namespace ingot {
 namespace {
 
-using Clock = BodyReader::Clock;
-constexpr Clock::time_point kBegin{std::chrono::hours(5)};
+constexpr BodyReader::Clock::time_point kHeadEnd{std::chrono::hours(5)};
 
-HttpHead with_length(std::uint64_t length) {
+HttpHead head_with_length(std::uint64_t length) {
   HttpHead head;
   head.length = length;
   return head;
 }
 
-HttpHead chunked() {
+HttpHead head_with_chunks() {
   HttpHead head;
   head.is_chunked = true;
   return head;
@@ -25,13 +24,13 @@ HttpHead chunked() {
 
 class BodyReaderTest : public ::testing::Test {
  protected:
-  BodyReader reader(const HttpHead& head) { return {head, 100, times_, kBegin}; }
+  BodyReader reader(const HttpHead& head) { return {head, 100, times_, kHeadEnd}; }
 
   ConnectionTimes times_;
 };
 
 TEST_F(BodyReaderTest, ABodyWithALengthLeavesWhatComesBehindIt) {
-  BodyReader body = reader(with_length(5));
+  BodyReader body = reader(head_with_length(5));
   std::string text;
   EXPECT_EQ(body.read("ab", text), 2U);
   EXPECT_FALSE(body.has_ended());
@@ -42,7 +41,7 @@ TEST_F(BodyReaderTest, ABodyWithALengthLeavesWhatComesBehindIt) {
 }
 
 TEST_F(BodyReaderTest, ChunksAreJoined) {
-  BodyReader body = reader(chunked());
+  BodyReader body = reader(head_with_chunks());
   std::string text;
   const std::string_view bytes = "2\r\nab\r\n3\r\ncde\r\n0\r\n\r\nGET";
   EXPECT_EQ(body.read(bytes, text), bytes.size() - 3);
@@ -51,19 +50,19 @@ TEST_F(BodyReaderTest, ChunksAreJoined) {
 }
 
 TEST_F(BodyReaderTest, NoBodyHasEndedAtOnce) {
-  EXPECT_TRUE(reader(with_length(0)).has_ended());
-  EXPECT_FALSE(reader(chunked()).has_ended());
+  EXPECT_TRUE(reader(head_with_length(0)).has_ended());
+  EXPECT_FALSE(reader(head_with_chunks()).has_ended());
 }
 
 TEST_F(BodyReaderTest, ALengthBeyondTheLimitIsRefusedBeforeItsFirstByte) {
-  EXPECT_FALSE(reader(with_length(100)).refusal());
-  const BodyReader body = reader(with_length(101));
+  EXPECT_FALSE(reader(head_with_length(100)).refusal());
+  const BodyReader body = reader(head_with_length(101));
   ASSERT_TRUE(body.refusal());
   EXPECT_EQ(body.refusal()->status, 413);
 }
 
 TEST_F(BodyReaderTest, ChunksBeyondTheLimitAreRefused) {
-  BodyReader body = reader(chunked());
+  BodyReader body = reader(head_with_chunks());
   std::string text;
   body.read("65\r\n", text);
   ASSERT_TRUE(body.refusal());
@@ -74,13 +73,13 @@ TEST_F(BodyReaderTest, AfterTheGraceEveryByteBuysTime) {
   times_.body = std::chrono::milliseconds(10'000);
   times_.body_grace = std::chrono::milliseconds(2'000);
   times_.body_bytes_per_second = 10;
-  BodyReader body = reader(with_length(100));
-  EXPECT_EQ(body.next_byte_by(), kBegin + std::chrono::milliseconds(2'000));
+  BodyReader body = reader(head_with_length(100));
+  EXPECT_EQ(body.next_byte_by(), kHeadEnd + std::chrono::milliseconds(2'000));
   std::string text;
   body.read(std::string(20, 'x'), text);
-  EXPECT_EQ(body.next_byte_by(), kBegin + std::chrono::milliseconds(4'000));
+  EXPECT_EQ(body.next_byte_by(), kHeadEnd + std::chrono::milliseconds(4'000));
   body.read(std::string(80, 'x'), text);
-  EXPECT_EQ(body.next_byte_by(), kBegin + times_.body) << "never longer than a body may take";
+  EXPECT_EQ(body.next_byte_by(), kHeadEnd + times_.body) << "never longer than a body may take";
 }
 
 }  // namespace

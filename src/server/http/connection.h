@@ -15,11 +15,10 @@
 #include "server/http/budget.h"
 #include "server/http/connection_times.h"
 #include "server/http/http_head.h"
+#include "server/http/pace.h"
 #include "server/http/receiver.h"
-#include "server/http/refusal_pace.h"
 #include "server/http/request_handler.h"
 #include "server/http/socket.h"
-#include "server/http/stream_pace.h"
 #include "server/http/stream_writer.h"
 #include "server/http/waker.h"
 

@@ -12,17 +12,17 @@
 
 namespace ingot {
 
-/// Where a server listens, and how much of it there may be at once.
+/// Where a server listens, its threads, and its limits on connections and memory.
 struct ServerOptions {
   std::string host = "localhost";  ///< an address; "localhost": 127.0.0.1 and, if there, ::1
   std::uint16_t port = 0;          ///< 0: the system picks one
   std::string unix_socket{};       ///< a path to listen on too; only its owner can connect
-  std::string admin_socket{};      ///< the same for administration, which TCP never sees
+  std::string admin_socket{};      ///< a path for administration, which is not reached over TCP
   std::string tls_cert{};          ///< PEM files; both or neither
   std::string tls_key{};
-  int io_threads = 2;      ///< that read and write
-  int worker_threads = 2;  ///< that handle requests, but for those of `text_threads`
-  int text_threads = 1;    ///< that handle `Admitted::is_text`
+  int io_threads = 2;      ///< threads that read and write
+  int worker_threads = 2;  ///< threads that handle requests, except those of `text_threads`
+  int text_threads = 1;    ///< threads that handle `Admitted::is_text`
   std::int64_t connections_max = 1024;
   std::int64_t connections_reserved = 4;       ///< beyond those, for /health and its like
   std::int64_t connections_per_address = 256;  ///< but for this machine's own

@@ -10,7 +10,7 @@
 #include "server/common/common_params.h"
 #include "server/common/response_json.h"
 #include "server/common/service.h"
-#include "server/http/response_writer.h"
+#include "server/http/request_handler.h"
 
 namespace ingot {
 

@@ -12,8 +12,6 @@ namespace ingot {
 
 namespace {
 
-constexpr std::size_t kEffortBytesMax = 32;
-
 Json message(std::string_view role, std::string text) {
   return json_object({{"role", role}, {"content", std::move(text)}});
 }
@@ -106,9 +104,7 @@ Json read_messages(Params& params, std::size_t messages_max) {
 
 void read_reasoning(Params& params, ChatArguments& arguments) {
   params.within("reasoning", [&](Params& reasoning) {
-    if (const auto effort = reasoning.text("effort", kEffortBytesMax)) {
-      arguments.set_effort("reasoning.effort", *effort);
-    }
+    arguments.read_effort(reasoning, "effort");
     reasoning.ignore("summary", "the reasoning itself is given");
     reasoning.ignore("generate_summary", "the reasoning itself is given");
   });

@@ -75,28 +75,23 @@ class ResponsesWriter final : public ResponseWriter {
   }
 
   void finish(std::string& out) override {
-    if (form_.stream) {
-      event(out, cat("response.", status_), "response", response());
-    } else {
-      out = response().dump();
-    }
+    if (!form_.stream) out = response().dump();
+    response_event(out, status_);
   }
 
   void write_error(const ApiError& error, std::string& out) override {
     begin(out);
     status_ = "failed";
-    error_ = Json::object();
-    error_.set("code", "server_error");
-    error_.set("message", error.message);
-    event(out, "response.failed", "response", response());
+    error_ = json_object({{"code", "server_error"}, {"message", error.message}});
+    response_event(out, "failed");
   }
 
  private:
   /// Appends the first events of a stream.
   void begin(std::string& out) {
     if (std::exchange(has_begun_, true)) return;
-    event(out, "response.created", "response", response());
-    event(out, "response.in_progress", "response", response());
+    response_event(out, "created");
+    response_event(out, "in_progress");
   }
 
   void add_text(bool is_reasoning, const std::string& text, std::string& out) {
@@ -107,13 +102,9 @@ class ResponsesWriter final : public ResponseWriter {
     }
     Item& item = items_.back();
     item.text += text;
-    Json logprobs = is_reasoning ? Json::array() : take_logprobs();
+    const Json logprobs = is_reasoning ? Json::array() : take_logprobs();
     for (const Json& entry : *logprobs.as_array()) item.logprobs.push(entry);
-    if (!form_.stream) return;
-    Json j = part_place();
-    j.set("delta", text);
-    if (!is_reasoning) j.set("logprobs", std::move(logprobs));
-    event(out, is_reasoning ? "response.reasoning_text.delta" : "response.output_text.delta", j);
+    text_event(out, "delta", {"delta", text}, logprobs);
   }
 
   Json take_logprobs() { return std::exchange(logprobs_, Json::array()); }
@@ -121,48 +112,48 @@ class ResponsesWriter final : public ResponseWriter {
   void open_item(bool is_reasoning, std::string& out) {
     items_.push_back(
         {.is_reasoning = is_reasoning, .id = cat(is_reasoning ? "rs_" : "msg_", form_.id)});
-    if (!form_.stream) return;
-    item_event(out, "response.output_item.added", items_.back().json("in_progress", false));
-    Json j = part_place();
-    j.set("part", items_.back().part());
-    event(out, "response.content_part.added", j);
+    item_event(out, "added", items_.back().json("in_progress", false));
+    part_event(out, "response.content_part.added", {"part", items_.back().part()});
   }
 
   void close_item(std::string_view status, std::string& out) {
     const Item& item = items_.back();
     closed_.push(item.json(status, true));
-    if (!form_.stream) return;
-    Json done = part_place();
-    done.set("text", item.text);
-    if (!item.is_reasoning) done.set("logprobs", item.logprobs);
-    event(out, item.is_reasoning ? "response.reasoning_text.done" : "response.output_text.done",
-          done);
-    Json part = part_place();
-    part.set("part", item.part());
-    event(out, "response.content_part.done", part);
-    item_event(out, "response.output_item.done", item.json(status, true));
+    text_event(out, "done", {"text", item.text}, item.logprobs);
+    part_event(out, "response.content_part.done", {"part", item.part()});
+    item_event(out, "done", item.json(status, true));
   }
 
-  /// Where the part of the last item stands.
-  Json part_place() const {
-    return json_object({{"item_id", items_.back().id},
-                        {"output_index", static_cast<std::int64_t>(items_.size()) - 1},
-                        {"content_index", 0}});
+  /// The number of the last item.
+  std::int64_t index() const { return std::ssize(items_) - 1; }
+
+  void response_event(std::string& out, std::string_view name) {
+    if (form_.stream) event(out, cat("response.", name), json_object({{"response", response()}}));
   }
 
-  void item_event(std::string& out, std::string_view type, Json item) {
-    Json j = json_object({{"output_index", static_cast<std::int64_t>(items_.size()) - 1},
-                          {"item", std::move(item)}});
+  void item_event(std::string& out, std::string_view name, Json item) {
+    event(out, cat("response.output_item.", name),
+          json_object({{"output_index", index()}, {"item", std::move(item)}}));
+  }
+
+  void text_event(std::string& out, std::string_view name, JsonMember text, Json logprobs) {
+    const bool is_reasoning = items_.back().is_reasoning;
+    part_event(out, cat(is_reasoning ? "response.reasoning_text." : "response.output_text.", name),
+               std::move(text), is_reasoning ? Json() : std::move(logprobs));
+  }
+
+  /// An event about the part of the last item.
+  void part_event(std::string& out, const std::string& type, JsonMember member,
+                  Json logprobs = {}) {
+    Json j = json_object({{"item_id", items_.back().id},
+                          {"output_index", index()},
+                          {"content_index", 0},
+                          std::move(member)});
+    if (!logprobs.is_null()) j.set("logprobs", std::move(logprobs));
     event(out, type, j);
   }
 
-  void event(std::string& out, std::string_view type, std::string_view name, Json value) {
-    Json j = Json::object();
-    j.set(std::string(name), std::move(value));
-    event(out, type, j);
-  }
-
-  void event(std::string& out, std::string_view type, const Json& members) {
+  void event(std::string& out, const std::string& type, const Json& members) {
     if (!form_.stream) return;
     Json j = json_object({{"type", type}, {"sequence_number", sequence_++}});
     for (const auto& [name, value] : *members.as_object()) j.set(name, value);
@@ -180,10 +171,7 @@ class ResponsesWriter final : public ResponseWriter {
 
   /// Why the reply is not complete; null where it is.
   Json incomplete_details() const {
-    if (status_ != "incomplete") return {};
-    Json j = Json::object();
-    j.set("reason", "max_output_tokens");
-    return j;
+    return status_ == "incomplete" ? json_object({{"reason", "max_output_tokens"}}) : Json();
   }
 
   Json response() const {

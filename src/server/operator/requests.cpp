@@ -6,7 +6,7 @@
 namespace ingot {
 
 Reply cancel_request(const Call& call) {
-  std::string id(path_id(call.http.path));
+  std::string id = path_name(call.http.path, "/requests/");
   // Ids of responses have a prefix for their kind: "chatcmpl-...", "resp_...".
   id.erase(0, id.find_last_of("-_") + 1);
   if (!call.service.cancel(id, call.key)) {
