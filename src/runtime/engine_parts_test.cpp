@@ -1,4 +1,4 @@
-// Inbox, EngineReporter and Intake: requests on their way into an engine, without an engine.
+// Inbox, Intake, StepResults and EngineReporter: the way of a request, without an engine.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -11,26 +11,32 @@
 #include "runtime/inbox.h"
 #include "runtime/intake.h"
 #include "runtime/schedule/scheduler_test_util.h"
+#include "runtime/step_results.h"
 
 namespace ingot {
 namespace {
 
-/// Computes nothing.
+/// Computes nothing, and draws `next` from every row.
 class NoSteps final : public StepRunner {
  public:
   explicit NoSteps(KvCache& cache) : cache_(cache) {}
   KvCache& cache() override { return cache_; }
   const ExecutorLimits& limits() const override { return limits_; }
   void run(const Step&) override {}
-  std::span<float> logits(std::int64_t) override { return {}; }
+  std::span<float> logits(std::int64_t) override { return {&logit_, 1}; }
   RowScore score(std::int64_t) const override { return {}; }
   std::span<const float> hidden(std::int64_t) const override { return {}; }
-  void sample(std::span<const SampleRow>, std::span<Drawn>,
-              FunctionRef<void(std::int64_t row)>) override {}
+  void sample(std::span<const SampleRow>, std::span<Drawn> drawn,
+              FunctionRef<void(std::int64_t row)>) override {
+    for (Drawn& d : drawn) d.id = next;
+  }
+
+  std::int32_t next = 5;
 
  private:
   KvCache& cache_;
   ExecutorLimits limits_;
+  float logit_ = 0;
 };
 
 /// Keeps a word for everything that it is told.
@@ -56,8 +62,18 @@ class EnginePartsTest : public testing::Test {
   static Request request(std::int64_t tokens = 8) {
     return {.prompt = {1, 2, 3}, .max_tokens = tokens};
   }
-  /// What `call` is told, since the last call.
+  /// The observer's words since the last call.
   std::string told() { return std::exchange(told_.all, {}); }
+  /// Submits a request and puts it into the waiting line.
+  Stream enqueue(Request request) {
+    std::vector<Stream> streams = inbox_.submit(std::move(request), 1);
+    intake_.enqueue(*inbox_.try_pop(), now_);
+    return std::move(streams.front());
+  }
+  void end_all() {
+    for (auto& [id, request] : requests_) scheduler_.remove(request->sequence());
+    requests_.clear();
+  }
 
   Pool pool_{8};
   NoSteps runner_{pool_.cache()};
@@ -179,13 +195,12 @@ TEST_F(EnginePartsTest, TheIntakeRefusesWhatSurelyComesTooLate) {
 }
 
 TEST_F(EnginePartsTest, ACancelledRequestsBlocksAreFreeAfterTheStepsUnderWay) {
-  auto streams = inbox_.submit(request(), 1);
-  intake_.enqueue(*inbox_.try_pop(), now_);
+  Stream stream = enqueue(request());
   RunningRequest& running = *requests_.at(1);
   const Step& step = scheduler_.plan();
   ASSERT_EQ(step.parts.size(), 1u);
   running.started(now_);
-  streams[0].cancel();
+  stream.cancel();
   running.finish(FinishReason::kCancelled);
   scheduler_.remove(running.sequence());
   reporter_.ended(running);
@@ -197,6 +212,36 @@ TEST_F(EnginePartsTest, ACancelledRequestsBlocksAreFreeAfterTheStepsUnderWay) {
   reporter_.step(step, {});
   EXPECT_EQ(told(), "freed 3; step 1; ");
   requests_.clear();
+}
+
+TEST_F(EnginePartsTest, StepResultsReachTheReader) {
+  Stream first = enqueue(request()), second = enqueue(request());
+  StepResults results(runner_, reporter_, 4);
+  const Step& step = scheduler_.plan();
+  ASSERT_EQ(step.outputs, 2);
+  for (auto& [id, running] : requests_) running->started(now_);
+  scheduler_.remove(requests_.at(2)->sequence());
+  results.sample(step);
+  const auto tokens = results.deliver(step, now_);
+  EXPECT_EQ(std::vector(tokens.begin(), tokens.end()), (std::vector{5, -1}));
+  EXPECT_EQ(first.try_next()->ids, std::vector{5});
+  EXPECT_FALSE(second.try_next()) << "it was removed while the step was under way";
+  EXPECT_EQ(told(), "first 1; ");
+  scheduler_.commit(tokens, 1);
+  end_all();
+}
+
+TEST_F(EnginePartsTest, AnEndTokenEndsTheRequest) {
+  Stream stream = enqueue(request());
+  runner_.next = 7;
+  StepResults results(runner_, reporter_, 4);
+  const Step& step = scheduler_.plan();
+  requests_.at(1)->started(now_);
+  results.sample(step);
+  EXPECT_EQ(results.deliver(step, now_)[0], -1);
+  EXPECT_TRUE(requests_.at(1)->ended());
+  EXPECT_FALSE(stream.finished()) << "until its blocks are released";
+  end_all();
 }
 
 }  // namespace
