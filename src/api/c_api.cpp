@@ -96,7 +96,7 @@ ingot_request ingot_default_request(void) {
   const Request r;
   ingot_request request{};
   request.prompt.add_special = r.prompt.encode.add_special;
-  each_public_field([&](const auto& at) { request.*at.c = r.sampling.*at.cpp; });
+  ingot::each_public_field([&](const auto& at) { request.*at.c = r.sampling.*at.cpp; });
   request.max_tokens = r.max_tokens;
   request.logprobs = r.logprobs;
   request.prompt_logprobs = r.prompt_logprobs;
