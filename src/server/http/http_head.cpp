@@ -93,16 +93,15 @@ std::optional<HttpRefusal> read_field(std::string_view line, HttpFields& fields)
   return std::nullopt;
 }
 
-/// The value of the only field of that name; null without one, a refusal with several.
-std::variant<const std::string*, HttpRefusal> only_field(const HttpFields& fields,
-                                                         std::string_view name) {
-  const std::string* found = nullptr;
-  for (const auto& [key, value] : fields) {
-    if (key != name) continue;
-    if (found != nullptr) return bad(cat("the header field ", name, " came twice"));
-    found = &value;
+/// Two readers of a request with two of these could each take another one.
+std::optional<HttpRefusal> refuse_repeated(const HttpFields& fields) {
+  for (const std::string_view name : {"content-length", "transfer-encoding", "host"}) {
+    const auto is_one = [name](const auto& field) { return field.first == name; };
+    if (std::count_if(fields.begin(), fields.end(), is_one) > 1) {
+      return bad(cat("the header field ", name, " came twice"));
+    }
   }
-  return found;
+  return std::nullopt;
 }
 
 std::optional<HttpRefusal> read_length(const std::string& text, std::uint64_t& length) {
@@ -114,13 +113,8 @@ std::optional<HttpRefusal> read_length(const std::string& text, std::uint64_t& l
 }
 
 std::optional<HttpRefusal> read_body_fields(HttpHead& head) {
-  const HttpFields& fields = head.request.fields;
-  const auto length = only_field(fields, "content-length");
-  if (const auto* refusal = std::get_if<HttpRefusal>(&length)) return *refusal;
-  const auto coding = only_field(fields, "transfer-encoding");
-  if (const auto* refusal = std::get_if<HttpRefusal>(&coding)) return *refusal;
-  const std::string* length_text = std::get<const std::string*>(length);
-  const std::string* coding_text = std::get<const std::string*>(coding);
+  const std::string* length_text = head.request.field("content-length");
+  const std::string* coding_text = head.request.field("transfer-encoding");
   if (length_text != nullptr && coding_text != nullptr) {
     return bad("Content-Length and Transfer-Encoding exclude each other");
   }
@@ -157,10 +151,7 @@ void read_connection(HttpHead& head) {
 }
 
 std::optional<HttpRefusal> read_other_fields(HttpHead& head) {
-  const HttpFields& fields = head.request.fields;
-  const auto host = only_field(fields, "host");
-  if (const auto* refusal = std::get_if<HttpRefusal>(&host)) return *refusal;
-  if (std::get<const std::string*>(host) == nullptr && !head.is_http_1_0) {
+  if (head.request.field("host") == nullptr && !head.is_http_1_0) {
     return bad("the header field Host is missing");
   }
   if (const std::string* expect = head.request.field("expect")) {
@@ -191,6 +182,7 @@ std::variant<HttpHead, HttpRefusal> parse(std::string_view text, const HttpLimit
       return *refusal;
     }
   }
+  if (const auto refusal = refuse_repeated(head.request.fields)) return *refusal;
   if (const auto refusal = read_body_fields(head)) return *refusal;
   if (const auto refusal = read_other_fields(head)) return *refusal;
   return head;
