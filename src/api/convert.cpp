@@ -1,8 +1,6 @@
 // Options, requests and results in the engine's own types, and back.
 #include "api/convert.h"
 
-#include <algorithm>
-
 #include "base/text.h"
 #include "load/config.h"
 #include "quant/formats.h"
@@ -91,8 +89,7 @@ SamplingParams sampling_params(const Request& r) {
   SamplingParams p;
   each_public_field([&](const auto& at) { p.*at.member = r.sampling.*at.cpp; });
   for (const LogitBias& b : r.sampling.logit_bias) p.logit_bias.push_back({b.id, b.bias});
-  std::sort(p.logit_bias.begin(), p.logit_bias.end(),
-            [](const auto& a, const auto& b) { return a.id < b.id; });
+  sort_biases(p.logit_bias, "logit_bias");
   p.min_tokens = r.min_tokens;
   p.end_ids = r.stop_token_ids;
   p.logprobs = r.logprobs;

@@ -17,13 +17,21 @@ namespace {
 
 using namespace place;
 
+using S = SamplingParams;
+using A = api::Sampling;
+using C = ingot_request;
+using Real = InSampling<float>;
+
 constexpr Places kGenerates = kFlags | kLine | kHttp;
 constexpr Places kDraws = kGenerates | kSession;
+constexpr Places kSetting = kDraws | kSet;
+constexpr Places kScheduling = kHttp | kEmbeddings;
 constexpr FieldRange kShare{0, 1};
+constexpr FieldRange kPenalty{-2, 2};
 constexpr FieldRange kTokens{0, kContextMax};
 constexpr FieldRange kHttpTokens{1, std::int64_t{1} << 31};
 constexpr FieldRange kScores{-1, kLogprobsMax};
-constexpr FieldRange kTime{1, 86'400'000};
+constexpr FieldRange kMilliseconds{1, 86'400'000};
 
 constexpr FieldVariation kMaxTokensAt[] = {{kRun, {}, 256},
                                            {kTalk, {}, 4096},
@@ -32,166 +40,66 @@ constexpr FieldVariation kMaxTokensAt[] = {{kRun, {}, 256},
 constexpr FieldVariation kTemperatureAt[] = {
     {kTalk, {}, 0.8}, {kOpenAi, FieldRange{0, 2}, 1}, {kMessages, FieldRange{0, 1}, 1}};
 constexpr FieldVariation kTopPAt[] = {{kTalk, {}, 0.95}};
-constexpr FieldVariation kSeedAt[] = {
-    {kHttp, FieldRange{-0x1p63, kMost<std::uint64_t>}}};  // signed or not, 64 bits
+constexpr FieldVariation kSeedAt[] = {{kHttp, FieldRange{-0x1p63, kMost<std::uint64_t>}}};
+constexpr std::span<const FieldVariation> kSame{};
 constexpr FieldVariation kScoresAt[] = {{kRun | kHttp, FieldRange{0, kLogprobsMax}}};
 
+// The columns are the members of RequestField.
 constexpr RequestField kFields[] = {
-    {.name = "prompt_ids",
-     .member = &Request::prompt,
-     .places = kLine,
-     .help = "Token ids to continue"},
-    {.name = "max_tokens",
-     .member = &Request::max_tokens,
-     .places = (kGenerates & ~kResponses) | kSet,
-     .help = "Tokens to generate at most",
-     .range = kTokens,
-     .variations = kMaxTokensAt,
-     .read_apart = kHttp},
-    {.name = "max_completion_tokens",
-     .member = &Request::max_tokens,
-     .places = kChat | kCompletions,
-     .help = "Another name for max_tokens",
-     .variations = kMaxTokensAt,
-     .read_apart = kHttp},
-    {.name = "max_output_tokens",
-     .member = &Request::max_tokens,
-     .places = kResponses,
-     .help = "Tokens to generate at most",
-     .variations = kMaxTokensAt,
-     .read_apart = kHttp},
-    {.name = "temperature",
-     .member = InSampling<float>{&SamplingParams::temperature, &api::Sampling::temperature,
-                                 &ingot_request::temperature},
-     .places = kDraws | kSet | kModel,
-     .help = "0: always the most likely token; higher: more varied",
-     .range = {0, 100},
-     .variations = kTemperatureAt,
-     .gguf = "temp"},
-    {.name = "top_k",
-     .member = InSampling<std::int32_t>{&SamplingParams::top_k, &api::Sampling::top_k,
-                                        &ingot_request::top_k},
-     .places = kDraws | kSet | kModel,
-     .help = "Choose among so many likeliest tokens; 0 and -1: all",
-     .range = {-1, kMost<std::int32_t>},
-     .gguf = "top_k"},
-    {.name = "top_p",
-     .member =
-         InSampling<float>{&SamplingParams::top_p, &api::Sampling::top_p, &ingot_request::top_p},
-     .places = kDraws | kSet | kModel,
-     .help = "Choose among the likeliest tokens that together are so likely",
-     .range = kShare,
-     .variations = kTopPAt,
-     .gguf = "top_p"},
-    {.name = "min_p",
-     .member =
-         InSampling<float>{&SamplingParams::min_p, &api::Sampling::min_p, &ingot_request::min_p},
-     .places = kDraws | kSet | kModel,
-     .help = "Leave out tokens less likely than this share of the likeliest",
-     .range = kShare,
-     .gguf = "min_p"},
-    {.name = "typical_p",
-     .member = InSampling<float>{&SamplingParams::typical_p, &api::Sampling::typical_p,
-                                 &ingot_request::typical_p},
-     .places = kDraws | kSet,
-     .help = "Choose among the tokens nearest to the expected surprise (above 0; 1: off)",
-     .range = {0, 1, true}},
-    {.name = "repetition_penalty",
-     .member =
-         InSampling<float>{&SamplingParams::repetition_penalty, &api::Sampling::repetition_penalty,
-                           &ingot_request::repetition_penalty},
-     .places = kDraws | kSet | kModel,
-     .help = "Makes tokens of prompt and text less likely above 1",
-     .range = {0.01, 100},
-     .gguf = "penalty_repeat"},
-    {.name = "presence_penalty",
-     .member =
-         InSampling<float>{&SamplingParams::presence_penalty, &api::Sampling::presence_penalty,
-                           &ingot_request::presence_penalty},
-     .places = kDraws | kSet,
-     .help = "Subtracted from the logit of each token that the text has",
-     .range = {-2, 2}},
-    {.name = "frequency_penalty",
-     .member =
-         InSampling<float>{&SamplingParams::frequency_penalty, &api::Sampling::frequency_penalty,
-                           &ingot_request::frequency_penalty},
-     .places = kDraws | kSet,
-     .help = "Subtracted from a token's logit for each time that the text has it",
-     .range = {-2, 2}},
-    {.name = "logit_bias",
-     .member = InSampling<std::vector<LogitBias>>{&SamplingParams::logit_bias},
-     .places = kDraws,
-     .help = "Added to logits: ID=V,ID=V",
-     .range = {-kLogitBiasMax, kLogitBiasMax}},
-    {.name = "seed",
-     .member = InSampling<std::uint64_t>{&SamplingParams::seed, &api::Sampling::seed,
-                                         &ingot_request::seed},
-     .places = kDraws | kSet,
-     .help = "Equal seeds give equal text",
-     .range = {0, kMost<std::uint64_t>},
-     .variations = kSeedAt},
-    {.name = "choice",
-     .member = InSampling<std::uint32_t>{&SamplingParams::choice, &api::Sampling::choice,
-                                         &ingot_request::choice},
-     .places = kSession,
-     .help = "Number of this text among several of one prompt and seed",
-     .range = {0, kMost<std::uint32_t>}},
-    {.name = "stop",
-     .member = &Request::stop,
-     .places = kDraws & ~kMessages,
-     .help = "End the text before this string"},
-    {.name = "stop_sequences",
-     .member = &Request::stop,
-     .places = kMessages,
-     .help = "End the text before the first of these strings",
-     .is_list = true},
-    {.name = "stop_token_ids",
-     .member = InSampling<std::vector<std::int32_t>>{&SamplingParams::end_ids},
-     .places = kDraws,
-     .help = "End the text at this token id, or ids: 1,2",
-     .flag = "--stop-token"},
-    {.name = "min_tokens",
-     .member = InSampling<std::int64_t>{&SamplingParams::min_tokens},
-     .places = kDraws,
-     .help = "Tokens before which no end-of-sequence or stop token is chosen",
-     .range = kTokens},
-    {.name = "ignore_eos",
-     .member = &Request::ignore_eos,
-     .places = kDraws,
-     .help = "Go on after end-of-sequence tokens"},
-    {.name = "logprobs",
-     .member = InSampling<std::int32_t>{&SamplingParams::logprobs},
-     .places = kRun | kLine | kCompletions,
-     .help = "Log-probabilities of each token and of so many likeliest, in JSON",
-     .range = kScores,
-     .variations = kScoresAt,
-     .read_apart = kHttp},
-    {.name = "prompt_logprobs",
-     .member = &Request::prompt_logprobs,
-     .places = kRun | kLine,
-     .help = "The same for the prompt's tokens",
-     .range = kScores,
-     .variations = kScoresAt},
-    {.name = "priority",
-     .member = &Request::priority,
-     .places = kHttp | kEmbeddings,
-     .help = "Smaller ones first, where the server has --by-priority",
-     .range = {-1000, 1000}},
-    {.name = "deadline_ms",
-     .member = &Request::end_seconds,
-     .places = kHttp | kEmbeddings,
-     .help = "Milliseconds until the last token; refused where it cannot be in time",
-     .range = kTime},
-    {.name = "max_ttft_ms",
-     .member = &Request::first_token_seconds,
-     .places = kHttp | kEmbeddings,
-     .help = "Milliseconds until the first token; refused where it cannot be in time",
-     .range = kTime},
-    {.name = "cache_salt",
-     .member = {},
-     .places = kHttp | kEmbeddings,
-     .help = "Only requests with an equal text share what was computed of prompts",
-     .read_apart = kHttp | kEmbeddings},
+    {"prompt_ids", &Request::prompt, kLine, {}, "Token ids to continue"},
+    {"max_tokens", &Request::max_tokens, (kGenerates & ~kResponses) | kSet, kTokens,
+     "Tokens to generate at most", "", kMaxTokensAt, kHttp},
+    {"max_completion_tokens", &Request::max_tokens, kChat | kCompletions, kTokens,
+     "Another name for max_tokens", "", kMaxTokensAt, kHttp},
+    {"max_output_tokens", &Request::max_tokens, kResponses, kTokens, "Tokens to generate at most",
+     "", kMaxTokensAt, kHttp},
+    {"temperature", Real{&S::temperature, &A::temperature, &C::temperature}, kSetting | kModel,
+     FieldRange{0, 100}, "0: always the most likely token; higher: more varied", "temp",
+     kTemperatureAt},
+    {"top_k", InSampling<std::int32_t>{&S::top_k, &A::top_k, &C::top_k}, kSetting | kModel,
+     FieldRange{-1, kMost<std::int32_t>}, "Choose among so many likeliest tokens; 0 and -1: all",
+     "top_k"},
+    {"top_p", Real{&S::top_p, &A::top_p, &C::top_p}, kSetting | kModel, kShare,
+     "Choose among the likeliest tokens that together are so likely", "top_p", kTopPAt},
+    {"min_p", Real{&S::min_p, &A::min_p, &C::min_p}, kSetting | kModel, kShare,
+     "Leave out tokens less likely than this share of the likeliest", "min_p"},
+    {"typical_p", Real{&S::typical_p, &A::typical_p, &C::typical_p}, kSetting,
+     FieldRange{0, 1, true},
+     "Choose among the tokens nearest to the expected surprise (above 0; 1: off)"},
+    {"repetition_penalty",
+     Real{&S::repetition_penalty, &A::repetition_penalty, &C::repetition_penalty},
+     kSetting | kModel, FieldRange{0.01, 100},
+     "Makes tokens of prompt and text less likely above 1", "penalty_repeat"},
+    {"presence_penalty", Real{&S::presence_penalty, &A::presence_penalty, &C::presence_penalty},
+     kSetting, kPenalty, "Subtracted from the logit of each token that the text has"},
+    {"frequency_penalty", Real{&S::frequency_penalty, &A::frequency_penalty, &C::frequency_penalty},
+     kSetting, kPenalty, "Subtracted from a token's logit for each time that the text has it"},
+    {"logit_bias", InSampling<std::vector<LogitBias>>{&S::logit_bias}, kDraws,
+     FieldRange{-kLogitBiasMax, kLogitBiasMax}, "Added to logits: ID=V,ID=V"},
+    {"seed", InSampling<std::uint64_t>{&S::seed, &A::seed, &C::seed}, kSetting,
+     FieldRange{0, kMost<std::uint64_t>}, "Equal seeds give equal text", "", kSeedAt},
+    {"choice", InSampling<std::uint32_t>{&S::choice, &A::choice, &C::choice}, kSession,
+     FieldRange{0, kMost<std::uint32_t>},
+     "Number of this text among several of one prompt and seed"},
+    {"stop", &Request::stop, kDraws & ~kMessages, {}, "End the text before this string"},
+    {"stop_sequences", &Request::stop, kMessages, {}, "End the text before the first of these"},
+    {"stop_token_ids", InSampling<std::vector<std::int32_t>>{&S::end_ids}, kDraws, FieldRange{},
+     "End the text at this token id, or ids: 1,2", "", kSame, 0, "--stop-token"},
+    {"min_tokens", InSampling<std::int64_t>{&S::min_tokens}, kDraws, kTokens,
+     "Tokens before which no end-of-sequence or stop token is chosen"},
+    {"ignore_eos", &Request::ignore_eos, kDraws, {}, "Go on after end-of-sequence tokens"},
+    {"logprobs", InSampling<std::int32_t>{&S::logprobs}, kRun | kLine | kCompletions, kScores,
+     "Log-probabilities of each token and of so many likeliest, in JSON", "", kScoresAt, kHttp},
+    {"prompt_logprobs", &Request::prompt_logprobs, kRun | kLine, kScores,
+     "Log-probabilities of the prompt's tokens", "", kScoresAt},
+    {"priority", &Request::priority, kScheduling, FieldRange{-1000, 1000},
+     "Smaller ones first, where the server has --by-priority"},
+    {"deadline_ms", &Request::end_seconds, kScheduling, kMilliseconds,
+     "Milliseconds to the last token; refused where they are too few"},
+    {"max_ttft_ms", &Request::first_token_seconds, kScheduling, kMilliseconds,
+     "Milliseconds to the first token; refused where they are too few"},
+    {"cache_salt", FieldMember{}, kScheduling, FieldRange{},
+     "Requests with equal texts share cached prompts", "", kSame, kScheduling},
 };
 
 [[noreturn]] void refuse(std::string_view name, std::string_view problem) {
@@ -230,10 +138,9 @@ std::int32_t parse_id(std::string_view name, std::string_view text) {
 
 /// Values from JSON, one function for each type.
 struct JsonReader {
-  const RequestField& field;
-  const FieldRange range;
-  const std::string_view name;  ///< as the value's place spells it
+  const std::string name;  ///< as the value's place spells it
   const Json& value;
+  const FieldRange range;
 
   void operator()(bool& out) const {
     if (value.as_bool() == nullptr) refuse_kind(name, value, "a boolean");
@@ -266,10 +173,9 @@ struct JsonReader {
   }
   void operator()(std::vector<std::string>& out) const {
     const Json::Array* all = value.as_array();
-    const std::string* one = field.is_list ? nullptr : value.as_string();
+    const std::string* one = value.as_string();
     if (all == nullptr && one == nullptr) {
-      refuse_kind(name, value,
-                  field.is_list ? "an array of strings" : "a string or an array of strings");
+      refuse_kind(name, value, "a string or an array of strings");
     }
     out.clear();
     if (one != nullptr) return out.push_back(*one);
@@ -348,14 +254,6 @@ void check_ends(std::string_view name, const std::vector<std::int32_t>& end_ids,
   for (const std::int32_t id : end_ids) check_id(name, id, ids);
 }
 
-const FieldVariation* find_variation(const RequestField& field, Places where, bool is_default) {
-  for (const FieldVariation& v : field.variations) {
-    const bool says = is_default ? v.initial.has_value() : v.range.has_value();
-    if ((v.places & where) != 0 && says) return &v;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 std::span<const RequestField> request_fields() { return kFields; }
@@ -368,8 +266,10 @@ const RequestField* find_field(std::string_view name, Places places) {
 }
 
 FieldRange range_at(const RequestField& field, Places where) {
-  const FieldVariation* variation = find_variation(field, where, false);
-  return variation == nullptr ? field.range : *variation->range;
+  for (const FieldVariation& v : field.variations) {
+    if ((v.places & where) != 0 && v.range) return *v.range;
+  }
+  return field.range;
 }
 
 std::string flag_of(const RequestField& field) {
@@ -382,10 +282,12 @@ std::string flag_of(const RequestField& field) {
 Request default_request(Places where) {
   Request request;
   for (const RequestField& field : kFields) {
-    const FieldVariation* variation = find_variation(field, where, true);
-    if ((field.places & where) == 0 || variation == nullptr) continue;
+    const auto* found =
+        std::find_if(field.variations.begin(), field.variations.end(),
+                     [&](const FieldVariation& v) { return (v.places & where) != 0 && v.initial; });
+    if ((field.places & where) == 0 || found == field.variations.end()) continue;
     const auto set = [&]<class T>(T& value) {
-      if constexpr (std::is_arithmetic_v<T>) value = static_cast<T>(*variation->initial);
+      if constexpr (std::is_arithmetic_v<T>) value = static_cast<T>(*found->initial);
     };
     with_value(field, set, request);
   }
@@ -393,22 +295,18 @@ Request default_request(Places where) {
 }
 
 void set_field(Request& request, const RequestField& field, const Json& value, Places where) {
-  const JsonReader read{
-      .field = field, .range = range_at(field, where), .name = field.name, .value = value};
-  with_value(field, read, request);
+  with_value(field, JsonReader{std::string(field.name), value, range_at(field, where)}, request);
 }
 
 void set_model_defaults(Request& request, const Config& config, const std::string& file) {
   const bool is_gguf = config.naming == Naming::kGguf;
+  const std::string_view object = is_gguf ? "general.sampling." : "generation_config.";
   for (const RequestField& field : kFields) {
-    if ((field.places & kModel) == 0) continue;
-    const Json* stated = config.sampling.find(is_gguf ? field.gguf : field.name);
+    const std::string_view key = is_gguf ? field.gguf : field.name;
+    const Json* stated = (field.places & kModel) == 0 ? nullptr : config.sampling.find(key);
     if (stated == nullptr || stated->is_null()) continue;
-    const std::string name =
-        is_gguf ? cat("general.sampling.", field.gguf) : cat("generation_config.", field.name);
     try {
-      const JsonReader read{.field = field, .range = field.range, .name = name, .value = *stated};
-      with_value(field, read, request);
+      with_value(field, JsonReader{cat(object, key), *stated, field.range}, request);
     } catch (const Error& error) {
       throw model_error(file, "config", 0, error.message());
     }

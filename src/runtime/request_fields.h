@@ -91,16 +91,15 @@ struct FieldVariation {
 
 /// One field at the places where it has this name.
 struct RequestField {
-  std::string_view name;  ///< its member in JSON; its flag has hyphens in place of underscores
-  FieldMember member;
+  std::string_view name;  ///< its member in JSON; its flag has hyphens for the underscores
+  FieldMember member{};
   Places places = 0;
-  std::string_view help;
-  FieldRange range{};                            ///< of numbers
+  FieldRange range{};  ///< of numbers
+  std::string_view help{};
+  std::string_view gguf{};  ///< GGUF's key behind "general.sampling."; its JSON name is `name`
   std::span<const FieldVariation> variations{};  ///< the first one that has the place counts
-  std::string_view flag{};                       ///< where it is not made of the name
-  std::string_view gguf{};  ///< in GGUF files: the key behind "general.sampling."
-  Places read_apart = 0;    ///< places that read it with code of their own
-  bool is_list = false;     ///< of texts: one text without an array around it is refused
+  Places read_apart = 0;                         ///< places that read it with code of their own
+  std::string_view flag{};                       ///< where the name does not make it
 };
 
 /// All fields, in the order of help and docs.

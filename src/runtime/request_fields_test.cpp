@@ -127,8 +127,6 @@ TEST(SetField, RefusesOtherKinds) {
   EXPECT_EQ(refusal("stop", "1", place::kLine),
             "stop is an integer, expected a string or an array of strings");
   EXPECT_EQ(refusal("stop", "\"x\"", place::kLine), "");
-  EXPECT_EQ(refusal("stop_sequences", "\"x\"", place::kMessages),
-            "stop_sequences is a string, expected an array of strings");
   EXPECT_EQ(refusal("logit_bias", R"({"01": 1})", place::kLine), "logit_bias: 01 is no token id");
 }
 

@@ -77,10 +77,6 @@ void add_number(CLI::App& app, std::uint64_t& value, const NumberOption<std::uin
   declare(app, value, option, parse_whole<std::uint64_t>);
 }
 
-void add_number(CLI::App& app, std::uint32_t& value, const NumberOption<std::uint32_t>& option) {
-  declare(app, value, option, parse_whole<std::uint32_t>);
-}
-
 void add_number(CLI::App& app, double& value, const NumberOption<double>& option) {
   declare(app, value, option, parse_real);
 }

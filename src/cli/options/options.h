@@ -63,7 +63,6 @@ struct NumberOption {
 void add_number(CLI::App& app, std::int32_t& value, const NumberOption<std::int32_t>& option);
 void add_number(CLI::App& app, std::int64_t& value, const NumberOption<std::int64_t>& option);
 void add_number(CLI::App& app, std::uint64_t& value, const NumberOption<std::uint64_t>& option);
-void add_number(CLI::App& app, std::uint32_t& value, const NumberOption<std::uint32_t>& option);
 void add_number(CLI::App& app, double& value, const NumberOption<double>& option);
 void add_number(CLI::App& app, float& value, const NumberOption<double>& option);
 

@@ -57,7 +57,8 @@ struct FlagDeclarer {
   void operator()(float& value) const {
     add_number(app, value, {.name = flag, .help = help, .low = range.low, .high = range.high});
   }
-  void operator()(double& /*seconds*/) const {}  // no flag has a time
+  void operator()(double& /*seconds*/) const {}        // no flag
+  void operator()(std::uint32_t& /*choice*/) const {}  // no flag
   template <class Int>
   void operator()(Int& value) const {
     add_number(app, value,

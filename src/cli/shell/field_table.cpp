@@ -1,120 +1,82 @@
 // Request fields as lines of a Markdown table.
-#include "cli/shell/field_table.h"
-
-#include <utility>
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <map>
 
 #include "base/text.h"
+#include "cli/shell/man_page.h"
 #include "runtime/request_fields.h"
 
 namespace ingot {
 
 namespace {
 
-using namespace place;
+/// Names of places, by their bits.
+constexpr std::array<std::string_view, 11> kPlaces = {
+    "`run`",     "`chat`",   "`/set`",     "JSON lines", "chats",      "completions",
+    "responses", "messages", "embeddings", "sessions",   "model files"};
 
-/// Places by their names in the docs.
-constexpr std::pair<Places, std::string_view> kNames[] = {
-    {kRun, "`run`"},           {kTalk, "`chat`"},       {kSet, "`/set`"},
-    {kLine, "JSON lines"},     {kChat, "chats"},        {kCompletions, "completions"},
-    {kResponses, "responses"}, {kMessages, "messages"}, {kEmbeddings, "embeddings"},
-    {kSession, "sessions"},    {kModel, "model files"}};
+/// Names of types, by the alternatives of FieldMember.
+constexpr std::array<std::string_view, std::variant_size_v<FieldMember>> kTypes = {
+    "text",      "number",  "integer", "integer", "integer", "integer", "numbers by token id",
+    "token ids", "integer", "integer", "number",  "boolean", "texts",   "token ids"};
 
-void append(std::string& list, std::string_view entry, std::string_view between) {
-  list += cat(list.empty() ? "" : between, entry);
+std::string names(Places places) {
+  std::string list;
+  for (std::size_t i = 0; i < kPlaces.size(); ++i) {
+    if ((places >> i & 1) != 0) list += cat(list.empty() ? "" : ", ", kPlaces[i]);
+  }
+  return list;
 }
 
-std::string places_text(Places places) {
-  std::string text;
-  for (const auto& [bit, name] : kNames) {
-    if ((places & bit) != 0) append(text, name, ", ");
-  }
-  return text;
+/// The greatest values of types are no bounds.
+std::string range_text(const FieldRange& range) {
+  if (range.low == range.high) return "any";
+  const std::string from = cat(range.is_above_low ? "above " : "from ", range.low);
+  return range.high < kMost<std::int32_t> ? cat(from, " to ", range.high) : from;
 }
 
-/// A type's name, and its bounds where it has any.
-struct ValueText {
-  const RequestField& field;
-  const FieldRange& range;
-  std::string text{};
-
-  void operator()(const bool& /*value*/) { text = "boolean"; }
-  void operator()(const float& /*value*/) { number<double>("number"); }
-  void operator()(const double& /*value*/) { number<double>("number"); }
-  template <class Int>
-  void operator()(const Int& /*value*/) {
-    number<Int>("integer");
-  }
-  void operator()(const std::vector<std::int32_t>& /*value*/) { text = "array of token ids"; }
-  void operator()(const std::vector<LogitBias>& /*value*/) {
-    number<double>("object of token ids and numbers");
-  }
-  void operator()(const std::vector<std::string>& /*value*/) {
-    text = field.is_list ? "array of strings" : "string or array of strings";
-  }
-
- private:
-  template <class T>
-  void number(std::string_view type) {
-    // An unsigned field may take a signed number for one of as many bits.
-    using Low = std::conditional_t<std::is_unsigned_v<T>, std::int64_t, T>;
-    text = cat(type, range.is_above_low ? " above " : " from ", bound<Low>(range.low), " to ",
-               bound<T>(range.high));
-  }
-};
-
-std::string values_text(const RequestField& field, const FieldRange& range) {
-  const Request request;
-  ValueText values{.field = field, .range = range, .text = "string"};
-  with_value(field, values, request);
-  return values.text;
+std::string default_text(const RequestField& field, Places where) {
+  const std::string text = field_text(field, default_request(where));
+  return text.empty() || text == "[]" || text == "{}" || text == "inf" ? "none" : text;
 }
 
-/// `base` for the places that no variation names, then what each variation says for its places.
-template <class Say>
-std::string by_places(const RequestField& field, Places places, std::string_view base, Say say) {
-  std::string variations;
-  Places left = places;
-  for (const FieldVariation& v : field.variations) {
-    const std::string text = say(v);
-    const Places here = v.places & left;
-    if (text.empty() || here == 0) continue;
-    const bool is_all = here == places;
-    left &= ~here;
-    append(variations, is_all ? text : cat(places_text(here), ": ", text), "; ");
+/// The text for each place, with that of most places last: "1 (`chat`), else 0".
+template <class TextAt>
+std::string by_place(Places places, TextAt text_at) {
+  std::map<std::string, Places> texts;
+  for (Places bit = 1; bit <= place::kModel; bit <<= 1) {
+    if ((places & bit) != 0) texts[text_at(bit)] |= bit;
   }
-  std::string text;
-  if (left != 0) text = base;
-  if (!variations.empty()) append(text, variations, "; ");
-  return text;
+  const auto usual = std::max_element(texts.begin(), texts.end(), [](const auto& a, const auto& b) {
+    return std::popcount(a.second) < std::popcount(b.second);
+  });
+  std::string list;
+  for (auto at = texts.begin(); at != texts.end(); ++at) {
+    if (at != usual) list += cat(at->first, " (", names(at->second), "), ");
+  }
+  if (usual == texts.end()) return "";
+  return list.empty() ? usual->first : cat(list, "else ", usual->first);
 }
 
-std::string all_values(const RequestField& field) {
-  return by_places(field, field.places, values_text(field, field.range),
-                   [&](const FieldVariation& v) {
-                     return v.range ? values_text(field, *v.range) : std::string();
-                   });
-}
-
-/// Places that bring values of their own, or none, say nothing of defaults.
-std::string all_defaults(const RequestField& field) {
-  constexpr Places kStating = kRun | kTalk | kHttp | kEmbeddings;
-  const std::string text = field_text(field, Request());
-  const bool is_something = !text.empty() && text != "[]" && text != "{}" && text != "inf";
-  return by_places(
-      field, field.places & kStating, is_something ? text : "none",
-      [](const FieldVariation& v) { return v.initial ? cat(*v.initial) : std::string(); });
+std::string line(const RequestField& field) {
+  // The other places bring values of their own, or keep those that there are.
+  constexpr Places kWithDefaults = place::kFlags | place::kHttp | place::kEmbeddings;
+  const auto range = [&](Places bit) { return range_text(range_at(field, bit)); };
+  const auto initial = [&](Places bit) { return default_text(field, bit); };
+  const std::string flag = field.flag.empty() ? "" : cat("; flag `", field.flag, "`");
+  return cat("| `", field.name, "` | ", kTypes[field.member.index()], " | ",
+             by_place(field.places, range), " | ", by_place(field.places & kWithDefaults, initial),
+             " | ", names(field.places), flag, " | ", field.help, " |\n");
 }
 
 }  // namespace
 
 std::string field_table() {
-  std::string table = "| Field | Values | Default | Where | Meaning |\n|---|---|---|---|---|\n";
-  for (const RequestField& field : request_fields()) {
-    std::string places = places_text(field.places);
-    if (!field.flag.empty()) append(places, cat("flag `", field.flag, "`"), "; ");
-    table += cat("| `", field.name, "` | ", all_values(field), " | ", all_defaults(field), " | ",
-                 places, " | ", field.help, " |\n");
-  }
+  std::string table =
+      "| field | type | values | default | where | meaning |\n|---|---|---|---|---|---|\n";
+  for (const RequestField& field : request_fields()) table += line(field);
   return table;
 }
 

@@ -9,7 +9,6 @@
 #include "cli/options/options.h"
 #include "cli/output.h"
 #include "cli/shell/completion_scripts.h"
-#include "cli/shell/field_table.h"
 #include "cli/shell/man_page.h"
 
 namespace ingot {

@@ -46,6 +46,7 @@ Reply messages(const Call& call) {
   const ReplyText reply(chat);
   prompt.request.prompt = std::move(chat.ids);
   params.refuse("stop", "its name is stop_sequences here");
+  params.array("stop_sequences");  // a text alone is refused
   read_fields(params, call, prompt.request, place::kMessages);
   form.stops = prompt.request.stop;
   if (!params.has("max_tokens")) throw invalid_request("max_tokens", "max_tokens is missing");
