@@ -282,7 +282,7 @@ std::string flag_of(const RequestField& field) {
 Request default_request(Places where) {
   Request request;
   for (const RequestField& field : kFields) {
-    const auto* found =
+    const auto found =
         std::find_if(field.variations.begin(), field.variations.end(),
                      [&](const FieldVariation& v) { return (v.places & where) != 0 && v.initial; });
     if ((field.places & where) == 0 || found == field.variations.end()) continue;
