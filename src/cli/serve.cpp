@@ -30,7 +30,7 @@
 #include "server/loading_phase.h"
 #include "server/routes.h"
 #include "server/sandbox.h"
-#include "server/self_test.h"
+#include "server/self_check.h"
 
 namespace ingot {
 
@@ -186,10 +186,10 @@ void check_exposure(const ServerValues& v, const ApiKeys& keys) {
 
 GateOptions gate_options(const ServerValues& v, ApiKeys keys) {
   GateOptions options{.keys = std::move(keys),
-                     .allowed_hosts = v.allowed_hosts,
-                     .cors_origins = v.cors_origins,
-                     .auth_failures_per_minute = v.auth_failures,
-                     .routes = routes()};
+                      .allowed_hosts = v.allowed_hosts,
+                      .cors_origins = v.cors_origins,
+                      .auth_failures_per_minute = v.auth_failures,
+                      .routes = routes()};
   options.allowed_hosts.push_back(v.host.find(':') == std::string::npos ? v.host
                                                                         : cat("[", v.host, "]"));
   for (std::string& host : options.allowed_hosts) {
@@ -439,7 +439,7 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
   RequestGate gate(gate_options(v, std::move(served.keys)), service, log);
   RequestGate admin({.routes = admin_routes()}, service, log);
   // Before anybody is answered: nobody competes with it for the engine.
-  self_test(service);
+  self_check(service);
   compute_shared_prompts(service);
   server.pause();
   stop.begin();

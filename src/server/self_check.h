@@ -1,4 +1,4 @@
-// The self-test that a server makes before it says that it is ready.
+// self_check: what a server checks before it says that it is ready.
 #pragma once
 
 #include "server/common/service.h"
@@ -9,6 +9,6 @@ namespace ingot {
 /// from the prefix cache: both must have equal logits, bit for bit.
 ///
 /// Errors: Error{kInternal} that says what failed; what the parts throw.
-void self_test(Service& service);
+void self_check(Service& service);
 
 }  // namespace ingot

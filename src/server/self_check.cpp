@@ -1,5 +1,5 @@
-// The self-test: tokenizer, chat template, and equal logits with and without cache.
-#include "server/self_test.h"
+// self_check: tokenizer, chat template, and equal logits with and without cache.
+#include "server/self_check.h"
 
 #include "base/error.h"
 #include "base/text.h"
@@ -62,7 +62,7 @@ void check_numerics(Service& service) {
 
 }  // namespace
 
-void self_test(Service& service) {
+void self_check(Service& service) {
   if (service.has_tokenizer()) check_tokenizer(service);
   if (service.has_chat()) check_chat(service);
   check_numerics(service);
