@@ -203,8 +203,8 @@ void GgufWriter::pad() {
 
 void GgufWriter::write(std::span<const std::byte> bytes) {
   if (bytes.empty()) return;
-  INGOT_CHECK(tensor_ < tensors_.size() && bytes.size() <= left_, bytes.size(), " bytes; tensor ",
-              tensor_, " / ", tensors_.size(), " lacks ", left_);
+  INGOT_CHECK(tensor_ < tensors_.size() && bytes.size() <= left_, bytes.size(), " bytes where ",
+              left_, " are missing, in tensor ", tensor_, " / ", tensors_.size());
   file_.write(bytes);
   at_ += bytes.size();
   left_ -= bytes.size();
