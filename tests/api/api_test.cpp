@@ -325,7 +325,7 @@ TEST_F(ApiTest, OptionsThatCannotBeAreRefusedByName) {
   says(invalid + "kv_type: 9", [](OpenOptions& o) { o.kv_type = static_cast<KvType>(9); });
   says(invalid + "weights: 9", [](OpenOptions& o) { o.weights = static_cast<Weights>(9); });
   says(invalid + "`isa` abacus is unknown", [](OpenOptions& o) { o.isa = "abacus"; });
-  says(invalid + "loading was given up",
+  says(invalid + "loading was cancelled",
        [](OpenOptions& o) { o.progress = [](auto, auto) { return false; }; });
   says(code(ErrorCode::kModel) + "nowhere.gguf: ", [](OpenOptions& o) { o.path = "nowhere.gguf"; });
   says(code(ErrorCode::kDoesNotFit), [](OpenOptions& o) { o.memory_limit = 1000; });

@@ -13,7 +13,7 @@
 namespace ingot::testing_support {
 namespace {
 
-Request some_request(std::uint64_t seed, std::int64_t tokens) {
+Request seeded_request(std::uint64_t seed, std::int64_t tokens) {
   Request request{.prompt = {1, 2, 3, 4, 5}, .max_tokens = tokens};
   request.sampling.seed = seed;
   return request;
@@ -59,7 +59,7 @@ TEST_P(EngineFaults, AStepThatFailsLateIsRunAgainAndChangesNothing) {
   make_engine({0, 4, 9});
   std::vector<Stream> streams;
   for (const std::uint64_t seed : {3u, 8u})
-    streams.push_back(*engine_->submit(some_request(seed, 20)));
+    streams.push_back(*engine_->submit(seeded_request(seed, 20)));
   while (engine_->step()) continue;
   EXPECT_EQ(read_ids(streams[0]), expected_ids(3, 20));
   EXPECT_EQ(read_ids(streams[1]), expected_ids(8, 20));
@@ -73,7 +73,7 @@ TEST_P(EngineFaults, AStepThatFailsLateTwiceEndsEverythingOnce) {
   make_engine({4, 5}, {.failed = [&](const Error& e) { told.push_back(e.message()); }});
   std::vector<Stream> streams;
   for (const std::uint64_t seed : {3u, 8u})
-    streams.push_back(*engine_->submit(some_request(seed, 20)));
+    streams.push_back(*engine_->submit(seeded_request(seed, 20)));
   while (engine_->step()) continue;
   EXPECT_TRUE(engine_->has_failed());
   EXPECT_EQ(told, std::vector<std::string>{"wait 5 failed"});
@@ -85,12 +85,12 @@ TEST_P(EngineFaults, AStepThatFailsLateTwiceEndsEverythingOnce) {
   }
   EXPECT_EQ(device_->drains(), 2) << "before the second try, and before blocks are freed";
   EXPECT_EQ(engine_->under_way(), 0u);
-  EXPECT_FALSE(engine_->submit(some_request(1, 1)).has_value());
+  EXPECT_FALSE(engine_->submit(seeded_request(1, 1)).has_value());
 }
 
 TEST_P(EngineFaults, AStopWaitsForWhatIsUnderWay) {
   make_engine({});
-  Stream stream = *engine_->submit(some_request(3, 20));
+  Stream stream = *engine_->submit(seeded_request(3, 20));
   for (int i = 0; i < 5; ++i) engine_->step();
   engine_->stop();
   EXPECT_EQ(engine_->scheduler().under_way(), 0);
@@ -136,12 +136,12 @@ class EngineWatch : public testing::TestWithParam<std::tuple<bool, bool>> {
 INSTANTIATE_TEST_SUITE_P(Calls, EngineWatch, testing::Combine(testing::Bool(), testing::Bool()));
 
 TEST_P(EngineWatch, AStepThatDoesNotEndEndsEveryRequestOnce) {
-  Stream stream = *engine_->submit(some_request(3, 20));
+  Stream stream = *engine_->submit(seeded_request(3, 20));
   std::thread stepper([this] {
     while (engine_->step()) continue;
   });
   blocked_.wait();
-  Stream late = *engine_->submit(some_request(8, 20));
+  Stream late = *engine_->submit(seeded_request(8, 20));
   now_.store(1030);
   EXPECT_FALSE(engine_->watch()) << "not longer than the limit";
   give_up();
@@ -151,7 +151,7 @@ TEST_P(EngineWatch, AStepThatDoesNotEndEndsEveryRequestOnce) {
     ASSERT_TRUE(ended->finished()) << "while the step is still under way";
     EXPECT_EQ(ended->outcome().error->message(), message_);
   }
-  EXPECT_FALSE(engine_->submit(some_request(1, 1)).has_value());
+  EXPECT_FALSE(engine_->submit(seeded_request(1, 1)).has_value());
   EXPECT_THROW(engine_->require_alive(), Error);
   released_.count_down();
   stepper.join();
@@ -164,7 +164,7 @@ TEST_P(EngineWatch, AStepThatDoesNotEndEndsEveryRequestOnce) {
 
 TEST_P(EngineWatch, AnEngineWithAThreadWatchesItself) {
   engine_->start();
-  Stream stream = *engine_->submit(some_request(3, 20));
+  Stream stream = *engine_->submit(seeded_request(3, 20));
   blocked_.wait();
   now_.store(2000);
   while (stream.next()) continue;
@@ -178,14 +178,14 @@ TEST_P(EngineWatch, AnEngineWithAThreadWatchesItself) {
 TEST_P(EngineWatch, WhoWaitsForTheEndOfTheStepIsToldToo) {
   engine_->start();
   std::thread other([this] { EXPECT_THROW(for (;;) engine_->between_steps([] {}), Error); });
-  Stream stream = *engine_->submit(some_request(3, 20));
+  Stream stream = *engine_->submit(seeded_request(3, 20));
   give_up();
   other.join();
   released_.count_down();
 }
 
 TEST_P(EngineWatch, HowLongAStepTakesIsSeenWhileItIsUnderWay) {
-  Stream stream = *engine_->submit(some_request(3, 20));
+  Stream stream = *engine_->submit(seeded_request(3, 20));
   engine_->step();
   now_.store(1001);
   EXPECT_EQ(engine_->step_seconds_now(), 0) << "between steps";
@@ -203,7 +203,7 @@ TEST_P(EngineWatch, HowLongAStepTakesIsSeenWhileItIsUnderWay) {
 
 TEST_P(EngineWatch, ADrainDoesNotWaitForAStepThatDoesNotEnd) {
   engine_->start();
-  Stream stream = *engine_->submit(some_request(3, 20));
+  Stream stream = *engine_->submit(seeded_request(3, 20));
   blocked_.wait();
   engine_->begin_drain(5);
   now_.store(1006);
@@ -225,7 +225,7 @@ TEST(EngineDrain, WhoIsRefusedWakesTheEngineThatMayHaveCountedIt) {
   EXPECT_TRUE(engine->wakes());
   EXPECT_FALSE(engine->advance());
   EXPECT_FALSE(engine->wakes());
-  EXPECT_FALSE(engine->submit(some_request(3, 5)).has_value());
+  EXPECT_FALSE(engine->submit(seeded_request(3, 5)).has_value());
   EXPECT_TRUE(engine->wakes());
   EXPECT_FALSE(engine->advance());
   EXPECT_TRUE(engine->wait_drained());
@@ -242,7 +242,7 @@ TEST(EngineTurns, HowLongTheyLastIsSeenFromOutside) {
   };
   engine = engine_on(std::make_unique<FakeDevice>(slow), {.now = [&] { return now; }});
   EXPECT_EQ(engine->tick_seconds_now(), 0);
-  const Stream stream = *engine->submit(some_request(3, 1));
+  const Stream stream = *engine->submit(seeded_request(3, 1));
   EXPECT_EQ(engine->tick_seconds_now(), 0);
   while (engine->step()) continue;
   EXPECT_EQ(in_a_step, 7);
@@ -253,14 +253,14 @@ TEST(EngineTurns, HowLongTheyLastIsSeenFromOutside) {
 TEST(EngineNotify, WhatAReaderThrowsIsLost) {
   const auto engine = engine_on(std::make_unique<FakeDevice>(), {});
   int calls = 0, ends = 0;
-  Request request = some_request(3, 5);
+  Request request = seeded_request(3, 5);
   request.notify = [&](bool is_urgent) {
     ++calls;
     ends += is_urgent ? 1 : 0;
     throw std::bad_alloc();
   };
   Stream stream = *engine->submit(std::move(request));
-  Stream other = *engine->submit(some_request(8, 5));
+  Stream other = *engine->submit(seeded_request(8, 5));
   while (engine->step()) continue;
   EXPECT_EQ(calls, 6) << "five tokens and the end";
   EXPECT_EQ(ends, 1);
@@ -274,14 +274,14 @@ TEST(EngineNotify, WhatHasEndedIsCountedAndHoldsNothing) {
   const auto engine =
       engine_on(std::make_unique<FakeDevice>(), {.waiting_max = 1, .observer = &metrics});
   int ends = 0;
-  Request request = some_request(3, 5);
+  Request request = seeded_request(3, 5);
   request.notify = [&](bool is_urgent) {
     if (!is_urgent) return;
     ++ends;
     EXPECT_EQ(metrics.snapshot().finished_by(FinishReason::kLength), 1u);
     EXPECT_EQ(metrics.snapshot().generation_tokens, 5u);
     EXPECT_EQ(engine->under_way(), 0u);
-    EXPECT_TRUE(engine->submit(some_request(8, 1))) << "its place in the line is free";
+    EXPECT_TRUE(engine->submit(seeded_request(8, 1))) << "its place in the line is free";
   };
   const Stream stream = *engine->submit(std::move(request));
   while (engine->step()) continue;
@@ -303,9 +303,9 @@ TEST(EngineFailure, ARequestThatComesInMeanwhileEndsOrIsRefused) {
   std::unique_ptr<Engine> engine;
   std::optional<Stream> meanwhile, afterwards;
   engine = failing_engine(
-      2, [&](int) { meanwhile = engine->submit(some_request(8, 5)); },
-      {.failed = [&](const Error&) { afterwards = engine->submit(some_request(9, 5)); }});
-  Stream stream = *engine->submit(some_request(3, 20));
+      2, [&](int) { meanwhile = engine->submit(seeded_request(8, 5)); },
+      {.failed = [&](const Error&) { afterwards = engine->submit(seeded_request(9, 5)); }});
+  Stream stream = *engine->submit(seeded_request(3, 20));
   while (engine->step()) continue;
   ASSERT_TRUE(meanwhile && meanwhile->finished());
   EXPECT_EQ(meanwhile->outcome().error->message(), "the device is lost");
@@ -330,7 +330,7 @@ TEST(EngineFailure, EveryStreamEndsHoweverManySubmitWhileItFails) {
       senders.emplace_back([&engine, t] {
         std::vector<Stream> streams;
         while (!engine->has_failed()) {
-          if (auto stream = engine->submit(some_request(t, 2))) {
+          if (auto stream = engine->submit(seeded_request(t, 2))) {
             streams.push_back(std::move(*stream));
           }
         }
