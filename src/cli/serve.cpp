@@ -311,7 +311,6 @@ Json settings_of(const ServerValues& v, const Instance& instance, const ThreadPo
   j.set("stream_interval_ms", v.stream_interval_ms ? Json(*v.stream_interval_ms) : Json());
   j.set("connections", v.connections);
   j.set("io_threads", io_threads_of(v));
-  j.set("stream_padding", v.stream_padding);
   j.set("log_requests", v.log_requests || v.log_content);
   j.set("log_content", v.log_content);
   j.set("operator_keys", v.operator_keys.size());
@@ -340,7 +339,6 @@ ConnectionTimes times_of(const ServerValues& v) {
   if (v.stream_interval_ms) times.gather = std::chrono::milliseconds(*v.stream_interval_ms);
   times.requests_max = v.requests_per_connection;
   times.body_bytes_per_second = static_cast<std::size_t>(v.body_bytes_per_second);
-  times.padding = static_cast<std::size_t>(v.stream_padding);
   return times;
 }
 

@@ -159,13 +159,6 @@ void add_times(CLI::App& app, ServerValues& v) {
 }
 
 void add_limits(CLI::App& app, ServerValues& v) {
-  add_number(app, v.stream_padding,
-             {.name = "--stream-padding",
-              .help = "Bytes to whose multiple everything sent of a stream is filled up by a "
-                      "comment, so that who sees it pass encrypted cannot tell how long tokens "
-                      "are; 0: as it is",
-              .low = 0,
-              .high = 4096});
   add_number(app, v.connections,
              {.name = "--connections", .help = "Connections at once", .low = 1, .high = 65536});
   add_number(app, v.connections_per_address,

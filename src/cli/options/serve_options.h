@@ -78,8 +78,7 @@ struct ServerValues {
   std::int32_t biases = 1024;
   std::int32_t logprobs = 20;
   std::int64_t template_steps = 2'000'000;
-  std::int32_t stream_padding = 0;  ///< bytes; 0 = none
-  std::int32_t io_threads = 0;      ///< 0 = by the number of CPUs
+  std::int32_t io_threads = 0;  ///< 0 = by the number of CPUs
   bool log_requests = false;
   bool log_content = false;
   bool sandbox = false;

@@ -153,8 +153,7 @@ StreamParams read_stream(Params& params) {
   params.within("stream_options", [&](Params& options) {
     out.include_usage = options.flag("include_usage").value_or(false);
     if (options.flag("include_obfuscation").value_or(false)) {
-      options.warn("include_obfuscation", "ignored",
-                   "--stream-padding of the server does that for all");
+      options.warn("include_obfuscation", "ignored", "streams are not padded");
     }
   });
   if (!out.stream && params.has("stream_options")) {
