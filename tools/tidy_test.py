@@ -92,8 +92,10 @@ class Tidy(unittest.TestCase):
         self.assertEqual(code, 0, said)
         self.assertIn("0 sources", said)
 
-    def test_without_a_release_and_with_a_short_history_all_is_checked(self):
-        code, said = self.run_on({"b.cpp": BAD % "b"}, {}, ["Of no release"])
+    def test_without_a_release_only_uncommitted_changes_are_checked(self):
+        code, said = self.run_on({"b.cpp": BAD % "b"}, {}, ["A change"])
+        self.assertEqual(code, 0, said)
+        code, said = self.run_on({"b.cpp": "int b();\n"}, {"b.cpp": BAD % "b"}, ["A change"])
         self.assertEqual(code, 1, said)
         self.assertRegex(said, r"b\.cpp:2:")
 
