@@ -13,7 +13,6 @@ PLAIN_WORDS_PENDING = (
     "cmake/",
     "docs/progress.md",
     "docs/server.md",
-    "src/backend/",
     "src/cli/",
     "src/runtime/",
     "src/server/",
