@@ -353,6 +353,20 @@ def server_rooms(s):
             yield number, f"server/{room}/ must not include {target}"
 
 
+BACKEND_CHOOSER = "src/backend/backends.cpp"
+
+
+def device_seam(s):
+    """Code above the devices runs on any of them: only the chooser names the CPU's headers."""
+    if s.parts[0] != "src" or s.is_test or s.path == BACKEND_CHOOSER:
+        return
+    if s.path.startswith("src/backend/cpu/"):
+        return
+    for number, line in enumerate(s.lines, 1):
+        if re.match(r'\s*#\s*include\s*"backend/cpu/', line):
+            yield number, f"only backend/cpu/ and {BACKEND_CHOOSER} include headers of backend/cpu/"
+
+
 FUNCTION_HEAD = re.compile(r"^(?:template <.*> )?(?:requires .* )?(?:\[\[[^\]]*\]\] )?"
                            r"[\w:<>,&*\[\] ()]*?\b([a-z]\w*)\s*\(")
 NOT_DOCUMENTED = re.compile(r"^(using|typedef|static_assert|extern|friend|namespace|template <> |"
@@ -399,7 +413,7 @@ def plain_words(s, pending=True):
 RULES = (file_length, function_length, first_line_comment, pragma_once, using_namespace,
          leftover_marker, regex_library, environment, iostream, parser_includes, fast_math,
          machine_path, whitespace, columns, waiting_test, disabled_test, include_order,
-         server_rooms, doc_comment, plain_words)
+         server_rooms, device_seam, doc_comment, plain_words)
 
 
 def sources(root):

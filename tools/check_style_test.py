@@ -129,6 +129,17 @@ class Rules(unittest.TestCase):
         self.holds("src/base/a.cpp", sleep)
         self.breaks("src/base/a_test.cpp", TOP + "TEST(A, DISABLED_b) {}\n", (2, "disabled-test"))
 
+    def test_device_seam(self):
+        cpu = '#include "backend/cpu/kernel_table.h"\n'
+        self.breaks("src/runtime/a.h", HEADER + cpu, (4, "device-seam"))
+        self.breaks("src/backend/a.cpp", TOP + cpu, (2, "device-seam"))
+        self.holds("src/backend/backends.cpp", TOP + cpu)
+        self.holds("src/backend/cpu/a.cpp", TOP + cpu)
+        self.holds("src/kv/a_test.cpp", TOP + cpu)
+        self.holds("src/kv/a_test_util.h", HEADER + cpu)
+        self.holds("tests/support/a.h", HEADER + cpu)
+        self.holds("src/model/a.cpp", TOP + '#include "backend/cpus.h"\n')
+
     def test_include_order(self):
         self.breaks("src/base/a.cpp", TOP + '#include "quant/a.h"\n', (2, "include-order"))
         self.breaks("src/load/a.h", HEADER + '#include "backend/a.h"\n', (4, "include-order"))

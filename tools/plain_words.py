@@ -12,7 +12,6 @@ PLAIN_WORDS_PENDING = (
     "CHANGELOG.md",
     "cmake/",
     "docs/progress.md",
-    "src/backend/",
     "src/cli/",
     "src/runtime/",
     "src/server/",

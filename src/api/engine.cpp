@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "api/engine_impl.h"
+#include "backend/backends.h"
 #include "base/fp_env.h"
 #include "base/text.h"
 #include "runtime/session/engine_session.h"
@@ -15,7 +16,7 @@ namespace {
 int thread_count(const OpenOptions& options) {
   instance_options(options);  // refuses a bad count before threads are started
   if (options.threads > 0) return options.threads;
-  return std::max(1, static_cast<int>(choose_cpus(*kernel_tables().back()).size()));
+  return std::max(1, static_cast<int>(choose_cpus(*host_kernels().back()).size()));
 }
 
 /// Loads the weights; `progress` may end it.

@@ -1,55 +1,57 @@
-// Batch: one step's ragged rows, the whole contract between who plans a step and who computes it.
+// Batch: one step's ragged rows, as the runtime plans them and a backend computes them.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <span>
 
+#include "base/index.h"
 #include "base/view.h"
 
 namespace ingot {
 
-/// Tokens in a KV block; positions 16 k .. 16 k + 15 of a sequence share one.
+/// Tokens in a KV block; positions 16 k .. 16 k + 15 of a sequence share one. Kernels have a key or
+/// a value row in each of their 16 lanes.
 inline constexpr std::int32_t kBlockTokens = 16;
 
-/// Where one group of layers keeps the keys and values of a step's rows.
+/// Slots and block tables of one KV group for a step's rows.
 ///
 /// Units: a slot counts tokens of the pool: block * 16 + offset; -1 skips the row (padding).
 struct KvBlocks {
   std::span<const std::int32_t> slots;   ///< [T]
-  std::span<const std::int32_t> tables;  ///< [S, blocks_max]; -1 where no row can see the block
+  std::span<const std::int32_t> tables;  ///< [S, blocks_max]; -1 where no row sees the block
   std::int32_t blocks_max = 0;
 };
 
-/// T rows over S sequences; a sequence's rows are its last ones and stand together.
+/// T rows of S sequences; a sequence's rows are its last positions and neighbours.
 ///
-/// Row i of a sequence with q rows is key number kv_len - q + i of it. It sees the keys up to
-/// itself (causal) or all kv_len of them (bidirectional), minus what lies outside a layer's window.
+/// Row i of a sequence with q rows is its key number kv_len - q + i. It sees the keys up to itself
+/// (causal) or all kv_len keys (bidirectional), except keys outside a layer's window.
 struct Batch {
-  /// [T]; of no meaning for rows that `embeddings` give. Ids are in [0, V); ~r (negative) is
-  /// reserved for "the token that row r of the previous step produced".
+  /// [T]; unused for rows that `embeddings` give. Ids are in [0, V); ~r (negative) is reserved for
+  /// "the token that row r of the previous step produced".
   std::span<const std::int32_t> tokens;
-  /// [S], or empty: none. A sequence's view, where there is one, holds its rows of this step in
-  /// place of tokens: [q_start[s + 1] - q_start[s], H] float32.
+  /// [S], or empty: none. A sequence's view, unless null, holds its rows of this step in place of
+  /// tokens: [q_start[s + 1] - q_start[s], H] float32, host memory.
   std::span<const View> embeddings;
   std::span<const std::int32_t> positions;  ///< [T], for rotary embeddings
   std::span<const std::int32_t> q_start;    ///< [S + 1], rising from 0 to T
   std::span<const std::int32_t> kv_len;     ///< [S], after this step
-  std::span<const KvBlocks> groups;         ///< one a KV group
-  std::span<const std::int32_t> out_rows;   ///< [R], rows that leave, in any order
+  std::span<const KvBlocks> groups;         ///< one for each KV group
+  std::span<const std::int32_t> out_rows;   ///< [R], rows that give results, in any order
   std::span<const std::int32_t> pool_seqs;  ///< [P], sequences that need a pooled embedding
   std::span<const std::int32_t> adapter;    ///< [S] or empty: none
 
   std::int32_t rows() const { return static_cast<std::int32_t>(positions.size()); }
   std::int32_t sequences() const { return static_cast<std::int32_t>(kv_len.size()); }
 
-  /// Row t where it is an embedding, else null.
+  /// The elements of row t where it is an embedding, else null.
   const std::byte* embedding(std::int64_t t) const {
     if (embeddings.empty()) return nullptr;
     const auto next = std::upper_bound(q_start.begin(), q_start.end(), t);
     const std::int64_t s = next - q_start.begin() - 1;
-    const View& rows = embeddings[static_cast<std::size_t>(s)];
-    return rows ? rows.row_data(t - q_start[static_cast<std::size_t>(s)]) : nullptr;
+    const View& rows = at(embeddings, s);
+    return rows ? rows.row_data(t - at(q_start, s)) : nullptr;
   }
 };
 

@@ -1,4 +1,4 @@
-// Host memory for weights, pages and scratch.
+// Host memory for weights, pages and scratch, from the heap or mapped in huge pages.
 #include "backend/buffer.h"
 
 #include <sys/mman.h>
@@ -28,9 +28,8 @@ Error no_memory(std::int64_t bytes) {
               " bytes of memory; a smaller `context` or another `kv_type` needs less")};
 }
 
-/// Memory in large pages, as far as the system gives them, that begins at a multiple of
-/// `alignment`: mapped with room to move its start, and what is before and behind given back.
-/// Null where there is none.
+/// Maps memory that begins at a multiple of `alignment`, in huge pages where the system gives them:
+/// maps `alignment` bytes more, then unmaps the bytes before and behind. Null on failure.
 std::byte* try_map_huge(std::int64_t bytes, std::int64_t alignment) {
   if (bytes > std::numeric_limits<std::int64_t>::max() - 2 * alignment) return nullptr;
   const std::int64_t page = sysconf(_SC_PAGESIZE);
@@ -67,54 +66,56 @@ Buffer allocate_host(std::int64_t bytes) {
 
 namespace {
 
-/// Bytes of a stretch, which begins at a multiple of them: so a block finds its stretch.
-constexpr std::int64_t kStretch = 64 << 20;
-/// Larger blocks lie in large pages by themselves, but for a small part.
-constexpr std::int64_t kLargeBlock = 16 << 20;
+/// Bytes of an extent, a power of two. An extent begins at a multiple of it, so that a piece finds
+/// its extent by its address. Larger extents waste more when a model ends.
+constexpr std::int64_t kExtent = 64 << 20;
+/// Bytes of a piece at most; a larger block fills most of its own huge pages anyway.
+constexpr std::int64_t kPieceMax = 16 << 20;
 
-/// The address sanitizer sees a read behind a block only where no other block is.
+/// False under the address sanitizer, which sees a read behind a piece only if no other one is
+/// there.
 #ifdef __has_feature
-constexpr bool kSharesStretches = !__has_feature(address_sanitizer);
+constexpr bool kSharesExtents = !__has_feature(address_sanitizer);
 #elif defined(__SANITIZE_ADDRESS__)
-constexpr bool kSharesStretches = false;
+constexpr bool kSharesExtents = false;
 #else
-constexpr bool kSharesStretches = true;
+constexpr bool kSharesExtents = true;
 #endif
 
 }  // namespace
 
-/// What a stretch begins with.
-struct alignas(64) HostArena::Stretch {
-  std::atomic<std::int64_t> owners{1};  ///< its blocks, and the arena
+/// Header at the begin of an extent.
+struct alignas(64) HostArena::Extent {
+  std::atomic<std::int64_t> owners{1};  ///< its pieces, and the arena
 };
 
 Buffer HostArena::allocate(std::int64_t bytes) {
-  if (!kSharesStretches || bytes <= 0 || bytes > kLargeBlock) return allocate_host(bytes);
+  if (!kSharesExtents || bytes <= 0 || bytes > kPieceMax) return allocate_host(bytes);
   const std::int64_t size = (bytes + 63) / 64 * 64;
-  if (stretch_ == nullptr || used_ + size > kStretch) {
-    std::byte* memory = try_map_huge(kStretch, kStretch);
-    // Where so many addresses are not to be had, the block by itself may be.
+  if (extent_ == nullptr || used_ + size > kExtent) {
+    std::byte* memory = try_map_huge(kExtent, kExtent);
+    // A limit on addresses may leave room for the piece alone.
     if (memory == nullptr) return allocate_host(bytes);
-    release(stretch_);
-    stretch_ = new (memory) Stretch;
-    used_ = sizeof(Stretch);
+    release(extent_);
+    extent_ = new (memory) Extent;
+    used_ = sizeof(Extent);
   }
-  std::byte* data = reinterpret_cast<std::byte*>(stretch_) + used_;
+  std::byte* data = reinterpret_cast<std::byte*>(extent_) + used_;
   used_ += size;
-  stretch_->owners.fetch_add(1);
-  return {data, bytes, free_block};
+  extent_->owners.fetch_add(1);
+  return {data, bytes, free_piece};
 }
 
-void HostArena::release(Stretch* stretch) {
-  if (stretch == nullptr || stretch->owners.fetch_sub(1) > 1) return;
-  unmap(reinterpret_cast<std::byte*>(stretch), kStretch);
+void HostArena::release(Extent* extent) {
+  if (extent == nullptr || extent->owners.fetch_sub(1) > 1) return;
+  unmap(reinterpret_cast<std::byte*>(extent), kExtent);
 }
 
-void HostArena::free_block(std::byte* data, std::int64_t) {
+void HostArena::free_piece(std::byte* data, std::int64_t) {
   const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(data);
-  release(reinterpret_cast<Stretch*>(at - at % kStretch));
+  release(reinterpret_cast<Extent*>(at - at % kExtent));
 }
 
-HostArena::~HostArena() { release(stretch_); }
+HostArena::~HostArena() { release(extent_); }
 
 }  // namespace ingot

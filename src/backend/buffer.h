@@ -1,4 +1,4 @@
-// Buffer: memory of a device with one owner.
+// Buffer: memory of a device with one owner, and host memory in large pages.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace ingot {
 
-/// Owns bytes that a backend allocated, and gives them back.
+/// Owns bytes that a backend allocated, and frees them.
 class Buffer {
  public:
   using Free = void (*)(std::byte* data, std::int64_t bytes);
@@ -36,15 +36,15 @@ class Buffer {
   Free free_ = nullptr;
 };
 
-/// Zeroed host memory, aligned to 64 bytes (large ones to pages, with huge pages where the system
-/// gives them).
+/// Zeroed host memory, aligned to 64 bytes. From 2 MiB on it is aligned to huge pages, which the
+/// system gives where it can.
 ///
 /// Errors: Error{kDoesNotFit} with the number of bytes.
 Buffer allocate_host(std::int64_t bytes);
 
-/// Host memory in blocks that lie side by side in large pages, which a block by itself would fill
-/// in part or not at all. Each block has its owner; a stretch of them goes with the last of its
-/// blocks. Not for several threads at once, but blocks may go in any.
+/// Allocates host memory in small pieces that share huge pages. Each piece has its own owner; an
+/// extent of memory is freed with the last of its pieces. One thread allocates at a time; any
+/// thread may free.
 class HostArena {
  public:
   HostArena() = default;
@@ -52,16 +52,16 @@ class HostArena {
   HostArena(const HostArena&) = delete;
   HostArena& operator=(const HostArena&) = delete;
 
-  /// Zeroed, aligned to 64 bytes. Errors: as of `allocate_host`.
+  /// Zeroed, aligned to 64 bytes. Errors: as allocate_host.
   Buffer allocate(std::int64_t bytes);
 
  private:
-  struct Stretch;
-  static void release(Stretch* stretch);
-  static void free_block(std::byte* data, std::int64_t bytes);
+  struct Extent;
+  static void release(Extent* extent);
+  static void free_piece(std::byte* data, std::int64_t bytes);
 
-  Stretch* stretch_ = nullptr;  ///< that blocks are cut from
-  std::int64_t used_ = 0;       ///< bytes of it
+  Extent* extent_ = nullptr;  ///< pieces are cut from it
+  std::int64_t used_ = 0;     ///< its used bytes
 };
 
 }  // namespace ingot

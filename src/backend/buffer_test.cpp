@@ -1,4 +1,4 @@
-// Blocks side by side: whose they are, and when their memory goes.
+// Host memory: alignment, zeros, and the life of an arena's pieces.
 #include "backend/buffer.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ void fill(Buffer& buffer, std::byte value) { std::fill_n(buffer.data(), buffer.b
 TEST(HostArena, BlocksAreZeroAlignedAndApart) {
   HostArena arena;
   std::deque<Buffer> blocks;
-  // Over the ends of several stretches, and blocks that have none.
+  // Across the ends of several extents, and pieces that are too large for one.
   for (const std::int64_t bytes : {1, 64, 65, 4096, 3 << 20, 16 << 20, (16 << 20) + 1, 20 << 20}) {
     for (int i = 0; i < 5; ++i) {
       Buffer& block = blocks.emplace_back(arena.allocate(bytes));
@@ -63,7 +63,7 @@ TEST(HostArena, MemoryGoesWithTheLastBlock) {
   Buffer first = arena.allocate(kBytes);
   const std::byte* at = first.data();
   Buffer second = arena.allocate(kBytes);
-  for (int i = 0; i < 10; ++i) arena.allocate(kBytes);  // another stretch
+  for (int i = 0; i < 10; ++i) arena.allocate(kBytes);  // another extent
   second = {};
   EXPECT_TRUE(is_mapped(at));
   first = {};

@@ -1,4 +1,4 @@
-// KvRows: keys and values outside of a backend's pages, token after token, as files hold them.
+// KvRows: the layout of keys and values outside a backend's pages, as session files hold them.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace ingot {
 /// The layout [token][K, V][G][D] of one layer, little-endian. A head is its D elements in the KV
 /// type; of KvType::kInt8 a float scale for each 32 elements, then D signed bytes.
 struct KvRows {
-  std::int64_t scale_bytes = 0;    ///< of a head, before its elements
-  std::int64_t element_bytes = 0;  ///< of one element
+  std::int64_t scale_bytes = 0;    ///< scales of a head, before its elements
+  std::int64_t element_bytes = 0;  ///< one element
   std::int64_t head_bytes = 0;
   std::int64_t token_bytes = 0;
-  std::int64_t block_bytes = 0;  ///< of the tokens of a block
+  std::int64_t block_bytes = 0;  ///< all tokens of a block
 
   KvRows(std::int64_t kv_heads, std::int64_t head_dim, KvType type)
       : scale_bytes(type == KvType::kInt8 ? (head_dim + 31) / 32 * 4 : 0),

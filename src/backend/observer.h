@@ -1,4 +1,4 @@
-// LinearObserver: sees the inputs of a backend's linears, beside the mathematics.
+// LinearObserver: sees the inputs of a backend's linears, for importance matrices.
 #pragma once
 
 #include "backend/weight.h"
@@ -6,13 +6,13 @@
 
 namespace ingot {
 
-/// Sees what goes into each linear of a step, those of experts included, before it is computed.
+/// Sees the input of each linear of a step, including those of experts, before it is computed.
 ///
-/// It must not change anything: bits are the same with and without one.
+/// It must not change the input: bits are equal with and without an observer.
 class LinearObserver {
  public:
   virtual ~LinearObserver() = default;
-  /// Shapes: in [T, K], w [M, K]. Called between ops, by the thread that runs the step.
+  /// Shapes: in [T, K], w [M, K]. The thread that runs the step calls it between ops.
   virtual void linear(View in, const Weight& w) = 0;
 };
 

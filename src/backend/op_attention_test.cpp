@@ -23,8 +23,8 @@ double length(const float* x, std::int32_t n) {
 /// roundings a chunk of 64 and four a split. Numerator and denominator each, against sum p |v| <=
 /// max |v|.
 ///
-/// Of 8-bit integers the reference reads the same multiples of scales from its pages. An element of
-/// q is off by at most half a scale, |q| / 254, so a score by sqrt(D) |q| |k| / 254; chains and
+/// For 8-bit integers, the reference reads the same multiples of scales from its pages. An element
+/// of q is off by at most half a scale, |q| / 254, so a score by sqrt(D) |q| |k| / 254; chains and
 /// products of scales stay below the float ones. In a chunk of up to 64 keys each weight times its
 /// scale is off by half of the chunk's scale: 127 max(p v_d) / 254 a key, with 127 v_d <= max |v|,
 /// and p of one key at most l.
@@ -234,7 +234,7 @@ Matrix read_values(Backend& backend, AttentionProblem& p, const Pages& pages) {
   return out;
 }
 
-/// What is kept of element `d` of a head.
+/// Element `d` of a head, rounded to the KV type.
 float rounded(const float* head, std::int64_t head_dim, std::int64_t d, KvType type) {
   const float x = head[d];
   if (type == KvType::kF32) return x;
@@ -248,7 +248,7 @@ float rounded(const float* head, std::int64_t head_dim, std::int64_t d, KvType t
   return amax < 0x1p-100f ? 0 : std::nearbyint(x * (127 / amax)) * (amax / 127);
 }
 
-/// Floats come back as they are. Of integers a weight of 1 is 127 times the 127th part of it.
+/// Floats come back unchanged. For integers, a weight of 1 is 127 times its 127th part.
 bool comes_back(float got, float want, KvType type) {
   // A sum from +0 makes +0 of a stored -0.
   if (type != KvType::kInt8) return bits(got) == bits(want + 0.0f);
@@ -265,7 +265,7 @@ TEST(KvWrite, RoundsToTheType) {
     AttentionProblem p(a, type, {{40, 40}, {3, 3}}, random);
     const std::int64_t v = a.q_cols() + a.kv_cols();
     for (std::int64_t d = 0; d < 14; ++d) {
-      // The scale of the largest would leave nothing of the others.
+      // The scale of the largest element would round the others to 0.
       p.keys.at(35, v + d) = type == KvType::kInt8 ? special[d] * 1e-30f : special[d];
     }
     ReferenceBackend reference;
@@ -299,7 +299,7 @@ TEST(KvWrite, SkipsPaddingAndTouchesNothingElse) {
     AttentionProblem p(a, type, {{18, 18}, {33, 33}}, random);
     for (const Device& d : devices()) {
       const Pages pages = p.fill_pages(*d);
-      // Blocks that nobody owns are as they were.
+      // Blocks that no sequence owns are unchanged.
       std::vector<bool> owned(std::size_t(p.batch.pool_blocks()));
       for (const std::int32_t slot : p.slots) owned[std::size_t(slot / kBlockTokens)] = true;
       for (std::size_t b = 0; b < owned.size(); ++b) {

@@ -1,5 +1,5 @@
-// The same bits however rows are cut into calls, whatever shares them, for any number of threads,
-// and whatever the host process did to the floating-point unit.
+// Ops give equal bits however rows are cut into calls, beside any other rows, for any number of
+// threads, and with any floating-point settings of the host process.
 #include "backend/op_test_attention.h"
 #include "backend/op_test_moe.h"
 
@@ -68,7 +68,7 @@ void check(Matrix& in, std::int64_t out_cols, const StepLimits& limits, Make&& m
         if (is_first) want = got;
         ASSERT_TRUE(same_bits(got, want)) << d.isa << " threads " << threads << " cut " << c;
       }
-      ++turn;  // kMore + 1 in each table, so that in the next one another number gets a cut
+      ++turn;  // kMore + 1 in each table, so that cuts get other thread counts in the next
     }
   }
 }
@@ -135,7 +135,7 @@ TEST(Invariance, LinearOfManyPanels) {
 }
 
 TEST(Invariance, LinearOfManyInputs) {
-  // So many inputs that the rows pass these few panels in several blocks.
+  // Enough inputs that the rows pass these few panels in several row blocks.
   const auto test = []<class T>(std::int64_t cols, std::int64_t many) {
     SCOPED_TRACE(cat(T::kName, " ", cols));
     Random random(167);

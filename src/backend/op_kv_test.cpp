@@ -1,5 +1,5 @@
 // kv_read and kv_load: blocks leave their pages as rows and come back, bit for bit, on every
-// backend alike.
+// backend.
 #include "backend/kv_rows.h"
 #include "backend/op_test_attention.h"
 #include "backend/reference/reference_backend.h"
@@ -24,7 +24,7 @@ AttentionProblem problem(std::int32_t head_dim, KvType type, Random& random) {
 Bytes read_block(const Backend& backend, const Attention& a, const KvLayer& layer,
                  std::int32_t block) {
   Bytes rows(static_cast<std::size_t>(KvRows(a, layer.type).block_bytes));
-  backend.kv_read(a, layer, block, rows);
+  backend.kv_read(a, {&layer, 1}, block, rows);
   return rows;
 }
 
@@ -39,7 +39,7 @@ TEST(KvBlocks, WhatIsLoadedIsWhatWasRead) {
         const Pages into = poisoned_pages(*device, p.a, type, from.layer.blocks);
         for (std::int32_t b = 0; b < from.layer.blocks; ++b) {
           const Bytes rows = read_block(*device, p.a, from.layer, b);
-          device->kv_load(p.a, into.layer, b, rows);
+          device->kv_load(p.a, {&into.layer, 1}, b, rows);
           ASSERT_EQ(read_block(*device, p.a, into.layer, b), rows) << "block " << b;
         }
         ASSERT_TRUE(same_bits(p.attend(*device, into), p.attend(*device, from)));
@@ -57,7 +57,7 @@ TEST(KvBlocks, RowsAreTheSameOnEveryBackend) {
       const Pages judge = p.fill_pages(reference);
       for (const Device& device : devices()) {
         const Pages pages = p.fill_pages(*device);
-        for (const std::int32_t key : {0, 16}) {  // of the first sequence
+        for (const std::int32_t key : {0, 16}) {  // blocks of the first sequence
           SCOPED_TRACE(cat("D ", head_dim, " KV ", kv_name(type), " on ", device.isa));
           const std::int32_t block = p.slots[static_cast<std::size_t>(key)] / kBlockTokens;
           ASSERT_EQ(read_block(*device, p.a, pages.layer, block),
@@ -91,7 +91,7 @@ TEST(KvBlocks, Int8RowsAreScalesThenSignedBytes) {
   const Pages pages = p.fill_pages(*all[0]);
   const Bytes rows = read_block(*all[0], p.a, pages.layer, p.slots[0] / kBlockTokens);
   ASSERT_EQ(KvRows(p.a, KvType::kInt8).head_bytes, 2 * 4 + 33);
-  for (std::int32_t head = 0; head < 6; ++head) {  // of the first token
+  for (std::int32_t head = 0; head < 6; ++head) {  // heads of the first token
     const std::byte* at = rows.data() + head * 41;
     for (std::int32_t d = 0; d < 33; ++d) {
       float scale = 0;

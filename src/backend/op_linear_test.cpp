@@ -11,7 +11,7 @@ std::vector<Format> all_formats() {
   return formats;
 }
 
-/// Those whose weights are codes in blocks.
+/// The formats whose weights are codes in blocks.
 std::vector<Format> block_formats() {
   std::vector<Format> formats = all_formats();
   std::erase_if(formats, [](Format format) { return format_info(format).dense; });
@@ -469,7 +469,7 @@ TEST_P(Logits, EveryReducer) {
         d->step({}, [&] { d->logits(p.x.view(), head, reduce); });
         EXPECT_TRUE(same_bits(all.full, want));
 
-        // The same without asking for the logits themselves.
+        // Equal reductions where no logits are kept whole.
         Reduced some(rows, vocab, kIds, kTop);
         reduce.full = {};
         reduce.argmax = some.argmax;

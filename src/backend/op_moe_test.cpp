@@ -42,7 +42,7 @@ class MoeError {
     }
     if (used < order.size()) {
       const double gap = logits[std::size_t(order[used - 1])] - logits[std::size_t(order[used])];
-      // A gap of 0 is a tie of equal rows, which goes to the lower index for everybody.
+      // A gap of 0 is a tie of equal rows, which goes to the lower index on every backend.
       if (gap != 0 && gap < 4 * e_max + 64 * kEps) return {};
     }
     const double range = best - logits[std::size_t(order.back())];

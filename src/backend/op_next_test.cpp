@@ -1,4 +1,4 @@
-// Next::kLinears: what an op leaves for linears gives the bits that they make themselves.
+// Next::kLinears: rows that an op keeps for linears give the bits of rows that linears quantise.
 #include "backend/op_test_attention.h"
 #include "backend/op_test_util.h"
 
@@ -43,7 +43,7 @@ std::vector<Weight> prepare_all(const Device& d, const std::vector<Rows>& all) {
   return prepared;
 }
 
-/// Of the weights `all`, which may be all read as a matrix or not.
+/// Checks rows after norm and activate, for the weights `all`, which may or may not read a matrix.
 void check_normed_and_activated(const std::vector<Rows>& all, Random& random) {
   Matrix x(40, kCols), both(40, 2 * kCols), weight(1, kCols);
   x.fill(random);
@@ -105,7 +105,7 @@ TEST(Next, RowsWrittenAgainAreReadAnew) {
       check_linears(d, *table, all, prepared, h.view());
       d->norm(x.view(), {}, norm, h.view(), Next::kLinears);
     });
-    // Between steps anybody may write.
+    // Between steps any code may write the rows.
     h.fill(random);
     d->step({}, [&] { check_linears(d, *table, all, prepared, h.view()); });
   }

@@ -1,4 +1,4 @@
-// Sums of a profile.
+// StepProfile: its sums and totals.
 #include "backend/op_profile.h"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ void add(OpSeconds& to, const OpSeconds& seconds) {
 
 std::string_view to_string(OpKind kind) {
   constexpr std::array<std::string_view, kOpKinds> kNames{
-      "embed",    "norm", "linear", "rope",   "kv_write", "attention",
-      "activate", "moe",  "gather", "logits", "argmax"};
+      "embed",     "norm",     "linear", "rope",   "kv_write",
+      "attention", "activate", "moe",    "gather", "logits"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -1,4 +1,4 @@
-// StepProfile: what steps took, by op, by shape of linear and by layer, as plain data.
+// StepProfile: seconds of steps by op, by shape of linear and by layer, as plain data.
 #pragma once
 
 #include <array>
@@ -22,9 +22,8 @@ enum class OpKind : std::uint8_t {
   kMoe,
   kGather,
   kLogits,
-  kArgmax,
 };
-inline constexpr std::size_t kOpKinds = 11;
+inline constexpr std::size_t kOpKinds = 10;
 
 /// The op's name in Backend: "kv_write".
 std::string_view to_string(OpKind kind);
@@ -43,7 +42,7 @@ inline constexpr std::size_t kStepKinds = 3;
 /// The kind of a step.
 StepKind step_kind(const Batch& batch);
 
-/// Calls of an op, the rows that they were given, and the time that they took.
+/// Calls of an op, their rows and their time.
 struct OpTotals {
   std::int64_t calls = 0;
   std::int64_t rows = 0;
@@ -59,21 +58,21 @@ struct LinearTotals {
   OpTotals totals;
 };
 
-/// Sums over steps. Experts count as `moe` and not as linears; what `logits` does is `logits`.
+/// Sums over steps. Linears of experts count as `moe`, those of `logits` as `logits`.
 struct StepProfile {
   std::int64_t steps = 0;
   std::int64_t rows = 0;
-  double seconds = 0;  ///< of whole steps, what lies between ops and waits for threads included
+  double seconds = 0;  ///< whole steps, with the time between ops and waits for threads
   std::array<OpTotals, kOpKinds> ops{};
   std::vector<LinearTotals> linears;  ///< in the order of their first calls
-  std::vector<OpSeconds> layers;      ///< of the layers that ran, the first one first
+  std::vector<OpSeconds> layers;      ///< in the order of the layers that ran
 
   const OpTotals& op(OpKind kind) const { return ops[static_cast<std::size_t>(kind)]; }
   /// Seconds within ops: at most `seconds`.
   double op_seconds() const;
-  /// Seconds of ops that belong to no layer: what comes before the first and after the last.
+  /// Seconds of ops outside layers: before the first and after the last.
   OpSeconds outside_layers() const;
-  /// Counts calls of a linear among those of its shape.
+  /// Adds calls of a linear to the totals of its shape.
   void add_linear(const LinearTotals& linear);
   /// Counts a step's time in layer `i`.
   void add_layer(std::size_t i, const OpSeconds& seconds);

@@ -1,5 +1,4 @@
-// The kernels that sampling reads rows with: every kernel table against plain transcriptions of
-// what kernel_table.h states, bit for bit.
+// Sampling kernels: every kernel table against plain transcriptions of host_kernels.h, bit for bit.
 #include <algorithm>
 #include <array>
 

@@ -1,4 +1,4 @@
-// norm, rope, activate, gather and argmax: every kernel table against the reference.
+// norm, rope, activate and gather: every kernel table against the reference.
 #include "backend/op_test_util.h"
 #include "backend/reference/reference_backend.h"
 
@@ -356,43 +356,6 @@ TEST(Gather, RowsInAnyOrderAndTwice) {
       d->gather(x.view(), {}, {});
     });
     EXPECT_TRUE(same_bits(got, want)) << d.isa;
-  }
-}
-
-TEST(Argmax, TiesInfinitiesAndNan) {
-  for (const std::int64_t n : {1, 2, 15, 16, 17, 33, 1000}) {
-    SCOPED_TRACE(cat("V ", n));
-    Random random(59 + std::uint64_t(n));
-    const auto last = static_cast<std::int32_t>(n - 1);
-    const std::int32_t middle = last / 2;
-    Matrix x(10, n);
-    x.fill(random);
-    std::vector<std::int32_t> want(10);
-    for (std::int64_t r = 0; r < 2; ++r) {
-      want[std::size_t(r)] =
-          static_cast<std::int32_t>(std::max_element(x.row(r), x.row(r) + n) - x.row(r));
-    }
-    x.at(2, last) = x.at(2, middle) = 9;  // a tie
-    want[2] = middle;
-    std::fill_n(x.row(3), n, -kInfinity);
-    x.at(4, last) = kInfinity;
-    want[4] = last;
-    std::fill_n(x.row(5), n, kInfinity);
-    x.at(6, last) = std::nanf("");
-    x.at(7, 0) = -std::nanf("");
-    x.at(8, middle) = std::nanf("");
-    want[6] = want[7] = want[8] = -1;
-    std::fill_n(x.row(9), n, -0.0f);
-    x.at(9, last) = 0.0f;  // equal to -0
-    for (const Device& d : devices()) {
-      d->plan({.rows = 10, .out_rows = 10, .cols = n, .hidden = n, .vocab = n});
-      std::vector<std::int32_t> got(10, -7);
-      d->step({}, [&] { d->argmax(x.view(), got); });
-      EXPECT_EQ(got, want) << d.isa;
-    }
-    std::vector<std::int32_t> judged(10, -7);
-    ReferenceBackend().argmax(x.view(), judged);
-    EXPECT_EQ(judged, want);
   }
 }
 

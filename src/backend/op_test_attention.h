@@ -1,4 +1,4 @@
-// Random attention problems: sequences in shuffled, poisoned pages, and rows that ask.
+// Random attention problems: sequences in shuffled, poisoned pages, and rows that attend.
 #pragma once
 
 #include "backend/op_test_util.h"
@@ -76,7 +76,7 @@ struct AttentionProblem {
   Matrix keys;                          ///< [sum of kv_len, (N + 2G)*D], sequence after sequence
   Matrix rows;                          ///< the rows of `keys` that attend
   std::vector<std::int64_t> first_key;  ///< by sequence, in `keys`
-  std::vector<std::int32_t> slots;      ///< of `keys`
+  std::vector<std::int32_t> slots;      ///< slots of `keys`
 };
 
 inline const char* kv_name(KvType type) {

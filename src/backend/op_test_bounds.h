@@ -1,11 +1,11 @@
-// How far a product with a matrix may be from the exact one: the tolerances of the op tests.
+// Tolerances of the op tests: how far a product with a matrix may be from the exact one.
 #pragma once
 
 #include "backend/op_test_util.h"
 
 namespace ingot::testing {
 
-/// Worst-case and expected errors of y = W x, from the numbers at hand.
+/// Worst-case and expected errors of y = W x for given weights and inputs.
 ///
 /// Dense formats: each product passes through at most min(K, 1024) roundings of its segment's chain
 /// and one for each segment joined, so |error| <= gamma(that) * sum |w x|.
@@ -23,7 +23,7 @@ class LinearError {
     }
   }
 
-  /// Of an input row; x may be off by `x_error` (absolute, by element) already.
+  /// An input row, whose elements may already be off by `x_error` (absolute).
   struct Input {
     std::vector<double> x, half_step, x_error;
   };

@@ -1,5 +1,5 @@
-// The canonical order of every op, transcribed from its definition with std::fma: slow, and bit for
-// bit what each kernel table must give.
+// The canonical order of every op, transcribed from its definition with std::fma: slow, and the
+// bits that each kernel table must give.
 #pragma once
 
 #include <array>
@@ -249,7 +249,7 @@ struct Fold {
     }
   }
 
-  /// The same with values in 8-bit integers, v[key][group].
+  /// Adds a chunk with values in 8-bit integers, v[key][group].
   void add_chunk(std::int32_t begin, Floats p, const std::vector<std::vector<Group>>& v) {
     const float scale = weigh(begin, p);
     for (std::size_t g = 0; g < v[0].size(); ++g) {

@@ -1,4 +1,4 @@
-// Random mixtures of experts.
+// Random mixtures of experts for op tests.
 #pragma once
 
 #include "backend/op_test_util.h"

@@ -1,4 +1,4 @@
-// What the op tests share: random rows, weights and batches, backends under test, comparisons.
+// Helpers of the op tests: random rows, weights and batches, backends under test, comparisons.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -208,7 +208,7 @@ inline Rows random_rows(Format format, std::int64_t rows, std::int64_t cols, Ran
   return out;
 }
 
-/// Makes every byte of rows of a block format `byte`, but for their blocks' scales and minimums.
+/// Sets every byte of rows of a block format to `byte`, except their blocks' scales and minimums.
 inline void fill_blocks(Rows& rows, std::uint8_t byte) {
   visit_format(rows.view.format, [&]<class T>() {
     if constexpr (BlockFormat<T>) {
@@ -244,8 +244,8 @@ inline Device device(const KernelTable& table, int threads) {
   return d;
 }
 
-/// The kernel tables that this machine can run, scalar first; among them that of AVX-VNNI, in
-/// another encoding of its instruction where the machine has only that.
+/// The kernel tables that this machine can run, scalar first, and the AVX-VNNI table in AVX-512's
+/// encoding where the machine has only that.
 inline std::vector<const KernelTable*> tested_tables() {
   const std::span<const KernelTable* const> own = kernel_tables();
   std::vector<const KernelTable*> all(own.begin(), own.end());
@@ -258,7 +258,7 @@ inline std::vector<const KernelTable*> tested_tables() {
   return all;
 }
 
-/// The same, and one with tiles that every machine can run.
+/// The tested tables, and the scalar table with tiles.
 inline std::vector<const KernelTable*> linear_tables() {
   std::vector<const KernelTable*> all = tested_tables();
   all.push_back(&scalar_tiles_kernels());
@@ -285,7 +285,7 @@ class TestBatch {
   /// attention sees.
   TestBatch(const std::vector<Sequence>& sequences, std::int32_t window, Random& random) {
     for (const Sequence& s : sequences) blocks_max_ = std::max(blocks_max_, blocks_of(s.kv_len));
-    // One block more than needed for each sequence, so that the pool has some that nobody owns.
+    // One block more than needed for each sequence, so that some blocks of the pool have no owner.
     for (const Sequence& s : sequences) pool_blocks_ += blocks_of(s.kv_len) + 1;
     std::vector<std::int32_t> free(static_cast<std::size_t>(pool_blocks_));
     std::iota(free.begin(), free.end(), 0);

@@ -1,4 +1,4 @@
-// Parameters of the backend's ops: plain data, the same for every device.
+// Parameters of the backend's ops: plain data, equal for every device.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +26,14 @@ struct RopeTable {
   bool adjacent_pairs = false;  ///< pairs (0, 1), (2, 3), ... of a head; else (i, i + dims/2)
   std::int32_t dims = 0;        ///< rotated elements of a head, even; the rest passes through
   View cos{};                   ///< [positions, dims / 2] float32
-  View sin{};                   ///< the same
+  View sin{};                   ///< [positions, dims / 2] float32
 };
 
-/// Who reads the rows that an op writes: a hint, which changes no bit of a result.
+/// Readers of the rows that an op writes: a hint, which changes no bit of a result.
 enum class Next {
   kAnyone,
-  /// Linears and mixtures of experts above all: a backend may keep the rows in the form that these
-  /// read as well. Until the step's end only ops may write there.
+  /// Mostly linears and mixtures of experts: a backend may also keep the rows in the form that
+  /// these read. Until the step's end only ops may write there.
   kLinears,
 };
 
@@ -42,10 +42,10 @@ struct Attention {
   std::int32_t heads = 0;     ///< N
   std::int32_t kv_heads = 0;  ///< G, divides N
   std::int32_t head_dim = 0;  ///< D, at most kHeadDimLimit
-  float scale = 0;            ///< on the query, before the scores
+  float scale = 0;            ///< multiplies the query before the scores
   float score_cap = 0;        ///< s = cap * tanh(s / cap); 0 = none
   bool causal = true;
-  /// 0 = none; else a row sees keys at a distance below it (to both sides when not causal).
+  /// 0 = none; else a row sees keys at a smaller distance (on both sides when not causal).
   std::int32_t window = 0;
   const RopeTable* rope = nullptr;  ///< null = no rotary embedding
 
@@ -54,25 +54,27 @@ struct Attention {
   std::int64_t qkv_cols() const { return q_cols() + 2 * kv_cols(); }
 };
 
+/// Elements of a head at most: the largest of supported models. Attention kernels have arrays of
+/// this size on the stack.
 inline constexpr std::int32_t kHeadDimLimit = 512;
 
-/// How cached keys and values are stored. kInt8: by token, kv head and group of 32 elements a float
-/// scale and 8-bit integers, quantised as `Backend::linear` does it with its rows.
+/// The format of cached keys and values. kInt8: 8-bit integers with a float scale for each token,
+/// kv head and group of 32 elements, quantised as `Backend::linear` quantises its rows.
 enum class KvType { kF32, kF16, kBF16, kInt8 };
 
 /// One layer's pages of keys and values; their layout is the backend's.
 struct KvLayer {
-  std::byte* pages = nullptr;
+  std::byte* pages = nullptr;  ///< device memory
   KvType type = KvType::kF16;
-  std::int32_t blocks = 0;       ///< in the pool
-  std::int64_t block_bytes = 0;  ///< of this layer: Backend::kv_block_bytes
-  std::int32_t group = 0;        ///< which of Batch::groups maps its blocks
+  std::int32_t blocks = 0;       ///< blocks in the pool
+  std::int64_t block_bytes = 0;  ///< Backend::kv_block_bytes
+  std::int32_t group = 0;        ///< index in Batch::groups, which maps its blocks
 };
 
 /// Activation functions of feed-forward layers; `Backend::activate` defines them.
 enum class Act { kSilu, kGeluTanh, kGeluErf };
 
-/// A mixture of experts: softmax router, the best `used` of `experts`.
+/// A mixture of experts: a softmax router chooses the best `used` of `experts`.
 struct Moe {
   std::int32_t experts = 0;
   std::int32_t used = 0;
@@ -83,7 +85,7 @@ struct Moe {
   bool operator==(const Moe&) const = default;
 };
 
-/// Its weights; every expert is a gated feed-forward.
+/// Weights of a mixture of experts; every expert is a gated feed-forward.
 struct MoeWeights {
   const Weight* router = nullptr;     ///< [E, H]
   std::span<const Weight> gate_up{};  ///< E of [2F, H], gate above up
@@ -96,20 +98,20 @@ struct TokenScore {
   float logprob = 0;
 };
 
-/// What `logits` makes of its rows; whatever is not empty is filled. Only the rows of `full` take
-/// memory for all their logits, so a long prompt never needs [T, V].
+/// Results that `logits` computes of its rows; every view and span that is not empty is filled.
+/// Only the rows of `full` take memory for all their logits, so a long prompt never needs [T, V].
 struct LogitsReduce {
-  View full{};                          ///< [F, V] float32, F <= R: logits of the first F rows
+  View full{};  ///< [F, V] float32, F <= R: logits of the first F rows, device memory
   std::span<std::int32_t> argmax{};     ///< [R]; ties to the lower id; -1 for a row that holds NaN
-  std::int32_t ids_per_row = 0;         ///< tokens whose log-probability is wanted
+  std::int32_t ids_per_row = 0;         ///< tokens to compute the log-probability for
   std::span<const std::int32_t> ids{};  ///< [R, ids_per_row]
   std::span<float> id_logprobs{};       ///< [R, ids_per_row]
-  std::int32_t top_k = 0;               ///< best tokens wanted, at most as many as are ranked
-  std::int64_t ranked = 0;              ///< only ids below it are among the best; 0 = all
+  std::int32_t top_k = 0;               ///< best tokens to find, at most the ranked ones
+  std::int64_t ranked = 0;              ///< only lower ids are ranked; 0 = all
   std::span<TokenScore> top{};          ///< [R, top_k], falling, ties to the lower id
 };
 
-/// The largest step that a backend's scratch memory has to serve.
+/// The largest step that a backend plans its scratch memory for.
 struct StepLimits {
   std::int32_t rows = 0;      ///< T
   std::int32_t out_rows = 0;  ///< R

@@ -1,4 +1,4 @@
-// The clock beside the ops, and where layers begin.
+// ProfiledBackend: the clock around each op, and the borders of layers.
 #include "backend/profiled_backend.h"
 
 #include <chrono>
@@ -131,10 +131,6 @@ void ProfiledBackend::gather(View x, std::span<const std::int32_t> rows, View ou
 
 void ProfiledBackend::logits(View in, const Weight& head, const LogitsReduce& reduce) {
   timed(OpKind::kLogits, in.rows, [&] { inner_.logits(in, head, reduce); });
-}
-
-void ProfiledBackend::argmax(View x, std::span<std::int32_t> out) {
-  timed(OpKind::kArgmax, x.rows, [&] { inner_.argmax(x, out); });
 }
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// ProfiledBackend: another backend with a clock beside every op.
+// ProfiledBackend: runs another backend's ops and measures the time of each.
 #pragma once
 
 #include <array>
@@ -8,17 +8,17 @@
 
 namespace ingot {
 
-/// Passes every call on to another backend as it is, and counts what the calls of a step took.
+/// Passes every call to another backend unchanged, and sums the times of a step's calls.
 ///
-/// Bits are those of the other backend. Who wants no profile runs the other backend itself, and
-/// pays nothing. A call's time is what passes until it returns: right for backends that are done by
-/// then, as the CPU's.
+/// Bits are the other backend's. Without a profile, steps run on the other backend directly, at no
+/// cost. A call's time ends when it returns: right for backends that compute in the call, as the
+/// CPU's does.
 ///
 /// Ops do not name their layer. A layer's feed-forward ends with `moe`, or with the `linear` that
-/// follows `activate`; the next `norm` that does not write where it reads opens the next layer.
-/// What is opened so and has no `attention` is no layer: after the last one, the model's end.
+/// follows `activate`; the next `norm` that does not write where it reads opens a layer. A layer
+/// without `attention` does not count: it is the model's end.
 ///
-/// Calls, and looks at the profile, are one thread's at a time.
+/// One thread at a time calls ops or reads the profile.
 class ProfiledBackend final : public Backend {
  public:
   /// `inner` outlives this.
@@ -37,6 +37,11 @@ class ProfiledBackend final : public Backend {
 
   const char* name() const override { return inner_.name(); }
   Buffer allocate(std::int64_t bytes) override { return inner_.allocate(bytes); }
+  bool host_memory() const override { return inner_.host_memory(); }
+  void write(std::byte* to, std::span<const std::byte> from) override { inner_.write(to, from); }
+  void read(const std::byte* from, std::span<std::byte> to) const override {
+    inner_.read(from, to);
+  }
   Weight prepare(std::span<const View> parts, std::span<const float> bias) override {
     return inner_.prepare(parts, bias);
   }
@@ -48,20 +53,19 @@ class ProfiledBackend final : public Backend {
   std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const override {
     return inner_.prepared_bytes(parts, bias);
   }
-  Tensor upload(std::span<const float> values) override { return inner_.upload(values); }
   std::int64_t kv_block_bytes(const Attention& a, KvType type) const override {
     return inner_.kv_block_bytes(a, type);
   }
-  void kv_copy(const KvLayer& kv, std::int32_t from, std::int32_t to) override {
-    inner_.kv_copy(kv, from, to);
+  void kv_copy(std::span<const KvLayer> layers, std::int32_t from, std::int32_t to) override {
+    inner_.kv_copy(layers, from, to);
   }
-  void kv_read(const Attention& a, const KvLayer& kv, std::int32_t block,
+  void kv_read(const Attention& a, std::span<const KvLayer> layers, std::int32_t block,
                std::span<std::byte> out) const override {
-    inner_.kv_read(a, kv, block, out);
+    inner_.kv_read(a, layers, block, out);
   }
-  void kv_load(const Attention& a, const KvLayer& kv, std::int32_t block,
+  void kv_load(const Attention& a, std::span<const KvLayer> layers, std::int32_t block,
                std::span<const std::byte> in) override {
-    inner_.kv_load(a, kv, block, in);
+    inner_.kv_load(a, layers, block, in);
   }
   std::int64_t scratch_bytes(const StepLimits& limits) const override {
     return inner_.scratch_bytes(limits);
@@ -81,10 +85,9 @@ class ProfiledBackend final : public Backend {
   void moe(View in, const MoeWeights& w, const Moe& m, View out) override;
   void gather(View x, std::span<const std::int32_t> rows, View out) override;
   void logits(View in, const Weight& head, const LogitsReduce& reduce) override;
-  void argmax(View x, std::span<std::int32_t> out) override;
 
  private:
-  /// Runs an op's call on so many rows and counts it. Returns its seconds.
+  /// Runs an op's call on `rows` rows and counts it. Returns its seconds.
   template <class Call>
   double timed(OpKind kind, std::int64_t rows, Call call);
   void end_layer();
@@ -92,7 +95,7 @@ class ProfiledBackend final : public Backend {
   Backend& inner_;
   std::array<StepProfile, kStepKinds> profiles_;
 
-  // Of the step under way.
+  // State of the current step.
   StepProfile* current_ = nullptr;  ///< null between steps, whose ops count nowhere
   OpSeconds step_{};
   OpSeconds layer_{};  ///< since a layer was opened

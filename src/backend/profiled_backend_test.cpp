@@ -1,5 +1,5 @@
-// ProfiledBackend: every call reaches the other backend as it was made, and layers begin and end
-// where they do.
+// ProfiledBackend: every call reaches the other backend unchanged, and layers begin and end at the
+// right ops.
 #include "backend/profiled_backend.h"
 
 #include <gtest/gtest.h>
@@ -21,11 +21,11 @@ std::string address(const T& object) {
   return cat(reinterpret_cast<std::uintptr_t>(&object));
 }
 
-/// Writes down what it is asked to do, and computes nothing.
+/// Records its calls and computes nothing.
 class Listener final : public Backend {
  public:
   std::vector<std::string> heard;
-  std::chrono::microseconds norm_in_place{0};  ///< that such a norm takes
+  std::chrono::microseconds norm_in_place{0};  ///< time of a norm in place
 
   const char* name() const override { return "listener"; }
   Buffer allocate(std::int64_t bytes) override { return allocate_host(hear(bytes, "allocate")); }
@@ -42,20 +42,22 @@ class Listener final : public Backend {
   std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const override {
     return std::ssize(parts) + (bias ? 100 : 0);
   }
-  Tensor upload(std::span<const float> values) override {
-    hear("upload", values.size());
-    return {};
-  }
   std::int64_t kv_block_bytes(const Attention& a, KvType type) const override {
     return a.heads + 1000 * static_cast<int>(type);
   }
-  void kv_read(const Attention& a, const KvLayer&, std::int32_t block,
+  bool host_memory() const override { return false; }
+  void write(std::byte*, std::span<const std::byte> from) override { hear("write", from.size()); }
+  void read(const std::byte*, std::span<std::byte> to) const override { to[0] = std::byte{41}; }
+  void kv_copy(std::span<const KvLayer> layers, std::int32_t from, std::int32_t to) override {
+    hear("kv_copy", layers.size(), from, to);
+  }
+  void kv_read(const Attention& a, std::span<const KvLayer>, std::int32_t block,
                std::span<std::byte> out) const override {
     out[0] = static_cast<std::byte>(a.heads + block);
   }
-  void kv_load(const Attention& a, const KvLayer&, std::int32_t block,
+  void kv_load(const Attention& a, std::span<const KvLayer> layers, std::int32_t block,
                std::span<const std::byte> in) override {
-    hear("kv_load", a.heads, " ", block, " ", in.size());
+    hear("kv_load", a.heads, layers.size(), block, in.size());
   }
   std::int64_t scratch_bytes(const StepLimits& limits) const override { return limits.rows; }
   void plan(const StepLimits& limits) override { hear("plan", limits.rows); }
@@ -100,7 +102,6 @@ class Listener final : public Backend {
   void logits(View in, const Weight& head, const LogitsReduce& reduce) override {
     hear("logits", text(in), address(head), address(reduce));
   }
-  void argmax(View x, std::span<std::int32_t> out) override { hear("argmax", text(x), out.size()); }
 
  private:
   std::int64_t hear(std::int64_t value, std::string_view what) {
@@ -150,9 +151,10 @@ void call_everything(Backend& be, Arguments& x) {
   be.prepare(parts, bias);
   be.adopt(parts, bias, packed);
   be.upload(bias);
+  be.kv_copy({}, 2, 3);
   be.plan({.rows = 9});
   const KvLayer kv{.blocks = 13};
-  be.kv_load({.heads = 3}, kv, 7, packed);
+  be.kv_load({.heads = 3}, {&kv, 1}, 7, packed);
   be.step(x.batch, [&] {
     be.embed(x.batch, &x.w, x.a);
     be.norm(x.a, x.b, x.n, x.c, Next::kLinears);
@@ -167,7 +169,6 @@ void call_everything(Backend& be, Arguments& x) {
     be.moe(x.b, x.experts, x.moe, x.c);
     be.gather(x.a, x.ids, x.c);
     be.logits(x.c, x.w, x.reduce);
-    be.argmax(x.b, x.ids);
   });
 }
 
@@ -177,7 +178,7 @@ TEST(ProfiledBackend, PassesEveryCallOn) {
   ProfiledBackend profiled(behind);
   call_everything(alone, arguments);
   call_everything(profiled, arguments);
-  EXPECT_EQ(alone.heard.size(), 6u + 2 + 14);
+  EXPECT_EQ(alone.heard.size(), 8u + 2 + 13);
   EXPECT_EQ(behind.heard, alone.heard);
   EXPECT_STREQ(profiled.name(), "listener");
   EXPECT_EQ(profiled.packed_layout(), 77u);
@@ -187,6 +188,9 @@ TEST(ProfiledBackend, PassesEveryCallOn) {
   std::byte read{};
   profiled.kv_read({.heads = 2}, {}, 40, {&read, 1});
   EXPECT_EQ(read, std::byte{42});
+  profiled.read(nullptr, {&read, 1});
+  EXPECT_EQ(read, std::byte{41});
+  EXPECT_FALSE(profiled.host_memory());
   const StepProfile profile = profiled.profile();
   for (std::size_t k = 0; k < kOpKinds; ++k) EXPECT_GE(profile.ops[k].calls, 1) << k;
 }
@@ -261,10 +265,10 @@ TEST(ProfiledBackend, WhatIsCalledBetweenStepsCountsNowhere) {
   Arguments x;
   Listener listener;
   ProfiledBackend be(listener);
-  be.argmax(x.a, x.ids);
+  be.gather(x.a, x.ids, x.c);
   be.linear(x.a, x.w, x.b);
   call_everything(be, x);
-  EXPECT_EQ(be.profile().op(OpKind::kArgmax).calls, 1);
+  EXPECT_EQ(be.profile().op(OpKind::kGather).calls, 1);
   EXPECT_EQ(be.profile().op(OpKind::kLinear).calls, 1);
 }
 

@@ -1,4 +1,4 @@
-// Weight: what its segments are.
+// Weight: the formats of its segments.
 #include "backend/weight.h"
 
 #include <algorithm>

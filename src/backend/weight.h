@@ -1,4 +1,4 @@
-// Weight: a matrix that a backend has prepared for its device.
+// Weight: a matrix that a backend packed for its device.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ struct Segment {
   Format format{};
   std::int64_t first_row = 0;
   std::int64_t rows = 0;
-  std::int64_t panels = 0;       ///< ceil(rows / 16); the backend's layout
-  std::int64_t panel_bytes = 0;  ///< of one panel
-  const std::byte* data = nullptr;
+  std::int64_t units = 0;  ///< pieces of equal size in the backend's layout; on the CPU panels
+  std::int64_t unit_bytes = 0;
+  const std::byte* data = nullptr;  ///< device memory
 };
 
 /// A tensor with its memory.
@@ -26,10 +26,10 @@ struct Tensor {
   explicit operator bool() const { return static_cast<bool>(view); }
 };
 
-/// y = W x + b as `Backend::prepare` made it: packed once for its device, immutable, movable.
+/// y = W x + b as `Backend::prepare` packed it: immutable, movable.
 ///
 /// Real files mix formats inside q, k, v, so a matrix is a list of row segments; neighbours of
-/// equal format are one. `linear` writes each segment at its columns of the output.
+/// equal format form one. `linear` writes each segment at its columns of the output.
 struct Weight {
   std::int64_t rows = 0;  ///< outputs
   std::int64_t cols = 0;  ///< inputs, K
@@ -38,9 +38,9 @@ struct Weight {
   Buffer storage;
 
   explicit operator bool() const { return rows != 0; }
-  /// Whether some of it is in a block format, whose linear reads quantised rows.
+  /// Whether a segment has a block format, whose linear reads quantised rows.
   bool has_blocks() const;
-  /// Whether some of it is in a dense format, whose linear reads floats.
+  /// Whether a segment has a dense format, whose linear reads floats.
   bool has_dense() const;
 };
 

@@ -149,7 +149,7 @@ void fill(Watch& watch, Buffer& buffer) {
 
 /// When each chunk had been read, by one thread that goes round `part` of the memory: `least`
 /// chunks and one more, or as many as there is time for.
-std::vector<double> read_round(const KernelTable& table, std::span<const std::byte> part,
+std::vector<double> read_round(const HostKernels& kernels, std::span<const std::byte> part,
                                std::size_t least) {
   constexpr std::size_t kChunksMax = 1 << 16;
   std::vector<double> ends;
@@ -157,7 +157,7 @@ std::vector<double> read_round(const KernelTable& table, std::span<const std::by
   const std::size_t chunks = part.size() / kReadChunk;
   const double stop = now_seconds() + kReadSeconds;
   for (std::size_t i = 0; i < kChunksMax && (i <= least || ends.back() < stop); ++i) {
-    const std::int32_t sum = table.peak_read(part.data() + i % chunks * kReadChunk, kReadChunk);
+    const std::int32_t sum = kernels.peak_read(part.data() + i % chunks * kReadChunk, kReadChunk);
     INGOT_CHECK(sum == kReadChunk / 4, "reading gave ", sum);
     ends.push_back(now_seconds());
   }
@@ -166,7 +166,7 @@ std::vector<double> read_round(const KernelTable& table, std::span<const std::by
 
 /// The best pass of all threads over `all`, in 10^9 bytes per second. Each thread reads its own
 /// part repeatedly.
-double best_pass(Watch& watch, const KernelTable& table, std::span<const std::byte> all,
+double best_pass(Watch& watch, const HostKernels& kernels, std::span<const std::byte> all,
                  int of_threads) {
   const auto threads = static_cast<std::size_t>(of_threads);
   const std::size_t chunks = all.size() / kReadChunk;
@@ -175,7 +175,7 @@ double best_pass(Watch& watch, const KernelTable& table, std::span<const std::by
   std::vector<std::vector<double>> ends(threads);
   watch.run(of_threads, [&](std::int64_t thread) {
     const auto t = static_cast<std::size_t>(thread);
-    ends[t] = read_round(table, all.subspan(t * part % all.size(), part), pass / threads);
+    ends[t] = read_round(kernels, all.subspan(t * part % all.size(), part), pass / threads);
   });
   for (std::size_t t = 1; t < threads; ++t) {
     ends[0].insert(ends[0].end(), ends[t].begin(), ends[t].end());
@@ -211,11 +211,11 @@ std::int64_t peak_read_bytes(std::int64_t available_bytes) {
   return std::clamp(share, kReadChunk, kReadBytesMax);
 }
 
-PeakMeter::PeakMeter(int threads, std::vector<std::size_t> cpus, const KernelTable& table,
+PeakMeter::PeakMeter(int threads, std::vector<std::size_t> cpus, const HostKernels& kernels,
                      std::int64_t read_bytes, std::function<void()> between)
     : threads_(threads_for(threads, cpus)),
       cpus_(std::move(cpus)),
-      table_(table),
+      kernels_(kernels),
       between_(std::move(between)),
       buffer_(allocate_host(read_bytes)) {}
 
@@ -223,10 +223,10 @@ MeasuredPeaks PeakMeter::measure() {
   {
     ThreadPool pool = bound_threads(threads_, cpus_);
     Watch watch(pool, between_);
-    one_thread_.int8_gop_s = find_fastest(watch, table_.peak_int8, kInt8OpsALane, int8_);
-    one_thread_.f32_gflop_s = find_fastest(watch, table_.peak_f32, kF32OpsALane, f32_);
+    one_thread_.int8_gop_s = find_fastest(watch, kernels_.peak_int8, kInt8OpsALane, int8_);
+    one_thread_.f32_gflop_s = find_fastest(watch, kernels_.peak_f32, kF32OpsALane, f32_);
     fill(watch, buffer_);
-    one_thread_.read_gb_s = best_pass(watch, table_, bytes_of(buffer_), 1);
+    one_thread_.read_gb_s = best_pass(watch, kernels_, bytes_of(buffer_), 1);
   }
   return {.one_thread = one_thread_,
           .all_threads = measure_again(),
@@ -238,7 +238,7 @@ Peaks PeakMeter::measure_again() const {
   INGOT_CHECK(int8_.run != nullptr && f32_.run != nullptr, "measured again before anything was");
   ThreadPool pool = bound_threads(threads_, cpus_);
   Watch watch(pool, between_);
-  const Peaks all{.read_gb_s = best_pass(watch, table_, bytes_of(buffer_), watch.threads()),
+  const Peaks all{.read_gb_s = best_pass(watch, kernels_, bytes_of(buffer_), watch.threads()),
                   .f32_gflop_s = computed_by_all(watch, f32_, kF32OpsALane),
                   .int8_gop_s = computed_by_all(watch, int8_, kInt8OpsALane)};
   // Threads that share one CPU reach less together than one that had it to itself a moment before.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/buffer.h"
-#include "backend/cpu/kernel_table.h"
+#include "backend/host_kernels.h"
 #include "model/step_cost.h"
 
 namespace ingot {
@@ -31,7 +31,7 @@ struct MeasuredPeaks {
 /// the available memory.
 std::int64_t peak_read_bytes(std::int64_t available_bytes);
 
-/// Measures the peaks of one kernel table, repeatedly: on a shared machine they change within
+/// Measures the peaks of one instruction set, repeatedly: on a shared machine they change within
 /// seconds, so each benchmark measures them beside its own work.
 ///
 /// Computing counts its best window of one millisecond. Reading counts its best pass over the
@@ -46,7 +46,7 @@ class PeakMeter {
   /// Units:  `read_bytes` is a result of peak_read_bytes, allocated here; `cpus` are those of a
   ///         ThreadPool, or allowed_cpus().
   /// Errors: Error{kDoesNotFit} when the allocation fails.
-  PeakMeter(int threads, std::vector<std::size_t> cpus, const KernelTable& table,
+  PeakMeter(int threads, std::vector<std::size_t> cpus, const HostKernels& kernels,
             std::int64_t read_bytes, std::function<void()> between);
 
   /// Measures all peaks, in about 1.5 s.
@@ -62,7 +62,7 @@ class PeakMeter {
  private:
   const int threads_;
   const std::vector<std::size_t> cpus_;
-  const KernelTable& table_;
+  const HostKernels& kernels_;
   const std::function<void()> between_;
   Buffer buffer_;  ///< the memory to read; words of 1 after the first measurement
   Peaks one_thread_{};

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/backends.h"
 #include "backend/buffer.h"
 #include "base/thread_pool.h"
 
@@ -34,30 +35,30 @@ Shape shape_of(int chains) { return chains == 12 ? Shape{4, 3} : Shape{chains, 1
 
 TEST(PeakKernels, DotProductsAddUpOverChainsLanesAndRounds) {
   const PeakOperands o = different_operands();
-  for (const KernelTable* table : kernel_tables()) {
-    for (const auto& kernel : table->peak_int8) {
+  for (const HostKernels* kernels : host_kernels()) {
+    for (const auto& kernel : kernels->peak_int8) {
       const Shape shape = shape_of(kernel.chains);
       std::int32_t a_round = 0;
       for (int r = 0; r < shape.rows; ++r) {
         for (int i = 0; i < 64 * shape.cols; ++i) a_round += o.u[i] * o.x[4 * r + i % 4];
       }
-      EXPECT_EQ(kernel.run(7, o), 7 * a_round) << table->name << " " << kernel.chains;
-      EXPECT_EQ(kernel.run(0, o), 0) << table->name << " " << kernel.chains;
+      EXPECT_EQ(kernel.run(7, o), 7 * a_round) << kernels->name << " " << kernel.chains;
+      EXPECT_EQ(kernel.run(0, o), 0) << kernels->name << " " << kernel.chains;
     }
   }
 }
 
 TEST(PeakKernels, MultiplyAddsAddUpOverChainsLanesAndRounds) {
   const PeakOperands o = different_operands();
-  for (const KernelTable* table : kernel_tables()) {
-    for (const auto& kernel : table->peak_f32) {
+  for (const HostKernels* kernels : host_kernels()) {
+    for (const auto& kernel : kernels->peak_f32) {
       const Shape shape = shape_of(kernel.chains);
       float a_round = 0;  // small whole numbers: exact
       for (int r = 0; r < shape.rows; ++r) {
         for (int i = 0; i < 16 * shape.cols; ++i) a_round += o.w[i] * o.f[r];
       }
-      EXPECT_EQ(kernel.run(7, o), 7 * a_round) << table->name << " " << kernel.chains;
-      EXPECT_EQ(kernel.run(0, o), 0.0f) << table->name << " " << kernel.chains;
+      EXPECT_EQ(kernel.run(7, o), 7 * a_round) << kernels->name << " " << kernel.chains;
+      EXPECT_EQ(kernel.run(0, o), 0.0f) << kernels->name << " " << kernel.chains;
     }
   }
 }
@@ -71,9 +72,9 @@ TEST(PeakKernels, EveryWordIsRead) {
   std::int32_t sum = 0;
   for (const std::int32_t word : words) sum += word;
   std::memcpy(buffer.data(), words, sizeof words);
-  for (const KernelTable* table : kernel_tables()) {
-    EXPECT_EQ(table->peak_read(buffer.data(), 4096), sum) << table->name;
-    EXPECT_EQ(table->peak_read(buffer.data(), 0), 0) << table->name;
+  for (const HostKernels* kernels : host_kernels()) {
+    EXPECT_EQ(kernels->peak_read(buffer.data(), 4096), sum) << kernels->name;
+    EXPECT_EQ(kernels->peak_read(buffer.data(), 0), 0) << kernels->name;
   }
 }
 

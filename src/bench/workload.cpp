@@ -106,7 +106,6 @@ WorkloadRunner::WorkloadRunner(Executor& executor, bool shared_prefix,
       on_step_(std::move(on_step)),
       profiled_(profiled) {
   const auto sequences = static_cast<std::size_t>(executor.limits().sequences);
-  logits_.resize(sequences * static_cast<std::size_t>(executor.model().spec.vocab));
   best_.resize(sequences);
   parts_.reserve(sequences);
 }
@@ -157,25 +156,21 @@ std::int64_t WorkloadRunner::fill_step(Run& run, std::size_t& next, bool outputs
 /// Computes the tokens that the sequences are ahead. With `outputs`, each has some, and its last
 /// row gives logits and the best next token.
 void WorkloadRunner::close_gaps(Run& run, bool outputs) {
-  const std::int64_t vocab = executor_.model().spec.vocab;
   for (std::size_t next = 0; next < run.sequences.size();) {
     on_step_();
     const std::size_t first = next;
     const std::int64_t out_rows = fill_step(run, next, outputs);
     if (parts_.empty()) return;
-    const View rows = f32_view(logits_.data(), out_rows, vocab);
-    const auto best = std::span(best_).subspan(first, static_cast<std::size_t>(out_rows));
-    const Outputs to{
-        .kind = Output::kLogits, .logits = {.full = rows, .argmax = best}, .hidden = {}};
     const double start = now_seconds();
-    const bool ran = executor_.step(parts_, to);
+    const bool ran = run_next(executor_, parts_);
     run.seconds += now_seconds() - start;
     INGOT_CHECK(ran, "the KV pool is smaller than these workloads were planned with");
     for (const StepPart& part : parts_) part.sequence->forget();
     for (std::int64_t i = 0; i < out_rows; ++i) {
-      const std::span<const float> row(rows.row<const float>(i), static_cast<std::size_t>(vocab));
-      run.all.add(row);
-      run.digests[first + static_cast<std::size_t>(i)]->add(row);
+      const std::size_t sequence = first + static_cast<std::size_t>(i);
+      best_[sequence] = executor_.best(i);
+      run.all.add(executor_.logits(i));
+      run.digests[sequence]->add(executor_.logits(i));
     }
   }
 }

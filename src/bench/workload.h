@@ -95,7 +95,6 @@ class WorkloadRunner {
   const bool windowed_;
   std::function<void()> on_step_;
   ProfiledBackend* profiled_;
-  std::vector<float> logits_;       ///< [sequences, V]
   std::vector<std::int32_t> best_;  ///< [sequences]
   std::vector<Sequence> prefixes_;  ///< prefixes of sequences 0, 1, ...
   std::vector<StepPart> parts_;

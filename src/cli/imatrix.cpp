@@ -61,13 +61,16 @@ void run_window(Instance& instance, const std::vector<std::int32_t>& tokens,
     interruption_point();
     const std::int64_t count = std::min(kStepRows, sequence.length() - sequence.computed);
     const View view = f32_view(rows.data(), count, hidden);
-    const StepPart part{.sequence = &sequence,
-                        .rows = static_cast<std::int32_t>(count),
-                        .outputs = static_cast<std::int32_t>(count)};
-    const bool ran = instance.executor().step(
-        {&part, 1}, {.kind = Output::kHiddenNormed, .logits = {}, .hidden = view});
+    StepPart part{.sequence = &sequence,
+                  .rows = static_cast<std::int32_t>(count),
+                  .hidden = static_cast<std::int32_t>(count)};
+    const bool ran = run_next(instance.executor(), {&part, 1});
     INGOT_CHECK(ran, "the KV pool is smaller than the context it was planned for");
     sequence.forget();
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto row = instance.executor().hidden(i);
+      std::copy(row.begin(), row.end(), view.row<float>(i));
+    }
     collector.head(view);
   }
 }

@@ -36,7 +36,8 @@ struct Job {
   std::vector<std::int32_t> tokens;
   Matrix embeds;
   bool from_embeds = false;
-  Output output = Output::kLogits;
+  bool hidden = false;     ///< hidden states in place of logits
+  bool final_norm = true;  ///< hidden states after it
   bool last_only = false;
   std::vector<std::int64_t> steps;
   StartOptions start;
@@ -98,12 +99,13 @@ void choose_output(const LogitsValues& v, const Instance& instance, Job& job) {
     if (norm == "post" && !to_the_end) {
       throw Error(ErrorCode::kInvalid, "--norm post: the final norm follows the last layer only");
     }
-    job.output = norm == "post" ? Output::kHiddenNormed : Output::kHidden;
+    job.hidden = true;
+    job.final_norm = norm == "post";
     job.last_only = v.hidden == "last";
   }
   job.start.model.embedding = !job.from_embeds;
-  job.start.model.head = job.output == Output::kLogits;
-  job.start.model.final_norm = job.output != Output::kHidden;
+  job.start.model.head = !job.hidden;
+  job.start.model.final_norm = job.final_norm;
   job.start.model.check_tensors = v.model.check_tensors;
 }
 
@@ -125,18 +127,18 @@ void choose_steps(const LogitsValues& v, const Instance& instance, Job& job) {
   if (left > 0) job.steps.push_back(left);
 }
 
-/// Says once that results hold NaN or infinities, where they begin.
+/// Warns once, of the first row that holds NaN or infinities.
 class FiniteWatch {
  public:
-  void look(std::span<const float> values, std::int64_t cols) {
-    const auto bad =
-        std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
-    if (bad != values.end() && !seen_) {
+  void look(std::span<const float> row) {
+    const bool finite =
+        std::all_of(row.begin(), row.end(), [](float v) { return std::isfinite(v); });
+    if (!finite && !seen_) {
       seen_ = true;
-      log_warning(cat("row ", rows_ + (bad - values.begin()) / cols,
+      log_warning(cat("row ", rows_,
                       " holds NaN or infinities; --check-tensors tells whether the weights do"));
     }
-    rows_ += std::ssize(values) / cols;
+    ++rows_;
   }
 
  private:
@@ -145,9 +147,8 @@ class FiniteWatch {
 };
 
 /// Runs the steps and writes what each gives.
-void write_rows(Instance& instance, Job& job, std::int64_t cols, NpyWriter& writer) {
+void write_rows(Instance& instance, Job& job, NpyWriter& writer) {
   Executor& executor = instance.executor();
-  std::vector<float> rows(static_cast<std::size_t>(job.start.out_rows * cols));
   FiniteWatch watch;
   Sequence sequence(executor.cache());
   sequence.tokens = job.tokens;
@@ -157,19 +158,20 @@ void write_rows(Instance& instance, Job& job, std::int64_t cols, NpyWriter& writ
   for (const std::int64_t size : job.steps) {
     interruption_point();
     const bool last = sequence.computed + size == job.length();
-    const std::int64_t outputs = !job.last_only ? size : last ? 1 : 0;
-    const View view = f32_view(rows.data(), outputs, cols);
-    Outputs to{.kind = job.output, .logits = {}, .hidden = view};
-    if (job.output == Output::kLogits) to.logits.full = view;
-    const StepPart part{.sequence = &sequence,
-                        .rows = static_cast<std::int32_t>(size),
-                        .outputs = static_cast<std::int32_t>(outputs)};
-    const bool ran = executor.step({&part, 1}, to);
+    const auto outputs = static_cast<std::int32_t>(!job.last_only ? size : last ? 1 : 0);
+    StepPart part{.sequence = &sequence,
+                  .rows = static_cast<std::int32_t>(size),
+                  .outputs = job.hidden ? 0 : outputs,
+                  .hidden = job.hidden ? outputs : 0,
+                  .final_norm = job.final_norm};
+    const bool ran = run_next(executor, {&part, 1});
     INGOT_CHECK(ran, "the KV pool is smaller than the context it was planned for");
     sequence.forget();
-    const std::span<const float> values(rows.data(), static_cast<std::size_t>(outputs * cols));
-    watch.look(values, cols);
-    writer.write(values.data(), std::ssize(values));
+    for (std::int64_t i = 0; i < outputs; ++i) {
+      const std::span<const float> row = job.hidden ? executor.hidden(i) : executor.logits(i);
+      watch.look(row);
+      writer.write(row.data(), std::ssize(row));
+    }
   }
   writer.finish();
 }
@@ -187,14 +189,13 @@ void logits(const LogitsValues& v) {
   job.start.context = choose_context(instance, v.model, job.length(), job.length());
   job.start.rows = static_cast<std::int32_t>(largest);
   job.start.out_rows = job.last_only ? 1 : job.start.rows;
-  const std::int64_t cols =
-      job.output == Output::kLogits ? instance.spec().vocab : instance.spec().hidden;
-  job.start.output_bytes =
-      (job.start.out_rows * cols + std::ssize(job.embeds.values)) * std::int64_t{sizeof(float)};
+  if (!job.hidden) job.start.logits_rows = job.start.out_rows;
+  job.start.output_bytes = std::ssize(job.embeds.values) * std::int64_t{sizeof(float)};
+  const std::int64_t cols = job.hidden ? instance.spec().hidden : instance.spec().vocab;
   // Before the weights are loaded: a place that cannot be written is said at once.
   NpyWriter writer(v.out, job.last_only ? 1 : job.length(), cols);
   start_with_progress(instance, job.start);
-  write_rows(instance, job, cols, writer);
+  write_rows(instance, job, writer);
 }
 
 }  // namespace

@@ -50,41 +50,41 @@ std::vector<KvGroup> kv_groups(const Backend& backend, std::span<const Attention
 KvCache::KvCache(Backend& backend, std::vector<KvGroup> groups, KvType type,
                  std::span<const std::int32_t> blocks)
     : backend_(&backend), type_(type), groups_(std::move(groups)) {
-  std::size_t layers = 0;
-  for (const KvGroup& group : groups_) layers += group.layers.size();
-  layers_.resize(layers);
-  for (std::size_t g = 0; g < groups_.size(); ++g) {
-    const KvGroup& group = groups_[g];
-    pools_.emplace_back(blocks[g]);
-    pages_.push_back(backend.allocate(blocks[g] * group.bytes_per_block()));
+  for (std::int32_t g = 0; g < this->groups(); ++g) {
+    const KvGroup& group = this->group(g);
+    pools_.emplace_back(at(blocks, g));
+    pages_.push_back(backend.allocate(at(blocks, g) * group.bytes_per_block()));
     std::byte* pages = pages_.back().data();
+    auto& layers = layers_.emplace_back();
     for (const std::int32_t i : group.layers) {
-      at(layers_, i) = {.pages = pages,
+      places_.resize(std::max(places_.size(), to_size(i) + 1));
+      at(places_, i) = {.group = g, .index = static_cast<std::int32_t>(layers.size())};
+      layers.push_back({.pages = pages,
                         .type = type,
-                        .blocks = blocks[g],
+                        .blocks = at(blocks, g),
                         .block_bytes = group.block_bytes,
-                        .group = static_cast<std::int32_t>(g)};
-      pages += blocks[g] * group.block_bytes;
+                        .group = g});
+      pages += at(blocks, g) * group.block_bytes;
     }
   }
 }
 
 void KvCache::touch(std::int64_t i, std::int64_t bytes) {
+  if (!backend_->host_memory()) return;
+  // The smallest memory page: larger ones are touched more often than needed.
   constexpr std::int64_t kPageBytes = 4096;
   const KvLayer& kv = layer(i);
   const std::int64_t blocks =
       std::min<std::int64_t>(kv.blocks, bytes / group(kv.group).bytes_per_block());
-  for (std::int64_t at = 0; at < blocks * kv.block_bytes; at += kPageBytes) {
-    auto* const byte = static_cast<volatile std::byte*>(kv.pages + at);
+  for (std::int64_t offset = 0; offset < blocks * kv.block_bytes; offset += kPageBytes) {
+    auto* const byte = static_cast<volatile std::byte*>(kv.pages + offset);
     *byte = *byte;
   }
 }
 
 void KvCache::copy(std::span<const BlockCopy> copies) {
   for (const BlockCopy& c : copies) {
-    for (const std::int32_t i : group(c.group).layers) {
-      backend_->kv_copy(layer(i), c.from, c.to);
-    }
+    backend_->kv_copy(at(layers_, c.group), c.from, c.to);
   }
 }
 
@@ -97,20 +97,14 @@ void KvCache::read(std::int32_t g, std::int32_t block, std::span<std::byte> out)
   const KvGroup& of = group(g);
   INGOT_CHECK(std::ssize(out) == row_bytes(g), out.size(), " bytes for ", row_bytes(g));
   const Attention shape{.kv_heads = of.kv_heads, .head_dim = of.head_dim};
-  const std::size_t bytes = out.size() / of.layers.size();
-  for (std::size_t i = 0; i < of.layers.size(); ++i) {
-    backend_->kv_read(shape, layer(of.layers[i]), block, out.subspan(i * bytes, bytes));
-  }
+  backend_->kv_read(shape, at(layers_, g), block, out);
 }
 
 void KvCache::load(std::int32_t g, std::int32_t block, std::span<const std::byte> in) {
   const KvGroup& of = group(g);
   INGOT_CHECK(std::ssize(in) == row_bytes(g), in.size(), " bytes for ", row_bytes(g));
   const Attention shape{.kv_heads = of.kv_heads, .head_dim = of.head_dim};
-  const std::size_t bytes = in.size() / of.layers.size();
-  for (std::size_t i = 0; i < of.layers.size(); ++i) {
-    backend_->kv_load(shape, layer(of.layers[i]), block, in.subspan(i * bytes, bytes));
-  }
+  backend_->kv_load(shape, at(layers_, g), block, in);
 }
 
 void KvCache::release(std::int32_t g, std::int32_t block) {

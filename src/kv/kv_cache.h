@@ -60,16 +60,20 @@ class KvCache {
   BlockPool& pool(std::int32_t g) { return at(pools_, g); }
   const BlockPool& pool(std::int32_t g) const { return at(pools_, g); }
   /// The pages of layer `i`, an index as in kv_groups.
-  const KvLayer& layer(std::int64_t i) const { return at(layers_, i); }
+  const KvLayer& layer(std::int64_t i) const {
+    const Place& place = at(places_, i);
+    return at(at(layers_, place.group), place.index);
+  }
   /// All pages of a group, for tests.
   const Buffer& pages(std::int32_t g) const { return at(pages_, g); }
 
   /// Writes to the memory pages of layer `i` that belong to the group's first blocks: `bytes` of
   /// all its layers together. Blocks are allocated in that order, and the first write to a memory
-  /// page is too slow for a step. Not while a step runs.
+  /// page is too slow for a step. Not while a step runs; does nothing for memory that the host
+  /// cannot touch.
   void touch(std::int64_t i, std::int64_t bytes);
   /// Layers of this stage, as in kv_groups.
-  std::int64_t layer_count() const { return std::ssize(layers_); }
+  std::int64_t layer_count() const { return std::ssize(places_); }
   /// Copies blocks in all layers of their groups, in the order of `copies`.
   void copy(std::span<const BlockCopy> copies);
 
@@ -104,14 +108,20 @@ class KvCache {
     std::int32_t block = 0;
   };
   void release_until(std::int64_t step);
+  /// A layer's group, and its number in the group.
+  struct Place {
+    std::int32_t group = 0;
+    std::int32_t index = 0;
+  };
 
   Backend* backend_;
   KvType type_;
   std::vector<KvGroup> groups_;
   std::vector<BlockPool> pools_;
   std::vector<Buffer> pages_;
-  std::vector<KvLayer> layers_;
-  std::int64_t begun_ = 0;  ///< steps planned so far
+  std::vector<std::vector<KvLayer>> layers_;  ///< by group
+  std::vector<Place> places_;                 ///< by layer
+  std::int64_t begun_ = 0;                    ///< steps planned so far
   std::int64_t done_ = 0;
   std::vector<Release> releases_;
   std::function<bool()> refuses_;

@@ -54,15 +54,12 @@ void finish(ForwardPass& pass, const Outputs& outputs) {
   const Model& m = pass.model;
   pass.backend.norm(pass.s.x, pass.pending, {}, {}, Next::kAnyone);
   if (pass.batch.out_rows.empty()) return;
-  const View out = outputs.kind == Output::kLogits ? pass.s.output : outputs.hidden;
+  const View out = pass.s.output;
   pass.backend.gather(pass.s.x, pass.batch.out_rows, out);
-  if (outputs.kind == Output::kHidden) return;
   const View normed = out.slice(0, out.rows - outputs.raw_rows);
   if (normed.rows > 0) pass.backend.norm(normed, {}, m.final_norm, normed, Next::kLinears);
   const View rows = out.slice(0, out.rows - outputs.hidden_rows);
-  if (outputs.kind == Output::kLogits && rows.rows > 0) {
-    pass.backend.logits(rows, *m.head(), outputs.logits);
-  }
+  if (rows.rows > 0) pass.backend.logits(rows, *m.head(), outputs.logits);
 }
 
 /// The scratch of this step: the planned buffers cut to its rows, at the planned row distance.
@@ -76,7 +73,7 @@ Scratch cut(const Scratch& s, const Batch& batch) {
   c.mix = s.mix.slice(0, rows);
   c.ff = s.ff.slice(0, rows);
   c.ff2 = s.ff2.slice(0, rows);
-  c.output = s.output.slice(0, std::min(s.output.rows, std::ssize(batch.out_rows)));
+  c.output = s.output.slice(0, std::ssize(batch.out_rows));
   return c;
 }
 

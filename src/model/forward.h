@@ -19,7 +19,7 @@ struct Scratch {
   View mix;     ///< [T, N*D]
   View ff;      ///< [T, 2F]
   View ff2;     ///< [T, F]
-  View output;  ///< [R, H], output rows
+  View output;  ///< [R, H], output rows; contiguous
 };
 
 /// The largest step for which the backend is planned.
@@ -29,21 +29,13 @@ std::int64_t scratch_bytes(const Spec& spec, const StepLimits& limits);
 /// Allocates Scratch. Errors: Error{kDoesNotFit}.
 Scratch make_scratch(Backend& backend, const Spec& spec, const StepLimits& limits);
 
-/// The results of the rows in `Batch::out_rows`.
-enum class Output {
-  kLogits,        ///< logits, reduced as `Outputs::logits` asks
-  kHiddenNormed,  ///< hidden states after the final norm
-  kHidden,        ///< hidden states before it: the next stage takes them as embeddings
-};
-
-/// The results' kind and destination.
+/// What a step computes of its R output rows (Batch::out_rows).
 struct Outputs {
-  Output kind = Output::kLogits;
+  /// Logits of all rows except the last `hidden_rows`, through final norm and head.
   LogitsReduce logits;
-  View hidden;  ///< [R, H]
-  /// For kLogits: the last `hidden_rows` rows skip the head and stay in Scratch::output as hidden
-  /// states; the last `raw_rows` of these skip the final norm too.
+  /// The last rows, which stay in Scratch::output as hidden states.
   std::int64_t hidden_rows = 0;
+  /// The last of these, without the final norm: the next stage takes them as embeddings.
   std::int64_t raw_rows = 0;
 };
 

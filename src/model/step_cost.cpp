@@ -11,7 +11,7 @@ namespace {
 
 double held_bytes(const Weight& w) {
   std::int64_t bytes = w.bias.buffer.bytes();
-  for (const Segment& s : w.segments) bytes += s.panels * s.panel_bytes;
+  for (const Segment& s : w.segments) bytes += s.units * s.unit_bytes;
   return static_cast<double>(bytes);
 }
 

@@ -16,8 +16,7 @@ Weight weight(Format format, std::int64_t rows, std::int64_t cols, std::int64_t 
   Weight w;
   w.rows = rows;
   w.cols = cols;
-  w.segments = {
-      {.format = format, .first_row = 0, .rows = rows, .panels = 1, .panel_bytes = bytes}};
+  w.segments = {{.format = format, .first_row = 0, .rows = rows, .units = 1, .unit_bytes = bytes}};
   return w;
 }
 
@@ -146,8 +145,8 @@ TEST(StepCost, BiasesAndNormsAreReadToo) {
 TEST(StepCost, SegmentsCountByTheirOwnFormat) {
   Model m = small_model();
   m.layers[0].qkv.segments = {
-      {.format = Q8_0::kFormat, .first_row = 0, .rows = 20, .panels = 2, .panel_bytes = 300},
-      {.format = BF16::kFormat, .first_row = 20, .rows = 12, .panels = 1, .panel_bytes = 700}};
+      {.format = Q8_0::kFormat, .first_row = 0, .rows = 20, .units = 2, .unit_bytes = 300},
+      {.format = BF16::kFormat, .first_row = 20, .rows = 12, .units = 1, .unit_bytes = 700}};
   const StepCost cost = cost_of(m, {{.rows = 1, .kv_len = 1, .outputs = 0}});
   EXPECT_EQ(cost.bytes, kLayerBytes - 1000 + 600 + 700 + 40 + 64);
   EXPECT_EQ(cost.int8_ops, kRowInt8 - 2.0 * 12 * 32);

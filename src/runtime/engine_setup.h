@@ -49,7 +49,7 @@ struct EngineOptions {
 struct ModelParts {
   Executor& executor;
   ThreadPool& pool;
-  const KernelTable& kernels;
+  const HostKernels& kernels;
   const Tokenizer* tokenizer = nullptr;  ///< null: no text
   std::int64_t ids = 0;                  ///< the tokenizer's vocabulary; only these ids are drawn
   std::vector<std::int32_t> end_ids{};   ///< the model's end-of-sequence and end-of-turn tokens

@@ -1,8 +1,10 @@
-// Executor: from sequences to a Batch, and through the forward path.
+// Executor: a Batch from a step's parts, the forward path, and its results.
 #include "runtime/executor.h"
 
 #include <algorithm>
 #include <set>
+
+#include "base/index.h"
 
 namespace ingot {
 
@@ -37,8 +39,13 @@ Executor::Executor(const Model& model, Backend& backend, KvCache& cache,
     tables_[g].resize(sequences * static_cast<std::size_t>(blocks_max_), -1);
   }
   if (limits.logits_rows > 0) {
-    logits_ = backend.allocate(limits.logits_rows * model.spec.vocab * std::int64_t{sizeof(float)});
+    const std::int64_t vocab = model.spec.vocab;
+    logits_memory_ = backend.allocate(limits.logits_rows * vocab * std::int64_t{sizeof(float)});
+    logits_ = HostRows(backend, f32_view(reinterpret_cast<float*>(logits_memory_.data()),
+                                         limits.logits_rows, vocab));
   }
+  if (scratch_.output.rows > 0) outputs_rows_ = HostRows(backend, scratch_.output);
+  if (limits.finds_best) best_.resize(out_rows);
   if (limits.score_top < 0) return;
   score_top_ =
       static_cast<std::int32_t>(std::min({std::int64_t{limits.score_top}, model.spec.vocab,
@@ -150,8 +157,11 @@ void Executor::forward_batch(const Outputs& outputs) {
 }
 
 void Executor::run(const Step& step) {
-  const std::span<const StepPart> parts = step.parts;
   cache_.copy(step.copies);
+  run(step.parts);
+}
+
+void Executor::run(std::span<const StepPart> parts) {
   add_parts(parts);
   const bool scores =
       std::any_of(parts.begin(), parts.end(), [](const StepPart& p) { return p.scores > 0; });
@@ -161,8 +171,8 @@ void Executor::run(const Step& step) {
               limits_.score_top);
   Outputs outputs;
   if (outputs_ > 0) {
-    outputs.logits.full =
-        f32_view(reinterpret_cast<float*>(logits_.data()), outputs_, model_.spec.vocab);
+    outputs.logits.full = logits_.device(outputs_);
+    outputs.logits.argmax = best_;
   }
   if (scores) {
     add_scores(parts);
@@ -180,12 +190,19 @@ void Executor::run(const Step& step) {
   outputs.hidden_rows = std::ssize(out_rows_) - reduced_;
   outputs.raw_rows = std::ssize(out_rows_) - normed;
   forward_batch(outputs);
+  logits_.fetch(backend_, 0, outputs_);
+  outputs_rows_.fetch(backend_, reduced_, outputs.hidden_rows);
 }
 
 std::span<float> Executor::logits(std::int64_t i) {
   INGOT_CHECK(i >= 0 && i < outputs_, "row ", i, " of ", outputs_);
-  const auto vocab = static_cast<std::size_t>(model_.spec.vocab);
-  return {reinterpret_cast<float*>(logits_.data()) + static_cast<std::size_t>(i) * vocab, vocab};
+  return logits_.row(i);
+}
+
+std::int32_t Executor::best(std::int64_t i) const {
+  INGOT_CHECK(i >= 0 && i < outputs_ && limits_.finds_best, "best token of row ", i, " of ",
+              outputs_);
+  return at(best_, i);
 }
 
 RowScore Executor::score(std::int64_t i) const {
@@ -201,17 +218,16 @@ std::span<const float> Executor::hidden(std::int64_t i) const {
   const std::int64_t row = reduced_ + i;
   INGOT_CHECK(i >= 0 && row < std::ssize(out_rows_), "hidden row ", i, " of ",
               std::ssize(out_rows_) - reduced_);
-  return {scratch_.output.row<const float>(row), static_cast<std::size_t>(model_.spec.hidden)};
+  return outputs_rows_.row(row);
 }
 
-bool Executor::step(std::span<const StepPart> parts, const Outputs& outputs) {
-  for (const StepPart& part : parts) {
-    if (!part.sequence->blocks.reserve(part.sequence->computed + part.rows)) return false;
+bool run_next(Executor& executor, std::span<StepPart> parts) {
+  for (StepPart& part : parts) {
+    part.first = part.sequence->computed;
+    part.first_hidden = part.first + part.rows - part.hidden;
+    if (!part.sequence->blocks.reserve(part.first + part.rows)) return false;
   }
-  next_parts_.assign(parts.begin(), parts.end());
-  for (StepPart& part : next_parts_) part.first = part.sequence->computed;
-  add_parts(next_parts_);
-  forward_batch(outputs);
+  executor.run(parts);
   for (const StepPart& part : parts) {
     Sequence& s = *part.sequence;
     s.computed += part.rows;

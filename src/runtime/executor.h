@@ -1,4 +1,4 @@
-// Executor: buffers planned once for the largest step, and the step itself.
+// Executor: runs planned steps of a model, with buffers for the largest one.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/host_rows.h"
 #include "model/forward.h"
 #include "model/model.h"
 #include "runtime/schedule/step.h"
@@ -18,26 +19,27 @@ struct ExecutorLimits {
   std::int32_t out_rows = 0;
   std::int32_t sequences = 0;
   std::int64_t context = 0;      ///< tokens of the longest sequence
-  std::int32_t logits_rows = 0;  ///< rows of logits that `run` keeps
+  std::int32_t logits_rows = 0;  ///< rows of logits that a step has at most
   std::int64_t ids = 0;          ///< only ids below it are among a scored row's best; 0 = all
-  std::int32_t score_top = -1;  ///< best tokens that `run` finds for a scored row; -1 = scores none
+  std::int32_t score_top = -1;   ///< best tokens to find for a scored row; -1 = scores no rows
+  bool finds_best = false;       ///< the best token of each row of logits is wanted
 };
 
-/// What is known of a scored row: how likely the token after it was, and which were the likeliest.
+/// Scores of a row: the log-probability of the token after it, and the likeliest tokens.
 struct RowScore {
   std::int32_t id = 0;  ///< the token after it
   float logprob = 0;
   std::span<const TokenScore> top;  ///< falling, ties to the lower id
 };
 
-/// Runs steps of one model. Its buffers are allocated at construction; later only the sequences'
-/// block tables grow.
+/// Runs steps of one model. Allocates its buffers at construction; later only the sequences' block
+/// tables grow.
 class Executor {
  public:
   /// Errors: Error{kDoesNotFit}.
   Executor(const Model& model, Backend& backend, KvCache& cache, const ExecutorLimits& limits);
 
-  /// Bytes of the results that `run` keeps.
+  /// Bytes of a step's results.
   static std::int64_t result_bytes(const Spec& spec, const ExecutorLimits& limits);
   /// Bytes of a step's block tables for each block of the context.
   static std::int64_t table_bytes(const Spec& spec, std::int32_t sequences);
@@ -46,24 +48,20 @@ class Executor {
   const Model& model() const { return model_; }
   KvCache& cache() const { return cache_; }
 
-  /// One planned step: every part has its blocks, and at most one output. Sequences stay as they
-  /// are. Afterwards `logits(i)`, `score(i)` and `hidden(i)` hold the outputs, scored rows and
-  /// hidden states until the next step, in the parts' order; hidden states after the final norm
-  /// come before those without it.
+  /// Runs a planned step, whose parts have their blocks; sequences do not change. Until the next
+  /// step, `logits(i)`, `score(i)` and `hidden(i)` hold the outputs, scored rows and hidden states
+  /// in the order of the parts; hidden states after the final norm come before raw ones.
   void run(const Step& step);
+  /// As `run`, for parts of a step that copies no blocks.
+  void run(std::span<const StepPart> parts);
   /// [V], which the caller may overwrite.
   std::span<float> logits(std::int64_t i);
+  /// The best token of row `i` of logits, ties to the lower id; -1 for a row that holds NaN. Needs
+  /// ExecutorLimits::finds_best.
+  std::int32_t best(std::int64_t i) const;
   RowScore score(std::int64_t i) const;
   /// [H]
   std::span<const float> hidden(std::int64_t i) const;
-
-  /// One step driven by hand: each sequence's next rows, whatever `first` says. Reserves blocks,
-  /// runs `forward`, and moves every part's `computed` on. Nothing is scored.
-  ///
-  /// Shapes: outputs as `forward` wants them, R = sum of the parts' outputs, in their order.
-  /// Returns false, with nothing computed, when the pool has too few blocks for all parts; those
-  /// that were reserved stay with their sequences.
-  [[nodiscard]] bool step(std::span<const StepPart> parts, const Outputs& outputs);
 
  private:
   void add_parts(std::span<const StepPart> parts);
@@ -79,7 +77,6 @@ class Executor {
   Scratch scratch_;
   std::int32_t blocks_max_ = 0;
 
-  std::vector<StepPart> next_parts_;  ///< of `step`
   // The batch's arrays, by the names of Batch.
   std::vector<std::int32_t> tokens_, positions_, q_start_, kv_len_, out_rows_;
   std::vector<View> embeddings_;
@@ -87,15 +84,26 @@ class Executor {
   std::vector<std::vector<std::int32_t>> slots_, tables_;
   std::vector<KvBlocks> groups_;
 
-  // Results of `run`. A step's R rows are those of logits, the scored ones, hidden states; the
-  // scores of the former two are there.
-  Buffer logits_;                        ///< [logits_rows, V]
+  // Results. A step's R rows are rows of logits, then scored rows, then hidden states; the first
+  // two kinds have scores.
+  Buffer logits_memory_;
+  HostRows logits_;                      ///< [logits_rows, V]
+  HostRows outputs_rows_;                ///< Scratch::output
+  std::vector<std::int32_t> best_;       ///< [R]
   std::int32_t score_top_ = 0;           ///< at most V
-  std::int64_t outputs_ = 0;             ///< rows of logits of the last step
-  std::int64_t reduced_ = 0;             ///< and scored rows: what comes before hidden states
+  std::int64_t outputs_ = 0;             ///< rows of logits in the last step
+  std::int64_t reduced_ = 0;             ///< rows of logits and scored rows in the last step
   std::vector<std::int32_t> score_ids_;  ///< [R]
   std::vector<float> score_logprobs_;    ///< [R]
   std::vector<TokenScore> score_tops_;   ///< [R, score_top_]
 };
+
+/// Runs the next rows of sequences that no scheduler plans: reserves their blocks, runs the parts
+/// as a step and counts their rows as computed. Sets `first` and `first_hidden` of each part; its
+/// hidden states are those of its last rows.
+///
+/// Returns false, with no row computed, when the pool has too few blocks for all parts; sequences
+/// keep the blocks that they got.
+[[nodiscard]] bool run_next(Executor& executor, std::span<StepPart> parts);
 
 }  // namespace ingot

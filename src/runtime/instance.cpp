@@ -4,34 +4,13 @@
 #include <algorithm>
 #include <random>
 
+#include "backend/backends.h"
 #include "base/error.h"
 #include "base/system_memory.h"
 #include "base/text.h"
 #include "runtime/request_fields.h"
 
 namespace ingot {
-
-namespace {
-
-/// Names of kernel tables, built or not.
-constexpr std::string_view kIsas[] = {"scalar", "avx2-novnni", "avx2", "avx512-novnni",
-                                      "avx512", "avx512-amx",  "neon"};
-
-}  // namespace
-
-const KernelTable& find_kernels(std::string_view isa) {
-  const auto tables = kernel_tables();
-  if (isa == "auto") return *tables.back();
-  std::string offered;
-  for (const KernelTable* table : tables) {
-    if (table->name == isa) return *table;
-    offered += cat(offered.empty() ? "" : ", ", table->name);
-  }
-  const bool known = std::find(std::begin(kIsas), std::end(kIsas), isa) != std::end(kIsas);
-  throw Error(ErrorCode::kInvalid,
-              cat("`isa` ", printable(isa), known ? " is not offered here" : " is unknown",
-                  "; this machine and build offer auto, ", offered));
-}
 
 namespace {
 
@@ -44,12 +23,12 @@ std::int32_t pool_sequences(const StartOptions& options) {
 Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
     : pool_(pool),
       options_(options),
-      backend_(pool, find_kernels(options.isa)),
+      kernels_(find_host_kernels(options.isa)),
+      backend_(make_backend(pool, {.isa = options.isa, .observer = options.observer})),
       checkpoint_(Checkpoint::open(options.path, options.bytes)),
       config_(checkpoint_->config()),
       warnings_(checkpoint_->warnings().begin(), checkpoint_->warnings().end()) {
-  backend_.observe(options.observer);
-  if (options.profile) profiled_ = std::make_unique<ProfiledBackend>(backend_);
+  if (options.profile) profiled_ = std::make_unique<ProfiledBackend>(*backend_);
   bound_ = std::make_unique<BoundModel>(bind_model(*checkpoint_));
   spec_ = bound_->spec;
   Request checked;  // refuses what the files must not state
@@ -69,7 +48,9 @@ ExecutorLimits Instance::executor_limits(const StartOptions& options, std::int64
   ExecutorLimits limits{.rows = options.rows,
                         .out_rows = options.out_rows,
                         .sequences = options.sequences,
-                        .context = context};
+                        .context = context,
+                        .logits_rows = options.logits_rows,
+                        .finds_best = options.finds_best};
   if (options.generates) {
     limits.logits_rows = options.sequences;
     limits.ids = std::min(sampled_ids(), spec_.vocab);
@@ -88,7 +69,7 @@ MemoryPlan Instance::plan(const StartOptions& options) const {
   if (options.generates) buffers += Sampler::bytes(pool_.size(), spec_.vocab);
   ModelOptions model = options.model;
   model.weights = options_.weights;
-  return plan_memory(*bound_, backend_,
+  return plan_memory(*bound_, *backend_,
                      {.options = model,
                       .kv_type = options_.kv_type,
                       .context = options.context,
@@ -120,15 +101,15 @@ void Instance::start(const StartOptions& options, Progress progress) {
   model.weights = options_.weights;
   model.pool = &pool_;
   model.pack_cache = options_.pack_cache;
-  model_ = load_model(*checkpoint_, *bound_, backend_, model, progress);
+  model_ = load_model(*checkpoint_, *bound_, *backend_, model, progress);
   warnings_.insert(warnings_.end(), model_->warnings.begin(), model_->warnings.end());
   bound_.reset();
   checkpoint_.reset();
 
-  auto groups = kv_groups(backend_, model_->attention(), options_.kv_type);
+  auto groups = kv_groups(*backend_, model_->attention(), options_.kv_type);
   const auto blocks = kv_blocks(groups, plan.context, pool_sequences(options), options.rows);
-  cache_ = std::make_unique<KvCache>(backend_, std::move(groups), options_.kv_type, blocks);
-  Backend& steps = profiled_ ? static_cast<Backend&>(*profiled_) : backend_;
+  cache_ = std::make_unique<KvCache>(*backend_, std::move(groups), options_.kv_type, blocks);
+  Backend& steps = profiled_ ? static_cast<Backend&>(*profiled_) : *backend_;
   executor_ =
       std::make_unique<Executor>(*model_, steps, *cache_, executor_limits(options, plan.context));
 }
@@ -141,7 +122,7 @@ std::unique_ptr<Engine> Instance::make_engine(const EngineOptions& given) {
   }
   return std::make_unique<Engine>(ModelParts{.executor = *executor_,
                                              .pool = pool_,
-                                             .kernels = backend_.table(),
+                                             .kernels = kernels_,
                                              .tokenizer = tokenizer_.get(),
                                              .ids = sampled_ids(),
                                              .end_ids = stop_ids(),

@@ -1,4 +1,4 @@
-// A model's executor and its sampler.
+// ModelSteps: a model's executor and its sampler.
 #include "runtime/step_runner.h"
 
 #include <algorithm>
@@ -7,14 +7,15 @@ namespace ingot {
 
 namespace {
 
-/// Of the step that warms up: the fewest that are a prompt. More cost more, and gain nothing.
+/// Rows of the step that warms up: the fewest that are a prompt. More take longer and gain nothing.
 constexpr std::int64_t kWarmRows = 2;
-/// Of the KV cache: about half a second, and what the first minutes of most engines use.
+/// Bytes of the KV cache that warm-up touches, in about half a second: the first minutes of most
+/// engines use no more. With less, early steps wait for memory pages.
 constexpr std::int64_t kTouchedBytes = std::int64_t{1} << 30;
 
 }  // namespace
 
-ModelSteps::ModelSteps(Executor& executor, ThreadPool& pool, const KernelTable& kernels,
+ModelSteps::ModelSteps(Executor& executor, ThreadPool& pool, const HostKernels& kernels,
                        std::int64_t ids, const ProfiledBackend* profiled)
     : executor_(executor),
       pool_(pool),
@@ -31,8 +32,9 @@ void ModelSteps::sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
   sampler_.sample(rows, drawn);
 }
 
-/// The memory of the KV cache's first blocks, then a step and a token of a sequence that nobody
-/// asked for. It is in no prefix index, and its blocks are free again when it goes.
+/// Touches the memory of the KV cache's first blocks, then computes a step and a token of a
+/// sequence of its own. The sequence is in no prefix index, and its blocks are free again
+/// afterwards.
 void ModelSteps::warm_up() {
   const std::int64_t rows = std::min({kWarmRows, std::int64_t{limits().rows}, limits().context});
   {

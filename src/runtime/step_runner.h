@@ -1,4 +1,4 @@
-// StepRunner: what an engine has its steps computed by.
+// StepRunner: computes an engine's steps and draws its tokens.
 #pragma once
 
 #include <cstdint>
@@ -13,56 +13,55 @@
 
 namespace ingot {
 
-/// Computes planned steps and draws tokens: a model, or what stands for it in a simulation.
+/// Computes planned steps and draws tokens: a model, or a simulation of one.
 class StepRunner {
  public:
   virtual ~StepRunner() = default;
   virtual KvCache& cache() = 0;
   virtual const ExecutorLimits& limits() const = 0;
 
-  /// Computes a step, or begins to: from then on it is under way, until `wait` or `drain`. Where
-  /// steps are planned ahead, `wait` is called for each in turn.
+  /// Computes a step, or begins to: the step is in flight until `wait` or `drain`. Where steps are
+  /// planned ahead, the engine calls `wait` for each step in order.
   ///
-  /// Errors: whatever it throws, once nothing of this step writes any more; the same step may be
-  /// run again then.
+  /// Errors: any that it throws, after the last write of this step; the engine may then run the
+  /// step again.
   virtual void run(const Step& step) = 0;
-  /// From here on `logits(i)`, `score(i)` and `hidden(i)` hold what left the model in that step, as
-  /// Executor::run says.
+  /// Waits for a step. From here on `logits(i)`, `score(i)` and `hidden(i)` hold its results, as
+  /// Executor::run states.
   ///
-  /// Errors: what went wrong in it since `run`. Something may be writing still, until `drain`.
+  /// Errors: failures of the step since `run`. Writes may continue until `drain`.
   virtual void wait(const Step& /*step*/) {}
-  /// Returns once nothing is computed or written any more, of no step. What was under way is lost,
-  /// but for steps that `run_again` is called for. Before this, no block of such a step is given to
-  /// anybody else.
+  /// Waits until no step computes or writes. Steps in flight are lost, unless `run_again` begins
+  /// them again. Before `drain`, no other sequence gets a block of such a step.
   virtual void drain() noexcept {}
-  /// Begins a step again that was under way when `drain` was called, from what `run` was given: its
-  /// sequences may have other blocks by now, or be gone. Called for all such steps in turn. A
-  /// runner whose steps are not planned ahead finds everything as it was.
+  /// Begins a step again that was in flight when `drain` was called, from the arguments of `run`:
+  /// its sequences may have other blocks now, or have ended. The engine calls it for all such steps
+  /// in order. Without steps planned ahead, sequences and blocks are unchanged.
   ///
-  /// Errors: as of `run`.
+  /// Errors: as `run`.
   virtual void run_again(const Step& step) { run(step); }
   virtual std::span<float> logits(std::int64_t i) = 0;
   virtual RowScore score(std::int64_t i) const = 0;
   virtual std::span<const float> hidden(std::int64_t i) const = 0;
 
-  /// Before the first step: does what that would otherwise wait for. Nothing of it shows later.
+  /// Does slow first-time work before the first step. It changes no later result.
   ///
-  /// Errors: as of `run`.
+  /// Errors: as `run`.
   virtual void warm_up() {}
 
-  /// Seconds of the last step by op; null where ops are not timed.
+  /// Seconds of the last step by op; null unless ops are timed.
   virtual const OpSeconds* op_seconds() const { return nullptr; }
 
-  /// Draws a token from each row, which `before` sees unchanged, perhaps in another thread.
+  /// Draws a token from each row. Calls `before` for each row first, in any thread.
   virtual void sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
                       FunctionRef<void(std::int64_t row)> before) = 0;
 };
 
-/// The steps of a model. What it is made of outlives it.
+/// The steps of a model. The constructor's arguments outlive it.
 class ModelSteps final : public StepRunner {
  public:
   /// Errors: Error{kDoesNotFit}.
-  ModelSteps(Executor& executor, ThreadPool& pool, const KernelTable& kernels, std::int64_t ids,
+  ModelSteps(Executor& executor, ThreadPool& pool, const HostKernels& kernels, std::int64_t ids,
              const ProfiledBackend* profiled = nullptr);
 
   KvCache& cache() override { return executor_.cache(); }

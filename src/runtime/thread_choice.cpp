@@ -16,7 +16,7 @@ namespace ingot {
 namespace {
 
 /// Items per second of a loop that does what steps do: reads memory and multiplies.
-double measured_speed(const KernelTable& table, const std::vector<std::size_t>& cpus) {
+double measured_speed(const HostKernels& kernels, const std::vector<std::size_t>& cpus) {
   constexpr std::int64_t kItems = 512;
   constexpr std::int64_t kBytes = 128 << 10;  // per item; 64 MiB in all
   constexpr std::int64_t kRounds = 2048;      // some microseconds, like reading the bytes
@@ -33,8 +33,8 @@ double measured_speed(const KernelTable& table, const std::vector<std::size_t>& 
   for (int i = 0; i < kTries; ++i) {
     const auto start = std::chrono::steady_clock::now();
     pool.parallel_for(kItems, [&](std::int64_t item, int) {
-      sum += table.peak_read(memory.data() + item * kBytes, kBytes) +
-             table.peak_int8.front().run(kRounds, operands);
+      sum += kernels.peak_read(memory.data() + item * kBytes, kBytes) +
+             kernels.peak_int8.front().run(kRounds, operands);
     });
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     best = std::max(best, 1 / std::max(took.count(), 1e-9));
@@ -65,9 +65,9 @@ std::vector<std::size_t> choose_cpus(std::span<const std::size_t> cpus,
   return more ? all : cores;
 }
 
-std::vector<std::size_t> choose_cpus(const KernelTable& table) {
+std::vector<std::size_t> choose_cpus(const HostKernels& kernels) {
   return choose_cpus(allowed_cpus(), [&](const std::vector<std::size_t>& cpus) {
-    return measured_speed(table, cpus);
+    return measured_speed(kernels, cpus);
   });
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/cpu/kernel_table.h"
+#include "backend/host_kernels.h"
 #include "base/function_ref.h"
 
 namespace ingot {
@@ -22,9 +22,9 @@ std::vector<std::size_t> choose_cpus(
     std::span<const std::size_t> cpus,
     FunctionRef<double(const std::vector<std::size_t>& cpus)> speed, const std::string& root = "");
 
-/// Chooses from this process's CPUs, measured with the reads and dot products of a kernel table.
+/// Chooses from this process's CPUs, measured with an instruction set's reads and dot products.
 /// Takes some tenths of a second at most, or no time if every core has one CPU. Empty if the system
 /// does not tell which CPUs the process may use.
-std::vector<std::size_t> choose_cpus(const KernelTable& table);
+std::vector<std::size_t> choose_cpus(const HostKernels& kernels);
 
 }  // namespace ingot

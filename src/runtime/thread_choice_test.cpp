@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/backends.h"
 #include "base/temp_folder_test_util.h"
 #include "base/thread_pool.h"
 
@@ -83,8 +84,8 @@ TEST(ChooseCpus, AQuotaIsNotExceeded) {
 
 TEST(ChooseCpus, OfThisMachineSomeOfItsOwn) {
   const Cpus allowed = allowed_cpus();
-  for (const KernelTable* table : kernel_tables()) {
-    const Cpus cpus = choose_cpus(*table);
+  for (const HostKernels* kernels : host_kernels()) {
+    const Cpus cpus = choose_cpus(*kernels);
     EXPECT_EQ(cpus.empty(), allowed.empty());
     for (const std::size_t cpu : cpus) {
       EXPECT_NE(std::find(allowed.begin(), allowed.end(), cpu), allowed.end()) << cpu;

@@ -8,6 +8,7 @@ namespace ingot::api {
 namespace {
 
 using ingot::testing_support::ModelRunner;
+using ingot::testing_support::Output;
 using ingot::testing_support::whole;
 
 class EngineMatchTest : public testing::Test {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/cpu/cpu_backend.h"
 #include "base/text.h"
 #include "convert/convert_test_util.h"
 #include "convert/importance_collector.h"
@@ -44,9 +45,12 @@ class Watched {
           std::min<std::int64_t>(step, sequence.length() - sequence.computed));
       std::vector<float> out(static_cast<std::size_t>(rows * model_->spec.hidden));
       const View view = f32_view(out.data(), rows, model_->spec.hidden);
-      const StepPart part{.sequence = &sequence, .rows = rows, .outputs = rows};
-      EXPECT_TRUE(executor_->step({&part, 1},
-                                  {.kind = Output::kHiddenNormed, .logits = {}, .hidden = view}));
+      StepPart part{.sequence = &sequence, .rows = rows, .hidden = rows};
+      EXPECT_TRUE(run_next(*executor_, {&part, 1}));
+      for (std::int32_t i = 0; i < rows; ++i) {
+        const auto row = executor_->hidden(i);
+        std::copy(row.begin(), row.end(), view.row<float>(i));
+      }
       collector_.head(view);
       all.insert(all.end(), out.begin(), out.end());
     }

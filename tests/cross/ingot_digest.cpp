@@ -61,13 +61,8 @@ void run(Executor& executor, KvCache& cache, std::int64_t vocab, Digest& digest)
       rows += std::max(0, count);
     }
     if (parts.empty()) return;
-    std::vector<float> logits(static_cast<std::size_t>(rows * vocab));
-    Outputs outputs{.kind = Output::kLogits, .logits = {}, .hidden = {}};
-    outputs.logits.full = f32_view(logits.data(), rows, vocab);
-    if (!executor.step(parts, outputs)) {
-      throw Error(ErrorCode::kInternal, "too few blocks");
-    }
-    digest.add(logits);
+    if (!run_next(executor, parts)) throw Error(ErrorCode::kInternal, "too few blocks");
+    for (std::int64_t i = 0; i < rows; ++i) digest.add(executor.logits(i));
   }
 }
 
@@ -88,7 +83,7 @@ void print_digest(const char* path, const KernelTable& table, KvType type) {
                      .out_rows = kRows,
                      .sequences = kSequences,
                      .context = kContext,
-                     .logits_rows = kSequences});
+                     .logits_rows = kRows});
   Digest digest;
   run(executor, cache, model->spec.vocab, digest);
   std::printf("%s\n", digest.text().c_str());

@@ -9,11 +9,13 @@
 #include <span>
 #include <sstream>
 
+#include "backend/backends.h"
 #include "base/shared_data_test_util.h"
 #include "base/text.h"
 #include "load/json.h"
 #include "runtime/instance.h"
 #include "support/golden_data.h"
+#include "support/model_runner.h"
 
 namespace ingot::testing_support {
 namespace {
@@ -37,23 +39,28 @@ class Golden {
     const auto rows = static_cast<std::int32_t>(longest);
     StartOptions start;
     start.context = longest;
-    start.rows = start.out_rows = rows;
+    start.rows = start.out_rows = start.logits_rows = rows;
     instance_.start(start, [](std::uint64_t, std::uint64_t) {});
   }
 
   /// Every position's output, [T, columns].
   std::vector<float> run(const std::vector<std::int32_t>& ids, Output output) {
-    const Spec& spec = instance_.spec();
-    const std::int64_t cols = output == Output::kLogits ? spec.vocab : spec.hidden;
+    const bool logits = output == Output::kLogits;
     const auto count = static_cast<std::int32_t>(ids.size());
-    std::vector<float> rows(static_cast<std::size_t>(count * cols));
-    const View view = f32_view(rows.data(), count, cols);
-    Outputs outputs{.kind = output, .logits = {}, .hidden = view};
-    if (output == Output::kLogits) outputs.logits.full = view;
-    Sequence sequence(instance_.executor().cache());
+    Executor& executor = instance_.executor();
+    Sequence sequence(executor.cache());
     sequence.tokens = ids;
-    const StepPart part{.sequence = &sequence, .rows = count, .outputs = count};
-    EXPECT_TRUE(instance_.executor().step({&part, 1}, outputs));
+    StepPart part{.sequence = &sequence,
+                  .rows = count,
+                  .outputs = logits ? count : 0,
+                  .hidden = logits ? 0 : count,
+                  .final_norm = output == Output::kHiddenNormed};
+    EXPECT_TRUE(run_next(executor, {&part, 1}));
+    std::vector<float> rows;
+    for (std::int32_t i = 0; i < count; ++i) {
+      const std::span<const float> row = logits ? executor.logits(i) : executor.hidden(i);
+      rows.insert(rows.end(), row.begin(), row.end());
+    }
     return rows;
   }
 
@@ -222,13 +229,13 @@ TEST(Golden, isa_invariance) {
     const fs::path prompts = fs::is_directory(model) ? model : model_of(model);
     const auto prompt = read_prompts(prompts).front();
     std::vector<float> expected;
-    for (const KernelTable* table : kernel_tables()) {
-      Golden run(model, std::ssize(prompt), table->name);
+    for (const HostKernels* kernels : host_kernels()) {
+      Golden run(model, std::ssize(prompt), kernels->name);
       const auto rows = run.run(prompt, Output::kLogits);
       if (expected.empty()) expected = rows;
       ASSERT_EQ(rows.size(), expected.size());
       EXPECT_EQ(__builtin_memcmp(rows.data(), expected.data(), rows.size() * sizeof(float)), 0)
-          << table->name;
+          << kernels->name;
     }
   }
 }

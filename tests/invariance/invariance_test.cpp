@@ -272,20 +272,17 @@ TEST(RecycledBlocks, AStepThatDoesNotFitComputesNothing) {
   const auto checkpoint = make_checkpoint(random_models(Q4_0::kFormat)[0], 7);
   ModelRunner runner(*checkpoint, {.context = 32, .rows = 32, .sequences = 1});
   Executor& executor = runner.executor();
-  std::vector<float> logits(static_cast<std::size_t>(runner.spec().vocab));
-  Outputs outputs;
-  outputs.logits.full = f32_view(logits.data(), 1, runner.spec().vocab);
   Sequence first(executor.cache());
   first.tokens.assign(32, 1);
-  const StepPart all{.sequence = &first, .rows = 32, .outputs = 1};
-  ASSERT_TRUE(executor.step({&all, 1}, outputs));
+  StepPart all{.sequence = &first, .rows = 32, .outputs = 1};
+  ASSERT_TRUE(run_next(executor, {&all, 1}));
   Sequence second(executor.cache());
   second.tokens.assign(1, 1);
-  const StepPart one{.sequence = &second, .rows = 1, .outputs = 1};
-  EXPECT_FALSE(executor.step({&one, 1}, outputs));
+  StepPart one{.sequence = &second, .rows = 1, .outputs = 1};
+  EXPECT_FALSE(run_next(executor, {&one, 1}));
   EXPECT_EQ(second.computed, 0);
   first.blocks.truncate(0);
-  EXPECT_TRUE(executor.step({&one, 1}, outputs));
+  EXPECT_TRUE(run_next(executor, {&one, 1}));
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ struct RunnerOptions {
   std::int32_t pool_sequences = 0;  ///< whole sequences that the cache holds; 0: `sequences`
   std::int32_t score_top = -1;      ///< for Executor::run
   bool profile = false;             ///< run steps on a ProfiledBackend
+  bool guarded = false;             ///< run on a GuardedBackend
 };
 
 /// Rows of one sequence in a step.
@@ -33,6 +34,9 @@ struct Chunk {
   std::size_t sequence = 0;
   std::int32_t rows = 0;
 };
+
+/// Results of a step's rows.
+enum class Output { kLogits, kHiddenNormed, kHidden };
 
 /// A model on the CPU backend. Its pages start as NaN, to show reads of slots that were not
 /// written.
@@ -57,11 +61,13 @@ class ModelRunner {
 
  private:
   std::int64_t columns(Output output) const;
-  void step(const std::vector<StepPart>& parts, Output output, std::vector<float>& rows);
+  /// Runs parts whose rows all give results, which are written to `rows`.
+  void step(std::vector<StepPart> parts, Output output, std::vector<float>& rows);
 
   std::unique_ptr<ThreadPool> own_pool_;
   ThreadPool* pool_ = nullptr;
   CpuBackend backend_;
+  std::unique_ptr<Backend> guarded_;
   std::unique_ptr<ProfiledBackend> profiled_;
   std::unique_ptr<const Model> model_;
   std::unique_ptr<KvCache> cache_;

@@ -1,5 +1,5 @@
-// CpuBackend: loading, scratch, and the ops on rows; attention, experts and the head have files of
-// their own.
+// CpuBackend: packing weights, scratch memory, and the ops on rows. Attention, experts, linears and
+// the head have files of their own.
 #include "backend/cpu/cpu_backend.h"
 
 #include <algorithm>
@@ -8,21 +8,24 @@
 
 #include "backend/cpu/panel.h"
 #include "base/fp_env.h"
+#include "base/index.h"
 
 namespace ingot {
 
 namespace {
 
-/// Rows of logits held at a time when they are only reduced.
+/// Rows of logits that are computed at a time when they are only reduced: more take more scratch
+/// memory, fewer read the head more often.
 constexpr std::int64_t kHeadRows = 16;
 
-/// Floats of each thread for what attention makes of splits that are shared: of one sequence with
-/// 32 query heads of 128 elements, two threads have room for those of 28,000 keys.
+/// Floats of each thread for the states of attention's shared splits: two threads have room for
+/// 28,000 keys of a sequence with 32 query heads of 128 elements. Without room, splits are not
+/// shared and threads wait at the end of a long sequence.
 constexpr std::int64_t kStatesOfThread = 1 << 16;
 
 std::int64_t panels_of(std::int64_t rows) { return (rows + kPanelCols - 1) / kPanelCols; }
 
-/// Neighbours of equal format joined: the row segments of a weight, without data.
+/// The row segments of a weight without data: neighbouring parts of equal format form one.
 std::vector<Segment> segments_of(std::span<const View> parts) {
   std::vector<Segment> segments;
   std::int64_t row = 0;
@@ -34,8 +37,8 @@ std::vector<Segment> segments_of(std::span<const View> parts) {
     row += part.rows;
   }
   for (Segment& s : segments) {
-    s.panels = panels_of(s.rows);
-    s.panel_bytes = panel_bytes(s.format, parts.front().cols);
+    s.units = panels_of(s.rows);
+    s.unit_bytes = panel_bytes(s.format, parts.front().cols);
   }
   return segments;
 }
@@ -44,19 +47,19 @@ std::int64_t aligned(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 std::int64_t segment_bytes(std::span<const Segment> segments) {
   std::int64_t bytes = 0;
-  for (const Segment& s : segments) bytes += aligned(s.panels * s.panel_bytes);
+  for (const Segment& s : segments) bytes += aligned(s.units * s.unit_bytes);
   return bytes;
 }
 
-/// Tells the segments of `w` where their panels are: one after the other from `data` on.
+/// Sets the segments' data: one after the other from `data` on.
 void place_segments(Weight& w, const std::byte* data) {
   for (Segment& s : w.segments) {
     s.data = data;
-    data += aligned(s.panels * s.panel_bytes);
+    data += aligned(s.units * s.unit_bytes);
   }
 }
 
-/// A segment's rows as the parts hold them: a panel may begin in one part and end in another.
+/// A segment's rows, which several parts may hold: a panel may begin in one and end in another.
 class SegmentRows {
  public:
   SegmentRows(std::span<const View> parts, const Segment& s) : segment_(s) {
@@ -67,7 +70,7 @@ class SegmentRows {
     }
   }
 
-  /// Packs panel `p`. Where it spans parts, its rows are first copied together.
+  /// Packs panel `p`. Where it spans parts, copies its rows together first.
   void pack(std::int64_t p, std::byte* out) const {
     std::int64_t row = p * kPanelCols;
     const std::int64_t count = std::min<std::int64_t>(kPanelCols, segment_.rows - row);
@@ -114,7 +117,7 @@ Weight CpuBackend::outline(std::span<const View> parts, std::span<const float> b
   for (const Segment& s : w.segments) {
     if (format_info(s.format).dense) continue;
     constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-    const std::int64_t least = table_.linear[static_cast<std::size_t>(s.format)].matrix_rows;
+    const std::int64_t least = at(table_.linear, s.format).matrix_rows;
     matrix_rows_ = std::max(matrix_rows_, least == 0 ? kNever : least);
   }
   if (!bias.empty()) {
@@ -132,16 +135,16 @@ Weight CpuBackend::prepare(std::span<const View> parts, std::span<const float> b
   std::int64_t panels = 0;
   for (const Segment& s : w.segments) {
     rows.emplace_back(parts, s);
-    panels += s.panels;
+    panels += s.units;
   }
   const auto lease = pool_.acquire();
-  // In the order of `linear`: of a large matrix, whose pages nobody has touched yet, a thread
-  // packs, and has on its memory node, the panels that it will read.
+  // In the order of `linear`: a thread packs the panels that it will read, so that the first touch
+  // puts their memory on its node.
   pool_.parallel_for(panels, [&](std::int64_t panel, int) {
     std::size_t i = 0;
-    while (panel >= w.segments[i].panels) panel -= w.segments[i++].panels;
+    while (panel >= w.segments[i].units) panel -= w.segments[i++].units;
     const Segment& s = w.segments[i];
-    const std::int64_t offset = s.data - w.storage.data() + panel * s.panel_bytes;
+    const std::int64_t offset = s.data - w.storage.data() + panel * s.unit_bytes;
     rows[i].pack(panel, w.storage.data() + offset);
   });
   return w;
@@ -163,15 +166,6 @@ std::int64_t CpuBackend::prepared_bytes(std::span<const View> parts, bool bias) 
   return segment_bytes(segments_of(parts)) + bias_bytes;
 }
 
-Tensor CpuBackend::upload(std::span<const float> values) {
-  Tensor t;
-  t.buffer = allocate_host(std::ssize(values) * std::int64_t{sizeof(float)});
-  auto* data = reinterpret_cast<float*>(t.buffer.data());
-  std::copy(values.begin(), values.end(), data);
-  t.view = f32_view(data, 1, std::ssize(values));
-  return t;
-}
-
 CpuBackend::Scratch CpuBackend::lay_out(const StepLimits& limits, std::byte* base) const {
   Scratch s;
   const auto take = [&](std::int64_t bytes) {
@@ -179,23 +173,24 @@ CpuBackend::Scratch CpuBackend::lay_out(const StepLimits& limits, std::byte* bas
     s.bytes += aligned(bytes);
     return at;
   };
+  const auto array = [&]<class T>(std::int64_t count) {
+    auto* data = reinterpret_cast<T*>(take(count * std::int64_t{sizeof(T)}));
+    return std::span<T>(data, static_cast<std::size_t>(data == nullptr ? 0 : count));
+  };
   const auto matrix = [&](std::int64_t rows, std::int64_t cols) {
-    auto* data = reinterpret_cast<float*>(take(rows * cols * std::int64_t{sizeof(float)}));
-    return f32_view(data, rows, cols);
+    return f32_view(array.operator()<float>(rows * cols).data(), rows, cols);
   };
   const std::int64_t t = limits.rows;
   const auto together = [&](std::int64_t rows) {
     return (rows + rows_together() - 1) / rows_together();
   };
-  // Room for so many times the rows that are together.
+  // Memory for `count` times rows_together() rows.
   const auto quantised = [&](std::int64_t count) {
     const std::int64_t groups = count * (limits.cols / kGroup);
     const std::int64_t tiles = groups * (rows_together() / kTileRows);
     LinearInput in;
-    in.q = reinterpret_cast<QuantisedGroup*>(take(tiles * std::int64_t{sizeof(QuantisedGroup)}));
-    if (table_.reads_matrix) {
-      in.matrix = reinterpret_cast<MatrixGroup*>(take(groups * std::int64_t{sizeof(MatrixGroup)}));
-    }
+    in.q = array.operator()<QuantisedGroup>(tiles).data();
+    if (table_.reads_matrix) in.matrix = array.operator()<MatrixGroup>(groups).data();
     return in;
   };
   s.q_rows = std::max<std::int64_t>(t, limits.out_rows);
@@ -206,25 +201,24 @@ CpuBackend::Scratch CpuBackend::lay_out(const StepLimits& limits, std::byte* bas
   s.linear = take(pool_.size() * s.linear_bytes);
   if (pool_.size() > 1) {
     s.states_floats = kStatesOfThread * pool_.size();
-    s.states = reinterpret_cast<float*>(take(s.states_floats * std::int64_t{sizeof(float)}));
+    s.states = array.operator()<float>(s.states_floats).data();
   }
   s.head_rows = matrix(std::min<std::int64_t>(kHeadRows, limits.out_rows), limits.vocab);
   if (limits.moe.experts != 0) {
     s.router = matrix(t, limits.moe.experts);
-    const std::int64_t slots = t * limits.moe.used;
+    const std::int64_t pairs = t * limits.moe.used;
     s.cached_rows = cached_rows(limits.moe.ffn);
-    s.wave_rows = std::min(slots, std::max(t, s.cached_rows));  // an expert may get all rows
-    s.routed = matrix(slots, limits.hidden);
-    s.gate_up = matrix(s.wave_rows, 2 * limits.moe.ffn);
-    s.ffn = matrix(s.wave_rows, limits.moe.ffn);
-    // Rows of two experts are not together.
-    s.wave_q = quantised(std::min(s.wave_rows, together(s.wave_rows) + limits.moe.experts));
-    s.slot_expert = reinterpret_cast<std::int32_t*>(take(slots * 4));
-    s.slot_weight = reinterpret_cast<float*>(take(slots * 4));
-    s.slot_row = reinterpret_cast<std::int32_t*>(take(slots * 4));
-    s.sorted_slot = reinterpret_cast<std::int32_t*>(take(slots * 4));
-    s.expert_rows =
-        reinterpret_cast<ExpertRows*>(take(limits.moe.experts * std::int64_t{sizeof(ExpertRows)}));
+    const std::int64_t wave = std::min(pairs, std::max(t, s.cached_rows));  // an expert may get all
+    s.routed = matrix(pairs, limits.hidden);
+    s.gate_up = matrix(wave, 2 * limits.moe.ffn);
+    s.ffn = matrix(wave, limits.moe.ffn);
+    // Rows of two experts do not lie together.
+    s.wave_q = quantised(std::min(wave, together(wave) + limits.moe.experts));
+    s.pair_expert = array.operator()<std::int32_t>(pairs).data();
+    s.pair_weight = array.operator()<float>(pairs).data();
+    s.experts.routed_rows = array.operator()<std::int32_t>(pairs);
+    s.experts.pairs = array.operator()<std::int32_t>(pairs);
+    s.experts.experts = array.operator()<ExpertRows>(limits.moe.experts);
   }
   return s;
 }
@@ -239,12 +233,10 @@ void CpuBackend::plan(const StepLimits& limits) {
   scratch_ = lay_out(limits, scratch_buffer_.data());
   quantised_ = {};
   expert_work_.reserve(static_cast<std::size_t>(limits.moe.experts));
-  row_tiles_.reserve(static_cast<std::size_t>(limits.rows));
-  sequence_tiles_.reserve(static_cast<std::size_t>(limits.rows));
-  // At most kPartOfThread a thread have more than an item's work; twice as many, since a sequence's
-  // last head tile counts like the others and may have fewer heads.
+  experts_ = ExpertPlan(scratch_.experts, scratch_.cached_rows, rows_together());
+  attention_ = AttentionPlan(limits.rows, pool_.size(), scratch_.states_floats);
   splits_left_ = std::vector<std::atomic<std::int32_t>>(
-      static_cast<std::size_t>(2 * kPartOfThread * pool_.size()));
+      static_cast<std::size_t>(AttentionPlan::counters_max(pool_.size())));
 }
 
 void CpuBackend::step(const Batch&, FunctionRef<void()> body) {
@@ -263,12 +255,12 @@ void CpuBackend::embed(const Batch& batch, const Weight* table, View x) {
       return;
     }
     INGOT_CHECK(table != nullptr, "neither embeddings nor an embedding matrix");
-    std::int64_t row = batch.tokens[static_cast<std::size_t>(t)];
+    std::int64_t row = at(batch.tokens, t);
     INGOT_CHECK(row >= 0 && row < table->rows, "token ", row, " of ", table->rows);
     const Segment* s = table->segments.data();
     while (row >= s->first_row + s->rows) ++s;
     row -= s->first_row;
-    const std::byte* panel = s->data + row / kPanelCols * s->panel_bytes;
+    const std::byte* panel = s->data + row / kPanelCols * s->unit_bytes;
     unpack_column(s->format, panel, static_cast<int>(row % kPanelCols), table->cols,
                   x.row<float>(t));
   });
@@ -299,7 +291,7 @@ void CpuBackend::rope(View qkv, const Batch& b, const Norm& q_norm, const Norm& 
   static const RopeTable kNone{};
   const RopeTable& table = a.rope != nullptr ? *a.rope : kNone;
   pool_.parallel_for(qkv.rows, [&](std::int64_t t, int) {
-    const std::int64_t position = b.positions[static_cast<std::size_t>(t)];
+    const std::int64_t position = at(b.positions, t);
     INGOT_CHECK(table.dims == 0 || (position >= 0 && position < table.cos.rows), "position ",
                 position, " of ", table.cos.rows);
     const float* cos = table.dims == 0 ? nullptr : table.cos.row<const float>(position);
@@ -330,7 +322,7 @@ void CpuBackend::gather(View x, std::span<const std::int32_t> rows, View out) {
   INGOT_CHECK(std::ssize(rows) == out.rows, rows.size(), " rows into ", out.rows);
   overwrites(out);
   for (std::int64_t i = 0; i < out.rows; ++i) {
-    const std::int64_t row = rows[static_cast<std::size_t>(i)];
+    const std::int64_t row = at(rows, i);
     INGOT_CHECK(row >= 0 && row < x.rows, "row ", row, " of ", x.rows);
     std::copy_n(x.row<const float>(row), x.cols, out.row<float>(i));
   }

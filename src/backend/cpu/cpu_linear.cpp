@@ -1,4 +1,4 @@
-// CpuBackend: linear, and the quantised rows that it reads.
+// CpuBackend's linear, and the quantised rows that it reads.
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/panel_work.h"
 
@@ -6,7 +6,7 @@ namespace ingot {
 
 LinearInput CpuBackend::input_of(View rows) const {
   LinearInput in = scratch_.q.of_groups(rows.cols / kGroup);
-  // Experts get few rows each.
+  // Experts get few rows each, too few for the matrix alone.
   const bool reads_matrix_alone = limits_.moe.experts == 0 && rows.rows >= matrix_rows_;
   if (in.matrix != nullptr && reads_matrix_alone) in.q = nullptr;
   return in;
@@ -19,14 +19,14 @@ bool CpuBackend::has_whole_pieces(std::int64_t rows) const {
 void CpuBackend::quantise_rows(View rows,
                                FunctionRef<void(std::int64_t, std::int64_t, std::int64_t)> make) {
   if (rows.rows == 0) return;
-  // Below so many groups another thread would only cost.
-  constexpr std::int64_t kGroupsLeast = 32;
-  // Columns that are made and quantised at a time, of tiles few enough for a first cache.
-  constexpr std::int64_t kNear = 16 * kGroup;
+  // Groups of an item at least: waking a thread for fewer costs more than it saves.
+  constexpr std::int64_t kGroupsMin = 32;
+  // Columns that are made and quantised at a time: those of a tile fit in a first cache.
+  constexpr std::int64_t kPieceCols = 16 * kGroup;
   const std::int64_t tiles = (rows.rows + rows_together() - 1) / rows_together();
   const std::int64_t groups = rows.cols / kGroup;
   const std::int64_t wanted = has_whole_pieces(rows.rows) ? 1 : 4 * pool_.size() / tiles;
-  const std::int64_t most = std::min(rows.rows * groups / kGroupsLeast, groups);
+  const std::int64_t most = std::min(rows.rows * groups / kGroupsMin, groups);
   const std::int64_t parts = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, most));
   const std::int64_t part = (groups + parts - 1) / parts * kGroup;
   const LinearInput to = input_of(rows);
@@ -34,8 +34,8 @@ void CpuBackend::quantise_rows(View rows,
     const std::int64_t first = item / parts * rows_together();
     const std::int64_t end = std::min<std::int64_t>(first + rows_together(), rows.rows);
     const std::int64_t end_col = std::min((item % parts + 1) * part, rows.cols);
-    for (std::int64_t col = item % parts * part; col < end_col; col += kNear) {
-      const std::int64_t cols = std::min(kNear, end_col - col);
+    for (std::int64_t col = item % parts * part; col < end_col; col += kPieceCols) {
+      const std::int64_t cols = std::min(kPieceCols, end_col - col);
       for (std::int64_t row = first; row < end; ++row) make(row, col, cols);
       to.write_rows(table_, columns(rows, col, cols).slice(first, end - first), first,
                     col / kGroup);

@@ -1,4 +1,4 @@
-// CpuBackend: the head and what is made of its rows.
+// CpuBackend's logits: the output head, and the reductions of its rows.
 #include <algorithm>
 
 #include "backend/cpu/cpu_backend.h"
@@ -8,7 +8,7 @@ namespace ingot {
 
 namespace {
 
-/// Keeps the best of a row in `top`, falling, ties to the lower id.
+/// Writes the best tokens of a row to `top`, falling, ties to the lower id.
 void best_tokens(const float* x, std::int64_t n, std::span<TokenScore> top) {
   if (top.empty()) return;
   std::size_t filled = 0;
@@ -64,12 +64,6 @@ void CpuBackend::logits(View in, const Weight& head, const LogitsReduce& reduce)
     linear(in.slice(first, count), head, rows);
     reduce_rows(rows, first, reduce);
   }
-}
-
-void CpuBackend::argmax(View x, std::span<std::int32_t> out) {
-  pool_.parallel_for(x.rows, [&](std::int64_t r, int) {
-    out[static_cast<std::size_t>(r)] = table_.argmax(x.row<const float>(r), x.cols);
-  });
 }
 
 }  // namespace ingot

@@ -1,19 +1,19 @@
-// CpuBackend: mixture of experts. Rows are routed and sorted by expert; all experts' panels are one
-// list of items, so that threads seldom wait for one another, however many experts there are.
+// CpuBackend's mixture of experts. The panels of all experts of a wave are one list of items, so
+// that threads seldom wait for each other.
 #include <algorithm>
 
 #include "backend/cpu/cpu_backend.h"
+#include "base/index.h"
 
 namespace ingot {
 
 namespace {
 
-/// The `used` largest of p, falling, ties to the lower index, into `chosen`.
+/// Writes the indices of the `used` largest of p into `chosen`, falling, ties to the lower index.
 void choose(const float* p, std::int32_t experts, std::int32_t used, std::int32_t* chosen) {
   std::int32_t filled = 0;
   for (std::int32_t e = 0; e < experts; ++e) {
-    // A row of NaN compares with nothing and takes the first experts: it stays NaN and harms
-    // nobody.
+    // A row of NaN gets the first experts: its result is NaN, and other rows are unaffected.
     if (filled == used && !(p[e] > p[chosen[used - 1]])) continue;
     std::int32_t slot = filled < used ? filled++ : used - 1;
     for (; slot > 0 && p[e] > p[chosen[slot - 1]]; --slot) chosen[slot] = chosen[slot - 1];
@@ -27,8 +27,8 @@ void CpuBackend::route(View logits, const Moe& m) {
   pool_.parallel_for(logits.rows, [&](std::int64_t t, int) {
     float* p = logits.row<float>(t);
     table_.softmax(p, m.experts);
-    std::int32_t* chosen = scratch_.slot_expert + t * m.used;
-    float* weight = scratch_.slot_weight + t * m.used;
+    std::int32_t* chosen = scratch_.pair_expert + t * m.used;
+    float* weight = scratch_.pair_weight + t * m.used;
     choose(p, m.experts, m.used, chosen);
     float sum = 0;
     for (std::int32_t k = 0; k < m.used; ++k) {
@@ -41,90 +41,56 @@ void CpuBackend::route(View logits, const Moe& m) {
 }
 
 std::int64_t CpuBackend::cached_rows(std::int64_t ffn) const {
+  // Bytes of a thread's second cache for rows: a second cache has 1 MiB or more on most processors
+  // that serve. With more, rows fall out of the cache between gate and down; with less, waves are
+  // more and shorter.
   constexpr std::int64_t kBytesOfThread = 1 << 20;
   return std::max<std::int64_t>(1, pool_.size() * kBytesOfThread / (3 * ffn * 4));
-}
-
-void CpuBackend::sort_slots(std::int64_t rows, const Moe& m) {
-  ExpertRows* experts = scratch_.expert_rows;
-  const std::int32_t* chosen = scratch_.slot_expert;
-  const auto slots = static_cast<std::int32_t>(rows * m.used);
-  std::fill_n(experts, m.experts, ExpertRows{});
-  for (std::int32_t slot = 0; slot < slots; ++slot) ++experts[chosen[slot]].count;
-  for (std::int32_t e = 1; e < m.experts; ++e) {
-    experts[e].first = experts[e - 1].first + experts[e - 1].count;
-  }
-  for (std::int32_t e = 0; e < m.experts; ++e) experts[e].count = 0;
-  // A stable counting sort: within an expert, rows keep their order.
-  for (std::int32_t slot = 0; slot < slots; ++slot) {
-    ExpertRows& e = experts[chosen[slot]];
-    const std::int32_t row = e.first + e.count++;
-    scratch_.slot_row[slot] = row;
-    scratch_.sorted_slot[row] = slot;
-  }
-}
-
-CpuBackend::ExpertWave CpuBackend::wave_from(std::int32_t expert, const Moe& m) {
-  const std::int32_t first = scratch_.expert_rows[expert].first;
-  ExpertWave wave{.expert = expert, .end_expert = expert, .slot = first, .end_slot = first};
-  std::int32_t q_rows = 0;
-  for (; wave.end_expert < m.experts; ++wave.end_expert) {
-    ExpertRows& e = scratch_.expert_rows[wave.end_expert];
-    const std::int32_t rows = wave.end_slot - wave.slot;
-    if (rows > 0 && rows + e.count > scratch_.cached_rows) break;
-    wave.end_slot += e.count;
-    e.q_first = q_rows;
-    q_rows += (e.count + rows_together() - 1) / rows_together() * rows_together();
-  }
-  return wave;
 }
 
 void CpuBackend::send_rows(View in, const LinearInput& q, const MoeWeights& w, const Moe& m,
                            const ExpertWave& wave) {
   const LinearInput wave_q = scratch_.wave_q.of_groups(in.cols / kGroup);
-  pool_.parallel_for(wave.end_slot - wave.slot, [&](std::int64_t i, int) {
-    const std::int64_t row = wave.slot + i;
-    const std::int32_t slot = scratch_.sorted_slot[row];
-    const std::int64_t t = slot / m.used;
-    const Weight& gate_up = w.gate_up[static_cast<std::size_t>(scratch_.slot_expert[slot])];
+  pool_.parallel_for(wave.rows(), [&](std::int64_t i, int) {
+    const std::int64_t row = wave.row + i;
+    const std::int32_t pair = experts_.pair(row);
+    const std::int64_t t = pair / m.used;
+    const std::int32_t expert = scratch_.pair_expert[pair];
+    const Weight& gate_up = at(w.gate_up, expert);
     if (observer_ != nullptr || gate_up.has_dense()) {
       std::copy_n(in.row<const float>(t), in.cols, scratch_.routed.row<float>(row));
     }
     if (!gate_up.has_blocks()) return;
-    wave_q.copy(quantised_row(slot), q, t);
+    wave_q.copy(experts_.quantised_row(expert, row), q, t);
   });
-}
-
-std::int64_t CpuBackend::quantised_row(std::int32_t slot) const {
-  const ExpertRows& e = scratch_.expert_rows[scratch_.slot_expert[slot]];
-  return e.q_first + scratch_.slot_row[slot] - e.first;
 }
 
 void CpuBackend::activate_wave(const MoeWeights& w, const Moe& m, const ExpertWave& wave) {
   const LinearInput wave_q = scratch_.wave_q.of_groups(m.ffn / kGroup);
-  pool_.parallel_for(wave.end_slot - wave.slot, [&](std::int64_t i, int) {
+  pool_.parallel_for(wave.rows(), [&](std::int64_t i, int) {
     float* ffn = scratch_.ffn.row<float>(i);
     const float* gate = scratch_.gate_up.row<const float>(i);
     table_.activate(gate, gate + m.ffn, m.act, m.ffn, ffn);
-    const std::int32_t slot = scratch_.sorted_slot[wave.slot + i];
-    if (!w.down[static_cast<std::size_t>(scratch_.slot_expert[slot])].has_blocks()) return;
-    wave_q.write(table_, quantised_row(slot), 0, ffn, m.ffn);
+    const std::int64_t row = wave.row + i;
+    const std::int32_t expert = scratch_.pair_expert[experts_.pair(row)];
+    if (!at(w.down, expert).has_blocks()) return;
+    wave_q.write(table_, experts_.quantised_row(expert, row), 0, ffn, m.ffn);
   });
 }
 
 void CpuBackend::expert_linears(const ExpertWave& wave, WaveRows in, std::span<const Weight> w,
                                 WaveRows out) {
   expert_work_.clear();
-  const auto taken =
-      std::count_if(scratch_.expert_rows + wave.expert, scratch_.expert_rows + wave.end_expert,
-                    [](const ExpertRows& rows) { return rows.count > 0; });
-  const auto threads_each =
-      static_cast<int>((pool_.size() + taken - 1) / std::max<std::int64_t>(1, taken));
+  int taken = 0;
+  for (std::int32_t e = wave.expert; e < wave.end_expert; ++e) {
+    taken += experts_.rows_of(e).count > 0 ? 1 : 0;
+  }
+  const int threads_each = (pool_.size() + taken - 1) / std::max(1, taken);
   std::int64_t items = 0;
   for (std::int32_t e = wave.expert; e < wave.end_expert; ++e) {
-    const ExpertRows& rows = scratch_.expert_rows[e];
+    const ExpertRows& rows = experts_.rows_of(e);
     if (rows.count == 0) continue;
-    const Weight& weight = w[static_cast<std::size_t>(e)];
+    const Weight& weight = at(w, e);
     INGOT_CHECK(!weight.has_blocks() || (weight.cols <= limits_.cols && weight.cols % kGroup == 0),
                 "expert ", e, " of ", weight.cols, " inputs, planned for ", limits_.cols);
     const View x = in.of(rows);
@@ -152,17 +118,18 @@ void CpuBackend::moe(View in, const MoeWeights& w, const Moe& m, View out) {
   const View logits = scratch_.router.slice(0, in.rows);
   linear(in, *w.router, logits);
   route(logits, m);
-  sort_slots(in.rows, m);
+  const auto pairs = static_cast<std::size_t>(in.rows * m.used);
+  experts_.sort({scratch_.pair_expert, pairs}, m.experts);
   const bool blocks = std::any_of(w.gate_up.begin(), w.gate_up.end(),
                                   [](const Weight& gate_up) { return gate_up.has_blocks(); });
   const LinearInput q = blocks ? quantised(in) : LinearInput{};
   const WaveRows all{.view = scratch_.routed};
   for (std::int32_t e = 0; e < m.experts;) {
-    const ExpertWave wave = wave_from(e, m);
+    const ExpertWave wave = experts_.wave_from(e);
     send_rows(in, q, w, m, wave);
-    expert_linears(wave, all, w.gate_up, {.view = scratch_.gate_up, .first = wave.slot});
+    expert_linears(wave, all, w.gate_up, {.view = scratch_.gate_up, .first = wave.row});
     activate_wave(w, m, wave);
-    expert_linears(wave, {.view = scratch_.ffn, .first = wave.slot}, w.down, all);
+    expert_linears(wave, {.view = scratch_.ffn, .first = wave.row}, w.down, all);
     e = wave.end_expert;
   }
   overwrites(out);
@@ -170,8 +137,8 @@ void CpuBackend::moe(View in, const MoeWeights& w, const Moe& m, View out) {
     float* y = out.row<float>(t);
     std::fill_n(y, out.cols, 0.0f);
     for (std::int64_t i = t * m.used; i < (t + 1) * m.used; ++i) {
-      table_.add_scaled(scratch_.slot_weight[i],
-                        scratch_.routed.row<const float>(scratch_.slot_row[i]), out.cols, y);
+      table_.add_scaled(scratch_.pair_weight[i],
+                        scratch_.routed.row<const float>(experts_.routed_row(i)), out.cols, y);
     }
   });
 }

@@ -1,4 +1,4 @@
-// Which kernel tables this machine can run.
+// kernel_tables: the tables that this machine can run, by its CPU's and system's features.
 #include <algorithm>
 #include <vector>
 
@@ -33,8 +33,8 @@ bool has_avx_vnni() {
   return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
 }
 
-/// Bits 24 and 25 of EDX of leaf 7; and the system has to give this process room for the tiles in
-/// what it keeps of a thread (Linux, Documentation/arch/x86/xstate.rst).
+/// Bits 24 and 25 of EDX of leaf 7. The system also has to allow this process to use tiles, since
+/// it saves them with a thread's state (Linux, Documentation/arch/x86/xstate.rst).
 bool has_amx_int8() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d >> 24 & 3) != 3) return false;
@@ -47,7 +47,7 @@ bool has_amx_int8() {
 std::vector<const KernelTable*> find_tables() {
   std::vector<const KernelTable*> tables{&scalar_kernels()};
 #ifdef INGOT_X86_TABLES
-  // These ask the operating system too, whether it keeps the registers.
+  // These functions also check that the system saves the registers.
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
                       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&

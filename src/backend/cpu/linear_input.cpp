@@ -1,4 +1,4 @@
-// LinearInput: rows by the tile where a thread has whole ones, else one at a time.
+// LinearInput: quantises rows, a whole tile at once where the kernel table can.
 #include "backend/cpu/linear_input.h"
 
 namespace ingot {

@@ -1,4 +1,4 @@
-// LinearInput: rows of activations as linears over block formats read them.
+// LinearInput: quantised rows of activations, as linears over block formats read them.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,15 @@
 
 namespace ingot {
 
-/// Quantised rows of K activations in the layouts of a kernel table, in memory of others.
+/// Quantised rows of K activations in the layouts of a kernel table; does not own their memory.
 struct LinearInput {
   QuantisedGroup* q = nullptr;    ///< [tiles of T, K / 32]; null where the matrix is enough
   MatrixGroup* matrix = nullptr;  ///< [T / 16, K / 32]; null where no kernel reads it
   std::int64_t groups = 0;        ///< K / 32
 
-  /// The rows from `row` on, the first of a tile and, where there is a matrix, of 16.
+  /// The rows from `row` on, which begins a tile and, where there is a matrix, 16 rows.
   LinearInput from(std::int64_t row) const;
-  /// The same memory for rows of so many groups.
+  /// This memory for rows of `count` groups.
   LinearInput of_groups(std::int64_t count) const {
     return {.q = q, .matrix = matrix, .groups = count};
   }
@@ -25,7 +25,7 @@ struct LinearInput {
   /// Quantises x [cols], whole groups, as those of `row` from group `first` on.
   void write(const KernelTable& table, std::int64_t row, std::int64_t first, const float* x,
              std::int64_t cols) const;
-  /// Makes row `row` a copy of row `from_row` of `from`, as long as it; neither is without `q`.
+  /// Copies row `from_row` of `from` to row `row`, of equal groups; both have `q`.
   void copy(std::int64_t row, const LinearInput& from, std::int64_t from_row) const;
 
  private:

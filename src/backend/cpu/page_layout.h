@@ -1,4 +1,4 @@
-// PageLayout: where the CPU backend has one layer's keys and values in a block.
+// PageLayout: offsets of one layer's keys and values in a block of the CPU backend.
 #pragma once
 
 #include <cstdint>

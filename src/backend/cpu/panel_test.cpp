@@ -1,4 +1,4 @@
-// Packed panels hold exactly what the file's rows meant, in hardly more memory.
+// Packed panels hold the exact values of the file's rows, in hardly more memory.
 #include "backend/cpu/panel.h"
 
 #include <gtest/gtest.h>

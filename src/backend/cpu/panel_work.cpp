@@ -1,4 +1,4 @@
-// PanelWork: which rows pass which panel in an item, and the call of the kernel.
+// PanelWork: the sizes of row blocks and items, and the kernel calls.
 #include "backend/cpu/panel_work.h"
 
 #include <algorithm>
@@ -10,15 +10,15 @@ namespace ingot {
 
 namespace {
 
-/// A multiple of the rows that kernels of blocks take at once; those of floats cut theirs evenly.
+/// A multiple of the rows of every block kernel's pass, so that no pass of a row block is short.
 constexpr std::int64_t kRowStep = 48;
 
-/// Rows that pass all panels before the next ones: as many as `bytes` hold, in equal blocks. A
-/// multiple of kRowStep, where there is room, else of `least`.
+/// Rows of a row block: blocks are equal, and their quantised rows take at most `bytes`. A multiple
+/// of kRowStep where `bytes` hold that many rows, else of `rows_min`.
 std::int64_t rows_of_block(std::int64_t rows, std::int64_t cols, std::int64_t bytes,
-                           std::int64_t least) {
+                           std::int64_t rows_min) {
   const std::int64_t row_bytes = cols * 2;  // quantised; floats take twice as much
-  const std::int64_t step = kRowStep * row_bytes <= bytes ? kRowStep : least;
+  const std::int64_t step = kRowStep * row_bytes <= bytes ? kRowStep : rows_min;
   const std::int64_t fitting = std::max(step, bytes / row_bytes / step * step);
   const std::int64_t blocks = std::max<std::int64_t>(1, (rows + fitting - 1) / fitting);
   return std::max(step, ((rows + blocks - 1) / blocks + step - 1) / step * step);
@@ -39,14 +39,16 @@ PanelWork::PanelWork(const KernelTable& table, int threads, View in, const Weigh
 }
 
 void PanelWork::cut_rows(int threads) {
-  // Below so many items, threads wait for the last.
+  // Items of a thread at least: with fewer, threads wait long for the last one.
   constexpr std::int64_t kItemsOfThread = 4;
+  // Bytes of a second cache: larger row blocks fall out of it between panels, smaller ones read the
+  // weights more often.
   constexpr std::int64_t kCacheBytes = 1 << 20;
   const std::int64_t panels = (weight_->rows + kPanelCols - 1) / kPanelCols;
   std::int64_t panel_rows_bytes = kernel_of(weight_->segments[0]).panel_rows_bytes;
   std::int64_t least_bytes = kCacheBytes;
   for (const Segment& s : weight_->segments) {
-    // Few rows are all of one block: each further one would read the weights again.
+    // Few rows form a single block: a second block would read the weights again.
     if (in_.rows < kernel_of(s).many_rows) least_bytes = (in_.rows + kRowStep) * in_.cols * 2;
     panel_rows_bytes = std::min(panel_rows_bytes, kernel_of(s).panel_rows_bytes);
     panels_limit_ = std::max(panels_limit_, kernel_panels(s));
@@ -75,7 +77,7 @@ std::int64_t PanelWork::panels_of_item(const Segment& s) const {
 
 std::int64_t PanelWork::items_of(const Segment& s) const {
   const std::int64_t at_once = panels_of_item(s);
-  return (s.panels + at_once - 1) / at_once;
+  return (s.units + at_once - 1) / at_once;
 }
 
 void PanelWork::run(std::int64_t item, const LinearInput& rows, std::byte* scratch) const {
@@ -92,8 +94,8 @@ void PanelWork::run(std::int64_t item, const LinearInput& rows, std::byte* scrat
   const LinearInput q = rows.groups == 0 ? rows : rows.from(row);
   const float* bias = w.bias ? w.bias.view.row<const float>(0) + first : nullptr;
   kernel_of(*s).run({
-      .panel = s->data + panel * s->panel_bytes,
-      .panel_bytes = s->panel_bytes,
+      .panel = s->data + panel * s->unit_bytes,
+      .panel_bytes = s->unit_bytes,
       .cols = w.cols,
       .rows = x.rows,
       .x = x,

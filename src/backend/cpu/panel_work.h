@@ -1,4 +1,4 @@
-// PanelWork: a linear cut into items, each a block of rows through a few panels of the weight.
+// PanelWork: a linear cut into items, each a row block through a few panels of the weight.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace ingot {
 
-/// out = in W^T + b by one kernel table, in items that any threads run in any order.
+/// out = in W^T + b with one kernel table, in items that threads run in any order.
 ///
-/// Shapes: in [T, K], w [M, K], out [T, M]. All panels of a block of rows come before the next
-/// block. A block is as large as the second cache, or larger where a kernel says so
+/// Shapes: in [T, K], w [M, K], out [T, M]. A row block passes all panels before
+/// the next one does. It is as large as the second cache, or larger where a kernel asks for it
 /// (LinearKernel::panel_rows_bytes).
 class PanelWork {
  public:
-  /// Items for so many threads; of other shapes: a bug.
+  /// Cuts items for `threads` threads. Shapes that do not match are a bug.
   PanelWork(const KernelTable& table, int threads, View in, const Weight& w, View out);
 
   std::int64_t items() const { return items_; }
-  /// Item `item` of them. `rows`: those of `in`, for weights with block formats; `scratch`: the
-  /// calling thread's, as large as any LinearKernel::scratch of the table.
+  /// Runs an item. `rows` are the quantised rows of `in`, for weights with block formats; `scratch`
+  /// is the calling thread's, as large as any LinearKernel::scratch of the table.
   void run(std::int64_t item, const LinearInput& rows, std::byte* scratch) const;
 
  private:
@@ -37,7 +37,7 @@ class PanelWork {
   const Weight* weight_;
   View out_;
   std::int64_t block_rows_ = 0;
-  std::int64_t panels_limit_ = 0;  ///< of an item
+  std::int64_t panels_limit_ = 0;  ///< panels of an item at most
   std::int64_t block_items_ = 0;
   std::int64_t items_ = 0;
 };

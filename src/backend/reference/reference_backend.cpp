@@ -134,8 +134,8 @@ std::byte* page_head(const Attention& a, const KvLayer& kv, std::int32_t slot, b
          slot % kBlockTokens * rows.token_bytes + head * rows.head_bytes;
 }
 
-/// What is kept of up to 32 elements: whole multiples of the largest magnitude's 127th part, which
-/// is returned.
+/// Rounds up to 32 elements to whole multiples of the largest magnitude's 127th part; returns that
+/// part.
 float quantise(std::span<const float> group, std::int8_t* out) {
   float amax = 0;
   bool finite = true;
@@ -286,27 +286,32 @@ std::int64_t ReferenceBackend::prepared_bytes(std::span<const View> parts, bool 
   return bytes;
 }
 
-Tensor ReferenceBackend::upload(std::span<const float> values) {
-  Tensor t;
-  t.buffer = allocate_host(static_cast<std::int64_t>(values.size_bytes()));
-  auto* data = reinterpret_cast<float*>(t.buffer.data());
-  std::copy(values.begin(), values.end(), data);
-  t.view = f32_view(data, 1, static_cast<std::int64_t>(values.size()));
-  return t;
-}
-
 std::int64_t ReferenceBackend::kv_block_bytes(const Attention& a, KvType type) const {
   return KvRows(a, type).block_bytes;
 }
 
-void ReferenceBackend::kv_read(const Attention&, const KvLayer& kv, std::int32_t block,
-                               std::span<std::byte> out) const {
-  std::copy_n(kv.pages + block * kv.block_bytes, kv.block_bytes, out.data());
+void ReferenceBackend::kv_copy(std::span<const KvLayer> layers, std::int32_t from,
+                               std::int32_t to) {
+  for (const KvLayer& kv : layers) {
+    std::copy_n(kv.pages + from * kv.block_bytes, kv.block_bytes, kv.pages + to * kv.block_bytes);
+  }
 }
 
-void ReferenceBackend::kv_load(const Attention&, const KvLayer& kv, std::int32_t block,
-                               std::span<const std::byte> in) {
-  std::copy_n(in.data(), kv.block_bytes, kv.pages + block * kv.block_bytes);
+void ReferenceBackend::kv_read(const Attention&, std::span<const KvLayer> layers,
+                               std::int32_t block, std::span<std::byte> out) const {
+  std::byte* to = out.data();
+  for (const KvLayer& kv : layers) {
+    to = std::copy_n(kv.pages + block * kv.block_bytes, kv.block_bytes, to);
+  }
+}
+
+void ReferenceBackend::kv_load(const Attention&, std::span<const KvLayer> layers,
+                               std::int32_t block, std::span<const std::byte> in) {
+  const std::byte* from = in.data();
+  for (const KvLayer& kv : layers) {
+    std::copy_n(from, kv.block_bytes, kv.pages + block * kv.block_bytes);
+    from += kv.block_bytes;
+  }
 }
 
 std::int64_t ReferenceBackend::scratch_bytes(const StepLimits&) const { return 0; }
@@ -427,12 +432,6 @@ void ReferenceBackend::gather(View x, std::span<const std::int32_t> rows, View o
 void ReferenceBackend::logits(View in, const Weight& head, const LogitsReduce& reduce) {
   for (std::int64_t r = 0; r < in.rows; ++r) {
     reduce_row(multiply(head, read_row(in.row<float>(r), in.cols)), r, reduce);
-  }
-}
-
-void ReferenceBackend::argmax(View x, std::span<std::int32_t> out) {
-  for (std::int64_t r = 0; r < x.rows; ++r) {
-    out[static_cast<std::size_t>(r)] = largest(read_row(x.row<float>(r), x.cols));
   }
 }
 

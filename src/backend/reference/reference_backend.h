@@ -1,5 +1,4 @@
-// ReferenceBackend: every op as plainly as it can be said, in double precision; the judge of the
-// other backends.
+// ReferenceBackend: every op in plain double precision, which tests compare other backends with.
 #pragma once
 
 #include "backend/backend.h"
@@ -9,9 +8,9 @@ namespace ingot {
 /// The ops without packing, quantised activations, chunks or threads: sums in double, each output
 /// rounded once.
 ///
-/// A Weight is one F32 segment of decoded rows, [rows, cols] without gaps; a block of a page is
-/// that of KvRows. Unlike other backends it allocates inside ops, and it shares no code with them:
-/// it is for tests.
+/// A Weight is one F32 segment of decoded rows, [rows, cols] without gaps; a block of a page has
+/// the layout of KvRows. For tests: it allocates inside ops, and shares no code with other
+/// backends.
 class ReferenceBackend final : public Backend {
  public:
   const char* name() const override { return "reference"; }
@@ -19,11 +18,11 @@ class ReferenceBackend final : public Backend {
   Buffer allocate(std::int64_t bytes) override;
   Weight prepare(std::span<const View> parts, std::span<const float> bias) override;
   std::int64_t prepared_bytes(std::span<const View> parts, bool bias) const override;
-  Tensor upload(std::span<const float> values) override;
   std::int64_t kv_block_bytes(const Attention& a, KvType type) const override;
-  void kv_read(const Attention& a, const KvLayer& kv, std::int32_t block,
+  void kv_copy(std::span<const KvLayer> layers, std::int32_t from, std::int32_t to) override;
+  void kv_read(const Attention& a, std::span<const KvLayer> layers, std::int32_t block,
                std::span<std::byte> out) const override;
-  void kv_load(const Attention& a, const KvLayer& kv, std::int32_t block,
+  void kv_load(const Attention& a, std::span<const KvLayer> layers, std::int32_t block,
                std::span<const std::byte> in) override;
   std::int64_t scratch_bytes(const StepLimits& limits) const override;
   void plan(const StepLimits& limits) override;
@@ -41,7 +40,6 @@ class ReferenceBackend final : public Backend {
   void moe(View in, const MoeWeights& w, const Moe& m, View out) override;
   void gather(View x, std::span<const std::int32_t> rows, View out) override;
   void logits(View in, const Weight& head, const LogitsReduce& reduce) override;
-  void argmax(View x, std::span<std::int32_t> out) override;
 };
 
 }  // namespace ingot

@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 
+#include "backend/backends.h"
 #include "base/error.h"
 #include "base/system_memory.h"
 #include "base/text.h"
@@ -102,7 +103,7 @@ Json list_json(const std::vector<std::int64_t>& values) {
 /// The settings that both forms of the command have.
 void set_common(BenchReport& report, const BenchValues& v, const ThreadPool& pool,
                 std::string_view isa) {
-  for (const KernelTable* table : kernel_tables()) report.isas.emplace_back(table->name);
+  for (const HostKernels* kernels : host_kernels()) report.isas.emplace_back(kernels->name);
   auto& settings = report.settings;
   settings.emplace_back("version", INGOT_VERSION);
   settings.emplace_back("threads", pool.size());
@@ -134,13 +135,13 @@ ShownProfile shown_profile(const BenchValues& v) {
 }
 
 /// One that takes its part of `free_bytes`.
-PeakMeter peak_meter(const ThreadPool& pool, const KernelTable& table, std::int64_t free_bytes) {
+PeakMeter peak_meter(const ThreadPool& pool, const HostKernels& kernels, std::int64_t free_bytes) {
   const std::int64_t bytes = peak_read_bytes(free_bytes);
   if (bytes < kReadBytesGood) {
     log_warning(cat("the read peak is that of ", bytes >> 20,
                     " MiB, a quarter of what memory is left: caches may flatter it"));
   }
-  return PeakMeter(pool.size(), pool.cpus(), table, bytes, interruption_point);
+  return PeakMeter(pool.size(), pool.cpus(), kernels, bytes, interruption_point);
 }
 
 StartOptions start_options(const BenchValues& v, const Instance& instance,
@@ -152,7 +153,8 @@ StartOptions start_options(const BenchValues& v, const Instance& instance,
           .sequences = limits.sequences,
           .rows = limits.rows,
           .out_rows = limits.sequences,
-          .output_bytes = limits.sequences * instance.spec().vocab * std::int64_t{sizeof(float)}};
+          .logits_rows = limits.sequences,
+          .finds_best = true};
 }
 
 /// The median of each rate.
@@ -226,12 +228,12 @@ int bench_peaks(const BenchValues& v) {
   ModelOptionValues machine = v.model;
   machine.path = "";  // no model is looked for
   const InstanceOptions options = instance_options(machine);
-  const KernelTable& table = find_kernels(options.isa);
+  const HostKernels& kernels = find_host_kernels(options.isa);
   const auto pool = make_pool(v.model);
   BenchReport report;
-  set_common(report, v, *pool, table.name);
+  set_common(report, v, *pool, kernels.name);
   const std::int64_t limit = options.memory_limit;
-  report.peaks = peak_meter(*pool, table, limit > 0 ? limit : available_memory()).measure();
+  report.peaks = peak_meter(*pool, kernels, limit > 0 ? limit : available_memory()).measure();
   write_report(v, report);
   return kDone;
 }
@@ -252,8 +254,8 @@ int bench_model(const BenchValues& v) {
   set_common(report, v, *pool, instance.isa());
   set_model_settings(report, v, lists, instance);
   // What it reads lies beside the model.
-  PeakMeter meter =
-      peak_meter(*pool, find_kernels(instance.isa()), plan.available_bytes - plan.total_bytes());
+  PeakMeter meter = peak_meter(*pool, find_host_kernels(instance.isa()),
+                               plan.available_bytes - plan.total_bytes());
   start_with_progress(instance, start);
   for (const Workload& w : workloads) report.rows.emplace_back().workload = w;
   measure_rows(instance, v, meter, report);

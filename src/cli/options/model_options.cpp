@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "backend/backends.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/interrupt.h"
@@ -149,7 +150,7 @@ std::unique_ptr<ThreadPool> make_pool(const ModelOptionValues& values) {
   ThreadPoolOptions options{.pin = values.pin_threads};
   int threads = parse_threads(values.threads);
   if (threads == 0) {
-    options.cpus = choose_cpus(*kernel_tables().back());
+    options.cpus = choose_cpus(*host_kernels().back());
     threads = std::max(1, static_cast<int>(options.cpus.size()));
   }
   return std::make_unique<ThreadPool>(threads, std::move(options));

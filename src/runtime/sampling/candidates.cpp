@@ -33,7 +33,7 @@ double min_p_depth(float min_p) {
 
 }  // namespace
 
-Candidates::Candidates(const KernelTable& kernels, std::int64_t room)
+Candidates::Candidates(const HostKernels& kernels, std::int64_t room)
     : kernels_(kernels), memory_(allocate_host(bytes(room))) {
   auto* next = reinterpret_cast<float*>(memory_.data());
   const auto take = [&](std::int64_t n) {

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "backend/buffer.h"
-#include "backend/cpu/kernel_table.h"
+#include "backend/host_kernels.h"
 #include "backend/ops.h"
 #include "runtime/sampling/cut.h"
 #include "runtime/sampling/sampling_params.h"
 
 namespace ingot {
 
-/// A row of logits and the results of KernelTable::scan.
+/// A row of logits and the results of HostKernels::scan.
 struct ScannedRow {
   const float* logits = nullptr;  ///< [n], no NaN, no +Inf
   const float* tops = nullptr;    ///< [spans of n, 16]
@@ -28,7 +28,7 @@ class Candidates {
   /// For rows of up to `room` tokens.
   ///
   /// Errors: Error{kDoesNotFit} when there is no memory.
-  Candidates(const KernelTable& kernels, std::int64_t room);
+  Candidates(const HostKernels& kernels, std::int64_t room);
 
   /// Whether these parameters drop any token of a row of n.
   static bool truncates(const SamplingParams& params, std::int64_t n);
@@ -48,7 +48,7 @@ class Candidates {
   std::int64_t size() const { return size_; }
   const float* logits() const { return logits_.data(); }
   const std::int32_t* ids() const { return ids_.data(); }
-  const float* sums() const { return sums_.data(); }  ///< weights summed as by KernelTable::weigh
+  const float* sums() const { return sums_.data(); }  ///< weights summed as by HostKernels::weigh
 
   static std::int64_t bytes(std::int64_t room);
 
@@ -68,7 +68,7 @@ class Candidates {
   std::span<const float> weights_now() const { return weights_.first(count()); }
   std::size_t count() const { return static_cast<std::size_t>(size_); }
 
-  const KernelTable& kernels_;
+  const HostKernels& kernels_;
   Buffer memory_;
   std::span<float> logits_;
   std::span<float> weights_;

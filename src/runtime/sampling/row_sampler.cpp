@@ -38,7 +38,7 @@ double sampling_noise(const SamplingParams& params, std::uint64_t index) {
   return static_cast<double>(bits) * 0x1p-53;
 }
 
-RowSampler::RowSampler(const KernelTable& kernels, std::int64_t vocab, std::int64_t ids)
+RowSampler::RowSampler(const HostKernels& kernels, std::int64_t vocab, std::int64_t ids)
     : kernels_(kernels),
       vocab_(vocab),
       ids_(ids),

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backend/buffer.h"
-#include "backend/cpu/kernel_table.h"
+#include "backend/host_kernels.h"
 #include "runtime/sampling/candidates.h"
 #include "runtime/sampling/sampler.h"
 
@@ -19,7 +19,7 @@ double sampling_noise(const SamplingParams& params, std::uint64_t index);
 class RowSampler {
  public:
   /// Errors: Error{kDoesNotFit} when there is no memory.
-  RowSampler(const KernelTable& kernels, std::int64_t vocab, std::int64_t ids);
+  RowSampler(const HostKernels& kernels, std::int64_t vocab, std::int64_t ids);
 
   /// Fills `drawn`.
   void draw(const SampleRow& row, Drawn& drawn);
@@ -58,7 +58,7 @@ class RowSampler {
   void choose_source(const SamplingParams& params);
   double weigh_row(float scale);
 
-  const KernelTable& kernels_;
+  const HostKernels& kernels_;
   std::int64_t vocab_;
   std::int64_t ids_;
   Buffer memory_;

@@ -7,7 +7,7 @@
 
 namespace ingot {
 
-Sampler::Sampler(ThreadPool& pool, const KernelTable& kernels, std::int64_t vocab, std::int64_t ids,
+Sampler::Sampler(ThreadPool& pool, const HostKernels& kernels, std::int64_t vocab, std::int64_t ids,
                  std::int32_t rows_max)
     : pool_(pool), rows_max_(rows_max) {
   INGOT_CHECK(ids > 0 && ids <= vocab, ids, " ids of ", vocab);

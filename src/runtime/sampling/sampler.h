@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "backend/cpu/kernel_table.h"
+#include "backend/host_kernels.h"
 #include "backend/ops.h"
 #include "base/thread_pool.h"
 #include "runtime/sampling/sampling_params.h"
@@ -57,7 +57,7 @@ class Sampler {
   /// embedding matrices may have more rows than the tokenizer has tokens.
   ///
   /// Errors: Error{kDoesNotFit} when there is no memory.
-  Sampler(ThreadPool& pool, const KernelTable& kernels, std::int64_t vocab, std::int64_t ids,
+  Sampler(ThreadPool& pool, const HostKernels& kernels, std::int64_t vocab, std::int64_t ids,
           std::int32_t rows_max);
   ~Sampler();
   Sampler(const Sampler&) = delete;

@@ -122,7 +122,7 @@ TEST(SamplerGolden, SetsAndProbabilities) {
   auto all = goldens();
   EXPECT_GT(all.size(), 100u);
   for (Golden& g : all) {
-    for (const KernelTable* kernels : kernel_tables()) {
+    for (const HostKernels* kernels : host_kernels()) {
       SCOPED_TRACE(cat(g.name, " ", std::string_view(kernels->name)));
       const auto got = by_id(distribution(g.row, *kernels));
       const auto want = by_id(g.probabilities);
@@ -143,7 +143,7 @@ TEST(SamplerGolden, Logprobs) {
   int seen = 0;
   for (Golden& g : goldens()) {
     if (g.logprobs.empty()) continue;
-    for (const KernelTable* kernels : kernel_tables()) {
+    for (const HostKernels* kernels : host_kernels()) {
       SCOPED_TRACE(cat(g.name, " ", std::string_view(kernels->name)));
       const Drawn drawn = draw(g.row, *kernels);
       ASSERT_EQ(drawn.top.size(), g.logprobs.size());
@@ -211,7 +211,7 @@ TEST(SamplerGolden, FrequenciesOfSeededDraws) {
   std::uint64_t seed = 4107;
   for (Golden& g : goldens()) {
     SCOPED_TRACE(g.name);
-    RowSampler sampler(*kernel_tables().back(), g.row.vocab(), g.row.vocab());
+    RowSampler sampler(*host_kernels().back(), g.row.vocab(), g.row.vocab());
     g.row.params.seed = ++seed;
     Drawn drawn;
     ASSERT_TRUE(sampler.prepare(g.row.row(), drawn));

@@ -26,7 +26,7 @@ TEST(Sampler, GreedyTakesTheLowerIdOfATie) {
 
 TEST(Sampler, IdsPastTheTokenizerAreNeitherDrawnNorReported) {
   TestRow row{.logits = {1, 2, 9, 9}};
-  const KernelTable& kernels = *kernel_tables().back();
+  const HostKernels& kernels = *host_kernels().back();
   EXPECT_EQ(draw(row, kernels, 2).id, 1);
   row.params = {.temperature = 2, .logprobs = 20};
   EXPECT_EQ(distribution(row, kernels, 2).size(), 2u);
@@ -44,7 +44,7 @@ TEST(Sampler, ALostRowGivesNothing) {
   const auto lost = [](std::vector<float> logits, SamplingParams params, std::int64_t ids) {
     TestRow row{.logits = std::move(logits), .params = std::move(params)};
     row.params.logprobs = 2;
-    const KernelTable& kernels = *kernel_tables().back();
+    const HostKernels& kernels = *host_kernels().back();
     return draw(row, kernels, ids).id == -1 && distribution(row, kernels, ids).empty();
   };
   for (const float temperature : {0.0f, 1.0f}) {
@@ -96,7 +96,7 @@ TEST(Sampler, LogprobsAreOfTheUnmodifiedLogitsOverAllRowsOfTheHead) {
                 .logprobs = 4};
   for (std::int32_t id = 0; id < 600; ++id) row.counts.add_generated(id);
   for (row.index = 0; row.index < 300; ++row.index) {
-    const Drawn drawn = draw(row, *kernel_tables().back(), 980);
+    const Drawn drawn = draw(row, *host_kernels().back(), 980);
     EXPECT_NEAR(drawn.logprob, logprob(row.logits, drawn.id), 2e-6) << drawn.id;
     ASSERT_EQ(drawn.top.size(), 4u);
     for (const TokenScore& score : drawn.top) {
@@ -107,7 +107,7 @@ TEST(Sampler, LogprobsAreOfTheUnmodifiedLogitsOverAllRowsOfTheHead) {
 
 TEST(Sampler, ARowOfTheHeadWithoutAnIdCanBeFarAboveAllOthers) {
   TestRow row{.logits = {3, 200, 5, 300}, .params = {.logprobs = 2}};
-  const Drawn drawn = draw(row, *kernel_tables().back(), 3);
+  const Drawn drawn = draw(row, *host_kernels().back(), 3);
   EXPECT_EQ(drawn.id, 1);
   EXPECT_EQ(drawn.logprob, -100);
   EXPECT_EQ(drawn.top[1].logprob, -295);
@@ -218,7 +218,7 @@ TEST(Sampler, EveryTableAndNumberOfThreadsDrawsTheSame) {
   auto rows = mixed_rows();
   std::vector<std::string> want;
   for (TestRow& row : rows) want.push_back(drawn_text(draw(row, scalar_kernels(), 5000)));
-  for (const KernelTable* kernels : kernel_tables()) {
+  for (const HostKernels* kernels : host_kernels()) {
     for (int threads = 1; threads <= 4; ++threads) {
       SCOPED_TRACE(cat(std::string_view(kernels->name), ", ", threads, " threads"));
       ThreadPool pool(threads);

@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "backend/backends.h"
 #include "runtime/sampling/sampler.h"
 
 namespace ingot::testing {
@@ -43,7 +44,7 @@ inline std::vector<float> normal_logits(std::int64_t n, float deviation, std::ui
 }
 
 /// What a sampler of its own, in this thread, makes of a row.
-inline Drawn draw(TestRow& row, const KernelTable& kernels = *kernel_tables().back(),
+inline Drawn draw(TestRow& row, const HostKernels& kernels = *host_kernels().back(),
                   std::int64_t ids = -1) {
   ThreadPool pool(1);
   Sampler sampler(pool, kernels, row.vocab(), ids < 0 ? row.vocab() : ids, 1);
@@ -54,7 +55,7 @@ inline Drawn draw(TestRow& row, const KernelTable& kernels = *kernel_tables().ba
 }
 
 inline std::vector<TokenProbability> distribution(
-    TestRow& row, const KernelTable& kernels = *kernel_tables().back(), std::int64_t ids = -1) {
+    TestRow& row, const HostKernels& kernels = *host_kernels().back(), std::int64_t ids = -1) {
   ThreadPool pool(1);
   Sampler sampler(pool, kernels, row.vocab(), ids < 0 ? row.vocab() : ids, 1);
   return sampler.distribution(row.row());

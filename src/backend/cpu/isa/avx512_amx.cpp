@@ -6,9 +6,9 @@ namespace ingot {
 
 namespace {
 
-/// Shapes of the eight tiles, as LDTILECFG reads them (Intel SDM, volume 1, chapter 18): 0 to 3
-/// hold sums, of a group's halves the first in 0 and 1; 4 and 5 rows of a group of 32, or of its
-/// halves; 6 and 7 quads of a panel.
+/// Shapes of the eight AMX tiles, as LDTILECFG reads them (Intel SDM, volume 1, chapter 18). Tiles
+/// 0 to 3 hold sums (0 and 1 those of a group's first half), 4 and 5 rows of a group of 32 or of
+/// its halves, 6 and 7 quads of a panel.
 template <std::uint8_t kRows, int kScales>
 struct alignas(64) TileShapes {
   static constexpr std::uint8_t kQuads = 8 / kScales;
@@ -21,17 +21,17 @@ struct alignas(64) TileShapes {
 static_assert(sizeof(TileShapes<16, 1>) == 64);
 
 struct AmxLanes : Avx512Lanes<true> {
-  /// Tiles of kRows rows, at most 16, for groups of so many scales.
+  /// Configures tiles of kRows rows, at most 16, for groups of kScales scales.
   template <int kRows, int kScales>
   INGOT_INLINE static void begin_tiles() {
     static constexpr TileShapes<kRows, kScales> kShapes;
     __asm__ volatile("ldtilecfg %0" : : "m"(kShapes));
   }
-  /// Without it the processor would keep the tiles of a thread that has no more use for them.
+  /// Releases the tiles, which the processor would otherwise keep for this thread.
   INGOT_INLINE static void end_tiles() { __asm__ volatile("tilerelease"); }
 
-  /// Sums kTile, 0 or 1, = rows of 32 signed bytes times [8][16][4] bytes, signed or not; of each
-  /// half of the rows and quads where a group has two scales.
+  /// Sums kTile, 0 or 1, = rows of 32 signed bytes times [8][16][4] bytes, signed or not;
+  /// separately for each half of the rows and quads where a group has two scales.
   template <int kTile, int kScales, bool kUnsigned>
   INGOT_INLINE static void multiply_tile(const std::int8_t* rows, const std::uint8_t* quads) {
     if constexpr (kScales == 1) {
@@ -41,7 +41,7 @@ struct AmxLanes : Avx512Lanes<true> {
       multiply<kTile + 2, 5, 7, kUnsigned>(rows + 16, quads + 256);
     }
   }
-  /// Sums kTile as [rows][16]; of halves, the second ones into `second`.
+  /// Stores sums kTile as [rows][16]; the sums of second halves go to `second`.
   template <int kTile, int kScales>
   INGOT_INLINE static void store_tile(std::int32_t* out, std::int32_t* second) {
     store_sums<kTile>(out);

@@ -18,14 +18,14 @@ struct Avx512Lanes {
   static constexpr bool kPairSums = false;
   static constexpr int kLinearRows = 8;
   static constexpr int kLinearRowsTwoScales = 8;
-  /// With VNNI panels need not share what is loaded of rows: `dot_alone` loads it for nothing.
+  /// With VNNI, panels need not share a load of rows: `dot_alone` loads without cost.
   static constexpr int kPassPanels = kVnni ? 1 : 2;
   static constexpr int kPassPanelsTwoScales = kVnni ? 1 : 2;
   static constexpr int kPassRows = 4;
   static constexpr int kFewRowsOfBytes = kVnni ? 64 : 24;
   static constexpr int kFewRowsOfNibbles = kVnni ? 32 : 24;
   static constexpr int kFewRowsOfOthers = 8;
-  /// With VNNI a row has so few instructions that the processor is far ahead by itself.
+  /// With VNNI a row has few instructions: the processor itself prefetches far ahead.
   static constexpr std::int64_t kAheadOfBytes = kVnni ? 2048 : 5120;
   static constexpr int kManyPanels = 8;
   static constexpr int kDenseRows = 28;
@@ -51,7 +51,7 @@ struct Avx512Lanes {
   INGOT_INLINE static M le(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
   INGOT_INLINE static F select(M m, F yes, F no) { return _mm512_mask_blend_ps(m, no, yes); }
   INGOT_INLINE static std::uint32_t to_bits(M m) { return m; }
-  /// Stores the lanes whose bits are set side by side, and their numbers counted from `first`;
+  /// Stores the lanes whose bits are set side by side, and their indices, counted from `first`;
   /// writes all 16 places.
   INGOT_INLINE static void store_chosen(std::uint32_t bits, F a, std::int32_t first, float* values,
                                         std::int32_t* numbers) {
@@ -164,8 +164,8 @@ struct Avx512Lanes {
       return add_int(acc, pairs<kSigned>(w, xs));
     }
   }
-  /// The same, faster where no other product takes these four inputs: load and product are one
-  /// instruction instead of two.
+  /// As `dot` of unsigned bytes, faster where no other product takes these four inputs: load and
+  /// product are one instruction instead of two.
   INGOT_INLINE static I dot_alone(I acc, B w, const std::int8_t* x) requires kVnni {
     // Compilers do not join them.
     __asm__("vpdpbusd %2%{1to16%}, %1, %0"
@@ -202,31 +202,31 @@ struct Avx512Lanes {
   INGOT_INLINE static void max_int_of_four(const I (&a)[4], std::int32_t (&largest)[4]) {
     of_four(a, largest, [](I x, I y) { return max_int(x, y); });
   }
-  /// The same; lanes i, i + 4, i + 8 and i + 12 are that of a[i].
+  /// As max_int_of_four; lanes i, i + 4, i + 8 and i + 12 are the result of a[i].
   INGOT_INLINE static I max_lanes_of_four(const I (&a)[4]) {
     return each_of_four(a, [](I x, I y) { return max_int(x, y); });
   }
   INGOT_INLINE static std::int32_t sum_int(I a) { return _mm512_reduce_add_epi32(a); }
-  /// The sum of each of four, the same way.
+  /// The sum of each of four, as max_int_of_four computes.
   INGOT_INLINE static void sum_int_of_four(const I (&a)[4], std::int32_t (&sums)[4]) {
     of_four(a, sums, [](I x, I y) { return add_int(x, y); });
   }
 
  private:
-  /// What `op` makes of the lanes of each of four.
+  /// The reduction by `op` of the lanes of each of four.
   template <class Op>
   INGOT_INLINE static void of_four(const I (&a)[4], std::int32_t (&out)[4], Op op) {
     const I each = each_of_four(a, op);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm512_castsi512_si128(each));
   }
-  /// The same: of a[i] in lanes i, i + 4, i + 8 and i + 12.
+  /// As reduce_four; the result of a[i] is in lanes i, i + 4, i + 8 and i + 12.
   template <class Op>
   INGOT_INLINE static I each_of_four(const I (&a)[4], Op op) {
     const I low = op(_mm512_unpacklo_epi32(a[0], a[1]), _mm512_unpackhi_epi32(a[0], a[1]));
     const I high = op(_mm512_unpacklo_epi32(a[2], a[3]), _mm512_unpackhi_epi32(a[2], a[3]));
     return of_quarters(op(_mm512_unpacklo_epi64(low, high), _mm512_unpackhi_epi64(low, high)), op);
   }
-  /// What `op` makes of lanes i, i + 4, i + 8 and i + 12, in each of them.
+  /// The reduction by `op` of lanes i, i + 4, i + 8 and i + 12, in each of them.
   template <class Op>
   INGOT_INLINE static I of_quarters(I a, Op op) {
     const I half = op(a, _mm512_shuffle_i64x2(a, a, 0b01'00'11'10));

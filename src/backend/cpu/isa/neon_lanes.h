@@ -89,7 +89,7 @@ struct NeonLanes {
     for (int i = 0; i < 4; ++i) out |= vaddvq_u32(vandq_u32(m.v[i], bits)) << (4 * i);
     return out;
   }
-  /// The instruction itself would choose among zeros and NaN by other rules.
+  /// A compare and select: NEON's own maximum treats zeros and NaN by other rules.
   INGOT_INLINE static F max(F a, F b) {
     return each<F>([&](int i) { return larger(a.v[i], b.v[i]); });
   }
@@ -217,7 +217,7 @@ struct NeonLanes {
     return each<B>([&](int i) { return veorq_u8(a.v[i], vdupq_n_u8(0x80)); });
   }
 
-  /// Bytes that are no signed ones are below 128, and so the same.
+  /// Unsigned bytes are below 128 here, so signed products give their value.
   template <bool kSigned>
   INGOT_INLINE static I dot(I acc, B w, const std::int8_t* x) {
     std::int32_t four;

@@ -1,5 +1,5 @@
-// Sixteen lanes in plain C++: the lanes type of the scalar kernel table, and the model for every
-// vector one.
+// Sixteen lanes in plain C++: the lanes type of the scalar kernel table, and the definition that
+// every vector type follows.
 #pragma once
 
 #include <cstdint>
@@ -14,32 +14,32 @@ namespace {  // internal linkage: no other file may end up with this file's code
 /// dot products and the two reductions whose order is fixed.
 struct ScalarLanes {
   static constexpr int kWidth = 16;
-  /// Whether `dot` takes bytes that may exceed 127 as signed ones.
+  /// Whether `dot` takes weights that may exceed 127 as signed bytes only.
   static constexpr bool kWideSigned = false;
-  /// Whether `linear` multiplies bytes into 16-bit sums of pairs instead (kernels/pair_sums.inl):
-  /// then there are V, one of the two registers of B and of I, and what that file does with it.
+  /// Whether `linear` multiplies bytes into 16-bit sums of pairs (kernels/pair_sums.inl). Then
+  /// there are V, one of the two registers of B and of I, and the operations of that file.
   static constexpr bool kPairSums = false;
-  /// How many rows share a pass over a panel of weights, by its scales a group: as many as there
-  /// are registers for.
+  /// Rows of a pass over one panel, for one and for two scales a group: as many as fit in
+  /// registers.
   static constexpr int kLinearRows = 2;
   static constexpr int kLinearRowsTwoScales = 2;
-  /// The same where a pass has several panels: how many of one scale a group and of two, and rows.
+  /// Panels of a pass over several, for one and for two scales a group, and its rows.
   static constexpr int kPassPanels = 3;
   static constexpr int kPassPanelsTwoScales = 2;
   static constexpr int kPassRows = 2;
-  /// Up to so many rows, by a code's bits, each pass unpacks a panel as it reads it.
+  /// Rows up to which each pass unpacks a panel as it reads it: codes of 8, of 4, of other bits.
   static constexpr int kFewRowsOfBytes = 5;
   static constexpr int kFewRowsOfNibbles = 5;
   static constexpr int kFewRowsOfOthers = 5;
-  /// How far ahead of what they read one and two rows bring weights of 8 bits near, in bytes.
+  /// Bytes between what one or two rows read of 8-bit weights and what they prefetch.
   static constexpr std::int64_t kAheadOfBytes = 5120;
-  /// With more, so many panels are unpacked for all of them.
+  /// Panels that more rows unpack once for all of them.
   static constexpr int kManyPanels = 7;
-  /// Rows that share a pass over one panel of floats, and how many of them may share one over two.
+  /// Rows of a pass over one panel of floats, and over two.
   static constexpr int kDenseRows = 4;
   static constexpr int kDenseRowsOfTwo = 2;
-  /// How many queries share one over keys and values of floats and of 8-bit integers, in how many
-  /// blocks at most; how many sums of floats are under way at most.
+  /// Queries of a pass over keys and values of floats and of 8-bit integers; its blocks at most;
+  /// its float accumulators at most.
   static constexpr int kQueries = 2;
   static constexpr int kInt8Queries = 2;
   static constexpr int kScoreBlocks = 1;
@@ -95,7 +95,7 @@ struct ScalarLanes {
   static M le(F a, F b) {
     return each<M>([&](int i) { return a.v[i] <= b.v[i]; });
   }
-  /// Bit i is lane i's.
+  /// Bit i is lane i.
   static std::uint32_t to_bits(M m) {
     std::uint32_t bits = 0;
     for (int i = 0; i < 16; ++i) bits |= std::uint32_t{m.v[i]} << i;
@@ -152,7 +152,7 @@ struct ScalarLanes {
   static F load_half(const void* p) {
     return each<F>([&](int i) { return half_to_float(load16(p, i)); });
   }
-  /// Rounded to nearest even; a NaN stays one, whichever.
+  /// Rounded to nearest even; NaN stays NaN, with any payload.
   static void store_half(void* p, F a) {
     for (int i = 0; i < 16; ++i) {
       const std::uint16_t bits = float_to_half(a.v[i]);
@@ -172,7 +172,7 @@ struct ScalarLanes {
   static void store_int8(std::int8_t* p, I a) {
     for (int i = 0; i < 16; ++i) p[i] = static_cast<std::int8_t>(a.v[i]);
   }
-  /// 64 of them, from four times 16 lanes.
+  /// The low bytes of four times 16 lanes.
   static void store_int8(std::int8_t* p, const I (&a)[4]) {
     for (int i = 0; i < 4; ++i) store_int8(p + 16 * i, a[i]);
   }
@@ -212,7 +212,7 @@ struct ScalarLanes {
     for (int i = 0; i < 64; ++i) r.v[i] = table[a.v[i]];
     return r;
   }
-  /// The top bit of every byte the other way round: u to u - 128.
+  /// Flips the top bit of every byte: u to u - 128.
   static B flip_sign(B a) {
     for (std::uint8_t& v : a.v) v = static_cast<std::uint8_t>(v ^ 0x80);
     return a;
@@ -240,7 +240,7 @@ struct ScalarLanes {
     }
     return a.v[0];
   }
-  /// The largest lane: `max` in the order of `tree`, for values of which none is NaN.
+  /// The largest lane: `max` in the order of `tree`, for values without NaN.
   static float max_lane(F a) {
     for (int half = 8; half > 0; half /= 2) {
       for (int i = 0; i < half; ++i) a.v[i] = a.v[i] > a.v[i + half] ? a.v[i] : a.v[i + half];

@@ -1,5 +1,5 @@
-// The scalar kernel table with tiles in plain C++: what kernels/linear_tiles.inl does is tested on
-// machines without a unit for them too. Only tests are linked with it.
+// The scalar kernel table with tiles in plain C++, for tests of kernels/linear_tiles.inl on
+// machines without AMX.
 #include "backend/cpu/isa/scalar_lanes.h"
 #include "backend/cpu/kernels/linear_tiles.inl"
 

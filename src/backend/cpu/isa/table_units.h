@@ -10,7 +10,7 @@ namespace ingot {
 KernelTable join_units(const KernelTable& rest, const LinearKernels& blocks_of_32,
                        const LinearKernels& blocks_of_256);
 
-/// Everything but products with weights.
+/// All kernels except products with weights.
 const KernelTable& scalar_rest();
 const KernelTable& avx2_novnni_rest();
 const KernelTable& avx2_rest();

@@ -1,8 +1,8 @@
-// Attention of query heads over paged keys and values: backend.h, `attention`.
+// Attention of query heads over paged keys and values (backend.h, `attention`).
 //
-// Written over a lanes type L; included by the file of each instruction set. Queries go through
-// keys and values together, so that these are read once for all of them; no sum crosses queries, so
-// who shares a pass changes nothing.
+// Written over a lanes type L; included by the file of each instruction set. The queries of a pass
+// share each read of keys and values. No sum crosses queries, so the choice of passes changes no
+// bit.
 #pragma once
 
 #include "backend/cpu/kernels/attention_float.inl"
@@ -11,7 +11,7 @@
 namespace ingot {
 namespace {
 
-/// What a pass reads of its queries.
+/// The form in which a pass reads its queries.
 template <KvType kType>
 struct QueriesOf {
   using Type = FloatQueries;
@@ -23,8 +23,8 @@ struct QueriesOf<KvType::kInt8> {
 template <KvType kType>
 using Queries = typename QueriesOf<kType>::Type;
 
-/// Calls fn(pass) for queries [query, query + kCount) of a head together or, where some see nothing
-/// of the chunk, in halves and at last for each of the others alone.
+/// Calls fn(pass) for queries [query, query + kCount) of a head together. Where some of them see no
+/// key of the chunk, calls it for halves, and in the end for single queries that see some.
 template <int kCount, class Fn>
 INGOT_INLINE void with_pass(const AttentionArgs& a, const HeadChunk& chunk, int query,
                             const Fn& fn) {
@@ -43,8 +43,8 @@ INGOT_INLINE void with_pass(const AttentionArgs& a, const HeadChunk& chunk, int 
   }
 }
 
-/// Calls fn(pass) until all queries of a head that see some of the chunk had their turn, kTogether
-/// in each as long as there are so many.
+/// Calls fn(pass) for all queries of a head that see some of the chunk, kTogether in a pass and
+/// fewer in the last ones.
 template <int kTogether, class Fn>
 INGOT_INLINE void each_pass(const AttentionArgs& a, const HeadChunk& chunk, const Fn& fn) {
   const int queries = queries_of_head(a);
@@ -62,7 +62,7 @@ INGOT_INLINE void each_pass(const AttentionArgs& a, const HeadChunk& chunk, cons
   for (; i < queries; ++i) with_pass<1>(a, chunk, i, fn);
 }
 
-/// Takes a head's chunk of integers into the states of the queries that see some of it.
+/// Adds a head's chunk of 8-bit integers to the states of the queries that see some of it.
 template <class L>
 void add_int8_chunk(const AttentionArgs& a, const HeadChunk& chunk, const QuantisedQueries& q,
                     ChunkWeights& w, SoftmaxStates& state) {
@@ -74,7 +74,7 @@ void add_int8_chunk(const AttentionArgs& a, const HeadChunk& chunk, const Quanti
                              [&](const auto& pass) { add_int8_values<L>(a, pass, w, state); });
 }
 
-/// The same of floats.
+/// Adds a head's chunk of floats to the states of the queries that see some of it.
 template <class L, KvType kType>
 void add_float_chunk(const AttentionArgs& a, const HeadChunk& chunk, const FloatQueries& q,
                      ChunkWeights& w, SoftmaxStates& state) {
@@ -86,7 +86,7 @@ void add_float_chunk(const AttentionArgs& a, const HeadChunk& chunk, const Float
                          [&](const auto& pass) { add_values<L, kType>(a, pass, w, state); });
 }
 
-/// Keys that some query of a call sees, from the first to before the last.
+/// Keys [first, last) that some query of a call sees.
 struct KeysOfCall {
   std::int32_t first;
   std::int32_t last;
@@ -99,7 +99,7 @@ struct KeysOfCall {
   }
 };
 
-/// Columns that sums of values have.
+/// Columns of the sums of values.
 INGOT_INLINE int cols_of(const AttentionArgs& a) {
   const int step = a.type == KvType::kInt8 ? kGroup : 16;
   return (a.head_dim + step - 1) / step * step;
@@ -116,7 +116,7 @@ INGOT_INLINE void set_queries(const AttentionArgs& a, Q& q) {
   }
 }
 
-/// What the split that begins at `at` makes of all queries.
+/// Computes the states of all queries after the split that begins at `at`.
 template <class L, KvType kType>
 void run_split(const AttentionArgs& a, std::int32_t at, const KeysOfCall& keys,
                const Queries<kType>& q, SoftmaxStates& split) {
@@ -151,14 +151,14 @@ INGOT_INLINE void fold(const SoftmaxStates& later, int query, SoftmaxStates& tot
   total.m[query] = m;
 }
 
-/// The states of a call's queries after one split after the other.
+/// The states of a call's queries, folded split by split.
 template <class L>
 class Totals {
  public:
   INGOT_INLINE explicit Totals(int cols) : states_(cols) {}
 
-  /// Takes the split that begins at `at` in, for the queries that see some of it.
-  INGOT_INLINE void take(const AttentionArgs& a, std::int32_t at, const SoftmaxStates& split) {
+  /// Folds in the split that begins at `at`, for the queries that see some of it.
+  INGOT_INLINE void fold_in(const AttentionArgs& a, std::int32_t at, const SoftmaxStates& split) {
     for (int i = 0; i < queries_of(a); ++i) {
       const int row = row_of(a, i);
       if (a.last[row] <= at || a.first[row] >= at + kSplit) continue;
@@ -198,7 +198,7 @@ void attend(const AttentionArgs& a) {
   SoftmaxStates split(cols);
   for (std::int32_t at = keys.first / kSplit * kSplit; at < keys.last; at += kSplit) {
     run_split<L, kType>(a, at, keys, q, split);
-    total.take(a, at, split);
+    total.fold_in(a, at, split);
   }
   total.write_outputs(a);
 }
@@ -233,7 +233,7 @@ void attention_join(const AttentionArgs& a, const float* states, std::int64_t st
       split.l[i] = state[floats - 1];
     }
     states += stride;
-    total.take(a, at, split);
+    total.fold_in(a, at, split);
   }
   total.write_outputs(a);
 }

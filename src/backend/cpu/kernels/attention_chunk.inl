@@ -1,13 +1,12 @@
-// A chunk of 64 keys and the queries that see some of it: backend.h, `attention`.
+// Attention over one chunk of 64 keys: the code that all KV types share (backend.h, `attention`).
 //
-// Written over a lanes type L; a lane is a position. What does not depend on how keys and values
-// are stored.
+// Written over a lanes type L; a lane is a position.
 #pragma once
 
 #include "backend/batch.h"
 #include "backend/cpu/kernel_table.h"
-#include "backend/cpu/kernels/near.inl"
-#include "backend/cpu/kernels/stretch.inl"
+#include "backend/cpu/kernels/prefetch.inl"
+#include "backend/cpu/kernels/tail_lanes.inl"
 #include "base/inline.h"
 #include "base/math.h"
 
@@ -16,8 +15,8 @@ namespace {
 
 inline constexpr int kChunkBlocks = kChunk / kBlockTokens;
 
-/// `cols` elements for each query, side by side: rows that are as far apart as the longest head
-/// would share few sets of the first cache.
+/// `cols` elements for each query, side by side: rows at the distance of the longest head would
+/// share few sets of the first cache.
 template <class T>
 struct QueryRows {
   alignas(64) T data[kQueriesLimit * kHeadDimLimit];
@@ -28,7 +27,7 @@ struct QueryRows {
   INGOT_INLINE const T* operator[](int query) const { return data + query * cols; }
 };
 
-/// Online softmaxes under way: largest score, sum of weights, weighted sum of values.
+/// States of online softmaxes: largest score, sum of weights, weighted sum of values.
 struct SoftmaxStates {
   float m[kQueriesLimit];
   float l[kQueriesLimit];
@@ -60,27 +59,27 @@ INGOT_INLINE int row_of(const AttentionArgs& a, int query) {
   return query % queries_of_head(a) / a.heads;
 }
 
-/// Where a query's elements begin in a row of queries or outputs.
+/// The first column of a query in a row of queries or outputs.
 INGOT_INLINE std::int64_t column_of(const AttentionArgs& a, int query) {
   const int head = query / queries_of_head(a) * a.heads + query % a.heads;
   return std::int64_t{head} * a.head_dim;
 }
 
-/// What a row sees of the chunk that begins at `start`.
+/// The part of the chunk that begins at `start` that a row sees.
 INGOT_INLINE ChunkView view_of(const AttentionArgs& a, int row, std::int32_t start) {
   const std::int32_t first = a.first[row] - start;
   const std::int32_t last = a.last[row] - start;
   return {.from = first > 0 ? first : 0, .to = last < kChunk ? last : kChunk};
 }
 
-/// A chunk of which some query of the call sees some.
+/// A chunk that some query of the call sees in part.
 struct Chunk {
   std::int32_t start = 0;  ///< position of its first key
-  /// Where its blocks lie; of one that no query sees, any that is there.
+  /// Its blocks; a block that no query sees is replaced by the nearest one that some query sees.
   const std::byte* blocks[kChunkBlocks];
-  const std::byte* next[kChunkBlocks];  ///< the same of the next chunk; of its last where it ends
+  const std::byte* next[kChunkBlocks];  ///< the blocks of the next chunk, replaced in this way too
 
-  /// `first` and `last` are the least and the largest of the queries'.
+  /// Some query sees keys [first, last), and none sees others.
   INGOT_INLINE Chunk(const AttentionArgs& a, std::int32_t at, std::int32_t first, std::int32_t last)
       : start(at) {
     const std::int32_t low = first / kBlockTokens;
@@ -95,15 +94,14 @@ struct Chunk {
   }
 };
 
-/// One kv head's part of a chunk, block by block, and what is read after it.
+/// One kv head's part of a chunk, block by block, and the keys that are read next.
 ///
-/// A head's part of a block is a stretch of memory of its own, too short for the processor to see
-/// where it goes on. So the first pass over its keys brings its values near, and the first over its
-/// values the keys that come next, as far as all its queries see: the next head's, which lie beside
-/// these, or the next chunk's.
+/// A head's part of a block is too short for the processor to predict the next read. So the first
+/// pass over the keys prefetches the values, and the first pass over the values prefetches the next
+/// keys: the next head's, which lie beside these, or the next chunk's.
 struct HeadChunk {
-  std::int32_t start;  ///< of the chunk
-  int first_query;     ///< of the head
+  std::int32_t start;  ///< position of the chunk's first key
+  int first_query;     ///< number of the head's first query
   const std::byte* keys[kChunkBlocks];
   const std::byte* values[kChunkBlocks];
   const std::byte* next_keys[kChunkBlocks];
@@ -127,7 +125,8 @@ struct ChunkPass {
   int query = 0;  ///< the first; the others follow
   ChunkView view[kCount];
 
-  INGOT_INLINE bool brings_near() const { return query == chunk.first_query; }
+  /// Whether this pass prefetches: the head's first one.
+  INGOT_INLINE bool prefetches() const { return query == chunk.first_query; }
 };
 
 /// Positions before which, and from which on, no query of a pass sees any.
@@ -148,12 +147,12 @@ INGOT_INLINE typename L::F cap_scores(typename L::F s, float cap) {
   return L::mul(c, math::tanh_lanes<L>(L::div(s, c)));
 }
 
-/// Of a chunk and all queries of a call: scores, of which `chunk_weights` makes weights in place.
-/// All passes over a head's keys come before those over its values, so that keys and then values
-/// stay in the first cache.
+/// Scores of a chunk for all queries of a call; `chunk_weights` turns them into weights in place.
+/// All passes over a head's keys come before the passes over its values, so that keys and then
+/// values stay in the first cache.
 struct ChunkWeights {
   alignas(64) float p[kQueriesLimit][kChunk];  ///< scores, then weights
-  float factor[kQueriesLimit];  ///< what sums of values so far are to be multiplied by
+  float factor[kQueriesLimit];                 ///< multiplies the sums of values so far
 
   template <class L>
   INGOT_INLINE void set(int query, int block, typename L::F s) {
@@ -167,7 +166,7 @@ struct ChunkWeights {
   }
 };
 
-/// The largest score of a chunk that a query sees; what it does not see becomes -Inf.
+/// The largest score of a chunk that a query sees; scores that it does not see become -Inf.
 template <class L>
 INGOT_INLINE float largest_seen(const ChunkView& view, float* scores) {
   typename L::F s[kChunkBlocks];
@@ -205,8 +204,8 @@ INGOT_INLINE float weigh_seen(const ChunkView& view, float m, float* scores) {
   return L::tree(lanes);
 }
 
-/// Makes the scores of a chunk its weights, moves m and l of the queries on, and gives what their
-/// sums of values so far are to be multiplied by.
+/// Turns the scores of a chunk into weights, updates m and l of the queries, and writes the factors
+/// of their sums of values so far.
 template <class L, int kCount>
 INGOT_INLINE void chunk_weights(const ChunkPass<kCount>& c, ChunkWeights& w, SoftmaxStates& state) {
   static_assert(kCount <= 16);

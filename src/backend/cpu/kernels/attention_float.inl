@@ -1,4 +1,4 @@
-// Scores and sums of values over pages of floats: F32, F16 and BF16.
+// Attention scores and sums of values over pages of floats: F32, F16 and BF16.
 //
 // Written over a lanes type L. A lane is a position for scores (keys are stored [D][16 tokens]) and
 // an element of the head for outputs (values are stored [16 tokens][D]).
@@ -9,8 +9,8 @@
 namespace ingot {
 namespace {
 
-/// The queries of a call, times the scale: [cols / 16][queries][16], so that one address does for
-/// all that a pass reads of them.
+/// The queries of a call, times the scale: [cols / 16][queries][16], so that a pass addresses all
+/// of them from one register.
 struct FloatQueries {
   alignas(64) float data[kQueriesLimit * kHeadDimLimit];
   int cols;
@@ -49,7 +49,7 @@ INGOT_INLINE void add_products(const std::byte* const* keys, const std::int64_t*
       typename L::F k[kTogether];
       for (int j = 0; j < kTogether; ++j) {
         k[j] = load_kv<L, kType>(keys[j] + at);
-        if (kAhead && at % kLine == 0) bring_near(keys[j] + to_next[j] + at);
+        if (kAhead && at % kLine == 0) prefetch_line(keys[j] + to_next[j] + at);
       }
 #pragma GCC unroll 16
       for (int i = 0; i < kCount; ++i) {
@@ -60,8 +60,8 @@ INGOT_INLINE void add_products(const std::byte* const* keys, const std::int64_t*
   }
 }
 
-/// Blocks of keys that so many queries go through at once: as many chains of sums as hide each
-/// other's latency, and as there are registers for.
+/// Blocks of keys that a pass of `queries` queries computes at once: enough chains to hide each
+/// other's latency, and no more than registers hold.
 template <class L>
 constexpr int blocks_together(int queries) {
   int blocks = L::kScoreBlocks;
@@ -69,13 +69,13 @@ constexpr int blocks_together(int queries) {
   return blocks;
 }
 
-/// Scores of the positions of a chunk; 0 in blocks that no query sees. Like the other inner loops a
-/// function of its own: all registers are its accumulators'.
+/// Scores of the positions of a chunk; 0 in blocks that no query sees. A function of its own, as
+/// the other inner loops are, so that its accumulators get all registers.
 template <class L, KvType kType, int kCount>
 [[gnu::noinline]] void chunk_scores(const AttentionArgs& a, const ChunkPass<kCount>& c,
                                     const FloatQueries& queries, ChunkWeights& w) {
   constexpr int kTogether = blocks_together<L>(kCount);
-  const bool ahead = c.brings_near();
+  const bool ahead = c.prefetches();
   const float* q = queries.data + 16 * c.query;
   const ChunkView seen = seen_by_any(c);
   for (int b = 0; b < kChunkBlocks; b += kTogether) {
@@ -111,12 +111,12 @@ template <class L, KvType kType, int kCount>
   }
 }
 
-/// Queries whose weighted sums of values go on together, and how.
+/// A range of positions, and the queries whose sums of values it extends.
 struct ValueRange {
   std::int32_t from = 0;          ///< positions of the chunk
   std::int32_t to = 0;            ///< all of them see [from, to)
   const float* p = nullptr;       ///< [queries][kChunk]
-  const float* factor = nullptr;  ///< [queries], what the sums so far are to be multiplied by
+  const float* factor = nullptr;  ///< [queries], multiplies the sums so far
   float* o = nullptr;             ///< [queries], the sums
   std::int64_t o_stride = 0;      ///< floats from a query's to the next
 };
@@ -131,7 +131,7 @@ INGOT_INLINE void add_block(const std::byte* v, std::int64_t row_bytes, std::int
     for (int j = 0; j < kParts; ++j) {
       const std::int64_t at = 16 * j * kKvBytes<kType>;
       x[j] = load_kv<L, kType>(v + at);
-      if (kAhead && at % kLine == 0) bring_near(v + to_next + at);
+      if (kAhead && at % kLine == 0) prefetch_line(v + to_next + at);
     }
 #pragma GCC unroll 16
     for (int i = 0; i < kCount; ++i) {
@@ -190,7 +190,8 @@ INGOT_INLINE void add_range(const AttentionArgs& a, const HeadChunk& chunk, bool
   if (part < parts) add_parts<L, kType, kCount, 1>(a, chunk, part, ahead, r);
 }
 
-/// Positions that all queries of a pass see; none if there is no such, at the chunk's end.
+/// Positions that all queries of a pass see; where there are none, an empty range at the chunk's
+/// end.
 template <int kCount>
 INGOT_INLINE ChunkView common_view(const ChunkPass<kCount>& c) {
   ChunkView common = c.view[0];
@@ -201,8 +202,8 @@ INGOT_INLINE ChunkView common_view(const ChunkPass<kCount>& c) {
   return common.empty() ? ChunkView{kChunk, kChunk} : common;
 }
 
-/// o = o * factor, then o += p * v over each query's visible positions, ascending: what all see
-/// together, what only some see one by one.
+/// o = o * factor, then o += p * v over each query's visible positions, ascending. All queries
+/// together take the positions that all see, single queries take the rest.
 template <class L, KvType kType, int kCount>
 INGOT_INLINE void add_values(const AttentionArgs& a, const ChunkPass<kCount>& c,
                              const ChunkWeights& w, SoftmaxStates& state) {
@@ -221,7 +222,7 @@ INGOT_INLINE void add_values(const AttentionArgs& a, const ChunkPass<kCount>& c,
     add_one(i, v.from, v.to < common.from ? v.to : common.from, factor + i);
   }
   if (!all_begin) factor = kOnes;
-  const bool ahead = c.brings_near();
+  const bool ahead = c.prefetches();
   add_range<L, kType, kCount>(
       a, c.chunk, ahead,
       {common.from, common.to, w.p[c.query], factor, state.o[c.query], state.o.cols});

@@ -1,8 +1,8 @@
-// Scores and sums of values over pages of 8-bit integers: backend.h, `attention`, KvType::kInt8.
+// Attention scores and sums of values over pages of 8-bit integers (backend.h, KvType::kInt8).
 //
 // Written over a lanes type L. A kv head of a block is two panels of 16 columns like those of
 // `linear`: keys with a column a token and D as K, values with a column an element and the tokens
-// as K. Keys are bytes of q + 128 and values of q, since a query has signs and weights have not;
+// as K. Keys are bytes of q + 128 and values of q, since a query has signs and weights have none;
 // the scales of 16 tokens lie side by side (Int8Page).
 #pragma once
 
@@ -14,8 +14,8 @@ namespace {
 
 inline constexpr int kGroupsLimit = kHeadDimLimit / kGroup;
 
-/// How a product with bytes of q + 128 gives the one with q: where the instruction set takes wide
-/// signed bytes, by turning the sign, else by -128 times the other side's sum.
+/// Bytes of q + 128 as `dot_shifted` takes them: q where the instruction set multiplies wide signed
+/// bytes, else as they are, and `correction_of` takes 128 times the other side's sum off.
 template <class L>
 INGOT_INLINE typename L::B load_shifted(const std::byte* p) {
   const auto bytes = L::load_bytes(p);
@@ -53,22 +53,22 @@ struct QuantisedQueries {
   }
 };
 
-/// Lines that a group of 32 elements takes of a block: its scales, then its bytes (Int8Page).
+/// Cache lines of a group of 32 elements in a block: its scales, then its bytes (Int8Page).
 inline constexpr int kGroupLines = (4 + kGroup) * kBlockTokens / kLine;
 
-/// Stretches of memory that are brought near together, a line of each at a time, in order.
+/// Prefetches several streams of memory together, a line of each at a time, in order.
 ///
-/// Few lines can be under way at once, and memory rests while none are asked for. So callers ask
-/// for some beside their products, and for several more before what reads no pages: the softmax,
-/// and the quantising of weights.
-template <int kStretches>
-struct NearStretches {
-  const std::byte* next[kStretches];  ///< line of each
+/// A processor has few line buffers, and memory idles while none is in use. So callers prefetch
+/// some lines beside their products, and several more before code that reads no pages: the softmax,
+/// and the quantisation of weights.
+template <int kStreams>
+struct PrefetchStreams {
+  const std::byte* next[kStreams];  ///< the next line of each stream
 
-  INGOT_INLINE void bring(int lines) {
+  INGOT_INLINE void prefetch(int lines) {
     for (int n = 0; n < lines; ++n) {
-      for (int i = 0; i < kStretches; ++i) {
-        bring_near(next[i]);
+      for (int i = 0; i < kStreams; ++i) {
+        prefetch_line(next[i]);
         next[i] += kLine;
       }
     }
@@ -79,17 +79,17 @@ struct NearStretches {
 template <class L, int kCount>
 [[gnu::noinline]] void int8_scores(const AttentionArgs& a, const ChunkPass<kCount>& c,
                                    const QuantisedQueries& x, ChunkWeights& w) {
-  // A score under way is an integer sum beside a float one: twice the registers.
+  // A score takes an integer and a float accumulator: twice the registers.
   constexpr int kTogether =
       kCount >= L::kScoreBlocks && L::kScoreBlocks > 1 ? L::kScoreBlocks / 2 : L::kScoreBlocks;
   const Int8Page page(a.head_dim);
-  const bool ahead = c.brings_near();
+  const bool ahead = c.prefetches();
   constexpr int kQuads = kGroup / 4;
-  constexpr int kLinesForSoftmax = 2;  // of a group, kept back by the last blocks
+  constexpr int kLinesForSoftmax = 2;  // lines of a group that are prefetched before the softmax
   static_assert(kGroupLines == 1 + kQuads && kLinesForSoftmax < kQuads);
   for (int b = 0; b < kChunkBlocks; b += kTogether) {
     const std::byte* keys[kTogether];
-    NearStretches<kTogether> values_ahead;
+    PrefetchStreams<kTogether> values_ahead;
     const int kept_back = b + kTogether == kChunkBlocks ? kLinesForSoftmax : 0;
     typename L::F acc[kCount][kTogether];
     for (int j = 0; j < kTogether; ++j) {
@@ -104,7 +104,7 @@ template <class L, int kCount>
           sum[i][j] = L::splat_int(x.correction[c.query + i][g]);
         }
       }
-      if (ahead) values_ahead.bring(1);
+      if (ahead) values_ahead.prefetch(1);
 #pragma GCC unroll 8
       for (int n = 0; n < kQuads; ++n) {
         const int quad = kQuads * g + n;
@@ -112,7 +112,7 @@ template <class L, int kCount>
         for (int j = 0; j < kTogether; ++j) {
           k[j] = load_shifted<L>(keys[j] + page.scale_bytes + 64 * quad);
         }
-        if (ahead && n < kQuads - kept_back) values_ahead.bring(1);
+        if (ahead && n < kQuads - kept_back) values_ahead.prefetch(1);
         for (int i = 0; i < kCount; ++i) {
           for (int j = 0; j < kTogether; ++j) {
             sum[i][j] = dot_shifted<L>(sum[i][j], k[j], x.q[c.query + i] + 4 * quad);
@@ -127,7 +127,7 @@ template <class L, int kCount>
         }
       }
     }
-    if (ahead) values_ahead.bring(page.groups * kept_back);
+    if (ahead) values_ahead.prefetch(page.groups * kept_back);
     for (int i = 0; i < kCount; ++i) {
       for (int j = 0; j < kTogether; ++j) {
         w.set<L>(c.query + i, b + j, cap_scores<L>(acc[i][j], a.score_cap));
@@ -146,7 +146,7 @@ inline constexpr bool kHasMaxLanes = requires(const typename L::I (&a)[4]) {
 template <class L, int kCount>
 struct QuantisedWeights {
   alignas(64) std::int8_t q[kCount][kChunk];
-  float d[kCount + 16];  ///< and room for what is stored beyond
+  float d[kCount + 16];  ///< [kCount], and room for whole vector stores
 
   INGOT_INLINE QuantisedWeights(const ChunkPass<kCount>& c, const ChunkWeights& weights,
                                 const float* const* scales) {
@@ -183,13 +183,13 @@ struct QuantisedWeights {
     L::store(r, scale.r);
     L::store(d + first, scale.d);
     for (int i = 0; i < kStep; ++i) {
-      // What is not finite may become any integer: d or the sum of weights is a NaN then.
+      // A value that is not finite may become any integer: d or the sum of weights is NaN then.
       const GroupScale scaled{.d = 0, .r = r[i], .zero = false};
       L::store_int8(q[first + i], scale_parts<L>(part[i], scaled).q);
     }
   }
-  /// In each lane the bits of the largest part, where none is negative. A NaN among them is larger:
-  /// those of scales have no sign, and one of a weight is in the sum of weights as well.
+  /// In each lane the bits of the largest part, none of which is negative. The bits of NaN are
+  /// larger: NaNs of scales have no sign, and NaN of a weight is in the sum of weights too.
   INGOT_INLINE static typename L::I largest_bits(const typename L::F (&part)[kChunkBlocks]) {
     auto lanes = L::bits(part[0]);
     for (int b = 1; b < kChunkBlocks; ++b) lanes = L::max_int(lanes, L::bits(part[b]));
@@ -202,7 +202,7 @@ struct QuantisedWeights {
       part[b] = L::mul(L::load(p + b * kBlockTokens), L::load(scales[b]));
     }
     if (view.whole()) return;
-    // The scales of what is not seen may be anything, NaN too.
+    // Scales of positions that are not seen may be any value, including NaN.
     const auto zero = L::splat(0);
     for (int b = 0; b < kChunkBlocks; ++b) {
       part[b] = blend<L>(part[b], view.to - b * kBlockTokens, zero);
@@ -218,14 +218,14 @@ template <class L, int kCount>
                                        const ChunkWeights& weights, SoftmaxStates& state) {
   const Int8Page page(a.head_dim);
   const std::byte* const* blocks = c.chunk.values;
-  NearStretches<kChunkBlocks> keys_ahead;
+  PrefetchStreams<kChunkBlocks> keys_ahead;
   for (int b = 0; b < kChunkBlocks; ++b) keys_ahead.next[b] = c.chunk.next_keys[b];
-  const bool ahead = c.brings_near();
-  constexpr int kLinesBesideProducts = kChunkBlocks;  // of a group: one beside each block's
+  const bool ahead = c.prefetches();
+  constexpr int kLinesBesideProducts = kChunkBlocks;  // lines of a group: one for each block
   static_assert(kLinesBesideProducts <= kGroupLines);
   for (int g = 0; g < page.groups; ++g) {
-    if (ahead) keys_ahead.bring(kGroupLines - kLinesBesideProducts);
-    // Whole numbers add up to the same in any order: chains of their own hide each other's latency.
+    if (ahead) keys_ahead.prefetch(kGroupLines - kLinesBesideProducts);
+    // Integer sums are exact in any order: several chains hide each other's latency.
     constexpr int kChains = kCount >= L::kScoreBlocks ? 1 : L::kScoreBlocks / kCount;
     typename L::I sum[kCount][kChains][2];
     const float* scales[kChunkBlocks];
@@ -238,7 +238,7 @@ template <class L, int kCount>
     }
     for (int b = 0; b < kChunkBlocks; ++b) {
       const std::byte* values = blocks[b] + page.scale_bytes + 64 * 2 * g;
-      if (ahead) keys_ahead.bring(1);
+      if (ahead) keys_ahead.prefetch(1);
 #pragma GCC unroll 4
       for (int quad = 0; quad < kBlockTokens / 4; ++quad, values += 4 * page.cols) {
         const typename L::B v[2] = {L::load_bytes(values), L::load_bytes(values + 64)};

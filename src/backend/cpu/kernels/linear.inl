@@ -1,9 +1,9 @@
-// Rows times panels of 16 outputs, for formats of blocks: backend.h, `linear`. Those of floats are
-// in linear_dense.inl.
+// Linear over block formats: rows times panels of 16 outputs (backend.h, `linear`). Dense formats
+// are in linear_dense.inl.
 //
-// Written over a lanes type L; included by the file of each instruction set. The same code serves
-// one row and many: only the number of rows and panels that share a pass differs, and whether
-// groups are unpacked as they are read or once for all rows. No sum crosses rows.
+// Written over a lanes type L; included by the file of each instruction set. One row and many rows
+// run the same code: only the rows and panels of a pass differ, and whether groups are unpacked as
+// they are read or once for all rows. No sum crosses rows.
 #pragma once
 
 #include "backend/cpu/kernels/linear_dense.inl"
@@ -12,60 +12,61 @@
 namespace ingot {
 namespace {
 
-/// Brings bytes [at, at + bytes) near: rows go through weights faster than the processor expects.
-/// Of neighbouring stretches no line is left out, since it would be waited for.
-INGOT_INLINE void bring_near(const unsigned char* at, int bytes) {
-  for (int i = 0; i < bytes; i += kLine) bring_near(at + i);
+/// Prefetches the lines of bytes [at, at + bytes): rows pass weights faster than the processor
+/// prefetches by itself. Neighbouring calls leave out no line, since a row would wait for it.
+INGOT_INLINE void prefetch_bytes(const unsigned char* at, int bytes) {
+  for (int i = 0; i < bytes; i += kLine) prefetch_line(at + i);
 }
 
-/// Places in the computation of a group: before its products, and beside each of the eight quads.
+/// Points in the code of a group at which a line can be prefetched: before its products, and beside
+/// each of the eight quads.
 inline constexpr int kPlaces = 9;
 
-/// Brings kBytes from `at` on near beside each group, the next ones beside the next group: as many
-/// lines as they may lie in, evenly over the group's places. All at once they would keep the
-/// buffers of lines full, which the weights that are read have to pass too.
+/// Prefetches kBytes from `at` on beside each group, and moves `at` behind them. The lines are
+/// spread evenly over the group's places: all at once they would fill the line buffers, which the
+/// weights that are read need too.
 template <int kBytes>
-struct NearBesideGroups {
+struct PrefetchBesideGroups {
   const unsigned char* at;
 
-  /// In each group at the places 0 to 8, in turn.
+  /// Called in each group at the places 0 to 8, in order.
   template <int kPlace>
   INGOT_INLINE void at_place() {
     constexpr int kLines = (kBytes + kLine - 1) / kLine;
     static_assert(kLines <= kPlaces);
     constexpr int kNext = (kPlace * kLines + kPlaces - 1) / kPlaces;
     if constexpr (kNext < kLines && kNext * kPlaces / kLines == kPlace) {
-      bring_near(at + kLine * kNext);
+      prefetch_line(at + kLine * kNext);
     }
     if constexpr (kPlace == kPlaces - 1) at += kBytes;
   }
 };
 
-/// Nothing is brought near.
-struct NothingNear {
+/// Prefetches no line.
+struct NoPrefetch {
   template <int kPlace>
   INGOT_INLINE void at_place() {}
 };
 
-/// All places from kPlace on.
-template <int kPlace, class Near>
-INGOT_INLINE void at_places(Near& near) {
+/// Runs the places from kPlace on.
+template <int kPlace, class Prefetch>
+INGOT_INLINE void at_places(Prefetch& prefetch) {
   if constexpr (kPlace < kPlaces) {
-    near.template at_place<kPlace>();
-    at_places<kPlace + 1>(near);
+    prefetch.template at_place<kPlace>();
+    at_places<kPlace + 1>(prefetch);
   }
 }
 
 /// Integer dot products of a group of each panel: i[p][r][j] over its bytes.
-template <class L, int kPanels, int kRows, int kQuad, class Group, class Near>
-INGOT_INLINE void dot_quads(const Group* const* group, const QuantisedRows<kRows>& x, Near& near,
-                            typename L::I (*i)[kRows][Group::Kind::kScales]) {
+template <class L, int kPanels, int kRows, int kQuad, class Group, class Prefetch>
+INGOT_INLINE void dot_quads(const Group* const* group, const QuantisedRows<kRows>& x,
+                            Prefetch& prefetch, typename L::I (*i)[kRows][Group::Kind::kScales]) {
   if constexpr (L::kPairSums) {
-    at_places<1>(near);  // sums of pairs go through the quads twice
+    at_places<1>(prefetch);  // sums of pairs go through the quads twice
     for (int p = 0; p < kPanels; ++p) dot_pairs<L, kRows>(*group[p], x, i[p]);
   } else if constexpr (kQuad < 8) {
     using Kind = typename Group::Kind;
-    near.template at_place<1 + kQuad>();
+    prefetch.template at_place<1 + kQuad>();
     typename L::B w[kPanels];
     for (int p = 0; p < kPanels; ++p) w[p] = group[p]->template quad<kQuad>();
     constexpr int j = Kind::kScales == 2 ? kQuad / 4 : 0;
@@ -81,13 +82,12 @@ INGOT_INLINE void dot_quads(const Group* const* group, const QuantisedRows<kRows
         }
       }
     }
-    dot_quads<L, kPanels, kRows, kQuad + 1>(group, x, near, i);
+    dot_quads<L, kPanels, kRows, kQuad + 1>(group, x, prefetch, i);
   }
 }
 
-/// What the dot product of scale j begins with: -offset * sum of the inputs that share it, which
-/// makes the product over shifted weights the one over their values, and kIntBits if it is to be
-/// read as a float.
+/// Start of the dot product of scale j: -offset * sum of the scale's inputs, so that shifted
+/// weights give the product of their values, plus kIntBits where the result is read as a float.
 template <class L, class Kind, int kRows>
 INGOT_INLINE typename L::I start_of_dot(const QuantisedRows<kRows>& x, int r, int j) {
   const QuantisedGroup& g = x.of(r);
@@ -136,11 +136,11 @@ INGOT_INLINE typename L::F add_minimums(const Group& group, const QuantisedRows<
 }
 
 /// acc[p] += one group of 32 of each panel, for each row.
-template <class L, int kPanels, int kRows, class Group, class Near>
-INGOT_INLINE void add_group(const Group* const* group, const QuantisedRows<kRows>& x, Near& near,
-                            typename L::F (*acc)[kRows]) {
+template <class L, int kPanels, int kRows, class Group, class Prefetch>
+INGOT_INLINE void add_group(const Group* const* group, const QuantisedRows<kRows>& x,
+                            Prefetch& prefetch, typename L::F (*acc)[kRows]) {
   using Kind = typename Group::Kind;
-  near.template at_place<0>();
+  prefetch.template at_place<0>();
   typename L::I i[kPanels][kRows][Kind::kScales];
   for (int r = 0; r < kRows; ++r) {
     for (int j = 0; j < Kind::kScales; ++j) {
@@ -148,7 +148,7 @@ INGOT_INLINE void add_group(const Group* const* group, const QuantisedRows<kRows
       for (int p = 0; p < kPanels; ++p) i[p][r][j] = start;
     }
   }
-  dot_quads<L, kPanels, kRows, 0>(group, x, near, i);
+  dot_quads<L, kPanels, kRows, 0>(group, x, prefetch, i);
   for (int r = 0; r < kRows; ++r) {
     for (int p = 0; p < kPanels; ++p) {
       auto t = scaled<L>(i[p][r][0], *group[p]);
@@ -163,7 +163,7 @@ INGOT_INLINE void add_group(const Group* const* group, const QuantisedRows<kRows
 template <class L, class F>
 inline constexpr int kRowsAlone = F::kScales == 2 ? L::kLinearRowsTwoScales : L::kLinearRows;
 
-/// Up to so many rows a panel is unpacked as it is read: the more, the less unpacking costs.
+/// Up to this number of rows a panel is unpacked as it is read; more for formats that unpack fast.
 template <class L, class F>
 inline constexpr int kFewRowsOf = F::kBits == 8   ? L::kFewRowsOfBytes
                                   : F::kBits == 4 ? L::kFewRowsOfNibbles
@@ -176,49 +176,49 @@ inline constexpr int kPackedBytes = [] {
   return Panel<F>::kBlockBytes / Panel<F>::kGroups;
 }();
 
-/// Brings the lines of one panel's outputs of kRows rows near, which lie a row apart: stores that
-/// miss would hold up all that come behind them, and the products of a segment take as long as
-/// memory does. Of rows that are not whole lines a panel's first line is the one before's last.
+/// Prefetches the output lines of one panel for kRows rows, which lie a row apart: a store that
+/// misses would hold up all later ones, and a segment's products take as long as memory does. Where
+/// rows are not whole lines, a panel's first line is the last one of the panel before.
 template <int kRows>
-INGOT_INLINE void bring_outputs_near(const PanelArgs& a, std::int64_t row) {
+INGOT_INLINE void prefetch_outputs(const PanelArgs& a, std::int64_t row) {
   const float* const last = a.out + a.columns - 1;
-  for (int r = 0; r < kRows; ++r) bring_near_to_write(last + (row + r) * a.out_stride);
+  for (int r = 0; r < kRows; ++r) prefetch_to_write(last + (row + r) * a.out_stride);
 }
 
 /// Rows [row, row + kRows) through the segment of a panel that begins at `k` and `p`, unpacked as
-/// it is read. Beside it they bring one of kShares parts of as many bytes near, from `ahead` on.
+/// it is read. Prefetches 1 / kShares of a segment's bytes from `ahead` on.
 template <class L, class F, int kRows, int kShares>
 void packed_rows(const PanelArgs& a, const unsigned char* p, const unsigned char* ahead,
                  std::int64_t k, std::int64_t row) {
   QuantisedRows<kRows> x(a, row, k);
-  if (k == 0) bring_outputs_near<kRows>(a, row);
+  if (k == 0) prefetch_outputs<kRows>(a, row);
   const std::int64_t end = segment_end(k, a.cols);
-  NearBesideGroups<(kPackedBytes<F> + kShares - 1) / kShares> near{ahead};
+  PrefetchBesideGroups<(kPackedBytes<F> + kShares - 1) / kShares> prefetch{ahead};
   typename L::F acc[1][kRows];
   clear<L, kRows>(acc[0]);
   for (std::int64_t at = k; at < end; at += F::kBlock, p += Panel<F>::kBlockBytes) {
     for_groups<L, F>(p, [&](const PackedGroup<L, F>& group) {
       const PackedGroup<L, F>* const groups[] = {&group};
-      add_group<L, 1, kRows>(groups, x, near, acc);
+      add_group<L, 1, kRows>(groups, x, prefetch, acc);
       x.next_group();
     });
   }
   add_segment<L, kRows>(a, row, kRows, k, acc[0]);
 }
 
-/// How far ahead of what it reads one pass of kRows rows brings weights near, in bytes, as measured
-/// on a Zen 4 (docs/kernels.md). A processor reads some way ahead by itself, the further the fewer
-/// instructions rows take, and that one seems slow where both ways together come to 4 or 8 KiB: the
-/// same place of another page.
+/// Bytes between what a single pass of kRows rows reads and what it prefetches, the fastest on a
+/// Zen 4 (docs/kernels.md). The processor prefetches too, further ahead the fewer instructions a
+/// row takes. Where both distances add up to 4 or 8 KiB, they meet at one place of different memory
+/// pages and the Zen 4 is slow.
 template <class L, class F, int kRows>
 inline constexpr std::int64_t kAheadOfPass = F::kBits < 8 ? 6144
                                              : kRows <= 2 ? L::kAheadOfBytes
                                                           : 5120;
 
-/// Few rows through a panel, a segment after the other, each unpacked again by each pass. One pass
-/// brings near what it reads soon. Of several each has a share of what comes next: a half, a
-/// quarter or an eighth, since each is code of its own. Passes beyond those ask for the last share
-/// again, which costs less than to wait for what was not asked for in time.
+/// Few rows through a panel, segment by segment; each pass unpacks the segment again. A single pass
+/// prefetches its own next lines. When several passes run, each prefetches a fixed share (1/2, 1/4
+/// or 1/8) of the next segment, since each share is code of its own. Passes beyond the last share
+/// prefetch that one again, which costs less than a late line.
 template <class L, class F>
 INGOT_INLINE void few_rows(const PanelArgs& a) {
   constexpr int kMost = kRowsAlone<L, F>;
@@ -268,17 +268,17 @@ INGOT_INLINE void expand_segment(const unsigned char* p, std::int64_t bytes,
   }
 }
 
-/// What comes after the unpacked segments of some panels, and which pass over these it is.
+/// The packed segments that follow some unpacked ones, for prefetch, and the number of the pass.
 struct NextPacked {
-  const unsigned char* first = nullptr;  ///< of the first panel; the others' are panel_bytes apart
-  std::int64_t cols = 0;                 ///< of each
+  const unsigned char* first = nullptr;  ///< the first panel's; the others lie panel_bytes apart
+  std::int64_t cols = 0;                 ///< inputs of each
   int pass = 0;
   int passes = 1;
 };
 
 /// Rows [row, row + kRows) through the unpacked segment that begins at `k` of kPanels panels. Pass
-/// i of n brings groups i, i + n, i + 2 n, ... of what comes next near, beside those that it
-/// computes: all at once would keep the buffers of lines full.
+/// i of n prefetches groups i, i + n, i + 2 n, ... of the next segments, one beside each group that
+/// it computes: all at once would fill the line buffers.
 template <class L, class F, int kPanels, int kRows>
 void segment_rows(const PanelArgs& a, const ExpandedSegment<L, F>* groups, const NextPacked& next,
                   std::int64_t k, std::int64_t row) {
@@ -288,7 +288,7 @@ void segment_rows(const PanelArgs& a, const ExpandedSegment<L, F>* groups, const
   for (int p = 0; p < kPanels; ++p) clear<L, kRows>(acc[p]);
   const auto count = static_cast<int>((segment_end(k, a.cols) - k) / kGroup);
   const int bytes = (static_cast<int>(next.cols / kGroup) + count - 1) / count * kPackedBytes<F>;
-  // With more passes than groups it is the last ones' work, so that little comes in between.
+  // With more passes than groups, the last passes prefetch: their lines are used soon.
   const int idle = next.passes > count ? next.passes - count : 0;
   int wait = next.pass < idle ? count : next.pass - idle;
   const unsigned char* ahead = next.first;
@@ -296,32 +296,31 @@ void segment_rows(const PanelArgs& a, const ExpandedSegment<L, F>* groups, const
     const ExpandedGroup<L, ExpandedKind<L, F>>* group[kPanels];
     for (int p = 0; p < kPanels; ++p) group[p] = &groups[p][g];
     if (wait == 0) {
-      for (int p = 0; p < kPanels; ++p) bring_near(ahead + p * a.panel_bytes, bytes);
+      for (int p = 0; p < kPanels; ++p) prefetch_bytes(ahead + p * a.panel_bytes, bytes);
       wait = next.passes;
     }
     --wait;
     ahead += bytes;
-    NothingNear near;
-    add_group<L, kPanels, kRows>(group, x, near, acc);
+    NoPrefetch prefetch;
+    add_group<L, kPanels, kRows>(group, x, prefetch, acc);
     x.next_group();
   }
 #pragma GCC unroll 4
   for (int p = 0; p < kPanels; ++p) add_segment<L, kRows>(panel_of(a, p), row, kRows, k, acc[p]);
 }
 
-/// Panels that pass together, unpacked: sums of more would not stay in registers, or one alone is
-/// as fast.
+/// Unpacked panels of a pass: the sums of more would not stay in registers, or one panel is as
+/// fast.
 template <class L, class F>
 inline constexpr int kPassPanels = F::kScales == 2 ? L::kPassPanelsTwoScales : L::kPassPanels;
 
-/// What a call with many rows keeps in PanelArgs::scratch.
+/// PanelArgs::scratch of a call with many rows.
 template <class L, class F>
 using LinearScratch = ExpandedSegment<L, F>[L::kManyPanels];
 
-/// All rows of `a` through the unpacked segments of its panels that begin at `k`, kRowsOfPass
-/// through kTogether panels at once. Rows that pass together go through all panels before the next
-/// ones, so that their outputs, of which those of one panel are a line here and there, are written
-/// side by side.
+/// All rows of `a` through the unpacked segments of its panels that begin at `k`, in tiles of
+/// kRowsOfPass rows and kTogether panels. A row tile passes all panels before the next one does, so
+/// that its outputs are written side by side: one panel's are a line in each row.
 template <class L, class F, int kTogether, int kRowsOfPass>
 INGOT_INLINE void unpacked_rows(const PanelArgs& a, int panels, const LinearScratch<L, F>& groups,
                                 NextPacked next, std::int64_t k) {
@@ -336,7 +335,7 @@ INGOT_INLINE void unpacked_rows(const PanelArgs& a, int panels, const LinearScra
   });
 }
 
-/// Many rows through up to L::kManyPanels panels, a segment after the other, each unpacked once.
+/// Many rows through up to L::kManyPanels panels, segment by segment, each unpacked once.
 template <class L, class F>
 INGOT_INLINE void many_rows(const PanelArgs& a) {
   auto& groups = *reinterpret_cast<LinearScratch<L, F>*>(a.scratch);
@@ -348,7 +347,7 @@ INGOT_INLINE void many_rows(const PanelArgs& a) {
     for (int p = 0; p < panels; ++p) {
       expand_segment<L, F>(packed + p * a.panel_bytes, Panel<F>::bytes(end - k), groups[p]);
     }
-    // The next segments or, after the last, the panels after these.
+    // The next segments; after the last one, the panels that follow.
     NextPacked next{.first = first + Panel<F>::bytes(end), .cols = segment_end(end, a.cols) - end};
     if (end == a.cols) {
       next = {.first = first + panels * a.panel_bytes, .cols = segment_end(0, a.cols)};
@@ -380,7 +379,7 @@ void linear_panels(const PanelArgs& a) {
   }
 }
 
-/// The kernel of format F, and how it had best be called.
+/// The kernel of format F, and the sizes of its fastest calls.
 template <class L, class F>
 constexpr LinearKernel linear_kernel() {
   if constexpr (BlockFormat<F>) {

@@ -1,25 +1,26 @@
-// Rows times panels of 16 outputs, for formats of floats: backend.h, `linear`.
+// Linear over dense formats (F32, F16, BF16): rows times panels of 16 outputs (backend.h,
+// `linear`).
 //
-// Written over a lanes type L; included by the file of each instruction set. Some rows are copied,
-// then pass all panels of the call, one or two at a time. No sum crosses rows.
+// Written over a lanes type L; included by the file of each instruction set. A pass copies its rows
+// and takes them through all panels of the call, one or two at a time. No sum crosses rows.
 #pragma once
 
 #include <cstring>
 #include <limits>
 
-#include "backend/cpu/kernels/passes.inl"
+#include "backend/cpu/kernels/tile_loops.inl"
 
 namespace ingot {
 namespace {
 
-/// Neighbours that a call had best take: its rows are copied once for all of them.
+/// Panels of the fastest calls: their rows are copied once for all of them.
 inline constexpr int kDensePanels = 16;
 
-/// A segment of a row, copied. Rows are a power of two apart as often as not, and would share a few
-/// places of the first cache; these do not, and one register leads to all of them.
+/// A copied segment of a row. Rows are often a power of two apart and would share a few places of
+/// the first cache; copies do not, and one register addresses all of them.
 using DenseRow = float[kSegment + 16];
 
-/// What a call keeps in PanelArgs::scratch.
+/// PanelArgs::scratch of a call.
 template <class L>
 using DenseScratch = DenseRow[L::kDenseRows];
 
@@ -45,9 +46,9 @@ struct DensePass {
   std::int64_t row = 0;
   std::int64_t rows = 0;
   std::int64_t k = 0;
-  std::int64_t cols = 0;  ///< of the segment
-  /// Bytes from the segment's begin to what is brought near, a line for every `apart` lines read.
-  /// At `turn` it goes on with the same segment of the panels after these.
+  std::int64_t cols = 0;  ///< inputs of the segment
+  /// Bytes from the segment's begin to the line that is prefetched, one for every `apart` lines
+  /// read. At `turn` prefetch continues with this segment of the panels that follow.
   std::int64_t ahead = 0;
   std::int64_t turn = 0;
   std::int64_t apart = 1;
@@ -68,7 +69,7 @@ void dense_rows(const PanelArgs& a, const DenseRow* x, const DensePass& pass) {
       ahead += kPanels * a.panel_bytes - pass.cols * kDenseStep<F>;
       turn = kNoTurn;
     }
-    for (int p = 0; p < kPanels; ++p) bring_near(panel + ahead + p * a.panel_bytes);
+    for (int p = 0; p < kPanels; ++p) prefetch_line(panel + ahead + p * a.panel_bytes);
     ahead += kLine;
     const std::int64_t end = i + apart < pass.cols ? i + apart : pass.cols;
     for (; i < end; ++i) {
@@ -115,8 +116,8 @@ INGOT_INLINE std::int64_t dense_pass_rows(std::int64_t rows) {
   return each < L::kDenseRows ? each : L::kDenseRows;
 }
 
-/// A pass through the panels of `a`. Two at once hide what few rows would wait for; more rows share
-/// what it costs to make floats of a panel.
+/// A pass through the panels of `a`. Two panels at once hide the latency of few rows; many rows
+/// share the cost of widening one panel.
 template <class L, class F>
 INGOT_INLINE void dense_pass(const PanelArgs& a, const DenseRow* x, const DensePass& pass) {
   const auto through = [&]<int kPanels>(int p) {
@@ -132,8 +133,8 @@ INGOT_INLINE void dense_pass(const PanelArgs& a, const DenseRow* x, const DenseP
   for_panels<1>(0, panels, through);
 }
 
-/// The rows of a pass into `x`, and zeros into those that its size is rounded up by: what was left
-/// there may be numbers that processors are slow with.
+/// Copies the rows of a pass into `x`, and zeros into the rows that its size is rounded up by: old
+/// values there may be denormals, which processors are slow with.
 template <class L>
 INGOT_INLINE void copy_rows(const PanelArgs& a, const DensePass& pass, DenseRow* x) {
   const auto bytes = static_cast<std::size_t>(pass.cols) * sizeof(float);
@@ -145,8 +146,8 @@ INGOT_INLINE void copy_rows(const PanelArgs& a, const DensePass& pass, DenseRow*
   });
 }
 
-/// All rows of `a` through its panels, a segment after the other. One pass brings near what it
-/// reads soon. Of several each has a share of what comes after these panels.
+/// All rows of `a` through its panels, segment by segment. A single pass prefetches its own next
+/// lines; when several passes run, each prefetches a share of the next segment or panels.
 template <class L, class F>
 void dense_panels(const PanelArgs& a) {
   constexpr std::int64_t kAheadOfOnePass = 4608;  // as kAheadOfPass of linear.inl

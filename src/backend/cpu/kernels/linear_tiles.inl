@@ -1,13 +1,13 @@
-// Rows times panels on a unit that multiplies tiles: 16 rows by 16 outputs by a group of 32.
+// Linear over block formats on AMX tiles: 16 rows by 16 outputs by a group of 32.
 //
-// The unit adds integers, which are exact, and writes them to memory; there each group is scaled
-// and added in the order of linear.inl, so the bits are the same.
+// The tile unit adds integers, which is exact, and writes the sums to memory. Vector code scales
+// each group and adds it in the order of linear.inl, so the bits are equal.
 //
 // A group with two scales is two products, each over a half of its inputs.
 //
 // Written over a lanes type that has, beside what linear.inl uses, begin_tiles, multiply_tile,
-// store_tile and end_tiles (isa/avx512_amx.cpp). What is done for each row of a tile is a recursion
-// instead of a loop: only so does the compiler keep the rows' sums in registers.
+// store_tile and end_tiles (isa/avx512_amx.cpp). Work on each row of a tile is a recursion instead
+// of a loop: only then does the compiler keep the rows' sums in registers.
 #pragma once
 
 #include "backend/cpu/kernels/linear.inl"
@@ -17,11 +17,12 @@ namespace {
 
 /// Neighbouring panels whose outputs are written together.
 inline constexpr int kTilesPanels = 8;
-/// Rows up to which groups are read as they are, instead of being unpacked once for all of them.
+/// Rows up to which each row tile unpacks groups again, instead of once for all rows.
 inline constexpr int kTilesFewRows = 64;
 inline constexpr std::int64_t kSegmentGroups = kSegment / kGroup;
 
-/// Scales and minimum of a group's outputs, and what kIntBits adds to the first product, negated.
+/// Scales and minimum of a group's outputs; `bits` is what kIntBits adds to the first product,
+/// negated.
 template <class L>
 struct TileScales {
   typename L::F w;
@@ -60,7 +61,7 @@ struct PackedTiles {
   }
 };
 
-/// Whether panels of F are such.
+/// Whether a tile takes the bytes of a panel of F as they are (PackedTiles).
 template <class L, class F>
 inline constexpr bool kPacksTiles =
     F::kBits == 8 && !Panel<F>::kTable && Codes<L, F>::kOffset == 128;
@@ -105,7 +106,7 @@ struct ExpandedTiles {
   }
 };
 
-/// Unpacks so many bytes of a panel.
+/// Unpacks `bytes` bytes of a panel.
 template <class L, class F>
 void expand_tiles(const unsigned char* packed, std::int64_t bytes,
                   typename ExpandedTiles<L, F>::Group* out) {
@@ -117,7 +118,7 @@ void expand_tiles(const unsigned char* packed, std::int64_t bytes,
   }
 }
 
-/// Groups of which nothing is kept: each is unpacked two ahead of its product.
+/// Groups that are unpacked into a ring of four, two ahead of their product.
 template <class L, class F>
 struct UnpackedTiles {
   using P = Panel<F>;
@@ -126,7 +127,7 @@ struct UnpackedTiles {
   static constexpr bool kHasMin = P::kHasMin;
   static constexpr bool kBits = P::kScaleBytes == 2;
   const unsigned char* blocks;
-  std::uint8_t (*ring)[8][64];  ///< of four groups
+  std::uint8_t (*ring)[8][64];  ///< four groups
 
   INGOT_INLINE void unpack(std::int64_t g) const {
     expand_signed<L, F, 0>(packed_group<L, F>(blocks, g), ring[g % 4]);
@@ -137,13 +138,13 @@ struct UnpackedTiles {
   }
 };
 
-/// Brings bytes of what comes next near, a line beside a row or two, so that reading from memory
-/// never waits for arithmetic nor the other way round.
+/// Prefetches kBytes from `next` on, a line beside a row or two, so that memory never waits for
+/// arithmetic nor arithmetic for memory.
 template <int kBytes, int kRows, int kRow>
 INGOT_INLINE void prefetch_beside(const unsigned char* next) {
   constexpr int kLines = (kBytes + kLine - 1) / kLine;
   for (int i = kRow * kLines / kRows; i < (kRow + 1) * kLines / kRows; ++i) {
-    bring_near(next + kLine * i);
+    prefetch_line(next + kLine * i);
   }
 }
 
@@ -210,11 +211,11 @@ INGOT_INLINE void store_products(std::int32_t (&to)[Tiles::kScales][kRows][kPane
   L::template store_tile<kTile, Tiles::kScales>(to[0][0], to[Tiles::kScales - 1][0]);
 }
 
-/// Groups from a product to its being scaled.
+/// Groups between a product and its scaling.
 inline constexpr int kTilesBehind = 3;
 
-/// While the unit multiplies group g, the one before is stored, and the one two before that scaled:
-/// what was just stored cannot be read, and what waits to be read holds up what comes behind it.
+/// While the unit multiplies group g, group g - 1 is stored and group g - 3 scaled: sums cannot be
+/// read right after their store, and a read that waits holds up all later ones.
 template <class L, class Tiles, int kTile, int kFetch, int kRows>
 INGOT_INLINE void tile_step(const MatrixGroup* x, const Tiles& tiles, std::int64_t g,
                             std::int64_t count, TileProducts<Tiles::kScales, kRows>* products,
@@ -228,8 +229,8 @@ INGOT_INLINE void tile_step(const MatrixGroup* x, const Tiles& tiles, std::int64
                                     next + done * kFetch, acc);
 }
 
-/// A segment of a panel times kRows rows into `out`; beside each group the next kFetch bytes from
-/// `next` on are brought near.
+/// A segment of a panel times kRows rows into `out`; beside each group, kFetch bytes from `next` on
+/// are prefetched.
 template <class L, class Tiles, int kFetch, int kRows>
 void multiply_tiles(const MatrixGroup* x, const Tiles& tiles, std::int64_t count,
                     const unsigned char* next, float (*out)[kPanelCols]) {
@@ -255,7 +256,7 @@ void multiply_tiles(const MatrixGroup* x, const Tiles& tiles, std::int64_t count
   store_sums<L, kRows>(acc, out);
 }
 
-/// Rows from `row` on through a segment of a panel; the first ones bring near what comes next.
+/// Rows from `row` on through a segment of a panel; the first row tile prefetches from `next` on.
 template <class L, class F, int kRows, class Tiles>
 INGOT_INLINE void tile_rows(const PanelArgs& a, std::int64_t row, std::int64_t k,
                             const Tiles& tiles, const unsigned char* next) {
@@ -274,12 +275,12 @@ INGOT_INLINE void tile_rows(const PanelArgs& a, std::int64_t row, std::int64_t k
   }
 }
 
-/// What a call keeps in PanelArgs::scratch.
+/// PanelArgs::scratch of a call.
 template <class L, class F>
 using TileScratch = typename ExpandedTiles<L, F>::Group[kTilesPanels][kSegmentGroups];
 
-/// Few rows through a segment of a panel, which is unpacked again for each tile of them: kept for
-/// the next one it would take the first cache from the rows.
+/// Few rows through a segment of a panel, which each row tile unpacks again: an unpacked segment
+/// would take the first cache from the rows.
 template <class L, class F, int kRows>
 INGOT_INLINE void few_tiles(const PanelArgs& a, std::int64_t k, const unsigned char* packed,
                             const unsigned char* next) {
@@ -293,8 +294,8 @@ INGOT_INLINE void few_tiles(const PanelArgs& a, std::int64_t k, const unsigned c
   }
 }
 
-/// All rows of `a` through up to kTilesPanels panels: of many, 16 through all panels at a time, so
-/// that they and their outputs are near.
+/// All rows of `a` through up to kTilesPanels panels. Many rows go through all panels in tiles of
+/// 16, so that the tile and its outputs stay in the cache.
 template <class L, class F, int kRows>
 INGOT_INLINE void tile_panels(const PanelArgs& a) {
   auto& groups = *reinterpret_cast<TileScratch<L, F>*>(a.scratch);
@@ -309,8 +310,8 @@ INGOT_INLINE void tile_panels(const PanelArgs& a) {
     for (int p = 0; !few && p < panels; ++p) {
       expand_tiles<L, F>(packed(p), bytes, groups[p]);
     }
-    // What comes next: the next segment or, after the last, the panels after these; of all of them
-    // or, where each is read as it is multiplied, of the neighbour first.
+    // Prefetched next: the next segment of all panels; after the last segment, the panels that
+    // follow. Few rows read each panel as it is multiplied, so its neighbour comes first.
     const bool last = k + kSegment >= a.cols;
     const auto* after = last ? first_panel + panels * a.panel_bytes : packed(0) + bytes;
     if (few) {
@@ -331,7 +332,7 @@ INGOT_INLINE void tile_panels(const PanelArgs& a) {
   L::end_tiles();
 }
 
-/// The kernel of a table that takes by tiles what is for them; the rest goes to the table `kBase`.
+/// The kernel of a table with tiles; calls that tiles do not serve go to the table `kBase`.
 template <class L, class F, const KernelTable& (*kBase)()>
 void linear_or_tiles(const PanelArgs& a) {
   const bool has_both = a.q != nullptr && a.matrix != nullptr;
@@ -345,7 +346,8 @@ void linear_or_tiles(const PanelArgs& a) {
   tile_panels<L, F, kMatrixRows>(a);
 }
 
-/// Of all formats but the one that has two minimums a group, which MatrixGroup has no sums for.
+/// Sets the kernels of all block formats except Q2_K, whose two minimums a group need sums that
+/// MatrixGroup does not have.
 template <class L, class F, const KernelTable& (*kBase)()>
 void set_tiles(KernelTable& table) {
   if constexpr (BlockFormat<F>) {

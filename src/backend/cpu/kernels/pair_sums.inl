@@ -1,10 +1,11 @@
-// Dot products where the processor multiplies bytes only into sums of pairs, of 16 bits (AVX2's
-// maddubs). Codes of few bits leave room in those for several pairs, so that widening them is
-// shared; codes of eight bits are multiplied as two planes of four. Sums of integers that fit are
-// exact, in whatever order.
+// Dot products for processors that multiply bytes only into 16-bit sums of pairs (AVX2's maddubs).
 //
-// Written over a lanes type L with kPairSums: its bytes and its integers are two registers V each,
-// one after the other here, since the sums of a few rows fill half of what there is.
+// Codes of few bits leave room for several pairs in 16 bits, which then share one widening. Codes
+// of eight bits are multiplied as two planes of four bits. Integer sums that fit are exact in any
+// order.
+//
+// Written over a lanes type L with kPairSums: its bytes and its integers are two registers V each.
+// This file computes one after the other, since the sums of a few rows fill half of the registers.
 #pragma once
 
 #include "backend/cpu/kernels/panel_codes.inl"
@@ -17,9 +18,10 @@ namespace {
 template <class L, class Kind>
 struct PairSums {
   static constexpr int kLargestCode = Codes<L, typename Kind::Format>::kLargest;
-  /// Planes of four bits that a byte is taken as; 1: it is taken whole.
+  /// 2: a byte is multiplied as two planes of four bits; 1: whole.
   static constexpr int kPlanes = kLargestCode > 127 ? 2 : 1;
-  /// Quads that are summed before they are widened: each adds two products with at most 127.
+  /// Quads that 16 bits hold the sum of, before it is widened: each adds two products with at most
+  /// 127.
   static constexpr int kQuads = [] {
     const int largest = kPlanes == 2 ? 15 : kLargestCode;
     int quads = 8 / Kind::kScales;
@@ -29,7 +31,7 @@ struct PairSums {
   static_assert(kQuads > 0 && !Kind::kSigned);
 };
 
-/// Adds the pairs of quads [kQuad, kEnd) to sums of 16 bits, which the first one begins.
+/// Adds the pairs of quads [kQuad, kEnd) to 16-bit sums; the first quad begins them.
 template <class L, int kHalf, int kQuad, int kEnd, bool kFirst, int kPlanes, int kRows, class Group>
 INGOT_INLINE void sum_quads(const Group& group, const QuantisedRows<kRows>& x,
                             typename L::V (&sums)[kPlanes][kRows]) {
@@ -78,7 +80,7 @@ INGOT_INLINE void dot_pairs(const Group& group, const QuantisedRows<kRows>& x,
   if constexpr (kRows == 1) {
     dot_pairs_of<L, 1, 0, kRows>(group, x, i);
   } else {
-    // What is read for several rows would not stay in registers.
+    // The operands of several rows would not stay in registers.
     dot_pairs_of<L, 1, 0, kRows>(group, x.read_anew(), i);
   }
 }

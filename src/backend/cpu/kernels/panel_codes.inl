@@ -1,10 +1,10 @@
-// What the weights of a panel's group are: scales, minimums, and codes as bytes for dot products.
+// Decoding a group of a panel: scales, minimums, and codes as bytes for dot products.
 //
 // Written over a lanes type L; included by the file of each instruction set.
 #pragma once
 
 #include "backend/cpu/kernel_table.h"
-#include "backend/cpu/kernels/stretch.inl"
+#include "backend/cpu/kernels/tail_lanes.inl"
 #include "backend/cpu/panel.h"
 #include "base/inline.h"
 
@@ -22,8 +22,8 @@ INGOT_INLINE typename L::F load_e8m0(const unsigned char* p) {
   return L::mul(L::from_bits(a), L::from_bits(b));
 }
 
-/// Scales and minimums of a group: w_j of exactness.md, and what the inputs' negative sum is
-/// multiplied by, m_j or -m_j; exact products.
+/// Scales and minimums of a group: w_j of exactness.md, and the factor of the inputs' negative sum,
+/// m_j or -m_j; exact products.
 template <class L, class F>
 struct GroupScales {
   typename L::F w[2];
@@ -51,12 +51,12 @@ struct GroupScales {
   }
 };
 
-/// How weights of format F enter L's dot products: as value + kOffset, which is not negative, or,
-/// where L can multiply unsigned bytes above 127 in no way, as the signed value itself.
+/// How weights of format F enter L's dot products: as value + kOffset, which is not negative. Where
+/// L cannot multiply unsigned bytes above 127, as the signed value itself.
 template <class L, class F>
 struct Codes {
   using P = Panel<F>;
-  /// A power of two, so that what it adds to a sum is a shift.
+  /// A power of two, so that its part of a sum is a shift.
   static constexpr int kUnsignedOffset = [] {
     int offset = P::kZero == 0 ? 0 : 1;
     while (offset < P::kZero) offset *= 2;
@@ -108,7 +108,7 @@ INGOT_INLINE typename L::B load_quad(const unsigned char* planes) {
 }
 
 /// How a group's integers become floats: scales a group, whether there are minimums, whether bytes
-/// are signed, and else which power of two was added to the values.
+/// are signed, and the power of two that is added to values where they are not.
 template <class F, bool kSignedOf, int kShiftOf, bool kBitsOf>
 struct Product {
   using Format = F;
@@ -128,7 +128,7 @@ struct PackedGroup {
   using Codes = ingot::Codes<L, F>;
   using P = Panel<F>;
   static constexpr int kShift = shift_of(Codes::kOffset);
-  /// Where a dot product's start that makes it a float costs nothing more. Exact: ExpandedKind.
+  /// True where kIntBits in a dot product's start costs no instruction. Exact: ExpandedKind.
   static constexpr bool kBits =
       P::kScaleBytes == 2 && (kShift < 0 || (F::kScales == 1 && (kShift == 3 || kShift == 7)));
   using Kind = Product<F, Codes::kSigned, kShift, kBits>;
@@ -143,16 +143,15 @@ struct PackedGroup {
   }
   INGOT_INLINE typename L::F w(int j) const { return scales.w[j]; }
   INGOT_INLINE typename L::F m(int j) const { return scales.m[j]; }
-  /// What kIntBits adds to the first product, negated.
+  /// The part that kIntBits adds to the first product, negated.
   INGOT_INLINE typename L::F minus_bits() const {
     return L::mul(scales.w[0], L::splat(-kFloatBits));
   }
 };
 
-/// A group unpacked, for many rows: what a format needs beyond these is done once for all of them.
-/// Where L takes unsigned bytes above 127 at once, 128 is added to values whatever the format.
-/// Scales of two bytes have few enough bits that 12582912 times them is exact, and are far from
-/// infinity.
+/// A group that is unpacked once for many rows. Where L takes unsigned bytes above 127 in one
+/// instruction, 128 is added to the values of every format. 16-bit scales have few enough bits that
+/// 12582912 times them is exact, and are far from infinity.
 template <class L, class F>
 using ExpandedKind = Product<F, Codes<L, F>::kSigned,
                              Codes<L, F>::kOffset != 0 && !L::kWideSigned && !L::kPairSums
@@ -186,7 +185,7 @@ INGOT_INLINE void expand_quads(const PackedGroup<L, F>& packed, std::uint8_t (*b
   }
 }
 
-/// All of a group but its bytes.
+/// Stores all of a group except its bytes.
 template <class L, class F, class Group>
 INGOT_INLINE void store_scales(const PackedGroup<L, F>& packed, Group& out) {
   for (int j = 0; j < F::kScales; ++j) {

@@ -1,19 +1,19 @@
-// What the machine could do at best: dot products, fused multiply-adds and reads, as many as its
-// units take, with the operations of a lanes type that the other kernels use.
+// Peak rates of a machine: loops of dot products, fused multiply-adds and reads, with the
+// operations of a lanes type that the other kernels use.
 #pragma once
 
-#include "backend/cpu/kernel_table.h"
+#include "backend/host_kernels.h"
 #include "base/inline.h"
 
 namespace ingot {
 namespace {
 
 /// Adds kRows * kCols times 16 dot products of 4 a round, each to 32 bits, and returns the sum of
-/// all. Where `linear` widens the sums of several at once (kPairSums), it can do more. The chains
-/// do not depend on each other, and no two add the same products, as in `linear`.
+/// all. Where `linear` widens several sums at once (kPairSums), it can exceed this rate. The chains
+/// are independent, and no two add equal products, as in `linear`.
 ///
-/// The rows' operand is read anew every round, as `linear` reads it: the compiler does not know
-/// that its address stays. Otherwise products that stay the same would be computed once.
+/// Each round reads the rows' operand again, as `linear` does: the compiler does not know that its
+/// address is constant. Otherwise it would compute constant products once.
 template <class L, int kRows, int kCols>
 std::int32_t peak_int8(std::int64_t rounds, const PeakOperands& operands) {
   typename L::I acc[kRows][kCols];
@@ -82,10 +82,10 @@ std::int32_t peak_read(const std::byte* data, std::int64_t bytes) {
   return L::sum_int(sum);
 }
 
-/// Few chains for lanes that take several registers each, many for those that take one: which keeps
-/// the units busiest is measured.
+/// Sets kernels of few chains, for lanes of several registers, and of many, for lanes of one; a
+/// measurement finds the fastest.
 template <class L>
-constexpr void set_peaks(KernelTable& table) {
+constexpr void set_peaks(HostKernels& table) {
   table.peak_int8 = {{{3, peak_int8<L, 3, 1>}, {5, peak_int8<L, 5, 1>}, {12, peak_int8<L, 4, 3>}}};
   table.peak_f32 = {{{3, peak_f32<L, 3, 1>}, {5, peak_f32<L, 5, 1>}, {12, peak_f32<L, 4, 3>}}};
   table.peak_read = peak_read<L>;

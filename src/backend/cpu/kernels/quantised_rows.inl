@@ -1,4 +1,4 @@
-// Quantised activations as products with panels read them.
+// QuantisedRows: the quantised activations of a row tile, as products with panels read them.
 #pragma once
 
 #include "backend/cpu/kernel_table.h"
@@ -13,7 +13,7 @@ struct QuantisedRows {
   static constexpr int kTiles = (kRows + kTileRows - 1) / kTileRows;
   static_assert(kRows % kTileRows == 0 || kTileRows % kRows == 0);
   const QuantisedGroup* tile[kTiles];
-  std::int64_t first = 0;  ///< row of the tile that row 0 is, where they are not whole tiles
+  std::int64_t first = 0;  ///< row 0 within its tile, where the rows are not whole tiles
 
   /// Rows from `row` on, at the group of element `k`.
   INGOT_INLINE QuantisedRows(const PanelArgs& a, std::int64_t row, std::int64_t k)
@@ -23,10 +23,11 @@ struct QuantisedRows {
   }
   INGOT_INLINE const QuantisedGroup& of(int r) const { return *tile[r / kTileRows]; }
   INGOT_INLINE std::int64_t at(int r) const {
-    // Said as a constant, since an address with an unknown part would take a register each.
+    // A constant for whole tiles: an address with a variable part would take a register for each
+    // row.
     return kRows % kTileRows == 0 ? r % kTileRows : first + r;
   }
-  /// The same, where the compiler does not know: it reads again instead of keeping what it read.
+  /// A copy that the compiler takes for other rows: it reads them again instead of keeping values.
   INGOT_INLINE QuantisedRows read_anew() const {
     QuantisedRows rows = *this;
     for (int t = 0; t < kTiles; ++t) __asm__("" : "+r"(rows.tile[t]));

@@ -1,12 +1,11 @@
-// Kernels that work on rows, each by itself: quantisation, norms, rotary embedding, activations,
-// softmax.
+// Kernels on single rows: quantisation, norms, rotary embedding, activations, softmax.
 //
-// Written over a lanes type L; included by the file of each instruction set. The expression trees
-// are those that backend.h declares.
+// Written over a lanes type L; included by the file of each instruction set. backend.h states their
+// expression trees.
 #pragma once
 
 #include "backend/cpu/kernel_table.h"
-#include "backend/cpu/kernels/stretch.inl"
+#include "backend/cpu/kernels/tail_lanes.inl"
 #include "base/inline.h"
 #include "base/math.h"
 #include "quant/group.h"
@@ -14,32 +13,32 @@
 namespace ingot {
 namespace {
 
-/// Calls fn(offset, n) for stretches of 16 elements and the rest.
+/// Calls fn(offset, n) for each 16 elements, and for the rest.
 template <class Fn>
-INGOT_INLINE void for_stretches(std::int64_t count, Fn fn) {
+INGOT_INLINE void for_vectors(std::int64_t count, Fn fn) {
   std::int64_t i = 0;
   for (; i + 16 <= count; i += 16) fn(i, 16);
   if (i < count) fn(i, static_cast<int>(count - i));
 }
 
-/// Elements that share a scale, as integers: q * d is near them.
+/// Elements that share a scale, as integers: q * d approximates an element.
 template <class L, int kParts>
 struct QuantisedParts {
   float d;
   typename L::I q[kParts];
 };
 
-/// Of elements that share a scale: it, and what each is multiplied by before it is rounded.
+/// The scale of a group, and the factor of its elements before they are rounded.
 struct GroupScale {
   float d;
   float r;
-  bool zero;  ///< all become 0, whatever they are
+  bool zero;  ///< all elements become 0, NaN too
 };
 
-/// Groups without a larger magnitude become 0.
+/// Groups whose largest magnitude is below it become 0; part of backend.h's `linear`.
 inline constexpr float kSmallestScaled = 0x1p-100f;
 
-/// Of the bits of the largest magnitude.
+/// The scale of a group, from the bits of its largest magnitude.
 INGOT_INLINE GroupScale scale_of(std::int32_t largest) {
   constexpr std::int32_t kInfinity = 0x7f800000;
   const float amax = __builtin_bit_cast(float, largest);
@@ -48,8 +47,8 @@ INGOT_INLINE GroupScale scale_of(std::int32_t largest) {
   return {.d = amax / 127.0f, .r = 127.0f / amax, .zero = false};
 }
 
-/// d and r of `scale_of` for 16 groups, a lane each. Instead of `zero` r is 0, which makes 0 of
-/// what is finite.
+/// d and r of `scale_of` for 16 groups, a lane each. In place of `zero`, r is 0, which turns finite
+/// elements into 0.
 template <class L>
 struct ScaleLanes {
   typename L::F d;
@@ -100,7 +99,7 @@ INGOT_INLINE QuantisedParts<L, kParts> quantise_parts(const typename L::F (&part
   return scale_parts<L>(part, scale_of(L::max_int(largest_lanes<L>(part))));
 }
 
-/// The sums of both halves of a row's 32 integers, as products with panels want them.
+/// Stores the sums of both halves of a row's 32 integers in the forms that products read.
 INGOT_INLINE void set_sums(std::int32_t first, std::int32_t second, int row, QuantisedGroup& g) {
   const std::int32_t minus_sum = -first - second;
   g.minus_sum_float[row] = static_cast<float>(minus_sum);
@@ -112,8 +111,8 @@ INGOT_INLINE void set_sums(std::int32_t first, std::int32_t second, int row, Qua
   g.bits_minus_128_half[1][row] = -128 * second;
 }
 
-/// A group of 32 integers, their scale and the sums of both halves, to row `matrix_row` of 16 of
-/// those that are there.
+/// Writes a group of 32 integers, their scale and the sums of both halves to row `matrix_row` of
+/// 16, in each layout that is not null.
 INGOT_INLINE void write_group(const std::int8_t* q, float d, std::int32_t first_sum,
                               std::int32_t second_sum, int matrix_row, QuantisedGroup* group,
                               MatrixGroup* matrix) {
@@ -132,7 +131,7 @@ INGOT_INLINE void write_group(const std::int8_t* q, float d, std::int32_t first_
   matrix->bits_minus_128_sum[matrix_row] = kIntBits + 128 * minus_sum;
 }
 
-/// Group i of those that may not be there.
+/// Group i, or null where `groups` is null.
 template <class Group>
 INGOT_INLINE Group* group_at(Group* groups, std::int64_t i) {
   return groups == nullptr ? nullptr : groups + i;
@@ -196,7 +195,7 @@ inline constexpr bool kTakesTiles = kTileRows == 4 && requires(const typename L:
   L::join_rows(a);
 };
 
-/// What four groups of a tile's rows have each, in one register: [group][row].
+/// A register with one value for each row of four groups of a tile: [group][row].
 struct TilePlane {
   static constexpr int kGroups = 4;
   alignas(64) std::int32_t at[kGroups][kTileRows];
@@ -257,8 +256,8 @@ INGOT_INLINE TilePlane largest_of_tile(const float* x, std::int64_t stride) {
   return largest;
 }
 
-/// Four groups of a tile's rows; false, and nothing done, where elements become 0 whatever they
-/// are.
+/// Quantises four groups of a tile's rows. Returns false, with no group written, where one has a
+/// largest magnitude that `scale_of` treats apart.
 template <class L>
 INGOT_INLINE bool quantise_tile_groups(const float* x, std::int64_t stride,
                                        QuantisedGroup* groups) {
@@ -310,7 +309,7 @@ void halve_row(const float* x, std::int64_t n, std::uint16_t* out) {
 template <class L>
 INGOT_INLINE float mean_of_squares(const float* x, std::int64_t n) {
   auto lanes = L::splat(0);
-  for_stretches(n, [&](std::int64_t i, int k) {
+  for_vectors(n, [&](std::int64_t i, int k) {
     const auto v = L::load(x + i, k);
     lanes = L::fma(v, v, lanes);
   });
@@ -321,7 +320,7 @@ template <class L>
 void rms_norm(const float* x, const Norm& norm, std::int64_t n, float* out) {
   const float* weight = norm.weight.row<const float>(0);
   const auto inv = L::splat(1.0f / __builtin_sqrtf(mean_of_squares<L>(x, n) + norm.eps));
-  for_stretches(n, [&](std::int64_t i, int k) {
+  for_vectors(n, [&](std::int64_t i, int k) {
     const auto y = L::mul(L::load(x + i, k), inv);
     L::store(out + i, L::mul(y, L::load(weight + i, k)), k);
   });
@@ -332,17 +331,17 @@ void layer_norm(const float* x, const Norm& norm, std::int64_t n, float* out) {
   const float* weight = norm.weight.row<const float>(0);
   const float* bias = norm.bias ? norm.bias.row<const float>(0) : nullptr;
   auto lanes = L::splat(0);
-  for_stretches(n, [&](std::int64_t i, int k) { lanes = L::add(lanes, L::load(x + i, k)); });
+  for_vectors(n, [&](std::int64_t i, int k) { lanes = L::add(lanes, L::load(x + i, k)); });
   const auto mean = L::splat(L::tree(lanes) / static_cast<float>(n));
   lanes = L::splat(0);
-  for_stretches(n, [&](std::int64_t i, int k) {
+  for_vectors(n, [&](std::int64_t i, int k) {
     // Lanes past the row's end hold the mean itself, so that they add zero.
     const auto c = L::sub(k == 16 ? L::load(x + i) : load_or<L>(x + i, k, mean), mean);
     lanes = L::fma(c, c, lanes);
   });
   const float variance = L::tree(lanes) / static_cast<float>(n);
   const auto inv = L::splat(1.0f / __builtin_sqrtf(variance + norm.eps));
-  for_stretches(n, [&](std::int64_t i, int k) {
+  for_vectors(n, [&](std::int64_t i, int k) {
     const auto y = L::mul(L::sub(L::load(x + i, k), mean), inv);
     const auto w = L::load(weight + i, k);
     L::store(out + i, bias != nullptr ? L::fma(y, w, L::load(bias + i, k)) : L::mul(y, w), k);
@@ -352,7 +351,7 @@ void layer_norm(const float* x, const Norm& norm, std::int64_t n, float* out) {
 template <class L>
 void norm_row(float* x, const float* add, const Norm& norm, std::int64_t n, float* out) {
   if (add != nullptr) {
-    for_stretches(n, [&](std::int64_t i, int k) {
+    for_vectors(n, [&](std::int64_t i, int k) {
       L::store(x + i, L::add(L::load(x + i, k), L::load(add + i, k)), k);
     });
   }
@@ -378,7 +377,7 @@ void rope_head(float* head, std::int64_t head_dim, const Norm& norm, bool adjace
     }
     return;
   }
-  for_stretches(half, [&](std::int64_t i, int k) {
+  for_vectors(half, [&](std::int64_t i, int k) {
     const auto a = L::load(head + i, k);
     const auto b = L::load(head + half + i, k);
     const auto c = L::load(cos + i, k);
@@ -403,18 +402,18 @@ INGOT_INLINE typename L::F act_lanes(Act act, typename L::F x) {
 
 template <class L>
 void activate_row(const float* in, const float* up, Act act, std::int64_t n, float* out) {
-  for_stretches(n, [&](std::int64_t i, int k) {
+  for_vectors(n, [&](std::int64_t i, int k) {
     auto y = act_lanes<L>(act, L::load(in + i, k));
     if (up != nullptr) y = L::mul(y, L::load(up + i, k));
     L::store(out + i, y, k);
   });
 }
 
-/// The largest of n elements (of which none may be NaN for the result to mean something).
+/// The largest of n elements, none of which is NaN.
 template <class L>
 INGOT_INLINE float largest_of(const float* x, std::int64_t n) {
   auto m = L::splat(-__builtin_inff());
-  for_stretches(n, [&](std::int64_t i, int k) {
+  for_vectors(n, [&](std::int64_t i, int k) {
     const auto v = k == 16 ? L::load(x + i) : load_or<L>(x + i, k, L::splat(-__builtin_inff()));
     m = L::max(v, m);
   });
@@ -426,7 +425,7 @@ template <class L>
 INGOT_INLINE float exp_sum(const float* x, std::int64_t n, float largest, float* out) {
   auto lanes = L::splat(0);
   const auto m = L::splat(largest);
-  for_stretches(n, [&](std::int64_t i, int k) {
+  for_vectors(n, [&](std::int64_t i, int k) {
     const auto p = math::exp_lanes<L>(L::sub(L::load(x + i, k), m));
     lanes = L::add(lanes, k == 16 ? p : first_lanes<L>(p, k));
     if (out != nullptr) L::store(out + i, p, k);
@@ -438,8 +437,8 @@ template <class L>
 void softmax_row(float* x, std::int64_t n) {
   const float sum = exp_sum<L>(x, n, largest_of<L>(x, n), x);
   const auto inv = L::splat(1.0f / sum);
-  for_stretches(n,
-                [&](std::int64_t i, int k) { L::store(x + i, L::mul(L::load(x + i, k), inv), k); });
+  for_vectors(n,
+              [&](std::int64_t i, int k) { L::store(x + i, L::mul(L::load(x + i, k), inv), k); });
 }
 
 template <class L>
@@ -451,7 +450,7 @@ void log_sum_row(const float* x, std::int64_t n, float* largest, float* sum) {
 template <class L>
 void add_scaled_row(float w, const float* x, std::int64_t n, float* y) {
   const auto factor = L::splat(w);
-  for_stretches(n, [&](std::int64_t i, int k) {
+  for_vectors(n, [&](std::int64_t i, int k) {
     L::store(y + i, L::fma(factor, L::load(x + i, k), L::load(y + i, k)), k);
   });
 }

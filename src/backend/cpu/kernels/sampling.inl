@@ -1,6 +1,6 @@
-// Kernels that sampling reads a row of logits with: its largest elements and their weights.
+// Sampling kernels over a row of logits: its largest elements and their weights.
 //
-// Written over a lanes type L; included by the file of each instruction set. kernel_table.h states
+// Written over a lanes type L; included by the file of each instruction set. host_kernels.h states
 // what they compute.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #include "backend/cpu/kernel_table.h"
 #include "backend/cpu/kernels/rows.inl"
-#include "backend/cpu/kernels/stretch.inl"
+#include "backend/cpu/kernels/tail_lanes.inl"
 #include "base/inline.h"
 #include "base/math.h"
 
@@ -20,7 +20,7 @@ template <class L>
 INGOT_INLINE typename L::F span_tops(const float* x, std::int64_t n, typename L::F& lost) {
   const auto none = L::splat(-__builtin_inff());
   auto tops = none;
-  for_stretches(n, [&](std::int64_t i, int k) {
+  for_vectors(n, [&](std::int64_t i, int k) {
     const auto v = k == 16 ? L::load(x + i) : load_or<L>(x + i, k, none);
     lost = L::select(L::le(v, v), lost, L::splat(1));
     tops = L::max(v, tops);  // keeps `tops` where v is NaN
@@ -76,12 +76,12 @@ std::int64_t collect_row(const float* x, const float* tops, std::int64_t n, floa
   std::int64_t count = 0;
   for (std::int64_t first = 0; first < n; first += kSpan, tops += 16) {
     if (L::to_bits(L::le(bound, L::load(tops))) == 0) continue;
-    for_stretches(span_length(n, first), [&](std::int64_t i, int k) {
+    for_vectors(span_length(n, first), [&](std::int64_t i, int k) {
       const auto v = L::load(x + first + i, k);
       std::uint32_t bits = L::to_bits(L::le(bound, v)) & (kAll >> (16 - k));
       const auto id = static_cast<std::int32_t>(first + i);
       if constexpr (kStoresChosen<L>) {
-        if (k == 16) {  // of 16 places from `count` on none lies behind the row's end
+        if (k == 16) {  // 16 places from `count` on lie within the row
           L::store_chosen(bits, v, id, found + count, ids + count);
           count += __builtin_popcount(bits);
           return;
@@ -109,7 +109,7 @@ void weigh_row(const float* x, std::int64_t n, float largest, float scale, float
   const auto factor = L::splat(scale);
   for (std::int64_t first = 0; first < n; first += kSpan) {
     auto lanes = L::splat(0);
-    for_stretches(span_length(n, first), [&](std::int64_t i, int k) {
+    for_vectors(span_length(n, first), [&](std::int64_t i, int k) {
       const auto d = L::sub(L::load(x + first + i, k), top);
       const auto w = math::exp_lanes<L>(L::mul(d, factor));
       if (weights != nullptr) L::store(weights + first + i, w, k);

@@ -1,5 +1,4 @@
-// Fills a KernelTable from the kernel templates and one lanes type, but for the products of
-// linear.inl.
+// rest_of_table: a KernelTable of one lanes type, except the linear kernels of linear.inl.
 #pragma once
 
 #include "backend/cpu/kernels/attention.inl"

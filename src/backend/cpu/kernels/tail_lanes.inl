@@ -1,4 +1,4 @@
-// Lanes beyond the end of a row, and the sign: small pieces that several kernels share.
+// Vectors of fewer than 16 elements at the end of a row, and negation, for several kernels.
 #pragma once
 
 #include "base/inline.h"

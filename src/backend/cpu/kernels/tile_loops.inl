@@ -1,21 +1,21 @@
-// What linears over all formats share: segments of K, and rows and panels by the pass.
+// Loops that linears of all formats share: segments of K, row tiles and panel tiles of fixed sizes.
 //
 // Written over a lanes type L; included by the file of each instruction set.
 #pragma once
 
 #include "backend/cpu/kernel_table.h"
-#include "backend/cpu/kernels/near.inl"
+#include "backend/cpu/kernels/prefetch.inl"
 #include "backend/cpu/panel.h"
 #include "base/inline.h"
 
 namespace ingot {
 namespace {
 
-/// A K segment: each is summed in a chain of its own.
+/// Inputs of a segment: each segment is one chain, so the value is part of backend.h's `linear`.
 inline constexpr std::int64_t kSegment = 1024;
 
-// The loops over accumulators are unrolled: an index that is not known when compiled keeps them in
-// memory, where each group's sums would be stored.
+// The loops over accumulators are unrolled: with an index that is not a constant the compiler would
+// keep them in memory and store the sums of each group.
 
 template <class L, int kRows>
 INGOT_INLINE void clear(typename L::F* acc) {
@@ -23,7 +23,7 @@ INGOT_INLINE void clear(typename L::F* acc) {
   for (int r = 0; r < kRows; ++r) acc[r] = L::splat(0);
 }
 
-/// Where the segment that begins at `k` ends.
+/// End of the segment that begins at `k`.
 INGOT_INLINE std::int64_t segment_end(std::int64_t k, std::int64_t cols) {
   return k + kSegment < cols ? k + kSegment : cols;
 }
@@ -45,7 +45,7 @@ INGOT_INLINE void add_segment(const PanelArgs& a, std::int64_t row, std::int64_t
   }
 }
 
-/// Up to `count` panels of `a` from panel `p` on.
+/// The call `a` cut to at most `count` panels, from panel `p` on.
 INGOT_INLINE PanelArgs panels_of(PanelArgs a, int p, int count) {
   a.panel += p * a.panel_bytes;
   a.out += p * kPanelCols;
@@ -55,11 +55,11 @@ INGOT_INLINE PanelArgs panels_of(PanelArgs a, int p, int count) {
   return a;
 }
 
-/// Panel `p` of `a`.
+/// The call `a` cut to panel `p`.
 INGOT_INLINE PanelArgs panel_of(const PanelArgs& a, int p) { return panels_of(a, p, 1); }
 
-/// Calls fn for rows [row, row + n) with n as a constant, at most kMost at a time, until all are
-/// done: `fn.template operator()<n>(row)`.
+/// Cuts rows into tiles of at most kMost and calls fn for each, [row, row + n) with n as a
+/// constant: `fn.template operator()<n>(row)`.
 template <int kMost, class Fn>
 INGOT_INLINE void for_rows(std::int64_t row, std::int64_t rows, Fn fn) {
   for (; row + kMost <= rows; row += kMost) fn.template operator()<kMost>(row);
@@ -68,18 +68,18 @@ INGOT_INLINE void for_rows(std::int64_t row, std::int64_t rows, Fn fn) {
   }
 }
 
-/// Passes that `rows` rows take, at most kMost in each, as for_rows cuts them.
+/// Tiles that for_rows<kMost> cuts `rows` rows into.
 template <int kMost>
 INGOT_INLINE int passes_of(std::int64_t rows) {
   static_assert((kMost & (kMost - 1)) == 0);
   return static_cast<int>(rows / kMost) + __builtin_popcount(unsigned(rows % kMost));
 }
 
-/// Calls fn for panels [panel, panel + n) with n as a constant, at most kMost at a time, until all
-/// are done: `fn.template operator()<n>(panel)`.
+/// Cuts panels into tiles of at most kMost and calls fn for each, [panel, panel + n) with n as a
+/// constant: `fn.template operator()<n>(panel)`.
 template <int kMost, class Fn>
 INGOT_INLINE void for_panels(int panel, int panels, Fn fn) {
-  // One alone is slow: four are better halved than cut into three and one.
+  // A single panel is slow: four panels are cut into two and two, not three and one.
   while (panel + kMost <= panels && (kMost != 3 || panels - panel != 4)) {
     fn.template operator()<kMost>(panel);
     panel += kMost;

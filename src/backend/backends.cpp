@@ -1,0 +1,49 @@
+// The backends and instruction sets that a name can choose.
+#include "backend/backends.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "backend/cpu/cpu_backend.h"
+#include "base/error.h"
+#include "base/text.h"
+
+namespace ingot {
+
+namespace {
+
+/// Names of all instruction sets, whether this build and machine offer them or not.
+constexpr std::string_view kIsas[] = {"scalar", "avx2-novnni", "avx2", "avx512-novnni",
+                                      "avx512", "avx512-amx",  "neon"};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_backend(ThreadPool& pool, const BackendOptions& options) {
+  // All host kernels are part of a kernel table.
+  const auto& table = static_cast<const KernelTable&>(find_host_kernels(options.isa));
+  auto backend = std::make_unique<CpuBackend>(pool, table);
+  backend->observe(options.observer);
+  return backend;
+}
+
+std::span<const HostKernels* const> host_kernels() {
+  static const std::vector<const HostKernels*> all(kernel_tables().begin(), kernel_tables().end());
+  return all;
+}
+
+const HostKernels& find_host_kernels(std::string_view isa) {
+  if (isa == "auto") return *host_kernels().back();
+  std::string offered;
+  for (const HostKernels* kernels : host_kernels()) {
+    if (kernels->name == isa) return *kernels;
+    offered += cat(offered.empty() ? "" : ", ", kernels->name);
+  }
+  const bool known = std::find(std::begin(kIsas), std::end(kIsas), isa) != std::end(kIsas);
+  throw Error(ErrorCode::kInvalid,
+              cat("`isa` ", printable(isa), known ? " is not offered here" : " is unknown",
+                  "; this machine and build offer auto, ", offered));
+}
+
+}  // namespace ingot

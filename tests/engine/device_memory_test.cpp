@@ -1,0 +1,49 @@
+// Engines on a device whose memory the host cannot touch give the results of engines on the host.
+#include "engine/engine_test_util.h"
+#include "quant/formats.h"
+
+namespace ingot::testing_support {
+namespace {
+
+std::vector<Collected> run_all(EngineRunner& runner, const std::vector<Request>& requests) {
+  std::vector<Stream> streams;
+  for (const Request& r : requests) streams.push_back(*runner.engine().submit(Request(r)));
+  std::vector<Collected> all(streams.size());
+  for (bool more = true; more;) {
+    more = runner.engine().step();
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+      while (const auto delta = streams[i].try_next()) all[i].add(*delta);
+    }
+  }
+  return all;
+}
+
+/// A pool for few sequences, so that some are preempted, share prefixes and copy blocks.
+TEST(DeviceMemory, TheHostTouchesItOnlyThroughTheBackend) {
+  for (const RandomModel& model : random_models(Q8_0::kFormat)) {
+    SCOPED_TRACE(model.name);
+    const auto checkpoint = make_checkpoint(two_layers(model), 1);
+    std::mt19937_64 rng(7);
+    std::vector<Request> requests;
+    for (int i = 0; i < 16; ++i) {
+      Request request = random_request(rng, 20, 60);
+      if (i % 4 == 0) request.hidden = HiddenRows::kAll;
+      requests.push_back(request);
+    }
+    RunnerOptions options = EngineRunner::defaults();
+    options.pool_sequences = 3;
+    EngineRunner host(*checkpoint, options);
+    options.guarded = true;
+    EngineRunner device(*checkpoint, options);
+    device.engine().prepare();
+    const auto want = run_all(host, requests);
+    const auto got = run_all(device, requests);
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      EXPECT_EQ(got[i].ids, want[i].ids) << i;
+      EXPECT_EQ(describe(got[i].logprobs), describe(want[i].logprobs)) << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ingot::testing_support
