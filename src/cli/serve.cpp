@@ -8,10 +8,8 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
-#include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/log.h"
 #include "cli/options/built_in_model.h"
@@ -23,7 +21,6 @@
 #include "cli/stop_signal.h"
 #include "runtime/observe/engine_log.h"
 #include "server/common/api.h"
-#include "server/common/shared_prompts.h"
 #include "server/http/connection_times.h"
 #include "server/http/descriptors.h"
 #include "server/http/server.h"
@@ -204,62 +201,6 @@ ApiOptions api_options(const ServerValues& v, ApiKeys keys) {
   return options;
 }
 
-using Prompts = std::vector<std::vector<std::int32_t>>;
-
-constexpr std::string_view kSharedOption = "--shared-prefix-file";
-
-/// Says what nobody would notice of what prompts of a kind are to share.
-void check_shared(const std::vector<std::int32_t>& prompt, const std::string& path,
-                  std::string_view kind, std::int64_t context) {
-  if (std::ssize(prompt) >= context) {
-    throw Error(ErrorCode::kInvalid, cat(kSharedOption, " ", path, ": has ", prompt.size(),
-                                         " tokens, and the context is ", context));
-  }
-  if (std::ssize(prompt) >= kBlockTokens) return;
-  log_warning(cat(kSharedOption, " ", path, ": ", kind, " that begin with it have ", prompt.size(),
-                  " tokens in common, and only whole blocks of ", kBlockTokens, " are shared"));
-}
-
-/// Of all files of --shared-prefix-file.
-Prompts read_shared_prompts(const ServerValues& v, const Instance& instance,
-                            const std::optional<ServedChat>& chat, const StartOptions& start) {
-  constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 20;
-  Prompts all;
-  if (v.shared_prefix_files.empty()) return all;
-  if (v.no_prefix_cache) {
-    throw Error(ErrorCode::kInvalid,
-                cat(kSharedOption, " needs the prefix cache: --no-prefix-cache"));
-  }
-  if (instance.tokenizer() == nullptr) {
-    throw Error(ErrorCode::kInvalid, cat(kSharedOption, ": the model has no tokenizer"));
-  }
-  for (const std::string& path : v.shared_prefix_files) {
-    std::string text = File(path).read_all(kBytesMax);
-    // As editors leave it.
-    if (text.ends_with('\n')) text.pop_back();
-    if (text.empty() || !is_utf8(text)) {
-      throw Error(ErrorCode::kInvalid, cat(kSharedOption, " ", path, ": is no text in UTF-8"));
-    }
-    all.push_back(shared_text(text, *instance.tokenizer()));
-    check_shared(all.back(), path, "completions", start.context);
-    if (!chat) continue;
-    try {
-      all.push_back(shared_system(text, chat->chat));
-    } catch (const Error& refused) {
-      log_warning(cat(kSharedOption, " ", path, ": not for chats: ", refused.message()));
-      continue;
-    }
-    check_shared(all.back(), path, "chats", start.context);
-  }
-  std::int64_t tokens = 0;
-  for (const auto& prompt : all) tokens += std::ssize(prompt);
-  if (tokens > start.context * start.pool_sequences / 2) {
-    log_warning(cat(kSharedOption, ": ", tokens, " tokens are more than half of --kv-tokens, ",
-                    start.context * start.pool_sequences, ": they may not stay"));
-  }
-  return all;
-}
-
 /// More of them than needed cost the model time: each wakes up for its share of the connections.
 int io_threads_of(const ServerValues& v) {
   constexpr int kCpusOfThread = 8;
@@ -303,14 +244,12 @@ Json settings_of(const ServerValues& v, const Instance& instance, const ThreadPo
   j.set("queue", v.queue);
   j.set("drain_timeout", v.drain_timeout);
   j.set("prefix_cache", !v.no_prefix_cache);
-  j.set("shared_prefixes", v.shared_prefix_files.size());
   j.set("queue_timeout", v.queue_timeout);
   j.set("request_timeout", v.request_timeout);
   j.set("max_ttft_ms", v.max_ttft_ms);
   j.set("stream_interval_ms", v.stream_interval_ms ? Json(*v.stream_interval_ms) : Json());
   j.set("connections", v.connections);
   j.set("io_threads", io_threads_of(v));
-  j.set("stream_padding", v.stream_padding);
   j.set("log_requests", v.log_requests || v.log_content);
   j.set("log_content", v.log_content);
   j.set("operator_keys", v.operator_keys.size());
@@ -339,7 +278,6 @@ ConnectionTimes times_of(const ServerValues& v) {
   if (v.stream_interval_ms) times.gather = std::chrono::milliseconds(*v.stream_interval_ms);
   times.requests_max = v.requests_per_connection;
   times.body_bytes_per_second = static_cast<std::size_t>(v.body_bytes_per_second);
-  times.padding = static_cast<std::size_t>(v.stream_padding);
   return times;
 }
 
@@ -391,7 +329,6 @@ InputLimits input_limits(const ServerValues& v) {
 struct Served {
   Json settings;
   std::optional<ServedChat> chat;
-  Prompts shared_prompts;
   std::string fingerprint;
   ApiKeys keys;
   std::set<std::size_t> operators;
@@ -414,7 +351,6 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
       {.waiting_max = static_cast<std::size_t>(v.queue),
        .stall_seconds = v.write_stall,
        .prefix_cache = !v.no_prefix_cache,
-       .prefix = {.published = served.shared_prompts},
        .step_seconds = v.target_itl_ms / 1000,
        .waiting = {.policy = v.by_priority ? Policy::kPriority : Policy::kArrival,
                    .weights = std::move(served.weights)},
@@ -436,7 +372,6 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
   options.inputs = input_limits(v);
   options.keys = served.keys.size();
   options.operators = std::move(served.operators);
-  options.shared_prompts = served.shared_prompts;
   options.max_tokens_default = v.default_max_tokens;
   if (v.max_ttft_ms > 0) options.first_token_seconds = v.max_ttft_ms / 1000;
   options.settings = served.settings;
@@ -453,7 +388,6 @@ int serve_until_stopped(const ServerValues& v, Instance& instance, Server& serve
   Api admin({.routes = admin_routes()}, service, log);
   // Before anybody is answered: nobody competes with it for the engine.
   self_test(service);
-  compute_shared_prompts(service);
   server.pause();
   stop.begin();
   const Serving serving(server, api, admin, times_of(v));
@@ -532,12 +466,10 @@ int serve(ServerValues v) {
   warn_of_less(v, instance, start);
   Served served{.settings = settings_of(v, instance, *pool, start),
                 .chat = served_chat(v, instance),
-                .shared_prompts = {},
                 .fingerprint = cat("fp_", to_string(instance.fingerprint()).substr(0, 16)),
                 .keys = std::move(keys),
                 .operators = std::move(operators),
                 .weights = std::move(weights)};
-  served.shared_prompts = read_shared_prompts(v, instance, served.chat, start);
   start_with_progress(instance, start);
   return serve_until_stopped(v, instance, server, meanwhile, http_metrics, std::move(served), stop);
 }

@@ -298,32 +298,6 @@ class Contents(unittest.TestCase):
         self.assertEqual(found, [(0, "new", 0), (79, None, None), (48, "diverged", 63)])
 
 
-class Padding(unittest.TestCase):
-    def test_all_that_is_sent_of_a_stream_has_a_multiple_of_the_size(self):
-        one = server.Server("--stream-padding", "256", "--stream-interval-ms", "0")
-        self.addCleanup(one.kill)
-        body = {"prompt": "a", "max_tokens": 40, "stream": True, "temperature": 0}
-        with server.Wire(one) as wire:
-            wire.send(server.post(server.TEXT, body)).until(b"\r\n\r\n")
-            sizes = []
-            while not sizes or sizes[-1] > 0:
-                sizes.append(int(wire.until(b"\r\n"), 16))
-                wire.exactly(sizes[-1] + 2)
-        # How many there are is a matter of time: tokens that wait for a CPU go out together.
-        self.assertGreater(len(sizes), 1)
-        self.assertEqual({size % 256 for size in sizes}, {0})
-        events = one.post(server.TEXT, body).events()
-        text = "".join(e["choices"][0]["text"] for e in events if isinstance(e, dict))
-        whole = one.post(server.TEXT, {**body, "stream": False}).json()["choices"][0]["text"]
-        self.assertEqual(text, whole)
-        # Without chunks it is the whole that has it, and Anthropic's events are filled up too.
-        chat = {"messages": [{"role": "user", "content": "a"}], "max_tokens": 20, "stream": True}
-        for path, data in ((server.TEXT, body), ("/v1/messages", {**chat, "model": "ingot-demo"})):
-            reply = one.exchange(server.post(path, data, [("Connection", "close")]))
-            self.assertEqual((reply.status, len(reply.body) % 256), (200, 0), path)
-        self.assertEqual(one.stop(), 0)
-
-
 class Reserve(unittest.TestCase):
     def test_probes_are_answered_while_all_connections_are_taken(self):
         one = server.Server("--connections", "3")

@@ -45,10 +45,6 @@ void add_access(CLI::App& app, ServerValues& v) {
 void add_sharing(CLI::App& app, ServerValues& v) {
   add_switch(app, v.no_prefix_cache, "--no-prefix-cache",
              "Compute every prompt anew, whatever others began with");
-  add_texts(app, v.shared_prefix_files, "--shared-prefix-file",
-            "A text that is no secret and that many prompts begin with, as it stands or as a "
-            "chat's system message: it is computed once for all API keys, at the start. What "
-            "stands behind it is shared within a key alone, as all else");
   add_texts(
       app, v.operator_keys, "--operator-key",
       "The ID of an API key that sees all of /metrics. With several keys what tells how much of "
@@ -159,13 +155,6 @@ void add_times(CLI::App& app, ServerValues& v) {
 }
 
 void add_limits(CLI::App& app, ServerValues& v) {
-  add_number(app, v.stream_padding,
-             {.name = "--stream-padding",
-              .help = "Bytes to whose multiple everything sent of a stream is filled up by a "
-                      "comment, so that who sees it pass encrypted cannot tell how long tokens "
-                      "are; 0: as it is",
-              .low = 0,
-              .high = 4096});
   add_number(app, v.connections,
              {.name = "--connections", .help = "Connections at once", .low = 1, .high = 65536});
   add_number(app, v.connections_per_address,

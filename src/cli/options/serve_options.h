@@ -36,7 +36,6 @@ struct ServerValues {
   std::vector<std::string> cors_origins;
   std::optional<std::string> model_name;
   std::optional<std::string> chat_template;
-  std::vector<std::string> shared_prefix_files;
   std::vector<std::string> operator_keys;
   std::vector<std::string> key_weights;  ///< "ID=WEIGHT"
   std::int32_t sequences = 0;            ///< 0 = by the keys and values that are kept
@@ -78,7 +77,6 @@ struct ServerValues {
   std::int32_t biases = 1024;
   std::int32_t logprobs = 20;
   std::int64_t template_steps = 2'000'000;
-  std::int32_t stream_padding = 0;  ///< bytes; 0 = none
   std::int32_t io_threads = 0;      ///< 0 = by the number of CPUs
   bool log_requests = false;
   bool log_content = false;

@@ -36,8 +36,6 @@ struct ServiceOptions {
   std::int32_t choices_max = 16;           ///< "n"
   std::int32_t prompts_max = 16;           ///< of one completion request
   InputLimits inputs{};
-  /// Tokens that prompts of all keys begin with.
-  std::vector<std::vector<std::int32_t>> shared_prompts{};
   std::size_t keys = 0;               ///< API keys that there are
   std::set<std::size_t> operators{};  ///< numbers of those that may see all counts
   std::size_t waiting_per_key = 256;  ///< continuations of one key that have not ended

@@ -275,7 +275,7 @@ StreamParams read_stream(Params& params) {
     out.include_usage = options.flag("include_usage").value_or(false);
     if (options.flag("include_obfuscation").value_or(false)) {
       options.warn("include_obfuscation", "ignored",
-                   "--stream-padding of the server does that for all");
+                   "this server does not pad streams");
     }
   });
   if (!out.stream && params.has("stream_options")) {

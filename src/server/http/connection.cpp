@@ -509,16 +509,6 @@ class Gathering {
   Delta delta_;  ///< what was taken last
 };
 
-/// Fills events up to a multiple of so many bytes, with a comment that clients pass over.
-void fill_up(std::string& events, std::size_t multiple) {
-  constexpr std::string_view kBegin = ": ", kEnd = "\n\n";
-  if (multiple == 0 || events.empty()) return;
-  const std::size_t least = events.size() + kBegin.size() + kEnd.size();
-  events += kBegin;
-  events.append((multiple - least % multiple) % multiple, '.');
-  events += kEnd;
-}
-
 /// Counts a stream from its first event on.
 class StreamShare {
  public:
@@ -577,7 +567,6 @@ Connection::Awaitable<bool> Connection::generate(std::shared_ptr<RunningGenerati
   const auto flush = [&](bool is_last) -> Awaitable<bool> {
     std::string bytes;
     end.response.add(out, parts_.application.content_bytes_max());
-    fill_up(out, parts_.times.padding);
     if (!has_head) {
       HttpResponse response{.status = 200, .type = "text/event-stream", .body = {}};
       response.fields = parts_.application.common_fields(request, &admitted);

@@ -19,7 +19,6 @@ struct ConnectionTimes {
   std::chrono::milliseconds ping{10'000};        ///< of silence in a stream, then a comment
   std::chrono::milliseconds linger{1'000};       ///< for the other end to read a last response
   int requests_max = 1000;
-  std::size_t padding = 0;  ///< to whose multiple writes of streams are filled up; 0: not at all
   /// In which pieces of a stream go out together; by StreamPace where none is said.
   std::optional<std::chrono::milliseconds> gather;
 };

@@ -1,6 +1,5 @@
 // Administration: what only the owner of the Unix socket may do.
 #include "server/common/service.h"
-#include "server/common/shared_prompts.h"
 #include "server/operator/endpoints.h"
 
 namespace ingot {
@@ -13,7 +12,6 @@ Reply admin_drain(const Call& call) {
 Reply admin_flush_cache(const Call& call) {
   Engine& engine = call.service.engine();
   engine.between_steps([&] { engine.flush_prefixes(); });
-  compute_shared_prompts(call.service);
   return HttpResponse{.body = R"({"status":"flushed"})"};
 }
 
