@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "cli/options/chat_input.h"
 #include "cli/options/options.h"
-#include "runtime/sampling/sampling_params.h"
 
 namespace ingot {
 
@@ -79,11 +78,6 @@ void add_load(CLI::App& app, ServerValues& v) {
               .help = "Requests that may wait; more are answered 429",
               .low = 1,
               .high = 65536});
-  add_number(app, v.queue_per_key,
-             {.name = "--queue-per-key",
-              .help = "Requests of one API key that may wait or run, where there are keys",
-              .low = 1,
-              .high = 65536});
   add_number(app, v.target_itl_ms,
              {.name = "--target-itl-ms",
               .help = "Milliseconds between two tokens to keep to while prompts come in; 0: in "
@@ -123,25 +117,9 @@ void add_times(CLI::App& app, ServerValues& v) {
               .help = "Seconds after which a client that takes nothing is given up",
               .low = 1,
               .high = 3600});
-  add_number(app, v.header_timeout,
-             {.name = "--header-timeout",
-              .help = "Seconds in which the head of a request has to come",
-              .low = 1,
-              .high = 60});
-  add_number(app, v.body_timeout,
-             {.name = "--body-timeout",
-              .help = "Seconds in which its body has to come",
-              .low = 1,
-              .high = 3600});
   add_number(app, v.idle_timeout,
              {.name = "--idle-timeout",
               .help = "Seconds that a connection may wait for its next request",
-              .low = 1,
-              .high = 3600});
-  add_number(app, v.ping_interval,
-             {.name = "--ping-interval",
-              .help = "Seconds of silence after which a stream gets a comment, so that nobody on "
-                      "the way gives it up",
               .low = 1,
               .high = 3600});
   add_number(app, v.stream_interval_ms,
@@ -157,60 +135,16 @@ void add_times(CLI::App& app, ServerValues& v) {
 void add_limits(CLI::App& app, ServerValues& v) {
   add_number(app, v.connections,
              {.name = "--connections", .help = "Connections at once", .low = 1, .high = 65536});
-  add_number(app, v.connections_per_address,
-             {.name = "--connections-per-address",
-              .help = "Connections of one address, but this machine's own",
-              .low = 1,
-              .high = 65536});
-  add_number(app, v.requests_per_connection,
-             {.name = "--requests-per-connection",
-              .help = "Requests after which a connection is closed",
-              .low = 1,
-              .high = 1'000'000'000});
-  add_number(app, v.header_kib,
-             {.name = "--max-header-kib", .help = "KiB of a request's head", .low = 1, .high = 64});
-  add_number(app, v.line_kib,
-             {.name = "--max-line-kib",
-              .help = "KiB of its first line (default: 8, or those of the head)",
-              .low = 1,
-              .high = 64});
-  add_number(app, v.header_fields,
-             {.name = "--max-header-fields", .help = "Fields of it", .low = 1, .high = 256});
   add_number(app, v.body_mib,
              {.name = "--max-body-mib", .help = "MiB of a request's body", .low = 1, .high = 256});
-  add_number(app, v.body_bytes_per_second,
-             {.name = "--min-body-rate",
-              .help = "Bytes a second of a body that have to come at least, after five seconds",
-              .low = 1,
-              .high = 1'000'000'000});
-  add_number(app, v.choices,
-             {.name = "--max-choices", .help = "`n` of a request at most", .low = 1, .high = 128});
-  add_number(
-      app, v.prompts,
-      {.name = "--max-prompts", .help = "Prompts of a completion at most", .low = 1, .high = 128});
   add_number(app, v.default_max_tokens,
              {.name = "--default-max-tokens",
               .help = "Tokens of a chat that does not say how many, as far as there is room",
               .low = 1,
               .high = 1'000'000'000});
-  add_number(app, v.auth_failures,
-             {.name = "--auth-failures",
-              .help = "Wrong keys of an address within a minute, after which it is answered 429",
-              .low = 1,
-              .high = 1000});
-  add_number(app, v.reserved_connections,
-             {.name = "--reserved-connections",
-              .help = "Connections beyond --connections that /health and its like still get",
-              .low = 0,
-              .high = 64});
 }
 
 void add_operation(CLI::App& app, ServerValues& v) {
-  add_number(app, v.io_threads,
-             {.name = "--io-threads",
-              .help = "Threads that read and write; 0: one for every 8 CPUs",
-              .low = 0,
-              .high = 64});
   add_switch(app, v.exit_on_stall, "--exit-on-stall",
              "End with exit code 70 when a step of the engine takes longer than a minute");
   add_switch(app, v.sandbox, "--sandbox",
@@ -221,38 +155,6 @@ void add_operation(CLI::App& app, ServerValues& v) {
   add_switch(app, v.log_content, "--log-content",
              "Write what requests and responses say there too, up to 64 KiB of each: for finding "
              "faults, with the consent of those who wrote it");
-}
-
-void add_input_limits(CLI::App& app, ServerValues& v) {
-  add_number(app, v.json_depth,
-             {.name = "--max-json-depth",
-              .help = "Arrays and objects within each other in a body",
-              .low = 1,
-              .high = 256});
-  add_number(app, v.messages,
-             {.name = "--max-messages",
-              .help = "Messages of a chat, with the system's",
-              .low = 2,
-              .high = 4096});
-  add_number(
-      app, v.stops,
-      {.name = "--max-stops", .help = "Strings in `stop` of a request", .low = 0, .high = 64});
-  add_number(app, v.stop_bytes,
-             {.name = "--max-stop-bytes", .help = "Bytes of each of them", .low = 1, .high = 1024});
-  add_number(app, v.stop_ids,
-             {.name = "--max-stop-ids", .help = "Ids in `stop_token_ids`", .low = 0, .high = 1024});
-  add_number(app, v.biases,
-             {.name = "--max-biases", .help = "Tokens in `logit_bias`", .low = 0, .high = 1 << 20});
-  add_number(app, v.logprobs,
-             {.name = "--max-logprobs",
-              .help = "Alternatives of a token whose log-probabilities a request may ask for",
-              .low = 0,
-              .high = kLogprobsMax});
-  add_number(app, v.template_steps,
-             {.name = "--max-template-steps",
-              .help = "Steps of the chat template for a prompt",
-              .low = 1000,
-              .high = 50'000'000});
 }
 
 }  // namespace
@@ -268,7 +170,6 @@ void add_server_options(CLI::App& app, ServerValues& values) {
   add_load(app, values);
   add_times(app, values);
   add_limits(app, values);
-  add_input_limits(app, values);
   add_operation(app, values);
 }
 

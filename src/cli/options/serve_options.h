@@ -42,42 +42,19 @@ struct ServerValues {
   std::int32_t step_rows = 512;
   std::int64_t kv_tokens = 0;  ///< 0 = kKvTokensDefault, or what fits
   std::int32_t queue = 512;
-  std::int32_t queue_per_key = 256;
   double target_itl_ms = 0;
   double max_ttft_ms = 0;  ///< 0 = no limit
   bool by_priority = false;
   bool no_prefix_cache = false;
   double drain_timeout = 30;
   double write_stall = 30;
-  double header_timeout = 10;
-  double body_timeout = 60;
   double idle_timeout = 60;
-  double ping_interval = 10;
   double queue_timeout = 120;
   double request_timeout = 3600;
   std::optional<std::int32_t> stream_interval_ms;  ///< absent: by StreamPace
   std::int32_t connections = 1024;
-  std::int32_t connections_per_address = 256;
-  std::int32_t requests_per_connection = 1000;
-  std::optional<std::int32_t> line_kib;  ///< absent: 8, or header_kib where that is less
-  std::int32_t header_kib = 32;
-  std::int32_t header_fields = 100;
-  std::int32_t body_bytes_per_second = 1024;
   std::int32_t body_mib = 8;
-  std::int32_t choices = 16;
-  std::int32_t prompts = 16;
   std::int32_t default_max_tokens = 4096;
-  std::int32_t auth_failures = 20;
-  std::int32_t reserved_connections = 4;
-  std::int32_t json_depth = 64;
-  std::int32_t messages = 4096;
-  std::int32_t stops = 16;
-  std::int32_t stop_bytes = 256;
-  std::int32_t stop_ids = 128;
-  std::int32_t biases = 1024;
-  std::int32_t logprobs = 20;
-  std::int64_t template_steps = 2'000'000;
-  std::int32_t io_threads = 0;      ///< 0 = by the number of CPUs
   bool log_requests = false;
   bool log_content = false;
   bool sandbox = false;

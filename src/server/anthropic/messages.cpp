@@ -13,21 +13,21 @@ namespace {
 
 constexpr std::size_t kNameBytesMax = 256;
 
-std::vector<std::string> read_stops(Params& params, const InputLimits& limits) {
+std::vector<std::string> read_stops(Params& params) {
   params.refuse("stop", "its name is stop_sequences here");
   std::vector<std::string> stops;
   const Json* all = params.array("stop_sequences");
   if (all == nullptr) return stops;
-  if (all->as_array()->size() > limits.stops) {
+  if (all->as_array()->size() > kStopsMax) {
     throw invalid_request("stop_sequences", cat("stop_sequences has ", all->as_array()->size(),
-                                                " strings, possible are ", limits.stops));
+                                                " strings, possible are ", kStopsMax));
   }
   for (const Json& entry : *all->as_array()) {
     const std::string* text = entry.as_string();
-    if (text == nullptr || text->empty() || text->size() > limits.stop_bytes) {
+    if (text == nullptr || text->empty() || text->size() > kStopBytesMax) {
       throw invalid_request("stop_sequences",
                             cat("stop_sequences holds something that is no string of 1 to ",
-                                limits.stop_bytes, " bytes"));
+                                kStopBytesMax, " bytes"));
     }
     stops.push_back(*text);
   }
@@ -66,7 +66,7 @@ Reply messages(const Call& call) {
   form.prompt_tokens = std::ssize(chat.ids);
   const ReplyText reply(chat);
   prompt.request.prompt = std::move(chat.ids);
-  form.stops = read_stops(params, call.service.options().inputs);
+  form.stops = read_stops(params);
   params.real("temperature", 0, 1);
   read_sampling(params, call, prompt.request);
   prompt.request.stop = form.stops;

@@ -21,8 +21,7 @@ struct ApiOptions {
   std::vector<std::string> allowed_hosts{};
   /// Origins whose pages may use the API; "*" for any, which takes keys.
   std::vector<std::string> cors_origins{};
-  int auth_failures_per_minute = 20;  ///< of one address
-  std::span<const Route> routes{};    ///< that there are
+  std::span<const Route> routes{};  ///< that there are
 };
 
 /// Of a request and of a response, where the log has them.
@@ -32,10 +31,7 @@ inline constexpr std::size_t kContentBytesMax = 64 << 10;
 class Api final : public Application {
  public:
   Api(ApiOptions options, Service& service, ServerLog& log)
-      : options_(std::move(options)),
-        service_(service),
-        log_(log),
-        auth_failures_(options_.auth_failures_per_minute) {}
+      : options_(std::move(options)), service_(service), log_(log) {}
 
   std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool has_body) override;
   std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(const HttpRequest& request,

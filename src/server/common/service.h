@@ -19,7 +19,6 @@
 #include "runtime/observe/engine_metrics.h"
 #include "runtime/observe/step_log.h"
 #include "server/common/api_keys.h"
-#include "server/common/input_limits.h"
 #include "server/http/application.h"
 #include "server/http/handler.h"
 #include "server/http/http_metrics.h"
@@ -33,12 +32,11 @@ struct ServiceOptions {
   std::string version;                     ///< the program's
   std::string fingerprint{};               ///< of model and numerics, for system_fingerprint
   std::int64_t max_tokens_default = 4096;  ///< where a request does not say, and its room is larger
-  std::int32_t choices_max = 16;           ///< "n"
-  std::int32_t prompts_max = 16;           ///< of one completion request
-  InputLimits inputs{};
-  std::size_t keys = 0;               ///< API keys that there are
-  std::set<std::size_t> operators{};  ///< numbers of those that may see all counts
-  std::size_t waiting_per_key = 256;  ///< continuations of one key that have not ended
+  std::size_t keys = 0;                    ///< API keys that there are
+  std::set<std::size_t> operators{};       ///< numbers of those that may see all counts
+  /// Choices of one key that wait or run: half of the queue, so that one key leaves room for the
+  /// others.
+  std::size_t waiting_per_key = 256;
   double drain_seconds = 30;
   bool by_priority = false;             ///< the engine looks at `priority`
   double first_token_seconds = kNever;  ///< that a request may take to its first token

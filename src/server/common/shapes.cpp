@@ -42,23 +42,18 @@ void take_defaults(const SamplingDefaults& from, SamplingParams& to) {
   }
 }
 
-void check_counts(const Request& request, const InputLimits& limits) {
-  if (request.stop.size() > limits.stops) {
-    throw invalid_request(
-        "stop", cat("stop has ", request.stop.size(), " strings, possible are ", limits.stops));
-  }
-  for (const std::string& stop : request.stop) {
-    if (stop.size() <= limits.stop_bytes) continue;
-    throw invalid_request("stop", cat("stop has a string of ", stop.size(), " bytes, possible are ",
-                                      limits.stop_bytes));
-  }
-  if (request.sampling.end_ids.size() > limits.stop_ids) {
-    throw invalid_request("stop_token_ids", cat("stop_token_ids has more than ", limits.stop_ids));
-  }
-  if (request.sampling.logit_bias.size() > limits.biases) {
-    throw invalid_request("logit_bias", cat("logit_bias has more than ", limits.biases, " tokens"));
-  }
+/// Tokens in `logit_bias`: the sampler changes as many logits in every step. The engine has the
+/// other limits (check_request).
+constexpr std::size_t kBiasesMax = 1024;
+
+void check_biases(const Request& request) {
+  if (request.sampling.logit_bias.size() <= kBiasesMax) return;
+  throw invalid_request("logit_bias", cat("logit_bias has more than ", kBiasesMax, " tokens"));
 }
+
+/// Levels of arrays and objects in a body. Schemas of tools, the deepest part of bodies, need far
+/// fewer; functions that walk a body recursively need stack for each level.
+constexpr std::int32_t kJsonDepthMax = 64;
 
 /// Seconds that a request gives its first or last token.
 double read_seconds(Params& params, std::string_view name) {
@@ -175,7 +170,7 @@ void read_sampling(Params& params, const Call& call, Request& request) {
   }
   if (sampling.temperature < kTemperatureMin) sampling.temperature = 0;
   sampling.seed = read_seed(params);
-  check_counts(request, call.service.options().inputs);
+  check_biases(request);
   as_api([&] { check_sampling(sampling, call.service.limits().ids); });
   read_scheduling(params, call, request);
 }
@@ -274,8 +269,7 @@ StreamParams read_stream(Params& params) {
   params.within("stream_options", [&](Params& options) {
     out.include_usage = options.flag("include_usage").value_or(false);
     if (options.flag("include_obfuscation").value_or(false)) {
-      options.warn("include_obfuscation", "ignored",
-                   "this server does not pad streams");
+      options.warn("include_obfuscation", "ignored", "this server does not pad streams");
     }
   });
   if (!out.stream && params.has("stream_options")) {
@@ -289,7 +283,7 @@ Json read_body(const Call& call) {
   try {
     return parse_json(call.http.body, "body", "json",
                       {.bytes_max = call.http.body.size(),
-                       .depth_max = call.service.options().inputs.json_depth,
+                       .depth_max = kJsonDepthMax,
                        .nodes_max = 1'000'000,
                        .string_bytes_max = call.http.body.size()});
   } catch (const Error& error) {

@@ -40,6 +40,12 @@ using boost::system::error_code;
 
 namespace {
 
+/// One address, other than this machine's own, may have this part of the connections, or 16: a
+/// single client cannot take them all. A proxy on another machine needs --connections of four times
+/// what it opens.
+constexpr std::int64_t kAddressPart = 4;
+constexpr std::int64_t kAddressMin = 16;
+
 /// For connections that were closed to notice.
 constexpr double kCloseSeconds = 1;
 
@@ -447,13 +453,18 @@ class Server::Impl {
     kFree,
   };
 
+  /// Connections that one address may have.
+  std::int64_t address_max() const {
+    return std::max(kAddressMin, options_.connections_max / kAddressPart);
+  }
+
   /// Counts the connection where there is a place for it.
   Place enter(const std::string& peer) {
     const std::lock_guard lock(mutex_);
     const bool is_free = open_ - reserved_ < options_.connections_max;
     if (!is_free && reserved_ >= options_.connections_reserved) return Place::kNone;
     if (!peer.empty() && !is_loopback(peer)) {
-      if (per_address_[peer] >= options_.connections_per_address) return Place::kNone;
+      if (per_address_[peer] >= address_max()) return Place::kNone;
       ++per_address_[peer];
     }
     ++open_;

@@ -24,8 +24,9 @@ struct ServerOptions {
   int worker_threads = 2;  ///< for requests and answers that are not quick
   int text_threads = 1;    ///< for those that work on text alone: nobody else waits for them
   std::int64_t connections_max = 1024;
-  std::int64_t connections_reserved = 4;       ///< beyond those, for /health and its like
-  std::int64_t connections_per_address = 256;  ///< but for this machine's own
+  /// Connections beyond `connections_max` for probes (/health, /livez, /readyz), one request each.
+  /// Enough for a load balancer and a supervisor that ask at the same moment.
+  std::int64_t connections_reserved = 4;
   HttpLimits http{};
   std::size_t bodies_bytes_max = std::size_t{256} << 20;     ///< see Budgets
   std::size_t responses_bytes_max = std::size_t{256} << 20;  ///< see Budgets

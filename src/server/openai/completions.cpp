@@ -14,6 +14,9 @@ namespace ingot {
 
 namespace {
 
+/// Prompts of one request. Each counts as a request of the queue; as many as choices.
+constexpr std::int32_t kPromptsMax = kChoicesMax;
+
 constexpr std::int64_t kMaxTokensDefault = 16;
 
 /// What a response says of itself, and what was asked to be in it.
@@ -237,17 +240,15 @@ Reply completions(const Call& call) {
   service.check_model(params.take("model"));
   CompletionForm form{.id = cat("cmpl-", call.id), .created = Service::now()};
   form.stream = read_stream(params);
-  auto prompts = read_prompts(params, "prompt", service.options().prompts_max, service);
+  auto prompts = read_prompts(params, "prompt", kPromptsMax, service);
   Request common;
   read_sampling(params, call, common);
   read_unsupported(params);
   form.echo = params.flag("echo").value_or(false);
   form.token_ids = params.flag("return_token_ids").value_or(false);
-  form.logprobs = static_cast<std::int32_t>(
-      params.whole("logprobs", 0, call.service.options().inputs.logprobs).value_or(-1));
+  form.logprobs = static_cast<std::int32_t>(params.whole("logprobs", 0, kLogprobsMax).value_or(-1));
   common.sampling.logprobs = form.logprobs;
-  const auto choices =
-      static_cast<std::int32_t>(params.whole("n", 1, service.options().choices_max).value_or(1));
+  const auto choices = static_cast<std::int32_t>(params.whole("n", 1, kChoicesMax).value_or(1));
   form.choices = static_cast<std::size_t>(choices);
   if (form.echo && form.logprobs >= 0) {
     // Each of the prompt's rows has to be computed for its scores.
