@@ -17,10 +17,10 @@ class Interrupted : public std::exception {
   int signal_;
 };
 
-/// From here on SIGINT, SIGTERM and SIGHUP are remembered, but for those that the parent made
-/// ignored. A second one ends the process at once, and so does a second without a safe point after
-/// the first; output files that are not finished go with it. SIGPIPE and SIGXFSZ are ignored: a
-/// closed pipe or a file at its limit is an error of the write.
+/// From here on SIGINT, SIGTERM and SIGHUP are remembered, except signals that the parent ignores.
+/// A second one ends the process at once, and so does a second without a safe point after the
+/// first; output files that are not finished go with it. SIGPIPE and SIGXFSZ are ignored: a closed
+/// pipe or a file at its limit is an error of the write.
 void install_interrupt_handlers();
 
 /// Whether a signal has come.

@@ -90,7 +90,7 @@ class TextScorer {
   std::span<const std::int32_t> tokens_;
   const TextWindows& windows_;
   std::optional<std::int32_t> bos_;
-  std::deque<Stream> streams_;  ///< of windows [added_, next_)
+  std::deque<Stream> streams_;  ///< windows [added_, next_)
   std::int64_t next_ = 0;
   std::int64_t added_ = 0;
   Perplexity perplexity_;
@@ -151,14 +151,13 @@ Command add_perplexity_command(CLI::App& app) {
             .help = "The text, cut into windows of --ctx tokens that begin with the tokenizer's "
                     "BOS; what fills none at the end is left out",
             .is_required = true});
-  add_number(
-      sub, values->stride,
-      {.name = "--stride",
-       .help = "Tokens from one window to the next, which then scores only what is new in it "
-               "(default: windows stand side by side)",
-       .low = 1,
-       .high = kContextMax,
-       .show_default = false});
+  add_number(sub, values->stride,
+             {.name = "--stride",
+              .help = "Tokens from one window to the next, which then scores only its new tokens "
+                      "(default: windows stand side by side)",
+              .low = 1,
+              .high = kContextMax,
+              .show_default = false});
   add_number(sub, values->step_rows,
              {.name = "--step-rows",
               .help = "Tokens that a step computes at most, of several windows",

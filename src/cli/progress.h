@@ -14,7 +14,7 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  /// `note` is one line that may change as the work goes on.
+  /// `note` is one line, which may change from call to call.
   void show(std::uint64_t done, std::uint64_t total, const std::string& note = {});
   /// Clears the line, for another text; the next `show` draws again.
   void hide();
@@ -24,7 +24,7 @@ class ProgressBar {
   bool enabled_ = false;
   int percent_ = -1;
   std::string note_;
-  std::size_t width_ = 0;  ///< of the line that is shown
+  std::size_t width_ = 0;  ///< columns of the line that is shown
 };
 
 }  // namespace ingot

@@ -53,9 +53,10 @@ Command add_pull_command(CLI::App& app) {
             .help = "user/name, with @revision for a branch, tag or commit other than main, and "
                     "with :file for one GGUF model of several: its quantisation (:Q4_K_M) or path",
             .is_required = true});
-  set_footer(sub, cat("What was interrupted is continued. The cache is the one of the hub's own "
-                      "tools.\n",
-                      hub_environment_text()));
+  set_footer(sub,
+             cat("An interrupted download is continued. The cache is shared with the hub's own "
+                 "tools.\n",
+                 hub_environment_text()));
   return {&sub,
           [name] {
             pull(*name);

@@ -90,7 +90,7 @@ std::int64_t start_for(const RunValues& v, Instance& instance, std::int64_t leng
   return start.context;
 }
 
-/// What is asked for, but for what the model allows.
+/// The request of the flags; the model's limits are checked later.
 Request read_request(const RunValues& v, const Instance& instance, const RunSession& session) {
   Request request = make_request(v.request, instance.sampled_ids());
   if (session.is_continued()) {
@@ -178,7 +178,7 @@ void add_input(CLI::App& app, RunValues& values) {
 
 void add_session(CLI::App& app, RunValues& values) {
   add_text(app, values.session, "--session",
-           "A file of --save-session to go on with, bit for bit as if it had not stopped: with its "
+           "A file of --save-session to continue, bit for bit as if it had not stopped: with its "
            "tokens, followed by those of -p or --tokens, and its sampling parameters where no flag "
            "says otherwise. It has to be of this model and --kv-type");
   add_text(app, values.save_session, "--save-session",

@@ -20,9 +20,9 @@ struct RunValues {
   std::optional<std::string> tokens;
   std::optional<std::string> messages;
   std::optional<std::string> chat_template;
-  std::optional<std::string> session;       ///< a file to go on with
+  std::optional<std::string> session;       ///< a file to continue
   std::optional<std::string> save_session;  ///< a file to write
-  const CLI::App* app = nullptr;            ///< whose flags these are
+  const CLI::App* app = nullptr;            ///< the command with these flags
   bool jsonl = false;
   bool print_ids = false;
   bool json = false;

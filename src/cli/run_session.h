@@ -1,4 +1,4 @@
-// ingot run: a session that it goes on with, and the one that it leaves behind.
+// Session files of ingot run: the one it continues and the one it saves.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ class StdinLines {
  private:
   std::size_t bytes_max_;
   std::string held_;
-  std::size_t at_ = 0;  // of held_, what was given out
+  std::size_t at_ = 0;  // bytes of held_ that were given out
   bool ended_ = false;
 };
 

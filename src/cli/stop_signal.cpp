@@ -11,7 +11,7 @@ namespace ingot {
 
 namespace {
 
-/// Ends the watching thread; nobody else sends it.
+/// Ends the watching thread; no other code sends it.
 constexpr int kEndSignal = SIGUSR2;
 
 sigset_t watched() {

@@ -19,14 +19,13 @@ class StopSignal {
 
   /// From here on the first signal stops in order. Before, it ends the process with 128 + signal.
   void begin();
-  /// Waits, for so many seconds at most, for the first signal, for `ask` or `fail`. Whether one of
-  /// them was there.
+  /// Waits up to `seconds` for the first signal, for `ask` or `fail`. True when one came.
   bool wait_for(double seconds);
   /// Whether `fail` was called, and before it no signal came.
   bool has_failed();
-  /// The same as a first signal; from any thread.
+  /// Acts as a first signal; from any thread.
   void ask();
-  /// Ends the waiting: something went wrong; from any thread.
+  /// Ends the waiting because serving failed; from any thread.
   void fail();
 
  private:

@@ -13,7 +13,7 @@ namespace ingot {
 /// Lines of a table, all of one length; the first one has the columns' names.
 using Cells = std::vector<std::vector<std::string>>;
 
-/// What stands before, between and after the cells of a line, and whether a rule follows the first.
+/// Texts before, between and after the cells of a line, and whether a rule follows the first line.
 struct Frame {
   std::string_view begin, between, end;
   bool ruled = false;

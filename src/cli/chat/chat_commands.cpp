@@ -15,7 +15,7 @@ namespace ingot {
 namespace {
 
 constexpr std::string_view kInputHelp =
-    "A line is a message. It goes on in the next line after a backslash at its end, and text of\n"
+    "A line is a message. It continues in the next line after a backslash at its end, and text of\n"
     "several lines stands between \"\"\" and \"\"\", also where it begins with a slash.\n"
     "Ctrl-C stops a reply; at an empty line, twice, it leaves, as Ctrl-D does.\n";
 
@@ -62,7 +62,7 @@ std::span<const TerminalChat::Command> TerminalChat::commands() {
       {"/clear", "", "Begin a new chat; the system message stays", &TerminalChat::clear},
       {"/system", "[TEXT|off]", "Show, set or take away the system message", &TerminalChat::system},
       {"/save", "FILE", "Save the chat as JSON", &TerminalChat::save},
-      {"/load", "FILE", "Go on with a saved chat", &TerminalChat::load},
+      {"/load", "FILE", "Continue a saved chat", &TerminalChat::load},
       {"/regen", "", "Reply to the last message anew", &TerminalChat::regenerate},
       {"/set", "[NAME VALUE]", "Show or change how replies are drawn", &TerminalChat::set},
       {"/stats", "", "Show what the last reply took", &TerminalChat::stats},
@@ -152,7 +152,7 @@ void TerminalChat::set(std::string_view argument) {
 void TerminalChat::stats(std::string_view) {
   const Outcome& o = session_.outcome();
   const std::int64_t computed = o.prompt_tokens - o.cached_tokens;
-  write_stdout(cat("context ", session_.used(), " of ", session_.context(), " tokens, ",
+  write_stdout(cat("context ", session_.used(), "/", session_.context(), " tokens, ",
                    session_.messages().size(), " messages\nlast prompt ", o.prompt_tokens,
                    " tokens, ", o.cached_tokens, " of them kept from before, ",
                    to_fixed(per_second(computed, o.prefill_seconds), 1), " tokens/s\nlast reply ",

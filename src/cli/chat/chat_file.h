@@ -7,7 +7,7 @@
 
 namespace ingot {
 
-/// Who said what: role "system", "user" or "assistant".
+/// One message; its role is "system", "user" or "assistant".
 struct ChatMessage {
   std::string role;
   std::string content;

@@ -15,8 +15,8 @@
 
 namespace ingot {
 
-/// Messages so far and how the next reply is drawn. The engine keeps what it computed for the last
-/// turn, so that a reply costs what is new in its prompt.
+/// Messages so far and how the next reply is drawn. The engine keeps the keys and values of the
+/// last turn, so that a reply costs only the new tokens of its prompt.
 class ChatSession {
  public:
   /// `request` says how replies are drawn; its prompt is filled in here. The template is told the
@@ -31,7 +31,7 @@ class ChatSession {
 
   const std::vector<ChatMessage>& messages() const { return messages_; }
   void set_messages(std::vector<ChatMessage> messages) { messages_ = std::move(messages); }
-  /// Goes on with the messages of another chat. Errors: as of ChatTemplate::encode, with nothing
+  /// Continues with the messages of another chat. Errors: as of ChatTemplate::encode, with nothing
   /// changed.
   void load(std::vector<ChatMessage> messages);
   /// Drops all messages but the system's.
@@ -69,7 +69,7 @@ class ChatSession {
   std::int64_t context() const { return context_; }
   /// Tokens of the context that the messages took last time that they were counted.
   std::int64_t used() const { return used_; }
-  /// Of the last reply.
+  /// How the last reply ended.
   const Outcome& outcome() const { return outcome_; }
   std::int64_t replies() const { return replies_; }
   /// Whether the last reply ended because the context was full.

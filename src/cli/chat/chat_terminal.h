@@ -19,12 +19,12 @@ namespace ingot {
 /// What a chat on a terminal needs to know beside its session.
 struct TerminalChatOptions {
   std::string model;     ///< its name, as it was given
-  std::int64_t ids = 0;  ///< that can be drawn, for checks of settings
+  std::int64_t ids = 0;  ///< ids that can be drawn, for checks of settings
   bool history = true;
 };
 
-/// Reads messages and commands, shows replies, and asks what to do when the context is full. What
-/// fails is said in a line, and the chat goes on.
+/// Reads messages and commands, shows replies, and asks what to do when the context is full. A
+/// failure is shown in one line, and the chat continues.
 class TerminalChat {
  public:
   TerminalChat(ChatSession& session, TerminalChatOptions options);

@@ -13,8 +13,8 @@ struct InputMessage {
   bool is_plain = true;  ///< one line as it was typed: it may be a command
 };
 
-/// Messages of one line or of several: a line that ends in a backslash goes on in the next one, and
-/// what stands between """ and """ is taken as it is.
+/// Messages of one line or of several: a line that ends in a backslash continues in the next one,
+/// and text between """ and """ is taken as it is.
 class MessageLines {
  public:
   /// Adds a line without its end; returns the message that it completes.

@@ -18,7 +18,7 @@ struct EnvironmentVariable {
 /// All that are read, for help and manual pages.
 std::span<const EnvironmentVariable> hub_environment();
 
-/// The same as text for the end of a command's help.
+/// The variables as text, for the end of a command's help.
 std::string hub_environment_text();
 
 /// The folder of the hub's cache; empty when nothing says where it could be.

@@ -125,7 +125,7 @@ void add_work_options(CLI::App& app, ModelOptionValues& values) {
             .help = "Threads to compute with, or auto: one a core, or a CPU if that is faster"});
   add_text(app, values.log_level,
            {.name = "--log-level",
-            .help = "What is shown on stderr",
+            .help = "Lines that are shown on stderr",
             .takes = "debug|info|warning|error"});
 }
 

@@ -64,7 +64,7 @@ void add_number(CLI::App& app, std::int64_t& value, const NumberOption<std::int6
 void add_number(CLI::App& app, std::uint64_t& value, const NumberOption<std::uint64_t>& option);
 void add_number(CLI::App& app, double& value, const NumberOption<double>& option);
 
-/// The same for a number that stays absent unless the option is given.
+/// Declares an option for a number that stays absent unless the option is given.
 void add_number(CLI::App& app, std::optional<std::int32_t>& value,
                 const NumberOption<std::int32_t>& option);
 
@@ -74,7 +74,7 @@ struct TextOption {
   std::string help;
   std::string takes{};  ///< what it takes, for its help: "a|b" are all the values there are
   bool is_required = false;
-  bool is_checked = false;  ///< that it is one of `takes`
+  bool is_checked = false;  ///< refuses values that `takes` does not list
 };
 
 /// Declares an option that takes one text. `value` holds the default, which help shows, and has to
@@ -85,8 +85,8 @@ void add_text(CLI::App& app, std::string& value, const TextOption& option);
 void add_text(CLI::App& app, std::optional<std::string>& value, const std::string& name,
               const std::string& help);
 
-/// Declares an option that takes a text and may be given again: each one counts, as it is. With
-/// `most` above 1 it takes up to so many, behind one name or several.
+/// Declares an option that takes a text and may be repeated. With `most` above 1 it takes up to
+/// `most` texts behind one name.
 void add_texts(CLI::App& app, std::vector<std::string>& values, const std::string& name,
                const std::string& help, int most = 1);
 

@@ -33,7 +33,7 @@ class TraceFile {
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
 
-  /// For the engine; null where nobody would look.
+  /// For the engine; null without a trace.
   EngineObserver* observer() noexcept;
   /// Once the engine is gone. Errors: Error{kIo} when the trace could not be written.
   void finish();

@@ -20,7 +20,7 @@ std::string escaped(std::string_view text) {
     } else if (c == '-') {
       out += "\\-";
     } else if (c == '|') {
-      out += "|\\:";  // where a long list of values may go on in the next line
+      out += "|\\:";  // where a long list of values may be broken
     } else {
       out += c;
     }
