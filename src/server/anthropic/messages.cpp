@@ -72,7 +72,7 @@ Reply messages(const Call& call) {
   prompt.request.stop = form.stops;
   if (!params.has("max_tokens")) throw invalid_request("max_tokens", "max_tokens is missing");
   read_max_tokens(params, call, prompt.request, {"max_tokens"},
-                  call.service.options().max_tokens_default);
+                  call.service.options().limits.max_tokens_default);
   read_rest(params);
   read_cache_control(params);
   params.finish();

@@ -1,6 +1,7 @@
 // Api: the requests that connections bring, let in or refused, and handed to their endpoints.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,13 +15,22 @@
 
 namespace ingot {
 
-/// Who may use the API, and from where.
-struct ApiOptions {
-  ApiKeys keys{};
+/// What operators choose about access.
+struct AccessOptions {
+  std::optional<std::string> api_key_file{};
+  bool no_auth = false;  ///< listen where others reach the server, without keys
   /// Names besides localhost, 127.0.0.1 and [::1] that Host may have; "*" for any.
   std::vector<std::string> allowed_hosts{};
   /// Origins whose pages may use the API; "*" for any, which takes keys.
   std::vector<std::string> cors_origins{};
+  std::vector<std::string> operator_keys{};  ///< IDs of keys that see all counts
+  std::vector<std::string> key_weights{};    ///< "ID=WEIGHT"
+};
+
+/// What the API checks of a request.
+struct ApiOptions {
+  AccessOptions access{};  ///< with allowed hosts in lower case
+  ApiKeys keys{};
   std::span<const Route> routes{};  ///< that there are
 };
 

@@ -178,7 +178,7 @@ void read_sampling(Params& params, const Call& call, Request& request) {
 void read_scheduling(Params& params, const Call& call, Request& request) {
   if (const auto priority = params.whole("priority", -1000, 1000)) {
     request.priority = static_cast<std::int32_t>(*priority);
-    if (!call.service.options().by_priority && *priority != 0) {
+    if (!call.service.options().limits.by_priority && *priority != 0) {
       params.warn("priority", "ignored", "the server takes requests in their order");
     }
   }

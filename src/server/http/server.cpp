@@ -29,6 +29,7 @@
 #include "base/error.h"
 #include "base/processors.h"
 #include "base/text.h"
+#include "base/thread_pool.h"
 #include "server/http/connection.h"
 
 namespace ingot {
@@ -305,30 +306,32 @@ class Server::Impl {
     admin_parts_.reset();
   }
 
+  std::uint16_t port() const { return static_cast<std::uint16_t>(options_.port); }
+
   /// "localhost" is both loopback addresses: clients try either.
   void listen_tcp() {
     if (options_.host == "localhost") return listen_loopback();
     error_code error;
     const auto address = asio::ip::make_address(options_.host, error);
-    if (!error) error = listen_at(address, options_.port);
+    if (!error) error = listen_at(address, port());
     if (error) unavailable(cat(options_.host, ":", options_.port), error);
   }
 
   /// Somebody else may have the second address of a port that the system picked for the first.
   void listen_loopback() {
     for (int attempt = 1;; ++attempt) {
-      if (const error_code error = listen_at(asio::ip::address_v4::loopback(), options_.port)) {
+      if (const error_code error = listen_at(asio::ip::address_v4::loopback(), port())) {
         unavailable(cat("127.0.0.1:", options_.port), error);
       }
-      const std::uint16_t port = tcp_.front().local_endpoint().port();
-      const error_code error = listen_at(asio::ip::address_v6::loopback(), port);
+      const std::uint16_t picked = tcp_.front().local_endpoint().port();
+      const error_code error = listen_at(asio::ip::address_v6::loopback(), picked);
       // Where there is no IPv6 nobody looks for the server there.
       if (!error || error == asio::error::address_family_not_supported ||
           error == boost::system::errc::address_not_available) {
         return;
       }
       if (options_.port != 0 || attempt == kPortAttempts) {
-        unavailable(cat("[::1]:", port), error);
+        unavailable(cat("[::1]:", picked), error);
       }
       tcp_.clear();
     }
@@ -559,6 +562,11 @@ void Server::start(Application& application, Application& admin, const Connectio
 }
 bool Server::stop(double seconds, double answer_seconds) {
   return impl_->stop(seconds, answer_seconds);
+}
+
+int default_io_threads() {
+  constexpr int kCpusOfThread = 8;
+  return (available_cpus() + kCpusOfThread - 1) / kCpusOfThread;
 }
 
 bool is_loopback(const std::string& host) {

@@ -210,7 +210,7 @@ Reply chat_completions(const Call& call) {
   prompt.request.sampling.logprobs = read_logprobs(params);
   form.logprobs = prompt.request.sampling.logprobs >= 0;
   read_max_tokens(params, call, prompt.request, {"max_completion_tokens", "max_tokens"},
-                  call.service.options().max_tokens_default);
+                  call.service.options().limits.max_tokens_default);
   prompt.choices = static_cast<std::int32_t>(params.whole("n", 1, kChoicesMax).value_or(1));
   form.token_ids = params.flag("return_token_ids").value_or(false);
   if (form.token_ids) form.prompt_ids = ids_json(prompt.request.prompt);

@@ -168,7 +168,7 @@ Reply responses(const Call& call) {
   prompt.request.sampling.logprobs = read_logprobs(params);
   form.logprobs = prompt.request.sampling.logprobs >= 0;
   read_max_tokens(params, call, prompt.request, {"max_output_tokens"},
-                  call.service.options().max_tokens_default);
+                  call.service.options().limits.max_tokens_default);
   form.repeated = repeated_members(params, prompt.request);
   params.finish();
   form.warnings = params.warnings();
