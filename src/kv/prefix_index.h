@@ -16,7 +16,7 @@
 namespace ingot {
 
 /// What keys and values depend on besides tokens, and who may share them. Sequences of different
-/// keys share no block but those of a published prompt.
+/// keys share no block.
 struct PrefixKey {
   std::array<std::uint64_t, 2> domain{};  ///< of an API key and its salt: who may see whose hits
   std::uint64_t adapter = 0;              ///< 0 = none; another one for each time it was loaded
@@ -58,9 +58,6 @@ struct PrefixIndexOptions {
   std::array<std::uint64_t, 2> secret{};  ///< of this process: nobody can aim at a hash
   std::uint64_t model = 0;                ///< of weights and numerics
   int hash_bits = 128;                    ///< fewer make collisions, for tests
-  /// Prompts that anybody may know of. The full blocks that a sequence and one of them begin with
-  /// are the same for all domains; whatever comes behind them is its domain's alone.
-  std::vector<std::vector<std::int32_t>> published{};
 };
 
 /// A tree of full blocks by their tokens, found through a 128-bit keyed hash of key and all tokens
@@ -69,27 +66,21 @@ struct PrefixIndexOptions {
 ///
 /// It holds no reference: blocks that nobody else holds are evictable, and the pool says when it
 /// takes one, from the owner that has most. Sequences release their blocks last first, and whoever
-/// holds a block holds all before it; so a pool takes an owner's leaves before what they hang on
-/// (published blocks have an owner of their own: where those are gone, what hangs on them is found
-/// again when they have been computed again). Every
-/// operation costs the blocks that it is about; nothing allocates after construction but the first
-/// request of a key, which goes on unregistered where there is no memory.
+/// holds a block holds all before it; so a pool takes an owner's leaves before what they hang on.
+/// Every operation costs the blocks that it is about; nothing allocates after construction but the
+/// first request of a key, which goes on unregistered where there is no memory.
 class PrefixIndex {
  public:
   /// Where a sequence stands: the block that ends its registered tokens.
   struct Place {
     std::int32_t node = -1;  ///< held, so that it stays; -1 = the sequence is not registered
     std::int64_t blocks = 0;
-    std::int64_t published = 0;       ///< its first blocks, which all domains share
-    PrefixKey key{};                  ///< of the others
-    std::uint64_t chat_template = 0;  ///< 0 = unknown
   };
   /// What a sequence can begin with.
   struct Match {
     std::int64_t rows = 0;    ///< that need not be computed
     std::int64_t blocks = 0;  ///< to take over
     PrefixMiss miss{};
-    std::int64_t published = 0;  ///< full blocks that all domains share, there or not
   };
 
   /// For so many sequences at once. Listens to the pools of `cache`, and outlived by it.
@@ -103,8 +94,6 @@ class PrefixIndex {
   /// templates apart; 0 = unknown. Changes nothing.
   Match find(const PrefixKey& key, std::span<const std::int32_t> tokens, std::int64_t rows_max,
              std::uint64_t chat_template = 0);
-  /// Full blocks that `tokens` and a published prompt begin with.
-  std::int64_t published_blocks(std::span<const std::int32_t> tokens) const;
   /// The block of group g with tokens [16 i, 16 (i + 1)) of the last `find`, whether a sequence can
   /// begin with it or not; -1 where it is not there.
   std::int32_t found(std::int64_t i, std::int32_t g) const {
@@ -150,7 +139,7 @@ class PrefixIndex {
   struct Node {
     Hash hash;
     std::uint64_t content = 0;       ///< hash of the tokens alone, without secret and key
-    std::int32_t parent = -1;        ///< -1 = a root of first blocks, or free
+    std::int32_t parent = -1;        ///< -1 = a root, or free
     std::int32_t root = -1;          ///< itself for a root
     std::int32_t tenant_index = -1;  ///< of the root's tenant
     std::int32_t children = 0;
@@ -159,19 +148,8 @@ class PrefixIndex {
     std::int32_t last_child = -1;  ///< registered last; may be gone
     std::array<std::int32_t, kBlockTokens> tokens{};
   };
-  /// Where the blocks of a key begin.
-  struct Start {
-    PrefixKey key;
-    /// The last node of published blocks, on which the root hangs; or one of those below.
-    std::int32_t trunk = kNoTrunk;
-    bool operator<(const Start& other) const {
-      return std::tie(trunk, key) < std::tie(other.trunk, other.key);
-    }
-  };
-  static constexpr std::int32_t kNoTrunk = -1;    ///< with a sequence's first block
-  static constexpr std::int32_t kPublished = -2;  ///< likewise, and they are published
   struct Root {
-    Start start;
+    PrefixKey key;
     std::uint64_t chat_template = 0;
   };
   /// A tenant's number in the pools, while it has roots.
@@ -198,10 +176,10 @@ class PrefixIndex {
   std::size_t slot_of(const Hash& hash) const;
   std::size_t home(const Hash& hash) const { return hash.low & (slots_.size() - 1); }
   bool is_root(std::int32_t node) const { return at(node).root == node; }
-  std::int32_t find_root(const Start& start) const;
-  Hash root_hash(const Start& start) const;
-  std::int32_t require_root(const Start& start, std::uint64_t chat_template);
-  std::int32_t make_root(const Start& start);
+  std::int32_t find_root(const PrefixKey& key) const;
+  Hash root_hash(const PrefixKey& key) const;
+  std::int32_t require_root(const PrefixKey& key, std::uint64_t chat_template);
+  std::int32_t make_root(const PrefixKey& key);
   void drop_root(std::int32_t root);
   std::int32_t add_child(std::int32_t parent, Tokens tokens);
   std::int32_t take_node();
@@ -213,12 +191,9 @@ class PrefixIndex {
   PrefixMiss explain(const PrefixKey& key, std::int32_t node, Tokens rest, std::int64_t first,
                      std::uint64_t chat_template) const;
   /// The node that block `index` hangs on, of a sequence whose blocks before it are `path_`'s.
-  std::int32_t parent_of(std::int64_t index, const PrefixKey& key, std::int64_t published) const;
-  std::int64_t known_of_path(const PrefixKey& key, std::int64_t published, Tokens tokens) const;
-  void walk(const PrefixKey& key, std::int64_t published, Tokens tokens);
-  void enter_own_branch(Place& place);
-  bool is_shared(std::int32_t node) const;
-  std::int64_t published_nodes() const;
+  std::int32_t parent_of(std::int64_t index, const PrefixKey& key) const;
+  std::int64_t known_of_path(const PrefixKey& key, Tokens tokens) const;
+  void walk(const PrefixKey& key, Tokens tokens);
   std::int64_t deepest(std::int64_t rows_max) const;
 
   KvCache& cache_;
@@ -230,7 +205,7 @@ class PrefixIndex {
   std::vector<std::int32_t> slots_;   ///< hash table with linear probing: nodes, -1 = empty
   std::vector<std::vector<std::int32_t>> node_of_;  ///< by group and block: its node
   std::vector<Ghost> ghosts_;                       ///< by the low bits of their hash
-  std::map<Start, std::int32_t> roots_;
+  std::map<PrefixKey, std::int32_t> roots_;
   std::map<std::int32_t, Root> root_of_node_;
   std::map<std::uint64_t, Tenant> tenants_;
   std::vector<std::int32_t> unused_tenants_;  ///< indices; as many as nodes, and so as roots

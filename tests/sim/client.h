@@ -31,8 +31,6 @@ struct Circumstances {
 
 /// A request under way.
 struct Client {
-  explicit Client(const Published& published) : job(published) {}
-
   Job job;
   std::optional<Stream> stream;
 
@@ -62,9 +60,9 @@ struct Client {
   std::int64_t seen_at = -1;  ///< tick in which the engine had it
   std::uint32_t admissions = 0;
 
-  /// A client of choice `choice` of a request that was handed in. `published` outlives it.
+  /// A client of choice `choice` of a request that was submitted.
   static std::unique_ptr<Client> make(const Request& request, std::uint32_t choice,
-                                      std::int64_t context, const Published& published);
+                                      std::int64_t context);
   /// Takes a piece, which has to be the next token. False when there is none.
   bool read();
   /// Checks how it ended, which `stream` has to know.

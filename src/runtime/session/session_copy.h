@@ -57,8 +57,7 @@ class SessionReader {
 /// anywhere.
 class SessionLoader {
  public:
-  /// All of it outlives this. Blocks of a published prompt become everybody's: where there is one,
-  /// a file has to be as trustworthy as the model.
+  /// All of it outlives this.
   SessionLoader(const SessionFile& file, const PrefixKey& key, KvCache& cache, PrefixIndex& index);
 
   void find();
