@@ -19,7 +19,7 @@ void log_debug(std::string_view text);
 void log_info(std::string_view text);
 void log_warning(std::string_view text);
 
-/// A line that scripts wait for, as it is. Shown at every level.
+/// A line that scripts wait for, without a prefix. Shown at every level.
 void log_always(std::string_view text);
 
 /// A warning that is shown at every level, in red on a terminal.

@@ -32,10 +32,7 @@ struct PerplexityValues {
 
 /// The tokens of a file's text, without BOS and EOS: windows have their own.
 std::vector<std::int32_t> read_tokens(const PerplexityValues& values, const Instance& instance) {
-  if (instance.tokenizer() == nullptr) {
-    throw model_error(instance.name(), "tokenizer", 0, "the model has none that is understood");
-  }
-  return instance.tokenizer()->encode(File(values.file).read_all(kTextBytesMax));
+  return require_tokenizer(instance).encode(File(values.file).read_all(kTextBytesMax));
 }
 
 /// Scores the windows of a text, several at once, and adds them up in the text's order.
@@ -124,9 +121,8 @@ void start(const PerplexityValues& v, Instance& instance, std::int64_t context,
 }
 
 void measure(const PerplexityValues& v) {
-  const auto pool = make_pool(v.model);
-  Instance instance(*pool, instance_options(v.model));
-  show_warnings(instance);
+  OpenModel model(v.model);
+  Instance& instance = model.instance;
   const std::vector<std::int32_t> tokens = read_tokens(v, instance);
   const std::int64_t context =
       choose_context(instance, v.model, 0, std::numeric_limits<std::int64_t>::max());
@@ -164,12 +160,9 @@ Command add_perplexity_command(CLI::App& app) {
               .low = 1,
               .high = 16384});
   add_switch(sub, values->json, "--json", "One JSON object");
-  return {&sub,
-          [values] {
-            measure(*values);
-            return kDone;
-          },
-          "ingot perplexity model.gguf --file text.txt --ctx 2048"};
+  return make_command(
+      sub, [values] { measure(*values); },
+      "ingot perplexity model.gguf --file text.txt --ctx 2048");
 }
 
 }  // namespace ingot

@@ -1,8 +1,10 @@
-// A progress bar for long work: on a terminal only, quiet in a pipe.
+// A progress bar for long work, shown on terminals only.
 #pragma once
 
 #include <cstdint>
 #include <string>
+
+#include "cli/interrupt.h"
 
 namespace ingot {
 
@@ -26,5 +28,13 @@ class ProgressBar {
   std::string note_;
   std::size_t width_ = 0;  ///< columns of the line that is shown
 };
+
+/// A progress callback that draws on `bar`, and throws Interrupted when a signal has come.
+inline auto interruptible(ProgressBar& bar) {
+  return [&bar](std::uint64_t done, std::uint64_t total) {
+    interruption_point();
+    bar.show(done, total);
+  };
+}
 
 }  // namespace ingot

@@ -57,12 +57,8 @@ Command add_pull_command(CLI::App& app) {
              cat("An interrupted download is continued. The cache is shared with the hub's own "
                  "tools.\n",
                  hub_environment_text()));
-  return {&sub,
-          [name] {
-            pull(*name);
-            return kDone;
-          },
-          "ingot pull Qwen/Qwen3-0.6B-GGUF:Q8_0"};
+  return make_command(
+      sub, [name] { pull(*name); }, "ingot pull Qwen/Qwen3-0.6B-GGUF:Q8_0");
 }
 
 }  // namespace ingot

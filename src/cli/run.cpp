@@ -51,16 +51,6 @@ std::vector<std::int32_t> read_prompt(const RunValues& v, const Instance& instan
   return ids;
 }
 
-std::string ids_text(std::span<const std::int32_t> ids) {
-  std::string text;
-  for (const std::int32_t id : ids) text += cat(text.empty() ? "" : ",", id);
-  return text + "\n";
-}
-
-double per_second(std::int64_t count, double seconds) {
-  return seconds > 0 ? static_cast<double>(count) / seconds : 0;
-}
-
 std::string as_json(const RunValues& v, std::span<const std::int32_t> prompt, const Reply& reply,
                     const Outcome& outcome, bool text) {
   Json j = reply_json(prompt, reply, outcome,
@@ -105,10 +95,7 @@ Request read_request(const RunValues& v, const Instance& instance, const RunSess
 void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
   const bool stream = !v.json && !v.print_ids;
   const bool has_text = instance.tokenizer() != nullptr;
-  if (stream && !has_text) {
-    throw model_error(instance.name(), "tokenizer", 0,
-                      "the model has none that is understood: use --print-ids or --json");
-  }
+  if (stream) require_tokenizer(instance, ": use --print-ids or --json");
   RunSession session(v, instance);
   const Request request = read_request(v, instance, session);
   const std::vector<std::int32_t>& prompt = request.prompt;
@@ -136,16 +123,13 @@ void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
   }
   session.save(*engine, request, reply.ids);
   if (v.json) write_stdout(as_json(v, prompt, reply, outcome, has_text));
-  if (v.print_ids) write_stdout(ids_text(reply.ids));
+  if (v.print_ids) write_stdout(ids_line(reply.ids));
 }
 
 int run(const RunValues& v) {
   check_input(v);
-  const auto pool = make_pool(v.model);
-  InstanceOptions options = instance_options(v.model);
-  options.profile = v.trace.profile;
-  Instance instance(*pool, options);
-  show_warnings(instance);
+  OpenModel model(v.model, v.trace.profile);
+  Instance& instance = model.instance;
   TraceFile trace(v.trace);
   int code = kDone;
   if (v.jsonl) {
@@ -204,17 +188,6 @@ void add_output(CLI::App& app, RunValues& values) {
 }
 
 }  // namespace
-
-void shrink_step_to_fit(const Instance& instance, StartOptions& start) {
-  StartOptions one = start;
-  one.pool_sequences = 1;
-  while (one.rows > 1 && !instance.plan(one).fits) {
-    one.rows /= 2;
-    one.sequences = std::min(one.sequences, one.rows);
-  }
-  start.rows = one.rows;
-  start.sequences = one.sequences;
-}
 
 Command add_run_command(CLI::App& app) {
   auto values = std::make_shared<RunValues>();

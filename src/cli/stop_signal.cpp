@@ -1,4 +1,4 @@
-// A thread that takes signals.
+// A thread that waits for signals.
 #include "cli/stop_signal.h"
 
 #include <pthread.h>

@@ -25,12 +25,12 @@ inline constexpr Frame kMarkdownFrame{.begin = "| ", .between = " | ", .end = " 
 /// Columns as wide as their widest cell, the first one to the left, the others to the right.
 std::string table(const Cells& cells, const Frame& frame);
 
-/// What a result was measured with.
+/// The settings of a measurement, by name.
 using Settings = std::vector<std::pair<std::string, Json>>;
 
 /// "name value; name value", on one line.
 std::string settings_text(const Settings& settings);
-/// An object with a member for each.
+/// An object with a member for each setting.
 Json settings_json(const Settings& settings);
 
 }  // namespace ingot

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 
 #include "base/error.h"
@@ -24,7 +23,7 @@ namespace {
 
 /// Tokens of a chat's context without --ctx: a larger one costs memory that most chats never need.
 constexpr std::int64_t kContextDefault = 16384;
-constexpr std::int64_t kStepRows = 512;
+constexpr std::int32_t kStepRows = 512;
 
 struct ChatValues {
   ModelOptionValues model;
@@ -37,14 +36,10 @@ struct ChatValues {
 
 /// Plans one sequence of the whole context, or of what there is memory for where nothing was asked.
 void start(const ChatValues& v, Instance& instance) {
-  StartOptions start{.model = {.check_tensors = v.model.check_tensors}, .generates = true};
-  start.context = choose_context(instance, v.model, 0, std::numeric_limits<std::int64_t>::max());
-  start.rows = static_cast<std::int32_t>(std::min(kStepRows, start.context));
-  if (v.model.ctx == 0) {
-    start.context = std::min(start.context, kContextDefault);
-    const MemoryPlan plan = instance.plan(start);
-    if (!plan.fits && plan.max_context > 0) start.context = plan.max_context;
-  }
+  StartOptions start{
+      .model = {.check_tensors = v.model.check_tensors}, .rows = kStepRows, .generates = true};
+  start.context = largest_context(instance, v.model, kContextDefault, start);
+  start.rows = static_cast<std::int32_t>(std::min<std::int64_t>(kStepRows, start.context));
   start_with_progress(instance, start);
 }
 
@@ -73,11 +68,8 @@ void talk(const ChatValues& v, Instance& instance, Engine& engine, const ChatTem
 }
 
 int chat(const CLI::App& app, ChatValues& v) {
-  const auto pool = make_pool(v.model);
-  InstanceOptions options = instance_options(v.model);
-  options.profile = v.trace.profile;
-  Instance instance(*pool, options);
-  show_warnings(instance);
+  OpenModel model(v.model, v.trace.profile);
+  Instance& instance = model.instance;
   const ChatTemplate chosen = chat_template(instance, v.chat_template);
   take_sampling_defaults(app, instance.config(), v.request);
   Request request = make_request(v.request, instance.sampled_ids());

@@ -1,4 +1,4 @@
-// What a person can type besides messages: /help and the others.
+// Commands of a chat on a terminal: /help, /set, /save and others.
 #include <algorithm>
 #include <array>
 
@@ -7,6 +7,7 @@
 #include "cli/chat/chat_terminal.h"
 #include "cli/options/request_options.h"
 #include "cli/output.h"
+#include "cli/reply.h"
 #include "load/json.h"
 #include "runtime/request_members.h"
 
@@ -48,10 +49,6 @@ std::pair<std::string_view, std::string_view> split_word(std::string_view text) 
 
 void expect_argument(std::string_view argument, std::string_view usage) {
   if (argument.empty()) throw Error(ErrorCode::kInvalid, cat("expected ", usage));
-}
-
-double per_second(std::int64_t count, double seconds) {
-  return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
 
 }  // namespace
@@ -154,7 +151,7 @@ void TerminalChat::stats(std::string_view) {
   const std::int64_t computed = o.prompt_tokens - o.cached_tokens;
   write_stdout(cat("context ", session_.used(), "/", session_.context(), " tokens, ",
                    session_.messages().size(), " messages\nlast prompt ", o.prompt_tokens,
-                   " tokens, ", o.cached_tokens, " of them kept from before, ",
+                   " tokens, ", o.cached_tokens, " from the cache, ",
                    to_fixed(per_second(computed, o.prefill_seconds), 1), " tokens/s\nlast reply ",
                    o.generated_tokens, " tokens, ",
                    to_fixed(per_second(o.decode_steps, o.decode_seconds), 1), " tokens/s\n"));

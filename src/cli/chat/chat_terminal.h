@@ -1,4 +1,4 @@
-// TerminalChat: a person at a terminal, talking with a model.
+// TerminalChat: a chat on a terminal, with commands and line editing.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace ingot {
 
-/// What a chat on a terminal needs to know beside its session.
+/// Options of a chat on a terminal.
 struct TerminalChatOptions {
   std::string model;     ///< its name, as it was given
   std::int64_t ids = 0;  ///< ids that can be drawn, for checks of settings
@@ -29,7 +29,7 @@ class TerminalChat {
  public:
   TerminalChat(ChatSession& session, TerminalChatOptions options);
 
-  /// Until the person leaves. Errors: Interrupted; Error{kIo} when the terminal is gone.
+  /// Runs until the user leaves. Errors: Interrupted; Error{kIo} when the terminal is gone.
   void run();
 
  private:

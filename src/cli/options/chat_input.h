@@ -26,10 +26,16 @@ void expect_chat_members(const Json& object);
 /// The help of --template, with the names of built-in templates.
 std::string template_help();
 
-/// The template for a model that is open but not started: the one that `name_or_file` means, else
-/// the model's own. It holds on to the model's tokenizer.
+/// The template that `name_or_file` means, or else the model's own; nothing where it has none.
 ///
-/// Errors:  Error{kModel} without a tokenizer or a template.
+/// Errors: as of find_template.
+std::optional<NamedTemplate> choose_template(const Instance& instance,
+                                             const std::optional<std::string>& name_or_file);
+
+/// The template for a model that is open but not started, as `choose_template`. It refers to the
+/// model's tokenizer.
+///
+/// Errors: Error{kModel} without a tokenizer or a template.
 ChatTemplate chat_template(const Instance& instance,
                            const std::optional<std::string>& name_or_file);
 

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/interrupt.h"
 #include "cli/log.h"
 #include "cli/options/built_in_model.h"
 #include "cli/options/model_path.h"
@@ -155,6 +155,15 @@ std::unique_ptr<ThreadPool> make_pool(const ModelOptionValues& values) {
   return std::make_unique<ThreadPool>(threads, std::move(options));
 }
 
+OpenModel::OpenModel(const ModelOptionValues& values, bool profile)
+    : pool(make_pool(values)), instance(*pool, [&] {
+        InstanceOptions options = instance_options(values);
+        options.profile = profile;
+        return options;
+      }()) {
+  show_warnings(instance);
+}
+
 std::vector<std::int64_t> parse_list(std::string_view text, std::string_view option,
                                      std::int64_t low, std::int64_t high) {
   std::vector<std::int64_t> values;
@@ -177,13 +186,14 @@ std::vector<std::int32_t> parse_tokens(std::string_view text, std::int64_t vocab
   return ids;
 }
 
+const Tokenizer& require_tokenizer(const Instance& instance, std::string_view hint) {
+  if (instance.tokenizer() != nullptr) return *instance.tokenizer();
+  throw model_error(instance.name(), "tokenizer", 0,
+                    cat("the model has none that is understood", hint));
+}
+
 std::vector<std::int32_t> encode_prompt(const Instance& instance, std::string_view text) {
-  const Tokenizer* tokenizer = instance.tokenizer();
-  if (tokenizer == nullptr) {
-    throw model_error(instance.name(), "tokenizer", 0,
-                      "the model has none that is understood: use --tokens");
-  }
-  return tokenizer->encode(text, {.add_special = true});
+  return require_tokenizer(instance, kUseTokens).encode(text, {.add_special = true});
 }
 
 std::int64_t choose_context(const Instance& instance, const ModelOptionValues& values,
@@ -201,6 +211,27 @@ std::int64_t choose_context(const Instance& instance, const ModelOptionValues& v
   return std::min(needed, limit);
 }
 
+void shrink_step_to_fit(const Instance& instance, StartOptions& start) {
+  StartOptions one = start;
+  one.pool_sequences = 1;
+  while (one.rows > 1 && !instance.plan(one).fits) {
+    one.rows /= 2;
+    one.sequences = std::min(one.sequences, one.rows);
+  }
+  start.rows = one.rows;
+  start.sequences = one.sequences;
+}
+
+std::int64_t largest_context(const Instance& instance, const ModelOptionValues& values,
+                             std::int64_t most, StartOptions start) {
+  start.context = choose_context(instance, values, 0, std::numeric_limits<std::int64_t>::max());
+  if (values.ctx > 0) return start.context;
+  start.context = std::min(start.context, most);
+  start.pool_sequences = 1;
+  const MemoryPlan plan = instance.plan(start);
+  return !plan.fits && plan.max_context > 0 ? plan.max_context : start.context;
+}
+
 void show_warnings(const Instance& instance, std::size_t first) {
   for (const std::string& warning : std::span(instance.warnings()).subspan(first)) {
     log_warning(warning);
@@ -211,10 +242,7 @@ void start_with_progress(Instance& instance, const StartOptions& options) {
   const std::size_t known = instance.warnings().size();
   {
     ProgressBar bar("loading and packing weights");
-    instance.start(options, [&](std::uint64_t done, std::uint64_t total) {
-      interruption_point();
-      bar.show(done, total);
-    });
+    instance.start(options, interruptible(bar));
   }
   show_warnings(instance, known);
 }

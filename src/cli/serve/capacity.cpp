@@ -2,11 +2,9 @@
 #include "cli/serve/capacity.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/text.h"
 #include "cli/log.h"
-#include "cli/run.h"
 #include "server/http/descriptors.h"
 
 namespace ingot {
@@ -48,21 +46,12 @@ void warn_of_less(const ServerConfig& config, const StartOptions& start) {
 
 StartOptions plan_start(const ServerValues& values, const Instance& instance) {
   const ServerConfig& config = values.server;
-  const bool has_context = values.model.ctx > 0;
-  StartOptions start{.model = {.check_tensors = values.model.check_tensors}};
-  start.context =
-      choose_context(instance, values.model, 0, std::numeric_limits<std::int64_t>::max());
-  if (!has_context) start.context = std::min(start.context, kServedContext);
-  start.sequences = wanted_sequences(config, start.context);
-  start.rows = config.step_rows;
-  start.generates = true;
-  start.prompt_logprobs = kLogprobsMax;
-  if (!has_context) {
-    StartOptions one = start;
-    one.pool_sequences = 1;
-    const MemoryPlan plan = instance.plan(one);
-    if (!plan.fits && plan.max_context > 0) start.context = plan.max_context;
-  }
+  StartOptions start{.model = {.check_tensors = values.model.check_tensors},
+                     .sequences = wanted_sequences(config, values.model.ctx),
+                     .rows = config.step_rows,
+                     .generates = true,
+                     .prompt_logprobs = kLogprobsMax};
+  start.context = largest_context(instance, values.model, kServedContext, start);
   shrink_step_to_fit(instance, start);
   const std::int64_t wanted = wanted_kv_tokens(config, start.context);
   start.pool_sequences = static_cast<std::int32_t>(std::clamp<std::int64_t>(

@@ -48,19 +48,12 @@ std::string served_name(const ServerConfig& config, const Instance& instance) {
   return name.empty() ? std::string(kBuiltInModel) : name;
 }
 
-/// The template of --template, or else the model's; nothing where it has none.
+/// The chat template; nothing where the model has none or no tokenizer.
 std::optional<ServedChat> served_chat(const ServerConfig& config, const Instance& instance) {
   if (instance.tokenizer() == nullptr) return std::nullopt;
-  const auto chat = [&](std::string_view source, const std::string& name) {
-    return ServedChat{{source, name, *instance.tokenizer()}, std::string(source)};
-  };
-  if (config.chat_template) {
-    const NamedTemplate named = find_template(*config.chat_template);
-    return chat(named.text, named.name);
-  }
-  const TokenizerData* data = instance.checkpoint().tokenizer();
-  if (data == nullptr || !data->chat_template) return std::nullopt;
-  return chat(*data->chat_template, instance.name());
+  const auto chosen = choose_template(instance, config.chat_template);
+  if (!chosen) return std::nullopt;
+  return ServedChat{{chosen->text, chosen->name, *instance.tokenizer()}, std::string(chosen->text)};
 }
 
 /// The settings as they came out. With `texts` for the operator's log, without them for GET /props,
@@ -191,9 +184,8 @@ int serve(ServerValues values) {
   LoadingPhase loading(server);
   if (!config.sandbox) loading.begin(config.times);
 
-  const auto pool = make_pool(values.model);
-  Instance instance(*pool, instance_options(values.model));
-  show_warnings(instance);
+  OpenModel model(values.model);
+  Instance& instance = model.instance;
   const StartOptions start = plan_start(values, instance);
   auto chat = served_chat(config, instance);
   start_with_progress(instance, start);
@@ -210,7 +202,7 @@ int serve(ServerValues values) {
                          .fingerprint = cat("fp_", to_string(instance.fingerprint()).substr(0, 16)),
                          .keys = keys.keys.size(),
                          .operators = std::move(keys.operators),
-                         .settings = settings(values, instance, start, pool->size(), false),
+                         .settings = settings(values, instance, start, model.pool->size(), false),
                          .stop = [&stop] { stop.ask(); }};
   Service service(std::move(options), instance, serving.engine(), serving.metrics(),
                   serving.steps(), http_metrics, std::move(chat));
@@ -226,7 +218,7 @@ int serve(ServerValues values) {
   stop.begin();
   const ListeningPhase listening(server, api, admin, config.times);
   log_info(cat("serving ", service.options().model_name, ": ",
-               settings(values, instance, start, pool->size(), true).dump()));
+               settings(values, instance, start, model.pool->size(), true).dump()));
   log_always(cat("listening on ", server.address()));
   wait_until_stopped(stop, instance);
   if (stop.has_failed()) {

@@ -47,12 +47,8 @@ Command add_man_command(CLI::App& app) {
   add_words(sub, values->command, "COMMAND", "The command; none for ingot itself", 8, false);
   add_text(sub, values->out, "--out", "Write the pages of all commands into this folder instead");
   set_footer(sub, "To read one: ingot man run | man -l -");
-  return {&sub,
-          [&app, values] {
-            man(*values, option_table(app));
-            return kDone;
-          },
-          "ingot man run | man -l -"};
+  return make_command(
+      sub, [&app, values] { man(*values, option_table(app)); }, "ingot man run | man -l -");
 }
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Writing roff: what comes from the table is escaped, the frame is ours.
+// Manual pages as roff text, made from the table of options.
 #include "cli/shell/man_page.h"
 
 #include "base/text.h"
