@@ -85,48 +85,66 @@ std::int64_t parse_bytes(std::string_view text) {
 
 }  // namespace
 
+std::vector<OptionRow> work_option_rows(ModelOptionValues& v) {
+  return {
+      {.flag = "--threads",
+       .value = &v.threads,
+       .help = "Threads to compute with, or auto: one a core, or a CPU if that is faster"},
+      {.flag = "--log-level",
+       .value = &v.log_level,
+       .help = "Lines that are shown on stderr",
+       .unit = "debug|info|warning|error"},
+  };
+}
+
+std::vector<OptionRow> model_option_rows(ModelOptionValues& v) {
+  std::vector<OptionRow> rows = work_option_rows(v);
+  rows.insert(
+      rows.end(),
+      {{.flag = "--ctx",
+        .value = &v.ctx,
+        .help = "Tokens a sequence may have; more than the model was made for is possible, but its "
+                "text gets worse (default: the model's own)",
+        .low = 1,
+        .high = kContextMax,
+        .show_default = false},
+       {.flag = "--kv-type",
+        .value = &v.kv_type,
+        .help = "Type of cached keys and values",
+        .unit = "f16|f32|bf16|int8"},
+       {.flag = "--weights",
+        .value = &v.weights,
+        .help = "Round the matrices of an F32, F16 or BF16 model to this type while loading",
+        .unit = "stored|q8_0|q4_k"},
+       {.flag = "--pack-cache",
+        .value = &v.pack_cache,
+        .help = "A folder that keeps packed weights: the next start maps them, processes share "
+                "them"},
+       {.flag = "--cpu-isa",
+        .value = &v.isa,
+        .help = "Kernels to use; all give the same bits",
+        .unit = "auto|scalar|avx2-novnni|avx2|avx512-novnni|avx512|avx512-amx|neon"},
+       {.flag = "--memory-limit",
+        .value = &v.memory_limit,
+        .help = "Bytes to use at most, with K, M or G; 0: what the system has available"},
+       {.flag = "--pin-threads",
+        .value = &v.pin_threads,
+        .help = "Bind each thread to a CPU of its own"},
+       {.flag = "--check-tensors",
+        .value = &v.check_tensors,
+        .help = "Refuse weights that are NaN or infinite (reads every weight)"}});
+  return rows;
+}
+
 void add_model_options(CLI::App& app, ModelOptionValues& values) {
   add_text(app, values.path, "MODEL",
            cat("A GGUF file, a Hugging Face folder, or a name that ingot models lists (default: ",
                kBuiltInModel, ", which is part of the program)"));
-  add_work_options(app, values);
-  add_number(app, values.ctx,
-             {.name = "--ctx",
-              .help = "Tokens a sequence may have; more than the model was made for is possible, "
-                      "but its text gets worse (default: the model's own)",
-              .low = 1,
-              .high = kContextMax,
-              .show_default = false});
-  add_text(app, values.kv_type,
-           {.name = "--kv-type",
-            .help = "Type of cached keys and values",
-            .takes = "f16|f32|bf16|int8"});
-  add_text(app, values.weights,
-           {.name = "--weights",
-            .help = "Round the matrices of an F32, F16 or BF16 model to this type while loading",
-            .takes = "stored|q8_0|q4_k"});
-  add_text(app, values.pack_cache, "--pack-cache",
-           "A folder that keeps packed weights: the next start maps them, processes share them");
-  add_text(app, values.isa,
-           {.name = "--cpu-isa",
-            .help = "Kernels to use; all give the same bits",
-            .takes = "auto|scalar|avx2-novnni|avx2|avx512-novnni|avx512|avx512-amx|neon"});
-  add_text(app, values.memory_limit,
-           {.name = "--memory-limit",
-            .help = "Bytes to use at most, with K, M or G; 0: what the system has available"});
-  add_switch(app, values.pin_threads, "--pin-threads", "Bind each thread to a CPU of its own");
-  add_switch(app, values.check_tensors, "--check-tensors",
-             "Refuse weights that are NaN or infinite (reads every weight)");
+  add_options(app, model_option_rows(values));
 }
 
 void add_work_options(CLI::App& app, ModelOptionValues& values) {
-  add_text(app, values.threads,
-           {.name = "--threads",
-            .help = "Threads to compute with, or auto: one a core, or a CPU if that is faster"});
-  add_text(app, values.log_level,
-           {.name = "--log-level",
-            .help = "Lines that are shown on stderr",
-            .takes = "debug|info|warning|error"});
+  add_options(app, work_option_rows(values));
 }
 
 void apply_log_level(const ModelOptionValues& values) {

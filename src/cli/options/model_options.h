@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/options/option_row.h"
 #include "runtime/instance.h"
 
 namespace CLI {
@@ -30,6 +31,9 @@ struct ModelOptionValues {
   std::string weights = "stored";
   std::optional<std::string> pack_cache;  ///< a folder
 };
+
+/// The table of the common options over the members of `values`.
+std::vector<OptionRow> model_option_rows(ModelOptionValues& values);
 
 /// Declares MODEL and the common options on a command. Without MODEL the built-in model is used.
 void add_model_options(CLI::App& app, ModelOptionValues& values);

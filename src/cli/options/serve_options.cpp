@@ -7,7 +7,7 @@
 namespace ingot {
 
 // long: one table.
-std::vector<OptionRow> server_options(ServerConfig& c) {
+std::vector<OptionRow> server_option_rows(ServerConfig& c) {
   return {
       // Address.
       {.flag = "--host",
@@ -189,7 +189,7 @@ std::vector<OptionRow> server_options(ServerConfig& c) {
 
 void add_server_options(CLI::App& app, ServerValues& values) {
   add_model_options(app, values.model);
-  add_options(app, server_options(values.server));
+  add_options(app, server_option_rows(values.server));
 }
 
 }  // namespace ingot

@@ -27,7 +27,7 @@ struct ServerValues {
 };
 
 /// The table of all options but those of the model, over the members of `config`.
-std::vector<OptionRow> server_options(ServerConfig& config);
+std::vector<OptionRow> server_option_rows(ServerConfig& config);
 
 /// Declares the options and MODEL on the command.
 void add_server_options(CLI::App& app, ServerValues& values);

@@ -66,13 +66,13 @@ Json settings(ServerValues values, const Instance& instance, const StartOptions&
   j.set("architecture", instance.spec().architecture);
   j.set("threads", threads);
   j.set("cpu_isa", instance.isa());
-  j.set("kv_type", values.model.kv_type);
   j.set("ctx", start.context);
   j.set("sequences", start.sequences);
   j.set("step_rows", start.rows);
   j.set("kv_tokens", start.context * start.pool_sequences);
   j.set("io_threads", values.server.listen.io_threads);
-  report_options(server_options(values.server), texts, j);
+  report_options(model_option_rows(values.model), texts, j);
+  report_options(server_option_rows(values.server), texts, j);
   return j;
 }
 

@@ -52,7 +52,7 @@ struct ServiceOptions {
   std::string fingerprint{};          ///< of model and numerics, for system_fingerprint
   std::size_t keys = 0;               ///< API keys that there are
   std::set<std::size_t> operators{};  ///< numbers of keys that may see all counts
-  Json settings{};                    ///< the options, for /props
+  Json settings{};                    ///< the options, for GET /props: without paths
   std::function<void()> stop{};       ///< ends the process in order
 };
 

@@ -5,20 +5,6 @@
 
 namespace ingot {
 
-namespace {
-
-/// The options, without the model's: that is a path on this machine.
-Json shown_settings(const Json& settings) {
-  Json shown = Json::object();
-  if (settings.as_object() == nullptr) return shown;
-  for (const auto& [name, value] : *settings.as_object()) {
-    if (name != "model") shown.set(name, value);
-  }
-  return shown;
-}
-
-}  // namespace
-
 Reply props(const Call& call) {
   const Service& service = call.service;
   const std::string* source = service.chat_source();
@@ -30,7 +16,7 @@ Reply props(const Call& call) {
   j.set("vocab_size", service.limits().vocab);
   j.set("embedding_size", service.limits().hidden);
   j.set("end_token_ids", ids_json(service.end_ids()));
-  j.set("settings", shown_settings(service.options().settings));
+  j.set("settings", service.options().settings);
   j.set("chat_template", source == nullptr ? Json() : Json(*source));
   return HttpResponse{.body = j.dump()};
 }
