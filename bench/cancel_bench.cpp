@@ -1,5 +1,5 @@
-// F1 at the engine: how soon a cancelled request's blocks are back, on an engine with a thread that
-// also serves 64 streams which nobody cancels.
+// F1 at the engine: how soon a cancelled request's blocks are free, on an engine with a thread that
+// also serves 64 streams to their ends.
 //
 // usage: cancel_bench MODEL [CANCELS]
 //
@@ -110,7 +110,7 @@ class Bench {
   }
 
   /// Requests that are cancelled after some token, one after the other, until there were enough.
-  /// They would go on for long after it, so that none ends by itself.
+  /// Without that they would run for long, so that none ends by itself.
   void cancel_some(const Instance& instance, std::uint64_t seed) {
     std::mt19937_64 rng(seed);
     while (begun_++ < cancels_) {

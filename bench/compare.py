@@ -11,10 +11,10 @@ The other engines are Python packages that are used where they can be imported: 
 once, one after the other, each in a process of its own that ends before the next begins; medians
 and their ratios to the first engine are printed. An engine that is not there, or refuses the file,
 is said and left out with all that it gave before. A file without tokenizer (ingot synth) gets a
-made-up one in a temporary copy, since OpenVINO reads no other. vLLM is not among them: it reads
-GGUF on GPUs only.
+made-up one in a temporary copy, since OpenVINO reads no other. vLLM is left out: it reads GGUF on
+GPUs only.
 
-With --requests, so many are served, the next one beginning when one ends: output tokens a second
+With --requests N, N requests are served, the next beginning when one ends: output tokens a second
 and the median time to the first token, of ingot by `bench serve-inproc`, of OpenVINO by its
 continuous batching, which chooses the type of its keys and values itself (8 bits), and of
 llama.cpp's server, with as many slots as requests run at once, by `ingot bench serve`. The source
@@ -278,7 +278,7 @@ def measure(name, args):
 
 
 def measure_all(args):
-    """Engine -> its results, without those that gave none."""
+    """Engine -> its results, without engines that gave none."""
     found = {name: [] for name in args.engines}
     for _ in range(args.reps):
         for name in list(found):

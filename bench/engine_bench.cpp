@@ -1,5 +1,5 @@
-// What a step costs beside the model: an engine whose model does nothing, with so many sequences
-// that each draw a token a step. Readers take theirs between steps, which is not timed.
+// The cost of a step without its model: an engine whose model does nothing, with sequences that
+// each draw a token a step. Readers take their tokens between steps, which is not timed.
 #include <benchmark/benchmark.h>
 
 #include <chrono>

@@ -91,7 +91,7 @@ std::string repeat(std::string_view unit, std::size_t bytes) {
   return text;
 }
 
-/// Of this thread, so that what else runs on a machine counts for little.
+/// CPU seconds of this thread, so that other processes of the machine count for little.
 double cpu_seconds() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

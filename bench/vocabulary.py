@@ -10,7 +10,7 @@ BYTES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}  #
 
 
 class Head:
-    """What stands before the weights of a GGUF file (version 2 or 3)."""
+    """The part before the weights of a GGUF file (version 2 or 3)."""
 
     def __init__(self, data):
         self.data = data

@@ -126,16 +126,37 @@ function(ingot_test_options target)
   endif()
 endfunction()
 
-# ingot_test(NAME [SOURCES ...] [LIBS target ...])
+# ingot_unity(TARGET sources apart)
+#
+# With INGOT_UNITY, the sources are compiled by eights, each of one folder; those in the list `apart` are compiled alone.
+function(ingot_unity target sources apart)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${INGOT_UNITY} UNITY_BUILD_MODE GROUP)
+  list(REMOVE_ITEM sources ${apart})
+  foreach(source ${sources})
+    get_filename_component(folder ${source} DIRECTORY)
+    string(MAKE_C_IDENTIFIER "in_${folder}" folder)
+    if(NOT DEFINED count_${folder})
+      set(count_${folder} 0)
+    endif()
+    math(EXPR eights "${count_${folder}} / 8")
+    math(EXPR count_${folder} "${count_${folder}} + 1")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${eights})
+  endforeach()
+endfunction()
+
+# ingot_test(NAME [SOURCES ...] [APART source ...] [LIBS target ...])
 #
 # A GoogleTest binary and its CTest entry. Tests find the shared data through INGOT_SHARED (default ../shared).
+# INGOT_UNITY compiles up to eight sources of a folder as one, so their anonymous namespaces are one too: names in them
+# are unique within a folder. The sources that APART names too are compiled alone.
 function(ingot_test name)
   if(NOT INGOT_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;APART;LIBS" ${ARGN})
   find_package(GTest REQUIRED)
   add_executable(${name} ${ARG_SOURCES})
+  ingot_unity(${name} "${ARG_SOURCES}" "${ARG_APART}")
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} ingot_flags GTest::gtest GTest::gtest_main)
   ingot_test_options(${name})
   ingot_precompiled(${name} test)
@@ -145,16 +166,22 @@ function(ingot_test name)
     TIMEOUT ${INGOT_TEST_TIMEOUT_S})
 endfunction()
 
-# ingot_fuzz(NAME source [LIBS target ...])
+# ingot_fuzz(NAME source [SOURCES folder/file ...] [LIBS target ...])
 #
 # With INGOT_FUZZ a libFuzzer binary; otherwise a driver that replays files and folders given as arguments. The target
-# `fuzzers` builds all of the former.
+# `fuzzers` builds all libFuzzer binaries. SOURCES are files under src/ that the target compiles itself, where one parser
+# is all that it needs of a large library.
 function(ingot_fuzz name source)
   if(NOT INGOT_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${source})
+  foreach(file ${ARG_SOURCES})
+    string(REGEX REPLACE "/.*" "" folder ${file})
+    target_sources(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src/${file})
+    target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/include/${folder})
+  endforeach()
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} ingot_flags)
   if(INGOT_FUZZ)
     target_compile_options(${name} PRIVATE ${INGOT_FUZZ_OPTIONS})

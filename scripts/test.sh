@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Installs missing packages, builds, runs every check; prints what each stage did and its duration.
-# Bash and apt are all it needs (root or sudo, Debian 12); running it again is safe.
+# Installs missing packages, builds, runs the checks that each change has to pass; prints each
+# stage's result and seconds. Bash and apt are all it needs (root or sudo, Debian 12); running it
+# again is safe. CONTRIBUTING.md has a table of the stages.
 #
 # usage: scripts/test.sh [--full]
 #
-# --full adds the official clients of the server's API from PyPI, a Clang build, a tsan build, a
-# debug build (without its tests), a build for Arm that is run under an emulator, a minute of
-# fuzzing a target, the tests' long runs in the release build.
+# --full runs the slow checks too: long random runs of the release build's tests, the official
+# clients of the server's API from PyPI, all tests under the address and thread sanitizers, a minute
+# of fuzzing for each target, clang-tidy over the whole tree, a Clang build, a debug build (without
+# its tests), a build for Arm that runs under an emulator.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -78,16 +80,22 @@ build() {
   run cmake --build --preset "$preset" --parallel "$jobs" -- --quiet
 }
 
-build_and_test() {
+# run_tests PRESET [OPTION...]: runs the tests of a build, by CTest's options only some.
+run_tests() {
   local preset=$1
-  build "$@"
+  shift
   local results=$root/build/$preset/tests.xml status=0
   rm -f "$results"
   # Tests of the program wait for what they start, so there is time for one more.
   run ctest --preset "$preset" --parallel $((jobs + 1)) --no-tests=error \
-    --output-junit "$results" || status=$?
+    --output-junit "$results" "$@" || status=$?
   if [ $status -ne 0 ] && [ -f "$results" ]; then run python3 tools/failed_tests.py "$results"; fi
   return $status
+}
+
+build_and_test() {
+  build "$@"
+  run_tests "$1"
 }
 
 # Builds and tests with the full counts of random tests; under sanitizers they would take hours.
@@ -137,6 +145,17 @@ check_benches() {
   bench engine_bench engine_step/16
 }
 
+# The address sanitizer over what reads foreign bytes, and over the scalar kernels, which have the
+# templates of all tables.
+asan_gate() {
+  local tests=(load_test text_test hub_test server_test op_test)
+  run cmake --preset asan --log-level=WARNING -DINGOT_KERNEL_TABLES=scalar
+  run cmake --build --preset asan --parallel "$jobs" --target "${tests[@]}" fuzzers -- --quiet
+  local names=${tests[*]}
+  run_tests asan --tests-regex "^(${names// /|})\$"
+  fuzz 0
+}
+
 # check_tidy [OPTION...]: several sources at once miss unused using declarations alone.
 check_tidy() {
   if [ ! -f build/release/compile_commands.json ]; then
@@ -146,10 +165,10 @@ check_tidy() {
   run python3 tools/tidy.py build/release --jobs "$jobs" "$@"
 }
 
-# fuzz_one SECONDS PROGRAM: replays a target's corpus and fuzzes; prints at the end, all at once:
-# everything when it failed, else how many inputs it tried.
+# fuzz_one SECONDS PROGRAM: replays a target's corpus, then fuzzes it unless SECONDS is 0; prints at
+# the end, all at once: everything when it failed, else how many inputs it tried.
 fuzz_one() {
-  local seconds=$1 target=$2 name corpus work report status=0
+  local seconds=$1 target=$2 name corpus work report status=0 fuzz=run
   name=$(basename "$target")
   corpus=tests/fuzz/corpus/$name
   work=build/fuzz-work/$name
@@ -161,9 +180,10 @@ fuzz_one() {
   local options=(-timeout=2 -rss_limit_mb=512 -malloc_limit_mb=256 -print_final_stats=1
     -verbosity=0 "-artifact_prefix=$work-")
   if [ -f "tests/fuzz/$name.dict" ]; then options+=("-dict=tests/fuzz/$name.dict"); fi
+  if [ "$seconds" -eq 0 ]; then fuzz=true; fi
   report=$(
     run "$target" "${options[@]}" -runs=0 "$corpus" 2>&1 &&
-      run "$target" "${options[@]}" "-max_total_time=$seconds" "$work" "$corpus" 2>&1
+      $fuzz "$target" "${options[@]}" "-max_total_time=$seconds" "$work" "$corpus" 2>&1
   ) || status=1
   if [ $status -eq 0 ]; then
     report="$name: $(awk '/^stat::number_of_executed_units/ { n += $2 } END { print n }' \
@@ -173,10 +193,10 @@ fuzz_one() {
   return $status
 }
 
-# fuzz SECONDS [each]: replays the corpora, then fuzzes for SECONDS in all, or for each target. They
-# are part of the asan build.
+# fuzz SECONDS: replays the corpora, then fuzzes each target for SECONDS. The targets are part of
+# the asan build.
 fuzz() {
-  local seconds=$1 each=${2:-} target targets=()
+  local seconds=$1 target targets=()
   run cmake --build --preset asan --parallel "$jobs" --target fuzzers -- --quiet
   while IFS= read -r -d '' target; do
     targets+=("$target")
@@ -184,10 +204,6 @@ fuzz() {
   if [ ${#targets[@]} -eq 0 ]; then
     say "error: the asan build made no fuzz_* program" >&2
     return 1
-  fi
-  if [ "$each" != each ]; then
-    seconds=$((seconds / ${#targets[@]}))
-    if [ $seconds -eq 0 ]; then seconds=1; fi
   fi
   # Freed memory that ASan holds back counts towards the memory limit, so it may hold back little.
   export ASAN_OPTIONS=quarantine_size_mb=32:detect_leaks=1
@@ -217,18 +233,15 @@ stage "bench runs" check_benches
 stage "isa objects" check_isa_objects
 if [ $full = yes ]; then
   stage "clang-tidy (one by one)" check_tidy --batch 1
-else
-  stage "clang-tidy" check_tidy
-fi
-stage "asan" build_and_test asan
-if [ $full = yes ]; then
-  stage "fuzz (a minute each)" fuzz 60 each
+  stage "asan" build_and_test asan -DINGOT_KERNEL_TABLES=all
+  stage "fuzz (a minute each)" fuzz 60
   stage "clang" build_and_test clang
   stage "tsan" build_and_test tsan
   stage "debug (build only)" build debug
   stage "arm" scripts/check_arm.sh
 else
-  stage "fuzz (a minute in all)" fuzz 60
+  stage "clang-tidy (changed files)" check_tidy --changed
+  stage "asan (foreign bytes, scalar kernels)" asan_gate
 fi
 
 say "== summary: $SECONDS s on $jobs cores"

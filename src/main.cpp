@@ -1,4 +1,4 @@
-// The ingot binary: the commands of cli/ and those that measure, from bench/.
+// The ingot binary: the commands of cli/ and bench/.
 #include "bench/commands/bench_commands.h"
 #include "cli/command.h"
 

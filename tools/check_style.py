@@ -44,6 +44,17 @@ DIRECT = {
 }
 
 
+# What each folder in src/server/ may include of src/server/ besides itself; no folder includes its
+# parent, and the files right in src/server/ may include all.
+SERVER_ROOMS = {
+    "http": [],
+    "common": ["http"],
+    "openai": ["common", "http"],
+    "anthropic": ["common", "http"],
+    "operator": ["common", "http"],
+}
+
+
 def below(folder):
     """Every folder that `folder` may include, with itself."""
     found = {folder}
@@ -330,6 +341,18 @@ def include_order(s):
             yield number, f"{s.folder}/ must not include {target[0]}/, which lies above it"
 
 
+def server_rooms(s):
+    """Inside src/server/ includes go one way: http, common, endpoints, the files above them."""
+    room = s.parts[2] if s.is_cxx and s.folder == "server" and len(s.parts) > 3 else ""
+    if room not in SERVER_ROOMS:
+        return
+    for number, line in enumerate(s.lines, 1):
+        match = re.match(r'\s*#\s*include\s*"server/(?:([^"/]+)/)?[^"/]+"', line)
+        if match and match.group(1) != room and match.group(1) not in SERVER_ROOMS[room]:
+            target = f"server/{match.group(1)}/" if match.group(1) else "server/ itself"
+            yield number, f"server/{room}/ must not include {target}"
+
+
 FUNCTION_HEAD = re.compile(r"^(?:template <.*> )?(?:requires .* )?(?:\[\[[^\]]*\]\] )?"
                            r"[\w:<>,&*\[\] ()]*?\b([a-z]\w*)\s*\(")
 NOT_DOCUMENTED = re.compile(r"^(using|typedef|static_assert|extern|friend|namespace|template <> |"
@@ -375,8 +398,8 @@ def plain_words(s, pending=True):
 
 RULES = (file_length, function_length, first_line_comment, pragma_once, using_namespace,
          leftover_marker, regex_library, environment, iostream, parser_includes, fast_math,
-         machine_path, whitespace, columns, waiting_test, disabled_test, include_order, doc_comment,
-         plain_words)
+         machine_path, whitespace, columns, waiting_test, disabled_test, include_order,
+         server_rooms, doc_comment, plain_words)
 
 
 def sources(root):

@@ -143,6 +143,16 @@ class Rules(unittest.TestCase):
         self.holds("src/cli/a.cpp", TOP + '#include "server/a.h"\n#include "text/a.h"\n')
         self.holds("src/base/a_test.cpp", TOP + '#include "quant/a.h"\n')
 
+    def test_server_rooms(self):
+        rule = (2, "server-rooms")
+        for path, target in (("http/a.cpp", "common/a.h"), ("http/a_test.cpp", "a.h"),
+                             ("common/a.cpp", "openai/a.h"), ("openai/a.cpp", "anthropic/a.h"),
+                             ("operator/a.cpp", "routes.h")):
+            self.breaks("src/server/" + path, TOP + f'#include "server/{target}"\n', rule)
+        for path, target in (("http/a.cpp", "http/b.h"), ("common/a.cpp", "http/a.h"),
+                             ("anthropic/a.cpp", "common/a.h"), ("a.cpp", "openai/a.h")):
+            self.holds("src/server/" + path, TOP + f'#include "server/{target}"\n')
+
     def test_doc_comment(self):
         for code in ("struct A {};\n", "class A final : public B {\n  int f();\n};\n",
                      "enum class A { kB };\n", "int f(int a);\n",

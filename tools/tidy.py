@@ -2,12 +2,17 @@
 """Runs clang-tidy over the sources of a build, several in one translation unit: three quarters of
 its time go into headers, which are then read once.
 
-usage: tidy.py BUILD [--jobs N] [--batch N]
+usage: tidy.py BUILD [--jobs N] [--batch N] [--changed]
 
 Sources of one folder with the same flags go together. Where such a unit has findings, or does not
 compile because two sources have the same local name, its sources are looked at one by one, and only
 what is found then counts. Tests, and kernels that others instantiate or that another processor's
 compiler builds, are left out. Exit status 1 when there is a finding.
+
+--changed checks only the files that differ from the last release: sources, and headers with the
+flags of a source beside them. The last release is the last tag in the history; without a tag, the
+last commit whose subject begins with "Release "; without both, 20 commits back. Where the history
+is shorter, every file counts as changed.
 """
 
 import argparse
@@ -22,6 +27,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LEFT_OUT = ("_test.cpp", "_novnni.cpp", "neon.cpp")
+HEADERS = (".h", ".inl")
+NOT_HERE = ("neon_lanes.h",)  # another processor's compiler reads it
 QUIET = "-Wno-unknown-warning-option"  # flags that only GCC knows
 
 
@@ -37,13 +44,79 @@ def flags_of(entry):
     return tuple(words)
 
 
-def groups(build, size):
-    """Lists of up to `size` sources of one folder and one set of flags, each with the flags."""
-    entries = {}
+def git(*words):
+    """What a git command in ROOT prints; None when it fails."""
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout if done.returncode == 0 else None
+
+
+def last_release():
+    """The commit that --changed compares with; None when the history does not reach back to it."""
+    tag = (git("describe", "--tags", "--abbrev=0") or "").strip()
+    if tag:
+        return tag
+    for line in (git("log", "--format=%H %s") or "").splitlines():
+        commit, _, subject = line.partition(" ")
+        if subject.startswith("Release "):
+            return commit
+    return (git("rev-parse", "--verify", "--quiet", "HEAD~20") or "").strip() or None
+
+
+def changed_files(base):
+    """Paths that differ from a commit, including files that git does not know yet. A file that only
+    moved does not differ."""
+    names = git("diff", "--name-status", "-z", "--find-renames", base)
+    unknown = git("ls-files", "-z", "--others", "--exclude-standard")
+    if names is None or unknown is None:
+        sys.exit(f"tidy: git cannot compare with {base}")
+    changed = [ROOT / name for name in unknown.split("\0") if name]
+    words = iter(names.split("\0"))
+    for status in words:
+        if not status:
+            break
+        name = next(words)
+        if status[0] in "RC":
+            name = next(words)
+        if status[0] != "D" and status != "R100":
+            changed.append(ROOT / name)
+    return set(changed)
+
+
+def sources_of(build):
+    """The sources to check, each with its flags."""
+    sources = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         source = Path(entry["file"])
         if source.is_relative_to(ROOT / "src") and not source.name.endswith(LEFT_OUT):
-            entries.setdefault(source, flags_of(entry))
+            sources.setdefault(source, flags_of(entry))
+    return sources
+
+
+def flags_near(header, sources):
+    """The flags of the source that is nearest to a header: by folder, then by name."""
+    if header.is_relative_to(ROOT / "include"):
+        header = ROOT / "src" / "api" / header.name  # where the public headers are implemented
+
+    def nearness(source):
+        folders = len(os.path.commonpath([source, header]))
+        return folders, -len(source.parts), len(os.path.commonprefix([source.name, header.name]))
+
+    return sources[max(sorted(sources), key=nearness)]
+
+
+def only_changed(sources, changed):
+    """The sources that changed, and the headers that did."""
+    kept = {source: flags for source, flags in sources.items() if source in changed}
+    for header in sorted(changed):
+        ours = header.is_relative_to(ROOT / "src") or header.is_relative_to(ROOT / "include")
+        if (ours and header.suffix in HEADERS and "_test" not in header.stem
+                and header.name not in NOT_HERE):
+            kept[header] = flags_near(header, sources)
+    return kept
+
+
+def groups(entries, size):
+    """Lists of up to `size` sources of one folder and one set of flags, each with the flags."""
     def key(item):
         return item[0].parent, item[1]
 
@@ -65,14 +138,21 @@ def tidy(source, flags, build, options=()):
     return said or f"{source}: clang-tidy ended with {done.returncode}\n"
 
 
+def check_together(name, flags, sources, build):
+    """The findings in one unit that includes the sources."""
+    unit = build / "tidy" / f"{name}.cpp"
+    unit.write_text("".join(f'#include "{source}"\n' for source in sources))
+    return tidy(unit, flags, build, ["--checks=-bugprone-suspicious-include"])
+
+
 def check(number, flags, sources, build):
     """The findings in a group's sources."""
-    if len(sources) > 1:
-        unit = build / "tidy" / f"{number}.cpp"
-        unit.write_text("".join(f'#include "{source}"\n' for source in sources))
-        if not tidy(unit, flags, build, ["--checks=-bugprone-suspicious-include"]):
-            return ""
-    return "".join(tidy(source, flags, build) for source in sources)
+    if len(sources) > 1 and not check_together(number, flags, sources, build):
+        return ""
+    return "".join(
+        check_together(f"{number}_{source.stem}", flags, [source], build)
+        if source.suffix in HEADERS else tidy(source, flags, build)
+        for source in sources)
 
 
 def main():
@@ -80,12 +160,18 @@ def main():
     parser.add_argument("build", type=Path)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--batch", type=int, default=8, metavar="N")
+    parser.add_argument("--changed", action="store_true")
     args = parser.parse_args()
     build = args.build.resolve()
     (build / "tidy").mkdir(exist_ok=True)
-    work = list(groups(build, args.batch))
-    if not work:
+    sources = sources_of(build)
+    if not sources:
         sys.exit(f"tidy: no sources of {ROOT}/src in {build}/compile_commands.json")
+    base = last_release() if args.changed else None
+    if base:
+        sources = only_changed(sources, changed_files(base))
+        print(f"tidy: {len(sources)} sources and headers changed since {base}")
+    work = list(groups(sources, args.batch))
     with ThreadPoolExecutor(args.jobs) as pool:
         reports = pool.map(lambda item: check(item[0], *item[1], build), enumerate(work))
         findings = "".join(reports)

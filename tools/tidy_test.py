@@ -4,6 +4,7 @@
 import contextlib
 import io
 import json
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -17,8 +18,10 @@ BAD = "#include <vector>\nbool %s(const std::vector<int>& v) { return v.size() =
 
 
 class Tidy(unittest.TestCase):
-    def run_on(self, sources):
-        """Exit status and output for sources given as {name: text}."""
+    def run_on(self, sources, changes=None, commits=()):
+        """Exit status and output for sources given as {name: text}. With `changes`, a dictionary
+        of later texts, the first texts are committed, then empty commits of the subjects
+        `commits` follow, and only what changed is checked."""
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder).resolve()
             (root / "src" / "base").mkdir(parents=True)
@@ -32,14 +35,32 @@ class Tidy(unittest.TestCase):
                 entries.append({"directory": folder, "command": command, "file": str(path)})
             (root / "build" / "compile_commands.json").write_text(json.dumps(entries))
             said = io.StringIO()
+            words = ["tidy.py", str(root / "build"), "--jobs", "1"]
+            if changes is not None:
+                self.commit(root, commits)
+                for name, text in changes.items():
+                    (root / "src" / "base" / name).write_text(text)
+                words.append("--changed")
             kept = tidy.ROOT, sys.argv
-            tidy.ROOT, sys.argv = root, ["tidy.py", str(root / "build"), "--jobs", "1"]
+            tidy.ROOT, sys.argv = root, words
             try:
                 with contextlib.redirect_stdout(said), self.assertRaises(SystemExit) as ended:
                     tidy.main()
             finally:
                 tidy.ROOT, sys.argv = kept
         return ended.exception.code, said.getvalue()
+
+    def commit(self, root, subjects):
+        """Commits everything in a new repository, then one empty commit for each subject."""
+        def git(*words):
+            user = ["-c", "user.name=t", "-c", "user.email=t@localhost"]
+            subprocess.run(["git", *user, *words], cwd=root, check=True, capture_output=True)
+
+        git("init", "--quiet")
+        git("add", ".")
+        git("commit", "--quiet", "-m", "Begin")
+        for subject in subjects:
+            git("commit", "--quiet", "--allow-empty", "-m", subject)
 
     def test_clean_sources_go_together(self):
         code, said = self.run_on({"a.cpp": "int a() { return 1; }\n", "b.cpp": "int b();\n"})
@@ -56,6 +77,34 @@ class Tidy(unittest.TestCase):
     def test_the_same_local_name_in_two_sources_is_no_finding(self):
         code, said = self.run_on({"a.cpp": CLEAN % (1, "a"), "b.cpp": CLEAN % (2, "b")})
         self.assertEqual(code, 0, said)
+
+    def test_only_what_changed_since_the_release_is_checked(self):
+        sources = {"a.cpp": "int a();\n", "b.cpp": BAD % "b", "c.cpp": "int c();\n"}
+        changes = {"a.cpp": "int a(int);\n", "new.h": "#pragma once\n" + BAD % "n"}
+        code, said = self.run_on(sources, changes, ["Release 0.1.0", "After it"])
+        self.assertEqual(code, 1, said)
+        self.assertIn("2 sources and headers changed", said)
+        self.assertRegex(said, r"new\.h:3:.*readability-container-size-empty")
+        self.assertNotIn("b.cpp", said)
+
+    def test_nothing_changed(self):
+        code, said = self.run_on({"b.cpp": BAD % "b"}, {}, ["Release 0.1.0"])
+        self.assertEqual(code, 0, said)
+        self.assertIn("0 sources", said)
+
+    def test_without_a_release_and_with_a_short_history_all_is_checked(self):
+        code, said = self.run_on({"b.cpp": BAD % "b"}, {}, ["Of no release"])
+        self.assertEqual(code, 1, said)
+        self.assertRegex(said, r"b\.cpp:2:")
+
+    def test_flags_come_from_the_nearest_source(self):
+        base = tidy.ROOT / "src" / "base"
+        sources = {base / "a.cpp": "a", base / "avx2.cpp": "2", base / "in" / "b.cpp": "b",
+                   tidy.ROOT / "src" / "api" / "c.cpp": "c"}
+        for header, flags in [(base / "avx2_lanes.h", "2"), (base / "in" / "x.h", "b"),
+                              (base / "other" / "a.inl", "a"),
+                              (tidy.ROOT / "include" / "ingot" / "x.h", "c")]:
+            self.assertEqual(tidy.flags_near(header, sources), flags, header)
 
 
 if __name__ == "__main__":

@@ -97,8 +97,8 @@ double seconds_at_peak(const KernelTable& table, double work) {
 
 /// The share of the machine's limit on all CPUs: the operations at their peak, or what reading as
 /// many bytes takes where that is longer, by the medians of windows of some 30 MB that are computed
-/// and read in turn, so that what else runs on the machine meets both. What is read is one block in
-/// large pages, without a step from matrix to matrix.
+/// and read in turn, so that other processes of the machine disturb both. The bytes read are one
+/// piece of memory in large pages, without a step from matrix to matrix.
 template <class F>
 void run_limit(benchmark::State& state, const KernelTable& table, std::int64_t rows) {
   ThreadPool pool(available_cpus());

@@ -83,9 +83,9 @@ def story(seed, tokens=64, **more):
 
 
 def overhead():
-    """Throughput at 32 streams beside the engine's own in a process that serves nobody, in turn,
-    each run a process of its own, since one differs from the next by some percent. Each has
-    prompts of its own, which no cache holds, and as much memory for keys and values."""
+    """Throughput at 32 streams beside the engine's own in a process without a server, in turn, each
+    run in a new process, since processes differ by some percent. Each run has new prompts, which no
+    cache holds, and as much memory for keys and values."""
     with_http, alone = [], []
     threads = apart()
     for seed in range(21):
@@ -110,7 +110,7 @@ def overload(rounds=5, seconds=12):
              "--goodput", "ttft:1000")
     one = running("--threads", apart(), "--max-ttft-ms", "800")
     try:
-        seeds = map(str, itertools.count(1))  # of each run its own: none finds another's prompts
+        seeds = map(str, itertools.count(1))  # a seed for each run: none finds another's prompts
         # The first requests say how many are a few seconds' work, and how many ten times as many.
         rate = bench(one, "--requests", "256", "--concurrency", "16", "--seed", next(seeds),
                      *shape)["request_throughput"]
@@ -280,7 +280,7 @@ def descriptors(seconds=10, rate=5000):
 
 
 def readers(count=256):
-    """Streams that nobody reads, beside 32 that somebody does, once those have all been paused."""
+    """Unread streams beside 32 that are read, once the unread ones have all been paused."""
     one = running("--write-stall", "30", "--sequences", "512", "--connections", "2048",
                   "--kv-tokens", "400000")
     base = pace(one, 5)
@@ -308,7 +308,7 @@ def area(some, others):
 
 def domains(probes=2000):
     """Times of one key's prompts that another key has computed beside those of new ones: a guess at
-    what somebody else asked must not show in them."""
+    another key's prompts must not show in them."""
     rng = random.Random(1)
     alice, bob = ("a" * 20, "b" * 20)
     with tempfile.NamedTemporaryFile("w", suffix=".keys") as keys:  # mode 600
@@ -368,8 +368,8 @@ def laborious(rng):
 
 
 def mix(seconds=20):
-    """What is refused, at 50 a second, and one after the other what takes its time, while 16
-    streams go on."""
+    """Refused requests, at 50 a second, and slow requests, one after the other, while 16 streams
+    run."""
     one = running()
     rng, stop = random.Random(3), threading.Event()
     alone = [one.exchange(story(i)).body for i in range(4)]

@@ -1,9 +1,10 @@
-// The C API over the C++ one: no exception passes.
+// The C API over the C++ API; no exception leaves it.
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
 #include "api/c_convert.h"
+#include "runtime/request_fields.h"
 
 using namespace ingot::api;
 
@@ -18,8 +19,7 @@ struct ingot_stream {
 
 namespace {
 
-/// The newest failure of this thread. Its own memory: the message of running out of it has to have
-/// room too.
+/// The newest failure of this thread, in static memory: "out of memory" needs room too.
 thread_local char last_error[1024] = "";
 
 ingot_status fail(ingot_status status, const char* message) {
@@ -52,7 +52,7 @@ static_assert(static_cast<int>(Weights::kQ8_0) == INGOT_WEIGHTS_Q8_0);
 static_assert(static_cast<int>(Weights::kQ4_K) == INGOT_WEIGHTS_Q4_K);
 static_assert(static_cast<int>(FinishReason::kCancelled) == INGOT_CANCELLED);
 
-/// A copy that ingot_free takes back, with a zero behind it.
+/// A zero-terminated copy that ingot_free takes back.
 template <class T>
 T* copy_out(const T* values, std::size_t count) {
   T* copy = static_cast<T*>(std::calloc(count + 1, sizeof(T)));
@@ -96,9 +96,7 @@ ingot_request ingot_default_request(void) {
   const Request r;
   ingot_request request{};
   request.prompt.add_special = r.prompt.encode.add_special;
-  request.top_p = r.sampling.top_p;
-  request.typical_p = r.sampling.typical_p;
-  request.repetition_penalty = r.sampling.repetition_penalty;
+  ingot::each_public_field([&](const auto& at) { request.*at.c = r.sampling.*at.cpp; });
   request.max_tokens = r.max_tokens;
   request.logprobs = r.logprobs;
   request.prompt_logprobs = r.prompt_logprobs;

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "runtime/request_fields.h"
+
 namespace ingot::api {
 
 namespace {
@@ -64,19 +66,10 @@ Request from_c(const ingot_request& r) {
   Request request;
   request.prompt = from_c(r.prompt);
   Sampling& s = request.sampling;
-  s.temperature = r.temperature;
-  s.top_k = r.top_k;
-  s.top_p = r.top_p;
-  s.min_p = r.min_p;
-  s.typical_p = r.typical_p;
-  s.repetition_penalty = r.repetition_penalty;
-  s.presence_penalty = r.presence_penalty;
-  s.frequency_penalty = r.frequency_penalty;
+  each_public_field([&](const auto& at) { s.*at.cpp = r.*at.c; });
   for (const auto& b : span_of("logit_bias", r.logit_bias, r.logit_bias_count)) {
     s.logit_bias.push_back({.id = b.id, .bias = b.bias});
   }
-  s.seed = r.seed;
-  s.choice = r.choice;
   request.continued = r.continued;
   request.max_tokens = r.max_tokens;
   request.min_tokens = r.min_tokens;
@@ -111,18 +104,9 @@ CSession::CSession(Session&& session) : ingot_session{}, owned(std::move(session
   request = ingot_default_request();
   request.prompt.ids = r.prompt.ids.data();
   request.prompt.id_count = r.prompt.ids.size();
-  request.temperature = s.temperature;
-  request.top_k = s.top_k;
-  request.top_p = s.top_p;
-  request.min_p = s.min_p;
-  request.typical_p = s.typical_p;
-  request.repetition_penalty = s.repetition_penalty;
-  request.presence_penalty = s.presence_penalty;
-  request.frequency_penalty = s.frequency_penalty;
+  each_public_field([&](const auto& at) { request.*at.c = s.*at.cpp; });
   request.logit_bias = logit_bias.data();
   request.logit_bias_count = logit_bias.size();
-  request.seed = s.seed;
-  request.choice = s.choice;
   request.continued = r.continued;
   request.min_tokens = r.min_tokens;
   request.stop = stop.data();
@@ -137,7 +121,7 @@ CSession::CSession(Session&& session) : ingot_session{}, owned(std::move(session
 CLogprobs::CLogprobs(const std::vector<TokenLogprobs>& scores) {
   std::size_t count = 0;
   for (const TokenLogprobs& t : scores) count += t.top.size();
-  top_.reserve(count);  // what points into it stays valid
+  top_.reserve(count);  // pointers into it stay valid
   tokens_.reserve(scores.size());
   for (const TokenLogprobs& t : scores) {
     tokens_.push_back({.token = {.id = t.token.id, .logprob = t.token.logprob},

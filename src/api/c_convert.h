@@ -1,4 +1,4 @@
-// Between the structs of the C API and the C++ API's types.
+// Converts between the structs of the C API and the types of the C++ API.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +23,11 @@ std::span<const T> span_of(const char* name, const T* values, std::size_t count)
 /// A string. Errors: Error{kInvalid} with its name for a null pointer.
 std::string text_of(const char* name, const char* text);
 
-/// The same in the C++ API. Errors: Error{kInvalid} for a null pointer.
+/// Options of the C++ API. Errors: Error{kInvalid} for a null pointer.
 OpenOptions from_c(const ingot_open_options& options);
 Prompt from_c(const ingot_prompt& prompt);
 Request from_c(const ingot_request& request);
-/// Its ids alone.
+/// A result with its ids alone.
 Result from_c(const ingot_result& result);
 
 /// Log-probabilities as the C API shows them.
@@ -40,22 +40,22 @@ class CLogprobs {
   CLogprobs(const CLogprobs&) = delete;
   CLogprobs& operator=(const CLogprobs&) = delete;
 
-  /// Null where there are none.
+  /// The log-probabilities; null without any.
   const ingot_token_logprobs* data() const { return tokens_.empty() ? nullptr : tokens_.data(); }
   std::size_t size() const { return tokens_.size(); }
 
  private:
-  std::vector<ingot_token_score> top_;  ///< of all tokens, one after the other
+  std::vector<ingot_token_score> top_;  ///< the best tokens of each token, one list
   std::vector<ingot_token_logprobs> tokens_;
 };
 
-/// A piece and the struct that shows it. Stays where it is.
+/// A delta and the struct that points into it; not movable.
 struct CDelta {
   CDelta() = default;
   CDelta(const CDelta&) = delete;
   CDelta& operator=(const CDelta&) = delete;
 
-  /// Takes a piece; returns what shows it.
+  /// Takes a delta; returns its struct.
   const ingot_delta* set(Delta&& delta);
 
   Delta owned{};
@@ -63,7 +63,7 @@ struct CDelta {
   ingot_delta shown{};
 };
 
-/// A result and the struct that shows it.
+/// A result and the struct that points into it.
 struct CResult : ingot_result {
   explicit CResult(Result&& result);
   CResult(const CResult&) = delete;
@@ -74,7 +74,7 @@ struct CResult : ingot_result {
   CLogprobs owned_prompt_logprobs;
 };
 
-/// A session and the struct that shows it.
+/// A session and the struct that points into it.
 struct CSession : ingot_session {
   explicit CSession(Session&& session);
   CSession(const CSession&) = delete;

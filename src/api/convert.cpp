@@ -1,11 +1,10 @@
 // Options, requests and results in the engine's own types, and back.
 #include "api/convert.h"
 
-#include <algorithm>
-
 #include "base/text.h"
 #include "load/config.h"
 #include "quant/formats.h"
+#include "runtime/request_fields.h"
 
 namespace ingot::api {
 
@@ -28,13 +27,13 @@ T check_range(const char* name, T value, T least, T most) {
   throw ingot::Error(ingot::ErrorCode::kInvalid, message);
 }
 
-/// A time that is not negative, nor NaN or infinite.
+/// Checks that a time is finite and not negative.
 double check_seconds(const char* name, double seconds) {
   if (seconds >= 0 && seconds <= kSecondsMax) return seconds;
   refuse(cat(name, ": ", seconds, " is not in [0, ", kSecondsMax, "]"));
 }
 
-/// 0 = no bound.
+/// A time limit; 0: none.
 double bound_of(const char* name, double seconds) {
   return check_seconds(name, seconds) > 0 ? seconds : kNever;
 }
@@ -87,23 +86,12 @@ std::optional<Format> weights_format(Weights weights) {
 }
 
 SamplingParams sampling_params(const Request& r) {
-  const Sampling& s = r.sampling;
   SamplingParams p;
-  for (const LogitBias& b : s.logit_bias) p.logit_bias.push_back({b.id, b.bias});
-  std::sort(p.logit_bias.begin(), p.logit_bias.end(),
-            [](const auto& a, const auto& b) { return a.id < b.id; });
-  p.repetition_penalty = s.repetition_penalty;
-  p.presence_penalty = s.presence_penalty;
-  p.frequency_penalty = s.frequency_penalty;
+  each_public_field([&](const auto& at) { p.*at.member = r.sampling.*at.cpp; });
+  for (const LogitBias& b : r.sampling.logit_bias) p.logit_bias.push_back({b.id, b.bias});
+  sort_biases(p.logit_bias, "logit_bias");
   p.min_tokens = r.min_tokens;
   p.end_ids = r.stop_token_ids;
-  p.temperature = s.temperature;
-  p.top_k = s.top_k;
-  p.typical_p = s.typical_p;
-  p.top_p = s.top_p;
-  p.min_p = s.min_p;
-  p.seed = s.seed;
-  p.choice = s.choice;
   p.logprobs = r.logprobs;
   return p;
 }
@@ -162,7 +150,7 @@ ModelInfo model_info(const Instance& instance, std::int64_t context) {
 }
 
 const Tokenizer& require_tokenizer(const Instance& instance) {
-  if (instance.tokenizer() == nullptr) refuse("the model has no tokenizer that is understood");
+  if (instance.tokenizer() == nullptr) refuse("the model has no supported tokenizer");
   return *instance.tokenizer();
 }
 
@@ -206,7 +194,7 @@ ingot::Request to_request(const Request& r, const Instance& instance) {
 
 ingot::Session to_session(const Request& r, const Result& result, const Instance& instance) {
   if (!r.prompt.embeddings.empty()) refuse("prompt: a session has no embeddings");
-  Request request = r;  // whose text became these ids
+  Request request = r;  // its text became these ids
   request.prompt = {.ids = result.prompt_ids};
   return session_of(to_request(request, instance), result.ids);
 }
@@ -216,16 +204,7 @@ Request to_request(const ingot::Session& session) {
   Request r;
   r.prompt.ids = session.tokens;
   r.continued = session.generated;
-  r.sampling = {.temperature = p.temperature,
-                .top_k = p.top_k,
-                .top_p = p.top_p,
-                .min_p = p.min_p,
-                .typical_p = p.typical_p,
-                .repetition_penalty = p.repetition_penalty,
-                .presence_penalty = p.presence_penalty,
-                .frequency_penalty = p.frequency_penalty,
-                .seed = p.seed,
-                .choice = p.choice};
+  each_public_field([&](const auto& at) { r.sampling.*at.cpp = p.*at.member; });
   for (const ingot::LogitBias& b : p.logit_bias) r.sampling.logit_bias.push_back({b.id, b.bias});
   r.min_tokens = p.min_tokens;
   r.stop = session.stop;

@@ -1,4 +1,4 @@
-// Between the public types and the engine's own.
+// Converts between the public types and those of the engine.
 #pragma once
 
 #include <array>
@@ -13,10 +13,10 @@
 
 namespace ingot::api {
 
-/// The public error for one of the engine's.
+/// The public form of an engine's error.
 Error to_error(const ingot::Error& error);
 
-/// Runs `body`; the engine's errors leave as the public type.
+/// Runs `body`, and rethrows the engine's errors as the public type.
 template <class Body>
 auto guarded(Body&& body) -> decltype(body()) {
   try {
@@ -28,33 +28,33 @@ auto guarded(Body&& body) -> decltype(body()) {
   }
 }
 
-/// Errors: ingot::Error{kInvalid} naming the member, its value and what is possible.
+/// Errors: ingot::Error{kInvalid} naming the member, its value and the possible ones.
 InstanceOptions instance_options(const OpenOptions& options);
-/// Everything but the size of the KV pool. Errors: as of `instance_options`.
+/// All options of the start except the size of the KV pool. Errors: those of `instance_options`.
 StartOptions start_options(const OpenOptions& options, const Instance& instance);
 ModelInfo model_info(const Instance& instance, std::int64_t context);
 
-/// A domain as the engine knows it.
+/// The engine's form of a domain.
 inline std::array<std::uint64_t, 2> domain_of(std::uint64_t domain) { return {domain, 0}; }
 
 /// Errors: ingot::Error{kInvalid} without a tokenizer.
 const Tokenizer& require_tokenizer(const Instance& instance);
 ingot::EncodeOptions encode_options(const EncodeOptions& options);
 
-/// The request that a prompt begins. Errors: ingot::Error{kInvalid}.
+/// A request with this prompt. Errors: ingot::Error{kInvalid}.
 ingot::Request to_request(const Prompt& prompt, const Instance& instance);
-/// A whole request. Errors: ingot::Error{kInvalid}.
+/// A request with all its parameters. Errors: ingot::Error{kInvalid}.
 ingot::Request to_request(const Request& request, const Instance& instance);
 
-/// What came of a request, for a file. Errors: ingot::Error{kInvalid} for embeddings.
+/// A finished request as a session, for a file. Errors: ingot::Error{kInvalid} for embeddings.
 ingot::Session to_session(const Request& request, const Result& result, const Instance& instance);
-/// The request that goes on with a session.
+/// The request that continues a session.
 Request to_request(const ingot::Session& session);
 
-/// What the engine is made with, of options that `instance_options` has checked.
+/// The engine's options, from options that `instance_options` has checked.
 EngineOptions engine_options(const OpenOptions& options);
 
-/// The engine's results, as they are.
+/// The public forms of the engine's results, with equal contents.
 Delta to_delta(ingot::Delta&& delta);
 std::vector<TokenLogprobs> to_logprobs(const std::vector<ingot::TokenLogprobs>& scores);
 

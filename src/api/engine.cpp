@@ -1,9 +1,10 @@
-// The public Engine.
+// The public Engine: open, submit, generate, sessions.
 #include <algorithm>
 
 #include "api/engine_impl.h"
 #include "base/fp_env.h"
 #include "base/text.h"
+#include "runtime/session/engine_session.h"
 #include "runtime/thread_choice.h"
 #include "text/tokenizer/detokenizer.h"
 
@@ -22,7 +23,7 @@ void start(Instance& instance, const OpenOptions& options, StartOptions& start) 
   start.pool_sequences = instance.fitting_pool(start);
   instance.start(start, [&](std::uint64_t done, std::uint64_t total) {
     if (!options.progress || options.progress(done, total)) return;
-    throw ingot::Error(ingot::ErrorCode::kInvalid, "loading was given up by its caller");
+    throw ingot::Error(ingot::ErrorCode::kInvalid, "loading was cancelled by its caller");
   });
 }
 
@@ -38,7 +39,7 @@ Engine::Impl::Impl(const OpenOptions& options)
   info = model_info(instance, chosen.context);
   engine = instance.make_engine(engine_options(options));
   if (threadless) return;
-  const CanonicalFp canonical;  // the thread is its caller's
+  const CanonicalFp canonical;
   engine->prepare();
   engine->start();
 }
@@ -47,13 +48,13 @@ std::vector<ingot::Stream> Engine::Impl::submit(ingot::Request&& request, std::i
   std::vector<ingot::Stream> streams = engine->submit_choices(std::move(request), n);
   if (streams.empty()) {
     engine->require_alive();
-    throw Error(ErrorCode::kBusy, "as many requests wait as may: try again later");
+    throw Error(ErrorCode::kBusy, "too many requests wait: try again later");
   }
   return streams;
 }
 
 bool Engine::Impl::step() {
-  const CanonicalFp canonical;  // the thread is its caller's
+  const CanonicalFp canonical;
   return engine->step();
 }
 
@@ -137,7 +138,7 @@ std::int64_t Engine::save_session(const std::string& path, const Request& reques
     ingot::Session session = to_session(request, result, impl_->instance);
     check_session(session, impl_->engine->request_limits());
     session.model.weights = weights;
-    return impl_->engine->save_session(path, std::move(session), domain_of(request.domain));
+    return ingot::save_session(*impl_->engine, path, std::move(session), domain_of(request.domain));
   });
 }
 
@@ -148,7 +149,8 @@ Session Engine::restore_session(const std::string& path, std::uint64_t domain) {
     file.require_session(impl_->engine->request_limits());
     Session session{.request = to_request(file.session())};
     session.request.domain = domain;
-    session.restored_tokens = impl_->engine->restore_session(file, weights, domain_of(domain));
+    session.restored_tokens =
+        ingot::restore_session(*impl_->engine, file, weights, domain_of(domain));
     return session;
   });
 }

@@ -1,4 +1,4 @@
-// What stands behind the public Engine and Stream.
+// The implementation of the public Engine and Stream.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,14 @@
 
 namespace ingot::api {
 
-/// The model, its threads, and the engine on them, in the order in which they go.
+/// The model, its threads, and the engine on them, in the order of construction.
 struct Engine::Impl {
   explicit Impl(const OpenOptions& options);
 
   /// Errors: ingot::Error{kInvalid}; Error{kBusy}.
   std::vector<ingot::Stream> submit(ingot::Request&& request, std::int32_t n);
   bool step();
-  /// As of the engine's.
+  /// As the engine's `advance`.
   bool advance();
   /// The model's fingerprint. Errors: ingot::Error{kInvalid} where it was not asked for.
   const ModelFingerprint& require_weights() const;
@@ -31,17 +31,17 @@ struct Engine::Impl {
   std::unique_ptr<ingot::Engine> engine;
 };
 
-/// A stream and what came out of it so far.
+/// A stream and its result so far.
 struct Stream::Impl {
-  /// The next piece as the engine has it, making steps where the engine has no thread.
+  /// The next delta of the engine. Without an engine's thread it makes steps until there is one.
   ///
   /// Errors: Error{kBusy} where steps do not help.
   std::optional<ingot::Delta> next();
-  /// Adds a piece to the result.
+  /// Adds a delta to the result, and returns its public form.
   std::optional<Delta> taken(std::optional<ingot::Delta>&& delta);
 
   ingot::Stream stream;
-  std::weak_ptr<Engine::Impl> threadless{};  ///< the engine, where steps have to be made for it
+  std::weak_ptr<Engine::Impl> threadless{};  ///< the engine, if it has no thread and needs steps
   Result result{};
   bool is_taken = false;
 };

@@ -1,4 +1,4 @@
-// The public Stream.
+// The public Stream: deltas, results, cancelling.
 #include "api/engine_impl.h"
 
 namespace ingot::api {

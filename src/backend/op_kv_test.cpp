@@ -7,7 +7,7 @@
 namespace ingot::testing {
 namespace {
 
-constexpr KvType kTypes[] = {KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kInt8};
+constexpr KvType kKvTypes[] = {KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kInt8};
 constexpr std::int32_t kHeadDims[] = {1, 5, 16, 24, 31, 33, 64, 128, kHeadDimLimit};
 
 using Bytes = std::vector<std::byte>;
@@ -30,7 +30,7 @@ Bytes read_block(const Backend& backend, const Attention& a, const KvLayer& laye
 
 TEST(KvBlocks, WhatIsLoadedIsWhatWasRead) {
   for (const std::int32_t head_dim : kHeadDims) {
-    for (const KvType type : kTypes) {
+    for (const KvType type : kKvTypes) {
       for (const Device& device : devices()) {
         SCOPED_TRACE(cat("D ", head_dim, " KV ", kv_name(type), " on ", device.isa));
         Random random(std::uint64_t(head_dim) + 5);
@@ -50,7 +50,7 @@ TEST(KvBlocks, WhatIsLoadedIsWhatWasRead) {
 
 TEST(KvBlocks, RowsAreTheSameOnEveryBackend) {
   for (const std::int32_t head_dim : kHeadDims) {
-    for (const KvType type : kTypes) {
+    for (const KvType type : kKvTypes) {
       Random random(std::uint64_t(head_dim) + 9);
       AttentionProblem p = problem(head_dim, type, random);
       ReferenceBackend reference;

@@ -5,7 +5,7 @@
 namespace ingot::testing {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 /// Weights of a norm with the memory behind them.
 struct TestNorm {
@@ -327,14 +327,14 @@ TEST(Activate, LimitsAndNan) {
     Matrix x(1, 17);
     for (std::int64_t i = 0; i < 17; ++i) x.at(0, i) = 50;
     x.at(0, 3) = std::nanf("");
-    x.at(0, 16) = kInf;
+    x.at(0, 16) = kInfinity;
     for (const Device& d : devices()) {
       d->plan({.rows = 1, .cols = 17, .hidden = 17});
       Matrix got(1, 17);
       d->step({}, [&] { d->activate(x.view(), act, false, got.view(), Next::kAnyone); });
       EXPECT_EQ(got.at(0, 0), 50);
       EXPECT_TRUE(std::isnan(got.at(0, 3)));
-      EXPECT_EQ(got.at(0, 16), kInf);
+      EXPECT_EQ(got.at(0, 16), kInfinity);
     }
   }
 }
@@ -374,10 +374,10 @@ TEST(Argmax, TiesInfinitiesAndNan) {
     }
     x.at(2, last) = x.at(2, middle) = 9;  // a tie
     want[2] = middle;
-    std::fill_n(x.row(3), n, -kInf);
-    x.at(4, last) = kInf;
+    std::fill_n(x.row(3), n, -kInfinity);
+    x.at(4, last) = kInfinity;
     want[4] = last;
-    std::fill_n(x.row(5), n, kInf);
+    std::fill_n(x.row(5), n, kInfinity);
     x.at(6, last) = std::nanf("");
     x.at(7, 0) = -std::nanf("");
     x.at(8, middle) = std::nanf("");

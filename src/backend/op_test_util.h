@@ -249,7 +249,7 @@ inline Device device(const KernelTable& table, int threads) {
 inline std::vector<const KernelTable*> tested_tables() {
   const std::span<const KernelTable* const> own = kernel_tables();
   std::vector<const KernelTable*> all(own.begin(), own.end());
-#ifdef __x86_64__
+#ifdef INGOT_X86_TABLES
   const auto has = [&](const KernelTable& table) {
     return std::find(own.begin(), own.end(), &table) != own.end();
   };

@@ -149,7 +149,7 @@ File::File(std::string name, Fd fd) : name_(std::move(name)), fd_(std::move(fd))
 
 void File::read_at(std::uint64_t offset, std::span<std::byte> out) const {
   if (offset > size() || out.size() > size() - offset) {
-    fail(name_, cat("it has ", size(), " bytes, needed are ", out.size(), " from ", offset));
+    fail(name_, cat("it has ", size(), " bytes, expected ", out.size(), " from ", offset));
   }
   std::size_t done = 0;
   while (done < out.size()) {

@@ -21,7 +21,7 @@ namespace {
 
 /// The message of the Error that `call` throws; empty when it throws none.
 template <class Call>
-std::string error_of(Call call) {
+std::string file_error(Call call) {
   try {
     call();
   } catch (const Error& error) {
@@ -32,7 +32,7 @@ std::string error_of(Call call) {
 }
 
 std::string open_error(const std::string& path) {
-  return error_of([&] { File file(path); });
+  return file_error([&] { File file(path); });
 }
 
 std::string reason(const std::string& path, std::string_view text) {
@@ -46,7 +46,7 @@ TEST(File, ReadsAll) {
   EXPECT_EQ(file.size(), 4u);
   EXPECT_EQ(file.name(), folder.path("f"));
   EXPECT_EQ(file.read_all(4), text);
-  EXPECT_EQ(error_of([&] { file.read_all(3); }),
+  EXPECT_EQ(file_error([&] { file.read_all(3); }),
             reason(file.name(), "it has 4 bytes, at most 3 are allowed"));
   EXPECT_EQ(File(folder.write("empty", "")).read_all(0), "");
 }
@@ -58,9 +58,9 @@ TEST(File, ReadsParts) {
   file.read_at(6, part);
   EXPECT_EQ(part[0], std::byte{'6'});
   EXPECT_EQ(part[3], std::byte{'9'});
-  EXPECT_EQ(error_of([&] { file.read_at(7, part); }),
-            reason(file.name(), "it has 10 bytes, needed are 4 from 7"));
-  EXPECT_NE(error_of([&] { file.read_at(~std::uint64_t{0}, part); }), "");
+  EXPECT_EQ(file_error([&] { file.read_at(7, part); }),
+            reason(file.name(), "it has 10 bytes, expected 4 from 7"));
+  EXPECT_NE(file_error([&] { file.read_at(~std::uint64_t{0}, part); }), "");
 }
 
 TEST(File, SaysWhatIsMissing) {
@@ -123,11 +123,11 @@ TEST(File, NoticesChanges) {
   const File shrunk(path);
   ASSERT_EQ(::truncate(path.c_str(), 5), 0);
   EXPECT_FALSE(shrunk.is_unchanged());
-  EXPECT_EQ(error_of([&] { shrunk.read_all(100); }),
+  EXPECT_EQ(file_error([&] { shrunk.read_all(100); }),
             reason(path, "it became shorter while it was being read"));
   const File grown(path);
   ASSERT_EQ(::truncate(path.c_str(), 50), 0);
-  EXPECT_EQ(error_of([&] { grown.read_all(100); }),
+  EXPECT_EQ(file_error([&] { grown.read_all(100); }),
             reason(path, "it changed while it was being read"));
 }
 
@@ -211,7 +211,7 @@ TEST(Directory, OpensPlainNamesOnly) {
         std::string_view("../f"), std::string_view("/etc/passwd"), std::string_view("./f"),
         std::string_view("f/"), std::string_view("f\0", 2)}) {
     EXPECT_FALSE(directory.contains(name));
-    EXPECT_EQ(error_of([&] { directory.open(name); }),
+    EXPECT_EQ(file_error([&] { directory.open(name); }),
               reason(folder.path("sub"), cat("'", printable(name), "' is not a plain file name")));
   }
 }
@@ -229,12 +229,12 @@ TEST(Directory, LinksMayNotLeadOutside) {
   const Directory directory(folder.path("sub"));
   for (const std::string name : {"up", "absolute", "magic"}) {
     EXPECT_FALSE(directory.contains(name));
-    const std::string message = error_of([&] { directory.open(name); });
+    const std::string message = file_error([&] { directory.open(name); });
     EXPECT_TRUE(message.starts_with(folder.path("sub/") + name + ": file @0: ")) << message;
   }
-  EXPECT_EQ(error_of([&] { directory.open("up"); }),
+  EXPECT_EQ(file_error([&] { directory.open("up"); }),
             reason(folder.path("sub/up"), "leads outside its folder"));
-  EXPECT_NE(error_of([&] { directory.open("dangling"); }), "");
+  EXPECT_NE(file_error([&] { directory.open("dangling"); }), "");
   if (directory.contains("good")) {  // kernels before 5.6 refuse every link
     EXPECT_EQ(directory.open("good").read_all(9), "y");
   }
@@ -246,18 +246,19 @@ TEST(Directory, RefusesWhatIsNotARegularFileWithoutBlocking) {
   std::filesystem::create_directory(folder.path("sub"));
   const Directory directory(folder.path());
   EXPECT_FALSE(directory.contains("fifo"));
-  EXPECT_EQ(error_of([&] { directory.open("fifo"); }),
+  EXPECT_EQ(file_error([&] { directory.open("fifo"); }),
             reason(folder.path("fifo"), "is not a regular file"));
-  EXPECT_EQ(error_of([&] { directory.open("sub"); }), reason(folder.path("sub"), "is a directory"));
+  EXPECT_EQ(file_error([&] { directory.open("sub"); }),
+            reason(folder.path("sub"), "is a directory"));
 }
 
 TEST(Directory, SaysWhatIsMissing) {
   const TempFolder folder;
   const std::string file = folder.write("f", "x");
-  EXPECT_EQ(error_of([&] { Directory d(file); }), reason(file, "is not a directory"));
-  EXPECT_EQ(error_of([&] { Directory d(folder.path("no")); }),
+  EXPECT_EQ(file_error([&] { Directory d(file); }), reason(file, "is not a directory"));
+  EXPECT_EQ(file_error([&] { Directory d(folder.path("no")); }),
             reason(folder.path("no"), "no such file"));
-  EXPECT_EQ(error_of([&] { Directory d(""); }), reason("(empty path)", "the path is empty"));
+  EXPECT_EQ(file_error([&] { Directory d(""); }), reason("(empty path)", "the path is empty"));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace ingot {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 bool is_nan16(std::uint16_t bits, int fraction_bits) {
   const int infinity = 0x7FFF >> fraction_bits << fraction_bits;
@@ -38,7 +38,7 @@ TEST(Half, EveryValueIsExact) {
       ASSERT_NE(std::bit_cast<std::uint32_t>(got) & 0x00400000u, 0u) << i << " is signalling";
       ASSERT_EQ(std::signbit(got), i >= 0x8000) << i;
     } else if ((i & 0x7FFF) == 0x7C00) {
-      ASSERT_EQ(got, i >= 0x8000 ? -kInf : kInf);
+      ASSERT_EQ(got, i >= 0x8000 ? -kInfinity : kInfinity);
     } else {
       ASSERT_EQ(static_cast<double>(got), value16(bits, 10, 15)) << i;
       ASSERT_EQ(std::signbit(got), i >= 0x8000) << i;
@@ -66,14 +66,14 @@ TEST(Half, RoundsToNearestEven) {
     const std::uint16_t even = (i & 1) == 0 ? low : high;
     ASSERT_EQ(float_to_half(middle), even) << i;
     ASSERT_EQ(float_to_half(std::nextafter(middle, 0.0f)), low) << i;
-    ASSERT_EQ(float_to_half(std::nextafter(middle, kInf)), high) << i;
+    ASSERT_EQ(float_to_half(std::nextafter(middle, kInfinity)), high) << i;
     ASSERT_EQ(float_to_half(-middle), even | 0x8000) << i;
   }
 }
 
 TEST(Half, EdgesOfTheRange) {
-  EXPECT_EQ(float_to_half(kInf), 0x7C00);
-  EXPECT_EQ(float_to_half(-kInf), 0xFC00);
+  EXPECT_EQ(float_to_half(kInfinity), 0x7C00);
+  EXPECT_EQ(float_to_half(-kInfinity), 0xFC00);
   EXPECT_EQ(float_to_half(std::numeric_limits<float>::max()), 0x7C00);
   EXPECT_EQ(float_to_half(std::numeric_limits<float>::denorm_min()), 0);
   EXPECT_EQ(float_to_half(-0.0f), 0x8000);
@@ -106,7 +106,7 @@ TEST(Bfloat16, RoundsToNearestEvenAndKeepsDenormals) {
     const std::uint16_t even = (i & 1) == 0 ? low : high;
     ASSERT_EQ(float_to_bfloat16(middle), even) << i;
     ASSERT_EQ(float_to_bfloat16(std::nextafter(middle, 0.0f)), low) << i;
-    ASSERT_EQ(float_to_bfloat16(std::nextafter(middle, kInf)), high) << i;
+    ASSERT_EQ(float_to_bfloat16(std::nextafter(middle, kInfinity)), high) << i;
     ASSERT_EQ(float_to_bfloat16(-middle), even | 0x8000) << i;
   }
   EXPECT_EQ(float_to_bfloat16(std::bit_cast<float>(0x7F800001u)), 0x7FC0);

@@ -13,10 +13,10 @@
 namespace ingot {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kDoubleInf = std::numeric_limits<double>::infinity();
+constexpr double kDoubleNan = std::numeric_limits<double>::quiet_NaN();
 
-using Function = double (*)(double);
+using DoubleFunction = double (*)(double);
 using Exact = long double (*)(long double);
 
 /// |got - exact| in units of the last place of a double of the size of `exact`.
@@ -30,7 +30,7 @@ double ulps(double got, long double exact) {
 
 /// The largest error over `samples` points of [low, high], evenly spread with a small irregular
 /// offset.
-double worst(Function f, Exact exact, double low, double high, int samples = 200000) {
+double worst(DoubleFunction f, Exact exact, double low, double high, int samples = 200000) {
   double result = 0;
   std::uint64_t state = 1;
   for (int i = 0; i < samples; ++i) {
@@ -48,13 +48,13 @@ TEST(MathDouble, Exp) {
   EXPECT_EQ(math::exp(0.0), 1.0);
   EXPECT_EQ(math::exp(-0.0), 1.0);
   EXPECT_EQ(math::exp(5e-324), 1.0);
-  EXPECT_EQ(math::exp(709.79), kInf);
-  EXPECT_EQ(math::exp(1e300), kInf);
-  EXPECT_EQ(math::exp(kInf), kInf);
+  EXPECT_EQ(math::exp(709.79), kDoubleInf);
+  EXPECT_EQ(math::exp(1e300), kDoubleInf);
+  EXPECT_EQ(math::exp(kDoubleInf), kDoubleInf);
   EXPECT_EQ(math::exp(-745.2), 0.0);
   EXPECT_EQ(math::exp(-1e300), 0.0);
-  EXPECT_EQ(math::exp(-kInf), 0.0);
-  EXPECT_TRUE(std::isnan(math::exp(kNan)));
+  EXPECT_EQ(math::exp(-kDoubleInf), 0.0);
+  EXPECT_TRUE(std::isnan(math::exp(kDoubleNan)));
 }
 
 TEST(MathDouble, Log) {
@@ -64,11 +64,11 @@ TEST(MathDouble, Log) {
   EXPECT_LE(worst(math::log, std::log, 5e-324, 1e-308), 0.6);
   EXPECT_LE(worst(math::log, std::log, 1.0 - 1e-9, 1.0 + 1e-9), 0.6);
   EXPECT_EQ(math::log(1.0), 0.0);
-  EXPECT_EQ(math::log(0.0), -kInf);
-  EXPECT_EQ(math::log(-0.0), -kInf);
-  EXPECT_EQ(math::log(kInf), kInf);
+  EXPECT_EQ(math::log(0.0), -kDoubleInf);
+  EXPECT_EQ(math::log(-0.0), -kDoubleInf);
+  EXPECT_EQ(math::log(kDoubleInf), kDoubleInf);
   EXPECT_TRUE(std::isnan(math::log(-1.0)));
-  EXPECT_TRUE(std::isnan(math::log(kNan)));
+  EXPECT_TRUE(std::isnan(math::log(kDoubleNan)));
 }
 
 TEST(MathDouble, SinAndCos) {
@@ -91,7 +91,7 @@ TEST(MathDouble, SinAndCos) {
   EXPECT_TRUE(std::signbit(math::sin(-0.0)));
   EXPECT_EQ(math::sin(5e-324), 5e-324);
   EXPECT_EQ(math::cos(0.0), 1.0);
-  for (const double x : {0x1.00001p30, -1e300, kInf, -kInf, kNan}) {
+  for (const double x : {0x1.00001p30, -1e300, kDoubleInf, -kDoubleInf, kDoubleNan}) {
     EXPECT_TRUE(std::isnan(math::sin(x))) << x;
     EXPECT_TRUE(std::isnan(math::cos(x))) << x;
   }
@@ -133,24 +133,24 @@ TEST(MathDouble, PowAtTheEdges) {
   EXPECT_EQ(math::pow(2.0, 10.0), 1024.0);
   EXPECT_EQ(math::pow(2.0, -1074.0), 5e-324);
   EXPECT_EQ(math::pow(10.0, 22.0), 1e22);
-  EXPECT_EQ(math::pow(1e300, 2.0), kInf);
+  EXPECT_EQ(math::pow(1e300, 2.0), kDoubleInf);
   EXPECT_EQ(math::pow(1e300, -2.0), 0.0);
   EXPECT_EQ(math::pow(5.0, 0.0), 1.0);
-  EXPECT_EQ(math::pow(1.0, kInf), 1.0);
+  EXPECT_EQ(math::pow(1.0, kDoubleInf), 1.0);
   EXPECT_EQ(math::pow(0.0, 2.0), 0.0);
-  EXPECT_EQ(math::pow(0.0, -2.0), kInf);
-  EXPECT_EQ(math::pow(kInf, 2.0), kInf);
-  EXPECT_EQ(math::pow(kInf, -2.0), 0.0);
-  EXPECT_EQ(math::pow(2.0, kInf), kInf);
-  EXPECT_EQ(math::pow(2.0, -kInf), 0.0);
-  EXPECT_EQ(math::pow(0.5, kInf), 0.0);
+  EXPECT_EQ(math::pow(0.0, -2.0), kDoubleInf);
+  EXPECT_EQ(math::pow(kDoubleInf, 2.0), kDoubleInf);
+  EXPECT_EQ(math::pow(kDoubleInf, -2.0), 0.0);
+  EXPECT_EQ(math::pow(2.0, kDoubleInf), kDoubleInf);
+  EXPECT_EQ(math::pow(2.0, -kDoubleInf), 0.0);
+  EXPECT_EQ(math::pow(0.5, kDoubleInf), 0.0);
   EXPECT_TRUE(std::isnan(math::pow(-2.0, 2.0)));
-  EXPECT_TRUE(std::isnan(math::pow(kNan, 2.0)));
-  EXPECT_TRUE(std::isnan(math::pow(2.0, kNan)));
+  EXPECT_TRUE(std::isnan(math::pow(kDoubleNan, 2.0)));
+  EXPECT_TRUE(std::isnan(math::pow(2.0, kDoubleNan)));
 }
 
 /// FNV-1a over the results' bits for doubles of all sizes and both signs.
-std::uint64_t digest(Function f) {
+std::uint64_t digest(DoubleFunction f) {
   std::uint64_t hash = 0xCBF29CE484222325;
   // 2^48 and a bit: 65,536 samples whose low bits differ.
   for (std::uint64_t i = 0; i < 65536; ++i) {

@@ -27,7 +27,7 @@ std::string read(const std::string& path) { return File(path).read_all(1 << 24);
 std::size_t entries(const TempFolder& folder) { return Directory(folder.path()).list().size(); }
 
 template <class Call>
-std::string error_of(Call call) {
+std::string output_error(Call call) {
   try {
     call();
   } catch (const Error& error) {
@@ -97,13 +97,13 @@ TEST(OutputFile, ReplacesKeepingPermissionsAndLinks) {
 TEST(OutputFile, AFullDeviceIsAnError) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
   const std::string message = "/dev/full: cannot write: no space left on device";
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(output_error([] {
               OutputFile file("/dev/full");
               file.write("x");
               file.commit();
             }),
             message);
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(output_error([] {
               OutputFile file("/dev/full");
               file.write(std::string(1 << 20, 'x'));
             }),
@@ -135,14 +135,14 @@ TEST(OutputFile, DevicesAndFifosAreWrittenDirectly) {
 TEST(OutputFile, SaysWhyItCannotWrite) {
   const TempFolder folder;
   const std::string file = folder.write("f", "x");
-  EXPECT_EQ(error_of([&] { OutputFile out(folder.path()); }),
+  EXPECT_EQ(output_error([&] { OutputFile out(folder.path()); }),
             folder.path() + ": cannot write: is a directory");
-  EXPECT_EQ(error_of([&] { OutputFile out(folder.path("no/f")); }),
+  EXPECT_EQ(output_error([&] { OutputFile out(folder.path("no/f")); }),
             folder.path("no/f") + ": cannot write: no such file");
-  EXPECT_EQ(error_of([&] { OutputFile out(file + "/g"); }),
+  EXPECT_EQ(output_error([&] { OutputFile out(file + "/g"); }),
             file + "/g: cannot write: a part of the path is not a directory");
-  EXPECT_EQ(error_of([&] { OutputFile out(""); }), "(empty path): cannot write: no such file");
-  EXPECT_NE(error_of([&] { OutputFile out(std::string(5000, 'x')); }), "");
+  EXPECT_EQ(output_error([&] { OutputFile out(""); }), "(empty path): cannot write: no such file");
+  EXPECT_NE(output_error([&] { OutputFile out(std::string(5000, 'x')); }), "");
 }
 
 /// Imitates a disk that fills up by a limit on the size of files.
@@ -152,7 +152,7 @@ TEST(OutputFileDeathTest, ADiskThatFillsUpLeavesNothing) {
     std::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{.rlim_cur = 100000, .rlim_max = 100000};
     ::setrlimit(RLIMIT_FSIZE, &limit);
-    const std::string message = error_of([&] {
+    const std::string message = output_error([&] {
       OutputFile file(folder.path("out"));
       for (int i = 0; i < 100; ++i) file.write(std::string(5000, 'x'));
       file.commit();

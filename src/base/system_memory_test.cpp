@@ -15,9 +15,9 @@ namespace {
 constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
 /// A root folder with a /proc/self/cgroup and files of control groups.
-class Root {
+class MemoryRoot {
  public:
-  explicit Root(const std::string& cgroup) { write("/proc/self/cgroup", cgroup); }
+  explicit MemoryRoot(const std::string& cgroup) { write("/proc/self/cgroup", cgroup); }
 
   void write(const std::string& path, const std::string& content) {
     const std::string relative = path.substr(1);
@@ -48,13 +48,13 @@ class Root {
 
 TEST(ControlGroupMemory, IsUnlimitedWhereNothingSaysOtherwise) {
   EXPECT_EQ(control_group_memory("/no/such/root"), kUnlimited);
-  EXPECT_EQ(Root("").left(), kUnlimited);
-  EXPECT_EQ(Root("0::/\n").left(), kUnlimited);
-  EXPECT_EQ(Root("garbage\n:::\n12\n").left(), kUnlimited);
+  EXPECT_EQ(MemoryRoot("").left(), kUnlimited);
+  EXPECT_EQ(MemoryRoot("0::/\n").left(), kUnlimited);
+  EXPECT_EQ(MemoryRoot("garbage\n:::\n12\n").left(), kUnlimited);
 }
 
 TEST(ControlGroupMemory, Version2TakesTheLeastOnTheWayUp) {
-  Root root("0::/a/b\n");
+  MemoryRoot root("0::/a/b\n");
   root.group("/a/b", "1000", 300, 100);
   EXPECT_EQ(root.left(), 800);
   root.group("/a", "900", 400, 0);
@@ -66,7 +66,7 @@ TEST(ControlGroupMemory, Version2TakesTheLeastOnTheWayUp) {
 }
 
 TEST(ControlGroupMemory, Version1IsRead) {
-  Root root("5:cpu,cpuacct:/other\n4:memory:/docker/1\n1:name=systemd:/x\n");
+  MemoryRoot root("5:cpu,cpuacct:/other\n4:memory:/docker/1\n1:name=systemd:/x\n");
   root.group1("/docker/1", "1000", 300, 100);
   EXPECT_EQ(root.left(), 800);
   root.group1("", "700", 300, 0);
@@ -74,19 +74,19 @@ TEST(ControlGroupMemory, Version1IsRead) {
 }
 
 TEST(ControlGroupMemory, AGroupOfTheHostCountsByWhatIsMountedInAContainer) {
-  Root root("4:memory:/docker/of/the/host\n");
+  MemoryRoot root("4:memory:/docker/of/the/host\n");
   root.group1("", "700", 300, 100);
   EXPECT_EQ(root.left(), 500);
 }
 
 TEST(ControlGroupMemory, Version1WithoutALimitOverflowsNothing) {
-  Root root("4:memory:/\n");
+  MemoryRoot root("4:memory:/\n");
   root.group1("", "9223372036854771712", 300, 1 << 20);
   EXPECT_EQ(root.left(), 9223372036854771712);
 }
 
 TEST(ControlGroupMemory, SideBySideBothCount) {
-  Root root("4:freezer,memory:/v1\n0::/v2\n");
+  MemoryRoot root("4:freezer,memory:/v1\n0::/v2\n");
   root.group1("/v1", "1000", 300, 100);
   EXPECT_EQ(root.left(), 800);
   root.group("/v2", "600", 100, 0);

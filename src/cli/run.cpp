@@ -32,7 +32,7 @@ void check_input(const RunValues& v) {
   if (v.chat_template && !v.messages && !v.jsonl) {
     throw Error(ErrorCode::kInvalid, "--template needs --messages or --jsonl");
   }
-  const bool scores = v.request.logprobs >= 0 || v.request.prompt_logprobs >= 0;
+  const bool scores = v.request.sampling.logprobs >= 0 || v.request.prompt_logprobs >= 0;
   if (scores && !v.json && !v.jsonl) {
     throw Error(ErrorCode::kInvalid,
                 "--logprobs and --prompt-logprobs show in JSON alone: give --json or --jsonl");
@@ -55,7 +55,7 @@ std::string as_json(const RunValues& v, std::span<const std::int32_t> prompt, co
                     const Outcome& outcome, bool text) {
   Json j = reply_json(prompt, reply, outcome,
                       {.text = text,
-                       .logprobs = v.request.logprobs >= 0,
+                       .logprobs = v.request.sampling.logprobs >= 0,
                        .prompt_logprobs = v.request.prompt_logprobs >= 0});
   j.set("prefill_tok_s", per_second(outcome.prompt_tokens, outcome.prefill_seconds));
   j.set("decode_tok_s", per_second(outcome.decode_steps, outcome.decode_seconds));
@@ -82,7 +82,7 @@ std::int64_t start_for(const RunValues& v, Instance& instance, std::int64_t leng
 
 /// The request of the flags; the model's limits are checked later.
 Request read_request(const RunValues& v, const Instance& instance, const RunSession& session) {
-  Request request = make_request(v.request, instance.sampled_ids());
+  Request request = v.request;
   if (session.is_continued()) {
     request = session.request(request);
   } else {
@@ -141,18 +141,28 @@ int run(const RunValues& v) {
   return code;
 }
 
+/// The fields that a line of --jsonl can set, as a list in a sentence.
+std::string line_fields() {
+  std::string list;
+  for (const RequestField& field : request_fields()) {
+    const bool is_prompt = field.name == "prompt_ids";
+    if ((field.places & place::kLine) == 0 || is_prompt) continue;
+    list += cat(list.empty() ? "" : ", ", field.name);
+  }
+  return list;
+}
+
 void add_input(CLI::App& app, RunValues& values) {
   add_text(app, values.prompt, "-p,--prompt",
            "Text to continue; the tokenizer's BOS is put in front, nothing else");
   add_text(app, values.tokens, "--tokens", "Token ids to continue: 1,2,3");
-  add_switch(app, values.jsonl, "--jsonl",
-             "Continue each line of stdin, all as one batch, and print one JSON object for each in "
-             "order. A line is an object {\"prompt\"}, {\"prompt_ids\"} or {\"messages\"} (as for "
-             "--messages), and may set max_tokens, "
-             "temperature, top_k, top_p, min_p, typical_p, repetition_penalty, presence_penalty, "
-             "frequency_penalty, logit_bias, seed, stop, stop_token_ids, min_tokens, ignore_eos, "
-             "logprobs and prompt_logprobs for itself. A bad line gives {\"error\"} in its place, "
-             "and exit code 1 in the end");
+  add_switch(
+      app, values.jsonl, "--jsonl",
+      cat("Continue each line of stdin, all as one batch, and print one JSON object for each "
+          "in order. A line is an object {\"prompt\"}, {\"prompt_ids\"} or {\"messages\"} (as for "
+          "--messages), and may set for itself ",
+          line_fields(),
+          ". A bad line gives {\"error\"} in its place, and exit code 1 in the end"));
   add_text(app, values.messages, "--messages",
            "A JSON file with a chat to continue, through the model's chat template: an object with "
            "messages, and maybe tools, documents, add_generation_prompt, continue_final_message, "
@@ -196,8 +206,7 @@ Command add_run_command(CLI::App& app) {
   add_model_options(sub, values->model);
   add_input(sub, *values);
   add_session(sub, *values);
-  add_request_options(sub, values->request);
-  add_logprob_options(sub, values->request);
+  add_request_options(sub, values->request, place::kRun);
   add_output(sub, *values);
   add_trace_file_options(sub, values->trace, "--trace");
   return {&sub, [values] { return run(*values); },

@@ -14,7 +14,7 @@ namespace ingot {
 /// Values of the flags of `ingot run`.
 struct RunValues {
   ModelOptionValues model;
-  RequestOptionValues request;
+  Request request = default_request(place::kRun);
   TraceValues trace;
   std::optional<std::string> prompt;
   std::optional<std::string> tokens;

@@ -14,7 +14,7 @@
 #include "cli/output.h"
 #include "cli/reply.h"
 #include "cli/run.h"
-#include "runtime/request_members.h"
+#include "runtime/request_fields.h"
 
 namespace ingot {
 
@@ -59,9 +59,10 @@ struct LineReader {
         int{prompt != nullptr} + int{j.find("prompt_ids") != nullptr} + int{has_messages};
     if (inputs != 1) refuse("expected exactly one of prompt, prompt_ids and messages");
     for (const auto& [name, value] : *j.as_object()) {
-      if (name == "prompt" || set_member(request, name, value)) continue;
-      if (has_messages && is_chat_member(name)) continue;
-      refuse(cat("unknown member ", printable(name)));
+      if (name == "prompt" || (has_messages && is_chat_member(name))) continue;
+      const RequestField* field = find_field(name, place::kLine);
+      if (field == nullptr) refuse(cat("unknown member ", printable(name)));
+      set_field(request, *field, value, place::kLine);
     }
     if (has_messages) request.prompt = encode_messages(j);
     if (prompt != nullptr) {
@@ -81,7 +82,7 @@ class Lines {
   /// Everything is read before the first step: what is run together is planned together.
   void read() {
     const std::string input = read_stdin();
-    Request defaults = make_request(values_.request, instance_.sampled_ids());
+    Request defaults = values_.request;
     defaults.digest = true;
     LineReader reader{
         .values = values_, .instance = instance_, .now = local_time(), .chat = std::nullopt};

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/log.h"
 #include "cli/options/options.h"
+#include "runtime/session/engine_session.h"
 
 namespace ingot {
 
@@ -28,7 +29,7 @@ std::vector<std::int32_t> RunSession::added_tokens() const {
 Request RunSession::request(const Request& flags) const {
   Request request = request_of(file_->session());
   request.max_tokens = flags.max_tokens;
-  apply_given(request, flags, *values_.app);
+  copy_given(request, flags, *values_.app, place::kRun);
   const std::vector<std::int32_t> added = added_tokens();
   if (!added.empty()) request.continued = 0;
   request.prompt.insert(request.prompt.end(), added.begin(), added.end());
@@ -37,7 +38,7 @@ Request RunSession::request(const Request& flags) const {
 
 void RunSession::restore(Engine& engine) const {
   if (!file_) return;
-  const std::int64_t tokens = engine.restore_session(*file_, weights_);
+  const std::int64_t tokens = restore_session(engine, *file_, weights_);
   log_debug(cat(printable(file_->name(), 4096), ": ", tokens, " of ",
                 file_->session().tokens.size(), " tokens need not be computed"));
 }
@@ -47,7 +48,7 @@ void RunSession::save(Engine& engine, const Request& request,
   if (!values_.save_session) return;
   Session session = session_of(request, drawn);
   session.model.weights = weights_;
-  engine.save_session(*values_.save_session, std::move(session));
+  save_session(engine, *values_.save_session, std::move(session));
 }
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Reading importance matrices of two layouts, and writing the newer one.
+// Reads importance matrices in two layouts, and writes the newer one.
 #include "convert/importance.h"
 
 #include <algorithm>
@@ -114,7 +114,7 @@ void ImportanceMatrix::take_gguf(const GgufFile& file) {
 }
 
 /// Little-endian int32: entries; each: bytes of the name, name, calls, values, that many float32.
-/// What follows them (a number of chunks and the text's name) is of no use here.
+/// A number of chunks and the text's name follow; they are not read.
 void ImportanceMatrix::take_old(std::span<const std::byte> bytes) {
   ByteReader reader(bytes, name_);
   reader.section("importance");

@@ -1,4 +1,4 @@
-// Importance matrices: how much the error of each column of a model's matrices counts.
+// ImportanceMatrix: a factor for the squared error of each column of a model's matrices.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace ingot {
 
-/// The mean square of what each column of each matrix is multiplied with, over a text.
+/// The mean square of the inputs of each column of each matrix, over a text.
 ///
 /// Files: the GGUF layout (tensors NAME.in_sum2 of sums and NAME.counts of rows, general.type
 /// "imatrix"), which `ingot imatrix` writes, and the older one (a count of entries; each a name, a
@@ -22,16 +22,16 @@ class ImportanceMatrix {
  public:
   /// Reads either layout, recognised by content.
   ///
-  /// Errors: model_error for the file; section "importance" where its form is right and its values
-  ///         are not: negative, not finite, sums and counts that do not fit each other.
+  /// Errors: model_error for the file; section "importance" for wrong values in a right form:
+  ///         negative, not finite, sums and counts that contradict each other.
   static ImportanceMatrix read(const std::string& path);
-  /// The same for the bytes of a file; `name` is for messages.
+  /// Reads the bytes of a file as `read` does; `name` is for messages.
   static ImportanceMatrix parse(std::span<const std::byte> bytes, const std::string& name);
 
-  /// The values for a tensor of that name, all its experts' one after the other; empty when the
-  /// file has none. Only their proportions within an expert have a meaning.
+  /// The values for a tensor, [experts, cols]; empty when the file has none for it. Only their
+  /// proportions within an expert have a meaning.
   std::span<const float> find(std::string_view tensor) const;
-  /// How many tensors there are values for.
+  /// Tensors with values.
   std::size_t size() const { return values_.size(); }
   const std::string& name() const { return name_; }
 
@@ -43,15 +43,15 @@ class ImportanceMatrix {
   std::map<std::string, std::vector<float>, std::less<>> values_;
 };
 
-/// Sums over the rows that went into a tensor's experts (of a dense matrix: one).
+/// Sums over the input rows of a tensor's experts; a dense matrix counts as one expert.
 struct InputSums {
   std::string tensor;  ///< GGUF's name
   std::int64_t cols = 0;
   std::vector<double> squares;  ///< [experts, cols]
-  std::vector<double> rows;     ///< [experts], how many went in
+  std::vector<double> rows;     ///< [experts], input rows
 };
 
-/// Where sums come from, for the file.
+/// The origin of sums, which the file states.
 struct ImportanceSource {
   std::string text;  ///< name of the text file
   std::uint32_t windows = 0;
@@ -60,7 +60,7 @@ struct ImportanceSource {
 
 /// Writes sums in the GGUF layout; they are rounded to float32.
 ///
-/// Errors: kIo as of OutputFile; kNotFinite naming the tensor when a sum is not finite as float32.
+/// Errors: those of OutputFile; kNotFinite naming the tensor when a sum is not finite as float32.
 void write_importance(const std::string& path, std::span<const InputSums> sums,
                       const ImportanceSource& source);
 

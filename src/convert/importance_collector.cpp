@@ -1,4 +1,4 @@
-// Sums of squares by column, and which tensors they are for.
+// Sums of squares by column, for the tensors that share an input.
 #include "convert/importance_collector.h"
 
 #include <algorithm>
@@ -10,12 +10,12 @@ namespace ingot {
 
 namespace {
 
-/// Columns that a thread adds up at once: a few cache lines of each row.
+/// Columns of an item: a few cache lines of each row.
 constexpr std::int64_t kColumns = 64;
 
-std::vector<std::string> names(std::initializer_list<Slot> slots, std::int64_t layer) {
+std::vector<std::string> names(std::initializer_list<TensorRole> roles, std::int64_t layer) {
   std::vector<std::string> all;
-  for (const Slot slot : slots) all.push_back(tensor_name(slot, Naming::kGguf, layer));
+  for (const TensorRole role : roles) all.push_back(tensor_name(role, Naming::kGguf, layer));
   return all;
 }
 
@@ -32,13 +32,14 @@ ImportanceCollector::Place ImportanceCollector::add_input(std::vector<std::strin
 }
 
 void ImportanceCollector::watch(const Model& model) {
-  const auto add = [&](const Weight& weight, std::initializer_list<Slot> slots, std::int64_t i) {
-    if (weight) places_[&weight] = add_input(names(slots, i), weight.cols);
+  const auto add = [&](const Weight& weight, std::initializer_list<TensorRole> roles,
+                       std::int64_t i) {
+    if (weight) places_[&weight] = add_input(names(roles, i), weight.cols);
   };
   const auto add_experts = [&](const std::vector<Weight>& experts,
-                               std::initializer_list<Slot> slots, std::int64_t i) {
+                               std::initializer_list<TensorRole> roles, std::int64_t i) {
     if (experts.empty()) return;
-    Place place = add_input(names(slots, i), experts.front().cols, experts.size());
+    Place place = add_input(names(roles, i), experts.front().cols, experts.size());
     for (const Weight& weight : experts) {
       places_[&weight] = place;
       ++place.expert;
@@ -47,20 +48,20 @@ void ImportanceCollector::watch(const Model& model) {
   for (std::size_t n = 0; n < model.layers.size(); ++n) {
     const Layer& layer = model.layers[n];
     const std::int64_t i = model.first_layer + static_cast<std::int64_t>(n);
-    add(layer.qkv, {Slot::kQ, Slot::kK, Slot::kV}, i);
-    add(layer.attn_out, {Slot::kAttnOut}, i);
-    add(layer.gate_up, {Slot::kGate, Slot::kUp}, i);
-    add(layer.down, {Slot::kDown}, i);
-    add_experts(layer.expert_gate_up, {Slot::kExpertGate, Slot::kExpertUp}, i);
-    add_experts(layer.expert_down, {Slot::kExpertDown}, i);
+    add(layer.qkv, {TensorRole::kQ, TensorRole::kK, TensorRole::kV}, i);
+    add(layer.attn_out, {TensorRole::kAttnOut}, i);
+    add(layer.gate_up, {TensorRole::kGate, TensorRole::kUp}, i);
+    add(layer.down, {TensorRole::kDown}, i);
+    add_experts(layer.expert_gate_up, {TensorRole::kExpertGate, TensorRole::kExpertUp}, i);
+    add_experts(layer.expert_down, {TensorRole::kExpertDown}, i);
   }
-  const Slot head = model.spec.tied ? Slot::kEmbedding : Slot::kHead;
+  const TensorRole head = model.spec.tied ? TensorRole::kEmbedding : TensorRole::kHead;
   head_ = add_input(names({head}, 0), model.spec.hidden);
 }
 
 void ImportanceCollector::linear(View in, const Weight& weight) {
   const auto place = places_.find(&weight);
-  if (place != places_.end()) add_rows(in, place->second);  // routers have no place: they stay F32
+  if (place != places_.end()) add_rows(in, place->second);  // without routers, which stay F32
 }
 
 void ImportanceCollector::head(View rows) {

@@ -1,4 +1,4 @@
-// Collecting an importance matrix while a model runs.
+// ImportanceCollector: collects an importance matrix while a model runs.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +12,26 @@
 
 namespace ingot {
 
-/// Adds up the squares of what goes into each matrix of a model.
+/// Adds up the squares of the inputs of each matrix of a model.
 ///
-/// Sums are double, one chain a column over rows in the order in which they come: for given rows
-/// they do not depend on the number of threads. Tensors that share their input (q, k and v; gate
-/// and up) get the same values.
+/// A sum is a chain of doubles for each column, over the rows in their order, so it does not depend
+/// on the number of threads. Tensors that share their input (q, k and v; gate and up) get equal
+/// values.
 class ImportanceCollector final : public LinearObserver {
  public:
   explicit ImportanceCollector(ThreadPool& pool) : pool_(pool) {}
 
-  /// From here on the linears of `model` are known; it has to outlive this. Before, nothing is
-  /// collected.
+  /// Starts to collect for the linears of `model`, which must outlive this.
   void watch(const Model& model);
   void linear(View in, const Weight& weight) override;
-  /// Rows that would go into the head: hidden states after the final norm, [T, H].
+  /// Adds input rows of the output head: hidden states after the final norm, [T, H].
   void head(View rows);
 
-  /// In the order of the layers, the head last; without tensors that no row reached.
+  /// The sums in the order of the layers, the output head last. Tensors without rows are left out.
   std::vector<InputSums> sums() const;
 
  private:
-  /// Where the inputs of one Weight are added.
+  /// The sums of one Weight's inputs.
   struct Place {
     std::size_t input = 0;
     std::size_t expert = 0;
@@ -48,7 +47,7 @@ class ImportanceCollector final : public LinearObserver {
 
   ThreadPool& pool_;
   std::vector<Input> inputs_;
-  std::unordered_map<const Weight*, Place> places_;  ///< looked up only, never walked through
+  std::unordered_map<const Weight*, Place> places_;  ///< only looked up: its order is not fixed
   Place head_;
 };
 

@@ -1,4 +1,4 @@
-// Carrying GGUF keys over, and spelling a folder's configuration as GGUF keys.
+// Copies GGUF keys, and writes a folder's configuration as GGUF keys.
 #include "convert/model_values.h"
 
 #include <algorithm>
@@ -13,11 +13,11 @@ namespace ingot {
 
 namespace {
 
-/// The version of ggml's block formats that all files have had since 2023.
+/// The version of ggml's block formats: 2 in all files since 2023.
 constexpr std::uint32_t kQuantisationVersion = 2;
 constexpr std::string_view kTokenizerKeys = "tokenizer.";
 
-/// Spells a Config as keys.
+/// Writes a Config as GGUF keys.
 class ConfigWriter {
  public:
   ConfigWriter(const Checkpoint& checkpoint, const Spec& spec, GgufValues& out,
@@ -45,13 +45,13 @@ class ConfigWriter {
   void write_experts();
 
   [[noreturn]] void fail(std::string_view reason) const {
-    throw model_error(checkpoint_.name(), "config", 0, cat("GGUF cannot say that ", reason));
+    throw model_error(checkpoint_.name(), "config", 0, cat("GGUF cannot express that ", reason));
   }
   std::string key(std::string_view rest) const { return cat(config_.architecture, ".", rest); }
   void set_count(std::string_view rest, std::int64_t count) {
     out_.set_uint32(key(rest), static_cast<std::uint32_t>(count));  // validate_config bounds it
   }
-  /// GGUF has 32-bit floats; `exact` values that are none are said to be rounded.
+  /// Writes a 32-bit float, as GGUF has them. Warns if an `exact` value has to be rounded.
   void set_number(std::string_view rest, double number, bool exact = true) {
     const auto rounded = static_cast<float>(number);
     if (exact && static_cast<double>(rounded) != number) {

@@ -1,4 +1,4 @@
-// The metadata of a GGUF file that is made from a checkpoint.
+// model_values: the metadata of a GGUF file made from a checkpoint.
 #pragma once
 
 #include <string>
@@ -11,22 +11,22 @@
 
 namespace ingot {
 
-/// What a file's metadata is made for.
+/// Options of the metadata.
 struct ModelValuesOptions {
   const Recipe* recipe = nullptr;
   bool tokenizer = true;  ///< false leaves the tokenizer and the chat template out
 };
 
-/// All keys of a GGUF source, byte for byte and in its order, but those of the split; or a folder's
-/// configuration in GGUF's spelling. general.file_type and general.quantization_version are set for
+/// All keys of a GGUF source except those of a split model, byte for byte and in order; or a
+/// folder's configuration as GGUF keys. Sets general.file_type and general.quantization_version for
 /// the recipe.
 ///
-/// What GGUF can only say less exactly is a line in `warnings`.
-/// Errors: model_error naming what GGUF, or a reader of it, cannot express.
+/// A value that GGUF can only store less exactly adds a line to `warnings`.
+/// Errors: model_error naming the value that GGUF, or a reader of it, cannot express.
 GgufValues model_values(const Checkpoint& checkpoint, const Spec& spec,
                         const ModelValuesOptions& options, std::vector<std::string>& warnings);
 
-/// The alignment that the values of a source ask for.
+/// The alignment of tensor data that the source's values state.
 std::uint32_t alignment_of(const Checkpoint& checkpoint);
 
 }  // namespace ingot

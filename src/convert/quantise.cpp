@@ -1,4 +1,4 @@
-// The work: rows are decoded, rounded and compared in parallel, and written in order.
+// Quantises tensors: rows are decoded, rounded and compared in parallel, then written in order.
 #include "convert/quantise.h"
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/first_error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "quant/encode.h"
 #include "quant/formats.h"
@@ -15,7 +16,8 @@ namespace ingot {
 
 namespace {
 
-/// Weights a thread has at once: small beside any model, large beside the cost of a loop.
+/// Weights that a thread rounds at once: 1 MiB of floats, small beside any model, large beside the
+/// cost of a loop.
 constexpr std::int64_t kWeightsPerThread = 1 << 18;
 
 /// Squared differences and weights of some rows.
@@ -50,7 +52,7 @@ Squares compare(std::span<const float> x, std::span<const float> y,
 
 double relative(double error, double weight) { return weight > 0 ? std::sqrt(error / weight) : 0; }
 
-/// Turns one tensor's rows into those of the file.
+/// Converts one tensor's rows to the file's format.
 class TensorWork {
  public:
   TensorWork(const Checkpoint& checkpoint, const PlannedTensor& tensor, ThreadPool& pool)
@@ -62,18 +64,18 @@ class TensorWork {
         out_bytes_(row_bytes(tensor.choice.format, cols_)) {
     const std::int64_t weights = kWeightsPerThread * pool.size();
     chunk_rows_ = std::clamp<std::int64_t>(weights / cols_, 1, rows_);
-    encoded_.resize(static_cast<std::size_t>(chunk_rows_ * out_bytes_));
-    squares_.resize(static_cast<std::size_t>(chunk_rows_));
-    scratch_.resize(static_cast<std::size_t>(2 * cols_ * pool.size()));
+    encoded_.resize(to_size(chunk_rows_ * out_bytes_));
+    squares_.resize(to_size(chunk_rows_));
+    scratch_.resize(to_size(2 * cols_ * pool.size()));
   }
 
-  /// Encodes and writes the rows; `done` sees after some of them how many weights those were.
+  /// Encodes and writes the rows. Calls `done` after some rows, with their number of weights.
   void run(GgufWriter& writer, FunctionRef<void(std::int64_t weights)> done) {
     for (std::int64_t first = 0; first < rows_; first += chunk_rows_) {
       const std::int64_t count = std::min(chunk_rows_, rows_ - first);
       encode_rows(first, count);
-      writer.write(std::span(encoded_).first(static_cast<std::size_t>(count * out_bytes_)));
-      for (std::int64_t i = 0; i < count; ++i) total_.add(squares_[static_cast<std::size_t>(i)]);
+      writer.write(std::span(encoded_).first(to_size(count * out_bytes_)));
+      for (std::int64_t i = 0; i < count; ++i) total_.add(at(squares_, i));
       done(count * cols_);
     }
   }
@@ -98,8 +100,7 @@ class TensorWork {
     FirstError failure;
     pool_.parallel_for(count, [&](std::int64_t i, int thread) {
       try {
-        squares_[static_cast<std::size_t>(i)] =
-            encode_row(first + i, thread, encoded_.data() + i * out_bytes_);
+        at(squares_, i) = encode_row(first + i, thread, encoded_.data() + i * out_bytes_);
       } catch (const Error& error) {
         failure.keep(first + i, error);
       }
@@ -136,7 +137,7 @@ class TensorWork {
     return compare(x, y, importance);
   }
 
-  /// What a file has for this row's expert, or for all of them together.
+  /// The importance for this row's expert, or the one for all experts.
   std::span<const float> importance_of(std::int64_t row) const {
     const auto cols = static_cast<std::size_t>(cols_);
     if (tensor_.importance.size() <= cols) return tensor_.importance;
@@ -153,7 +154,7 @@ class TensorWork {
   std::int64_t chunk_rows_ = 0;
   std::vector<std::byte> encoded_;
   std::vector<Squares> squares_;
-  std::vector<float> scratch_;  ///< [threads, 2, cols]: a row, and what it becomes
+  std::vector<float> scratch_;  ///< [threads, 2, cols]: a row, and its rounded values
   Squares total_;
 };
 

@@ -1,4 +1,4 @@
-// Making a GGUF file of another type from a checkpoint: the plan, and the work tensor by tensor.
+// Quantises a checkpoint to a GGUF file: first a plan, then the work tensor by tensor.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace ingot {
 
-/// What is to be made of a checkpoint.
+/// The wanted recipe, and options.
 struct QuantiseOptions {
   const Recipe* recipe = nullptr;
   const ImportanceMatrix* importance = nullptr;
@@ -28,42 +28,42 @@ struct QuantiseOptions {
 struct PlannedTensor {
   ListedTensor source;
   FormatChoice choice;
-  std::span<const float> importance;  ///< [experts, cols] or [cols]; empty = all columns alike
+  std::span<const float> importance;  ///< [experts, cols] or [cols]; empty: all columns are equal
 };
 
-/// All that is decided before the first byte is written. Points into the checkpoint and the
-/// importance matrix.
+/// All decisions before the first byte is written. Points into the checkpoint and the importance
+/// matrix.
 struct QuantisePlan {
   GgufValues values;
   std::uint32_t alignment = 0;
   std::vector<PlannedTensor> tensors;
-  std::vector<std::string> warnings;  ///< what a user should know of it, a line each
+  std::vector<std::string> warnings;  ///< lines for the user
 };
 
 /// Binds the model, lists its tensors and decides on their formats.
 ///
-/// Errors: model_error for a model that would not run, or that GGUF cannot express; for an
-///         importance matrix whose sizes are those of another model.
+/// Errors: model_error for a model that would not run or that GGUF cannot express, and for an
+///         importance matrix of another model's sizes.
 QuantisePlan plan_quantised(const Checkpoint& checkpoint, const QuantiseOptions& options);
 
-/// What became of a tensor.
+/// A written tensor, and its rounding error.
 struct TensorReport {
   std::string name;
-  std::string source_type;  ///< of the checkpoint's tensor; empty for one that is computed
+  std::string source_type;  ///< the checkpoint's type; empty for a computed tensor
   Format format{};
-  std::optional<Format> wanted;  ///< by the recipe, where rows do not divide into its blocks
+  std::optional<Format> wanted;  ///< the recipe's format, where its blocks do not divide the rows
   std::uint64_t bytes = 0;
-  /// Root of the sum of squared differences over that of squared weights.
+  /// Relative error: the root of (sum of squared differences / sum of squared weights).
   double error = 0;
-  /// The same with each column's difference and weight counted by importance.
+  /// The relative error with both sums weighted by importance.
   std::optional<double> weighted_error;
 };
 
-/// Sees how many bytes of the tensors in float32 are done, and may throw to end the work.
+/// Receives the bytes that are done, counted in float32, and may throw to end the work.
 using QuantiseProgress = FunctionRef<void(std::uint64_t done, std::uint64_t total)>;
 
-/// Writes the file, tensor by tensor and some megabytes at a time; the bytes do not depend on the
-/// number of threads. Under its name it appears whole or not at all.
+/// Writes the file, some megabytes of a tensor at a time. Its bytes do not depend on the number of
+/// threads. It appears under its name complete or not at all.
 ///
 /// Errors: model_error naming tensor and row for a weight that is not finite or too large for the
 ///         format; kIo when the file cannot be written, or the checkpoint changed meanwhile.

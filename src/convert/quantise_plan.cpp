@@ -24,7 +24,7 @@ std::span<const float> importance_of(const ListedTensor& tensor, const Importanc
   throw model_error(
       matrix.name(), "importance", 0,
       cat(values.size(), " values for ", tensor.name, ", which has ", cols, " columns",
-          experts > 1 ? cat(" in ", experts, " experts") : "", ": it is of another model"));
+          experts > 1 ? cat(" in ", experts, " experts") : "", ": it belongs to another model"));
 }
 
 /// Up to four names, and how many more there are.
@@ -54,8 +54,8 @@ void take_importance(const ImportanceMatrix& matrix, QuantisePlan& plan) {
   }
   if (used == 0) plan.warnings.push_back("the importance matrix is not used: this type is dense");
   if (used > 0 && !without.empty()) {
-    plan.warnings.push_back(
-        cat("no importance is known for ", some_of(without), ": all their columns count alike"));
+    plan.warnings.push_back(cat("no importance is known for ", some_of(without),
+                                ": all their columns have equal weight"));
   }
 }
 

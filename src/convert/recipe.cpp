@@ -1,4 +1,4 @@
-// The table of recipes, the mixed one's rules, and what rows of odd lengths get.
+// The table of recipes, the rules of Q4_K_M, and replacements for rows of odd lengths.
 #include "convert/recipe.h"
 
 #include <algorithm>
@@ -39,20 +39,20 @@ bool has_small_values(const Spec& spec) {
 Format mixed_format(const Spec& spec, const ListedTensor& tensor) {
   const bool eight_experts = spec.moe.experts == 8;
   const Format raised = gets_more_bits(tensor.layer, spec.layers) ? Q6_K::kFormat : Q4_K::kFormat;
-  switch (tensor.slot) {
-    case Slot::kHead:
+  switch (tensor.role) {
+    case TensorRole::kHead:
       return Q6_K::kFormat;
-    case Slot::kEmbedding:
+    case TensorRole::kEmbedding:
       return spec.tied ? Q6_K::kFormat : Q4_K::kFormat;
-    case Slot::kK:
+    case TensorRole::kK:
       return eight_experts ? Q8_0::kFormat : Q4_K::kFormat;
-    case Slot::kV:
+    case TensorRole::kV:
       if (eight_experts) return Q8_0::kFormat;
       return raised == Q4_K::kFormat && has_small_values(spec) ? Q5_K::kFormat : raised;
-    case Slot::kAttnOut:
+    case TensorRole::kAttnOut:
       return eight_experts ? Q5_K::kFormat : Q4_K::kFormat;
-    case Slot::kDown:
-    case Slot::kExpertDown:
+    case TensorRole::kDown:
+    case TensorRole::kExpertDown:
       return raised;
     default:
       return Q4_K::kFormat;
@@ -70,7 +70,7 @@ const Recipe* find_recipe(std::string_view name) {
 }
 
 FormatChoice choose_format(const Recipe& recipe, const Spec& spec, const ListedTensor& tensor) {
-  if (tensor.shape.size() == 1 || tensor.slot == Slot::kRouter) return {F32::kFormat, {}};
+  if (tensor.shape.size() == 1 || tensor.role == TensorRole::kRouter) return {F32::kFormat, {}};
   const Format wanted = recipe.mixed ? mixed_format(spec, tensor) : recipe.format;
   const Format format = format_for_rows(wanted, tensor.cols());
   if (format == wanted) return {format, {}};

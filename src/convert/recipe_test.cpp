@@ -12,17 +12,18 @@
 namespace ingot {
 namespace {
 
-ListedTensor tensor(Slot slot, std::int64_t layer = 0, std::vector<std::int64_t> shape = {8, 512}) {
+ListedTensor tensor(TensorRole role, std::int64_t layer = 0,
+                    std::vector<std::int64_t> shape = {8, 512}) {
   return {.name = "t",
-          .slot = slot,
+          .role = role,
           .layer = layer,
           .shape = std::move(shape),
           .sources = {},
           .values = {}};
 }
 
-Format mixed(const Spec& spec, Slot slot, std::int64_t layer = 0) {
-  return choose_format(*find_recipe("Q4_K_M"), spec, tensor(slot, layer)).format;
+Format mixed(const Spec& spec, TensorRole role, std::int64_t layer = 0) {
+  return choose_format(*find_recipe("Q4_K_M"), spec, tensor(role, layer)).format;
 }
 
 Spec llama(std::int64_t layers) {
@@ -53,14 +54,14 @@ TEST(Recipe, ChoosesAsTheReferenceToolDoes) {
   EXPECT_GT(files, 0);
 }
 
-// Of 32 layers: the first and last four, and every third between, which makes half of them; known
-// of Llama 2 7B as Q4_K_M.
+// Half of 32 layers get more bits: the first and last four, and every third between, as in the
+// Q4_K_M file of Llama 2 7B.
 TEST(Recipe, HalfOfThirtyTwoLayersGetMoreBits) {
   std::set<std::int64_t> more;
   const Spec spec = llama(32);
   for (std::int64_t i = 0; i < spec.layers; ++i) {
-    EXPECT_EQ(mixed(spec, Slot::kV, i), mixed(spec, Slot::kDown, i));
-    if (mixed(spec, Slot::kDown, i) == Q6_K::kFormat) more.insert(i);
+    EXPECT_EQ(mixed(spec, TensorRole::kV, i), mixed(spec, TensorRole::kDown, i));
+    if (mixed(spec, TensorRole::kDown, i) == Q6_K::kFormat) more.insert(i);
   }
   EXPECT_EQ(more,
             (std::set<std::int64_t>{0, 1, 2, 3, 6, 9, 12, 15, 18, 21, 24, 27, 28, 29, 30, 31}));
@@ -68,39 +69,42 @@ TEST(Recipe, HalfOfThirtyTwoLayersGetMoreBits) {
 
 TEST(Recipe, LargeGroupedModelsKeepBitsInValues) {
   Spec spec = llama(80);
-  const std::int64_t plain = 11;  // of no special layer
-  EXPECT_EQ(mixed(spec, Slot::kV, plain), Q4_K::kFormat);
+  const std::int64_t plain = 11;  // a layer without special rules
+  EXPECT_EQ(mixed(spec, TensorRole::kV, plain), Q4_K::kFormat);
   spec.kv_heads = 8;
-  EXPECT_EQ(mixed(spec, Slot::kV, plain), Q5_K::kFormat);
-  EXPECT_EQ(mixed(spec, Slot::kDown, plain), Q4_K::kFormat);
-  EXPECT_EQ(mixed(spec, Slot::kV, 0), Q6_K::kFormat);
+  EXPECT_EQ(mixed(spec, TensorRole::kV, plain), Q5_K::kFormat);
+  EXPECT_EQ(mixed(spec, TensorRole::kDown, plain), Q4_K::kFormat);
+  EXPECT_EQ(mixed(spec, TensorRole::kV, 0), Q6_K::kFormat);
 }
 
 TEST(Recipe, EightExpertsHaveLargerAttention) {
   Spec spec = llama(32);
   spec.moe.experts = 8;
-  EXPECT_EQ(mixed(spec, Slot::kK), Q8_0::kFormat);
-  EXPECT_EQ(mixed(spec, Slot::kV), Q8_0::kFormat);
-  EXPECT_EQ(mixed(spec, Slot::kAttnOut), Q5_K::kFormat);
-  EXPECT_EQ(mixed(spec, Slot::kExpertDown, 0), Q6_K::kFormat);
-  EXPECT_EQ(mixed(spec, Slot::kExpertGate, 0), Q4_K::kFormat);
+  EXPECT_EQ(mixed(spec, TensorRole::kK), Q8_0::kFormat);
+  EXPECT_EQ(mixed(spec, TensorRole::kV), Q8_0::kFormat);
+  EXPECT_EQ(mixed(spec, TensorRole::kAttnOut), Q5_K::kFormat);
+  EXPECT_EQ(mixed(spec, TensorRole::kExpertDown, 0), Q6_K::kFormat);
+  EXPECT_EQ(mixed(spec, TensorRole::kExpertGate, 0), Q4_K::kFormat);
 }
 
 TEST(Recipe, TheHeadGetsMoreBitsAlsoWhereItIsTheEmbedding) {
   Spec spec = llama(32);
-  EXPECT_EQ(mixed(spec, Slot::kHead), Q6_K::kFormat);
-  EXPECT_EQ(mixed(spec, Slot::kEmbedding), Q4_K::kFormat);
+  EXPECT_EQ(mixed(spec, TensorRole::kHead), Q6_K::kFormat);
+  EXPECT_EQ(mixed(spec, TensorRole::kEmbedding), Q4_K::kFormat);
   spec.tied = true;
-  EXPECT_EQ(mixed(spec, Slot::kEmbedding), Q6_K::kFormat);
+  EXPECT_EQ(mixed(spec, TensorRole::kEmbedding), Q6_K::kFormat);
 }
 
 TEST(Recipe, VectorsAndRoutersStayF32) {
   for (const Recipe& recipe : recipes()) {
     const Spec spec = llama(2);
-    EXPECT_EQ(choose_format(recipe, spec, tensor(Slot::kAttnNorm, 0, {512})).format, F32::kFormat);
-    EXPECT_EQ(choose_format(recipe, spec, tensor(Slot::kQBias, 0, {512})).format, F32::kFormat);
-    EXPECT_EQ(choose_format(recipe, spec, tensor(Slot::kRouter)).format, F32::kFormat);
-    EXPECT_EQ(choose_format(recipe, spec, tensor(Slot::kUp)).format, recipe.format) << recipe.name;
+    EXPECT_EQ(choose_format(recipe, spec, tensor(TensorRole::kAttnNorm, 0, {512})).format,
+              F32::kFormat);
+    EXPECT_EQ(choose_format(recipe, spec, tensor(TensorRole::kQBias, 0, {512})).format,
+              F32::kFormat);
+    EXPECT_EQ(choose_format(recipe, spec, tensor(TensorRole::kRouter)).format, F32::kFormat);
+    EXPECT_EQ(choose_format(recipe, spec, tensor(TensorRole::kUp)).format, recipe.format)
+        << recipe.name;
   }
 }
 
@@ -119,11 +123,13 @@ TEST(Recipe, OddRowsFallBackAndSaySo) {
                         {"Q8_0", 100, F16::kFormat},
                         {"Q4_0", 100, F16::kFormat}}) {
     const Recipe& recipe = *find_recipe(c.recipe);
-    const FormatChoice choice = choose_format(recipe, llama(2), tensor(Slot::kUp, 0, {4, c.cols}));
+    const FormatChoice choice =
+        choose_format(recipe, llama(2), tensor(TensorRole::kUp, 0, {4, c.cols}));
     EXPECT_EQ(choice.format, c.expected) << c.recipe << " " << c.cols;
     EXPECT_EQ(choice.wanted, recipe.format) << c.recipe << " " << c.cols;
   }
-  EXPECT_FALSE(choose_format(*find_recipe("BF16"), llama(2), tensor(Slot::kUp, 0, {4, 7})).wanted);
+  EXPECT_FALSE(
+      choose_format(*find_recipe("BF16"), llama(2), tensor(TensorRole::kUp, 0, {4, 7})).wanted);
 }
 
 TEST(Recipe, NamesAreExact) {

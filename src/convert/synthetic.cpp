@@ -1,4 +1,4 @@
-// Shapes, their tensors, and random bits that are sound weights of any format.
+// Shapes of synthetic models, their tensors, and random bits that are sane weights in any format.
 #include "convert/synthetic.h"
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/half.h"
+#include "base/index.h"
 #include "base/philox.h"
 #include "base/text.h"
 #include "quant/formats.h"
@@ -128,7 +129,7 @@ constexpr FileType kFileTypes[] = {
     {Q3_K::kFormat, 12}, {IQ4_NL::kFormat, 25}, {IQ4_XS::kFormat, 30}, {MXFP4::kFormat, 38},
 };
 
-/// Numbers for one row of one tensor: a stream under a key of its own.
+/// Random numbers for one row of one tensor: a Philox stream with its own key.
 class Stream {
  public:
   Stream(std::uint32_t seed, std::size_t tensor, std::int64_t row)
@@ -173,7 +174,7 @@ void set_scales(typename F::Block& block, double d, double m) {
   if constexpr (requires { block.d; }) block.d = float_to_half(static_cast<float>(d));
   if constexpr (requires { block.m; }) block.m = float_to_half(static_cast<float>(m));
   if constexpr (requires { block.dmin; }) block.dmin = float_to_half(static_cast<float>(m));
-  // A power of two is all that this one has.
+  // MXFP4 has only powers of two.
   if constexpr (requires { block.e; }) {
     block.e = static_cast<std::uint8_t>(std::clamp(128 + std::ilogb(d), 0, 254));
   }
@@ -244,17 +245,17 @@ class Lister {
   Lister(const SyntheticShape& shape, std::int64_t layers) : s_(shape), layers_(layers) {}
 
   std::vector<ListedTensor> list() {
-    add(Slot::kEmbedding, 0, {s_.vocab, s_.hidden});
+    add(TensorRole::kEmbedding, 0, {s_.vocab, s_.hidden});
     for (std::int64_t i = 0; i < layers_; ++i) add_layer(i);
-    add(Slot::kFinalNorm, 0, {s_.hidden});
-    if (!s_.tied) add(Slot::kHead, 0, {s_.vocab, s_.hidden});
+    add(TensorRole::kFinalNorm, 0, {s_.hidden});
+    if (!s_.tied) add(TensorRole::kHead, 0, {s_.vocab, s_.hidden});
     return std::move(list_);
   }
 
  private:
-  void add(Slot slot, std::int64_t layer, std::vector<std::int64_t> shape) {
-    list_.push_back({.name = tensor_name(slot, Naming::kGguf, layer),
-                     .slot = slot,
+  void add(TensorRole role, std::int64_t layer, std::vector<std::int64_t> shape) {
+    list_.push_back({.name = tensor_name(role, Naming::kGguf, layer),
+                     .role = role,
                      .layer = layer,
                      .shape = std::move(shape),
                      .sources = {},
@@ -263,26 +264,26 @@ class Lister {
   void add_layer(std::int64_t i) {
     const std::int64_t q = std::int64_t{s_.heads} * s_.head_dim;
     const std::int64_t kv = std::int64_t{s_.kv_heads} * s_.head_dim;
-    add(Slot::kAttnNorm, i, {s_.hidden});
-    add(Slot::kQ, i, {q, s_.hidden});
-    add(Slot::kK, i, {kv, s_.hidden});
-    add(Slot::kV, i, {kv, s_.hidden});
+    add(TensorRole::kAttnNorm, i, {s_.hidden});
+    add(TensorRole::kQ, i, {q, s_.hidden});
+    add(TensorRole::kK, i, {kv, s_.hidden});
+    add(TensorRole::kV, i, {kv, s_.hidden});
     if (s_.architecture.starts_with("qwen3")) {
-      add(Slot::kQNorm, i, {s_.head_dim});
-      add(Slot::kKNorm, i, {s_.head_dim});
+      add(TensorRole::kQNorm, i, {s_.head_dim});
+      add(TensorRole::kKNorm, i, {s_.head_dim});
     }
-    add(Slot::kAttnOut, i, {s_.hidden, q});
-    add(Slot::kFfnNorm, i, {s_.hidden});
+    add(TensorRole::kAttnOut, i, {s_.hidden, q});
+    add(TensorRole::kFfnNorm, i, {s_.hidden});
     if (s_.experts == 0) {
-      add(Slot::kGate, i, {s_.ffn, s_.hidden});
-      add(Slot::kUp, i, {s_.ffn, s_.hidden});
-      add(Slot::kDown, i, {s_.hidden, s_.ffn});
+      add(TensorRole::kGate, i, {s_.ffn, s_.hidden});
+      add(TensorRole::kUp, i, {s_.ffn, s_.hidden});
+      add(TensorRole::kDown, i, {s_.hidden, s_.ffn});
       return;
     }
-    add(Slot::kRouter, i, {s_.experts, s_.hidden});
-    add(Slot::kExpertGate, i, {s_.experts, s_.expert_ffn, s_.hidden});
-    add(Slot::kExpertUp, i, {s_.experts, s_.expert_ffn, s_.hidden});
-    add(Slot::kExpertDown, i, {s_.experts, s_.hidden, s_.expert_ffn});
+    add(TensorRole::kRouter, i, {s_.experts, s_.hidden});
+    add(TensorRole::kExpertGate, i, {s_.experts, s_.expert_ffn, s_.hidden});
+    add(TensorRole::kExpertUp, i, {s_.experts, s_.expert_ffn, s_.hidden});
+    add(TensorRole::kExpertDown, i, {s_.experts, s_.hidden, s_.expert_ffn});
   }
 
   const SyntheticShape& s_;
@@ -323,7 +324,7 @@ GgufValues values_of(const SyntheticShape& s, const Recipe& recipe, std::int64_t
   return out;
 }
 
-/// What the choice of formats reads of a Spec.
+/// The part of a Spec that the choice of formats reads.
 Spec spec_of(const SyntheticShape& s, std::int64_t layers) {
   Spec spec;
   spec.architecture = s.architecture;
@@ -395,7 +396,7 @@ void write_synthetic(const SyntheticPlan& plan, const std::string& path, ThreadP
     const double spread = 1 / std::sqrt(static_cast<double>(cols));
     for (std::int64_t first = 0; first < tensor.rows();) {
       const std::int64_t rows = std::min(tensor.rows() - first, kBytesAtOnce / each + 1);
-      bytes.resize(static_cast<std::size_t>(rows * each));
+      bytes.resize(to_size(rows * each));
       pool.parallel_for(rows, [&](std::int64_t i, int) {
         Stream stream(plan.seed, t, first + i);
         std::byte* const out = bytes.data() + i * each;

@@ -1,4 +1,4 @@
-// Synthetic models: the shape of a real one, random weights, no tokenizer.
+// Synthetic models: shapes of real ones, random weights, no tokenizer.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@
 
 namespace ingot {
 
-/// The sizes of a model, as its makers publish them.
+/// The sizes of a model, as published.
 struct SyntheticShape {
-  std::string_view name;          ///< what a user calls it: "qwen3-0.6b"
+  std::string_view name;          ///< the name on the command line: "qwen3-0.6b"
   std::string_view architecture;  ///< GGUF's spelling
   std::int64_t layers = 0;
   std::int64_t hidden = 0;
@@ -30,40 +30,42 @@ struct SyntheticShape {
   std::int32_t head_dim = 0;
   double rope_theta = 0;
   double norm_eps = 0;
-  bool tied = true;  ///< no head of its own
+  bool tied = true;  ///< the embeddings are the output head
   std::int64_t experts = 0;
   std::int64_t experts_used = 0;
   std::int64_t expert_ffn = 0;
 };
 
-/// Every shape that there is, small ones last.
+/// All shapes, small ones last.
 std::span<const SyntheticShape> synthetic_shapes();
 
-/// The shape of that name, or null.
+/// The shape with this name, or null.
 const SyntheticShape* find_synthetic_shape(std::string_view name);
 
-/// A recipe by name, or one of a single format: any of `Formats`. Nothing for other names.
+/// The recipe with this name, or the recipe of a single format of `Formats`. Nothing for other
+/// names.
 std::optional<Recipe> synthetic_recipe(std::string_view name);
 
-/// What is to be written.
+/// Metadata and tensors of a synthetic model.
 struct SyntheticPlan {
   GgufValues values;
   std::vector<ListedTensor> tensors;  ///< without sources
-  std::vector<Format> formats;        ///< of each
+  std::vector<Format> formats;        ///< by tensor
   std::uint32_t seed = 0;
 
-  std::uint64_t bytes() const;  ///< of all tensors
+  std::uint64_t bytes() const;  ///< bytes of all tensors
 };
 
-/// Metadata and tensors of a shape with `layers` layers (at least 1).
+/// Plans a model with this shape and `layers` layers (at least 1).
 SyntheticPlan plan_synthetic(const SyntheticShape& shape, const Recipe& recipe, std::int64_t layers,
                              std::uint32_t seed);
 
-/// Writes the file. The bytes depend on the plan alone: not on threads, machine or day.
+/// Writes the file. The bytes depend on the plan alone, not on threads, machine or time.
 ///
-/// Weights of a matrix of K columns have mean 0 and variance 1 / K, near enough that logits stay
-/// finite through any number of layers; norms lie within a tenth of 1.
-/// Errors: kIo when the file cannot be written. `progress` sees bytes and may throw.
+/// Weights of a matrix with K columns have about mean 0 and variance 1 / K, so that logits stay
+/// finite through any number of layers; norms lie within a tenth of 1. `progress` receives written
+/// bytes and may throw.
+/// Errors: kIo when the file cannot be written.
 void write_synthetic(const SyntheticPlan& plan, const std::string& path, ThreadPool& pool,
                      FunctionRef<void(std::uint64_t done, std::uint64_t total)> progress);
 

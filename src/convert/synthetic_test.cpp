@@ -1,4 +1,4 @@
-// Synthetic models: sizes against what is published, formats against common files.
+// Tests of synthetic models: sizes against published ones, formats against common files.
 #include "convert/synthetic.h"
 
 #include <gtest/gtest.h>
@@ -26,8 +26,8 @@ TEST(Synthetic, HasTheSizesOfRealModels) {
   EXPECT_EQ(parameters("qwen3-30b-a3b"), 30'532'122'624);
 }
 
-// Of the common Q4_K_M file of Qwen3-0.6B: 28 layers, more bits for the head and for some of
-// attn_v and ffn_down.
+// Expects the formats of the common Q4_K_M file of Qwen3-0.6B: 28 layers, more bits for the head
+// and for some of attn_v and ffn_down.
 TEST(Synthetic, MixesFormatsAsQuantiseDoes) {
   const SyntheticShape& s = *find_synthetic_shape("qwen3-0.6b");
   const SyntheticPlan plan = plan_synthetic(s, *synthetic_recipe("Q4_K_M"), s.layers, 0);

@@ -1,4 +1,4 @@
-// From bound tensors to GGUF's: names, stacks of experts, rotary pairs, divisors of frequencies.
+// Maps bound tensors to GGUF's: names, stacks of experts, rotary pairs, divisors of frequencies.
 #include "convert/tensor_list.h"
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/fp_env.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "model/rope.h"
 #include "quant/formats.h"
@@ -22,9 +23,9 @@ class Lister {
       : checkpoint_(checkpoint), config_(checkpoint.config()), model_(model) {}
 
   std::vector<ListedTensor> list() {
-    add_matrix(Slot::kEmbedding, 0, model_.embedding);
-    add_matrix(Slot::kHead, 0, model_.head);
-    add_vector(Slot::kFinalNorm, 0, model_.final_norm);
+    add_matrix(TensorRole::kEmbedding, 0, model_.embedding);
+    add_matrix(TensorRole::kHead, 0, model_.head);
+    add_vector(TensorRole::kFinalNorm, 0, model_.final_norm);
     add_rope_freqs();
     for (std::size_t i = 0; i < model_.layers.size(); ++i) {
       add_layer(static_cast<std::int64_t>(i), model_.layers[i]);
@@ -40,35 +41,35 @@ class Lister {
   }
 
  private:
-  ListedTensor& add(Slot slot, std::int64_t layer, const TensorInfo& source) {
-    return list_.emplace_back(ListedTensor{.name = tensor_name(slot, Naming::kGguf, layer),
-                                           .slot = slot,
+  ListedTensor& add(TensorRole role, std::int64_t layer, const TensorInfo& source) {
+    return list_.emplace_back(ListedTensor{.name = tensor_name(role, Naming::kGguf, layer),
+                                           .role = role,
                                            .layer = layer,
                                            .shape = source.shape,
                                            .sources = {&source},
                                            .values = {}});
   }
-  void add_vector(Slot slot, std::int64_t layer, const TensorInfo* source) {
-    if (source != nullptr) add(slot, layer, *source);
+  void add_vector(TensorRole role, std::int64_t layer, const TensorInfo* source) {
+    if (source != nullptr) add(role, layer, *source);
   }
-  void add_matrix(Slot slot, std::int64_t layer, const BoundWeight& weight) {
-    if (weight) add(slot, layer, *weight.parts.front().tensor);
+  void add_matrix(TensorRole role, std::int64_t layer, const BoundWeight& weight) {
+    if (weight) add(role, layer, *weight.parts.front().tensor);
   }
 
-  /// Part number `part` of a weight, with its bias.
-  void add_part(Slot slot, Slot bias, std::int64_t layer, const BoundWeight& weight,
+  /// Adds part `part` of a weight, with its bias.
+  void add_part(TensorRole role, TensorRole bias, std::int64_t layer, const BoundWeight& weight,
                 std::size_t part, std::int64_t turned_heads = 0) {
     if (!weight) return;
-    add(slot, layer, *weight.parts[part].tensor).turned_heads = turned_heads;
+    add(role, layer, *weight.parts[part].tensor).turned_heads = turned_heads;
     if (weight.biases.empty()) return;
     add(bias, layer, *weight.biases[part]).turned_heads = turned_heads;
   }
 
-  /// Part number `part` of all experts' weights: in a folder each is a tensor.
-  void add_experts(Slot slot, std::int64_t layer, const std::vector<BoundWeight>& experts,
+  /// Adds part `part` of all experts' weights; in a folder each is a tensor.
+  void add_experts(TensorRole role, std::int64_t layer, const std::vector<BoundWeight>& experts,
                    std::size_t part) {
     if (experts.empty()) return;
-    ListedTensor& tensor = add(slot, layer, *experts.front().parts[part].tensor);
+    ListedTensor& tensor = add(role, layer, *experts.front().parts[part].tensor);
     if (config_.naming == Naming::kGguf) return;
     tensor.sources.clear();
     for (const BoundWeight& expert : experts) {
@@ -92,9 +93,9 @@ class Lister {
 };
 
 void Lister::add_rope_freqs() {
-  const std::string name = tensor_name(Slot::kRopeFreqs, Naming::kGguf);
+  const std::string name = tensor_name(TensorRole::kRopeFreqs, Naming::kGguf);
   if (config_.naming == Naming::kGguf)
-    return add_vector(Slot::kRopeFreqs, 0, checkpoint_.find(name));
+    return add_vector(TensorRole::kRopeFreqs, 0, checkpoint_.find(name));
   if (config_.rope_scaling.kind != RopeScaling::Kind::kLlama3) return;
   Config unscaled = config_;
   unscaled.rope_scaling = {};
@@ -102,7 +103,7 @@ void Lister::add_rope_freqs() {
   const std::vector<double> plain = rope_spec(unscaled).inverse_frequency;
   const std::vector<double>& scaled = model_.spec.ropes.front().inverse_frequency;
   ListedTensor tensor{.name = name,
-                      .slot = Slot::kRopeFreqs,
+                      .role = TensorRole::kRopeFreqs,
                       .shape = {static_cast<std::int64_t>(plain.size())},
                       .sources = {},
                       .values = {}};
@@ -115,21 +116,21 @@ void Lister::add_rope_freqs() {
 void Lister::add_layer(std::int64_t i, const BoundLayer& layer) {
   const Spec& s = model_.spec;
   const bool turned = config_.naming == Naming::kHuggingFace && config_.architecture == "llama";
-  add_vector(Slot::kAttnNorm, i, layer.attn_norm);
-  add_part(Slot::kQ, Slot::kQBias, i, layer.qkv, 0, turned ? s.heads : 0);
-  add_part(Slot::kK, Slot::kKBias, i, layer.qkv, 1, turned ? s.kv_heads : 0);
-  add_part(Slot::kV, Slot::kVBias, i, layer.qkv, 2);
-  add_part(Slot::kAttnOut, Slot::kAttnOutBias, i, layer.attn_out, 0);
-  add_vector(Slot::kQNorm, i, layer.q_norm);
-  add_vector(Slot::kKNorm, i, layer.k_norm);
-  add_vector(Slot::kFfnNorm, i, layer.ffn_norm);
-  add_part(Slot::kGate, Slot::kGateBias, i, layer.gate_up, 0);
-  add_part(Slot::kUp, Slot::kUpBias, i, layer.gate_up, 1);
-  add_part(Slot::kDown, Slot::kDownBias, i, layer.down, 0);
-  add_matrix(Slot::kRouter, i, layer.router);
-  add_experts(Slot::kExpertGate, i, layer.expert_gate_up, 0);
-  add_experts(Slot::kExpertUp, i, layer.expert_gate_up, 1);
-  add_experts(Slot::kExpertDown, i, layer.expert_down, 0);
+  add_vector(TensorRole::kAttnNorm, i, layer.attn_norm);
+  add_part(TensorRole::kQ, TensorRole::kQBias, i, layer.qkv, 0, turned ? s.heads : 0);
+  add_part(TensorRole::kK, TensorRole::kKBias, i, layer.qkv, 1, turned ? s.kv_heads : 0);
+  add_part(TensorRole::kV, TensorRole::kVBias, i, layer.qkv, 2);
+  add_part(TensorRole::kAttnOut, TensorRole::kAttnOutBias, i, layer.attn_out, 0);
+  add_vector(TensorRole::kQNorm, i, layer.q_norm);
+  add_vector(TensorRole::kKNorm, i, layer.k_norm);
+  add_vector(TensorRole::kFfnNorm, i, layer.ffn_norm);
+  add_part(TensorRole::kGate, TensorRole::kGateBias, i, layer.gate_up, 0);
+  add_part(TensorRole::kUp, TensorRole::kUpBias, i, layer.gate_up, 1);
+  add_part(TensorRole::kDown, TensorRole::kDownBias, i, layer.down, 0);
+  add_matrix(TensorRole::kRouter, i, layer.router);
+  add_experts(TensorRole::kExpertGate, i, layer.expert_gate_up, 0);
+  add_experts(TensorRole::kExpertUp, i, layer.expert_gate_up, 1);
+  add_experts(TensorRole::kExpertDown, i, layer.expert_down, 0);
 }
 
 }  // namespace
@@ -150,7 +151,7 @@ SourceRow source_row(const ListedTensor& tensor, std::int64_t row) {
     row += in_head % 2 * (size / 2) + in_head / 2 - in_head;
   }
   const std::int64_t rows_each = tensor.rows() / std::ssize(tensor.sources);
-  const TensorInfo* source = tensor.sources[static_cast<std::size_t>(row / rows_each)];
+  const TensorInfo* source = at(tensor.sources, row / rows_each);
   return {source, source->data + row % rows_each * row_bytes(*source->format, tensor.cols())};
 }
 

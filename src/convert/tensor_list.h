@@ -1,4 +1,4 @@
-// Which tensors a GGUF file of a model has, and where their rows are in the checkpoint.
+// The tensors of a model's GGUF file, and their rows in the checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@ namespace ingot {
 
 /// One tensor of a GGUF file that is made from a checkpoint.
 ///
-/// Its rows are those of `sources`, one below the other (the experts of a folder are stacked), or
+/// Its rows are those of `sources`, one below the other (a folder's experts are stacked), or
 /// `values` where the checkpoint has no such tensor.
 struct ListedTensor {
   std::string name;  ///< GGUF's spelling
-  Slot slot{};
+  TensorRole role{};
   std::int64_t layer = 0;
   std::vector<std::int64_t> shape;  ///< row-major
   std::vector<const TensorInfo*> sources;
   std::vector<float> values;
-  /// Heads whose rows change from half-split rotary pairs to adjacent ones; 0 = rows stay.
+  /// Heads whose rows are reordered, from half-split rotary pairs to adjacent ones; 0: rows stay.
   std::int64_t turned_heads = 0;
 
-  /// A vector whose elements change places is read one by one.
+  /// A vector that is reordered is read by element.
   std::int64_t cols() const { return turned_heads > 0 && shape.size() == 1 ? 1 : shape.back(); }
   std::int64_t rows() const;
-  /// Rows that belong to one expert; of a dense matrix all.
+  /// Rows of one expert; all rows of a dense matrix.
   std::int64_t rows_per_expert() const;
 };
 
@@ -38,20 +38,20 @@ struct SourceRow {
   const std::byte* data = nullptr;
 };
 
-/// Where row `row` of a tensor with sources is.
+/// The source of row `row` of a tensor with sources.
 SourceRow source_row(const ListedTensor& tensor, std::int64_t row);
 
-/// The tensors that hold `model`: of a GGUF file in its order, of a folder as other converters
-/// name, stack and turn them.
+/// The tensors of `model`: in a GGUF file's own order, or those of a folder, named, stacked and
+/// reordered as other converters do.
 ///
-/// Architecture llama has rotary pairs that are adjacent in GGUF and half a head apart in folders.
-/// Its llama3 scaling is a tensor of divisors there.
-/// Errors: model_error for what GGUF cannot say.
-/// Source: families.md of the design; the tensors' roles are those of model/names.h.
+/// Rotary pairs of architecture llama are adjacent in GGUF and half a head apart in folders. GGUF
+/// stores llama3 scaling as a tensor of divisors.
+/// Errors: model_error for a model that GGUF cannot express.
+/// Source: model/names.h has the tensors' roles.
 std::vector<ListedTensor> list_tensors(const Checkpoint& checkpoint, const BoundModel& model);
 
-/// The checkpoint's tensors that are in no listed one: copies of others, and what follows from the
-/// configuration.
+/// The checkpoint's tensors that are not in `tensors`: copies of others, and values that follow
+/// from the configuration.
 std::vector<const TensorInfo*> left_out(const Checkpoint& checkpoint,
                                         const std::vector<ListedTensor>& listed);
 

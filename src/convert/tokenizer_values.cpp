@@ -1,4 +1,4 @@
-// From a tokenizer's description to GGUF's keys, refusing what they cannot express.
+// Writes a tokenizer's description as GGUF keys, and refuses properties that these cannot express.
 #include "convert/tokenizer_values.h"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "load/gguf/gguf_metadata.h"
 #include "load/gguf/gguf_tokenizer.h"
@@ -18,7 +19,7 @@ namespace ingot {
 
 namespace {
 
-/// Names of pre-tokenizers, the usual one first of those that mean the same.
+/// Names of pre-tokenizers; of names with equal meaning the usual one comes first.
 constexpr std::string_view kPatternNames[] = {
     "qwen2",  "llama-bpe",    "gpt-2",          "tekken",      "gpt-4o", "qwen35",  "starcoder",
     "falcon", "deepseek-llm", "deepseek-coder", "deepseek-v3", "mpt",    "gpt-neox"};
@@ -28,7 +29,7 @@ constexpr std::string_view kPatternNames[] = {
                     cat(reason, "; --no-tokenizer leaves the tokenizer out"));
 }
 
-/// The scanners that a description's steps amount to; nothing where they are something else.
+/// The scanners that equal a description's steps; nothing where no scanners do.
 std::optional<std::vector<Scanner>> scanners_of(const TokenizerData& data) {
   using Kind = PretokenizerStep::Kind;
   std::vector<Scanner> all;
@@ -69,7 +70,7 @@ std::pair<std::string_view, std::string_view> sides(const TokenizerData& data, s
   return {text.substr(0, cut), text.substr(cut + 1)};
 }
 
-/// Makes the keys of one tokenizer.
+/// Writes the keys of one tokenizer.
 class TokenizerWriter {
  public:
   TokenizerWriter(const TokenizerData& data, const Config& config, GgufValues& out,
@@ -105,7 +106,7 @@ class TokenizerWriter {
   std::vector<std::string>& warnings_;
 };
 
-/// The description that a reader makes of the keys so far.
+/// The description that a reader of the keys gets.
 TokenizerData read_back(const GgufValues& values, const TokenizerData& data) {
   const std::string bytes = values.file();
   const GgufFile file = parse_gguf(std::as_bytes(std::span(bytes)), data.file);
@@ -113,7 +114,7 @@ TokenizerData read_back(const GgufValues& values, const TokenizerData& data) {
   return std::move(*gguf_tokenizer(keys));
 }
 
-/// Pieces by id with their types: what no file named is a token that is never used.
+/// Writes pieces by id with their types; ids without a piece become unused tokens.
 void TokenizerWriter::write_tokens() {
   StringTable tokens;
   std::vector<std::int32_t> types;
@@ -156,7 +157,7 @@ void TokenizerWriter::write_ids() {
   const auto frames = [&](const std::vector<std::int32_t>& frame, std::optional<std::int32_t> id) {
     if (frame.empty()) return false;
     if (frame.size() > 1 || frame.front() != id) {
-      refuse(data_, "texts are framed by more than BOS and EOS, which GGUF cannot say");
+      refuse(data_, "texts are framed by more than BOS and EOS, which GGUF cannot express");
     }
     return true;
   };
@@ -175,7 +176,8 @@ void TokenizerWriter::write_templates() {
   out_.set_texts("tokenizer.chat_templates", names);
 }
 
-/// Byte-level BPE: of the names whose pattern is the file's, the one that brings along all else.
+/// Byte-level BPE: of the pre-tokenizer names with the file's pattern, writes one whose other
+/// properties fit too.
 void TokenizerWriter::write_bytes() {
   out_.set_text("tokenizer.ggml.model", "gpt2");
   write_tokens();
@@ -205,9 +207,9 @@ void TokenizerWriter::write_bytes() {
   refuse(data_, reason);
 }
 
-/// Merges in the order of the scores of what they make, as SentencePiece's own are: then a piece's
-/// score is its place in that order. Whether they are is checked; every pair that makes a piece has
-/// to be among them, for a reader of scores would merge it.
+/// Scores by which a reader makes the same merges as from the list: a piece's score is its place in
+/// the list, as in SentencePiece. Checks that every pair that makes a piece is in the list, because
+/// a reader of scores would merge it.
 std::vector<double> TokenizerWriter::scores_of_merges() const {
   std::map<std::string, std::size_t> pairs;
   std::string last;
@@ -240,12 +242,12 @@ std::vector<double> TokenizerWriter::scores_of_merges() const {
     if (id == ids.end() || ways != pairs[made]) {
       refuse(data_, cat("its merges do not make '", printable(made), "' in every way"));
     }
-    scores[static_cast<std::size_t>(id->second)] = -rank++;
+    at(scores, id->second) = -rank++;
   }
   return scores;
 }
 
-/// Whether a space is put in front of a text, and nothing else done to it than marking spaces.
+/// Whether normalisation only marks spaces and adds one in front of the text.
 bool TokenizerWriter::adds_prefix() const {
   using Kind = NormalizerStep::Kind;
   bool prefix = false;
@@ -278,7 +280,7 @@ void TokenizerWriter::write_pieces(std::span<const double> scores) {
   }
 }
 
-/// What a reader of the keys sees has to be what they were made from.
+/// Checks that a reader of the keys gets the description back.
 void TokenizerWriter::check(const TokenizerData& again) const {
   bool same = again.tokens.size() == data_.tokens.size() &&
               again.frame_begin == data_.frame_begin && again.frame_end == data_.frame_end &&
@@ -289,7 +291,7 @@ void TokenizerWriter::check(const TokenizerData& again) const {
   if (!same) refuse(data_, "GGUF cannot hold its tokens as they are");
 }
 
-/// Added tokens are texts in GGUF: what else a file says of them is lost.
+/// Warns of the properties of added tokens that GGUF does not store.
 void TokenizerWriter::warn_of_added(const TokenizerData& again) {
   std::map<std::int32_t, const AddedToken*> by_id;
   for (const AddedToken& token : again.added) by_id.emplace(token.id, &token);
@@ -303,7 +305,7 @@ void TokenizerWriter::warn_of_added(const TokenizerData& again) {
     if (lost++ == 0) first = token.content;
   }
   if (lost == 0) return;
-  warnings_.push_back(cat("GGUF cannot say how added token ", printable(first),
+  warnings_.push_back(cat("GGUF cannot express how added token ", printable(first),
                           " is found in texts", lost > 1 ? cat(", nor ", lost - 1, " others") : "",
                           ": as it is, without the white space beside it"));
 }
@@ -315,7 +317,7 @@ void write_tokenizer(const Checkpoint& checkpoint, GgufValues& out,
   const TokenizerData* data = checkpoint.tokenizer();
   if (data == nullptr) {
     throw model_error(checkpoint.name(), "tokenizer", 0,
-                      "the folder has none that is understood; --no-tokenizer leaves it out");
+                      "the folder has no supported tokenizer; --no-tokenizer leaves it out");
   }
   TokenizerWriter(*data, checkpoint.config(), out, warnings).write();
 }

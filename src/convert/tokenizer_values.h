@@ -1,4 +1,4 @@
-// A tokenizer as GGUF keys.
+// write_tokenizer: a tokenizer as GGUF keys.
 #pragma once
 
 #include <string>
@@ -11,10 +11,9 @@ namespace ingot {
 
 /// Sets the keys tokenizer.* from the checkpoint's tokenizer.
 ///
-/// What a GGUF file cannot say at all is refused, what it can only say less exactly is a line in
-/// `warnings`.
-/// Errors: model_error, also when there is no tokenizer; each says that --no-tokenizer leaves it
-///         out.
+/// A property that GGUF can only store less exactly adds a line to `warnings`.
+/// Errors: model_error for a property that GGUF cannot store, and without a tokenizer; each message
+///         names --no-tokenizer.
 void write_tokenizer(const Checkpoint& checkpoint, GgufValues& out,
                      std::vector<std::string>& warnings);
 

@@ -192,7 +192,7 @@ CURLcode transfer(CURLM* multi, FunctionRef<void()> tick) {
 }
 
 std::string problem_of(CURLcode code, const Exchange& exchange, const char* details) {
-  if (exchange.is_misplaced) return "the server sent another part than was asked for";
+  if (exchange.is_misplaced) return "the server sent another range than requested";
   if (exchange.header_bytes > kHeaderBytesMax) return "the server sent too many headers";
   return printable(*details != '\0' ? details : curl_easy_strerror(code), 256);
 }

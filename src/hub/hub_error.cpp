@@ -41,7 +41,7 @@ Error hub_error(const HttpReply& reply, const ModelName& name, std::string_view 
   }
   return {ErrorCode::kUnavailable,
           cat(printable(what), ": ", problem_text(reply), " (", printable(options.endpoint, 256),
-              reply.status == 429 ? ", which wants fewer requests)" : ")")};
+              reply.status == 429 ? ": too many requests)" : ")")};
 }
 
 }  // namespace ingot

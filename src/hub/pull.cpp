@@ -127,7 +127,7 @@ HubListing Pull::list() {
 std::optional<std::string> Pull::cached_instead(const Error& why) {
   if (why.code() != ErrorCode::kUnavailable) return std::nullopt;
   auto path = find_cached_model(options_.cache, name_);
-  if (path) watch_.note(cat(why.message(), "; using what is in the cache"));
+  if (path) watch_.note(cat(why.message(), "; using the cache"));
   return path;
 }
 
@@ -216,7 +216,7 @@ void Pull::download(const HubFile& file) {
     blob.discard();
     throw model_error(
         file.path, "hub", 0,
-        cat("what the server sent has the checksum ", checksum, ", expected ", file.blob));
+        cat("the downloaded file has the checksum ", checksum, ", expected ", file.blob));
   }
   blob.commit(cache_.blob(file.blob));
 }
@@ -265,8 +265,9 @@ std::string pull_model(const ModelName& name, const HubOptions& options, PullWat
   if (!options.offline) return Pull(name, options, watch).run();
   const auto path = find_cached_model(options.cache, name);
   if (!path) {
-    throw Error(ErrorCode::kUnavailable,
-                cat(to_string(name), " is not in the cache, and HF_HUB_OFFLINE forbids to ask"));
+    throw Error(
+        ErrorCode::kUnavailable,
+        cat(to_string(name), " is not in the cache, and HF_HUB_OFFLINE forbids to download it"));
   }
   return *path;
 }

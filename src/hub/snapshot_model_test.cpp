@@ -8,7 +8,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-std::string refusal(const Names& paths, const std::string& wanted = "") {
+std::string snapshot_refusal(const Names& paths, const std::string& wanted = "") {
   try {
     if (!choose_model_files(paths, "u/r", wanted)) throw no_model_error(paths, "u/r", wanted);
   } catch (const Error& e) {
@@ -50,23 +50,23 @@ TEST(SnapshotModel, OneGgufModelIsPlain) {
 }
 
 TEST(SnapshotModel, SeveralAreListed) {
-  EXPECT_EQ(refusal({"m-Q4_0.gguf", "m-Q8_0.gguf"}),
+  EXPECT_EQ(snapshot_refusal({"m-Q4_0.gguf", "m-Q8_0.gguf"}),
             "u/r has 2 GGUF models, name one as in u/r:Q4_0: Q4_0, Q8_0");
-  EXPECT_EQ(refusal({"a-Q8_0.gguf", "b-Q8_0.gguf", "c-Q4_0.gguf"}, "Q8_0"),
+  EXPECT_EQ(snapshot_refusal({"a-Q8_0.gguf", "b-Q8_0.gguf", "c-Q4_0.gguf"}, "Q8_0"),
             "u/r has 2 GGUF models that 'Q8_0' could mean, name one as in u/r:a-Q8_0.gguf: "
             "a-Q8_0.gguf, b-Q8_0.gguf");
 }
 
 TEST(SnapshotModel, NothingToChoose) {
-  EXPECT_EQ(refusal({}),
+  EXPECT_EQ(snapshot_refusal({}),
             "u/r: hub @0: it holds no model: neither config.json with safetensors nor "
             "GGUF files");
-  EXPECT_EQ(refusal({"config.json", "pytorch_model.bin"}),
+  EXPECT_EQ(snapshot_refusal({"config.json", "pytorch_model.bin"}),
             "u/r: hub @0: its weights are pickle files, which are not supported");
-  EXPECT_NE(refusal({"model.safetensors"}), "chosen");
-  EXPECT_EQ(refusal({"m-Q4_0.gguf"}, "Q8_0"),
+  EXPECT_NE(snapshot_refusal({"model.safetensors"}), "chosen");
+  EXPECT_EQ(snapshot_refusal({"m-Q4_0.gguf"}, "Q8_0"),
             "u/r: hub @0: it has no file 'Q8_0', its GGUF models: Q4_0");
-  EXPECT_EQ(refusal({"README.md"}, "x"), "u/r: hub @0: it has no file 'x'");
+  EXPECT_EQ(snapshot_refusal({"README.md"}, "x"), "u/r: hub @0: it has no file 'x'");
 }
 
 }  // namespace

@@ -1,41 +1,41 @@
-// BlockPool: intrusive, circular, doubly linked lists.
+// BlockPool by circular, doubly linked lists of blocks.
 #include "kv/block_pool.h"
 
 #include "base/check.h"
+#include "base/index.h"
 #include "kv/mutant.h"
 
 namespace ingot {
 
-BlockPool::BlockPool(std::int32_t blocks)
-    : total_(blocks), nodes_(static_cast<std::size_t>(blocks)) {
+BlockPool::BlockPool(std::int32_t blocks) : total_(blocks), nodes_(to_size(blocks)) {
   set_owners(1);
   for (std::int32_t b = 0; b < blocks; ++b) link_last(b);
 }
 
 void BlockPool::set_owners(std::int32_t owners) {
   for (std::int32_t b = 0; b < total(); ++b) INGOT_CHECK(!is_indexed(b), "block ", b, " is known");
-  listed_.resize(static_cast<std::size_t>(owners) + 1);
+  listed_.resize(to_size(owners) + 1);
   givers_ = OwnerHeap(owners);
   const auto before = static_cast<std::int32_t>(nodes_.size());
-  nodes_.resize(static_cast<std::size_t>(head(lists())));
+  nodes_.resize(to_size(head(lists())));
   for (std::int32_t i = before; i < head(lists()); ++i) {
-    Node& list = nodes_[static_cast<std::size_t>(i)];
+    Node& list = at(nodes_, i);
     list.previous = list.next = i;
   }
 }
 
-const BlockPool::Node& BlockPool::at(std::int32_t block) const {
+const BlockPool::Node& BlockPool::node_at(std::int32_t block) const {
   INGOT_CHECK(block >= 0 && block < total(), "block ", block, " of ", total());
-  return nodes_[static_cast<std::size_t>(block)];
+  return at(nodes_, block);
 }
 
 void BlockPool::link_last(std::int32_t block) {
-  Node& node = nodes_[static_cast<std::size_t>(block)];
+  Node& node = at(nodes_, block);
   const std::int32_t list = list_of(node.owner);
-  Node& head_node = nodes_[static_cast<std::size_t>(head(list))];
+  Node& head_node = at(nodes_, head(list));
   node.previous = head_node.previous;
   node.next = head(list);
-  nodes_[static_cast<std::size_t>(head_node.previous)].next = block;
+  at(nodes_, head_node.previous).next = block;
   head_node.previous = block;
   ++listed(list);
   if (list == kFree) return;
@@ -44,10 +44,10 @@ void BlockPool::link_last(std::int32_t block) {
 }
 
 void BlockPool::unlink(std::int32_t block) {
-  const Node& node = nodes_[static_cast<std::size_t>(block)];
+  const Node& node = at(nodes_, block);
   const std::int32_t list = list_of(node.owner);
-  nodes_[static_cast<std::size_t>(node.previous)].next = node.next;
-  nodes_[static_cast<std::size_t>(node.next)].previous = node.previous;
+  at(nodes_, node.previous).next = node.next;
+  at(nodes_, node.next).previous = node.previous;
   --listed(list);
   if (list == kFree) return;
   --evictable_;
@@ -58,7 +58,7 @@ std::optional<std::int32_t> BlockPool::allocate() {
   if (available() == 0) return std::nullopt;
   const bool evicts = free() == 0;
   const std::int32_t list = evicts ? list_of(givers_.top()) : kFree;
-  const std::int32_t block = nodes_[static_cast<std::size_t>(head(list))].next;
+  const std::int32_t block = at(nodes_, head(list)).next;
   retain(block);
   if (evicts && !INGOT_MUTANT(6)) {
     if (evicted_) evicted_(block);
@@ -68,12 +68,12 @@ std::optional<std::int32_t> BlockPool::allocate() {
 }
 
 void BlockPool::retain(std::int32_t block) {
-  if (at(block).references == 0) unlink(block);
-  ++at(block).references;
+  if (node_at(block).references == 0) unlink(block);
+  ++node_at(block).references;
 }
 
 void BlockPool::release(std::int32_t block) {
-  Node& node = at(block);
+  Node& node = node_at(block);
   INGOT_CHECK(node.references > 0, "block ", block, " is free already");
   if (--node.references > 0) return;
   link_last(block);
@@ -81,7 +81,7 @@ void BlockPool::release(std::int32_t block) {
 }
 
 void BlockPool::set_owner(std::int32_t block, std::int32_t owner) {
-  Node& node = at(block);
+  Node& node = node_at(block);
   INGOT_CHECK(list_of(owner) >= kFree && list_of(owner) < lists(), "owner ", owner, " of ",
               lists() - 1);
   if (node.owner == owner) return;
@@ -94,15 +94,13 @@ void BlockPool::set_owner(std::int32_t block, std::int32_t owner) {
 
 /// Blocks on a list.
 std::int32_t BlockPool::check_list(std::int32_t list) const {
-  const std::int32_t counted = listed_[static_cast<std::size_t>(list)];
+  const std::int32_t counted = at(listed_, list);
   std::int32_t blocks = 0;
-  for (std::int32_t b = nodes_[static_cast<std::size_t>(head(list))].next; b != head(list);
-       ++blocks) {
-    const Node& node = at(b);
+  for (std::int32_t b = at(nodes_, head(list)).next; b != head(list); ++blocks) {
+    const Node& node = node_at(b);
     INGOT_CHECK(node.references == 0 && list_of(node.owner) == list && blocks < counted, "block ",
                 b, " with ", node.references, " references is on list ", list);
-    INGOT_CHECK(nodes_[static_cast<std::size_t>(node.next)].previous == b, "block ", b,
-                " is on the list twice");
+    INGOT_CHECK(at(nodes_, node.next).previous == b, "block ", b, " is on the list twice");
     b = node.next;
   }
   INGOT_CHECK(blocks == counted, blocks, " on list ", list, ", counted ", counted);
@@ -111,13 +109,13 @@ std::int32_t BlockPool::check_list(std::int32_t list) const {
 
 void BlockPool::check() const {
   std::int32_t unused = 0;
-  std::vector<std::int32_t> known(static_cast<std::size_t>(givers_.owners()));
+  std::vector<std::int32_t> known(to_size(givers_.owners()));
   for (std::int32_t b = 0; b < total(); ++b) {
     unused += references(b) == 0 ? 1 : 0;
-    if (is_indexed(b)) ++known[static_cast<std::size_t>(owner(b))];
+    if (is_indexed(b)) ++at(known, owner(b));
   }
   for (std::int32_t o = 0; o < givers_.owners(); ++o) {
-    const std::int32_t blocks = known[static_cast<std::size_t>(o)];
+    const std::int32_t blocks = at(known, o);
     INGOT_CHECK(blocks == givers_.blocks(o), blocks, " known of owner ", o, ", counted ",
                 givers_.blocks(o));
   }

@@ -1,4 +1,4 @@
-// BlockPool: which blocks of KV memory are in use, and in which order the others are taken.
+// BlockPool: references to the blocks of one KV group, and the order of allocation and eviction.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +7,18 @@
 #include <utility>
 #include <vector>
 
+#include "base/index.h"
 #include "kv/owner_heap.h"
 
 namespace ingot {
 
-/// Reference counts over a fixed number of blocks; every operation is O(log owners) at most.
+/// Reference counts for a fixed number of blocks. Each operation is O(log owners).
 ///
-/// A block that nobody refers to is free, or evictable: somebody knows what is in it (the prefix
-/// index) and may `retain` it back to life. Free blocks are taken first. Then, of the owners that
-/// have an evictable block, the one of most known blocks, held or not, gives that which was
-/// released longest ago. So nobody takes kept blocks from an owner that has less than an equal
-/// share of the pool while an owner that has more could give one.
+/// A block without references is free, or evictable if the prefix index knows its contents;
+/// `retain` holds it again. `allocate` takes free blocks first. Then it evicts the least recently
+/// released block of the owner with the most cached blocks, held or not, among owners with an
+/// evictable block. So an owner below an equal share of the pool loses no block while an owner
+/// above its share has one to give.
 class BlockPool {
  public:
   static constexpr std::int32_t kNoOwner = -1;
@@ -25,7 +26,7 @@ class BlockPool {
 
   explicit BlockPool(std::int32_t blocks);
 
-  /// Known blocks are of owners [0, owners), at first of one. While nothing is known.
+  /// Sets the number of owners, at first 1. Only while no block is cached.
   void set_owners(std::int32_t owners);
 
   std::int32_t total() const { return total_; }
@@ -33,26 +34,26 @@ class BlockPool {
   std::int32_t evictable() const { return evictable_; }
   /// Blocks that `allocate` could give.
   std::int32_t available() const { return free() + evictable(); }
-  std::int32_t references(std::int32_t block) const { return at(block).references; }
-  /// Whose share a block counts against; kNoOwner where nobody knows what is in it.
-  std::int32_t owner(std::int32_t block) const { return at(block).owner; }
+  std::int32_t references(std::int32_t block) const { return node_at(block).references; }
+  /// The owner that a cached block counts against; kNoOwner for other blocks.
+  std::int32_t owner(std::int32_t block) const { return node_at(block).owner; }
   bool is_indexed(std::int32_t block) const { return owner(block) != kNoOwner; }
-  /// Whether its one holder may write to it: nobody else refers to it or knows what is in it.
+  /// Whether its holder may write to it: it has one reference and is not cached.
   bool is_writable(std::int32_t block) const {
     return references(block) == 1 && !is_indexed(block);
   }
 
-  /// A block with one reference that nobody knows the contents of; nothing when all are in use.
+  /// Takes a block, with one reference and without owner; nothing when all blocks are held.
   [[nodiscard]] std::optional<std::int32_t> allocate();
-  /// One reference more; an unused block is in use again.
+  /// Adds a reference. A free or evictable block is held again.
   void retain(std::int32_t block);
-  /// One reference less; at none it joins the free or its owner's evictable ones as their
-  /// youngest. Below none is a bug.
+  /// Drops a reference. Without references the block becomes the last of the free blocks or of its
+  /// owner's evictable ones. A block that is not held is a bug.
   void release(std::int32_t block);
-  /// Says whose share a block counts against, or with kNoOwner that nobody knows what is in it.
+  /// Makes a block cached, counted against `owner`; with kNoOwner it is no longer cached.
   void set_owner(std::int32_t block, std::int32_t owner);
-  /// `listener` is called with an evictable block before `allocate` gives it away, and forgets it.
-  /// Returns who was called until now.
+  /// Calls `listener` with each block that `allocate` evicts; it must forget the block. Returns the
+  /// previous listener.
   EvictListener on_evict(EvictListener listener) {
     return std::exchange(evicted_, std::move(listener));
   }
@@ -62,22 +63,24 @@ class BlockPool {
   void check() const;
 
  private:
-  /// The list of free blocks; those of the owners' evictable ones follow.
+  /// The list of free blocks. The owners' lists of evictable blocks follow.
   static constexpr std::int32_t kFree = 0;
-  /// A block's place in the circular list that it is on; the last nodes are the lists' heads.
+  /// A block's links in its circular list. The last nodes are the heads of the lists.
   struct Node {
     std::int32_t references = 0;
     std::int32_t previous = -1;
     std::int32_t next = -1;
     std::int32_t owner = kNoOwner;
   };
-  const Node& at(std::int32_t block) const;
-  Node& at(std::int32_t block) { return const_cast<Node&>(std::as_const(*this).at(block)); }
+  const Node& node_at(std::int32_t block) const;
+  Node& node_at(std::int32_t block) {
+    return const_cast<Node&>(std::as_const(*this).node_at(block));
+  }
   std::int32_t lists() const { return static_cast<std::int32_t>(listed_.size()); }
   std::int32_t head(std::int32_t list) const { return total() + list; }
   static std::int32_t list_of(std::int32_t owner) { return owner + 1; }
   static_assert(kNoOwner + 1 == kFree);
-  std::int32_t& listed(std::int32_t list) { return listed_[static_cast<std::size_t>(list)]; }
+  std::int32_t& listed(std::int32_t list) { return at(listed_, list); }
   void link_last(std::int32_t block);
   void unlink(std::int32_t block);
   std::int32_t check_list(std::int32_t list) const;
@@ -86,7 +89,7 @@ class BlockPool {
   std::int32_t evictable_ = 0;
   std::vector<Node> nodes_;
   std::vector<std::int32_t> listed_;  ///< blocks on each list
-  OwnerHeap givers_;                  ///< known blocks by owner; in it, who has an evictable one
+  OwnerHeap givers_;  ///< cached blocks by owner; holds owners with an evictable one
   EvictListener evicted_;
 };
 

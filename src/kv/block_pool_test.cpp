@@ -1,4 +1,4 @@
-// The pool's order, counts and revival of free blocks, by hand and against a naive model.
+// Tests of BlockPool's order, counts and evictions, by hand and against a naive model.
 #include "kv/block_pool.h"
 
 #include <gtest/gtest.h>
@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <deque>
 #include <random>
+
+#include "base/index.h"
 
 namespace ingot {
 namespace {
@@ -51,7 +53,7 @@ class KnownBlocks : public testing::Test {
     pool_.set_owners(3);
     pool_.on_evict([this](std::int32_t block) { evicted_.push_back(pool_.owner(block)); });
   }
-  /// So many blocks of an owner, which nobody holds; those of lower numbers were released first.
+  /// Makes `blocks` evictable blocks of an owner; blocks with lower numbers are released first.
   void keep(std::int32_t owner, int blocks) {
     for (; blocks > 0; --blocks) {
       const std::int32_t block = *pool_.allocate();
@@ -123,7 +125,7 @@ TEST(BlockPool, AgreesWithANaiveModelUnderRandomUse) {
   std::mt19937 rng(7);
   for (int i = 0; i < 20000; ++i) {
     const auto b = static_cast<std::int32_t>(rng() % kBlocks);
-    auto& count = references[static_cast<std::size_t>(b)];
+    auto& count = at(references, b);
     switch (rng() % 3) {
       case 0: {
         const auto got = pool.allocate();
@@ -131,7 +133,7 @@ TEST(BlockPool, AgreesWithANaiveModelUnderRandomUse) {
         if (!got) break;
         ASSERT_EQ(*got, free.front());
         free.pop_front();
-        references[static_cast<std::size_t>(*got)] = 1;
+        at(references, *got) = 1;
         break;
       }
       case 1:

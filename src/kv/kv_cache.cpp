@@ -1,4 +1,4 @@
-// KvCache: grouping of layers, allocation of pages, block tables of sequences.
+// KvCache and SequenceBlocks: groups of layers, pages, and block tables of sequences.
 #include "kv/kv_cache.h"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <new>
 
 #include "backend/kv_rows.h"
+#include "base/index.h"
 #include "kv/mutant.h"
 
 namespace ingot {
@@ -58,11 +59,11 @@ KvCache::KvCache(Backend& backend, std::vector<KvGroup> groups, KvType type,
     pages_.push_back(backend.allocate(blocks[g] * group.bytes_per_block()));
     std::byte* pages = pages_.back().data();
     for (const std::int32_t i : group.layers) {
-      layers_[static_cast<std::size_t>(i)] = {.pages = pages,
-                                              .type = type,
-                                              .blocks = blocks[g],
-                                              .block_bytes = group.block_bytes,
-                                              .group = static_cast<std::int32_t>(g)};
+      at(layers_, i) = {.pages = pages,
+                        .type = type,
+                        .blocks = blocks[g],
+                        .block_bytes = group.block_bytes,
+                        .group = static_cast<std::int32_t>(g)};
       pages += blocks[g] * group.block_bytes;
     }
   }
@@ -143,8 +144,7 @@ std::int64_t KvCache::releasing(std::int32_t g) const {
                        [g](const Release& r) { return r.group == g; });
 }
 
-SequenceBlocks::SequenceBlocks(KvCache& cache)
-    : cache_(&cache), tables_(static_cast<std::size_t>(cache.groups())) {}
+SequenceBlocks::SequenceBlocks(KvCache& cache) : cache_(&cache), tables_(to_size(cache.groups())) {}
 
 SequenceBlocks::SequenceBlocks(SequenceBlocks&& other) noexcept
     : cache_(other.cache_), tables_(std::move(other.tables_)), filled_(other.filled_) {
@@ -165,9 +165,9 @@ SequenceBlocks& SequenceBlocks::operator=(SequenceBlocks&& other) noexcept {
 
 SequenceBlocks::~SequenceBlocks() { truncate(0); }
 
-/// Whether the block of key `filled` is there, will be written to, and is not this sequence's own.
+/// Whether the block of key `filled` exists, will be written to, and is shared or cached.
 bool SequenceBlocks::copies_before_write(std::int32_t g, std::int64_t tokens) const {
-  const auto index = static_cast<std::size_t>(filled_ / kBlockTokens);
+  const auto index = to_size(filled_ / kBlockTokens);
   if (tokens <= filled_ || index >= table(g).size() || table(g)[index] < 0) return false;
   return !cache_->pool(g).is_writable(table(g)[index]) && !INGOT_MUTANT(5);
 }
@@ -179,7 +179,7 @@ std::int64_t SequenceBlocks::wanted(std::int32_t g, std::int64_t tokens) const {
 
 bool SequenceBlocks::reserve(std::int64_t tokens, std::vector<BlockCopy>& copies) {
   if (cache_->refuses()) return false;
-  const auto blocks = static_cast<std::size_t>(blocks_of(tokens));
+  const auto blocks = to_size(blocks_of(tokens));
   for (std::int32_t g = 0; g < groups(); ++g) {
     if (wanted(g, tokens) > cache_->pool(g).available()) return false;
   }
@@ -190,9 +190,9 @@ bool SequenceBlocks::reserve(std::int64_t tokens, std::vector<BlockCopy>& copies
     return false;
   }
   for (std::int32_t g = 0; g < groups(); ++g) {
-    Table& table = tables_[static_cast<std::size_t>(g)];
+    Table& table = at(tables_, g);
     if (copies_before_write(g, tokens)) {
-      std::int32_t& block = table.blocks[static_cast<std::size_t>(filled_ / kBlockTokens)];
+      std::int32_t& block = at(table.blocks, filled_ / kBlockTokens);
       const std::int32_t own = *cache_->pool(g).allocate();
       copies.push_back({.group = g, .from = block, .to = own});
       cache_->release_after_next(g, block);
@@ -214,7 +214,7 @@ std::int64_t SequenceBlocks::reservable(std::span<const std::int64_t> withheld) 
   std::int64_t tokens = std::int64_t{std::numeric_limits<std::int32_t>::max()} * kBlockTokens;
   for (std::int32_t g = 0; g < groups(); ++g) {
     const std::int64_t copy = copies_before_write(g, filled_ + 1) ? 1 : 0;
-    const std::int64_t kept = withheld.empty() ? 0 : withheld[static_cast<std::size_t>(g)];
+    const std::int64_t kept = withheld.empty() ? 0 : at(withheld, g);
     const std::int64_t more = cache_->pool(g).available() - kept - copy;
     const std::int64_t room =
         (std::ssize(table(g)) + std::max<std::int64_t>(0, more)) * kBlockTokens;
@@ -226,7 +226,7 @@ std::int64_t SequenceBlocks::reservable(std::span<const std::int64_t> withheld) 
 void SequenceBlocks::share(const SequenceBlocks& other, std::int64_t tokens) {
   INGOT_CHECK(cache_ == other.cache_ && tokens <= other.filled_, tokens, " tokens to share of ",
               other.filled_);
-  const auto blocks = static_cast<std::size_t>(blocks_of(tokens));
+  const auto blocks = to_size(blocks_of(tokens));
   for (std::int32_t g = 0; g < groups(); ++g) adopt(g, other.table(g).first(blocks));
   filled_ = tokens;
 }
@@ -234,14 +234,14 @@ void SequenceBlocks::share(const SequenceBlocks& other, std::int64_t tokens) {
 bool SequenceBlocks::fork(const SequenceBlocks& other, std::int64_t tokens,
                           std::vector<BlockCopy>& copies) {
   const std::int64_t full = INGOT_MUTANT(5) ? tokens : tokens / kBlockTokens * kBlockTokens;
-  const auto tail = static_cast<std::size_t>(full / kBlockTokens);
+  const auto tail = to_size(full / kBlockTokens);
   for (std::int32_t g = 0; g < groups() && full < tokens; ++g) {
     if (cache_->pool(g).available() == 0) return false;
   }
   share(other, full);
   for (std::int32_t g = 0; g < groups() && full < tokens; ++g) {
     const std::int32_t own = *cache_->pool(g).allocate();
-    tables_[static_cast<std::size_t>(g)].add(own);
+    at(tables_, g).add(own);
     copies.push_back({.group = g, .from = other.table(g)[tail], .to = own});
   }
   filled_ = tokens;
@@ -249,7 +249,7 @@ bool SequenceBlocks::fork(const SequenceBlocks& other, std::int64_t tokens,
 }
 
 void SequenceBlocks::adopt(std::int32_t g, std::span<const std::int32_t> blocks) {
-  Table& table = tables_[static_cast<std::size_t>(g)];
+  Table& table = at(tables_, g);
   INGOT_CHECK(table.blocks.empty(), blocks.size(), " blocks into a table of ", table.blocks.size());
   table.blocks.assign(blocks.begin(), blocks.end());
   for (const std::int32_t block : blocks) {
@@ -260,8 +260,8 @@ void SequenceBlocks::adopt(std::int32_t g, std::span<const std::int32_t> blocks)
 }
 
 void SequenceBlocks::replace(std::int32_t g, std::int64_t index, std::int32_t block) {
-  Table& table = tables_[static_cast<std::size_t>(g)];
-  std::int32_t& own = table.blocks[static_cast<std::size_t>(index)];
+  Table& table = at(tables_, g);
+  std::int32_t& own = at(table.blocks, index);
   cache_->pool(g).retain(block);
   if (own >= 0) {
     cache_->release(g, own);
@@ -283,11 +283,11 @@ void SequenceBlocks::forget_before(std::int64_t next) {
   for (std::int32_t g = 0; g < groups(); ++g) {
     const std::int64_t window = cache_->group(g).window;
     if (window == 0) continue;
-    Table& table = tables_[static_cast<std::size_t>(g)];
+    Table& table = at(tables_, g);
     const std::int64_t last =
         std::min((next - window + 1) / kBlockTokens, std::ssize(table.blocks));
     for (; table.forgotten < last; ++table.forgotten) {
-      std::int32_t& block = table.blocks[static_cast<std::size_t>(table.forgotten)];
+      std::int32_t& block = at(table.blocks, table.forgotten);
       if (block < 0) continue;
       cache_->release(g, block);
       block = -1;
@@ -300,7 +300,7 @@ void SequenceBlocks::truncate(std::int64_t tokens) {
   INGOT_CHECK(can_truncate(tokens), "truncated to ", tokens,
               " tokens, but a block of their window was given back");
   for (std::int32_t g = 0; g < groups(); ++g) {
-    Table& table = tables_[static_cast<std::size_t>(g)];
+    Table& table = at(tables_, g);
     while (std::ssize(table.blocks) > blocks_of(tokens)) {
       if (table.blocks.back() >= 0) {
         cache_->release(g, table.blocks.back());
@@ -320,14 +320,14 @@ bool SequenceBlocks::can_share(std::int64_t next, std::int64_t tokens) const {
     const std::int64_t first_seen = std::max<std::int64_t>(0, next - window + 1);
     const std::int64_t last = std::min(std::ssize(table(g)), blocks_of(tokens));
     for (std::int64_t b = first_seen / kBlockTokens; b < last; ++b) {
-      if (table(g)[static_cast<std::size_t>(b)] < 0) return false;
+      if (at(table(g), b) < 0) return false;
     }
   }
   return true;
 }
 
 std::int32_t SequenceBlocks::slot(std::int32_t g, std::int64_t key) const {
-  const auto block = static_cast<std::size_t>(key / kBlockTokens);
+  const auto block = to_size(key / kBlockTokens);
   INGOT_CHECK(block < table(g).size() && table(g)[block] >= 0, "key ", key, " has no block");
   if (key < filled_) return -1;
   INGOT_CHECK(cache_->pool(g).is_writable(table(g)[block]) || INGOT_MUTANT(5), "block ",

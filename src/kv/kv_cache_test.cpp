@@ -1,4 +1,4 @@
-// Grouping of layers, what sequences hold, and that everything comes back.
+// Tests of KvCache: groups of layers, the blocks of sequences, and their release.
 #include "kv/kv_cache.h"
 
 #include <gtest/gtest.h>
@@ -124,8 +124,7 @@ TEST_F(KvCacheTest, ASequenceBeginsWithTheBlocksOfAnother) {
   EXPECT_EQ(cache.pool(1).free(), 5);
 }
 
-/// A fork goes on in a block of its own, which begins as a copy; whoever would write into a block
-/// that others have copies it first.
+/// A fork continues in its own copy of the last block; a write to a shared block copies it first.
 TEST_F(KvCacheTest, APartlyFilledBlockIsCopiedBeforeItIsWritten) {
   KvCache cache = make({layer(0), layer(8)}, {6, 6});
   SequenceBlocks a(cache), b(cache), c(cache);

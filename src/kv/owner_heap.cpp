@@ -1,4 +1,4 @@
-// OwnerHeap: sifting up and down.
+// OwnerHeap by a binary heap with sifting up and down.
 #include "kv/owner_heap.h"
 
 #include "base/check.h"
@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-OwnerHeap::OwnerHeap(std::int32_t owners) : entries_(static_cast<std::size_t>(owners)) {
+OwnerHeap::OwnerHeap(std::int32_t owners) : entries_(to_size(owners)) {
   order_.reserve(entries_.size());
 }
 
@@ -26,7 +26,7 @@ void OwnerHeap::set(std::size_t place, std::int32_t owner) {
   entry(owner).place = static_cast<std::int32_t>(place);
 }
 
-/// Moves the owner at `place` to where it belongs.
+/// Sifts the owner at index `place` up or down.
 void OwnerHeap::settle(std::size_t place) {
   const std::int32_t owner = order_[place];
   while (place > 0 && comes_first(owner, order_[(place - 1) / 2])) {
@@ -46,7 +46,7 @@ void OwnerHeap::add_blocks(std::int32_t owner, std::int32_t change) {
   Entry& e = entry(owner);
   e.blocks += change;
   if (change > 0) e.grew = ++growths_;
-  if (e.place >= 0) settle(static_cast<std::size_t>(e.place));
+  if (e.place >= 0) settle(to_size(e.place));
 }
 
 void OwnerHeap::insert(std::int32_t owner) {
@@ -57,7 +57,7 @@ void OwnerHeap::insert(std::int32_t owner) {
 
 void OwnerHeap::remove(std::int32_t owner) {
   INGOT_CHECK(contains(owner), "owner ", owner, " has no place");
-  const auto place = static_cast<std::size_t>(entry(owner).place);
+  const auto place = to_size(entry(owner).place);
   entry(owner).place = -1;
   const std::int32_t last = order_.back();
   order_.pop_back();

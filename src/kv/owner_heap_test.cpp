@@ -1,4 +1,4 @@
-// The heap of owners, by hand and against a naive model.
+// Tests of OwnerHeap, by hand and against a naive model.
 #include "kv/owner_heap.h"
 
 #include <gtest/gtest.h>
@@ -6,6 +6,8 @@
 #include <array>
 #include <random>
 #include <utility>
+
+#include "base/index.h"
 
 namespace ingot {
 namespace {
@@ -60,12 +62,12 @@ TEST(OwnerHeap, AgreesWithANaiveModelUnderRandomUse) {
   std::array<Owner, kOwners> owners;
   for (std::int32_t o = 0; o < kOwners; ++o) {
     heap.add_blocks(o, 1);
-    owners[static_cast<std::size_t>(o)] = {.blocks = 1, .grew = o - kOwners};
+    at(owners, o) = {.blocks = 1, .grew = o - kOwners};
   }
   std::mt19937 rng(3);
   for (int i = 1; i <= 20000; ++i) {
     const auto o = static_cast<std::int32_t>(rng() % kOwners);
-    Owner& owner = owners[static_cast<std::size_t>(o)];
+    Owner& owner = at(owners, o);
     if (rng() % 3 > 0) {
       const std::int32_t change = owner.blocks > 0 && rng() % 2 == 0 ? -1 : 1;
       owner.blocks += change;

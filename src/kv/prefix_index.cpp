@@ -1,4 +1,4 @@
-// PrefixIndex: the tree of known blocks and the hash table over it.
+// PrefixIndex: the tree of cached blocks, and the hash table that finds its nodes.
 #include "kv/prefix_index.h"
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "base/index.h"
 #include "kv/mutant.h"
 
 #define XXH_INLINE_ALL
@@ -21,17 +22,17 @@ std::uint64_t content_hash(std::uint64_t parent, std::span<const std::int32_t> t
 }
 
 std::span<const std::int32_t> block_of(std::span<const std::int32_t> tokens, std::int64_t index) {
-  return tokens.subspan(static_cast<std::size_t>(index * kBlockTokens), kBlockTokens);
+  return tokens.subspan(to_size(index * kBlockTokens), kBlockTokens);
 }
 
-/// Nodes for so many blocks, and a root for each: windows give blocks back whose nodes later ones
-/// hang on.
+/// Enough nodes for all blocks, with a root for each. A window group releases blocks whose nodes
+/// have children: up to five nodes a block.
 std::size_t node_count(const KvCache& cache, std::int32_t sequences) {
   std::int64_t nodes = 2 * std::int64_t{sequences} + 1;
   for (std::int32_t g = 0; g < cache.groups(); ++g) {
     nodes += (cache.group(g).window > 0 ? 5 : 2) * std::int64_t{cache.pool(g).total()};
   }
-  return static_cast<std::size_t>(nodes);
+  return to_size(nodes);
 }
 
 PrefixKey mutated(PrefixKey key) {
@@ -66,17 +67,16 @@ PrefixIndex::PrefixIndex(KvCache& cache, std::int32_t sequences, const PrefixInd
     : cache_(cache), options_(options), groups_(cache.groups()) {
   const std::size_t nodes = node_count(cache, sequences);
   nodes_.resize(nodes);
-  blocks_.assign(nodes * static_cast<std::size_t>(groups_), -1);
+  blocks_.assign(nodes * to_size(groups_), -1);
   for (std::size_t i = nodes; i > 0; --i) unused_.push_back(static_cast<std::int32_t>(i - 1));
   unused_tenants_ = unused_;
-  slots_.assign(std::bit_ceil(2 * nodes), -1);
+  buckets_.assign(std::bit_ceil(2 * nodes), -1);
   ghosts_.resize(std::bit_ceil(nodes));
   path_.reserve(nodes);
   adopted_.reserve(nodes);
-  node_of_.resize(static_cast<std::size_t>(groups_));
+  node_of_.resize(to_size(groups_));
   for (std::int32_t g = 0; g < groups_; ++g) {
-    node_of_[static_cast<std::size_t>(g)].assign(static_cast<std::size_t>(cache.pool(g).total()),
-                                                 -1);
+    at(node_of_, g).assign(to_size(cache.pool(g).total()), -1);
     cache.pool(g).set_owners(static_cast<std::int32_t>(nodes));
     cache.pool(g).on_evict([this, g](std::int32_t b) { forget_block(g, b); });
   }
@@ -99,18 +99,19 @@ PrefixIndex::Hash PrefixIndex::child_hash(const Hash& parent, Tokens tokens) con
   return {h.low64 & ((std::uint64_t{1} << options_.hash_bits) - 1), 0};
 }
 
-/// The slot that holds a node of this hash, or the empty one where it belongs.
-std::size_t PrefixIndex::slot_of(const Hash& hash) const {
-  std::size_t slot = home(hash);
-  while (slots_[slot] >= 0 && at(slots_[slot]).hash != hash) slot = (slot + 1) % slots_.size();
-  return slot;
+/// The bucket of the node with this hash, or the empty bucket where it belongs.
+std::size_t PrefixIndex::bucket_of(const Hash& hash) const {
+  std::size_t bucket = home(hash);
+  while (buckets_[bucket] >= 0 && node_at(buckets_[bucket]).hash != hash)
+    bucket = (bucket + 1) % buckets_.size();
+  return bucket;
 }
 
-/// The child of `node` with these tokens; -1 where there is none.
+/// The child of `node` with these tokens, or -1.
 std::int32_t PrefixIndex::child(std::int32_t node, Tokens tokens) const {
-  const std::int32_t found = slots_[slot_of(child_hash(at(node).hash, tokens))];
+  const std::int32_t found = buckets_[bucket_of(child_hash(node_at(node).hash, tokens))];
   if (found < 0 || INGOT_MUTANT(7)) return found;
-  const Node& n = at(found);
+  const Node& n = node_at(found);
   return n.parent == node && std::equal(tokens.begin(), tokens.end(), n.tokens.begin()) ? found
                                                                                         : -1;
 }
@@ -125,12 +126,12 @@ std::int32_t PrefixIndex::take_node() {
   const std::int32_t node = unused_.back();
   unused_.pop_back();
   ++used_;
-  at(node) = Node{};
+  node_at(node) = Node{};
   return node;
 }
 
 void PrefixIndex::free_node(std::int32_t node) {
-  at(node) = Node{};
+  node_at(node) = Node{};
   unused_.push_back(node);
   --used_;
 }
@@ -157,7 +158,7 @@ std::int32_t PrefixIndex::require_root(const PrefixKey& given, std::uint64_t cha
   return root;
 }
 
-/// Nothing (-1) where no node or no memory is left.
+/// A new root; -1 without a free node or memory.
 std::int32_t PrefixIndex::make_root(const PrefixKey& key) {
   const std::int32_t root = take_node();
   if (root < 0) return -1;
@@ -169,15 +170,15 @@ std::int32_t PrefixIndex::make_root(const PrefixKey& key) {
       tenant.index = unused_tenants_.back();
       unused_tenants_.pop_back();
     }
-    at(root).tenant_index = tenant.index;
+    node_at(root).tenant_index = tenant.index;
   } catch (const std::bad_alloc&) {
     root_of_node_.erase(root);
     roots_.erase(key);
     free_node(root);
     return -1;
   }
-  at(root).hash = root_hash(key);
-  at(root).root = root;
+  node_at(root).hash = root_hash(key);
+  node_at(root).root = root;
   return root;
 }
 
@@ -191,78 +192,78 @@ void PrefixIndex::drop_root(std::int32_t root) {
   tenants_.erase(tenant);
 }
 
-/// Nothing (-1) where another node has its hash, or no node is left.
+/// A new child; -1 where another node has its hash, or without a free node.
 std::int32_t PrefixIndex::add_child(std::int32_t parent, Tokens tokens) {
-  const Hash hash = child_hash(at(parent).hash, tokens);
-  const std::size_t slot = slot_of(hash);
-  if (slots_[slot] >= 0) return -1;
+  const Hash hash = child_hash(node_at(parent).hash, tokens);
+  const std::size_t bucket = bucket_of(hash);
+  if (buckets_[bucket] >= 0) return -1;
   const std::int32_t node = take_node();
   if (node < 0) return -1;
-  slots_[slot] = node;
-  Node& n = at(node);
+  buckets_[bucket] = node;
+  Node& n = node_at(node);
   n.hash = hash;
-  n.content = content_hash(at(parent).content, tokens);
+  n.content = content_hash(node_at(parent).content, tokens);
   n.parent = parent;
-  n.root = at(parent).root;
-  n.tenant_index = at(parent).tenant_index;
+  n.root = node_at(parent).root;
+  n.tenant_index = node_at(parent).tenant_index;
   std::copy(tokens.begin(), tokens.end(), n.tokens.begin());
-  ++at(parent).children;
-  at(parent).last_child = node;
+  ++node_at(parent).children;
+  node_at(parent).last_child = node;
   ghosts_[n.content & (ghosts_.size() - 1)] = {n.content, root_of_node_.at(n.root).key};
   return node;
 }
 
-/// Moves what stands behind an emptied slot up, so that every search still finds it.
-void PrefixIndex::erase_slot(std::size_t slot) {
-  const std::size_t mask = slots_.size() - 1;
-  for (std::size_t next = (slot + 1) & mask; slots_[next] >= 0; next = (next + 1) & mask) {
-    const std::size_t wanted = home(at(slots_[next]).hash);
-    if (((next - wanted) & mask) < ((next - slot) & mask)) continue;
-    slots_[slot] = slots_[next];
-    slot = next;
+/// Empties a bucket, and moves later nodes up so that linear probing still finds them.
+void PrefixIndex::erase_bucket(std::size_t bucket) {
+  const std::size_t mask = buckets_.size() - 1;
+  for (std::size_t next = (bucket + 1) & mask; buckets_[next] >= 0; next = (next + 1) & mask) {
+    const std::size_t wanted = home(node_at(buckets_[next]).hash);
+    if (((next - wanted) & mask) < ((next - bucket) & mask)) continue;
+    buckets_[bucket] = buckets_[next];
+    bucket = next;
   }
-  slots_[slot] = -1;
+  buckets_[bucket] = -1;
 }
 
-/// Removes a node that nothing needs, and those above it that only led to it.
+/// Removes a node without blocks, children and places, and then its parents while they are so.
 void PrefixIndex::prune(std::int32_t node) {
   while (node >= 0) {
-    const Node& n = at(node);
+    const Node& n = node_at(node);
     if (n.blocks > 0 || n.children > 0 || n.places > 0) return;
     const std::int32_t parent = n.parent;
     if (is_root(node)) {
       drop_root(node);
     } else {
-      erase_slot(slot_of(n.hash));
+      erase_bucket(bucket_of(n.hash));
     }
-    if (parent >= 0) --at(parent).children;
+    if (parent >= 0) --node_at(parent).children;
     free_node(node);
     node = parent;
   }
 }
 
 void PrefixIndex::forget_block(std::int32_t g, std::int32_t number) {
-  std::int32_t& known_as = node_of_[static_cast<std::size_t>(g)][static_cast<std::size_t>(number)];
+  std::int32_t& known_as = at(at(node_of_, g), number);
   const std::int32_t node = known_as;
   INGOT_CHECK(node >= 0 && block(node, g) == number, "block ", number, " of group ", g,
               " is not where the index has it");
   known_as = -1;
   block(node, g) = -1;
-  --at(node).blocks;
+  --node_at(node).blocks;
   prune(node);
 }
 
 std::int32_t PrefixIndex::parent_of(std::int64_t index, const PrefixKey& key) const {
-  return index == 0 ? find_root(key) : path_[static_cast<std::size_t>(index - 1)];
+  return index == 0 ? find_root(key) : at(path_, index - 1);
 }
 
-/// How many of the full blocks of `tokens` are those of `path_`, of which some may have gone: those
-/// hang on nothing, or are in use for something else.
+/// How many full blocks of `tokens` equal the nodes of `path_`. Nodes may have been freed or reused
+/// since the path was made.
 std::int64_t PrefixIndex::known_of_path(const PrefixKey& key, Tokens tokens) const {
   const std::int64_t most = std::min(std::ssize(path_), std::ssize(tokens) / kBlockTokens);
   std::int64_t known = 0;
   for (; known < most; ++known) {
-    const Node& n = at(path_[static_cast<std::size_t>(known)]);
+    const Node& n = node_at(at(path_, known));
     const std::int32_t parent = parent_of(known, key);
     const Tokens next = block_of(tokens, known);
     if (parent < 0 || n.parent != parent ||
@@ -273,10 +274,11 @@ std::int64_t PrefixIndex::known_of_path(const PrefixKey& key, Tokens tokens) con
   return known;
 }
 
-/// Fills `path_` with the nodes of the full blocks of `tokens`, as far as they are known. Nothing
-/// is hashed of what it begins with already: whoever is first in line is looked up in each step.
+/// Fills `path_` with the nodes of the full blocks of `tokens`, up to the first unknown block.
+/// Keeps the part of `path_` that fits without hashing, because each step looks up the first
+/// waiting sequence again.
 void PrefixIndex::walk(const PrefixKey& key, Tokens tokens) {
-  path_.resize(static_cast<std::size_t>(known_of_path(key, tokens)));
+  path_.resize(to_size(known_of_path(key, tokens)));
   for (std::int64_t next = std::ssize(path_); (next + 1) * kBlockTokens <= std::ssize(tokens);
        ++next) {
     const std::int32_t parent = parent_of(next, key);
@@ -286,18 +288,18 @@ void PrefixIndex::walk(const PrefixKey& key, Tokens tokens) {
   }
 }
 
-/// The most blocks of `path_` that a sequence can begin with: all of them in groups without a
-/// window, in the others those that its first row sees.
+/// The most blocks of `path_` that a sequence can begin with. Groups without a window need all of
+/// these blocks, window groups only the blocks that the first row sees.
 std::int64_t PrefixIndex::deepest(std::int64_t rows_max) const {
   std::int64_t best = 0;
-  std::array<std::int64_t, 64> run{};  // blocks without a gap, by group
+  std::array<std::int64_t, 64> run{};  // last blocks without a gap, by group
   INGOT_CHECK(groups_ <= std::ssize(run), groups_, " groups");
   for (std::int64_t d = 0; d < std::ssize(path_) && d * kBlockTokens < rows_max; ++d) {
     const std::int64_t rows = std::min((d + 1) * kBlockTokens, rows_max);
     bool all = true;
     for (std::int32_t g = 0; g < groups_; ++g) {
-      std::int64_t& blocks = run[static_cast<std::size_t>(g)];
-      blocks = block(path_[static_cast<std::size_t>(d)], g) >= 0 ? blocks + 1 : 0;
+      std::int64_t& blocks = at(run, g);
+      blocks = block(at(path_, d), g) >= 0 ? blocks + 1 : 0;
       const std::int32_t window = cache_.group(g).window;
       const std::int64_t first =
           window == 0 ? 0 : std::max<std::int64_t>(0, rows - window + 1) / kBlockTokens;
@@ -310,18 +312,19 @@ std::int64_t PrefixIndex::deepest(std::int64_t rows_max) const {
 
 PrefixMiss PrefixIndex::explain(const PrefixKey& key, std::int32_t node, Tokens rest,
                                 std::int64_t first, std::uint64_t chat_template) const {
-  const std::uint64_t parent = node < 0 ? 0 : at(node).content;
+  const std::uint64_t parent = node < 0 ? 0 : node_at(node).content;
   const std::uint64_t content = content_hash(parent, block_of(rest, 0));
   const Ghost& ghost = ghosts_[content & (ghosts_.size() - 1)];
   if (ghost.content == content) {
     if (ghost.key.domain != key.domain) return {MissReason::kDomain, first};
     return {ghost.key.adapter != key.adapter ? MissReason::kAdapter : MissReason::kEvicted, first};
   }
-  const std::int32_t other = node < 0 ? -1 : at(node).last_child;
-  if (other < 0 || at(other).parent != node || is_root(other)) return {MissReason::kNew, first};
-  const auto& tokens = at(other).tokens;
+  const std::int32_t other = node < 0 ? -1 : node_at(node).last_child;
+  if (other < 0 || node_at(other).parent != node || is_root(other))
+    return {MissReason::kNew, first};
+  const auto& tokens = node_at(other).tokens;
   const auto differs = std::mismatch(tokens.begin(), tokens.end(), rest.begin()).first;
-  const bool same = root_of_node_.at(at(node).root).chat_template == chat_template;
+  const bool same = root_of_node_.at(node_at(node).root).chat_template == chat_template;
   return {same ? MissReason::kDiverged : MissReason::kTemplate, first + (differs - tokens.begin())};
 }
 
@@ -337,8 +340,7 @@ PrefixIndex::Match PrefixIndex::find(const PrefixKey& key, Tokens tokens, std::i
   } else if (first + kBlockTokens <= std::min(std::ssize(tokens), rows_max)) {
     std::int32_t node = parent_of(match.blocks, key);
     if (node < 0 && !path_.empty()) node = path_.back();
-    match.miss =
-        explain(key, node, tokens.subspan(static_cast<std::size_t>(first)), first, chat_template);
+    match.miss = explain(key, node, tokens.subspan(to_size(first)), first, chat_template);
   }
   return match;
 }
@@ -353,7 +355,7 @@ std::int64_t PrefixIndex::held_alone(const Match& match, std::int32_t g,
                                      const SequenceBlocks& holder) const {
   const auto table = holder.table(g);
   std::int64_t blocks = 0;
-  for (std::size_t i = 0; i < std::min(table.size(), static_cast<std::size_t>(match.blocks)); ++i) {
+  for (std::size_t i = 0; i < std::min(table.size(), to_size(match.blocks)); ++i) {
     const bool is_same = table[i] >= 0 && table[i] == block(path_[i], g);
     blocks += is_same && cache_.pool(g).references(table[i]) == 1 ? 1 : 0;
   }
@@ -368,7 +370,7 @@ PrefixIndex::Place PrefixIndex::adopt(const PrefixKey& key, const Match& match,
         window == 0 ? 0 : std::max<std::int64_t>(0, match.rows - window + 1) / kBlockTokens;
     adopted_.clear();
     for (std::int64_t i = 0; i < match.blocks; ++i) {
-      adopted_.push_back(i < first ? -1 : block(path_[static_cast<std::size_t>(i)], g));
+      adopted_.push_back(i < first ? -1 : block(at(path_, i), g));
     }
     blocks.adopt(g, adopted_);
   }
@@ -376,23 +378,23 @@ PrefixIndex::Place PrefixIndex::adopt(const PrefixKey& key, const Match& match,
   Place place{.blocks = match.blocks};
   const std::int32_t root = require_root(key, chat_template);
   if (root < 0) return place;
-  move(place, match.blocks == 0 ? root : path_[static_cast<std::size_t>(match.blocks - 1)]);
-  root_of_node_.at(at(place.node).root).chat_template = chat_template;
+  move(place, match.blocks == 0 ? root : at(path_, match.blocks - 1));
+  root_of_node_.at(node_at(place.node).root).chat_template = chat_template;
   return place;
 }
 
-/// The new node is held before the old one is let go: it may hang on it.
+/// Holds the new node before it lets go of the old one, which may be its ancestor.
 void PrefixIndex::move(Place& place, std::int32_t node) {
   const std::int32_t before = place.node;
   place.node = node;
-  if (node >= 0) ++at(node).places;
+  if (node >= 0) ++node_at(node).places;
   if (before < 0) return;
-  --at(before).places;
+  --node_at(before).places;
   prune(before);
 }
 
 PrefixIndex::Place PrefixIndex::same_place(const Place& place) {
-  if (place.node >= 0) ++at(place.node).places;
+  if (place.node >= 0) ++node_at(place.node).places;
   return place;
 }
 
@@ -408,16 +410,16 @@ void PrefixIndex::extend(Place& place, Tokens tokens, std::int64_t computed,
     if (node < 0) return;
     ++place.blocks;
     for (std::int32_t g = 0; g < groups_; ++g) {
-      const std::int32_t own = blocks.table(g)[static_cast<std::size_t>(index)];
+      const std::int32_t own = at(blocks.table(g), index);
       if (own < 0 || own == block(node, g)) continue;
       if (block(node, g) >= 0) {
         blocks.replace(g, index, block(node, g));
         continue;
       }
       block(node, g) = own;
-      ++at(node).blocks;
-      node_of_[static_cast<std::size_t>(g)][static_cast<std::size_t>(own)] = node;
-      cache_.pool(g).set_owner(own, at(node).tenant_index);
+      ++node_at(node).blocks;
+      at(at(node_of_, g), own) = node;
+      cache_.pool(g).set_owner(own, node_at(node).tenant_index);
     }
   }
 }
@@ -425,7 +427,7 @@ void PrefixIndex::extend(Place& place, Tokens tokens, std::int64_t computed,
 void PrefixIndex::truncate(Place& place, std::int64_t tokens) {
   std::int32_t node = place.node;
   for (; node >= 0 && place.blocks * kBlockTokens > tokens; --place.blocks) {
-    node = at(node).parent;
+    node = node_at(node).parent;
   }
   if (node != place.node) move(place, node);
 }
@@ -435,7 +437,7 @@ void PrefixIndex::leave(Place& place) { move(place, -1); }
 void PrefixIndex::flush() {
   for (std::int32_t g = 0; g < groups_; ++g) {
     for (std::int32_t b = 0; b < cache_.pool(g).total(); ++b) {
-      if (node_of_[static_cast<std::size_t>(g)][static_cast<std::size_t>(b)] < 0) continue;
+      if (at(at(node_of_, g), b) < 0) continue;
       cache_.pool(g).set_owner(b, BlockPool::kNoOwner);
       forget_block(g, b);
     }
@@ -443,17 +445,16 @@ void PrefixIndex::flush() {
 }
 
 const PrefixKey* PrefixIndex::key_of(std::int32_t g, std::int32_t block_number) const {
-  const std::int32_t node =
-      node_of_[static_cast<std::size_t>(g)][static_cast<std::size_t>(block_number)];
-  return node < 0 ? nullptr : &root_of_node_.at(at(node).root).key;
+  const std::int32_t node = at(at(node_of_, g), block_number);
+  return node < 0 ? nullptr : &root_of_node_.at(node_at(node).root).key;
 }
 
 void PrefixIndex::check() const {
   std::int64_t owned = 0;
   for (std::int32_t g = 0; g < groups_; ++g) {
-    const auto& nodes = node_of_[static_cast<std::size_t>(g)];
+    const auto& nodes = at(node_of_, g);
     for (std::int32_t b = 0; b < std::ssize(nodes); ++b) {
-      const std::int32_t node = nodes[static_cast<std::size_t>(b)];
+      const std::int32_t node = at(nodes, b);
       INGOT_CHECK((node >= 0) == cache_.pool(g).is_indexed(b), "block ", b, " of group ", g,
                   " has node ", node);
       if (node < 0) continue;
@@ -465,18 +466,19 @@ void PrefixIndex::check() const {
     }
   }
   std::int64_t blocks = 0, used = std::ssize(root_of_node_);
-  for (const std::int32_t node : slots_) {
+  for (const std::int32_t node : buckets_) {
     if (node < 0) continue;
-    const Node& n = at(node);
-    INGOT_CHECK(slots_[slot_of(n.hash)] == node, "node ", node, " is not found by its hash");
-    INGOT_CHECK(n.parent >= 0 && at(n.parent).children > 0, "node ", node, " hangs on nothing");
-    INGOT_CHECK(n.hash == child_hash(at(n.parent).hash, n.tokens) || INGOT_MUTANT(7), "node ", node,
-                " has another hash than its tokens");
+    const Node& n = node_at(node);
+    INGOT_CHECK(buckets_[bucket_of(n.hash)] == node, "node ", node, " is not found by its hash");
+    INGOT_CHECK(n.parent >= 0 && node_at(n.parent).children > 0, "node ", node,
+                " hangs on nothing");
+    INGOT_CHECK(n.hash == child_hash(node_at(n.parent).hash, n.tokens) || INGOT_MUTANT(7), "node ",
+                node, " has another hash than its tokens");
     blocks += n.blocks;
     ++used;
   }
   for (const auto& [key, root] : roots_) {
-    INGOT_CHECK(at(root).parent == -1, "root ", root, " hangs on ", at(root).parent);
+    INGOT_CHECK(node_at(root).parent == -1, "root ", root, " hangs on ", node_at(root).parent);
   }
   INGOT_CHECK(blocks == owned && used == used_, blocks, " blocks of nodes, ", owned, " owned, ",
               used, " nodes, counted ", used_);

@@ -1,5 +1,4 @@
-// The prefix index: what is found, who may find it, what goes first, and that a collision costs a
-// hit and nothing else.
+// Tests of PrefixIndex: hits, domains, the order of eviction, and collisions, which cost one hit.
 #include "kv/prefix_index.h"
 
 #include <gtest/gtest.h>
@@ -8,6 +7,7 @@
 #include <random>
 
 #include "backend/cpu/cpu_backend.h"
+#include "base/index.h"
 
 namespace ingot {
 namespace {
@@ -16,14 +16,14 @@ constexpr std::int64_t kAll = 1 << 20;
 
 /// Tokens first, first + 1, ...
 std::vector<std::int32_t> text(std::int64_t count, std::int32_t first = 0) {
-  std::vector<std::int32_t> tokens(static_cast<std::size_t>(count));
+  std::vector<std::int32_t> tokens(to_size(count));
   std::iota(tokens.begin(), tokens.end(), first);
   return tokens;
 }
 
 class PrefixIndexTest : public testing::Test {
  protected:
-  /// A sequence that has registered itself.
+  /// A registered sequence.
   struct Holder {
     explicit Holder(KvCache& cache) : blocks(cache) {}
     SequenceBlocks blocks;
@@ -94,7 +94,7 @@ TEST_F(PrefixIndexTest, APromptThatIsAllThereLeavesOneRowToCompute) {
   EXPECT_EQ(match.rows, 31);
   EXPECT_EQ(match.blocks, 2);
   EXPECT_EQ(match.miss.reason, MissReason::kNone);
-  // Rows that have to leave the model are computed: no block that holds none but those is taken.
+  // Rows with outputs are computed, so blocks with such rows alone are not taken.
   EXPECT_EQ(index_->find({}, text(32), 10).blocks, 1);
   EXPECT_EQ(index_->find({}, text(32), 0).blocks, 0);
   end(h);
@@ -150,7 +150,7 @@ TEST_F(PrefixIndexTest, LeavesGoBeforeWhatTheyHangOnAndTheOldestFirst) {
   }
 }
 
-/// Adapters and salts make other keys, but no other tenant: more keys get it no larger share.
+/// Adapters and salts make new keys, but no new owner: more of them get a tenant no larger share.
 TEST_F(PrefixIndexTest, ATenantIsNotFlushedBelowItsShare) {
   make({9});
   const PrefixKey mine{.domain = {1, 1}, .tenant = 1};
@@ -227,8 +227,7 @@ TEST_F(PrefixIndexTest, ACollisionCostsAHitAndNothingElse) {
         bool same = false;
         for (std::size_t i = 0; i < texts.size(); ++i) {
           same =
-              same || (holders[i].blocks.table(0)[static_cast<std::size_t>(b)] ==
-                           taken.table(0)[static_cast<std::size_t>(b)] &&
+              same || (at(holders[i].blocks.table(0), b) == at(taken.table(0), b) &&
                        std::equal(tokens.begin(), tokens.begin() + 16 * (b + 1), texts[i].begin()));
         }
         EXPECT_TRUE(same) << "block " << b << " holds other tokens";
@@ -254,7 +253,7 @@ TEST_F(PrefixIndexTest, WhoBeganADomainOwnsItsBlocksWhileTheyAreKnown) {
   end(third);
 }
 
-/// Salts cost nothing but their blocks: the last domain is registered like the first.
+/// A salt costs its blocks alone: the last domain is registered like the first.
 TEST_F(PrefixIndexTest, AsManyDomainsAsBlocksAreKnown) {
   make({32});
   for (std::uint64_t d = 1; d <= 100; ++d) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "load/json.h"
+
 namespace ingot {
 
 /// The spelling of a checkpoint's tensor names.
@@ -37,15 +39,6 @@ struct RopeScaling {
 
 /// The non-linearity of the feed-forward layers.
 enum class Activation { kSilu, kGeluTanh, kGeluErf };
-
-/// The model's recommended sampling parameters; absent where its files name none.
-struct SamplingDefaults {
-  std::optional<double> temperature;         ///< 0 to 100; 0 = the most likely token
-  std::optional<double> top_p;               ///< 0 to 1
-  std::optional<double> min_p;               ///< 0 to 1
-  std::optional<double> repetition_penalty;  ///< 0.01 to 100
-  std::optional<std::int32_t> top_k;         ///< from -1; -1 and 0 = all
-};
 
 /// A model's hyper-parameters as the file states them, after each value's own range check and
 /// `validate_config`.
@@ -93,7 +86,9 @@ struct Config {
 
   std::vector<std::int32_t> eos_ids;  ///< from config and generation config or GGUF; may be empty
   std::optional<std::int32_t> bos_id;
-  SamplingDefaults sampling;
+  /// How the model's makers want its tokens drawn, unchecked: generation_config.json, or the keys
+  /// of GGUF behind "general.sampling.".
+  Json sampling = Json::object();
 };
 
 /// Checks the relations between the fields: heads divide, sizes are positive and within limits,

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "load/hf/hf_test_util.h"
+#include "load/json_object.h"
 
 namespace ingot {
 namespace {
@@ -177,6 +178,12 @@ TEST(Json, AgreesWithJsonTestSuite) {
     }
   }
   EXPECT_GT(files, 300);
+}
+
+TEST(Json, AnObjectIsWrittenAsItsMembers) {
+  const Json inner = json_object({{"b", "text"}, {"c", Json()}});
+  EXPECT_EQ(json_object({{"z", 1}, {"a", inner}}).dump(), R"({"z":1,"a":{"b":"text","c":null}})");
+  EXPECT_EQ(json_object({}).dump(), "{}");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Binding of tensors to slots: presence, shapes, ties, left-overs.
+// Binds tensors to roles: presence, shapes, tied heads, unknown tensors.
 #include "model/bind.h"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/fp_env.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "model/rope.h"
 #include "quant/formats.h"
@@ -22,7 +23,7 @@ std::string to_string(const Shape& shape) {
   return out + "]";
 }
 
-/// Finds tensors by slot and remembers which have been used.
+/// Finds tensors by role and remembers which have been used.
 class Binder {
  public:
   explicit Binder(const Checkpoint& checkpoint)
@@ -38,7 +39,7 @@ class Binder {
 
   BoundModel bind() {
     model_.spec = family_.spec(config_);
-    if (model_.spec.moe.experts != 0 && rule_of(Slot::kRouter) == nullptr) {
+    if (model_.spec.moe.experts != 0 && rule_of(TensorRole::kRouter) == nullptr) {
       throw model_error(checkpoint_.name(), "config", 0,
                         cat("architecture ", config_.architecture, " with ",
                             model_.spec.moe.experts, " experts is not supported"));
@@ -60,27 +61,27 @@ class Binder {
     throw model_error(checkpoint_.name(), "tensors", 0, reason);
   }
 
-  const SlotRule* rule_of(Slot slot) const {
-    const auto rule = std::find_if(family_.slots.begin(), family_.slots.end(),
-                                   [&](const SlotRule& r) { return r.slot == slot; });
-    return rule == family_.slots.end() ? nullptr : &*rule;
+  const RoleRule* rule_of(TensorRole role) const {
+    const auto rule = std::find_if(family_.roles.begin(), family_.roles.end(),
+                                   [&](const RoleRule& r) { return r.role == role; });
+    return rule == family_.roles.end() ? nullptr : &*rule;
   }
 
-  std::string name_of(Slot slot, std::int64_t layer, std::int64_t expert) const {
-    const std::string name = tensor_name(slot, config_.naming, layer, expert);
+  std::string name_of(TensorRole role, std::int64_t layer, std::int64_t expert) const {
+    const std::string name = tensor_name(role, config_.naming, layer, expert);
     return bare_ && name.compare(0, 6, "model.") == 0 ? name.substr(6) : name;
   }
 
-  /// The slot's tensor, or null where the family has none or it is optional and absent.
-  const TensorInfo* take(Slot slot, const Shape& shape, std::int64_t layer = 0,
+  /// The role's tensor, or null where the family has none or it is optional and absent.
+  const TensorInfo* take(TensorRole role, const Shape& shape, std::int64_t layer = 0,
                          std::int64_t expert = 0) {
-    const SlotRule* rule = rule_of(slot);
+    const RoleRule* rule = rule_of(role);
     if (rule == nullptr) return nullptr;
-    const std::string name = name_of(slot, layer, expert);
+    const std::string name = name_of(role, layer, expert);
     const TensorInfo* t = name.empty() ? nullptr : checkpoint_.find(name);
     if (t == nullptr) {
       if (rule->presence == Presence::kOptional) return nullptr;
-      fail(cat("tensor ", slot_names(slot, layer, expert), " is missing"));
+      fail(cat("tensor ", role_names(role, layer, expert), " is missing"));
     }
     used_.insert(t);
     if (!t->format) fail(*t, cat("type ", t->type_name, " holds no weights"));
@@ -90,17 +91,17 @@ class Binder {
     return t;
   }
 
-  /// A weight of one or more slots, and their biases.
+  /// A weight of one or more roles, and their biases.
   struct Part {
-    Slot slot;
+    TensorRole role;
     std::int64_t rows;
-    std::optional<Slot> bias = std::nullopt;
+    std::optional<TensorRole> bias = std::nullopt;
   };
   BoundWeight take_weight(std::initializer_list<Part> parts, std::int64_t cols,
                           std::int64_t layer) {
     BoundWeight w;
     for (const Part& p : parts) {
-      const TensorInfo* t = take(p.slot, {p.rows, cols}, layer);
+      const TensorInfo* t = take(p.role, {p.rows, cols}, layer);
       if (t == nullptr) return {};
       w.parts.push_back({t, 0, p.rows, cols});
       const TensorInfo* bias = p.bias ? take(*p.bias, {p.rows}, layer) : nullptr;
@@ -120,7 +121,7 @@ class Binder {
   BoundLayer bind_layer(std::int64_t i);
   void bind_dense(std::int64_t i, BoundLayer& layer);
   void bind_experts(std::int64_t i, BoundLayer& layer);
-  BoundPart take_expert(Slot slot, std::int64_t rows, std::int64_t cols, std::int64_t layer,
+  BoundPart take_expert(TensorRole role, std::int64_t rows, std::int64_t cols, std::int64_t layer,
                         std::int64_t expert);
   void check_biases(std::int64_t i, const BoundLayer& layer) const;
   void check_left_over() const;
@@ -136,8 +137,8 @@ class Binder {
 
 void Binder::bind_ends() {
   Spec& s = model_.spec;
-  const TensorInfo* embedding = checkpoint_.find(name_of(Slot::kEmbedding, 0, 0));
-  const TensorInfo* head = checkpoint_.find(name_of(Slot::kHead, 0, 0));
+  const TensorInfo* embedding = checkpoint_.find(name_of(TensorRole::kEmbedding, 0, 0));
+  const TensorInfo* head = checkpoint_.find(name_of(TensorRole::kHead, 0, 0));
   const TensorInfo* ends = embedding != nullptr ? embedding : head;
   if (ends != nullptr && !ends->shape.empty()) s.vocab = ends->shape.front();
   if (ends != nullptr && config_.vocab != 0 && s.vocab != config_.vocab) {
@@ -145,19 +146,18 @@ void Binder::bind_ends() {
          cat("it has ", s.vocab, " rows, the configuration says vocabulary ", config_.vocab));
   }
   bind_tie(embedding, head);
-  if (const auto* t = take(Slot::kEmbedding, {s.vocab, s.hidden})) {
+  if (const auto* t = take(TensorRole::kEmbedding, {s.vocab, s.hidden})) {
     model_.embedding.parts.push_back({t, 0, s.vocab, s.hidden});
   }
   if (!s.tied) {
-    if (const auto* t = take(Slot::kHead, {s.vocab, s.hidden})) {
+    if (const auto* t = take(TensorRole::kHead, {s.vocab, s.hidden})) {
       model_.head.parts.push_back({t, 0, s.vocab, s.hidden});
     }
   }
-  model_.final_norm = take(Slot::kFinalNorm, {s.hidden});
+  model_.final_norm = take(TensorRole::kFinalNorm, {s.hidden});
 }
 
-/// Decides whether head and embedding are one matrix. A stored copy of a tied head has to be the
-/// same bytes.
+/// Decides whether the head is the embedding. A stored copy of a tied head must have equal bytes.
 void Binder::bind_tie(const TensorInfo* embedding, const TensorInfo* head) {
   Spec& s = model_.spec;
   s.tied = config_.tied.value_or(head == nullptr) && embedding != nullptr;
@@ -174,10 +174,10 @@ void Binder::bind_tie(const TensorInfo* embedding, const TensorInfo* head) {
 
 void Binder::bind_rope_freqs() {
   RopeSpec& rope = model_.spec.ropes.front();
-  const TensorInfo* t = take(Slot::kRopeFreqs, {rope.dims / 2});
+  const TensorInfo* t = take(TensorRole::kRopeFreqs, {rope.dims / 2});
   if (t == nullptr) return;
   if (config_.rope_scaling.kind != RopeScaling::Kind::kNone) {
-    fail(*t, "frequency factors beside another rotary scaling are not supported");
+    fail(*t, "frequency factors together with another rotary scaling are not supported");
   }
   const std::vector<float> divisors = decode_tensor(*t);
   for (const float d : divisors) {
@@ -186,7 +186,7 @@ void Binder::bind_rope_freqs() {
   divide_frequencies(rope, divisors);
 }
 
-/// Angles have to stay where sine and cosine are exact, whatever --ctx says.
+/// Keeps angles in the range where sine and cosine are accurate, for any context length.
 void Binder::check_frequencies() const {
   constexpr double kFrequencyMax = 8;
   for (const RopeSpec& rope : model_.spec.ropes) {
@@ -203,16 +203,17 @@ void Binder::check_frequencies() const {
 BoundLayer Binder::bind_layer(std::int64_t i) {
   const Spec& s = model_.spec;
   BoundLayer layer;
-  layer.attn_norm = take(Slot::kAttnNorm, {s.hidden}, i);
-  layer.q_norm = take(Slot::kQNorm, {s.head_dim}, i);
-  layer.k_norm = take(Slot::kKNorm, {s.head_dim}, i);
-  layer.ffn_norm = take(Slot::kFfnNorm, {s.hidden}, i);
-  layer.qkv = take_weight({{Slot::kQ, s.q_cols(), Slot::kQBias},
-                           {Slot::kK, s.kv_cols(), Slot::kKBias},
-                           {Slot::kV, s.kv_cols(), Slot::kVBias}},
+  layer.attn_norm = take(TensorRole::kAttnNorm, {s.hidden}, i);
+  layer.q_norm = take(TensorRole::kQNorm, {s.head_dim}, i);
+  layer.k_norm = take(TensorRole::kKNorm, {s.head_dim}, i);
+  layer.ffn_norm = take(TensorRole::kFfnNorm, {s.hidden}, i);
+  layer.qkv = take_weight({{TensorRole::kQ, s.q_cols(), TensorRole::kQBias},
+                           {TensorRole::kK, s.kv_cols(), TensorRole::kKBias},
+                           {TensorRole::kV, s.kv_cols(), TensorRole::kVBias}},
                           s.hidden, i);
-  layer.attn_out = take_weight({{Slot::kAttnOut, s.hidden, Slot::kAttnOutBias}}, s.q_cols(), i);
-  if (s.sparse[static_cast<std::size_t>(i)]) {
+  layer.attn_out =
+      take_weight({{TensorRole::kAttnOut, s.hidden, TensorRole::kAttnOutBias}}, s.q_cols(), i);
+  if (at(s.sparse, i)) {
     bind_experts(i, layer);
   } else {
     bind_dense(i, layer);
@@ -223,31 +224,33 @@ BoundLayer Binder::bind_layer(std::int64_t i) {
 
 void Binder::bind_dense(std::int64_t i, BoundLayer& layer) {
   const Spec& s = model_.spec;
-  layer.gate_up = take_weight(
-      {{Slot::kGate, s.ffn, Slot::kGateBias}, {Slot::kUp, s.ffn, Slot::kUpBias}}, s.hidden, i);
-  layer.down = take_weight({{Slot::kDown, s.hidden, Slot::kDownBias}}, s.ffn, i);
+  layer.gate_up = take_weight({{TensorRole::kGate, s.ffn, TensorRole::kGateBias},
+                               {TensorRole::kUp, s.ffn, TensorRole::kUpBias}},
+                              s.hidden, i);
+  layer.down = take_weight({{TensorRole::kDown, s.hidden, TensorRole::kDownBias}}, s.ffn, i);
 }
 
-BoundPart Binder::take_expert(Slot slot, std::int64_t rows, std::int64_t cols, std::int64_t layer,
-                              std::int64_t expert) {
+BoundPart Binder::take_expert(TensorRole role, std::int64_t rows, std::int64_t cols,
+                              std::int64_t layer, std::int64_t expert) {
   if (config_.naming == Naming::kHuggingFace) {
-    return {take(slot, {rows, cols}, layer, expert), 0, rows, cols};
+    return {take(role, {rows, cols}, layer, expert), 0, rows, cols};
   }
-  const TensorInfo* stacked = take(slot, {model_.spec.moe.experts, rows, cols}, layer);
+  const TensorInfo* stacked = take(role, {model_.spec.moe.experts, rows, cols}, layer);
   return {stacked, expert * rows, rows, cols};
 }
 
 void Binder::bind_experts(std::int64_t i, BoundLayer& layer) {
   const Spec& s = model_.spec;
   const std::int64_t ffn = s.moe.ffn;
-  layer.router = take_weight({{Slot::kRouter, s.moe.experts}}, s.hidden, i);
+  layer.router = take_weight({{TensorRole::kRouter, s.moe.experts}}, s.hidden, i);
   layer.router.rounds = false;
   for (std::int64_t e = 0; e < s.moe.experts; ++e) {
-    layer.expert_gate_up.push_back({.parts = {take_expert(Slot::kExpertGate, ffn, s.hidden, i, e),
-                                              take_expert(Slot::kExpertUp, ffn, s.hidden, i, e)},
-                                    .biases = {}});
+    layer.expert_gate_up.push_back(
+        {.parts = {take_expert(TensorRole::kExpertGate, ffn, s.hidden, i, e),
+                   take_expert(TensorRole::kExpertUp, ffn, s.hidden, i, e)},
+         .biases = {}});
     layer.expert_down.push_back(
-        {.parts = {take_expert(Slot::kExpertDown, s.hidden, ffn, i, e)}, .biases = {}});
+        {.parts = {take_expert(TensorRole::kExpertDown, s.hidden, ffn, i, e)}, .biases = {}});
   }
 }
 
@@ -275,8 +278,8 @@ void Binder::check_tokenizer() const {
   const TokenizerData* tokenizer = checkpoint_.tokenizer();
   const std::int64_t vocab = model_.spec.vocab;
   if (tokenizer == nullptr || vocab == 0) return;
-  // Fewer is fine: embedding matrices are often padded, and ids past the tokenizer are never
-  // sampled.
+  // Fewer tokens are fine: embedding matrices are often padded, and ids past the tokenizer's size
+  // are never sampled.
   if (static_cast<std::int64_t>(tokenizer->tokens.size()) > vocab) {
     throw model_error(checkpoint_.name(), "tokenizer", 0,
                       cat(tokenizer->tokens.size(), " tokens, but the model has ", vocab));

@@ -1,4 +1,4 @@
-// Binding: which tensors of a checkpoint are which weights, checked before anything is allocated.
+// bind_model: finds a checkpoint's tensors by role, and checks them before anything is allocated.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace ingot {
 
-/// Rows [first_row, first_row + rows) of a tensor seen as a matrix of `cols` columns.
+/// Rows [first_row, first_row + rows) of a tensor, taken as a matrix of `cols` columns.
 struct BoundPart {
   const TensorInfo* tensor = nullptr;
   std::int64_t first_row = 0;
@@ -20,18 +20,17 @@ struct BoundPart {
   View view() const;
 };
 
-/// A matrix that will be one Weight: parts one below the other, with biases for all of them or for
-/// none.
+/// A matrix that becomes one Weight: parts one below the other, and a bias for each part or none.
 struct BoundWeight {
   std::vector<BoundPart> parts;
   std::vector<const TensorInfo*> biases;
-  bool rounds = true;  ///< whether `ModelOptions::weights` is for it: not for a router
+  bool rounds = true;  ///< whether `ModelOptions::weights` applies; false for a router
 
   explicit operator bool() const { return !parts.empty(); }
   std::vector<View> views() const;
 };
 
-/// One layer's tensors; those that the architecture has not are null or empty.
+/// One layer's tensors; null or empty where the architecture has none.
 struct BoundLayer {
   const TensorInfo* attn_norm = nullptr;
   const TensorInfo* q_norm = nullptr;
@@ -46,23 +45,23 @@ struct BoundLayer {
   std::vector<BoundWeight> expert_down;
 };
 
-/// A checkpoint's tensors by role, every shape checked, nothing left over. Points into the
+/// A checkpoint's tensors by role, with all shapes checked and no tensor left over. Points into the
 /// checkpoint.
 struct BoundModel {
   Spec spec;
-  BoundWeight embedding;  ///< empty for a backbone without
-  BoundWeight head;       ///< empty for a backbone without, and where the head is the embedding
+  BoundWeight embedding;  ///< empty for a backbone without embeddings
+  BoundWeight head;       ///< empty for a backbone without head, and for a tied head
   const TensorInfo* final_norm = nullptr;
   std::vector<BoundLayer> layers;
 };
 
 /// Builds the Spec of the checkpoint's family and finds its tensors.
 ///
-/// Errors: model_error naming the tensor in both spellings: missing, of another shape or type than
-/// the architecture has, or known to nobody (left over).
+/// Errors: model_error naming the tensor in both spellings: missing, of a wrong shape or type, or
+/// unknown to the architecture.
 BoundModel bind_model(const Checkpoint& checkpoint);
 
-/// A dense or quantised tensor's elements as floats. For small ones: norms, biases, frequency
+/// A tensor's elements as floats, from any format. For small tensors: norms, biases, frequency
 /// factors.
 std::vector<float> decode_tensor(const TensorInfo& tensor);
 

@@ -1,4 +1,4 @@
-// Family: the architectures that share a way from a Config to a Spec and a set of tensors.
+// Family: architectures that share a Spec builder and a set of tensors.
 #pragma once
 
 #include <span>
@@ -15,27 +15,26 @@ namespace ingot {
 /// Whether a family's checkpoints have a tensor.
 enum class Presence : std::uint8_t {
   kRequired,
-  kOptional,  ///< present switches its feature on
+  kOptional,  ///< its presence switches a feature on
 };
 
-/// One line of a family's tensor table.
-struct SlotRule {
-  Slot slot;
+/// A row of a family's tensor table.
+struct RoleRule {
+  TensorRole role;
   Presence presence;
 };
 
-/// A family is data: the names it answers to, a Spec builder, and the tensors it may have. What a
-/// checkpoint holds beyond them is an error, so that a feature that is not known is never silently
-/// ignored.
+/// A family as data: its architectures' names, a Spec builder, and the tensors that its checkpoints
+/// may have. Any other tensor is an error, so that no unknown feature is silently ignored.
 struct Family {
   std::vector<std::string_view> architectures;  ///< GGUF's spelling
   Spec (*spec)(const Config& config);
-  std::vector<SlotRule> slots;
+  std::vector<RoleRule> roles;
 };
 
-/// The family that answers to `config.architecture`.
+/// The family of `config.architecture`.
 ///
-/// Errors: model_error for `file` that lists what is supported.
+/// Errors: model_error for `file` that lists the supported architectures.
 const Family& find_family(const Config& config, const std::string& file);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Hashing a checkpoint: each tensor on its own, then their hashes in the order of their names.
+// Hashes a checkpoint: each tensor on its own, then the hashes in the order of names.
 #include "model/fingerprint.h"
 
 #include <algorithm>

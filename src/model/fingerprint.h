@@ -1,4 +1,4 @@
-// model_fingerprint: which weights these are, whatever the file is called and wherever it lies.
+// model_fingerprint: a hash of a model's architecture and weights, independent of names of files.
 #pragma once
 
 #include <array>
@@ -12,12 +12,12 @@
 
 namespace ingot {
 
-/// 128 bits over all that a model's results are a function of besides the numerics profile. Equal
-/// by accident for different models with a chance that nobody has to think of; not by intent.
+/// 128 bits over everything that fixes a model's results except the numerics profile. Different
+/// models practically never have equal fingerprints by accident; a forger could make them equal.
 using ModelFingerprint = std::array<std::uint64_t, 2>;
 
-/// Hashes the architecture and every tensor: its name, type, shape and all of its bytes, which are
-/// read once on the threads of `pool`. `weights` is what matrices are rounded to while loading.
+/// Hashes the architecture and every tensor: name, type, shape and bytes, read once on the threads
+/// of `pool`. `weights` is the format to which matrices are rounded while loading.
 ModelFingerprint model_fingerprint(const Checkpoint& checkpoint, const Spec& spec,
                                    std::optional<Format> weights, ThreadPool& pool);
 

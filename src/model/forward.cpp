@@ -1,4 +1,4 @@
-// The one forward path.
+// The one forward pass: layers, output rows, and the buffers of a step.
 #include "model/forward.h"
 
 #include <algorithm>
@@ -7,9 +7,9 @@ namespace ingot {
 
 namespace {
 
-/// A step under way. `pending` is a sublayer's output that the next norm adds to the residual
-/// stream.
-struct Step {
+/// A forward pass at some layer. `pending` is a sublayer's output, which the next norm adds to the
+/// residual stream.
+struct ForwardPass {
   const Model& model;
   Backend& backend;
   const Batch& batch;
@@ -17,55 +17,55 @@ struct Step {
   View pending;
 };
 
-/// x += sublayer(norm(x)), with whichever of the three norms the checkpoint has. [T, H] -> [T, H]
+/// x += sublayer(norm(x)), with those of the three norms that the checkpoint has. [T, H] -> [T, H]
 template <class Sublayer>
-void residual(Step& st, const Norms& n, Sublayer&& sublayer) {
-  const View x = st.s.x, h = st.s.h, y = st.s.y;
+void residual(ForwardPass& pass, const Norms& n, Sublayer&& sublayer) {
+  const View x = pass.s.x, h = pass.s.h, y = pass.s.y;
   // x += pending; h = norm(x): one fused op
-  st.backend.norm(x, st.pending, n.pre, h, Next::kLinears);
+  pass.backend.norm(x, pass.pending, n.pre, h, Next::kLinears);
   sublayer(n.pre ? h : x, y);
-  if (n.out) st.backend.norm(y, {}, n.out, y, Next::kAnyone);   // sandwich
-  if (n.post) st.backend.norm(x, y, n.post, x, Next::kAnyone);  // post-norm encoders
-  st.pending = n.post ? View{} : y;
+  if (n.out) pass.backend.norm(y, {}, n.out, y, Next::kAnyone);   // sandwich
+  if (n.post) pass.backend.norm(x, y, n.post, x, Next::kAnyone);  // post-norm encoders
+  pass.pending = n.post ? View{} : y;
 }
 
-void attend(Step& st, const Layer& w, const KvLayer& kv, View in, View out) {
+void attend(ForwardPass& pass, const Layer& w, const KvLayer& kv, View in, View out) {
   const Attention& a = w.attention;
-  st.backend.linear(in, w.qkv, st.s.qkv);                                     // [T, (N + 2G)*D]
-  st.backend.rope(st.s.qkv, st.batch, w.q_norm, w.k_norm, a);                 // q, k in place
-  st.backend.kv_write(st.s.qkv, st.batch, a, kv);                             // k, v -> slots
-  st.backend.attention(st.s.qkv, st.batch, a, kv, st.s.mix, Next::kLinears);  // [T, N*D]
-  st.backend.linear(st.s.mix, w.attn_out, out);                               // [T, H]
+  pass.backend.linear(in, w.qkv, pass.s.qkv);                        // [T, (N + 2G)*D]
+  pass.backend.rope(pass.s.qkv, pass.batch, w.q_norm, w.k_norm, a);  // q, k in place
+  pass.backend.kv_write(pass.s.qkv, pass.batch, a, kv);              // k, v -> slots
+  pass.backend.attention(pass.s.qkv, pass.batch, a, kv, pass.s.mix, Next::kLinears);  // [T, N*D]
+  pass.backend.linear(pass.s.mix, w.attn_out, out);                                   // [T, H]
 }
 
-void feed_forward(Step& st, const Layer& w, View in, View out) {
-  const Spec& spec = st.model.spec;
+void feed_forward(ForwardPass& pass, const Layer& w, View in, View out) {
+  const Spec& spec = pass.model.spec;
   if (w.router) {
     const MoeWeights experts{&w.router, w.expert_gate_up, w.expert_down};
-    return st.backend.moe(in, experts, spec.moe, out);
+    return pass.backend.moe(in, experts, spec.moe, out);
   }
-  st.backend.linear(in, w.gate_up, st.s.ff);  // [T, 2F] or [T, F]
-  st.backend.activate(st.s.ff, spec.act, spec.gated, st.s.ff2, Next::kLinears);  // [T, F]
-  st.backend.linear(st.s.ff2, w.down, out);                                      // [T, H]
+  pass.backend.linear(in, w.gate_up, pass.s.ff);  // [T, 2F] or [T, F]
+  pass.backend.activate(pass.s.ff, spec.act, spec.gated, pass.s.ff2, Next::kLinears);  // [T, F]
+  pass.backend.linear(pass.s.ff2, w.down, out);                                        // [T, H]
 }
 
-/// The rows that leave: gathered, normalised, and through the head as far as asked.
-void finish(Step& st, const Outputs& outputs) {
-  const Model& m = st.model;
-  st.backend.norm(st.s.x, st.pending, {}, {}, Next::kAnyone);
-  if (st.batch.out_rows.empty()) return;
-  const View out = outputs.kind == Output::kLogits ? st.s.output : outputs.hidden;
-  st.backend.gather(st.s.x, st.batch.out_rows, out);
+/// Gathers the output rows, normalises them, and computes logits, as far as `outputs` asks.
+void finish(ForwardPass& pass, const Outputs& outputs) {
+  const Model& m = pass.model;
+  pass.backend.norm(pass.s.x, pass.pending, {}, {}, Next::kAnyone);
+  if (pass.batch.out_rows.empty()) return;
+  const View out = outputs.kind == Output::kLogits ? pass.s.output : outputs.hidden;
+  pass.backend.gather(pass.s.x, pass.batch.out_rows, out);
   if (outputs.kind == Output::kHidden) return;
   const View normed = out.slice(0, out.rows - outputs.raw_rows);
-  if (normed.rows > 0) st.backend.norm(normed, {}, m.final_norm, normed, Next::kLinears);
+  if (normed.rows > 0) pass.backend.norm(normed, {}, m.final_norm, normed, Next::kLinears);
   const View rows = out.slice(0, out.rows - outputs.hidden_rows);
   if (outputs.kind == Output::kLogits && rows.rows > 0) {
-    st.backend.logits(rows, *m.head(), outputs.logits);
+    pass.backend.logits(rows, *m.head(), outputs.logits);
   }
 }
 
-/// The scratch of this step: the planned buffers cut to its rows, rows staying apart as planned.
+/// The scratch of this step: the planned buffers cut to its rows, at the planned row distance.
 Scratch cut(const Scratch& s, const Batch& batch) {
   const std::int64_t rows = batch.rows();
   Scratch c;
@@ -85,15 +85,15 @@ Scratch cut(const Scratch& s, const Batch& batch) {
 void forward(const Model& model, Backend& backend, const Batch& batch, const KvCache& kv,
              const Scratch& scratch, const Outputs& outputs) {
   backend.step(batch, [&] {
-    Step st{model, backend, batch, cut(scratch, batch), {}};
-    backend.embed(batch, model.embedding ? &model.embedding : nullptr, st.s.x);
+    ForwardPass pass{model, backend, batch, cut(scratch, batch), {}};
+    backend.embed(batch, model.embedding ? &model.embedding : nullptr, pass.s.x);
     for (std::size_t i = 0; i < model.layers.size(); ++i) {
       const Layer& w = model.layers[i];
       const KvLayer& pages = kv.layer(static_cast<std::int64_t>(i));
-      residual(st, w.attn_norms, [&](View in, View out) { attend(st, w, pages, in, out); });
-      residual(st, w.ffn_norms, [&](View in, View out) { feed_forward(st, w, in, out); });
+      residual(pass, w.attn_norms, [&](View in, View out) { attend(pass, w, pages, in, out); });
+      residual(pass, w.ffn_norms, [&](View in, View out) { feed_forward(pass, w, in, out); });
     }
-    finish(st, outputs);
+    finish(pass, outputs);
   });
 }
 
@@ -108,7 +108,7 @@ StepLimits step_limits(const Spec& spec, std::int32_t rows, std::int32_t out_row
 
 namespace {
 
-/// Lays the views out one after the other, each on a 64-byte boundary; returns the bytes they take.
+/// Places the views one after the other, each aligned to 64 bytes; returns their bytes in all.
 std::int64_t lay_out(const Spec& spec, const StepLimits& limits, std::byte* base, Scratch& s) {
   std::int64_t at = 0;
   const auto matrix = [&](std::int64_t rows, std::int64_t cols) {

@@ -1,9 +1,10 @@
-// The memory plan.
+// Plans memory from headers: weights, keys and values, activations, tables.
 #include "model/memory_plan.h"
 
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "model/forward.h"
 
@@ -11,7 +12,7 @@ namespace ingot {
 
 namespace {
 
-/// The loaded layers' attention, without the rotary tables that only exist after loading.
+/// The loaded layers' attention, without the rotary tables, which exist only after loading.
 std::vector<Attention> planned_attention(const Spec& spec, const ModelOptions& options) {
   std::vector<Attention> all;
   const std::int64_t last = options.last_layer < 0 ? spec.layers : options.last_layer;
@@ -19,16 +20,15 @@ std::vector<Attention> planned_attention(const Spec& spec, const ModelOptions& o
     all.push_back({.heads = spec.heads,
                    .kv_heads = spec.kv_heads,
                    .head_dim = spec.head_dim,
-                   .window = spec.window[static_cast<std::size_t>(i)]});
+                   .window = at(spec.window, i)});
   }
   return all;
 }
 
-/// More than any machine has, and little enough that the sum of a plan's parts stays exact.
+/// 2^60 bytes: more than any machine has, and small enough that sums of a plan do not overflow.
 constexpr std::int64_t kBytesMax = std::int64_t{1} << 60;
 
-/// a * b of bytes and counts, at most kBytesMax: a context and a number of sequences are the
-/// user's.
+/// a * b of bytes and counts, at most kBytesMax, since the user chooses context and sequences.
 std::int64_t times(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? kBytesMax : std::min(product, kBytesMax);
@@ -36,7 +36,7 @@ std::int64_t times(std::int64_t a, std::int64_t b) {
 
 constexpr std::int64_t kPoolBlocksMax = kPoolTokensMax / kBlockTokens;
 
-/// What a request needs beyond weights and activations, as a function of the context.
+/// The memory of keys, values and tables, as a function of the context.
 struct ContextCost {
   std::vector<KvGroup> groups;
   const Spec& spec;
@@ -55,7 +55,7 @@ struct ContextCost {
     for (const RopeSpec& rope : spec.ropes) bytes += rope_table_bytes(rope, context);
     return bytes;
   }
-  /// Sequences whose slots a pool can number.
+  /// The most sequences whose slots fit into 32 bits.
   std::int64_t addressable(std::int64_t context) const {
     std::int64_t sequences = kPoolBlocksMax;
     for (const KvGroup& g : groups) {
@@ -66,7 +66,7 @@ struct ContextCost {
   }
 };
 
-/// The largest n in [0, high] for which `fits` holds; it holds up to some n and not beyond.
+/// The largest n in [0, high] for which `fits` holds, by bisection.
 template <class Fits>
 std::int64_t largest(std::int64_t high, Fits fits) {
   std::int64_t low = 0;
@@ -81,7 +81,7 @@ std::int64_t largest(std::int64_t high, Fits fits) {
   return low;
 }
 
-/// What the user can do about a plan that does not fit.
+/// Advice for a plan that does not fit.
 std::string way_out(const MemoryPlan& plan) {
   if (plan.max_context == 0) {
     return cat("free memory, raise `memory_limit` or ",

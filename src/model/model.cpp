@@ -1,4 +1,4 @@
-// Loading: from bound tensors to packed weights.
+// load_model: packs bound tensors into weights, or takes them from the pack cache.
 #include "model/model.h"
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/first_error.h"
 #include "base/fp_env.h"
+#include "base/index.h"
 #include "base/text.h"
 #include "model/weight_list.h"
 #include "quant/encode.h"
@@ -16,7 +17,7 @@ namespace ingot {
 
 namespace {
 
-/// Errors: as of the public one, for a part of a tensor.
+/// As the public require_finite, for a part of a tensor.
 void require_finite(const Checkpoint& checkpoint, const BoundPart& part) {
   const TensorInfo& t = *part.tensor;
   const View view = part.view();
@@ -96,20 +97,21 @@ class Loader {
   }
 
   void check_parts() const {
-    const auto need = [&](bool wanted, bool there, Slot slot) {
+    const auto need = [&](bool wanted, bool there, TensorRole role) {
       if (!wanted || there) return;
       throw model_error(checkpoint_.name(), "tensors", 0,
-                        cat("tensor ", slot_names(slot), " is missing: this file is a backbone, ",
+                        cat("tensor ", role_names(role), " is missing: this file is a backbone, ",
                             "which takes embeddings or gives hidden states only"));
     };
     const bool head =
         bound_.spec.tied ? static_cast<bool>(bound_.embedding) : static_cast<bool>(bound_.head);
-    need(options_.embedding, static_cast<bool>(bound_.embedding), Slot::kEmbedding);
-    need(options_.head, head, Slot::kHead);
-    need(options_.head || options_.final_norm, bound_.final_norm != nullptr, Slot::kFinalNorm);
+    need(options_.embedding, static_cast<bool>(bound_.embedding), TensorRole::kEmbedding);
+    need(options_.head, head, TensorRole::kHead);
+    need(options_.head || options_.final_norm, bound_.final_norm != nullptr,
+         TensorRole::kFinalNorm);
   }
 
-  /// Nothing to round means that the user expects another file.
+  /// Refuses `weights` for a file without dense matrices: the user expects another file.
   void check_rounding() const {
     if (!options_.weights) return;
     for (const BoundWeight* w : all_weights(bound_, options_)) {
@@ -118,8 +120,8 @@ class Loader {
       }
     }
     throw Error(ErrorCode::kInvalid,
-                cat("`weights`: ", checkpoint_.name(), " has no matrix that could be rounded to ",
-                    format_name(*options_.weights), ", its weights are what they are in the file"));
+                cat("`weights`: ", checkpoint_.name(), " has no matrix that can be rounded to ",
+                    format_name(*options_.weights), ": none of them stores floats"));
   }
 
   std::vector<float> decode_checked(const TensorInfo& t) const {
@@ -128,11 +130,11 @@ class Loader {
     return values;
   }
 
-  /// Takes the packed weights out of the cache where it has them.
+  /// Takes the packed weights from the cache, if it has them.
   void find_packed() {
     if (options_.pack_cache.empty()) return;
     if (key_.empty()) {
-      model_->warnings.push_back("the pack cache keeps no models that are not files");
+      model_->warnings.push_back("the pack cache only keeps models that are files");
       return;
     }
     std::vector<std::int64_t> sizes;
@@ -147,7 +149,7 @@ class Loader {
     }
   }
 
-  /// Keeps what was packed, unless it is from the cache.
+  /// Stores the packed weights in the cache, unless they are from there.
   void keep_packed() {
     if (key_.empty() || !model_->packed.weights.empty()) return;
     try {
@@ -173,7 +175,7 @@ class Loader {
                         : backend_.adopt(held_views(w, options_), bias, kept[packed_.size()]);
     packed_.emplace_back(weight.storage.data(), weight.storage.bytes());
     for (const BoundPart& part : w.parts) {
-      // A stack of experts is given back with its last one.
+      // The memory pages of a stack of experts are released with its last expert.
       const std::int64_t rows = part.tensor->elements() / part.cols;
       if (part.first_row + part.rows == rows) checkpoint_.release(*part.tensor);
     }
@@ -182,7 +184,7 @@ class Loader {
     return weight;
   }
 
-  /// As the file has it, or rounded: one weight at a time is there twice.
+  /// Packs a weight as it is in the file, or rounded. Only one rounded weight exists at a time.
   Weight prepare(const BoundWeight& w, std::span<const float> bias) {
     std::vector<View> views = held_views(w, options_);
     std::vector<std::vector<std::byte>> rounded;
@@ -228,12 +230,11 @@ class Loader {
             .score_cap = s.score_cap,
             .causal = s.causal,
             .window = s.window[i],
-            .rope = s.rope[i] < 0 ? nullptr
-                                  : &model_->ropes[static_cast<std::size_t>(s.rope[i])].table};
+            .rope = s.rope[i] < 0 ? nullptr : &at(model_->ropes, s.rope[i]).table};
   }
 
   void load_layer(std::int64_t i) {
-    const BoundLayer& b = bound_.layers[static_cast<std::size_t>(i)];
+    const BoundLayer& b = at(bound_.layers, i);
     Layer& layer = model_->layers.emplace_back();
     layer.attention = attention_of(static_cast<std::size_t>(i));
     layer.attn_norms.pre = load_norm(b.attn_norm);
@@ -263,7 +264,7 @@ class Loader {
   Progress progress_;
   std::uint64_t done_ = 0;
   std::uint64_t total_ = 0;
-  std::string key_;                                 ///< of the pack cache; empty without one
+  std::string key_;                                 ///< key in the pack cache; empty without one
   std::vector<std::span<const std::byte>> packed_;  ///< the weights so far, in their order
   std::unique_ptr<Model> model_ = std::make_unique<Model>();
   std::unique_ptr<ThreadPool> own_pool_;

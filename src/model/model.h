@@ -19,7 +19,7 @@
 
 namespace ingot {
 
-/// Where a sublayer is normalised: its input, its output, or the sum.
+/// The norms of a sublayer: of its input, its output, and the sum.
 struct Norms {
   Norm pre;
   Norm out;
@@ -43,34 +43,34 @@ struct Layer {
   std::vector<Weight> expert_down;
 };
 
-/// What of a checkpoint is loaded, and for which context.
+/// The parts of a checkpoint to load, and how.
 struct ModelOptions {
   std::int64_t first_layer = 0;
-  std::int64_t last_layer = -1;  ///< one past the last; -1 = all
-  bool embedding = true;         ///< the embedding matrix: for token ids
-  bool head = true;              ///< final norm and head: for logits
-  bool final_norm = true;        ///< for hidden states after the norm
-  std::int64_t context = 0;      ///< positions that rotary tables serve
+  std::int64_t last_layer = -1;  ///< one past the last; -1: all
+  bool embedding = true;         ///< load the embedding matrix: for token ids
+  bool head = true;              ///< load final norm and output head: for logits
+  bool final_norm = true;        ///< load the final norm: for hidden states after it
+  std::int64_t context = 0;      ///< positions in the rotary tables
   bool check_tensors = false;    ///< refuse weights that are NaN or infinite
-  /// Dense matrices are rounded to this format while they are loaded, as `ingot quantize` does it;
-  /// rows that its blocks do not divide get the one of `format_for_rows`.
+  /// The format to which dense matrices are rounded while loading, as `ingot quantize` does it.
+  /// Rows that its blocks do not divide get the format of `format_for_rows`.
   std::optional<Format> weights{};
-  ThreadPool* pool = nullptr;  ///< to round on; null = the calling thread
-  /// A folder that keeps packed weights for the next start (pack_cache.h); empty = none.
+  ThreadPool* pool = nullptr;  ///< threads for rounding; null: the calling thread
+  /// A folder that keeps packed weights for the next start (pack_cache.h); empty: none.
   std::string_view pack_cache{};
 };
 
-/// The layers [first_layer, first_layer + layers.size()) of an architecture, and its ends where
-/// loaded.
+/// Layers [first_layer, first_layer + layers.size()) of an architecture, with embedding and output
+/// head if loaded.
 struct Model {
   Spec spec;
   std::int64_t first_layer = 0;
   std::vector<Layer> layers;
-  Weight embedding;  ///< [V, H]; also the head when tied
+  Weight embedding;  ///< [V, H]; also the output head when tied
   Weight own_head;   ///< [V, H] when not tied
   Norm final_norm;
 
-  /// The head, or null when it is not loaded.
+  /// The output head; null if it is not loaded.
   const Weight* head() const {
     const Weight& w = spec.tied ? embedding : own_head;
     return w && has_head ? &w : nullptr;
@@ -79,23 +79,22 @@ struct Model {
   std::vector<Attention> attention() const;
 
   bool has_head = false;
-  PackedFile packed;            ///< owns the weights that come from the pack cache
+  PackedFile packed;            ///< owns the weights from the pack cache
   std::vector<Tensor> vectors;  ///< owns the norms' weights
   std::vector<RopeTensors> ropes;
-  std::vector<std::string> warnings;  ///< of loading, a line each
+  std::vector<std::string> warnings;  ///< warnings of loading, a line each
 };
 
 /// Progress of packing, in bytes of the file.
 using Progress = FunctionRef<void(std::uint64_t done, std::uint64_t total)>;
 
-/// Packs the weights that `options` ask for; the pages of the file are given back on the way. With
-/// a pack cache they come from there where it has them, else they are kept there in the end; what
-/// cannot be read or kept there is a warning. Afterwards the checkpoint's files do not matter any
-/// more.
+/// Packs the weights that `options` ask for, and releases the file's memory pages meanwhile. With a
+/// pack cache, weights come from there, or are stored there at the end; a failure to read or store
+/// them is a warning. Afterwards the checkpoint's files are not needed.
 ///
-/// Errors: Error{kModel} when a part that is asked for is not in the checkpoint, or a tensor is not
-/// finite or cannot be rounded; Error{kInvalid} where `weights` finds nothing dense; Error{kIo}
-/// when a file changed meanwhile; Error{kDoesNotFit}.
+/// Errors: Error{kModel} when a wanted part is not in the checkpoint, or a tensor is not finite or
+/// cannot be rounded; Error{kInvalid} when `weights` finds no dense matrix; Error{kIo} when a file
+/// changed meanwhile; Error{kDoesNotFit}.
 std::unique_ptr<const Model> load_model(Checkpoint& checkpoint, const BoundModel& bound,
                                         Backend& backend, const ModelOptions& options,
                                         Progress progress);
@@ -103,14 +102,14 @@ std::unique_ptr<const Model> load_model(Checkpoint& checkpoint, const BoundModel
 /// Reads all weights of a tensor. Errors: Error{kModel} naming it when one is NaN or infinite.
 void require_finite(const Checkpoint& checkpoint, const TensorInfo& tensor);
 
-/// What a user should know of rounding to `wanted` while loading; empty where there is nothing.
+/// A note for the user about rounding to `wanted` while loading, or an empty text.
 std::string rounding_note(const BoundModel& bound, Format wanted);
 
-/// Bytes that `load_model` holds beside the packed weights for a while, at most: those of one
-/// matrix that is rounded. From headers alone.
+/// The most bytes that `load_model` holds besides the packed weights: one matrix while it is
+/// rounded. From headers alone.
 std::int64_t rounding_bytes(const BoundModel& bound, const ModelOptions& options);
 
-/// Bytes that `load_model` will allocate for weights, from headers alone.
+/// Bytes that `load_model` allocates for weights, from headers alone.
 std::int64_t weight_bytes(const BoundModel& bound, const Backend& backend,
                           const ModelOptions& options);
 

@@ -1,9 +1,10 @@
-// Tensor names in both spellings. A "%" stands for the layer, a second one for the expert.
+// Tensor names in both spellings. The first "%" is the layer's number, the second the expert's.
 #include "model/names.h"
 
 #include <array>
 
 #include "base/check.h"
+#include "base/index.h"
 #include "base/text.h"
 
 namespace ingot {
@@ -11,53 +12,58 @@ namespace ingot {
 namespace {
 
 struct Spelling {
-  Slot slot;
+  TensorRole role;
   std::string_view gguf;
   std::string_view hugging_face;
 };
 
 constexpr std::array kSpellings{
-    Spelling{Slot::kEmbedding, "token_embd.weight", "model.embed_tokens.weight"},
-    Spelling{Slot::kFinalNorm, "output_norm.weight", "model.norm.weight"},
-    Spelling{Slot::kHead, "output.weight", "lm_head.weight"},
-    Spelling{Slot::kRopeFreqs, "rope_freqs.weight", ""},
-    Spelling{Slot::kAttnNorm, "blk.%.attn_norm.weight", "model.layers.%.input_layernorm.weight"},
-    Spelling{Slot::kQ, "blk.%.attn_q.weight", "model.layers.%.self_attn.q_proj.weight"},
-    Spelling{Slot::kK, "blk.%.attn_k.weight", "model.layers.%.self_attn.k_proj.weight"},
-    Spelling{Slot::kV, "blk.%.attn_v.weight", "model.layers.%.self_attn.v_proj.weight"},
-    Spelling{Slot::kAttnOut, "blk.%.attn_output.weight", "model.layers.%.self_attn.o_proj.weight"},
-    Spelling{Slot::kQBias, "blk.%.attn_q.bias", "model.layers.%.self_attn.q_proj.bias"},
-    Spelling{Slot::kKBias, "blk.%.attn_k.bias", "model.layers.%.self_attn.k_proj.bias"},
-    Spelling{Slot::kVBias, "blk.%.attn_v.bias", "model.layers.%.self_attn.v_proj.bias"},
-    Spelling{Slot::kAttnOutBias, "blk.%.attn_output.bias", "model.layers.%.self_attn.o_proj.bias"},
-    Spelling{Slot::kQNorm, "blk.%.attn_q_norm.weight", "model.layers.%.self_attn.q_norm.weight"},
-    Spelling{Slot::kKNorm, "blk.%.attn_k_norm.weight", "model.layers.%.self_attn.k_norm.weight"},
-    Spelling{Slot::kFfnNorm, "blk.%.ffn_norm.weight",
+    Spelling{TensorRole::kEmbedding, "token_embd.weight", "model.embed_tokens.weight"},
+    Spelling{TensorRole::kFinalNorm, "output_norm.weight", "model.norm.weight"},
+    Spelling{TensorRole::kHead, "output.weight", "lm_head.weight"},
+    Spelling{TensorRole::kRopeFreqs, "rope_freqs.weight", ""},
+    Spelling{TensorRole::kAttnNorm, "blk.%.attn_norm.weight",
+             "model.layers.%.input_layernorm.weight"},
+    Spelling{TensorRole::kQ, "blk.%.attn_q.weight", "model.layers.%.self_attn.q_proj.weight"},
+    Spelling{TensorRole::kK, "blk.%.attn_k.weight", "model.layers.%.self_attn.k_proj.weight"},
+    Spelling{TensorRole::kV, "blk.%.attn_v.weight", "model.layers.%.self_attn.v_proj.weight"},
+    Spelling{TensorRole::kAttnOut, "blk.%.attn_output.weight",
+             "model.layers.%.self_attn.o_proj.weight"},
+    Spelling{TensorRole::kQBias, "blk.%.attn_q.bias", "model.layers.%.self_attn.q_proj.bias"},
+    Spelling{TensorRole::kKBias, "blk.%.attn_k.bias", "model.layers.%.self_attn.k_proj.bias"},
+    Spelling{TensorRole::kVBias, "blk.%.attn_v.bias", "model.layers.%.self_attn.v_proj.bias"},
+    Spelling{TensorRole::kAttnOutBias, "blk.%.attn_output.bias",
+             "model.layers.%.self_attn.o_proj.bias"},
+    Spelling{TensorRole::kQNorm, "blk.%.attn_q_norm.weight",
+             "model.layers.%.self_attn.q_norm.weight"},
+    Spelling{TensorRole::kKNorm, "blk.%.attn_k_norm.weight",
+             "model.layers.%.self_attn.k_norm.weight"},
+    Spelling{TensorRole::kFfnNorm, "blk.%.ffn_norm.weight",
              "model.layers.%.post_attention_layernorm.weight"},
-    Spelling{Slot::kGate, "blk.%.ffn_gate.weight", "model.layers.%.mlp.gate_proj.weight"},
-    Spelling{Slot::kUp, "blk.%.ffn_up.weight", "model.layers.%.mlp.up_proj.weight"},
-    Spelling{Slot::kDown, "blk.%.ffn_down.weight", "model.layers.%.mlp.down_proj.weight"},
-    Spelling{Slot::kGateBias, "blk.%.ffn_gate.bias", "model.layers.%.mlp.gate_proj.bias"},
-    Spelling{Slot::kUpBias, "blk.%.ffn_up.bias", "model.layers.%.mlp.up_proj.bias"},
-    Spelling{Slot::kDownBias, "blk.%.ffn_down.bias", "model.layers.%.mlp.down_proj.bias"},
-    Spelling{Slot::kRouter, "blk.%.ffn_gate_inp.weight", "model.layers.%.mlp.gate.weight"},
-    Spelling{Slot::kExpertGate, "blk.%.ffn_gate_exps.weight",
+    Spelling{TensorRole::kGate, "blk.%.ffn_gate.weight", "model.layers.%.mlp.gate_proj.weight"},
+    Spelling{TensorRole::kUp, "blk.%.ffn_up.weight", "model.layers.%.mlp.up_proj.weight"},
+    Spelling{TensorRole::kDown, "blk.%.ffn_down.weight", "model.layers.%.mlp.down_proj.weight"},
+    Spelling{TensorRole::kGateBias, "blk.%.ffn_gate.bias", "model.layers.%.mlp.gate_proj.bias"},
+    Spelling{TensorRole::kUpBias, "blk.%.ffn_up.bias", "model.layers.%.mlp.up_proj.bias"},
+    Spelling{TensorRole::kDownBias, "blk.%.ffn_down.bias", "model.layers.%.mlp.down_proj.bias"},
+    Spelling{TensorRole::kRouter, "blk.%.ffn_gate_inp.weight", "model.layers.%.mlp.gate.weight"},
+    Spelling{TensorRole::kExpertGate, "blk.%.ffn_gate_exps.weight",
              "model.layers.%.mlp.experts.%.gate_proj.weight"},
-    Spelling{Slot::kExpertUp, "blk.%.ffn_up_exps.weight",
+    Spelling{TensorRole::kExpertUp, "blk.%.ffn_up_exps.weight",
              "model.layers.%.mlp.experts.%.up_proj.weight"},
-    Spelling{Slot::kExpertDown, "blk.%.ffn_down_exps.weight",
+    Spelling{TensorRole::kExpertDown, "blk.%.ffn_down_exps.weight",
              "model.layers.%.mlp.experts.%.down_proj.weight"},
 };
 
 constexpr bool in_order() {
   for (std::size_t i = 0; i < kSpellings.size(); ++i) {
-    if (static_cast<std::size_t>(kSpellings[i].slot) != i) return false;
+    if (static_cast<std::size_t>(kSpellings[i].role) != i) return false;
   }
   return true;
 }
-static_assert(in_order(), "spellings stand in the order of Slot");
+static_assert(in_order(), "spellings stand in the order of TensorRole");
 
-/// Replaces the first "%" by a number; text without one stays as it is.
+/// Replaces the first "%" by a number, if there is one.
 std::string fill(std::string text, std::int64_t number) {
   const std::size_t at = text.find('%');
   return at == std::string::npos ? text : text.replace(at, 1, cat(number));
@@ -69,20 +75,20 @@ bool ends_with(std::string_view text, std::string_view tail) {
 
 }  // namespace
 
-std::string tensor_name(Slot slot, Naming naming, std::int64_t layer, std::int64_t expert) {
-  const Spelling& s = kSpellings[static_cast<std::size_t>(slot)];
+std::string tensor_name(TensorRole role, Naming naming, std::int64_t layer, std::int64_t expert) {
+  const Spelling& s = at(kSpellings, role);
   const std::string_view pattern = naming == Naming::kGguf ? s.gguf : s.hugging_face;
   return fill(fill(std::string(pattern), layer), expert);
 }
 
-std::string slot_names(Slot slot, std::int64_t layer, std::int64_t expert) {
-  const std::string hf = tensor_name(slot, Naming::kHuggingFace, layer, expert);
-  const std::string gguf = tensor_name(slot, Naming::kGguf, layer, expert);
+std::string role_names(TensorRole role, std::int64_t layer, std::int64_t expert) {
+  const std::string hf = tensor_name(role, Naming::kHuggingFace, layer, expert);
+  const std::string gguf = tensor_name(role, Naming::kGguf, layer, expert);
   return hf.empty() ? gguf : cat(gguf, " (", hf, ")");
 }
 
 bool is_ignorable(std::string_view name) {
-  // Buffers that old checkpoints store and that follow from the configuration.
+  // Old checkpoints store these buffers, which follow from the configuration.
   return ends_with(name, ".rotary_emb.inv_freq") || name == "position_ids" ||
          ends_with(name, ".position_ids");
 }

@@ -1,4 +1,4 @@
-// The tensors that architectures are made of, and how containers spell their names.
+// TensorRole: the tensors of architectures, and their names in GGUF and Hugging Face files.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace ingot {
 
-/// A tensor's role. Those from kAttnNorm on exist once a layer, those from kExpertGate on once an
-/// expert (in GGUF stacked in one tensor).
-enum class Slot : std::uint8_t {
+/// What a tensor is for. Roles from kAttnNorm on exist once in each layer, roles from kExpertGate
+/// on once for each expert (GGUF stacks these in one tensor).
+enum class TensorRole : std::uint8_t {
   kEmbedding,
   kFinalNorm,
   kHead,
@@ -41,13 +41,14 @@ enum class Slot : std::uint8_t {
   kExpertDown,
 };
 
-/// The name of a slot's tensor in one spelling; empty where that container never has it.
-std::string tensor_name(Slot slot, Naming naming, std::int64_t layer = 0, std::int64_t expert = 0);
+/// The name of a role's tensor in one spelling; empty if that container never has it.
+std::string tensor_name(TensorRole role, Naming naming, std::int64_t layer = 0,
+                        std::int64_t expert = 0);
 
 /// Both spellings for a message: "blk.3.attn_q.weight (model.layers.3.self_attn.q_proj.weight)".
-std::string slot_names(Slot slot, std::int64_t layer = 0, std::int64_t expert = 0);
+std::string role_names(TensorRole role, std::int64_t layer = 0, std::int64_t expert = 0);
 
-/// Names that may be left over: what they hold is known not to matter.
+/// Whether a tensor with this name may be ignored: its contents follow from the configuration.
 bool is_ignorable(std::string_view name);
 
 }  // namespace ingot

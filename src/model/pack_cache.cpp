@@ -1,4 +1,4 @@
-// Reading and writing files of packed weights.
+// Reads and writes files of packed weights.
 #include "model/pack_cache.h"
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/index.h"
 #include "base/output_file.h"
 #include "base/text.h"
 
@@ -24,7 +25,7 @@ struct Head {
   std::array<char, 8> magic = kMagic;
   std::uint64_t key_bytes = 0;
   std::uint64_t weights = 0;
-  std::uint64_t checksum = 0;  ///< of the key and the table
+  std::uint64_t checksum = 0;  ///< checksum of the key and the table
 };
 
 struct Entry {
@@ -35,7 +36,7 @@ struct Entry {
 
 std::uint64_t to_page(std::uint64_t offset) { return (offset + kPage - 1) / kPage * kPage; }
 
-/// The entries of weights of these sizes, without checksums, behind a key: where they have to be.
+/// The entries of weights with these sizes behind a key, without checksums.
 std::vector<Entry> lay_out(std::size_t key_bytes, std::span<const std::uint64_t> sizes) {
   std::vector<Entry> table;
   std::uint64_t at = sizeof(Head) + key_bytes + sizes.size() * sizeof(Entry);
@@ -56,7 +57,7 @@ std::uint64_t table_checksum(std::string_view key, std::span<const Entry> table)
   throw model_error(file.name(), "packed weights", at, reason);
 }
 
-/// The table of a file, of which nothing is believed but what has been compared.
+/// The table of a file. Offsets and sizes are compared with the expected ones, never trusted.
 std::vector<Entry> read_table(const MappedFile& file, std::string_view key,
                               std::span<const std::uint64_t> sizes) {
   const auto bytes = file.bytes();
@@ -94,7 +95,7 @@ void compare_checksums(const MappedFile& file, std::span<const Entry> table, Thr
   std::atomic<std::uint64_t> damaged{file.bytes().size()};
   const auto lease = pool.acquire();
   pool.parallel_for(std::ssize(table), [&](std::int64_t i, int) {
-    const Entry& entry = table[static_cast<std::size_t>(i)];
+    const Entry& entry = at(table, i);
     if (checksum(slice(file, entry)) == entry.checksum) return;
     std::uint64_t first = damaged.load();
     while (entry.offset < first && !damaged.compare_exchange_weak(first, entry.offset)) {

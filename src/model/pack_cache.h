@@ -1,4 +1,4 @@
-// The pack cache: packed weights in a file, as they are computed with, for all processes at once.
+// The pack cache: packed weights in files that all processes map.
 #pragma once
 
 #include <cstddef>
@@ -17,26 +17,26 @@ namespace ingot {
 /// A file of packed weights, mapped read-only: processes that map the same file share its memory.
 ///
 /// Layout, little-endian: the magic, bytes of the key, number of weights, checksum of the key and
-/// the table; the key; for each weight (offset, bytes, checksum); then the weights, each from the
-/// border of a page on. Whoever may write to the folder decides what the models say, as with the
-/// models' own folder; damage is told by the checksums.
+/// the table; the key; for each weight (offset, bytes, checksum); then the weights, each aligned to
+/// a memory page. Checksums detect damage, not intent: a user that may write to the folder controls
+/// the models, as in the models' own folder.
 struct PackedFile {
   MappedFile file;
-  std::vector<std::span<const std::byte>> weights;  ///< of the file
+  std::vector<std::span<const std::byte>> weights;  ///< views into the file
 };
 
-/// Where the weights that `key` describes are kept in `folder`.
+/// The path in `folder` of the weights that `key` describes.
 std::string packed_path(std::string_view folder, std::string_view key);
 
-/// Maps what `write_packed` wrote under `key`; nothing where there is no such file. Reads all of it
-/// once, to compare checksums, on the threads of `pool`.
+/// Maps a file of `write_packed`; nothing if it does not exist. Reads it once on the threads of
+/// `pool` to compare checksums.
 ///
-/// Errors: Error{kModel} when the file cannot be read, or does not hold exactly `key` and weights
-/// of these `sizes`, unharmed.
+/// Errors: Error{kModel} when the file cannot be read, is damaged, or holds another key or weights
+/// of other `sizes`.
 std::optional<PackedFile> open_packed(const std::string& path, std::string_view key,
                                       std::span<const std::int64_t> sizes, ThreadPool& pool);
 
-/// Writes the file, whole or not at all, into a folder that is made where it is missing.
+/// Writes the file, completely or not at all, and makes its folder if needed.
 ///
 /// Errors: Error{kIo}.
 void write_packed(const std::string& path, std::string_view key,

@@ -1,4 +1,4 @@
-// Files of packed weights: what was written comes back, and nothing else does.
+// Tests of files of packed weights: written weights come back, damaged files are refused.
 #include "model/pack_cache.h"
 
 #include <gtest/gtest.h>

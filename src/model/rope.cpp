@@ -1,5 +1,4 @@
-// Rotary frequencies and tables, in double and by our own functions: libm's differ between
-// versions.
+// Rotary frequencies and tables in double, by base/math_double: libm's results differ by version.
 #include "model/rope.h"
 
 #include <algorithm>
@@ -14,7 +13,7 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 
-/// Llama 3.1: low frequencies are divided by the factor, high ones kept, those between blended.
+/// Llama 3.1: divides low frequencies by the factor, keeps high ones, and blends in between.
 void scale_llama3(const RopeScaling& s, std::vector<double>& frequency) {
   const double low_wavelength = s.original_context / s.low_freq_factor;
   const double high_wavelength = s.original_context / s.high_freq_factor;
@@ -31,13 +30,13 @@ void scale_llama3(const RopeScaling& s, std::vector<double>& frequency) {
   }
 }
 
-/// The (fractional) pair index that turns `rotations` times within the original context.
+/// The (fractional) index of the pair that rotates `rotations` times in the original context.
 double yarn_dimension(double rotations, double dims, double theta, double context) {
   return dims * math::log(context / (rotations * 2 * kPi)) / (2 * math::log(theta));
 }
 
-/// YaRN: pairs that turn often keep their frequency, those that turn rarely are divided, a ramp
-/// between.
+/// YaRN: pairs that rotate often keep their frequency, pairs that rotate rarely are divided by the
+/// factor, with a linear ramp in between.
 void scale_yarn(const RopeScaling& s, double dims, double theta, std::vector<double>& frequency) {
   double low = yarn_dimension(s.beta_fast, dims, theta, s.original_context);
   double high = yarn_dimension(s.beta_slow, dims, theta, s.original_context);

@@ -9,13 +9,13 @@
 
 namespace ingot {
 
-/// Frequencies of `config` with its scaling applied.
+/// The frequencies of `config`, with its scaling applied.
 ///
 /// Source: linear: Chen et al., arXiv:2306.15595. YaRN: arXiv:2309.00071, with the bounds of
 /// transformers' and GGUF's readers. llama3: the Llama 3.1 release's frequency bands.
 RopeSpec rope_spec(const Config& config);
 
-/// Divides the frequencies by a checkpoint's own factors (GGUF's rope_freqs.weight), one a pair.
+/// Divides each pair's frequency by a checkpoint's own factor (GGUF's rope_freqs.weight).
 void divide_frequencies(RopeSpec& rope, std::span<const float> divisors);
 
 /// Bytes of a table for `positions` positions.

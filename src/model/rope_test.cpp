@@ -1,4 +1,4 @@
-// Rotary frequencies against the published formulas, worked out here in long double.
+// Tests of rotary frequencies against the published formulas in long double.
 #include "model/rope.h"
 
 #include <gtest/gtest.h>
@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "backend/cpu/cpu_backend.h"
+#include "base/index.h"
 
 namespace ingot {
 namespace {
@@ -96,8 +97,8 @@ TEST(Rope, TheTableHoldsCosinesAndSinesByPosition) {
   EXPECT_EQ(t.table.cos.cols, 4);
   for (const std::int64_t p : {0, 1, 17, 4999}) {
     for (std::int64_t i = 0; i < 4; ++i) {
-      const auto angle = static_cast<long double>(static_cast<double>(p) *
-                                                  r.inverse_frequency[static_cast<std::size_t>(i)]);
+      const auto angle =
+          static_cast<long double>(static_cast<double>(p) * at(r.inverse_frequency, i));
       EXPECT_EQ(t.table.cos.row<float>(p)[i],
                 static_cast<float>(static_cast<double>(std::cos(angle)) * 1.5));
       EXPECT_EQ(t.table.sin.row<float>(p)[i],

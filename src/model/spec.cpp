@@ -1,4 +1,4 @@
-// Printing a Spec.
+// Prints a Spec as lines of text.
 #include "model/spec.h"
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-// Spec: an architecture as plain data, and what the forward path reads.
+// Spec: an architecture as plain data, which the forward pass reads.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,17 @@
 
 namespace ingot {
 
-/// One table of rotary frequencies, before it is spelled out by position.
+/// Rotary frequencies, before the table by position is made.
 struct RopeSpec {
   bool adjacent_pairs = false;
   std::int32_t dims = 0;                  ///< rotated elements of a head
   std::vector<double> inverse_frequency;  ///< [dims / 2], radians a token
-  double factor = 1;                      ///< on cos and sin
+  double factor = 1;                      ///< multiplies cos and sin
 
   bool operator==(const RopeSpec&) const = default;
 };
 
-/// Everything about an architecture that is not a weight. Comparable and printable; made by a
-/// Family.
+/// Everything about an architecture except its weights. A Family makes it from a Config.
 struct Spec {
   std::string architecture;  ///< GGUF's spelling
 
@@ -28,7 +27,7 @@ struct Spec {
   std::int64_t hidden = 0;    ///< H
   std::int64_t ffn = 0;       ///< F of dense layers
   std::int64_t vocab = 0;     ///< V; 0 for a backbone without embeddings and head
-  std::int64_t context = 0;   ///< tokens the model was made for
+  std::int64_t context = 0;   ///< tokens that the model was trained for
   std::int32_t heads = 0;     ///< N
   std::int32_t kv_heads = 0;  ///< G
   std::int32_t head_dim = 0;  ///< D
@@ -46,9 +45,9 @@ struct Spec {
   Act act = Act::kSilu;
   bool gated = true;
   Moe moe;                   ///< experts = 0: dense everywhere
-  std::vector<bool> sparse;  ///< [layers], whether a mixture of experts
+  std::vector<bool> sparse;  ///< [layers], whether the layer is a mixture of experts
 
-  bool tied = false;  ///< the head is the embedding matrix
+  bool tied = false;  ///< the output head is the embedding matrix
 
   bool operator==(const Spec&) const = default;
 
@@ -56,7 +55,7 @@ struct Spec {
   std::int64_t kv_cols() const { return std::int64_t{kv_heads} * head_dim; }
 };
 
-/// One "name = value" a line, for people and for comparing two specs.
+/// Lines of "name = value", for messages and comparisons.
 std::string to_string(const Spec& spec);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Counting what a step has to read and compute.
+// Counts the bytes and operations of a step.
 #include "model/step_cost.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ double held_bytes(const Weight& w) {
   return static_cast<double>(bytes);
 }
 
-/// A linear over `rows` rows, its weight read once.
+/// The cost of a linear over `rows` rows, its weight read once.
 StepCost linear_cost(const Weight& w, double rows) {
   StepCost cost{.bytes = held_bytes(w)};
   for (const Segment& s : w.segments) {
@@ -25,14 +25,14 @@ StepCost linear_cost(const Weight& w, double rows) {
   return cost;
 }
 
-/// Experts of equal shape whose formats may differ: `read` of them read, `slots` rows computed.
-StepCost experts_cost(std::span<const Weight> experts, double read, double slots) {
+/// The cost of experts of equal shape and any formats: `read` experts read, `routed_rows` computed.
+StepCost experts_cost(std::span<const Weight> experts, double read, double routed_rows) {
   StepCost one;
   for (const Weight& w : experts) one += linear_cost(w, 1);
   const auto count = static_cast<double>(experts.size());
   return {.bytes = one.bytes * read / count,
-          .int8_ops = one.int8_ops * slots / count,
-          .f32_ops = one.f32_ops * slots / count};
+          .int8_ops = one.int8_ops * routed_rows / count,
+          .f32_ops = one.f32_ops * routed_rows / count};
 }
 
 StepCost feed_forward_cost(const Layer& layer, const Moe& moe, double rows) {
@@ -42,11 +42,11 @@ StepCost feed_forward_cost(const Layer& layer, const Moe& moe, double rows) {
     cost += linear_cost(layer.down, rows);
     return cost;
   }
-  const double slots = rows * moe.used;
-  const double read = std::min<double>(moe.experts, slots);
+  const double routed_rows = rows * moe.used;
+  const double read = std::min<double>(moe.experts, routed_rows);
   cost += linear_cost(layer.router, rows);
-  cost += experts_cost(layer.expert_gate_up, read, slots);
-  cost += experts_cost(layer.expert_down, read, slots);
+  cost += experts_cost(layer.expert_gate_up, read, routed_rows);
+  cost += experts_cost(layer.expert_down, read, routed_rows);
   return cost;
 }
 
@@ -71,7 +71,7 @@ StepCost attention_cost(const Attention& a, const KvCost& kv, const SequenceRows
     const Seen seen = keys_of(a, key, part.kv_len);
     pairs += static_cast<double>(seen.last - seen.first);
   }
-  // The rows' intervals overlap or touch and move forward with the row: together they are one.
+  // The intervals of neighbouring rows overlap or touch, so together they are one interval.
   const std::int64_t keys = part.kv_len - keys_of(a, first_key, part.kv_len).first;
   const double ops = 4.0 * a.head_dim * a.heads * pairs;
   return {.bytes = static_cast<double>(keys * kv.token_bytes),

@@ -1,4 +1,4 @@
-// The least cost of steps, counted by hand.
+// Tests of the least cost of steps, against counts by hand.
 #include "model/step_cost.h"
 
 #include <gtest/gtest.h>
@@ -118,7 +118,7 @@ TEST(StepCost, ExpertsAreReadAsFarAsRowsCanReachThem) {
   layer.router = weight(F32::kFormat, 4, 32, 512);
   for (int e = 0; e < 4; ++e) {
     layer.expert_gate_up.push_back(weight(Q8_0::kFormat, 64, 32, 3000));
-    // Formats may differ by expert: the mean counts.
+    // Formats may differ by expert: their mean counts.
     const bool dense = e == 3;
     layer.expert_down.push_back(
         weight(dense ? F16::kFormat : Q8_0::kFormat, 32, 32, dense ? 5000 : 1000));

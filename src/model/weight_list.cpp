@@ -1,6 +1,7 @@
-// The list of packed matrices, and its description for the pack cache.
+// Lists the packed matrices, and describes them for the pack cache.
 #include "model/weight_list.h"
 
+#include "base/index.h"
 #include "base/text.h"
 #include "quant/encode.h"
 #include "quant/formats.h"
@@ -34,7 +35,7 @@ bool needs_embedding(const BoundModel& bound, const ModelOptions& options) {
 std::vector<const BoundWeight*> all_weights(const BoundModel& bound, const ModelOptions& options) {
   std::vector<const BoundWeight*> weights;
   for (std::int64_t i = options.first_layer; i < last_layer(bound, options); ++i) {
-    const auto layer = weights_of(bound.layers[static_cast<std::size_t>(i)]);
+    const auto layer = weights_of(at(bound.layers, i));
     weights.insert(weights.end(), layer.begin(), layer.end());
   }
   if (needs_embedding(bound, options) && bound.embedding) weights.push_back(&bound.embedding);

@@ -1,4 +1,4 @@
-// Delta: what a reader takes from a stream.
+// Delta: new ids and text of a choice, as its reader takes them from a stream.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ struct TokenLogprobs {
   std::vector<TokenScore> top;  ///< falling, ties to the lower id
 };
 
-/// What came since the last one.
+/// Tokens and text of a choice that its reader has not taken.
 struct Delta {
   std::vector<std::int32_t> ids;
-  std::string text;                     ///< whole characters; empty without a tokenizer
+  std::string text;                     ///< whole UTF-8 characters; empty without a tokenizer
   std::vector<TokenLogprobs> logprobs;  ///< one for each id, where asked for
 };
 

@@ -1,4 +1,4 @@
-// Appending pieces, and taking them apart again.
+// DeltaQueue: appends deltas to flat lists and takes them apart again.
 #include "runtime/delta_queue.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace ingot {
 
 namespace {
 
-/// Room for so many more, so that appending them throws nothing.
+/// Room for `more` elements, so that appending them throws nothing.
 template <class List>
 void make_room(List& list, std::size_t more) {
   const std::size_t size = list.size() + more;
@@ -82,13 +82,13 @@ void DeltaQueue::close() {
   not_empty_.notify_all();
 }
 
-/// The next one of those that the reader has fetched.
+/// Takes the next delta that the reader has fetched; false if there is none.
 bool DeltaQueue::fetched(Delta& delta) {
   if (piece_ == read_.pieces.size()) return false;
   const Piece piece = read_.pieces[piece_];
   const auto ids = read_.ids.begin() + static_cast<std::ptrdiff_t>(id_);
   const auto logprobs = read_.logprobs.begin() + static_cast<std::ptrdiff_t>(logprob_);
-  // What may throw comes first: behind it everything has moved.
+  // Copies that may throw come first: the moves after them cannot be undone.
   delta.ids.assign(ids, ids + piece.ids);
   delta.text.assign(read_.text, text_, piece.text);
   delta.logprobs.resize(piece.logprobs);

@@ -1,4 +1,4 @@
-// Tests of DeltaQueue: pieces come out as they went in, whatever was fetched with them.
+// DeltaQueue: deltas come out as they went in, whichever the reader fetches together.
 #include "runtime/delta_queue.h"
 
 #include <gtest/gtest.h>

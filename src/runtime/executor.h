@@ -8,7 +8,7 @@
 #include "backend/backend.h"
 #include "model/forward.h"
 #include "model/model.h"
-#include "runtime/schedule/sequence.h"
+#include "runtime/schedule/step.h"
 
 namespace ingot {
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/system_memory.h"
 #include "base/text.h"
+#include "runtime/request_fields.h"
 
 namespace ingot {
 
@@ -51,6 +52,8 @@ Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
   if (options.profile) profiled_ = std::make_unique<ProfiledBackend>(backend_);
   bound_ = std::make_unique<BoundModel>(bind_model(*checkpoint_));
   spec_ = bound_->spec;
+  Request checked;  // refuses what the files must not state
+  set_model_defaults(checked, config_, options.path);
   if (options.weights) {
     if (const auto note = rounding_note(*bound_, *options.weights); !note.empty()) {
       warnings_.push_back(note);

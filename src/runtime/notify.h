@@ -1,12 +1,13 @@
-// Notify: how an engine tells readers that do not wait in `Stream::next`.
+// Notify: a callback by which an engine tells a reader that its stream has something new.
 #pragma once
 
 #include <functional>
 
 namespace ingot {
 
-/// Called from the engine's thread whenever there is something to take from a stream, or it has
-/// ended. Urgent: the end, or the engine would soon pause for want of room. Quick, throws nothing.
+/// For readers that do not wait in `Stream::next`. The engine's thread calls it after each delta
+/// and at the end. Urgent: the stream has ended, or its queue is half full and would pause the
+/// sequence. Must be quick and throw nothing.
 using Notify = std::function<void(bool is_urgent)>;
 
 }  // namespace ingot

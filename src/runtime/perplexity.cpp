@@ -1,4 +1,4 @@
-// Windows over a text, and mean and variance of its tokens' costs.
+// Perplexity: windows over a text, and mean and variance of its tokens' costs.
 #include "runtime/perplexity.h"
 
 #include <cmath>

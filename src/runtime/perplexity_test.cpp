@@ -1,4 +1,4 @@
-// Windows and means, against what can be counted by hand.
+// Perplexity: windows and means, against numbers counted by hand.
 #include "runtime/perplexity.h"
 
 #include <gtest/gtest.h>

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "runtime/request_fields.h"
 
 namespace ingot {
 

@@ -1,4 +1,4 @@
-// RunningRequest: what a drawn token becomes.
+// RunningRequest: from a drawn token to text, stop strings, a delta, and the outcome.
 #include "runtime/running_request.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
   outcome_.prompt_tokens = prompt_tokens_ = sequence_.length();
   limit_ = std::min(request_.max_tokens, limits.context - sequence_.length());
   sequence_.draws = limit_ > 0;
-  // Now, where running out of memory ends this request alone.
+  // Here, where running out of memory ends this request alone.
   sequence_.tokens.reserve(sequence_.tokens.size() +
                            static_cast<std::size_t>(std::max<std::int64_t>(0, limit_)));
   sequence_.rows_max = sequence_.length() + std::max<std::int64_t>(0, limit_ - 1);
@@ -66,14 +66,15 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
   want_hidden(limits.hidden);
   if (request_.digest) digest_.emplace();
   if (tokenizer != nullptr) {
-    // The text continues the prompt: its first space belongs to it.
+    // The text continues the prompt, so its first space belongs to it.
     detokenizer_.emplace(*tokenizer, DetokenizeOptions{.strip_leading_space = false});
   }
   replay_history();
 }
 
-/// What the prompt's tokens mean for those to come: the last ones were drawn before. What of their
-/// text could begin a stop string was shown when that request ended.
+/// Brings counts, detokenizer and stop strings to the end of the prompt, whose last `continued`
+/// tokens were drawn by an earlier request. That request delivered all of their text at its end,
+/// even the text that could begin a stop string.
 void RunningRequest::replay_history() {
   const std::span<const std::int32_t> prompt = sequence_.tokens;
   const auto drawn = prompt.last(static_cast<std::size_t>(request_.continued));
@@ -95,7 +96,7 @@ void RunningRequest::replay_history() {
   replayed_bytes_ = 0;
 }
 
-/// Room for the rows is taken now: a step allocates nothing of that size.
+/// Reserves memory for the rows, so that steps do not allocate it.
 void RunningRequest::want_hidden(std::int64_t hidden_size) {
   if (request_.hidden == HiddenRows::kNone) return;
   sequence_.final_norm = request_.final_norm;
@@ -105,7 +106,7 @@ void RunningRequest::want_hidden(std::int64_t hidden_size) {
   outcome_.hidden.reserve(static_cast<std::size_t>(rows * hidden_size));
 }
 
-/// Without end tokens all of them come, but for a stop string.
+/// Without end tokens and stop strings, the request draws all tokens up to its limit.
 std::int64_t RunningRequest::tokens_min() const {
   const bool all = request_.sampling.end_ids.empty() && request_.stop.empty();
   return std::max<std::int64_t>(1,
@@ -140,8 +141,8 @@ void RunningRequest::started(double now) {
 }
 
 void RunningRequest::accept_score(const RowScore& score) {
-  if (ended_) return;
-  // An impossible token has -Inf, which is a score.
+  if (ended()) return;
+  // -Inf is a score: that of an impossible token.
   if (std::isnan(score.logprob)) return finish(FinishReason::kError, no_token(sequence_.computed));
   const auto wanted = static_cast<std::ptrdiff_t>(request_.prompt_logprobs);
   const auto end = score.top.begin() + std::min(wanted, std::ssize(score.top));
@@ -150,7 +151,7 @@ void RunningRequest::accept_score(const RowScore& score) {
 }
 
 void RunningRequest::accept_hidden(std::span<const float> row) {
-  if (ended_) return;
+  if (ended()) return;
   if (std::all_of(row.begin(), row.end(), [](float x) { return std::isfinite(x); })) {
     outcome_.hidden.insert(outcome_.hidden.end(), row.begin(), row.end());
     return;
@@ -171,7 +172,7 @@ SampleRow RunningRequest::row(std::span<float> logits) const {
 }
 
 std::int32_t RunningRequest::accept_token(Drawn&& drawn, double now) {
-  if (ended_) return -1;
+  if (ended()) return -1;
   count_draw(now);
   Delta delta;
   if (drawn.id < 0) {
@@ -232,7 +233,7 @@ void RunningRequest::release_text(std::string_view more, std::string& text) {
   text += more.substr(known);
 }
 
-/// What was held back is text after all, unless it begins at a stop string.
+/// Delivers the text that was held back, up to a stop string if it contains one.
 void RunningRequest::flush_text(std::string& text) {
   if (!detokenizer_) return;
   std::string piece;
@@ -263,11 +264,10 @@ RequestRecord RunningRequest::record(double origin, double now) const {
           .max_tokens = limit_,
           .choices = choices_,
           .reads_cache = sequence_.reads_cache,
-          .finish = ended_ ? to_string(finish_) : std::string_view()};
+          .finish = finish_};
 }
 
 void RunningRequest::finish(FinishReason reason, std::optional<Error> error) {
-  ended_ = true;
   finish_ = reason;
   outcome_.finish = reason;
   outcome_.stop = stop_.stop();

@@ -1,8 +1,9 @@
-// RunningRequest: one request under way, from its first row to its outcome.
+// RunningRequest: one choice of a request under way, from its submission to its outcome.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -21,68 +22,61 @@
 
 namespace ingot {
 
-/// A request as it was submitted, for as many continuations as it has channels.
-struct Submission {
-  std::uint64_t id = 0;  ///< of the first one; the others follow
-  Request request;
-  std::vector<std::shared_ptr<Channel>> channels;
-  double time = 0;  ///< when it was submitted
-};
-
-/// Everything about one request that changes while it runs.
+/// Everything about one choice that changes while it waits and runs.
 class RunningRequest {
  public:
-  /// `tokenizer` may be null. The request has been checked, and its end_ids are complete. `time` is
-  /// when it was submitted.
+  /// `tokenizer` may be null. The request is checked, and its end_ids include the model's. `time`
+  /// is when it was submitted.
   RunningRequest(std::uint64_t id, Request request, std::shared_ptr<Channel> channel, double time,
                  KvCache& cache, const RequestLimits& limits, const Tokenizer* tokenizer);
 
   Sequence& sequence() { return sequence_; }
   const Sequence& sequence() const { return sequence_; }
   bool is_cancelled() const;
-  /// When its reader cancelled it; kNever where it did not.
+  /// When its reader cancelled it; kNever if it did not.
   double cancelled_at() const { return channel_->cancelled_at.load(); }
-  /// Pauses the sequence while its reader's queue is full. One that gave way meanwhile goes on once
-  /// half of the queue is read: it has to be computed again.
+  /// Pauses the sequence while its reader's queue is full. A sequence that was preempted while
+  /// paused resumes only once half of the queue is read, because it has to be computed again.
   void poll_reader(double now);
-  /// Since when it is paused and its reader takes nothing; kNever where it is not paused.
+  /// When its reader last took something from the full queue; kNever if it is not paused.
   double paused_since() const { return paused_since_; }
-  /// What errors call the limit on its end.
+  /// The parameter that limits its end, as errors name it.
   std::string_view end_limit() const { return request_.end_limit; }
-  /// Nothing is left to compute: no token is wanted, and every score and hidden state is there.
+  /// Whether nothing is left to compute: no token is wanted, and all scores and hidden states are
+  /// there.
   bool is_done() const {
     return limit_ == 0 && sequence_.score_next >= sequence_.score_end &&
            sequence_.hidden_next >= sequence_.hidden_end;
   }
 
-  /// The first time it is part of a step.
+  /// It is part of a step, for the first time or again.
   void started(double now);
   void accept_score(const RowScore& score);
   /// A row of hidden states; one that is not finite ends the request.
   void accept_hidden(std::span<const float> row);
-  /// A row of logits before anything changes it.
+  /// Adds a row of logits to the digest, before sampling changes the row.
   void add_to_digest(std::span<const float> logits);
-  /// Tokens whose log-probabilities go with each drawn one.
+  /// How many best tokens' log-probabilities are reported with each drawn token.
   std::size_t best_tokens() const {
     return static_cast<std::size_t>(std::max(0, request_.sampling.logprobs));
   }
   SampleRow row(std::span<float> logits) const;
-  /// Hands a drawn token to the reader; returns the token that goes on the sequence, or -1 when
-  /// this was the end.
+  /// Delivers a drawn token to the reader. Returns the token that the sequence continues with, or
+  /// -1 if the request ended.
   std::int32_t accept_token(Drawn&& drawn, double now);
-  bool ended() const { return ended_; }
-  /// Seconds between the last two tokens that were handed over; 0 after the first.
+  bool ended() const { return finish_.has_value(); }
+  /// Seconds between the last two delivered tokens; 0 after the first.
   double last_gap() const { return last_gap_; }
-  /// Tokens that were handed over.
+  /// Delivered tokens.
   std::int64_t generated() const { return generated_; }
-  /// How many continuations of its prompt there are; of the first one.
+  /// Sets how many choices its prompt has; only on the first choice.
   void set_choices(std::size_t choices) { choices_ = static_cast<std::int32_t>(choices); }
-  /// What is told of it, with times after `origin`.
+  /// Its record for observers, with times since `origin`.
   RequestRecord record(double origin, double now) const;
 
-  /// Ends it: what was not handed over stays with the engine. Allocates nothing.
+  /// Ends it. Text that was held back is not delivered. Allocates nothing.
   void finish(FinishReason reason, std::optional<Error> error = std::nullopt);
-  /// Tells the reader of a request that has ended: what it held is free by then, and counted.
+  /// Tells the reader that the request has ended: after its blocks are released and counted.
   void tell_end() {
     if (!channel_->deltas.is_closed()) channel_->close();
   }
@@ -103,26 +97,27 @@ class RunningRequest {
   Sequence sequence_;
   std::int64_t prompt_tokens_ = 0;
   std::int32_t choices_ = 0;
-  FinishReason finish_ = FinishReason::kCancelled;
+  std::optional<FinishReason> finish_;
   std::int64_t limit_ = 0;      ///< tokens to generate at most
-  std::int64_t generated_ = 0;  ///< tokens handed over
-  std::int64_t drawn_ = 0;      ///< tokens drawn, the one that ended the text included
+  std::int64_t generated_ = 0;  ///< delivered tokens
+  std::int64_t drawn_ = 0;      ///< drawn tokens, including the one that ended the text
   bool needs_counts_ = false;
-  bool ended_ = false;
   TokenCounts counts_;
   std::optional<Digest> digest_;
   std::optional<Detokenizer> detokenizer_;
   StopText stop_;
-  std::size_t replayed_bytes_ =
-      0;  ///< of the next text: already delivered by the request that this one continues
+  std::size_t replayed_bytes_ = 0;  ///< next bytes of text, which an earlier request delivered
   Outcome outcome_;
   double queued_ = 0;
   std::optional<double> started_;
   std::optional<double> first_token_;
-  std::optional<double> since_;  ///< it was started, or drew its last token
+  std::optional<double> since_;  ///< when it started, or drew its last token
   double last_gap_ = 0;
   double paused_since_ = kNever;
-  std::size_t behind_ = 0;  ///< pieces that its reader had not taken at the last look
+  std::size_t behind_ = 0;  ///< deltas that its reader had not taken at the last poll
 };
+
+/// Requests under way, by id.
+using RunningRequests = std::map<std::uint64_t, std::unique_ptr<RunningRequest>>;
 
 }  // namespace ingot

@@ -1,7 +1,8 @@
-// An automaton over all stop strings, and the text that waits for its verdict.
+// StopText: an automaton over all stop strings, and the text that is held back.
 #include "runtime/stop_text.h"
 
 #include "base/check.h"
+#include "base/index.h"
 
 namespace ingot {
 
@@ -15,50 +16,44 @@ StopText::StopText(std::span<const std::string> stops) : nodes_(1) {
 }
 
 void StopText::insert(const std::string& text, std::int32_t stop) {
-  std::int32_t at = 0;
+  std::int32_t node = 0;
   for (const char byte : text) {
-    std::int32_t to = child(at, byte);
-    if (to == kNone) {
-      to = static_cast<std::int32_t>(nodes_.size());
-      Node& parent = nodes_[static_cast<std::size_t>(at)];
+    std::int32_t longer = child(node, byte);
+    if (longer == kNone) {
+      longer = static_cast<std::int32_t>(nodes_.size());
+      const Node& parent = at(nodes_, node);
       nodes_.push_back({.sibling = parent.child, .depth = parent.depth + 1, .byte = byte});
-      nodes_[static_cast<std::size_t>(at)].child = to;
+      at(nodes_, node).child = longer;
     }
-    at = to;
+    node = longer;
   }
-  std::int32_t& here = nodes_[static_cast<std::size_t>(at)].stop;
-  if (here == kNone) here = stop;
+  std::int32_t& first = at(nodes_, node).stop;
+  if (first == kNone) first = stop;
 }
 
-/// Breadth first: a node's shorter ones are complete before it is reached.
+/// Breadth first, so that a node's shorter ones are complete before it.
 void StopText::link() {
   std::vector<std::int32_t> order{0};
   for (std::size_t i = 0; i < order.size(); ++i) {
     const std::int32_t parent = order[i];
-    std::int32_t at = nodes_[static_cast<std::size_t>(parent)].child;
-    while (at != kNone) {
-      Node& node = nodes_[static_cast<std::size_t>(at)];
-      if (parent != 0) {
-        node.shorter = next(nodes_[static_cast<std::size_t>(parent)].shorter, node.byte);
-      }
-      if (node.stop == kNone) node.stop = nodes_[static_cast<std::size_t>(node.shorter)].stop;
-      order.push_back(at);
-      at = node.sibling;
+    for (std::int32_t n = at(nodes_, parent).child; n != kNone; n = at(nodes_, n).sibling) {
+      Node& node = at(nodes_, n);
+      if (parent != 0) node.shorter = next(at(nodes_, parent).shorter, node.byte);
+      if (node.stop == kNone) node.stop = at(nodes_, node.shorter).stop;
+      order.push_back(n);
     }
   }
 }
 
 std::int32_t StopText::child(std::int32_t node, char byte) const {
-  std::int32_t at = nodes_[static_cast<std::size_t>(node)].child;
-  while (at != kNone && nodes_[static_cast<std::size_t>(at)].byte != byte) {
-    at = nodes_[static_cast<std::size_t>(at)].sibling;
-  }
-  return at;
+  std::int32_t n = at(nodes_, node).child;
+  while (n != kNone && at(nodes_, n).byte != byte) n = at(nodes_, n).sibling;
+  return n;
 }
 
-/// Where one more byte leads. Each step back to a shorter node undoes a byte that was added once.
+/// The node that one more byte leads to. Each step back to a shorter node undoes one added byte.
 std::int32_t StopText::next(std::int32_t node, char byte) const {
-  for (;; node = nodes_[static_cast<std::size_t>(node)].shorter) {
+  for (;; node = at(nodes_, node).shorter) {
     const std::int32_t to = child(node, byte);
     if (to != kNone) return to;
     if (node == 0) return 0;
@@ -67,7 +62,7 @@ std::int32_t StopText::next(std::int32_t node, char byte) const {
 
 /// Whether no other stop string can start before the one that was found.
 bool StopText::decided() const {
-  const Node& node = nodes_[static_cast<std::size_t>(node_)];
+  const Node& node = at(nodes_, node_);
   return found_ != kNone && seen_ - node.depth >= found_start_;
 }
 
@@ -77,9 +72,9 @@ std::string StopText::add(std::string_view piece) {
   for (const char byte : piece) {
     node_ = next(node_, byte);
     ++seen_;
-    const std::int32_t stop = nodes_[static_cast<std::size_t>(node_)].stop;
+    const std::int32_t stop = at(nodes_, node_).stop;
     if (stop != kNone) {
-      const std::int64_t start = seen_ - lengths_[static_cast<std::size_t>(stop)];
+      const std::int64_t start = seen_ - at(lengths_, stop);
       if (found_ == kNone || start < found_start_) {
         found_ = stop;
         found_start_ = start;
@@ -90,7 +85,7 @@ std::string StopText::add(std::string_view piece) {
       return release(found_start_);
     }
   }
-  return release(seen_ - nodes_[static_cast<std::size_t>(node_)].depth);
+  return release(seen_ - at(nodes_, node_).depth);
 }
 
 std::string StopText::finish() {
@@ -98,8 +93,8 @@ std::string StopText::finish() {
   return release(stopped_ ? found_start_ : seen_);
 }
 
-/// Shows the text up to `end`. What is shown is dropped when it is more than half of what is held,
-/// so that each byte is moved once on average.
+/// Releases the text up to `end`. Drops released text once it is more than half of the held text,
+/// so that each byte moves once on average.
 std::string StopText::release(std::int64_t end) {
   std::string released = held_.substr(static_cast<std::size_t>(released_ - base_),
                                       static_cast<std::size_t>(end - released_));

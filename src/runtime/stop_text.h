@@ -1,4 +1,4 @@
-// StopText: ends a text at its first stop string, and shows none of it.
+// StopText: ends a text at its first stop string, and releases no part of that string.
 #pragma once
 
 #include <cstdint>
@@ -9,30 +9,31 @@
 
 namespace ingot {
 
-/// Watches the text of one continuation, piece by piece, for stop strings.
+/// Searches one choice's text, piece by piece, for stop strings.
 ///
-/// Text is released once it cannot be part of a stop string any more: what is held back is the
-/// longest end of the text that begins one. The text ends where the first stop string in it
-/// starts, however it was cut into pieces. When one has been seen while an earlier start of another
-/// is still open, the decision waits for the next bytes or the end of the text. Of strings that
-/// start at the same place the one that ends first counts.
+/// Releases text once it cannot be part of a stop string any more, and holds back the longest end
+/// of the text that begins one. The text ends where the first stop string in it starts, however it
+/// is cut into pieces. If a stop string is complete while an earlier start of another is still
+/// open, the decision waits for the next bytes or the end of the text. If several start at one
+/// place, the first that ends counts.
 ///
 /// Time is linear in the text's bytes, memory in the stop strings' (Aho and Corasick, 1975). Stop
-/// strings and pieces are UTF-8; if both are whole characters, so is what is released.
+/// strings and pieces are UTF-8; if both are whole characters, so is the released text.
 class StopText {
  public:
-  /// `stops`: none empty. With none at all every piece is released at once.
+  /// `stops` has no empty string. Without stops every piece is released at once.
   explicit StopText(std::span<const std::string> stops = {});
 
-  /// Adds a piece, which may be empty, and releases text. After a stop none is any more.
+  /// Adds a piece, which may be empty, and returns the released text: none after a stop.
   std::string add(std::string_view piece);
-  /// The text has ended: decides what was open, and releases what was held unless it begins at a
-  /// stop string.
+  /// The text has ended: decides open starts, and returns the held text, up to a stop string if
+  /// there is one.
   std::string finish();
 
   /// Whether a stop string ended the text.
   bool stopped() const { return stopped_; }
-  /// Which one, as an index into `stops` (the first of equal ones); -1 before it stopped.
+  /// The index in `stops` of the string that ended the text (the first of equal ones); -1 if none
+  /// did.
   std::int32_t stop() const { return stopped_ ? found_ : -1; }
 
  private:
@@ -40,7 +41,7 @@ class StopText {
 
   /// A beginning of stop strings: the bytes on the way from the root, node 0.
   struct Node {
-    std::int32_t child = kNone;    ///< first of those one byte longer
+    std::int32_t child = kNone;    ///< the first node that is one byte longer
     std::int32_t sibling = kNone;  ///< next child of the same parent; as many as stop strings
     std::int32_t shorter = 0;      ///< the longest other node that this one ends in
     std::int32_t depth = 0;        ///< bytes
@@ -56,7 +57,7 @@ class StopText {
   std::string release(std::int64_t end);
 
   std::vector<Node> nodes_;
-  std::vector<std::int64_t> lengths_;  ///< of the stop strings
+  std::vector<std::int64_t> lengths_;  ///< bytes of each stop string
   std::int32_t node_ = 0;              ///< the longest beginning that the text ends in
   std::int64_t seen_ = 0;              ///< bytes of the text
   std::int32_t found_ = kNone;         ///< the stop string with the earliest start so far
@@ -64,7 +65,7 @@ class StopText {
   bool stopped_ = false;
 
   std::string held_;       ///< the text from `base_`; released up to `released_`
-  std::int64_t base_ = 0;  ///< so that what is shown is dropped now and then, not always
+  std::int64_t base_ = 0;  ///< the byte of the text that `held_` begins with
   std::int64_t released_ = 0;
 };
 

@@ -1,56 +1,11 @@
-// Reading a stream, and waking the engine for what it may be waiting for.
+// Stream: reading, and waking the engine when its sequence may continue.
 #include "runtime/stream.h"
 
-#include <chrono>
 #include <utility>
 
 #include "base/check.h"
-#include "runtime/sampling/digest.h"
 
 namespace ingot {
-
-std::string_view to_string(FinishReason reason) {
-  switch (reason) {
-    case FinishReason::kStop:
-      return "stop";
-    case FinishReason::kLength:
-      return "length";
-    case FinishReason::kCancelled:
-      return "cancelled";
-    case FinishReason::kError:
-      return "error";
-  }
-  return "?";
-}
-
-std::string Outcome::digest_text() const {
-  return digest ? ingot::digest_text(*digest) : std::string();
-}
-
-void Doorbell::ring() {
-  {
-    const std::lock_guard lock(mutex_);
-    is_rung_ = true;
-  }
-  rung_.notify_one();
-}
-
-void Doorbell::wait() {
-  std::unique_lock lock(mutex_);
-  rung_.wait(lock, [this] { return is_rung_; });
-  is_rung_ = false;
-}
-
-bool Doorbell::wait_for(double seconds) {
-  std::unique_lock lock(mutex_);
-  rung_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return is_rung_; });
-  return std::exchange(is_rung_, false);
-}
-
-bool Doorbell::take() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(is_rung_, false);
-}
 
 Stream& Stream::operator=(Stream&& other) noexcept {
   std::swap(id_, other.id_);
@@ -77,9 +32,8 @@ bool Stream::try_next(Delta& delta) {
   return true;
 }
 
-/// A full queue pauses its sequence, and then nothing is pushed: the first piece taken from it has
-/// to wake the engine, and the one that leaves it half empty, where a sequence that gave way may
-/// come back.
+/// Wakes the engine when the first delta leaves a full queue, which paused the sequence, and when
+/// the queue is half empty, where a sequence that was preempted while paused may continue.
 void Stream::tell_taken() const {
   const std::size_t left = channel_->deltas.size(), room = channel_->deltas.capacity();
   if (left + 1 >= room || left == room / 2) channel_->bell->ring();

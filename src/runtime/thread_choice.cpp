@@ -1,4 +1,4 @@
-// Cores, quotas, and a measurement where they leave a choice.
+// Choosing CPUs: cores, quotas, and a measurement where they leave a choice.
 #include "runtime/thread_choice.h"
 
 #include <algorithm>
@@ -15,10 +15,10 @@ namespace ingot {
 
 namespace {
 
-/// What a step is made of: reading memory, and products.
+/// Items per second of a loop that does what steps do: reads memory and multiplies.
 double measured_speed(const KernelTable& table, const std::vector<std::size_t>& cpus) {
   constexpr std::int64_t kItems = 512;
-  constexpr std::int64_t kBytes = 128 << 10;  // of an item; 64 MiB in all
+  constexpr std::int64_t kBytes = 128 << 10;  // per item; 64 MiB in all
   constexpr std::int64_t kRounds = 2048;      // some microseconds, like reading the bytes
   constexpr int kTries = 5;
   ThreadPool pool(static_cast<int>(cpus.size()), {.pin = true, .cpus = cpus});

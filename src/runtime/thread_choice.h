@@ -1,4 +1,4 @@
-// How many threads to compute with, and on which CPUs, where nobody says.
+// Choosing how many threads compute, and on which CPUs, if the user does not say.
 #pragma once
 
 #include <cstddef>
@@ -11,20 +11,20 @@
 
 namespace ingot {
 
-/// The CPUs that a process computes on, a thread on each, of those that it may use: one of each
-/// core, no more than its control groups give it time for (whole CPUs, at least one). Where cores
-/// have several CPUs and the groups allow them, these too if `speed` is then at least a twentieth
-/// higher. The first ones are of different cores; empty only if `cpus` is.
+/// The CPUs, of `cpus`, that a process should compute on with one thread each: one CPU of each
+/// core, but no more than the quota of its control groups (whole CPUs, at least one). If cores have
+/// several CPUs and the quota allows them, these too when `speed` is then at least 5 % higher. The
+/// first ones are of different cores. Empty only if `cpus` is.
 ///
-/// `speed` measures how fast threads on these CPUs are, one on each; it is asked only where there
-/// is a choice. `root` comes before /proc and /sys, for tests.
+/// `speed` measures how fast threads on these CPUs are; it is called only if there is a choice.
+/// Tests set `root`, which is put before /proc and /sys.
 std::vector<std::size_t> choose_cpus(
     std::span<const std::size_t> cpus,
     FunctionRef<double(const std::vector<std::size_t>& cpus)> speed, const std::string& root = "");
 
-/// The same for this process, measured with the reads and dot products of a kernel table: some
-/// tenths of a second at most, or nothing where every core has one CPU. Empty if the system does
-/// not say what it may use.
+/// Chooses from this process's CPUs, measured with the reads and dot products of a kernel table.
+/// Takes some tenths of a second at most, or no time if every core has one CPU. Empty if the system
+/// does not tell which CPUs the process may use.
 std::vector<std::size_t> choose_cpus(const KernelTable& table);
 
 }  // namespace ingot

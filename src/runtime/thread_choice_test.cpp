@@ -1,4 +1,4 @@
-// The number of threads where nobody says: cores, quotas, and what is measured.
+// choose_cpus: the default number of threads by cores, quotas and a measurement.
 #include "runtime/thread_choice.h"
 
 #include <gtest/gtest.h>

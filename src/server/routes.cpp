@@ -1,4 +1,4 @@
-// The tables of all routes.
+// The tables of routes: methods, paths, access and endpoints.
 #include "server/routes.h"
 
 #include <array>
@@ -24,28 +24,28 @@ constexpr auto kRoutes = std::to_array<Route>({
     {"POST", "/v1/embeddings", kKey, kWork, embeddings},
     {"POST", "/tokenize", kKey, kText, tokenize},
     {"POST", "/detokenize", kKey, kText, detokenize},
-    {"GET", "/tokenizer_info", kKey, kQuick, tokenizer_info},
+    {"GET", "/tokenizer_info", kKey, kState, tokenizer_info},
     {"POST", "/apply-template", kKey, kText, apply_template},
-    {"GET", "/props", kKey, kQuick, props},
-    {"GET", "/", kKey, kQuick, front},
-    {"GET", "/v1/models", kKey, kQuick, list_models},
-    {"GET", "/v1/models/{name}", kKey, kQuick, get_model},
-    {"DELETE", "/v1/requests/{id}", kKey, kQuick, cancel_request},
-    {"GET", "/metrics", kKey, kQuick, metrics},
-    {"GET", "/health", kPublic, kQuick, health},
-    {"GET", "/livez", kPublic, kQuick, livez},
-    {"GET", "/readyz", kPublic, kQuick, readyz},
+    {"GET", "/props", kKey, kState, props},
+    {"GET", "/", kKey, kState, front},
+    {"GET", "/v1/models", kKey, kState, list_models},
+    {"GET", "/v1/models/{name}", kKey, kState, get_model},
+    {"DELETE", "/v1/requests/{id}", kKey, kState, cancel_request},
+    {"GET", "/metrics", kKey, kState, metrics},
+    {"GET", "/health", kPublic, kState, health},
+    {"GET", "/livez", kPublic, kState, livez},
+    {"GET", "/readyz", kPublic, kState, readyz},
 });
 
 constexpr auto kAdminRoutes = std::to_array<Route>({
-    {"POST", "/admin/drain", kPublic, kQuick, admin_drain},
+    {"POST", "/admin/drain", kPublic, kState, admin_drain},
     {"POST", "/admin/flush-cache", kPublic, kControl, admin_flush_cache},
     {"POST", "/admin/check", kPublic, kControl, admin_check},
-    {"GET", "/admin/steps", kPublic, kQuick, admin_steps},
-    {"GET", "/metrics", kPublic, kQuick, metrics},
-    {"GET", "/health", kPublic, kQuick, health},
-    {"GET", "/livez", kPublic, kQuick, livez},
-    {"GET", "/readyz", kPublic, kQuick, readyz},
+    {"GET", "/admin/steps", kPublic, kState, admin_steps},
+    {"GET", "/metrics", kPublic, kState, metrics},
+    {"GET", "/health", kPublic, kState, health},
+    {"GET", "/livez", kPublic, kState, livez},
+    {"GET", "/readyz", kPublic, kState, readyz},
 });
 
 }  // namespace

@@ -1,9 +1,9 @@
-// The tables of all routes.
+// The tables of all routes, of the API and of the admin socket.
 #pragma once
 
 #include <span>
 
-#include "server/http/route.h"
+#include "server/common/route.h"
 
 namespace ingot {
 

@@ -1,4 +1,4 @@
-// The table of routes: who may use what, and what paths lead where.
+// Tests of the tables of routes: which need a key, and which paths exist.
 #include "server/routes.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace ingot {
 namespace {
 
-// R16: a route that is added needs a key unless somebody changes this test.
+// R16: a route that is added needs a key unless this test changes.
 TEST(Routes, OnlyProbesNeedNoKey) {
   const std::set<std::string_view> probes = {"/health", "/livez", "/readyz"};
   std::set<std::string_view> open;
@@ -61,22 +61,10 @@ TEST(Routes, OtherPathsLeadNowhere) {
   }
 }
 
-/// What waits for a step would hold up all other connections of the thread.
-TEST(Routes, OnlyWhatIsSmallAndWaitsForNothingIsQuick) {
-  EXPECT_TRUE(is_quick(RouteKind::kQuick, 1 << 20));
-  EXPECT_TRUE(is_quick(RouteKind::kWork, 2048));
-  EXPECT_FALSE(is_quick(RouteKind::kWork, 2049));
-  EXPECT_FALSE(is_quick(RouteKind::kText, 1));
-  EXPECT_FALSE(is_quick(RouteKind::kControl, 0));
-  const RouteMatch flush = find_route(admin_routes(), "POST", "/admin/flush-cache");
-  ASSERT_NE(flush.route, nullptr);
-  EXPECT_EQ(flush.route->kind, RouteKind::kControl);
-}
-
 TEST(Routes, TheIdIsTheLastPart) {
-  EXPECT_EQ(path_id("/v1/models/abc"), "abc");
-  EXPECT_EQ(path_id("/v1/models/abc/"), "abc");
-  EXPECT_EQ(path_id("/models/a-b_c"), "a-b_c");
+  EXPECT_EQ(path_name("/v1/requests/abc", "/requests/"), "abc");
+  EXPECT_EQ(path_name("/v1/requests/abc/", "/requests/"), "abc");
+  EXPECT_EQ(path_name("/requests/a-b_c", "/requests/"), "a-b_c");
 }
 
 TEST(Routes, ModelsMayHaveAFolder) {

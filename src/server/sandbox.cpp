@@ -1,4 +1,4 @@
-// no_new_privs, Landlock, seccomp.
+// Sandbox of the server process: no_new_privs, Landlock, seccomp.
 #include "server/sandbox.h"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ constexpr std::uint32_t kArch = AUDIT_ARCH_X86_64;
 constexpr std::uint32_t kArch = AUDIT_ARCH_AARCH64;
 #endif
 
-/// System calls that a server has no use for.
+/// System calls that a server does not need.
 constexpr long kRefused[] = {
     SYS_connect,
     SYS_socket,
@@ -77,8 +77,8 @@ sock_filter jump(unsigned code, std::uint32_t k, unsigned yes, unsigned no) {
           static_cast<std::uint8_t>(no), k};
 }
 
-/// What the kernel runs at each system call: those of the list and opening for writing fail with
-/// EPERM, all others go on.
+/// The filter that the kernel runs at each system call: calls of the list, and opening for writing,
+/// fail with EPERM.
 std::vector<sock_filter> make_filter() {
   constexpr unsigned kLoad = BPF_LD | BPF_W | BPF_ABS;
   constexpr unsigned kEqual = BPF_JMP | BPF_JEQ | BPF_K;

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "server/common/api.h"
+#include "server/common/request_gate.h"
 #include "server/common/service.h"
 #include "server/http/connection_times.h"
 #include "server/http/server.h"

@@ -141,7 +141,7 @@ TEST_F(ApiTest, StreamsOutliveTheEngineAndEndCancelled) {
   for (const bool threadless : {false, true}) {
     options.threadless = threadless;
     options.sequences = 1;
-    options.deltas_max = 4;  // nobody reads, so nothing comes to its end
+    options.deltas_max = 4;  // no stream is read, so no request ends
     std::vector<Stream> streams;
     {
       Engine engine(options);
@@ -184,7 +184,7 @@ bool rounds_up() {
   return one + little > 1;
 }
 
-/// A caller may round as it likes: its own arithmetic goes on so, and the results are the same.
+/// A caller may set another rounding mode: it keeps its mode, and the results do not change.
 TEST_F(ApiTest, TheCallersFloatingPointEnvironmentStaysItsOwn) {
   OpenOptions options = tiny_options();
   options.threadless = true;

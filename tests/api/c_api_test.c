@@ -143,7 +143,7 @@ static void test_choices(ingot_engine* engine) {
   EXPECT(ingot_submit_choices(engine, &request, 0, streams) == INGOT_INVALID);
 }
 
-/// What is computed for a domain is taken over within it alone; times are checked.
+/// Keys that are computed for a domain are used within it alone; times are checked.
 static void test_sharing(ingot_engine* engine) {
   int32_t ids[40];
   for (int i = 0; i < 40; ++i) ids[i] = 263 + i % 3;

@@ -44,7 +44,7 @@ std::string without_text(const std::string& json) {
   return json.substr(0, from) + " " + json.substr(to, json.find(",", json.find("\"digest\"")) - to);
 }
 
-struct Case {
+struct RunCase {
   const char* flags;
   void (*set)(Request& r);
 };
@@ -58,7 +58,7 @@ TEST(RunMatchTest, EveryParameterDoesWhatItsFlagDoes) {
     request.sampling.seed = 3;
     return request;
   };
-  const Case cases[] = {
+  const RunCase cases[] = {
       {"--temperature 2", [](Request&) {}},
       {"--temperature 1", [](Request& r) { r.sampling.temperature = 1; }},
       {"--temperature 2 --seed 4", [](Request& r) { r.sampling.seed = 4; }},
@@ -79,7 +79,7 @@ TEST(RunMatchTest, EveryParameterDoesWhatItsFlagDoes) {
       {"--temperature 2 --stop t", [](Request& r) { r.stop = {"t"}; }},
   };
   std::string unchanged;
-  for (const Case& c : cases) {
+  for (const RunCase& c : cases) {
     Request request = base();
     request.sampling.temperature = 2;
     c.set(request);

@@ -49,7 +49,7 @@ class SessionTest : public testing::Test {
   ~SessionTest() override { std::filesystem::remove_all(folder_); }
 
   std::string path(std::string_view name = "session") const { return folder_ / name; }
-  /// A request of 20 tokens and what came of it, in a file.
+  /// Saves a request of 20 tokens after its end.
   Result save(Engine& engine) {
     Result result = engine.generate(drawing_request(20));
     EXPECT_EQ(engine.save_session(path(), drawing_request(20), result) % 16, 0);
@@ -172,7 +172,7 @@ TEST_F(SessionTest, TheCApiGivesTheSame) {
   std::vector<std::int32_t> ids = result.ids;
   ids.insert(ids.end(), rest->ids, rest->ids + rest->id_count);
   EXPECT_EQ(ids, engine_.generate(drawing_request(50)).ids);
-  // Saved from C it is the same file, but for the keys of what was drawn since.
+  // Saved from C the file is equal, except for the keys of the tokens drawn since.
   ASSERT_EQ(ingot_save_session(engine, path("c").c_str(), &session->request, rest, nullptr),
             INGOT_OK);
   const Request again = engine_.restore_session(path("c"), 3).request;

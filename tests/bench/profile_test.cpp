@@ -90,7 +90,7 @@ TEST(Profile, CountsTheOpsOfEveryLayer) {
       EXPECT_EQ(profile.op(kind).calls, 4 * calls) << to_string(kind);
       EXPECT_EQ(profile.op(kind).rows, 10 * calls) << to_string(kind);
     }
-    // Two a layer, two at the end, and those that only some checkpoints have.
+    // Two norms for each layer, two at the end, and norms that only some checkpoints have.
     EXPECT_GE(profile.op(OpKind::kNorm).calls, 4 * (2 * layers + 2));
     EXPECT_EQ(std::ssize(profile.layers), layers);
   }

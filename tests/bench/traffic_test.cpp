@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kTick = 1.0 / 1024;  // sums of it are exact
 
-/// A clock that goes on by one tick whenever somebody looks, and by what is waited for.
+/// A clock that advances by one tick whenever it is read, and by the time of each wait.
 struct TestClock {
   double time = 100;
   std::vector<double> waits{};

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """ingot bench serve: against the real server its figures agree with what was asked for, and against
-servers that refuse, break off and die it counts what became of each request."""
+servers that refuse, break off and die it counts the outcome of each request."""
 import json
 import re
 import shutil
@@ -131,7 +131,7 @@ def piece(text, finish=None):
 
 
 def whole(text="hi"):
-    """A good answer of two pieces, whose tokens nobody counts."""
+    """A good answer of two pieces, without a count of tokens."""
     return STREAM + piece(text) + piece("!", "length") + chunk(b"data: [DONE]\n\n") + chunk(b"")
 
 

@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.join(TOOLS, "demo_model"))
 import calls  # noqa: E402
 import corpus  # noqa: E402
 
-TRAINED_ON = "651854dba6bd9da2"  # of corpus.training, see below
+TRAINED_ON = "651854dba6bd9da2"  # digest of corpus.training, see below
 MODELS = os.path.join(os.path.dirname(TOOLS), "models")
 GOLDEN = os.path.join(os.path.dirname(TOOLS), "tests/built_in")
 LAST = 4  # positions of each prompt in the golden logits

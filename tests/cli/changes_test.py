@@ -18,7 +18,7 @@ CHANGES = ("truncate", "empty", "overwrite", "scramble", "append", "disguise", "
 
 
 def change(kind, path):
-    """Does one thing to a file that somebody has open."""
+    """Changes a file in one way while a process has it open."""
     size = os.path.getsize(path)
     if kind in ("truncate", "empty"):
         os.truncate(path, size // 2 if kind == "truncate" else 0)
@@ -47,7 +47,7 @@ class WhileLoading(faults.FaultTest):
     """The moment is a system call of the load: before and after the mapping, between tensors."""
 
     def check(self, make, file, kind, call, number):
-        """Stops a run at a call, changes the file, and goes on; False when it never came there."""
+        """Stops a run at a call, changes the file, and continues; False if it never came there."""
         model = make()
         args = ("run", model, "--tokens", "1,283,289", "--json", "--max-tokens", "8")
         with self.stopped(*args, at=number, path=model, call=call) as (process, go_on):
@@ -60,7 +60,7 @@ class WhileLoading(faults.FaultTest):
         if result.code == DONE:
             self.assertEqual(self.one_json(self.assert_done(result))["digest"], self.digest)
         else:
-            # Before it is opened, or while its head is read, what is there then is what counts.
+            # Before it is opened, or while its head is read, its contents at that time count.
             codes = (IO, MODEL) if call != "madvise" else (IO,)
             self.assertIn(result.code, codes, result)
             self.assertIn(file or os.path.basename(model), self.assert_error(result, result.code))

@@ -20,7 +20,7 @@ def chat_model():
 
 
 def hostile_model():
-    """The same with pieces that hold control characters, in place of common letters."""
+    """A chat model with control characters in its pieces, in place of common letters."""
     model = chat_model()
     pieces = list(model.get("tokenizer.ggml.tokens"))
     for i in range(model_files.tiny.NORMAL_FROM, len(pieces)):

@@ -29,7 +29,7 @@ CTRL_C, CTRL_D, UP = "\x03", "\x04", "\x1b[A"
 
 
 def shown(raw):
-    """What a terminal shows of these bytes, for those that the line editor uses."""
+    """What a terminal shows of these bytes, for the escapes that the line editor uses."""
     lines, at = [""], 0
     for token in re.findall(r"\x1b\[[0-9;?]*[A-Za-z]|.|\n", raw):
         line = lines[-1]
@@ -80,7 +80,7 @@ class Talk:
         return self.wait(until)
 
     def answer(self, line):
-        """What is shown after the line itself."""
+        """The output after the line itself."""
         return self.say(line).split("\n", 1)[1]
 
     def send(self, keys):
@@ -119,8 +119,8 @@ class Session(TerminalTest):
     """One long session, and its transcript."""
 
     def stop_a_reply(self, talk):
-        """Ctrl-C somewhere in a reply that would go on for long; what came until then is left out
-        of the transcript, for nobody can say how much it is."""
+        """Presses Ctrl-C somewhere in a long reply. The text until then is left out of the
+        transcript, since its length varies."""
         talk.say("/set max_tokens 100000")
         start = len(talk.raw)
         talk.send("Tell me everything.\r")

@@ -1,8 +1,7 @@
 """A server that behaves like the Hugging Face hub, on two ports of this machine: the hub itself,
 which answers with listings, small files and redirects, and the storage that the redirects lead to.
 
-What is scripted for a place ("api", "resolve" or "cdn") takes the place of its next answers, one
-each.
+Scripted answers for a place ("api", "resolve" or "cdn") replace its next answers, one each.
 """
 import hashlib
 import http.server
@@ -175,7 +174,7 @@ def changed(function):
 
 
 def cut(count):
-    """Sends so many bytes of a content, promises all of it and closes the connection."""
+    """Sends `count` bytes of a content, promises all of it and closes the connection."""
     def act(handler):
         content = handler.hub.contents[handler.path.split("?")[0].removeprefix("/cdn/")]
         asked = handler.headers.get("Range")

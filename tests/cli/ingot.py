@@ -94,8 +94,8 @@ def finish(process, timeout=TIMEOUT_S):
 
 
 def allowed(seconds):
-    """How long a promise of so many seconds may take here: sanitizers make a program some ten
-    times slower, and what else runs on this machine takes its part."""
+    """How long a promised time of `seconds` may take here: sanitizers make a program some ten
+    times slower, and other processes of this machine take their part."""
     return seconds * (10 if SANITIZERS else 1) * (1 + os.getloadavg()[0])
 
 

@@ -167,7 +167,7 @@ class Stacks(Limits):
     def test_few_threads(self):
         who = {}
         if os.geteuid() == 0:
-            # The limit is not for root. A user of whom nothing else runs.
+            # The limit does not apply to root: take a user without other processes.
             who = {"user": 64321, "group": 64321, "extra_groups": []}
             try:
                 tried = run("--version", **who)

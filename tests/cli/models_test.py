@@ -31,7 +31,7 @@ class ModelTest(ingot.CliTest):
 
 
 class GgufStructure(ModelTest):
-    """What is wrong with the file as such."""
+    """Files whose structure is wrong."""
 
     def test_truncation_at_section_boundaries(self):
         model = model_files.tiny_gguf()
@@ -285,7 +285,7 @@ class NotFinite(ModelTest):
             for value in (NAN, inf):
                 model = model_files.tiny_gguf()
                 tensor = model.tensor(name)
-                # Of every row one, so that none escapes it.
+                # One element of every row, so that no row escapes it.
                 width = 4 * tensor[1][0]
                 content = bytearray(tensor[3])
                 for row in range(0, len(content), width):

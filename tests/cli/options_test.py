@@ -7,7 +7,7 @@ import ingot
 import model_files
 from ingot import COMMANDS, DOES_NOT_FIT, SANITIZERS, USAGE, arguments, run
 
-CONTEXT = 256  # of the small model
+CONTEXT = 256  # tokens of the small model
 HUGE = "9" * 400
 # What no option takes, whatever it means.
 HOSTILE = ("", " ", "-1", "-9223372036854775808", "1.5", "1e3", "0x10", "1'000", "010x", "nan",
@@ -308,7 +308,7 @@ class Options(ingot.CliTest):
 
 
 class Zeros:
-    """So many zero bytes, which nobody has to hold."""
+    """`count` zero bytes, without memory for them."""
 
     def __init__(self, count):
         self.count = count

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What comes out: JSON and .npy as the contract says, and errors where it cannot be written."""
+"""Output: JSON and .npy as the contract says, and errors where it cannot be written."""
 import os
 import re
 import struct
@@ -301,7 +301,7 @@ class Streams(ingot.CliTest):
         self.assertEqual(run("inspect", "/no/such", stderr=None, close=(2,)).code, MODEL)
 
     def test_closed_streams_do_not_become_files(self):
-        # What is written to a closed stream must not land in a file that got its number.
+        # Bytes written to a closed stream must not land in a file that got its number.
         clean, odd = self.path("clean.npy"), self.path("odd.npy")
         ids = ",".join(["5"] * 20)
         self.assert_done(run("logits", self.model, "--tokens", ids, "--out", clean))
@@ -424,7 +424,7 @@ class Terminal(ingot.CliTest):
         return shown
 
     def test_control_characters_of_the_model_are_escaped(self):
-        # A model that always says the same: escape, then "]52;c;" piece by piece is enough.
+        # A model with one output: escape, then "]52;c;" piece by piece is enough.
         model = model_files.tiny_gguf()
         tokens = list(model.get("tokenizer.ggml.tokens"))
         for i in range(259, 320):

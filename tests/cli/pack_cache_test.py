@@ -129,7 +129,7 @@ class PackCache(ingot.CliTest):
         result = run("run", "-p", "Once", "--max-tokens", "2", "--pack-cache", self.cache,
                      "--log-level", "warning")
         self.assertEqual(self.assert_done(result).err,
-                         "warning: the pack cache keeps no models that are not files\n")
+                         "warning: the pack cache only keeps models that are files\n")
         self.assertFalse(os.path.exists(self.cache))
 
     def test_an_empty_name_is_refused(self):

@@ -59,7 +59,7 @@ class Paths(ingot.CliTest):
         os.mkdir(folder, 0)
         how = {}
         if os.geteuid() == 0:
-            # For root nothing is forbidden: become nobody, where that leaves the program runnable.
+            # For root nothing is forbidden: become `nobody`, if the program can run then.
             how = {"user": 65534, "group": 65534, "extra_groups": []}
             try:
                 tried = run("--version", **how)

@@ -19,7 +19,7 @@ UNAVAILABLE = 69
 ATTEMPTS = 5  # at one thing before a pull gives up
 SMALL = {"config.json": b'{"a": 1}', "tokenizer.json": b"{}", "README.md": b"# read",
          "model.safetensors": bytes(range(256)) * 40}
-NOW = {"Retry_After": "0"}  # of a server that may be asked again at once
+NOW = {"Retry_After": "0"}  # from a server that may be asked again at once
 
 
 class HubTest(ingot.CliTest):
@@ -315,7 +315,7 @@ class Interrupted(HubTest):
         self.assertEqual(self.hub.requests[-1][2]["Range"], "bytes=1000-")
 
     def start_held(self, *args, **env):
-        """A pull that has the first bytes and waits for the rest: (process, event to go on)."""
+        """A pull that has the first bytes and waits for the rest: (process, event to continue)."""
         arrived, go_on = threading.Event(), threading.Event()
         self.addCleanup(go_on.set)
         self.hub.script("cdn", hub_server.held(1000, arrived, go_on))
@@ -429,7 +429,7 @@ class Offline(HubTest):
         path = self.snapshot("user/gguf") + "/m-Q4_0.gguf\n"
         result = self.assert_done(self.pull("user/gguf", HF_ENDPOINT=self.closed_port()))
         self.assertEqual(result.out.decode(), path)
-        self.assertIn("using what is in the cache", result.err)
+        self.assertIn("using the cache", result.err)
         before = len(self.hub.requests)
         result = self.assert_done(self.pull("user/gguf", HF_HUB_OFFLINE="1"))
         self.assertEqual((result.out.decode(), result.err), (path, ""))
@@ -480,7 +480,7 @@ class Settings(HubTest):
 
 
 class Hostile(HubTest):
-    """Servers that lie. The cache holds nothing of it afterwards."""
+    """Servers that lie. The cache holds none of their bytes afterwards."""
 
     def refused(self, *says, name="user/name", code=MODEL, blobs=()):
         line = self.assert_error(self.pull(name), code, *says)

@@ -99,7 +99,7 @@ class Quantize(ingot.CliTest):
             held = [self.one_json(self.assert_done(ingot.run("inspect", *args, "--json")))["plan"]
                     ["weights_bytes"] for args in ((source, *option), (self.path("out.gguf"),))]
             self.assertEqual(held[0], held[1])
-        # What is rounded already stays as it is, which is not what was asked for.
+        # A rounded model cannot be rounded again, so the option is refused.
         self.assert_error(ingot.run("run", self.path("out.gguf"), "--tokens", "1", *option), USAGE,
                           "--weights")
         # Rows of 64: no super-block fits.

@@ -13,7 +13,7 @@ from ingot import CHECK_FAILED, DOES_NOT_FIT, MODEL, SANITIZERS, SHARED, USAGE, 
 SMALL = ("--requests", "6", "--input-len", "8:20", "--output-len", "3:9")
 LATENCIES = ("ttft", "queue", "tpot", "itl", "e2el")
 STATISTICS = ("mean", "median", "std", "p50", "p90", "p99")
-CONTEXT = 256  # of the small model
+CONTEXT = 256  # tokens of the small model
 AZURE = "TIMESTAMP,ContextTokens,GeneratedTokens\r\n"
 
 
@@ -55,7 +55,7 @@ class ServeInproc(ingot.CliTest):
         self.assertGreater(found["steps"], 0)
         self.assertGreaterEqual(found["mean_step_rows"], 1)
         self.assertLessEqual(found["max_stall_ms"], duration * 1e3)
-        # Who is checked computes all of its prompt.
+        # A checked request computes all of its prompt.
         self.assertEqual(found["checked_cached_tokens"], 0)
         for name in LATENCIES:
             values = {s: found[f"{s}_{name}_ms"] for s in STATISTICS}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ingot run --save-session and --session: what goes on from a file is what never stopped."""
+"""ingot run --save-session and --session: a continued run equals one that never stopped."""
 import json
 import os
 import random

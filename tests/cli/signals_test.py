@@ -142,7 +142,7 @@ class Ending(faults.FaultTest):
 
 
     def test_a_signal_that_the_parent_made_ignored(self):
-        # As nohup does: the command goes on.
+        # As nohup does: the command continues.
         env = faults.fault_environment("stop@1", self.model, ("madvise",))
         notified, notify = os.pipe()
         resumed, resume = os.pipe()

@@ -10,7 +10,7 @@ import sys
 
 
 def require(module="jinja2"):
-    """Goes on in an interpreter that has the module; ends the test, saying so, where none has."""
+    """Continues in an interpreter that has the module; else ends the test with a message."""
     try:
         __import__(module)
         return
@@ -96,7 +96,7 @@ def render_ingot(binary, path, contexts):
 
 
 def differences(theirs, ours):
-    """Places where one has a text and the other has not the same."""
+    """Places where the two have different texts."""
     if len(theirs) != len(ours):
         raise AssertionError(f"{len(ours)} results for {len(theirs)} contexts")
     for i, (a, b) in enumerate(zip(theirs, ours)):

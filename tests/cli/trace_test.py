@@ -142,7 +142,7 @@ class Traces(ingot.CliTest):
                 process = ingot.start(*args, bufsize=0)
                 self.addCleanup(ingot.stop, process)
                 self.assertEqual(process.stdout.read(5), b"hello")
-                self.assertEqual(len(process.stdout.read(1)), 1)  # of a token
+                self.assertEqual(len(process.stdout.read(1)), 1)  # a token's
                 process.send_signal(sent)
                 self.assertEqual(ingot.finish(process).code, code)
                 trace = Trace(self.trace)

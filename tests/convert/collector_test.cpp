@@ -121,8 +121,8 @@ TEST(Collector, SeesEveryMatrixAndEveryRowOnce) {
     const auto sums = watched.sums();
     const Spec& spec = watched.model().spec;
     for (const ListedTensor& t : list_tensors(*checkpoint, bind_model(*checkpoint))) {
-      const bool embedding = t.slot == Slot::kEmbedding && !spec.tied;
-      if (t.shape.size() == 1 || t.slot == Slot::kRouter || embedding) continue;
+      const bool embedding = t.role == TensorRole::kEmbedding && !spec.tied;
+      if (t.shape.size() == 1 || t.role == TensorRole::kRouter || embedding) continue;
       const InputSums& s = of(sums, t.name);
       EXPECT_EQ(s.cols, t.shape.back()) << t.name;
       const bool expert = t.shape.size() == 3;

@@ -97,8 +97,8 @@ std::string refusal(const fs::path& folder, const std::string& out) {
   return {};
 }
 
-// Architecture llama has its rotary pairs beside each other in GGUF, so a score's sum runs in
-// another order: the same numbers but for rounding. Everything else is the same bits.
+// Rotary pairs of architecture llama are adjacent in GGUF, so the sum of a score has another order,
+// and its result differs by rounding. Everything else has the same bits.
 TEST(Folder, GivesItsLogits) {
   INGOT_NEEDS_SHARED("goldens/models");
   int same_bits = 0;
@@ -107,7 +107,7 @@ TEST(Folder, GivesItsLogits) {
     const TempFolder temp;
     if (const std::string message = refusal(folder, temp.path("f32.gguf")); !message.empty()) {
       // A mixture of experts whose first layer is dense, for example.
-      EXPECT_NE(message.find("GGUF cannot say that"), std::string::npos) << message;
+      EXPECT_NE(message.find("GGUF cannot express that"), std::string::npos) << message;
       continue;
     }
     const auto prompts = read_prompts(folder);

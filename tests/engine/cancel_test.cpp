@@ -1,4 +1,4 @@
-// A thousand requests that are cancelled wherever they are: soon gone, and nobody else notices.
+// Tests of cancelling a thousand requests in any state: they end soon, without effect on others.
 #include <map>
 
 #include "base/text.h"

@@ -120,7 +120,7 @@ TEST_F(EngineControl, AReaderThatStallsIsGivenUpAfterTheLimit) {
   runner.engine().step();
   EXPECT_EQ(runner.engine().under_way(), 1u);
   EXPECT_TRUE(slow.try_next());
-  for (int i = 0; i < 2; ++i) runner.engine().step();  // it went on: the time begins anew
+  for (int i = 0; i < 2; ++i) runner.engine().step();  // it ran again: the time begins anew
   now_ += 29;
   runner.engine().step();
   EXPECT_EQ(runner.engine().under_way(), 1u);
@@ -132,7 +132,7 @@ TEST_F(EngineControl, AReaderThatStallsIsGivenUpAfterTheLimit) {
   EXPECT_EQ(runner.blocks_in_use(), 0);
 }
 
-/// One that gave way goes on once half of its queue is read, however slowly.
+/// A preempted request continues once half of its queue is read, at any speed.
 TEST_F(EngineControl, AReaderThatReadsSlowlyIsNotGivenUp) {
   EngineOptions options = clocked();
   options.deltas_max = 16;
@@ -340,14 +340,14 @@ TEST_F(EngineControl, AnObserverIsToldOfStepsTokensAndRequests) {
   for (const double gap : listener.gaps) EXPECT_GT(gap, 0);
   ASSERT_EQ(listener.firsts.size(), 1u);
   EXPECT_EQ(listener.firsts[0].generated_tokens, 1);
-  EXPECT_EQ(listener.firsts[0].finish, "");
+  EXPECT_EQ(listener.firsts[0].finish, std::nullopt);
   ASSERT_EQ(listener.requests.size(), 1u);
   const RequestRecord& request = listener.requests[0];
   EXPECT_EQ(request.prompt_tokens, 60);
   EXPECT_EQ(request.generated_tokens, 4);
   EXPECT_EQ(request.max_tokens, 4);
   EXPECT_EQ(request.choices, 1);
-  EXPECT_EQ(request.finish, "length");
+  EXPECT_EQ(request.finish, FinishReason::kLength);
   EXPECT_LT(request.queued_seconds, *request.start_seconds);
   EXPECT_LT(*request.start_seconds, *request.first_token_seconds);
   EXPECT_LT(*request.first_token_seconds, request.end_seconds);

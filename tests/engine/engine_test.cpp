@@ -1,4 +1,4 @@
-// Engine and streams: what is refused, who waits for whom, and how things end.
+// Tests of Engine and Stream: refusals, waiting requests, and ends.
 #include "runtime/engine.h"
 
 #include <cmath>

@@ -7,7 +7,7 @@ namespace ingot::testing_support {
 namespace {
 
 constexpr int kRequests = 200;
-constexpr std::int64_t kTokensMax = 160;              ///< of the largest request, with its prompt
+constexpr std::int64_t kTokensMax = 160;              ///< the largest request, with its prompt
 constexpr std::int64_t kPool = kTokensMax * 12 / 10;  ///< tokens
 
 /// Counts steps and rows.

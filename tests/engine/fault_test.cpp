@@ -119,7 +119,7 @@ class EngineWatch : public testing::TestWithParam<std::tuple<bool, bool>> {
                    .now = [this] { return now_.load(); },
                    .failed = [this](const Error& e) { told_.push_back(e.message()); }});
   }
-  /// Returns once the step is given up, by whoever watches.
+  /// Returns once a watching thread gives the step up.
   void give_up() {
     blocked_.wait();
     now_.store(now_.load() + 31);
@@ -174,7 +174,7 @@ TEST_P(EngineWatch, AnEngineWithAThreadWatchesItself) {
   EXPECT_EQ(told_, std::vector{message_});
 }
 
-/// Somebody always waits for the end of a step, and for that one too.
+/// A thread that waits for the end of a step is told of a step that is given up, too.
 TEST_P(EngineWatch, WhoWaitsForTheEndOfTheStepIsToldToo) {
   engine_->start();
   std::thread other([this] { EXPECT_THROW(for (;;) engine_->between_steps([] {}), Error); });
@@ -217,8 +217,8 @@ TEST_P(EngineWatch, ADrainDoesNotWaitForAStepThatDoesNotEnd) {
   EXPECT_FALSE(engine_->wait_drained()) << "by force";
 }
 
-/// What is refused counts as under way for a moment. Where the engine looks just then, it sees no
-/// end of its drain, and sleeps until somebody rings.
+/// A refused request counts as running for a moment. If the engine looks just then, its drain has
+/// not ended, and it sleeps until a wake-up.
 TEST(EngineDrain, WhoIsRefusedWakesTheEngineThatMayHaveCountedIt) {
   const auto engine = engine_on(std::make_unique<FakeDevice>(), {});
   engine->begin_drain(kNever);
@@ -249,7 +249,7 @@ TEST(EngineTurns, HowLongTheyLastIsSeenFromOutside) {
   EXPECT_EQ(engine->tick_seconds_now(), 0);
 }
 
-/// A reader that breaks its promise harms nobody: neither itself nor who shares its steps.
+/// A reader's callback that throws harms neither its own request nor others in the same steps.
 TEST(EngineNotify, WhatAReaderThrowsIsLost) {
   const auto engine = engine_on(std::make_unique<FakeDevice>(), {});
   int calls = 0, ends = 0;
@@ -316,11 +316,11 @@ TEST(EngineFailure, ARequestThatComesInMeanwhileEndsOrIsRefused) {
     FAIL() << "it has failed";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInternal) << "exit code 70";
-    EXPECT_EQ(error.message(), "the engine cannot go on: the device is lost");
+    EXPECT_EQ(error.message(), "the engine cannot continue: the device is lost");
   }
 }
 
-/// A stream that nobody ended would be read for ever.
+/// A stream without an end would be read for ever.
 TEST(EngineFailure, EveryStreamEndsHoweverManySubmitWhileItFails) {
   for (int round = 0; round < 50; ++round) {
     const auto engine = failing_engine(20, {}, {});

@@ -24,14 +24,14 @@ constexpr std::int64_t kContext = (kPromptMax + kTokensMax) * 12 / 10;
 struct Schedule {
   int threads = 1;
   std::int32_t sequences = 8;
-  std::int32_t rows = 64;            ///< of a step
+  std::int32_t rows = 64;            ///< rows of a step
   std::int32_t pool = 0;             ///< contexts that the pool holds; 0 = one for each sequence
   bool cache = true;                 ///< prefixes are kept
   bool warm = false;                 ///< everything has run once before
   Policy policy = Policy::kArrival;  ///< with random priorities and tenants
   int cancels = 0;                   ///< strangers that are dropped midway, for each 10 requests
   int arrivals = 4;                  ///< requests that come at once, at most
-  std::size_t deltas = 256;          ///< pieces that readers may be behind, who then are slow
+  std::size_t deltas = 256;  ///< unread deltas at which a request pauses; fewer make slow readers
 };
 
 constexpr Schedule kSchedules[] = {

@@ -41,7 +41,8 @@ Request some_request(std::int32_t first) {
   return request;
 }
 
-/// Steps until nothing is left, with so many allocations; returns whether they were enough.
+/// Steps until all requests have ended, with `allocations` allocations; returns whether these were
+/// enough.
 bool run_with(Engine& engine, std::int64_t allocations) {
   allocations_left = allocations;
   while (engine.step()) {

@@ -62,8 +62,8 @@ TEST(EngineObserver, MetricsAgreeWithWhatReadersSaw) {
   const auto model = checkpoint();
   EngineMetrics metrics;
   RunnerOptions options = EngineRunner::defaults();
-  options.pool_sequences = 2;  // so that some give way
-  double now = 0;              // of a clock that makes every run the same
+  options.pool_sequences = 2;  // so that some are preempted
+  double now = 0;              // a clock that makes all runs equal
   EngineRunner runner(*model, options, {.now = [&] { return now += 0.001; }, .observer = &metrics});
   std::vector<Stream> streams = submit_many(runner.engine(), 40);
   const Seen seen = serve(runner.engine(), streams);
@@ -183,7 +183,7 @@ TEST(EngineObserver, RejectionsHaveReasons) {
   EXPECT_EQ(rejected(Rejection::kDraining), 2u);
 }
 
-/// Who may never give way has all blocks that it will need kept for it.
+/// All blocks of a request that may not be preempted are reserved.
 TEST(EngineObserver, BlocksThatAreKeptAreReserved) {
   const auto model = checkpoint();
   EngineMetrics metrics;
@@ -208,7 +208,7 @@ TEST(EngineObserver, ChoicesAreOneRequestOfSoMany) {
   EXPECT_EQ(metrics.snapshot().request_max_tokens.sum(), 27);
 }
 
-/// Readers, an engine's thread and somebody who watches, all at once.
+/// Readers, an engine's thread and a thread that reads metrics, all at once.
 TEST(EngineObserver, MetricsMayBeReadWhileTheEngineRuns) {
   const auto model = checkpoint();
   EngineMetrics metrics;
@@ -227,7 +227,7 @@ TEST(EngineObserver, MetricsMayBeReadWhileTheEngineRuns) {
   EXPECT_EQ(metrics.snapshot().generation_tokens, read);
 }
 
-/// Prompts that begin with the token that warms up find nothing of it.
+/// Prompts that begin with the warm-up's token find no cached block of it.
 TEST(EnginePrepare, LeavesNothingBehind) {
   for (const RandomModel& random : random_models(F32::kFormat)) {
     SCOPED_TRACE(random.name);

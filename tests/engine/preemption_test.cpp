@@ -1,5 +1,5 @@
-// cache_invariance: whatever shares the steps and however often a sequence is thrown out and
-// computed again, each request gives the bits of its solo run.
+// cache_invariance after preemption: each request gives the bits of its solo run, in any batch and
+// after any number of preemptions.
 #include <map>
 
 #include "base/full_run_test_util.h"

@@ -18,8 +18,8 @@ struct Turn {
 };
 
 /// Drives several conversations at once, which share a small pool with strangers, by random turns:
-/// the history goes on or is edited, readers are slow, replies are stopped. Every turn is compared
-/// with the same request on an engine that keeps nothing.
+/// the history continues or is edited, readers are slow, replies are stopped. Every turn is
+/// compared with the same request on an engine that keeps nothing.
 class RandomConversations {
  public:
   RandomConversations(const RandomModel& model, std::uint64_t seed)
@@ -108,7 +108,7 @@ class RandomConversations {
       EXPECT_EQ(describe(turn.got, outcome), run_alone(cold, request)) << started_ << " turns";
       return;
     }
-    // What was drawn until then is the beginning of what the cold run draws.
+    // The tokens drawn until then are the beginning of the cold run's.
     EXPECT_TRUE(turn.cancelled);
     request.max_tokens = std::ssize(turn.got.ids);
     if (request.max_tokens == 0) return;
@@ -212,7 +212,7 @@ TEST_F(PrefixTest, DomainsShareNothing) {
   EXPECT_EQ(outcome_.cached_tokens, 0);
 }
 
-/// Salts separate hits alone: whoever uses many has no more of what is kept.
+/// Salts only separate hits: a tenant with many salts has no larger share of the cache.
 TEST_F(PrefixTest, ATenantOfManyDomainsFlushesNobody) {
   Request mine{.prompt = some_prompt(48), .max_tokens = 2};
   mine.tenant = 1;

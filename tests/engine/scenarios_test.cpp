@@ -88,7 +88,7 @@ TEST_F(EngineScenario, APoolThatIsTooSmallCostsTimeAndNothingElse) {
   std::vector<Request> requests;
   std::vector<Stream> streams;
   for (int i = 0; i < 200; ++i) {
-    Request request = random_request(rng, 20, 76);  // of a context of 96
+    Request request = random_request(rng, 20, 76);  // the context has 96
     request.prompt_logprobs = -1;
     request.ignore_eos = true;
     request.sampling.end_ids.clear();

@@ -1,4 +1,4 @@
-// Sessions: what goes on from a file in a fresh engine is what never stopped, bit for bit.
+// Tests of sessions: a request continued from a file gives the bits of one that never stopped.
 #include <sys/stat.h>
 
 #include <atomic>
@@ -13,6 +13,7 @@
 #include "base/utf8.h"
 #include "engine/engine_test_util.h"
 #include "quant/formats.h"
+#include "runtime/session/engine_session.h"
 #include "text/tokenizer/tokenizer_test_util.h"
 
 namespace ingot::testing_support {
@@ -44,8 +45,8 @@ ModelFingerprint fingerprint(const Checkpoint& checkpoint, EngineRunner& runner)
   return model_fingerprint(checkpoint, runner.model().spec(), std::nullopt, runner.model().pool());
 }
 
-/// What `request` gives when it stops after `first` tokens and goes on from a file elsewhere, the
-/// blocks of which are copied one by one.
+/// The result of `request` when it stops after `first` tokens and continues from a file in another
+/// engine, which copies the blocks one by one.
 class Interruption {
  public:
   Interruption(Checkpoint& checkpoint, const RunnerOptions& options,
@@ -72,13 +73,13 @@ class Interruption {
     Ran ran = testing_support::run(runner, request);
     Session session = session_of(request, ran.got.ids);
     session.model.weights = fingerprint(checkpoint_, runner);
-    saved_ = runner.engine().save_session(path_, std::move(session));
+    saved_ = save_session(runner.engine(), path_, std::move(session));
     return ran.got;
   }
   Collected go_on(const Request& whole, std::int64_t first) {
     EngineRunner runner(checkpoint_, options_, {.session_bytes = 1}, tokenizer_);
     const SessionFile file(path_);
-    restored_ = runner.engine().restore_session(file, fingerprint(checkpoint_, runner));
+    restored_ = restore_session(runner.engine(), file, fingerprint(checkpoint_, runner));
     EXPECT_EQ(runner.blocks_in_use(), 0);
     Request request = request_of(file.session());
     request.max_tokens = whole.max_tokens - first;
@@ -151,11 +152,11 @@ class SessionTest : public ::testing::Test {
     asked.domain = domain;
     Session session = session_of(request, run(runner, std::move(asked)).got.ids);
     session.model.weights = weights_;
-    saved_ = runner.engine().save_session(path_, session, domain);
+    saved_ = save_session(runner.engine(), path_, session, domain);
     return session;
   }
   std::int64_t restore(EngineRunner& runner, const std::array<std::uint64_t, 2>& domain = {}) {
-    return runner.engine().restore_session(SessionFile(path_), weights_, domain);
+    return restore_session(runner.engine(), SessionFile(path_), weights_, domain);
   }
   std::int64_t cached(EngineRunner& runner, const std::vector<std::int32_t>& prompt,
                       const std::array<std::uint64_t, 2>& domain = {}) {
@@ -165,7 +166,7 @@ class SessionTest : public ::testing::Test {
   }
   std::string refusal(EngineRunner& runner, const ModelFingerprint& weights) {
     try {
-      runner.engine().restore_session(SessionFile(path_), weights);
+      restore_session(runner.engine(), SessionFile(path_), weights);
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kModel);
       return error.message();
@@ -253,7 +254,7 @@ TEST_F(SessionTest, WhatIsThereAlreadyIsNotTakenTwice) {
 TEST_F(SessionTest, BlocksAreOfADomain) {
   const Session session = save(runner_, request(40, 10), {1, 1});
   EXPECT_EQ(saved_, 48);
-  runner_.engine().save_session(path_ + "2", session, {1, 2});
+  save_session(runner_.engine(), path_ + "2", session, {1, 2});
   EXPECT_EQ(SessionFile(path_ + "2").blocks(), 0) << "another domain's blocks were written";
   EngineRunner fresh(*checkpoint_);
   EXPECT_EQ(restore(fresh, {1, 1}), 48);
@@ -303,7 +304,7 @@ TEST_F(SessionTest, WhatOthersRunWithNeedsNoRoom) {
   EXPECT_EQ(busy.blocks_in_use(), 0);
 }
 
-/// Of a window more than the last row sees is restored where blocks are free.
+/// More of a window than the last row sees is restored where blocks are free.
 TEST_F(SessionTest, AnEditedSessionBeginsWithAnEarlierWindow) {
   const Session session = save(runner_, request(70, 10));
   EngineRunner fresh(*checkpoint_);
@@ -335,7 +336,7 @@ TEST_F(SessionTest, BetweenTheStepsOfAThread) {
     for (int i = 0; i < 20 || (saved == 0 && i < 2000); ++i) {
       Session mine = session;
       mine.model.weights = weights_;
-      saved = engine.save_session(path_, std::move(mine));
+      saved = save_session(engine, path_, std::move(mine));
       EXPECT_GE(restore(runner_), saved) << "steps go on meanwhile";
     }
   });
@@ -378,7 +379,7 @@ TEST_F(SessionTest, AFewBlocksAreCopiedBetweenTwoSteps) {
   session.model.weights = weights_;
   runner.engine().start();
   int before = counter.turns();
-  EXPECT_EQ(runner.engine().save_session(path_, session), 80);
+  EXPECT_EQ(save_session(runner.engine(), path_, session), 80);
   EXPECT_GE(counter.turns() - before, 5) << "a block a turn";
   runner.engine().between_steps([&] { runner.engine().flush_prefixes(); });
   before = counter.turns();
@@ -386,13 +387,13 @@ TEST_F(SessionTest, AFewBlocksAreCopiedBetweenTwoSteps) {
   EXPECT_GE(counter.turns() - before, 5);
 }
 
-/// Nobody reads the pipe that the file is until another request has ended.
+/// The file is a pipe, which is not read until another request has ended.
 TEST_F(SessionTest, WritingTheFileHoldsNobodyUp) {
   Session session = session_of(request(60, 0), run(runner_, request(60, 30)).got.ids);
   session.model.weights = weights_;
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
   runner_.engine().start();
-  std::thread saver([&] { EXPECT_EQ(runner_.engine().save_session(path_, session), 80); });
+  std::thread saver([&] { EXPECT_EQ(save_session(runner_.engine(), path_, session), 80); });
   Stream other = *runner_.engine().submit(request(30, 60));
   std::size_t tokens = 0;
   while (const auto delta = other.next()) tokens += delta->ids.size();
@@ -446,7 +447,7 @@ TEST_F(SessionTest, TextGoesOnToo) {
     const Ran want = run(free, asked);
     const std::string got =
         Interruption(*checkpoint, options(), tokenizer.get()).run(asked, 10).text;
-    // What could have begun a stop string was shown when the first part ended.
+    // Text that could have begun a stop string was delivered when the first part ended.
     EXPECT_EQ(got, text.substr(0, std::max<std::size_t>(10, want.got.text.size()))) << start;
   }
   asked.stop = {text.substr(8, 2) + "never"};

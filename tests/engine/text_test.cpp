@@ -1,4 +1,4 @@
-// The text of a stream: whole characters, nothing of a stop string, nothing lost at the end.
+// Tests of a stream's text: whole characters, no part of a stop string, no loss at the end.
 
 #include "base/text.h"
 #include "base/utf8.h"

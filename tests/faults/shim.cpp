@@ -149,7 +149,7 @@ void wait_for_test() {
 
 enum class Fate { kGoOn, kShort, kFail };
 
-/// What becomes of a call; with kFail errno is set.
+/// Decides whether a call fails; sets errno with kFail.
 Fate fate_of(const char* call, const Path& path) {
   const Settings& s = settings();
   if (s.fault.empty() || !std::string_view(path.text).starts_with(s.path) || !is_listed(call)) {

@@ -1,6 +1,6 @@
-// Fuzzes chat templates: any template over a chat that holds every kind of value. Whatever it does,
-// the render ends within its budget, as text or as an error; twice the same; and no byte of the
-// chat counts as the template's own.
+// Fuzz target: any chat template over a chat that holds every kind of value. Each render ends
+// within its budget, as text or as an error; two renders are equal; and no byte of the chat counts
+// as the template's own.
 #include <cstddef>
 #include <cstdint>
 #include <string>

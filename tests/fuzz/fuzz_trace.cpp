@@ -1,4 +1,4 @@
-// Fuzz target: any bytes as a trace. What is accepted is requests that can be cut and written.
+// Fuzz target: any bytes as a trace. An accepted trace has requests that can be cut and written.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -157,7 +157,7 @@ TEST(Bind, FrequencyFactorsHaveToBeUsable) {
   const auto twice = checkpoint("llama");  // has YaRN already
   twice->duplicate("blk.0.attn_norm.weight", "rope_freqs.weight");
   twice->reshape("rope_freqs.weight", {32});
-  expect_refused(*twice, "beside another rotary scaling");
+  expect_refused(*twice, "together with another rotary scaling");
 }
 
 TEST(Bind, ExpertsInAFamilyWithoutThemAreRefused) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who may use a server: keys and what they keep apart, wrong keys, pages of other origins
+"""Access to a server: keys and what they keep apart, wrong keys, pages of other origins
 (H24, H25, H27, U5)."""
 import concurrent.futures
 import json
@@ -87,7 +87,7 @@ class Keys(KeyTest):
         self.assertEqual(reply.status, 200)
 
     def test_u5_what_was_computed_for_one_is_never_found_by_another(self):
-        """In pairs: who computed it finds it, and nobody else does."""
+        """In pairs: the client that computed a prefix finds it, and no other client does."""
         bob = (("Authorization", "Bearer " + "b" * 20),)
         # What they run under: a key, and a salt that narrows it.
         users = [(fields, salt) for fields in (self.auth, bob) for salt in (None, "a", "b")]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""F1: clients that leave at any moment, while others listen: nothing is left behind, and nobody
-else gets another token for it."""
+"""F1: clients that leave at any moment, while others listen: nothing is left behind, and the
+others' tokens do not change."""
 import random
 import threading
 
@@ -14,7 +14,7 @@ CONTROL = {"prompt": "Tell me something", "max_tokens": 60, "ignore_eos": True, 
 
 
 def request(draw):
-    """A request whose end nobody will see: streams and whole ones, with several choices or not."""
+    """A request whose end is not read: streams and whole ones, with several choices or not."""
     body = {"max_tokens": draw.choice((5, 100, 900)), "ignore_eos": True,
             "stream": draw.random() < 0.7, "n": draw.choice((1, 1, 4))}
     if draw.random() < 0.5:

@@ -194,7 +194,7 @@ class OpenAi(ServerTest):
         return values["vllm:generation_tokens_total"], values["vllm:num_requests_running"]
 
     def test_cancelled_by_closing(self):
-        """Who closes a stream ends the work for it."""
+        """Closing a stream ends the work for it."""
         before, _ = self.generated()
         stream = self.chat.create(**{**CHAT, **LONG}, n=16, stream=True)
         next(iter(stream))

@@ -28,7 +28,7 @@ class Embeddings(server.ServerTest):
         self.assertNotEqual(floats[0], floats[1])
 
     def test_the_last_token_is_what_is_embedded(self):
-        """What stands behind it changes nothing about a token, and what stands before it does."""
+        """Later tokens do not change a token's embedding, and earlier ones do."""
         (one,), (two,), (other,) = map(self.embedded, ([[5, 6]], [[5, 6, 7]], [[8, 6]]))
         self.assertEqual(self.embedded([[5, 6]])[0], one)
         self.assertNotEqual(one, two)
@@ -93,7 +93,7 @@ class History(server.ServerTest):
 
 
 class Echoes(unittest.TestCase):
-    """What comes back is what was sent, whatever a tokenizer puts in front."""
+    """An echoed prompt is the text that was sent, whatever a tokenizer puts in front."""
 
     TEXTS = ("Hello there", " Hello", "  two", "caf\u00e9")
 
@@ -120,7 +120,7 @@ class Echoes(unittest.TestCase):
         self.assertEqual(choice["text"], text)
         offsets = choice["logprobs"]["text_offset"]
         self.assertEqual(offsets, sorted(offsets))
-        # Whole characters stand where their offsets say, but for a space that the tokenizer added.
+        # Whole characters are at their offsets, except a space that the tokenizer added.
         tokens = choice["logprobs"]["tokens"]
         for at, token in list(zip(offsets, tokens))[2:]:
             if "\ufffd" not in token:

@@ -15,7 +15,7 @@ from server import CHAT, TEXT, Server, Wire, chunked, eventually, head, post
 BODY = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}
 JSON = json.dumps(BODY).encode()
 LINE_MAX, HEAD_MAX, FIELDS_MAX, BODY_MAX = 8 << 10, 32 << 10, 100, 8 << 20
-# A second request behind a bad one: nobody may ever see its response.
+# A second request behind a bad one: its response must never be sent.
 SECOND = head("GET", "/livez")
 
 
@@ -256,7 +256,7 @@ class Bodies(server.ServerTest):
             wire.send(framed(length, ("Expect", "100-continue")))
             self.assertEqual(wire.reply().status, 100)
             self.assertEqual(wire.send(JSON).reply().status, 200)
-        # Who does not wait is not told to go on.
+        # A client that does not wait gets no "100 Continue".
         reply = self.server.exchange(framed(length, ("Expect", "100-continue"), body=JSON))
         self.assertIn(reply.status, (100, 200), reply)
         self.refused(framed(("Content-Length", BODY_MAX + 1), ("Expect", "100-continue")), 413)
@@ -540,7 +540,7 @@ class Crowds(server.ServerTest):
         self.assertIn(len(held), (7, 8, 9))
         self.assertEqual((reply.status, reply.field("Retry-After")), (503, "1"))
         self.assertEqual(held[-1].ends(), b"")
-        # Those that are kept for probes can be taken too, for a while.
+        # The connections kept for probes can be taken too, for a while.
         probes = [Wire(self.server) for _ in range(6)]
         self.assertEqual(probes[-1].reply().status, 503)
         for wire in (*held, *probes):
@@ -614,7 +614,7 @@ class Announced(server.ServerTest):
             wire.socket.close()
 
     def test_a_last_response_is_whole_whatever_comes_behind_its_request(self):
-        """Bytes that nobody reads must not make the system take the response back."""
+        """Unread bytes must not make the system take the response back."""
         last = framed(("Content-Length", len(JSON)), ("Connection", "close"), body=JSON)
         with Wire(self.server) as wire:
             reply = wire.send(last + b"x" * 300000).reply()

@@ -41,7 +41,7 @@ CHAT_ONLY = {"messages": NONE, "logprobs": {"boolean"}, "top_logprobs": NONE, "e
              "continue_final_message": {"boolean"}, "chat_template_kwargs": {"object"},
              "documents": {"array"}}
 TEXT_ONLY = {"prompt": {"string"}, "logprobs": {"integer"}, "echo": {"boolean"}}
-# These two need a time in which the first token can be had; 1 ms is none.
+# These two need enough time for the first token; 1 ms is too short.
 SLOW = {"deadline_ms": 60_000, "max_ttft_ms": 60_000}
 
 

@@ -1,6 +1,6 @@
-"""Many clients at once: the same bytes as alone, whoever else is served or refused.
+"""Many clients at once: the same bytes as alone, whatever other clients get.
 
-What is counted here holds at any speed; times are measured by bench/serve.
+The counts here hold at any speed; bench/serve measures times.
 """
 import concurrent.futures
 import resource

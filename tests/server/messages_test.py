@@ -108,7 +108,7 @@ class Messages(MessagesTest):
                          ["message_start", "message_delta", "message_stop"])
 
     def test_forms(self):
-        """The forms of a prompt that say the same give the same."""
+        """Equivalent forms of a prompt give equal replies."""
         blocks = [{"type": "text", "text": "Hello", "cache_control": {"type": "ephemeral"}}]
         self.assertEqual(self.text(messages=[{"role": "user", "content": blocks}]), self.text())
         self.assertEqual(self.text(system=[{"type": "text", "text": "Be kind"}]),

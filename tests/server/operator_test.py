@@ -88,7 +88,7 @@ def connected(one):
 @unittest.skipIf(server.ingot.SANITIZERS, "a sanitizer opens files of its own")
 class Sandbox(unittest.TestCase):
     def test_nothing_is_read_outside_it(self):
-        """Who comes before waits, or is told so from inside."""
+        """A client that connects before waits, or gets its refusal from inside."""
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
@@ -167,7 +167,7 @@ BODY = {"prompt": "a", "max_tokens": 1}
 
 
 class Contents(unittest.TestCase):
-    """What is said is in the log where the operator asks for it, and nowhere else."""
+    """Contents are in the log where the operator asks for them, and nowhere else."""
 
     def lines(self, *args):
         one = server.Server(*args)
@@ -218,7 +218,7 @@ class Reserve(unittest.TestCase):
             self.assertEqual(one.get(path).status, 200)
         reply = one.get("/v1/models")
         self.assertEqual((reply.status, reply.error()["code"]), (503, "too_many_connections"))
-        # Those who take the reserve as well lose it soon.
+        # Clients that take the reserve as well lose it soon.
         more = [server.Wire(one) for _ in range(4)]
         for wire in more:
             wire.ends()
@@ -314,8 +314,8 @@ class Interval(unittest.TestCase):
         self.assertTrue(any(self.parts(max_tokens=400)[1] > 3 * gathered for _ in range(10)))
 
     def test_events_of_all_streams_stay_within_a_pace(self):
-        """However many tokens there are: 313 events a second, 64 saved up, 64 owed, and ends. Of
-        machines that make no more tokens than that it says nothing."""
+        """With any number of tokens: 313 events a second, 64 saved up, 64 owed, and ends. A machine
+        that makes fewer tokens passes in any case."""
         streams, tokens = 16, 400
         one = server.Server()
         self.addCleanup(one.kill)
@@ -328,7 +328,7 @@ class Interval(unittest.TestCase):
         for wire in wires:
             wire.__exit__()
         events = sum(body.count(b"data: ") for body in bodies)
-        # What somebody woke before its time goes out too. Each stream: its last tokens, its end.
+        # Events that were woken early go out too. Each stream: its last tokens, its end.
         most = threads * (2 * 64 + 3 * 313 * seconds) + 4 * streams
         self.assertLess(events, most, f"in {seconds:.2f} s")
         self.assertEqual(one.stop(), 0)

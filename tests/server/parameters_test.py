@@ -43,7 +43,7 @@ class Parameters(server.ServerTest):
                 self.assert_error(ask(**{name: value}), 400, code, name)
 
     def raw(self, name, *values):
-        """The same for values that Python does not write."""
+        """As above, for values that Python does not write."""
         for value in values:
             with self.subTest(name=name, value=value):
                 body = json.dumps(GOOD)[:-1].replace(', "max_tokens": 1', "")
@@ -131,7 +131,7 @@ class Parameters(server.ServerTest):
         self.assert_error(reply, 400, "context_length_exceeded", "messages")
         reply = self.text(prompt="word " * 5000)
         self.assert_error(reply, 400, "context_length_exceeded", "prompt")
-        # Refused without being encoded: how many tokens it has nobody knows.
+        # Refused without being encoded, so its number of tokens is unknown.
         reply = self.text(prompt="word " * 100_000)
         error = self.assert_error(reply, 400, "context_length_exceeded", "prompt").error()
         self.assertEqual((error["n_ctx"], error.get("n_prompt_tokens")), (CONTEXT, None))
@@ -484,7 +484,7 @@ class Cancelling(server.ServerTest):
             for wrong in ("x", "0" * 32, id[:-1], id + "0", "%2e%2e", "x" * 5000):
                 self.assert_error(self.cancel(wrong, 0), 404)
             self.assert_error(self.cancel(id, 1), 404, "request_not_found")
-            # A request that nobody reads runs and pauses in turn, perhaps between the two requests.
+            # An unread request runs and pauses in turn, perhaps between the two requests.
             eventually("it is still there", lambda: sum(
                 self.server.metric(name, self.auth) for name in
                 ("vllm:num_requests_running", "ingot:num_requests_paused")) == 1)

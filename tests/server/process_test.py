@@ -93,7 +93,7 @@ class Addresses(ProcessTest):
             served = self.serve(*args)
             self.assertRegex(served.line("listening on "), r"http://127\.0\.0\.1:[0-9]+$")
             port = served.address[1]
-            # With v6 off nothing listens there, which harms nobody.
+            # With v6 off nothing listens there, which does no harm.
             for host, family in (("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6)):
                 if family == socket.AF_INET6 and not has_ipv6():
                     continue
@@ -102,7 +102,7 @@ class Addresses(ProcessTest):
             self.assertEqual(served.stop(), DRAINED)
 
     def test_k03_the_second_loopback_address_in_use(self):
-        """Clients of localhost would reach somebody else."""
+        """Clients of localhost would reach another server."""
         if not has_ipv6():
             self.skipTest("this machine has no ::1")
         with socket.socket(socket.AF_INET6) as held:
@@ -118,7 +118,7 @@ class Addresses(ProcessTest):
         for _ in range(2):  # the second time over what the first left, were it killed
             served = self.serve("--unix-socket", path, unix_socket=False)
             self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
-            # One that somebody listens on is not taken away.
+            # A socket with a listener is not taken away.
             self.refuses(UNAVAILABLE, "--unix-socket", path)
             served.family, served.address = socket.AF_UNIX, path
             self.assertEqual(served.exchange(head(host="anything")).status, 200)
@@ -227,7 +227,7 @@ class Probes(ProcessTest):
         for is_mapped in (False, True):  # the first one packs the weights, the second one maps them
             served = self.serve(model, "--pack-cache", cache)
             path, = glob.glob(os.path.join(cache, "*"))
-            # What changes no byte is nobody's business: a name more and less, another mode.
+            # Changes of no byte do not matter: a name more and less, another mode.
             os.link(path, path + ".copy")
             os.unlink(path + ".copy")
             os.chmod(path, 0o640)
@@ -279,7 +279,7 @@ class Stopping(ProcessTest):
             self.assertEqual(reply.field("Retry-After"), "1")
         for wire in streams:
             wire.until(b"data: [DONE]\n\n\r\n0\r\n\r\n")
-        # It waits for the one that nobody has read.
+        # It waits for the unread one.
         self.assertIsNone(served.process.poll())
         held.until(b"data: [DONE]\n\n\r\n0\r\n\r\n")
         self.assertEqual(served.wait(), DRAINED)
@@ -402,7 +402,7 @@ class Stopping(ProcessTest):
             self.loses_lines(pipe)
 
     def loses_lines(self, log):
-        """The server goes on, and counts what was lost."""
+        """The server continues, and counts lost lines."""
         process = ingot.start("serve", "--port", "0", "--log-requests", "--log-level", "error",
                               stderr=log)
         self.addCleanup(ingot.stop, process)

@@ -109,7 +109,7 @@ class Responses(ServerTest):
     def test_logprobs(self):
         found = self.ask(include=["message.output_text.logprobs"], top_logprobs=2)
         entries = found["output"][0]["content"][0]["logprobs"]
-        # The token that ends the reply has no text, and is not among them.
+        # The entries do not contain the token that ends the reply, which has no text.
         self.assertEqual(len(entries), found["usage"]["output_tokens"])
         self.assertEqual("".join(e["token"] for e in entries), text_of(found))
         self.assertEqual({len(e["top_logprobs"]) for e in entries}, {2})
@@ -119,7 +119,7 @@ class Responses(ServerTest):
         self.assertEqual(streamed, entries)
 
     def test_items(self):
-        """The forms of an input that say the same give the same."""
+        """Equivalent forms of an input give equal replies."""
         text = text_of(self.ask())
         for content in ("Hello", [{"type": "input_text", "text": "Hello"}]):
             for kind in ({}, {"type": "message"}):

@@ -1,4 +1,4 @@
-"""A model that always says the same: each token of its script leads to the next, the last one to
+"""A model with one reply: each token of its script leads to the next, the last one to
 the end, and whatever a prompt ends in to the first."""
 import array
 import os
@@ -9,7 +9,7 @@ import model_files  # noqa: E402  (found through the line above)
 from model_files import ARRAY, STRING, tiny  # noqa: E402
 
 EOS = 2
-WEIGHT = 10.0  # of the logit that is wanted, where all others are 0
+WEIGHT = 10.0  # the wanted logit, where all others are 0
 
 TEMPLATE = ("{% for message in messages %}{{ message.role[0] }}:"
             "{% if message.reasoning_content %}<think>{{ message.reasoning_content }}</think>"

@@ -326,7 +326,7 @@ class ServerTest(unittest.TestCase):
         cls.server = Server(*cls.args, env=cls.env)
         cls.addClassCleanup(cls.server.kill)
         cls.answer = cls.server.answer(cls.auth)
-        # What is started once has been started.
+        # Threads and files that are started once are started now.
         cls.server.get("/metrics", cls.auth)
         cls.base = {"descriptors": cls.server.descriptors(), "threads": cls.server.threads()}
 

@@ -27,7 +27,7 @@ that stand in angle brackets mean something:
     "<$NAME>"               whatever it is at first, and the same wherever the name comes again;
                             "${NAME}" in a later request stands for it
 
-"${NUMBER tokens}" in a request stands for an array of so many ids.
+"${NUMBER tokens}" in a request becomes an array of NUMBER ids.
 
 A response that is a stream has a pattern for each of its events: "data: JSON", "data: [DONE]", a
 comment (": TEXT"), and "..." for any number of events. A line "joined PATH PATTERN" compares the
@@ -204,7 +204,7 @@ class Talk:
         left = list(events)
         for i, pattern in enumerate(patterns):
             if pattern == "...":
-                # Events from the end: so many patterns are to come.
+                # Events from the end: as many as patterns follow.
                 left = left[max(0, len(left) - (len(patterns) - i - 1)):]
                 continue
             self.test.assertTrue(left, f"no event for {pattern}\nin {reply}")

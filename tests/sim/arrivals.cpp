@@ -1,4 +1,4 @@
-// Drawing requests.
+// Arrivals: draws requests at random.
 #include "sim/arrivals.h"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ void Arrivals::draw_prompt(Request& r, const std::vector<std::unique_ptr<Client>
   if (std::ssize(r.prompt) > most) r.prompt.resize(static_cast<std::size_t>(most));
 }
 
-/// Up to the pool's size, exactly that, or more.
+/// Draws a length below, at or above the pool's size.
 void Arrivals::draw_length(Request& r) {
   r.max_tokens = random_.chance(settings_.one_token) ? 1 : random_.between(1, settings_.tokens_max);
   const std::int64_t rows = std::ssize(r.prompt) + r.embedding_rows;
@@ -99,7 +99,7 @@ void Arrivals::draw_extras(Request& r) {
   }
 }
 
-/// Strings of one length, the first of which the request alone would come to.
+/// Draws stop strings of one length. The request alone would reach the first of them.
 void Arrivals::draw_stops(Request& r) {
   const auto client = Client::make(r, 0, settings_.limits.context);
   const std::string& text = client->text_wanted;

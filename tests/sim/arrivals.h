@@ -1,4 +1,4 @@
-// Arrivals: requests of all sizes, with and without something in common.
+// Arrivals: draws requests of all sizes, some of which share prompts.
 #pragma once
 
 #include <array>
@@ -16,9 +16,9 @@ class Arrivals {
  public:
   Arrivals(const Settings& settings, Random& random);
 
-  /// A request, perhaps one that cannot be taken. `before` came before it.
+  /// A request, perhaps one that the engine must refuse. `before` are the earlier requests.
   Request draw(const std::vector<std::unique_ptr<Client>>& before);
-  /// Whether an engine has to take it in.
+  /// Whether the engine must accept the request.
   bool is_possible(const Request& request) const;
 
  private:
@@ -31,8 +31,8 @@ class Arrivals {
 
   const Settings& settings_;
   Random& random_;
-  std::vector<std::vector<std::int32_t>> stems_;  ///< that prompts begin with
-  std::array<std::uint64_t, 3> adapters_{};       ///< the generation that is loaded of each
+  std::vector<std::vector<std::int32_t>> stems_;  ///< beginnings of prompts
+  std::array<std::uint64_t, 3> adapters_{};       ///< the loaded generation of each adapter
   std::uint64_t loads_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Counting blocks.
+// CacheChecker: recounts references, lists and index entries.
 #include "sim/cache_checker.h"
 
 #include <algorithm>

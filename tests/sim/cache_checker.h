@@ -1,4 +1,4 @@
-// CacheChecker: counts every block of a cache anew, from the sequences that hold them.
+// CacheChecker: recounts every block of a cache from the sequences that hold them.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 
 namespace ingot::sim {
 
-/// Conservation, references and positions after a tick: I1, I2, I3 and I7, and I5 from the prefix
-/// index itself.
+/// Checks conservation, references and positions of blocks after a tick: I1, I2, I3 and I7, and I5
+/// from the prefix index itself.
 class CacheChecker {
  public:
   explicit CacheChecker(const KvCache& cache);
 
-  /// Sequences follow, all that are alive.
+  /// Begins a check. Calls of `add` with all live sequences follow.
   void begin();
   void add(const Sequence& s);
-  /// All were there. Walks the lists and the index.
+  /// Ends a check: walks the lists and the index.
   void end(const PrefixIndex* prefixes) const;
-  /// Nobody is alive and no step is under way.
+  /// Checks a cache without live sequences and steps under way.
   void check_idle(const PrefixIndex* prefixes) const;
 
  private:

@@ -1,4 +1,4 @@
-// Client: the judge of a request.
+// Client: checks a request's deltas and outcome.
 #include "sim/client.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace ingot::sim {
 
 namespace {
 
-/// The stop string that a text ends with, of several of one length; -1: none.
+/// The number of the stop string that ends a text, where all have one length; -1: none.
 std::int32_t stop_at_end(std::string_view text, std::span<const std::string> stops) {
   const auto at = std::find_if(stops.begin(), stops.end(),
                                [&](const std::string& stop) { return text.ends_with(stop); });
@@ -64,7 +64,7 @@ bool Client::read() {
   if (!delta) return false;
   const std::int64_t row = job.prompt_rows + delivered;
   text += delta->text;
-  // What was held back comes behind the last token where no stop string ends the text.
+  // Text that the engine held back comes behind the last token if no stop string ends the text.
   const bool is_rest = delta->ids.empty() && !delta->text.empty() && row == job.length() &&
                        finish == FinishReason::kStop && stop < 0;
   if (is_rest) return true;
@@ -136,7 +136,7 @@ void Client::check_error(const Outcome& outcome, const Circumstances& around) co
   }
 }
 
-/// Somebody who may share must have had these rows.
+/// Checks that another request that may share computed these rows before.
 void Client::check_cached(const Outcome& outcome, const Circumstances& around,
                           const std::vector<std::unique_ptr<Client>>& all) const {
   const std::int64_t rows = outcome.cached_tokens;
@@ -152,7 +152,7 @@ void Client::check_cached(const Outcome& outcome, const Circumstances& around,
   SIM_EXPECT("I6", found, "request ", job.id, " had ", rows, " rows that nobody computed for it");
 }
 
-/// Scores and hidden states: all that were asked for, once, in order.
+/// Checks that every wanted score and hidden state came once, in order.
 void Client::check_rows(const Outcome& outcome) const {
   const std::int64_t scores = scores_from < 0 ? 0 : job.prompt_rows - scores_from;
   const auto& scored = outcome.prompt_logprobs;

@@ -1,4 +1,4 @@
-// Client: one request as its sender sees it, and everything that must come out of it.
+// Client: one request as its sender sees it, and its expected results.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,27 @@
 
 namespace ingot::sim {
 
-/// How eagerly a reader takes pieces.
+/// How many deltas a reader takes at once.
 enum class Pace { kAll, kOne, kNone };
 
-/// What a world did to its requests: what may have ended one before its time.
+/// Events of a world that may end a request early.
 struct Circumstances {
   bool forced = false;            ///< the engine was stopped, or its time to drain is over
-  bool failed = false;            ///< no step can be computed any more
-  double stall_seconds = kNever;  ///< after which a reader that takes nothing is given up
-  bool prefix_cache = false;      ///< else nothing but forks begins with rows
-  std::int64_t losses = 0;        ///< of all that was under way, for want of memory
-  std::int64_t refusals = 0;      ///< of blocks that were there
+  bool failed = false;            ///< every step fails from now on
+  double stall_seconds = kNever;  ///< the engine cancels a request whose reader stalls for longer
+  bool prefix_cache = false;      ///< without it, only forks begin with cached rows
+  std::int64_t losses = 0;        ///< times that all running requests ended without memory
+  std::int64_t refusals = 0;      ///< times that available blocks were refused
   std::size_t deltas_max = 0;
   std::int32_t preemptions_max = 0;
 };
 
-/// A request under way.
+/// A submitted request.
 struct Client {
   Job job;
   std::optional<Stream> stream;
 
-  // What it asked for.
+  // The request.
   std::int64_t limit = 0;  ///< tokens at most
   std::int64_t scores_from = -1;
   HiddenRows hidden = HiddenRows::kNone;
@@ -43,32 +43,32 @@ struct Client {
   bool is_fork = false;
   bool reads_cache = true;
   bool has_deadline = false;
-  FinishReason finish = FinishReason::kLength;  ///< when nothing comes in between
-  std::int32_t stop = -1;                       ///< which stop string ends it then
-  std::string text_wanted;                      ///< by then
+  FinishReason finish = FinishReason::kLength;  ///< its end without other events
+  std::int32_t stop = -1;                       ///< the stop string that ends it then
+  std::string text_wanted;                      ///< its whole text then
 
   // What happened.
   Pace pace = Pace::kAll;
-  double read_at = 0;   ///< time of the last piece taken before its end, or of its arrival
+  double read_at = 0;   ///< time of the last delta read before its end, or of its arrival
   double ended_at = 0;  ///< time of its end
-  std::int64_t cancelled_at = -1;  ///< tick
+  std::int64_t cancelled_at = -1;  ///< tick of its cancellation
   bool is_dropped = false;
   std::int64_t delivered = 0;
-  std::string text;  ///< that was delivered
+  std::string text;  ///< delivered so far
   State state = State::kInbox;
   State ended_from = State::kInbox;
-  std::int64_t seen_at = -1;  ///< tick in which the engine had it
+  std::int64_t seen_at = -1;  ///< last tick in which the engine had it
   std::uint32_t admissions = 0;
 
-  /// A client of choice `choice` of a request that was submitted.
+  /// A client for choice `choice` of a submitted request.
   static std::unique_ptr<Client> make(const Request& request, std::uint32_t choice,
                                       std::int64_t context);
-  /// Takes a piece, which has to be the next token. False when there is none.
+  /// Reads a delta and checks that it is the next token. False without a delta.
   bool read();
-  /// Checks how it ended, which `stream` has to know.
+  /// Checks the outcome of an ended `stream`.
   void check_outcome(const Circumstances& around,
                      const std::vector<std::unique_ptr<Client>>& all) const;
-  /// The event that its end is.
+  /// The event that ended it.
   Event end_event(const Circumstances& around) const;
 
  private:

@@ -1,4 +1,4 @@
-// ClientWorld: what happens in it.
+// ClientWorld: the events of a tick.
 #include "sim/client_world.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace ingot::sim {
 
 namespace {
 
-/// A tick's length in seconds, at most, where the clock does not jump.
+/// The longest tick in seconds, without a jump of the clock.
 constexpr double kTickSeconds = 0.02;
 
 /// Whether an event can change anything for a request that has ended and is being read.
@@ -209,7 +209,7 @@ void ClientWorld::read_all() {
   std::erase_if(alive_, [](const Client* c) { return !c->stream && c->state == State::kEnded; });
 }
 
-/// A full queue has at most so many pieces, and behind the end there is nothing.
+/// Reads deltas. Checks that a queue holds at most `deltas_max`, and none behind the end.
 void ClientWorld::read(Client& c) {
   if (!c.stream) return;
   std::size_t pieces = 0;

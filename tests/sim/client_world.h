@@ -1,4 +1,4 @@
-// ClientWorld: an engine on a fake model, those who send it requests, and what goes wrong.
+// ClientWorld: an engine on a fake model, its clients, and faults.
 #pragma once
 
 #include <memory>
@@ -17,18 +17,18 @@
 
 namespace ingot::sim {
 
-/// One seed's engine, ticked from outside. In a tick something may happen to the requests, then the
-/// engine takes a step, then every promise is checked.
+/// One seed's engine, ticked from outside. In a tick events happen to requests, then the engine
+/// makes a step, then every promise is checked.
 class ClientWorld {
  public:
   ClientWorld(const Settings& settings, Backend& backend, Random& random, Trace& trace,
               Tally& tally);
 
-  /// So many ticks of faults, then the end of everything.
+  /// Runs `ticks` ticks with faults, then until all requests have ended.
   void run(std::int64_t ticks);
 
  private:
-  // What happens.
+  // Events of a tick.
   void tick();
   void happen();
   void arrive();
@@ -45,7 +45,7 @@ class ClientWorld {
   void wind_down();
   void settle();
 
-  // What must hold after a tick.
+  // Checks after a tick.
   void look();
   void check_request(const RunningRequest& request);
   void check_change(Client& c, const Sequence& s);
@@ -63,25 +63,25 @@ class ClientWorld {
   double now_ = 1000;
   std::int64_t tick_ = 0;
   KvCache cache_;
-  FakeModel* model_ = nullptr;  ///< the engine's
+  FakeModel* model_ = nullptr;  ///< owned by the engine
   std::unique_ptr<Engine> engine_;
-  std::optional<EvictionChecker> evictions_;  ///< of the engine's index
+  std::optional<EvictionChecker> evictions_;  ///< checks the engine's index
   Arrivals arrivals_;
   CacheChecker checker_;
   Circumstances around_;
 
-  std::vector<std::unique_ptr<Client>> clients_;  ///< all that there ever were
-  std::vector<Client*> alive_;                    ///< whose end was not seen
+  std::vector<std::unique_ptr<Client>> clients_;  ///< all clients of the run
+  std::vector<Client*> alive_;                    ///< clients that have not seen their end
   std::vector<Client*> by_id_;
-  std::vector<Client*> admitted_;  ///< for the first time in this tick
+  std::vector<Client*> admitted_;  ///< clients admitted for the first time in this tick
   double drain_by_ = kNever;
-  double looked_ = 0;  ///< when the engine last looked around
+  double looked_ = 0;  ///< time of the engine's last tick
   bool draining_ = false;
-  bool is_calm_ = false;   ///< nothing more goes wrong
-  bool asleep_ = false;    ///< the engine's thread
-  bool advanced_ = false;  ///< in this tick
+  bool is_calm_ = false;   ///< no further faults
+  bool asleep_ = false;    ///< the engine's thread sleeps
+  bool advanced_ = false;  ///< the engine made a step in this tick
   std::int64_t in_engine_ = 0;
-  std::int64_t failures_ = 0;  ///< that the engine told
+  std::int64_t failures_ = 0;  ///< failures that the engine reported
   std::int64_t transients_ = 0, late_failures_ = 0;
   std::int64_t rows_run_ = 0, idle_ticks_ = 0;
 };

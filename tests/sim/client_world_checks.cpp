@@ -1,4 +1,4 @@
-// ClientWorld: what must hold after a tick, and at the end.
+// ClientWorld: the checks after a tick and at the end.
 #include <algorithm>
 
 #include "sim/client_world.h"
@@ -8,11 +8,11 @@ namespace ingot::sim {
 
 namespace {
 
-/// Ticks in which some request gets on, where one can.
+/// Ticks within which some request advances, if any can.
 constexpr std::int64_t kIdleTicksMax = 8;
 /// Ticks between a cancellation and its effect.
 constexpr std::int64_t kCancelTicksMax = 2;
-/// Ticks in which all that is left ends by itself: pools are small, and so are requests.
+/// Ticks within which all remaining requests end by themselves: pools and requests are small.
 constexpr std::int64_t kEndTicksMax = 50000;
 
 }  // namespace
@@ -61,7 +61,7 @@ void ClientWorld::check_change(Client& c, const Sequence& s) {
     trace_.add("request #: gets its turn number #", static_cast<std::int64_t>(s.id), s.admissions);
   }
   if (ran && (!s.admitted || s.admissions != c.admissions)) {
-    tally_.coverage.visit(before, Event::kGiveWay);
+    tally_.coverage.visit(before, Event::kPreempt);
     trace_.add("request #: gave way", static_cast<std::int64_t>(s.id));
   }
   c.admissions = s.admissions;
@@ -77,7 +77,7 @@ State ClientWorld::state_of(const Client& c, const Sequence& s) {
   return s.fork_of != nullptr ? State::kForking : State::kWaiting;
 }
 
-/// Whoever the engine had to look at and does not have has ended.
+/// Checks that a request that the engine has seen, and no longer has, has ended.
 void ClientWorld::look_for_ended() {
   if (!advanced_) return;
   for (Client* c : alive_) {
@@ -89,7 +89,7 @@ void ClientWorld::look_for_ended() {
   }
 }
 
-/// First come, first served, among equals.
+/// Checks that equal requests are admitted in the order of arrival.
 void ClientWorld::check_order() const {
   for (const Client* late : admitted_) {
     if (late->is_fork) continue;
@@ -103,7 +103,7 @@ void ClientWorld::check_order() const {
   }
 }
 
-/// Nobody stays whose time was over when the engine looked.
+/// Checks that no request stays whose deadline was over at the engine's last tick.
 void ClientWorld::check_deadlines(const RunningRequest& request) const {
   if (!advanced_) return;
   const Sequence& s = request.sequence();
@@ -155,7 +155,7 @@ void ClientWorld::wind_down() {
   }
 }
 
-/// What was under way is over, nobody holds anything, and what is known can be forgotten.
+/// At the end: no steps are under way, no blocks are held, and all cached blocks can be evicted.
 void ClientWorld::settle() {
   for (int i = 0; i < 4; ++i) engine_->advance();
   SIM_EXPECT("I14", engine_->under_way() == 0 && engine_->scheduler().under_way() == 0,

@@ -1,4 +1,4 @@
-// Which pairs of state and event can meet.
+// Coverage: the pairs of state and event that can meet, and their counts.
 #include "sim/coverage.h"
 
 #include <string_view>
@@ -17,15 +17,14 @@ constexpr std::array<std::string_view, kEvents> kEventNames{
     "stop",     "admit",     "hit",       "give way", "nan",    "refused", "late",
     "given up", "end token", "length",    "truncate"};
 
-/// One row for each event, one character for each state, in their order. The state is that of the
-/// tick before, and a request can pass several in one: from the inbox to its end, or from a reader
-/// that is behind to a token.
+/// A row for each event, with a character for each state. The state is that of the previous tick; a
+/// request can pass several states in one tick, such as from the inbox to its end.
 constexpr std::array<std::string_view, kEvents> kPossible{
     "xxxxxxxxx",  // cancel
     "xxxxxxxxx",  // drop
     "xxxxxxxxx",  // stall
     ".xxxxxxxx",  // resume: a submission wakes the engine
-    "....xxxxx",  // read: a piece of a request that has drawn
+    "....xxxxx",  // read: a delta of a request with drawn tokens
     "xxxxxxxxx",  // arrival
     "xxxxxxxxx",  // jump
     "xxxxxxxxx",  // flush
@@ -34,11 +33,11 @@ constexpr std::array<std::string_view, kEvents> kPossible{
     "xxxxxxxx.",  // lost
     "xxxxxxxx.",  // broken
     "xxxxxxxx.",  // drain
-    ".xxxxxxx.",  // forced: nobody can submit by then
-    ".xxxxxxx.",  // stop: likewise
+    ".xxxxxxx.",  // forced: no request can be submitted by then
+    ".xxxxxxx.",  // stop: no request can be submitted by then
     "xxx...xx.",  // admit
     "xxx...xx.",  // hit
-    "...xxx...",  // give way
+    "...xxx...",  // preempt
     "xxxxxxxx.",  // nan
     "xxxxxxxx.",  // refused
     "xxxxxxxx.",  // late

@@ -7,47 +7,47 @@
 
 namespace ingot::sim {
 
-/// Where a request stands between two ticks.
+/// The state of a request between two ticks.
 enum class State {
-  kInbox,           ///< submitted, and the engine has not looked
-  kWaiting,         ///< never had its turn
-  kForking,         ///< waits for another one to compute the prompt of both
-  kPrompt,          ///< runs, nothing drawn yet
-  kTokens,          ///< runs and draws
-  kPaused,          ///< has its place, but its reader is behind
-  kReturned,        ///< gave way
-  kReturnedPaused,  ///< gave way while its reader was behind, or its reader is behind since
-  kEnded,           ///< ended, and its reader has not seen it
+  kInbox,           ///< submitted, and not yet seen by the engine
+  kWaiting,         ///< never admitted
+  kForking,         ///< waits while another choice computes the prompt of both
+  kPrompt,          ///< runs, without a drawn token
+  kTokens,          ///< runs, with drawn tokens
+  kPaused,          ///< admitted, but its reader is behind
+  kReturned,        ///< preempted
+  kReturnedPaused,  ///< preempted, and its reader is behind
+  kEnded,           ///< ended, but its reader has not seen it
   kCount,
 };
 
-/// What can happen to a request in a tick.
+/// An event of a tick.
 enum class Event {
   kCancel,
-  kDrop,         ///< its stream goes away
-  kStall,        ///< its reader takes nothing more
-  kResume,       ///< its reader goes on
-  kRead,         ///< a piece is taken
-  kArrival,      ///< another request comes
+  kDrop,         ///< its stream is destroyed
+  kStall,        ///< its reader stops reading
+  kResume,       ///< its reader reads again
+  kRead,         ///< a delta is read
+  kArrival,      ///< another request arrives
   kJump,         ///< the clock jumps
-  kFlush,        ///< prefixes are forgotten
+  kFlush,        ///< all cached prefixes are dropped
   kTransient,    ///< a step fails once
   kLateFailure,  ///< a step fails when it is waited for
-  kLost,         ///< so it does again, and all that runs ends with it
+  kLost,         ///< the step fails again, and all running requests end
   kBroken,       ///< all steps fail
-  kDrain,        ///< no more requests are taken
+  kDrain,        ///< no more requests are accepted
   kForced,       ///< the time to drain is over
-  kStop,         ///< the engine goes away
-  kAdmit,        ///< gets its turn
-  kHit,          ///< gets its turn with a prefix that was there
-  kGiveWay,      ///< its blocks are needed
+  kStop,         ///< the engine is stopped
+  kAdmit,        ///< it is admitted
+  kHit,          ///< it is admitted with a cached prefix
+  kPreempt,      ///< it is preempted
   kNan,          ///< its row holds NaN
-  kRefused,      ///< its blocks cannot be had
+  kRefused,      ///< its blocks are refused
   kLate,         ///< its deadline cannot be kept
-  kGivenUp,      ///< its reader stalled for too long
-  kEndToken,     ///< draws a token that ends it
-  kLength,       ///< draws its last token, or the last of its rows is there
-  kTruncate,     ///< tokens are taken back
+  kGivenUp,      ///< its reader stalls for too long
+  kEndToken,     ///< it draws an end token
+  kLength,       ///< it reaches its last token or row
+  kTruncate,     ///< its tokens are taken back
   kCount,
 };
 
@@ -61,9 +61,9 @@ class Coverage {
     ++counts_[static_cast<std::size_t>(state)][static_cast<std::size_t>(event)];
   }
   void add(const Coverage& other);
-  /// Of the pairs that can meet, those that did.
+  /// The fraction of possible pairs that occurred.
   double fraction() const;
-  /// A table of counts: "-" where a pair cannot meet.
+  /// A table of counts: "-" for impossible pairs.
   std::string table() const;
 
  private:

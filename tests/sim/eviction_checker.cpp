@@ -1,4 +1,4 @@
-// Counting owners anew at each eviction.
+// EvictionChecker: recounts the owners' blocks at each eviction.
 #include "sim/eviction_checker.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// EvictionChecker: sees every block that is given up, and counts whose it was.
+// EvictionChecker: checks that each evicted block belongs to the right owner.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace ingot::sim {
 
-/// I19: while an owner that has more than its share could give a block, none that has less loses
-/// one. A share is the pool divided by the owners that have known blocks in it.
+/// I19: while an owner above its share has an evictable block, no owner below its share loses one.
+/// A share is the pool divided by the owners with cached blocks in it.
 class EvictionChecker {
  public:
-  /// Listens to the pools of `cache`, in front of the index, for as long as that does.
+  /// Listens to the pools of `cache` before the index does. The index must outlive it.
   EvictionChecker(KvCache& cache, const PrefixIndex* prefixes);
   EvictionChecker(const EvictionChecker&) = delete;
   EvictionChecker& operator=(const EvictionChecker&) = delete;

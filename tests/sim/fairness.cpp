@@ -1,4 +1,4 @@
-// Fairness: counting, and the bounds.
+// Fairness: counts rows, and computes the bounds.
 #include "sim/fairness.h"
 
 #include "sim/violation.h"
@@ -7,7 +7,7 @@ namespace ingot::sim {
 
 namespace {
 
-/// For sums of quotients that are added up in another order.
+/// Tolerance for sums of quotients in another order.
 constexpr double kRounding = 1e-6;
 
 }  // namespace
@@ -24,7 +24,8 @@ void Fairness::serve(std::uint64_t tenant, std::int64_t rows) {
   served.others_rows = 0;
 }
 
-/// While it got nothing, each of the others went from as far behind it as can be to as far ahead.
+/// The most rows of the others while a tenant gets none: each goes from the farthest behind it to
+/// the farthest ahead.
 double Fairness::others_rows_max(const Tenant& tenant) const {
   double rows = 0;
   for (const Tenant& other : tenants_) {

@@ -1,4 +1,4 @@
-// Fairness: what tenants got of a scheduler, for their weights, while all of them waited for more.
+// Fairness: checks that tenants get rows in proportion to their weights while all have requests.
 #pragma once
 
 #include <cstdint>
@@ -7,26 +7,26 @@
 
 namespace ingot::sim {
 
-/// Counts rows by tenant, and knows how far they can be apart.
+/// Counts rows by tenant, and bounds their distance.
 ///
-/// Whoever waits and has got least for its weight is let in first. So a tenant was not ahead of any
-/// other when one of its sequences was let in last, and since then it got no more than what its
-/// sequences that run can have, `rows_ahead` of them at most. Source: Theorem 4.4 of "Fairness in
-/// Serving Large Language Models", arXiv:2401.00588, where prompts are counted as they are let in.
+/// The scheduler admits the waiting tenant with the fewest rows for its weight. So a tenant is not
+/// ahead of the others when one of its sequences is admitted, and then gets at most the rows of its
+/// running sequences, `rows_ahead` at most. Source: Theorem 4.4 of "Fairness in Serving Large
+/// Language Models", arXiv:2401.00588, which counts prompts at admission.
 class Fairness {
  public:
   Fairness(std::span<const double> weights, std::int64_t rows_ahead);
 
-  /// Rows that were computed for a tenant.
+  /// Counts rows that were computed for a tenant.
   void serve(std::uint64_t tenant, std::int64_t rows);
-  /// Nobody is further ahead of anybody than he can be, and nobody is left out.
+  /// Checks that no tenant is too far ahead of another, and that every tenant gets rows.
   void check() const;
 
  private:
   struct Tenant {
     double weight = 1;
     std::int64_t rows = 0;
-    std::int64_t others_rows = 0;  ///< computed for the others since it got its last one
+    std::int64_t others_rows = 0;  ///< rows of the other tenants since its own last one
     double got() const { return static_cast<double>(rows) / weight; }
   };
   double others_rows_max(const Tenant& tenant) const;

@@ -1,4 +1,4 @@
-// FakeModel: computing what it was given, and looking at every key on the way.
+// FakeModel: computes steps, and checks every key that it reads.
 #include "sim/fake_model.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ void FakeModel::know(Job& job) {
   jobs_[id] = &job;
 }
 
-/// What is under way may have been written or not, and goes on being written until the drain.
+/// Steps under way may be written partly, and continue to be written until the drain.
 void FakeModel::leave_undone() {
   for (Batch& b : batches_) {
     if (b.under_way) b.done = false;
@@ -43,7 +43,7 @@ void FakeModel::break_down() {
   leave_undone();
 }
 
-/// Whoever is given a block that a step under way uses is written to by that step.
+/// Checks that no block of a step under way is released: the step would write into its next owner.
 void FakeModel::check_in_use(const Batch& b) const {
   for (std::size_t i = 0; i < b.tables.size(); ++i) {
     const auto g = static_cast<std::int32_t>(i % static_cast<std::size_t>(cache_.groups()));
@@ -70,7 +70,8 @@ void FakeModel::poison() {
   }
 }
 
-/// Once, twice (then all is lost that is under way, or the engine), or all steps do from now on.
+/// Fails a step once, twice (then all running requests are lost, or the engine), or every step from
+/// now on.
 void FakeModel::fail_late(const Step& step) {
   leave_undone();
   if (failed_late_) {
@@ -103,7 +104,7 @@ void FakeModel::wait(const Step& step) {
   batch(current_).under_way = false;
 }
 
-/// A device comes to rest by ending what it does, or by giving it up.
+/// Ends the steps under way: a device completes them or abandons them.
 void FakeModel::drain() noexcept {
   if (random_.below(2) == 0) compute_until(newest_);
   for (Batch& b : batches_) {
@@ -157,7 +158,7 @@ void FakeModel::compute_part(Batch& b, const Part& part) {
   if (part.plan.outputs > 0) leave(b, part, last - 1, key);
 }
 
-/// All keys before the part's rows that its first one sees are this sequence's own.
+/// Checks that all keys that the part's first row sees are this sequence's own.
 void FakeModel::check_visible(const Batch& b, const Part& part, std::int32_t g) const {
   const Table& table = b.tables[part.tables + static_cast<std::size_t>(g)];
   const std::int32_t window = cache_.group(g).window;
@@ -195,7 +196,7 @@ std::int32_t FakeModel::symbol_at(const Batch& b, const Part& part, std::int64_t
   return before.drawn[output];
 }
 
-/// Reads the key before through the block table and leaves the row's own behind.
+/// Reads the previous key through the block table, and writes the row's own.
 std::uint64_t FakeModel::compute_row(Batch& b, const Part& part, std::int64_t row) {
   const Job& job = *part.job;
   const std::int32_t symbol = symbol_at(b, part, row);
@@ -235,7 +236,7 @@ void FakeModel::leave(Batch& b, const Part& part, std::int64_t row, std::uint64_
   b.logits.push_back(0);
 }
 
-/// Those after the final norm come first.
+/// Returns hidden states; rows after the final norm come first.
 void FakeModel::leave_hidden(Batch& b) {
   for (const bool final_norm : {true, false}) {
     for (const Part& part : b.parts) {

@@ -1,5 +1,5 @@
-// FakeModel: a model whose keys are hashes of all that stands before them, and that checks each key
-// it sees.
+// FakeModel: a model whose keys are hashes of all rows before them; it checks each key that it
+// reads.
 #pragma once
 
 #include <array>
@@ -12,44 +12,44 @@
 
 namespace ingot::sim {
 
-/// What a slot holds that nobody owns or has written.
+/// The value of slots in free blocks and of slots that were not written.
 inline constexpr std::uint64_t kPoison = 0xdeaddeaddeaddeadu;
 
-/// What goes wrong in a model.
+/// Chances of faults in a model, and the time of its steps.
 struct ModelFaults {
   double transient = 0;                      ///< a step fails once
   double not_finite = 0;                     ///< a row of logits holds NaN
   double late = 0;                           ///< a step fails when it is waited for
   double step_seconds = 0, row_seconds = 0;  ///< how long steps take
-  double slow = 0;                           ///< one takes a hundred times as long
-  bool lazy = false;                         ///< steps are computed as late as a device may do it
+  double slow = 0;                           ///< a step takes a hundred times as long
+  bool lazy = false;                         ///< steps are computed as late as a device may
 };
 
-/// Runs steps on the pages of a KvCache through block tables, as a real model does, and knows what
-/// it must find there. What nobody owns it fills with poison.
+/// Runs steps on the pages of a KvCache through block tables, as a real model does, and checks the
+/// keys that it finds. It fills free blocks with kPoison.
 class FakeModel final : public StepRunner {
  public:
-  /// Steps move `clock` on.
+  /// Steps advance `clock`.
   FakeModel(KvCache& cache, const ExecutorLimits& limits, const ModelFaults& faults, Random& random,
             Trace& trace, double& clock);
 
-  /// `job` outlives the sequence of its number.
+  /// Adds a job, which must outlive the sequence with its number.
   void know(Job& job);
   Job* find(std::uint64_t id) const {
     return id < jobs_.size() ? jobs_[static_cast<std::size_t>(id)] : nullptr;
   }
-  /// From here on every step fails.
+  /// Makes every later step fail.
   void break_down();
   bool is_broken() const { return broken_; }
-  /// No further faults.
+  /// Stops all faults.
   void stop_faults() { faults_.transient = faults_.not_finite = faults_.late = 0; }
-  /// Fills blocks that became free since the last call, which nothing under way may use.
+  /// Poisons blocks that became free since the last call. No step under way may use them.
   void poison();
   std::int64_t rows_run() const { return rows_run_; }
   std::int64_t copies() const { return copies_; }
   std::int64_t transients() const { return transients_; }
   std::int64_t late_failures() const { return late_failures_; }
-  /// Steps that failed twice for want of memory.
+  /// Steps that failed twice because memory ran out.
   std::int64_t losses() const { return losses_; }
   KvCache& cache() override { return cache_; }
   const ExecutorLimits& limits() const override { return limits_; }
@@ -63,29 +63,29 @@ class FakeModel final : public StepRunner {
   void sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
               FunctionRef<void(std::int64_t row)> before) override;
 
-  /// Of the step that was waited for: the token of output `i`; -1 for NaN.
+  /// The token of output `i` of the last awaited step; -1 for NaN.
   std::int32_t drawn(std::int64_t i) const { return results().drawn[static_cast<std::size_t>(i)]; }
 
  private:
-  /// A part of a step as a device gets it: nothing of the host's is looked at later.
+  /// A part of a step as a device gets it: a copy without references to the host's data.
   struct Part {
     Job* job = nullptr;
     StepPart plan;
     bool final_norm = true;
-    std::size_t rows = 0;    ///< where its symbols begin
-    std::size_t slots = 0;   ///< where its slots begin; one after the other by group
-    std::size_t tables = 0;  ///< where its tables' bounds begin
+    std::size_t rows = 0;    ///< index of its first symbol
+    std::size_t slots = 0;   ///< index of its first slot; slots follow each other by group
+    std::size_t tables = 0;  ///< index of its first table
   };
   struct Table {
     std::size_t first = 0;
     std::size_t blocks = 0;
   };
-  /// Two steps under way, and the one before whose tokens they go on with.
+  /// Two steps under way, and the step before, whose tokens they continue.
   static constexpr std::int64_t kKept = 3;
   struct Batch {
     std::int64_t number = -1;
     std::int32_t row_count = 0;
-    bool under_way = false;  ///< the device has it, and it was not waited for
+    bool under_way = false;  ///< the device has it, and it was not awaited
     bool done = true;
     std::vector<Part> parts;
     std::vector<BlockCopy> copies;
@@ -130,15 +130,15 @@ class FakeModel final : public StepRunner {
   double& clock_;
   bool broken_ = false;
   bool failed_once_ = false;
-  bool failed_late_ = false;    ///< the step that is waited for, and has not succeeded since
-  bool fails_again_ = false;    ///< once more
-  bool out_of_memory_ = false;  ///< is why
+  bool failed_late_ = false;    ///< the awaited step failed, and has not succeeded since
+  bool fails_again_ = false;    ///< it fails once more
+  bool out_of_memory_ = false;  ///< it fails because memory ran out
   std::vector<Job*> jobs_;      ///< by id
   std::array<Batch, kKept> batches_;
-  std::int64_t current_ = 0;  ///< number of the step whose results are asked for
-  std::int64_t newest_ = 0;   ///< number of the step that was taken last
+  std::int64_t current_ = 0;                         ///< number of the step whose results are read
+  std::int64_t newest_ = 0;                          ///< number of the newest step
   std::vector<std::vector<std::uint8_t>> was_free_;  ///< by group and block
-  std::vector<std::vector<std::int64_t>> written_;   ///< by group and block: last step
+  std::vector<std::vector<std::int64_t>> written_;   ///< by group and block: last writing step
   std::vector<std::uint64_t> in_step_;               ///< ids of a step's sequences
   std::int64_t steps_ = 0, rows_run_ = 0, copies_ = 0, transients_ = 0, late_failures_ = 0,
                losses_ = 0;

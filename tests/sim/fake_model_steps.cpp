@@ -1,4 +1,4 @@
-// FakeModel: taking steps from an engine and handing results out.
+// FakeModel: takes steps from an engine and returns results.
 #include <algorithm>
 #include <bit>
 #include <new>
@@ -9,7 +9,7 @@
 
 namespace ingot::sim {
 
-/// A step that fails has done half of its work.
+/// Runs a step. One that fails does half of its work first.
 void FakeModel::run(const Step& step) {
   if (broken_) throw Error(ErrorCode::kInternal, "the device is lost");
   check_step(step);
@@ -72,7 +72,8 @@ void FakeModel::check_part(const StepPart& part) {
              part.first, part.rows, part.previous);
 }
 
-/// Keys [first, last) are written: nobody else may know, hold or write their blocks.
+/// Claims the blocks of keys [first, last) for writing: no other sequence may hold or write them,
+/// and they must not be cached.
 void FakeModel::claim(const Sequence& s, std::int32_t g, std::int64_t first, std::int64_t last) {
   const auto table = s.blocks.table(g);
   for (std::int64_t i = first / kBlockTokens; i * kBlockTokens < last; ++i) {
@@ -126,7 +127,7 @@ void FakeModel::take_part(Batch& b, const StepPart& plan) {
   }
 }
 
-/// Nothing may depend on what stands behind the rows that were computed.
+/// Poisons the slots behind the computed rows, on which no result may depend.
 void FakeModel::poison_unwritten(const StepPart& plan, std::int32_t g) {
   const SequenceBlocks& blocks = plan.sequence->blocks;
   const auto table = blocks.table(g);

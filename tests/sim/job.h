@@ -1,4 +1,4 @@
-// Job: what one sequence gives on its own, without an engine: the judge of what it gives in one.
+// Job: the results of one sequence without an engine, against which the engine's are checked.
 #pragma once
 
 #include <algorithm>
@@ -14,30 +14,30 @@ namespace ingot::sim {
 inline constexpr std::int32_t kVocab = 32;
 inline constexpr std::int32_t kEndOfText = 0;
 
-/// A sequence's rows and the key that the model leaves behind at each, which depends on all rows up
-/// to it.
+/// A sequence's rows, and the key that the model computes at each, which depends on all rows up to
+/// it.
 struct Job {
   std::uint64_t id = 0;
   PrefixKey prefix;
-  std::uint32_t choice = 0;         ///< draws other tokens from the same rows
-  std::int64_t min_tokens = 0;      ///< before so many no end is drawn
+  std::uint32_t choice = 0;         ///< other choices draw other tokens from equal rows
+  std::int64_t min_tokens = 0;      ///< tokens before which no end is drawn
   std::vector<std::int32_t> ends;   ///< ids that end the text
-  std::int64_t embedding_rows = 0;  ///< of the prompt's
+  std::int64_t embedding_rows = 0;  ///< rows of the prompt that are embeddings
   std::int64_t prompt_rows = 0;
   std::vector<std::int32_t> rows;   ///< bits of embeddings, then ids
   std::vector<std::uint64_t> keys;  ///< by row
-  std::int64_t drawn = 0;           ///< tokens that were drawn for it so far
+  std::int64_t drawn = 0;           ///< tokens drawn so far
   bool is_nan = false;              ///< one of them was NaN
-  std::uint32_t admission = 0;      ///< that its last rows belong to
-  bool hit = false;                 ///< which began with rows that were there
-  std::int64_t rows_valid = std::numeric_limits<std::int64_t>::max();  ///< NaN comes after so many
+  std::uint32_t admission = 0;      ///< the admission of its last rows
+  bool hit = false;                 ///< whether that admission began with cached rows
+  std::int64_t rows_valid = std::numeric_limits<std::int64_t>::max();  ///< rows before a NaN
 
   std::int64_t length() const { return std::ssize(rows); }
   /// Rows whose keys are known.
   std::int64_t known() const { return std::min(length(), rows_valid); }
   std::uint64_t key(std::int64_t row) const { return keys[static_cast<std::size_t>(row)]; }
   std::int32_t row(std::int64_t i) const { return rows[static_cast<std::size_t>(i)]; }
-  /// The key of a row, from that of the row before. Sequences that may not share have no key in
+  /// The key of a row, from the key of the row before. Sequences that may not share have no key in
   /// common.
   std::uint64_t next_key(std::int64_t row, std::int32_t symbol, std::uint64_t before) const {
     if (row == 0) {
@@ -70,9 +70,9 @@ struct Job {
 /// The text of a token, which is one character.
 inline char text_of(std::int32_t id) { return static_cast<char>(id); }
 
-/// The log-probability that the model gives the token after a row, and its hidden state.
+/// The log-probability that the model gives the token after a row.
 inline float score_of(std::uint64_t key) { return -static_cast<float>(key >> 44); }
-/// Another number of the same kind.
+/// The hidden state that the model gives a row.
 inline float hidden_of(std::uint64_t key) { return static_cast<float>(key & 0xfffff); }
 
 }  // namespace ingot::sim

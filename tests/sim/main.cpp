@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kUsage = 64;
 constexpr int kMutantsMax = 23;
-/// One seed in so many is simulated twice, and must do the same.
+/// One seed in 64 is simulated twice, and must have equal hashes.
 constexpr std::uint64_t kTwiceEvery = 64;
 
 constexpr std::string_view kHelp =
@@ -47,7 +47,7 @@ struct Options {
   bool json = false, trace = false;
 };
 
-/// What the whole run shares; a violation prints from any thread.
+/// State of the whole run. Any thread may print a violation.
 struct Run {
   Options options;
   std::atomic<std::uint64_t> next{0};
@@ -104,7 +104,7 @@ void print_result(const Tally& tally, double seconds) {
               static_cast<double>(t.ticks) / seconds);
 }
 
-/// A number of `text` up to its end; false where it is none.
+/// Parses the whole of `text` as a number; false if it is no number.
 template <class T>
 bool parse(std::string_view text, T& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

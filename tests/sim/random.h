@@ -1,11 +1,11 @@
-// Random numbers of a seed, and the hash that stands for a model's arithmetic.
+// Random numbers of a seed, and the hash that replaces a model's arithmetic.
 #pragma once
 
 #include <cstdint>
 
 namespace ingot::sim {
 
-/// Stirs `x` into `h`: every bit of both reaches every bit of the result.
+/// Hashes `x` into `h`: every bit of both changes every bit of the result.
 inline std::uint64_t mix(std::uint64_t h, std::uint64_t x) {
   h = (h ^ x) * 0x9e3779b97f4a7c15u + 0x632be59bd9b4e019u;
   h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93u;
@@ -28,7 +28,7 @@ class Random {
   }
   /// In [0, 1).
   double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
-  /// Draws nothing where there is no chance.
+  /// True with probability `p`. For p = 0 no number is drawn.
   bool chance(double p) { return p > 0 && unit() < p; }
 
  private:

@@ -1,4 +1,4 @@
-// SchedulerWorld: plan, run, commit, and taking tokens back in between.
+// SchedulerWorld: plans, runs and commits steps, and takes tokens back in between.
 #include "sim/scheduler_world.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace ingot::sim {
 
 namespace {
 
-/// Times that tokens are taken back from one sequence, so that it ends.
+/// The most truncations of one sequence, so that it ends.
 constexpr std::int32_t kTruncationsMax = 6;
 constexpr std::int64_t kEndTicksMax = 50000;
 
@@ -51,7 +51,7 @@ SchedulerWorld::SchedulerWorld(const Settings& settings, Backend& backend, Rando
                     std::int64_t{settings.limits.sequences} * settings.rows_max);
 }
 
-/// However many of a tenant's sequences are let in at once, one waits afterwards.
+/// Adds sequences so that each tenant still has one that waits after any admissions of one step.
 void SchedulerWorld::top_up() {
   std::vector<std::int32_t> waiting(settings_.backlogged.size());
   for (const auto& r : alive_) {
@@ -101,7 +101,7 @@ void SchedulerWorld::disturb(Runner& r) {
   if (s.paused != was_paused) {
     trace_.add("sequence #: paused is #", static_cast<std::int64_t>(s.id), s.paused ? 1 : 0);
   }
-  // Who has nothing waiting comes back at what the others have.
+  // A tenant without waiting sequences would return with the others' count of rows.
   const bool may_go = !fairness_ || s.admitted;
   if (may_go && random_.chance(settings_.cancel * 0.2)) r.end = 0;
   if (s.in_flight > 0 || s.pending > 0 || r.truncations == kTruncationsMax) return;
@@ -109,7 +109,7 @@ void SchedulerWorld::disturb(Runner& r) {
   if (s.admitted && random_.chance(settings_.truncate)) guess(r);
 }
 
-/// Perhaps into the prompt: a conversation goes on from an earlier turn.
+/// Truncates a sequence, perhaps into its prompt, as when a chat continues from an earlier turn.
 void SchedulerWorld::truncate(Runner& r) {
   Sequence& s = r.sequence;
   const std::int64_t rows = std::max<std::int64_t>(
@@ -125,7 +125,7 @@ void SchedulerWorld::truncate(Runner& r) {
   r.job.choice += 7;
 }
 
-/// A drafter's tokens, some of which will be taken back.
+/// Appends drafts, some of which are taken back later.
 void SchedulerWorld::guess(Runner& r) {
   for (std::int32_t n = random_.between(1, 5); n > 0; --n) {
     if (r.job.length() + 1 >= r.end) return;
@@ -177,7 +177,7 @@ void SchedulerWorld::commit(const Step& step) {
     Job* job = part.sequence == nullptr ? nullptr : model_.find(part.sequence->id);
     drawn_.push_back(id);
     if (job == nullptr) continue;
-    // What comes from a place that it left has to be thrown away.
+    // Tokens drawn before a truncation must be dropped.
     SIM_EXPECT("I13", job->length() == part.first + part.rows, "sequence ", job->id, " has ",
                job->length(), " rows and draws from row ", part.first + part.rows - 1);
     job->append(id);

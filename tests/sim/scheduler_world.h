@@ -1,5 +1,4 @@
-// SchedulerWorld: a scheduler without an engine, whose sequences have tokens taken back, as
-// rejected drafts are.
+// SchedulerWorld: a scheduler without an engine; tokens are taken back, as for rejected drafts.
 #pragma once
 
 #include <memory>
@@ -17,13 +16,13 @@
 
 namespace ingot::sim {
 
-/// One seed's scheduler. What a sequence goes on with after tokens were taken back is another text.
+/// One seed's scheduler. After tokens are taken back, a sequence continues with other tokens.
 class SchedulerWorld {
  public:
   SchedulerWorld(const Settings& settings, Backend& backend, Random& random, Trace& trace,
                  Tally& tally);
 
-  /// So many ticks, then until all sequences have ended.
+  /// Runs `ticks` ticks, then until all sequences have ended.
   void run(std::int64_t ticks);
 
  private:
@@ -31,7 +30,7 @@ class SchedulerWorld {
     explicit Runner(KvCache& cache) : sequence(cache) {}
     Job job;
     Sequence sequence;
-    std::int64_t end = 0;  ///< its length when it is done
+    std::int64_t end = 0;  ///< the length at which it ends
     std::int32_t truncations = 0;
     bool refused = false;
   };
@@ -61,7 +60,7 @@ class SchedulerWorld {
   std::optional<Fairness> fairness_;  ///< where tenants always wait
   std::vector<std::unique_ptr<Runner>> alive_;
   std::vector<std::unique_ptr<Runner>> gone_;  ///< steps under way may still have their jobs
-  std::vector<std::int32_t> stem_;             ///< that prompts begin with
+  std::vector<std::int32_t> stem_;             ///< the beginning of prompts
   std::vector<std::int32_t> drawn_;
   std::uint64_t last_id_ = 0;
 };

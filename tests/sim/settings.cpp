@@ -1,4 +1,4 @@
-// Drawing a world.
+// Settings: draws chances and sizes from a seed.
 #include "sim/settings.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@ namespace ingot::sim {
 
 namespace {
 
-/// Half of all seeds do without.
+/// A chance up to `most` in half of the seeds, else 0.
 double maybe(Random& random, double most) {
   return random.below(2) == 0 ? 0 : random.unit() * most;
 }
@@ -99,7 +99,7 @@ void draw_requests(Settings& s, Random& random) {
   s.letters = one_of(random, {1, 2, 31});
 }
 
-/// Draws from a generator of its own, so that other settings do not depend on it.
+/// Draws stop strings from a separate stream, so that other settings do not change.
 void draw_stops(Settings& s, Random random) {
   random = Random(random.next() ^ 1);
   s.stops = std::max(0.0, random.unit() * 1.5 - 1);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs ingot-sim: `seeds` replays those that failed once, `mutants` sees that bugs are found.
+"""Runs ingot-sim: `seeds` replays seeds that failed once, `mutants` sees that bugs are found.
 
 INGOT_SIM is the program; MUTANT_SEEDS is how many seeds a bug may take.
 """

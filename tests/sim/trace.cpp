@@ -1,4 +1,4 @@
-// Events as text.
+// Trace: prints events as text.
 #include "sim/trace.h"
 
 #include <cstdio>
@@ -8,7 +8,7 @@
 
 namespace ingot::sim {
 
-/// Each '#' stands for one of the numbers.
+/// Prints `what`, with each '#' replaced by one of the numbers.
 void Trace::print(const char* what, std::int64_t a, std::int64_t b, std::int64_t c,
                   std::int64_t d) const {
   const std::int64_t numbers[] = {a, b, c, d};

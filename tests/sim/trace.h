@@ -1,4 +1,4 @@
-// What happens under a seed, as a hash and, where somebody reads along, as text.
+// Trace: the events of a seed, as a hash and, on request, as text.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace ingot::sim {
 
-/// Events in order. Equal seeds have equal hashes.
+/// Hashes events in order. Equal seeds have equal hashes.
 class Trace {
  public:
-  /// `prints`: every event is a line on stdout as well.
+  /// `prints`: also writes every event as a line to stdout.
   explicit Trace(bool prints = false) : prints_(prints) {}
 
   void set_tick(std::int64_t tick) { tick_ = tick; }
   std::int64_t tick() const { return tick_; }
-  /// `what` is the text; each '#' in it stands for one of the numbers.
+  /// Adds an event. Each '#' in its text `what` is replaced by one of the numbers.
   void add(const char* what, std::int64_t a = 0, std::int64_t b = 0, std::int64_t c = 0,
            std::int64_t d = 0) {
     hash_ = mix(mix(hash_, static_cast<std::uint64_t>(tick_)), static_cast<std::uint64_t>(what[0]));

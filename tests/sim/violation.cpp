@@ -1,4 +1,4 @@
-// One process, several threads, and the lowest seed that failed.
+// Violations of several threads, of which the lowest seed is reported.
 #include "sim/violation.h"
 
 #include <atomic>
@@ -32,7 +32,7 @@ Reports& reports() {
 std::atomic<std::uint64_t> failed_seed{kNoSeed};
 thread_local std::uint64_t current_seed = kNoSeed;
 
-/// A thread is done. With the last one the process ends, where there is something to report.
+/// Marks a thread as done. The last one ends the process if there is a violation.
 void leave(Reports& all) {
   if (--all.active > 0 || all.first.seed == kNoSeed) return;
   all.print(all.first);
@@ -45,8 +45,8 @@ void check_handler(const char* file, int line, const std::string& message) {
   violate("check", cat(path.substr(path.rfind('/') + 1), ":", line, ": ", message));
 }
 
-/// Nothing can go on behind a signal like this one, so the other threads are not waited for. A
-/// sanitizer says more about it.
+/// Reports a fatal signal at once: the process cannot continue, so it does not wait for the other
+/// threads. Not under sanitizers, which report more.
 [[maybe_unused]] void on_signal(int number) {
   reports().print({current_seed, "crash", cat("signal ", number)});
   std::fflush(nullptr);

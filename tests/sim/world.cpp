@@ -1,4 +1,4 @@
-// One seed, from its settings to its hash.
+// Simulates one seed, from its settings to its hash.
 #include "sim/world.h"
 
 #include "backend/cpu/cpu_backend.h"

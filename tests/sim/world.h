@@ -1,4 +1,4 @@
-// What the worlds of a seed share.
+// The interface of worlds: simulate one seed, and count events.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace ingot::sim {
 
-/// What was done in a run, so that it can be seen that anything was.
+/// Counts of a run, which show that the simulation did some work.
 struct Totals {
   std::int64_t ticks = 0, requests = 0, tokens = 0, rows = 0;
   std::int64_t preemptions = 0, hits = 0, copies = 0;
@@ -15,14 +15,14 @@ struct Totals {
   void add(const Totals& other);
 };
 
-/// What a run of many seeds leaves behind.
+/// Counts and coverage of many seeds.
 struct Tally {
   Coverage coverage;
   Totals totals;
 };
 
-/// Simulates one seed for so many ticks and until all that is left has ended; returns the hash of
-/// all that happened. `prints`: every event is a line on stdout.
+/// Simulates one seed for `ticks` ticks, and then until all requests have ended; returns the hash
+/// of all events. `prints`: writes every event as a line to stdout.
 std::uint64_t simulate(std::uint64_t seed, std::int64_t ticks, bool prints, Tally& tally);
 
 }  // namespace ingot::sim

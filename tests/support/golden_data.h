@@ -1,4 +1,4 @@
-// Reading the shared goldens: prompts and matrices beside the models.
+// Reads the shared goldens: prompts and matrices beside the models.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Driving the executor by hand.
+// ModelRunner: drives the executor step by step.
 #include "support/model_runner.h"
 
 namespace ingot::testing_support {

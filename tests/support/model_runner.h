@@ -1,4 +1,4 @@
-// A loaded model with its pool, for tests that drive steps themselves.
+// ModelRunner: a loaded model with its cache, for tests that drive steps themselves.
 #pragma once
 
 #include <cstdint>
@@ -13,38 +13,38 @@
 
 namespace ingot::testing_support {
 
-/// How a model is run; everything that may not change a bit.
+/// How a model runs. No option may change a bit of the results.
 struct RunnerOptions {
   int threads = 1;
   KvType kv_type = KvType::kF16;
-  const KernelTable* table = nullptr;  ///< null = the fastest that there is
+  const KernelTable* table = nullptr;  ///< null: the fastest
   ModelOptions model{};
   std::int64_t context = 256;
   std::int32_t rows = 256;
   std::int32_t sequences = 8;
-  ThreadPool* pool = nullptr;       ///< null = one of its own, of `threads`
-  std::int32_t pool_sequences = 0;  ///< whole sequences that the KV pool holds; 0 = `sequences`
+  ThreadPool* pool = nullptr;       ///< null: its own pool of `threads`
+  std::int32_t pool_sequences = 0;  ///< whole sequences that the cache holds; 0: `sequences`
   std::int32_t score_top = -1;      ///< for Executor::run
-  bool profile = false;             ///< steps run on a ProfiledBackend
+  bool profile = false;             ///< run steps on a ProfiledBackend
 };
 
-/// Rows of one sequence that a step takes.
+/// Rows of one sequence in a step.
 struct Chunk {
   std::size_t sequence = 0;
   std::int32_t rows = 0;
 };
 
-/// A model on the CPU backend. Pages start poisoned: whoever reads an unwritten slot gets NaN.
+/// A model on the CPU backend. Its pages start as NaN, to show reads of slots that were not
+/// written.
 class ModelRunner {
  public:
   ModelRunner(Checkpoint& checkpoint, const RunnerOptions& options);
 
-  /// Runs sequences of token ids by `schedule` and returns each one's output rows, one after the
-  /// other.
+  /// Runs sequences of token ids by `schedule`; returns the output rows of each sequence.
   std::vector<std::vector<float>> run(const std::vector<std::vector<std::int32_t>>& prompts,
                                       const std::vector<std::vector<Chunk>>& schedule,
                                       Output output = Output::kLogits);
-  /// One sequence of embedding rows, in steps of the given sizes.
+  /// Runs one sequence of embedding rows, in steps of the given sizes.
   std::vector<float> run_embeddings(std::vector<float> rows, const std::vector<std::int32_t>& steps,
                                     Output output);
 
@@ -68,7 +68,7 @@ class ModelRunner {
   std::unique_ptr<Executor> executor_;
 };
 
-/// The whole prompt in one step.
+/// The schedule with each whole prompt in one step.
 std::vector<std::vector<Chunk>> whole(const std::vector<std::vector<std::int32_t>>& prompts);
 
 }  // namespace ingot::testing_support

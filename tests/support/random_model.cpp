@@ -1,5 +1,6 @@
-// Random checkpoints: configurations by family, weights by format.
+// Makes random checkpoints: configurations by family, weights by format.
 #include "support/random_model.h"
+#include "base/index.h"
 
 #include <algorithm>
 #include <cmath>
@@ -115,10 +116,10 @@ class RandomCheckpoint final : public EditableCheckpoint {
   }
 
  private:
-  void add(Slot slot, std::vector<std::int64_t> shape, Format format, std::vector<std::byte> bytes,
-           std::int64_t layer, std::int64_t expert) {
+  void add(TensorRole role, std::vector<std::int64_t> shape, Format format,
+           std::vector<std::byte> bytes, std::int64_t layer, std::int64_t expert) {
     TensorInfo t;
-    t.name = tensor_name(slot, config_.naming, layer, expert);
+    t.name = tensor_name(role, config_.naming, layer, expert);
     t.shape = std::move(shape);
     t.type_name = format_name(format);
     t.format = format;
@@ -126,67 +127,66 @@ class RandomCheckpoint final : public EditableCheckpoint {
     storage_[tensors_.back().name] = std::move(bytes);
   }
 
-  void add_matrix(Slot slot, std::int64_t rows, std::int64_t cols, std::int64_t layer = 0,
+  void add_matrix(TensorRole role, std::int64_t rows, std::int64_t cols, std::int64_t layer = 0,
                   std::int64_t expert = 0) {
     Format format = model_.format;
-    if (model_.mixed && slot == Slot::kK) format = Q6_K::kFormat;
-    if (model_.mixed && (slot == Slot::kV || slot == Slot::kUp)) format = Q8_0::kFormat;
-    add(slot, {rows, cols}, format, weights_.matrix(format, rows, cols), layer, expert);
+    if (model_.mixed && role == TensorRole::kK) format = Q6_K::kFormat;
+    if (model_.mixed && (role == TensorRole::kV || role == TensorRole::kUp)) format = Q8_0::kFormat;
+    add(role, {rows, cols}, format, weights_.matrix(format, rows, cols), layer, expert);
   }
 
-  void add_stack(Slot slot, std::int64_t rows, std::int64_t cols, std::int64_t layer) {
+  void add_stack(TensorRole role, std::int64_t rows, std::int64_t cols, std::int64_t layer) {
     const std::int64_t experts = config_.experts;
-    add(slot, {experts, rows, cols}, model_.format,
+    add(role, {experts, rows, cols}, model_.format,
         weights_.matrix(model_.format, experts * rows, cols), layer, 0);
   }
 
-  void add_vector(Slot slot, std::int64_t n, float mean, std::int64_t layer = 0) {
+  void add_vector(TensorRole role, std::int64_t n, float mean, std::int64_t layer = 0) {
     std::vector<std::byte> bytes(static_cast<std::size_t>(n) * sizeof(float));
     for (std::int64_t i = 0; i < n; ++i) {
       const float v = mean + 0.1f * weights_.normal();
       __builtin_memcpy(bytes.data() + i * std::int64_t{sizeof v}, &v, sizeof v);
     }
-    add(slot, {n}, F32::kFormat, std::move(bytes), layer, 0);
+    add(role, {n}, F32::kFormat, std::move(bytes), layer, 0);
   }
 
   void add_ends() {
-    add_matrix(Slot::kEmbedding, config_.vocab, config_.hidden);
-    add_vector(Slot::kFinalNorm, config_.hidden, 1);
-    if (!config_.tied.value_or(false)) add_matrix(Slot::kHead, config_.vocab, config_.hidden);
+    add_matrix(TensorRole::kEmbedding, config_.vocab, config_.hidden);
+    add_vector(TensorRole::kFinalNorm, config_.hidden, 1);
+    if (!config_.tied.value_or(false)) add_matrix(TensorRole::kHead, config_.vocab, config_.hidden);
   }
 
   void add_layer(std::int64_t i) {
     const Config& c = config_;
     const std::int64_t q = c.heads * c.head_dim;
     const std::int64_t kv = c.kv_heads * c.head_dim;
-    add_vector(Slot::kAttnNorm, c.hidden, 1, i);
-    add_vector(Slot::kFfnNorm, c.hidden, 1, i);
-    add_matrix(Slot::kQ, q, c.hidden, i);
-    add_matrix(Slot::kK, kv, c.hidden, i);
-    add_matrix(Slot::kV, kv, c.hidden, i);
-    add_matrix(Slot::kAttnOut, c.hidden, q, i);
+    add_vector(TensorRole::kAttnNorm, c.hidden, 1, i);
+    add_vector(TensorRole::kFfnNorm, c.hidden, 1, i);
+    add_matrix(TensorRole::kQ, q, c.hidden, i);
+    add_matrix(TensorRole::kK, kv, c.hidden, i);
+    add_matrix(TensorRole::kV, kv, c.hidden, i);
+    add_matrix(TensorRole::kAttnOut, c.hidden, q, i);
     if (model_.biases) {
-      add_vector(Slot::kQBias, q, 0, i);
-      add_vector(Slot::kKBias, kv, 0, i);
-      add_vector(Slot::kVBias, kv, 0, i);
+      add_vector(TensorRole::kQBias, q, 0, i);
+      add_vector(TensorRole::kKBias, kv, 0, i);
+      add_vector(TensorRole::kVBias, kv, 0, i);
     }
     if (model_.qk_norms) {
-      add_vector(Slot::kQNorm, c.head_dim, 1, i);
-      add_vector(Slot::kKNorm, c.head_dim, 1, i);
+      add_vector(TensorRole::kQNorm, c.head_dim, 1, i);
+      add_vector(TensorRole::kKNorm, c.head_dim, 1, i);
     }
-    const bool dense =
-        c.experts == 0 || (!c.dense_layer.empty() && c.dense_layer[static_cast<std::size_t>(i)]);
+    const bool dense = c.experts == 0 || (!c.dense_layer.empty() && at(c.dense_layer, i));
     if (dense) {
-      add_matrix(Slot::kGate, c.ffn, c.hidden, i);
-      add_matrix(Slot::kUp, c.ffn, c.hidden, i);
-      add_matrix(Slot::kDown, c.hidden, c.ffn, i);
+      add_matrix(TensorRole::kGate, c.ffn, c.hidden, i);
+      add_matrix(TensorRole::kUp, c.ffn, c.hidden, i);
+      add_matrix(TensorRole::kDown, c.hidden, c.ffn, i);
       return;
     }
     const std::vector<std::byte> router = weights_.matrix(F32::kFormat, c.experts, c.hidden);
-    add(Slot::kRouter, {c.experts, c.hidden}, F32::kFormat, router, i, 0);
-    add_stack(Slot::kExpertGate, c.expert_ffn, c.hidden, i);
-    add_stack(Slot::kExpertUp, c.expert_ffn, c.hidden, i);
-    add_stack(Slot::kExpertDown, c.hidden, c.expert_ffn, i);
+    add(TensorRole::kRouter, {c.experts, c.hidden}, F32::kFormat, router, i, 0);
+    add_stack(TensorRole::kExpertGate, c.expert_ffn, c.hidden, i);
+    add_stack(TensorRole::kExpertUp, c.expert_ffn, c.hidden, i);
+    add_stack(TensorRole::kExpertDown, c.hidden, c.expert_ffn, i);
   }
 
   RandomModel model_;

@@ -12,7 +12,7 @@
 
 namespace ingot::testing_support {
 
-/// A model to make up: a configuration and the format of its matrices.
+/// A random model: a configuration and the format of its matrices.
 struct RandomModel {
   std::string name;  ///< for traces: "qwen3 Q4_K"
   Config config;
@@ -23,11 +23,10 @@ struct RandomModel {
   bool qk_norms = false;
 };
 
-/// Configurations that between them use every feature of every family, with `format` in every
-/// matrix.
+/// Configurations that together use every feature of every family, with `format` in every matrix.
 std::vector<RandomModel> random_models(Format format);
 
-/// A checkpoint in memory whose tensors a test may spoil.
+/// A checkpoint in memory whose tensors a test may damage.
 class EditableCheckpoint : public Checkpoint {
  public:
   const std::string& file_of(const TensorInfo&) const override { return name_; }
@@ -39,12 +38,12 @@ class EditableCheckpoint : public Checkpoint {
   void rename(const std::string& tensor, const std::string& name);
   void reshape(const std::string& tensor, std::vector<std::int64_t> shape);
   void retype(const std::string& tensor, std::optional<Format> format, std::string type_name);
-  /// A further tensor with the shape and bytes of an existing one.
+  /// Adds a tensor with the shape and bytes of an existing one.
   void duplicate(const std::string& tensor, const std::string& name);
-  /// One bit of a tensor's data turned over.
+  /// Flips one bit of a tensor's data.
   void flip_bit(const std::string& tensor);
   void fill(const std::string& tensor, std::byte value);
-  /// The bytes of row `row` set to `value`; 0xff makes NaN of floats.
+  /// Sets the bytes of row `row` to `value`; 0xff makes floats NaN.
   void fill_row(const std::string& tensor, std::int64_t row, std::byte value);
   Config& config() { return config_; }
   using Checkpoint::config;
@@ -56,7 +55,7 @@ class EditableCheckpoint : public Checkpoint {
   std::map<std::string, std::vector<std::byte>> storage_;
 };
 
-/// Makes the tensors up from `seed`: normal-sized activations in, normal-sized activations out.
+/// Draws the tensors from `seed`, so that activations keep their size from layer to layer.
 std::unique_ptr<EditableCheckpoint> make_checkpoint(const RandomModel& model, std::uint64_t seed);
 
 }  // namespace ingot::testing_support

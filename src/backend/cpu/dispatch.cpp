@@ -4,12 +4,12 @@
 
 #include "backend/cpu/kernel_table.h"
 
-#ifdef __x86_64__
+#ifdef INGOT_X86_TABLES
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
-#ifdef __aarch64__
+#ifdef INGOT_ARM_TABLES
 #include <sys/auxv.h>
 #endif
 
@@ -17,7 +17,7 @@ namespace ingot {
 
 namespace {
 
-#ifdef __x86_64__
+#ifdef INGOT_X86_TABLES
 // What __builtin_cpu_supports does not know by name on every compiler; bits of the Intel SDM,
 // volume 2, CPUID.
 
@@ -46,7 +46,7 @@ bool has_amx_int8() {
 
 std::vector<const KernelTable*> find_tables() {
   std::vector<const KernelTable*> tables{&scalar_kernels()};
-#ifdef __x86_64__
+#ifdef INGOT_X86_TABLES
   // These ask the operating system too, whether it keeps the registers.
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
@@ -59,7 +59,7 @@ std::vector<const KernelTable*> find_tables() {
   if (vnni) tables.push_back(&avx512_kernels());
   if (vnni && has_amx_int8()) tables.push_back(&avx512_amx_kernels());
 #endif
-#ifdef __aarch64__
+#ifdef INGOT_ARM_TABLES
   constexpr unsigned long kDotProducts = 1UL << 20;  // HWCAP_ASIMDDP of Linux
   if ((getauxval(AT_HWCAP) & kDotProducts) != 0) tables.push_back(&neon_kernels());
 #endif

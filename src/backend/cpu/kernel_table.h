@@ -78,6 +78,9 @@ struct LinearKernel {
   std::int64_t matrix_rows = 0;
 };
 
+/// By the value of Format; null where there is no such format.
+using LinearKernels = std::array<LinearKernel, 64>;
+
 /// Queries (rows times query heads, of all its kv heads) that one call of an attention kernel
 /// takes.
 inline constexpr int kQueriesLimit = 24;
@@ -164,8 +167,7 @@ struct PeakKernel {
 /// for its op, so all tables give the same bits.
 struct KernelTable {
   const char* name = nullptr;  ///< as --cpu-isa spells it
-  /// By the value of Format; null where there is no such format.
-  std::array<LinearKernel, 64> linear{};
+  LinearKernels linear{};
   bool reads_matrix = false;  ///< whether some of them read PanelArgs::matrix
   /// [K] floats as row `row` of 16, into the [K / 32] groups of its tile and of the matrix; of both
   /// or of one, the other being null.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "base/error.h"
@@ -21,13 +22,13 @@ namespace ingot {
 
 namespace {
 
-/// Tokens of a chat's context without --ctx: a larger one costs memory that most chats never need.
+/// Of a chat where --ctx does not say: larger ones cost memory that most chats never need.
 constexpr std::int64_t kContextDefault = 16384;
-constexpr std::int32_t kStepRows = 512;
+constexpr std::int64_t kStepRows = 512;
 
 struct ChatValues {
   ModelOptionValues model;
-  RequestOptionValues request{.max_tokens = 4096, .temperature = 0.8, .top_p = 0.95};
+  Request request = default_request(place::kTalk);
   TraceValues trace;
   std::optional<std::string> system;
   std::optional<std::string> chat_template;
@@ -36,24 +37,15 @@ struct ChatValues {
 
 /// Plans one sequence of the whole context, or of what there is memory for where nothing was asked.
 void start(const ChatValues& v, Instance& instance) {
-  StartOptions start{
-      .model = {.check_tensors = v.model.check_tensors}, .rows = kStepRows, .generates = true};
-  start.context = largest_context(instance, v.model, kContextDefault, start);
-  start.rows = static_cast<std::int32_t>(std::min<std::int64_t>(kStepRows, start.context));
+  StartOptions start{.model = {.check_tensors = v.model.check_tensors}, .generates = true};
+  start.context = choose_context(instance, v.model, 0, std::numeric_limits<std::int64_t>::max());
+  start.rows = static_cast<std::int32_t>(std::min(kStepRows, start.context));
+  if (v.model.ctx == 0) {
+    start.context = std::min(start.context, kContextDefault);
+    const MemoryPlan plan = instance.plan(start);
+    if (!plan.fits && plan.max_context > 0) start.context = plan.max_context;
+  }
   start_with_progress(instance, start);
-}
-
-/// The model's own settings, where the person gave none.
-void take_sampling_defaults(const CLI::App& app, const Config& config, RequestOptionValues& v) {
-  const SamplingDefaults& d = config.sampling;
-  const auto take = [&](const char* flag, const auto& from, auto& to) {
-    if (from && !is_given(app, flag)) to = *from;
-  };
-  take("--temperature", d.temperature, v.temperature);
-  take("--top-k", d.top_k, v.top_k);
-  take("--top-p", d.top_p, v.top_p);
-  take("--min-p", d.min_p, v.min_p);
-  take("--repetition-penalty", d.repetition_penalty, v.repetition_penalty);
 }
 
 void talk(const ChatValues& v, Instance& instance, Engine& engine, const ChatTemplate& chosen,
@@ -62,17 +54,17 @@ void talk(const ChatValues& v, Instance& instance, Engine& engine, const ChatTem
                       local_time());
   session.set_system(v.system);
   if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1) return chat_in_pipe(session);
-  TerminalChat terminal(
-      session, {.model = instance.name(), .ids = instance.sampled_ids(), .history = !v.no_history});
+  TerminalChat terminal(session, {.model = instance.name(), .history = !v.no_history});
   terminal.run();
 }
 
-int chat(const CLI::App& app, ChatValues& v) {
+int chat(const CLI::App& app, const ChatValues& v) {
   OpenModel model(v.model, v.trace.profile);
   Instance& instance = model.instance;
   const ChatTemplate chosen = chat_template(instance, v.chat_template);
-  take_sampling_defaults(app, instance.config(), v.request);
-  Request request = make_request(v.request, instance.sampled_ids());
+  Request request = v.request;
+  set_model_defaults(request, instance.config(), instance.name());
+  copy_given(request, v.request, app, place::kTalk);
   check_sampling(request.sampling, instance.sampled_ids());
   TraceFile trace(v.trace);
   start(v, instance);
@@ -96,7 +88,7 @@ Command add_chat_command(CLI::App& app) {
   add_text(sub, values->chat_template, "--template", template_help());
   add_switch(sub, values->no_history, "--no-history",
              "Neither read nor keep what was typed in earlier chats");
-  add_request_options(sub, values->request);
+  add_request_options(sub, values->request, place::kTalk);
   add_trace_file_options(sub, values->trace, "--trace");
   return {&sub, [&sub, values] { return chat(sub, *values); },
           "ingot chat model.gguf --system \"You are brief.\""};

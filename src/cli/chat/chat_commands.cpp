@@ -5,11 +5,10 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/chat/chat_terminal.h"
-#include "cli/options/request_options.h"
 #include "cli/output.h"
 #include "cli/reply.h"
 #include "load/json.h"
-#include "runtime/request_members.h"
+#include "runtime/request_fields.h"
 
 namespace ingot {
 
@@ -19,25 +18,6 @@ constexpr std::string_view kInputHelp =
     "A line is a message. It continues in the next line after a backslash at its end, and text of\n"
     "several lines stands between \"\"\" and \"\"\", also where it begins with a slash.\n"
     "Ctrl-C stops a reply; at an empty line, twice, it leaves, as Ctrl-D does.\n";
-
-/// A setting as /set shows it.
-struct Setting {
-  std::string_view name;  ///< as set_member knows it
-  std::string (*text)(const Request& request);
-};
-
-constexpr std::array<Setting, 10> kSettings{{
-    {"max_tokens", [](const Request& r) { return cat(r.max_tokens); }},
-    {"temperature", [](const Request& r) { return cat(r.sampling.temperature); }},
-    {"top_k", [](const Request& r) { return cat(r.sampling.top_k); }},
-    {"top_p", [](const Request& r) { return cat(r.sampling.top_p); }},
-    {"min_p", [](const Request& r) { return cat(r.sampling.min_p); }},
-    {"typical_p", [](const Request& r) { return cat(r.sampling.typical_p); }},
-    {"repetition_penalty", [](const Request& r) { return cat(r.sampling.repetition_penalty); }},
-    {"presence_penalty", [](const Request& r) { return cat(r.sampling.presence_penalty); }},
-    {"frequency_penalty", [](const Request& r) { return cat(r.sampling.frequency_penalty); }},
-    {"seed", [](const Request& r) { return cat(r.sampling.seed); }},
-}};
 
 /// The first word of a text, and what follows it.
 std::pair<std::string_view, std::string_view> split_word(std::string_view text) {
@@ -127,23 +107,19 @@ void TerminalChat::regenerate(std::string_view) {
 
 void TerminalChat::set(std::string_view argument) {
   if (argument.empty()) {
-    for (const Setting& s : kSettings) {
-      write_stdout(cat(s.name, " ", s.text(session_.request()), "\n"));
+    for (const RequestField& field : request_fields()) {
+      if ((field.places & place::kSet) == 0) continue;
+      write_stdout(cat(field.name, " ", field_text(field, session_.request()), "\n"));
     }
     return;
   }
   const auto [name, value] = split_word(argument);
-  const auto setting = std::find_if(kSettings.begin(), kSettings.end(),
-                                    [&, n = name](const Setting& s) { return s.name == n; });
-  if (setting == kSettings.end()) {
+  const RequestField* field = find_field(name, place::kSet);
+  if (field == nullptr) {
     throw Error(ErrorCode::kInvalid, cat(printable(name), " is no setting: /set shows them"));
   }
   expect_argument(value, cat("/set ", name, " VALUE"));
-  Request changed = session_.request();
-  const bool known = set_member(changed, name, parse_json(value, "/set", std::string(name)));
-  INGOT_CHECK(known, "setting ", name, " is no member of a request");
-  check_sampling(changed.sampling, options_.ids);
-  session_.request() = std::move(changed);
+  set_field(session_.request(), *field, parse_json(value, "/set", std::string(name)), place::kSet);
 }
 
 void TerminalChat::stats(std::string_view) {

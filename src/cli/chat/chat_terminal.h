@@ -1,4 +1,4 @@
-// TerminalChat: a chat on a terminal, with commands and line editing.
+// TerminalChat: a person at a terminal, talking with a model.
 #pragma once
 
 #include <optional>
@@ -16,20 +16,19 @@
 
 namespace ingot {
 
-/// Options of a chat on a terminal.
+/// What a chat on a terminal needs to know beside its session.
 struct TerminalChatOptions {
-  std::string model;     ///< its name, as it was given
-  std::int64_t ids = 0;  ///< ids that can be drawn, for checks of settings
+  std::string model;  ///< its name, as it was given
   bool history = true;
 };
 
-/// Reads messages and commands, shows replies, and asks what to do when the context is full. A
-/// failure is shown in one line, and the chat continues.
+/// Reads messages and commands, shows replies, and asks what to do when the context is full. What
+/// fails is said in a line, and the chat goes on.
 class TerminalChat {
  public:
   TerminalChat(ChatSession& session, TerminalChatOptions options);
 
-  /// Runs until the user leaves. Errors: Interrupted; Error{kIo} when the terminal is gone.
+  /// Until the person leaves. Errors: Interrupted; Error{kIo} when the terminal is gone.
   void run();
 
  private:

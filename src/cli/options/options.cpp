@@ -15,11 +15,11 @@ void declare(CLI::App& app, Value& value, const NumberOption<Number>& option, Pa
   auto* added = app.add_option_function<std::string>(
       name,
       [&value, name, low = option.low, high = option.high, parse](const std::string& text) {
-        value = parse(text, name, low, high);
+        value = static_cast<Value>(parse(text, name, low, high));
       },
       std::string(option.help));
   added->type_name(cat("NUMBER in [", option.low, " - ", option.high, "]"));
-  if constexpr (std::is_same_v<Value, Number>) {
+  if constexpr (std::is_arithmetic_v<Value>) {
     if (option.show_default) added->default_str(cat(value));
   }
 }
@@ -81,6 +81,10 @@ void add_number(CLI::App& app, double& value, const NumberOption<double>& option
   declare(app, value, option, parse_real);
 }
 
+void add_number(CLI::App& app, float& value, const NumberOption<double>& option) {
+  declare(app, value, option, parse_real);
+}
+
 void add_number(CLI::App& app, std::optional<std::int32_t>& value,
                 const NumberOption<std::int32_t>& option) {
   declare(app, value, option, parse_whole<std::int32_t>);
@@ -105,6 +109,17 @@ void add_texts(CLI::App& app, std::vector<std::string>& values, const std::strin
   app.add_option_function<std::vector<std::string>>(
          name, [&values](const std::vector<std::string>& all) { values = all; }, help)
       ->expected(1, most)
+      ->take_all()
+      ->allow_extra_args(false)
+      ->type_name("TEXT, may be repeated");
+}
+
+void add_texts(CLI::App& app, const std::function<void(const std::string&)>& read,
+               const std::string& name, const std::string& help) {
+  const auto read_all = [read](const std::vector<std::string>& all) {
+    for (const std::string& text : all) read(text);
+  };
+  app.add_option_function<std::vector<std::string>>(name, read_all, help)
       ->take_all()
       ->allow_extra_args(false)
       ->type_name("TEXT, may be repeated");

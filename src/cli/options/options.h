@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -63,6 +64,7 @@ void add_number(CLI::App& app, std::int32_t& value, const NumberOption<std::int3
 void add_number(CLI::App& app, std::int64_t& value, const NumberOption<std::int64_t>& option);
 void add_number(CLI::App& app, std::uint64_t& value, const NumberOption<std::uint64_t>& option);
 void add_number(CLI::App& app, double& value, const NumberOption<double>& option);
+void add_number(CLI::App& app, float& value, const NumberOption<double>& option);
 
 /// Declares an option for a number that stays absent unless the option is given.
 void add_number(CLI::App& app, std::optional<std::int32_t>& value,
@@ -89,6 +91,12 @@ void add_text(CLI::App& app, std::optional<std::string>& value, const std::strin
 /// `most` texts behind one name.
 void add_texts(CLI::App& app, std::vector<std::string>& values, const std::string& name,
                const std::string& help, int most = 1);
+
+/// Declares an option that takes a text and may be given again: `read` gets each text.
+///
+/// Errors: while parsing, those of `read`.
+void add_texts(CLI::App& app, const std::function<void(const std::string&)>& read,
+               const std::string& name, const std::string& help);
 
 /// Declares a positional argument that takes up to `most` words, and at least one where it
 /// `is_required`.

@@ -70,8 +70,8 @@ KeyRing read_keys(const ServerConfig& config) {
   return ring;
 }
 
-ApiOptions api_options(const ServerConfig& config, ApiKeys keys) {
-  ApiOptions options{.access = config.access, .keys = std::move(keys), .routes = routes()};
+GateOptions gate_options(const ServerConfig& config, ApiKeys keys) {
+  GateOptions options{.access = config.access, .keys = std::move(keys), .routes = routes()};
   const std::string& host = config.listen.host;
   std::vector<std::string>& allowed = options.access.allowed_hosts;
   allowed.push_back(host.find(':') == host.npos ? host : cat("[", host, "]"));

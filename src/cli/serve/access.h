@@ -25,6 +25,6 @@ struct KeyRing {
 KeyRing read_keys(const ServerConfig& config);
 
 /// What the API checks of a request: the options with host names in lower case, and the keys.
-ApiOptions api_options(const ServerConfig& config, ApiKeys keys);
+GateOptions gate_options(const ServerConfig& config, ApiKeys keys);
 
 }  // namespace ingot

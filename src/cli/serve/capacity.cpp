@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "cli/log.h"
-#include "server/http/descriptors.h"
+#include "server/descriptors.h"
 
 namespace ingot {
 

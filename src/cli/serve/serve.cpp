@@ -17,10 +17,10 @@
 #include "cli/serve/capacity.h"
 #include "cli/stop_signal.h"
 #include "runtime/observe/engine_log.h"
-#include "server/loading.h"
+#include "server/loading_phase.h"
 #include "server/routes.h"
 #include "server/sandbox.h"
-#include "server/self_test.h"
+#include "server/self_check.h"
 
 namespace ingot {
 
@@ -76,27 +76,13 @@ Json settings(ServerValues values, const Instance& instance, const StartOptions&
   return j;
 }
 
-/// While the model loads: the server answers 503 (`loading`).
-class LoadingPhase {
- public:
-  explicit LoadingPhase(Server& server) : server_(server) {}
-  void begin(const ConnectionTimes& times) { server_.answer_meanwhile(loading_, times); }
-  void end() { server_.pause(); }
-  ~LoadingPhase() { end(); }
-  LoadingPhase(const LoadingPhase&) = delete;
-  LoadingPhase& operator=(const LoadingPhase&) = delete;
-
- private:
-  Loading loading_;
-  Server& server_;
-};
-
 /// While it lives, the server accepts connections. What requests use outlives it.
 class ListeningPhase {
  public:
-  ListeningPhase(Server& server, Application& api, Application& admin, const ConnectionTimes& times)
+  ListeningPhase(Server& server, RequestHandler& gate, RequestHandler& admin,
+                 const ConnectionTimes& times)
       : server_(server) {
-    server_.start(api, admin, times);
+    server_.start(gate, admin, times);
   }
   ~ListeningPhase() { server_.stop(0); }
   ListeningPhase(const ListeningPhase&) = delete;
@@ -210,13 +196,13 @@ int serve(ServerValues values) {
     log_alarm("--log-content: the log has the contents of requests and responses");
   }
   ServerLog log(STDERR_FILENO, log_level(config), http_metrics.log_lines_dropped);
-  Api api(api_options(config, std::move(keys.keys)), service, log);
-  Api admin({.routes = admin_routes()}, service, log);
+  RequestGate gate(gate_options(config, std::move(keys.keys)), service, log);
+  RequestGate admin({.routes = admin_routes()}, service, log);
   // Before requests are served, which would compete with it for the engine.
-  self_test(service);
-  loading.end();
+  self_check(service);
+  server.pause();
   stop.begin();
-  const ListeningPhase listening(server, api, admin, config.times);
+  const ListeningPhase listening(server, gate, admin, config.times);
   log_info(cat("serving ", service.options().model_name, ": ",
                settings(values, instance, start, model.pool->size(), true).dump()));
   log_always(cat("listening on ", server.address()));

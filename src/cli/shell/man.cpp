@@ -18,6 +18,7 @@ namespace {
 struct ManValues {
   std::vector<std::string> command;
   std::optional<std::string> out;
+  bool request_fields = false;
 };
 
 void write_pages(const std::string& folder, const std::vector<CommandInfo>& commands) {
@@ -29,6 +30,7 @@ void write_pages(const std::string& folder, const std::vector<CommandInfo>& comm
 }
 
 void man(const ManValues& values, const std::vector<CommandInfo>& commands) {
+  if (values.request_fields) return write_stdout(field_table());
   if (values.out) return write_pages(*values.out, commands);
   const auto found = std::find_if(commands.begin(), commands.end(), [&](const CommandInfo& one) {
     return one.words == values.command;
@@ -46,6 +48,8 @@ Command add_man_command(CLI::App& app) {
   CLI::App& sub = add_command(app, "man", "Print the manual page of a command");
   add_words(sub, values->command, "COMMAND", "The command; none for ingot itself", 8, false);
   add_text(sub, values->out, "--out", "Write the pages of all commands into this folder instead");
+  add_switch(sub, values->request_fields, "--request-fields",
+             "Print the table of request fields as Markdown instead");
   set_footer(sub, "To read one: ingot man run | man -l -");
   return make_command(
       sub, [&app, values] { man(*values, option_table(app)); }, "ingot man run | man -l -");

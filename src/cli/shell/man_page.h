@@ -14,4 +14,7 @@ std::string man_page(const CommandInfo& command, std::span<const CommandInfo> co
 /// The name of a page: "ingot-run".
 std::string man_page_name(const CommandInfo& command);
 
+/// The table of request fields as Markdown, for the docs.
+std::string field_table();
+
 }  // namespace ingot

@@ -6,7 +6,6 @@
 
 #include "base/math_double.h"
 #include "base/text.h"
-#include "load/sampling_defaults.h"
 
 namespace ingot {
 
@@ -78,7 +77,7 @@ class ConfigReader {
     read_scaling();
     read_experts();
     read_vocabulary(tokenizer);
-    config_.sampling = read_sampling(keys_);
+    read_sampling();
     refuse_the_rest();
     return std::move(config_);
   }
@@ -90,6 +89,7 @@ class ConfigReader {
   void read_scaling();
   void read_experts();
   void read_vocabulary(const TokenizerData* tokenizer);
+  void read_sampling();
   void refuse_the_rest();
 
   std::string key(std::string_view rest) const { return cat(architecture_.name, ".", rest); }
@@ -282,6 +282,13 @@ void ConfigReader::read_vocabulary(const TokenizerData* tokenizer) {
   for (const std::optional<std::int32_t>& id : {tokenizer->eos, tokenizer->eot}) {
     auto& ids = config_.eos_ids;
     if (id && std::find(ids.begin(), ids.end(), *id) == ids.end()) ids.push_back(*id);
+  }
+}
+
+void ConfigReader::read_sampling() {
+  constexpr std::string_view kPrefix = "general.sampling.";
+  for (const GgufEntry* entry : keys_.unread(kPrefix)) {
+    config_.sampling.set(std::string(entry->key.substr(kPrefix.size())), gguf_json(*entry));
   }
 }
 

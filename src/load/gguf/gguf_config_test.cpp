@@ -335,10 +335,6 @@ TEST(GgufHostile, G47_wrong_types_of_every_key) {
   }
   base.set("qwen3moe.rope.scaling.yarn_log_multiplier", f32(0));
   base.set("qwen3moe.rope.scale_linear", f32(1));
-  for (const char* key : {"temp", "top_p", "min_p", "penalty_repeat"}) {
-    base.set(cat("general.sampling.", key), f32(1));
-  }
-  base.set("general.sampling.top_k", i32(1));
   base.set("split.no", u16(0)).set("split.count", u16(1));
   base.set("split.tensors.count", i32(static_cast<std::int32_t>(base.tensors.size())));
   base.set("tokenizer.ggml.pre", text("default"));

@@ -11,7 +11,7 @@ namespace {
 
 using namespace testing_gguf;
 
-std::string with(std::string_view key, Value value) {
+std::string with_key(std::string_view key, Value value) {
   return tiny_model().set(key, std::move(value)).build();
 }
 
@@ -124,15 +124,15 @@ TEST(GgufTokenizer, files_without_types) {
 
 TEST(GgufHostile, G46_tokenizers_that_are_not_known) {
   for (const char* model : {"rwkv", "", "LLAMA"}) {
-    expect_refusal(with("tokenizer.ggml.model", text(model)),
+    expect_refusal(with_key("tokenizer.ggml.model", text(model)),
                    "is not supported; supported: llama, gpt2, bert, t5");
   }
-  expect_refusal(with("tokenizer.ggml.pre", text("gpt-2")),
+  expect_refusal(with_key("tokenizer.ggml.pre", text("gpt-2")),
                  "is not supported for sentencepiece; supported: default");
   GgufWriter w = tiny_model();
   w.set("tokenizer.ggml.model", text("bert")).set("tokenizer.ggml.pre", text("no-such"));
   expect_refusal(w.build(), "is not supported for wordpiece");
-  expect_refusal(with("tokenizer.ggml.precompiled_charsmap", text("x")),
+  expect_refusal(with_key("tokenizer.ggml.precompiled_charsmap", text("x")),
                  "must be an array of uint8 or int8");
 }
 
@@ -146,48 +146,50 @@ TEST(GgufHostile, G39_no_tokenizer_at_all) {
   expect_refusal(w.build(), "tokenizer.ggml.tokens is missing");
   expect_refusal(tiny_model().remove("tokenizer.ggml.model").build(),
                  "tokenizer.ggml.model is missing");
-  expect_refusal(with("tokenizer.ggml.tokens", strings({})), "must have 1 to");
+  expect_refusal(with_key("tokenizer.ggml.tokens", strings({})), "must have 1 to");
 }
 
 TEST(GgufHostile, G40_scores_and_token_types) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const std::size_t n : {0u, 15u, 17u}) {
-    expect_refusal(with("tokenizer.ggml.scores", floats(std::vector<float>(n))),
+    expect_refusal(with_key("tokenizer.ggml.scores", floats(std::vector<float>(n))),
                    "must have an entry for each of the 16 tokens");
-    expect_refusal(with("tokenizer.ggml.token_type", ints(std::vector<std::int32_t>(n, 1))),
+    expect_refusal(with_key("tokenizer.ggml.token_type", ints(std::vector<std::int32_t>(n, 1))),
                    "must have an entry for each of the 16 tokens");
   }
   for (const std::int32_t type : {0, 7, -1}) {
     std::vector<std::int32_t> types(16, 1);
     types[9] = type;
-    expect_refusal(with("tokenizer.ggml.token_type", ints(types)),
+    expect_refusal(with_key("tokenizer.ggml.token_type", ints(types)),
                    cat("has the type ", type, " for token 9"));
   }
   for (const float score : {nan, std::numeric_limits<float>::infinity()}) {
     std::vector<float> scores(16);
     scores[15] = score;
-    expect_refusal(with("tokenizer.ggml.scores", floats(scores)), "for token 15, must be finite");
+    expect_refusal(with_key("tokenizer.ggml.scores", floats(scores)),
+                   "for token 15, must be finite");
   }
 }
 
 TEST(GgufHostile, G41_special_ids) {
   for (const char* name : {"bos", "eos", "eot", "unknown", "padding"}) {
     const std::string key = cat("tokenizer.ggml.", name, "_token_id");
-    EXPECT_TRUE(opens(with(key, u32(15))));
-    EXPECT_TRUE(opens(with(key, u32(0xffffffff))));
-    EXPECT_TRUE(opens(with(key, i32(-1))));
-    expect_refusal(with(key, u32(16)), cat(key, " = 16 is beyond the vocabulary of 16 tokens"));
-    expect_refusal(with(key, u32(0x80000000)), "is beyond the vocabulary");
-    expect_refusal(with(key, i32(-2)), cat(key, " is of type int32, must be uint32"));
-    expect_refusal(with(key, uints({1, 2})), cat(key, " is of type array of uint32"));
-    expect_refusal(with(key, text("</s>")), cat(key, " is of type string"));
+    EXPECT_TRUE(opens(with_key(key, u32(15))));
+    EXPECT_TRUE(opens(with_key(key, u32(0xffffffff))));
+    EXPECT_TRUE(opens(with_key(key, i32(-1))));
+    expect_refusal(with_key(key, u32(16)), cat(key, " = 16 is beyond the vocabulary of 16 tokens"));
+    expect_refusal(with_key(key, u32(0x80000000)), "is beyond the vocabulary");
+    expect_refusal(with_key(key, i32(-2)), cat(key, " is of type int32, must be uint32"));
+    expect_refusal(with_key(key, uints({1, 2})), cat(key, " is of type array of uint32"));
+    expect_refusal(with_key(key, text("</s>")), cat(key, " is of type string"));
   }
 }
 
 TEST(GgufHostile, G42_more_merges_than_any_tokenizer_has) {
   const std::uint64_t count = (std::uint64_t{1} << 22) + 1;
-  expect_refusal(with("tokenizer.ggml.merges", raw_array(8, count, std::string(count * 8, '\0'))),
-                 "tokenizer.ggml.merges = [string x 4194305] must have at most 4194304");
+  expect_refusal(
+      with_key("tokenizer.ggml.merges", raw_array(8, count, std::string(count * 8, '\0'))),
+      "tokenizer.ggml.merges = [string x 4194305] must have at most 4194304");
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "load/hf/hf_rope.h"
 #include "load/json_keys.h"
-#include "load/sampling_defaults.h"
 
 namespace ingot {
 
@@ -366,7 +365,7 @@ Config read_hf_config(const Json& root, const std::string& file,
 void read_generation_config(const Json& root, const std::string& file, Config& config) {
   expect_object(root, file);
   read_ends(JsonKeys(root, file), config);
-  config.sampling = read_sampling(JsonKeys(root, file));
+  config.sampling = root;
 }
 
 }  // namespace ingot

@@ -28,7 +28,7 @@ Config read_hf_config(const Json& root, const std::string& file,
                       std::vector<std::string>& warnings);
 
 /// Reads generation_config.json: its eos ids join those of config.json, its bos id fills a missing
-/// one, and its sampling parameters become the defaults.
+/// one, and the object becomes Config::sampling.
 void read_generation_config(const Json& root, const std::string& file, Config& config);
 
 }  // namespace ingot

@@ -12,24 +12,24 @@ namespace {
 
 using namespace testing_hf;
 
-Safetensors parse(std::string_view file) {
+Safetensors parse_file(std::string_view file) {
   return parse_safetensors(bytes_of(file), "m.safetensors");
 }
 
 /// A file with the given header members and eight bytes of data.
-std::string with(std::string_view members, std::size_t data = 8) {
+std::string file_with(std::string_view members, std::size_t data = 8) {
   return safetensors_file(cat("{", members, "}"), std::string(data, '\1'));
 }
 
 void expect_header_refused(std::string_view members, std::string_view part, std::size_t data = 8) {
-  const std::string file = with(members, data);
-  expect_refused([&] { parse(file); }, part);
+  const std::string file = file_with(members, data);
+  expect_refused([&] { parse_file(file); }, part);
 }
 
 TEST(Safetensors, ReadsTensorsInTheOrderOfTheirBytes) {
-  const std::string file = with(cat(tensor_entry("b", "F32", "[1, 1]", "[4, 8]"), ",",
-                                    tensor_entry("a", "BF16", "[2]", "[0, 4]")));
-  const Safetensors s = parse(file);
+  const std::string file = file_with(cat(tensor_entry("b", "F32", "[1, 1]", "[4, 8]"), ",",
+                                         tensor_entry("a", "BF16", "[2]", "[0, 4]")));
+  const Safetensors s = parse_file(file);
   ASSERT_EQ(s.tensors.size(), 2u);
   EXPECT_TRUE(s.metadata.is_null());
   const TensorInfo& a = s.tensors[0];
@@ -47,28 +47,29 @@ TEST(Safetensors, ReadsTensorsInTheOrderOfTheirBytes) {
 
 TEST(Safetensors, S01LengthAndShortFiles) {
   for (std::size_t n = 0; n < 8; ++n) {
-    expect_refused([&] { parse(std::string(n, '\0')); }, "needs 8 bytes");
+    expect_refused([&] { parse_file(std::string(n, '\0')); }, "needs 8 bytes");
   }
-  expect_refused([] { parse(length_bytes(0)); }, "the header is empty");
-  expect_refused([] { parse(length_bytes(1) + "{"); }, "ends too early");
-  expect_refused([] { parse(length_bytes(100'000'001) + "{}"); }, "at most 100000000");
-  expect_refused([] { parse(length_bytes(3) + "{}"); }, "the header has 3 bytes, 2 are left");
-  expect_refused([] { parse(length_bytes(~std::uint64_t{0}) + "{}"); }, "at most 100000000");
-  EXPECT_TRUE(parse(length_bytes(2) + "{}").tensors.empty());
+  expect_refused([] { parse_file(length_bytes(0)); }, "the header is empty");
+  expect_refused([] { parse_file(length_bytes(1) + "{"); }, "ends too early");
+  expect_refused([] { parse_file(length_bytes(100'000'001) + "{}"); }, "at most 100000000");
+  expect_refused([] { parse_file(length_bytes(3) + "{}"); }, "the header has 3 bytes, 2 are left");
+  expect_refused([] { parse_file(length_bytes(~std::uint64_t{0}) + "{}"); }, "at most 100000000");
+  EXPECT_TRUE(parse_file(length_bytes(2) + "{}").tensors.empty());
 }
 
 TEST(Safetensors, S03WhitespaceAroundTheHeader) {
-  EXPECT_EQ(parse(safetensors_file(" \n\t{" + tensor_entry("a", "U8", "[1]", "[0,1]") + "}  ", "x"))
-                .tensors.size(),
-            1u);
-  expect_refused([] { parse(safetensors_file("[]", "")); }, "expected an object");
-  expect_refused([] { parse(safetensors_file("{}x", "")); }, "malformed JSON");
+  EXPECT_EQ(
+      parse_file(safetensors_file(" \n\t{" + tensor_entry("a", "U8", "[1]", "[0,1]") + "}  ", "x"))
+          .tensors.size(),
+      1u);
+  expect_refused([] { parse_file(safetensors_file("[]", "")); }, "expected an object");
+  expect_refused([] { parse_file(safetensors_file("{}x", "")); }, "malformed JSON");
 }
 
 TEST(Safetensors, S06Metadata) {
   const std::string tensor = "," + tensor_entry("a", "U8", "[8]", "[0,8]");
-  EXPECT_TRUE(parse(with("\"__metadata__\":null" + tensor)).metadata.is_null());
-  const Safetensors s = parse(with(R"("__metadata__":{"format":"pt"})" + tensor));
+  EXPECT_TRUE(parse_file(file_with("\"__metadata__\":null" + tensor)).metadata.is_null());
+  const Safetensors s = parse_file(file_with(R"("__metadata__":{"format":"pt"})" + tensor));
   EXPECT_EQ(*s.metadata.find("format")->as_string(), "pt");
   EXPECT_EQ(s.tensors.size(), 1u);
   expect_header_refused("\"__metadata__\":{\"x\":1}" + tensor, "'x' is an integer");
@@ -116,8 +117,8 @@ TEST(Safetensors, S09BytesBehindTheLastTensor) {
   const std::string entry = tensor_entry("a", "U8", "[8]", "[0,8]");
   expect_header_refused(entry, "1 more bytes follow", 9);
   expect_header_refused(entry, "the file has 7 bytes of data", 7);
-  expect_refused([&] { parse(with(entry) + "PK\3\4..."); }, "7 more bytes follow");
-  expect_refused([] { parse(safetensors_file("{}", "x")); }, "1 more bytes follow");
+  expect_refused([&] { parse_file(file_with(entry) + "PK\3\4..."); }, "7 more bytes follow");
+  expect_refused([] { parse_file(safetensors_file("{}", "x")); }, "1 more bytes follow");
 }
 
 TEST(Safetensors, S10ShapesWhoseProductOverflows) {
@@ -134,17 +135,17 @@ TEST(Safetensors, S10ShapesWhoseProductOverflows) {
 }
 
 TEST(Safetensors, S12UnusualShapes) {
-  const Safetensors scalar = parse(with(tensor_entry("a", "F64", "[]", "[0,8]")));
+  const Safetensors scalar = parse_file(file_with(tensor_entry("a", "F64", "[]", "[0,8]")));
   EXPECT_TRUE(scalar.tensors[0].shape.empty());
   EXPECT_EQ(scalar.tensors[0].elements(), 1);
   // Tensors without elements lie anywhere between others.
-  const Safetensors empty = parse(with(cat(tensor_entry("z", "U8", "[8]", "[0,8]"), ",",
-                                           tensor_entry("a", "F32", "[0]", "[0,0]"), ",",
-                                           tensor_entry("b", "F32", "[5,0]", "[8,8]"))));
+  const Safetensors empty = parse_file(file_with(cat(tensor_entry("z", "U8", "[8]", "[0,8]"), ",",
+                                                     tensor_entry("a", "F32", "[0]", "[0,0]"), ",",
+                                                     tensor_entry("b", "F32", "[5,0]", "[8,8]"))));
   EXPECT_EQ(empty.tensors.size(), 3u);
   EXPECT_EQ(empty.tensors[0].name, "a");
   EXPECT_EQ(empty.tensors[0].bytes, 0u);
-  EXPECT_NO_THROW(parse(with(tensor_entry("a", "U8", "[1,1,1,1,1,1,1,8]", "[0,8]"))));
+  EXPECT_NO_THROW(parse_file(file_with(tensor_entry("a", "U8", "[1,1,1,1,1,1,1,8]", "[0,8]"))));
   expect_header_refused(tensor_entry("a", "U8", "[1,1,1,1,1,1,1,1,8]", "[0,8]"),
                         "has 9 dimensions, at most 8");
   std::string many = "[1";
@@ -162,7 +163,8 @@ TEST(Safetensors, S13MoreEntriesThanAreAccepted) {
   std::string header = "{\"a\":[";
   for (int i = 0; i < 2'100'000; ++i) header += "0,";
   header += "0]}";
-  expect_refused([&] { parse(safetensors_file(header, "")); }, "more than 2000000 JSON values");
+  expect_refused([&] { parse_file(safetensors_file(header, "")); },
+                 "more than 2000000 JSON values");
 }
 
 TEST(Safetensors, S14Names) {
@@ -175,22 +177,23 @@ TEST(Safetensors, S14Names) {
   expect_header_refused(named(std::string(256, 'n')), "longer than 255 bytes");
   expect_header_refused(named(std::string(1'000'000, 'n')), "longer than 255 bytes");
   expect_header_refused(named("\xff"), "malformed JSON");
-  EXPECT_EQ(parse(with(named(std::string(255, 'n')))).tensors[0].name.size(), 255u);
-  EXPECT_EQ(parse(with(named("\xc3\xa9"))).tensors[0].name, "\xc3\xa9");
+  EXPECT_EQ(parse_file(file_with(named(std::string(255, 'n')))).tensors[0].name.size(), 255u);
+  EXPECT_EQ(parse_file(file_with(named("\xc3\xa9"))).tensors[0].name, "\xc3\xa9");
 }
 
 TEST(Safetensors, S15TypesWithoutWeightsHaveNoFormat) {
   for (const char* dtype : {"F64", "I64", "U64"}) {
-    const Safetensors s = parse(with(tensor_entry("a", dtype, "[1]", "[0,8]")));
+    const Safetensors s = parse_file(file_with(tensor_entry("a", dtype, "[1]", "[0,8]")));
     EXPECT_EQ(s.tensors[0].format, std::nullopt) << dtype;
     EXPECT_EQ(s.tensors[0].type_name, dtype);
   }
   for (const char* dtype : {"I8", "U8", "BOOL", "F8_E4M3", "F8_E5M2"}) {
-    EXPECT_EQ(parse(with(tensor_entry("a", dtype, "[8]", "[0,8]"))).tensors[0].format,
+    EXPECT_EQ(parse_file(file_with(tensor_entry("a", dtype, "[8]", "[0,8]"))).tensors[0].format,
               std::nullopt);
   }
-  EXPECT_EQ(parse(with(tensor_entry("a", "F16", "[4]", "[0,8]"))).tensors[0].format, F16::kFormat);
-  EXPECT_NO_THROW(parse(with(tensor_entry("a", "F4", "[16]", "[0,8]"))));
+  EXPECT_EQ(parse_file(file_with(tensor_entry("a", "F16", "[4]", "[0,8]"))).tensors[0].format,
+            F16::kFormat);
+  EXPECT_NO_THROW(parse_file(file_with(tensor_entry("a", "F4", "[16]", "[0,8]"))));
   expect_header_refused(tensor_entry("a", "F4", "[15]", "[0,8]"), "does not fill whole bytes");
   expect_header_refused(tensor_entry("a", "Q4_K", "[8]", "[0,8]"), "the unknown dtype Q4_K");
   expect_header_refused(R"("a":{"dtype":1,"shape":[8],"data_offsets":[0,8]})", "the unknown dtype");
@@ -205,10 +208,11 @@ TEST(Safetensors, DuplicateNamesAreRefused) {
 TEST(Safetensors, TruncationAtEveryByteIsRefused) {
   const std::string file =
       small_safetensors({"model.embed_tokens.weight", "model.norm.weight", "c"});
-  EXPECT_NO_THROW(parse(file));
+  EXPECT_NO_THROW(parse_file(file));
   for (std::size_t n = 0; n < file.size(); ++n) {
     const std::string cut = file.substr(0, n);
-    EXPECT_FALSE(refusal([&] { parse(cut); }).empty()) << n << " of " << file.size() << " bytes";
+    EXPECT_FALSE(refusal([&] { parse_file(cut); }).empty())
+        << n << " of " << file.size() << " bytes";
   }
 }
 
@@ -222,7 +226,7 @@ TEST(Safetensors, RealFilesOpen) {
       const std::string bytes = read_file(entry.path());
       if (bytes.empty()) continue;
       ++files;
-      EXPECT_EQ(refusal([&] { parse(bytes); }), "") << entry.path();
+      EXPECT_EQ(refusal([&] { parse_file(bytes); }), "") << entry.path();
     }
   }
   EXPECT_GT(files, 20);

@@ -23,7 +23,7 @@ constexpr std::string_view kMerges = "#version: 0.2\na b\n";
 constexpr std::string_view kWords = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n##b\n";
 
 /// Writes the files, in any names, and reads them together in the order given.
-TokenizerData read(const std::vector<std::string>& contents) {
+TokenizerData read_files(const std::vector<std::string>& contents) {
   const TempFolder folder;
   std::vector<std::string> paths;
   for (const std::string& content : contents) {
@@ -45,61 +45,61 @@ const AddedToken* find_added(const TokenizerData& data, std::string_view content
 }
 
 TEST(TokenizerFiles, AreRecognisedByContent) {
-  EXPECT_EQ(read({byte_level_json()}).model, TokenizerModel::kBpe);
-  EXPECT_EQ(read({sentencepiece_model(2)}).model, TokenizerModel::kSentencePieceBpe);
-  EXPECT_EQ(read({std::string(kWords)}).model, TokenizerModel::kWordPiece);
+  EXPECT_EQ(read_files({byte_level_json()}).model, TokenizerModel::kBpe);
+  EXPECT_EQ(read_files({sentencepiece_model(2)}).model, TokenizerModel::kSentencePieceBpe);
+  EXPECT_EQ(read_files({std::string(kWords)}).model, TokenizerModel::kWordPiece);
   for (const bool merges_first : {false, true}) {
     std::vector<std::string> files = {std::string(kVocab), std::string(kMerges)};
     if (merges_first) std::swap(files[0], files[1]);
-    EXPECT_EQ(read(files).merges.size(), 1u);
+    EXPECT_EQ(read_files(files).merges.size(), 1u);
   }
 }
 
 TEST(TokenizerFiles, ThatMakeNoTokenizerAreRefused) {
   const std::string vocab(kVocab);
   const std::string merges(kMerges);
-  expect_refused([&] { read({vocab}); }, "a vocab.json needs its merges.txt beside it");
-  expect_refused([&] { read({merges}); }, "merges need their vocab.json beside them");
-  expect_refused([&] { read({vocab, vocab}); }, "is of the same kind as");
+  expect_refused([&] { read_files({vocab}); }, "a vocab.json needs its merges.txt beside it");
+  expect_refused([&] { read_files({merges}); }, "merges need their vocab.json beside them");
+  expect_refused([&] { read_files({vocab, vocab}); }, "is of the same kind as");
   expect_refused(
       [&] {
-        read({byte_level_json(), sentencepiece_model(2)});
+        read_files({byte_level_json(), sentencepiece_model(2)});
       },
       "these files are more than one tokenizer");
-  expect_refused([&] { read({R"({"tokenizer_class": "GPT2Tokenizer"})"}); },
+  expect_refused([&] { read_files({R"({"tokenizer_class": "GPT2Tokenizer"})"}); },
                  "there is no vocabulary beside the settings");
-  expect_refused([&] { read({""}); }, "is no file of a tokenizer");
-  expect_refused([&] { read({"\x80\x81"}); }, "is no file of a tokenizer");
-  expect_refused([&] { read({"{\"a\": }"}); }, "tokenizer @");
-  expect_refused([&] { read({byte_level_json(), "GGUF...."}); }, "name no other file");
+  expect_refused([&] { read_files({""}); }, "is no file of a tokenizer");
+  expect_refused([&] { read_files({"\x80\x81"}); }, "is no file of a tokenizer");
+  expect_refused([&] { read_files({"{\"a\": }"}); }, "tokenizer @");
+  expect_refused([&] { read_files({byte_level_json(), "GGUF...."}); }, "name no other file");
   expect_refused([] { read_tokenizer_files({{"/no/such/file"}}); }, "/no/such/file");
   const TempFolder folder;
   expect_refused([&] { read_tokenizer_files({{folder.string()}}); }, "no tokenizer found");
 }
 
 TEST(VocabAndMerges, ByClass) {
-  const TokenizerData gpt2 = read({std::string(kVocab), std::string(kMerges)});
+  const TokenizerData gpt2 = read_files({std::string(kVocab), std::string(kMerges)});
   EXPECT_EQ(gpt2.pretokenizers[0].name, "gpt-2");
   EXPECT_EQ(gpt2.eos, 3);
   EXPECT_EQ(gpt2.types[3], TokenType::kControl);
   ASSERT_EQ(gpt2.warnings.size(), 1u);
   EXPECT_NE(gpt2.warnings[0].find("no tokenizer_class beside it, using GPT2Tokenizer"),
             std::string::npos);
-  const TokenizerData qwen2 = read(
+  const TokenizerData qwen2 = read_files(
       {R"({"tokenizer_class": "Qwen2TokenizerFast"})", std::string(kMerges), std::string(kVocab)});
   EXPECT_EQ(qwen2.pretokenizers[0].name, "qwen2");
   EXPECT_EQ(qwen2.normalizers.size(), 1u);
   EXPECT_TRUE(qwen2.warnings.empty());
   expect_refused(
       [&] {
-        read({R"({"tokenizer_class": "OtherTokenizer"})", std::string(kMerges),
-              std::string(kVocab)});
+        read_files({R"({"tokenizer_class": "OtherTokenizer"})", std::string(kMerges),
+                    std::string(kVocab)});
       },
       "tokenizer_class 'OtherTokenizer' is not supported with vocab.json and merges.txt");
 }
 
 TEST(VocabAndMerges, RobertaIsFramed) {
-  const TokenizerData data = read(
+  const TokenizerData data = read_files(
       {R"({"<s>": 0, "</s>": 1, "a": 2, "b": 3, "ab": 4, "<mask>": 5, "<unk>": 6, "<pad>": 7})",
        std::string(kMerges), R"({"tokenizer_class": "RobertaTokenizer"})"});
   EXPECT_EQ(data.frame_begin, Ids{0});
@@ -109,27 +109,27 @@ TEST(VocabAndMerges, RobertaIsFramed) {
 }
 
 TEST(VocabTxt, LowerCaseUnlessTheSettingsSayOtherwise) {
-  const TokenizerData uncased = read({std::string(kWords)});
+  const TokenizerData uncased = read_files({std::string(kWords)});
   EXPECT_EQ(uncased.tokens.size(), 7u);
   EXPECT_TRUE(uncased.normalizers[0].lowercase && uncased.normalizers[0].strip_accents);
   EXPECT_EQ(uncased.unknown, 1);
   EXPECT_EQ(uncased.frame_begin, Ids{2});
   EXPECT_EQ(uncased.frame_end, Ids{3});
-  const TokenizerData cased = read(
+  const TokenizerData cased = read_files(
       {R"({"tokenizer_class": "BertTokenizer", "do_lower_case": false})", std::string(kWords)});
   EXPECT_FALSE(cased.normalizers[0].lowercase || cased.normalizers[0].strip_accents);
-  EXPECT_EQ(read({"[UNK]\r\n[CLS]\r\n[SEP]\r\na"}).tokens[3], "a");
-  expect_refused([&] { read({"a\nb\n"}); }, "there is no unknown token ([UNK])");
-  expect_refused([&] { read({"[UNK]\na\na\n"}); }, "'a' has the ids 1 and 2");
+  EXPECT_EQ(read_files({"[UNK]\r\n[CLS]\r\n[SEP]\r\na"}).tokens[3], "a");
+  expect_refused([&] { read_files({"a\nb\n"}); }, "there is no unknown token ([UNK])");
+  expect_refused([&] { read_files({"[UNK]\na\na\n"}); }, "'a' has the ids 1 and 2");
   expect_refused(
       [&] {
-        read({R"({"tokenizer_class": "XLNetTokenizer"})", std::string(kWords)});
+        read_files({R"({"tokenizer_class": "XLNetTokenizer"})", std::string(kWords)});
       },
       "is not supported with vocab.txt");
 }
 
 TEST(TokenizerSettings, AddedTokensAndRoles) {
-  const TokenizerData data = read({byte_level_json(), R"({
+  const TokenizerData data = read_files({byte_level_json(), R"({
     "bos_token": "<s>", "eos_token": {"content": "</s>", "lstrip": false, "special": true},
     "pad_token": null, "unk_token": "", "add_bos_token": false, "add_eos_token": true,
     "added_tokens_decoder": {"8": {"content": "<think>", "special": false, "normalized": false},
@@ -154,7 +154,7 @@ TEST(TokenizerSettings, AddedTokensAndRoles) {
 }
 
 TEST(TokenizerSettings, TemplatesByName) {
-  const TokenizerData data = read({byte_level_json(), R"({"chat_template": [
+  const TokenizerData data = read_files({byte_level_json(), R"({"chat_template": [
     {"name": "default", "template": "one"}, {"name": "tool_use", "template": "two"}]})"});
   EXPECT_EQ(data.chat_template, "one");
   ASSERT_EQ(data.named_templates.size(), 2u);
@@ -164,7 +164,7 @@ TEST(TokenizerSettings, TemplatesByName) {
 
 TEST(TokenizerSettings, WhatContradictsTheVocabularyIsRefused) {
   const auto with_settings = [](const std::string& settings) {
-    return [settings] { read({byte_level_json(), settings}); };
+    return [settings] { read_files({byte_level_json(), settings}); };
   };
   expect_refused(with_settings(R"({"added_tokens_decoder": {"7": {"content": "x"}}})"),
                  "tokenizer config @0: the id 7 is both '<tool>' and 'x'");
@@ -183,13 +183,14 @@ TEST(TokenizerSettings, WhatContradictsTheVocabularyIsRefused) {
 
 TEST(TokenizerSettings, ClassesOfSentencePieceModels) {
   const std::string model = sentencepiece_model(2);
-  EXPECT_EQ(read({model, R"({"tokenizer_class": "LlamaTokenizer"})"}).frame_begin, Ids{1});
-  EXPECT_TRUE(read({model, R"({"tokenizer_class": "LlamaTokenizer", "add_bos_token": false})"})
-                  .frame_begin.empty());
-  EXPECT_EQ(read({model, R"({"tokenizer_class": "T5Tokenizer"})"}).frame_end, Ids{2});
+  EXPECT_EQ(read_files({model, R"({"tokenizer_class": "LlamaTokenizer"})"}).frame_begin, Ids{1});
+  EXPECT_TRUE(
+      read_files({model, R"({"tokenizer_class": "LlamaTokenizer", "add_bos_token": false})"})
+          .frame_begin.empty());
+  EXPECT_EQ(read_files({model, R"({"tokenizer_class": "T5Tokenizer"})"}).frame_end, Ids{2});
   expect_refused(
       [&] {
-        read({model, R"({"tokenizer_class": "XLMRobertaTokenizer"})"});
+        read_files({model, R"({"tokenizer_class": "XLMRobertaTokenizer"})"});
       },
       "is not supported with a SentencePiece model");
 }

@@ -19,13 +19,13 @@ using testing::with;
 using testing::wordpiece_json;
 using testing_hf::expect_refused;
 
-TokenizerData read(const std::string& text) {
+TokenizerData read_json(const std::string& text) {
   const std::string file = "tokenizer.json";
   return read_tokenizer_json(parse_json(text, file, "tokenizer", kTokenizerJsonLimits), file);
 }
 
 TEST(TokenizerJson, ByteLevel) {
-  const TokenizerData data = read(byte_level_json());
+  const TokenizerData data = read_json(byte_level_json());
   EXPECT_EQ(data.file, "tokenizer.json");
   EXPECT_EQ(data.model, TokenizerModel::kBpe);
   ASSERT_EQ(data.tokens.size(), 8u);
@@ -57,7 +57,7 @@ TEST(TokenizerJson, ByteLevel) {
 }
 
 TEST(TokenizerJson, Unigram) {
-  const TokenizerData data = read(unigram_json());
+  const TokenizerData data = read_json(unigram_json());
   EXPECT_EQ(data.model, TokenizerModel::kUnigram);
   EXPECT_EQ(data.scores, (std::vector<double>{0, -2, -1.5, -1}));
   EXPECT_EQ(data.unknown, 0);
@@ -67,7 +67,7 @@ TEST(TokenizerJson, Unigram) {
 }
 
 TEST(TokenizerJson, WordPiece) {
-  const TokenizerData data = read(wordpiece_json());
+  const TokenizerData data = read_json(wordpiece_json());
   EXPECT_EQ(data.model, TokenizerModel::kWordPiece);
   EXPECT_EQ(data.continuing_prefix, "##");
   EXPECT_EQ(data.word_chars_max, 100);
@@ -77,16 +77,17 @@ TEST(TokenizerJson, WordPiece) {
 }
 
 TEST(TokenizerJson, OldFilesDoNotNameTheModel) {
-  EXPECT_EQ(read(with(byte_level_json(), R"("type": "BPE", )", "")).model, TokenizerModel::kBpe);
-  EXPECT_EQ(read(with(unigram_json(), R"("type": "Unigram", )", "")).model,
+  EXPECT_EQ(read_json(with(byte_level_json(), R"("type": "BPE", )", "")).model,
+            TokenizerModel::kBpe);
+  EXPECT_EQ(read_json(with(unigram_json(), R"("type": "Unigram", )", "")).model,
             TokenizerModel::kUnigram);
-  EXPECT_EQ(read(with(wordpiece_json(), R"("type": "WordPiece", "unk)", R"("unk)")).model,
+  EXPECT_EQ(read_json(with(wordpiece_json(), R"("type": "WordPiece", "unk)", R"("unk)")).model,
             TokenizerModel::kWordPiece);
 }
 
 TEST(TokenizerJson, MergesAsPairsMayHoldSpaces) {
   const TokenizerData data =
-      read(with(byte_level_json(), R"(["a b"])", R"([["a", "b"], [" ", "a"]])"));
+      read_json(with(byte_level_json(), R"(["a b"])", R"([["a", "b"], [" ", "a"]])"));
   EXPECT_EQ(data.merges[0],
             "a\xFF"
             "b");
@@ -97,15 +98,16 @@ TEST(TokenizerJson, MergesAsPairsMayHoldSpaces) {
 }
 
 TEST(TokenizerJson, IdsMayLeaveHoles) {
-  const TokenizerData data = read(with(byte_level_json(), R"("id": 7)", R"("id": 9)"));
+  const TokenizerData data = read_json(with(byte_level_json(), R"("id": 7)", R"("id": 9)"));
   ASSERT_EQ(data.tokens.size(), 10u);
   EXPECT_EQ(data.types[8], TokenType::kUnused);
   EXPECT_EQ(data.tokens[8], "");
 }
 
 TEST(TokenizerJson, OldSpellingOfMetaspace) {
-  const TokenizerData data = read(with(unigram_json(), R"("prepend_scheme": "always", "split")",
-                                       R"("str_rep": "▁", "add_prefix_space": false, "split")"));
+  const TokenizerData data =
+      read_json(with(unigram_json(), R"("prepend_scheme": "always", "split")",
+                     R"("str_rep": "▁", "add_prefix_space": false, "split")"));
   EXPECT_EQ(data.pretokenizers[1].prepend, PretokenizerStep::Prepend::kNever);
 }
 
@@ -117,7 +119,7 @@ void expect_all_refused(const std::string& text, const std::vector<Refusal>& ref
   for (const Refusal& r : refusals) {
     SCOPED_TRACE(r.to);
     ASSERT_NE(text.find(r.from), std::string::npos) << r.from;
-    expect_refused([&] { read(with(text, r.from, r.to)); },
+    expect_refused([&] { read_json(with(text, r.from, r.to)); },
                    "tokenizer.json: tokenizer @0: " + r.message);
   }
 }
@@ -192,13 +194,15 @@ TEST(TokenizerJson, UnigramScores) {
 TEST(TokenizerJson, StepsAreBounded) {
   std::string steps = R"({"type": "NFC"})";
   for (int i = 0; i < 10'000; ++i) steps += R"(,{"type": "NFC"})";
-  expect_refused([&] { read(with(byte_level_json(), R"({"type": "NFC"})", steps)); },
+  expect_refused([&] { read_json(with(byte_level_json(), R"({"type": "NFC"})", steps)); },
                  "normalizer has more than 32 steps");
   std::string nested = R"({"type": "NFC"})";
   for (int i = 0; i < 9; ++i) nested = R"({"type":"Sequence","normalizers":[)" + nested + "]}";
-  EXPECT_EQ(read(with(byte_level_json(), R"({"type": "NFC"})", nested)).normalizers.size(), 2u);
+  EXPECT_EQ(read_json(with(byte_level_json(), R"({"type": "NFC"})", nested)).normalizers.size(),
+            2u);
   for (int i = 0; i < 40; ++i) nested = R"({"type":"Sequence","normalizers":[)" + nested + "]}";
-  expect_refused([&] { read(with(byte_level_json(), R"({"type": "NFC"})", nested)); }, "nested");
+  expect_refused([&] { read_json(with(byte_level_json(), R"({"type": "NFC"})", nested)); },
+                 "nested");
 }
 
 // T08: every value of every file, replaced by one of every type.
@@ -211,7 +215,7 @@ TEST(TokenizerJson, EveryValueOfAnotherType) {
       for (const std::string& value : testing::json_values()) {
         const testing::DamagedJson damage(root, i, value);
         damaged = damage.is_damaged();
-        if (damaged && !testing_hf::refusal([&] { read(damage.text()); }).empty()) ++refused;
+        if (damaged && !testing_hf::refusal([&] { read_json(damage.text()); }).empty()) ++refused;
       }
       if (!damaged) break;
     }

@@ -1,4 +1,4 @@
-// The Spec and the tensors that Llama-like decoders share.
+// Builds the Spec and the tensor table of Llama-like decoders.
 #include "model/families/decoder.h"
 
 #include <cmath>
@@ -61,18 +61,18 @@ Spec decoder_spec(const Config& c) {
   return s;
 }
 
-std::vector<SlotRule> decoder_slots(std::initializer_list<SlotRule> more) {
-  // Embedding, head and final norm are optional here: a pipeline stage or a backbone has none of
-  // them, and who needs one says so when it is missing.
-  std::vector<SlotRule> slots{
-      {Slot::kEmbedding, Presence::kOptional}, {Slot::kFinalNorm, Presence::kOptional},
-      {Slot::kHead, Presence::kOptional},      {Slot::kAttnNorm, Presence::kRequired},
-      {Slot::kQ, Presence::kRequired},         {Slot::kK, Presence::kRequired},
-      {Slot::kV, Presence::kRequired},         {Slot::kAttnOut, Presence::kRequired},
-      {Slot::kFfnNorm, Presence::kRequired},
+std::vector<RoleRule> decoder_roles(std::initializer_list<RoleRule> more) {
+  // Embedding, head and final norm are optional: a stage or a backbone has none of them. load_model
+  // refuses a checkpoint without a part that it needs.
+  std::vector<RoleRule> roles{
+      {TensorRole::kEmbedding, Presence::kOptional}, {TensorRole::kFinalNorm, Presence::kOptional},
+      {TensorRole::kHead, Presence::kOptional},      {TensorRole::kAttnNorm, Presence::kRequired},
+      {TensorRole::kQ, Presence::kRequired},         {TensorRole::kK, Presence::kRequired},
+      {TensorRole::kV, Presence::kRequired},         {TensorRole::kAttnOut, Presence::kRequired},
+      {TensorRole::kFfnNorm, Presence::kRequired},
   };
-  slots.insert(slots.end(), more);
-  return slots;
+  roles.insert(roles.end(), more);
+  return roles;
 }
 
 }  // namespace ingot

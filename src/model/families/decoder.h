@@ -1,4 +1,4 @@
-// What all Llama-like decoders share: most of the Spec and of the tensor table.
+// The Spec and the tensor table of Llama-like decoders.
 #pragma once
 
 #include <initializer_list>
@@ -7,12 +7,12 @@
 
 namespace ingot {
 
-/// A pre-norm, causal decoder with rotary embeddings and gated feed-forward or experts, as `config`
-/// says.
+/// The Spec of a pre-norm, causal decoder with rotary embeddings, and gated feed-forward or
+/// experts.
 Spec decoder_spec(const Config& config);
 
-/// The tensors that every such decoder has, and `more`.
-std::vector<SlotRule> decoder_slots(std::initializer_list<SlotRule> more);
+/// The tensors of every such decoder, and `more`.
+std::vector<RoleRule> decoder_roles(std::initializer_list<RoleRule> more);
 
 /// The families, one a file; families.cpp lists them.
 const Family& llama_family();

@@ -6,18 +6,18 @@ namespace ingot {
 const Family& llama_family() {
   static const Family family{.architectures = {"llama"},
                              .spec = decoder_spec,
-                             .slots = decoder_slots({
-                                 {Slot::kRopeFreqs, Presence::kOptional},
-                                 {Slot::kQBias, Presence::kOptional},
-                                 {Slot::kKBias, Presence::kOptional},
-                                 {Slot::kVBias, Presence::kOptional},
-                                 {Slot::kAttnOutBias, Presence::kOptional},
-                                 {Slot::kGate, Presence::kRequired},
-                                 {Slot::kUp, Presence::kRequired},
-                                 {Slot::kDown, Presence::kRequired},
-                                 {Slot::kGateBias, Presence::kOptional},
-                                 {Slot::kUpBias, Presence::kOptional},
-                                 {Slot::kDownBias, Presence::kOptional},
+                             .roles = decoder_roles({
+                                 {TensorRole::kRopeFreqs, Presence::kOptional},
+                                 {TensorRole::kQBias, Presence::kOptional},
+                                 {TensorRole::kKBias, Presence::kOptional},
+                                 {TensorRole::kVBias, Presence::kOptional},
+                                 {TensorRole::kAttnOutBias, Presence::kOptional},
+                                 {TensorRole::kGate, Presence::kRequired},
+                                 {TensorRole::kUp, Presence::kRequired},
+                                 {TensorRole::kDown, Presence::kRequired},
+                                 {TensorRole::kGateBias, Presence::kOptional},
+                                 {TensorRole::kUpBias, Presence::kOptional},
+                                 {TensorRole::kDownBias, Presence::kOptional},
                              })};
   return family;
 }

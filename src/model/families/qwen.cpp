@@ -5,26 +5,26 @@ namespace ingot {
 
 namespace {
 
-/// What Qwen3's dense and sparse models share. Which of dense feed-forward, router and experts a
-/// layer has is in the Spec: `sparse`.
-std::vector<SlotRule> qwen3_slots() {
-  return decoder_slots({{Slot::kQBias, Presence::kOptional},
-                        {Slot::kKBias, Presence::kOptional},
-                        {Slot::kVBias, Presence::kOptional},
-                        {Slot::kAttnOutBias, Presence::kOptional},
-                        {Slot::kQNorm, Presence::kRequired},
-                        {Slot::kKNorm, Presence::kRequired},
-                        {Slot::kGate, Presence::kRequired},
-                        {Slot::kUp, Presence::kRequired},
-                        {Slot::kDown, Presence::kRequired}});
+/// The roles of Qwen3's dense and sparse models. Spec::sparse says which layers have experts.
+std::vector<RoleRule> qwen3_roles() {
+  return decoder_roles({{TensorRole::kQBias, Presence::kOptional},
+                        {TensorRole::kKBias, Presence::kOptional},
+                        {TensorRole::kVBias, Presence::kOptional},
+                        {TensorRole::kAttnOutBias, Presence::kOptional},
+                        {TensorRole::kQNorm, Presence::kRequired},
+                        {TensorRole::kKNorm, Presence::kRequired},
+                        {TensorRole::kGate, Presence::kRequired},
+                        {TensorRole::kUp, Presence::kRequired},
+                        {TensorRole::kDown, Presence::kRequired}});
 }
 
-std::vector<SlotRule> qwen3moe_slots() {
-  std::vector<SlotRule> slots = qwen3_slots();
-  for (const Slot slot : {Slot::kRouter, Slot::kExpertGate, Slot::kExpertUp, Slot::kExpertDown}) {
-    slots.push_back({slot, Presence::kRequired});
+std::vector<RoleRule> qwen3moe_roles() {
+  std::vector<RoleRule> roles = qwen3_roles();
+  for (const TensorRole role : {TensorRole::kRouter, TensorRole::kExpertGate, TensorRole::kExpertUp,
+                                TensorRole::kExpertDown}) {
+    roles.push_back({role, Presence::kRequired});
   }
-  return slots;
+  return roles;
 }
 
 }  // namespace
@@ -32,24 +32,24 @@ std::vector<SlotRule> qwen3moe_slots() {
 const Family& qwen2_family() {
   static const Family family{.architectures = {"qwen2"},
                              .spec = decoder_spec,
-                             .slots = decoder_slots({{Slot::kQBias, Presence::kRequired},
-                                                     {Slot::kKBias, Presence::kRequired},
-                                                     {Slot::kVBias, Presence::kRequired},
-                                                     {Slot::kGate, Presence::kRequired},
-                                                     {Slot::kUp, Presence::kRequired},
-                                                     {Slot::kDown, Presence::kRequired}})};
+                             .roles = decoder_roles({{TensorRole::kQBias, Presence::kRequired},
+                                                     {TensorRole::kKBias, Presence::kRequired},
+                                                     {TensorRole::kVBias, Presence::kRequired},
+                                                     {TensorRole::kGate, Presence::kRequired},
+                                                     {TensorRole::kUp, Presence::kRequired},
+                                                     {TensorRole::kDown, Presence::kRequired}})};
   return family;
 }
 
 const Family& qwen3_family() {
   static const Family family{
-      .architectures = {"qwen3"}, .spec = decoder_spec, .slots = qwen3_slots()};
+      .architectures = {"qwen3"}, .spec = decoder_spec, .roles = qwen3_roles()};
   return family;
 }
 
 const Family& qwen3moe_family() {
   static const Family family{
-      .architectures = {"qwen3moe"}, .spec = decoder_spec, .slots = qwen3moe_slots()};
+      .architectures = {"qwen3moe"}, .spec = decoder_spec, .roles = qwen3moe_roles()};
   return family;
 }
 

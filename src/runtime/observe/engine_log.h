@@ -1,4 +1,4 @@
-// EngineLog: one observer for all that look at an engine.
+// EngineLog: an engine's observer that feeds the step log, the metrics and the trace.
 #pragma once
 
 #include "runtime/observe/engine_metrics.h"
@@ -8,25 +8,42 @@
 
 namespace ingot {
 
-/// Who is told; null where nobody is. All of them outlive the log.
+/// Where events go; null = nowhere. All of it outlives the log.
 struct EngineLogParts {
   StepLog* steps = nullptr;
   EngineMetrics* metrics = nullptr;
   StepTrace* trace = nullptr;
 };
 
-/// Passes on what it is told.
+/// Passes every event to each of its parts.
 class EngineLog final : public EngineObserver {
  public:
   explicit EngineLog(const EngineLogParts& parts) : parts_(parts) {}
 
-  void step(const StepRecord& record) override;
-  void state(const StepRecord& record) override;
-  void first_token(const RequestRecord& record) override;
-  void token(double gap_seconds) override;
-  void request(const RequestRecord& record) override;
-  void freed(double seconds) override;
-  void rejected(Rejection reason, std::size_t requests) override;
+  void step(const StepRecord& record) override {
+    if (parts_.steps != nullptr) parts_.steps->add(record);
+    if (parts_.metrics != nullptr) parts_.metrics->step(record);
+    if (parts_.trace != nullptr) parts_.trace->add(record);
+  }
+  void state(const StepRecord& record) override {
+    if (parts_.metrics != nullptr) parts_.metrics->state(record);
+  }
+  void first_token(const RequestRecord& record) override {
+    if (parts_.metrics != nullptr) parts_.metrics->first_token(record);
+  }
+  void token(double gap_seconds) override {
+    if (parts_.metrics != nullptr) parts_.metrics->token(gap_seconds);
+  }
+  void request(const RequestRecord& record) override {
+    if (parts_.metrics != nullptr) parts_.metrics->request(record);
+    if (parts_.trace != nullptr) parts_.trace->add(record);
+  }
+  void freed(double seconds) override {
+    if (parts_.metrics != nullptr) parts_.metrics->freed(seconds);
+  }
+  void rejected(Rejection reason, std::size_t requests) override {
+    if (parts_.metrics != nullptr) parts_.metrics->rejected(reason, requests);
+  }
 
  private:
   EngineLogParts parts_;

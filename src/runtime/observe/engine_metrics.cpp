@@ -1,5 +1,7 @@
-// Adding up steps, tokens and requests.
+// EngineMetrics: adds up steps, tokens and requests.
 #include "runtime/observe/engine_metrics.h"
+
+#include "base/index.h"
 
 #include <algorithm>
 
@@ -13,17 +15,11 @@ bool ended_by_itself(FinishReason reason) {
   return reason == FinishReason::kStop || reason == FinishReason::kLength;
 }
 
-FinishReason reason_of(std::string_view name) {
-  std::size_t i = 0;
-  while (i + 1 < kFinishReasons && to_string(static_cast<FinishReason>(i)) != name) ++i;
-  return static_cast<FinishReason>(i);
-}
-
 }  // namespace
 
 void EngineMetrics::step(const StepRecord& r) {
   const std::lock_guard lock(mutex_);
-  // Who waits for its reader, or to be let in, does not wait for a step.
+  // A request that waits for its reader or for admission does not wait for a step.
   if (ready_ > 0) {
     counts_.stall_seconds_max = std::max(counts_.stall_seconds_max, r.start_seconds - step_end_);
   }
@@ -76,8 +72,8 @@ void EngineMetrics::token(double gap_seconds) {
 
 void EngineMetrics::request(const RequestRecord& r) {
   const std::lock_guard lock(mutex_);
-  const FinishReason reason = reason_of(r.finish);
-  ++counts_.finished[static_cast<std::size_t>(reason)];
+  const FinishReason reason = r.finish.value_or(FinishReason::kError);
+  ++at(counts_.finished, reason);
   if (!ended_by_itself(reason)) return;
   // A prompt without tokens: its rows were wanted, or its text ended at once.
   if (r.generated_tokens == 0 && r.start_seconds) {
@@ -99,7 +95,7 @@ void EngineMetrics::freed(double seconds) {
 
 void EngineMetrics::rejected(Rejection reason, std::size_t requests) {
   const std::lock_guard lock(mutex_);
-  counts_.rejected[static_cast<std::size_t>(reason)] += requests;
+  at(counts_.rejected, reason) += requests;
 }
 
 EngineCounts EngineMetrics::snapshot() const {

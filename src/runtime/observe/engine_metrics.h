@@ -1,17 +1,18 @@
-// EngineMetrics: what an engine did so far, in numbers for those who run it.
+// EngineMetrics: an engine's counters, gauges and histograms for operators.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <mutex>
 
+#include "base/index.h"
 #include "runtime/observe/engine_observer.h"
 #include "runtime/observe/histogram.h"
 #include "runtime/stream.h"
 
 namespace ingot {
 
-/// Bounds of the buckets: those of vLLM, so that its dashboards fit, and one set of our own.
+/// Bounds of histograms: vLLM's, so that its dashboards fit, and one set of our own.
 ///
 /// Source: vLLM, vllm/v1/metrics/loggers.py.
 struct MetricBounds {
@@ -32,14 +33,14 @@ struct MetricBounds {
                                      .05,   .1,     .25,   .5,   1,     2.5,  5,   10};
 };
 
-/// Plain numbers; a copy holds on to nothing.
+/// Plain numbers at one moment.
 struct EngineCounts {
   /// Since the engine began.
   std::uint64_t steps = 0;
-  std::uint64_t prompt_tokens = 0;      ///< of prompts that were computed to their end
-  std::uint64_t generation_tokens = 0;  ///< that were handed out
-  std::uint64_t prefix_queries = 0;     ///< tokens of those prompts that were looked up
-  std::uint64_t prefix_hits = 0;        ///< of them, those that were there
+  std::uint64_t prompt_tokens = 0;      ///< tokens of prompts that were computed to their end
+  std::uint64_t generation_tokens = 0;  ///< tokens delivered
+  std::uint64_t prefix_queries = 0;     ///< tokens of these prompts that were looked up
+  std::uint64_t prefix_hits = 0;        ///< looked-up tokens that were cached
   std::uint64_t preemptions = 0;
   std::array<std::uint64_t, kFinishReasons> finished{};  ///< requests, in the order of FinishReason
   std::array<std::uint64_t, kRejections> rejected{};     ///< requests, in the order of Rejection
@@ -52,37 +53,33 @@ struct EngineCounts {
   std::int64_t blocks_evictable = 0;
   std::int64_t blocks_referenced = 0;
   std::int64_t blocks_total = 0;
-  std::int64_t blocks_reserved = 0;  ///< of those that are free or evictable: see StepRecord
-  /// The longest time between two steps while a request ran whose reader kept up. The time that one
-  /// waits to be let in is `queue_seconds`.
+  std::int64_t blocks_reserved = 0;  ///< free or evictable ones: see StepRecord
+  /// The longest time between two steps while a request ran whose reader kept up. Time before
+  /// admission counts in `queue_seconds`.
   double stall_seconds_max = 0;
 
   Histogram step_seconds{MetricBounds::kStep};
   Histogram step_rows{MetricBounds::kStepRows};  ///< "iteration tokens"
   Histogram token_gap_seconds{MetricBounds::kTokenGap};
-  /// Of prompts that were computed: from being handed in to the first token, to the first step, and
-  /// from there to the first token.
+  /// For computed prompts: submission to first token, submission to first step, first step to first
+  /// token.
   Histogram first_token_seconds{MetricBounds::kFirstToken};
   Histogram queue_seconds{MetricBounds::kRequest};
   Histogram prefill_seconds{MetricBounds::kRequest};
-  /// Of requests that ended by themselves: from being handed in, from the first step, and from the
-  /// first token to the end.
+  /// For requests that ended by themselves: submission to end, first step to end, first token to
+  /// end.
   Histogram request_seconds{MetricBounds::kRequest};
   Histogram inference_seconds{MetricBounds::kRequest};
   Histogram decode_seconds{MetricBounds::kRequest};
-  /// From a reader's cancelling to its request's blocks being there for others.
+  /// A reader's cancel to the release of its request's blocks.
   Histogram cancel_to_free_seconds{MetricBounds::kStep};
   Histogram request_prompt_tokens{MetricBounds::kTokens};
   Histogram request_generation_tokens{MetricBounds::kTokens};
   Histogram request_max_tokens{MetricBounds::kTokens};
   Histogram request_choices{MetricBounds::kChoices};
 
-  std::uint64_t finished_by(FinishReason reason) const {
-    return finished[static_cast<std::size_t>(reason)];
-  }
-  std::uint64_t rejected_for(Rejection reason) const {
-    return rejected[static_cast<std::size_t>(reason)];
-  }
+  std::uint64_t finished_by(FinishReason reason) const { return at(finished, reason); }
+  std::uint64_t rejected_for(Rejection reason) const { return at(rejected, reason); }
   /// The part of the KV blocks that requests hold.
   double kv_usage() const {
     return blocks_total > 0
@@ -91,8 +88,8 @@ struct EngineCounts {
   }
 };
 
-/// Adds up what it is told. The engine's thread adds, without allocating, and rejections are added
-/// by any; any thread takes snapshots. All hold a mutex: for an addition, and for a copy.
+/// Adds up events. The engine's thread adds, without allocating; any thread adds rejections and
+/// takes snapshots. Each call holds a mutex for one addition or one copy.
 class EngineMetrics final : public EngineObserver {
  public:
   void step(const StepRecord& record) override;
@@ -111,8 +108,8 @@ class EngineMetrics final : public EngineObserver {
 
   mutable std::mutex mutex_;
   EngineCounts counts_;
-  double step_end_ = 0;     ///< of the last step
-  std::int32_t ready_ = 0;  ///< running requests that could go on after it
+  double step_end_ = 0;     ///< end of the last step, in seconds since the engine was made
+  std::int32_t ready_ = 0;  ///< running requests whose readers kept up after it
 };
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// EngineMetrics: what known records add up to, and snapshots while somebody adds.
+// EngineMetrics: sums of known records, and snapshots while another thread adds.
 #include "runtime/observe/engine_metrics.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ Buckets buckets(const Histogram& h) {
   return found;
 }
 
-/// Handed in at 10, in its first step at 10.7, first token at 13, end at 63.
+/// Submitted at 10, in its first step at 10.7, first token at 13, end at 63.
 RequestRecord example() {
   return {.id = 3,
           .queued_seconds = 10,
@@ -37,7 +37,7 @@ RequestRecord example() {
           .generated_tokens = 20,
           .max_tokens = 64,
           .choices = 4,
-          .finish = "stop"};
+          .finish = FinishReason::kStop};
 }
 
 StepRecord step(std::uint64_t number, double start, double seconds) {
@@ -110,7 +110,7 @@ TEST(EngineMetrics, APromptWithoutTokensCountsAtItsEnd) {
   r.first_token_seconds.reset();
   r.generated_tokens = 0;
   r.choices = 0;
-  r.finish = "length";
+  r.finish = FinishReason::kLength;
   metrics.request(r);
   const EngineCounts c = metrics.snapshot();
   EXPECT_EQ(c.finished_by(FinishReason::kLength), 1u);
@@ -125,11 +125,12 @@ TEST(EngineMetrics, APromptWithoutTokensCountsAtItsEnd) {
 TEST(EngineMetrics, WhoIsCutOffHasNoLatency) {
   EngineMetrics metrics;
   RequestRecord r = example();
-  for (const std::string_view finish : {"cancelled", "error", "cancelled"}) {
+  for (const FinishReason finish :
+       {FinishReason::kCancelled, FinishReason::kError, FinishReason::kCancelled}) {
     r.finish = finish;
     metrics.request(r);
   }
-  r = {.id = 9, .queued_seconds = 5, .end_seconds = 6, .finish = "error"};
+  r = {.id = 9, .queued_seconds = 5, .end_seconds = 6, .finish = FinishReason::kError};
   metrics.request(r);
   const EngineCounts c = metrics.snapshot();
   EXPECT_EQ(c.finished_by(FinishReason::kCancelled), 2u);
@@ -208,13 +209,13 @@ TEST(EngineMetrics, AStallIsTimeBetweenStepsWhileSomebodyWaitsForOne) {
   EXPECT_EQ(stall(), 0.5) << "the longest";
   r.start_seconds = 200;
   r.ready = 1;
-  r.paused = 3;  // of which two wait for a place too
+  r.paused = 3;  // two of them also wait for a place
   metrics.step(r);
   EXPECT_EQ(stall(), 0.5) << "all readers were behind";
   metrics.state({.waiting = 2});
   r.start_seconds = 300;
   metrics.step(r);
-  EXPECT_EQ(stall(), 0.5) << "who waits to be let in waits for no step";
+  EXPECT_EQ(stall(), 0.5) << "a request that waits for admission waits for no step";
   r.start_seconds = 300.5;  // planned while the one before was under way
   metrics.step(r);
   EXPECT_EQ(stall(), 0.5);
@@ -242,7 +243,7 @@ TEST(EngineMetrics, CancelledRequestsAndRejections) {
   EXPECT_EQ(names, "invalid queue_full draining failed deadline out_of_memory ");
 }
 
-/// Whoever looks sees all of an addition or nothing of it.
+/// A snapshot shows all of an addition or no part of it.
 TEST(EngineMetrics, MayBeReadWhileItIsWritten) {
   EngineMetrics metrics;
   std::atomic<bool> done{false};

@@ -1,24 +1,14 @@
-// Names of rejections.
+// Rejection: the names of the reasons, as metrics show them.
 #include "runtime/observe/engine_observer.h"
+
+#include "base/index.h"
 
 namespace ingot {
 
 std::string_view to_string(Rejection reason) {
-  switch (reason) {
-    case Rejection::kInvalid:
-      return "invalid";
-    case Rejection::kFull:
-      return "queue_full";
-    case Rejection::kDraining:
-      return "draining";
-    case Rejection::kFailed:
-      return "failed";
-    case Rejection::kDeadline:
-      return "deadline";
-    case Rejection::kMemory:
-      return "out_of_memory";
-  }
-  return "?";
+  static constexpr std::string_view kNames[kRejections] = {
+      "invalid", "queue_full", "draining", "failed", "deadline", "out_of_memory"};
+  return at(kNames, reason);
 }
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// EngineObserver: is told what an engine's steps and requests were.
+// EngineObserver: the interface that hears of an engine's steps, tokens and requests.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace ingot {
 
-/// Why a request was not taken in.
+/// Why a request was refused.
 enum class Rejection {
-  kInvalid,   ///< it is wrong, or larger than the KV pool
-  kFull,      ///< as many wait as may
-  kDraining,  ///< the engine was told to stop
-  kFailed,    ///< the engine cannot compute any more
-  kDeadline,  ///< it could not be in time
-  kMemory,    ///< there was no memory for it
+  kInvalid,   ///< a field is wrong, or the request is larger than the KV pool
+  kFull,      ///< too many requests are under way
+  kDraining,  ///< the engine drains or has stopped
+  kFailed,    ///< the engine can compute no step any more
+  kDeadline,  ///< it would surely end too late
+  kMemory,    ///< there is no memory for it
 };
 
 inline constexpr std::size_t kRejections = 6;
@@ -24,25 +24,26 @@ inline constexpr std::size_t kRejections = 6;
 /// "invalid", "queue_full", "draining", "failed", "deadline" or "out_of_memory".
 std::string_view to_string(Rejection reason);
 
-/// Told of each step after its commit, of tokens as they are handed out, and of each request once,
-/// at its end, in the engine's thread: it must not block, and cannot change anything. Only of
-/// requests that had not begun when a step was given up (`Engine::watch`) it is told by whoever
-/// watches, while that thread waits. Times are seconds of the engine's clock since the engine was
-/// made.
+/// Hears of each step after its commit, of each token as it is delivered, and of each request once,
+/// at its end. Runs in the engine's thread, so it must not block. When the engine gives up a step,
+/// the watching thread reports the requests that had not begun, while the engine's thread waits.
+/// Times are seconds since the engine was made.
 class EngineObserver {
  public:
   virtual ~EngineObserver() = default;
+  /// A step was committed.
   virtual void step(const StepRecord& record) = 0;
-  /// What holds after a turn without a step; the record has nothing of a step.
+  /// The state after a tick without a step. Only the record's state fields are set.
   virtual void state(const StepRecord& /*record*/) {}
-  /// A request's first token was handed out.
+  /// A request's first token was delivered.
   virtual void first_token(const RequestRecord& /*record so far*/) {}
-  /// A further token was handed out, so long after the one before it.
+  /// A later token was delivered, `gap_seconds` after the one before it.
   virtual void token(double gap_seconds) = 0;
+  /// A request ended.
   virtual void request(const RequestRecord& record) = 0;
-  /// A request that its reader cancelled has given its blocks back, so long after that.
+  /// A cancelled request's blocks are free, `seconds` after the cancel.
   virtual void freed(double /*seconds*/) {}
-  /// So many requests were not taken in; from any thread, several at once.
+  /// `requests` requests were refused. From any thread, several at once.
   virtual void rejected(Rejection /*reason*/, std::size_t /*requests*/) {}
 };
 

@@ -1,10 +1,11 @@
-// Finding the bucket of a value.
+// Histogram: finds the bucket of a value.
 #include "runtime/observe/histogram.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/check.h"
+#include "base/index.h"
 
 namespace ingot {
 
@@ -15,9 +16,9 @@ Histogram::Histogram(std::span<const double> bounds) : bounds_(bounds) {
 
 void Histogram::add(double value) {
   const bool is_number = !std::isnan(value);
-  const auto at = is_number ? std::lower_bound(bounds_.begin(), bounds_.end(), value)  //
-                            : bounds_.end();
-  ++counts_[static_cast<std::size_t>(at - bounds_.begin())];
+  const auto bound = is_number ? std::lower_bound(bounds_.begin(), bounds_.end(), value)  //
+                               : bounds_.end();
+  ++at(counts_, bound - bounds_.begin());
   ++count_;
   if (is_number) sum_ += value;
 }

@@ -1,4 +1,4 @@
-// Histogram: how many values fell between fixed bounds, and their sum.
+// Histogram: counts values between fixed bounds, and their sum, for metrics.
 #pragma once
 
 #include <array>
@@ -8,21 +8,21 @@
 
 namespace ingot {
 
-/// Counts in buckets. Of a fixed size, so that adding and copying allocate nothing.
+/// Has a fixed size, so adding and copying allocate nothing.
 class Histogram {
  public:
-  /// Bounds that there may be.
+  /// The most bounds: the longest set in MetricBounds has 22.
   static constexpr std::size_t kBoundsMax = 24;
 
-  /// Bucket i holds what is at most bounds[i] and above those before; one more holds the rest.
-  /// `bounds` rise, and live as long as the histogram and its copies.
+  /// Bucket i counts the values in (bounds[i - 1], bounds[i]]; the last bucket, without a bound,
+  /// counts larger ones. `bounds` ascend, and outlive the histogram and its copies.
   explicit Histogram(std::span<const double> bounds);
 
-  /// What is not a number counts as the rest and adds nothing to the sum.
+  /// NaN counts in the last bucket and adds nothing to the sum.
   void add(double value);
 
   std::span<const double> bounds() const { return bounds_; }
-  /// By bucket, each for itself: one more than bounds.
+  /// Values by bucket, not cumulative; one bucket more than bounds.
   std::span<const std::uint64_t> counts() const {
     return std::span(counts_).first(bounds_.size() + 1);
   }

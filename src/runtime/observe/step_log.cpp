@@ -1,4 +1,4 @@
-// The ring of records.
+// StepLog: a ring of step records under a mutex.
 #include "runtime/observe/step_log.h"
 
 #include <algorithm>

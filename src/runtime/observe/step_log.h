@@ -1,4 +1,4 @@
-// StepLog: what the last steps of an engine were, for whoever watches it.
+// StepLog: the newest step records of an engine, for operators and /admin/steps.
 #pragma once
 
 #include <cstdint>
@@ -10,57 +10,56 @@
 
 namespace ingot {
 
-/// One step of an engine: when it was, what it took and what it had, as plain data.
+/// One step of an engine: its times, rows and blocks, as plain data.
 struct StepRecord {
-  std::uint64_t number = 0;  ///< of the engine's steps, from 1
+  std::uint64_t number = 0;  ///< counted from 1
 
   double start_seconds = 0;  ///< since the engine was made
-  double seconds = 0;        ///< of all of it
-  // Its phases, in their order.
-  double plan_seconds = 0;  ///< what came is taken in, and the step is planned
+  double seconds = 0;        ///< all phases together
+  // The phases, in order.
+  double plan_seconds = 0;  ///< new requests are queued, and the step is planned
   double forward_seconds = 0;
   double sample_seconds = 0;
-  double deliver_seconds = 0;  ///< text is made of tokens and handed out
+  double deliver_seconds = 0;  ///< tokens become text, which readers get
   double commit_seconds = 0;   ///< the scheduler takes the results, and requests end
-  bool profiled = false;       ///< whether `ops` were timed
+  bool profiled = false;       ///< whether `op_seconds` is set
   OpSeconds op_seconds{};      ///< within `forward_seconds`
 
-  std::int32_t decode_rows = 0;   ///< of sequences that have one each
-  std::int32_t prefill_rows = 0;  ///< of prompts, and of what is computed again
-  std::int32_t verify_rows = 0;   ///< of drafts, with the token before them
+  std::int32_t decode_rows = 0;   ///< rows of sequences that lack exactly one
+  std::int32_t prefill_rows = 0;  ///< rows of prompts and of preempted sequences
+  std::int32_t verify_rows = 0;   ///< rows of drafts, and of the token before each
   std::int32_t output_rows = 0;   ///< rows of logits
   std::int32_t scored_rows = 0;
-  std::int32_t row_budget = 0;  ///< rows that the step could have had
-  std::int32_t sequences = 0;   ///< that have rows in it
+  std::int32_t row_budget = 0;  ///< the token budget
+  std::int32_t sequences = 0;   ///< sequences with rows in it
 
   // After the step.
-  std::int32_t running = 0;  ///< requests
-  std::int32_t waiting = 0;  ///< requests without a place or blocks
-  std::int32_t paused = 0;   ///< requests whose readers are behind, whether they run or wait
-  std::int32_t ready = 0;    ///< of those that run, the ones whose readers keep up
+  std::int32_t running = 0;  ///< admitted requests
+  std::int32_t waiting = 0;  ///< requests that are not admitted
+  std::int32_t paused = 0;   ///< requests whose readers are behind, running or waiting
+  std::int32_t ready = 0;    ///< running requests whose readers keep up
   std::int64_t blocks_free = 0;
-  std::int64_t blocks_evictable = 0;   ///< kept for prefixes, and given up when others need them
-  std::int64_t blocks_referenced = 0;  ///< of running requests
+  std::int64_t blocks_evictable = 0;   ///< cached, and not referenced
+  std::int64_t blocks_referenced = 0;  ///< held by running requests
   std::int64_t blocks_total = 0;
-  /// Of those that are free or evictable: kept for requests that gave way too often to do it again.
+  /// Free or evictable ones that are kept for requests which were preempted too often.
   std::int64_t blocks_reserved = 0;
 
   // Since the engine began.
   std::int64_t preemptions = 0;
-  std::int64_t cached_tokens = 0;  ///< of prompts, found computed already
+  std::int64_t cached_tokens = 0;  ///< prompt tokens that were cached
 
   std::int32_t rows() const { return decode_rows + prefill_rows + verify_rows; }
 };
 
-/// The newest records in a ring that is allocated once.
-///
-/// One thread adds; any thread looks. Both hold a mutex for as long as it takes to copy records.
+/// Keeps the newest records in a ring that is allocated once. One thread adds, any thread reads.
+/// Both hold a mutex while they copy records.
 class StepLog {
  public:
   /// Keeps the last `capacity` records, at least one.
   explicit StepLog(std::size_t capacity);
 
-  /// Takes the place of the oldest record once the ring is full. Allocates nothing.
+  /// Replaces the oldest record when the ring is full. Allocates nothing.
   void add(const StepRecord& record);
 
   std::size_t capacity() const { return ring_.size(); }
@@ -68,12 +67,12 @@ class StepLog {
   std::uint64_t added() const;
   /// The newest record.
   std::optional<StepRecord> last() const;
-  /// Copies of the records that are kept, the oldest first: all, or the newest `most`.
+  /// Copies of the newest `most` records, or of all, the oldest first.
   std::vector<StepRecord> snapshot(std::size_t most = SIZE_MAX) const;
 
  private:
   mutable std::mutex mutex_;
-  std::vector<StepRecord> ring_;  ///< record n, counted from 0, at n modulo the capacity
+  std::vector<StepRecord> ring_;  ///< record n, from 0, at n modulo the capacity
   std::uint64_t added_ = 0;
 };
 

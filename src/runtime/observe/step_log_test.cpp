@@ -1,4 +1,4 @@
-// StepLog: the newest records in their order, while others look.
+// StepLog: the newest records in order, while other threads read.
 #include "runtime/observe/step_log.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace ingot {
 namespace {
 
-/// A record whose fields tell of it.
+/// A record whose fields all follow from its number.
 StepRecord numbered(std::uint64_t number) {
   return {.number = number,
           .start_seconds = static_cast<double>(number),
@@ -44,7 +44,7 @@ TEST(StepLog, KeepsTheNewestInTheirOrder) {
   EXPECT_EQ(log.capacity(), 3u);
 }
 
-/// Whoever looks sees whole records, one after the other, whenever that is.
+/// A snapshot at any moment shows whole records, one after the other.
 TEST(StepLog, MayBeReadWhileItIsWritten) {
   StepLog log(16);
   std::atomic<bool> done{false};

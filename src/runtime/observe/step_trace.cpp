@@ -1,4 +1,4 @@
-// Events of the Trace Event Format.
+// StepTrace: writes steps and requests as events of the Trace Event Format.
 #include "runtime/observe/step_trace.h"
 
 #include <algorithm>
@@ -22,12 +22,12 @@ std::int64_t nanoseconds(double seconds) {
   return std::isfinite(seconds) ? std::llround(seconds * 1e9) : 0;
 }
 
-/// From begin to end in nanoseconds of the log's clock.
+/// Nanoseconds since the engine was made, from begin to end.
 struct Span {
   std::int64_t begin = 0;
   std::int64_t end = 0;
 
-  /// So long a piece of what is left; it begins where the one before ended.
+  /// Takes `seconds` off the front.
   Span take(double seconds) {
     const std::int64_t from = begin;
     begin = std::min(end, begin + std::max<std::int64_t>(0, nanoseconds(seconds)));
@@ -37,13 +37,12 @@ struct Span {
 
 using Args = std::initializer_list<std::pair<std::string_view, std::int64_t>>;
 
-/// Appends events to a text. Names and categories are the project's own words, which need no
-/// escapes.
+/// Appends events to a text. Names and categories are our own words, which need no escapes.
 class Events {
  public:
   explicit Events(std::string& out) : out_(out) {}
 
-  /// A slice of the thread; those within another's time stand below it.
+  /// A slice of the thread. Viewers show slices within another's time below it.
   void slice(std::string_view name, std::string_view category, Span span, Args args = {}) {
     begin('X', name, category, span.begin);
     append(",\"dur\":");
@@ -131,7 +130,7 @@ void write_events(std::string& text, const StepRecord& r) {
                  {{"running", r.running}, {"waiting", r.waiting}, {"paused", r.paused}});
 }
 
-/// A request that got so far gets there after what comes before it, whatever the clock's readings.
+/// Clamps times, so that each part of a request begins after the part before it.
 void write_events(std::string& text, const RequestRecord& r) {
   Events events(text);
   const std::int64_t queued = nanoseconds(r.queued_seconds);
@@ -154,7 +153,7 @@ void write_events(std::string& text, const RequestRecord& r) {
                    {{"token", r.miss.token}});
   }
   if (r.first_token_seconds) part("tokens", first, end);
-  if (!r.finish.empty()) events.request('n', r.finish, r.id, end);
+  if (r.finish) events.request('n', to_string(*r.finish), r.id, end);
   events.request('e', "request", r.id, end, {{"generated_tokens", r.generated_tokens}});
 }
 

@@ -74,7 +74,7 @@ void expect_times(const Json& slice, Times expected) {
   EXPECT_NEAR(times(slice).second, expected.second, 1e-6);
 }
 
-StepRecord example() {
+StepRecord example_step() {
   StepRecord r{.number = 7,
                .start_seconds = 2,
                .seconds = 0.001,
@@ -101,7 +101,7 @@ StepRecord example() {
 TEST(StepTrace, AStepHasItsPhasesBelowItAndItsRows) {
   const TempFolder folder;
   StepTrace trace(folder.path("t.json"));
-  trace.add(example());
+  trace.add(example_step());
   EXPECT_FALSE(std::filesystem::exists(folder.path("t.json")));
   trace.finish();
   const Trace read(folder.path("t.json"));
@@ -124,7 +124,7 @@ TEST(StepTrace, AStepHasItsPhasesBelowItAndItsRows) {
 TEST(StepTrace, CountersAndNames) {
   const TempFolder folder;
   StepTrace trace(folder.path("t.json"));
-  trace.add(example());
+  trace.add(example_step());
   trace.finish();
   const Trace read(folder.path("t.json"));
   const Json blocks = read.event("C", "blocks");
@@ -144,7 +144,7 @@ TEST(StepTrace, CountersAndNames) {
 
 TEST(StepTrace, OpsStandBelowTheForward) {
   const TempFolder folder;
-  StepRecord record = example();
+  StepRecord record = example_step();
   record.profiled = true;
   record.op_seconds[static_cast<std::size_t>(OpKind::kNorm)] = 0.0001;
   record.op_seconds[static_cast<std::size_t>(OpKind::kLinear)] = 0.0003;
@@ -170,7 +170,7 @@ TEST(StepTrace, ARequestIsASliceOfItsOwn) {
                           .prompt_tokens = 11,
                           .miss = {.reason = MissReason::kEvicted, .token = 7},
                           .generated_tokens = 22,
-                          .finish = "stop"});
+                          .finish = FinishReason::kStop});
   trace.finish();
   const Trace read(folder.path("t.json"));
   const auto at = [&](std::string_view phase, std::string_view name) {
@@ -236,7 +236,7 @@ TEST(StepTrace, TimesAreExactToTheNanosecond) {
 TEST(StepTrace, IsNoLongerThanItMayBe) {
   const TempFolder folder;
   StepTrace trace(folder.path("t.json"), 10'000);
-  for (int i = 0; i < 100; ++i) trace.add(example());
+  for (int i = 0; i < 100; ++i) trace.add(example_step());
   EXPECT_GT(trace.dropped(), 50);
   trace.finish();
   const Trace read(folder.path("t.json"));
@@ -258,7 +258,7 @@ TEST(StepTrace, WhatCannotBeWrittenIsSaidAtTheEnd) {
   EXPECT_THROW(StepTrace("/nonexistent-folder/t.json"), Error);
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
   StepTrace trace("/dev/full");
-  for (int i = 0; i < 1000; ++i) trace.add(example());
+  for (int i = 0; i < 1000; ++i) trace.add(example_step());
   EXPECT_GT(trace.dropped(), 0);
   expect_failure(trace);
 }
@@ -271,7 +271,7 @@ TEST(StepTrace, WhatIsLackingInTheMiddleIsSaidTooIfTheRestCouldBeWritten) {
   const rlimit small{.rlim_cur = 100'000, .rlim_max = limit.rlim_max};
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-  for (int i = 0; i < 1000; ++i) trace.add(example());
+  for (int i = 0; i < 1000; ++i) trace.add(example_step());
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
   std::signal(SIGXFSZ, handler);
   EXPECT_GT(trace.dropped(), 0);
@@ -281,7 +281,7 @@ TEST(StepTrace, WhatIsLackingInTheMiddleIsSaidTooIfTheRestCouldBeWritten) {
 
 TEST(StepTrace, WithoutAnEndThereIsNoFile) {
   const TempFolder folder;
-  { StepTrace(folder.path("t.json")).add(example()); }
+  { StepTrace(folder.path("t.json")).add(example_step()); }
   EXPECT_TRUE(Directory(folder.path()).list().empty());
 }
 

@@ -1,10 +1,11 @@
-// Truncation: a bound that surely keeps enough, the tokens above it, then the exact cut among them.
+// Candidates: a bound that surely keeps enough, the tokens above it, then the exact cut.
 #include "runtime/sampling/candidates.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "base/index.h"
 #include "base/math_double.h"
 
 namespace ingot {
@@ -14,8 +15,8 @@ namespace {
 constexpr float kLowest = std::numeric_limits<float>::lowest();
 /// Weights of tokens this far below the best, times 1 / scale, are 0: exp's limit is -87.3.
 constexpr double kDepthMax = 88;
-/// How far down top_p looks, step by step. Most rows of language models end at the first ones; a
-/// list grows so fast from one to the next that the early ones cost little beside the last.
+/// Depths to which top_p looks, one after the other. Most rows of language models end at the first
+/// ones. The list grows so fast from one depth to the next that the early ones cost little.
 constexpr double kDepths[] = {2, 4, 6, 8, 10, 12, 14, 17, 20, 25, 32, 48, kDepthMax};
 
 bool cuts_top_k(const SamplingParams& p, std::int64_t n) { return p.top_k > 0 && p.top_k < n; }
@@ -83,7 +84,7 @@ void Candidates::truncate(const ScannedRow& row, const SamplingParams& p, double
     const double target = static_cast<double>(p.top_p) * (whole ? row_weight : weight());
     keep(logits_now(), find_cut(logits_now(), weights_now(), target, places_));
   }
-  if (p.min_p > 0) keep_min_p(p.min_p);
+  if (p.min_p > 0) keep_likely(p.min_p);
 }
 
 std::int32_t Candidates::best(const ScannedRow& row) {
@@ -99,19 +100,18 @@ void Candidates::best(const ScannedRow& row, std::int64_t count, std::vector<Tok
   const auto kept = std::min(count, size_);
   std::partial_sort(places_.begin(), places_.begin() + kept, places_.begin() + size_,
                     [&](std::int32_t a, std::int32_t b) {
-                      const float x = logits_[static_cast<std::size_t>(a)];
-                      const float y = logits_[static_cast<std::size_t>(b)];
+                      const float x = at(logits_, a);
+                      const float y = at(logits_, b);
                       return x != y ? x > y : a < b;
                     });
   top.resize(static_cast<std::size_t>(kept));
   for (std::size_t i = 0; i < top.size(); ++i) {
-    const auto at = static_cast<std::size_t>(places_[i]);
-    top[i] = {.id = ids_[at], .logprob = logits_[at]};
+    top[i] = {.id = at(ids_, places_[i]), .logprob = at(logits_, places_[i])};
   }
 }
 
-/// A logit that at least `count` tokens reach, and few more: that of the count-th of the tops, or
-/// of the tops' own tops where these are many enough. Each of them is a token of its own.
+/// A logit that at least `count` tokens reach, and few more: the count-th of the tops, or of the
+/// tops' own tops if these are enough. Each top is the logit of a different token.
 float Candidates::bound_of_best(std::int64_t count) {
   std::span<const float> tops(row_.tops, static_cast<std::size_t>(tops_of(row_.n)));
   if (4 * count <= tops_of(std::ssize(tops))) {
@@ -139,7 +139,7 @@ void Candidates::weigh() {
 
 double Candidates::weight() const {
   double sum = 0;
-  for (std::int64_t s = 0; s < spans_of(size_); ++s) sum += sums_[static_cast<std::size_t>(s)];
+  for (std::int64_t s = 0; s < spans_of(size_); ++s) sum += at(sums_, s);
   return sum;
 }
 
@@ -148,9 +148,9 @@ void Candidates::take_top_k(std::int64_t k) {
   keep(logits_now(), find_cut(logits_now(), {}, static_cast<double>(k), places_));
 }
 
-/// Goes down until the list weighs `target`, or to where min_p cuts anyway. A row that weighs much
-/// beside its best token, whose weight is 1, is flat: most of it lies deep, and the steps above
-/// that are left out.
+/// Goes deeper until the list weighs `target`, or to where min_p cuts anyway. A row that weighs
+/// much more than its best token, whose weight is 1, is flat: most of its weight lies deep, so the
+/// first depths are left out.
 void Candidates::take_until(double target, double row_weight, double depth_max) {
   const double first = std::min(kDepthMax, 2 + 2 * math::log(row_weight));
   for (const double depth : kDepths) {
@@ -183,13 +183,13 @@ void Candidates::keep_typical(double typical_p) {
   keep(keys, find_cut(keys, weights_now(), typical_p * sum, places_));
 }
 
-void Candidates::keep_min_p(float min_p) {
+void Candidates::keep_likely(float share) {
   const auto weights = weights_now();
-  const float least = min_p * *std::max_element(weights.begin(), weights.end());
+  const float least = share * *std::max_element(weights.begin(), weights.end());
   keep(weights, {.key = least, .last = size_});
 }
 
-/// Leaves what lies before the cut, by rising id as before.
+/// Leaves the tokens before the cut, by ascending id as before.
 void Candidates::keep(std::span<const float> keys, Cut cut) {
   std::int64_t kept = 0;
   for (std::size_t i = 0; i < keys.size(); ++i) {

@@ -1,4 +1,4 @@
-// Candidates: the tokens of a row that truncation leaves, found without sorting the row.
+// Candidates: the tokens of a row that top_k, top_p and the like leave, without sorting the row.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace ingot {
 
-/// A row of logits with what KernelTable::scan found in it.
+/// A row of logits and the results of KernelTable::scan.
 struct ScannedRow {
   const float* logits = nullptr;  ///< [n], no NaN, no +Inf
   const float* tops = nullptr;    ///< [spans of n, 16]
@@ -22,33 +22,33 @@ struct ScannedRow {
   float scale = 1;  ///< a token's weight is exp((logit - largest) * scale)
 };
 
-/// A list of tokens by rising id, with their logits and weights. Its memory is planned once.
+/// A list of tokens by ascending id, with their logits and weights. Its memory is planned once.
 class Candidates {
  public:
   /// For rows of up to `room` tokens.
   ///
-  /// Errors: Error{kDoesNotFit} when the memory is not there.
+  /// Errors: Error{kDoesNotFit} when there is no memory.
   Candidates(const KernelTable& kernels, std::int64_t room);
 
   /// Whether these parameters drop any token of a row of n.
   static bool truncates(const SamplingParams& params, std::int64_t n);
-  /// Whether `truncate` has to be told the weight of the whole row.
+  /// Whether `truncate` needs the weight of the whole row.
   static bool needs_weight(const SamplingParams& params, std::int64_t n);
 
-  /// Makes this the list of tokens that top_k, typical_p, top_p and min_p, in this order, leave.
-  /// Tokens whose weight is 0 may be among them.
+  /// Makes this the list of tokens that the cuts of a Sampler leave. It may include tokens of
+  /// weight 0.
   void truncate(const ScannedRow& row, const SamplingParams& params, double row_weight);
 
   /// The lowest id of the largest logit.
   std::int32_t best(const ScannedRow& row);
-  /// The best `count` tokens (all where there are fewer) by falling logit, ties to the lower id,
-  /// with their logits.
+  /// The best `count` tokens (all if there are fewer) and their logits, by descending logit, ties
+  /// to the lower id.
   void best(const ScannedRow& row, std::int64_t count, std::vector<TokenScore>& top);
 
   std::int64_t size() const { return size_; }
   const float* logits() const { return logits_.data(); }
   const std::int32_t* ids() const { return ids_.data(); }
-  const float* sums() const { return sums_.data(); }  ///< of weights, as KernelTable::weigh's
+  const float* sums() const { return sums_.data(); }  ///< weights summed as by KernelTable::weigh
 
   static std::int64_t bytes(std::int64_t room);
 
@@ -61,7 +61,7 @@ class Candidates {
   void take_top_k(std::int64_t k);
   void take_until(double target, double row_weight, double depth_max);
   void keep_typical(double typical_p);
-  void keep_min_p(float min_p);
+  void keep_likely(float share);
   void keep(std::span<const float> keys, Cut cut);
 
   std::span<const float> logits_now() const { return logits_.first(count()); }

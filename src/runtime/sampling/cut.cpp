@@ -1,4 +1,4 @@
-// Weighted selection by radix: a histogram of the keys' bits, then of the bin that holds the cut.
+// find_cut: weighted selection by radix: a histogram of the keys' bits, then of the cut's bin.
 #include "runtime/sampling/cut.h"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "base/index.h"
 
 namespace ingot {
 
@@ -24,7 +25,7 @@ std::int32_t rank_of(float key) {
   return ~(bits ^ ((bits >> 31) & 0x7FFFFFFF));
 }
 
-/// The search for one cut: what is known about the bin that holds it.
+/// The search for one cut, and the bin that holds it.
 class Search {
  public:
   Search(std::span<const float> keys, std::span<const float> weights, double target)
@@ -102,8 +103,8 @@ std::span<std::int32_t> Search::refine(std::span<std::int32_t> members) {
 
 Cut Search::sorted_cut(std::span<std::int32_t> members) {
   std::sort(members.begin(), members.end(), [&](std::int32_t a, std::int32_t b) {
-    const float x = keys_[static_cast<std::size_t>(a)];
-    const float y = keys_[static_cast<std::size_t>(b)];
+    const float x = at(keys_, a);
+    const float y = at(keys_, b);
     return x != y ? x > y : a < b;
   });
   std::int32_t last = members.back();
@@ -113,7 +114,7 @@ Cut Search::sorted_cut(std::span<std::int32_t> members) {
     last = place;
     break;
   }
-  return {.key = keys_[static_cast<std::size_t>(last)], .last = last};
+  return {.key = at(keys_, last), .last = last};
 }
 
 Cut Search::run(std::span<std::int32_t> places) {

@@ -1,4 +1,4 @@
-// Cutting a list behind its best elements, without sorting it.
+// find_cut: where a list is cut behind its best elements, without sorting it.
 #pragma once
 
 #include <cstdint>
@@ -6,24 +6,24 @@
 
 namespace ingot {
 
-/// Where a list in the order of falling key, then rising place, is cut.
+/// A cut of a list in the order of descending key, then ascending place.
 struct Cut {
   float key = 0;
-  std::int64_t last = 0;  ///< of the elements whose key is `key`, those up to this place stay
+  std::int64_t last = 0;  ///< elements of this key stay up to this place
 
-  /// Without branches: in a long list they would be guessed wrong.
+  /// Without branches, which would be mispredicted in a long list.
   bool keeps(float other, std::int64_t place) const {
     return static_cast<bool>(static_cast<int>(other > key) |
                              (static_cast<int>(other == key) & static_cast<int>(place <= last)));
   }
 };
 
-/// The shortest beginning, in the order of falling key, then rising place, whose weights' sum
-/// reaches `target`, and at least one element; the whole list where no sum does.
+/// The shortest beginning, in the order of descending key, then ascending place, whose weights' sum
+/// reaches `target`, and at least one element; the whole list if its sum does not.
 ///
-/// -0 and +0 are equal keys. Time is linear: keys are counted by their leading 11 bits of
-/// difference to the best, then the ones in the bin where the target falls by the next 11, and so
-/// on; a bin of 32 is sorted. Sums are of doubles: within a bin by place, then over bins.
+/// -0 and +0 are equal keys. Takes linear time: keys are counted by the leading 11 bits of their
+/// difference to the best, then those in the bin that the target falls into by the next 11 bits,
+/// and so on; a bin of 32 keys is sorted. Sums are doubles, within a bin by place, then over bins.
 ///
 /// Shapes: keys [n], none NaN; weights [n], none negative, or empty for 1 each; places [n] is
 /// overwritten; n >= 1.

@@ -1,4 +1,4 @@
-// Digest of logits, by xxHash.
+// Digest: a hash of logits, by xxHash.
 #include "runtime/sampling/digest.h"
 
 #include <algorithm>

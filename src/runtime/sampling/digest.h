@@ -1,4 +1,4 @@
-// A fingerprint of logits: equal text by accident does not hide unequal arithmetic.
+// Digest: a hash of computed logits, which differs even where different logits draw equal text.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace ingot {
 /// A digest as 16 hexadecimal digits.
 std::string digest_text(std::uint64_t digest);
 
-/// XXH64, seed 0, over the little-endian float32 of rows of logits in order; every NaN counts as
-/// the same one.
+/// XXH64, seed 0, over the little-endian float32 of rows of logits in order. All NaNs count as one
+/// value.
 class Digest {
  public:
   Digest();

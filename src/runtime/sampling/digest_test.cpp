@@ -1,4 +1,4 @@
-// The digest is the published XXH64 of the bytes, and blind to which NaN it is.
+// Digest: the published XXH64 of the bytes, equal for all NaNs.
 #include "runtime/sampling/digest.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// One row: scanned, scored, changed, truncated, drawn from.
+// RowSampler: scans, scores, changes and truncates a row, and draws from it.
 #include "runtime/sampling/row_sampler.h"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/index.h"
 #include "base/math_double.h"
 #include "base/philox.h"
 
@@ -83,7 +84,7 @@ bool RowSampler::prepare(const SampleRow& row, Drawn& drawn) {
   return true;
 }
 
-/// Finds the largest logits of the ids. False where one is NaN or +Inf, or all are -Inf.
+/// Finds the largest logits of the ids. False if one is NaN or +Inf, or all are -Inf.
 bool RowSampler::scan() {
   row_.largest = kernels_.scan(row_.logits, row_.n, tops_);
   return row_.largest > -kInf && row_.largest < kInf;
@@ -106,9 +107,9 @@ float RowSampler::logprob(float logit) const {
                             log_sum_);
 }
 
-/// A logit that is about to be changed; remembered where its log-probability may be wanted.
+/// A logit to change. Its value is remembered if its log-probability may be wanted.
 float& RowSampler::change(std::int32_t id) {
-  float& logit = logits_[static_cast<std::size_t>(id)];
+  float& logit = at(logits_, id);
   if (scored_) originals_.push_back({.id = id, .logit = logit});
   return logit;
 }
@@ -117,11 +118,11 @@ float& RowSampler::change(std::int32_t id) {
 float RowSampler::original(std::int32_t id) const {
   const auto first = std::find_if(originals_.begin(), originals_.end(),
                                   [&](const Original& o) { return o.id == id; });
-  return first != originals_.end() ? first->logit : logits_[static_cast<std::size_t>(id)];
+  return first != originals_.end() ? first->logit : at(logits_, id);
 }
 
-/// Everything up to the temperature. False where nothing was changed. Ids that cannot be drawn are
-/// passed over: a prompt may hold them.
+/// Applies all changes before the temperature. Returns false if nothing changed. Skips ids that
+/// cannot be drawn, which a prompt may hold.
 bool RowSampler::modify(const SampleRow& row) {
   bool changed = false;
   for (const auto& [id, bias] : row.params->logit_bias) {
@@ -198,14 +199,14 @@ std::int32_t RowSampler::pick(double noise) {
   const std::int64_t n = std::min(kSpan, source_.n - first);
   std::array<float, kSpan> weights;
   kernels_.weigh(source_.logits + first, n, row_.largest, row_.scale, weights.data(), nullptr);
-  std::int64_t at = first;
+  std::int64_t drawn = first;
   for (std::int64_t i = 0; i < n && before <= target; ++i) {
-    const float weight = weights[static_cast<std::size_t>(i)];
+    const float weight = at(weights, i);
     if (weight == 0) continue;
-    at = first + i;  // the last one with a weight, where rounding leaves a crumb behind it
+    drawn = first + i;  // the last one with a weight, if rounding leaves a rest behind it
     before += static_cast<double>(weight);
   }
-  return source_.ids != nullptr ? source_.ids[at] : static_cast<std::int32_t>(at);
+  return source_.ids != nullptr ? source_.ids[drawn] : static_cast<std::int32_t>(drawn);
 }
 
 std::vector<TokenProbability> RowSampler::distribution() {

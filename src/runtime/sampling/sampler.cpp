@@ -1,7 +1,8 @@
-// Rows of a step, each drawn from by one thread.
+// Sampler: gives each row of a step to one thread.
 #include "runtime/sampling/sampler.h"
 
 #include "base/check.h"
+#include "base/index.h"
 #include "runtime/sampling/row_sampler.h"
 
 namespace ingot {
@@ -22,7 +23,7 @@ void Sampler::sample(std::span<const SampleRow> rows, std::span<Drawn> drawn) {
               " rows into ", drawn.size(), ", planned for ", rows_max_);
   pool_.parallel_for(std::ssize(rows), [&](std::int64_t r, int thread) {
     const auto i = static_cast<std::size_t>(r);
-    by_thread_[static_cast<std::size_t>(thread)]->draw(rows[i], drawn[i]);
+    at(by_thread_, thread)->draw(rows[i], drawn[i]);
   });
 }
 

@@ -1,4 +1,4 @@
-// Sampling: from rows of logits to tokens, each a pure function of row, parameters, history and
+// Sampler: draws tokens from rows of logits, each a pure function of row, parameters, history and
 // position.
 #pragma once
 
@@ -20,14 +20,14 @@ struct SampleRow {
   std::span<float> logits;  ///< [V]; overwritten
   const SamplingParams* params = nullptr;
   const TokenCounts* counts = nullptr;  ///< null when no penalty needs them
-  std::uint64_t index = 0;              ///< of the token in the continuation, counted from 0
+  std::uint64_t index = 0;              ///< the token's number in the choice, from 0
 };
 
-/// What was drawn.
+/// A token drawn from a row.
 struct Drawn {
-  std::int32_t id = -1;  ///< -1: the row holds NaN or +Inf, or allows no token
-  float logprob = 0;     ///< of id under the unmodified logits, where logprobs were asked for
-  std::vector<TokenScore> top;  ///< the best `logprobs` of them, falling, ties to the lower id
+  std::int32_t id = -1;         ///< -1: the row holds NaN or +Inf, or allows no token
+  float logprob = 0;            ///< `id`'s under the unmodified logits, if logprobs are wanted
+  std::vector<TokenScore> top;  ///< the best `logprobs` tokens, descending, ties to the lower id
 };
 
 /// A token that can be drawn.
@@ -43,35 +43,37 @@ class RowSampler;
 /// The logits are changed in this order: logit_bias; repetition_penalty; presence and frequency
 /// penalty; end_ids to -Inf before min_tokens. Temperature 0 takes the largest. Else
 ///   w = exp((x - largest) * min(1 / temperature, FLT_MAX))
-/// and tokens are dropped in this order: top_k, typical_p, top_p, min_p, each from what the ones
-/// before left. What stays is drawn from in the order of ids: sums of w per 256 tokens are the tree
-/// of 16 lane sums, then doubles; the first token whose running sum is above u * total, u being 53
-/// bits of Philox4x32-10 with the seed as key and (index, choice) as counter.
+/// and the members of SamplingParams from top_k on drop tokens, in their order there, each from the
+/// tokens that the ones before left. The draw runs over the remaining tokens by id: sums of w per
+/// 256 tokens are the tree of 16 lane sums, then doubles; it takes the first token whose running
+/// sum is above u * total, where u is 53 bits of Philox4x32-10 with the seed as key and (index,
+/// choice) as counter.
 ///
 /// Log-probabilities are those of the row as the model computed it, before any change and over all
-/// V rows of the head, also those that no id belongs to: (x - largest) - log(sum), in double.
+/// V rows of the head, including rows without an id: (x - largest) - log(sum), in double.
 class Sampler {
  public:
-  /// Plans memory for rows of `vocab` logits of which the first `ids` can be drawn and reported
-  /// (embedding matrices may have more rows than the tokenizer has tokens).
+  /// Plans memory for rows of `vocab` logits, of which only the first `ids` are drawn and reported:
+  /// embedding matrices may have more rows than the tokenizer has tokens.
   ///
-  /// Errors: Error{kDoesNotFit} when the memory is not there.
+  /// Errors: Error{kDoesNotFit} when there is no memory.
   Sampler(ThreadPool& pool, const KernelTable& kernels, std::int64_t vocab, std::int64_t ids,
           std::int32_t rows_max);
   ~Sampler();
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
 
-  /// Draws a token from each row. Nothing is allocated but Drawn::top.
+  /// Draws a token from each row. Allocates only Drawn::top.
   ///
   /// Shapes: rows and drawn [R], R <= rows_max.
-  /// Errors: none; a row that no token can be drawn from gets id -1.
+  /// Errors: none; the id is -1 if no token can be drawn from a row.
   void sample(std::span<const SampleRow> rows, std::span<Drawn> drawn);
 
-  /// What `sample` would draw from: by falling probability, then id. For tests and inspection.
+  /// The tokens that `sample` may draw, by descending probability, then id. For tests and
+  /// inspection.
   std::vector<TokenProbability> distribution(const SampleRow& row);
 
-  /// What a Sampler of these sizes allocates, at most.
+  /// The most bytes that a Sampler of these sizes allocates.
   static std::int64_t bytes(int threads, std::int64_t vocab);
 
  private:

@@ -12,8 +12,8 @@ struct LogitBias {
   float bias = 0;
 };
 
-/// How tokens are drawn. Every member's default is its neutral value, except that temperature 0
-/// takes the most likely token.
+/// How tokens are drawn. The members act in their order here. Every default is the neutral value,
+/// except that temperature 0 takes the most likely token.
 struct SamplingParams {
   std::vector<LogitBias> logit_bias{};  ///< by rising id, each id once
   float repetition_penalty = 1;         ///< above 0; over the ids of prompt and continuation
@@ -31,18 +31,8 @@ struct SamplingParams {
   std::int32_t logprobs = -1;           ///< -1 = none; else the chosen token's and so many best
 };
 
-// What check_sampling lets through; an API may promise less.
-inline constexpr float kLogitBiasMax = 100;
-inline constexpr double kRepetitionPenaltyMin = 0.01;
-inline constexpr float kRepetitionPenaltyMax = 100;
-inline constexpr float kPenaltyMax = 2;  ///< of presence and frequency, either sign
-inline constexpr float kTemperatureMax = 100;
-inline constexpr std::int32_t kLogprobsMax = 20;
+inline constexpr float kLogitBiasMax = 100;       ///< either sign
+inline constexpr std::int32_t kLogprobsMax = 20;  ///< likeliest tokens beside each
 inline constexpr std::size_t kEndIdsMax = 1024;
-
-/// Checks every member against its range and the vocabulary of `ids` tokens.
-///
-/// Errors: Error{kInvalid} naming the member as the API spells it, its value and what is possible.
-void check_sampling(const SamplingParams& params, std::int64_t ids);
 
 }  // namespace ingot

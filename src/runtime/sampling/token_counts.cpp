@@ -1,4 +1,4 @@
-// Counting ids as they occur.
+// TokenCounts: counts ids as they occur.
 #include "runtime/sampling/token_counts.h"
 
 namespace ingot {

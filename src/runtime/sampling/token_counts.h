@@ -8,12 +8,12 @@
 
 namespace ingot {
 
-/// The ids of a prompt and its continuation, kept up to date one token at a time.
+/// The ids of a prompt and of the tokens drawn after it, counted one token at a time.
 class TokenCounts {
  public:
   struct Count {
     std::int32_t id = 0;
-    std::int32_t generated = 0;  ///< occurrences in the continuation; 0 for the prompt's alone
+    std::int32_t generated = 0;  ///< how often it was drawn; 0 if only the prompt has it
 
     bool operator==(const Count&) const = default;
   };
@@ -27,7 +27,8 @@ class TokenCounts {
   Count& count_of(std::int32_t id);
 
   std::vector<Count> counts_;
-  std::unordered_map<std::int32_t, std::size_t> places_;  ///< of ids in counts_; never iterated
+  std::unordered_map<std::int32_t, std::size_t>
+      places_;  ///< by id: its place in counts_; never iterated
 };
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Sums of admissions and of time, which fade with every admission.
+// QueuePace: sums of admissions and of time, which fade with every admission.
 #include "runtime/schedule/queue_pace.h"
 
 #include <algorithm>
@@ -8,15 +8,16 @@ namespace ingot {
 
 namespace {
 
-/// Admissions after which older ones count a third.
+/// Admissions after which an older one counts a third. More would follow changes later, less would
+/// follow chance.
 constexpr double kMemory = 64;
-/// Fewer say nothing yet.
+/// Fewer admissions are too few for a mean.
 constexpr double kAdmittedMin = 8;
 
 }  // namespace
 
 void QueuePace::add(std::int64_t admitted, std::int64_t waiting, double now) {
-  // Time without an admission counts with the next one.
+  // Time without an admission is added with the next one.
   if (since_ && admitted > 0) {
     const auto count = static_cast<double>(admitted);
     const double kept = std::exp(-count / kMemory);

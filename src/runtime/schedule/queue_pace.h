@@ -1,4 +1,4 @@
-// QueuePace: how fast requests that wait get their turn, learnt from those that had to.
+// QueuePace: seconds between two admissions, measured while requests wait.
 #pragma once
 
 #include <cstdint>
@@ -6,18 +6,18 @@
 
 namespace ingot {
 
-/// Seconds from one admission to the next while others wait: a mean over some 64 of them, with the
-/// time since the last one as if it ended now. Without a queue nothing is learnt, since then it is
-/// arrivals that are far apart. No clock inside: times are told.
+/// The mean over some 64 admissions, and the time since the last one as if it ended now. Measures
+/// only while requests wait: without a queue it would measure arrivals. Has no clock: callers pass
+/// times.
 class QueuePace {
  public:
-  /// At `now`, `admitted` have begun since the last call, and `waiting` have not.
+  /// At `now`, `admitted` requests were admitted since the last call, and `waiting` still wait.
   void add(std::int64_t admitted, std::int64_t waiting, double now);
-  /// Seconds from one admission to the next, as it looks at `now`; 0 before some had to wait.
+  /// Seconds from one admission to the next, at `now`; 0 before eight were measured.
   double seconds_each(double now) const;
 
  private:
-  std::optional<double> since_;  ///< the time up to which is counted, while some wait
+  std::optional<double> since_;  ///< the time that is counted up to, while requests wait
   double admitted_ = 0;          ///< older ones count less
   double seconds_ = 0;
 };

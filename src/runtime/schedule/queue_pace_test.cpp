@@ -1,4 +1,4 @@
-// What those who had to wait tell those who come.
+// QueuePace: seconds between admissions, measured while requests wait.
 #include "runtime/schedule/queue_pace.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Scheduler: its rules one by one.
+// Scheduler: each of its rules, one test for each.
 #include <cmath>
 
 #include "runtime/schedule/scheduler_test_util.h"
@@ -59,7 +59,7 @@ TEST(Scheduler, TheLastAdmittedGivesWayAndComesBackFirst) {
   EXPECT_EQ(first->computed, 33);
   EXPECT_FALSE(second->admitted);
   EXPECT_EQ(second->computed, 0);
-  EXPECT_FALSE(third->admitted) << "it overtakes who was thrown out";
+  EXPECT_FALSE(third->admitted) << "it would overtake the preempted one";
   scheduler->remove(*first);
   scheduler.step();
   EXPECT_EQ(second->computed, 32);
@@ -126,8 +126,8 @@ TEST(Scheduler, APausedSequenceKeepsItsBlocksUntilSomebodyNeedsThem) {
   pool.expect_all_free();
 }
 
-/// A reader that is behind one step in five, beside a runner and a prompt that no eviction of the
-/// reader's sequence lets in.
+/// A reader is behind one step in five, beside a running sequence and a prompt that is too large to
+/// be admitted even if the reader's sequence is preempted.
 TEST(Scheduler, NobodyGivesWayToWhoCannotBeLetInAnyway) {
   Pool pool(40);
   Steps scheduler(pool, {.rows = 512, .sequences = 3});
@@ -150,7 +150,7 @@ TEST(Scheduler, NobodyGivesWayToWhoCannotBeLetInAnyway) {
   pool.expect_all_free();
 }
 
-/// The same where places are short rather than blocks.
+/// As above, with too few places instead of too few blocks.
 TEST(Scheduler, NobodyGivesWayForAPlaceThatIsNotEnough) {
   Pool pool(40);
   Steps scheduler(pool, {.rows = 64, .sequences = 2});
@@ -287,7 +287,7 @@ TEST(Scheduler, ChunksOfAPromptFitIntoTheTimeThatAStepMayTake) {
   EXPECT_EQ(last_chunk(0.001), 2) << "some always go in";
 }
 
-/// One sequence at once, which has computed enough that a row is known to take 1 ms.
+/// Runs one sequence at a time, after enough steps to have measured 1 ms for a row.
 class Prediction : public testing::Test {
  protected:
   Prediction() {

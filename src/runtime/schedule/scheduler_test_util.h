@@ -13,7 +13,7 @@
 
 namespace ingot {
 
-/// A pool of blocks without a model: pages of 64 bytes that nobody writes.
+/// A pool of blocks without a model: pages of 64 bytes that are never written.
 class Pool {
  public:
   explicit Pool(std::int32_t blocks, std::int32_t window = 0, std::int32_t window_blocks = 0)
@@ -40,7 +40,7 @@ class Pool {
   std::unique_ptr<KvCache> cache_;
 };
 
-/// A sequence of so many tokens that no other one has, unless they are given.
+/// A sequence of `tokens` tokens, which no other one has, or which begin at `first_token`.
 inline std::unique_ptr<Sequence> sequence_of(Pool& pool, std::int64_t tokens,
                                              std::int32_t first_token = -1) {
   static std::int32_t made = 0;
@@ -58,7 +58,7 @@ inline std::vector<std::int32_t> drawn_for(std::span<const StepPart> parts) {
   return drawn;
 }
 
-/// A scheduler whose clock stands still, and whose steps take no time unless they are said to.
+/// A scheduler whose steps take the time that `commit` is given: none by default.
 class Steps {
  public:
   Steps(Pool& pool, const SchedulerLimits& limits) : scheduler_(pool.cache(), limits) {}

@@ -1,12 +1,12 @@
-// Sequence: one request's tokens, how far they are computed, and what the scheduler knows of it.
+// Sequence: one choice's tokens, how many are computed, and the scheduler's state of it.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <utility>
 #include <vector>
 
+#include "base/index.h"
 #include "base/view.h"
 #include "kv/kv_cache.h"
 #include "kv/prefix_index.h"
@@ -16,41 +16,42 @@ namespace ingot {
 
 class RunningRequest;
 
-/// What decides when a sequence gets its turn. Times are seconds of the caller's clock.
+/// What decides when a sequence is admitted. Times are seconds of the caller's clock.
 struct SchedulingTerms {
-  std::uint64_t tenant = 0;   ///< whose share of the machine it counts against: an API key
-  std::int32_t priority = 0;  ///< smaller ones first, where the policy looks at it
+  std::uint64_t tenant = 0;   ///< the API key whose share of the machine it uses
+  std::int32_t priority = 0;  ///< smaller ones first, under Policy::kPriority
   double arrival = 0;
-  double begin_by = kNever;  ///< to run for the first time
+  double begin_by = kNever;  ///< latest first admission
   double first_token_by = kNever;
   double end_by = kNever;
-  std::int64_t tokens_min = 1;  ///< that will be drawn before it ends
+  std::int64_t tokens_min = 1;  ///< tokens that are surely drawn before it ends
 
   bool has_deadline() const { return std::min({begin_by, first_token_by, end_by}) < kNever; }
 };
 
 /// Rows to compute (tokens, perhaps after embedding rows), how many of them have keys and values,
-/// and where those are.
+/// and in which blocks.
 struct Sequence {
   explicit Sequence(KvCache& cache) : blocks(cache) {}
 
-  std::uint64_t id = 0;               ///< of its request
-  RunningRequest* request = nullptr;  ///< that it is part of, where it is
+  std::uint64_t id = 0;               ///< its request's
+  RunningRequest* request = nullptr;  ///< null in tests without requests
   View embeddings;                    ///< [n, H] float32 rows before the tokens, or none
-  std::vector<std::int32_t> tokens;   ///< the prompt's, then what was drawn
+  std::vector<std::int32_t> tokens;   ///< the prompt's, then the drawn ones
   std::int64_t computed = 0;          ///< rows whose keys and values are in `blocks`
-  std::int64_t rows_max = std::numeric_limits<std::int64_t>::max();  ///< that it will ever have
+  std::int64_t rows_max =
+      std::numeric_limits<std::int64_t>::max();  ///< rows that it will have at most
   SequenceBlocks blocks;
   SchedulingTerms terms;
 
   // What it may share.
   PrefixKey prefix;
   std::uint64_t chat_template = 0;  ///< tells templates apart in PrefixMiss; 0 = unknown
-  Sequence* fork_of = nullptr;      ///< has the same prompt, and hands its blocks over
+  Sequence* fork_of = nullptr;      ///< has the same prompt, and shares its blocks
   bool reads_cache = true;
 
-  /// Rows [score_next, score_end) leave the model once for the log-probability of the token after
-  /// each. They are not asked for again when they are computed again.
+  /// Rows [score_next, score_end) leave the model once, for the log-probability of the token after
+  /// each. Rows that are computed again after a preemption do not leave it again.
   std::int64_t score_next = 0;
   std::int64_t score_end = 0;
   /// Rows [hidden_next, hidden_end) leave the model once as hidden states, after the final norm or
@@ -58,82 +59,53 @@ struct Sequence {
   std::int64_t hidden_next = 0;
   std::int64_t hidden_end = 0;
   bool final_norm = true;
-  bool draws = true;    ///< whether a token is wanted from the last row
-  bool paused = false;  ///< nothing may be produced now: its reader is behind
-  /// Tokens that its reader has room for, those of steps under way among them.
+  bool draws = true;    ///< whether the last row draws a token
+  bool paused = false;  ///< its reader is behind: no rows are planned
+  /// Tokens that its reader has room for, including those of steps under way.
   std::int64_t room = std::numeric_limits<std::int64_t>::max();
 
   // The scheduler's own.
-  bool admitted = false;         ///< runs; else it waits
+  bool admitted = false;         ///< running; false = waiting
   bool known = false;            ///< to the scheduler
   bool timed = false;            ///< has a deadline
-  bool guaranteed = false;       ///< runs, and is sure of all blocks that it will need
+  bool guaranteed = false;       ///< running, with a guarantee: see GuaranteedBlocks
   bool forked = false;           ///< others wait for its prompt
   std::uint32_t admissions = 0;  ///< so far
   std::int32_t preemptions = 0;  ///< while its reader kept up
-  std::int64_t in_flight = 0;    ///< rows of planned steps that are not committed
+  std::int64_t in_flight = 0;    ///< rows of steps under way
   std::int64_t pending = 0;      ///< tokens that those steps will draw
-  std::int32_t output = -1;      ///< number of its output in the last step that was planned
-  std::int64_t cached = 0;       ///< rows that were there when it was admitted first
+  std::int32_t output = -1;      ///< number of its output in the last planned step
+  std::int64_t cached = 0;       ///< rows that were cached at its first admission
   PrefixMiss miss;               ///< where they ended, and why
   PrefixIndex::Place place;
 
-  /// Gives back the blocks that no row to come can see. Not before the computed rows are sure to
-  /// stay: a rejected draft has to find the window that it was computed with.
+  /// Releases the blocks that no later row can see. Only computed rows that stay count: a rejected
+  /// draft needs the window that it was computed with.
   void forget() { blocks.forget_before(computed); }
 
   std::int64_t length() const { return given_rows() + std::ssize(tokens); }
   std::int64_t given_rows() const { return embeddings ? embeddings.rows : 0; }
-  /// Rows that are known or on their way but neither computed nor planned.
-  std::int64_t missing() const {
-    return std::min(length() + pending, rows_max) - computed - in_flight;
-  }
+  /// The first row that is neither computed nor planned.
+  std::int64_t next_row() const { return computed + in_flight; }
+  /// Rows that are neither computed nor planned; a token that is still being drawn counts.
+  std::int64_t missing() const { return std::min(length() + pending, rows_max) - next_row(); }
   /// The token at row `i`, which is past the embeddings.
-  std::int32_t token(std::int64_t i) const {
-    return tokens[static_cast<std::size_t>(i - given_rows())];
-  }
-  /// Rows that need not leave the model: all before the first that is still wanted, and before the
-  /// last, from which the next token is drawn.
+  std::int32_t token(std::int64_t i) const { return at(tokens, i - given_rows()); }
+  /// Rows that need not leave the model: those before the first wanted score or hidden state, and
+  /// before the last row, from which the next token is drawn.
   std::int64_t skippable_rows() const {
     std::int64_t rows = length() - 1;
     if (score_next < score_end) rows = std::min(rows, score_next);
     if (hidden_next < hidden_end) rows = std::min(rows, hidden_next);
     return rows;
   }
-};
-
-/// What one sequence contributes to a step: rows [first, first + rows), all of them tokens or none.
-/// The last `outputs` leave the model; of the others, `scores` from row `first_score` on are
-/// scored, and `hidden` from row `first_hidden` on leave as hidden states. No row does two of
-/// these.
-struct StepPart {
-  Sequence* sequence = nullptr;  ///< null once it was removed while the step was under way
-  std::int64_t first = 0;
-  std::int32_t rows = 0;
-  std::int32_t outputs = 0;
-  std::int64_t first_score = 0;  ///< a row of the sequence
-  std::int32_t scores = 0;
-  std::int64_t first_hidden = 0;  ///< a row of the sequence
-  std::int32_t hidden = 0;
-  bool final_norm = true;  ///< those states come after it
-  /// Its only row is the token that output number `previous` of the step before draws; -1: all
-  /// tokens are known.
-  std::int32_t previous = -1;
-  std::uint32_t admission = 0;  ///< of the sequence's, the one that this belongs to
-  bool decode = false;          ///< the sequence lacked this one row
-};
-
-/// A planned step: at most one part of each sequence.
-struct Step {
-  std::int64_t number = 0;
-  std::vector<StepPart> parts;
-  std::vector<BlockCopy> copies;  ///< made in this order before anything is computed
-  std::int32_t rows = 0;
-  std::int32_t decode_rows = 0;  ///< of these, of sequences that lacked one row
-  std::int32_t outputs = 0;
-  std::int32_t scores = 0;
-  std::int32_t sequences = 0;
-  std::int32_t rows_max = 0;  ///< that were allowed
+  /// Whether a waiting sequence may be admitted: its reader keeps up, no step under way still draws
+  /// for it, and no other sequence is computing the prompt that it will share.
+  bool may_begin() const {
+    if (paused || pending > 0) return false;
+    if (fork_of == nullptr) return true;
+    return fork_of->admissions > 0 && (!fork_of->admitted || fork_of->computed >= length());
+  }
 };
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Means of step times by size, and the line through two of them.
+// StepTimes: means of step times by size, and the line through two of them.
 #include "runtime/schedule/step_times.h"
 
 #include <algorithm>
@@ -8,10 +8,11 @@ namespace ingot {
 
 namespace {
 
-/// Of a new time in a mean that has seen many: the machine's speed changes with what else it does.
+/// Weight of a new time in a mean of many: old times fade, because the machine's speed changes with
+/// its other work.
 constexpr double kNewest = 0.1;
-/// Times as many rows, of which a size still says something: beside decodes the first rows of
-/// prompts cost least, since weights are read anyway.
+/// A step corrects the means of sizes up to 4 times its own. Beside decodes the first prompt rows
+/// cost least, because the weights are read anyway, so a step tells little about much larger ones.
 constexpr double kNear = 4;
 
 }  // namespace
@@ -23,8 +24,9 @@ void StepTimes::Mean::add(double rows_now, double seconds_now) {
   seconds += weight * (seconds_now - seconds);
 }
 
-/// Fewer rows should take no more time, and somewhat more rows no more for each. Times that look
-/// long are moved towards that; those that look short are asked for again, and measured.
+/// Fewer rows should take no more time, and somewhat more rows no more time each. Moves a longer
+/// mean towards that. A shorter one needs no correction: the scheduler plans such steps again, and
+/// they are measured.
 void StepTimes::Mean::agree_with(const Mean& newer) {
   if (rows > kNear * newer.rows) return;
   const double most = newer.seconds * std::max(1.0, rows / newer.rows);
@@ -45,8 +47,8 @@ std::size_t StepTimes::size_of(std::int64_t rows) {
   return static_cast<std::size_t>(std::min(static_cast<int>(width), kSizes - 1));
 }
 
-/// On the line through the nearest known sizes on either side. Smaller than all known ones: as long
-/// as those; larger: in proportion.
+/// The time on the line through the nearest measured sizes on either side. A size below all of them
+/// takes as long as the smallest, one above all takes time in proportion to the largest.
 double StepTimes::estimate(const Means& means, double rows) {
   const Mean* below = nullptr;
   const Mean* above = nullptr;
@@ -68,7 +70,7 @@ void StepTimes::add(std::int32_t decodes, std::int32_t prefill, double seconds) 
     if (decodes > 0) learn(decodes_, decodes, seconds);
     return;
   }
-  // At least a tenth of the step: what is known of the decodes may be out of date.
+  // At least a tenth of the step, because the mean of the decodes may be out of date.
   const double added = std::max(seconds - decode_seconds(decodes), seconds / 10);
   learn(prefills_, prefill, added);
 }

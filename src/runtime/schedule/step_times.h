@@ -1,4 +1,4 @@
-// StepTimes: how long steps take on this machine, learnt from those that were run.
+// StepTimes: how long steps take on this machine, measured while it serves.
 #pragma once
 
 #include <array>
@@ -6,28 +6,29 @@
 
 namespace ingot {
 
-/// Running means of the time of steps of single rows, by their number, and of what the rows of
-/// prompts add to it. A number of rows that was never seen is judged by its nearest neighbours.
-/// What is measured also corrects sizes that look slower than it allows: one that was slow by an
-/// accident is not asked for, and would never be measured again. No clock inside: times are told.
+/// Running means of the time of steps with decode rows alone, by their number, and of the time that
+/// prompt rows add. A number that was never measured is estimated from its nearest neighbours. A
+/// measured time also corrects other sizes that look too slow: the scheduler would avoid a size
+/// that was slow once by accident, so it would never be measured again. Has no clock: callers pass
+/// times.
 class StepTimes {
  public:
-  /// A step of `decodes` sequences with one row each, and `prefill` rows of others.
+  /// A step with `decodes` decode rows and `prefill` prompt rows took `seconds`.
   void add(std::int32_t decodes, std::int32_t prefill, double seconds);
 
-  /// Of a step of so many sequences with one row each; 0 before anything is known.
+  /// Seconds of a step with `decodes` decode rows alone; 0 before anything was measured.
   double decode_seconds(std::int32_t decodes) const;
-  /// That so many rows of prompts take or add; 0 before anything is known.
+  /// Seconds that `rows` prompt rows add; 0 before anything was measured.
   double prefill_seconds(std::int64_t rows) const;
-  /// Seconds a row of prompts at the best rate measured; 0 before steps of a quarter of `rows_max`
-  /// were: small ones say nothing of large ones.
+  /// Seconds per prompt row at the best measured rate; 0 before a step of a quarter of `rows_max`
+  /// was measured, because small steps say nothing about large ones.
   double min_row_seconds(std::int32_t rows_max) const;
-  /// The most rows of prompts, at least 1, that take at most `seconds`; `rows_max` before anything
-  /// is known.
+  /// The most prompt rows, at least 1, that take at most `seconds`; `rows_max` before anything was
+  /// measured.
   std::int32_t prefill_rows(double seconds, std::int32_t rows_max) const;
 
  private:
-  static constexpr int kSizes = 20;  ///< of steps: 1, 2, 3 to 4, 5 to 8, ...
+  static constexpr int kSizes = 20;  ///< classes of steps: 1, 2, 3 to 4, 5 to 8, ... rows
   struct Mean {
     double rows = 0;
     double seconds = 0;

@@ -1,4 +1,4 @@
-// What is learnt of step times, and how many rows of a prompt fit into a time.
+// StepTimes: estimates from measured steps, and how many prompt rows fit into a time.
 #include "runtime/schedule/step_times.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Ranks, tenants' virtual times, and the order that follows.
+// WaitingQueue: ranks, tenants' virtual times, and the order that follows from them.
 #include "runtime/schedule/waiting_queue.h"
 
 #include <algorithm>
@@ -59,7 +59,7 @@ void WaitingQueue::leave(const Sequence& s) {
   });
 }
 
-/// What the tenant got that waits and got least; nothing where none waits.
+/// The least virtual time of a waiting tenant; nothing if no tenant waits.
 std::optional<double> WaitingQueue::min_served() const {
   std::optional<double> least;
   for (const auto& [id, tenant] : tenants_) {
@@ -68,7 +68,7 @@ std::optional<double> WaitingQueue::min_served() const {
   return least;
 }
 
-/// Where nobody waits.
+/// Sets all virtual times to 0 if no tenant waits.
 void WaitingQueue::end_debts() {
   if (min_served()) return;
   for (auto& [id, tenant] : tenants_) tenant.served = 0;

@@ -1,4 +1,4 @@
-// WaitingQueue: in which order sequences that wait get their turn.
+// WaitingQueue: the order in which waiting sequences are admitted.
 #pragma once
 
 #include <cstdint>
@@ -11,52 +11,52 @@
 
 namespace ingot {
 
-/// Who is served first.
+/// Which waiting sequence of a tenant comes first.
 enum class Policy {
   kArrival,   ///< first come, first served
-  kPriority,  ///< smaller priorities first, but a wait of `ageing` seconds makes up for a step
+  kPriority,  ///< smaller priorities first, but waiting `ageing` seconds makes up for one step
 };
 
-/// How sequences are ranked, and how tenants share.
+/// How sequences are ranked, and how tenants share the machine.
 struct WaitingOptions {
   Policy policy = Policy::kArrival;
-  double ageing = 10;                         ///< seconds that a step of priority is worth
-  std::map<std::uint64_t, double> weights{};  ///< of tenants' shares; 1 for those that are not here
+  double ageing = 10;  ///< seconds of waiting that one step of priority is worth
+  std::map<std::uint64_t, double> weights{};  ///< shares by tenant; 1 for all others
 };
 
-/// Sequences that wait. Those that ran and had to give way come first; the others by tenant, the
-/// one first that got least for its weight, and within a tenant by rank.
+/// Preempted sequences come first. The others follow by tenant, the tenant with the least virtual
+/// time first, and within a tenant by rank.
 ///
-/// Fair sharing counts rows computed, divided by the tenant's weight, as virtual time: a tenant
-/// that had nothing waiting comes back at the least of those that have, so that idling saves
-/// nothing up, or at what it was served where that is more, so that leaving pays no debt. Where
-/// nobody waits nobody is deprived, and all debts end.
+/// A tenant's virtual time is its computed rows divided by its weight. A tenant that had no waiting
+/// sequence returns at the least virtual time of the waiting tenants, so idling saves nothing up;
+/// or at its own if that is higher, so leaving pays no debt. When no tenant waits, all virtual
+/// times become 0, because no tenant is deprived.
 ///
 /// Source: "Fairness in Serving Large Language Models", arXiv:2401.00588.
 class WaitingQueue {
  public:
   explicit WaitingQueue(WaitingOptions options) : options_(std::move(options)) {}
 
-  /// Arrival, plus what its priority costs or saves: ageing is the same for all, so that ranks
-  /// never change. Smaller ones first, then smaller request numbers.
+  /// Arrival, plus seconds for its priority. All sequences age at one rate, so ranks never change.
+  /// Smaller ranks come first, then smaller ids.
   double rank(const Sequence& s) const;
   /// Whether `a` comes before `b`.
   bool before(const Sequence& a, const Sequence& b) const;
 
-  /// A new sequence, whose tenant it makes active until `leave`.
+  /// Adds a new sequence. It counts as its tenant's until `leave`.
   void add(Sequence& s);
-  /// One that ran and had to give way.
+  /// Adds a preempted sequence.
   void add_returned(Sequence& s);
-  /// Takes it out of the line, if it is in it. It stays its tenant's.
+  /// Takes the sequence out of the line, if it is in it. It still counts as its tenant's.
   void erase(Sequence& s);
-  /// The sequence has ended, wherever it was.
+  /// The sequence has ended, waiting or not.
   void leave(const Sequence& s);
-  /// Rows that were computed for it.
+  /// `rows` rows of the sequence were computed.
   void serve(const Sequence& s, std::int64_t rows);
 
   std::int64_t size() const { return size_; }
-  /// Calls `visit` with those that wait, in order, until it returns false. It must not change the
-  /// queue.
+  /// Calls `visit` with the waiting sequences, in order, until it returns false. It must not change
+  /// the queue.
   void visit(FunctionRef<bool(Sequence&)> visit) const;
   /// Tenants that have sequences.
   std::int64_t tenants() const;
@@ -83,7 +83,7 @@ class WaitingQueue {
 
   WaitingOptions options_;
   std::set<Entry> returned_;
-  /// Those that have sequences, and some that are ahead of those that wait.
+  /// Tenants with sequences, and tenants whose virtual time is ahead of all waiting ones.
   std::map<std::uint64_t, Tenant> tenants_;
   std::int64_t size_ = 0;
 };

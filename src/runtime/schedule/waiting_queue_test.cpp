@@ -1,4 +1,4 @@
-// Who comes first: arrival, priority with ageing, tenants by what they got for their weight.
+// WaitingQueue: the order by arrival, by priority with ageing, and by tenants' virtual times.
 #include "runtime/schedule/waiting_queue.h"
 
 #include "runtime/schedule/scheduler_test_util.h"
@@ -67,7 +67,7 @@ TEST_F(WaitingQueueTest, TheTenantThatGotLeastForItsWeightIsFirst) {
   Sequence& two = add(queue, {.tenant = 2, .arrival = 2});
   queue.serve(one, 100);
   EXPECT_EQ(order(queue), (Order{&two, &one}));
-  queue.serve(two, 290);  // of three times the weight
+  queue.serve(two, 290);  // its weight is three
   EXPECT_EQ(order(queue), (Order{&two, &one}));
   queue.serve(two, 20);
   EXPECT_EQ(order(queue), (Order{&one, &two}));

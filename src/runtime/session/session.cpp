@@ -1,25 +1,17 @@
-// What a session belongs to, and its way from a request and back.
+// Session: the model it belongs to, and its conversion from and to a request.
 #include "runtime/session/session.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "backend/kv_rows.h"
+#include "base/index.h"
 
 namespace ingot {
 
 std::string_view to_string(KvType type) {
-  switch (type) {
-    case KvType::kF32:
-      return "F32";
-    case KvType::kF16:
-      return "F16";
-    case KvType::kBF16:
-      return "BF16";
-    case KvType::kInt8:
-      return "INT8";
-  }
-  return "?";
+  static constexpr std::string_view kNames[] = {"F32", "F16", "BF16", "INT8"};
+  return at(kNames, type);
 }
 
 SessionModel session_model(const Spec& spec, KvType type, const ModelFingerprint& weights) {

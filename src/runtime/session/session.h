@@ -1,4 +1,4 @@
-// Session: a sequence and how it goes on, so that another process can take it up where it stopped.
+// Session: a sequence's tokens and parameters, which another process continues.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace ingot {
 
-/// What keys and values depend on besides tokens: only where all of it is equal can one process go
-/// on with those of another, and then to the same bits.
+/// Everything that keys and values depend on besides tokens. If all of it is equal, one process can
+/// continue with another's keys and values, to the same bits.
 struct SessionModel {
   ModelFingerprint weights{};
   std::int32_t order_version = kOrderVersion;
@@ -30,39 +30,39 @@ struct SessionModel {
 /// "F32", "F16", "BF16" or "INT8".
 std::string_view to_string(KvType type);
 
-/// Of a model that is not started yet.
+/// The SessionModel of a model without a cache.
 SessionModel session_model(const Spec& spec, KvType type, const ModelFingerprint& weights);
-/// Of one whose layers are all in `cache`.
+/// The SessionModel of a model whose layers are all in `cache`.
 SessionModel session_model(const KvCache& cache, const ModelFingerprint& weights);
 
-/// Layers of one window, whose blocks are kept together: the groups of kv_groups.
+/// Layers of one window, which share block tables: see kv_groups.
 struct SessionGroup {
   std::int32_t window = 0;
-  std::int64_t block_bytes = 0;  ///< of KvRows, all layers together
+  std::int64_t block_bytes = 0;  ///< bytes of KvRows of one block, all layers together
 };
 
-/// By the first layer of each.
+/// The groups of a model's layers, in the order of their first layers.
 std::vector<SessionGroup> session_groups(const SessionModel& model);
 
-/// Tokens and how they are continued. Drawing is a function of the parameters and of how many
-/// tokens were drawn: there is no other state.
+/// Tokens and how to continue them. The next token depends on the parameters and the number of
+/// drawn tokens alone, so there is no other state.
 struct Session {
   SessionModel model;
   std::vector<std::int32_t> tokens{};
-  std::int64_t generated = 0;  ///< of the tokens, the last ones: they were drawn
-  /// `end_ids` besides the model's own; `logprobs` is not kept.
+  std::int64_t generated = 0;  ///< how many of the last tokens were drawn
+  /// Its `end_ids` exclude the model's own; `logprobs` is not kept.
   SamplingParams sampling{};
   std::vector<std::string> stop{};
   bool ignore_eos = false;
 };
 
-/// The session of a request after `drawn` was drawn for it.
+/// The session of a request for which `drawn` was drawn.
 Session session_of(const Request& request, std::span<const std::int32_t> drawn);
-/// A request that goes on with a session. Its max_tokens is 0.
+/// A request that continues a session. Its max_tokens is 0.
 Request request_of(const Session& session);
-/// A session may ask for no more than a request may, but for its length.
+/// Checks a session like a request that continues it, except for its length.
 ///
-/// Errors: Error{kInvalid} as of `check_request`.
+/// Errors: those of `check_request`.
 void check_session(const Session& session, RequestLimits limits);
 
 }  // namespace ingot

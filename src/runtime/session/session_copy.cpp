@@ -1,5 +1,7 @@
-// Copying blocks of sessions.
+// SessionReader and SessionLoader: which blocks are copied, and when room for them is short.
 #include "runtime/session/session_copy.h"
+
+#include "base/index.h"
 
 #include <algorithm>
 
@@ -7,7 +9,7 @@ namespace ingot {
 
 namespace {
 
-/// Blocks of `per_block` bytes that are copied at once: at least one.
+/// How many blocks of `per_block` bytes are copied at once: at least one.
 std::int64_t blocks_at_once(std::int64_t bytes, std::int64_t per_block) {
   return std::max<std::int64_t>(1, bytes / std::max<std::int64_t>(1, per_block));
 }
@@ -52,10 +54,10 @@ void SessionReader::read() {
 }
 
 SessionBlocks SessionReader::blocks() const {
-  // Fewer than are known, where not all have been read.
+  // Not all cached blocks may have been read.
   SessionBlocks blocks{.blocks = std::min(blocks_, last_)};
-  for (std::size_t at = 0; at < cell(blocks.blocks, 0); ++at) {
-    blocks.there.push_back(rows_[at].empty() ? 0 : 1);
+  for (std::size_t i = 0; i < cell(blocks.blocks, 0); ++i) {
+    blocks.there.push_back(rows_[i].empty() ? 0 : 1);
   }
   return blocks;
 }
@@ -72,7 +74,7 @@ void SessionLoader::look_up() {
   known_ = index_.find(key_, all_tokens(), std::ssize(all_tokens())).blocks;
 }
 
-/// The first block that the row after `blocks` blocks sees.
+/// The first block that the row behind `blocks` blocks sees.
 std::int64_t SessionLoader::first_seen(std::int32_t g, std::int64_t blocks) const {
   const std::int64_t window = cache_.group(g).window;
   if (window == 0) return 0;
@@ -83,14 +85,15 @@ bool SessionLoader::is_missing(std::int64_t i, std::int32_t g) const {
   return index_.found(i, g) < 0 && file_.block(i, g).empty();
 }
 
-/// Whether it takes one of the pool's blocks: an evictable one must not be given away for another.
+/// Whether the block counts against the pool's available ones: it is not cached, or it is evictable
+/// and must not be evicted for another block of this session.
 bool SessionLoader::is_wanted(std::int64_t i, std::int32_t g) const {
   const std::int32_t known = index_.found(i, g);
   return known < 0 || cache_.pool(g).references(known) == 0;
 }
 
-/// Clears the numbers of blocks that a sequence could not begin with: something that it sees of
-/// them is neither known nor in the file, or there is no room for it.
+/// Clears possible[n] if a sequence could not begin with n blocks: a block that it sees is neither
+/// cached nor in the file, or the pool has no room for it.
 void SessionLoader::rule_out(std::int32_t g, std::vector<bool>& possible) const {
   std::int64_t first = 0, wanted = 0, last_missing = -1;
   for (std::int64_t blocks = 1; blocks < std::ssize(possible); ++blocks) {
@@ -99,11 +102,12 @@ void SessionLoader::rule_out(std::int32_t g, std::vector<bool>& possible) const 
     if (is_missing(added, g)) last_missing = added;
     for (; first < first_seen(g, blocks); ++first) wanted -= is_wanted(first, g) ? 1 : 0;
     if (last_missing < first && wanted <= cache_.pool(g).available()) continue;
-    possible[static_cast<std::size_t>(blocks)] = false;
+    at(possible, blocks) = false;
   }
 }
 
-/// The file may claim any number; of windows the index knows a few times as many as there are.
+/// The most blocks that a sequence could begin with. The file may claim any number. A window's
+/// index knows at most a few times as many blocks as its pool has, because older ones are released.
 std::int64_t SessionLoader::blocks_max() const {
   std::int64_t blocks = file_.blocks();
   for (std::int32_t g = 0; g < cache_.groups(); ++g) {
@@ -112,7 +116,7 @@ std::int64_t SessionLoader::blocks_max() const {
   }
   std::vector<bool> possible(static_cast<std::size_t>(blocks) + 1, true);
   for (std::int32_t g = 0; g < cache_.groups(); ++g) rule_out(g, possible);
-  while (!possible[static_cast<std::size_t>(blocks)]) --blocks;
+  while (!at(possible, blocks)) --blocks;
   return blocks;
 }
 
@@ -149,7 +153,7 @@ std::span<std::byte> SessionLoader::staged(std::int64_t i, std::int32_t g) {
       static_cast<std::size_t>(offsets_[group + 1] - offsets_[group]));
 }
 
-/// Whether what was loaded before is still there, and there is room for what is seen of the next.
+/// Whether the loaded blocks are still cached, and there is room for the visible ones of the next.
 bool SessionLoader::can_load() const {
   for (std::int32_t g = 0; g < cache_.groups(); ++g) {
     std::int64_t wanted = 0;
@@ -173,13 +177,13 @@ void SessionLoader::hold_known(SequenceBlocks& held) const {
   }
 }
 
-/// What is seen, and of a window what was seen before as far as blocks are free that nothing else
-/// wants: when the last ones are given away, a sequence can still begin with fewer.
+/// Loads the visible blocks. In a window also loads older blocks, while blocks are free that no
+/// visible block needs: if the last ones are evicted, a sequence can still begin with fewer.
 void SessionLoader::load_group(SequenceBlocks& held, std::int32_t g) {
   BlockPool& pool = cache_.pool(g);
-  std::int64_t& seen_left = seen_left_[static_cast<std::size_t>(g)];
+  std::int64_t& seen_left = at(seen_left_, g);
   for (std::int64_t i = last_ - 1; i >= first_; --i) {
-    if (held.table(g)[static_cast<std::size_t>(i)] >= 0) continue;
+    if (at(held.table(g), i) >= 0) continue;
     const bool is_seen = i >= first_seen(g, target_);
     const bool is_idle = pool.free() > seen_left && index_.found(i, g) < 0;
     if (!is_seen && (!is_idle || file_.block(i, g).empty())) continue;
@@ -191,8 +195,8 @@ void SessionLoader::load_group(SequenceBlocks& held, std::int32_t g) {
   }
 }
 
-/// All blocks so far are held and released again, the last ones first: who takes blocks then takes
-/// leaves before what they hang on.
+/// Holds all blocks so far and releases them, the last ones first, so that leaves are evicted
+/// before the blocks that they depend on.
 void SessionLoader::load() {
   look_up();
   if (!can_load()) {

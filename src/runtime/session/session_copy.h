@@ -1,5 +1,5 @@
-// SessionReader and SessionLoader: a session's blocks out of the pools and back into them, a few
-// between two steps, so that other requests go on meanwhile.
+// SessionReader and SessionLoader: copy a session's blocks out of the pools and into them, a few
+// between two steps, so that other requests continue.
 #pragma once
 
 #include <cstddef>
@@ -12,25 +12,25 @@
 
 namespace ingot {
 
-/// Copies what an index knows of some tokens into memory. Nothing is held between two calls: what
-/// is evicted meanwhile is not in the copy.
+/// Copies the cached blocks of some tokens into memory. Holds no block between two calls, so a
+/// block that is evicted meanwhile is missing from the copy.
 ///
-/// `find`, then while `prepare` says so `read`. `find` and `read` run between steps, all else
-/// anywhere.
+/// Call `find`, then `read` while `prepare` returns true. `find` and `read` run between steps, the
+/// other functions in any thread.
 class SessionReader {
  public:
-  /// `tokens`, `cache` and `index` outlive it. A null `index` knows nothing.
+  /// `tokens`, `cache` and `index` outlive this. With a null `index` no block is cached.
   SessionReader(std::span<const std::int32_t> tokens, const PrefixKey& key, const KvCache& cache,
                 PrefixIndex* index);
 
   void find();
-  /// Makes room for the next blocks, of about so many bytes. False when all are there.
+  /// Makes room for the next blocks, of about `bytes` bytes. Returns false when all were read.
   [[nodiscard]] bool prepare(std::int64_t bytes);
   void read();
 
-  /// Which blocks were read, from the front as far as a sequence can begin with them.
+  /// The blocks that were read, from the front as far as a sequence can begin with them.
   SessionBlocks blocks() const;
-  /// KvRows of a block that is there.
+  /// KvRows of a block that was read.
   std::span<const std::byte> rows(std::int64_t i, std::int32_t g) const {
     return rows_[cell(i, g)];
   }
@@ -45,23 +45,24 @@ class SessionReader {
   const KvCache& cache_;
   PrefixIndex* index_;
   std::int64_t blocks_ = 0;
-  std::int64_t first_ = 0, last_ = 0;         ///< those to be read next
+  std::int64_t first_ = 0, last_ = 0;         ///< blocks [first_, last_) are read next
   std::vector<std::vector<std::byte>> rows_;  ///< [blocks, groups]
 };
 
-/// Takes the blocks of a file into the pools, from the front on, so that the index knows them and
-/// nobody holds them. Nothing is held between two calls: it ends early where what it has loaded is
-/// evicted meanwhile, or where no block is left.
+/// Loads the blocks of a file into the pools, from the front on, as cached blocks without
+/// references. Holds no block between two calls: loading ends early if a loaded block is evicted
+/// meanwhile, or if no block is left.
 ///
-/// `find`, then while `prepare` says so `load`. `find` and `load` run between steps, all else
-/// anywhere.
+/// Call `find`, then `load` while `prepare` returns true. `find` and `load` run between steps, the
+/// other functions in any thread.
 class SessionLoader {
  public:
   /// All of it outlives this.
   SessionLoader(const SessionFile& file, const PrefixKey& key, KvCache& cache, PrefixIndex& index);
 
   void find();
-  /// Takes the next blocks out of the file, of about so many bytes. False when there are no more.
+  /// Copies the next blocks out of the file, about `bytes` bytes. Returns false when all are
+  /// loaded.
   ///
   /// Errors: Error{kIo} when the file was changed since it was opened.
   [[nodiscard]] bool prepare(std::int64_t bytes);
@@ -87,12 +88,13 @@ class SessionLoader {
   PrefixKey key_;
   KvCache& cache_;
   PrefixIndex& index_;
-  std::int64_t target_ = 0;              ///< blocks that are to be known in the end
+  std::int64_t target_ = 0;              ///< blocks that are cached in the end
   std::int64_t known_ = 0;               ///< blocks that a sequence can begin with
-  std::int64_t first_ = 0, last_ = 0;    ///< those to be loaded next
+  std::int64_t first_ = 0, last_ = 0;    ///< blocks [first_, last_) are loaded next
   std::vector<std::int64_t> seen_left_;  ///< by group: blocks to load that the next row sees
-  std::vector<std::int64_t> offsets_;    ///< by group, and their end: where a block's rows lie
-  std::vector<std::byte> staged_;        ///< of blocks [first_, last_)
+  std::vector<std::int64_t>
+      offsets_;                    ///< by group: where its rows begin in a block's; and their end
+  std::vector<std::byte> staged_;  ///< rows of blocks [first_, last_)
 };
 
 }  // namespace ingot

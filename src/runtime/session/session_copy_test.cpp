@@ -1,4 +1,4 @@
-// Copies of sessions that others get in the way of.
+// SessionReader and SessionLoader: copies while other requests evict and take blocks.
 #include "runtime/session/session_copy.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Writing and parsing session files.
+// SessionFile: writes and parses session files.
 #include "runtime/session/session_file.h"
 
 #include <array>
@@ -11,7 +11,7 @@ namespace ingot {
 
 namespace {
 
-/// A sum over pieces, each behind those before it.
+/// A checksum over consecutive pieces.
 class ChainedSum {
  public:
   void add(std::span<const std::byte> piece) {

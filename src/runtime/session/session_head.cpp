@@ -1,18 +1,17 @@
 // Writing and parsing what stands before the blocks of a session file.
 #include "runtime/session/session_head.h"
 
-#include <cmath>
 #include <cstring>
 
 #include "base/checked.h"
-#include "runtime/request.h"
+#include "runtime/request_fields.h"
 
 namespace ingot {
 
 namespace {
 
 constexpr std::string_view kMagic = "ingotses";
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::uint32_t kNumericsBytesMax = 64;
 constexpr std::uint32_t kKvHeadsMax = 1 << 16;
 /// Far beyond any model: layers of as many windows are that many groups.
@@ -52,25 +51,15 @@ void put_model(Head& head, const SessionModel& m) {
   head.put_ids(m.windows);
 }
 
-void put_sampling(Head& head, const Session& session) {
-  const SamplingParams& p = session.sampling;
-  for (const float value : {p.repetition_penalty, p.presence_penalty, p.frequency_penalty,
-                            p.temperature, p.typical_p, p.top_p, p.min_p}) {
-    head.put(value);
+/// The fields of a request as a JSON object.
+std::string fields_text(const Session& session) {
+  const Request request = request_of(session);
+  Json j = Json::object();
+  for (const RequestField& field : request_fields()) {
+    if ((field.places & place::kSession) == 0) continue;
+    j.set(std::string(field.name), field_json(field, request));
   }
-  head.put(p.top_k);
-  head.put(p.min_tokens);
-  head.put(p.seed);
-  head.put(p.choice);
-  head.put(static_cast<std::uint32_t>(session.ignore_eos ? 1 : 0));
-  head.put_ids(p.end_ids);
-  head.put(static_cast<std::uint32_t>(p.logit_bias.size()));
-  for (const LogitBias& b : p.logit_bias) {
-    head.put(b.id);
-    head.put(b.bias);
-  }
-  head.put(static_cast<std::uint32_t>(session.stop.size()));
-  for (const std::string& stop : session.stop) head.put_text(stop);
+  return j.dump();
 }
 
 /// Reads what Head has put.
@@ -82,7 +71,7 @@ class HeadReader {
   SessionBlocks read(Session& session) {
     magic();
     model(session.model);
-    sampling(session);
+    fields(session);
     tokens(session);
     return blocks(session.tokens.size(), session_groups(session.model).size());
   }
@@ -121,29 +110,26 @@ class HeadReader {
     if (m.windows.size() > kLayersMax) in_.fail_at(at, cat(m.windows.size(), " layers"));
   }
 
-  void sampling(Session& session) {
-    in_.section("sampling");
-    SamplingParams& p = session.sampling;
-    for (float* value : {&p.repetition_penalty, &p.presence_penalty, &p.frequency_penalty,
-                         &p.temperature, &p.typical_p, &p.top_p, &p.min_p}) {
-      *value = real();
+  /// Fields that are not there keep their defaults.
+  void fields(Session& session) {
+    in_.section("fields");
+    const std::string json = text(in_.remaining());
+    const std::uint64_t at = in_.offset() - json.size();
+    const Json all = parse_json(json, in_.file(), "fields", {}, at);
+    if (all.as_object() == nullptr) in_.fail_at(at, cat("they are ", all.kind()));
+    Request request;
+    for (const auto& [name, value] : *all.as_object()) {
+      const RequestField* field = find_field(name, place::kSession);
+      if (field == nullptr) in_.fail_at(at, cat("no request has ", printable(name)));
+      try {
+        set_field(request, *field, value, place::kSession);
+      } catch (const Error& error) {
+        in_.fail_at(at, error.message());
+      }
     }
-    p.top_k = in_.read<std::int32_t>();
-    p.min_tokens = in_.read<std::int64_t>();
-    p.seed = in_.read<std::uint64_t>();
-    p.choice = in_.read<std::uint32_t>();
-    session.ignore_eos = number(0, 1) == 1;
-    p.end_ids = ids();
-    for (std::uint32_t left = count(8); left > 0; --left) {
-      const auto id = in_.read<std::int32_t>();
-      p.logit_bias.push_back({id, real()});
-    }
-    const std::uint64_t at = in_.offset();
-    const std::uint32_t stops = count(4);
-    if (stops > kStopsMax) in_.fail_at(at, cat(stops, " stop strings, at most ", kStopsMax));
-    for (std::uint32_t left = stops; left > 0; --left) {
-      session.stop.push_back(text(kStopBytesMax));
-    }
+    session.sampling = std::move(request.sampling);
+    session.stop = std::move(request.stop);
+    session.ignore_eos = request.ignore_eos;
   }
 
   void tokens(Session& session) {
@@ -176,12 +162,6 @@ class HeadReader {
     const auto value = in_.read<std::uint32_t>();
     if (value >= low && value <= high) return value;
     in_.fail_at(at, cat(value, " is not in [", low, ", ", high, "]"));
-  }
-  float real() {
-    const std::uint64_t at = in_.offset();
-    const auto value = in_.read<float>();
-    if (!std::isfinite(value)) in_.fail_at(at, "a number is NaN or infinite");
-    return value;
   }
   /// Entries of at least so many bytes.
   std::uint32_t count(std::uint64_t bytes) {
@@ -219,7 +199,7 @@ std::string format_session_head(const Session& session, const SessionBlocks& blo
   head.put_raw(kMagic);
   head.put(kVersion);
   put_model(head, session.model);
-  put_sampling(head, session);
+  head.put_text(fields_text(session));
   head.put_ids(session.tokens);
   head.put(static_cast<std::uint32_t>(session.generated));
   head.put(static_cast<std::uint32_t>(blocks.blocks));

@@ -1,7 +1,7 @@
 // The endpoints that Anthropic's clients use, one file each.
 #pragma once
 
-#include "server/http/handler.h"
+#include "server/common/endpoint.h"
 
 namespace ingot {
 

@@ -1,38 +1,17 @@
-// POST /v1/messages and /v1/messages/count_tokens, in Anthropic's shapes.
+// POST /v1/messages and /v1/messages/count_tokens: reads the requests.
 #include <utility>
 
 #include "base/text.h"
 #include "server/anthropic/endpoints.h"
-#include "server/anthropic/messages_answer.h"
 #include "server/anthropic/messages_input.h"
-#include "server/common/shapes.h"
+#include "server/anthropic/messages_writer.h"
+#include "server/common/common_params.h"
 
 namespace ingot {
 
 namespace {
 
 constexpr std::size_t kNameBytesMax = 256;
-
-std::vector<std::string> read_stops(Params& params) {
-  params.refuse("stop", "its name is stop_sequences here");
-  std::vector<std::string> stops;
-  const Json* all = params.array("stop_sequences");
-  if (all == nullptr) return stops;
-  if (all->as_array()->size() > kStopsMax) {
-    throw invalid_request("stop_sequences", cat("stop_sequences has ", all->as_array()->size(),
-                                                " strings, possible are ", kStopsMax));
-  }
-  for (const Json& entry : *all->as_array()) {
-    const std::string* text = entry.as_string();
-    if (text == nullptr || text->empty() || text->size() > kStopBytesMax) {
-      throw invalid_request("stop_sequences",
-                            cat("stop_sequences holds something that is no string of 1 to ",
-                                kStopBytesMax, " bytes"));
-    }
-    stops.push_back(*text);
-  }
-  return stops;
-}
 
 void read_rest(Params& params) {
   refuse_constraints(params);
@@ -66,13 +45,12 @@ Reply messages(const Call& call) {
   form.prompt_tokens = std::ssize(chat.ids);
   const ReplyText reply(chat);
   prompt.request.prompt = std::move(chat.ids);
-  form.stops = read_stops(params);
-  params.real("temperature", 0, 1);
-  read_sampling(params, call, prompt.request);
-  prompt.request.stop = form.stops;
+  params.refuse("stop", "its name is stop_sequences here");
+  params.array("stop_sequences");  // a text alone is refused
+  read_fields(params, call, prompt.request, place::kMessages);
+  form.stops = prompt.request.stop;
   if (!params.has("max_tokens")) throw invalid_request("max_tokens", "max_tokens is missing");
-  read_max_tokens(params, call, prompt.request, {"max_tokens"},
-                  call.service.options().limits.max_tokens_default);
+  read_max_tokens(params, call, prompt.request, place::kMessages);
   read_rest(params);
   read_cache_control(params);
   params.finish();
@@ -80,7 +58,7 @@ Reply messages(const Call& call) {
   Generation generation;
   generation.stream = form.stream;
   generation.prompts.push_back(std::move(prompt));
-  generation.answer = message_answer(call.service, std::move(form), reply);
+  generation.writer = messages_writer(call.service, std::move(form), reply);
   return generation;
 }
 

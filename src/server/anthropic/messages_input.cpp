@@ -1,4 +1,4 @@
-// Messages of blocks. Turns that follow each other in one role are one turn.
+// Input of /v1/messages: messages of blocks. Consecutive messages of a role become one turn.
 #include "server/anthropic/messages_input.h"
 
 #include <cstdint>
@@ -7,13 +7,12 @@
 #include <vector>
 
 #include "base/text.h"
+#include "load/json_object.h"
 #include "server/common/message_text.h"
 
 namespace ingot {
 
 namespace {
-
-constexpr std::size_t kEffortBytesMax = 32;
 
 /// What one role says.
 struct ChatTurn {
@@ -22,9 +21,7 @@ struct ChatTurn {
   std::string reasoning{};
 
   Json json() const {
-    Json j = Json::object();
-    j.set("role", role);
-    j.set("content", text);
+    Json j = json_object({{"role", role}, {"content", text}});
     if (!reasoning.empty()) j.set("reasoning_content", reasoning);
     return j;
   }
@@ -47,17 +44,9 @@ void add_blocks(const std::string& place, const Json::Array& blocks, ChatTurn& t
 }
 
 ChatTurn read_turn(const std::string& place, const Json& message) {
-  if (message.as_object() == nullptr) {
-    refuse_at(place, cat("is ", message.kind(), ", expected an object"));
-  }
-  const Json* role = message.find("role");
-  const std::string* name = role == nullptr ? nullptr : role->as_string();
-  if (name == nullptr || (*name != "user" && *name != "assistant" && *name != "system")) {
-    refuse_at(place, "has a role that is not user, assistant or system");
-  }
+  ChatTurn turn{.role = message_role(place, message, {"user", "assistant", "system"})};
   const Json* content = message.find("content");
   if (content == nullptr) refuse_at(place, "has no content");
-  ChatTurn turn{.role = *name};
   if (const Json::Array* blocks = content->as_array()) {
     add_blocks(place, *blocks, turn);
   } else {
@@ -119,9 +108,7 @@ void read_thinking(Params& params, const Service& service, ChatArguments& argume
     }
   });
   params.within("output_config", [&](Params& config) {
-    if (const auto effort = config.text("effort", kEffortBytesMax)) {
-      arguments.set_effort("output_config.effort", *effort);
-    }
+    arguments.read_effort(config, "effort");
     config.refuse("format", "constrained output is not supported yet");
   });
 }
@@ -150,10 +137,9 @@ ChatPrompt read_messages(Params& params, const Service& service, PromptRoom room
   if (is_begun && turns.back().text.empty()) {
     throw invalid_request("messages", "messages end in a reply of the assistant without text");
   }
-  Json chat = Json::object();
-  chat.set("messages", normalised_messages(messages, service));
-  chat.set("continue_final_message", is_begun);
-  chat.set("chat_template_kwargs", arguments.values());
+  Json chat = json_object({{"messages", normalised_messages(messages, service)},
+                           {"continue_final_message", is_begun},
+                           {"chat_template_kwargs", arguments.values()}});
   return encode_chat(chat, service, "messages", room);
 }
 

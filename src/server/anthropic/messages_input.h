@@ -1,4 +1,4 @@
-// The messages of Anthropic's clients as a prompt.
+// Input of /v1/messages: its messages as a prompt.
 #pragma once
 
 #include "server/common/chat_prompt.h"

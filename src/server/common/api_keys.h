@@ -1,4 +1,4 @@
-// API keys: who may use the server.
+// ApiKeys: the keys with which clients may use the server.
 #pragma once
 
 #include <array>
@@ -11,27 +11,27 @@
 
 namespace ingot {
 
-/// The keys that open the server, as digests.
+/// The keys that give access to the server, as digests.
 class ApiKeys {
  public:
   static constexpr std::size_t kBytesMin = 16;
   static constexpr std::size_t kKeysMax = 1024;
 
-  /// Without keys everybody may do everything.
+  /// Without keys every client has access.
   ApiKeys() = default;
-  /// Of what `add` takes.
+  /// The keys in a text, as `add` reads them.
   ApiKeys(std::string_view text, const std::string& source) { add(text, source); }
 
-  /// One key a line, "id:key" or a key alone; empty lines and those that begin with "#" are
-  /// skipped. `source` is what messages call the text.
+  /// Reads one key per line, "id:key" or a key alone; empty lines and lines that begin with "#" are
+  /// skipped. Messages call the text `source`.
   ///
   /// Errors: Error{kInvalid} naming the line, never the key.
   void add(std::string_view text, const std::string& source);
 
   bool is_empty() const { return keys_.empty(); }
   std::size_t size() const { return keys_.size(); }
-  /// Number of the key that was presented, from 1; nothing where it is none. Takes the same time
-  /// for all of one length.
+  /// The number of a presented key, from 1; nothing for an unknown key. Takes equal time for all
+  /// keys of one length.
   std::optional<std::size_t> find(std::string_view key) const;
   /// The name of a key for logs.
   const std::string& id(std::size_t number) const { return keys_[number - 1].id; }
@@ -47,7 +47,7 @@ class ApiKeys {
   std::vector<Key> keys_;
 };
 
-/// Reads the keys of a file, which only its owner may be able to read.
+/// Reads the keys of a file that only its owner can read.
 ///
 /// Errors: Error{kInvalid} naming the file and what is wrong with it or its mode.
 ApiKeys read_api_keys(const std::string& path);

@@ -1,4 +1,4 @@
-// Keys: what a file may hold, and who gets in.
+// Tests of ApiKeys: files of keys, their modes, and finding a key.
 #include "server/common/api_keys.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The last moments of each address.
+// AuthFailures: a ring of times for each address.
 #include "server/common/auth_failures.h"
 
 #include <arpa/inet.h>
@@ -11,13 +11,13 @@ namespace ingot {
 namespace {
 
 constexpr std::size_t kNetworkBytes = 8;
-/// What addresses of IPv4 begin with as addresses of IPv6.
+/// The first bytes of IPv4 addresses that are written as IPv6.
 constexpr std::array<unsigned char, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-/// Between two looks for addresses to forget.
+/// Time between two searches for addresses to forget.
 constexpr std::chrono::seconds kSweep{1};
 
-/// An address of IPv6 without the bits that its network's owner chooses; those of IPv4 in its form
-/// have one owner each.
+/// An IPv6 address without the bits that the owner of its network chooses. IPv4 addresses written
+/// as IPv6 have one owner each and stay.
 std::string network_of(const std::string& address) {
   std::array<unsigned char, sizeof(in6_addr)> bytes{};
   const std::string number = address.substr(0, address.find('%'));

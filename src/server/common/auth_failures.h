@@ -1,4 +1,4 @@
-// AuthFailures: who has guessed keys too often.
+// AuthFailures: which addresses have sent too many wrong keys.
 #pragma once
 
 #include <chrono>
@@ -9,14 +9,14 @@
 
 namespace ingot {
 
-/// Wrong keys of each address within the last minute; of IPv6, of each network of 64 bits, which
-/// one guesser has all of. From any thread.
+/// Counts wrong keys by address within the last minute; for IPv6 by network of 64 bits, since one
+/// client may own all its addresses. From any thread.
 class AuthFailures {
  public:
-  /// Of all moments here.
+  /// The clock of all times.
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::seconds kWindow{60};
-  /// Addresses that are told apart; those beyond them count together.
+  /// Addresses that are told apart; further ones count together.
   static constexpr std::size_t kAddressesMax = 4096;
   /// Wrong keys of an address within the window. A client with a mistyped key that retries stays
   /// below it; a larger number helps those who guess.
@@ -24,11 +24,12 @@ class AuthFailures {
 
   explicit AuthFailures(std::size_t most = kFailuresMax) : most_(most) {}
 
-  /// A wrong key: nothing where it is counted, else how long nothing of the address will be.
+  /// Counts a wrong key. Zero, or where the address has too many: the time until one is counted
+  /// again.
   std::chrono::seconds add(const std::string& address, Clock::time_point now);
 
  private:
-  /// The last moments, one of which is the oldest.
+  /// The times of the newest failures, as a ring.
   struct Failures {
     std::vector<Clock::time_point> moments;
     std::size_t oldest = 0;

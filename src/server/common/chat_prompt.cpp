@@ -1,12 +1,12 @@
-// From messages to tokens.
+// Chat prompts: checks messages and renders them with the template.
 #include "server/common/chat_prompt.h"
 
 #include <algorithm>
-#include <array>
 #include <ctime>
 #include <utility>
 
 #include "base/text.h"
+#include "load/json_object.h"
 #include "server/common/message_text.h"
 #include "text/chat/chat_members.h"
 #include "text/chat/reasoning.h"
@@ -14,9 +14,6 @@
 namespace ingot {
 
 namespace {
-
-constexpr std::array<std::string_view, 6> kRoles = {"system",    "developer", "user",
-                                                    "assistant", "tool",      "function"};
 
 /// The JSON object that a text is; nothing for any other text.
 std::optional<Json> object_in(const std::string& text) {
@@ -46,8 +43,7 @@ Json with(const Json::Object& members, std::string_view name, const Json& value)
   return out;
 }
 
-/// Calls of tools with their arguments as the object that templates expect, where the API's string
-/// holds one.
+/// Tool calls whose arguments are objects, as templates expect; the API has a string there.
 Json calls_for_template(const Json& calls) {
   Json out = Json::array();
   for (const Json& call : *calls.as_array()) {
@@ -66,21 +62,14 @@ Json calls_for_template(const Json& calls) {
 }
 
 Json normalised_message(const std::string& place, const Json& message, bool knows_developer) {
-  const Json::Object* members = message.as_object();
-  if (members == nullptr) refuse_at(place, cat("is ", message.kind(), ", expected an object"));
-  const Json* role = message.find("role");
-  if (role == nullptr || role->as_string() == nullptr ||
-      std::find(kRoles.begin(), kRoles.end(), *role->as_string()) == kRoles.end()) {
-    refuse_at(place, "has a role that is not system, developer, user, assistant or tool");
-  }
-  if (*role->as_string() == "tool") {
+  const std::string& role = message_role(
+      place, message, {"system", "developer", "user", "assistant", "tool", "function"});
+  if (role == "tool") {
     const Json* call = message.find("tool_call_id");
     if (call == nullptr || call->as_string() == nullptr) refuse_at(place, "has no tool_call_id");
   }
-  Json out = Json::object();
-  const bool is_renamed = *role->as_string() == "developer" && !knows_developer;
-  out.set("role", is_renamed ? Json("system") : *role);
-  out.set("content", normalised_content(place, *role->as_string(), message.find("content")));
+  Json out = json_object({{"role", role == "developer" && !knows_developer ? "system" : role},
+                          {"content", normalised_content(place, role, message.find("content"))}});
   const Json* reasoning = message.find("reasoning_content");
   if (reasoning == nullptr || reasoning->is_null()) reasoning = message.find("reasoning");
   if (reasoning != nullptr && !reasoning->is_null()) {
@@ -88,11 +77,11 @@ Json normalised_message(const std::string& place, const Json& message, bool know
     out.set("reasoning_content", *reasoning);
     out.set("reasoning", *reasoning);
   }
-  for (const auto& [name, value] : *members) {
+  for (const auto& [name, value] : *message.as_object()) {
     const bool is_done =
         name == "role" || name == "content" || name == "reasoning_content" || name == "reasoning";
-    // Clients send back what they got, with null for what was not there: templates only look
-    // whether a member is.
+    // Clients send back whole messages, with null for absent members. Templates only check whether
+    // a member exists.
     if (is_done || value.is_null()) continue;
     const bool is_calls = name == "tool_calls" && value.as_array() != nullptr;
     if (!is_calls) {
@@ -145,15 +134,15 @@ Json normalised_messages(const Json& messages, const Service& service) {
 
 namespace {
 
-/// Calls `body`; what the template finds wrong with a chat is about `param`.
+/// Calls `body`. Errors of the template about the messages become errors about `param`.
 template <class Body>
 auto about_chat(std::string_view param, Body&& body) {
   try {
     return body();
   } catch (const Error& error) {
-    const std::string named = api_error(error).param();
-    const bool is_messages = named.empty() || named == "messages";
-    throw api_error(error).about(is_messages ? std::string(param) : named);
+    ApiError named = api_error(error);
+    if (named.param.empty() || named.param == "messages") named.param = param;
+    throw named;
   }
 }
 
@@ -174,12 +163,11 @@ ChatPrompt encode_chat(const Json& chat, const Service& service, std::string_vie
   });
 }
 
-ChatArguments::ChatArguments(Params& params, const Service& service)
-    : params_(params), service_(service) {
+ChatArguments::ChatArguments(Params& params, const Service& service) : service_(service) {
   const Json* given = params.object("chat_template_kwargs");
   if (given == nullptr) return;
   values_ = *given;
-  // Others are refused.
+  // `parse_chat` refuses all other names.
   for (const std::string_view name : chat_arguments()) {
     if (values_.find(name) == nullptr || service.chat_knows(name)) continue;
     params.warn(cat("chat_template_kwargs.", name), "ignored",
@@ -193,10 +181,12 @@ bool ChatArguments::set(std::string_view name, Json value) {
   return true;
 }
 
-void ChatArguments::set_effort(std::string_view param, const std::string& effort) {
-  const bool is_off = effort == "none" && set("enable_thinking", false);
-  if (!is_off && !set("reasoning_effort", effort)) {
-    params_.warn(param, "ignored", "the chat template knows of no effort");
+void ChatArguments::read_effort(Params& params, std::string_view name) {
+  constexpr std::size_t kEffortBytesMax = 32;
+  const auto effort = params.text(name, kEffortBytesMax);
+  if (!effort || (*effort == "none" && set("enable_thinking", false))) return;
+  if (!set("reasoning_effort", *effort)) {
+    params.warn(name, "ignored", "the chat template knows of no effort");
   }
 }
 
@@ -206,9 +196,7 @@ namespace {
 Json whole_chat(Params& params, const Service& service) {
   Json chat = chat_members(params, service);
   ChatArguments arguments(params, service);
-  if (const auto effort = params.text("reasoning_effort", 32)) {
-    arguments.set_effort("reasoning_effort", *effort);
-  }
+  arguments.read_effort(params, "reasoning_effort");
   chat.set("chat_template_kwargs", arguments.values());
   return chat;
 }

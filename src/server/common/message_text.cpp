@@ -1,15 +1,28 @@
-// Texts of messages.
+// Texts of messages: strings, and arrays of parts.
 #include "server/common/message_text.h"
 
 #include <algorithm>
 
 #include "base/text.h"
-#include "server/http/handler.h"
+#include "server/common/api_error.h"
 
 namespace ingot {
 
 void refuse_at(const std::string& place, std::string_view what) {
   throw invalid_request(place.substr(0, place.find('[')), cat(place, " ", what));
+}
+
+const std::string& message_role(const std::string& place, const Json& message,
+                                std::initializer_list<std::string_view> roles) {
+  if (message.as_object() == nullptr) {
+    refuse_at(place, cat("is ", message.kind(), ", expected an object"));
+  }
+  const Json* role = message.find("role");
+  const std::string* name = role == nullptr ? nullptr : role->as_string();
+  if (name != nullptr && std::find(roles.begin(), roles.end(), *name) != roles.end()) return *name;
+  std::string possible;
+  for (const std::string_view one : roles) possible += cat(possible.empty() ? "" : ", ", one);
+  refuse_at(place, cat("has a role that is not among ", possible));
 }
 
 const std::string& part_type(const std::string& place, const Json& part) {

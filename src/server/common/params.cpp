@@ -1,16 +1,17 @@
-// Members of a body.
+// Params: kinds, ranges and warnings of the members of a body.
 #include "server/common/params.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/text.h"
+#include "load/json_object.h"
 
 namespace ingot {
 
 namespace {
 
-/// What is said of members that nobody knows: an attacker writes their names.
+/// Warnings about unknown members: an attacker chooses how many there are.
 constexpr std::size_t kUnknownMax = 32;
 
 }  // namespace
@@ -18,8 +19,7 @@ constexpr std::size_t kUnknownMax = 32;
 Params::Params(const Json& object, std::string prefix)
     : object_(object), prefix_(std::move(prefix)) {
   if (object.as_object() == nullptr) {
-    throw ApiError(400, "invalid_request_error", "invalid_body",
-                   cat("the body is ", object.kind(), ", expected an object"));
+    throw ApiError(400, "invalid_body", cat("the body is ", object.kind(), ", expected an object"));
   }
 }
 
@@ -136,10 +136,8 @@ void Params::refuse(std::string_view name, std::string_view why) {
 
 void Params::warn(std::string_view param, std::string_view code, std::string_view detail) {
   if (warnings_.is_null()) warnings_ = Json::array();
-  Json warning = Json::object();
-  warning.set("param", printable(full(param), 64));
-  warning.set("code", code);
-  warning.set("detail", detail);
+  Json warning =
+      json_object({{"param", printable(full(param), 64)}, {"code", code}, {"detail", detail}});
   warnings_.push(std::move(warning));
 }
 

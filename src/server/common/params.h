@@ -1,5 +1,5 @@
-// The members of a request's body: each is read, refused, or reported, none is passed over in
-// silence.
+// Params: reads the members of a request's body. Each member is read, refused or reported in a
+// warning.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 #include <string_view>
 
 #include "load/json.h"
-#include "server/http/handler.h"
+#include "server/common/api_error.h"
 
 namespace ingot {
 
 /// Reads the members of one JSON object. A member that is null counts as absent.
 class Params {
  public:
-  /// `object` outlives this; `prefix` stands before the names of its members. Errors: ApiError for
-  /// what is no object.
+  /// `object` outlives this; `prefix` stands before the names of its members. Errors: ApiError
+  /// where it is no object.
   explicit Params(const Json& object, std::string prefix = {});
 
   /// The member; null where it is absent.
@@ -35,26 +35,28 @@ class Params {
   std::optional<std::string> text(std::string_view name, std::size_t bytes_max);
   std::optional<std::string> one_of(std::string_view name,
                                     std::initializer_list<std::string_view> values);
-  /// The member where it is an array or an object; null where it is absent. Errors: the same.
+  /// The member, which has to be an array or an object; null where it is absent. Errors: ApiError
+  /// for another kind.
   const Json* array(std::string_view name);
   const Json* object(std::string_view name);
-  /// Lets `read` take the members of a member that is an object, as "name.member". What is reported
-  /// of them is reported here. Errors: the same.
+  /// Lets `read` take the members of a member that is an object; their names are "name.member", and
+  /// their warnings are added to these. Errors: ApiError for another kind.
   void within(std::string_view name, const std::function<void(Params&)>& read);
 
-  /// A member that changes nothing here: reported where it is there.
+  /// Warns that a member has no effect, where it is present.
   void ignore(std::string_view name, std::string_view why);
-  /// The same for a string of this length, and for an object. Errors: ApiError for another kind.
+  /// `ignore` for a string of at most `bytes_max` bytes, and for an object. Errors: ApiError for
+  /// another kind.
   void ignore_text(std::string_view name, std::size_t bytes_max, std::string_view why);
   void ignore_object(std::string_view name, std::string_view why);
-  /// A member that cannot be honoured. Errors: ApiError where it is there.
+  /// Throws an ApiError where the member is present.
   void refuse(std::string_view name, std::string_view why);
-  /// Reports something in the response's warnings.
+  /// Adds a warning to the response.
   void warn(std::string_view param, std::string_view code, std::string_view detail);
 
-  /// Reports the members that nobody asked for. After all others.
+  /// Warns about the members that were not read. Called last.
   void finish();
-  /// [{"param", "code", "detail"}]; null where there is nothing to say.
+  /// [{"param", "code", "detail"}]; null where there are none.
   const Json& warnings() const { return warnings_; }
 
  private:
@@ -67,16 +69,5 @@ class Params {
   std::set<std::string_view> known_;
   Json warnings_;
 };
-
-/// Calls `body`, and gives what it finds wrong as an error of the API that names the parameter,
-/// with which such messages begin.
-template <class Body>
-auto as_api(Body&& body) {
-  try {
-    return body();
-  } catch (const Error& error) {
-    throw api_error(error);
-  }
-}
 
 }  // namespace ingot

@@ -18,8 +18,8 @@ std::string refusal(Body&& body) {
   try {
     body();
   } catch (const ApiError& error) {
-    EXPECT_FALSE(error.message().empty());
-    return cat(error.status(), " ", error.param());
+    EXPECT_FALSE(error.message.empty());
+    return cat(error.status, " ", error.param);
   }
   return "none";
 }

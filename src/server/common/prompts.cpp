@@ -1,4 +1,4 @@
-// Reading prompts.
+// Prompts: strings, lists of ids and lists of both.
 #include "server/common/prompts.h"
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-// Prompts that are texts or token ids, as completions and embeddings take them.
+// Prompts as texts or token ids, for completions and embeddings.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace ingot {
 
-/// A prompt's tokens, and its text where it came as one: the request's own.
+/// A prompt's tokens, and its text in the request where it came as text.
 struct ReadPrompt {
   std::vector<std::int32_t> ids;
   const std::string* text = nullptr;
 };
 
-/// The member of that name: a string, a list of at most `most` strings, a list of ids, or a list of
-/// at most `most` lists of ids. Each prompt has tokens, and leaves room for one more.
+/// Reads the member `name`: a string, a list of at most `most` strings, a list of ids, or a list of
+/// at most `most` lists of ids. Each prompt has tokens and leaves room for another.
 ///
 /// Errors: ApiError naming the member; context_length_exceeded.
 std::vector<ReadPrompt> read_prompts(Params& params, std::string_view name, std::int32_t most,

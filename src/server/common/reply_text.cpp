@@ -1,4 +1,4 @@
-// Splitting replies.
+// ReplyText: splits a reply at its reasoning tags.
 #include "server/common/reply_text.h"
 
 namespace ingot {

@@ -1,4 +1,4 @@
-// ReplyText: what a model writes in a chat, split into what it reasons and what it says.
+// ReplyText: a reply in a chat, split into reasoning and content.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace ingot {
 
-/// One reply, piece by piece.
+/// One reply, delta by delta.
 class ReplyText {
  public:
   using Parts = ReasoningSplitter::Parts;
@@ -19,16 +19,16 @@ class ReplyText {
   explicit ReplyText(const ChatPrompt& prompt)
       : has_reasoning_(prompt.has_reasoning), splitter_(prompt.opens_reasoning) {}
 
-  /// Takes in a piece. Tokens that are reasoning are counted as such.
+  /// Adds a delta, and counts its tokens as reasoning where they are.
   void add(const Delta& delta);
-  /// Takes in what was held back, at the reply's end.
+  /// Adds the text that was held back, at the reply's end.
   void finish() { append(splitter_.finish()); }
-  /// What came in since the last call. Reasoning stands in front of all that is said.
+  /// The text since the last call. Reasoning comes before all content.
   Parts take() { return std::exchange(parts_, {}); }
 
   /// Whether the model may reason at all.
   bool has_reasoning() const { return has_reasoning_; }
-  /// Whether the last piece was reasoning, tags included.
+  /// Whether the last delta was reasoning, tags included.
   bool was_reasoning() const { return was_reasoning_; }
   std::int64_t reasoning_tokens() const { return reasoning_tokens_; }
 

@@ -1,4 +1,4 @@
-// Lines of the log.
+// ServerLog: lines that terminals and pipes can take.
 #include "server/common/request_log.h"
 
 #include <poll.h>
@@ -12,22 +12,23 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "load/json_object.h"
 
 namespace ingot {
 
 namespace {
 
-/// With its end. As much as a pipe takes without waiting once it says that it can be written to.
+/// Bytes of a line with its end: a pipe that is writable takes this many without waiting.
 constexpr std::size_t kLineMax = PIPE_BUF;
 
-/// Of what went wrong.
+/// Bytes of a failure's cause.
 constexpr std::size_t kCauseBytes = 512;
 
-/// Of what was said, in a line; and room for all else in it.
+/// Bytes of a content's text in a line, and room for the line's other members.
 constexpr std::size_t kContentBytes = 3 << 10;
 constexpr std::size_t kOtherBytes = 128;
 
-/// JSON whose strings a terminal can be shown.
+/// JSON whose strings a terminal can show safely.
 std::string harmless(std::string json) {
   const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f; };
   if (std::all_of(json.begin(), json.end(), is_plain)) return json;
@@ -40,7 +41,7 @@ std::string harmless(std::string json) {
       out += bytes;
       continue;
     }
-    // All of them are in the first plane.
+    // All such characters are in the first plane.
     constexpr std::string_view kDigits = "0123456789abcdef";
     out += "\\u";
     for (int shift = 12; shift >= 0; shift -= 4) out += kDigits[(c.code >> shift) & 15U];
@@ -48,7 +49,7 @@ std::string harmless(std::string json) {
   return out;
 }
 
-/// Bytes of the text's beginning that end with a character, at most so many but at least one.
+/// Bytes of the text's beginning that end with a character: at most `most`, but at least one.
 std::size_t whole_characters(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text.size();
   std::size_t bytes = std::max<std::size_t>(1, most);
@@ -67,9 +68,7 @@ bool has_room(int fd) {
 
 void ServerLog::write(std::string_view event, const Json& fields) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  Json line = Json::object();
-  line.set("time", std::chrono::duration<double>(now).count());
-  line.set("event", event);
+  Json line = json_object({{"time", std::chrono::duration<double>(now).count()}, {"event", event}});
   for (const auto& [name, value] : *fields.as_object()) line.set(name, value);
   std::string text = harmless(line.dump());
   if (text.size() >= kLineMax) text.resize(kLineMax - 1);
@@ -100,11 +99,8 @@ void ServerLog::content(std::string_view id, std::string_view of, std::string_vi
   if (!has_contents()) return;
   std::size_t at = 0;
   const auto fields = [&](std::size_t bytes) {
-    Json line = Json::object();
-    line.set("id", id);
-    line.set("of", of);
-    line.set("at", at);
-    line.set("text", to_valid_utf8(text.substr(0, bytes)));
+    Json line = json_object(
+        {{"id", id}, {"of", of}, {"at", at}, {"text", to_valid_utf8(text.substr(0, bytes))}});
     if (bytes < text.size() || is_cut) line.set("goes_on", true);
     return line;
   };
@@ -145,10 +141,8 @@ void ServerLog::refusal(std::string_view event, int status) {
 
 void ServerLog::failure(std::string_view route, std::string_view id, std::string_view cause) {
   if (level_ == Level::kNone) return;
-  Json fields = Json::object();
-  fields.set("id", id);
-  fields.set("route", route);
-  fields.set("cause", printable(cause, kCauseBytes));
+  Json fields =
+      json_object({{"id", id}, {"route", route}, {"cause", printable(cause, kCauseBytes)}});
   if (is_due(route, 500, fields)) write("failed", fields);
 }
 

@@ -1,5 +1,5 @@
-// The server's log: one JSON object a line on stderr, without keys, and without prompts and outputs
-// unless it is told to have them.
+// ServerLog: one JSON object per line on stderr. It never has keys, and prompts and outputs only
+// with --log-content.
 #pragma once
 
 #include <atomic>
@@ -13,10 +13,10 @@
 
 namespace ingot {
 
-/// Writes lines; what cannot be written at once is dropped and counted. From any thread.
+/// Writes lines. A line that cannot be written at once is dropped and counted. From any thread.
 class ServerLog {
  public:
-  /// Lines of which kinds are written.
+  /// Which lines are written; each level has those of the levels before.
   enum class Level { kNone, kErrors, kRequests, kContents };
 
   /// `dropped` counts the lines that could not be written; it outlives this.
@@ -25,20 +25,19 @@ class ServerLog {
 
   /// Whether lines of requests are written.
   bool has_requests() const { return level_ >= Level::kRequests; }
-  /// Whether what requests and responses say is written.
+  /// Whether the contents of requests and responses are written.
   bool has_contents() const { return level_ == Level::kContents; }
-  /// `fields` stand behind time and `event`.
+  /// A request has ended; `fields` stand behind the time and the event's name.
   void request(const Json& fields);
-  /// What a request said, or its response (`of`): in as many lines as it takes.
+  /// The text of a request or of its response, as `of` says, in as many lines as it takes.
   void content(std::string_view id, std::string_view of, std::string_view text, bool is_cut);
-  /// At most one line a second of each event, which is a literal, and status: a refusal.
+  /// A refusal: at most one line a second for each status and `event`, which is a literal.
   void refusal(std::string_view event, int status);
-  /// At most one line a second of each route, which is a literal: a request that failed with 500,
-  /// and why.
+  /// A request failed with 500: at most one line a second for each `route`, which is a literal.
   void failure(std::string_view route, std::string_view id, std::string_view cause);
 
  private:
-  /// Adds how many of its lines were not written since the last one; false where none is due.
+  /// False where a line was written in this second; otherwise adds how many were left out.
   bool is_due(std::string_view name, int status, Json& fields);
   void write(std::string_view event, const Json& fields);
 
@@ -47,8 +46,8 @@ class ServerLog {
   std::atomic<std::uint64_t>& dropped_;
   std::mutex mutex_;
   struct Lines {
-    std::int64_t second = 0;   ///< of the last one
-    std::uint64_t others = 0;  ///< that were not written since
+    std::int64_t second = 0;   ///< when the last one was written
+    std::uint64_t others = 0;  ///< lines left out since
   };
   std::map<std::pair<std::string_view, int>, Lines> lines_;  ///< by event or route, and status
 };

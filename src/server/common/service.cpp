@@ -1,4 +1,4 @@
-// What the endpoints share.
+// Service: limits of requests, their start and their end.
 #include "server/common/service.h"
 
 #include <openssl/hmac.h>
@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "runtime/request_fields.h"
 #include "server/common/params.h"
 
 namespace ingot {
@@ -17,7 +18,7 @@ namespace ingot {
 namespace {
 
 ApiError model_lacks(std::string_view what) {
-  return {400, "invalid_request_error", "not_supported", cat("the model has no ", what)};
+  return {400, "not_supported", cat("the model has no ", what)};
 }
 
 }  // namespace
@@ -32,9 +33,11 @@ Service::Service(ServiceOptions options, const Instance& instance, Engine& engin
       steps_(steps),
       http_metrics_(http_metrics),
       chat_(std::move(chat)),
-      defaults_(instance.config().sampling),
       limits_(engine.request_limits()),
       end_ids_(instance.stop_ids()) {
+  Request defaults = default_request(place::kChat);
+  set_model_defaults(defaults, instance.config(), instance.name());
+  sampling_defaults_ = defaults.sampling;
   if (RAND_bytes(secret_.data(), static_cast<int>(secret_.size())) != 1) {
     throw Error(ErrorCode::kInternal, "the system gives no random numbers");
   }
@@ -60,20 +63,16 @@ std::string_view Service::piece(std::int32_t id) const {
   return tokenizer_ == nullptr ? std::string_view() : tokenizer_->piece(id);
 }
 
-std::string_view Service::first_piece(std::int32_t id) const {
-  return tokenizer_ == nullptr ? std::string_view() : tokenizer_->first_piece(id);
-}
-
 void Service::check_room(std::size_t prompt_tokens, std::string_view param) const {
   const auto tokens = static_cast<std::int64_t>(prompt_tokens);
   if (tokens < limits_.context) return;
-  throw ApiError(400, "invalid_request_error", "context_length_exceeded",
+  ApiError error(400, "context_length_exceeded",
                  cat("the prompt has ", tokens,
-                     " tokens and leaves no room for another: the "
-                     "context is ",
-                     limits_.context))
-      .about(std::string(param))
-      .with_context(tokens, limits_.context);
+                     " tokens and leaves no room for another: the context is ", limits_.context),
+                 std::string(param));
+  error.prompt_tokens = tokens;
+  error.context = limits_.context;
+  throw error;
 }
 
 void Service::check_text_room(std::size_t bytes, std::string_view param) const {
@@ -81,12 +80,12 @@ void Service::check_text_room(std::size_t bytes, std::string_view param) const {
   if (!bytes_per_token) return;
   const std::size_t tokens_min = bytes / *bytes_per_token;
   if (tokens_min <= static_cast<std::size_t>(limits_.context)) return;
-  // How many it has nobody knows: no n_prompt_tokens.
-  throw ApiError(
-      400, "invalid_request_error", "context_length_exceeded",
-      cat("the prompt has more than ", tokens_min, " tokens, the context is ", limits_.context))
-      .about(std::string(param))
-      .with_context(-1, limits_.context);
+  ApiError error(
+      400, "context_length_exceeded",
+      cat("the prompt has more than ", tokens_min, " tokens, the context is ", limits_.context),
+      std::string(param));
+  error.context = limits_.context;
+  throw error;
 }
 
 std::vector<std::int32_t> Service::encode(std::string_view text, std::string_view param) const {
@@ -107,11 +106,10 @@ void Service::check_model(const Json* name) const {
 
 void Service::check_model(const std::string& name) const {
   if (name == options_.model_name) return;
-  throw ApiError(404, "invalid_request_error", "model_not_found",
-                 cat("the model ", printable(name, 64),
-                     " is not served here: /v1/models says "
-                     "what is"))
-      .about("model");
+  throw ApiError(
+      404, "model_not_found",
+      cat("the model ", printable(name, 64), " is not served here: /v1/models says what is"),
+      "model");
 }
 
 std::array<std::uint64_t, 2> Service::domain(std::size_t key, std::string_view salt) const {
@@ -150,14 +148,13 @@ std::int64_t scores_of(const GenerationPrompt& prompt) {
 
 }  // namespace
 
-/// Errors: ApiError for what can never be served, or whose answer would be out of all proportion.
+/// Errors: ApiError for a generation that can never be served, or whose response would be too
+/// large.
 void Service::check_size(const Generation& generation) const {
   const std::size_t choices = choices_of(generation);
   if (choices > engine_.under_way_max()) {
     throw invalid_request("n", cat("n: the request asks for ", choices,
-                                   " continuations, there is "
-                                   "room for ",
-                                   engine_.under_way_max()));
+                                   " continuations, there is room for ", engine_.under_way_max()));
   }
   std::int64_t scores = 0;
   for (const GenerationPrompt& prompt : generation.prompts) scores += scores_of(prompt);
@@ -171,7 +168,7 @@ void Service::check_size(const Generation& generation) const {
 void Service::enter(const std::string& id, std::size_t key, std::size_t choices) {
   const std::lock_guard lock(mutex_);
   std::size_t& entries = per_key_[key];
-  // Number 0 is everybody, where there are no keys. One request may always be as large as it may.
+  // Key 0 is every client, where there are no keys. A key's only request may have any size.
   if (key > 0 && entries > 0 && entries + choices > options_.limits.waiting_per_key())
     throw overloaded();
   running_[id] = {.key = key, .choices = choices, .generation = {}};
@@ -180,9 +177,7 @@ void Service::enter(const std::string& id, std::size_t key, std::size_t choices)
 
 std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const std::string& id,
                                                   std::size_t key, const Notify& notify) {
-  if (draining_.load()) {
-    throw ApiError(503, "server_error", "draining", "the server is being stopped");
-  }
+  if (draining_.load()) throw draining();
   check_size(generation);
   enter(id, key, choices_of(generation));
   auto running = std::make_shared<RunningGeneration>();
@@ -195,13 +190,13 @@ std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const
         prompt.request.end_seconds = options_.limits.request_seconds;
         prompt.request.end_limit = "request_timeout";
       }
-      // The others wait for the first one, or behind it.
+      // The other prompts wait for the first one, or behind it.
       if (running->streams.empty()) prompt.request.queue_seconds = options_.limits.queue_seconds;
       auto streams =
           as_api([&] { return engine_.submit_choices(std::move(prompt.request), prompt.choices); });
       if (streams.empty()) {
         if (draining_.load() || engine_.has_failed()) {
-          throw ApiError(503, "server_error", "unavailable", "the server is being stopped");
+          throw ApiError(503, "unavailable", "the server is being stopped");
         }
         throw overloaded();
       }
@@ -211,7 +206,7 @@ std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const
     forget(id);
     throw;
   }
-  running->answer = std::move(generation.answer);
+  running->writer = std::move(generation.writer);
   running->stream = generation.stream;
   const std::lock_guard lock(mutex_);
   running_[id].generation = running;
@@ -219,7 +214,7 @@ std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const
 }
 
 bool Service::is_late(std::size_t key) {
-  // By priority some come in front of those who wait, and the head does not say who.
+  // With priorities a request may pass waiting ones, and its head does not say so.
   if (options_.limits.by_priority) return false;
   std::size_t own = 0;
   {
@@ -227,7 +222,7 @@ bool Service::is_late(std::size_t key) {
     const auto at = per_key_.find(key);
     if (at != per_key_.end()) own = at->second;
   }
-  // Half of the time is left for the prompt, and for a machine that becomes slower.
+  // Half of the time remains for the prompt, and for a machine that becomes slower.
   const double time = std::min({options_.limits.first_token_seconds(),
                                 options_.limits.queue_seconds, options_.limits.request_seconds});
   return engine_.expected_wait(own) > time / 2;

@@ -1,4 +1,4 @@
-// Service: the model and the engine behind the endpoints, and what they share.
+// Service: the model and the engine behind the endpoints, and their limits.
 #pragma once
 
 #include <algorithm>
@@ -20,9 +20,9 @@
 #include "runtime/observe/engine_metrics.h"
 #include "runtime/observe/step_log.h"
 #include "server/common/api_keys.h"
-#include "server/http/application.h"
-#include "server/http/handler.h"
+#include "server/common/endpoint.h"
 #include "server/http/http_metrics.h"
+#include "server/http/request_handler.h"
 #include "text/chat/chat_template.h"
 
 namespace ingot {
@@ -56,13 +56,13 @@ struct ServiceOptions {
   std::function<void()> stop{};       ///< ends the process in order
 };
 
-/// Log-probabilities that a response can hold: each is some hundred bytes of it.
+/// Log-probabilities in a response, of some 100 bytes each: a response has at most some 50 MB.
 inline constexpr std::int64_t kScoresMax = std::int64_t{1} << 19;
 
-/// An engine whose step, or whose turn, takes longer is stuck: the largest models take seconds on
+/// An engine is stuck when a step or tick takes longer: steps of the largest models take seconds on
 /// small machines.
 inline constexpr double kStepSecondsMax = 60;
-/// A turn that takes longer, and others had better serve what comes now.
+/// During a longer tick /readyz fails: load balancers should send requests to other servers.
 inline constexpr double kReadyTickSecondsMax = 5;
 
 /// A model's chat template, with its text.
@@ -71,7 +71,8 @@ struct ServedChat {
   std::string source;
 };
 
-/// What endpoints need. All of it may be called from several threads at once.
+/// What endpoints need of the model and the engine. All of it may be called from several threads at
+/// once.
 class Service {
  public:
   /// The instance was started; it, its engine, its metrics and its steps outlive this.
@@ -82,14 +83,14 @@ class Service {
   const ServiceOptions& options() const { return options_; }
   Engine& engine() { return engine_; }
   EngineCounts counts() const { return metrics_.snapshot(); }
-  /// Of the engine's last steps, the oldest first.
+  /// Records of the engine's last steps, the oldest first.
   std::vector<StepRecord> steps() const { return steps_.snapshot(); }
   HttpMetrics& http_metrics() { return http_metrics_; }
   std::int64_t context() const { return limits_.context; }
   const RequestLimits& limits() const { return limits_; }
   const std::vector<std::int32_t>& end_ids() const { return end_ids_; }
-  /// How the model's makers want its tokens drawn.
-  const SamplingDefaults& defaults() const { return defaults_; }
+  /// The sampling parameters of requests that do not set them: those that the model recommends.
+  const SamplingParams& sampling_defaults() const { return sampling_defaults_; }
   /// Seconds since 1970.
   static std::int64_t now();
   std::int64_t started() const { return started_; }
@@ -101,32 +102,28 @@ class Service {
   bool has_chat() const { return chat_.has_value(); }
   /// The chat template's text; null without one.
   const std::string* chat_source() const { return chat_ ? &chat_->source : nullptr; }
-  /// Whether the chat template's text has this in it: what it does not know it cannot show.
+  /// Whether the chat template's text contains `text`: it can only render names that it contains.
   bool chat_knows(std::string_view text) const;
   bool has_tokenizer() const { return tokenizer_ != nullptr; }
   /// Bytes that a token stands for; empty without a tokenizer.
   std::string_view piece(std::int32_t id) const;
-  /// The same at the beginning of a text.
-  std::string_view first_piece(std::int32_t id) const;
-  /// The prompt of a text, with the tokenizer's own frame. Errors: ApiError, also where it cannot
-  /// fit, which is said without encoding it.
+  /// Tokens of a text with the tokenizer's own frame. Errors: ApiError, also where they cannot fit
+  /// into the context.
   std::vector<std::int32_t> encode(std::string_view text, std::string_view param) const;
   /// Errors: ApiError{context_length_exceeded} where a prompt leaves no room for a token.
   void check_room(std::size_t prompt_tokens, std::string_view param) const;
-  /// The same for a text of so many bytes, as far as it can be said without encoding it.
+  /// `check_room` for a text of `bytes` bytes, as far as that is known without encoding it.
   void check_text_room(std::size_t bytes, std::string_view param) const;
 
-  /// That a request asks for the model that there is, or names none.
-  ///
-  /// Errors: ApiError{model_not_found}.
+  /// Errors: ApiError{model_not_found} where a request names another model.
   void check_model(const Json* name) const;
   void check_model(const std::string& name) const;
 
-  /// Domain of cached prefixes for a key and a salt that narrows it.
+  /// The domain of cached prefixes for a key and the salt of a request.
   std::array<std::uint64_t, 2> domain(std::size_t key, std::string_view salt) const;
 
-  /// Whether whoever comes with this key may see all counts: with several keys those that prompts
-  /// from the cache change tell of the others' prompts.
+  /// Whether a key may see all counts. With several keys, counts that depend on cached prompts
+  /// reveal prompts of other keys.
   bool sees_all_counts(std::size_t key) const {
     return key == 0 || options_.keys == 1 || options_.operators.count(key) > 0;
   }
@@ -135,12 +132,12 @@ class Service {
                                            std::size_t key, const Notify& notify);
   /// Cancels a request of that key; false where there is none.
   bool cancel(const std::string& id, std::size_t key);
-  /// The request has ended, whoever ended it.
+  /// The request has ended.
   void forget(const std::string& id);
 
   /// Whether as many requests are under way as may: more would be refused.
   bool is_full() const { return engine_.under_way() >= engine_.under_way_max(); }
-  /// Whether a request of this key that came now would wait longer for its turn than it may.
+  /// Whether a new request of this key would wait longer for its first step than it may.
   bool is_late(std::size_t key);
   /// Has the process end in order; from any thread.
   void ask_to_stop() const {
@@ -151,7 +148,7 @@ class Service {
   bool is_draining() const { return draining_.load(); }
   /// Whether requests are served: the server is not being stopped, and the engine computes.
   bool is_serving() const { return !draining_.load() && is_alive(); }
-  /// The same, and its engine's thread has not been at one thing for over five seconds.
+  /// Whether requests are served and the engine's current tick is not too long.
   bool is_ready() const {
     return is_serving() && engine_.tick_seconds_now() < kReadyTickSecondsMax;
   }
@@ -177,11 +174,11 @@ class Service {
   const StepLog& steps_;
   HttpMetrics& http_metrics_;
   std::optional<ServedChat> chat_;
-  SamplingDefaults defaults_;
+  SamplingParams sampling_defaults_;
   RequestLimits limits_;
   std::int64_t started_ = now();
   std::vector<std::int32_t> end_ids_;
-  std::array<std::uint8_t, 32> secret_{};  ///< of this process, for domains
+  std::array<std::uint8_t, 32> secret_{};  ///< the process's own, for domains
 
   std::mutex mutex_;
   std::map<std::string, Running> running_;

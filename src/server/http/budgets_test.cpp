@@ -1,4 +1,4 @@
-// What requests may take together, and what a stop leaves behind.
+// Tests of the budgets that requests share, and of stopping a server with open requests.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "server/http/route.h"
 #include "server/http/server.h"
 
 namespace ingot {
@@ -24,20 +23,17 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr Route kWorkRoute{.method = "POST", .path = "/work"};
-constexpr Route kTextRoute{.method = "POST", .path = "/text", .kind = RouteKind::kText};
-
 /// Answers a query with as many bytes, and /text not before it is told to.
-class Holding : public Application {
+class Holding : public RequestHandler {
  public:
   std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool) override {
     ++admitted_;
-    return Admitted{.id = "1", .route = request.path == "/work" ? &kWorkRoute : &kTextRoute};
+    return Admitted{.id = "1", .is_text = request.path == "/text"};
   }
   std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(const HttpRequest& request,
                                                                         const Admitted& admitted,
                                                                         Notify) override {
-    if (admitted.route == &kTextRoute) {
+    if (admitted.is_text) {
       std::unique_lock lock(mutex_);
       ++held_;
       changed_.notify_all();
@@ -49,12 +45,10 @@ class Holding : public Application {
   HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest*) override {
     return {.status = refusal.status, .body = "{}"};
   }
-  ApiError generation_error(const Outcome&, const Admitted&) override {
-    return {500, "server_error", "", ""};
+  HttpResponse no_room(NoRoom what, const Admitted&) override {
+    return {.status = what == NoRoom::kText ? 429 : 503};
   }
   void ended(const HttpRequest&, const Admitted&, const RequestEnd&) override { ++ended_; }
-  HttpFields common_fields(const HttpRequest&, const Admitted*) override { return {}; }
-  bool is_closing() const override { return false; }
 
   void wait_until_held() {
     std::unique_lock lock(mutex_);
@@ -103,7 +97,7 @@ class BudgetsTest : public ::testing::Test {
     clients_.back().connect({asio::ip::address_v4::loopback(), port});
     return clients_.back();
   }
-  /// Sends a POST of which so many bytes are announced, and `body` comes.
+  /// Sends a POST that announces `announced` bytes and has `body`.
   asio::ip::tcp::socket& send(const std::string& target, const std::string& body,
                               std::size_t announced) {
     asio::ip::tcp::socket& socket = client();

@@ -10,7 +10,6 @@
 #include <string>
 
 #include "base/text.h"
-#include "server/http/route.h"
 #include "server/http/server.h"
 
 namespace ingot {
@@ -19,23 +18,19 @@ namespace {
 namespace asio = boost::asio;
 using std::chrono::milliseconds;
 
-constexpr Route kRoute{.method = "POST", .path = "/work"};
-
 /// Writes nothing.
-class SilentAnswer : public Answer {
+class SilentWriter : public ResponseWriter {
  public:
-  void piece(std::size_t, const Delta&) override {}
-  void flush(std::size_t, std::string&) override {}
-  void ended(std::size_t, const Outcome&, std::string&) override {}
+  void end_choice(std::size_t, const Outcome&, std::string&) override {}
   void finish(std::string&) override {}
-  void fail(const ApiError&, std::string&) override {}
+  void write_error(const ApiError&, std::string&) override {}
 };
 
 /// Answers "{}"; with a query, a stream that never has a token.
-class SilentApplication : public Application {
+class SilentHandler : public RequestHandler {
  public:
   std::variant<Admitted, HttpResponse> admit(const HttpRequest&, bool) override {
-    return Admitted{.id = "1", .route = &kRoute};
+    return Admitted{.id = "1"};
   }
   std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(const HttpRequest& request,
                                                                         const Admitted&,
@@ -46,19 +41,13 @@ class SilentApplication : public Application {
                                   std::make_shared<Clock>([] { return 0.0; }), std::move(notify));
     auto running = std::make_shared<RunningGeneration>();
     running->streams.emplace_back(1, std::move(channel));
-    running->answer = std::make_unique<SilentAnswer>();
+    running->writer = std::make_unique<SilentWriter>();
     running->stream = true;
     return running;
   }
   HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest*) override {
     return {.status = refusal.status, .body = "{}"};
   }
-  ApiError generation_error(const Outcome&, const Admitted&) override {
-    return {500, "server_error", "", ""};
-  }
-  void ended(const HttpRequest&, const Admitted&, const RequestEnd&) override {}
-  HttpFields common_fields(const HttpRequest&, const Admitted*) override { return {}; }
-  bool is_closing() const override { return false; }
 };
 
 class ConnectionTimesTest : public ::testing::Test {
@@ -69,7 +58,7 @@ class ConnectionTimesTest : public ::testing::Test {
   }
 
   void start(const ConnectionTimes& times) {
-    server_.start(application_, application_, times);
+    server_.start(handler_, handler_, times);
     const std::string address = server_.address();
     const auto port = static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
     socket_.connect({asio::ip::address_v4::loopback(), port});
@@ -84,7 +73,7 @@ class ConnectionTimesTest : public ::testing::Test {
   }
 
   HttpMetrics metrics_;
-  SilentApplication application_;
+  SilentHandler handler_;
   Server server_{{.io_threads = 1, .worker_threads = 1}, metrics_};
   asio::io_context io_;
   asio::ip::tcp::socket socket_{io_};

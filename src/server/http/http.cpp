@@ -1,4 +1,4 @@
-// Writing responses.
+// HTTP: the heads of responses, and their chunks.
 #include "server/http/http.h"
 
 #include <charconv>
@@ -8,6 +8,14 @@
 
 namespace ingot {
 
+std::string lower_ascii(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
 const std::string* find_field(const HttpFields& fields, std::string_view name) {
   for (const auto& [key, value] : fields) {
     if (key == name) return &value;
@@ -16,50 +24,30 @@ const std::string* find_field(const HttpFields& fields, std::string_view name) {
 }
 
 std::string_view status_text(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 204:
-      return "No Content";
-    case 400:
-      return "Bad Request";
-    case 401:
-      return "Unauthorized";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 408:
-      return "Request Timeout";
-    case 411:
-      return "Length Required";
-    case 413:
-      return "Content Too Large";
-    case 414:
-      return "URI Too Long";
-    case 415:
-      return "Unsupported Media Type";
-    case 417:
-      return "Expectation Failed";
-    case 421:
-      return "Misdirected Request";
-    case 429:
-      return "Too Many Requests";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 500:
-      return "Internal Server Error";
-    case 501:
-      return "Not Implemented";
-    case 503:
-      return "Service Unavailable";
-    case 505:
-      return "HTTP Version Not Supported";
-    default:
-      return "Unknown";
+  static constexpr std::pair<int, std::string_view> kTexts[] = {
+      {200, "OK"},
+      {204, "No Content"},
+      {400, "Bad Request"},
+      {401, "Unauthorized"},
+      {404, "Not Found"},
+      {405, "Method Not Allowed"},
+      {408, "Request Timeout"},
+      {411, "Length Required"},
+      {413, "Content Too Large"},
+      {414, "URI Too Long"},
+      {415, "Unsupported Media Type"},
+      {417, "Expectation Failed"},
+      {421, "Misdirected Request"},
+      {429, "Too Many Requests"},
+      {431, "Request Header Fields Too Large"},
+      {500, "Internal Server Error"},
+      {501, "Not Implemented"},
+      {503, "Service Unavailable"},
+      {505, "HTTP Version Not Supported"}};
+  for (const auto& [code, text] : kTexts) {
+    if (code == status) return text;
   }
+  return "Unknown";
 }
 
 namespace {

@@ -1,4 +1,4 @@
-// What arrives and leaves over HTTP, without the sockets.
+// HTTP requests and responses as values, and writing responses.
 #pragma once
 
 #include <cstddef>
@@ -28,13 +28,16 @@ struct HttpLimits {
 /// around them.
 using HttpFields = std::vector<std::pair<std::string, std::string>>;
 
+/// A text with ASCII letters in lower case.
+std::string lower_ascii(std::string_view text);
+
 /// The value of the first field of that name, which is in lower case; null when there is none.
 const std::string* find_field(const HttpFields& fields, std::string_view name);
 
 /// A request whose head was read.
 struct HttpRequest {
   std::string method;
-  std::string path;   ///< of the target, as it came: nothing is decoded
+  std::string path;   ///< the target's path, not decoded
   std::string query;  ///< behind the "?"; empty without one
   HttpFields fields;
   std::string body;
@@ -44,24 +47,24 @@ struct HttpRequest {
   const std::string* field(std::string_view name) const { return find_field(fields, name); }
 };
 
-/// A whole response. Length, date and what every response has are added when it is written.
+/// A whole response. `response_head` adds the length, the date and the fields of every response.
 struct HttpResponse {
   int status = 200;
-  std::string type = "application/json";  ///< of the body; empty without one
-  std::string body;
+  std::string type = "application/json";  ///< the body's type; empty without a body
+  std::string body{};
   HttpFields fields{};
 };
 
-/// Why a request cannot be read: what its answer is before the connection closes.
+/// Why a request cannot be read. It becomes the response, and the connection closes.
 struct HttpRefusal {
-  int status = 400;     ///< 0: nothing is answered, it does not speak HTTP
+  int status = 400;     ///< 0: no response, the client does not speak HTTP
   std::string message;  ///< fixed text, with limits where there are any
 };
 
 /// "Bad Request" for 400; "Unknown" for a status that this server does not give.
 std::string_view status_text(int status);
 
-/// How a connection goes on behind a response.
+/// How a body is framed, and whether the connection stays open behind it.
 enum class HttpFraming {
   kLength,   ///< Content-Length, the connection stays
   kClose,    ///< Content-Length, and the connection closes

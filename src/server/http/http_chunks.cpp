@@ -1,4 +1,4 @@
-// Reading chunks.
+// HttpChunkReader: the states of a chunked body.
 #include "server/http/http_chunks.h"
 
 #include <algorithm>
@@ -11,9 +11,9 @@ namespace ingot {
 
 namespace {
 
-constexpr std::size_t kLineMax = 512;       ///< of a size with its extension, or of a trailer
-constexpr std::size_t kFramingMax = 4096;   ///< of all extensions and trailers of a body
-constexpr std::size_t kSizeDigitsMax = 15;  ///< leading zeros too
+constexpr std::size_t kLineMax = 512;       ///< bytes of a size with its extension, or a trailer
+constexpr std::size_t kFramingMax = 4096;   ///< bytes of all extensions and trailers of a body
+constexpr std::size_t kSizeDigitsMax = 15;  ///< digits of a size, with leading zeros
 
 bool is_hex(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
@@ -87,7 +87,7 @@ void HttpChunkReader::end_size_line(std::size_t body_bytes) {
   state_ = left_ == 0 ? State::kTrailer : State::kData;
 }
 
-/// Trailers are read and dropped; those that would change what was read are refused.
+/// Trailers are read and dropped. A trailer that would change the request is refused.
 void HttpChunkReader::end_trailer_line() {
   if (line_.empty()) {
     state_ = State::kEnded;
@@ -99,8 +99,7 @@ void HttpChunkReader::end_trailer_line() {
   if (colon == std::string::npos || !is_http_token(std::string_view(line_).substr(0, colon))) {
     return refuse(400, "a trailer is malformed");
   }
-  std::string name = line_.substr(0, colon);
-  for (char& c : name) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  const std::string name = lower_ascii(std::string_view(line_).substr(0, colon));
   for (const std::string_view framing :
        {"content-length", "transfer-encoding", "host", "content-encoding", "content-type",
         "trailer", "authorization", "expect", "connection"}) {

@@ -1,4 +1,4 @@
-// Reading a chunked body, strictly (RFC 9112, section 7.1).
+// HttpChunkReader: reads a chunked body strictly (RFC 9112, section 7.1).
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace ingot {
 
-/// Takes a chunked body apart as it arrives.
+/// Decodes a chunked body as it arrives.
 class HttpChunkReader {
  public:
   explicit HttpChunkReader(std::size_t body_bytes_max) : body_bytes_max_(body_bytes_max) {}
 
-  /// Appends to `body` what `bytes` brings of it; returns how many of them were used, which is all
-  /// unless the body has ended. Not after a refusal.
+  /// Appends to `body` the data in `bytes`; returns how many bytes were used: all of them unless
+  /// the body has ended. Not after a refusal.
   std::size_t read(std::string_view bytes, std::string& body);
 
   bool has_ended() const { return state_ == State::kEnded; }
@@ -34,7 +34,7 @@ class HttpChunkReader {
   std::size_t body_bytes_max_;
   State state_ = State::kSize;
   std::string line_;         ///< the size line or trailer that has begun
-  std::uint64_t left_ = 0;   ///< bytes of the chunk that are to come
+  std::uint64_t left_ = 0;   ///< missing bytes of the chunk
   std::size_t framing_ = 0;  ///< bytes of extensions and trailers so far
   std::optional<HttpRefusal> refusal_;
 };

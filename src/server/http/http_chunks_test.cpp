@@ -16,7 +16,7 @@ constexpr std::size_t kBodyMax = 1000;
 struct Result {
   std::string body;
   std::size_t used = 0;
-  int status = 0;  ///< of a refusal
+  int status = 0;  ///< status of a refusal
   bool ended = false;
 };
 
@@ -24,7 +24,7 @@ bool operator==(const Result& a, const Result& b) {
   return a.body == b.body && a.used == b.used && a.status == b.status && a.ended == b.ended;
 }
 
-/// Reads in pieces of that size, as a connection would go on.
+/// Reads in pieces of `piece` bytes, as a connection does.
 Result read(std::string_view text, std::size_t piece) {
   HttpChunkReader reader(kBodyMax);
   Result result;

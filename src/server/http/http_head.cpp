@@ -1,4 +1,4 @@
-// Reading request heads.
+// HttpHeadReader: the request line, the header fields and what they mean.
 #include "server/http/http_head.h"
 
 #include <algorithm>
@@ -37,14 +37,6 @@ std::string_view trimmed(std::string_view text) {
   const auto begin = text.find_first_not_of(" \t");
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
 }
 
 HttpRefusal bad(std::string message) { return {400, std::move(message)}; }
@@ -92,7 +84,7 @@ std::optional<HttpRefusal> read_field(std::string_view line, HttpFields& fields)
   if (!is_http_token(name)) return bad("a header field's name is malformed");
   const std::string_view value = line.substr(colon + 1);
   if (!is_field_value(value)) return bad("a header field's value is malformed");
-  std::string key = lower(name);
+  std::string key = lower_ascii(name);
   // Some readers take a tab for part of the name of a coding, and some do not.
   if (key == "transfer-encoding" && value.find('\t') != std::string_view::npos) {
     return bad("Transfer-Encoding is malformed");
@@ -101,16 +93,15 @@ std::optional<HttpRefusal> read_field(std::string_view line, HttpFields& fields)
   return std::nullopt;
 }
 
-/// The value of the only field of that name; null without one, a refusal with several.
-std::variant<const std::string*, HttpRefusal> only_field(const HttpFields& fields,
-                                                         std::string_view name) {
-  const std::string* found = nullptr;
-  for (const auto& [key, value] : fields) {
-    if (key != name) continue;
-    if (found != nullptr) return bad(cat("the header field ", name, " came twice"));
-    found = &value;
+/// Two readers of a request with two of these could each take another one.
+std::optional<HttpRefusal> refuse_repeated(const HttpFields& fields) {
+  for (const std::string_view name : {"content-length", "transfer-encoding", "host"}) {
+    const auto is_one = [name](const auto& field) { return field.first == name; };
+    if (std::count_if(fields.begin(), fields.end(), is_one) > 1) {
+      return bad(cat("the header field ", name, " came twice"));
+    }
   }
-  return found;
+  return std::nullopt;
 }
 
 std::optional<HttpRefusal> read_length(const std::string& text, std::uint64_t& length) {
@@ -122,19 +113,14 @@ std::optional<HttpRefusal> read_length(const std::string& text, std::uint64_t& l
 }
 
 std::optional<HttpRefusal> read_body_fields(HttpHead& head) {
-  const HttpFields& fields = head.request.fields;
-  const auto length = only_field(fields, "content-length");
-  if (const auto* refusal = std::get_if<HttpRefusal>(&length)) return *refusal;
-  const auto coding = only_field(fields, "transfer-encoding");
-  if (const auto* refusal = std::get_if<HttpRefusal>(&coding)) return *refusal;
-  const std::string* length_text = std::get<const std::string*>(length);
-  const std::string* coding_text = std::get<const std::string*>(coding);
+  const std::string* length_text = head.request.field("content-length");
+  const std::string* coding_text = head.request.field("transfer-encoding");
   if (length_text != nullptr && coding_text != nullptr) {
     return bad("Content-Length and Transfer-Encoding exclude each other");
   }
   if (coding_text != nullptr) {
     if (head.is_http_1_0) return bad("HTTP/1.0 has no Transfer-Encoding");
-    if (lower(*coding_text) != "chunked") {
+    if (lower_ascii(*coding_text) != "chunked") {
       return HttpRefusal{501, "Transfer-Encoding can only be chunked"};
     }
     head.is_chunked = true;
@@ -156,7 +142,7 @@ std::optional<HttpRefusal> read_body_fields(HttpHead& head) {
 void read_connection(HttpHead& head) {
   for (const auto& [name, value] : head.request.fields) {
     if (name != "connection") continue;
-    const std::string options = lower(value);
+    const std::string options = lower_ascii(value);
     std::string_view rest = options;
     while (!rest.empty()) {
       if (trimmed(take_until(rest, ",")) == "close") head.keep_alive = false;
@@ -165,20 +151,17 @@ void read_connection(HttpHead& head) {
 }
 
 std::optional<HttpRefusal> read_other_fields(HttpHead& head) {
-  const HttpFields& fields = head.request.fields;
-  const auto host = only_field(fields, "host");
-  if (const auto* refusal = std::get_if<HttpRefusal>(&host)) return *refusal;
-  if (std::get<const std::string*>(host) == nullptr && !head.is_http_1_0) {
+  if (head.request.field("host") == nullptr && !head.is_http_1_0) {
     return bad("the header field Host is missing");
   }
   if (const std::string* expect = head.request.field("expect")) {
-    if (lower(*expect) != "100-continue") {
+    if (lower_ascii(*expect) != "100-continue") {
       return HttpRefusal{417, "Expect can only be 100-continue"};
     }
     head.wants_continue = !head.is_http_1_0;
   }
   if (const std::string* coding = head.request.field("content-encoding")) {
-    if (lower(*coding) != "identity") {
+    if (lower_ascii(*coding) != "identity") {
       return HttpRefusal{415, "Content-Encoding is not supported: send the body as it is"};
     }
   }
@@ -199,6 +182,7 @@ std::variant<HttpHead, HttpRefusal> parse(std::string_view text, const HttpLimit
       return *refusal;
     }
   }
+  if (const auto refusal = refuse_repeated(head.request.fields)) return *refusal;
   if (const auto refusal = read_body_fields(head)) return *refusal;
   if (const auto refusal = read_other_fields(head)) return *refusal;
   return head;

@@ -1,5 +1,5 @@
-// Reading the head of an HTTP/1.1 request, strictly: whatever two readers could take for two
-// different things is refused (RFC 9112, with none of its leniencies).
+// HttpHeadReader: reads the head of an HTTP/1.1 request strictly. A head that two readers could
+// understand differently is refused (RFC 9112, with none of its leniencies).
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace ingot {
 
-/// A request's head, with what it says of its body and its connection.
+/// A request's head, and what it says about the body and the connection.
 struct HttpHead {
   HttpRequest request;       ///< its body is empty yet
-  std::size_t bytes = 0;     ///< that the head takes, with the empty line
+  std::size_t bytes = 0;     ///< length of the head with the empty line
   std::uint64_t length = 0;  ///< bytes of the body, unless it is chunked
   bool is_chunked = false;
   bool wants_continue = false;  ///< the client waits for "100 Continue" before its body
@@ -29,8 +29,9 @@ class HttpHeadReader {
  public:
   explicit HttpHeadReader(const HttpLimits& limits) : limits_(limits) {}
 
-  /// `bytes` is all that came since the last head's end: the same as in the last call and more
-  /// behind. Nothing while the head has not ended; ready for the next head afterwards.
+  /// `bytes`: all bytes since the end of the last head; each call sees the bytes of the last one
+  /// and later ones. Returns nothing while the head has not ended; afterwards the next head is
+  /// read.
   std::optional<std::variant<HttpHead, HttpRefusal>> read(std::string_view bytes);
 
  private:
@@ -38,14 +39,14 @@ class HttpHeadReader {
   std::optional<HttpRefusal> scan(std::string_view bytes);
 
   HttpLimits limits_;
-  std::size_t scanned_ = 0;     ///< bytes in which the end was looked for
+  std::size_t scanned_ = 0;     ///< bytes that were searched for the end
   std::size_t line_ = 0;        ///< bytes of the request line; 0 while it has not ended
   bool has_method_ = false;     ///< the method has ended
   std::size_t line_begin_ = 0;  ///< where the line begins that `scanned_` is in
   std::size_t end_ = 0;         ///< bytes of the head; 0 while it has not ended
 };
 
-/// Whether it can stand as a method, or a header field's name: letters, digits and !#$%&'*+-.^_`|~
+/// Whether a text is a valid method or header field name: letters, digits and !#$%&'*+-.^_`|~
 bool is_http_token(std::string_view text);
 
 }  // namespace ingot

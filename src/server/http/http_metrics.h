@@ -1,4 +1,4 @@
-// Counts of what the HTTP side did.
+// HttpMetrics: counts of connections and responses.
 #pragma once
 
 #include <array>
@@ -16,8 +16,14 @@ namespace ingot {
 class HttpMetrics {
  public:
   /// `route` is the table's text, never the client's.
-  void add_response(std::string_view route, int status);
-  std::map<std::pair<std::string, int>, std::uint64_t> responses() const;
+  void add_response(std::string_view route, int status) {
+    const std::lock_guard lock(mutex_);
+    ++responses_[{std::string(route), status}];
+  }
+  std::map<std::pair<std::string, int>, std::uint64_t> responses() const {
+    const std::lock_guard lock(mutex_);
+    return responses_;
+  }
 
   std::atomic<std::int64_t> open_connections{0};
   std::atomic<std::uint64_t> refused_connections{0};

@@ -1,43 +1,36 @@
-// Listening, and the threads of connections.
+// Server: accepts connections and gives each to one of a few threads; starts and stops them.
 #include "server/http/server.h"
 
 #include <netinet/tcp.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
-
-#include <algorithm>
-#include <atomic>
-#include <map>
-#include <mutex>
-#include <optional>
-#include <thread>
+#include <functional>
+#include <semaphore>
 #include <vector>
 
 #include "base/check.h"
 #include "base/error.h"
-#include "base/processors.h"
 #include "base/text.h"
 #include "base/thread_pool.h"
 #include "server/http/connection.h"
+#include "server/http/connection_places.h"
+#include "server/http/io_thread.h"
+#include "server/http/listener.h"
 
 namespace ingot {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
-using asio::local::stream_protocol;
 using boost::system::error_code;
+using Place = ConnectionPlaces::Place;
 
 namespace {
 
@@ -47,90 +40,22 @@ namespace {
 constexpr std::int64_t kAddressPart = 4;
 constexpr std::int64_t kAddressMin = 16;
 
-/// For connections that were closed to notice.
+/// How long a stop waits for connections to end after it has closed them.
 constexpr double kCloseSeconds = 1;
-
-/// For connections whose request is on its way to be answered when answers change.
+/// How long `pause` waits for connections to get their response.
 constexpr double kAnswerSeconds = 0.2;
-
-/// How long a listener rests when the process has no descriptor left.
+/// How long a listener rests when accepting fails: most likely the process has no descriptor left.
 constexpr auto kRest = std::chrono::milliseconds(50);
-
-/// Ports that are tried where any will do.
-constexpr int kPortAttempts = 16;
-
-/// For the head of a probe while there are as many connections as may be.
+/// How long a probe may take for its head on a reserved connection.
 constexpr auto kProbeTime = std::chrono::milliseconds(1000);
 
-/// What is said to a connection too many, without reading its request.
+/// The response to a connection beyond the limit; its request is not read.
 constexpr std::string_view kTooMany =
     "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\n"
     "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n";
 
-/// Bytes of a connection that the system holds and has not sent.
+/// Bytes of a connection that the system may hold unsent.
 constexpr int kNotSentBytes = 128 << 10;
-
-[[noreturn]] void unavailable(const std::string& what, const error_code& error) {
-  throw Error(ErrorCode::kUnavailable, cat("cannot listen on ", what, ": ", error.message()));
-}
-
-/// A thread that reads and writes for its share of the connections.
-class IoThread {
- public:
-  IoThread() : work_(asio::make_work_guard(context_)) {}
-
-  asio::io_context& context() { return context_; }
-  /// For connections of this thread.
-  ThreadPaces& paces() { return paces_; }
-  void start() {
-    thread_ = std::thread([this] { run(); });
-  }
-  /// It can be started again, and goes on with what is left to do.
-  void join() {
-    context_.stop();
-    if (thread_.joinable()) thread_.join();
-    context_.restart();
-  }
-
-  // In this thread alone.
-  void add(const std::shared_ptr<Connection>& connection) {
-    connections_[connection.get()] = connection;
-  }
-  void remove(const Connection* connection) { connections_.erase(connection); }
-  template <class Body>
-  void for_each(Body body) {
-    std::vector<std::shared_ptr<Connection>> all;
-    for (const auto& [raw, weak] : connections_) {
-      if (auto connection = weak.lock()) all.push_back(std::move(connection));
-    }
-    for (const auto& connection : all) body(*connection);
-  }
-
- private:
-  /// What escapes a handler, which only running out of memory does, ends that handler alone.
-  void run() {
-    interrupt_nobody();
-    for (;;) {
-      try {
-        while (context_.run_one() > 0) {
-          context_.poll();
-          // No waiting for anybody: what came meanwhile is read in one go.
-          const auto rest = paces_.refusals.rest(RefusalPace::Clock::now());
-          if (rest.count() > 0) std::this_thread::sleep_for(rest);
-        }
-        return;
-      } catch (const std::exception&) {
-        continue;
-      }
-    }
-  }
-
-  ThreadPaces paces_;
-  asio::io_context context_{1};
-  asio::executor_work_guard<asio::io_context::executor_type> work_;
-  std::map<const Connection*, std::weak_ptr<Connection>> connections_;
-  std::thread thread_;
-};
 
 std::unique_ptr<asio::ssl::context> tls_context(const ServerOptions& options) {
   if (options.tls_cert.empty()) return nullptr;
@@ -138,29 +63,35 @@ std::unique_ptr<asio::ssl::context> tls_context(const ServerOptions& options) {
   context->set_options(asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1 |
                        asio::ssl::context::no_compression);
   SSL_CTX_set_mode(context->native_handle(), SSL_MODE_RELEASE_BUFFERS);
+  const auto check = [](const error_code& error, std::string_view option, const std::string& path) {
+    if (!error) return;
+    throw Error(ErrorCode::kInvalid, cat(option, " ", path, " cannot be used: ", error.message()));
+  };
   error_code error;
   context->use_certificate_chain_file(options.tls_cert, error);
-  if (error) {
-    throw Error(ErrorCode::kInvalid,
-                cat("--tls-cert ", options.tls_cert, " cannot be used: ", error.message()));
-  }
+  check(error, "--tls-cert", options.tls_cert);
   context->use_private_key_file(options.tls_key, asio::ssl::context::pem, error);
-  if (error) {
-    throw Error(ErrorCode::kInvalid,
-                cat("--tls-key ", options.tls_key, " cannot be used: ", error.message()));
-  }
+  check(error, "--tls-key", options.tls_key);
   return context;
 }
 
-/// Gives a connection's place back when the last copy goes, however that comes.
-class Leaving {
- public:
-  template <class Body>
-  explicit Leaving(Body body) : end_(this, [body](void*) { body(); }) {}
+void tune(StreamSocket& socket) {
+  error_code ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
+  // A socket takes more bytes as soon as few are unsent, even if the system's buffer has grown:
+  // otherwise a slow reader would seem to take nothing for a long time.
+  ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kNotSentBytes,
+               sizeof kNotSentBytes);
+}
 
- private:
-  std::shared_ptr<void> end_;
-};
+/// The parts of a probe's connection, which ends soon to free its place.
+ConnectionParts reserved(ConnectionParts parts) {
+  parts.is_reserved = true;
+  parts.times.requests_max = 1;
+  parts.times.head = std::min(parts.times.head, kProbeTime);
+  parts.times.idle = std::min(parts.times.idle, kProbeTime);
+  return parts;
+}
 
 }  // namespace
 
@@ -172,234 +103,134 @@ class Server::Impl {
         tls_(tls_context(options)),
         budgets_{.bodies = Budget(options.bodies_bytes_max),
                  .responses = Budget(options.responses_bytes_max)},
+        places_(options.connections_max, options.connections_reserved,
+                std::max(kAddressMin, options.connections_max / kAddressPart)),
         threads_(static_cast<std::size_t>(std::max(1, options.io_threads))) {
-    listen_tcp();
-    if (!options_.unix_socket.empty()) listen_unix(unix_, options_.unix_socket);
-    if (!options_.admin_socket.empty()) listen_unix(admin_, options_.admin_socket);
+    asio::io_context& context = threads_.front().context();
+    listeners_ = listen_tcp(context, options_.host, static_cast<std::uint16_t>(options_.port));
+    address_ = cat(tls_ ? "https://" : "http://", address_of(*listeners_.front()));
+    if (!options_.unix_socket.empty()) {
+      listeners_.push_back(listen_unix(context, options_.unix_socket));
+    }
+    if (!options_.admin_socket.empty()) admin_ = listen_unix(context, options_.admin_socket);
   }
 
-  ~Impl() { remove_sockets(); }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
+  const std::string& address() const { return address_; }
 
-  std::string address() const {
-    const tcp::endpoint endpoint = tcp_.front().local_endpoint();
-    const bool is_v6 = endpoint.address().is_v6();
-    return cat(tls_ ? "https://" : "http://", is_v6 ? "[" : "", endpoint.address().to_string(),
-               is_v6 ? "]" : "", ":", endpoint.port());
-  }
-
-  void answer_meanwhile(Application& loading, const ConnectionTimes& times) {
+  void answer_until_paused(RequestHandler& loading, const ConnectionTimes& times) {
     run(loading, loading, times, no_workers_);
   }
 
   void pause() {
     if (!is_running_) return;
     is_pausing_.store(true);
-    for_each_acceptor([](auto& acceptor) {
+    for_each_listener([](Listener& listener) {
       error_code ignored;
-      acceptor.cancel(ignored);
+      listener.acceptor.cancel(ignored);
     });
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return accepting_ == 0; });
-    }
-    // Those that have sent a request get their answer.
-    wait_until(kAnswerSeconds, [this] { return open_ == 0; });
+    for (; accepting_ > 0; --accepting_) ended_accepting_.acquire();
+    // Connections that have sent a request get their response.
+    places_.wait_until_none(kAnswerSeconds);
     for_each_connection([](Connection& c) { c.close(); });
-    wait_until(kCloseSeconds, [this] { return open_ == 0; });
+    places_.wait_until_none(kCloseSeconds);
     for (IoThread& thread : threads_) thread.join();
     is_running_ = false;
     is_pausing_.store(false);
   }
 
-  void start(Application& application, Application& admin, const ConnectionTimes& times) {
+  void start(RequestHandler& handler, RequestHandler& admin, const ConnectionTimes& times) {
     const auto requests = static_cast<std::size_t>(std::max(1, options_.worker_threads));
     const auto texts = static_cast<std::size_t>(std::max(1, options_.text_threads));
-    // Here and not before: threads inherit what the process has given up by now.
+    // Not earlier: threads inherit the sandbox that the process has entered by now.
     workers_ = std::make_unique<Workers>(requests, texts);
-    run(application, admin, times, *workers_);
+    run(handler, admin, times, *workers_);
   }
 
   bool stop(double seconds, double answer_seconds) {
     if (!is_running_) return true;
     is_running_ = false;
-    for_each_acceptor([](auto& acceptor) {
+    for_each_listener([](Listener& listener) {
       error_code ignored;
-      acceptor.close(ignored);
+      listener.acceptor.close(ignored);
     });
     for_each_connection([](Connection& c) { c.close_when_idle(); });
-    const auto none_is_open = [this] { return open_ == 0; };
-    bool has_ended = wait_until(seconds, none_is_open);
+    bool has_ended = places_.wait_until_none(seconds);
     if (!has_ended && answer_seconds > seconds) {
       for_each_connection([](Connection& c) { c.close_unless_answering(); });
-      has_ended = wait_until(answer_seconds - seconds, none_is_open);
+      has_ended = places_.wait_until_none(answer_seconds - seconds);
     }
     const bool has_cut = budgets_.answering.load() > 0;
     if (!has_ended) {
       for_each_connection([](Connection& c) { c.close(); });
-      // Nobody waits any more for what was not begun.
+      // No connection waits any longer for requests that were not begun.
       Workers& workers = parts_->workers;
       for (auto* pool : {&workers.requests, &workers.texts}) pool->stop();
       for (auto* pool : {&workers.requests, &workers.texts}) pool->join();
-      wait_until(kCloseSeconds, none_is_open);
+      places_.wait_until_none(kCloseSeconds);
     }
     for (IoThread& thread : threads_) thread.join();
-    remove_sockets();
     drop_all();
     return !has_cut;
   }
 
  private:
-  using TcpAcceptor = tcp::acceptor;
-  using UnixAcceptor = stream_protocol::acceptor;
-
   /// Calls body(connection) for each, in its thread.
-  template <class Body>
-  void for_each_connection(Body body) {
+  void for_each_connection(void (*body)(Connection&)) {
     for (IoThread& thread : threads_) {
       asio::post(thread.context(), [&thread, body] { thread.for_each(body); });
     }
   }
 
-  /// The same for acceptors, which live in the first one.
-  template <class Body>
-  void for_each_acceptor(Body body) {
+  /// Calls body(listener) for each, in the first thread, where they live.
+  void for_each_listener(void (*body)(Listener&)) {
     asio::post(threads_.front().context(), [this, body] {
-      for (TcpAcceptor& acceptor : tcp_) body(acceptor);
-      if (unix_) body(*unix_);
+      for (const auto& listener : listeners_) body(*listener);
       if (admin_) body(*admin_);
     });
   }
 
-  void run(Application& application, Application& admin, const ConnectionTimes& times,
+  void run(RequestHandler& handler, RequestHandler& admin, const ConnectionTimes& times,
            Workers& workers) {
     INGOT_CHECK(!is_running_, "the server runs already");
-    parts_ = std::make_unique<ConnectionParts>(
-        ConnectionParts{application, workers, budgets_, options_.http, times});
-    admin_parts_ = std::make_unique<ConnectionParts>(
-        ConnectionParts{admin, workers, budgets_, options_.http, times});
+    const auto parts_of = [&](RequestHandler& own) {
+      return std::make_unique<ConnectionParts>(
+          ConnectionParts{own, workers, budgets_, options_.http, times});
+    };
+    parts_ = parts_of(handler);
+    admin_parts_ = parts_of(admin);
     is_running_ = true;
-    for (TcpAcceptor& acceptor : tcp_) accept(acceptor, *parts_);
-    if (unix_) accept(*unix_, *parts_);
+    for (const auto& listener : listeners_) accept(*listener, *parts_);
     if (admin_) accept(*admin_, *admin_parts_);
     for (IoThread& thread : threads_) thread.start();
   }
 
-  /// Of those that it listens on, or did.
-  void remove_sockets() {
-    for (const auto& [acceptor, path] :
-         {std::pair(&unix_, &options_.unix_socket), std::pair(&admin_, &options_.admin_socket)}) {
-      if (acceptor->has_value()) ::unlink(path->c_str());
-    }
-  }
-
-  /// No thread runs any more. Requests that did not come to their end go, while what they use is
-  /// there: those that a worker never began, then those that wait for their connection.
+  /// No thread runs any more. Destroys the requests that did not end, before the parts that they
+  /// use: first requests that no worker began, then requests that wait for their connection.
   void drop_all() {
     workers_.reset();
-    tcp_.clear();
-    unix_.reset();
+    listeners_.clear();
     admin_.reset();
     threads_.clear();
     parts_.reset();
     admin_parts_.reset();
   }
 
-  std::uint16_t port() const { return static_cast<std::uint16_t>(options_.port); }
-
-  /// "localhost" is both loopback addresses: clients try either.
-  void listen_tcp() {
-    if (options_.host == "localhost") return listen_loopback();
-    error_code error;
-    const auto address = asio::ip::make_address(options_.host, error);
-    if (!error) error = listen_at(address, port());
-    if (error) unavailable(cat(options_.host, ":", options_.port), error);
-  }
-
-  /// Somebody else may have the second address of a port that the system picked for the first.
-  void listen_loopback() {
-    for (int attempt = 1;; ++attempt) {
-      if (const error_code error = listen_at(asio::ip::address_v4::loopback(), port())) {
-        unavailable(cat("127.0.0.1:", options_.port), error);
-      }
-      const std::uint16_t picked = tcp_.front().local_endpoint().port();
-      const error_code error = listen_at(asio::ip::address_v6::loopback(), picked);
-      // Where there is no IPv6 nobody looks for the server there.
-      if (!error || error == asio::error::address_family_not_supported ||
-          error == boost::system::errc::address_not_available) {
-        return;
-      }
-      if (options_.port != 0 || attempt == kPortAttempts) {
-        unavailable(cat("[::1]:", picked), error);
-      }
-      tcp_.clear();
-    }
-  }
-
-  error_code listen_at(const asio::ip::address& address, std::uint16_t port) {
-    const tcp::endpoint endpoint(address, port);
-    TcpAcceptor acceptor(threads_.front().context());
-    error_code error;
-    acceptor.open(endpoint.protocol(), error);
-    if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-    if (!error) acceptor.bind(endpoint, error);
-    if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
-    if (!error) tcp_.push_back(std::move(acceptor));
-    return error;
-  }
-
-  void listen_unix(std::optional<UnixAcceptor>& acceptor, const std::string& path) {
-    error_code error;
-    stream_protocol::endpoint endpoint;
-    try {
-      endpoint = stream_protocol::endpoint(path);
-    } catch (const boost::system::system_error& e) {
-      unavailable(path, e.code());
-    }
-    remove_dead_socket(endpoint);
-    acceptor.emplace(threads_.front().context());
-    acceptor->open(endpoint.protocol(), error);
-    // Nobody else can connect, from the first moment on.
-    const mode_t before = ::umask(0177);
-    if (!error) acceptor->bind(endpoint, error);
-    ::umask(before);
-    if (!error) acceptor->listen(asio::socket_base::max_listen_connections, error);
-    if (error) unavailable(path, error);
-  }
-
-  /// What a server that was killed left behind; never one that somebody listens on.
-  void remove_dead_socket(const stream_protocol::endpoint& endpoint) {
-    struct stat status {};
-    if (::lstat(endpoint.path().c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return;
-    stream_protocol::socket probe(threads_.front().context());
-    error_code error;
-    probe.connect(endpoint, error);
-    if (error == asio::error::connection_refused) ::unlink(endpoint.path().c_str());
-  }
-
-  template <class Acceptor>
-  void accept(Acceptor& acceptor, const ConnectionParts& parts) {
+  void accept(Listener& listener, const ConnectionParts& parts) {
     ++accepting_;
-    asio::co_spawn(threads_.front().context(), accept_loop(acceptor, parts),
-                   [this](const std::exception_ptr&) {
-                     const std::lock_guard lock(mutex_);
-                     --accepting_;
-                     changed_.notify_all();
-                   });
+    asio::co_spawn(threads_.front().context(), accept_loop(listener, parts),
+                   [this](const std::exception_ptr&) { ended_accepting_.release(); });
   }
 
-  template <class Acceptor>
-  asio::awaitable<void> accept_loop(Acceptor& acceptor, const ConnectionParts& parts) {
-    asio::steady_timer rest(acceptor.get_executor());
+  asio::awaitable<void> accept_loop(Listener& listener, const ConnectionParts& parts) {
+    asio::steady_timer rest(listener.acceptor.get_executor());
     bool has_failed = false;
-    while (acceptor.is_open() && !is_pausing_.load()) {
+    while (listener.acceptor.is_open() && !is_pausing_.load()) {
       try {
-        // The thread's connections have their turn, whose memory may be what is missing.
+        // The thread's connections run first: they may free the memory that was missing.
         if (std::exchange(has_failed, false)) {
-          co_await asio::post(acceptor.get_executor(), asio::use_awaitable);
+          co_await asio::post(listener.acceptor.get_executor(), asio::use_awaitable);
         }
-        co_await accept_one(acceptor, parts, rest);
+        co_await accept_one(listener, parts, rest);
       } catch (const std::exception&) {
         has_failed = true;
         metrics_.refused_connections.fetch_add(1);
@@ -407,98 +238,33 @@ class Server::Impl {
     }
   }
 
-  template <class Acceptor>
-  asio::awaitable<void> accept_one(Acceptor& acceptor, const ConnectionParts& parts,
+  asio::awaitable<void> accept_one(Listener& listener, const ConnectionParts& parts,
                                    asio::steady_timer& rest) {
     IoThread& thread = threads_[next_++ % threads_.size()];
     error_code error;
-    auto socket = co_await acceptor.async_accept(thread.context(),
-                                                 asio::redirect_error(asio::use_awaitable, error));
+    auto socket = co_await listener.acceptor.async_accept(
+        thread.context(), asio::redirect_error(asio::use_awaitable, error));
     if (!error) co_return take(thread, std::move(socket), parts);
     if (error == asio::error::operation_aborted) co_return;
-    // No descriptors, most likely: trying again at once would only burn time.
+    // Most likely there is no descriptor: an attempt at once would fail too.
     error_code ignored;
     rest.expires_after(kRest);
     co_await rest.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
   }
 
-  template <class Executor>
-  static std::string peer_of(const asio::basic_stream_socket<tcp, Executor>& socket) {
-    error_code ignored;
-    return socket.remote_endpoint(ignored).address().to_string(ignored);
-  }
-  template <class Executor>
-  static std::string peer_of(const asio::basic_stream_socket<stream_protocol, Executor>&) {
-    return {};
-  }
-  template <class Executor>
-  static void tune(asio::basic_stream_socket<tcp, Executor>& socket) {
-    error_code ignored;
-    socket.set_option(tcp::no_delay(true), ignored);
-    // A socket takes more as soon as little is left to send, however large the system's buffer has
-    // become: else a slow reader would seem to take nothing for a long time.
-    ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kNotSentBytes,
-                 sizeof kNotSentBytes);
-  }
-  template <class Executor>
-  static void tune(asio::basic_stream_socket<stream_protocol, Executor>&) {}
-
-  /// `is_so` looks at what the mutex guards; false where it was not so in time.
-  template <class Condition>
-  bool wait_until(double seconds, Condition is_so) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::duration<double>(seconds), is_so);
+  /// The place is given back when the last copy of the returned pointer goes.
+  std::shared_ptr<void> leaving(const std::string& address, Place place) {
+    return {this, [this, address, place](void*) {
+              metrics_.open_connections.fetch_sub(1);
+              places_.leave(address, place);
+            }};
   }
 
-  enum class Place {
-    kNone,      ///< one connection too many
-    kReserved,  ///< for a probe
-    kFree,
-  };
-
-  /// Connections that one address may have.
-  std::int64_t address_max() const {
-    return std::max(kAddressMin, options_.connections_max / kAddressPart);
-  }
-
-  /// Counts the connection where there is a place for it.
-  Place enter(const std::string& peer) {
-    const std::lock_guard lock(mutex_);
-    const bool is_free = open_ - reserved_ < options_.connections_max;
-    if (!is_free && reserved_ >= options_.connections_reserved) return Place::kNone;
-    if (!peer.empty() && !is_loopback(peer)) {
-      if (per_address_[peer] >= address_max()) return Place::kNone;
-      ++per_address_[peer];
-    }
-    ++open_;
-    reserved_ += is_free ? 0 : 1;
-    metrics_.open_connections.store(open_);
-    return is_free ? Place::kFree : Place::kReserved;
-  }
-
-  void leave(const std::string& peer, Place place) {
-    const std::lock_guard lock(mutex_);
-    const auto at = per_address_.find(peer);
-    if (at != per_address_.end() && --at->second == 0) per_address_.erase(at);
-    --open_;
-    reserved_ -= place == Place::kReserved ? 1 : 0;
-    metrics_.open_connections.store(open_);
-    if (open_ == 0) changed_.notify_all();
-  }
-
-  /// A probe's connection, which is soon free for the next one.
-  static ConnectionParts reserved(ConnectionParts parts) {
-    parts.is_reserved = true;
-    parts.times.requests_max = 1;
-    parts.times.head = std::min(parts.times.head, kProbeTime);
-    parts.times.idle = std::min(parts.times.idle, kProbeTime);
-    return parts;
-  }
-
-  template <class Socket>
-  void take(IoThread& thread, Socket socket, const ConnectionParts& parts) {
+  void take(IoThread& thread, StreamSocket socket, const ConnectionParts& parts) {
     const std::string peer = peer_of(socket);
-    const Place place = enter(peer);
+    // Connections from this machine do not count by address.
+    const std::string address = is_loopback(peer) ? std::string() : peer;
+    const Place place = places_.enter(address);
     if (place == Place::kNone) {
       metrics_.refused_connections.fetch_add(1);
       error_code ignored;
@@ -507,58 +273,53 @@ class Server::Impl {
       socket.close(ignored);
       return;
     }
-    Leaving leaving([this, peer, place] { leave(peer, place); });
-    tune(socket);
-    StreamSocket generic(std::move(socket));
-    const bool is_tls = tls_ && !peer.empty();
-    auto wrapped =
-        is_tls ? tls_socket(std::move(generic), *tls_) : plain_socket(std::move(generic));
-    const bool is_reserved = place == Place::kReserved;
-    auto connection =
-        std::make_shared<Connection>(is_reserved ? reserved(parts) : parts, thread.paces(),
-                                     thread.context().get_executor(), std::move(wrapped), peer);
-    asio::post(thread.context(), [&thread, connection = std::move(connection),
-                                  leaving = std::move(leaving)]() mutable {
-      thread.add(connection);
-      const Connection* raw = connection.get();
-      connection->start([&thread, raw, leaving = std::move(leaving)] { thread.remove(raw); });
-    });
+    std::shared_ptr<void> held = leaving(address, place);
+    metrics_.open_connections.fetch_add(1);
+    if (!peer.empty()) tune(socket);
+    auto wrapped = tls_ && !peer.empty() ? tls_socket(std::move(socket), *tls_)
+                                         : plain_socket(std::move(socket));
+    auto connection = std::make_shared<Connection>(
+        place == Place::kReserved ? reserved(parts) : parts, thread.paces(),
+        thread.context().get_executor(), std::move(wrapped), peer);
+    asio::post(thread.context(),
+               [&thread, connection = std::move(connection), held = std::move(held)]() mutable {
+                 thread.add(connection);
+                 const Connection* raw = connection.get();
+                 connection->start([&thread, raw, held = std::move(held)] { thread.remove(raw); });
+               });
   }
 
   const ServerOptions options_;
   HttpMetrics& metrics_;
   std::unique_ptr<asio::ssl::context> tls_;
+  std::string address_;
   Budgets budgets_;
   std::unique_ptr<ConnectionParts> parts_;
   std::unique_ptr<ConnectionParts> admin_parts_;
-  std::size_t next_ = 0;
+  std::size_t next_ = 0;     ///< thread for the next connection
   bool is_running_ = false;  ///< there are threads
   std::atomic<bool> is_pausing_{false};
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::int64_t open_ = 0;
-  std::int64_t reserved_ = 0;   ///< of them
-  std::int64_t accepting_ = 0;  ///< loops
-  std::map<std::string, std::int64_t> per_address_;
-  // What connections live in: it goes first.
+  int accepting_ = 0;  ///< accept loops whose end nothing has waited for
+  std::counting_semaphore<> ended_accepting_{0};
+  ConnectionPlaces places_;
+  // Connections live in the threads' contexts, so those are destroyed first.
   std::vector<IoThread> threads_;
-  Workers no_workers_{0, 0};  ///< of whoever handles nothing
+  Workers no_workers_{0, 0};  ///< while nothing is admitted
   std::unique_ptr<Workers> workers_;
-  std::vector<TcpAcceptor> tcp_;
-  std::optional<UnixAcceptor> unix_;
-  std::optional<UnixAcceptor> admin_;
+  std::vector<std::unique_ptr<Listener>> listeners_;
+  std::unique_ptr<Listener> admin_;
 };
 
 Server::Server(const ServerOptions& options, HttpMetrics& metrics)
     : impl_(std::make_unique<Impl>(options, metrics)) {}
 Server::~Server() { stop(0); }
 std::string Server::address() const { return impl_->address(); }
-void Server::answer_meanwhile(Application& loading, const ConnectionTimes& times) {
-  impl_->answer_meanwhile(loading, times);
+void Server::answer_until_paused(RequestHandler& loading, const ConnectionTimes& times) {
+  impl_->answer_until_paused(loading, times);
 }
 void Server::pause() { impl_->pause(); }
-void Server::start(Application& application, Application& admin, const ConnectionTimes& times) {
-  impl_->start(application, admin, times);
+void Server::start(RequestHandler& handler, RequestHandler& admin, const ConnectionTimes& times) {
+  impl_->start(handler, admin, times);
 }
 bool Server::stop(double seconds, double answer_seconds) {
   return impl_->stop(seconds, answer_seconds);

@@ -1,8 +1,9 @@
-// Sockets.
+// Socket: reading and writing with and without TLS, and the times of writes.
 #include "server/http/socket.h"
 
 #include <poll.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -21,8 +22,12 @@ using asio::awaitable;
 using asio::redirect_error;
 using asio::use_awaitable;
 using boost::system::error_code;
+using Clock = std::chrono::steady_clock;
 
-/// What one thread reads into at once: connections that wait hold no buffer.
+/// Bytes of a write that has `ConnectionTimes::write_stall` to itself.
+constexpr std::size_t kTimedBytes = 16 << 10;
+
+/// Bytes of a thread's read buffer: waiting connections hold none.
 constexpr std::size_t kReadBytes = 16 << 10;
 thread_local std::array<char, kReadBytes> scratch;
 
@@ -30,7 +35,7 @@ asio::mutable_buffer scratch_buffer(std::size_t most) {
   return asio::buffer(scratch.data(), std::min(most, scratch.size()));
 }
 
-/// Whether the other end sends no more, whatever of it is still to be read.
+/// Whether the other end sends no more; bytes of it may still be unread.
 bool is_gone(int fd) {
   pollfd state{.fd = fd, .events = POLLRDHUP, .revents = 0};
   return ::poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
@@ -38,12 +43,11 @@ bool is_gone(int fd) {
 
 class PlainSocket final : public Socket {
  public:
-  explicit PlainSocket(StreamSocket socket) : socket_(std::move(socket)) {
+  explicit PlainSocket(StreamSocket socket)
+      : Socket(socket.get_executor()), socket_(std::move(socket)) {
     error_code ignored;
     socket_.non_blocking(true, ignored);
   }
-
-  awaitable<bool> begin() override { co_return true; }
 
   awaitable<bool> read(std::string& bytes, std::size_t most) override {
     error_code error;
@@ -59,6 +63,16 @@ class PlainSocket final : public Socket {
     }
   }
 
+  bool has_left() override { return is_gone(socket_.native_handle()); }
+
+  void close() override {
+    error_code ignored;
+    socket_.close(ignored);
+  }
+
+ private:
+  awaitable<bool> handshake() override { co_return true; }
+
   std::size_t write_now(std::string_view bytes) override {
     error_code ignored;
     return socket_.write_some(asio::buffer(bytes), ignored);
@@ -70,56 +84,28 @@ class PlainSocket final : public Socket {
     co_return !error;
   }
 
-  awaitable<void> end_writing() override {
+  awaitable<void> shut_down() override {
     error_code ignored;
     socket_.shutdown(StreamSocket::shutdown_send, ignored);
     co_return;
   }
 
-  bool has_left() override { return is_gone(socket_.native_handle()); }
-
-  void close() override {
-    error_code ignored;
-    socket_.close(ignored);
-  }
-
- private:
   StreamSocket socket_;
 };
 
 class TlsSocket final : public Socket {
  public:
   TlsSocket(StreamSocket socket, asio::ssl::context& context)
-      : stream_(std::move(socket), context) {}
-
-  awaitable<bool> begin() override {
-    error_code error;
-    co_await stream_.async_handshake(asio::ssl::stream_base::server,
-                                     redirect_error(use_awaitable, error));
-    co_return !error;
-  }
+      : Socket(socket.get_executor()), stream_(std::move(socket), context) {}
 
   awaitable<bool> read(std::string& bytes, std::size_t most) override {
     error_code error;
-    // Kept by the socket: OpenSSL writes into it while other connections use the thread.
+    // The socket's own: OpenSSL writes into it while other connections use the thread's buffer.
     buffer_.resize(std::min<std::size_t>(most, kTlsReadBytes));
     const std::size_t count = co_await stream_.async_read_some(
         asio::buffer(buffer_), redirect_error(use_awaitable, error));
     bytes.append(buffer_.data(), count);
     co_return !error && count > 0;
-  }
-
-  std::size_t write_now(std::string_view) override { return 0; }
-
-  awaitable<bool> write(std::string_view bytes) override {
-    error_code error;
-    co_await asio::async_write(stream_, asio::buffer(bytes), redirect_error(use_awaitable, error));
-    co_return !error;
-  }
-
-  awaitable<void> end_writing() override {
-    error_code ignored;
-    co_await stream_.async_shutdown(redirect_error(use_awaitable, ignored));
   }
 
   bool has_left() override { return is_gone(stream_.lowest_layer().native_handle()); }
@@ -130,6 +116,26 @@ class TlsSocket final : public Socket {
   }
 
  private:
+  awaitable<bool> handshake() override {
+    error_code error;
+    co_await stream_.async_handshake(asio::ssl::stream_base::server,
+                                     redirect_error(use_awaitable, error));
+    co_return !error;
+  }
+
+  std::size_t write_now(std::string_view) override { return 0; }
+
+  awaitable<bool> write(std::string_view bytes) override {
+    error_code error;
+    co_await asio::async_write(stream_, asio::buffer(bytes), redirect_error(use_awaitable, error));
+    co_return !error;
+  }
+
+  awaitable<void> shut_down() override {
+    error_code ignored;
+    co_await stream_.async_shutdown(redirect_error(use_awaitable, ignored));
+  }
+
   static constexpr std::size_t kTlsReadBytes = 4 << 10;
   asio::ssl::stream<StreamSocket> stream_;
   std::string buffer_;
@@ -137,12 +143,50 @@ class TlsSocket final : public Socket {
 
 }  // namespace
 
-std::unique_ptr<Socket> plain_socket(StreamSocket socket) {
-  return std::make_unique<PlainSocket>(std::move(socket));
+/// Closes the socket unless `stall_` is cancelled before.
+void Socket::close_at(Clock::time_point time) {
+  stall_.expires_at(time);
+  stall_.async_wait([self = shared_from_this()](error_code error) {
+    if (!error) self->close();
+  });
 }
 
-std::unique_ptr<Socket> tls_socket(StreamSocket socket, asio::ssl::context& context) {
-  return std::make_unique<TlsSocket>(std::move(socket), context);
+awaitable<bool> Socket::begin(const ConnectionTimes& times) {
+  close_at(Clock::now() + times.head);
+  const bool has_begun = co_await handshake();
+  stall_.cancel();
+  co_return has_begun;
+}
+
+awaitable<bool> Socket::send(std::string_view bytes, const ConnectionTimes& times) {
+  bytes.remove_prefix(write_now(bytes));
+  const auto at_least = std::chrono::milliseconds(
+      static_cast<std::int64_t>(bytes.size() * 1000 / times.sent_bytes_per_second));
+  const auto all_by = Clock::now() + times.write_stall + at_least;
+  while (!bytes.empty()) {
+    const std::string_view part = bytes.substr(0, kTimedBytes);
+    close_at(std::min(Clock::now() + times.write_stall, all_by));
+    const bool sent = co_await write(part);
+    stall_.cancel();
+    if (!sent) co_return false;
+    bytes.remove_prefix(part.size());
+  }
+  co_return true;
+}
+
+/// TLS waits for the other end's reply, which may never come.
+awaitable<void> Socket::end_writing(const ConnectionTimes& times) {
+  close_at(Clock::now() + times.linger);
+  co_await shut_down();
+  stall_.cancel();
+}
+
+std::shared_ptr<Socket> plain_socket(StreamSocket socket) {
+  return std::make_shared<PlainSocket>(std::move(socket));
+}
+
+std::shared_ptr<Socket> tls_socket(StreamSocket socket, asio::ssl::context& context) {
+  return std::make_shared<TlsSocket>(std::move(socket), context);
 }
 
 }  // namespace ingot

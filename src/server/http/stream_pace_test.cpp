@@ -1,5 +1,5 @@
 // Tests of StreamPace: few events, many, and how intervals grow.
-#include "server/http/stream_pace.h"
+#include "server/http/pace.h"
 
 #include <gtest/gtest.h>
 
@@ -10,12 +10,12 @@
 namespace ingot {
 namespace {
 
-using Clock = StreamPace::Clock;
+using PaceClock = StreamPace::Clock;
 constexpr auto kPerEvent = StreamPace::kPerEvent;
 /// Where intervals of every length begin.
-constexpr Clock::time_point kBegin{70000 * StreamPace::kStreamsMax * kPerEvent};
+constexpr PaceClock::time_point kBegin{70000 * StreamPace::kStreamsMax * kPerEvent};
 
-/// One that has used up what it may, with so many streams.
+/// A pace with this number of streams that has used up its budget.
 StreamPace busy(int streams) {
   StreamPace pace;
   for (int i = 0; i < streams; ++i) pace.begin_stream();
@@ -26,7 +26,7 @@ StreamPace busy(int streams) {
 TEST(StreamPace, FewEventsGoOutAtOnce) {
   StreamPace pace;
   for (int i = 0; i < 64; ++i) pace.begin_stream();
-  Clock::time_point now = kBegin;
+  PaceClock::time_point now = kBegin;
   for (int i = 0; i < 10000; ++i, now += kPerEvent) EXPECT_EQ(pace.sent(now), now) << i;
 }
 
@@ -68,10 +68,10 @@ TEST(StreamPace, AlsoWhenSomeLeave) {
 TEST(StreamPace, EventsStayWithinThePace) {
   for (const int streams : {1, 5, 32}) {
     StreamPace pace = busy(streams);
-    Clock::time_point now = kBegin;
+    PaceClock::time_point now = kBegin;
     std::int64_t events = 0;
     while (now < kBegin + std::chrono::seconds(10)) {
-      Clock::time_point until = now;
+      PaceClock::time_point until = now;
       for (int i = 0; i < streams; ++i, ++events) until = std::max(until, pace.sent(now));
       now = until > now ? until : now + std::chrono::microseconds(100);
     }

@@ -1,4 +1,4 @@
-// POST /v1/embeddings
+// POST /v1/embeddings: hidden states as arrays or base64.
 #include <openssl/evp.h>
 
 #include <bit>
@@ -9,9 +9,10 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "server/common/common_params.h"
 #include "server/common/params.h"
 #include "server/common/prompts.h"
-#include "server/common/shapes.h"
+#include "server/common/response_json.h"
 #include "server/openai/endpoints.h"
 
 namespace ingot {
@@ -56,18 +57,15 @@ std::string as_base64(const std::vector<float>& values) {
   return json_string(text);
 }
 
-class EmbeddingAnswer final : public Answer {
+class EmbeddingWriter final : public ResponseWriter {
  public:
-  EmbeddingAnswer(std::string model, Json warnings, bool base64, std::size_t count)
+  EmbeddingWriter(std::string model, Json warnings, bool base64, std::size_t count)
       : model_(std::move(model)),
         warnings_(std::move(warnings)),
         base64_(base64),
         embeddings_(count) {}
 
-  void piece(std::size_t /*choice*/, const Delta& /*delta*/) override {}
-  void flush(std::size_t /*choice*/, std::string& /*out*/) override {}
-
-  void ended(std::size_t choice, const Outcome& outcome, std::string& /*out*/) override {
+  void end_choice(std::size_t choice, const Outcome& outcome, std::string& /*out*/) override {
     std::vector<float> values = outcome.hidden;
     normalise(values);
     embeddings_[choice] = base64_ ? as_base64(values) : as_array(values);
@@ -87,7 +85,7 @@ class EmbeddingAnswer final : public Answer {
     out += "}";
   }
 
-  void fail(const ApiError& error, std::string& out) override { out = error_json(error); }
+  void write_error(const ApiError& error, std::string& out) override { out = error_json(error); }
 
  private:
   std::string model_;
@@ -119,7 +117,7 @@ Reply embeddings(const Call& call) {
   service.check_model(params.take("model"));
   Request common;
   common.hidden = HiddenRows::kLast;
-  read_scheduling(params, call, common);
+  read_fields(params, call, common, place::kEmbeddings);
   const bool base64 = read_is_base64(params);
   check_dimensions(params, service.limits().hidden);
   params.ignore_text("user", 256, "it changes nothing here");
@@ -129,7 +127,7 @@ Reply embeddings(const Call& call) {
     generation.prompts.back().request.prompt = std::move(read.ids);
   }
   params.finish();
-  generation.answer = std::make_unique<EmbeddingAnswer>(
+  generation.writer = std::make_unique<EmbeddingWriter>(
       service.options().model_name, params.warnings(), base64, generation.prompts.size());
   return generation;
 }

@@ -1,7 +1,7 @@
 // The endpoints of OpenAI's API and the text endpoints, one file each.
 #pragma once
 
-#include "server/http/handler.h"
+#include "server/common/endpoint.h"
 
 namespace ingot {
 
@@ -17,7 +17,7 @@ Reply embeddings(const Call& call);
 Reply tokenize(const Call& call);
 /// POST /detokenize: the text of tokens.
 Reply detokenize(const Call& call);
-/// GET /tokenizer_info: what frames a text, and the chat template.
+/// GET /tokenizer_info: the tokenizer's special tokens, and the chat template.
 Reply tokenizer_info(const Call& call);
 /// POST /apply-template: messages as the text that the model sees.
 Reply apply_template(const Call& call);

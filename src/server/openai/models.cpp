@@ -1,6 +1,7 @@
-// GET /v1/models and /v1/models/{id}
-#include "server/common/shapes.h"
-#include "server/http/route.h"
+// GET /v1/models and /v1/models/{id}: the one model that is served.
+#include "load/json_object.h"
+#include "server/common/route.h"
+#include "server/common/service.h"
 #include "server/openai/endpoints.h"
 
 namespace ingot {
@@ -8,13 +9,11 @@ namespace ingot {
 namespace {
 
 Json model_json(const Service& service) {
-  Json j = Json::object();
-  j.set("id", service.options().model_name);
-  j.set("object", "model");
-  j.set("created", service.started());
-  j.set("owned_by", "ingot");
-  j.set("max_model_len", service.context());
-  return j;
+  return json_object({{"id", service.options().model_name},
+                      {"object", "model"},
+                      {"created", service.started()},
+                      {"owned_by", "ingot"},
+                      {"max_model_len", service.context()}});
 }
 
 }  // namespace
@@ -22,10 +21,7 @@ Json model_json(const Service& service) {
 Reply list_models(const Call& call) {
   Json data = Json::array();
   data.push(model_json(call.service));
-  Json j = Json::object();
-  j.set("object", "list");
-  j.set("data", std::move(data));
-  return HttpResponse{.body = j.dump()};
+  return HttpResponse{.body = json_object({{"object", "list"}, {"data", std::move(data)}}).dump()};
 }
 
 Reply get_model(const Call& call) {

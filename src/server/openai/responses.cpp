@@ -1,12 +1,13 @@
-// POST /v1/responses, of which nothing is stored.
+// POST /v1/responses: reads the request; nothing is stored.
 #include <algorithm>
 #include <utility>
 
 #include "base/text.h"
-#include "server/common/shapes.h"
+#include "load/json_object.h"
+#include "server/common/common_params.h"
 #include "server/openai/endpoints.h"
-#include "server/openai/responses_answer.h"
 #include "server/openai/responses_input.h"
+#include "server/openai/responses_writer.h"
 
 namespace ingot {
 
@@ -18,7 +19,7 @@ constexpr std::size_t kMetadataMax = 16;
 constexpr std::size_t kMetadataBytesMax = 512;
 constexpr std::size_t kNameBytesMax = 256;
 
-/// What would go on with something that is kept, or be kept.
+/// Refuses members that continue a stored response; `store` has no effect.
 void read_stored(Params& params) {
   for (const std::string_view name : {"previous_response_id", "conversation", "prompt"}) {
     params.refuse(name, "nothing is stored: send the whole conversation as input");
@@ -31,7 +32,7 @@ void read_stored(Params& params) {
   }
 }
 
-/// Text alone, until constrained output is there.
+/// Only text is supported: output cannot be constrained.
 void read_text_format(Params& params) {
   params.within("text", [](Params& text) {
     text.within("format", [](Params& format) { format.one_of("type", {"text"}); });
@@ -68,7 +69,7 @@ std::int32_t read_logprobs(Params& params) {
   return static_cast<std::int32_t>(top.value_or(0));
 }
 
-/// Strings by name, which the response repeats.
+/// Names and strings that the response repeats.
 Json read_metadata(Params& params) {
   const Json* metadata = params.object("metadata");
   if (metadata == nullptr) return Json::object();
@@ -112,33 +113,26 @@ Json sent(Params& params, std::string_view name) {
   return value == nullptr ? Json() : *value;
 }
 
-/// What a response repeats of its request, and what clients expect beside it.
+/// The members of the request that the response repeats, and others that clients expect.
 Json repeated_members(Params& params, const Request& request) {
   const SamplingParams& sampling = request.sampling;
   Json effort = Json();
   if (const Json* reasoning = params.take("reasoning")) {
     if (const Json* value = reasoning->find("effort")) effort = *value;
   }
-  Json reasoning = Json::object();
-  reasoning.set("effort", std::move(effort));
-  reasoning.set("summary", Json());
-  Json format = Json::object();
-  format.set("type", "text");
-  Json text = Json::object();
-  text.set("format", std::move(format));
-  Json j = Json::object();
-  j.set("background", false);
-  j.set("instructions", sent(params, "instructions"));
-  j.set("max_output_tokens", sent(params, "max_output_tokens"));
-  j.set("metadata", read_metadata(params));
-  j.set("parallel_tool_calls", false);
-  j.set("previous_response_id", Json());
-  j.set("reasoning", std::move(reasoning));
-  j.set("service_tier", "default");
-  j.set("store", false);
+  Json reasoning = json_object({{"effort", std::move(effort)}, {"summary", Json()}});
+  Json j = json_object({{"background", false},
+                        {"instructions", sent(params, "instructions")},
+                        {"max_output_tokens", sent(params, "max_output_tokens")},
+                        {"metadata", read_metadata(params)},
+                        {"parallel_tool_calls", false},
+                        {"previous_response_id", Json()},
+                        {"reasoning", std::move(reasoning)},
+                        {"service_tier", "default"},
+                        {"store", false}});
   const Json* temperature = params.take("temperature");
   j.set("temperature", temperature != nullptr ? *temperature : Json(sampling.temperature));
-  j.set("text", std::move(text));
+  j.set("text", json_object({{"format", json_object({{"type", "text"}})}}));
   j.set("tool_choice", "none");
   j.set("tools", Json::array());
   j.set("top_logprobs", std::max(0, sampling.logprobs));
@@ -162,20 +156,19 @@ Reply responses(const Call& call) {
   ChatPrompt chat = read_response_input(params, call.service);
   const ReplyText reply(chat);
   prompt.request.prompt = std::move(chat.ids);
-  read_sampling(params, call, prompt.request);
+  read_fields(params, call, prompt.request, place::kResponses);
   read_text_format(params);
   read_rest(params);
   prompt.request.sampling.logprobs = read_logprobs(params);
   form.logprobs = prompt.request.sampling.logprobs >= 0;
-  read_max_tokens(params, call, prompt.request, {"max_output_tokens"},
-                  call.service.options().limits.max_tokens_default);
+  read_max_tokens(params, call, prompt.request, place::kResponses);
   form.repeated = repeated_members(params, prompt.request);
   params.finish();
   form.warnings = params.warnings();
   Generation generation;
   generation.stream = form.stream;
   generation.prompts.push_back(std::move(prompt));
-  generation.answer = response_answer(call.service, std::move(form), reply);
+  generation.writer = responses_writer(call.service, std::move(form), reply);
   return generation;
 }
 

@@ -1,26 +1,19 @@
-// Items of an input, one after the other.
+// Input of /v1/responses: messages and reasoning, item by item.
 #include "server/openai/responses_input.h"
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <utility>
 
 #include "base/text.h"
+#include "load/json_object.h"
 #include "server/common/message_text.h"
 
 namespace ingot {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kRoles = {"user", "assistant", "system", "developer"};
-constexpr std::size_t kEffortBytesMax = 32;
-
 Json message(std::string_view role, std::string text) {
-  Json j = Json::object();
-  j.set("role", role);
-  j.set("content", std::move(text));
-  return j;
+  return json_object({{"role", role}, {"content", std::move(text)}});
 }
 
 /// Messages in the order of the items. What an assistant reasoned is an item of its own, and
@@ -60,15 +53,11 @@ class Items {
   }
 
   void add_message(const std::string& place, const Json& item) {
-    const Json* role = item.find("role");
-    if (role == nullptr || role->as_string() == nullptr ||
-        std::find(kRoles.begin(), kRoles.end(), *role->as_string()) == kRoles.end()) {
-      refuse_at(place, "has a role that is not user, assistant, system or developer");
-    }
+    const std::string& role =
+        message_role(place, item, {"user", "assistant", "system", "developer"});
     const Json* content = item.find("content");
     if (content == nullptr) refuse_at(place, "has no content");
-    push(message(*role->as_string(),
-                 message_text(place, *content, {"input_text", "output_text", "text"})));
+    push(message(role, message_text(place, *content, {"input_text", "output_text", "text"})));
   }
 
   void add_reasoning(const std::string& place, const Json& item) {
@@ -115,9 +104,7 @@ Json read_messages(Params& params) {
 
 void read_reasoning(Params& params, ChatArguments& arguments) {
   params.within("reasoning", [&](Params& reasoning) {
-    if (const auto effort = reasoning.text("effort", kEffortBytesMax)) {
-      arguments.set_effort("reasoning.effort", *effort);
-    }
+    arguments.read_effort(reasoning, "effort");
     reasoning.ignore("summary", "the reasoning itself is given");
     reasoning.ignore("generate_summary", "the reasoning itself is given");
   });
@@ -134,9 +121,8 @@ ChatPrompt read_response_input(Params& params, const Service& service) {
   for (const Json& entry : *input.as_array()) messages.push(entry);
   ChatArguments arguments(params, service);
   read_reasoning(params, arguments);
-  Json chat = Json::object();
-  chat.set("messages", normalised_messages(messages, service));
-  chat.set("chat_template_kwargs", arguments.values());
+  Json chat = json_object({{"messages", normalised_messages(messages, service)},
+                           {"chat_template_kwargs", arguments.values()}});
   return encode_chat(chat, service, "input", PromptRoom::kContext);
 }
 

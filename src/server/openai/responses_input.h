@@ -1,4 +1,4 @@
-// The input of a response as messages of a chat.
+// Input of /v1/responses: its items as messages of a chat.
 #pragma once
 
 #include <string>

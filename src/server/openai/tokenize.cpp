@@ -1,12 +1,13 @@
-// POST /tokenize, /detokenize and /apply-template, GET /tokenizer_info: what a prompt is before the
-// model sees it.
+// POST /tokenize, /detokenize and /apply-template, GET /tokenizer_info: prompts as text and tokens.
 #include <utility>
 
 #include "base/text.h"
+#include "load/json_object.h"
 #include "server/common/chat_prompt.h"
+#include "server/common/common_params.h"
 #include "server/common/params.h"
 #include "server/common/prompts.h"
-#include "server/common/shapes.h"
+#include "server/common/response_json.h"
 #include "server/openai/endpoints.h"
 #include "text/tokenizer/detokenizer.h"
 
@@ -37,7 +38,7 @@ std::vector<std::int32_t> read_tokens(Params& params, const Service& service) {
       [&] { return service.tokenizer().encode(*prompt->as_string(), {.add_special = special}); });
 }
 
-/// Written as it goes: a text of megabytes has millions of tokens.
+/// A JSON array, written directly: a text of megabytes has millions of tokens.
 template <class Item>
 std::string list_json(const std::vector<std::int32_t>& ids, Item item) {
   std::string text = "[";
@@ -52,10 +53,10 @@ std::string warnings_json(const Params& params) {
   return params.warnings().is_null() ? "" : cat(",\"warnings\":", params.warnings().dump());
 }
 
-/// Bytes of text that token ids may stand for.
+/// Bytes of text from token ids.
 constexpr std::size_t kTextBytesMax = std::size_t{8} << 20;
 
-/// Errors: ApiError where a few bytes of request would ask for too much text.
+/// Errors: ApiError where the ids of a short request stand for too much text.
 void check_text(const Service& service, const std::vector<std::int32_t>& ids) {
   std::size_t bytes = 0;
   for (const std::int32_t id : ids) bytes += service.piece(id).size();
@@ -109,18 +110,18 @@ Reply tokenizer_info(const Call& call) {
     return id ? Json(token_text(service, *id)) : Json();
   };
   const std::string* source = service.chat_source();
-  Json j = Json::object();
-  j.set("tokenizer_class", "ingot");
-  j.set("model_max_length", service.context());
-  j.set("vocab_size", static_cast<std::int64_t>(tokenizer.size()));
-  j.set("bos_token", text(tokenizer.bos()));
-  j.set("eos_token", text(tokenizer.eos()));
-  j.set("unk_token", text(tokenizer.unknown()));
-  j.set("pad_token", text(tokenizer.padding()));
-  j.set("add_bos_token", tokenizer.adds_bos());
-  j.set("add_eos_token", tokenizer.adds_eos());
-  j.set("chat_template", source == nullptr ? Json() : Json(*source));
-  return HttpResponse{.body = j.dump()};
+  return HttpResponse{
+      .body = json_object({{"tokenizer_class", "ingot"},
+                           {"model_max_length", service.context()},
+                           {"vocab_size", static_cast<std::int64_t>(tokenizer.size())},
+                           {"bos_token", text(tokenizer.bos())},
+                           {"eos_token", text(tokenizer.eos())},
+                           {"unk_token", text(tokenizer.unknown())},
+                           {"pad_token", text(tokenizer.padding())},
+                           {"add_bos_token", tokenizer.adds_bos()},
+                           {"add_eos_token", tokenizer.adds_eos()},
+                           {"chat_template", source == nullptr ? Json() : Json(*source)}})
+                  .dump()};
 }
 
 Reply apply_template(const Call& call) {

@@ -1,4 +1,5 @@
-// Administration: what only the owner of the Unix socket may do.
+// Administration over the Unix socket: draining, flushing, checks, steps.
+#include "load/json_object.h"
 #include "server/common/service.h"
 #include "server/operator/endpoints.h"
 
@@ -15,7 +16,7 @@ Reply admin_flush_cache(const Call& call) {
   return HttpResponse{.body = R"({"status":"flushed"})"};
 }
 
-/// Where they do not hold, the process has ended (decision 11).
+/// Ends the process where they do not hold (decision 11).
 Reply admin_check(const Call& call) {
   Engine& engine = call.service.engine();
   engine.between_steps([&] { engine.check_invariants(); });
@@ -27,32 +28,30 @@ namespace {
 double milliseconds(double seconds) { return seconds * 1000; }
 
 Json step_json(const StepRecord& r) {
-  Json j = Json::object();
-  j.set("number", static_cast<std::int64_t>(r.number));
-  j.set("start_seconds", r.start_seconds);
-  j.set("ms", milliseconds(r.seconds));
-  j.set("plan_ms", milliseconds(r.plan_seconds));
-  j.set("forward_ms", milliseconds(r.forward_seconds));
-  j.set("sample_ms", milliseconds(r.sample_seconds));
-  j.set("deliver_ms", milliseconds(r.deliver_seconds));
-  j.set("commit_ms", milliseconds(r.commit_seconds));
-  j.set("decode_rows", r.decode_rows);
-  j.set("prefill_rows", r.prefill_rows);
-  j.set("verify_rows", r.verify_rows);
-  j.set("output_rows", r.output_rows);
-  j.set("scored_rows", r.scored_rows);
-  j.set("row_budget", r.row_budget);
-  j.set("sequences", r.sequences);
-  j.set("running", r.running);
-  j.set("waiting", r.waiting);
-  j.set("paused", r.paused);
-  j.set("blocks_free", r.blocks_free);
-  j.set("blocks_evictable", r.blocks_evictable);
-  j.set("blocks_referenced", r.blocks_referenced);
-  j.set("blocks_reserved", r.blocks_reserved);
-  j.set("preemptions", r.preemptions);
-  j.set("cached_tokens", r.cached_tokens);
-  return j;
+  return json_object({{"number", static_cast<std::int64_t>(r.number)},
+                      {"start_seconds", r.start_seconds},
+                      {"ms", milliseconds(r.seconds)},
+                      {"plan_ms", milliseconds(r.plan_seconds)},
+                      {"forward_ms", milliseconds(r.forward_seconds)},
+                      {"sample_ms", milliseconds(r.sample_seconds)},
+                      {"deliver_ms", milliseconds(r.deliver_seconds)},
+                      {"commit_ms", milliseconds(r.commit_seconds)},
+                      {"decode_rows", r.decode_rows},
+                      {"prefill_rows", r.prefill_rows},
+                      {"verify_rows", r.verify_rows},
+                      {"output_rows", r.output_rows},
+                      {"scored_rows", r.scored_rows},
+                      {"row_budget", r.row_budget},
+                      {"sequences", r.sequences},
+                      {"running", r.running},
+                      {"waiting", r.waiting},
+                      {"paused", r.paused},
+                      {"blocks_free", r.blocks_free},
+                      {"blocks_evictable", r.blocks_evictable},
+                      {"blocks_referenced", r.blocks_referenced},
+                      {"blocks_reserved", r.blocks_reserved},
+                      {"preemptions", r.preemptions},
+                      {"cached_tokens", r.cached_tokens}});
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// GET /health, /livez and /readyz: what probes ask, without a key.
+// GET /health, /livez and /readyz: states for probes, without a key.
+#include "server/common/route.h"
 #include "server/common/service.h"
-#include "server/http/route.h"
 #include "server/operator/endpoints.h"
 
 namespace ingot {

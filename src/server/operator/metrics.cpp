@@ -1,4 +1,4 @@
-// GET /metrics: counts in Prometheus' text form, named as vLLM names them.
+// GET /metrics: counts in Prometheus' text form, with vLLM's names.
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
@@ -22,14 +22,14 @@ class Families {
  public:
   explicit Families(std::string model) : model_(std::move(model)) {}
 
-  void counter(const std::string& name, const std::string& help, double value) {
+  void counter(const std::string& name, const std::string& help, auto value) {
     ClientMetric metric;
-    metric.counter.value = value;
+    metric.counter.value = static_cast<double>(value);
     add(name, help, MetricType::Counter, std::move(metric));
   }
-  void gauge(const std::string& name, const std::string& help, double value) {
+  void gauge(const std::string& name, const std::string& help, auto value) {
     ClientMetric metric;
-    metric.gauge.value = value;
+    metric.gauge.value = static_cast<double>(value);
     add(name, help, MetricType::Gauge, std::move(metric));
   }
   void histogram(const std::string& name, const std::string& help, const Histogram& from) {
@@ -46,10 +46,11 @@ class Families {
   }
   /// One value of a family that has a label of its own.
   void labelled(const std::string& name, const std::string& help, MetricType type,
-                const std::vector<ClientMetric::Label>& labels, double value) {
+                const std::vector<ClientMetric::Label>& labels, auto value) {
     ClientMetric metric;
     metric.label = labels;
-    (type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
+    (type == MetricType::Counter ? metric.counter.value : metric.gauge.value) =
+        static_cast<double>(value);
     add(name, help, type, std::move(metric));
   }
 
@@ -70,49 +71,44 @@ class Families {
 };
 
 void add_state(Families& out, const EngineCounts& c) {
-  const auto number = [](auto n) { return static_cast<double>(n); };
-  out.gauge("vllm:num_requests_running", "Requests that are computed", number(c.running));
-  out.gauge("vllm:num_requests_waiting", "Requests that wait for their turn", number(c.waiting));
-  out.gauge("ingot:num_requests_paused", "Requests that wait for their reader", number(c.paused));
+  out.gauge("vllm:num_requests_running", "Requests that are computed", c.running);
+  out.gauge("vllm:num_requests_waiting", "Requests that wait to be admitted", c.waiting);
+  out.gauge("ingot:num_requests_paused", "Requests that wait for their reader", c.paused);
   out.gauge("vllm:kv_cache_usage_perc", "Part of the KV blocks that requests hold, 1 = all",
             c.kv_usage());
 }
 
 /// What tells how much of prompts was in the cache, alone or together with all other counts.
 void add_blocks_and_steps(Families& out, const EngineCounts& c) {
-  const auto number = [](auto n) { return static_cast<double>(n); };
   for (const auto& [state, blocks] :
        {std::pair{"free", c.blocks_free}, std::pair{"evictable", c.blocks_evictable},
         std::pair{"referenced", c.blocks_referenced}, std::pair{"reserved", c.blocks_reserved}}) {
     out.labelled("ingot:kv_blocks", "KV blocks by state", MetricType::Gauge,
-                 {{.name = "state", .value = state}}, number(blocks));
+                 {{.name = "state", .value = state}}, blocks);
   }
   out.gauge("ingot:engine_stall_seconds_max",
             "The longest time between two steps while a request ran", c.stall_seconds_max);
-  out.counter("ingot:engine_steps_total", "Steps of the engine", number(c.steps));
+  out.counter("ingot:engine_steps_total", "Steps of the engine", c.steps);
 }
 
 void add_totals(Families& out, const EngineCounts& c) {
-  const auto number = [](auto n) { return static_cast<double>(n); };
-  out.counter("vllm:prompt_tokens_total", "Tokens of prompts", number(c.prompt_tokens));
-  out.counter("vllm:generation_tokens_total", "Tokens generated", number(c.generation_tokens));
-  out.counter("vllm:num_preemptions_total", "Times that a request had to give way",
-              number(c.preemptions));
+  out.counter("vllm:prompt_tokens_total", "Tokens of prompts", c.prompt_tokens);
+  out.counter("vllm:generation_tokens_total", "Tokens generated", c.generation_tokens);
+  out.counter("vllm:num_preemptions_total", "Times that a request was preempted", c.preemptions);
   for (const FinishReason reason : {FinishReason::kStop, FinishReason::kLength,
                                     FinishReason::kCancelled, FinishReason::kError}) {
     const bool is_abort = reason == FinishReason::kCancelled;
     out.labelled(
         "vllm:request_success_total", "Requests that ended, by why", MetricType::Counter,
         {{.name = "finished_reason", .value = is_abort ? "abort" : std::string(to_string(reason))}},
-        number(c.finished_by(reason)));
+        c.finished_by(reason));
   }
 }
 
 void add_cache_counts(Families& out, const EngineCounts& c) {
   out.counter("vllm:prefix_cache_queries_total", "Tokens looked up in the prefix cache",
-              static_cast<double>(c.prefix_queries));
-  out.counter("vllm:prefix_cache_hits_total", "Of them, those that were there",
-              static_cast<double>(c.prefix_hits));
+              c.prefix_queries);
+  out.counter("vllm:prefix_cache_hits_total", "Tokens found in the prefix cache", c.prefix_hits);
 }
 
 void add_rejections(Families& out, const EngineCounts& c) {
@@ -120,7 +116,7 @@ void add_rejections(Families& out, const EngineCounts& c) {
     const auto reason = static_cast<Rejection>(i);
     out.labelled("ingot:rejected_total", "Requests that were not taken, by why",
                  MetricType::Counter, {{.name = "reason", .value = std::string(to_string(reason))}},
-                 static_cast<double>(c.rejected_for(reason)));
+                 c.rejected_for(reason));
   }
 }
 
@@ -156,14 +152,13 @@ void add_http(Families& out, const HttpMetrics& http) {
     out.labelled("ingot:http_responses_total", "Responses by route and status", MetricType::Counter,
                  {{.name = "route", .value = key.first},
                   {.name = "status", .value = std::to_string(key.second)}},
-                 static_cast<double>(count));
+                 count);
   }
-  out.gauge("ingot:open_connections", "Connections that are open",
-            static_cast<double>(http.open_connections.load()));
+  out.gauge("ingot:open_connections", "Connections that are open", http.open_connections.load());
   out.counter("ingot:refused_connections_total", "Connections beyond the limit",
-              static_cast<double>(http.refused_connections.load()));
+              http.refused_connections.load());
   out.counter("ingot:log_dropped_total", "Lines of the log that could not be written",
-              static_cast<double>(http.log_lines_dropped.load()));
+              http.log_lines_dropped.load());
 }
 
 }  // namespace
@@ -185,14 +180,13 @@ Reply metrics(const Call& call) {
                     {{.name = "block_size", .value = std::to_string(kBlockTokens)},
                      {.name = "num_gpu_blocks", .value = std::to_string(counts.blocks_total)}},
                     1);
-  // There are no adapters yet; gateways that balance by them read this all the same.
+  // There are no adapters yet, but gateways that balance by adapters read this.
   families.labelled("vllm:lora_requests_info", "Adapters of requests", MetricType::Gauge,
                     {{.name = "max_lora", .value = "0"},
                      {.name = "running_lora_adapters", .value = ""},
                      {.name = "waiting_lora_adapters", .value = ""}},
                     0);
-  families.gauge("ingot:rss_bytes", "Memory that the process holds",
-                 static_cast<double>(resident_memory()));
+  families.gauge("ingot:rss_bytes", "Memory that the process holds", resident_memory());
   std::string text = families.text();
   if (!sees_all) {
     text += "# Counts that tell of others' prompts: on the admin socket, and for --operator-key\n";

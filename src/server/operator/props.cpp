@@ -1,6 +1,7 @@
-// GET /props and GET /: what this server is.
+// GET /props and GET /: the model, the options and the version.
 #include "base/text.h"
-#include "server/common/shapes.h"
+#include "load/json_object.h"
+#include "server/common/response_json.h"
 #include "server/operator/endpoints.h"
 
 namespace ingot {
@@ -8,17 +9,17 @@ namespace ingot {
 Reply props(const Call& call) {
   const Service& service = call.service;
   const std::string* source = service.chat_source();
-  Json j = Json::object();
-  j.set("model", service.options().model_name);
-  j.set("version", service.options().version);
-  j.set("system_fingerprint", service.options().fingerprint);
-  j.set("max_model_len", service.context());
-  j.set("vocab_size", service.limits().vocab);
-  j.set("embedding_size", service.limits().hidden);
-  j.set("end_token_ids", ids_json(service.end_ids()));
-  j.set("settings", service.options().settings);
-  j.set("chat_template", source == nullptr ? Json() : Json(*source));
-  return HttpResponse{.body = j.dump()};
+  return HttpResponse{
+      .body = json_object({{"model", service.options().model_name},
+                           {"version", service.options().version},
+                           {"system_fingerprint", service.options().fingerprint},
+                           {"max_model_len", service.context()},
+                           {"vocab_size", service.limits().vocab},
+                           {"embedding_size", service.limits().hidden},
+                           {"end_token_ids", ids_json(service.end_ids())},
+                           {"settings", service.options().settings},
+                           {"chat_template", source == nullptr ? Json() : Json(*source)}})
+                  .dump()};
 }
 
 Reply front(const Call& call) {

@@ -99,7 +99,7 @@ Pieces named_pieces(std::string_view name, std::string_view text) {
 }
 
 /// Characters of every class that a pattern uses; classes of several patterns occur more often.
-std::string random_text(Random& random) {
+std::string mixed_text(Random& random) {
   static const std::u32string kAlphabet =
       U"aStTdDmMlLrReEvVs\u017F\u00E9\u01C5\u02B0\u4E2D\u3042\uAC00\u05D0\u0915\u0660"
       U"0123\u0663\u00BD\u2160   \t\r\n\n\u00A0\u3000\u0085\u2028''!!./$+`~<_\u20AC\u00AD"
@@ -118,7 +118,7 @@ TEST(Pretokenize, EqualsThePatternsOnRandomTexts) {
     const Pattern pattern = in_pcre2(c.regex);
     Random random(7);
     for (int i = 0; i < random_texts(); ++i) {
-      const std::string text = random_text(random);
+      const std::string text = mixed_text(random);
       ASSERT_EQ(pieces_of(c.scanner, text), pieces_of(pattern, text))
           << c.regex << ", text '" << text << "'";
     }
@@ -142,7 +142,7 @@ TEST(Pretokenize, InvalidBytesAreCharactersOfNoCategory) {
   for (const Case& c : cases()) {
     const Pattern pattern = in_pcre2(c.regex);
     for (int i = 0; i < random_texts() / 10; ++i) {
-      std::string text = random_text(random);
+      std::string text = mixed_text(random);
       for (char& byte : text) {
         if (random.next() % 8 == 0) byte = static_cast<char>(random.next());
       }

@@ -16,26 +16,26 @@ namespace {
 
 constexpr std::string_view kBad = "\uFFFD";
 
-std::unique_ptr<Tokenizer> make(const TokenizerData& data) {
+std::unique_ptr<Tokenizer> make_pieces(const TokenizerData& data) {
   std::vector<std::string> warnings;
   return make_tokenizer(data, warnings);
 }
 
 /// Byte-level: token b is byte b, then 256 "\xF0\x9F", 257 "\xA6\x99x", 258 a control and 259 a
 /// user-defined token.
-std::unique_ptr<Tokenizer> byte_level() {
-  return make(
+std::unique_ptr<Tokenizer> byte_pieces() {
+  return make_pieces(
       byte_level_data("gpt-2", {{"\xF0", "\x9F"}, {"\xA6", "\x99"}},
                       {{"<|end|>", TokenType::kControl}, {"<think> é", TokenType::kUserDefined}}));
 }
 
 /// SentencePiece: bytes from 3 on, 259 " a", 260 " ", 261 "é", 262 user-defined " x".
 std::unique_ptr<Tokenizer> sentencepiece() {
-  return make(sentencepiece_data({"▁a", "▁", "é"}, {{"▁x", TokenType::kUserDefined}}));
+  return make_pieces(sentencepiece_data({"▁a", "▁", "é"}, {{"▁x", TokenType::kUserDefined}}));
 }
 
 TEST(Detokenizer, HoldsBackUnfinishedCharacters) {
-  const auto tokenizer = byte_level();
+  const auto tokenizer = byte_pieces();
   Detokenizer stream(*tokenizer);
   std::string out;
   stream.push(256, out);
@@ -58,13 +58,13 @@ TEST(Detokenizer, HoldsBackUnfinishedCharacters) {
 
 TEST(Detokenizer, ReplacesMaximalPartsOrEveryByte) {
   const std::vector<std::int32_t> cut = {0xF0, 0x9F, 0xA6, 'z'};
-  EXPECT_EQ(detokenize(*byte_level(), cut), "\uFFFDz");
+  EXPECT_EQ(detokenize(*byte_pieces(), cut), "\uFFFDz");
   const std::vector<std::int32_t> cut_pieces = {3 + 0xF0, 3 + 0x9F, 3 + 0xA6, 3 + 'z'};
   EXPECT_EQ(detokenize(*sentencepiece(), cut_pieces), "\uFFFD\uFFFD\uFFFDz");
 }
 
 TEST(Detokenizer, ControlTokensOnDemand) {
-  const auto tokenizer = byte_level();
+  const auto tokenizer = byte_pieces();
   const std::vector<std::int32_t> ids = {'a', 258, 259, 'b'};
   EXPECT_EQ(detokenize(*tokenizer, ids), "a<think> éb");
   EXPECT_EQ(detokenize(*tokenizer, ids, {.keep_control = true}), "a<|end|><think> éb");
@@ -73,7 +73,7 @@ TEST(Detokenizer, ControlTokensOnDemand) {
 TEST(Detokenizer, IdsOutsideOfTheVocabulary) {
   for (const std::int32_t id : {-1, 260, 1'000'000, INT32_MIN, INT32_MAX}) {
     const std::vector<std::int32_t> ids = {'a', 0xC3, id, 'b'};
-    EXPECT_EQ(detokenize(*byte_level(), ids), "a\uFFFD\uFFFDb") << id;
+    EXPECT_EQ(detokenize(*byte_pieces(), ids), "a\uFFFD\uFFFDb") << id;
   }
 }
 
@@ -88,7 +88,7 @@ TEST(Detokenizer, LeadingSpaceOfSentencePiece) {
   EXPECT_EQ(detokenize(*tokenizer, std::vector<std::int32_t>{0, 259}), " \u2047  a");
   const TokenizerData data =
       sentencepiece_data({"▁a"}, {}, true, {.charsmap = {}, .add_prefix = false, .squeeze = false});
-  EXPECT_EQ(detokenize(*make(data), std::vector<std::int32_t>{259}), " a");
+  EXPECT_EQ(detokenize(*make_pieces(data), std::vector<std::int32_t>{259}), " a");
 }
 
 /// `bytes` with U+FFFD for what is ill-formed, written independently of the stream.
@@ -105,7 +105,7 @@ std::string replaced(std::string bytes, bool every_byte) {
 
 TEST(Detokenizer, TheStreamIsTheWholeText) {
   Random random(17);
-  for (const auto& tokenizer : {byte_level(), sentencepiece()}) {
+  for (const auto& tokenizer : {byte_pieces(), sentencepiece()}) {
     for (int run = 0; run < 5'000; ++run) {
       Detokenizer stream(*tokenizer, {.strip_leading_space = false});
       std::string streamed;

@@ -14,7 +14,7 @@
 namespace ingot::testing {
 namespace {
 
-std::string random_text(Random& random, std::size_t size_max) {
+std::string random_piece(Random& random, std::size_t size_max) {
   std::string text(random.next() % (size_max + 1), ' ');
   for (char& c : text) c = "ab\xFF\0"[random.next() % 4];
   return text;
@@ -23,7 +23,7 @@ std::string random_text(Random& random, std::size_t size_max) {
 TEST(PieceMap, FindsWhatWasInserted) {
   Random random(5);
   StringTable pieces;
-  for (int i = 0; i < 3'000; ++i) pieces.add(random_text(random, 20));
+  for (int i = 0; i < 3'000; ++i) pieces.add(random_piece(random, 20));
   PieceMap map(pieces, pieces.size());
   std::map<std::string, std::int32_t, std::less<>> wanted;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
@@ -31,7 +31,7 @@ TEST(PieceMap, FindsWhatWasInserted) {
     wanted.try_emplace(std::string(pieces[i]), static_cast<std::int32_t>(i));
   }
   for (int i = 0; i < 20'000; ++i) {
-    const std::string text = random_text(random, 22);
+    const std::string text = random_piece(random, 22);
     const auto found = wanted.find(text);
     ASSERT_EQ(map.find(text), found == wanted.end() ? -1 : found->second);
   }

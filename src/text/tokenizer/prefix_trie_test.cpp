@@ -12,16 +12,16 @@
 namespace ingot::testing {
 namespace {
 
-using Found = std::vector<std::pair<std::size_t, std::int32_t>>;
+using Prefixes = std::vector<std::pair<std::size_t, std::int32_t>>;
 
-Found prefixes(const PrefixTrie& trie, std::string_view text) {
-  Found found;
+Prefixes prefixes(const PrefixTrie& trie, std::string_view text) {
+  Prefixes found;
   trie.prefixes(text, [&](std::size_t size, std::int32_t id) { found.emplace_back(size, id); });
   return found;
 }
 
-Found compared(const std::map<std::string, std::int32_t>& entries, std::string_view text) {
-  Found found;
+Prefixes compared(const std::map<std::string, std::int32_t>& entries, std::string_view text) {
+  Prefixes found;
   for (std::size_t size = 1; size <= text.size(); ++size) {
     const auto entry = entries.find(std::string(text.substr(0, size)));
     if (entry != entries.end()) found.emplace_back(size, entry->second);
@@ -31,13 +31,13 @@ Found compared(const std::map<std::string, std::int32_t>& entries, std::string_v
 
 TEST(PrefixTrie, KnownEntries) {
   EXPECT_TRUE(PrefixTrie().empty());
-  EXPECT_EQ(prefixes(PrefixTrie(), "a"), Found{});
+  EXPECT_EQ(prefixes(PrefixTrie(), "a"), Prefixes{});
   EXPECT_TRUE(PrefixTrie({{"", 3}}).empty());
   const PrefixTrie trie({{"ab", 1}, {"a", 2}, {"abcd", 3}, {"b", 4}, {"a", 0}});
-  EXPECT_EQ(prefixes(trie, "abcde"), (Found{{1, 0}, {2, 1}, {4, 3}}));
-  EXPECT_EQ(prefixes(trie, "abc"), (Found{{1, 0}, {2, 1}}));
-  EXPECT_EQ(prefixes(trie, ""), Found{});
-  EXPECT_EQ(prefixes(trie, "c"), Found{});
+  EXPECT_EQ(prefixes(trie, "abcde"), (Prefixes{{1, 0}, {2, 1}, {4, 3}}));
+  EXPECT_EQ(prefixes(trie, "abc"), (Prefixes{{1, 0}, {2, 1}}));
+  EXPECT_EQ(prefixes(trie, ""), Prefixes{});
+  EXPECT_EQ(prefixes(trie, "c"), Prefixes{});
 }
 
 TEST(PrefixTrie, EveryByteAtOneNode) {
@@ -50,7 +50,7 @@ TEST(PrefixTrie, EveryByteAtOneNode) {
     }
     const PrefixTrie trie(std::move(entries));
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      const Found wanted = i < count ? Found{{2, static_cast<std::int32_t>(i)}} : Found{};
+      const Prefixes wanted = i < count ? Prefixes{{2, static_cast<std::int32_t>(i)}} : Prefixes{};
       EXPECT_EQ(prefixes(trie, texts[i]), wanted) << count << " " << i;
     }
   }

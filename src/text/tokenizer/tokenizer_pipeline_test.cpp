@@ -24,7 +24,7 @@ namespace {
 
 using Ids = std::vector<std::int32_t>;
 
-std::unique_ptr<Tokenizer> make(const TokenizerData& data) {
+std::unique_ptr<Tokenizer> make_pipeline(const TokenizerData& data) {
   std::vector<std::string> warnings;
   return make_tokenizer(data, warnings);
 }
@@ -34,7 +34,7 @@ TokenizerData read(const std::string& text) {
   return read_tokenizer_json(parse_json(text, file, "tokenizer", kTokenizerJsonLimits), file);
 }
 
-std::unique_ptr<Tokenizer> from_json(const std::string& text) { return make(read(text)); }
+std::unique_ptr<Tokenizer> from_json(const std::string& text) { return make_pipeline(read(text)); }
 
 /// The message with which `work` fails, after "<code>: ".
 std::string failure(const std::function<void()>& work) {
@@ -119,7 +119,8 @@ TEST(Pipeline, WithoutDecoderTokensStandApart) {
 }
 
 TEST(Pipeline, CharactersThatFallBackOnBytes) {
-  const auto t = make(char_bpe_data({"▁", "a", "b"}, {{"▁", "a"}, {"a", "b"}, {"▁", "ab"}}));
+  const auto t =
+      make_pipeline(char_bpe_data({"▁", "a", "b"}, {{"▁", "a"}, {"a", "b"}, {"▁", "ab"}}));
   EXPECT_EQ(t->encode("ab"), (Ids{262, 261})) << "by rank: the first merge goes first";
   EXPECT_EQ(t->encode("b"), (Ids{259, 261}));
   EXPECT_EQ(t->encode("a\u00E9"), (Ids{262, 3 + 0xC3, 3 + 0xA9}));
@@ -132,11 +133,11 @@ TEST(Pipeline, CharactersThatFallBackOnBytes) {
 TEST(Pipeline, UnknownCharactersWithoutBytes) {
   TokenizerData data = char_bpe_data({"▁", "a"}, {{"▁", "a"}});
   data.byte_fallback = false;
-  EXPECT_EQ(make(data)->encode("\u00E9\u4E2Da"), (Ids{259, 0, 260})) << "fused";
+  EXPECT_EQ(make_pipeline(data)->encode("\u00E9\u4E2Da"), (Ids{259, 0, 260})) << "fused";
   data.fuse_unknown = false;
-  EXPECT_EQ(make(data)->encode("\u00E9\u4E2Da"), (Ids{259, 0, 0, 260}));
+  EXPECT_EQ(make_pipeline(data)->encode("\u00E9\u4E2Da"), (Ids{259, 0, 0, 260}));
   data.unknown.reset();
-  EXPECT_EQ(make(data)->encode("\u00E9\u4E2Da"), (Ids{259, 260})) << "left out";
+  EXPECT_EQ(make_pipeline(data)->encode("\u00E9\u4E2Da"), (Ids{259, 260})) << "left out";
 }
 
 // T04
@@ -207,10 +208,12 @@ TEST(Pipeline, AddedTokensAreBounded) {
   for (std::int32_t i = 0; i <= 1'000'000; ++i) {
     data.added.push_back({.content = cat(i), .id = i % 256, .special = true});
   }
-  EXPECT_TRUE(contains(failure([&] { make(data); }), "1000001 control and user-defined tokens"));
+  EXPECT_TRUE(
+      contains(failure([&] { make_pipeline(data); }), "1000001 control and user-defined tokens"));
   data.added.resize(1);
   data.added[0].id = 257;
-  EXPECT_TRUE(contains(failure([&] { make(data); }), "an added token is token 257 of 257"));
+  EXPECT_TRUE(
+      contains(failure([&] { make_pipeline(data); }), "an added token is token 257 of 257"));
 }
 
 // T09
@@ -231,15 +234,18 @@ std::vector<Subject> subjects() {
   std::vector<Subject> all;
   const std::vector<std::pair<std::string, std::string>> merges = {
       {"a", "b"}, {"\xC3", "\xA9"}, {" ", "a"}, {"<", "s"}};
-  all.push_back({"byte-level", make(byte_level_data("default", merges)), true});
+  all.push_back({"byte-level", make_pipeline(byte_level_data("default", merges)), true});
+  all.push_back({"sentencepiece",
+                 make_pipeline(sentencepiece_data({"▁", "a", "▁a", "ab", "é", "▁▁"})), true});
+  all.push_back({"unigram", make_pipeline(unigram_data({"▁", "a", "▁a", "ab", "é", "▁▁"})), true});
   all.push_back(
-      {"sentencepiece", make(sentencepiece_data({"▁", "a", "▁a", "ab", "é", "▁▁"})), true});
-  all.push_back({"unigram", make(unigram_data({"▁", "a", "▁a", "ab", "é", "▁▁"})), true});
-  all.push_back({"character bpe",
-                 make(char_bpe_data({"▁", "a", "b", "é"}, {{"▁", "a"}, {"a", "b"}, {"▁", "▁"}})),
-                 true});
-  all.push_back({"unigram without bytes", make(unigram_data({"▁", "a", "ab"}, {}, false))});
-  all.push_back({"wordpiece", make(wordpiece_data({"a", "##b", "é", "<", "中", "1"})), false, 1});
+      {"character bpe",
+       make_pipeline(char_bpe_data({"▁", "a", "b", "é"}, {{"▁", "a"}, {"a", "b"}, {"▁", "▁"}})),
+       true});
+  all.push_back(
+      {"unigram without bytes", make_pipeline(unigram_data({"▁", "a", "ab"}, {}, false))});
+  all.push_back(
+      {"wordpiece", make_pipeline(wordpiece_data({"a", "##b", "é", "<", "中", "1"})), false, 1});
   all.push_back({"tokenizer.json", from_json(byte_level_json())});
   return all;
 }

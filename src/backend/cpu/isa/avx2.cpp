@@ -1,11 +1,12 @@
-// The kernel table for AVX2 with AVX-VNNI.
+// Kernels for AVX2 with AVX-VNNI: attention, norms, sampling, peaks.
 #include "backend/cpu/isa/avx2_lanes.h"
+#include "backend/cpu/isa/table_units.h"
 #include "backend/cpu/kernels/table.inl"
 
 namespace ingot {
 
-const KernelTable& avx2_kernels() {
-  static constexpr KernelTable kTable = make_table<Avx2Lanes<true>>("avx2");
+const KernelTable& avx2_rest() {
+  static constexpr KernelTable kTable = rest_of_table<Avx2Lanes<true>>("avx2");
   return kTable;
 }
 

@@ -1,12 +1,17 @@
 // The kernel table for AVX2 with AVX-VNNI, its dot products in the encoding of AVX-512 VNNI: few
 // machines have the first, and the lanes are otherwise the same. Only tests are linked with it.
 #include "backend/cpu/isa/avx2_lanes.h"
+#include "backend/cpu/isa/table_units.h"
+#include "backend/cpu/kernels/linear.inl"
 #include "backend/cpu/kernels/table.inl"
 
 namespace ingot {
 
 const KernelTable& avx2_evex_kernels() {
-  static constexpr KernelTable kTable = make_table<Avx2Lanes<true>>("avx2 (evex)");
+  using L = Avx2Lanes<true>;
+  static const KernelTable kTable =
+      join_units(rest_of_table<L>("avx2 (evex)"), linear_kernels<L, kBlocksOf32>(),
+                 linear_kernels<L, kBlocksOf256>());
   return kTable;
 }
 

@@ -1,11 +1,12 @@
-// The scalar kernel table: plain C++, every machine.
+// Kernels for plain C++, which every machine runs: attention, norms, sampling, peaks.
 #include "backend/cpu/isa/scalar_lanes.h"
+#include "backend/cpu/isa/table_units.h"
 #include "backend/cpu/kernels/table.inl"
 
 namespace ingot {
 
-const KernelTable& scalar_kernels() {
-  static constexpr KernelTable kTable = make_table<ScalarLanes>("scalar");
+const KernelTable& scalar_rest() {
+  static constexpr KernelTable kTable = rest_of_table<ScalarLanes>("scalar");
   return kTable;
 }
 

@@ -397,9 +397,30 @@ constexpr LinearKernel linear_kernel() {
   }
 }
 
-template <class L, class... Fs>
-constexpr void set_linear(KernelTable& table, TypeList<Fs...>) {
-  ((table.linear[static_cast<std::size_t>(Fs::kFormat)] = linear_kernel<L, Fs>()), ...);
+/// The formats whose kernels are compiled together.
+enum FormatGroup {
+  kBlocksOf32,  ///< and floats
+  kBlocksOf256,
+};
+
+template <class F>
+constexpr FormatGroup group_of() {
+  if constexpr (BlockFormat<F>) {
+    if (F::kBlock == 256) return kBlocksOf256;
+  }
+  return kBlocksOf32;
+}
+
+/// The kernels of lanes L for a group's formats.
+template <class L, FormatGroup kGroupOfFormats>
+constexpr LinearKernels linear_kernels() {
+  LinearKernels kernels{};
+  for_each_type(Formats{}, [&]<class F>() {
+    if constexpr (group_of<F>() == kGroupOfFormats) {
+      kernels[static_cast<std::size_t>(F::kFormat)] = linear_kernel<L, F>();
+    }
+  });
+  return kernels;
 }
 
 }  // namespace

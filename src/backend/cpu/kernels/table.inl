@@ -1,8 +1,8 @@
-// Fills a KernelTable from the kernel templates and one lanes type.
+// Fills a KernelTable from the kernel templates and one lanes type, but for the products of
+// linear.inl.
 #pragma once
 
 #include "backend/cpu/kernels/attention.inl"
-#include "backend/cpu/kernels/linear.inl"
 #include "backend/cpu/kernels/peaks.inl"
 #include "backend/cpu/kernels/rows.inl"
 #include "backend/cpu/kernels/sampling.inl"
@@ -10,12 +10,11 @@
 namespace ingot {
 namespace {
 
-/// The table of lanes L.
+/// The table of lanes L without `linear`.
 template <class L>
-constexpr KernelTable make_table(const char* name) {
+constexpr KernelTable rest_of_table(const char* name) {
   KernelTable t;
   t.name = name;
-  set_linear<L>(t, Formats{});
   t.quantise = quantise_row<L>;
   if constexpr (kTakesTiles<L>) t.quantise_tile = quantise_tile<L>;
   t.norm = norm_row<L>;

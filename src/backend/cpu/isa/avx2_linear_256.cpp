@@ -1,0 +1,13 @@
+// Kernels for AVX2 with AVX-VNNI: products with blocks of 256.
+#include "backend/cpu/isa/avx2_lanes.h"
+#include "backend/cpu/isa/table_units.h"
+#include "backend/cpu/kernels/linear.inl"
+
+namespace ingot {
+
+const LinearKernels& avx2_linear_256() {
+  static constexpr LinearKernels kKernels = linear_kernels<Avx2Lanes<true>, kBlocksOf256>();
+  return kKernels;
+}
+
+}  // namespace ingot

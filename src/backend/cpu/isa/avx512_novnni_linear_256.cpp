@@ -1,0 +1,13 @@
+// Kernels for AVX-512 without VNNI: products with blocks of 256.
+#include "backend/cpu/isa/avx512_lanes.h"
+#include "backend/cpu/isa/table_units.h"
+#include "backend/cpu/kernels/linear.inl"
+
+namespace ingot {
+
+const LinearKernels& avx512_novnni_linear_256() {
+  static constexpr LinearKernels kKernels = linear_kernels<Avx512Lanes<false>, kBlocksOf256>();
+  return kKernels;
+}
+
+}  // namespace ingot

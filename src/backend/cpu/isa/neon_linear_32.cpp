@@ -1,0 +1,13 @@
+// Kernels for NEON with the dot products of Armv8.2: products with floats and blocks of 32.
+#include "backend/cpu/isa/neon_lanes.h"
+#include "backend/cpu/isa/table_units.h"
+#include "backend/cpu/kernels/linear.inl"
+
+namespace ingot {
+
+const LinearKernels& neon_linear_32() {
+  static constexpr LinearKernels kKernels = linear_kernels<NeonLanes, kBlocksOf32>();
+  return kKernels;
+}
+
+}  // namespace ingot

@@ -1,0 +1,13 @@
+// Kernels for plain C++, which every machine runs: products with floats and blocks of 32.
+#include "backend/cpu/isa/scalar_lanes.h"
+#include "backend/cpu/isa/table_units.h"
+#include "backend/cpu/kernels/linear.inl"
+
+namespace ingot {
+
+const LinearKernels& scalar_linear_32() {
+  static constexpr LinearKernels kKernels = linear_kernels<ScalarLanes, kBlocksOf32>();
+  return kKernels;
+}
+
+}  // namespace ingot

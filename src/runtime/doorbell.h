@@ -1,0 +1,26 @@
+// Doorbell: wakes one thread that sleeps while it has nothing to do.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+
+namespace ingot {
+
+/// Any thread rings, one thread waits. A ring before the wait is not lost; several count as one.
+class Doorbell {
+ public:
+  void ring();
+  /// Returns after the next ring.
+  void wait();
+  /// Returns after the next ring, or after `seconds`. Returns whether it was rung.
+  bool wait_for(double seconds);
+  /// Returns whether it was rung since the last wait or take.
+  bool take();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable rung_;
+  bool is_rung_ = false;
+};
+
+}  // namespace ingot

@@ -1,0 +1,57 @@
+// EngineSetup and EngineOptions: the limits of an engine's parts that follow from them.
+#include "runtime/engine_setup.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace ingot {
+
+namespace {
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+RequestLimits request_limits(const ModelParts& parts) {
+  const Spec& spec = parts.executor.model().spec;
+  const ExecutorLimits& limits = parts.executor.limits();
+  return {.vocab = spec.vocab,
+          .ids = std::min(parts.ids, spec.vocab),
+          .hidden = spec.hidden,
+          .context = limits.context,
+          .prompt_logprobs = limits.score_top,
+          .text = parts.tokenizer != nullptr,
+          .hidden_all = limits.out_rows >= limits.rows};
+}
+
+}  // namespace
+
+EngineSetup engine_setup(const ModelParts& parts) {
+  return {.steps = std::make_unique<ModelSteps>(parts.executor, parts.pool, parts.kernels,
+                                                parts.ids, parts.profiled),
+          .limits = request_limits(parts),
+          .tokenizer = parts.tokenizer,
+          .end_ids = parts.end_ids};
+}
+
+EngineOptions with_clock(EngineOptions options) {
+  if (!options.now) options.now = steady_seconds;
+  return options;
+}
+
+SchedulerLimits scheduler_limits(const StepRunner& steps, const EngineOptions& options) {
+  return {.rows = steps.limits().rows,
+          .sequences = steps.limits().sequences,
+          .pipeline_depth = options.pipeline_depth,
+          .step_seconds = options.step_seconds,
+          .preemptions_max = options.preemptions_max,
+          .prefix_cache = options.prefix_cache,
+          .prefix = options.prefix,
+          .waiting = options.waiting};
+}
+
+std::size_t under_way_max(const StepRunner& steps, const EngineOptions& options) {
+  return options.waiting_max + static_cast<std::size_t>(steps.limits().sequences);
+}
+
+}  // namespace ingot

@@ -1,0 +1,134 @@
+// Inbox: the way of a request into the engine, and what waiting requests have to expect.
+#include "runtime/inbox.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "runtime/engine_errors.h"
+
+namespace ingot {
+
+Inbox::Inbox(const InboxLimits& limits, const Scheduler& scheduler, const EngineReporter& reporter,
+             std::shared_ptr<Doorbell> bell, const Clock& now)
+    : limits_(limits),
+      scheduler_(scheduler),
+      reporter_(reporter),
+      bell_(std::move(bell)),
+      now_(std::make_shared<const Clock>(now)),
+      queue_(limits.under_way_max) {
+  INGOT_CHECK(limits.deltas_max > 0, "streams without room");
+}
+
+void Inbox::check(const Request& request, std::int32_t choices) const {
+  check_request(request, limits_.request);
+  if (choices < 1 || choices > kChoicesMax) {
+    throw Error(ErrorCode::kInvalid,
+                cat("n: ", choices, " is not in the range from 1 to ", kChoicesMax));
+  }
+  const std::int64_t rows = std::ssize(request.prompt) + request.embedding_rows;
+  const std::int64_t more = std::min(request.max_tokens, limits_.request.context - rows);
+  if (!scheduler_.fits_alone(rows + more)) {
+    throw Error(ErrorCode::kInvalid, cat("max_tokens: ", rows, " tokens and ", more,
+                                         " more are too many for the KV pool"));
+  }
+}
+
+std::vector<Stream> Inbox::submit(Request&& request, std::int32_t choices) {
+  try {
+    check(request, choices);
+  } catch (const Error&) {
+    reporter_.rejected(Rejection::kInvalid, 1);
+    throw;
+  }
+  const auto count = static_cast<std::size_t>(choices);
+  Submission submission;
+  submission.id = last_id_.fetch_add(count) + 1;
+  submission.time = (*now_)();
+  std::vector<Stream> streams;
+  for (std::size_t i = 0; i < count; ++i) {
+    submission.channels.push_back(
+        std::make_shared<Channel>(limits_.deltas_max, bell_, now_, request.notify));
+    streams.emplace_back(submission.id + i, submission.channels.back());
+  }
+  submission.request = std::move(request);
+  if (!hand_in(std::move(submission))) {
+    request = std::move(submission.request);  // NOLINT(bugprone-use-after-move): not handed in
+    reporter_.rejected(refusal_.load(), count);
+    return {};
+  }
+  bell_->ring();
+  return streams;
+}
+
+/// Returns false and leaves the submission as it is when it is refused.
+bool Inbox::hand_in(Submission&& submission) {
+  const std::size_t count = submission.channels.size();
+  const auto take_back = [&] {
+    under_way_.fetch_sub(count);
+    // The engine's thread may have counted these and not seen the end of the drain.
+    if (is_draining()) bell_->ring();
+  };
+  const std::size_t before = under_way_.fetch_add(count);
+  try {
+    const bool is_accepted =
+        refusal_.load() == Rejection::kFull && before + count <= limits_.under_way_max;
+    if (is_accepted && queue_.try_push(std::move(submission))) return true;
+  } catch (const std::bad_alloc&) {
+    take_back();
+    throw;
+  }
+  take_back();
+  return false;
+}
+
+void Inbox::refuse_all(Rejection reason) {
+  Rejection before = Rejection::kFull;
+  if (reason == Rejection::kFailed) {
+    refusal_.store(reason);
+  } else {
+    refusal_.compare_exchange_strong(before, reason);
+  }
+}
+
+void Inbox::end(const Submission& submission, std::size_t choice, FinishReason reason,
+                const Error* error) {
+  reporter_.never_ran(submission.id + choice, submission.time, reason);
+  Channel& channel = *submission.channels[choice];
+  channel.outcome.finish = reason;
+  channel.outcome.error = copy_of(error);
+  release();
+  channel.close();
+}
+
+void Inbox::close(FinishReason reason, const Error* error) {
+  queue_.close();
+  while (const auto submission = queue_.try_pop()) {
+    for (std::size_t i = 0; i < submission->channels.size(); ++i)
+      end(*submission, i, reason, error);
+  }
+}
+
+void Inbox::publish_queue_state(double now) {
+  const std::int64_t admissions = scheduler_.admissions();
+  const std::int64_t queued = scheduler_.queued();
+  pace_.add(admissions - std::exchange(admissions_, admissions), queued, now);
+  plan_.queued.store(static_cast<std::size_t>(queued));
+  plan_.under_way.store(static_cast<std::size_t>(scheduler_.running() + scheduler_.waiting()));
+  plan_.tenants.store(static_cast<std::size_t>(scheduler_.tenants()));
+  plan_.seconds_each.store(pace_.seconds_each(now));
+}
+
+double Inbox::expected_wait(std::size_t own) const {
+  const std::size_t queued = plan_.queued.load();
+  if (queued == 0) return 0;
+  const std::size_t then = plan_.under_way.load(), all = under_way();
+  const std::size_t ahead = queued + (all > then ? all - then : 0);
+  const std::size_t ahead_max = own * std::max<std::size_t>(1, plan_.tenants.load());
+  return static_cast<double>(std::min(ahead, ahead_max)) * plan_.seconds_each.load();
+}
+
+}  // namespace ingot

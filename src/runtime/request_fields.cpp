@@ -1,0 +1,364 @@
+// The table of request fields, and how JSON becomes their values.
+#include "runtime/request_fields.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <limits>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "ingot/ingot.c.h"
+#include "ingot/ingot.h"
+
+namespace ingot {
+
+namespace {
+
+using namespace place;
+
+using S = SamplingParams;
+using A = api::Sampling;
+using C = ingot_request;
+using Real = InSampling<float>;
+
+constexpr Places kGenerates = kFlags | kLine | kHttp;
+constexpr Places kDraws = kGenerates | kSession;
+constexpr Places kSetting = kDraws | kSet;
+constexpr Places kScheduling = kHttp | kEmbeddings;
+constexpr FieldRange kShare{0, 1};
+constexpr FieldRange kPenalty{-2, 2};
+constexpr FieldRange kTokens{0, kContextMax};
+constexpr FieldRange kHttpTokens{1, std::int64_t{1} << 31};
+constexpr FieldRange kScores{-1, kLogprobsMax};
+constexpr FieldRange kMilliseconds{1, 86'400'000};
+
+constexpr FieldVariation kMaxTokensAt[] = {{kRun, {}, 256},
+                                           {kTalk, {}, 4096},
+                                           {kCompletions, kHttpTokens, 16},
+                                           {kHttp, kHttpTokens, 4096}};
+constexpr FieldVariation kTemperatureAt[] = {
+    {kTalk, {}, 0.8}, {kOpenAi, FieldRange{0, 2}, 1}, {kMessages, FieldRange{0, 1}, 1}};
+constexpr FieldVariation kTopPAt[] = {{kTalk, {}, 0.95}};
+constexpr FieldVariation kSeedAt[] = {{kHttp, FieldRange{-0x1p63, kMost<std::uint64_t>}}};
+constexpr std::span<const FieldVariation> kSame{};
+constexpr FieldVariation kScoresAt[] = {{kRun | kHttp, FieldRange{0, kLogprobsMax}}};
+
+// The columns are the members of RequestField.
+constexpr RequestField kFields[] = {
+    {"prompt_ids", &Request::prompt, kLine, {}, "Token ids to continue"},
+    {"max_tokens", &Request::max_tokens, (kGenerates & ~kResponses) | kSet, kTokens,
+     "Tokens to generate at most", "", kMaxTokensAt, kHttp},
+    {"max_completion_tokens", &Request::max_tokens, kChat | kCompletions, kTokens,
+     "Another name for max_tokens", "", kMaxTokensAt, kHttp},
+    {"max_output_tokens", &Request::max_tokens, kResponses, kTokens, "Tokens to generate at most",
+     "", kMaxTokensAt, kHttp},
+    {"temperature", Real{&S::temperature, &A::temperature, &C::temperature}, kSetting | kModel,
+     FieldRange{0, 100}, "0: always the most likely token; higher: more varied", "temp",
+     kTemperatureAt},
+    {"top_k", InSampling<std::int32_t>{&S::top_k, &A::top_k, &C::top_k}, kSetting | kModel,
+     FieldRange{-1, kMost<std::int32_t>}, "Choose among so many likeliest tokens; 0 and -1: all",
+     "top_k"},
+    {"top_p", Real{&S::top_p, &A::top_p, &C::top_p}, kSetting | kModel, kShare,
+     "Choose among the likeliest tokens that together are so likely", "top_p", kTopPAt},
+    {"min_p", Real{&S::min_p, &A::min_p, &C::min_p}, kSetting | kModel, kShare,
+     "Leave out tokens less likely than this share of the likeliest", "min_p"},
+    {"typical_p", Real{&S::typical_p, &A::typical_p, &C::typical_p}, kSetting,
+     FieldRange{0, 1, true},
+     "Choose among the tokens nearest to the expected surprise (above 0; 1: off)"},
+    {"repetition_penalty",
+     Real{&S::repetition_penalty, &A::repetition_penalty, &C::repetition_penalty},
+     kSetting | kModel, FieldRange{0.01, 100},
+     "Makes tokens of prompt and text less likely above 1", "penalty_repeat"},
+    {"presence_penalty", Real{&S::presence_penalty, &A::presence_penalty, &C::presence_penalty},
+     kSetting, kPenalty, "Subtracted from the logit of each token that the text has"},
+    {"frequency_penalty", Real{&S::frequency_penalty, &A::frequency_penalty, &C::frequency_penalty},
+     kSetting, kPenalty, "Subtracted from a token's logit for each time that the text has it"},
+    {"logit_bias", InSampling<std::vector<LogitBias>>{&S::logit_bias}, kDraws,
+     FieldRange{-kLogitBiasMax, kLogitBiasMax}, "Added to logits: ID=V,ID=V"},
+    {"seed", InSampling<std::uint64_t>{&S::seed, &A::seed, &C::seed}, kSetting,
+     FieldRange{0, kMost<std::uint64_t>}, "Equal seeds give equal text", "", kSeedAt},
+    {"choice", InSampling<std::uint32_t>{&S::choice, &A::choice, &C::choice}, kSession,
+     FieldRange{0, kMost<std::uint32_t>},
+     "Number of this text among several of one prompt and seed"},
+    {"stop", &Request::stop, kDraws & ~kMessages, {}, "End the text before this string"},
+    {"stop_sequences", &Request::stop, kMessages, {}, "End the text before the first of these"},
+    {"stop_token_ids", InSampling<std::vector<std::int32_t>>{&S::end_ids}, kDraws, FieldRange{},
+     "End the text at this token id, or ids: 1,2", "", kSame, 0, "--stop-token"},
+    {"min_tokens", InSampling<std::int64_t>{&S::min_tokens}, kDraws, kTokens,
+     "Tokens before which no end-of-sequence or stop token is chosen"},
+    {"ignore_eos", &Request::ignore_eos, kDraws, {}, "Go on after end-of-sequence tokens"},
+    {"logprobs", InSampling<std::int32_t>{&S::logprobs}, kRun | kLine | kCompletions, kScores,
+     "Log-probabilities of each token and of so many likeliest, in JSON", "", kScoresAt, kHttp},
+    {"prompt_logprobs", &Request::prompt_logprobs, kRun | kLine, kScores,
+     "Log-probabilities of the prompt's tokens", "", kScoresAt},
+    {"priority", &Request::priority, kScheduling, FieldRange{-1000, 1000},
+     "Smaller ones first, where the server has --by-priority"},
+    {"deadline_ms", &Request::end_seconds, kScheduling, kMilliseconds,
+     "Milliseconds to the last token; refused where they are too few"},
+    {"max_ttft_ms", &Request::first_token_seconds, kScheduling, kMilliseconds,
+     "Milliseconds to the first token; refused where they are too few"},
+    {"cache_salt", FieldMember{}, kScheduling, FieldRange{},
+     "Requests with equal texts share cached prompts", "", kSame, kScheduling},
+};
+
+[[noreturn]] void refuse(std::string_view name, std::string_view problem) {
+  throw Error(ErrorCode::kInvalid, cat(name, problem));
+}
+
+[[noreturn]] void refuse_kind(std::string_view name, const Json& value, std::string_view expected) {
+  refuse(name, cat(" is ", value.kind(), ", expected ", expected));
+}
+
+/// `T` is what the range is said in.
+template <class T, class Value>
+[[noreturn]] void refuse_range(std::string_view name, Value value, const FieldRange& range) {
+  const std::string_view from = range.is_above_low ? "above " : "from ";
+  const std::string_view to = range.is_above_low ? " and up to " : " to ";
+  refuse(name, cat(" is ", value, ", possible are values ", from, bound<T>(range.low), to,
+                   bound<T>(range.high)));
+}
+
+/// In the field's own type.
+template <class T>
+void check_range(std::string_view name, T value, const FieldRange& range) {
+  const bool fits = range.is_above_low ? value > bound<T>(range.low) : value >= bound<T>(range.low);
+  if (!(fits && value <= bound<T>(range.high))) refuse_range<T>(name, value, range);  // NaN too
+}
+
+/// A token id as decimal digits, without a sign or leading zeros.
+std::int32_t parse_id(std::string_view name, std::string_view text) {
+  std::int32_t id = 0;
+  const char* end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, id);
+  const bool is_plain = text == "0" || (!text.empty() && text.front() >= '1');
+  if (result.ec == std::errc() && result.ptr == end && is_plain) return id;
+  refuse(name, cat(": ", printable(text, 32), " is no token id"));
+}
+
+/// Values from JSON, one function for each type.
+struct JsonReader {
+  const std::string name;  ///< as the value's place spells it
+  const Json& value;
+  const FieldRange range;
+
+  void operator()(bool& out) const {
+    if (value.as_bool() == nullptr) refuse_kind(name, value, "a boolean");
+    out = *value.as_bool();
+  }
+  void operator()(float& out) const { out = static_cast<float>(real(name, value)); }
+  void operator()(double& seconds) const { seconds = real(name, value) / 1000; }
+  template <class Int>
+  void operator()(Int& out) const {
+    out = whole<Int>(value, range);
+  }
+  void operator()(std::vector<std::int32_t>& out) const {
+    const Json::Array* all = value.as_array();
+    if (all == nullptr) refuse_kind(name, value, "an array of token ids");
+    out.clear();
+    for (const Json& id : *all) {
+      out.push_back(whole<std::int32_t>(id, {0, kMost<std::int32_t>}));
+    }
+  }
+  /// {"ID": V}
+  void operator()(std::vector<LogitBias>& out) const {
+    const Json::Object* all = value.as_object();
+    if (all == nullptr) refuse_kind(name, value, "an object of token ids and values");
+    out.clear();
+    for (const auto& [id, bias] : *all) {
+      out.push_back(
+          {parse_id(name, id), static_cast<float>(real(cat(name, " of token ", id), bias))});
+    }
+    sort_biases(out, name);
+  }
+  void operator()(std::vector<std::string>& out) const {
+    const Json::Array* all = value.as_array();
+    const std::string* one = value.as_string();
+    if (all == nullptr && one == nullptr) {
+      refuse_kind(name, value, "a string or an array of strings");
+    }
+    out.clear();
+    if (one != nullptr) return out.push_back(*one);
+    for (const Json& text : *all) {
+      if (text.as_string() == nullptr) refuse_kind(name, text, "strings in the array");
+      out.push_back(*text.as_string());
+    }
+  }
+
+ private:
+  double real(std::string_view what, const Json& json) const {
+    const auto number = json.number();
+    if (!number) refuse_kind(what, json, "a number");
+    check_range(what, *number, range);
+    return *number;
+  }
+
+  template <class Int>
+  Int whole(const Json& json, const FieldRange& limits) const {
+    const auto check = [&](auto number) {
+      const auto near = static_cast<double>(number);
+      if (near < limits.low || near > limits.high) refuse_range<Int>(name, number, limits);
+      return static_cast<Int>(number);
+    };
+    if (const auto number = json.as_uint()) return check(*number);
+    if (json.as_int() != nullptr) return check(*json.as_int());
+    refuse_kind(name, json, "an integer");
+  }
+};
+
+Json to_json(bool value) { return value; }
+Json to_json(float value) { return static_cast<double>(value); }  // no float is changed by it
+Json to_json(double seconds) { return seconds * 1000; }
+Json to_json(std::uint64_t value) { return value; }
+Json to_json(std::int64_t value) { return value; }
+Json to_json(std::int32_t value) { return value; }
+Json to_json(std::uint32_t value) { return std::int64_t{value}; }
+Json to_json(const std::string& value) { return value; }
+
+template <class T>
+Json to_json(const std::vector<T>& values) {
+  Json list = Json::array();
+  for (const T& value : values) list.push(to_json(value));
+  return list;
+}
+
+Json to_json(const std::vector<LogitBias>& biases) {
+  Json j = Json::object();
+  for (const auto& [id, bias] : biases) j.set(cat(id), to_json(bias));
+  return j;
+}
+
+void check_id(std::string_view name, std::int32_t id, std::int64_t ids) {
+  if (id >= 0 && id < ids) return;
+  refuse(name, cat(" holds token ", id, ", possible are tokens from 0 to ", ids - 1));
+}
+
+void check_biases(const RequestField& field, const std::vector<LogitBias>& biases,
+                  std::int64_t ids) {
+  std::int32_t last = -1;
+  for (const auto& [id, bias] : biases) {
+    check_id(field.name, id, ids);
+    check_range(cat(field.name, " of token ", id), bias, field.range);
+    if (id <= last) {
+      refuse(field.name, cat(" names token ", id, " after token ", last,
+                             ", possible are rising ones, each once"));
+    }
+    last = id;
+  }
+}
+
+void check_ends(std::string_view name, const std::vector<std::int32_t>& end_ids, std::int64_t ids) {
+  if (end_ids.size() > kEndIdsMax) {
+    refuse(name, cat(" has ", end_ids.size(), " tokens, possible are at most ", kEndIdsMax));
+  }
+  for (const std::int32_t id : end_ids) check_id(name, id, ids);
+}
+
+}  // namespace
+
+std::span<const RequestField> request_fields() { return kFields; }
+
+const RequestField* find_field(std::string_view name, Places places) {
+  const auto* found = std::find_if(std::begin(kFields), std::end(kFields), [&](const auto& f) {
+    return f.name == name && (f.places & places) != 0;
+  });
+  return found == std::end(kFields) ? nullptr : found;
+}
+
+FieldRange range_at(const RequestField& field, Places where) {
+  for (const FieldVariation& v : field.variations) {
+    if ((v.places & where) != 0 && v.range) return *v.range;
+  }
+  return field.range;
+}
+
+std::string flag_of(const RequestField& field) {
+  if (!field.flag.empty()) return std::string(field.flag);
+  std::string flag = cat("--", field.name);
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
+
+Request default_request(Places where) {
+  Request request;
+  for (const RequestField& field : kFields) {
+    const auto found =
+        std::find_if(field.variations.begin(), field.variations.end(),
+                     [&](const FieldVariation& v) { return (v.places & where) != 0 && v.initial; });
+    if ((field.places & where) == 0 || found == field.variations.end()) continue;
+    const auto set = [&]<class T>(T& value) {
+      if constexpr (std::is_arithmetic_v<T>) value = static_cast<T>(*found->initial);
+    };
+    with_value(field, set, request);
+  }
+  return request;
+}
+
+void set_field(Request& request, const RequestField& field, const Json& value, Places where) {
+  with_value(field, JsonReader{std::string(field.name), value, range_at(field, where)}, request);
+}
+
+void set_model_defaults(Request& request, const Config& config, const std::string& file) {
+  const bool is_gguf = config.naming == Naming::kGguf;
+  const std::string_view object = is_gguf ? "general.sampling." : "generation_config.";
+  for (const RequestField& field : kFields) {
+    const std::string_view key = is_gguf ? field.gguf : field.name;
+    const Json* stated = (field.places & kModel) == 0 ? nullptr : config.sampling.find(key);
+    if (stated == nullptr || stated->is_null()) continue;
+    try {
+      with_value(field, JsonReader{cat(object, key), *stated, field.range}, request);
+    } catch (const Error& error) {
+      throw model_error(file, "config", 0, error.message());
+    }
+  }
+}
+
+void copy_field(const RequestField& field, Request& to, const Request& from) {
+  with_value(
+      field, [](auto& value, const auto& other) { value = other; }, to, from);
+}
+
+Json field_json(const RequestField& field, const Request& request) {
+  Json json;
+  with_value(
+      field, [&](const auto& value) { json = to_json(value); }, request);
+  return json;
+}
+
+std::string field_text(const RequestField& field, const Request& request) {
+  std::string text;
+  const auto set_text = [&]<class T>(const T& value) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      text = cat(value);
+    } else {
+      text = to_json(value).dump();
+    }
+  };
+  with_value(field, set_text, request);
+  return text;
+}
+
+void sort_biases(std::vector<LogitBias>& biases, std::string_view name) {
+  const auto by_id = [](const LogitBias& a, const LogitBias& b) { return a.id < b.id; };
+  const auto same = [](const LogitBias& a, const LogitBias& b) { return a.id == b.id; };
+  std::sort(biases.begin(), biases.end(), by_id);
+  const auto twice = std::adjacent_find(biases.begin(), biases.end(), same);
+  if (twice != biases.end()) refuse(name, cat(": token ", twice->id, " has two values"));
+}
+
+void check_sampling(const SamplingParams& params, std::int64_t ids) {
+  for (const RequestField& field : kFields) {
+    const auto check = [&]<class Member>(const Member& at) {
+      if constexpr (std::is_same_v<Member, InSampling<std::vector<LogitBias>>>) {
+        check_biases(field, params.*at.member, ids);
+      } else if constexpr (std::is_same_v<Member, InSampling<std::vector<std::int32_t>>>) {
+        check_ends(field.name, params.*at.member, ids);
+      } else if constexpr (requires { at.cpp; }) {
+        check_range(field.name, params.*at.member, field.range);
+      }
+    };
+    std::visit(check, field.member);
+  }
+}
+
+}  // namespace ingot

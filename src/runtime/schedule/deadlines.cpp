@@ -1,0 +1,98 @@
+// Deadlines: the prompts before a sequence, and the rows that they share.
+#include "runtime/schedule/deadlines.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace ingot {
+
+namespace {
+
+/// Prompts that are compared with each other: more would take longer than a step.
+constexpr std::size_t kComparedMax = 128;
+
+/// A prompt, and how many of its first rows are computed or cached.
+struct Prompt {
+  const Sequence* sequence = nullptr;
+  std::int64_t rows_there = 0;
+};
+
+bool has_smaller_tokens(const Prompt& a, const Prompt& b) {
+  const auto &x = a.sequence->tokens, &y = b.sequence->tokens;
+  return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end());
+}
+
+std::int64_t common_rows(const Sequence& a, const Sequence& b) {
+  const auto ends =
+      std::mismatch(a.tokens.begin(), a.tokens.end(), b.tokens.begin(), b.tokens.end());
+  return ends.first - a.tokens.begin();
+}
+
+/// Missing rows of all prompts; rows that several share are counted once. In sorted order no
+/// prompt shares more rows with any other before it than with its neighbour.
+std::int64_t missing_rows(std::vector<Prompt>& prompts) {
+  std::sort(prompts.begin(), prompts.end(), has_smaller_tokens);
+  std::int64_t rows = 0;
+  const Sequence* before = nullptr;
+  for (const Prompt& prompt : prompts) {
+    const Sequence& s = *prompt.sequence;
+    const bool shares = before != nullptr && s.reads_cache && s.given_rows() == 0;
+    const std::int64_t there =
+        std::max(prompt.rows_there, shares ? common_rows(*before, s) : std::int64_t{0});
+    rows += s.length() - std::min(there, s.length() - 1);  // each computes its last row itself
+    before = &s;
+  }
+  return rows;
+}
+
+/// Calls `visit`, until it returns false, with `s` and with the sequences that surely come before
+/// it: running prompts, preempted ones, and its own tenant's in front of it. Which of other
+/// tenants' sequences come before it changes with each step.
+void visit_before(const DeadlineView& view, const Sequence& s,
+                  FunctionRef<bool(const Sequence&)> visit) {
+  if (!visit(s)) return;
+  for (const Sequence* other : view.running) {
+    const bool is_prompt = other->missing() > 1 && !other->paused;
+    if (is_prompt && !visit(*other)) return;
+  }
+  bool is_behind = false;
+  view.waiting.visit([&](const Sequence& other) {
+    is_behind = is_behind || &other == &s;
+    const bool is_own = other.terms.tenant == s.terms.tenant;
+    const bool is_before = other.admissions > 0 || (is_own && !is_behind);
+    return !is_before || !other.may_begin() || visit(other);
+  });
+}
+
+}  // namespace
+
+MinSeconds min_seconds(const DeadlineView& view, const Sequence& s, double now) {
+  const double row_seconds = view.times.min_row_seconds(view.rows_max);
+  if (row_seconds == 0) return {};
+  const auto seconds = [&](std::int64_t rows) {
+    const double first = static_cast<double>(rows) * row_seconds;
+    const auto tokens = static_cast<double>(s.terms.tokens_min - 1);
+    return MinSeconds{.first_token = first, .end = first + tokens * view.times.decode_seconds(1)};
+  };
+  std::int64_t rows = 0;
+  visit_before(view, s, [&](const Sequence& other) {
+    rows += other.missing();
+    return true;
+  });
+  const MinSeconds all = seconds(rows);
+  if (now + all.first_token <= s.terms.first_token_by && now + all.end <= s.terms.end_by) {
+    return all;
+  }
+  std::vector<Prompt> prompts;
+  std::int64_t forks = 0;  // each has one row of its own
+  visit_before(view, s, [&](const Sequence& other) {
+    forks += other.fork_of != nullptr ? 1 : 0;
+    if (other.fork_of == nullptr) {
+      prompts.push_back({&other, other.admitted ? other.next_row() : view.cached_rows(other)});
+    }
+    return prompts.size() < kComparedMax;
+  });
+  return seconds(missing_rows(prompts) + forks);
+}
+
+}  // namespace ingot

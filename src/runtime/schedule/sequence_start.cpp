@@ -1,0 +1,52 @@
+// Where an admitted sequence begins: blocks are shared or adopted, and the last row is left out.
+#include "runtime/schedule/sequence_start.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kv/mutant.h"
+
+namespace ingot {
+
+namespace {
+
+bool reads_cache(const PrefixIndex* prefixes, const Sequence& s) {
+  return prefixes != nullptr && s.reads_cache && s.given_rows() == 0;
+}
+
+/// Each fork computes its last row again, to have logits. Returns false if the blocks cannot be
+/// shared.
+bool share_prompt(PrefixIndex* prefixes, Sequence& s, const Sequence& from,
+                  std::vector<BlockCopy>& copies) {
+  const std::int64_t rows = std::min(s.skippable_rows(), from.computed);
+  if (!from.admitted || from.computed < s.length() || !from.blocks.can_share(rows, s.length())) {
+    return false;
+  }
+  if (!s.blocks.fork(from.blocks, s.length(), copies)) return false;
+  s.computed = rows;
+  if (prefixes != nullptr && from.place.node >= 0) {
+    s.place = prefixes->same_place(from.place);
+    prefixes->truncate(s.place, s.length());
+  }
+  return true;
+}
+
+}  // namespace
+
+PrefixIndex::Match find_prefix(PrefixIndex* prefixes, const Sequence& s) {
+  if (!reads_cache(prefixes, s)) return {};
+  return prefixes->find(s.prefix, s.tokens, s.skippable_rows(), s.chat_template);
+}
+
+void start_sequence(PrefixIndex* prefixes, Sequence& s, const PrefixIndex::Match& match,
+                    std::vector<BlockCopy>& copies) {
+  const Sequence* const from = std::exchange(s.fork_of, nullptr);
+  if (from != nullptr && share_prompt(prefixes, s, *from, copies)) return;
+  if (!reads_cache(prefixes, s)) return;
+  s.place = prefixes->adopt(s.prefix, match, s.blocks, s.chat_template);
+  s.computed = std::min(match.rows, s.skippable_rows());
+  if (INGOT_MUTANT(11) && s.admissions > 1 && s.computed > 1) ++s.computed;
+  if (s.admissions == 1) s.miss = match.miss;
+}
+
+}  // namespace ingot

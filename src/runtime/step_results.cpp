@@ -1,0 +1,103 @@
+// StepResults: rows of a step in the order in which the executor lays them out.
+#include "runtime/step_results.h"
+
+#include <new>
+#include <utility>
+
+#include "base/index.h"
+#include "runtime/engine_errors.h"
+
+namespace ingot {
+
+namespace {
+
+/// Runs `body`; if it runs out of memory, ends the request.
+void end_without_memory(RunningRequest& request, FunctionRef<void()> body) {
+  try {
+    body();
+  } catch (const std::bad_alloc&) {
+    if (!request.ended()) request.finish(FinishReason::kError, out_of_memory());
+  }
+}
+
+RunningRequest* request_of(const StepPart& part) {
+  return part.sequence != nullptr ? part.sequence->request : nullptr;
+}
+
+}  // namespace
+
+StepResults::StepResults(StepRunner& runner, EngineReporter& reporter, std::int32_t sequences)
+    : runner_(runner), reporter_(reporter), drawn_(static_cast<std::size_t>(sequences)) {
+  outputs_.reserve(drawn_.size());
+  sampled_.reserve(drawn_.size());
+  rows_.reserve(drawn_.size());
+  tokens_.reserve(drawn_.size());
+}
+
+void StepResults::sample(const Step& step) {
+  outputs_.clear();
+  sampled_.clear();
+  rows_.clear();
+  for (const StepPart& part : step.parts) {
+    if (part.outputs == 0) continue;
+    RunningRequest* request = request_of(part);
+    if (request != nullptr) {
+      // Before the parallel loop, where running out of memory would end all requests.
+      end_without_memory(*request,
+                         [&] { drawn_[rows_.size()].top.reserve(request->best_tokens()); });
+      if (request->ended()) request = nullptr;
+    }
+    if (request != nullptr) {
+      rows_.push_back(request->row(runner_.logits(std::ssize(outputs_))));
+      sampled_.push_back(request);
+    }
+    outputs_.push_back(request);
+  }
+  if (rows_.empty()) return;
+  runner_.sample(rows_, std::span(drawn_).first(rows_.size()), [&](std::int64_t row) {
+    at(sampled_, row)->add_to_digest(at(rows_, row).logits);
+  });
+}
+
+std::span<const std::int32_t> StepResults::deliver(const Step& step, double now) {
+  deliver_scores(step);
+  deliver_hidden(step);
+  tokens_.assign(outputs_.size(), -1);
+  std::size_t row = 0;
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (outputs_[i] == nullptr) continue;
+    RunningRequest& request = *outputs_[i];
+    Drawn& drawn = drawn_[row++];
+    const std::int64_t before = request.generated();
+    end_without_memory(request, [&] { tokens_[i] = request.accept_token(std::move(drawn), now); });
+    if (request.generated() > before) reporter_.token(request);
+  }
+  return tokens_;
+}
+
+void StepResults::deliver_scores(const Step& step) {
+  std::int64_t row = 0;
+  for (const StepPart& part : step.parts) {
+    RunningRequest* const request = request_of(part);
+    for (std::int32_t i = 0; i < part.scores; ++i, ++row) {
+      if (request == nullptr) continue;
+      end_without_memory(*request, [&] { request->accept_score(runner_.score(row)); });
+    }
+  }
+}
+
+/// The rows after the final norm come before the others.
+void StepResults::deliver_hidden(const Step& step) {
+  std::int64_t row = 0;
+  for (const bool final_norm : {true, false}) {
+    for (const StepPart& part : step.parts) {
+      if (part.final_norm != final_norm) continue;
+      RunningRequest* const request = request_of(part);
+      for (std::int32_t i = 0; i < part.hidden; ++i, ++row) {
+        if (request != nullptr) request->accept_hidden(runner_.hidden(row));
+      }
+    }
+  }
+}
+
+}  // namespace ingot

@@ -1,0 +1,129 @@
+// ApiError: JSON of errors, and what the engine's errors become.
+#include "server/common/api_error.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "load/json.h"
+#include "load/json_object.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr std::size_t kMessageMax = 512;
+
+/// The parameter at the beginning of a message about a request: "top_p is 2, ...", "stop: ...".
+std::string param_of(std::string_view message) {
+  const auto is_name = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
+  const auto end = std::find_if_not(message.begin(), message.end(), is_name);
+  if (end == message.begin() || end == message.end()) return {};
+  const auto length = static_cast<std::size_t>(end - message.begin());
+  const std::string_view rest = message.substr(length);
+  const bool is_param = rest.starts_with(": ") || rest.starts_with(" is ") ||
+                        rest.starts_with(" has ") || rest.starts_with(" holds ") ||
+                        rest.starts_with(" names ") || rest.starts_with(" of token ");
+  return is_param ? std::string(message.substr(0, length)) : std::string();
+}
+
+Json null_or(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+/// The type by which clients tell errors apart.
+std::string_view type_of(int status, bool is_anthropic) {
+  if (status == 401) return "authentication_error";
+  if (status == 429) return "rate_limit_error";
+  if (!is_anthropic) return status < 500 ? "invalid_request_error" : "server_error";
+  if (status == 404) return "not_found_error";
+  if (status == 413) return "request_too_large";
+  if (status == 503) return "overloaded_error";
+  return status < 500 ? "invalid_request_error" : "api_error";
+}
+
+}  // namespace
+
+std::string error_json(const ApiError& error, ErrorForm form) {
+  const bool is_anthropic = form == ErrorForm::kAnthropic;
+  Json inner = json_object({{"message", printable(error.message, kMessageMax)},
+                            {"type", type_of(error.status, is_anthropic)},
+                            {"param", null_or(error.param)},
+                            {"code", null_or(error.code)}});
+  if (error.prompt_tokens >= 0) inner.set("n_prompt_tokens", error.prompt_tokens);
+  if (error.context >= 0) inner.set("n_ctx", error.context);
+  Json outer = Json::object();
+  if (is_anthropic) outer.set("type", "error");
+  outer.set("error", std::move(inner));
+  return outer.dump();
+}
+
+HttpResponse error_response(const ApiError& error, ErrorForm form) {
+  HttpResponse response{.status = error.status, .body = error_json(error, form)};
+  const bool is_for_now = error.status == 429 || error.status == 503;
+  if (is_for_now && error.retry_seconds > 0) {
+    response.fields.emplace_back("Retry-After", std::to_string(error.retry_seconds));
+  } else if (error.status >= 500) {
+    response.fields.emplace_back("x-should-retry", "false");
+  }
+  return response;
+}
+
+ApiError invalid_request(std::string param, std::string message) {
+  return {400, "invalid_value", std::move(message), std::move(param)};
+}
+
+ApiError overloaded() {
+  return {429, "server_overloaded",
+          "as many requests wait as may, or as can be served in time: try again later"};
+}
+
+ApiError draining() { return {503, "draining", "the server is being stopped"}; }
+
+namespace {
+
+/// A time limit ended the request. Clients retry by themselves; they must not where the request
+/// itself, and no overload, used all its time.
+ApiError timeout(const std::string& message) {
+  const std::string param = param_of(message);
+  ApiError error(503, param == "queue_timeout" ? param : "timeout", message);
+  if (param != "queue_timeout" && param != "max_ttft_ms") error.retry_seconds = 0;
+  return error;
+}
+
+/// A request that cannot end in time would fail again. One whose first token is late might not: it
+/// waits for other requests, and its limit may be the server's own.
+ApiError unavailable(const std::string& message) {
+  ApiError error(503, "unavailable", message);
+  const std::string param = param_of(message);
+  if (param == "request_timeout" || param == "deadline_ms") error.retry_seconds = 0;
+  if (param == "deadline_ms") error.param = param;
+  return error;
+}
+
+ApiError failed(std::string code, std::string message, const Error& error) {
+  ApiError failure(500, std::move(code), std::move(message));
+  failure.cause = error.message();
+  return failure;
+}
+
+}  // namespace
+
+ApiError api_error(const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::kInvalid:
+    case ErrorCode::kModel:
+      return invalid_request(param_of(error.message()), error.message());
+    case ErrorCode::kUnavailable:
+      return unavailable(error.message());
+    case ErrorCode::kTimeout:
+      return timeout(error.message());
+    case ErrorCode::kDoesNotFit:
+      return {503, "out_of_memory", "there is no memory for the request"};
+    case ErrorCode::kNotFinite:
+      return failed("not_finite", error.message(), error);
+    case ErrorCode::kIo:
+    case ErrorCode::kInternal:
+      break;
+  }
+  return failed("internal_error", "the server met an error of its own", error);
+}
+
+}  // namespace ingot

@@ -1,0 +1,325 @@
+// RequestGate: hosts, keys, origins and limits; errors and the log.
+#include "server/common/request_gate.h"
+
+#include <openssl/rand.h>
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <optional>
+#include <span>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "server/common/route.h"
+#include "server/http/http_head.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr std::size_t kPreflightBytesMax = 1024;
+
+/// 128 random bits, so that ids cannot be guessed; fetched for 256 ids at once. Nothing where the
+/// system gives none.
+std::optional<std::string> new_id() {
+  constexpr std::size_t kBytes = 16;
+  thread_local std::array<unsigned char, 256 * kBytes> random;
+  thread_local std::size_t used = random.size();
+  if (used == random.size()) {
+    if (RAND_bytes(random.data(), static_cast<int>(random.size())) != 1) return std::nullopt;
+    used = 0;
+  }
+  const std::span bytes(random.data() + used, kBytes);
+  used += kBytes;
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string id;
+  for (const unsigned char byte : bytes) {
+    id += kDigits[byte >> 4U];
+    id += kDigits[byte & 15U];
+  }
+  return id;
+}
+
+/// The name in a Host field, without its port.
+std::string_view host_name(std::string_view host) {
+  if (host.starts_with('[')) return host.substr(0, host.find(']') + 1);
+  return host.substr(0, host.find(':'));
+}
+
+/// Whether a Content-Type says JSON in UTF-8.
+bool is_json(const std::string* type) {
+  if (type == nullptr) return false;
+  std::string text = lower_ascii(*type);
+  text.erase(std::remove_if(text.begin(), text.end(), [](char c) { return c == ' ' || c == '"'; }),
+             text.end());
+  return text == "application/json" || text == "application/json;charset=utf-8";
+}
+
+/// The response where there is no room. It is sent in floods, so each form is made once.
+const HttpResponse& overload_response(ErrorForm form) {
+  static const HttpResponse kOpenAi = error_response(overloaded(), ErrorForm::kOpenAi);
+  static const HttpResponse kAnthropic = error_response(overloaded(), ErrorForm::kAnthropic);
+  return form == ErrorForm::kAnthropic ? kAnthropic : kOpenAi;
+}
+
+/// The key of a bearer, or else of x-api-key: a proxy's own Authorization may stand beside it.
+std::string_view presented_key(const HttpRequest& request) {
+  constexpr std::string_view kScheme = "bearer ";
+  if (const std::string* field = request.field("authorization")) {
+    const std::string_view value = *field;
+    if (lower_ascii(value.substr(0, kScheme.size())) == kScheme)
+      return value.substr(kScheme.size());
+  }
+  const std::string* other = request.field("x-api-key");
+  return other == nullptr ? std::string_view() : std::string_view(*other);
+}
+
+}  // namespace
+
+bool RequestGate::is_host_allowed(const HttpRequest& request, const Route* route) const {
+  const std::string* host = request.field("host");
+  // The check is against web pages that rebind their name to this server. They cannot reach a Unix
+  // socket. HTTP/1.0 has no Host field; no page makes a browser use it, load balancers' probes do.
+  if (request.peer.empty()) return true;
+  if (host == nullptr) return route != nullptr && route->access == Access::kPublic;
+  const std::string name = lower_ascii(host_name(*host));
+  if (name == "localhost" || name == "127.0.0.1" || name == "[::1]") return true;
+  return std::any_of(options_.access.allowed_hosts.begin(), options_.access.allowed_hosts.end(),
+                     [&](const std::string& allowed) { return allowed == "*" || allowed == name; });
+}
+
+std::size_t RequestGate::check_key(const HttpRequest& request) {
+  const std::string_view key = presented_key(request);
+  // Valid keys first: otherwise a client that guesses would lock out all clients of its proxy.
+  if (const auto number = options_.keys.find(key)) return *number;
+  const auto rest = auth_failures_.add(request.peer, AuthFailures::Clock::now());
+  if (rest.count() > 0) {
+    ApiError error(429, "too_many_failures",
+                   "too many wrong keys came from this address: try again in a minute");
+    error.retry_seconds = rest.count();
+    throw error;
+  }
+  throw ApiError(401, "invalid_api_key", "a valid API key is needed: Authorization: Bearer KEY");
+}
+
+std::size_t RequestGate::authenticate(const HttpRequest& request, const Route* route) {
+  const bool is_public = route != nullptr && route->access == Access::kPublic;
+  if (options_.keys.is_empty() || is_public) return 0;
+  return check_key(request);
+}
+
+const std::string* RequestGate::allowed_origin(const HttpRequest& request) const {
+  const std::string* origin = request.field("origin");
+  if (origin == nullptr) return nullptr;
+  const auto allowed =
+      std::find_if(options_.access.cors_origins.begin(), options_.access.cors_origins.end(),
+                   [&](const std::string& one) { return one == "*" || one == *origin; });
+  return allowed == options_.access.cors_origins.end() ? nullptr : &*allowed;
+}
+
+HttpResponse RequestGate::preflight(const HttpRequest& request) const {
+  if (allowed_origin(request) == nullptr) return {.status = 204, .type = {}};
+  // Clients add fields of their own, and all are harmless: they get what they ask for.
+  const std::string* wanted = request.field("access-control-request-headers");
+  const bool is_list = wanted != nullptr && wanted->size() <= kPreflightBytesMax &&
+                       std::all_of(wanted->begin(), wanted->end(), [](char c) {
+                         return c == ',' || c == ' ' || is_http_token({&c, 1});
+                       });
+  return {.status = 204,
+          .type = {},
+          .body = {},
+          .fields = {{"Access-Control-Allow-Methods", "GET, POST, DELETE"},
+                     {"Access-Control-Allow-Headers",
+                      is_list ? *wanted : "authorization, content-type, x-api-key"},
+                     {"Access-Control-Max-Age", "600"}}};
+}
+
+std::variant<Admitted, HttpResponse> RequestGate::admit(const HttpRequest& request, bool has_body) {
+  Admitted admitted;
+  RouteMatch match;
+  const auto refused = [&](HttpResponse response) {
+    service_.http_metrics().add_response(match.route != nullptr ? match.route->path : "other",
+                                         response.status);
+    log_.refusal("refused", response.status);
+    return response;
+  };
+  try {
+    match = find_route(options_.routes, request.method, request.path);
+    const Route* route = match.route;
+    const bool is_public = route != nullptr && route->access == Access::kPublic;
+    if (request.is_reserved && !is_public) {
+      throw ApiError(503, "too_many_connections",
+                     "there are as many connections as may be: try again later");
+    }
+    if (!is_host_allowed(request, route)) {
+      throw ApiError(421, "misdirected_request",
+                     "Host is not a name of this server: --allowed-hosts adds one");
+    }
+    const bool is_preflight = request.method == "OPTIONS" &&
+                              !options_.access.cors_origins.empty() &&
+                              request.field("origin") != nullptr;
+    if (is_preflight && !match.allowed.empty()) return preflight(request);
+    admitted.key = authenticate(request, route);
+    if (route == nullptr && match.allowed.empty()) {
+      throw ApiError(404, "not_found", "there is no such path");
+    }
+    if (route == nullptr) {
+      HttpResponse response =
+          error_response({405, "method_not_allowed", "the path has no such method"}, match.errors);
+      response.fields.emplace_back("Allow", match.allowed);
+      return refused(std::move(response));
+    }
+    if (has_body && route->method != "POST") {
+      throw ApiError(413, "body_not_expected", "requests of this method have no body");
+    }
+    if (route->method == "POST" && has_body && !is_json(request.field("content-type"))) {
+      throw ApiError(415, "unsupported_media_type", "Content-Type has to be application/json");
+    }
+    const bool computes = route->kind == RouteKind::kWork;
+    if ((computes || route->kind == RouteKind::kText) && service_.is_draining()) throw draining();
+    if (computes) {
+      // Before the body is read, which is most of the work under overload. Not thrown, since this
+      // refusal comes in floods.
+      if (service_.is_full() || service_.is_late(admitted.key)) {
+        return refused(overload_response(match.errors));
+      }
+    }
+    auto id = new_id();
+    if (!id) throw Error(ErrorCode::kInternal, "the system gives no random numbers");
+    admitted.id = std::move(*id);
+    admitted.route = route;
+    admitted.is_text = route->kind == RouteKind::kText;
+    return admitted;
+  } catch (const ApiError& error) {
+    return refused(error_response(error, match.errors));
+  } catch (const std::exception& error) {
+    log_.failure(match.route != nullptr ? match.route->path : "other", "", error.what());
+    return refused(error_response(api_error(Error(ErrorCode::kInternal, "")), match.errors));
+  }
+}
+
+std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> RequestGate::handle(
+    const HttpRequest& request, const Admitted& admitted, Notify notify) {
+  try {
+    const Call call{.http = request, .id = admitted.id, .key = admitted.key, .service = service_};
+    Reply reply = admitted.route->handler(call);
+    if (auto* response = std::get_if<HttpResponse>(&reply)) return std::move(*response);
+    return service_.start(std::move(std::get<Generation>(reply)), admitted.id, admitted.key,
+                          notify);
+  } catch (const ApiError& error) {
+    return failed(error, admitted);
+  } catch (const Error& error) {
+    return failed(api_error(error), admitted);
+  } catch (const std::bad_alloc&) {
+    return failed(api_error(Error(ErrorCode::kDoesNotFit, "")), admitted);
+  } catch (const std::exception& error) {
+    return failed(api_error(Error(ErrorCode::kInternal, error.what())), admitted);
+  }
+}
+
+HttpResponse RequestGate::failed(const ApiError& error, const Admitted& admitted) {
+  log_failure(error, admitted);
+  return error_response(error, admitted.route->errors);
+}
+
+void RequestGate::log_failure(const ApiError& error, const Admitted& admitted) {
+  if (error.status != 500) return;
+  log_.failure(admitted.route->path, admitted.id, error.cause);
+}
+
+HttpResponse RequestGate::refusal(const HttpRefusal& refusal, const HttpRequest* request) {
+  service_.http_metrics().add_response("other", refusal.status);
+  log_.refusal("malformed", refusal.status);
+  const ErrorForm form = request == nullptr
+                             ? ErrorForm::kOpenAi
+                             : find_route(options_.routes, request->method, request->path).errors;
+  return error_response({refusal.status, "invalid_http", refusal.message}, form);
+}
+
+HttpResponse RequestGate::no_room(NoRoom what, const Admitted& admitted) {
+  if (what == NoRoom::kText) return error_response(overloaded(), admitted.route->errors);
+  return error_response(
+      {503, "out_of_memory", "too many large responses are being sent: try again later"},
+      admitted.route->errors);
+}
+
+ApiError RequestGate::error_of(const Outcome& outcome) const {
+  if (outcome.error) return api_error(*outcome.error);
+  if (service_.is_draining()) return draining();
+  ApiError error(503, "cancelled", "the request was cancelled");
+  error.retry_seconds = 0;
+  return error;
+}
+
+HttpResponse RequestGate::failure(const Outcome& outcome, const Admitted& admitted,
+                                  ResponseWriter& writer, std::string* events) {
+  const ApiError error = error_of(outcome);
+  if (events == nullptr) return failed(error, admitted);
+  log_failure(error, admitted);
+  writer.write_error(error, *events);
+  return {};
+}
+
+void RequestGate::ended(const HttpRequest& request, const Admitted& admitted,
+                        const RequestEnd& end) {
+  service_.forget(admitted.id);
+  service_.http_metrics().add_response(admitted.route->path, end.status == 0 ? 499 : end.status);
+  if (!log_.has_requests()) return;
+  try {
+    log_end(request, admitted, end);
+  } catch (const std::bad_alloc&) {
+    service_.http_metrics().log_lines_dropped.fetch_add(1);
+  }
+}
+
+void RequestGate::log_end(const HttpRequest& request, const Admitted& admitted,
+                          const RequestEnd& end) {
+  if (admitted.route->kind == RouteKind::kState && end.status < 400) return;
+  Json line = Json::object();
+  line.set("id", admitted.id);
+  if (!options_.keys.is_empty() && admitted.key > 0)
+    line.set("key", options_.keys.id(admitted.key));
+  line.set("method", admitted.route->method);
+  line.set("route", admitted.route->path);
+  line.set("status", end.status);
+  line.set("seconds", end.seconds);
+  line.set("prompt_tokens", end.prompt_tokens);
+  line.set("generated_tokens", end.generated_tokens);
+  if (end.prompt_tokens > 0) {
+    line.set("cached_tokens", end.cached_tokens);
+    if (end.miss.reason != MissReason::kNone) {
+      line.set("miss", std::string(to_string(end.miss.reason)));
+      line.set("miss_token", end.miss.token);
+    }
+  }
+  if (end.is_cut) line.set("cut", true);
+  if (const std::string* parent = request.field("traceparent")) {
+    line.set("traceparent", printable(*parent, 64));
+  }
+  log_.request(line);
+  log_.content(admitted.id, "request", end.request.text, end.request.is_cut);
+  log_.content(admitted.id, "response", end.response.text, end.response.is_cut);
+}
+
+HttpFields RequestGate::common_fields(const HttpRequest& request, const Admitted* admitted) {
+  HttpFields fields;
+  // Refused requests have an id too, for the logs of proxies.
+  const auto id = admitted == nullptr ? new_id() : admitted->id;
+  if (id) fields.emplace_back("X-Request-Id", *id);
+  // Anthropic's clients read the id from this field.
+  const bool is_anthropic = admitted != nullptr && admitted->route->errors == ErrorForm::kAnthropic;
+  if (is_anthropic) fields.emplace_back("request-id", admitted->id);
+  if (const std::string* parent = request.field("traceparent")) {
+    if (parent->size() <= 64) fields.emplace_back("traceparent", *parent);
+  }
+  if (request.field("origin") == nullptr || options_.access.cors_origins.empty()) return fields;
+  if (const std::string* allowed = allowed_origin(request)) {
+    fields.emplace_back("Access-Control-Allow-Origin", *allowed);
+    fields.emplace_back("Access-Control-Expose-Headers", "X-Request-Id, request-id, Retry-After");
+  }
+  fields.emplace_back("Vary", "Origin");
+  return fields;
+}
+
+}  // namespace ingot

@@ -1,0 +1,57 @@
+// Budget: memory and places that all requests of a server share.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace ingot {
+
+/// An amount that all requests share, up to a limit. From any thread.
+class Budget {
+ public:
+  explicit Budget(std::size_t most) : left_(static_cast<std::int64_t>(most)) {}
+  /// Takes `amount`; false where less is left, and then nothing is taken.
+  [[nodiscard]] bool take(std::size_t amount) {
+    const auto count = static_cast<std::int64_t>(amount);
+    if (left_.fetch_sub(count) >= count) return true;
+    left_.fetch_add(count);
+    return false;
+  }
+  void give_back(std::size_t amount) { left_.fetch_add(static_cast<std::int64_t>(amount)); }
+
+ private:
+  std::atomic<std::int64_t> left_;
+};
+
+/// One request's part of a budget. The destructor gives it back.
+class BudgetShare {
+ public:
+  /// Bytes of a body that cost nothing: every connection may hold them.
+  static constexpr std::size_t kFreeBytes = 64 << 10;
+
+  explicit BudgetShare(Budget& budget) : budget_(budget) {}
+  ~BudgetShare() { release(); }
+  BudgetShare(const BudgetShare&) = delete;
+  BudgetShare& operator=(const BudgetShare&) = delete;
+
+  /// Grows the share to `amount`; false, and as before, where the budget has too little left.
+  [[nodiscard]] bool grow(std::size_t amount) {
+    if (amount > amount_ && !budget_.take(amount - amount_)) return false;
+    amount_ = std::max(amount, amount_);
+    return true;
+  }
+  /// Grows the share to the cost of a body of `bytes` bytes; false as in `grow`.
+  [[nodiscard]] bool hold_body(std::size_t bytes) {
+    return grow(bytes - std::min(bytes, kFreeBytes));
+  }
+  void release() { budget_.give_back(std::exchange(amount_, 0)); }
+
+ private:
+  Budget& budget_;
+  std::size_t amount_ = 0;
+};
+
+}  // namespace ingot

@@ -1,0 +1,82 @@
+// StreamWriter: how many deltas make an event, and the framing of events.
+#include "server/http/stream_writer.h"
+
+#include <algorithm>
+
+namespace ingot {
+
+namespace {
+
+/// Events in bytes from which on one write takes no more: the rest waits for the next one.
+constexpr std::size_t kWriteBytes = 64 << 10;
+/// Deltas in bytes from which on one event takes no more.
+constexpr std::size_t kEventBytes = 16 << 10;
+
+/// About how many bytes of an event a delta takes.
+std::size_t bytes_of(const Delta& delta) {
+  constexpr std::size_t kScoreBytes = 100;
+  std::size_t scores = 0;
+  for (const TokenLogprobs& t : delta.logprobs) scores += 1 + t.top.size();
+  return delta.text.size() + 8 * delta.ids.size() + kScoreBytes * scores;
+}
+
+}  // namespace
+
+bool StreamWriter::collect() {
+  bool any = false;
+  for (std::size_t i = 0; i < running_.streams.size() && failed_ == nullptr; ++i) {
+    Stream& stream = running_.streams[i];
+    // Only a full event is followed by another one. Deltas that come while an event is written wait
+    // for the next round: otherwise a slow machine would send an event for every token.
+    for (Taken taken = Taken::kFull; events_.size() < kWriteBytes && taken == Taken::kFull;) {
+      taken = take_deltas(i);
+      if (taken == Taken::kNothing) break;
+      any = true;
+      if (running_.stream) running_.writer->flush(i, events_);
+    }
+    if (!has_ended_[i] && stream.finished()) {
+      end_choice(i, stream.outcome());
+      any = true;
+    }
+  }
+  return any;
+}
+
+StreamWriter::Taken StreamWriter::take_deltas(std::size_t choice) {
+  Taken taken = Taken::kNothing;
+  for (std::size_t bytes = 0; bytes < kEventBytes; taken = Taken::kAll) {
+    if (!running_.streams[choice].try_next(delta_)) return taken;
+    bytes += bytes_of(delta_);
+    running_.writer->add_delta(choice, delta_);
+  }
+  return Taken::kFull;
+}
+
+void StreamWriter::end_choice(std::size_t choice, const Outcome& outcome) {
+  has_ended_[choice] = true;
+  --left_;
+  end_.prompt_tokens = std::max(end_.prompt_tokens, outcome.prompt_tokens);
+  end_.generated_tokens += outcome.generated_tokens;
+  if (choice == 0) {
+    end_.cached_tokens = outcome.cached_tokens;
+    end_.miss = outcome.miss;
+  }
+  if (outcome.finish == FinishReason::kError || outcome.finish == FinishReason::kCancelled) {
+    failed_ = &outcome;
+  } else {
+    running_.writer->end_choice(choice, outcome, events_);
+  }
+}
+
+std::string StreamWriter::take(bool is_last) {
+  has_begun_ = true;
+  end_.status = 200;
+  end_.response.add(events_, content_bytes_max_);
+  std::string bytes = std::exchange(head_, {});
+  if (!events_.empty()) bytes += is_chunked_ ? http_chunk(events_) : events_;
+  if (is_last && is_chunked_) bytes += http_chunk({});
+  events_.clear();
+  return bytes;
+}
+
+}  // namespace ingot

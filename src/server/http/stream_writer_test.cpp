@@ -1,0 +1,151 @@
+// Tests of StreamWriter: what one write holds, its framing, and how generations end.
+#include "server/http/stream_writer.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "base/text.h"
+
+namespace ingot {
+namespace {
+
+/// Writes "<choice:text>" for deltas, "[choice]" at a choice's end and "." at the end of all.
+class PlainWriter final : public ResponseWriter {
+ public:
+  void add_delta(std::size_t choice, const Delta& delta) override {
+    text_.resize(std::max(text_.size(), choice + 1));
+    text_[choice] += delta.text;
+  }
+  void flush(std::size_t choice, std::string& out) override {
+    out += cat("<", choice, ":", std::exchange(text_[choice], {}), ">");
+  }
+  void end_choice(std::size_t choice, const Outcome&, std::string& out) override {
+    out += cat("[", choice, "]");
+  }
+  void finish(std::string& out) override { out += "."; }
+  void write_error(const ApiError&, std::string&) override {}
+
+ private:
+  std::vector<std::string> text_;
+};
+
+class StreamWriterTest : public ::testing::Test {
+ protected:
+  static constexpr std::size_t kDeltasMax = 64;
+
+  /// Begins a generation with this number of choices.
+  StreamWriter begin(std::size_t choices, bool stream, bool is_chunked = false) {
+    const auto bell = std::make_shared<Doorbell>();
+    const auto clock = std::make_shared<const Clock>([] { return 0.0; });
+    for (std::size_t i = 0; i < choices; ++i) {
+      channels_.push_back(std::make_shared<Channel>(kDeltasMax, bell, clock));
+      running_.streams.emplace_back(i + 1, channels_.back());
+    }
+    running_.writer = std::make_unique<PlainWriter>();
+    running_.stream = stream;
+    return {running_, end_, "HEAD\n", is_chunked, 8};
+  }
+  void push(std::size_t choice, std::string text) {
+    EXPECT_TRUE(channels_[choice]->push({.ids = {1}, .text = std::move(text), .logprobs = {}}));
+  }
+  void end(std::size_t choice, FinishReason finish) {
+    Outcome& outcome = channels_[choice]->outcome;
+    outcome.finish = finish;
+    outcome.prompt_tokens = 7;
+    outcome.generated_tokens = 2;
+    channels_[choice]->close();
+  }
+
+  std::vector<std::shared_ptr<Channel>> channels_;
+  RunningGeneration running_;
+  RequestEnd end_;
+};
+
+TEST_F(StreamWriterTest, DeltasThatCameTogetherAreOneEventOfEachChoice) {
+  StreamWriter writer = begin(2, true);
+  EXPECT_FALSE(writer.collect());
+  push(0, "a");
+  push(0, "b");
+  push(1, "c");
+  EXPECT_TRUE(writer.collect());
+  EXPECT_FALSE(writer.has_begun());
+  EXPECT_EQ(writer.take(false), "HEAD\n<0:ab><1:c>");
+  EXPECT_TRUE(writer.has_begun());
+  EXPECT_FALSE(writer.collect());
+  EXPECT_FALSE(writer.has_events());
+}
+
+TEST_F(StreamWriterTest, LongDeltasAreSeveralEvents) {
+  StreamWriter writer = begin(1, true);
+  for (int i = 0; i < 3; ++i) push(0, std::string(10'000, 'x'));
+  EXPECT_TRUE(writer.collect());
+  const std::string bytes = writer.take(false);
+  EXPECT_EQ(std::count(bytes.begin(), bytes.end(), '<'), 2);
+}
+
+TEST_F(StreamWriterTest, AWriteIsBounded) {
+  StreamWriter writer = begin(1, true);
+  for (int i = 0; i < 30; ++i) push(0, std::string(10'000, 'x'));
+  EXPECT_TRUE(writer.collect());
+  const std::size_t first = writer.take(false).size();
+  EXPECT_LT(first, std::size_t{100'000});
+  EXPECT_TRUE(writer.collect());
+  EXPECT_TRUE(writer.has_events());
+}
+
+TEST_F(StreamWriterTest, AChoiceEndsOnceAllItsDeltasAreTaken) {
+  StreamWriter writer = begin(2, true);
+  push(0, "a");
+  end(0, FinishReason::kStop);
+  EXPECT_TRUE(writer.collect());
+  EXPECT_FALSE(writer.has_ended());
+  end(1, FinishReason::kLength);
+  EXPECT_TRUE(writer.collect());
+  EXPECT_TRUE(writer.has_ended());
+  writer.finish();
+  EXPECT_EQ(writer.take(true), "HEAD\n<0:a>[0][1].");
+  EXPECT_EQ(end_.status, 200);
+  EXPECT_EQ(end_.prompt_tokens, 7);
+  EXPECT_EQ(end_.generated_tokens, 4);
+  EXPECT_EQ(end_.response.text, "<0:a>[0]") << "of a response the first bytes are logged";
+  EXPECT_TRUE(end_.response.is_cut);
+}
+
+TEST_F(StreamWriterTest, EachWriteIsAChunkWhereTheConnectionStays) {
+  StreamWriter writer = begin(1, true, true);
+  push(0, "a");
+  EXPECT_TRUE(writer.collect());
+  EXPECT_EQ(writer.take(false), "HEAD\n5\r\n<0:a>\r\n");
+  writer.write_ping();
+  EXPECT_EQ(writer.take(false), "11\r\n: still at work\n\n\r\n");
+  writer.finish();
+  EXPECT_EQ(writer.take(true), "1\r\n.\r\n0\r\n\r\n");
+}
+
+TEST_F(StreamWriterTest, AFailureEndsTheGeneration) {
+  StreamWriter writer = begin(2, true);
+  end(0, FinishReason::kError);
+  push(1, "b");
+  EXPECT_TRUE(writer.collect());
+  ASSERT_NE(writer.failed(), nullptr);
+  EXPECT_EQ(writer.failed()->finish, FinishReason::kError);
+  EXPECT_FALSE(writer.has_events()) << "nothing comes of the other choice";
+  writer.events() += "oh";
+  EXPECT_EQ(writer.take(true), "HEAD\noh");
+}
+
+TEST_F(StreamWriterTest, ABodyIsWrittenAtTheEnd) {
+  StreamWriter writer = begin(1, false);
+  push(0, "a");
+  EXPECT_TRUE(writer.collect());
+  EXPECT_FALSE(writer.has_events());
+  end(0, FinishReason::kStop);
+  EXPECT_TRUE(writer.collect());
+  writer.finish();
+  EXPECT_EQ(writer.take_body(), "[0].");
+}
+
+}  // namespace
+}  // namespace ingot

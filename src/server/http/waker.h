@@ -1,0 +1,57 @@
+// Waker: how the engine's thread wakes a connection that waits for deltas.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/post.hpp>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace ingot {
+
+/// Runs a function in a connection's thread, with at most one call on its way at a time. While the
+/// connection gathers deltas, only urgent notifications wake it.
+class Waker : public std::enable_shared_from_this<Waker> {
+ public:
+  Waker(boost::asio::any_io_executor executor, std::function<void()> wake)
+      : executor_(std::move(executor)), wake_(std::move(wake)) {}
+
+  /// From the engine's thread. Throws nothing.
+  void notify(bool is_urgent) {
+    if (is_urgent) is_urgent_.store(true);
+    if (!is_urgent && gathers_.load()) return;
+    if (is_posted_.exchange(true)) return;
+    try {
+      boost::asio::post(executor_, [self = shared_from_this()] {
+        self->is_posted_.store(false);
+        self->wake_();
+      });
+    } catch (const std::exception&) {
+      // Out of memory: the connection looks again by itself, after `ConnectionTimes::ping`.
+      is_posted_.store(false);
+    }
+  }
+
+  /// From the connection's thread. False where an urgent notification has come since the last call:
+  /// then it does not gather.
+  [[nodiscard]] bool begin_gathering() {
+    gathers_.store(true);
+    if (!is_urgent_.exchange(false)) return true;
+    gathers_.store(false);
+    return false;
+  }
+  void end_gathering() { gathers_.store(false); }
+  /// From here on only urgent notifications wake the connection.
+  void gather_until_urgent() { gathers_.store(true); }
+
+ private:
+  boost::asio::any_io_executor executor_;
+  std::function<void()> wake_;
+  std::atomic<bool> is_posted_{false};
+  std::atomic<bool> gathers_{false};
+  std::atomic<bool> is_urgent_{false};
+};
+
+}  // namespace ingot

@@ -1,0 +1,34 @@
+// LoadingPhase: the server's responses while the model is being loaded.
+#pragma once
+
+#include "server/http/server.h"
+
+namespace ingot {
+
+/// Answers 503 to every request, but 200 to /livez: probes see a process that starts, and clients
+/// try again. It reads no body and computes nothing.
+class LoadingHandler : public RequestHandler {
+ public:
+  std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool has_body) override;
+  HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest* request) override;
+  bool is_closing() const override { return true; }
+};
+
+/// From `begin` on a server answers like LoadingHandler, until it is paused; the destructor pauses
+/// it.
+class LoadingPhase {
+ public:
+  /// The server outlives this.
+  explicit LoadingPhase(Server& server) : server_(server) {}
+  ~LoadingPhase() { server_.pause(); }
+  LoadingPhase(const LoadingPhase&) = delete;
+  LoadingPhase& operator=(const LoadingPhase&) = delete;
+
+  void begin(const ConnectionTimes& times) { server_.answer_until_paused(handler_, times); }
+
+ private:
+  LoadingHandler handler_;
+  Server& server_;
+};
+
+}  // namespace ingot

@@ -1,0 +1,71 @@
+// self_check: tokenizer, chat template, and equal logits with and without cache.
+#include "server/self_check.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr std::string_view kText = "The quick brown fox jumps over the lazy dog.";
+constexpr std::int64_t kTokens = 4;
+
+[[noreturn]] void fail(const std::string& what) {
+  throw Error(ErrorCode::kInternal, cat("the self-test failed: ", what));
+}
+
+void check_tokenizer(const Service& service) {
+  std::string text;
+  for (const std::int32_t id : service.tokenizer().encode(kText)) text += service.piece(id);
+  if (text.find("quick") == std::string::npos) {
+    fail("a text that was encoded and decoded is another one");
+  }
+}
+
+void check_chat(const Service& service) {
+  Json message = Json::object();
+  message.set("role", "user");
+  message.set("content", kText);
+  ChatInput input;
+  input.messages.push(std::move(message));
+  if (service.chat().encode(input).empty()) fail("the chat template writes nothing");
+}
+
+/// The digest of the logits behind a prompt and behind the next tokens.
+std::uint64_t digest_of(Service& service, const std::vector<std::int32_t>& prompt) {
+  Request request;
+  request.prompt = prompt;
+  request.max_tokens = std::min(kTokens, service.context() - std::ssize(prompt));
+  request.ignore_eos = true;
+  request.digest = true;
+  // A domain of its own: timing must not tell clients that these tokens are cached.
+  request.domain = {1, 1};
+  auto stream = service.engine().submit(std::move(request));
+  if (!stream) fail("the engine takes no request");
+  while (stream->next()) continue;
+  if (stream->outcome().error) throw Error(*stream->outcome().error);
+  return *stream->outcome().digest;
+}
+
+void check_numerics(Service& service) {
+  // More than a block, so that the second run finds one.
+  std::vector<std::int32_t> prompt;
+  const std::int64_t ids = service.limits().ids;
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(40, service.context() - 1); ++i) {
+    prompt.push_back(static_cast<std::int32_t>((i * 37 + 11) % ids));
+  }
+  if (digest_of(service, prompt) != digest_of(service, prompt)) {
+    fail("the same prompt gave different logits");
+  }
+}
+
+}  // namespace
+
+void self_check(Service& service) {
+  if (service.has_tokenizer()) check_tokenizer(service);
+  if (service.has_chat()) check_chat(service);
+  check_numerics(service);
+}
+
+}  // namespace ingot
