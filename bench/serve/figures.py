@@ -50,7 +50,7 @@ def percentile(values, part):
 
 
 def running(*args, **how):
-    return server.Server(*MODEL, "--queue-per-key", "65536", *args, **how)
+    return server.Server(*MODEL, *args, **how)
 
 
 def bench(one, *args):

@@ -4,6 +4,7 @@
 #include <functional>
 #include <initializer_list>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace CLI {
@@ -12,19 +13,34 @@ class App;
 
 namespace ingot {
 
-/// Exit codes that a command gives itself; whatever is an Error gets its own.
+/// Exit codes that commands return. An Error has an exit code of its own (command.cpp).
 inline constexpr int kDone = 0;
 inline constexpr int kCheckFailed = 1;
 
-/// A command: declares itself on the application and returns what runs it, to an exit code.
+/// A command on the application, with the function that runs it and returns the exit code.
 struct Command {
   CLI::App* app = nullptr;
   std::function<int()> run;
-  std::string_view example{};    ///< a use of it, for its help
-  std::vector<Command> below{};  ///< its own commands, each of which runs in its place
+  std::string_view example{};    ///< a command line, for the help
+  std::vector<Command> below{};  ///< its own commands; one that is given runs instead
 };
 
-/// ingot imatrix: measures which columns of a model's matrices matter.
+/// A command that calls `run`, which returns an exit code, or nothing for kDone.
+template <class Run>
+Command make_command(CLI::App& app, Run run, std::string_view example) {
+  if constexpr (std::is_void_v<std::invoke_result_t<Run&>>) {
+    return {&app,
+            [run] {
+              run();
+              return kDone;
+            },
+            example};
+  } else {
+    return {&app, run, example};
+  }
+}
+
+/// ingot imatrix: measures which columns of a model's matrices matter most.
 Command add_imatrix_command(CLI::App& app);
 /// ingot chat: talks with a model.
 Command add_chat_command(CLI::App& app);

@@ -79,10 +79,7 @@ void run_window(Instance& instance, const std::vector<std::int32_t>& tokens,
 void check_instance(const Instance& instance, const ImatrixValues& v) {
   refuse_own_input("--out", v.out, instance.checkpoint(), {v.file});
   show_warnings(instance);
-  if (instance.tokenizer() == nullptr) {
-    throw model_error(instance.name(), "tokenizer", 0,
-                      "the model has none that is understood, and the text needs one");
-  }
+  require_tokenizer(instance, ", and the text needs one");
 }
 
 /// Loads all but the head, whose input is enough.
@@ -144,12 +141,9 @@ Command add_imatrix_command(CLI::App& app) {
               .low = 1,
               .high = 1'000'000'000,
               .show_default = false});
-  return {&sub,
-          [values] {
-            imatrix(*values);
-            return kDone;
-          },
-          "ingot imatrix model.gguf --file text.txt --out imatrix.gguf"};
+  return make_command(
+      sub, [values] { imatrix(*values); },
+      "ingot imatrix model.gguf --file text.txt --out imatrix.gguf");
 }
 
 }  // namespace ingot

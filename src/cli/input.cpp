@@ -1,4 +1,4 @@
-// Reading whole inputs within limits.
+// Reading stdin and JSON files within limits.
 #include "cli/input.h"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Input that commands read whole: stdin by lines, and files of JSON.
+// Reading input as a whole: all of stdin, its lines, and JSON files.
 #pragma once
 
 #include <string>
@@ -9,8 +9,7 @@
 
 namespace ingot {
 
-/// Appends what stdin has to read now, waiting for some of it; false at its end, with nothing
-/// added.
+/// Waits for data on stdin and appends it; false at the end of stdin.
 ///
 /// Errors: Error{kIo}; Interrupted.
 bool read_more_stdin(std::string& text);
@@ -21,7 +20,7 @@ std::string read_stdin();
 /// The lines of a text, without their ends. Errors: Error{kInvalid} for more than 65536.
 std::vector<std::string_view> split_lines(std::string_view text);
 
-/// The document in a file that the user named; `section` is what it is, for messages.
+/// The document in a JSON file; `section` names it in messages.
 ///
 /// Errors:  Error{kModel} in the form of model_error.
 Json read_json_file(const std::string& path, const std::string& section, const JsonLimits& limits);

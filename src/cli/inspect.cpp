@@ -94,9 +94,8 @@ std::string as_text(const Checkpoint& checkpoint, const Spec& spec, const Memory
 }
 
 void inspect(const InspectValues& values) {
-  const auto pool = make_pool(values.model);
-  const Instance instance(*pool, instance_options(values.model));
-  show_warnings(instance);
+  const OpenModel model(values.model);
+  const Instance& instance = model.instance;
   const StartOptions start{
       .context = values.model.ctx, .sequences = values.sequences, .rows = kPlanRows, .out_rows = 1};
   const MemoryPlan plan = instance.plan(start);
@@ -122,12 +121,8 @@ Command add_inspect_command(CLI::App& app) {
       sub, values->sequences,
       {.name = "--sequences", .help = "Sequences at once to plan for", .low = 1, .high = 65536});
   add_switch(sub, values->json, "--json", "One JSON object");
-  return {&sub,
-          [values] {
-            inspect(*values);
-            return kDone;
-          },
-          "ingot inspect model.gguf --ctx 32768 --sequences 8"};
+  return make_command(
+      sub, [values] { inspect(*values); }, "ingot inspect model.gguf --ctx 32768 --sequences 8");
 }
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Signals as a flag that long work looks at.
+// Signals set a flag that long work checks.
 #include "cli/interrupt.h"
 
 #include <signal.h>

@@ -1,12 +1,12 @@
-// Ctrl-C and SIGTERM: a command ends in order at the next safe point, or without one when asked
-// twice or when no safe point comes.
+// Ctrl-C and SIGTERM: a command ends at the next safe point, or at once after a second signal or a
+// second without a safe point.
 #pragma once
 
 #include <exception>
 
 namespace ingot {
 
-/// Thrown by `interruption_point`; main turns it into exit code 128 + signal.
+/// Thrown by `interruption_point`; the command line turns it into exit code 128 + signal.
 class Interrupted : public std::exception {
  public:
   explicit Interrupted(int signal) : signal_(signal) {}
@@ -17,10 +17,10 @@ class Interrupted : public std::exception {
   int signal_;
 };
 
-/// From here on SIGINT, SIGTERM and SIGHUP are remembered, but for those that the parent made
-/// ignored. A second one ends the process at once, and so does a second without a safe point after
-/// the first; output files that are not finished go with it. SIGPIPE and SIGXFSZ are ignored: a
-/// closed pipe or a file at its limit is an error of the write.
+/// From here on the first SIGINT, SIGTERM or SIGHUP is remembered, unless the parent ignores it. A
+/// second signal ends the process at once, and so does one second without a safe point; unfinished
+/// output files are removed. SIGPIPE and SIGXFSZ are ignored: a closed pipe or a file at its limit
+/// is an error of the write.
 void install_interrupt_handlers();
 
 /// Whether a signal has come.
@@ -29,8 +29,7 @@ bool interrupted();
 /// Throws Interrupted when a signal has come.
 void interruption_point();
 
-/// While it lives, Ctrl-C (SIGINT) asks its owner to stop something and ends nothing. One at a
-/// time.
+/// While it lives, Ctrl-C (SIGINT) only sets a flag. One at a time.
 class CtrlC {
  public:
   CtrlC();
@@ -38,7 +37,7 @@ class CtrlC {
   CtrlC(const CtrlC&) = delete;
   CtrlC& operator=(const CtrlC&) = delete;
 
-  /// Whether it came since the last call.
+  /// Whether Ctrl-C came since the last call.
   bool take();
 };
 

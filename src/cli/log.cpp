@@ -1,4 +1,4 @@
-// Logging through spdlog, to stderr, without timestamps: a command is read by a person or a script.
+// Logging to stderr through spdlog, without timestamps.
 #include "cli/log.h"
 
 #include <spdlog/sinks/stdout_sinks.h>

@@ -6,12 +6,12 @@
 
 namespace ingot {
 
-/// What is shown: everything at or above this level.
+/// The level from which on lines are shown.
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
-/// Sets what is shown from here on; kInfo before.
+/// Sets the level from here on; kInfo before.
 void set_log_level(LogLevel level);
-/// What is shown.
+/// The level that is set.
 LogLevel log_level();
 
 /// One line each, "warning: <text>".
@@ -19,10 +19,10 @@ void log_debug(std::string_view text);
 void log_info(std::string_view text);
 void log_warning(std::string_view text);
 
-/// A line that scripts wait for, as it is. Shown at every level.
+/// A line that scripts wait for, without a prefix. Shown at every level.
 void log_always(std::string_view text);
 
-/// A warning that nobody should pass over: shown at every level, in red on a terminal.
+/// A warning that is shown at every level, in red on a terminal.
 void log_alarm(std::string_view text);
 
 /// The one line that says why a command ended: "error: <text>". Shown at every level.

@@ -177,9 +177,8 @@ void write_rows(Instance& instance, Job& job, NpyWriter& writer) {
 }
 
 void logits(const LogitsValues& v) {
-  const auto pool = make_pool(v.model);
-  Instance instance(*pool, instance_options(v.model));
-  show_warnings(instance);
+  OpenModel model(v.model);
+  Instance& instance = model.instance;
   Job job;
   read_input(v, instance, job);
   refuse_own_input("--out", v.out, instance.checkpoint(), {v.embeds.value_or("")});
@@ -225,12 +224,9 @@ Command add_logits_command(CLI::App& app) {
             .is_checked = true});
   add_text(sub, values->layers, "--layers",
            "Run layers A to B-1 only and write hidden states: A:B");
-  return {&sub,
-          [values] {
-            logits(*values);
-            return kDone;
-          },
-          "ingot logits model.gguf -p \"Once upon a time\" --out logits.npy"};
+  return make_command(
+      sub, [values] { logits(*values); },
+      "ingot logits model.gguf -p \"Once upon a time\" --out logits.npy");
 }
 
 }  // namespace ingot

@@ -109,12 +109,8 @@ Command add_models_command(CLI::App& app) {
   set_footer(sub,
              "Every name can be given as MODEL, and so can its last part where only one model has "
              "it.");
-  return {&sub,
-          [values] {
-            list_models(*values);
-            return kDone;
-          },
-          "ingot models --json"};
+  return make_command(
+      sub, [values] { list_models(*values); }, "ingot models --json");
 }
 
 }  // namespace ingot

@@ -14,7 +14,7 @@ namespace ingot {
 
 namespace {
 
-/// A header of version 1 has at most 64 KiB; so much is looked at for any version.
+/// A header of version 1 has at most 64 KiB. As many bytes are read for any version.
 constexpr std::uint64_t kHeadBytes = 65'536 + 10;
 
 /// Scans the header, a Python dictionary literal of known form, without interpreting Python.

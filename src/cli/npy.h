@@ -19,7 +19,7 @@ struct Matrix {
 
 /// Reads a C-order little-endian float32 array of two dimensions, format version 1 to 3.
 ///
-/// `expect` sees the shape before anything of its size is read or allocated, and may throw.
+/// `expect` gets the shape before the values are read or allocated, and may throw.
 /// Errors: model_error(path, "npy", offset, reason) for anything else.
 /// Source: NumPy's format specification (numpy.lib.format).
 Matrix read_npy(const std::string& path,

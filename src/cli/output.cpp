@@ -1,4 +1,4 @@
-// stdout without buffering of our own: what was streamed has been seen.
+// stdout without buffering, so that streamed text is visible at once.
 #include "cli/output.h"
 
 #include <unistd.h>

@@ -1,16 +1,16 @@
-// Results on stdout: complete, or an error that says why not.
+// Writing results to stdout completely, or throwing the reason.
 #pragma once
 
 #include <string_view>
 
 namespace ingot {
 
-/// Writes to stdout at once. Errors: Error{kIo} "stdout: cannot write: <reason>"; Interrupted
-/// when a signal ends the wait for a reader.
+/// Writes to stdout without buffering. Errors: Error{kIo} "stdout: cannot write: <reason>";
+/// Interrupted when a signal ends the wait for a reader.
 void write_stdout(std::string_view text);
 
-/// Streams a model's text: as it is into a pipe or file, with control characters but newline and
-/// tab escaped on a terminal, which they could otherwise command.
+/// Writes a model's text. On a terminal, control characters except newline and tab are escaped, so
+/// that they cannot command it; a pipe or file gets the text unchanged.
 void write_model_text(std::string_view text);
 
 }  // namespace ingot

@@ -32,10 +32,7 @@ struct PerplexityValues {
 
 /// The tokens of a file's text, without BOS and EOS: windows have their own.
 std::vector<std::int32_t> read_tokens(const PerplexityValues& values, const Instance& instance) {
-  if (instance.tokenizer() == nullptr) {
-    throw model_error(instance.name(), "tokenizer", 0, "the model has none that is understood");
-  }
-  return instance.tokenizer()->encode(File(values.file).read_all(kTextBytesMax));
+  return require_tokenizer(instance).encode(File(values.file).read_all(kTextBytesMax));
 }
 
 /// Scores the windows of a text, several at once, and adds them up in the text's order.
@@ -90,7 +87,7 @@ class TextScorer {
   std::span<const std::int32_t> tokens_;
   const TextWindows& windows_;
   std::optional<std::int32_t> bos_;
-  std::deque<Stream> streams_;  ///< of windows [added_, next_)
+  std::deque<Stream> streams_;  ///< windows [added_, next_)
   std::int64_t next_ = 0;
   std::int64_t added_ = 0;
   Perplexity perplexity_;
@@ -124,9 +121,8 @@ void start(const PerplexityValues& v, Instance& instance, std::int64_t context,
 }
 
 void measure(const PerplexityValues& v) {
-  const auto pool = make_pool(v.model);
-  Instance instance(*pool, instance_options(v.model));
-  show_warnings(instance);
+  OpenModel model(v.model);
+  Instance& instance = model.instance;
   const std::vector<std::int32_t> tokens = read_tokens(v, instance);
   const std::int64_t context =
       choose_context(instance, v.model, 0, std::numeric_limits<std::int64_t>::max());
@@ -151,26 +147,22 @@ Command add_perplexity_command(CLI::App& app) {
             .help = "The text, cut into windows of --ctx tokens that begin with the tokenizer's "
                     "BOS; what fills none at the end is left out",
             .is_required = true});
-  add_number(
-      sub, values->stride,
-      {.name = "--stride",
-       .help = "Tokens from one window to the next, which then scores only what is new in it "
-               "(default: windows stand side by side)",
-       .low = 1,
-       .high = kContextMax,
-       .show_default = false});
+  add_number(sub, values->stride,
+             {.name = "--stride",
+              .help = "Tokens from one window to the next, which then scores only its new tokens "
+                      "(default: windows stand side by side)",
+              .low = 1,
+              .high = kContextMax,
+              .show_default = false});
   add_number(sub, values->step_rows,
              {.name = "--step-rows",
               .help = "Tokens that a step computes at most, of several windows",
               .low = 1,
               .high = 16384});
   add_switch(sub, values->json, "--json", "One JSON object");
-  return {&sub,
-          [values] {
-            measure(*values);
-            return kDone;
-          },
-          "ingot perplexity model.gguf --file text.txt --ctx 2048"};
+  return make_command(
+      sub, [values] { measure(*values); },
+      "ingot perplexity model.gguf --file text.txt --ctx 2048");
 }
 
 }  // namespace ingot

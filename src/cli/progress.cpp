@@ -46,7 +46,7 @@ void ProgressBar::show(std::uint64_t done, std::uint64_t total, const std::strin
                          "] ", percent, " %");
   if (!note.empty()) line += " " + note;
   const std::size_t width = std::exchange(width_, line.size());
-  line.resize(std::max(width, line.size()), ' ');  // over what was there
+  line.resize(std::max(width, line.size()), ' ');  // overwrites the last text
   draw("\r" + line);
 }
 

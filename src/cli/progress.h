@@ -1,8 +1,10 @@
-// A progress bar for long work: on a terminal only, quiet in a pipe.
+// A progress bar for long work, shown on terminals only.
 #pragma once
 
 #include <cstdint>
 #include <string>
+
+#include "cli/interrupt.h"
 
 namespace ingot {
 
@@ -14,7 +16,7 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  /// `note` is one line that may change as the work goes on.
+  /// `note` is one line, which may change from call to call.
   void show(std::uint64_t done, std::uint64_t total, const std::string& note = {});
   /// Clears the line, for another text; the next `show` draws again.
   void hide();
@@ -24,7 +26,15 @@ class ProgressBar {
   bool enabled_ = false;
   int percent_ = -1;
   std::string note_;
-  std::size_t width_ = 0;  ///< of the line that is shown
+  std::size_t width_ = 0;  ///< columns of the line that is shown
 };
+
+/// A progress callback that draws on `bar`, and throws Interrupted when a signal has come.
+inline auto interruptible(ProgressBar& bar) {
+  return [&bar](std::uint64_t done, std::uint64_t total) {
+    interruption_point();
+    bar.show(done, total);
+  };
+}
 
 }  // namespace ingot

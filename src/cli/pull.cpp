@@ -53,15 +53,12 @@ Command add_pull_command(CLI::App& app) {
             .help = "user/name, with @revision for a branch, tag or commit other than main, and "
                     "with :file for one GGUF model of several: its quantisation (:Q4_K_M) or path",
             .is_required = true});
-  set_footer(sub, cat("What was interrupted is continued. The cache is the one of the hub's own "
-                      "tools.\n",
-                      hub_environment_text()));
-  return {&sub,
-          [name] {
-            pull(*name);
-            return kDone;
-          },
-          "ingot pull Qwen/Qwen3-0.6B-GGUF:Q8_0"};
+  set_footer(sub,
+             cat("An interrupted download is continued. The cache is shared with the hub's own "
+                 "tools.\n",
+                 hub_environment_text()));
+  return make_command(
+      sub, [name] { pull(*name); }, "ingot pull Qwen/Qwen3-0.6B-GGUF:Q8_0");
 }
 
 }  // namespace ingot

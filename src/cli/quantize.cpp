@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/interrupt.h"
 #include "cli/log.h"
 #include "cli/options/model_options.h"
 #include "cli/options/options.h"
@@ -112,11 +111,7 @@ void quantize(const QuantizeValues& v) {
   std::vector<TensorReport> reports;
   {
     ProgressBar bar("quantising");
-    reports = write_quantised(*checkpoint, plan, v.out, *pool,
-                              [&](std::uint64_t done, std::uint64_t total) {
-                                interruption_point();
-                                bar.show(done, total);
-                              });
+    reports = write_quantised(*checkpoint, plan, v.out, *pool, interruptible(bar));
   }
   write_stdout(v.json ? as_json(v, reports) : as_text(reports));
 }
@@ -140,12 +135,9 @@ Command add_quantize_command(CLI::App& app) {
              "Leave the tokenizer and the chat template out");
   add_work_options(sub, values->model);
   add_switch(sub, values->json, "--json", "One JSON object");
-  return {&sub,
-          [values] {
-            quantize(*values);
-            return kDone;
-          },
-          "ingot quantize model/ model-q4_k_m.gguf --type Q4_K_M"};
+  return make_command(
+      sub, [values] { quantize(*values); },
+      "ingot quantize model/ model-q4_k_m.gguf --type Q4_K_M");
 }
 
 }  // namespace ingot

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "base/text.h"
+
 namespace ingot {
 
 namespace {
@@ -29,6 +31,12 @@ Json token_json(const TokenLogprobs& t) {
 }
 
 }  // namespace
+
+std::string ids_line(std::span<const std::int32_t> ids) {
+  std::string line;
+  for (const std::int32_t id : ids) line += cat(line.empty() ? "" : ",", id);
+  return line + "\n";
+}
 
 std::string collect(Stream& stream, Reply& reply) {
   std::string text;

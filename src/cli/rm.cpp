@@ -25,7 +25,8 @@ struct RmValues {
 /// What a person answers: whether the line begins with y.
 bool confirm(const std::string& question) {
   if (isatty(STDIN_FILENO) != 1) {
-    throw Error(ErrorCode::kInvalid, cat(question, ": --yes says so where nobody can be asked"));
+    throw Error(ErrorCode::kInvalid,
+                cat(question, ": give --yes, since stdin is no terminal to ask on"));
   }
   const std::string prompt = question + "? [y/N] ";
   [[maybe_unused]] const ssize_t shown = write(STDERR_FILENO, prompt.data(), prompt.size());

@@ -51,16 +51,6 @@ std::vector<std::int32_t> read_prompt(const RunValues& v, const Instance& instan
   return ids;
 }
 
-std::string ids_text(std::span<const std::int32_t> ids) {
-  std::string text;
-  for (const std::int32_t id : ids) text += cat(text.empty() ? "" : ",", id);
-  return text + "\n";
-}
-
-double per_second(std::int64_t count, double seconds) {
-  return seconds > 0 ? static_cast<double>(count) / seconds : 0;
-}
-
 std::string as_json(const RunValues& v, std::span<const std::int32_t> prompt, const Reply& reply,
                     const Outcome& outcome, bool text) {
   Json j = reply_json(prompt, reply, outcome,
@@ -90,7 +80,7 @@ std::int64_t start_for(const RunValues& v, Instance& instance, std::int64_t leng
   return start.context;
 }
 
-/// What is asked for, but for what the model allows.
+/// The request of the flags; the model's limits are checked later.
 Request read_request(const RunValues& v, const Instance& instance, const RunSession& session) {
   Request request = v.request;
   if (session.is_continued()) {
@@ -105,10 +95,7 @@ Request read_request(const RunValues& v, const Instance& instance, const RunSess
 void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
   const bool stream = !v.json && !v.print_ids;
   const bool has_text = instance.tokenizer() != nullptr;
-  if (stream && !has_text) {
-    throw model_error(instance.name(), "tokenizer", 0,
-                      "the model has none that is understood: use --print-ids or --json");
-  }
+  if (stream) require_tokenizer(instance, ": use --print-ids or --json");
   RunSession session(v, instance);
   const Request request = read_request(v, instance, session);
   const std::vector<std::int32_t>& prompt = request.prompt;
@@ -136,16 +123,13 @@ void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
   }
   session.save(*engine, request, reply.ids);
   if (v.json) write_stdout(as_json(v, prompt, reply, outcome, has_text));
-  if (v.print_ids) write_stdout(ids_text(reply.ids));
+  if (v.print_ids) write_stdout(ids_line(reply.ids));
 }
 
 int run(const RunValues& v) {
   check_input(v);
-  const auto pool = make_pool(v.model);
-  InstanceOptions options = instance_options(v.model);
-  options.profile = v.trace.profile;
-  Instance instance(*pool, options);
-  show_warnings(instance);
+  OpenModel model(v.model, v.trace.profile);
+  Instance& instance = model.instance;
   TraceFile trace(v.trace);
   int code = kDone;
   if (v.jsonl) {
@@ -188,7 +172,7 @@ void add_input(CLI::App& app, RunValues& values) {
 
 void add_session(CLI::App& app, RunValues& values) {
   add_text(app, values.session, "--session",
-           "A file of --save-session to go on with, bit for bit as if it had not stopped: with its "
+           "A file of --save-session to continue, bit for bit as if it had not stopped: with its "
            "tokens, followed by those of -p or --tokens, and its sampling parameters where no flag "
            "says otherwise. It has to be of this model and --kv-type");
   add_text(app, values.save_session, "--save-session",
@@ -214,17 +198,6 @@ void add_output(CLI::App& app, RunValues& values) {
 }
 
 }  // namespace
-
-void shrink_step_to_fit(const Instance& instance, StartOptions& start) {
-  StartOptions one = start;
-  one.pool_sequences = 1;
-  while (one.rows > 1 && !instance.plan(one).fits) {
-    one.rows /= 2;
-    one.sequences = std::min(one.sequences, one.rows);
-  }
-  start.rows = one.rows;
-  start.sequences = one.sequences;
-}
 
 Command add_run_command(CLI::App& app) {
   auto values = std::make_shared<RunValues>();

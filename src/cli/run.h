@@ -1,4 +1,4 @@
-// ingot run: what its ways to read prompts share.
+// ingot run: its flags, shared by single prompts and batches of lines.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ struct RunValues {
   std::optional<std::string> tokens;
   std::optional<std::string> messages;
   std::optional<std::string> chat_template;
-  std::optional<std::string> session;       ///< a file to go on with
+  std::optional<std::string> session;       ///< a file to continue
   std::optional<std::string> save_session;  ///< a file to write
-  const CLI::App* app = nullptr;            ///< whose flags these are
+  const CLI::App* app = nullptr;            ///< the command with these flags
   bool jsonl = false;
   bool print_ids = false;
   bool json = false;
@@ -30,12 +30,8 @@ struct RunValues {
   std::int32_t step_rows = 512;
 };
 
-/// Halves the rows of a step, and the sequences where they would be more, until one whole sequence
-/// fits beside it or one row is left: smaller steps give the same bits, in more time.
-void shrink_step_to_fit(const Instance& instance, StartOptions& start);
-
-/// Continues every line of stdin, as one batch, with the trace looking on. Returns the exit code:
-/// whether all went well.
+/// Continues the lines of stdin as one batch, with a trace. Returns kDone, or kCheckFailed when a
+/// line gave an error.
 int run_lines(const RunValues& values, Instance& instance, TraceFile& trace);
 
 }  // namespace ingot

@@ -22,7 +22,7 @@ namespace {
 
 constexpr JsonLimits kLineLimits{.bytes_max = std::uint64_t{1} << 24};
 
-/// A line of input and what became of it.
+/// A line of input and its result.
 struct Line {
   std::optional<Request> request;  ///< until it is submitted
   std::vector<std::int32_t> prompt;
@@ -218,9 +218,9 @@ class Lines {
   TraceFile& trace_;
   std::deque<Line> lines_;
   StartOptions start_{.sequences = 0, .rows = 0};
-  std::int64_t rows_ = 0;    ///< of all prompts
+  std::int64_t rows_ = 0;    ///< rows of all prompts
   std::size_t next_ = 0;     ///< the first line that the engine has not got
-  std::vector<Line*> live_;  ///< that the engine has not ended: few, whatever waits to be printed
+  std::vector<Line*> live_;  ///< lines that run; few, even if many wait to be printed
   std::size_t printed_ = 0;  ///< lines that are printed
   bool failed_ = false;
 };

@@ -23,12 +23,7 @@ RunSession::RunSession(const RunValues& values, const Instance& instance)
 std::vector<std::int32_t> RunSession::added_tokens() const {
   if (values_.tokens) return parse_tokens(*values_.tokens, instance_.spec().vocab);
   if (!values_.prompt) return {};
-  const Tokenizer* tokenizer = instance_.tokenizer();
-  if (tokenizer == nullptr) {
-    throw model_error(instance_.name(), "tokenizer", 0,
-                      "the model has none that is understood: use --tokens");
-  }
-  return tokenizer->encode(*values_.prompt);
+  return require_tokenizer(instance_, kUseTokens).encode(*values_.prompt);
 }
 
 Request RunSession::request(const Request& flags) const {

@@ -1,4 +1,4 @@
-// ingot run: a session that it goes on with, and the one that it leaves behind.
+// Session files of ingot run: the one it continues and the one it saves.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace ingot {
 
-/// --session and --save-session; without either it does nothing.
+/// The files of --session and --save-session. Without these options it does nothing.
 class RunSession {
  public:
   /// Before the instance is started. Errors: Error{kModel} for a file that is refused.
   RunSession(const RunValues& values, const Instance& instance);
 
   bool is_continued() const { return file_.has_value(); }
-  /// The session's request, with what the command line adds to it: tokens, and values of `flags`.
+  /// The session's request with the tokens of -p or --tokens and the given values of `flags`.
   Request request(const Request& flags) const;
-  /// Takes what was computed over.
+  /// Loads the session's keys and values into the engine.
   void restore(Engine& engine) const;
-  /// Writes the file after `drawn` was drawn for `request`. Errors: Error{kIo}.
+  /// Writes the file of `request` and its generated ids `drawn`. Errors: Error{kIo}.
   void save(Engine& engine, const Request& request, std::span<const std::int32_t> drawn) const;
 
  private:

@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/input.h"
+#include "cli/interrupt.h"
+#include "cli/output.h"
 
 namespace ingot {
 
@@ -27,6 +29,25 @@ std::optional<std::string_view> StdinLines::next() {
     }
     ended_ = !read_more_stdin(held_);
   }
+}
+
+bool answer_lines(const JsonLimits& limits,
+                  FunctionRef<Json(const Json& line, std::size_t)> answer) {
+  StdinLines lines(limits.bytes_max);
+  bool all_good = true;
+  std::size_t number = 0;
+  while (const auto line = lines.next()) {
+    interruption_point();
+    Json reply = Json::object();
+    try {
+      reply = answer(parse_json(*line, "stdin", cat("line ", ++number), limits), line->size());
+    } catch (const Error& error) {
+      reply.set("error", error.message());
+      all_good = false;
+    }
+    write_stdout(reply.dump() + "\n");
+  }
+  return all_good;
 }
 
 }  // namespace ingot

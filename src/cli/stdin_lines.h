@@ -6,9 +6,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/function_ref.h"
+#include "load/json.h"
+
 namespace ingot {
 
-/// The lines of stdin, each as soon as it is there.
+/// Reads the lines of stdin, each as soon as it has come.
 class StdinLines {
  public:
   explicit StdinLines(std::size_t bytes_max) : bytes_max_(bytes_max) {}
@@ -21,8 +24,15 @@ class StdinLines {
  private:
   std::size_t bytes_max_;
   std::string held_;
-  std::size_t at_ = 0;  // of held_, what was given out
+  std::size_t at_ = 0;  // bytes of held_ that were given out
   bool ended_ = false;
 };
+
+/// Writes one object for each line of stdin, as soon as the line is there: `answer` of the line's
+/// JSON and its size in bytes, or {"error"}. True when no line gave an error.
+///
+/// Errors: as of StdinLines, for lines of more than `limits.bytes_max` bytes.
+bool answer_lines(const JsonLimits& limits,
+                  FunctionRef<Json(const Json& line, std::size_t)> answer);
 
 }  // namespace ingot

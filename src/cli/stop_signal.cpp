@@ -1,4 +1,4 @@
-// A thread that takes signals.
+// A thread that waits for signals.
 #include "cli/stop_signal.h"
 
 #include <pthread.h>
@@ -11,7 +11,7 @@ namespace ingot {
 
 namespace {
 
-/// Ends the watching thread; nobody else sends it.
+/// Ends the watching thread; no other code sends it.
 constexpr int kEndSignal = SIGUSR2;
 
 sigset_t watched() {

@@ -1,4 +1,4 @@
-// Signals of a command that serves until it is told to stop.
+// Stop signals of `ingot serve`: the first stops in order, the second at once.
 #pragma once
 
 #include <condition_variable>
@@ -7,9 +7,9 @@
 
 namespace ingot {
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP do what `interrupt.h` says no longer. The first one
-/// wakes `wait_for`; a second one ends the process at once, with `forced_exit_code`. Made before
-/// other threads are, which inherit that these signals are blocked.
+/// While it lives, it handles SIGINT, SIGTERM and SIGHUP in place of `interrupt.h`. The first
+/// signal wakes `wait_for`; a second one ends the process at once, with `forced_exit_code`.
+/// Constructed before other threads start, since they inherit that these signals are blocked.
 class StopSignal {
  public:
   explicit StopSignal(int forced_exit_code);
@@ -17,16 +17,15 @@ class StopSignal {
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
 
-  /// From here on the first signal stops in order. Before, it ends the process with 128 + signal.
+  /// From here on the first signal stops in order; before, it ends the process with 128 + signal.
   void begin();
-  /// Waits, for so many seconds at most, for the first signal, for `ask` or `fail`. Whether one of
-  /// them was there.
+  /// Waits up to `seconds` for the first signal, for `ask` or `fail`. True when one came.
   bool wait_for(double seconds);
-  /// Whether `fail` was called, and before it no signal came.
+  /// Whether `fail` was called before any signal came.
   bool has_failed();
-  /// The same as a first signal; from any thread.
+  /// Acts as a first signal; from any thread.
   void ask();
-  /// Ends the waiting: something went wrong; from any thread.
+  /// Ends the waiting because serving failed; from any thread.
   void fail();
 
  private:

@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/interrupt.h"
 #include "cli/options/model_options.h"
 #include "cli/options/options.h"
 #include "cli/output.h"
@@ -51,10 +50,7 @@ void synth(const SynthValues& v) {
       plan_synthetic(*shape, *recipe, layers, static_cast<std::uint32_t>(v.seed));
   {
     ProgressBar bar("writing");
-    write_synthetic(plan, v.out, *pool, [&](std::uint64_t done, std::uint64_t total) {
-      interruption_point();
-      bar.show(done, total);
-    });
+    write_synthetic(plan, v.out, *pool, interruptible(bar));
   }
   write_stdout(cat(v.out, ": ", v.shape, ", ", layers, layers == 1 ? " layer, " : " layers, ",
                    plan.bytes(), " bytes of random weights in ", v.type, "\n"));
@@ -83,12 +79,9 @@ Command add_synth_command(CLI::App& app) {
                                         .low = 0,
                                         .high = 0xFFFFFFFF});
   add_work_options(sub, values->model);
-  return {&sub,
-          [values] {
-            synth(*values);
-            return kDone;
-          },
-          "ingot synth qwen3-0.6b model.gguf --type Q4_K_M && ingot bench model.gguf"};
+  return make_command(
+      sub, [values] { synth(*values); },
+      "ingot synth qwen3-0.6b model.gguf --type Q4_K_M && ingot bench model.gguf");
 }
 
 }  // namespace ingot

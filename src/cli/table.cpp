@@ -1,4 +1,4 @@
-// Aligning columns.
+// Aligning the columns of tables.
 #include "cli/table.h"
 
 #include <algorithm>

@@ -13,7 +13,7 @@ namespace ingot {
 /// Lines of a table, all of one length; the first one has the columns' names.
 using Cells = std::vector<std::vector<std::string>>;
 
-/// What stands before, between and after the cells of a line, and whether a rule follows the first.
+/// Texts before, between and after the cells of a line, and whether a rule follows the first line.
 struct Frame {
   std::string_view begin, between, end;
   bool ruled = false;
@@ -25,12 +25,12 @@ inline constexpr Frame kMarkdownFrame{.begin = "| ", .between = " | ", .end = " 
 /// Columns as wide as their widest cell, the first one to the left, the others to the right.
 std::string table(const Cells& cells, const Frame& frame);
 
-/// What a result was measured with.
+/// The settings of a measurement, by name.
 using Settings = std::vector<std::pair<std::string, Json>>;
 
 /// "name value; name value", on one line.
 std::string settings_text(const Settings& settings);
-/// An object with a member for each.
+/// An object with a member for each setting.
 Json settings_json(const Settings& settings);
 
 }  // namespace ingot

@@ -6,12 +6,11 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/input.h"
-#include "cli/interrupt.h"
 #include "cli/options/chat_input.h"
 #include "cli/options/model_path.h"
 #include "cli/options/options.h"
 #include "cli/output.h"
+#include "cli/stdin_lines.h"
 #include "load/checkpoint.h"
 #include "text/chat/chat_template.h"
 
@@ -56,22 +55,6 @@ std::string render(const JinjaTemplate& chat, const Json& context, std::size_t b
   return chat.render(variables, {.limits = chat_limits(bytes), .now = now}).bytes;
 }
 
-void render_lines(const JinjaTemplate& chat, const std::tm& now) {
-  const std::string input = read_stdin();
-  std::size_t number = 0;
-  for (const std::string_view line : split_lines(input)) {
-    interruption_point();
-    Json result = Json::object();
-    try {
-      const Json context = parse_json(line, "stdin", cat("line ", ++number), kContextLimits);
-      result.set("text", render(chat, context, line.size(), now));
-    } catch (const Error& error) {
-      result.set("error", error.message());
-    }
-    write_stdout(result.dump() + "\n");
-  }
-}
-
 int render_template(const TemplateValues& v) {
   if (v.jsonl == v.context.has_value()) {
     throw Error(ErrorCode::kInvalid, "expected exactly one of --jsonl and --context");
@@ -79,7 +62,11 @@ int render_template(const TemplateValues& v) {
   const std::tm now = v.now ? parse_date(*v.now) : local_time();
   const JinjaTemplate chat = read_template(v);
   if (v.jsonl) {
-    render_lines(chat, now);
+    answer_lines(kContextLimits, [&](const Json& context, std::size_t bytes) {
+      Json result = Json::object();
+      result.set("text", render(chat, context, bytes, now));
+      return result;
+    });
   } else {
     const std::string text = File(*v.context).read_all(kContextLimits.bytes_max);
     const Json context = parse_json(text, *v.context, "context", kContextLimits);

@@ -14,6 +14,7 @@
 #include "cli/options/model_path.h"
 #include "cli/options/options.h"
 #include "cli/output.h"
+#include "cli/reply.h"
 #include "cli/stdin_lines.h"
 #include "load/gguf/gguf.h"
 #include "load/json.h"
@@ -42,12 +43,6 @@ struct TokenizeValues {
 };
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::kInvalid, message); }
-
-std::string ids_line(const std::vector<std::int32_t>& ids) {
-  std::string line;
-  for (const std::int32_t id : ids) line += cat(line.empty() ? "" : ",", id);
-  return line + "\n";
-}
 
 bool flag(const Json& line, std::string_view name) {
   const Json* value = line.find(name);
@@ -102,24 +97,6 @@ Json answer(const Tokenizer& tokenizer, const Json& line) {
   return encodes ? encode_line(tokenizer, line) : decode_line(tokenizer, line);
 }
 
-/// Answers each line of stdin as soon as it is there. Returns the exit code: whether all went well.
-int run_lines(const Tokenizer& tokenizer) {
-  StdinLines lines(kLineBytesMax);
-  int code = kDone;
-  for (std::size_t number = 1;; ++number) {
-    const auto line = lines.next();
-    if (!line) return code;
-    Json reply = Json::object();
-    try {
-      reply = answer(tokenizer, parse_json(*line, "stdin", cat("line ", number), kLineLimits));
-    } catch (const Error& error) {
-      reply.set("error", error.message());
-      code = kCheckFailed;
-    }
-    write_stdout(reply.dump() + "\n");
-  }
-}
-
 std::string decode_ids(const Tokenizer& tokenizer, std::string_view text) {
   std::vector<std::int32_t> ids;
   for (const std::int64_t id : parse_list(text, "--ids", 0, tokenizer.size() - 1)) {
@@ -148,7 +125,11 @@ int tokenize(const TokenizeValues& v) {
   std::vector<std::string> warnings;
   const auto tokenizer = make_tokenizer(read_tokenizer(v.paths), warnings);
   for (const std::string& warning : warnings) log_warning(warning);
-  if (v.jsonl) return run_lines(*tokenizer);
+  if (v.jsonl) {
+    const bool all_good = answer_lines(
+        kLineLimits, [&](const Json& line, std::size_t) { return answer(*tokenizer, line); });
+    return all_good ? kDone : kCheckFailed;
+  }
   if (v.ids) {
     write_model_text(decode_ids(*tokenizer, *v.ids) + "\n");
     return kDone;

@@ -25,17 +25,10 @@ std::span<const std::int32_t> block_of(std::span<const std::int32_t> tokens, std
   return tokens.subspan(to_size(index * kBlockTokens), kBlockTokens);
 }
 
-/// Full blocks that are equal at the beginning of both.
-std::int64_t common_blocks(std::span<const std::int32_t> a, std::span<const std::int32_t> b) {
-  return (std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin()) / kBlockTokens;
-}
-
 /// Enough nodes for all blocks, with a root for each. A window group releases blocks whose nodes
-/// have children (up to five nodes a block), and published blocks may be evicted below roots.
-std::size_t node_count(const KvCache& cache, std::int32_t sequences,
-                       const std::vector<std::vector<std::int32_t>>& published) {
+/// have children: up to five nodes a block.
+std::size_t node_count(const KvCache& cache, std::int32_t sequences) {
   std::int64_t nodes = 2 * std::int64_t{sequences} + 1;
-  for (const auto& prompt : published) nodes += 1 + std::ssize(prompt) / kBlockTokens;
   for (std::int32_t g = 0; g < cache.groups(); ++g) {
     nodes += (cache.group(g).window > 0 ? 5 : 2) * std::int64_t{cache.pool(g).total()};
   }
@@ -46,12 +39,6 @@ PrefixKey mutated(PrefixKey key) {
   if (INGOT_MUTANT(8)) key.domain = {};
   if (INGOT_MUTANT(9)) key.adapter = 0;
   return key;
-}
-
-/// The key of published blocks: of no domain, and with an owner of their own.
-PrefixKey published_key(const PrefixKey& key) {
-  constexpr auto kPublishedTenant = ~std::uint64_t{0};
-  return {.adapter = key.adapter, .tenant = kPublishedTenant};
 }
 
 }  // namespace
@@ -78,7 +65,7 @@ std::string_view to_string(MissReason reason) {
 
 PrefixIndex::PrefixIndex(KvCache& cache, std::int32_t sequences, const PrefixIndexOptions& options)
     : cache_(cache), options_(options), groups_(cache.groups()) {
-  const std::size_t nodes = node_count(cache, sequences, options_.published);
+  const std::size_t nodes = node_count(cache, sequences);
   nodes_.resize(nodes);
   blocks_.assign(nodes * to_size(groups_), -1);
   for (std::size_t i = nodes; i > 0; --i) unused_.push_back(static_cast<std::int32_t>(i - 1));
@@ -129,16 +116,8 @@ std::int32_t PrefixIndex::child(std::int32_t node, Tokens tokens) const {
                                                                                         : -1;
 }
 
-std::int64_t PrefixIndex::published_blocks(Tokens tokens) const {
-  std::int64_t most = 0;
-  for (const auto& prompt : options_.published)
-    most = std::max(most, common_blocks(tokens, prompt));
-  if (INGOT_MUTANT(22) && most > 0) most = std::min(most + 1, std::ssize(tokens) / kBlockTokens);
-  return most;
-}
-
-std::int32_t PrefixIndex::find_root(const Start& start) const {
-  const auto found = roots_.find({mutated(start.key), start.trunk});
+std::int32_t PrefixIndex::find_root(const PrefixKey& key) const {
+  const auto found = roots_.find(mutated(key));
   return found == roots_.end() ? -1 : found->second;
 }
 
@@ -157,38 +136,36 @@ void PrefixIndex::free_node(std::int32_t node) {
   --used_;
 }
 
-PrefixIndex::Hash PrefixIndex::root_hash(const Start& start) const {
+PrefixIndex::Hash PrefixIndex::root_hash(const PrefixKey& key) const {
   std::array<std::int32_t, kBlockTokens> words{};
-  const PrefixKey& key = start.key;
-  const std::array<std::uint64_t, 7> text{key.domain[0],
+  const std::array<std::uint64_t, 6> text{key.domain[0],
                                           key.domain[1],
                                           key.adapter,
                                           options_.model,
                                           cache_.groups() ? 1u : 0u,
-                                          static_cast<std::uint64_t>(cache_.type()),
-                                          start.trunk == kPublished ? 1u : 0u};
+                                          static_cast<std::uint64_t>(cache_.type())};
   static_assert(sizeof text <= sizeof words);
   const auto bytes = std::as_bytes(std::span(text));
   std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::byte*>(words.data()));
-  return child_hash(start.trunk < 0 ? Hash{} : node_at(start.trunk).hash, words);
+  return child_hash(Hash{}, words);
 }
 
-std::int32_t PrefixIndex::require_root(const Start& given, std::uint64_t chat_template) {
-  const Start start{mutated(given.key), given.trunk};
-  std::int32_t root = find_root(start);
-  if (root < 0) root = make_root(start);
+std::int32_t PrefixIndex::require_root(const PrefixKey& given, std::uint64_t chat_template) {
+  const PrefixKey key = mutated(given);
+  std::int32_t root = find_root(key);
+  if (root < 0) root = make_root(key);
   if (root >= 0) root_of_node_.at(root).chat_template = chat_template;
   return root;
 }
 
 /// A new root; -1 without a free node or memory.
-std::int32_t PrefixIndex::make_root(const Start& start) {
+std::int32_t PrefixIndex::make_root(const PrefixKey& key) {
   const std::int32_t root = take_node();
   if (root < 0) return -1;
   try {
-    root_of_node_.emplace(root, Root{.start = start});
-    roots_.emplace(start, root);
-    Tenant& tenant = tenants_[start.key.tenant];
+    root_of_node_.emplace(root, Root{.key = key});
+    roots_.emplace(key, root);
+    Tenant& tenant = tenants_[key.tenant];
     if (tenant.roots++ == 0) {
       tenant.index = unused_tenants_.back();
       unused_tenants_.pop_back();
@@ -196,24 +173,20 @@ std::int32_t PrefixIndex::make_root(const Start& start) {
     node_at(root).tenant_index = tenant.index;
   } catch (const std::bad_alloc&) {
     root_of_node_.erase(root);
-    roots_.erase(start);
+    roots_.erase(key);
     free_node(root);
     return -1;
   }
-  node_at(root).hash = root_hash(start);
+  node_at(root).hash = root_hash(key);
   node_at(root).root = root;
-  if (start.trunk < 0) return root;
-  node_at(root).content = node_at(start.trunk).content;
-  node_at(root).parent = start.trunk;
-  ++node_at(start.trunk).children;
   return root;
 }
 
 void PrefixIndex::drop_root(std::int32_t root) {
-  const Start start = root_of_node_.at(root).start;
+  const PrefixKey key = root_of_node_.at(root).key;
   root_of_node_.erase(root);
-  roots_.erase(start);
-  const auto tenant = tenants_.find(start.key.tenant);
+  roots_.erase(key);
+  const auto tenant = tenants_.find(key.tenant);
   if (--tenant->second.roots > 0) return;
   unused_tenants_.push_back(tenant->second.index);
   tenants_.erase(tenant);
@@ -236,7 +209,7 @@ std::int32_t PrefixIndex::add_child(std::int32_t parent, Tokens tokens) {
   std::copy(tokens.begin(), tokens.end(), n.tokens.begin());
   ++node_at(parent).children;
   node_at(parent).last_child = node;
-  ghosts_[n.content & (ghosts_.size() - 1)] = {n.content, root_of_node_.at(n.root).start.key};
+  ghosts_[n.content & (ghosts_.size() - 1)] = {n.content, root_of_node_.at(n.root).key};
   return node;
 }
 
@@ -280,25 +253,20 @@ void PrefixIndex::forget_block(std::int32_t g, std::int32_t number) {
   prune(node);
 }
 
-std::int32_t PrefixIndex::parent_of(std::int64_t index, const PrefixKey& key,
-                                    std::int64_t published) const {
-  const std::int32_t last = index == 0 ? kNoTrunk : at(path_, index - 1);
-  if (index == published) return find_root({key, last});
-  return index == 0 ? find_root({published_key(key), kPublished}) : last;
+std::int32_t PrefixIndex::parent_of(std::int64_t index, const PrefixKey& key) const {
+  return index == 0 ? find_root(key) : at(path_, index - 1);
 }
 
 /// How many full blocks of `tokens` equal the nodes of `path_`. Nodes may have been freed or reused
 /// since the path was made.
-std::int64_t PrefixIndex::known_of_path(const PrefixKey& key, std::int64_t published,
-                                        Tokens tokens) const {
+std::int64_t PrefixIndex::known_of_path(const PrefixKey& key, Tokens tokens) const {
   const std::int64_t most = std::min(std::ssize(path_), std::ssize(tokens) / kBlockTokens);
   std::int64_t known = 0;
   for (; known < most; ++known) {
     const Node& n = node_at(at(path_, known));
-    const std::int32_t parent = parent_of(known, key, published);
+    const std::int32_t parent = parent_of(known, key);
     const Tokens next = block_of(tokens, known);
-    // The node may be a root now, whose tokens mean nothing.
-    if (parent < 0 || n.parent != parent || n.root == at(path_, known) ||
+    if (parent < 0 || n.parent != parent ||
         !std::equal(next.begin(), next.end(), n.tokens.begin())) {
       break;
     }
@@ -309,11 +277,11 @@ std::int64_t PrefixIndex::known_of_path(const PrefixKey& key, std::int64_t publi
 /// Fills `path_` with the nodes of the full blocks of `tokens`, up to the first unknown block.
 /// Keeps the part of `path_` that fits without hashing, because each step looks up the first
 /// waiting sequence again.
-void PrefixIndex::walk(const PrefixKey& key, std::int64_t published, Tokens tokens) {
-  path_.resize(to_size(known_of_path(key, published, tokens)));
+void PrefixIndex::walk(const PrefixKey& key, Tokens tokens) {
+  path_.resize(to_size(known_of_path(key, tokens)));
   for (std::int64_t next = std::ssize(path_); (next + 1) * kBlockTokens <= std::ssize(tokens);
        ++next) {
-    const std::int32_t parent = parent_of(next, key, published);
+    const std::int32_t parent = parent_of(next, key);
     const std::int32_t node = parent < 0 ? -1 : child(parent, block_of(tokens, next));
     if (node < 0) return;
     path_.push_back(node);
@@ -363,18 +331,16 @@ PrefixMiss PrefixIndex::explain(const PrefixKey& key, std::int32_t node, Tokens 
 PrefixIndex::Match PrefixIndex::find(const PrefixKey& key, Tokens tokens, std::int64_t rows_max,
                                      std::uint64_t chat_template) {
   Match match;
-  match.published = published_blocks(tokens);
-  walk(key, match.published, tokens);
+  walk(key, tokens);
   match.blocks = deepest(rows_max);
   match.rows = std::min(match.blocks * kBlockTokens, rows_max);
   const std::int64_t first = match.blocks * kBlockTokens;
   if (match.blocks < std::ssize(path_) && first < rows_max) {
     match.miss = {MissReason::kEvicted, first};
   } else if (first + kBlockTokens <= std::min(std::ssize(tokens), rows_max)) {
-    std::int32_t node = parent_of(match.blocks, key, match.published);
+    std::int32_t node = parent_of(match.blocks, key);
     if (node < 0 && !path_.empty()) node = path_.back();
-    match.miss = explain(match.blocks < match.published ? published_key(key) : key, node,
-                         tokens.subspan(to_size(first)), first, chat_template);
+    match.miss = explain(key, node, tokens.subspan(to_size(first)), first, chat_template);
   }
   return match;
 }
@@ -409,24 +375,12 @@ PrefixIndex::Place PrefixIndex::adopt(const PrefixKey& key, const Match& match,
     blocks.adopt(g, adopted_);
   }
   blocks.set_filled(match.blocks * kBlockTokens);
-  Place place{.blocks = match.blocks,
-              .published = match.published,
-              .key = key,
-              .chat_template = chat_template};
-  const Start start =
-      match.published == 0 ? Start{key, kNoTrunk} : Start{published_key(key), kPublished};
-  const std::int32_t root = require_root(start, chat_template);
+  Place place{.blocks = match.blocks};
+  const std::int32_t root = require_root(key, chat_template);
   if (root < 0) return place;
   move(place, match.blocks == 0 ? root : at(path_, match.blocks - 1));
   root_of_node_.at(node_at(place.node).root).chat_template = chat_template;
   return place;
-}
-
-/// Moves a place behind the last published block to the root of its key's own blocks.
-void PrefixIndex::enter_own_branch(Place& place) {
-  if (place.blocks != place.published || !is_shared(place.node)) return;
-  const std::int32_t trunk = place.blocks == 0 ? kNoTrunk : place.node;
-  move(place, require_root({place.key, trunk}, place.chat_template));
 }
 
 /// Holds the new node before it lets go of the old one, which may be its ancestor.
@@ -448,8 +402,6 @@ void PrefixIndex::extend(Place& place, Tokens tokens, std::int64_t computed,
                          SequenceBlocks& blocks) {
   if (INGOT_MUTANT(4)) computed = std::min(computed + 1, std::ssize(tokens));
   while (place.node >= 0 && (place.blocks + 1) * kBlockTokens <= computed) {
-    enter_own_branch(place);
-    if (place.node < 0) return;
     const std::int64_t index = place.blocks;
     const Tokens next = block_of(tokens, index);
     std::int32_t node = child(place.node, next);
@@ -475,11 +427,8 @@ void PrefixIndex::extend(Place& place, Tokens tokens, std::int64_t computed,
 void PrefixIndex::truncate(Place& place, std::int64_t tokens) {
   std::int32_t node = place.node;
   for (; node >= 0 && place.blocks * kBlockTokens > tokens; --place.blocks) {
-    if (is_root(node)) node = node_at(node).parent;
     node = node_at(node).parent;
   }
-  // The next tokens may differ from the published ones.
-  place.published = std::min(place.published, tokens / kBlockTokens);
   if (node != place.node) move(place, node);
 }
 
@@ -497,33 +446,7 @@ void PrefixIndex::flush() {
 
 const PrefixKey* PrefixIndex::key_of(std::int32_t g, std::int32_t block_number) const {
   const std::int32_t node = at(at(node_of_, g), block_number);
-  return node < 0 ? nullptr : &root_of_node_.at(node_at(node).root).start.key;
-}
-
-/// Whether the node is of a published block, which all domains share.
-bool PrefixIndex::is_shared(std::int32_t node) const {
-  return root_of_node_.at(node_at(node).root).start.trunk == kPublished;
-}
-
-/// Nodes of published prompts. A node that several prompts share counts once.
-std::int64_t PrefixIndex::published_nodes() const {
-  std::int64_t nodes = 0;
-  for (const auto& [start, root] : roots_) {
-    if (start.trunk != kPublished) continue;
-    for (auto prompt = options_.published.begin(); prompt != options_.published.end(); ++prompt) {
-      std::int64_t counted = 0;
-      for (auto other = options_.published.begin(); other != prompt; ++other) {
-        counted = std::max(counted, common_blocks(*prompt, *other));
-      }
-      std::int32_t node = root;
-      for (std::int64_t i = 0; (i + 1) * kBlockTokens <= std::ssize(*prompt); ++i) {
-        node = child(node, block_of(*prompt, i));
-        if (node < 0) break;
-        nodes += i >= counted ? 1 : 0;
-      }
-    }
-  }
-  return nodes;
+  return node < 0 ? nullptr : &root_of_node_.at(node_at(node).root).key;
 }
 
 void PrefixIndex::check() const {
@@ -542,7 +465,7 @@ void PrefixIndex::check() const {
       ++owned;
     }
   }
-  std::int64_t blocks = 0, used = std::ssize(root_of_node_), shared = 0;
+  std::int64_t blocks = 0, used = std::ssize(root_of_node_);
   for (const std::int32_t node : buckets_) {
     if (node < 0) continue;
     const Node& n = node_at(node);
@@ -551,18 +474,12 @@ void PrefixIndex::check() const {
                 " hangs on nothing");
     INGOT_CHECK(n.hash == child_hash(node_at(n.parent).hash, n.tokens) || INGOT_MUTANT(7), "node ",
                 node, " has another hash than its tokens");
-    shared += is_shared(node) ? 1 : 0;
     blocks += n.blocks;
     ++used;
   }
-  for (const auto& [start, root] : roots_) {
-    INGOT_CHECK(node_at(root).parent == std::max(start.trunk, -1), "root ", root, " hangs on ",
-                node_at(root).parent, ", not ", start.trunk);
-    INGOT_CHECK(start.trunk < 0 || is_shared(start.trunk), "root ", root, " hangs on ", start.trunk,
-                ", which is not shared");
+  for (const auto& [key, root] : roots_) {
+    INGOT_CHECK(node_at(root).parent == -1, "root ", root, " hangs on ", node_at(root).parent);
   }
-  INGOT_CHECK(shared == published_nodes() || INGOT_MUTANT(22), shared, " nodes are shared, ",
-              published_nodes(), " published");
   INGOT_CHECK(blocks == owned && used == used_, blocks, " blocks of nodes, ", owned, " owned, ",
               used, " nodes, counted ", used_);
 }

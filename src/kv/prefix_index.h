@@ -15,8 +15,8 @@
 
 namespace ingot {
 
-/// The properties that sequences must share to share blocks. Sequences with different keys share
-/// only the blocks of published prompts.
+/// The properties that sequences must share to share blocks. Sequences with different keys share no
+/// block.
 struct PrefixKey {
   std::array<std::uint64_t, 2> domain{};  ///< API key and salt; a hit never crosses domains
   std::uint64_t adapter = 0;              ///< 0: none; a new number each time it is loaded
@@ -52,15 +52,12 @@ struct PrefixMiss {
   std::int64_t token = 0;  ///< index of the first token that was not found
 };
 
-/// The secrets and identities that hashes depend on, and published prompts.
+/// The secrets and identities that hashes depend on.
 struct PrefixIndexOptions {
   std::array<std::uint64_t, 2>
       secret{};             ///< this process's own: clients cannot construct collisions
   std::uint64_t model = 0;  ///< identifies weights and numerics
   int hash_bits = 128;      ///< fewer bits cause collisions, for tests
-  /// Prompts that are no secret. All domains share the full blocks that a sequence has in common
-  /// with the beginning of one of them.
-  std::vector<std::vector<std::int32_t>> published{};
 };
 
 /// A tree of full blocks, found by a 128-bit keyed hash of PrefixKey and all tokens up to the
@@ -69,9 +66,7 @@ struct PrefixIndexOptions {
 ///
 /// The index holds no references: a cached block that no sequence holds is evictable, and the pool
 /// reports its eviction. A sequence that holds a block holds all blocks before it, and releases the
-/// last ones first, so a pool evicts an owner's leaves before their parents. Published blocks have
-/// an owner of their own; once evicted, their children are found again after they are computed
-/// again.
+/// last ones first, so a pool evicts an owner's leaves before their parents.
 ///
 /// The cost of an operation is proportional to its blocks. After construction only the first
 /// request of a PrefixKey allocates; without memory that sequence stays unregistered.
@@ -81,16 +76,12 @@ class PrefixIndex {
   struct Place {
     std::int32_t node = -1;  ///< a node that stays while it is held; -1: not registered
     std::int64_t blocks = 0;
-    std::int64_t published = 0;       ///< blocks at the front that all domains share
-    PrefixKey key{};                  ///< the key of the other blocks
-    std::uint64_t chat_template = 0;  ///< 0 = unknown
   };
   /// The prefix that a sequence can begin with.
   struct Match {
     std::int64_t rows = 0;    ///< rows that need not be computed
     std::int64_t blocks = 0;  ///< blocks to hold
     PrefixMiss miss{};
-    std::int64_t published = 0;  ///< full blocks of a published prompt, cached or not
   };
 
   /// For up to `sequences` sequences at once. Listens to the pools of `cache`, which must outlive
@@ -105,8 +96,6 @@ class PrefixIndex {
   /// nothing.
   Match find(const PrefixKey& key, std::span<const std::int32_t> tokens, std::int64_t rows_max,
              std::uint64_t chat_template = 0);
-  /// Full blocks that `tokens` has in common with the beginning of a published prompt.
-  std::int64_t published_blocks(std::span<const std::int32_t> tokens) const;
   /// The cached block of group g with tokens [16 i, 16 (i + 1)) of the last `find`, usable or not;
   /// -1 without one.
   std::int32_t found(std::int64_t i, std::int32_t g) const {
@@ -152,7 +141,7 @@ class PrefixIndex {
   struct Node {
     Hash hash;
     std::uint64_t content = 0;       ///< hash of the tokens alone, without secret and key
-    std::int32_t parent = -1;        ///< -1: a root of first blocks, or a free node
+    std::int32_t parent = -1;        ///< -1: a root, or a free node
     std::int32_t root = -1;          ///< the node itself for a root
     std::int32_t tenant_index = -1;  ///< the root's tenant in the pools
     std::int32_t children = 0;
@@ -161,19 +150,8 @@ class PrefixIndex {
     std::int32_t last_child = -1;  ///< the child registered last; may be gone
     std::array<std::int32_t, kBlockTokens> tokens{};
   };
-  /// The beginning of a key's blocks in the tree.
-  struct Start {
-    PrefixKey key;
-    /// The root's parent: a node of the last published block, kNoTrunk or kPublished.
-    std::int32_t trunk = kNoTrunk;
-    bool operator<(const Start& other) const {
-      return std::tie(trunk, key) < std::tie(other.trunk, other.key);
-    }
-  };
-  static constexpr std::int32_t kNoTrunk = -1;    ///< a root of sequences' first blocks
-  static constexpr std::int32_t kPublished = -2;  ///< the root of published first blocks
   struct Root {
-    Start start;
+    PrefixKey key;
     std::uint64_t chat_template = 0;
   };
   /// A tenant's index in the pools, while it has roots.
@@ -199,10 +177,10 @@ class PrefixIndex {
   std::size_t bucket_of(const Hash& hash) const;
   std::size_t home(const Hash& hash) const { return hash.low & (buckets_.size() - 1); }
   bool is_root(std::int32_t node) const { return node_at(node).root == node; }
-  std::int32_t find_root(const Start& start) const;
-  Hash root_hash(const Start& start) const;
-  std::int32_t require_root(const Start& start, std::uint64_t chat_template);
-  std::int32_t make_root(const Start& start);
+  std::int32_t find_root(const PrefixKey& key) const;
+  Hash root_hash(const PrefixKey& key) const;
+  std::int32_t require_root(const PrefixKey& key, std::uint64_t chat_template);
+  std::int32_t make_root(const PrefixKey& key);
   void drop_root(std::int32_t root);
   std::int32_t add_child(std::int32_t parent, Tokens tokens);
   std::int32_t take_node();
@@ -214,12 +192,9 @@ class PrefixIndex {
   PrefixMiss explain(const PrefixKey& key, std::int32_t node, Tokens rest, std::int64_t first,
                      std::uint64_t chat_template) const;
   /// The parent of block `index` of a sequence whose earlier blocks are in `path_`.
-  std::int32_t parent_of(std::int64_t index, const PrefixKey& key, std::int64_t published) const;
-  std::int64_t known_of_path(const PrefixKey& key, std::int64_t published, Tokens tokens) const;
-  void walk(const PrefixKey& key, std::int64_t published, Tokens tokens);
-  void enter_own_branch(Place& place);
-  bool is_shared(std::int32_t node) const;
-  std::int64_t published_nodes() const;
+  std::int32_t parent_of(std::int64_t index, const PrefixKey& key) const;
+  std::int64_t known_of_path(const PrefixKey& key, Tokens tokens) const;
+  void walk(const PrefixKey& key, Tokens tokens);
   std::int64_t deepest(std::int64_t rows_max) const;
 
   KvCache& cache_;
@@ -231,7 +206,7 @@ class PrefixIndex {
   std::vector<std::int32_t> buckets_;  ///< hash table with linear probing: nodes, -1: empty
   std::vector<std::vector<std::int32_t>> node_of_;  ///< nodes by group and block
   std::vector<Ghost> ghosts_;                       ///< by the low bits of their hash
-  std::map<Start, std::int32_t> roots_;
+  std::map<PrefixKey, std::int32_t> roots_;
   std::map<std::int32_t, Root> root_of_node_;
   std::map<std::uint64_t, Tenant> tenants_;
   std::vector<std::int32_t> unused_tenants_;  ///< free tenant indices; as many in all as nodes

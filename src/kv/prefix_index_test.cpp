@@ -30,14 +30,12 @@ class PrefixIndexTest : public testing::Test {
     PrefixIndex::Place place;
   };
 
-  void make(std::vector<std::int32_t> blocks, std::int32_t window = 0, int hash_bits = 128,
-            std::vector<std::vector<std::int32_t>> published = {}) {
+  void make(std::vector<std::int32_t> blocks, std::int32_t window = 0, int hash_bits = 128) {
     index_.reset();
     std::vector<KvGroup> groups{{.layers = {0}, .window = 0, .block_bytes = 64}};
     if (window > 0) groups.push_back({.layers = {1}, .window = window, .block_bytes = 64});
     cache_ = std::make_unique<KvCache>(backend_, groups, KvType::kF16, blocks);
-    index_ = std::make_unique<PrefixIndex>(
-        *cache_, 8, PrefixIndexOptions{.hash_bits = hash_bits, .published = std::move(published)});
+    index_ = std::make_unique<PrefixIndex>(*cache_, 8, PrefixIndexOptions{.hash_bits = hash_bits});
   }
 
   Holder compute(const std::vector<std::int32_t>& tokens, const PrefixKey& key = {},
@@ -300,126 +298,6 @@ TEST_F(PrefixIndexTest, ATruncatedSequenceCopiesTheBlockThatIsKnown) {
   EXPECT_EQ(found(text(32)), 2) << "it is still there for others";
   cache_->begin_plan();
   end(h);
-}
-
-/// All domains share a published prompt's full blocks. Later blocks belong to a domain, from the
-/// first block on with any other token.
-TEST_F(PrefixIndexTest, OnlyWhatWasPublishedIsSharedByDomains) {
-  const PrefixKey mine{.domain = {1, 2}}, other{.domain = {1, 3}};
-  auto prompt = text(40);  // two full blocks and a half
-  make({16}, 0, 128, {prompt});
-  auto longer = text(100);
-  Holder h = compute(longer, mine);
-  EXPECT_EQ(found(longer, mine), 6);
-  EXPECT_EQ(found(longer, other), 2);
-  EXPECT_EQ(index_->find(other, longer, kAll).miss.reason, MissReason::kDomain);
-  EXPECT_EQ(index_->find(other, longer, kAll).miss.token, 32);
-  EXPECT_EQ(found(longer, {.domain = {1, 3}, .adapter = 7}), 0) << "computed with other weights";
-  Holder second = compute(longer, other);
-  EXPECT_EQ(cache_->pool(0).available(), 16 - 2 - 2 * 5) << "two are shared, four full ones not";
-  EXPECT_EQ(h.blocks.table(0)[1], second.blocks.table(0)[1]);
-  EXPECT_NE(h.blocks.table(0)[2], second.blocks.table(0)[2]);
-  end(h);
-  EXPECT_EQ(found(longer, mine), 6);
-  end(second);
-  EXPECT_EQ(found(longer, other), 6);
-  // A prompt that differs inside the first block shares nothing.
-  prompt[3] = 99;
-  Holder third = compute(prompt, mine);
-  EXPECT_EQ(found(prompt, mine), 2);
-  EXPECT_EQ(found(prompt, other), 0);
-  end(third);
-  index_->flush();
-  EXPECT_EQ(index_->nodes(), 0);
-}
-
-TEST_F(PrefixIndexTest, APublishedBlockThatIsGoneIsComputedAgainForWhatHangsOnIt) {
-  const PrefixKey mine{.domain = {1, 2}};
-  make({8}, 0, 128, {text(32)});
-  Holder h = compute(text(64), mine);
-  end(h);
-  SequenceBlocks hungry(*cache_);
-  for (std::int64_t blocks = 1; found(text(64), mine) > 0; ++blocks) {
-    ASSERT_TRUE(hungry.reserve(blocks * 16));
-    index_->check();
-  }
-  hungry.truncate(0);
-  Holder again = compute(text(64), mine);
-  EXPECT_EQ(found(text(64), mine), 4);
-  end(again);
-}
-
-/// After truncation into a published prompt, later blocks are the sequence's own.
-TEST_F(PrefixIndexTest, TruncationIntoAPublishedPromptLeavesIt) {
-  const PrefixKey mine{.domain = {1, 2}}, other{.domain = {1, 3}};
-  make({16}, 0, 128, {text(64)});
-  for (const std::int64_t back : {0, 16, 48, 64, 80}) {
-    Holder h = compute(text(96), mine);
-    index_->truncate(h.place, back);
-    h.blocks.truncate(back);
-    auto tokens = text(back);
-    for (int i = 0; i < 40; ++i) tokens.push_back(1000 + i);
-    const auto length = std::ssize(tokens);
-    ASSERT_TRUE(h.blocks.reserve(length));
-    h.blocks.set_filled(length);
-    index_->extend(h.place, tokens, length, h.blocks);
-    index_->check();
-    EXPECT_EQ(found(tokens, mine), length / 16) << back;
-    EXPECT_EQ(found(tokens, other), std::min<std::int64_t>(back, 64) / 16) << back;
-    end(h);
-    index_->flush();
-    EXPECT_EQ(index_->nodes(), 0);
-  }
-}
-
-TEST_F(PrefixIndexTest, ThePublishedPromptThatFitsLongestCounts) {
-  const PrefixKey mine{.domain = {1, 2}}, other{.domain = {1, 3}};
-  auto fork = text(32);
-  for (int i = 0; i < 32; ++i) fork.push_back(500 + i);
-  make({16}, 0, 128, {text(64), fork});
-  Holder h = compute(text(80), mine);
-  Holder second = compute(fork, mine);
-  EXPECT_EQ(found(text(80), other), 4);
-  EXPECT_EQ(found(fork, other), 4);
-  EXPECT_EQ(cache_->pool(0).available(), 16 - 5 - 2);
-  end(h);
-  end(second);
-}
-
-/// A node of an old path may be a root by now. A root's tokens equal no block, not even zeros.
-TEST_F(PrefixIndexTest, ARootIsNoBlockOfZeros) {
-  const auto blocks = [](std::initializer_list<std::int32_t> ids) {
-    std::vector<std::int32_t> tokens;
-    for (const std::int32_t id : ids) tokens.insert(tokens.end(), 16, id);
-    return tokens;
-  };
-  index_.reset();
-  const std::vector<KvGroup> groups{{.layers = {0}, .window = 17, .block_bytes = 64}};
-  cache_ = std::make_unique<KvCache>(backend_, groups, KvType::kF16, std::vector{12});
-  index_ = std::make_unique<PrefixIndex>(*cache_, 8,
-                                         PrefixIndexOptions{.published = {blocks({1, 0, 2})}});
-  const PrefixKey a{.domain = {1, 1}}, b{.domain = {1, 2}}, c{.domain = {1, 3}};
-  const auto begin = [&](const PrefixKey& key, const std::vector<std::int32_t>& tokens) {
-    Holder h(*cache_);
-    h.place = index_->adopt(key, index_->find(key, tokens, std::ssize(tokens) - 1), h.blocks);
-    EXPECT_TRUE(h.blocks.reserve(std::ssize(tokens)));
-    h.blocks.set_filled(std::ssize(tokens));
-    return h;
-  };
-  Holder first = begin(a, blocks({1, 4}));
-  index_->extend(first.place, blocks({1, 4}), 32, first.blocks);
-  Holder second = begin(a, blocks({1, 3}));
-  index_->extend(second.place, blocks({1, 3}), 32, second.blocks);
-  end(second);
-  Holder other = begin(b, blocks({1, 2}));
-  EXPECT_EQ(found(blocks({1, 3}), a), 2);
-  SequenceBlocks hungry(*cache_);
-  ASSERT_TRUE(hungry.reserve(cache_->pool(0).available() * 16));
-  index_->extend(other.place, blocks({1, 2}), 32, other.blocks);
-  index_->check();
-  EXPECT_EQ(found(blocks({1, 0, 2, 5}), c), 1) << "nobody has computed the second one";
-  end(first);
-  end(other);
 }
 
 }  // namespace

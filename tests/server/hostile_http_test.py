@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Hostile HTTP (H01-H29): each is answered as it has to be, and the server serves on."""
+import concurrent.futures
 import email.utils
 import json
 import os
@@ -387,34 +388,33 @@ class Pipelines(server.ServerTest):
 
 
 class Timers(server.ServerTest):
-    args = ("--header-timeout", "1", "--body-timeout", "1", "--idle-timeout", "2")
+    args = ("--idle-timeout", "2")
 
     def late(self, first, dribble):
-        """Sends `first`, then a byte now and then: the answer comes all the same."""
+        """Sends `first`, then `dribble` now and then: a 408 comes all the same."""
         with Wire(self.server) as wire:
             wire.send(first)
             wire.socket.settimeout(0.1)
-            begin = time.monotonic()
-            while time.monotonic() - begin < server.LIMIT_S:
+            while not wire.got:
                 try:
-                    if not wire.more() or wire.got:
+                    if not wire.more():
                         break
                 except TimeoutError:
                     wire.send(dribble)
             wire.socket.settimeout(server.LIMIT_S)
             self.assert_error(wire.reply(), 408)
             self.assertEqual(wire.ends(), b"")
-            self.assertGreater(time.monotonic() - begin, 0.9)
 
-    def test_h10_a_body_that_stalls(self):
+    def test_h10_h11_heads_and_bodies_that_stall_or_dribble(self):
         before = self.server.metric("vllm:request_success_total")
-        self.late(framed(("Content-Length", 1000), body=b"x" * 10), b"")
+        requests = ((b"GET / HTTP/1.1\r\n", b"x"),
+                    (framed(("Content-Length", 1000), body=b"x" * 10), b""),
+                    (framed(("Content-Length", 1000)), b"x"),
+                    (framed(("Transfer-Encoding", "chunked")), b"1\r\nx\r\n"))
+        with concurrent.futures.ThreadPoolExecutor(len(requests)) as pool:
+            for done in [pool.submit(self.late, *request) for request in requests]:
+                done.result()
         self.assertEqual(self.server.metric("vllm:request_success_total"), before)
-
-    def test_h11_slow_heads_and_bodies(self):
-        self.late(b"GET / HTTP/1.1\r\n", b"x")
-        self.late(framed(("Content-Length", 1000)), b"x")
-        self.late(framed(("Transfer-Encoding", "chunked")), b"1\r\nx\r\n")
 
     def test_h20_idle_connections(self):
         count = 50 if server.ingot.SANITIZERS else 300
@@ -436,24 +436,6 @@ class Timers(server.ServerTest):
             wire.ends()
             wire.socket.close()
         self.assert_quiet()
-
-
-class MinimumRate(server.ServerTest):
-    def test_h11_a_body_slower_than_a_kibibyte_a_second(self):
-        with Wire(self.server) as wire:
-            wire.send(framed(("Content-Length", 100_000)))
-            begin = time.monotonic()
-            wire.socket.settimeout(0.5)
-            while not wire.got:
-                try:
-                    wire.more()
-                except TimeoutError:
-                    wire.send(b"x")
-            wire.socket.settimeout(server.LIMIT_S)
-            self.assert_error(wire.reply(), 408)
-            # Five seconds of grace, and not the minute of the whole.
-            self.assertGreater(time.monotonic() - begin, 4.9)
-            self.assertLess(time.monotonic() - begin, 20)
 
 
 class Disconnects(server.ServerTest):

@@ -34,7 +34,7 @@ def text_of(reply):
 
 
 class Load(server.ServerTest):
-    args = ("--connections", "2048", "--queue", "2048", "--queue-per-key", "4096")
+    args = ("--connections", "2048", "--queue", "2048")
 
     @classmethod
     def setUpClass(cls):

@@ -164,7 +164,7 @@ class Messages(MessagesTest):
         self.refused("thinking.budget_tokens", thinking={"type": "enabled", "budget_tokens": 0})
         self.refused("output_config.format", output_config={"format": {"type": "json_schema"}})
         self.refused("metadata.user_id", metadata={"user_id": 3})
-        for stops in ([""], [3], ["x" * 257], ["x"] * 17):
+        for stops in ([""], [3], ["x" * 1025], ["x"] * 65):
             self.refused("stop_sequences", stop_sequences=stops)
         image = {"type": "image", "source": {"type": "url", "url": "http://x"}}
         thinking = {"type": "thinking", "thinking": "hm", "signature": ""}

@@ -88,7 +88,7 @@ class Parameters(server.ServerTest):
 
     def test_q04_prompts(self):
         self.each("prompt", "", [], None, 5, {}, True, [-1], [self.vocab], [2 ** 31], [2 ** 63],
-                  [1.0], [1.5], ["x"] * 17, ["x"] * 10 ** 5, ["x", 5], [5, "x"], [[5], "x"],
+                  [1.0], [1.5], ["x"] * 129, ["x"] * 10 ** 5, ["x", 5], [5, "x"], [[5], "x"],
                   ["x", [5]], [""], [[]], [[[5]]], [None], [True], text=True)
         self.assertEqual(len(self.good(self.text(prompt=["x"] * 16))["choices"]), 16)
         self.good(self.text(prompt=[5, 6, 7]))
@@ -137,8 +137,8 @@ class Parameters(server.ServerTest):
         self.assertEqual((error["n_ctx"], error.get("n_prompt_tokens")), (CONTEXT, None))
 
     def test_q07_n(self):
-        self.each("n", 0, -1, 17, 10 ** 6, 2 ** 31, 2 ** 64, 1.5)
-        self.each("n", 0, -1, 17, 10 ** 6, text=True)
+        self.each("n", 0, -1, 129, 10 ** 6, 2 ** 31, 2 ** 64, 1.5)
+        self.each("n", 0, -1, 129, 10 ** 6, text=True)
         self.each("best_of", 0, 2, text=True)
         self.each("use_beam_search", True)
         self.good(self.text(best_of=1, use_beam_search=False, service_tier="default"))
@@ -192,8 +192,8 @@ class Parameters(server.ServerTest):
         self.assertEqual(banned["choices"][0]["token_ids"], [7])
 
     def test_q12_stop(self):
-        self.each("stop", "", [""], ["a", ""], ["x"] * 17, ["x"] * 10 ** 4, ["x"] * 500_000,
-                  "x" * 10 ** 6, ["x" * 257], [None], ["a", None], 5, {}, [5])
+        self.each("stop", "", [""], ["a", ""], ["x"] * 65, ["x"] * 10 ** 4, ["x"] * 500_000,
+                  "x" * 10 ** 6, ["x" * 1025], [None], ["a", None], 5, {}, [5])
         whole = self.good(self.text(prompt="Hello", max_tokens=12, temperature=0))
         text = whole["choices"][0]["text"]
         self.assertGreater(len(text), 8)
@@ -213,14 +213,14 @@ class Parameters(server.ServerTest):
                         said, finish = choice["text"], choice["finish_reason"]
                     self.assertEqual(said, text[:text.index(stop)], (stop, stream))
                     self.assertEqual(finish, "stop")
-        for stop in (["x" * 256], ["aa", "aaa", "a" * 50], [text + "more"], ["\u20ac\U0001f600"],
+        for stop in (["x" * 1024], ["aa", "aaa", "a" * 50], [text + "more"], ["\u20ac\U0001f600"],
                      None, []):
             self.assertEqual(self.text(prompt="Hello", temperature=0, max_tokens=12,
                                        stop=stop).status, 200, stop)
 
     def test_q13_stop_token_ids(self):
         self.each("stop_token_ids", [-1], [self.vocab], [2 ** 31], [2 ** 64], [1.5], ["5"],
-                  [5] * 129, list(range(900_000)), 5, {}, [None])
+                  [5] * 1025, list(range(900_000)), 5, {}, [None])
         one = self.good(self.text(prompt="Hello", temperature=0, max_tokens=3,
                                   return_token_ids=True))["choices"][0]["token_ids"]
         ended = self.good(self.text(prompt="Hello", temperature=0, max_tokens=3,

@@ -39,8 +39,7 @@ class Tls(server.ServerTest):
                         "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
                         "-keyout", cls.key, "-out", cls.cert], check=True, capture_output=True)
         TlsServer.certificate = cls.cert
-        cls.server = TlsServer("--tls-cert", cls.cert, "--tls-key", cls.key, "--header-timeout",
-                               "1", "--ctx", "8192")
+        cls.server = TlsServer("--tls-cert", cls.cert, "--tls-key", cls.key, "--ctx", "8192")
         cls.addClassCleanup(cls.server.kill)
         cls.answer = cls.server.answer()
         cls.base = {"descriptors": cls.server.descriptors(), "threads": cls.server.threads()}
@@ -60,9 +59,11 @@ class Tls(server.ServerTest):
             self.assertEqual(wire.send(head()).ends()[:5], b"")
 
     def test_a_handshake_that_does_not_come(self):
-        for sent in (b"", b"\x16\x03\x01"):
-            with Wire(self.server) as wire:
-                wire.send(sent).ends()
+        with Wire(self.server) as silent, Wire(self.server) as begun:
+            silent.send(b"")
+            begun.send(b"\x16\x03\x01")
+            for wire in (silent, begun):
+                wire.ends()
 
     def test_farewells_that_are_not_answered(self):
         held = [TlsWire(self.server).send(data) for data in

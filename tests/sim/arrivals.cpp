@@ -15,8 +15,6 @@ Arrivals::Arrivals(const Settings& settings, Random& random)
     // The others begin like the first.
     const auto same = static_cast<std::size_t>(random_.below(pool_tokens()));
     std::copy_n(stems_.front().begin(), same, stem.begin());
-    const auto& published = settings_.engine.prefix.published;
-    if (i < published.size()) std::copy(published[i].begin(), published[i].end(), stem.begin());
   }
 }
 
@@ -103,8 +101,7 @@ void Arrivals::draw_extras(Request& r) {
 
 /// Draws stop strings of one length. The request alone would reach the first of them.
 void Arrivals::draw_stops(Request& r) {
-  const auto client =
-      Client::make(r, 0, settings_.limits.context, settings_.engine.prefix.published);
+  const auto client = Client::make(r, 0, settings_.limits.context);
   const std::string& text = client->text_wanted;
   const std::int64_t length = random_.between(1, 4);
   if (std::ssize(text) < length) return;
@@ -130,8 +127,7 @@ Request Arrivals::draw(const std::vector<std::unique_ptr<Client>>& before) {
   draw_length(r);
   draw_extras(r);
   if (random_.chance(settings_.end_first)) {
-    const auto client =
-        Client::make(r, 0, settings_.limits.context, settings_.engine.prefix.published);
+    const auto client = Client::make(r, 0, settings_.limits.context);
     r.sampling.end_ids.push_back(client->job.draw(client->job.prompt_rows - 1,
                                                   client->job.key(client->job.prompt_rows - 1)));
     r.sampling.min_tokens = 0;

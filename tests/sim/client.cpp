@@ -22,9 +22,8 @@ std::int32_t stop_at_end(std::string_view text, std::span<const std::string> sto
 
 }  // namespace
 
-std::unique_ptr<Client> Client::make(const Request& r, std::uint32_t choice, std::int64_t context,
-                                     const Published& published) {
-  auto c = std::make_unique<Client>(published);
+std::unique_ptr<Client> Client::make(const Request& r, std::uint32_t choice, std::int64_t context) {
+  auto c = std::make_unique<Client>();
   Job& job = c->job;
   job.prefix = {.domain = r.domain, .adapter = r.adapter, .tenant = r.tenant};
   job.choice = choice;

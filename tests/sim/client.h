@@ -31,8 +31,6 @@ struct Circumstances {
 
 /// A submitted request.
 struct Client {
-  explicit Client(const Published& published) : job(published) {}
-
   Job job;
   std::optional<Stream> stream;
 
@@ -62,9 +60,9 @@ struct Client {
   std::int64_t seen_at = -1;  ///< last tick in which the engine had it
   std::uint32_t admissions = 0;
 
-  /// A client for choice `choice` of a submitted request. `published` must outlive it.
+  /// A client for choice `choice` of a submitted request.
   static std::unique_ptr<Client> make(const Request& request, std::uint32_t choice,
-                                      std::int64_t context, const Published& published);
+                                      std::int64_t context);
   /// Reads a delta and checks that it is the next token. False without a delta.
   bool read();
   /// Checks the outcome of an ended `stream`.

@@ -158,8 +158,7 @@ void ClientWorld::submit() {
              engine_->under_way(), " under way of ", room);
   meet(Event::kArrival);
   for (std::size_t i = 0; i < streams.size(); ++i) {
-    auto client = Client::make(request, static_cast<std::uint32_t>(i), settings_.limits.context,
-                               settings_.engine.prefix.published);
+    auto client = Client::make(request, static_cast<std::uint32_t>(i), settings_.limits.context);
     client->job.id = streams[i].id();
     client->stream = std::move(streams[i]);
     client->read_at = now_;

@@ -14,15 +14,9 @@ namespace ingot::sim {
 inline constexpr std::int32_t kVocab = 32;
 inline constexpr std::int32_t kEndOfText = 0;
 
-/// Prompts that are no secret.
-using Published = std::vector<std::vector<std::int32_t>>;
-
 /// A sequence's rows, and the key that the model computes at each, which depends on all rows up to
 /// it.
 struct Job {
-  explicit Job(const Published& all) : published(all) {}
-
-  const Published& published;
   std::uint64_t id = 0;
   PrefixKey prefix;
   std::uint32_t choice = 0;         ///< other choices draw other tokens from equal rows
@@ -38,40 +32,27 @@ struct Job {
   bool hit = false;                 ///< whether that admission began with cached rows
   std::int64_t rows_valid = std::numeric_limits<std::int64_t>::max();  ///< rows before a NaN
 
-  std::int64_t published_rows = 0;  ///< the first ones, which are those of a published prompt
-
   std::int64_t length() const { return std::ssize(rows); }
   /// Rows whose keys are known.
   std::int64_t known() const { return std::min(length(), rows_valid); }
   std::uint64_t key(std::int64_t row) const { return keys[static_cast<std::size_t>(row)]; }
   std::int32_t row(std::int64_t i) const { return rows[static_cast<std::size_t>(i)]; }
-  /// Whether a published prompt begins with the rows before this one and then has the symbol.
-  bool is_published(std::int64_t row, std::int32_t symbol) const {
-    const auto goes_on = [&](const std::vector<std::int32_t>& prompt) {
-      return row < std::ssize(prompt) && prompt[static_cast<std::size_t>(row)] == symbol &&
-             std::equal(prompt.begin(), prompt.begin() + row, rows.begin());
-    };
-    return row < published_rows ||
-           (row == published_rows && std::any_of(published.begin(), published.end(), goes_on));
-  }
-  /// The key of a row, from that of the row before. From the first row that was not published on,
-  /// sequences that may not share have nothing in common.
+  /// The key of a row, from the key of the row before. Sequences that may not share have no key in
+  /// common.
   std::uint64_t next_key(std::int64_t row, std::int32_t symbol, std::uint64_t before) const {
-    if (row == 0) before = mix(0x7f4a7c15u, prefix.adapter);
-    if (row == published_rows && !is_published(row, symbol)) {
+    if (row == 0) {
+      before = mix(0x7f4a7c15u, prefix.adapter);
       before = mix(mix(before, prefix.domain[0]), prefix.domain[1]);
     }
     return mix(before, static_cast<std::uint64_t>(symbol));
   }
   void append(std::int32_t symbol) {
     keys.push_back(next_key(length(), symbol, keys.empty() ? 0 : keys.back()));
-    if (is_published(length(), symbol)) ++published_rows;
     rows.push_back(symbol);
   }
   void truncate(std::int64_t length) {
     rows.resize(static_cast<std::size_t>(length));
     keys.resize(static_cast<std::size_t>(length));
-    published_rows = std::min(published_rows, length);
   }
   bool is_end(std::int32_t id) const {
     return std::find(ends.begin(), ends.end(), id) != ends.end();

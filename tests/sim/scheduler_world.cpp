@@ -46,9 +46,6 @@ SchedulerWorld::SchedulerWorld(const Settings& settings, Backend& backend, Rando
   for (std::int64_t i = settings.blocks * kBlockTokens; i > 0; --i) {
     stem_.push_back(random.below(settings.letters + 1));
   }
-  for (const auto& prompt : settings.engine.prefix.published) {
-    std::copy(prompt.begin(), prompt.end(), stem_.begin());
-  }
   if (settings.backlogged.empty()) return;
   fairness_.emplace(settings.backlogged,
                     std::int64_t{settings.limits.sequences} * settings.rows_max);
@@ -68,7 +65,7 @@ void SchedulerWorld::top_up() {
 void SchedulerWorld::arrive(std::optional<std::uint64_t> tenant) {
   const std::int64_t pool =
       fairness_ ? settings_.rows_max + 1 : std::int64_t{settings_.blocks} * kBlockTokens;
-  auto r = std::make_unique<Runner>(cache_, settings_.engine.prefix.published);
+  auto r = std::make_unique<Runner>(cache_);
   r->job.id = ++last_id_;
   r->job.choice = static_cast<std::uint32_t>(random_.below(3));
   if (random_.chance(settings_.domains)) r->job.prefix.domain = {1, 1};

@@ -27,7 +27,7 @@ class SchedulerWorld {
 
  private:
   struct Runner {
-    Runner(KvCache& cache, const Published& published) : job(published), sequence(cache) {}
+    explicit Runner(KvCache& cache) : sequence(cache) {}
     Job job;
     Sequence sequence;
     std::int64_t end = 0;  ///< the length at which it ends

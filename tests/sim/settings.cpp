@@ -99,21 +99,6 @@ void draw_requests(Settings& s, Random& random) {
   s.letters = one_of(random, {1, 2, 31});
 }
 
-/// Draws published prompts from a separate stream, so that other settings do not change.
-void draw_published(Settings& s, Random random) {
-  random = Random(random.next());
-  for (std::int32_t n = std::max(0, random.between(-3, 2)); n > 0; --n) {
-    auto& prompt = s.engine.prefix.published.emplace_back();
-    for (std::int64_t left = random.between(1, s.blocks * kBlockTokens - 1); left > 0; --left) {
-      prompt.push_back(random.below(s.letters + 1));
-    }
-    // The second may begin like the first.
-    const auto& first = s.engine.prefix.published.front();
-    const auto same = random.below(std::min(std::ssize(first), std::ssize(prompt)) + 1);
-    std::copy_n(first.begin(), same, prompt.begin());
-  }
-}
-
 /// Draws stop strings from a separate stream, so that other settings do not change.
 void draw_stops(Settings& s, Random random) {
   random = Random(random.next() ^ 1);
@@ -144,7 +129,6 @@ Settings draw_settings(Random& random, std::int64_t ticks) {
   draw_faults(s, random, ticks);
   draw_requests(s, random);
   if (world == 1) draw_backlog(s, random);
-  draw_published(s, random);
   draw_stops(s, random);
   return s;
 }

@@ -59,11 +59,8 @@ void talk(const ChatValues& v, Instance& instance, Engine& engine, const ChatTem
 }
 
 int chat(const CLI::App& app, const ChatValues& v) {
-  const auto pool = make_pool(v.model);
-  InstanceOptions options = instance_options(v.model);
-  options.profile = v.trace.profile;
-  Instance instance(*pool, options);
-  show_warnings(instance);
+  OpenModel model(v.model, v.trace.profile);
+  Instance& instance = model.instance;
   const ChatTemplate chosen = chat_template(instance, v.chat_template);
   Request request = v.request;
   set_model_defaults(request, instance.config(), instance.name());

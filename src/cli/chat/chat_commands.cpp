@@ -1,4 +1,4 @@
-// What a person can type besides messages: /help and the others.
+// Commands of a chat on a terminal: /help, /set, /save and others.
 #include <algorithm>
 #include <array>
 
@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/chat/chat_terminal.h"
 #include "cli/output.h"
+#include "cli/reply.h"
 #include "load/json.h"
 #include "runtime/request_fields.h"
 
@@ -14,7 +15,7 @@ namespace ingot {
 namespace {
 
 constexpr std::string_view kInputHelp =
-    "A line is a message. It goes on in the next line after a backslash at its end, and text of\n"
+    "A line is a message. It continues in the next line after a backslash at its end, and text of\n"
     "several lines stands between \"\"\" and \"\"\", also where it begins with a slash.\n"
     "Ctrl-C stops a reply; at an empty line, twice, it leaves, as Ctrl-D does.\n";
 
@@ -30,10 +31,6 @@ void expect_argument(std::string_view argument, std::string_view usage) {
   if (argument.empty()) throw Error(ErrorCode::kInvalid, cat("expected ", usage));
 }
 
-double per_second(std::int64_t count, double seconds) {
-  return seconds > 0 ? static_cast<double>(count) / seconds : 0;
-}
-
 }  // namespace
 
 std::span<const TerminalChat::Command> TerminalChat::commands() {
@@ -42,7 +39,7 @@ std::span<const TerminalChat::Command> TerminalChat::commands() {
       {"/clear", "", "Begin a new chat; the system message stays", &TerminalChat::clear},
       {"/system", "[TEXT|off]", "Show, set or take away the system message", &TerminalChat::system},
       {"/save", "FILE", "Save the chat as JSON", &TerminalChat::save},
-      {"/load", "FILE", "Go on with a saved chat", &TerminalChat::load},
+      {"/load", "FILE", "Continue a saved chat", &TerminalChat::load},
       {"/regen", "", "Reply to the last message anew", &TerminalChat::regenerate},
       {"/set", "[NAME VALUE]", "Show or change how replies are drawn", &TerminalChat::set},
       {"/stats", "", "Show what the last reply took", &TerminalChat::stats},
@@ -128,9 +125,9 @@ void TerminalChat::set(std::string_view argument) {
 void TerminalChat::stats(std::string_view) {
   const Outcome& o = session_.outcome();
   const std::int64_t computed = o.prompt_tokens - o.cached_tokens;
-  write_stdout(cat("context ", session_.used(), " of ", session_.context(), " tokens, ",
+  write_stdout(cat("context ", session_.used(), "/", session_.context(), " tokens, ",
                    session_.messages().size(), " messages\nlast prompt ", o.prompt_tokens,
-                   " tokens, ", o.cached_tokens, " of them kept from before, ",
+                   " tokens, ", o.cached_tokens, " from the cache, ",
                    to_fixed(per_second(computed, o.prefill_seconds), 1), " tokens/s\nlast reply ",
                    o.generated_tokens, " tokens, ",
                    to_fixed(per_second(o.decode_steps, o.decode_seconds), 1), " tokens/s\n"));

@@ -44,7 +44,7 @@ bool ChatSession::drop_reply() {
 }
 
 void ChatSession::load(std::vector<ChatMessage> messages) {
-  // A template may refuse a chat in which nobody has said anything yet.
+  // A template may refuse a chat without a message of the user.
   const bool is_new = messages.empty() || messages.back().role == "system";
   used_ = is_new ? 0 : std::ssize(encode(messages));
   messages_ = std::move(messages);

@@ -15,12 +15,12 @@
 
 namespace ingot {
 
-/// Messages so far and how the next reply is drawn. The engine keeps what it computed for the last
-/// turn, so that a reply costs what is new in its prompt.
+/// Messages so far and how the next reply is drawn. The engine keeps the keys and values of the
+/// last turn, so that a reply costs only the new tokens of its prompt.
 class ChatSession {
  public:
-  /// `request` says how replies are drawn; its prompt is filled in here. The template is told the
-  /// same time in all turns, lest a prompt differ in its first line.
+  /// `request` says how replies are drawn; its prompt is set here. The template gets the time `now`
+  /// in all turns: another time could change the prompt's first line and lose the cached prefix.
   ChatSession(Engine& engine, const ChatTemplate& chat_template, Request request,
               std::int64_t context, const std::tm& now)
       : engine_(engine),
@@ -31,14 +31,14 @@ class ChatSession {
 
   const std::vector<ChatMessage>& messages() const { return messages_; }
   void set_messages(std::vector<ChatMessage> messages) { messages_ = std::move(messages); }
-  /// Goes on with the messages of another chat. Errors: as of ChatTemplate::encode, with nothing
+  /// Continues with the messages of another chat. Errors: as of ChatTemplate::encode, with nothing
   /// changed.
   void load(std::vector<ChatMessage> messages);
   /// Drops all messages but the system's.
   void clear();
   /// The first message if it is the system's, else nothing.
   std::optional<std::string> system() const;
-  /// Sets the system message; nothing takes it away.
+  /// Sets the system message, or removes it without `text`.
   void set_system(std::optional<std::string> text);
   /// Adds a message of the user's; bytes that are not valid UTF-8 become U+FFFD. Errors:
   /// Error{kInvalid} when there are too many.
@@ -47,29 +47,29 @@ class ChatSession {
   bool drop_reply();
   /// Drops all messages between the system's and the last one.
   void start_over() { messages_ = from(std::ssize(messages_) - 1); }
-  /// Drops the oldest turns, as few as give a quarter of the context back; returns how many. The
-  /// last one stays, even when it alone is too long. Errors: as of prepare.
+  /// Drops the oldest turns until a quarter of the context is free; returns how many. The last turn
+  /// stays, even when it alone is too long. Errors: as of prepare.
   std::int64_t drop_oldest();
 
   /// Makes the prompt of the next reply; returns its tokens. Errors: as of ChatTemplate::encode.
   std::int64_t prepare();
   /// Whether the prepared prompt leaves room for a reply.
   bool fits() const;
-  /// Draws the reply to the prepared prompt and adds it to the messages. `show` gets its text as it
-  /// comes; when `stop` says so, it ends where it is.
+  /// Draws the reply to the prepared prompt and adds it to the messages. `show` gets its text in
+  /// pieces; the reply ends early when `stop` returns true.
   ///
-  /// Errors: that with which the engine ended the request; Interrupted.
+  /// Errors: the error that ended the request; Interrupted.
   const Outcome& reply(FunctionRef<bool()> stop, FunctionRef<void(std::string_view)> show);
 
-  /// Errors: Error{kInternal} when there will never be another reply.
+  /// Errors: Error{kInternal} when the engine has failed for good.
   void require_alive() const { engine_.require_alive(); }
 
   /// How replies are drawn. Prompt and seed are set for each.
   Request& request() { return request_; }
   std::int64_t context() const { return context_; }
-  /// Tokens of the context that the messages took last time that they were counted.
+  /// Tokens of the context that the messages took when they were last counted.
   std::int64_t used() const { return used_; }
-  /// Of the last reply.
+  /// How the last reply ended.
   const Outcome& outcome() const { return outcome_; }
   std::int64_t replies() const { return replies_; }
   /// Whether the last reply ended because the context was full.

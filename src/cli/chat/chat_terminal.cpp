@@ -15,7 +15,7 @@ TerminalChat::TerminalChat(ChatSession& session, TerminalChatOptions options)
   if (options_.history) load_history();
 }
 
-/// A history that cannot be had is not worth an end.
+/// A chat starts without a history that cannot be read.
 void TerminalChat::load_history() {
   const auto path = chat_history_path();
   if (!path) return;

@@ -1,4 +1,4 @@
-// Editing by libedit.
+// Reading lines from a terminal with libedit.
 #include "cli/chat/line_editor.h"
 
 #include <histedit.h>

@@ -9,10 +9,10 @@ struct history;
 
 namespace ingot {
 
-/// How a person ended a line.
+/// How the user ended a line.
 enum class LineEnd {
   kEnter,
-  kInterrupt,  ///< Ctrl-C: what was typed is dropped
+  kInterrupt,  ///< Ctrl-C: the typed text is dropped
   kClosed,     ///< Ctrl-D on an empty line, or the terminal is gone
 };
 
@@ -20,7 +20,7 @@ enum class LineEnd {
 struct TypedLine {
   LineEnd end = LineEnd::kEnter;
   std::string text;
-  bool was_empty = false;  ///< nothing had been typed when it ended
+  bool was_empty = false;  ///< no text was typed
 };
 
 /// Reads lines from stdin and shows them on stdout, both terminals. One at a time may exist.
@@ -34,7 +34,7 @@ class LineEditor {
 
   /// While it waits, Ctrl-C is a key like any other. Errors: Interrupted for other signals.
   TypedLine read(const std::string& prompt);
-  /// Makes a line one that the arrow keys find.
+  /// Adds a line to the history of the arrow keys.
   void remember(const std::string& line);
 
  private:

@@ -1,4 +1,4 @@
-// A history as a text file.
+// Reading and appending the text file of a history.
 #include "cli/chat/line_history.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// LineHistory: the lines that were typed, kept in a file from one session to the next.
+// LineHistory: the typed lines of earlier chats, in a file.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace ingot {
 /// ~/.local/state. Nothing without a home folder.
 std::optional<std::string> chat_history_path();
 
-/// A file of lines that only its owner may read; several sessions may add to it.
+/// A file of lines, readable for its owner alone. Several processes may append to it.
 class LineHistory {
  public:
   static constexpr std::size_t kLinesMax = 1000;
@@ -21,12 +21,12 @@ class LineHistory {
 
   explicit LineHistory(std::string path) : path_(std::move(path)) {}
 
-  /// The newest lines, the oldest first; none of a file that is not there. A file that has grown to
-  /// twice as many is cut to these.
+  /// The newest kLinesMax lines, oldest first; none when there is no file. A file of twice as many
+  /// lines is cut to the newest.
   ///
   /// Errors: Error{kModel} or Error{kIo} for a file that cannot be read or written.
   std::vector<std::string> load() const;
-  /// Adds a line, and makes folder and file when they are not there. Errors: Error{kIo}.
+  /// Appends a line, and creates folder and file if needed. Errors: Error{kIo}.
   void add(std::string_view line) const;
 
  private:

@@ -1,4 +1,4 @@
-// Fences and backslashes.
+// Messages over several lines: fences and backslashes.
 #include "cli/chat/message_lines.h"
 
 #include <utility>

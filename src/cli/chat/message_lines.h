@@ -1,4 +1,4 @@
-// Lines of input put together to messages.
+// MessageLines: joins typed lines to messages.
 #pragma once
 
 #include <optional>
@@ -7,21 +7,21 @@
 
 namespace ingot {
 
-/// What a person said.
+/// A message that the user typed.
 struct InputMessage {
   std::string text;
-  bool is_plain = true;  ///< one line as it was typed: it may be a command
+  bool is_plain = true;  ///< one unchanged line, which may be a command
 };
 
-/// Messages of one line or of several: a line that ends in a backslash goes on in the next one, and
-/// what stands between """ and """ is taken as it is.
+/// Messages of one line or of several: a line that ends in a backslash continues in the next one,
+/// and text between """ and """ is taken as it is.
 class MessageLines {
  public:
-  /// Adds a line without its end; returns the message that it completes.
+  /// Adds a line without its line break; returns the message that it completes.
   std::optional<InputMessage> add(std::string_view line);
   /// Whether the next line belongs to a message that has begun.
   bool has_begun() const { return state_ != State::kStart; }
-  /// Forgets what has begun.
+  /// Drops a message that has begun.
   void clear();
 
  private:

@@ -1,4 +1,5 @@
-// The file, taken in by the assembler: no compiler has to read five million numbers.
+// The built-in model's file, included by the assembler: a C++ array of millions of numbers would
+// take minutes to compile.
 #include "cli/options/built_in_model.h"
 
 asm(R"(

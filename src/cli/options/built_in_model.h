@@ -1,4 +1,4 @@
-// The model that is part of the program.
+// The built-in model: a GGUF file inside the program.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace ingot {
 
-/// What MODEL calls it.
+/// Its name as MODEL.
 inline constexpr std::string_view kBuiltInModel = "ingot-demo";
 
-/// Its GGUF file, for as long as the program runs.
+/// The bytes of its GGUF file, valid as long as the program runs.
 std::span<const std::byte> built_in_model();
 
 }  // namespace ingot

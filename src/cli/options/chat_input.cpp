@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/options/model_options.h"
 #include "cli/options/options.h"
 
 namespace ingot {
@@ -43,19 +44,20 @@ std::string template_help() {
   return cat("The chat template: a file, or a built-in one (", builtin_template_names(), ")");
 }
 
+std::optional<NamedTemplate> choose_template(const Instance& instance,
+                                             const std::optional<std::string>& name_or_file) {
+  if (name_or_file) return find_template(*name_or_file);
+  const TokenizerData* data = instance.checkpoint().tokenizer();
+  if (data == nullptr || !data->chat_template) return std::nullopt;
+  return NamedTemplate{.name = instance.name(), .text = *data->chat_template};
+}
+
 ChatTemplate chat_template(const Instance& instance,
                            const std::optional<std::string>& name_or_file) {
-  if (instance.tokenizer() == nullptr) {
-    throw model_error(instance.name(), "tokenizer", 0,
-                      "the model has none that is understood: use --tokens");
-  }
-  if (name_or_file) {
-    const NamedTemplate named = find_template(*name_or_file);
-    return {named.text, named.name, *instance.tokenizer()};
-  }
-  const TokenizerData* data = instance.checkpoint().tokenizer();
-  if (data == nullptr || !data->chat_template) throw no_template(instance.name());
-  return {*data->chat_template, instance.name(), *instance.tokenizer()};
+  const Tokenizer& tokenizer = require_tokenizer(instance, kUseTokens);
+  const auto chosen = choose_template(instance, name_or_file);
+  if (!chosen) throw no_template(instance.name());
+  return {chosen->text, chosen->name, tokenizer};
 }
 
 }  // namespace ingot

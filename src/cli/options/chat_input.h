@@ -20,16 +20,22 @@ inline constexpr JsonLimits kContextLimits{.bytes_max = std::uint64_t{1} << 24};
 std::tm local_time();
 std::tm parse_date(const std::string& text);
 
-/// Errors:  Error{kInvalid} for what is no object, or has a member that is none of those.
+/// Errors: Error{kInvalid} for a value that is no object, and for an unknown member.
 void expect_chat_members(const Json& object);
 
-/// The help of --template, with the names of those that are built in.
+/// The help of --template, with the names of built-in templates.
 std::string template_help();
 
-/// The template for a model that is open but not started: the one that `name_or_file` means, else
-/// the model's own. It holds on to the model's tokenizer.
+/// The template that `name_or_file` means, or else the model's own; nothing where it has none.
 ///
-/// Errors:  Error{kModel} without a tokenizer or a template.
+/// Errors: as of find_template.
+std::optional<NamedTemplate> choose_template(const Instance& instance,
+                                             const std::optional<std::string>& name_or_file);
+
+/// The template for a model that is open but not started, as `choose_template`. It refers to the
+/// model's tokenizer.
+///
+/// Errors: Error{kModel} without a tokenizer or a template.
 ChatTemplate chat_template(const Instance& instance,
                            const std::optional<std::string>& name_or_file);
 

@@ -1,4 +1,4 @@
-// The variables by which the hub's own tools are configured, which hold here too.
+// Environment variables of the Hugging Face hub's tools, which ingot reads too.
 #pragma once
 
 #include <span>
@@ -15,20 +15,20 @@ struct EnvironmentVariable {
   std::string_view meaning;
 };
 
-/// All that are read, for help and manual pages.
+/// All variables that ingot reads, for help and manual pages.
 std::span<const EnvironmentVariable> hub_environment();
 
-/// The same as text for the end of a command's help.
+/// The variables as text, for the end of a command's help.
 std::string hub_environment_text();
 
-/// The folder of the hub's cache; empty when nothing says where it could be.
+/// The folder of the hub's cache; empty when no variable and no home folder says where.
 ///
 /// Source: huggingface_hub, environment variables.
 std::string hub_cache_folder();
 
-/// Everything about the hub.
+/// The settings for the hub, from the environment.
 ///
-/// Errors: Error{kInvalid} naming the variable whose value is not possible.
+/// Errors: Error{kInvalid} naming a variable with an invalid value.
 HubOptions hub_options();
 
 }  // namespace ingot

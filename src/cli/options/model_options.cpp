@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <optional>
 #include <utility>
 
 #include "backend/backends.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/interrupt.h"
 #include "cli/log.h"
 #include "cli/options/built_in_model.h"
 #include "cli/options/model_path.h"
@@ -86,48 +86,66 @@ std::int64_t parse_bytes(std::string_view text) {
 
 }  // namespace
 
+std::vector<OptionRow> work_option_rows(ModelOptionValues& v) {
+  return {
+      {.flag = "--threads",
+       .value = &v.threads,
+       .help = "Threads to compute with, or auto: one a core, or a CPU if that is faster"},
+      {.flag = "--log-level",
+       .value = &v.log_level,
+       .help = "Lines that are shown on stderr",
+       .unit = "debug|info|warning|error"},
+  };
+}
+
+std::vector<OptionRow> model_option_rows(ModelOptionValues& v) {
+  std::vector<OptionRow> rows = work_option_rows(v);
+  rows.insert(
+      rows.end(),
+      {{.flag = "--ctx",
+        .value = &v.ctx,
+        .help = "Tokens a sequence may have; more than the model was made for is possible, but its "
+                "text gets worse (default: the model's own)",
+        .low = 1,
+        .high = kContextMax,
+        .show_default = false},
+       {.flag = "--kv-type",
+        .value = &v.kv_type,
+        .help = "Type of cached keys and values",
+        .unit = "f16|f32|bf16|int8"},
+       {.flag = "--weights",
+        .value = &v.weights,
+        .help = "Round the matrices of an F32, F16 or BF16 model to this type while loading",
+        .unit = "stored|q8_0|q4_k"},
+       {.flag = "--pack-cache",
+        .value = &v.pack_cache,
+        .help = "A folder that keeps packed weights: the next start maps them, processes share "
+                "them"},
+       {.flag = "--cpu-isa",
+        .value = &v.isa,
+        .help = "Kernels to use; all give the same bits",
+        .unit = "auto|scalar|avx2-novnni|avx2|avx512-novnni|avx512|avx512-amx|neon"},
+       {.flag = "--memory-limit",
+        .value = &v.memory_limit,
+        .help = "Bytes to use at most, with K, M or G; 0: what the system has available"},
+       {.flag = "--pin-threads",
+        .value = &v.pin_threads,
+        .help = "Bind each thread to a CPU of its own"},
+       {.flag = "--check-tensors",
+        .value = &v.check_tensors,
+        .help = "Refuse weights that are NaN or infinite (reads every weight)"}});
+  return rows;
+}
+
 void add_model_options(CLI::App& app, ModelOptionValues& values) {
   add_text(app, values.path, "MODEL",
            cat("A GGUF file, a Hugging Face folder, or a name that ingot models lists (default: ",
                kBuiltInModel, ", which is part of the program)"));
-  add_work_options(app, values);
-  add_number(app, values.ctx,
-             {.name = "--ctx",
-              .help = "Tokens a sequence may have; more than the model was made for is possible, "
-                      "but its text gets worse (default: the model's own)",
-              .low = 1,
-              .high = kContextMax,
-              .show_default = false});
-  add_text(app, values.kv_type,
-           {.name = "--kv-type",
-            .help = "Type of cached keys and values",
-            .takes = "f16|f32|bf16|int8"});
-  add_text(app, values.weights,
-           {.name = "--weights",
-            .help = "Round the matrices of an F32, F16 or BF16 model to this type while loading",
-            .takes = "stored|q8_0|q4_k"});
-  add_text(app, values.pack_cache, "--pack-cache",
-           "A folder that keeps packed weights: the next start maps them, processes share them");
-  add_text(app, values.isa,
-           {.name = "--cpu-isa",
-            .help = "Kernels to use; all give the same bits",
-            .takes = "auto|scalar|avx2-novnni|avx2|avx512-novnni|avx512|avx512-amx|neon"});
-  add_text(app, values.memory_limit,
-           {.name = "--memory-limit",
-            .help = "Bytes to use at most, with K, M or G; 0: what the system has available"});
-  add_switch(app, values.pin_threads, "--pin-threads", "Bind each thread to a CPU of its own");
-  add_switch(app, values.check_tensors, "--check-tensors",
-             "Refuse weights that are NaN or infinite (reads every weight)");
+  add_options(app, model_option_rows(values));
 }
 
 void add_work_options(CLI::App& app, ModelOptionValues& values) {
-  add_text(app, values.threads,
-           {.name = "--threads",
-            .help = "Threads to compute with, or auto: one a core, or a CPU if that is faster"});
-  add_text(app, values.log_level,
-           {.name = "--log-level",
-            .help = "What is shown on stderr",
-            .takes = "debug|info|warning|error"});
+  add_options(app, work_option_rows(values));
 }
 
 void apply_log_level(const ModelOptionValues& values) {
@@ -156,6 +174,15 @@ std::unique_ptr<ThreadPool> make_pool(const ModelOptionValues& values) {
   return std::make_unique<ThreadPool>(threads, std::move(options));
 }
 
+OpenModel::OpenModel(const ModelOptionValues& values, bool profile)
+    : pool(make_pool(values)), instance(*pool, [&] {
+        InstanceOptions options = instance_options(values);
+        options.profile = profile;
+        return options;
+      }()) {
+  show_warnings(instance);
+}
+
 std::vector<std::int64_t> parse_list(std::string_view text, std::string_view option,
                                      std::int64_t low, std::int64_t high) {
   std::vector<std::int64_t> values;
@@ -178,13 +205,14 @@ std::vector<std::int32_t> parse_tokens(std::string_view text, std::int64_t vocab
   return ids;
 }
 
+const Tokenizer& require_tokenizer(const Instance& instance, std::string_view hint) {
+  if (instance.tokenizer() != nullptr) return *instance.tokenizer();
+  throw model_error(instance.name(), "tokenizer", 0,
+                    cat("the model has none that is understood", hint));
+}
+
 std::vector<std::int32_t> encode_prompt(const Instance& instance, std::string_view text) {
-  const Tokenizer* tokenizer = instance.tokenizer();
-  if (tokenizer == nullptr) {
-    throw model_error(instance.name(), "tokenizer", 0,
-                      "the model has none that is understood: use --tokens");
-  }
-  return tokenizer->encode(text, {.add_special = true});
+  return require_tokenizer(instance, kUseTokens).encode(text, {.add_special = true});
 }
 
 std::int64_t choose_context(const Instance& instance, const ModelOptionValues& values,
@@ -202,6 +230,27 @@ std::int64_t choose_context(const Instance& instance, const ModelOptionValues& v
   return std::min(needed, limit);
 }
 
+void shrink_step_to_fit(const Instance& instance, StartOptions& start) {
+  StartOptions one = start;
+  one.pool_sequences = 1;
+  while (one.rows > 1 && !instance.plan(one).fits) {
+    one.rows /= 2;
+    one.sequences = std::min(one.sequences, one.rows);
+  }
+  start.rows = one.rows;
+  start.sequences = one.sequences;
+}
+
+std::int64_t largest_context(const Instance& instance, const ModelOptionValues& values,
+                             std::int64_t most, StartOptions start) {
+  start.context = choose_context(instance, values, 0, std::numeric_limits<std::int64_t>::max());
+  if (values.ctx > 0) return start.context;
+  start.context = std::min(start.context, most);
+  start.pool_sequences = 1;
+  const MemoryPlan plan = instance.plan(start);
+  return !plan.fits && plan.max_context > 0 ? plan.max_context : start.context;
+}
+
 void show_warnings(const Instance& instance, std::size_t first) {
   for (const std::string& warning : std::span(instance.warnings()).subspan(first)) {
     log_warning(warning);
@@ -212,10 +261,7 @@ void start_with_progress(Instance& instance, const StartOptions& options) {
   const std::size_t known = instance.warnings().size();
   {
     ProgressBar bar("loading and packing weights");
-    instance.start(options, [&](std::uint64_t done, std::uint64_t total) {
-      interruption_point();
-      bar.show(done, total);
-    });
+    instance.start(options, interruptible(bar));
   }
   show_warnings(instance, known);
 }

@@ -1,4 +1,4 @@
-// Looking MODEL up.
+// Finding the file or folder that MODEL means.
 #include "cli/options/model_path.h"
 
 #include <filesystem>

@@ -1,5 +1,4 @@
-// MODEL as the command line takes it: a path, the name of a model that was pulled, or the built-in
-// one's.
+// Finding MODEL: a path, the name of a pulled model, or the built-in model.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +11,17 @@
 
 namespace ingot {
 
-/// Where a model is: its path or, where `bytes` has the file itself, the name of that.
+/// Where a model is: a path, or the bytes of a file with its name as `path`.
 struct ModelPlace {
   std::string path;
   std::span<const std::byte> bytes{};
 };
 
-/// The place that MODEL stands for: where it is not given the built-in model, which is said in one
-/// line. What exists is a path; a name is looked up in the hub's cache, and then compared with the
-/// built-in model's; all else is left as it is, for opening it to say what is wrong.
+/// The place of MODEL. Without MODEL it is the built-in model, with a note. An existing path wins;
+/// then come the names in the hub's cache, then the built-in model's name. Any other text is
+/// returned as a path, so that opening it says what is wrong.
 ///
-/// Errors: model_error for a name that is nowhere; Error{kInvalid} for one that fits several
-/// models.
+/// Errors: model_error for a name that is not found; Error{kInvalid} for a name of several models.
 ModelPlace find_model(const std::optional<std::string>& given);
 
 }  // namespace ingot

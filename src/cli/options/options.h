@@ -1,5 +1,5 @@
-// Options as this project takes them: numbers written one way, and an empty value is not an absent
-// one.
+// Declaring options on CLI11 with strict numbers: decimal digits within bounds, never an empty
+// text.
 #pragma once
 
 #include <charconv>
@@ -24,10 +24,10 @@ namespace ingot {
 /// <expected>".
 Error bad_option(std::string_view option, std::string_view value, std::string_view expected);
 
-/// A message with its options, which stand in backquotes as the API spells them, as flags.
+/// A message in which `context` and other names of the library's options become flags (--ctx).
 std::string with_flags(std::string message);
 
-/// A whole number in decimal digits within [low, high], and nothing beside it.
+/// Reads a whole number of decimal digits within [low, high]. The text holds nothing else.
 ///
 /// Errors: Error{kInvalid} naming `option` and the text.
 template <class Int>
@@ -41,12 +41,12 @@ Int parse_whole(std::string_view text, std::string_view option, Int low, Int hig
   return value;
 }
 
-/// A number in decimal notation within [low, high], and nothing beside it.
+/// Reads a number in decimal notation within [low, high]. The text holds nothing else.
 ///
 /// Errors: Error{kInvalid} naming `option` and the text.
 double parse_real(std::string_view text, std::string_view option, double low, double high);
 
-/// What an option that takes a number has: its name, what it means, its limits.
+/// An option that takes a number: name, help and bounds.
 template <class Number>
 struct NumberOption {
   std::string_view name;
@@ -56,8 +56,8 @@ struct NumberOption {
   bool show_default = true;
 };
 
-/// Declares an option that takes one number, in decimal notation, finite and within its limits.
-/// `value` holds the default, and has to live as long as the application.
+/// Declares an option that takes one finite number in decimal notation within its bounds.
+/// `value` holds the default and must live as long as the application.
 ///
 /// Errors: while parsing, Error{kInvalid} naming the option and the text.
 void add_number(CLI::App& app, std::int32_t& value, const NumberOption<std::int32_t>& option);
@@ -66,29 +66,29 @@ void add_number(CLI::App& app, std::uint64_t& value, const NumberOption<std::uin
 void add_number(CLI::App& app, double& value, const NumberOption<double>& option);
 void add_number(CLI::App& app, float& value, const NumberOption<double>& option);
 
-/// The same for a number that stays absent unless the option is given.
+/// Declares an option for a number that stays absent unless the option is given.
 void add_number(CLI::App& app, std::optional<std::int32_t>& value,
                 const NumberOption<std::int32_t>& option);
 
-/// What an option or a positional argument that takes a text has.
+/// An option or a positional argument that takes a text.
 struct TextOption {
   std::string name;  ///< "--file"; of a positional argument "MODEL"
   std::string help;
-  std::string takes{};  ///< what it takes, for its help: "a|b" are all the values there are
+  std::string takes{};  ///< the kind of value, for the help; "a|b" lists all values
   bool is_required = false;
-  bool is_checked = false;  ///< that it is one of `takes`
+  bool is_checked = false;  ///< refuses values that `takes` does not list
 };
 
-/// Declares an option that takes one text. `value` holds the default, which help shows, and has to
-/// live as long as the application.
+/// Declares an option that takes one text. `value` holds the default, which the help shows, and
+/// must live as long as the application.
 void add_text(CLI::App& app, std::string& value, const TextOption& option);
 
 /// Declares an option that takes a text, which stays absent unless the option is given.
 void add_text(CLI::App& app, std::optional<std::string>& value, const std::string& name,
               const std::string& help);
 
-/// Declares an option that takes a text and may be given again: each one counts, as it is. With
-/// `most` above 1 it takes up to so many, behind one name or several.
+/// Declares an option that takes a text and may be repeated. With `most` above 1 it takes up to
+/// `most` texts behind one name.
 void add_texts(CLI::App& app, std::vector<std::string>& values, const std::string& name,
                const std::string& help, int most = 1);
 
@@ -109,19 +109,19 @@ void add_switch(CLI::App& app, bool& value, const std::string& name, const std::
 /// Declares a command of the application.
 CLI::App& add_command(CLI::App& app, const std::string& name, const std::string& help);
 
-/// What the help of a command ends with.
+/// Sets the text at the end of a command's help.
 void set_footer(CLI::App& app, const std::string& text);
 
 /// Gives an option another description.
 void set_help(CLI::App& app, const std::string& name, const std::string& help);
 
-/// Refuses an option together with any of the others, all declared before.
+/// Makes an option an error together with any of the others. All are declared before.
 void exclude(CLI::App& app, const std::string& name, std::initializer_list<const char*> others);
 
-/// Refuses an option without another one, both declared before.
+/// Makes an option an error without another one. Both are declared before.
 void need(CLI::App& app, const std::string& name, const std::string& other);
 
-/// Whether the command line had an option or an argument.
+/// Whether the command line has the option or argument.
 bool is_given(const CLI::App& app, const std::string& name);
 
 }  // namespace ingot

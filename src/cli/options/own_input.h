@@ -1,4 +1,4 @@
-// Outputs that would overwrite what a command reads.
+// Refusing an output path that would overwrite a command's input.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace ingot {
 
-/// Refuses an output path that leads to a file of `model`, to one of `inputs`, or to a file in one
-/// of them that is a folder: writing over what is being read would destroy it. Inputs that are
-/// empty or do not exist count for nothing.
+/// Refuses an output path that is a file of `model`, one of `inputs`, or a file in an input folder:
+/// writing would destroy the input while it is read. Inputs that are empty or do not exist are
+/// ignored.
 ///
 /// Errors: Error{kInvalid} naming `option`.
 void refuse_own_input(std::string_view option, const std::string& out, const Checkpoint& model,

@@ -1,279 +1,195 @@
-// Declaring the options of `ingot serve`.
+// The table of options of `ingot serve`: a new option is one row.
 #include "cli/options/serve_options.h"
 
 #include "base/text.h"
 #include "cli/options/chat_input.h"
-#include "cli/options/options.h"
-#include "runtime/sampling/sampling_params.h"
 
 namespace ingot {
 
-namespace {
-
-void add_address(CLI::App& app, ServerValues& v) {
-  add_text(app, v.host,
-           {.name = "--host",
-            .help = "Address to listen on; localhost is 127.0.0.1 and ::1",
-            .takes = "ADDRESS"});
-  add_number(app, v.port,
-             {.name = "--port", .help = "Port; 0: the system picks one", .low = 0, .high = 65535});
-  add_text(app, v.unix_socket, "--unix-socket",
-           "A path to listen on too, which only its owner can use");
-  add_text(
-      app, v.admin_socket, "--admin-socket",
-      "A path for administration (POST /admin/drain, /admin/flush-cache, /admin/check; metrics "
-      "without a key), which only its owner can use");
-  add_text(app, v.tls_cert, "--tls-cert", "Certificate chain (PEM): the server speaks TLS");
-  add_text(app, v.tls_key, "--tls-key", "The certificate's private key (PEM)");
-  need(app, "--tls-cert", "--tls-key");
-  need(app, "--tls-key", "--tls-cert");
-}
-
-void add_access(CLI::App& app, ServerValues& v) {
-  add_text(
-      app, v.api_key_file, "--api-key-file",
-      "API keys, one a line: KEY or ID:KEY, of at least 16 characters, in a file that only its "
-      "owner can read. INGOT_API_KEY in the environment holds one too");
-  add_switch(app, v.no_auth, "--i-accept-no-auth",
-             "Listen on addresses that others reach without API keys");
-  add_texts(app, v.allowed_hosts, "--allowed-hosts",
-            "A name that clients may call the server by in Host, besides localhost; * for any");
-  add_texts(app, v.cors_origins, "--cors-origin",
-            "An origin whose pages may use the API: https://example.org; * for any, with API keys");
-}
-
-void add_sharing(CLI::App& app, ServerValues& v) {
-  add_switch(app, v.no_prefix_cache, "--no-prefix-cache",
-             "Compute every prompt anew, whatever others began with");
-  add_texts(app, v.shared_prefix_files, "--shared-prefix-file",
-            "A text that is no secret and that many prompts begin with, as it stands or as a "
-            "chat's system message: it is computed once for all API keys, at the start. What "
-            "stands behind it is shared within a key alone, as all else");
-  add_texts(
-      app, v.operator_keys, "--operator-key",
-      "The ID of an API key that sees all of /metrics. With several keys what tells how much of "
-      "others' prompts was cached is on the admin socket alone for all others");
-  add_texts(app, v.key_weights, "--key-weight",
-            "ID=WEIGHT: while several API keys have requests waiting, the one of this ID gets so "
-            "many times the tokens of a key that is not named (0.01 to 100)");
-}
-
-void add_load(CLI::App& app, ServerValues& v) {
-  add_number(app, v.sequences,
-             {.name = "--sequences",
-              .help = cat("Requests that run at once (default: ", kSequencesLeast, ", or one for ",
-                          kTokensOfSequence, " of --kv-tokens, at most ", kSequencesMost, ")"),
-              .low = 0,
-              .high = 4096,
-              .show_default = false});
-  add_number(app, v.step_rows,
-             {.name = "--step-rows",
-              .help = "Tokens that a step computes at most, of all that run",
-              .low = 1,
-              .high = 16384});
-  add_number(app, v.kv_tokens,
-             {.name = "--kv-tokens",
-              .help = cat("Tokens whose keys and values are kept, of all requests (default: ",
-                          kKvTokensDefault, ", or what fits)"),
-              .low = 0,
-              .high = std::int64_t{1} << 40,
-              .show_default = false});
-  add_number(app, v.queue,
-             {.name = "--queue",
-              .help = "Requests that may wait; more are answered 429",
-              .low = 1,
-              .high = 65536});
-  add_number(app, v.queue_per_key,
-             {.name = "--queue-per-key",
-              .help = "Requests of one API key that may wait or run, where there are keys",
-              .low = 1,
-              .high = 65536});
-  add_number(app, v.target_itl_ms,
-             {.name = "--target-itl-ms",
-              .help = "Milliseconds between two tokens to keep to while prompts come in; 0: in "
-                      "proportion to steps without them",
-              .low = 0,
-              .high = 60000});
-  add_number(
-      app, v.max_ttft_ms,
-      {.name = "--max-ttft-ms",
-       .help = "Milliseconds to the first token. Who would wait for more than half of it is "
-               "answered 429 at once, and who is late all the same 503: under overload those "
-               "that are taken are served in time; 0: no limit",
+// long: one table.
+std::vector<OptionRow> server_option_rows(ServerConfig& c) {
+  return {
+      // Address.
+      {.flag = "--host",
+       .value = &c.listen.host,
+       .help = "Address to listen on; localhost is 127.0.0.1 and ::1",
+       .unit = "ADDRESS"},
+      {.flag = "--port",
+       .value = &c.listen.port,
+       .help = "Port; 0: the system picks one",
        .low = 0,
-       .high = 86'400'000});
-  add_switch(app, v.by_priority, "--by-priority",
-             "Requests of smaller `priority` first; they are served in their order without it");
-}
+       .high = 65535},
+      {.flag = "--unix-socket",
+       .value = &c.listen.unix_socket,
+       .help = "A path to listen on too, which only its owner can use"},
+      {.flag = "--admin-socket",
+       .value = &c.listen.admin_socket,
+       .help = "A path for administration (POST /admin/drain, /admin/flush-cache, /admin/check; "
+               "metrics without a key), which only its owner can use"},
+      {.flag = "--tls-cert",
+       .value = &c.listen.tls_cert,
+       .help = "Certificate chain (PEM): the server speaks TLS",
+       .needs = "--tls-key"},
+      {.flag = "--tls-key",
+       .value = &c.listen.tls_key,
+       .help = "The certificate's private key (PEM)",
+       .needs = "--tls-cert"},
 
-void add_times(CLI::App& app, ServerValues& v) {
-  add_number(app, v.queue_timeout,
-             {.name = "--queue-timeout",
-              .help = "Seconds that a request may wait for its turn; it is answered 503 then",
-              .low = 1,
-              .high = 86400});
-  add_number(app, v.request_timeout,
-             {.name = "--request-timeout",
-              .help = "Seconds that a request may take in all",
-              .low = 1,
-              .high = 86400});
-  add_number(app, v.drain_timeout,
-             {.name = "--drain-timeout",
-              .help = "Seconds that requests have to end in after SIGTERM",
-              .low = 0,
-              .high = 3600});
-  add_number(app, v.write_stall,
-             {.name = "--write-stall",
-              .help = "Seconds after which a client that takes nothing is given up",
-              .low = 1,
-              .high = 3600});
-  add_number(app, v.header_timeout,
-             {.name = "--header-timeout",
-              .help = "Seconds in which the head of a request has to come",
-              .low = 1,
-              .high = 60});
-  add_number(app, v.body_timeout,
-             {.name = "--body-timeout",
-              .help = "Seconds in which its body has to come",
-              .low = 1,
-              .high = 3600});
-  add_number(app, v.idle_timeout,
-             {.name = "--idle-timeout",
-              .help = "Seconds that a connection may wait for its next request",
-              .low = 1,
-              .high = 3600});
-  add_number(app, v.ping_interval,
-             {.name = "--ping-interval",
-              .help = "Seconds of silence after which a stream gets a comment, so that nobody on "
-                      "the way gives it up",
-              .low = 1,
-              .high = 3600});
-  add_number(app, v.stream_interval_ms,
-             {.name = "--stream-interval-ms",
-              .help = "Tokens of a stream that come within the same interval of so many "
-                      "milliseconds go out together; 0: each at once. Without it each at once "
-                      "while a thread's streams have few, else intervals of up to 102 ms, longer "
-                      "the more streams there are",
-              .low = 0,
-              .high = 1000});
-}
+      // Access.
+      {.flag = "--api-key-file",
+       .value = &c.access.api_key_file,
+       .help = "API keys, one a line: KEY or ID:KEY, of at least 16 characters, in a file that "
+               "only its owner can read. INGOT_API_KEY in the environment holds one too"},
+      {.flag = "--i-accept-no-auth",
+       .value = &c.access.no_auth,
+       .help = "Listen on addresses that others reach without API keys"},
+      {.flag = "--allowed-hosts",
+       .value = &c.access.allowed_hosts,
+       .help = "A name that clients may call the server by in Host, besides localhost; * for any"},
+      {.flag = "--cors-origin",
+       .value = &c.access.cors_origins,
+       .help = "An origin whose pages may use the API: https://example.org; * for any, with API "
+               "keys"},
+      {.flag = "--operator-key",
+       .value = &c.access.operator_keys,
+       .help = "The ID of an API key that sees all of /metrics. Other keys do not see counts that "
+               "depend on the cached prompts of several keys; the admin socket does"},
+      {.flag = "--key-weight",
+       .value = &c.access.key_weights,
+       .help = "ID=WEIGHT: while several API keys have requests waiting, this key gets WEIGHT "
+               "times the tokens of a key without a weight (0.01 to 100)"},
 
-void add_limits(CLI::App& app, ServerValues& v) {
-  add_number(app, v.connections,
-             {.name = "--connections", .help = "Connections at once", .low = 1, .high = 65536});
-  add_number(app, v.connections_per_address,
-             {.name = "--connections-per-address",
-              .help = "Connections of one address, but this machine's own",
-              .low = 1,
-              .high = 65536});
-  add_number(app, v.requests_per_connection,
-             {.name = "--requests-per-connection",
-              .help = "Requests after which a connection is closed",
-              .low = 1,
-              .high = 1'000'000'000});
-  add_number(app, v.header_kib,
-             {.name = "--max-header-kib", .help = "KiB of a request's head", .low = 1, .high = 64});
-  add_number(app, v.line_kib,
-             {.name = "--max-line-kib",
-              .help = "KiB of its first line (default: 8, or those of the head)",
-              .low = 1,
-              .high = 64});
-  add_number(app, v.header_fields,
-             {.name = "--max-header-fields", .help = "Fields of it", .low = 1, .high = 256});
-  add_number(app, v.body_mib,
-             {.name = "--max-body-mib", .help = "MiB of a request's body", .low = 1, .high = 256});
-  add_number(app, v.body_bytes_per_second,
-             {.name = "--min-body-rate",
-              .help = "Bytes a second of a body that have to come at least, after five seconds",
-              .low = 1,
-              .high = 1'000'000'000});
-  add_number(app, v.choices,
-             {.name = "--max-choices", .help = "`n` of a request at most", .low = 1, .high = 128});
-  add_number(
-      app, v.prompts,
-      {.name = "--max-prompts", .help = "Prompts of a completion at most", .low = 1, .high = 128});
-  add_number(app, v.default_max_tokens,
-             {.name = "--default-max-tokens",
-              .help = "Tokens of a chat that does not say how many, as far as there is room",
-              .low = 1,
-              .high = 1'000'000'000});
-  add_number(app, v.auth_failures,
-             {.name = "--auth-failures",
-              .help = "Wrong keys of an address within a minute, after which it is answered 429",
-              .low = 1,
-              .high = 1000});
-  add_number(app, v.reserved_connections,
-             {.name = "--reserved-connections",
-              .help = "Connections beyond --connections that /health and its like still get",
-              .low = 0,
-              .high = 64});
-}
+      // Model.
+      {.flag = "--model-name",
+       .value = &c.model_name,
+       .help = "The name that clients send as `model` (default: the file's)"},
+      {.flag = "--template", .value = &c.chat_template, .help = template_help()},
+      {.flag = "--no-prefix-cache",
+       .value = &c.prefix_cache,
+       .help = "Compute every prompt from its first token, even if it begins as an earlier one"},
 
-void add_operation(CLI::App& app, ServerValues& v) {
-  add_number(app, v.io_threads,
-             {.name = "--io-threads",
-              .help = "Threads that read and write; 0: one for every 8 CPUs",
-              .low = 0,
-              .high = 64});
-  add_switch(app, v.exit_on_stall, "--exit-on-stall",
-             "End with exit code 70 when a step of the engine takes longer than a minute");
-  add_switch(app, v.sandbox, "--sandbox",
-             "Give up what serving does not need before the first request: starting programs, "
-             "making connections, opening files (Linux: no_new_privs, Landlock, seccomp)");
-  add_switch(app, v.log_requests, "--log-requests",
-             "Write a line of JSON on stderr for each request: not what it says");
-  add_switch(app, v.log_content, "--log-content",
-             "Write what requests and responses say there too, up to 64 KiB of each: for finding "
-             "faults, with the consent of those who wrote it");
-}
+      // Load.
+      {.flag = "--sequences",
+       .value = &c.sequences,
+       .help = cat("Requests that run at once (default: ", kSequencesMin, ", or one for each ",
+                   kTokensPerSequence, " --kv-tokens, at most ", kSequencesMax, ")"),
+       .low = 0,
+       .high = 4096,
+       .show_default = false},
+      {.flag = "--step-rows",
+       .value = &c.step_rows,
+       .help = "Tokens that one step computes at most, over all requests",
+       .low = 1,
+       .high = 16384},
+      {.flag = "--kv-tokens",
+       .value = &c.kv_tokens,
+       .help = cat("Tokens whose keys and values are kept, over all requests (default: ",
+                   kKvTokensDefault, ", or what fits)"),
+       .low = 0,
+       .high = double{std::int64_t{1} << 40},
+       .show_default = false},
+      {.flag = "--queue",
+       .value = &c.requests.queue,
+       .help = "Requests that may wait; further ones are answered 429",
+       .low = 1,
+       .high = 65536},
+      {.flag = "--target-itl-ms",
+       .value = &c.target_itl_ms,
+       .help = "Time between two tokens of a stream while prompts come in; 0: in proportion to "
+               "steps without prompts",
+       .low = 0,
+       .high = 60000,
+       .unit = "MILLISECONDS"},
+      {.flag = "--max-ttft-ms",
+       .value = &c.requests.max_ttft_ms,
+       .help = "Time to the first token. A request that would wait for more than half of it is "
+               "answered 429 at once, one that is late all the same 503; 0: no limit",
+       .low = 0,
+       .high = 86'400'000,
+       .unit = "MILLISECONDS"},
+      {.flag = "--by-priority",
+       .value = &c.requests.by_priority,
+       .help = "Requests of smaller `priority` first, instead of in the order of their arrival"},
+      {.flag = "--default-max-tokens",
+       .value = &c.requests.max_tokens_default,
+       .help = "`max_tokens` of a chat that does not say, as far as there is room",
+       .low = 1,
+       .high = 1'000'000'000},
 
-void add_input_limits(CLI::App& app, ServerValues& v) {
-  add_number(app, v.json_depth,
-             {.name = "--max-json-depth",
-              .help = "Arrays and objects within each other in a body",
-              .low = 1,
-              .high = 256});
-  add_number(app, v.messages,
-             {.name = "--max-messages",
-              .help = "Messages of a chat, with the system's",
-              .low = 2,
-              .high = 4096});
-  add_number(
-      app, v.stops,
-      {.name = "--max-stops", .help = "Strings in `stop` of a request", .low = 0, .high = 64});
-  add_number(app, v.stop_bytes,
-             {.name = "--max-stop-bytes", .help = "Bytes of each of them", .low = 1, .high = 1024});
-  add_number(app, v.stop_ids,
-             {.name = "--max-stop-ids", .help = "Ids in `stop_token_ids`", .low = 0, .high = 1024});
-  add_number(app, v.biases,
-             {.name = "--max-biases", .help = "Tokens in `logit_bias`", .low = 0, .high = 1 << 20});
-  add_number(app, v.logprobs,
-             {.name = "--max-logprobs",
-              .help = "Alternatives of a token whose log-probabilities a request may ask for",
-              .low = 0,
-              .high = kLogprobsMax});
-  add_number(app, v.template_steps,
-             {.name = "--max-template-steps",
-              .help = "Steps of the chat template for a prompt",
-              .low = 1000,
-              .high = 50'000'000});
-}
+      // Times.
+      {.flag = "--queue-timeout",
+       .value = &c.requests.queue_seconds,
+       .help = "Time that a request may wait until it runs; then it is answered 503",
+       .low = 1,
+       .high = 86400,
+       .unit = "SECONDS"},
+      {.flag = "--request-timeout",
+       .value = &c.requests.request_seconds,
+       .help = "Time that a request may take from its arrival to its end",
+       .low = 1,
+       .high = 86400,
+       .unit = "SECONDS"},
+      {.flag = "--drain-timeout",
+       .value = &c.requests.drain_seconds,
+       .help = "Time that running requests have after SIGTERM",
+       .low = 0,
+       .high = 3600,
+       .unit = "SECONDS"},
+      {.flag = "--write-stall",
+       .value = &c.times.write_stall,
+       .help = "Time without progress after which a client that does not read is dropped",
+       .low = 1,
+       .high = 3600,
+       .unit = "SECONDS"},
+      {.flag = "--idle-timeout",
+       .value = &c.times.idle,
+       .help = "Time that a connection may wait for its next request",
+       .low = 1,
+       .high = 3600,
+       .unit = "SECONDS"},
+      {.flag = "--stream-interval-ms",
+       .value = &c.times.gather,
+       .help = "Tokens of a stream that come within one such interval go out together; 0: each at "
+               "once. By default each at once while a thread has few streams, and intervals of "
+               "up to 102 ms the more there are",
+       .low = 0,
+       .high = 1000,
+       .unit = "MILLISECONDS"},
 
-}  // namespace
+      // Limits.
+      {.flag = "--connections",
+       .value = &c.listen.connections_max,
+       .help = "Connections at once",
+       .low = 1,
+       .high = 65536},
+      {.flag = "--max-body-mib",
+       .value = &c.listen.http.body_bytes_max,
+       .help = "Size of a request's body",
+       .low = 1,
+       .high = 256,
+       .unit = "MIB"},
+
+      // Operation.
+      {.flag = "--exit-on-stall",
+       .value = &c.exit_on_stall,
+       .help = "End with exit code 70 when a step of the engine takes longer than a minute"},
+      {.flag = "--sandbox",
+       .value = &c.sandbox,
+       .help = "Give up what serving does not need before the first request: starting programs, "
+               "making connections, opening files (Linux: no_new_privs, Landlock, seccomp)"},
+      {.flag = "--log-requests",
+       .value = &c.log_requests,
+       .help = "Write a line of JSON on stderr for each request, without its contents"},
+      {.flag = "--log-content",
+       .value = &c.log_content,
+       .help = "Write the contents of requests and responses there too, up to 64 KiB of each: for "
+               "finding faults, with the consent of the users"},
+  };
+}
 
 void add_server_options(CLI::App& app, ServerValues& values) {
   add_model_options(app, values.model);
-  add_address(app, values);
-  add_access(app, values);
-  add_text(app, values.model_name, "--model-name",
-           "The name that clients send as `model` (default: the file's)");
-  add_text(app, values.chat_template, "--template", template_help());
-  add_sharing(app, values);
-  add_load(app, values);
-  add_times(app, values);
-  add_limits(app, values);
-  add_input_limits(app, values);
-  add_operation(app, values);
+  add_options(app, server_option_rows(values.server));
 }
 
 }  // namespace ingot

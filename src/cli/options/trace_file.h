@@ -1,4 +1,4 @@
-// --trace: what an engine's steps were, as a file for trace viewers.
+// --trace: the steps of an engine as a file for trace viewers.
 #pragma once
 
 #include <optional>
@@ -15,17 +15,17 @@ namespace ingot {
 /// Values of the flags.
 struct TraceValues {
   std::optional<std::string> path;
-  bool profile = false;  ///< times of ops are in it
+  bool profile = false;  ///< with the times of ops
 };
 
-/// Declares the trace's option, of this name, and --profile.
+/// Declares the option `name` of the trace's path, and --profile.
 void add_trace_file_options(CLI::App& app, TraceValues& values, const std::string& name);
 
-/// A trace from before its engine is made until that is gone. Where a command ends early, with an
-/// error or interrupted, what was traced until then is a file too.
+/// A trace, made before its engine and finished after it. When a command fails or is interrupted,
+/// the file has the steps until then.
 class TraceFile {
  public:
-  /// Without a path there is no trace. `metrics` may be null.
+  /// No trace without a path. `metrics` may be null.
   ///
   /// Errors: Error{kIo} when the file cannot be made.
   explicit TraceFile(const TraceValues& values, EngineMetrics* metrics = nullptr);
@@ -33,7 +33,7 @@ class TraceFile {
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
 
-  /// For the engine; null where nobody would look.
+  /// For the engine; null without a trace.
   EngineObserver* observer() noexcept;
   /// Once the engine is gone. Errors: Error{kIo} when the trace could not be written.
   void finish();

@@ -48,7 +48,7 @@ constexpr std::string_view kEnd = R"sh(  esac
 complete -F _ingot ingot
 )sh";
 
-/// What can follow when the last word is no option that takes a value.
+/// The words that can follow when the last word is no option with a value.
 std::string positional_line(const CommandInfo& command) {
   std::vector<std::string> choices = command.children;
   if (command.positionals.empty()) {

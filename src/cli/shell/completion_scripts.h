@@ -1,4 +1,4 @@
-// Completion of the command line in shells, made from the table of options.
+// Completion scripts for shells, made from the table of options.
 #pragma once
 
 #include <span>
@@ -17,7 +17,7 @@ std::string zsh_completion(std::span<const CommandInfo> commands);
 /// Declarations for fish, to be sourced.
 std::string fish_completion(std::span<const CommandInfo> commands);
 
-/// What a positional argument can be besides a file.
+/// Values of a positional argument besides files.
 enum class PositionalKind { kFile, kModel, kName };
 
 /// By its name: MODEL is a file, a folder or a name of the cache, NAME is such a name.
@@ -26,7 +26,7 @@ PositionalKind positional_kind(const OptionInfo& positional);
 /// `text` in single quotes as a POSIX shell reads them.
 std::string shell_quoted(std::string_view text);
 
-/// `words` with spaces between them.
+/// The words with `between` between them.
 std::string joined(std::span<const std::string> words, std::string_view between = " ");
 
 }  // namespace ingot

@@ -51,12 +51,8 @@ Command add_man_command(CLI::App& app) {
   add_switch(sub, values->request_fields, "--request-fields",
              "Print the table of request fields as Markdown instead");
   set_footer(sub, "To read one: ingot man run | man -l -");
-  return {&sub,
-          [&app, values] {
-            man(*values, option_table(app));
-            return kDone;
-          },
-          "ingot man run | man -l -"};
+  return make_command(
+      sub, [&app, values] { man(*values, option_table(app)); }, "ingot man run | man -l -");
 }
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Writing roff: what comes from the table is escaped, the frame is ours.
+// Manual pages as roff text, made from the table of options.
 #include "cli/shell/man_page.h"
 
 #include "base/text.h"
@@ -20,7 +20,7 @@ std::string escaped(std::string_view text) {
     } else if (c == '-') {
       out += "\\-";
     } else if (c == '|') {
-      out += "|\\:";  // where a long list of values may go on in the next line
+      out += "|\\:";  // where a long list of values may be broken
     } else {
       out += c;
     }

@@ -8,11 +8,10 @@
 
 namespace ingot {
 
-/// The page of a command in the language of man(7). `commands` is the whole table, for the
-/// program's own page and the references to others.
+/// The page of a command, as man(7) text. `commands` is the whole table: pages refer to others.
 std::string man_page(const CommandInfo& command, std::span<const CommandInfo> commands);
 
-/// The page's name: "ingot-run".
+/// The name of a page: "ingot-run".
 std::string man_page_name(const CommandInfo& command);
 
 /// The table of request fields as Markdown, for the docs.

@@ -1,4 +1,4 @@
-// Reading CLI11's declarations.
+// Reading the declarations of CLI11 into a table.
 #include "cli/shell/option_table.h"
 
 #include <CLI/CLI.hpp>

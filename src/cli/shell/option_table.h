@@ -1,4 +1,4 @@
-// The commands and their options as data: completion and manual pages are made from this.
+// All commands and options as a table, for completion scripts and manual pages.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ namespace ingot {
 /// An option or a positional argument.
 struct OptionInfo {
   std::vector<std::string> names;    ///< "-p", "--prompt"; of a positional argument "MODEL"
-  std::string value;                 ///< what it takes: "TEXT"; empty for a flag
-  std::vector<std::string> choices;  ///< all values there are, where that is known
+  std::string value;                 ///< the kind of value: "TEXT"; empty for a flag
+  std::vector<std::string> choices;  ///< all values, if they are known
   std::string help;
   std::string initial;  ///< the default, or empty
   bool is_required = false;
@@ -23,19 +23,19 @@ struct OptionInfo {
 
 /// A command.
 struct CommandInfo {
-  std::vector<std::string> words;  ///< as typed: {"run"}; none for the program itself
+  std::vector<std::string> words;  ///< as typed: {"run"}; empty for ingot itself
   std::string help;
   std::string footer;
   std::vector<OptionInfo> options;
   std::vector<OptionInfo> positionals;
-  std::vector<std::string> children;  ///< last words of its commands
+  std::vector<std::string> children;  ///< the last words of its own commands
 
-  /// Its words with `between` in front of each: " run".
+  /// The words with `between` before each: " run".
   std::string path(char between) const;
 };
 
-/// Everything that the application declares, parents before children; what is hidden from help is
-/// not there. A value whose type is written as "a|b|c" has these choices.
+/// All commands and options that the help of the application shows, parents before children. A
+/// value of type "a|b|c" has these choices.
 std::vector<CommandInfo> option_table(const CLI::App& app);
 
 }  // namespace ingot

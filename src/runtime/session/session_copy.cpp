@@ -206,8 +206,7 @@ void SessionLoader::load() {
   SequenceBlocks held(cache_);
   hold_known(held);
   for (std::int32_t g = 0; g < cache_.groups(); ++g) load_group(held, g);
-  PrefixIndex::Place place =
-      index_.adopt(key_, {.published = index_.published_blocks(all_tokens())}, held);
+  PrefixIndex::Place place = index_.adopt(key_, {}, held);
   index_.extend(place, all_tokens(), last_ * kBlockTokens, held);
   index_.leave(place);
   held.truncate(0);

@@ -57,8 +57,7 @@ class SessionReader {
 /// other functions in any thread.
 class SessionLoader {
  public:
-  /// All of it outlives this. If there are published prompts, every domain uses blocks that are
-  /// loaded for them, so the file has to be as trustworthy as the model.
+  /// All of it outlives this.
   SessionLoader(const SessionFile& file, const PrefixKey& key, KvCache& cache, PrefixIndex& index);
 
   void find();

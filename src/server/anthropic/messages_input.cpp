@@ -64,14 +64,14 @@ void add_turn(ChatTurn turn, std::vector<ChatTurn>& turns) {
   if (!turn.reasoning.empty()) add_line(turns.back().reasoning, turn.reasoning);
 }
 
-std::vector<ChatTurn> read_turns(Params& params, std::size_t messages_max) {
+std::vector<ChatTurn> read_turns(Params& params) {
   const Json* messages = params.array("messages");
   if (messages == nullptr) throw invalid_request("messages", "messages is missing");
   const Json::Array& all = *messages->as_array();
   // One more for the system.
-  if (all.empty() || all.size() >= messages_max) {
+  if (all.empty() || all.size() >= kMessagesMax) {
     throw invalid_request("messages", cat("messages has ", all.size(),
-                                          " entries, possible are 1 to ", messages_max - 1));
+                                          " entries, possible are 1 to ", kMessagesMax - 1));
   }
   std::vector<ChatTurn> turns;
   if (const Json* system = params.take("system")) {
@@ -127,7 +127,7 @@ void read_tools_of_messages(Params& params) {
 }  // namespace
 
 ChatPrompt read_messages(Params& params, const Service& service, PromptRoom room) {
-  const std::vector<ChatTurn> turns = read_turns(params, service.options().inputs.messages);
+  const std::vector<ChatTurn> turns = read_turns(params);
   ChatArguments arguments(params, service);
   read_thinking(params, service, arguments);
   read_tools_of_messages(params);

@@ -18,8 +18,11 @@ class AuthFailures {
   static constexpr std::chrono::seconds kWindow{60};
   /// Addresses that are told apart; further ones count together.
   static constexpr std::size_t kAddressesMax = 4096;
+  /// Wrong keys of an address within the window. A client with a mistyped key that retries stays
+  /// below it; a larger number helps those who guess.
+  static constexpr std::size_t kFailuresMax = 20;
 
-  explicit AuthFailures(int most) : most_(static_cast<std::size_t>(most)) {}
+  explicit AuthFailures(std::size_t most = kFailuresMax) : most_(most) {}
 
   /// Counts a wrong key. Zero, or where the address has too many: the time until one is counted
   /// again.

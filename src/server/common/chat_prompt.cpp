@@ -116,14 +116,13 @@ std::tm local_time() {
 }  // namespace
 
 Json normalised_messages(const Json& messages, const Service& service) {
-  const std::size_t messages_max = service.options().inputs.messages;
   const Json::Array* all = messages.as_array();
   if (all == nullptr) {
     throw invalid_request("messages", cat("messages is ", messages.kind(), ", expected an array"));
   }
-  if (all->empty() || all->size() > messages_max) {
+  if (all->empty() || all->size() > kMessagesMax) {
     throw invalid_request("messages", cat("messages has ", all->size(),
-                                          " entries, possible are 1 to ", messages_max));
+                                          " entries, possible are 1 to ", kMessagesMax));
   }
   const bool knows_developer = service.chat_knows("developer");
   Json out = Json::array();

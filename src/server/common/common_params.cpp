@@ -19,21 +19,28 @@ std::uint64_t random_seed() {
   return generator();
 }
 
-/// `stop` is the name of the texts that end the reply.
-void check_counts(const Request& request, const InputLimits& limits, std::string_view stop) {
+/// Tokens in `logit_bias`: the sampler changes as many logits in every step.
+constexpr std::size_t kBiasesMax = 1024;
+
+/// Levels of arrays and objects in a body. Schemas of tools, the deepest part of bodies, need far
+/// fewer; functions that walk a body recursively need stack for each level.
+constexpr std::int32_t kJsonDepthMax = 64;
+
+/// Checks the counts before a prompt is computed. `stop` is the name of the texts that end the
+/// reply.
+void check_counts(const Request& request, std::string_view stop) {
   const auto check = [](std::string_view name, std::size_t count, std::size_t most) {
     if (count <= most) return;
     throw invalid_request(std::string(name),
                           cat(name, " has ", count, " entries, possible are ", most));
   };
-  check(stop, request.stop.size(), limits.stops);
+  check(stop, request.stop.size(), kStopsMax);
   for (const std::string& text : request.stop) {
-    if (!text.empty() && text.size() <= limits.stop_bytes) continue;
+    if (!text.empty() && text.size() <= kStopBytesMax) continue;
     throw invalid_request(std::string(stop), cat(stop, " has a string of ", text.size(),
-                                                 " bytes, possible are 1 to ", limits.stop_bytes));
+                                                 " bytes, possible are 1 to ", kStopBytesMax));
   }
-  check("stop_token_ids", request.sampling.end_ids.size(), limits.stop_ids);
-  check("logit_bias", request.sampling.logit_bias.size(), limits.biases);
+  check("logit_bias", request.sampling.logit_bias.size(), kBiasesMax);
 }
 
 /// Only text is supported: output cannot be constrained.
@@ -50,7 +57,6 @@ void read_response_format(Params& params) {
 }  // namespace
 
 void read_fields(Params& params, const Call& call, Request& request, Places where) {
-  const ServiceOptions& options = call.service.options();
   request.sampling = call.service.sampling_defaults();
   request.sampling.seed = random_seed();
   for (const RequestField& field : request_fields()) {
@@ -59,9 +65,9 @@ void read_fields(Params& params, const Call& call, Request& request, Places wher
     if (value != nullptr) as_api([&] { set_field(request, field, *value, where); });
   }
   if (request.sampling.temperature < kTemperatureMin) request.sampling.temperature = 0;
-  check_counts(request, options.inputs, where == place::kMessages ? "stop_sequences" : "stop");
+  check_counts(request, where == place::kMessages ? "stop_sequences" : "stop");
   as_api([&] { check_sampling(request.sampling, call.service.limits().ids); });
-  if (request.priority != 0 && !options.by_priority) {
+  if (request.priority != 0 && !call.service.options().limits.by_priority) {
     params.warn("priority", "ignored", "the server takes requests in their order");
   }
   request.tenant = call.key;
@@ -88,7 +94,7 @@ void read_max_tokens(Params& params, const Call& call, Request& request, Places 
   }
   const std::int64_t fallback = where == place::kCompletions
                                     ? default_request(where).max_tokens
-                                    : call.service.options().max_tokens_default;
+                                    : call.service.options().limits.max_tokens_default;
   request.max_tokens = std::min(wanted.value_or(fallback), room);
   if (wanted && *wanted > room) {
     params.warn(from, "clamped", cat("the prompt leaves room for ", room, " tokens"));
@@ -153,7 +159,7 @@ StreamParams read_stream(Params& params) {
   params.within("stream_options", [&](Params& options) {
     out.include_usage = options.flag("include_usage").value_or(false);
     if (options.flag("include_obfuscation").value_or(false)) {
-      options.warn("include_obfuscation", "ignored", "streams are not padded");
+      options.warn("include_obfuscation", "ignored", "this server does not pad streams");
     }
   });
   if (!out.stream && params.has("stream_options")) {
@@ -167,7 +173,7 @@ Json read_body(const Call& call) {
   try {
     return parse_json(call.http.body, "body", "json",
                       {.bytes_max = call.http.body.size(),
-                       .depth_max = call.service.options().inputs.json_depth,
+                       .depth_max = kJsonDepthMax,
                        .nodes_max = 1'000'000,
                        .string_bytes_max = call.http.body.size()});
   } catch (const Error& error) {

@@ -85,7 +85,7 @@ bool RequestGate::is_host_allowed(const HttpRequest& request, const Route* route
   if (host == nullptr) return route != nullptr && route->access == Access::kPublic;
   const std::string name = lower_ascii(host_name(*host));
   if (name == "localhost" || name == "127.0.0.1" || name == "[::1]") return true;
-  return std::any_of(options_.allowed_hosts.begin(), options_.allowed_hosts.end(),
+  return std::any_of(options_.access.allowed_hosts.begin(), options_.access.allowed_hosts.end(),
                      [&](const std::string& allowed) { return allowed == "*" || allowed == name; });
 }
 
@@ -113,9 +113,9 @@ const std::string* RequestGate::allowed_origin(const HttpRequest& request) const
   const std::string* origin = request.field("origin");
   if (origin == nullptr) return nullptr;
   const auto allowed =
-      std::find_if(options_.cors_origins.begin(), options_.cors_origins.end(),
+      std::find_if(options_.access.cors_origins.begin(), options_.access.cors_origins.end(),
                    [&](const std::string& one) { return one == "*" || one == *origin; });
-  return allowed == options_.cors_origins.end() ? nullptr : &*allowed;
+  return allowed == options_.access.cors_origins.end() ? nullptr : &*allowed;
 }
 
 HttpResponse RequestGate::preflight(const HttpRequest& request) const {
@@ -156,7 +156,8 @@ std::variant<Admitted, HttpResponse> RequestGate::admit(const HttpRequest& reque
       throw ApiError(421, "misdirected_request",
                      "Host is not a name of this server: --allowed-hosts adds one");
     }
-    const bool is_preflight = request.method == "OPTIONS" && !options_.cors_origins.empty() &&
+    const bool is_preflight = request.method == "OPTIONS" &&
+                              !options_.access.cors_origins.empty() &&
                               request.field("origin") != nullptr;
     if (is_preflight && !match.allowed.empty()) return preflight(request);
     admitted.key = authenticate(request, route);
@@ -312,7 +313,7 @@ HttpFields RequestGate::common_fields(const HttpRequest& request, const Admitted
   if (const std::string* parent = request.field("traceparent")) {
     if (parent->size() <= 64) fields.emplace_back("traceparent", *parent);
   }
-  if (request.field("origin") == nullptr || options_.cors_origins.empty()) return fields;
+  if (request.field("origin") == nullptr || options_.access.cors_origins.empty()) return fields;
   if (const std::string* allowed = allowed_origin(request)) {
     fields.emplace_back("Access-Control-Allow-Origin", *allowed);
     fields.emplace_back("Access-Control-Expose-Headers", "X-Request-Id, request-id, Retry-After");

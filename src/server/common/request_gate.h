@@ -1,6 +1,7 @@
 // RequestGate: admits or refuses requests, and hands the admitted ones to their endpoints.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,15 +15,23 @@
 
 namespace ingot {
 
-/// Who may use the API, and from where.
-struct GateOptions {
-  ApiKeys keys{};
+/// The operator's choices about access.
+struct AccessOptions {
+  std::optional<std::string> api_key_file{};
+  bool no_auth = false;  ///< listen on addresses that others reach, without keys
   /// Names besides localhost, 127.0.0.1 and [::1] that Host may have; "*" for any.
   std::vector<std::string> allowed_hosts{};
   /// Origins whose pages may use the API; "*" for any, which takes keys.
   std::vector<std::string> cors_origins{};
-  int auth_failures_per_minute = 20;  ///< of one address
-  std::span<const Route> routes{};    ///< that there are
+  std::vector<std::string> operator_keys{};  ///< IDs of keys that see all counts
+  std::vector<std::string> key_weights{};    ///< "ID=WEIGHT"
+};
+
+/// What the gate checks of a request.
+struct GateOptions {
+  AccessOptions access{};  ///< with allowed hosts in lower case
+  ApiKeys keys{};
+  std::span<const Route> routes{};
 };
 
 /// Bytes of a request, and of a response, in the log.
@@ -32,10 +41,7 @@ inline constexpr std::size_t kContentBytesMax = 64 << 10;
 class RequestGate final : public RequestHandler {
  public:
   RequestGate(GateOptions options, Service& service, ServerLog& log)
-      : options_(std::move(options)),
-        service_(service),
-        log_(log),
-        auth_failures_(options_.auth_failures_per_minute) {}
+      : options_(std::move(options)), service_(service), log_(log) {}
 
   std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool has_body) override;
   std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(const HttpRequest& request,

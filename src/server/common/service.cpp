@@ -169,7 +169,8 @@ void Service::enter(const std::string& id, std::size_t key, std::size_t choices)
   const std::lock_guard lock(mutex_);
   std::size_t& entries = per_key_[key];
   // Key 0 is every client, where there are no keys. A key's only request may have any size.
-  if (key > 0 && entries > 0 && entries + choices > options_.waiting_per_key) throw overloaded();
+  if (key > 0 && entries > 0 && entries + choices > options_.limits.waiting_per_key())
+    throw overloaded();
   running_[id] = {.key = key, .choices = choices, .generation = {}};
   entries += choices;
 }
@@ -184,13 +185,13 @@ std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const
     for (GenerationPrompt& prompt : generation.prompts) {
       prompt.request.notify = notify;
       prompt.request.first_token_seconds =
-          std::min(prompt.request.first_token_seconds, options_.first_token_seconds);
-      if (options_.request_seconds < prompt.request.end_seconds) {
-        prompt.request.end_seconds = options_.request_seconds;
+          std::min(prompt.request.first_token_seconds, options_.limits.first_token_seconds());
+      if (options_.limits.request_seconds < prompt.request.end_seconds) {
+        prompt.request.end_seconds = options_.limits.request_seconds;
         prompt.request.end_limit = "request_timeout";
       }
       // The other prompts wait for the first one, or behind it.
-      if (running->streams.empty()) prompt.request.queue_seconds = options_.queue_seconds;
+      if (running->streams.empty()) prompt.request.queue_seconds = options_.limits.queue_seconds;
       auto streams =
           as_api([&] { return engine_.submit_choices(std::move(prompt.request), prompt.choices); });
       if (streams.empty()) {
@@ -214,7 +215,7 @@ std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const
 
 bool Service::is_late(std::size_t key) {
   // With priorities a request may pass waiting ones, and its head does not say so.
-  if (options_.by_priority) return false;
+  if (options_.limits.by_priority) return false;
   std::size_t own = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -222,8 +223,8 @@ bool Service::is_late(std::size_t key) {
     if (at != per_key_.end()) own = at->second;
   }
   // Half of the time remains for the prompt, and for a machine that becomes slower.
-  const double time =
-      std::min({options_.first_token_seconds, options_.queue_seconds, options_.request_seconds});
+  const double time = std::min({options_.limits.first_token_seconds(),
+                                options_.limits.queue_seconds, options_.limits.request_seconds});
   return engine_.expected_wait(own) > time / 2;
 }
 
@@ -252,7 +253,7 @@ void Service::forget(const std::string& id) {
 
 void Service::begin_drain() {
   draining_.store(true);
-  engine_.begin_drain(options_.drain_seconds);
+  engine_.begin_drain(options_.limits.drain_seconds);
 }
 
 }  // namespace ingot

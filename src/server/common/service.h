@@ -1,6 +1,7 @@
 // Service: the model and the engine behind the endpoints, and their limits.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <ctime>
@@ -20,34 +21,39 @@
 #include "runtime/observe/step_log.h"
 #include "server/common/api_keys.h"
 #include "server/common/endpoint.h"
-#include "server/common/input_limits.h"
 #include "server/http/http_metrics.h"
 #include "server/http/request_handler.h"
 #include "text/chat/chat_template.h"
 
 namespace ingot {
 
-/// What a server is told about its model and its limits.
+/// What operators choose about requests.
+struct ServiceLimits {
+  std::int32_t queue = 512;  ///< requests that may wait
+  /// Where a request does not say, and its room is larger.
+  std::int64_t max_tokens_default = 4096;
+  bool by_priority = false;       ///< the engine looks at `priority`
+  double max_ttft_ms = 0;         ///< from submission to the first token; 0 = no limit
+  double queue_seconds = 120;     ///< from submission to the first step
+  double request_seconds = 3600;  ///< from submission to the end
+  double drain_seconds = 30;      ///< that running requests have after `begin_drain`
+
+  double first_token_seconds() const { return max_ttft_ms > 0 ? max_ttft_ms / 1000 : kNever; }
+  /// Choices of one key that wait or run: half of the queue, so that one key leaves room for the
+  /// others.
+  std::size_t waiting_per_key() const { return static_cast<std::size_t>(std::max(1, queue / 2)); }
+};
+
+/// What a service is told about its model, its keys and its limits.
 struct ServiceOptions {
-  std::string model_name;                  ///< that clients send, and see in responses
-  std::string version;                     ///< the program's
-  std::string fingerprint{};               ///< of model and numerics, for system_fingerprint
-  std::int64_t max_tokens_default = 4096;  ///< where a request does not say, and its room is larger
-  std::int32_t choices_max = 16;           ///< "n"
-  std::int32_t prompts_max = 16;           ///< of one completion request
-  InputLimits inputs{};
-  /// Tokens that prompts of all keys begin with.
-  std::vector<std::vector<std::int32_t>> shared_prompts{};
+  ServiceLimits limits{};
+  std::string model_name;             ///< that clients send, and see in responses
+  std::string version;                ///< the program's
+  std::string fingerprint{};          ///< of model and numerics, for system_fingerprint
   std::size_t keys = 0;               ///< API keys that there are
-  std::set<std::size_t> operators{};  ///< numbers of those that may see all counts
-  std::size_t waiting_per_key = 256;  ///< continuations of one key that have not ended
-  double drain_seconds = 30;
-  bool by_priority = false;             ///< the engine looks at `priority`
-  double first_token_seconds = kNever;  ///< that a request may take to its first token
-  double request_seconds = 3600;        ///< that a request may take, from its submission on
-  double queue_seconds = 120;           ///< that it may wait for its turn
-  Json settings{};                      ///< the options, for /props
-  std::function<void()> stop{};         ///< ends the process in order
+  std::set<std::size_t> operators{};  ///< numbers of keys that may see all counts
+  Json settings{};                    ///< the options, for GET /props: without paths
+  std::function<void()> stop{};       ///< ends the process in order
 };
 
 /// Log-probabilities in a response, of some 100 bytes each: a response has at most some 50 MB.

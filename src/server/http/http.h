@@ -10,12 +10,18 @@
 
 namespace ingot {
 
-/// Bounds on a request; whoever breaks one is told so, and the connection closes.
+/// Limits on a request. A request beyond one gets the limit in its response, and the connection
+/// closes.
 struct HttpLimits {
-  std::size_t line_bytes_max = 8 << 10;   ///< request line: method, target, version
-  std::size_t head_bytes_max = 32 << 10;  ///< the line and all header fields
+  /// Request line: method, target, version. RFC 9112 asks for at least 8,000 bytes.
+  std::size_t line_bytes_max = 8 << 10;
+  /// The line and all header fields, with cookies and tokens that proxies add. Each connection
+  /// can hold this much before it has shown a key.
+  std::size_t head_bytes_max = 32 << 10;
+  /// Header fields. Looking one up walks through all of them.
   std::size_t fields_max = 100;
-  std::size_t body_bytes_max = 8 << 20;  ///< without the framing of chunks
+  /// The body without the framing of chunks.
+  std::size_t body_bytes_max = 8 << 20;
 };
 
 /// Header fields in the order in which they came; names in lower case, values without white space

@@ -19,6 +19,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "base/thread_pool.h"
 #include "server/http/connection.h"
 #include "server/http/connection_places.h"
 #include "server/http/io_thread.h"
@@ -32,6 +33,12 @@ using boost::system::error_code;
 using Place = ConnectionPlaces::Place;
 
 namespace {
+
+/// One address, other than this machine's own, may have this part of the connections, or 16: a
+/// single client cannot take them all. A proxy on another machine needs --connections of four times
+/// what it opens.
+constexpr std::int64_t kAddressPart = 4;
+constexpr std::int64_t kAddressMin = 16;
 
 /// How long a stop waits for connections to end after it has closed them.
 constexpr double kCloseSeconds = 1;
@@ -97,10 +104,10 @@ class Server::Impl {
         budgets_{.bodies = Budget(options.bodies_bytes_max),
                  .responses = Budget(options.responses_bytes_max)},
         places_(options.connections_max, options.connections_reserved,
-                options.connections_per_address),
+                std::max(kAddressMin, options.connections_max / kAddressPart)),
         threads_(static_cast<std::size_t>(std::max(1, options.io_threads))) {
     asio::io_context& context = threads_.front().context();
-    listeners_ = listen_tcp(context, options_.host, options_.port);
+    listeners_ = listen_tcp(context, options_.host, static_cast<std::uint16_t>(options_.port));
     address_ = cat(tls_ ? "https://" : "http://", address_of(*listeners_.front()));
     if (!options_.unix_socket.empty()) {
       listeners_.push_back(listen_unix(context, options_.unix_socket));
@@ -316,6 +323,11 @@ void Server::start(RequestHandler& handler, RequestHandler& admin, const Connect
 }
 bool Server::stop(double seconds, double answer_seconds) {
   return impl_->stop(seconds, answer_seconds);
+}
+
+int default_io_threads() {
+  constexpr int kCpusOfThread = 8;
+  return (available_cpus() + kCpusOfThread - 1) / kCpusOfThread;
 }
 
 bool is_loopback(const std::string& host) {

@@ -127,9 +127,9 @@ class ChatWriter final : public ChoicesWriter {
 };
 
 /// Log-probabilities of a chat: `logprobs` says whether, `top_logprobs` how many.
-std::int32_t read_logprobs(Params& params, std::int32_t most) {
+std::int32_t read_logprobs(Params& params) {
   const bool wanted = params.flag("logprobs").value_or(false);
-  const auto top = params.whole("top_logprobs", 0, most);
+  const auto top = params.whole("top_logprobs", 0, kLogprobsMax);
   if (top && !wanted) {
     throw invalid_request("top_logprobs", "top_logprobs needs logprobs to be true");
   }
@@ -149,11 +149,10 @@ Reply chat_completions(const Call& call) {
   prompt.request.prompt = std::move(chat.ids);
   read_fields(params, call, prompt.request, place::kChat);
   read_unsupported(params);
-  prompt.request.sampling.logprobs = read_logprobs(params, call.service.options().inputs.logprobs);
+  prompt.request.sampling.logprobs = read_logprobs(params);
   form.logprobs = prompt.request.sampling.logprobs >= 0;
   read_max_tokens(params, call, prompt.request, place::kChat);
-  prompt.choices = static_cast<std::int32_t>(
-      params.whole("n", 1, call.service.options().choices_max).value_or(1));
+  prompt.choices = static_cast<std::int32_t>(params.whole("n", 1, kChoicesMax).value_or(1));
   form.token_ids = params.flag("return_token_ids").value_or(false);
   std::string once;
   if (form.token_ids) {

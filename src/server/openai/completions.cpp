@@ -16,6 +16,9 @@ namespace ingot {
 
 namespace {
 
+/// Prompts of one request. Each counts as a request of the queue; as many as choices.
+constexpr std::int32_t kPromptsMax = kChoicesMax;
+
 /// What the request wants in the response.
 struct CompletionForm {
   StreamParams stream{};
@@ -183,17 +186,15 @@ Reply completions(const Call& call) {
   Service& service = call.service;
   service.check_model(params.take("model"));
   CompletionForm form{.stream = read_stream(params)};
-  auto prompts = read_prompts(params, "prompt", service.options().prompts_max, service);
+  auto prompts = read_prompts(params, "prompt", kPromptsMax, service);
   Request common;
   read_fields(params, call, common, place::kCompletions);
   read_unsupported(params);
   form.echo = params.flag("echo").value_or(false);
   form.token_ids = params.flag("return_token_ids").value_or(false);
-  form.logprobs = static_cast<std::int32_t>(
-      params.whole("logprobs", 0, call.service.options().inputs.logprobs).value_or(-1));
+  form.logprobs = static_cast<std::int32_t>(params.whole("logprobs", 0, kLogprobsMax).value_or(-1));
   common.sampling.logprobs = form.logprobs;
-  const auto choices =
-      static_cast<std::int32_t>(params.whole("n", 1, service.options().choices_max).value_or(1));
+  const auto choices = static_cast<std::int32_t>(params.whole("n", 1, kChoicesMax).value_or(1));
   form.choices = static_cast<std::size_t>(choices);
   if (form.echo && form.logprobs >= 0) {
     // The scores need every row of the prompt to be computed.

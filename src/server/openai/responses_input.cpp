@@ -79,7 +79,7 @@ class Items {
   std::string reasoning_;
 };
 
-Json read_messages(Params& params, std::size_t messages_max) {
+Json read_messages(Params& params) {
   const Json* input = params.take("input");
   if (input == nullptr) throw invalid_request("input", "input is missing");
   Json messages = Json::array();
@@ -93,9 +93,9 @@ Json read_messages(Params& params, std::size_t messages_max) {
                           cat("input is ", input->kind(), ", expected a string or an array"));
   }
   // One message more for the instructions.
-  if (all->empty() || all->size() >= messages_max) {
+  if (all->empty() || all->size() >= kMessagesMax) {
     throw invalid_request(
-        "input", cat("input has ", all->size(), " entries, possible are 1 to ", messages_max - 1));
+        "input", cat("input has ", all->size(), " entries, possible are 1 to ", kMessagesMax - 1));
   }
   Items items;
   for (std::size_t i = 0; i < all->size(); ++i) items.add(cat("input[", i, "]"), (*all)[i]);
@@ -117,7 +117,7 @@ ChatPrompt read_response_input(Params& params, const Service& service) {
   if (auto instructions = params.text("instructions", SIZE_MAX)) {
     messages.push(message("system", std::move(*instructions)));
   }
-  const Json input = read_messages(params, service.options().inputs.messages);
+  const Json input = read_messages(params);
   for (const Json& entry : *input.as_array()) messages.push(entry);
   ChatArguments arguments(params, service);
   read_reasoning(params, arguments);

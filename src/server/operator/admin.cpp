@@ -1,7 +1,6 @@
 // Administration over the Unix socket: draining, flushing, checks, steps.
 #include "load/json_object.h"
 #include "server/common/service.h"
-#include "server/common/shared_prompts.h"
 #include "server/operator/endpoints.h"
 
 namespace ingot {
@@ -14,7 +13,6 @@ Reply admin_drain(const Call& call) {
 Reply admin_flush_cache(const Call& call) {
   Engine& engine = call.service.engine();
   engine.between_steps([&] { engine.flush_prefixes(); });
-  compute_shared_prompts(call.service);
   return HttpResponse{.body = R"({"status":"flushed"})"};
 }
 

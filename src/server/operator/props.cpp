@@ -6,20 +6,6 @@
 
 namespace ingot {
 
-namespace {
-
-/// The options, without the model's: that is a path on this machine.
-Json shown_settings(const Json& settings) {
-  Json shown = Json::object();
-  if (settings.as_object() == nullptr) return shown;
-  for (const auto& [name, value] : *settings.as_object()) {
-    if (name != "model") shown.set(name, value);
-  }
-  return shown;
-}
-
-}  // namespace
-
 Reply props(const Call& call) {
   const Service& service = call.service;
   const std::string* source = service.chat_source();
@@ -31,7 +17,7 @@ Reply props(const Call& call) {
                            {"vocab_size", service.limits().vocab},
                            {"embedding_size", service.limits().hidden},
                            {"end_token_ids", ids_json(service.end_ids())},
-                           {"settings", shown_settings(service.options().settings)},
+                           {"settings", service.options().settings},
                            {"chat_template", source == nullptr ? Json() : Json(*source)}})
                   .dump()};
 }

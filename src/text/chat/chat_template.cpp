@@ -61,10 +61,9 @@ void check_chat(const ChatInput& input) {
   }
 }
 
-jinja::Limits chat_limits(std::size_t input_bytes, std::uint64_t steps_max) {
+jinja::Limits chat_limits(std::size_t input_bytes) {
   constexpr std::size_t kTextBytes = std::size_t{256} << 10;
   jinja::Limits limits;
-  limits.steps_max = steps_max;
   limits.output_bytes_max = std::min(
       limits.memory_bytes_max, kTextBytes + 4 * std::min(input_bytes, limits.memory_bytes_max));
   return limits;
@@ -123,8 +122,8 @@ void cut_behind(const std::string& text, MarkedText& prompt) {
 }  // namespace
 
 ChatTemplate::ChatTemplate(std::string_view source, const std::string& file,
-                           const Tokenizer& tokenizer, std::uint64_t steps_max)
-    : template_(source, file), tokenizer_(tokenizer), steps_max_(steps_max) {
+                           const Tokenizer& tokenizer)
+    : template_(source, file), tokenizer_(tokenizer) {
   const auto add = [this](std::string_view name, std::optional<std::int32_t> id) {
     if (id) tokens_.emplace_back(name, Json(tokenizer_.piece(*id)));
   };
@@ -150,8 +149,7 @@ MarkedText ChatTemplate::render(const ChatInput& input) const {
   }
   const std::size_t bytes =
       size_of(input.messages) + size_of(input.tools) + size_of(input.documents);
-  MarkedText prompt =
-      template_.render(variables, {.limits = chat_limits(bytes, steps_max_), .now = input.now});
+  MarkedText prompt = template_.render(variables, {.limits = chat_limits(bytes), .now = input.now});
   if (input.continue_final_message) cut_behind(final_text(input.messages), prompt);
   return prompt;
 }

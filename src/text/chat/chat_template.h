@@ -42,10 +42,9 @@ std::span<const std::string_view> chat_arguments();
 /// Checks a chat's shape, numbers and names. Errors: Error{kInvalid} that names the member.
 void check_chat(const ChatInput& input);
 
-/// Bounds on rendering `input_bytes` of JSON: `steps_max` steps (absent: the default), and text of
-/// four times the input plus 256 KiB.
-jinja::Limits chat_limits(std::size_t input_bytes,
-                          std::uint64_t steps_max = jinja::Limits().steps_max);
+/// The limits of rendering `input_bytes` of JSON: the defaults, and a text of four times the input
+/// plus 256 KiB.
+jinja::Limits chat_limits(std::size_t input_bytes);
 
 /// The template of a model, with its tokenizer's special tokens. Immutable.
 ///
@@ -57,11 +56,10 @@ jinja::Limits chat_limits(std::size_t input_bytes,
 /// single text.
 class ChatTemplate {
  public:
-  /// `tokenizer` must outlive this. Rendering a prompt takes at most `steps_max` steps.
+  /// `tokenizer` must outlive this.
   ///
   /// Errors: those of JinjaTemplate.
-  ChatTemplate(std::string_view source, const std::string& file, const Tokenizer& tokenizer,
-               std::uint64_t steps_max = jinja::Limits().steps_max);
+  ChatTemplate(std::string_view source, const std::string& file, const Tokenizer& tokenizer);
 
   /// The prompt as text, with the ranges that the template wrote.
   ///
@@ -78,7 +76,6 @@ class ChatTemplate {
  private:
   JinjaTemplate template_;
   const Tokenizer& tokenizer_;
-  std::uint64_t steps_max_;
   std::vector<std::pair<std::string_view, Json>> tokens_;  // bos_token and its like
 };
 

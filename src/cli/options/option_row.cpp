@@ -1,0 +1,142 @@
+// Rows of options: declared on CLI11, and reported as JSON.
+#include "cli/options/option_row.h"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+
+#include "cli/options/options.h"
+
+namespace ingot {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t kBytesPerMib = std::size_t{1} << 20;
+
+/// A bound without an exponent where it is whole.
+std::string bound_text(double bound) {
+  return bound == std::floor(bound) ? cat(static_cast<std::int64_t>(bound)) : cat(bound);
+}
+
+template <class Int>
+Int whole(std::string_view text, const OptionRow& row) {
+  return parse_whole(text, row.flag, static_cast<Int>(row.low), static_cast<Int>(row.high));
+}
+
+// Reading a number into a member, in the option's unit, and back.
+void read(std::string_view text, const OptionRow& row, std::int32_t& out) {
+  out = whole<std::int32_t>(text, row);
+}
+void read(std::string_view text, const OptionRow& row, std::int64_t& out) {
+  out = whole<std::int64_t>(text, row);
+}
+void read(std::string_view text, const OptionRow& row, double& out) {
+  out = parse_real(text, row.flag, row.low, row.high);
+}
+void read(std::string_view text, const OptionRow& row, milliseconds& out) {
+  out = milliseconds(std::llround(1000 * parse_real(text, row.flag, row.low, row.high)));
+}
+void read(std::string_view text, const OptionRow& row, std::optional<milliseconds>& out) {
+  out = milliseconds(whole<std::int64_t>(text, row));
+}
+void read(std::string_view text, const OptionRow& row, std::size_t& out) {
+  out = whole<std::size_t>(text, row) * kBytesPerMib;
+}
+
+template <class Number>
+Json shown(const Number& value) {
+  return Json(value);
+}
+Json shown(const milliseconds& value) { return Json(static_cast<double>(value.count()) / 1000); }
+Json shown(const std::optional<milliseconds>& value) {
+  return value ? Json(static_cast<std::int64_t>(value->count())) : Json();
+}
+Json shown(std::size_t value) { return Json(static_cast<std::int64_t>(value / kBytesPerMib)); }
+
+/// Declares a row on a command, by the type of its member.
+struct Declaration {
+  CLI::App& app;
+  const OptionRow& row;
+
+  void operator()(bool* value) const {
+    const bool becomes = !row.flag.starts_with("--no-");
+    app.add_flag_function(
+           row.flag, [value, becomes](std::int64_t) { *value = becomes; }, row.help)
+        ->disable_flag_override();
+  }
+  void operator()(std::string* value) const {
+    add_text(app, *value, {.name = row.flag, .help = row.help, .takes = row.unit});
+  }
+  void operator()(std::optional<std::string>* value) const {
+    add_text(app, *value, row.flag, row.help);
+  }
+  void operator()(std::vector<std::string>* value) const {
+    add_texts(app, *value, row.flag, row.help);
+  }
+  template <class Number>
+  void operator()(Number* value) const {
+    auto* option = app.add_option_function<std::string>(
+        row.flag, [value, row = row](const std::string& text) { read(text, row, *value); },
+        row.help);
+    option->type_name(cat(row.unit.empty() ? "NUMBER" : row.unit, " in [", bound_text(row.low),
+                          " - ", bound_text(row.high), "]"));
+    const Json initial = shown(*value);
+    if (row.show_default && !initial.is_null()) option->default_str(initial.dump());
+  }
+};
+
+/// What a row adds to a report; nothing for a text that only operators may see.
+struct Entry {
+  const OptionRow& row;
+  bool texts;
+
+  std::optional<Json> operator()(const std::string* value) const {
+    const bool is_name = row.unit.find('|') != row.unit.npos;
+    return texts || is_name ? std::optional(Json(*value)) : std::nullopt;
+  }
+  std::optional<Json> operator()(const std::optional<std::string>* value) const {
+    if (!texts) return std::nullopt;
+    return *value ? Json(**value) : Json();
+  }
+  std::optional<Json> operator()(const std::vector<std::string>* value) const {
+    if (!texts) return Json(static_cast<std::int64_t>(value->size()));
+    Json list = Json::array();
+    for (const std::string& text : *value) list.push(text);
+    return list;
+  }
+  template <class Number>
+  std::optional<Json> operator()(const Number* value) const {
+    return shown(*value);
+  }
+};
+
+/// "--no-prefix-cache" is "prefix_cache" in a report.
+std::string report_name(const OptionRow& row) {
+  std::string_view name = std::string_view(row.flag).substr(2);
+  if (std::holds_alternative<bool*>(row.value) && name.starts_with("no-")) name.remove_prefix(3);
+  std::string out(name);
+  std::replace(out.begin(), out.end(), '-', '_');
+  return out;
+}
+
+}  // namespace
+
+void add_options(CLI::App& app, const std::vector<OptionRow>& rows) {
+  for (const OptionRow& row : rows) std::visit(Declaration{app, row}, row.value);
+  for (const OptionRow& row : rows) {
+    if (!row.needs.empty()) need(app, row.flag, std::string(row.needs));
+  }
+}
+
+void report_options(const std::vector<OptionRow>& rows, bool texts, Json& report) {
+  for (const OptionRow& row : rows) {
+    std::string name = report_name(row);
+    if (report.find(name) != nullptr) continue;
+    if (auto entry = std::visit(Entry{row, texts}, row.value)) {
+      report.set(std::move(name), std::move(*entry));
+    }
+  }
+}
+
+}  // namespace ingot

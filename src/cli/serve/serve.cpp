@@ -1,0 +1,227 @@
+// ingot serve: a model behind an HTTP API, from start-up to the end of the process.
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/thread_pool.h"
+#include "cli/command.h"
+#include "cli/log.h"
+#include "cli/options/built_in_model.h"
+#include "cli/options/chat_input.h"
+#include "cli/options/options.h"
+#include "cli/options/serve_options.h"
+#include "cli/serve/access.h"
+#include "cli/serve/capacity.h"
+#include "cli/stop_signal.h"
+#include "runtime/observe/engine_log.h"
+#include "server/loading_phase.h"
+#include "server/routes.h"
+#include "server/sandbox.h"
+#include "server/self_check.h"
+
+namespace ingot {
+
+namespace {
+
+constexpr int kInternal = 70;
+constexpr int kForced = 3;
+using Clock = std::chrono::steady_clock;
+
+/// Time for the last bytes of responses after the engine has ended all requests.
+constexpr double kFlushSeconds = 1.5;
+
+/// Interval between checks of the file that weights are mapped from. Until the next check, a file
+/// that was overwritten can give wrong text.
+constexpr double kWeightCheckSeconds = 5;
+
+/// Steps of the engine that GET /admin/steps shows.
+constexpr std::size_t kStepsKept = 256;
+
+std::string served_name(const ServerConfig& config, const Instance& instance) {
+  if (config.model_name) return *config.model_name;
+  const std::string& path = instance.name();
+  std::string name = path.substr(path.find_last_of('/') + 1);
+  if (name.ends_with(".gguf")) name.resize(name.size() - 5);
+  return name.empty() ? std::string(kBuiltInModel) : name;
+}
+
+/// The chat template; nothing where the model has none or no tokenizer.
+std::optional<ServedChat> served_chat(const ServerConfig& config, const Instance& instance) {
+  if (instance.tokenizer() == nullptr) return std::nullopt;
+  const auto chosen = choose_template(instance, config.chat_template);
+  if (!chosen) return std::nullopt;
+  return ServedChat{{chosen->text, chosen->name, *instance.tokenizer()}, std::string(chosen->text)};
+}
+
+/// The settings as they came out. With `texts` for the operator's log, without them for GET /props,
+/// whose readers learn no paths of this machine.
+Json settings(ServerValues values, const Instance& instance, const StartOptions& start, int threads,
+              bool texts) {
+  Json j = Json::object();
+  j.set("version", INGOT_VERSION);
+  if (texts) j.set("model", instance.name());
+  j.set("architecture", instance.spec().architecture);
+  j.set("threads", threads);
+  j.set("cpu_isa", instance.isa());
+  j.set("ctx", start.context);
+  j.set("sequences", start.sequences);
+  j.set("step_rows", start.rows);
+  j.set("kv_tokens", start.context * start.pool_sequences);
+  j.set("io_threads", values.server.listen.io_threads);
+  report_options(model_option_rows(values.model), texts, j);
+  report_options(server_option_rows(values.server), texts, j);
+  return j;
+}
+
+/// While it lives, the server accepts connections. What requests use outlives it.
+class ListeningPhase {
+ public:
+  ListeningPhase(Server& server, RequestHandler& gate, RequestHandler& admin,
+                 const ConnectionTimes& times)
+      : server_(server) {
+    server_.start(gate, admin, times);
+  }
+  ~ListeningPhase() { server_.stop(0); }
+  ListeningPhase(const ListeningPhase&) = delete;
+  ListeningPhase& operator=(const ListeningPhase&) = delete;
+
+ private:
+  Server& server_;
+};
+
+/// The engine, running, with what observes it.
+class ServingEngine {
+ public:
+  ServingEngine(const ServerConfig& config, std::map<std::uint64_t, double> weights,
+                Instance& instance, StopSignal& stop)
+      : engine_(instance.make_engine(
+            {.waiting_max = static_cast<std::size_t>(config.requests.queue),
+             .stall_seconds = std::chrono::duration<double>(config.times.write_stall).count(),
+             .prefix_cache = config.prefix_cache,
+             .step_seconds = config.target_itl_ms / 1000,
+             .waiting = {.policy =
+                             config.requests.by_priority ? Policy::kPriority : Policy::kArrival,
+                         .weights = std::move(weights)},
+             .step_limit_seconds = config.exit_on_stall ? kStepSecondsMax : kNever,
+             .failed =
+                 [&stop](const Error& error) {
+                   log_error(error.message());
+                   stop.fail();
+                 },
+             .observer = &log_})) {
+    engine_->prepare();
+    engine_->start();
+  }
+
+  Engine& engine() { return *engine_; }
+  const EngineMetrics& metrics() const { return metrics_; }
+  const StepLog& steps() const { return steps_; }
+
+ private:
+  EngineMetrics metrics_;
+  StepLog steps_{kStepsKept};
+  EngineLog log_{{.steps = &steps_, .metrics = &metrics_}};
+  std::unique_ptr<Engine> engine_;
+};
+
+ServerLog::Level log_level(const ServerConfig& config) {
+  if (config.log_content) return ServerLog::Level::kContents;
+  return config.log_requests ? ServerLog::Level::kRequests : ServerLog::Level::kErrors;
+}
+
+void enter_sandbox_with_warnings(const ServerOptions& listen) {
+  std::vector<std::string> sockets;
+  for (const std::string* path : {&listen.unix_socket, &listen.admin_socket}) {
+    if (!path->empty()) sockets.push_back(*path);
+  }
+  for (const std::string& missing : enter_sandbox(sockets)) log_warning(missing);
+}
+
+/// Waits until the process has to end. Errors: Error{kIo} when the file of the weights changed.
+void wait_until_stopped(StopSignal& stop, const Instance& instance) {
+  while (!stop.wait_for(kWeightCheckSeconds)) instance.expect_weights_not_overwritten();
+}
+
+/// Lets requests end for the time of --drain-timeout. Returns the exit code, unless the engine's
+/// thread is stuck: then it ends the process, since destructors would wait for the thread.
+int drain(double seconds, Service& service, Engine& engine, Server& server) {
+  const auto drain_by = Clock::now() + std::chrono::duration<double>(seconds);
+  service.begin_drain();
+  bool is_drained = engine.wait_drained();
+  // The rest of the time is for responses that clients read slowly.
+  const std::chrono::duration<double> left = drain_by - Clock::now();
+  is_drained = server.stop(kFlushSeconds, left.count()) && is_drained;
+  if (engine.has_failed()) _exit(kInternal);
+  if (engine.step_seconds_now() > 0) _exit(kForced);
+  return is_drained ? kDone : kForced;
+}
+
+int serve(ServerValues values) {
+  ServerConfig& config = values.server;
+  StopSignal stop(kForced);
+  config.listen.io_threads = default_io_threads();
+  fit_connections(config.listen);
+  KeyRing keys = read_keys(config);
+  HttpMetrics http_metrics;
+  Server server(config.listen, http_metrics);
+  LoadingPhase loading(server);
+  if (!config.sandbox) loading.begin(config.times);
+
+  OpenModel model(values.model);
+  Instance& instance = model.instance;
+  const StartOptions start = plan_start(values, instance);
+  auto chat = served_chat(config, instance);
+  start_with_progress(instance, start);
+  if (config.sandbox) {
+    // Threads that begin from here on, which read requests, inherit it.
+    enter_sandbox_with_warnings(config.listen);
+    loading.begin(config.times);
+  }
+
+  ServingEngine serving(config, std::move(keys.weights), instance, stop);
+  ServiceOptions options{.limits = config.requests,
+                         .model_name = served_name(config, instance),
+                         .version = INGOT_VERSION,
+                         .fingerprint = cat("fp_", to_string(instance.fingerprint()).substr(0, 16)),
+                         .keys = keys.keys.size(),
+                         .operators = std::move(keys.operators),
+                         .settings = settings(values, instance, start, model.pool->size(), false),
+                         .stop = [&stop] { stop.ask(); }};
+  Service service(std::move(options), instance, serving.engine(), serving.metrics(),
+                  serving.steps(), http_metrics, std::move(chat));
+  if (config.log_content) {
+    log_alarm("--log-content: the log has the contents of requests and responses");
+  }
+  ServerLog log(STDERR_FILENO, log_level(config), http_metrics.log_lines_dropped);
+  RequestGate gate(gate_options(config, std::move(keys.keys)), service, log);
+  RequestGate admin({.routes = admin_routes()}, service, log);
+  // Before requests are served, which would compete with it for the engine.
+  self_check(service);
+  server.pause();
+  stop.begin();
+  const ListeningPhase listening(server, gate, admin, config.times);
+  log_info(cat("serving ", service.options().model_name, ": ",
+               settings(values, instance, start, model.pool->size(), true).dump()));
+  log_always(cat("listening on ", server.address()));
+  wait_until_stopped(stop, instance);
+  if (stop.has_failed()) {
+    server.stop(kFlushSeconds);
+    // The engine's destructor would wait for a step that may never end.
+    _exit(kInternal);
+  }
+  return drain(config.requests.drain_seconds, service, serving.engine(), server);
+}
+
+}  // namespace
+
+Command add_serve_command(CLI::App& app) {
+  auto values = std::make_shared<ServerValues>();
+  CLI::App& sub = add_command(app, "serve", "Serve a model over HTTP, as OpenAI's API");
+  add_server_options(sub, *values);
+  return {&sub, [values] { return serve(*values); }, "ingot serve model.gguf --port 8080"};
+}
+
+}  // namespace ingot

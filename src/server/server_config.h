@@ -1,0 +1,37 @@
+// ServerConfig: everything that the operator of a server chooses, with its defaults.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "server/common/request_gate.h"
+#include "server/common/service.h"
+#include "server/http/connection_times.h"
+#include "server/http/server.h"
+
+namespace ingot {
+
+/// The options of a server. Each layer takes its own part.
+struct ServerConfig {
+  ServerOptions listen{.port = 8080};
+  ConnectionTimes times{};
+  AccessOptions access{};
+  ServiceLimits requests{};
+
+  std::optional<std::string> model_name{};     ///< `model` in requests; absent: the file's
+  std::optional<std::string> chat_template{};  ///< a name or a file; absent: the model's own
+
+  std::int32_t sequences = 0;    ///< run at once; 0 = by `kv_tokens`
+  std::int32_t step_rows = 512;  ///< tokens of a step
+  std::int64_t kv_tokens = 0;    ///< tokens of the KV pool; 0 = the default, or what fits
+  double target_itl_ms = 0;      ///< between two tokens while prompts come in; 0 = in proportion
+  bool prefix_cache = true;
+  bool exit_on_stall = false;  ///< end the process when a step takes over kStepSecondsMax
+
+  bool sandbox = false;
+  bool log_requests = false;
+  bool log_content = false;
+};
+
+}  // namespace ingot
