@@ -12,9 +12,6 @@ PLAIN_WORDS_PENDING = (
     "CHANGELOG.md",
     "cmake/",
     "docs/progress.md",
-    "src/cli/",
-    "src/runtime/",
-    "src/server/",
 )
 
 FIRST_LINE_WORDS_MIN = 4

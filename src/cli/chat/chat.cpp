@@ -22,7 +22,8 @@ namespace ingot {
 
 namespace {
 
-/// Of a chat where --ctx does not say: larger ones cost memory that most chats never need.
+/// Tokens of a chat's context without --ctx. A larger context costs memory that most chats never
+/// need.
 constexpr std::int64_t kContextDefault = 16384;
 constexpr std::int64_t kStepRows = 512;
 

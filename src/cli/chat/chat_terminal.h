@@ -22,8 +22,8 @@ struct TerminalChatOptions {
   bool history = true;
 };
 
-/// Reads messages and commands, shows replies, and asks what to do when the context is full. What
-/// fails is said in a line, and the chat goes on.
+/// Reads messages and commands, shows replies, and asks what to do when the context is full. An
+/// error is one line, and the chat continues.
 class TerminalChat {
  public:
   TerminalChat(ChatSession& session, TerminalChatOptions options);

@@ -61,7 +61,7 @@ std::string by_place(Places places, TextAt text_at) {
 }
 
 std::string line(const RequestField& field) {
-  // The other places bring values of their own, or keep those that there are.
+  // Fields at other places have no default: an absent field keeps its earlier value.
   constexpr Places kWithDefaults = place::kFlags | place::kHttp | place::kEmbeddings;
   const auto range = [&](Places bit) { return range_text(range_at(field, bit)); };
   const auto initial = [&](Places bit) { return default_text(field, bit); };
