@@ -87,7 +87,9 @@ TEST(Peaks, ReadingTakesAShareOfMemoryWithinBounds) {
 TEST(Peaks, AreMeasuredForOneThreadAndForAll) {
   int windows = 0;
   const MeasuredPeaks peaks =
-      PeakMeter(2, allowed_cpus(), scalar_kernels(), 32 << 20, [&] { ++windows; }).measure();
+      PeakMeter(2, allowed_cpus(), find_host_kernels("scalar"), 32 << 20, [&] {
+        ++windows;
+      }).measure();
   EXPECT_GE(windows, 9);
   EXPECT_EQ(peaks.read_bytes, 32 << 20);
   for (const double Peaks::*rate : kRates) {
@@ -101,14 +103,14 @@ TEST(Peaks, AreThoseOfAllThreadsWhereTheCallerIsBound) {
   const ThreadPool bound(cpus, {.pin = true});
   ASSERT_EQ(available_cpus(), 1);
   for (const int threads : {bound.size(), cpus + 1}) {
-    PeakMeter meter(threads, bound.cpus(), scalar_kernels(), 1 << 20, [] {});
+    PeakMeter meter(threads, bound.cpus(), find_host_kernels("scalar"), 1 << 20, [] {});
     EXPECT_EQ(meter.measure().threads, cpus);
   }
 }
 
 TEST(Peaks, AreMeasuredAgainWithTheKernelsFoundFirst) {
   int parts = 0;
-  PeakMeter meter(2, allowed_cpus(), scalar_kernels(), 1 << 20, [&] { ++parts; });
+  PeakMeter meter(2, allowed_cpus(), find_host_kernels("scalar"), 1 << 20, [&] { ++parts; });
   const MeasuredPeaks first = meter.measure();
   const int parts_first = parts;
   const Peaks again = meter.measure_again();
@@ -120,7 +122,7 @@ TEST(Peaks, APassOfLittleMemoryIsNoShorterThanAWindow) {
   // 5 chunks of two threads, one of three: what two of them end at the same moment is no pass.
   for (const auto& [threads, bytes] : {std::pair{2, 5 << 18}, std::pair{3, 1 << 18}}) {
     const std::vector<std::size_t> cpus(static_cast<std::size_t>(threads), allowed_cpus().front());
-    PeakMeter meter(threads, cpus, scalar_kernels(), bytes, [] {});
+    PeakMeter meter(threads, cpus, find_host_kernels("scalar"), bytes, [] {});
     const MeasuredPeaks peaks = meter.measure();
     EXPECT_EQ(peaks.threads, threads);
     EXPECT_LT(peaks.all_threads.read_gb_s, 1e4);
@@ -141,7 +143,7 @@ TEST(Peaks, MeasuringEndsWhereTheCallerSaysSo) {
   const auto stop = [&] {
     if (enough) throw std::runtime_error("enough");
   };
-  PeakMeter meter(1, allowed_cpus(), scalar_kernels(), 1 << 20, stop);
+  PeakMeter meter(1, allowed_cpus(), find_host_kernels("scalar"), 1 << 20, stop);
   EXPECT_THROW(meter.measure(), std::runtime_error);
   enough = false;
   meter.measure();

@@ -59,7 +59,6 @@ std::int64_t calls_of_a_step(OpKind kind, std::int64_t layers, std::int64_t spar
     case OpKind::kLogits:
       return 1;
     case OpKind::kNorm:
-    case OpKind::kArgmax:
       break;
   }
   return 0;

@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/full_run_test_util.h"
 #include "base/shared_data_test_util.h"
 #include "base/text.h"
 #include "engine/engine_test_util.h"
 #include "runtime/instance.h"
+#include "runtime/session/session.h"
 
 namespace ingot::testing_support {
 namespace {
@@ -211,28 +213,27 @@ std::vector<fs::path> model_files() {
   return files;
 }
 
-TEST(cache_invariance, UnderLoadEveryRequestGivesItsSoloRun) {
-#if defined(INGOT_SANITIZED)
-  const int requests = 30, least_cached = 10 * 16;
-#else
-  const int requests = 200, least_cached = 15 * requests;
-#endif
+class cache_invariance : public ::testing::TestWithParam<KvType> {};
+
+TEST_P(cache_invariance, UnderLoadEveryRequestGivesItsSoloRun) {
+  const int requests = random_runs(60, 200, 30);
+  const int least_cached = requests < 60 ? 10 * 16 : 15 * requests;
   const std::vector<fs::path> files = model_files();
   for (const fs::path& file : files) {
-    for (const KvType kv_type : {KvType::kF16, KvType::kInt8}) {
-      Load load(file, kv_type, requests);
-      for (std::size_t s = 0; s < std::size(kSchedules); ++s) {
-        SCOPED_TRACE(cat(file.filename().string(), ", KV type ", static_cast<int>(kv_type),
-                         ", schedule ", s));
-        load.run(kSchedules[s]);
-        if (HasFailure()) return;
-      }
-      EXPECT_GT(load.preemptions(), 10) << "the pools were too large to test anything";
-      EXPECT_GT(load.cached(), least_cached) << "too little was taken over to test anything";
+    Load load(file, GetParam(), requests);
+    for (std::size_t n = 0; n < std::size(kSchedules); ++n) {
+      SCOPED_TRACE(cat(file.filename().string(), ", schedule ", n));
+      load.run(kSchedules[n]);
+      if (HasFailure()) return;
     }
+    EXPECT_GT(load.preemptions(), 10) << "the pools were too large to test anything";
+    EXPECT_GT(load.cached(), least_cached) << "too little was taken over to test anything";
   }
   if (files.size() < 3) GTEST_SKIP() << "no golden models: only the built-in one was tested";
 }
+
+INSTANTIATE_TEST_SUITE_P(KvTypes, cache_invariance, ::testing::Values(KvType::kF16, KvType::kInt8),
+                         [](const auto& type) { return std::string(to_string(type.param)); });
 
 }  // namespace
 }  // namespace ingot::testing_support

@@ -220,7 +220,8 @@ TEST(LongSequences, AWideModelAndAThousandKeys) {
   if (kSanitized) GTEST_SKIP() << "takes minutes under sanitizers";
   RandomModel model = random_models(Q4_K::kFormat)[2];
   model.config.layers = 2;
-  model.config.hidden = model.config.ffn = 1280;
+  model.config.hidden = 1280;
+  model.config.ffn = 512;
   model.config.context = 2048;
   const auto checkpoint = make_checkpoint(model, 12);
   std::mt19937 rng(3);

@@ -156,7 +156,7 @@ TEST(Sampler, FrequenciesFitTheSoftmaxAtATemperature) {
   constexpr int kDraws = 20000;
   TestRow row{.logits = {0, 1, 2}, .params = {.temperature = kTemperature, .seed = 42}};
   ThreadPool pool(1);
-  Sampler sampler(pool, scalar_kernels(), 3, 3, 1);
+  Sampler sampler(pool, find_host_kernels("scalar"), 3, 3, 1);
   std::array<int, 3> count{};
   for (row.index = 0; row.index < kDraws; ++row.index) {
     const SampleRow sampled = row.row();
@@ -217,7 +217,8 @@ std::string drawn_text(const Drawn& drawn) {
 TEST(Sampler, EveryTableAndNumberOfThreadsDrawsTheSame) {
   auto rows = mixed_rows();
   std::vector<std::string> want;
-  for (TestRow& row : rows) want.push_back(drawn_text(draw(row, scalar_kernels(), 5000)));
+  for (TestRow& row : rows)
+    want.push_back(drawn_text(draw(row, find_host_kernels("scalar"), 5000)));
   for (const HostKernels* kernels : host_kernels()) {
     for (int threads = 1; threads <= 4; ++threads) {
       SCOPED_TRACE(cat(std::string_view(kernels->name), ", ", threads, " threads"));
