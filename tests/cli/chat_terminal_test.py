@@ -187,12 +187,12 @@ class Turns(TerminalTest):
         talk.say("hello")
         used = int(re.search(r"context (\d+)", talk.answer("/stats"))[1])
         talk.say("and now a longer message than that")
-        prompt, kept = map(int, re.search(r"last prompt (\d+) tokens, (\d+) of them",
+        prompt, kept = map(int, re.search(r"last prompt (\d+) tokens, (\d+) from the cache",
                                           talk.answer("/stats")).groups())
         self.assertGreaterEqual(kept, used - 1 - 12 - 15, "not even the prompt was kept")
         self.assertLess(kept, prompt)
         talk.say("/regen")
-        again = re.search(r"last prompt (\d+) tokens, (\d+) of them", talk.answer("/stats"))
+        again = re.search(r"last prompt (\d+) tokens, (\d+) from the cache", talk.answer("/stats"))
         self.assertEqual((int(again[1]), int(again[2])), (prompt, (prompt - 1) // 16 * 16))
 
     def test_a_stopped_reply_belongs_to_the_conversation(self):

@@ -174,6 +174,7 @@ int serve(ServerValues values) {
   Instance& instance = model.instance;
   const StartOptions start = plan_start(values, instance);
   auto chat = served_chat(config, instance);
+  const std::string fingerprint = to_string(instance.fingerprint()).substr(0, 16);
   start_with_progress(instance, start);
   if (config.sandbox) {
     // Threads that begin from here on, which read requests, inherit it.
@@ -185,7 +186,7 @@ int serve(ServerValues values) {
   ServiceOptions options{.limits = config.requests,
                          .model_name = served_name(config, instance),
                          .version = INGOT_VERSION,
-                         .fingerprint = cat("fp_", to_string(instance.fingerprint()).substr(0, 16)),
+                         .fingerprint = cat("fp_", fingerprint),
                          .keys = keys.keys.size(),
                          .operators = std::move(keys.operators),
                          .settings = settings(values, instance, start, model.pool->size(), false),
