@@ -5,12 +5,6 @@
 namespace ingot::testing {
 namespace {
 
-std::vector<Format> all_formats() {
-  std::vector<Format> formats;
-  for_each_type(Formats{}, [&]<class T>() { formats.push_back(T::kFormat); });
-  return formats;
-}
-
 /// The formats whose weights are codes in blocks.
 std::vector<Format> block_formats() {
   std::vector<Format> formats = all_formats();

@@ -265,6 +265,12 @@ inline std::vector<const KernelTable*> linear_tables() {
   return all;
 }
 
+inline std::vector<Format> all_formats() {
+  std::vector<Format> formats;
+  for_each_type(Formats{}, [&]<class T>() { formats.push_back(T::kFormat); });
+  return formats;
+}
+
 /// One device for each tested table, scalar first.
 inline std::vector<Device> devices(int threads = 2) {
   std::vector<Device> all;
