@@ -1,4 +1,4 @@
-// IQ4_NL: blocks of 32 weights of 4 bits that index a table, one scale.
+// IQ4_NL: blocks of 32 weights with one scale; a weight is a 4-bit index in a table.
 #pragma once
 
 #include "base/half.h"

@@ -1,4 +1,4 @@
-// IQ4_XS: blocks of 256 weights of 4 bits that index IQ4_NL's table, a signed 6-bit scale per 32.
+// IQ4_XS: blocks of 256 weights, 4-bit indices in IQ4_NL's table; a 6-bit scale for 32 weights.
 #pragma once
 
 #include "base/half.h"
@@ -22,9 +22,9 @@ struct IQ4_XS {
 
   struct Block {
     std::uint16_t d;           ///< F16
-    std::uint16_t scales_h;    ///< upper two bits of scale g at bits 2g
-    std::uint8_t scales_l[4];  ///< lower four bits: scale g in nibble g, low nibble first
-    std::uint8_t qs[128];      ///< per 32 weights 16 bytes: first 16 low nibbles, rest high ones
+    std::uint16_t scales_h;    ///< upper two bits of scale g at bits 2g and 2g + 1
+    std::uint8_t scales_l[4];  ///< lower four bits of scale g in nibble g; low nibbles first
+    std::uint8_t qs[128];      ///< 16 bytes for 32 weights: low nibbles 0-15, high nibbles 16-31
   };
 
   INGOT_INLINE static void unpack(const Block& block, int group, GroupCodes& out) {

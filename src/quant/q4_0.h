@@ -1,4 +1,4 @@
-// Q4_0: blocks of 32 weights of 4 bits, one scale.
+// Q4_0: blocks of 32 weights with 4 bits each and one scale.
 #pragma once
 
 #include "base/half.h"

@@ -1,4 +1,4 @@
-// Q4_1: blocks of 32 weights of 4 bits, one scale and one minimum.
+// Q4_1: blocks of 32 weights with 4 bits each, one scale and one minimum.
 #pragma once
 
 #include "base/half.h"

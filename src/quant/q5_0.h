@@ -1,4 +1,4 @@
-// Q5_0: blocks of 32 weights of 5 bits, one scale.
+// Q5_0: blocks of 32 weights with 5 bits each and one scale.
 #pragma once
 
 #include "base/half.h"
@@ -21,7 +21,7 @@ struct Q5_0 {
 
   struct Block {
     std::uint16_t d;      ///< F16
-    std::uint8_t qh[4];   ///< the fifth bits, weight k at bit k
+    std::uint8_t qh[4];   ///< fifth bits of the codes: weight k in bit k
     std::uint8_t qs[16];  ///< low nibbles: weights 0-15, high nibbles: 16-31
   };
 
