@@ -1,9 +1,9 @@
-// Linear over block formats: rows times panels of 16 outputs (backend.h, `linear`). Dense formats
-// are in linear_dense.inl.
+// Linear kernel for block formats: rows times panels of 16 outputs (backend.h, `linear`). Dense
+// formats are in linear_dense.inl.
 //
-// Written over a lanes type L; included by the file of each instruction set. One row and many rows
-// run the same code: only the rows and panels of a pass differ, and whether groups are unpacked as
-// they are read or once for all rows. No sum crosses rows.
+// Written over a lanes type L; included by the file of each instruction set. Few and many rows run
+// the same code. Only the sizes of passes differ, and whether groups are unpacked when they are
+// read or once for all rows. No sum crosses rows.
 #pragma once
 
 #include "backend/cpu/kernels/linear_dense.inl"
@@ -12,8 +12,8 @@
 namespace ingot {
 namespace {
 
-/// Prefetches the lines of bytes [at, at + bytes): rows pass weights faster than the processor
-/// prefetches by itself. Neighbouring calls leave out no line, since a row would wait for it.
+/// Prefetches all lines of bytes [at, at + bytes), because the processor alone prefetches too late.
+/// Consecutive calls must not skip a line, since a row would wait for it.
 INGOT_INLINE void prefetch_bytes(const unsigned char* at, int bytes) {
   for (int i = 0; i < bytes; i += kLine) prefetch_line(at + i);
 }
@@ -22,9 +22,9 @@ INGOT_INLINE void prefetch_bytes(const unsigned char* at, int bytes) {
 /// each of the eight quads.
 inline constexpr int kPlaces = 9;
 
-/// Prefetches kBytes from `at` on beside each group, and moves `at` behind them. The lines are
-/// spread evenly over the group's places: all at once they would fill the line buffers, which the
-/// weights that are read need too.
+/// Prefetches kBytes from `at` on during each group, and advances `at`. The lines are spread evenly
+/// over the group's places. All at once they would fill the line buffers, which reads of weights
+/// also need.
 template <int kBytes>
 struct PrefetchBesideGroups {
   const unsigned char* at;
@@ -159,7 +159,7 @@ INGOT_INLINE void add_group(const Group* const* group, const QuantisedRows<kRows
   }
 }
 
-/// Rows that share a pass over one panel.
+/// Largest number of rows in a pass over one panel.
 template <class L, class F>
 inline constexpr int kRowsAlone = F::kScales == 2 ? L::kLinearRowsTwoScales : L::kLinearRows;
 
@@ -176,9 +176,9 @@ inline constexpr int kPackedBytes = [] {
   return Panel<F>::kBlockBytes / Panel<F>::kGroups;
 }();
 
-/// Prefetches the output lines of one panel for kRows rows, which lie a row apart: a store that
-/// misses would hold up all later ones, and a segment's products take as long as memory does. Where
-/// rows are not whole lines, a panel's first line is the last one of the panel before.
+/// Prefetches the output lines of one panel for kRows rows. A store that misses the cache would
+/// delay all later stores; a segment's products take long enough to hide this. If rows are not
+/// whole lines, the first line of a panel is the last line of the previous panel.
 template <int kRows>
 INGOT_INLINE void prefetch_outputs(const PanelArgs& a, std::int64_t row) {
   const float* const last = a.out + a.columns - 1;
@@ -206,10 +206,10 @@ void packed_rows(const PanelArgs& a, const unsigned char* p, const unsigned char
   add_segment<L, kRows>(a, row, kRows, k, acc[0]);
 }
 
-/// Bytes between what a single pass of kRows rows reads and what it prefetches, the fastest on a
-/// Zen 4 (docs/kernels.md). The processor prefetches too, further ahead the fewer instructions a
-/// row takes. Where both distances add up to 4 or 8 KiB, they meet at one place of different memory
-/// pages and the Zen 4 is slow.
+/// Prefetch distance in bytes of a single pass of kRows rows, the fastest on a Zen 4
+/// (docs/kernels.md). The processor also prefetches; the fewer instructions a row has, the further
+/// ahead. If both distances add up to 4 or 8 KiB, they hit equal places of different memory pages,
+/// and the Zen 4 is slow.
 template <class L, class F, int kRows>
 inline constexpr std::int64_t kAheadOfPass = F::kBits < 8 ? 6144
                                              : kRows <= 2 ? L::kAheadOfBytes
@@ -309,8 +309,8 @@ void segment_rows(const PanelArgs& a, const ExpandedSegment<L, F>* groups, const
   for (int p = 0; p < kPanels; ++p) add_segment<L, kRows>(panel_of(a, p), row, kRows, k, acc[p]);
 }
 
-/// Unpacked panels of a pass: the sums of more would not stay in registers, or one panel is as
-/// fast.
+/// Unpacked panels in a pass. The sums of more panels would not fit in registers, or would be no
+/// faster.
 template <class L, class F>
 inline constexpr int kPassPanels = F::kScales == 2 ? L::kPassPanelsTwoScales : L::kPassPanels;
 
@@ -318,9 +318,9 @@ inline constexpr int kPassPanels = F::kScales == 2 ? L::kPassPanelsTwoScales : L
 template <class L, class F>
 using LinearScratch = ExpandedSegment<L, F>[L::kManyPanels];
 
-/// All rows of `a` through the unpacked segments of its panels that begin at `k`, in tiles of
-/// kRowsOfPass rows and kTogether panels. A row tile passes all panels before the next one does, so
-/// that its outputs are written side by side: one panel's are a line in each row.
+/// Multiplies all rows of `a` with the unpacked segments of its panels that begin at `k`, in tiles
+/// of kRowsOfPass rows and kTogether panels. A row tile passes all panels before the next row tile,
+/// so that its outputs are written side by side: one panel's outputs are a line in each row.
 template <class L, class F, int kTogether, int kRowsOfPass>
 INGOT_INLINE void unpacked_rows(const PanelArgs& a, int panels, const LinearScratch<L, F>& groups,
                                 NextPacked next, std::int64_t k) {
@@ -379,7 +379,7 @@ void linear_panels(const PanelArgs& a) {
   }
 }
 
-/// The kernel of format F, and the sizes of its fastest calls.
+/// The linear kernel of format F, with the sizes of calls that are fastest.
 template <class L, class F>
 constexpr LinearKernel linear_kernel() {
   if constexpr (BlockFormat<F>) {

@@ -1,13 +1,13 @@
-// Linear over block formats on AMX tiles: 16 rows by 16 outputs by a group of 32.
+// Linear kernel for block formats on AMX tiles: 16 rows by 16 outputs by a group of 32.
 //
 // The tile unit adds integers, which is exact, and writes the sums to memory. Vector code scales
-// each group and adds it in the order of linear.inl, so the bits are equal.
+// each group and adds it in the order of linear.inl, so results are bit-equal.
 //
 // A group with two scales is two products, each over a half of its inputs.
 //
-// Written over a lanes type that has, beside what linear.inl uses, begin_tiles, multiply_tile,
-// store_tile and end_tiles (isa/avx512_amx.cpp). Work on each row of a tile is a recursion instead
-// of a loop: only then does the compiler keep the rows' sums in registers.
+// The lanes type also needs begin_tiles, multiply_tile, store_tile and end_tiles
+// (isa/avx512_amx.cpp). Work on the rows of a tile is a recursion instead of a loop: only then does
+// the compiler keep the rows' sums in registers.
 #pragma once
 
 #include "backend/cpu/kernels/linear.inl"
@@ -15,14 +15,14 @@
 namespace ingot {
 namespace {
 
-/// Neighbouring panels whose outputs are written together.
+/// Number of consecutive panels in a call, whose outputs are written together.
 inline constexpr int kTilesPanels = 8;
-/// Rows up to which each row tile unpacks groups again, instead of once for all rows.
+/// Up to this number of rows, each row tile unpacks groups again, instead of once for all rows.
 inline constexpr int kTilesFewRows = 64;
 inline constexpr std::int64_t kSegmentGroups = kSegment / kGroup;
 
-/// Scales and minimum of a group's outputs; `bits` is what kIntBits adds to the first product,
-/// negated.
+/// Scales and minimum of a group's outputs. `bits` is minus the part that kIntBits adds to the
+/// first product.
 template <class L>
 struct TileScales {
   typename L::F w;
@@ -66,11 +66,11 @@ template <class L, class F>
 inline constexpr bool kPacksTiles =
     F::kBits == 8 && !Panel<F>::kTable && Codes<L, F>::kOffset == 128;
 
-/// Rows from which tiles are faster than vectors.
+/// From this number of rows on, tiles are faster than vectors.
 template <class L, class F>
 inline constexpr int kTilesLeastRows = kPacksTiles<L, F> ? 5 : 9;
 
-/// Bytes of quads from kQuad on, signed.
+/// Unpacks quads from kQuad on to signed bytes.
 template <class L, class F, int kQuad>
 INGOT_INLINE void expand_signed(const PackedGroup<L, F>& packed, std::uint8_t (*bytes)[64]) {
   if constexpr (kQuad < 8) {
@@ -332,7 +332,7 @@ INGOT_INLINE void tile_panels(const PanelArgs& a) {
   L::end_tiles();
 }
 
-/// The kernel of a table with tiles; calls that tiles do not serve go to the table `kBase`.
+/// The linear kernel of a table with tiles. Calls that tiles do not support go to table `kBase`.
 template <class L, class F, const KernelTable& (*kBase)()>
 void linear_or_tiles(const PanelArgs& a) {
   const bool has_both = a.q != nullptr && a.matrix != nullptr;
@@ -346,7 +346,7 @@ void linear_or_tiles(const PanelArgs& a) {
   tile_panels<L, F, kMatrixRows>(a);
 }
 
-/// Sets the kernels of all block formats except Q2_K, whose two minimums a group need sums that
+/// Sets the kernels of all block formats except Q2_K: its two minimums in a group need sums that
 /// MatrixGroup does not have.
 template <class L, class F, const KernelTable& (*kBase)()>
 void set_tiles(KernelTable& table) {
