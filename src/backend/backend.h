@@ -28,7 +28,7 @@ class Backend {
   virtual ~Backend() = default;
   virtual const char* name() const = 0;
 
-  // Memory.
+  // Device memory.
 
   /// Allocates zeroed device memory. Errors: Error{kDoesNotFit}.
   virtual Buffer allocate(std::int64_t bytes) = 0;
@@ -42,9 +42,9 @@ class Backend {
 
   // Weights.
 
-  /// Packs matrices of equal width, one below the other, into one Weight.
+  /// Packs matrices of equal width, stacked one below the other, into one Weight.
   ///
-  /// Shapes: parts[i] [rows_i, K] in a format of quant/formats.h; bias empty or sum(rows_i) long.
+  /// Shapes: parts[i] [rows_i, K] in a format of quant/formats.h; bias [sum of rows_i] or empty.
   virtual Weight prepare(std::span<const View> parts, std::span<const float> bias) = 0;
   /// Version of the layout of packed weights; files of packed weights store it. 0 means that this
   /// backend's weights cannot be stored in files.
@@ -76,7 +76,7 @@ class Backend {
   virtual void kv_load(const Attention& a, std::span<const KvLayer> layers, std::int32_t block,
                        std::span<const std::byte> in) = 0;
 
-  // A step.
+  // Steps and their ops.
 
   /// Bytes of scratch memory that steps within `limits` need.
   virtual std::int64_t scratch_bytes(const StepLimits& limits) const = 0;
@@ -156,7 +156,7 @@ class Backend {
   virtual void attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out,
                          Next next) = 0;
 
-  /// y = act(g) * u for gated input [g; u], else act(x).
+  /// Activation function: out = act(g) * u if `gated`, with in = [g, u] in each row; else act(in).
   ///
   /// silu:      x * sigmoid(x)
   /// gelu_tanh: (0.5 * x) * (1 + tanh(c * fma(0.044715 * (x * x), x, x))),  c = sqrt(2 / pi)
@@ -175,7 +175,7 @@ class Backend {
   /// Shapes: in, out [T, H].
   virtual void moe(View in, const MoeWeights& w, const Moe& m, View out) = 0;
 
-  /// out[i] = x[rows[i]].  Shapes: x [T, H], out [R, H].
+  /// Copies rows: out[i] = x[rows[i]]. Shapes: x [T, H], out [R, H].
   virtual void gather(View x, std::span<const std::int32_t> rows, View out) = 0;
 
   /// Multiplies rows by the output head and reduces the logits. `reduce.full` gets all logits of

@@ -18,7 +18,7 @@ inline constexpr std::int32_t kBlockTokens = 16;
 ///
 /// Units: a slot is the number of a token in the pool, block * 16 + offset; -1 skips the row.
 struct KvBlocks {
-  std::span<const std::int32_t> slots;   ///< [T]
+  std::span<const std::int32_t> slots;   ///< [T] slot of each row
   std::span<const std::int32_t> tables;  ///< [S, blocks_max]; -1 if no row sees the block
   std::int32_t blocks_max = 0;
 };
@@ -34,7 +34,7 @@ struct Batch {
   /// [S], or empty. A view that is not null replaces the tokens of sequence s: its rows in this
   /// step, [q_start[s + 1] - q_start[s], H] float32, host memory.
   std::span<const View> embeddings;
-  std::span<const std::int32_t> positions;  ///< [T], for rotary embeddings
+  std::span<const std::int32_t> positions;  ///< [T] position of each row, for rotary embeddings
   std::span<const std::int32_t> q_start;    ///< [S + 1] first row of each sequence, then T
   std::span<const std::int32_t> kv_len;     ///< [S] keys of each sequence after this step
   std::span<const KvBlocks> groups;         ///< one entry for each KV group

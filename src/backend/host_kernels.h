@@ -30,11 +30,11 @@ struct PeakKernel {
   Sum (*run)(std::int64_t rounds, const PeakOperands& operands) = nullptr;
 };
 
-/// One instruction set's kernels for the host. All sets give equal bits.
+/// The host kernels of one instruction set. All instruction sets give equal bits.
 struct HostKernels {
   const char* name = nullptr;  ///< the value of the option --cpu-isa
 
-  // Sampling: kernels/sampling.inl.
+  // Sampling kernels (kernels/sampling.inl).
 
   /// Returns the largest of n elements, or NaN if one is NaN. Writes tops [spans, 16]: the largest
   /// x[kSpan * s + l + 16 * j] over all j to column l of span s, -Inf if there is no element.
@@ -48,7 +48,7 @@ struct HostKernels {
   void (*weigh)(const float* x, std::int64_t n, float largest, float scale, float* weights,
                 float* sums) = nullptr;
 
-  // Peak rates: kernels/peaks.inl.
+  // Kernels that measure peak rates (kernels/peaks.inl).
 
   /// Each round does a dot product of 4 bytes, 8 operations, in each lane of each chain.
   std::array<PeakKernel<std::int32_t>, 3> peak_int8{};

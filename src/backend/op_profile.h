@@ -10,7 +10,7 @@
 
 namespace ingot {
 
-/// The ops of `Backend` that steps are made of.
+/// The ops of `Backend` that are measured.
 enum class OpKind : std::uint8_t {
   kEmbed,
   kNorm,
@@ -25,7 +25,7 @@ enum class OpKind : std::uint8_t {
 };
 inline constexpr std::size_t kOpKinds = 10;
 
-/// The op's name in Backend: "kv_write".
+/// The name of an op in `Backend`, such as "kv_write".
 std::string_view to_string(OpKind kind);
 
 /// Seconds of each op, in the order of OpKind.
@@ -53,8 +53,8 @@ struct OpTotals {
 
 /// Totals of all linears with weights of one shape.
 struct LinearTotals {
-  std::int64_t outputs = 0;  ///< M
-  std::int64_t inputs = 0;   ///< K
+  std::int64_t outputs = 0;  ///< M, rows of the weight
+  std::int64_t inputs = 0;   ///< K, columns of the weight
   OpTotals totals;
 };
 

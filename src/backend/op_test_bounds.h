@@ -38,7 +38,7 @@ class LinearError {
       for (std::size_t k = g; k < end; ++k) {
         amax = std::max(amax, std::abs(in.x[k]) + in.x_error[k]);
       }
-      // 1.0001: the rounding of d and of 127 / amax. Groups below 2^-100 become zeros.
+      // The factor 1.0001 covers rounding of d and 127 / amax. Groups below 2^-100 become zeros.
       const double error = amax < 0x1p-100 ? amax : 1.0001 * amax / 254;
       std::fill(in.half_step.begin() + long(g), in.half_step.begin() + long(end), error);
     }

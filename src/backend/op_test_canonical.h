@@ -62,7 +62,7 @@ inline void rotate(float* head, const RopeTable& table, std::int32_t position) {
   }
 }
 
-/// 32 activations as integers with a scale.
+/// A group of 32 quantised activations: integers q and a scale d.
 struct Group {
   float d = 0;
   std::vector<int> q;

@@ -172,7 +172,7 @@ typename T::Block random_block(Random& random) {
   std::byte raw[sizeof block];
   for (std::byte& b : raw) b = static_cast<std::byte>(random.next() >> 56);
   std::memcpy(&block, raw, sizeof block);
-  // Weights of about the same size in every format: the integers reach 2^kBits times a scale of 32.
+  // Gives weights of similar size in every format: integers reach 2^kBits times a scale of 32.
   const float unit = std::ldexp(T::kSubScales ? 0x1p-5f : 1.0f, -T::kBits);
   const auto scale = [&] {
     const std::int32_t kind = random.below(32);
@@ -181,7 +181,7 @@ typename T::Block random_block(Random& random) {
     return float_to_half(unit * (1.0f + 0.5f * random.uniform()) * (kind < 8 ? -1.0f : 1.0f));
   };
   if constexpr (requires { block.e; }) {
-    // 2^(e - 128), sometimes down to a denormal scale.
+    // The scale is 2^(e - 128), sometimes denormal.
     const bool small = random.below(8) == 0;
     block.e = static_cast<std::uint8_t>(small ? random.below(128) : 120 + random.below(8));
   }
@@ -265,7 +265,7 @@ inline std::vector<const KernelTable*> linear_tables() {
   return all;
 }
 
-/// One device for each tested table, scalar first.
+/// A device for each table of tested_tables(), scalar first.
 inline std::vector<Device> devices(int threads = 2) {
   std::vector<Device> all;
   for (const KernelTable* table : tested_tables()) all.push_back(device(*table, threads));
@@ -285,7 +285,7 @@ class TestBatch {
   /// a causal attention sees are left out.
   TestBatch(const std::vector<Sequence>& sequences, std::int32_t window, Random& random) {
     for (const Sequence& s : sequences) blocks_max_ = std::max(blocks_max_, blocks_of(s.kv_len));
-    // One block more than needed for each sequence, so that some blocks of the pool have no owner.
+    // One block more than needed for each sequence, so that some blocks of the pool are unused.
     for (const Sequence& s : sequences) pool_blocks_ += blocks_of(s.kv_len) + 1;
     std::vector<std::int32_t> free(static_cast<std::size_t>(pool_blocks_));
     std::iota(free.begin(), free.end(), 0);

@@ -16,7 +16,7 @@ enum class NormKind { kRms, kLayer };
 struct Norm {
   NormKind kind = NormKind::kRms;
   float eps = 0;
-  View weight{};  ///< [1, n] float32
+  View weight{};  ///< [1, n] float32, or null
   View bias{};    ///< [1, n] float32, or null
   explicit operator bool() const { return static_cast<bool>(weight); }
 };
@@ -64,7 +64,7 @@ enum class KvType { kF32, kF16, kBF16, kInt8 };
 
 /// One layer's pages of keys and values. Each backend has its own layout.
 struct KvLayer {
-  std::byte* pages = nullptr;  ///< device memory
+  std::byte* pages = nullptr;  ///< the layer's blocks, in device memory
   KvType type = KvType::kF16;
   std::int32_t blocks = 0;       ///< blocks in the pool
   std::int64_t block_bytes = 0;  ///< bytes of a block: Backend::kv_block_bytes
@@ -87,7 +87,7 @@ struct Moe {
 
 /// Weights of a mixture of experts. Every expert is a gated feed-forward layer.
 struct MoeWeights {
-  const Weight* router = nullptr;     ///< [E, H]
+  const Weight* router = nullptr;     ///< [E, H] matrix that gives the experts' logits
   std::span<const Weight> gate_up{};  ///< E matrices [2F, H]: rows of gate, then rows of up
   std::span<const Weight> down{};     ///< E matrices [H, F]
 };

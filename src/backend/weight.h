@@ -16,7 +16,7 @@ struct Segment {
   std::int64_t rows = 0;
   std::int64_t units = 0;  ///< pieces of unit_bytes in the backend's layout; panels on the CPU
   std::int64_t unit_bytes = 0;
-  const std::byte* data = nullptr;  ///< device memory
+  const std::byte* data = nullptr;  ///< the packed rows, in device memory
 };
 
 /// A tensor that owns its memory.

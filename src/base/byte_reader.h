@@ -57,7 +57,7 @@ class ByteReader {
     return {reinterpret_cast<const char*>(raw.data()), raw.size()};
   }
 
-  /// Moves to an absolute offset within the source.
+  /// Sets the position of the next read to an absolute offset in the source.
   void seek(std::uint64_t offset) {
     if (offset > bytes_.size()) fail(cat("offset ", offset, " is beyond the end"));
     at_ = offset;

@@ -10,9 +10,9 @@ namespace ingot {
 
 /// The kind of failure. cli/ maps each code to an exit code, server/ to an HTTP status.
 enum class ErrorCode {
-  kInvalid,      ///< the user's request or option is wrong
+  kInvalid,      ///< a request or an option of the user is wrong
   kModel,        ///< a model, tokenizer or adapter file was refused
-  kDoesNotFit,   ///< not enough memory; the message has the numbers
+  kDoesNotFit,   ///< there is not enough memory; the message tells how much is needed
   kIo,           ///< reading or writing failed after opening
   kUnavailable,  ///< a port or address is not available, or there is too little time for a request
   kTimeout,      ///< a request exceeded its time limit

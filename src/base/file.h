@@ -97,7 +97,7 @@ class Directory {
   /// not "." or "..". A symbolic link is followed only if its whole path stays inside the folder,
   /// or if it is a link of the hub's cache (base/blob_link.h).
   File open(std::string_view name) const;
-  /// Whether `open` would find a regular file of this name.
+  /// Whether the folder has a regular file `name` that `open` accepts.
   bool contains(std::string_view name) const;
   /// The names of all entries except "." and "..", sorted by bytes.
   std::vector<std::string> list() const;

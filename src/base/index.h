@@ -12,7 +12,7 @@
 
 namespace ingot {
 
-/// A signed integer, or an enumerator that numbers the elements of a table.
+/// A type to index containers with: a signed integer or an enumeration.
 template <class T>
 concept Index = std::signed_integral<T> || std::is_enum_v<T>;
 

@@ -64,7 +64,7 @@ INGOT_INLINE ExpParts<L> exp_parts(typename L::F v, float more) {
   const F round = L::splat(kRound + more);
   const F shifted = L::fma(v, L::splat(0x1.715476p+0f), round);
   const F k_float = L::sub(shifted, round);
-  // ln 2 = 355/512 - 0x1.bd0106p-13: with the short first part the first step is exact.
+  // ln 2 = 355/512 - 0x1.bd0106p-13. The first step is exact, since 355/512 has few bits.
   const F r =
       L::fma(k_float, L::splat(0x1.bd0106p-13f), L::fma(k_float, L::splat(-355.0f / 512.0f), v));
   const F p4 = polynomial<L>(r, 0x1.fffffcp-2f, 0x1.55549p-3f, 0x1.55589ep-5f, 0x1.123ac8p-7f,
@@ -116,7 +116,7 @@ INGOT_INLINE typename L::F log_lanes(typename L::F x) {
   using I = typename L::I;
   const auto tiny = L::lt(x, L::splat(0x1p-126f));
   const I bits = L::bits(L::select(tiny, L::mul(x, L::splat(0x1p24f)), x));
-  // 0x3F3504F3 is sqrt(1/2).
+  // 0x3F3504F3 are the bits of sqrt(1/2).
   const I steps = L::template sar<23>(L::sub_int(bits, L::splat_int(0x3F3504F3)));
   const F f = L::sub(L::from_bits(L::sub_int(bits, L::template shl<23>(steps))), L::splat(1.0f));
   const F k = L::sub(L::to_float(steps), L::select(tiny, L::splat(24.0f), L::splat(0.0f)));
@@ -187,8 +187,8 @@ INGOT_INLINE typename L::F sine(typename L::F x, int quarters) {
   const I turn =
       L::add_int(L::sub_int(L::bits(shifted), L::bits(L::splat(kRound))), L::splat_int(quarters));
   const F k = L::sub(shifted, L::splat(kRound));
-  // pi/2 in three floats. The first step is exact: both terms are multiples of 2^-24, and of 2^-23
-  // above 1/2.
+  // pi/2 is split in three floats. The first step is exact: both terms are multiples of 2^-24, or
+  // of 2^-23 above 1/2.
   F r = L::fma(k, L::splat(-0x1.921fb6p+0f), x);
   r = L::fma(k, L::splat(0x1.777a5cp-25f), r);
   r = L::fma(k, L::splat(0x1.ee59dap-50f), r);

@@ -19,9 +19,9 @@ std::vector<std::size_t> allowed_cpus();
 /// The number of CPUs in allowed_cpus(), at least 1.
 int available_cpus();
 
-/// Settings of a ThreadPool.
+/// Options of a ThreadPool.
 struct ThreadPoolOptions {
-  bool pin = false;                 ///< bind each thread, and the constructing one, to its own CPU
+  bool pin = false;  ///< whether each thread, also the constructing one, gets its own CPU
   std::vector<std::size_t> cpus{};  ///< the CPUs to use; empty: those of the constructing thread
 };
 

@@ -23,7 +23,7 @@ INGOT_INLINE void add_fifth_bits(const std::uint8_t* high, std::uint8_t* code) {
   }
 }
 
-/// A scale and a minimum of 6 bits each.
+/// A scale and a minimum with 6 bits each, unpacked.
 struct ScaleMin {
   std::uint8_t scale;
   std::uint8_t min;

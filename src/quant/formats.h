@@ -73,7 +73,7 @@ decltype(auto) visit_format(Format format, Fn fn) {
 /// Name and sizes of a format, for code that is not generated for each format.
 struct FormatInfo {
   const char* name;
-  int block;        ///< weights per block; 1 for dense formats
+  int block;        ///< weights in a block; 1 for dense formats
   int block_bytes;  ///< bytes per block
   bool dense;
 };

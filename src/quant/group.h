@@ -18,8 +18,8 @@ inline constexpr int kGroup = 32;
 ///
 /// Fields that a format lacks are 0. If only d or m is stored, scale[0] or min[0] is 1.
 struct GroupCodes {
-  std::uint16_t d;            ///< bits of the block's scale: F16 (MXFP4: the E8M0 byte)
-  std::uint16_t m;            ///< bits of the block's minimum (F16)
+  std::uint16_t d;            ///< the block's scale, as bits of F16; for MXFP4 the E8M0 byte
+  std::uint16_t m;            ///< the block's minimum, as bits of F16
   std::int8_t scale[2];       ///< integer scales; the offset of stored scales is subtracted
   std::uint8_t min[2];        ///< integer minimums
   std::uint8_t code[kGroup];  ///< codes in the order of the weights, in [0, 2^kBits)

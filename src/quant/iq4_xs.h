@@ -8,7 +8,7 @@
 
 namespace ingot {
 
-/// weight = d * (scale - 32) * IQ4_NL::kTable[code].
+/// The format IQ4_XS: weight = d * (scale - 32) * IQ4_NL::kTable[code].
 ///
 /// Source: the GGUF format (ggml), type 23.
 struct IQ4_XS {
@@ -21,7 +21,7 @@ struct IQ4_XS {
   static constexpr bool kSubScales = true;
 
   struct Block {
-    std::uint16_t d;           ///< F16
+    std::uint16_t d;           ///< factor of all scales, as F16 bits
     std::uint16_t scales_h;    ///< upper two bits of scale g at bits 2g and 2g + 1
     std::uint8_t scales_l[4];  ///< lower four bits of scale g in nibble g; low nibbles first
     std::uint8_t qs[128];      ///< 16 bytes for 32 weights: low nibbles 0-15, high nibbles 16-31

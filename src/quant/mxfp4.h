@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// weight = 2^(e - 127) * E2M1(code), computed as 2^(e - 128) * kDoubled[code] with integers.
+/// The format MXFP4: weight = 2^(e - 127) * E2M1(code) = 2^(e - 128) * kDoubled[code].
 ///
 /// Source: OCP Microscaling Formats 1.0; block layout of the GGUF format (ggml), type 39.
 struct MXFP4 {
@@ -21,8 +21,8 @@ struct MXFP4 {
                                                0, -1, -2, -3, -4, -6, -8, -12};
 
   struct Block {
-    std::uint8_t e;       ///< E8M0
-    std::uint8_t qs[16];  ///< low nibbles: weights 0-15, high nibbles: 16-31
+    std::uint8_t e;       ///< scale: the exponent e, in E8M0
+    std::uint8_t qs[16];  ///< low nibbles: codes 0-15, high nibbles: codes 16-31
   };
 
   INGOT_INLINE static void unpack(const Block& block, int /*group*/, GroupCodes& out) {

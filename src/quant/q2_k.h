@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// weight = d * scale * code - dmin * min.
+/// The format Q2_K: weight = d * scale * code - dmin * min.
 ///
 /// Source: the GGUF format (ggml), type 10.
 struct Q2_K {
@@ -21,8 +21,8 @@ struct Q2_K {
   struct Block {
     std::uint8_t scales[16];  ///< byte j is for 16 weights: low nibble scale, high nibble minimum
     std::uint8_t qs[64];      ///< 32 bytes for 128 weights: weight 32g + k at bit 2g of byte k
-    std::uint16_t d;          ///< F16
-    std::uint16_t dmin;       ///< F16
+    std::uint16_t d;          ///< factor of all scales, as F16 bits
+    std::uint16_t dmin;       ///< factor of all minimums, as F16 bits
   };
 
   INGOT_INLINE static void unpack(const Block& block, int group, GroupCodes& out) {

@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// weight = d * (scale - 32) * (code - 4).
+/// The format Q3_K: weight = d * (scale - 32) * (code - 4).
 ///
 /// Source: the GGUF format (ggml), type 11.
 struct Q3_K {
@@ -22,7 +22,7 @@ struct Q3_K {
     std::uint8_t hmask[32];   ///< third bits of the codes: weight 32g + k in bit g of byte k
     std::uint8_t qs[64];      ///< 32 bytes for 128 weights: weight 32g + k at bit 2g of byte k
     std::uint8_t scales[12];  ///< 16 scales of 6 bits, see scale_of
-    std::uint16_t d;          ///< F16
+    std::uint16_t d;          ///< factor of all scales, as F16 bits
   };
 
   /// Scale j of 16. Its low four bits are in byte j % 8: low nibble if j < 8, else high nibble. Its

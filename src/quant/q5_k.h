@@ -7,7 +7,7 @@
 
 namespace ingot {
 
-/// weight = d * scale * code - dmin * min.
+/// The format Q5_K: weight = d * scale * code - dmin * min.
 ///
 /// Source: the GGUF format (ggml), type 13.
 struct Q5_K {
@@ -20,8 +20,8 @@ struct Q5_K {
   static constexpr bool kSubScales = true;
 
   struct Block {
-    std::uint16_t d;          ///< F16
-    std::uint16_t dmin;       ///< F16
+    std::uint16_t d;          ///< factor of all scales, as F16 bits
+    std::uint16_t dmin;       ///< factor of all minimums, as F16 bits
     std::uint8_t scales[12];  ///< eight pairs of 6-bit numbers, see unpack_scale_min
     std::uint8_t qh[32];      ///< fifth bits of the codes: weight 32g + k in bit g of byte k
     std::uint8_t qs[128];     ///< 32 bytes for 64 weights: low nibbles 0-31, high nibbles 32-63

@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// weight = d * scale * (code - 32).
+/// The format Q6_K: weight = d * scale * (code - 32).
 ///
 /// Source: the GGUF format (ggml), type 14.
 struct Q6_K {
@@ -25,7 +25,7 @@ struct Q6_K {
     std::uint8_t ql[128];
     std::uint8_t qh[64];
     std::int8_t scales[16];  ///< a scale for each 16 weights
-    std::uint16_t d;         ///< F16
+    std::uint16_t d;         ///< factor of all scales, as F16 bits
   };
 
   INGOT_INLINE static void unpack(const Block& block, int group, GroupCodes& out) {

@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// weight = d * q, with q = code - 128.
+/// The format Q8_0: weight = d * q, with q = code - 128.
 ///
 /// Source: the GGUF format (ggml), type 8.
 struct Q8_0 {
@@ -19,7 +19,7 @@ struct Q8_0 {
   static constexpr bool kSubScales = false;
 
   struct Block {
-    std::uint16_t d;     ///< F16
+    std::uint16_t d;     ///< scale d, as F16 bits
     std::int8_t qs[32];  ///< the integers q; encoders write -127 to 127, but files may have -128
   };
 

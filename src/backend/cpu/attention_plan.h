@@ -27,7 +27,7 @@ struct RowTile {
   std::int64_t keys = 0;          ///< keys that some row sees, rounded to whole chunks
   std::int32_t first_split = 0;   ///< the first split with a key that some row sees
   std::int32_t splits = 1;        ///< items for each head tile: visible splits, or 1 for all splits
-  std::int64_t part = 0;          ///< first item of this tile among the items of a head tile
+  std::int64_t part = 0;          ///< number of this tile's first item, within a head tile
   std::int64_t counter = 0;       ///< counter of the first head tile, if splits > 1
   std::int64_t states = 0;        ///< offset of the states in floats, if splits > 1
   std::int64_t state_floats = 0;  ///< floats of a head tile's states after one split
@@ -46,7 +46,7 @@ struct HeadTiles {
   std::int64_t kv_heads = 0;      ///< number of kv heads
   std::int64_t per_kv = 0;        ///< query heads that share a kv head
   std::int64_t together = 0;      ///< largest number of kv heads in a tile
-  std::int64_t tiles_per_kv = 0;  ///< tiles that share `together` kv heads; above 1 if together = 1
+  std::int64_t tiles_per_kv = 0;  ///< tiles for each kv head; 1 if a tile has several kv heads
   std::int64_t heads = 0;         ///< largest number of query heads of one kv head in a tile
   std::int64_t count = 0;         ///< number of tiles
 
@@ -59,7 +59,7 @@ struct HeadTiles {
 /// One thread's unit of work: one head tile of a row tile, over one split or all splits.
 struct AttentionItem {
   const RowTile* rows = nullptr;
-  std::int32_t split = 0;  ///< counted from RowTile::first_split
+  std::int32_t split = 0;  ///< number of the split, counted from RowTile::first_split
   std::int64_t head_tile = 0;
   HeadTile heads;
 };
@@ -91,7 +91,7 @@ class AttentionPlan {
   std::int64_t counters() const { return counters_; }
   /// Upper limit of counters() with `threads` threads.
   static std::int64_t counters_max(int threads);
-  /// Calls visit(counter, splits) for each counter.
+  /// Calls visit(counter, splits) for each counter and its number of splits.
   template <class Visit>
   void each_counter(Visit visit) const {
     for (const SequenceTiles& s : sequences_) {

@@ -27,7 +27,7 @@ struct ExpertWave {
 struct ExpertPlanMemory {
   std::span<std::int32_t> routed_rows;  ///< [T * k] routed row of each pair
   std::span<std::int32_t> pairs;        ///< [T * k] pair of each routed row
-  std::span<ExpertRows> experts;        ///< [E]
+  std::span<ExpertRows> experts;        ///< [E] rows of each expert
 };
 
 /// Sorts the rows of a mixture of experts by expert, and cuts the experts into waves.

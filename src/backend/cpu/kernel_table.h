@@ -26,8 +26,8 @@ inline constexpr float kFloatBits = 12582912.0f;  // 1.5 * 2^23
 /// it, linear kernels read it.
 struct QuantisedGroup {
   std::int8_t q[8][kTileRows][4];              ///< integers in [-127, 127], in 8 quads along K
-  float d[kTileRows];                          ///< scale
-  float minus_sum_float[kTileRows];            ///< minus the sum of the 32 integers
+  float d[kTileRows];                          ///< scale of each row
+  float minus_sum_float[kTileRows];            ///< minus the sum of a row's 32 integers
   std::int32_t bits_minus_8_sum[kTileRows];    ///< kIntBits - 8 * sum of the 32 integers
   std::int32_t bits_minus_128_sum[kTileRows];  ///< kIntBits - 128 * sum of the 32 integers
   std::int32_t minus_half[2][kTileRows];       ///< minus the sum of the first and the last 16
@@ -51,7 +51,7 @@ struct PanelArgs {
   const std::byte* panel = nullptr;
   std::int64_t panel_bytes = 0;  ///< bytes from one panel to the next
   std::int64_t cols = 0;         ///< K, inputs
-  std::int64_t rows = 0;         ///< T
+  std::int64_t rows = 0;         ///< T, rows
   View x;                        ///< [T, K] float32 rows, for dense formats
   /// [row tiles, K / 32] rows for block formats. May be null if the kernel has `matrix_rows`.
   const QuantisedGroup* q = nullptr;
@@ -63,7 +63,7 @@ struct PanelArgs {
   std::byte* scratch = nullptr;         ///< LinearKernel::scratch bytes, aligned to 64
 };
 
-/// The linear kernel of one format.
+/// The linear kernel for one weight format, and how to call it.
 struct LinearKernel {
   void (*run)(const PanelArgs&) = nullptr;
   /// Panels of a call that are fastest with `many_rows` rows or more. Any number gives equal bits.
@@ -118,8 +118,8 @@ constexpr std::int64_t attention_state_floats(std::int64_t head_dim) {
 /// Arguments of an attention kernel: rows of one sequence, and the query heads of consecutive kv
 /// heads. The kernel reads each chunk's keys and values once for all queries that share them.
 struct AttentionArgs {
-  const float* q = nullptr;   ///< [rows, kv_heads * heads, D]
-  float* out = nullptr;       ///< [rows, kv_heads * heads, D]
+  const float* q = nullptr;   ///< [rows, kv_heads * heads, D] queries
+  float* out = nullptr;       ///< [rows, kv_heads * heads, D] results
   std::int64_t q_stride = 0;  ///< floats from one row to the next
   std::int64_t out_stride = 0;
   std::int32_t rows = 0;
@@ -185,11 +185,11 @@ struct KernelTable : HostKernels {
 const KernelTable& scalar_kernels();
 
 // Tables for x86-64 processors with these instructions. On other processors a kernel call crashes.
-const KernelTable& avx2_novnni_kernels();    ///< AVX2, FMA, F16C
-const KernelTable& avx2_kernels();           ///< plus AVX_VNNI
-const KernelTable& avx512_novnni_kernels();  ///< AVX-512 F, BW, DQ, VL
-const KernelTable& avx512_kernels();         ///< plus AVX512_VNNI
-const KernelTable& avx512_amx_kernels();     ///< plus AMX-INT8
+const KernelTable& avx2_novnni_kernels();    ///< for AVX2, FMA, F16C
+const KernelTable& avx2_kernels();           ///< for AVX2, FMA, F16C, AVX_VNNI
+const KernelTable& avx512_novnni_kernels();  ///< for AVX-512 F, BW, DQ, VL
+const KernelTable& avx512_kernels();         ///< for AVX-512 F, BW, DQ, VL, VNNI
+const KernelTable& avx512_amx_kernels();     ///< for AVX-512 F, BW, DQ, VL, VNNI and AMX-INT8
 /// The table for 64-bit Arm processors with the dot product instructions of Armv8.2.
 const KernelTable& neon_kernels();
 

@@ -106,7 +106,7 @@ struct Avx512Lanes {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(a));
   }
   INGOT_INLINE static void store_int8(std::int8_t* p, const I (&a)[4]) {
-    // Packing works within quarters of a register; the four bytes of a quarter stay together.
+    // Packing works within quarters of a register; this order restores the order of the lanes.
     const I low = _mm512_packs_epi32(a[0], a[1]);
     const I high = _mm512_packs_epi32(a[2], a[3]);
     const I order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
@@ -167,7 +167,7 @@ struct Avx512Lanes {
   /// `dot` of unsigned bytes, with load and product in one instruction. Faster than `dot` if no
   /// other product uses these four inputs.
   INGOT_INLINE static I dot_alone(I acc, B w, const std::int8_t* x) requires kVnni {
-    // Compilers emit two instructions.
+    // Inline assembly, because compilers emit two instructions.
     __asm__("vpdpbusd %2%{1to16%}, %1, %0"
             : "+v"(acc)
             : "v"(w), "m"(*reinterpret_cast<const std::int8_t(*)[4]>(x)));
