@@ -9,7 +9,7 @@
 
 namespace ingot {
 
-/// kRms divides by the root mean square. kLayer subtracts the mean and divides by the deviation.
+/// kRms: x / root mean square. kLayer: (x - mean) / standard deviation.
 enum class NormKind { kRms, kLayer };
 
 /// Parameters of a normalisation. Without `weight` nothing is normalised.
@@ -37,7 +37,7 @@ enum class Next {
   kLinears,
 };
 
-/// Shape and settings of one layer's attention; weights are elsewhere.
+/// Shape and settings of one layer's attention, without weights.
 struct Attention {
   std::int32_t heads = 0;     ///< N, query heads
   std::int32_t kv_heads = 0;  ///< G, kv heads; divides N

@@ -13,8 +13,8 @@ struct ScaleAndMin {
   float min = 0;
 };
 
-/// Weighted sums over the weights x that share a fit. q is the nearest code of x, r is its error
-/// x - (scale * q - min); each name is the product that is summed.
+/// Sums over the weights x that share a fit. q is the nearest code of x, r is its error
+/// x - (scale * q - min). A field is the sum of x's importance w times the product in its name.
 struct AffineSums {
   float w = 0;
   float q = 0;

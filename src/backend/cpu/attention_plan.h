@@ -16,7 +16,7 @@ struct KeyRange {
   std::int32_t last = 0;
 };
 
-/// The keys that row `row` of the batch sees. The row belongs to `sequence`. No key is a bug.
+/// The keys that row `row` of the batch, which belongs to `sequence`, sees: at least one key.
 KeyRange keys_seen(const Batch& b, const Attention& a, std::int32_t sequence, std::int64_t row);
 
 /// Rows [row, end) of one sequence. A kernel reads each key and value once for all these rows.
@@ -86,8 +86,8 @@ class AttentionPlan {
   AttentionItem item(std::int64_t number) const;
   std::span<const RowTile> row_tiles() const { return row_tiles_; }
 
-  /// Number of counters that the plan needs: a row tile with several splits has one for each head
-  /// tile, from RowTile::counter on. It counts splits that are not computed yet.
+  /// Number of counters. A row tile with several splits has one for each head tile, from
+  /// RowTile::counter on. A counter holds the number of splits that are not computed yet.
   std::int64_t counters() const { return counters_; }
   /// Upper limit of counters() with `threads` threads.
   static std::int64_t counters_max(int threads);

@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// The rows of one expert. Routed rows have numbers in the order of experts, across all experts.
+/// The rows of one expert. Routed rows are numbered across all experts, expert by expert.
 struct ExpertRows {
   std::int32_t first = 0;  ///< number of the expert's first routed row
   std::int32_t count = 0;

@@ -70,8 +70,8 @@ struct LinearKernel {
   int panels = 1;
   std::int64_t many_rows = 64;
   int few_panels = 1;  ///< panels of a call that are fastest with fewer rows
-  /// Wanted size of a row block, in bytes of quantised rows for each panel of a call. Set if a call
-  /// reads its rows once for all its panels; a row block has at least the second cache's size.
+  /// Wanted size of a row block, in bytes of quantised rows for each panel of a call. 0: a row
+  /// block is as large as the second-level cache.
   std::int64_t panel_rows_bytes = 0;
   std::int64_t scratch = 0;  ///< bytes of PanelArgs::scratch
   /// From this number of rows on, the kernel reads PanelArgs::matrix if it is given, not `q`. With

@@ -23,11 +23,11 @@ struct ScalarLanes {
   /// do not fit in registers.
   static constexpr int kLinearRows = 2;
   static constexpr int kLinearRowsTwoScales = 2;
-  /// Panels, for one and for two scales in a group, and rows of a pass over several panels.
+  /// A pass over several panels: its panels, for one and two scales in a group, and its rows.
   static constexpr int kPassPanels = 3;
   static constexpr int kPassPanelsTwoScales = 2;
   static constexpr int kPassRows = 2;
-  /// Up to this number of rows each pass unpacks the panel again; for codes of 8, 4, other bits.
+  /// Largest number of rows for which each pass unpacks panels again: codes of 8, 4, other bits.
   static constexpr int kFewRowsOfBytes = 5;
   static constexpr int kFewRowsOfNibbles = 5;
   static constexpr int kFewRowsOfOthers = 5;
