@@ -16,8 +16,7 @@ inline constexpr int kGroup = 32;
 ///
 ///     weight[k] = d * scale[j] * value(code[k]) + kMinSign * m * min[j],  j = k / (32 / kScales)
 ///
-/// Fields that a format lacks are 0. But scale is 1 if d is the scale, min is 1 if m is the
-/// minimum.
+/// Fields that a format lacks are 0. But scale is 1 if only d is stored, min is 1 if only m is.
 struct GroupCodes {
   std::uint16_t d;            ///< the block's scale, as bits of F16; for MXFP4 the E8M0 byte
   std::uint16_t m;            ///< the block's minimum, as bits of F16

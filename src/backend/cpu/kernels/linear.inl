@@ -18,7 +18,7 @@ INGOT_INLINE void prefetch_bytes(const unsigned char* at, int bytes) {
   for (int i = 0; i < bytes; i += kLine) prefetch_line(at + i);
 }
 
-/// Points in the code of a group at which a line can be prefetched: before its products, and beside
+/// Number of places in a group's code where a line can be prefetched: before the products, and at
 /// each of the eight quads.
 inline constexpr int kPlaces = 9;
 
@@ -57,7 +57,7 @@ INGOT_INLINE void at_places(Prefetch& prefetch) {
   }
 }
 
-/// Integer dot products of a group of each panel: i[p][r][j] over its bytes.
+/// Adds the integer dot products of one group of each panel to i[panel][row][scale].
 template <class L, int kPanels, int kRows, int kQuad, class Group, class Prefetch>
 INGOT_INLINE void dot_quads(const Group* const* group, const QuantisedRows<kRows>& x,
                             Prefetch& prefetch, typename L::I (*i)[kRows][Group::Kind::kScales]) {
@@ -86,8 +86,8 @@ INGOT_INLINE void dot_quads(const Group* const* group, const QuantisedRows<kRows
   }
 }
 
-/// Start of the dot product of scale j: -offset * sum of the scale's inputs, so that shifted
-/// weights give the product of their values, plus kIntBits where the result is read as a float.
+/// Initial value of the dot product of scale j: -offset * sum of the scale's inputs, because
+/// weights are stored as value + offset. Plus kIntBits if the result's bits are read as a float.
 template <class L, class Kind, int kRows>
 INGOT_INLINE typename L::I start_of_dot(const QuantisedRows<kRows>& x, int r, int j) {
   const QuantisedGroup& g = x.of(r);
@@ -163,7 +163,7 @@ INGOT_INLINE void add_group(const Group* const* group, const QuantisedRows<kRows
 template <class L, class F>
 inline constexpr int kRowsAlone = F::kScales == 2 ? L::kLinearRowsTwoScales : L::kLinearRows;
 
-/// Up to this number of rows a panel is unpacked as it is read; more for formats that unpack fast.
+/// Up to this number of rows, each pass unpacks the panel. Larger for formats that unpack fast.
 template <class L, class F>
 inline constexpr int kFewRowsOf = F::kBits == 8   ? L::kFewRowsOfBytes
                                   : F::kBits == 4 ? L::kFewRowsOfNibbles
@@ -185,8 +185,8 @@ INGOT_INLINE void prefetch_outputs(const PanelArgs& a, std::int64_t row) {
   for (int r = 0; r < kRows; ++r) prefetch_to_write(last + (row + r) * a.out_stride);
 }
 
-/// Rows [row, row + kRows) through the segment of a panel that begins at `k` and `p`, unpacked as
-/// it is read. Prefetches 1 / kShares of a segment's bytes from `ahead` on.
+/// Multiplies rows [row, row + kRows) with the segment that begins at input `k`, packed at `p`, and
+/// unpacks it meanwhile. Prefetches 1 / kShares of a segment's bytes from `ahead` on.
 template <class L, class F, int kRows, int kShares>
 void packed_rows(const PanelArgs& a, const unsigned char* p, const unsigned char* ahead,
                  std::int64_t k, std::int64_t row) {
@@ -215,10 +215,10 @@ inline constexpr std::int64_t kAheadOfPass = F::kBits < 8 ? 6144
                                              : kRows <= 2 ? L::kAheadOfBytes
                                                           : 5120;
 
-/// Few rows through a panel, segment by segment; each pass unpacks the segment again. A single pass
-/// prefetches its own next lines. When several passes run, each prefetches a fixed share (1/2, 1/4
-/// or 1/8) of the next segment, since each share is code of its own. Passes beyond the last share
-/// prefetch that one again, which costs less than a late line.
+/// Multiplies few rows with a panel, segment by segment; each pass unpacks the segment again. A
+/// single pass prefetches its own next lines. Of several passes, each prefetches a share (1/2, 1/4
+/// or 1/8, compile-time constants) of the next segment. Passes beyond the last share prefetch that
+/// share again, which costs less than a late line.
 template <class L, class F>
 INGOT_INLINE void few_rows(const PanelArgs& a) {
   constexpr int kMost = kRowsAlone<L, F>;
@@ -268,7 +268,7 @@ INGOT_INLINE void expand_segment(const unsigned char* p, std::int64_t bytes,
   }
 }
 
-/// The packed segments that follow some unpacked ones, for prefetch, and the number of the pass.
+/// The packed segments that a pass prefetches, and the number of the pass.
 struct NextPacked {
   const unsigned char* first = nullptr;  ///< the first panel's; the others lie panel_bytes apart
   std::int64_t cols = 0;                 ///< inputs of each
@@ -276,9 +276,9 @@ struct NextPacked {
   int passes = 1;
 };
 
-/// Rows [row, row + kRows) through the unpacked segment that begins at `k` of kPanels panels. Pass
-/// i of n prefetches groups i, i + n, i + 2 n, ... of the next segments, one beside each group that
-/// it computes: all at once would fill the line buffers.
+/// Multiplies rows [row, row + kRows) with the unpacked segments of kPanels panels that begin at
+/// `k`. Pass i of n prefetches groups i, i + n, i + 2 n, ... of the next segments, one with each
+/// group that it computes: all at once would fill the line buffers.
 template <class L, class F, int kPanels, int kRows>
 void segment_rows(const PanelArgs& a, const ExpandedSegment<L, F>* groups, const NextPacked& next,
                   std::int64_t k, std::int64_t row) {
@@ -335,7 +335,7 @@ INGOT_INLINE void unpacked_rows(const PanelArgs& a, int panels, const LinearScra
   });
 }
 
-/// Many rows through up to L::kManyPanels panels, segment by segment, each unpacked once.
+/// Multiplies many rows with up to L::kManyPanels panels; unpacks each segment of a panel once.
 template <class L, class F>
 INGOT_INLINE void many_rows(const PanelArgs& a) {
   auto& groups = *reinterpret_cast<LinearScratch<L, F>*>(a.scratch);
@@ -360,7 +360,7 @@ INGOT_INLINE void many_rows(const PanelArgs& a) {
   }
 }
 
-/// All rows of `a` through its panels.
+/// Multiplies all rows of `a` with its panels.
 template <class L, class F>
 void linear_panels(const PanelArgs& a) {
   if constexpr (!BlockFormat<F>) {
