@@ -19,10 +19,9 @@ namespace ingot {
 ///
 /// The comment at each op is its specification: every CPU kernel table evaluates exactly this
 /// expression tree; tests compare `reference` with it within derived tolerances. A "chain" is a
-/// sequence of fma from +0 in ascending order. "Lanes" are 16 chains: lane l has elements l, l +
-/// 16,
-/// ... A "tree" adds lane i + 8 to lane i, then 4, 2, 1. Activations are float32 Views; there may
-/// be gaps between rows. Ops neither allocate nor throw; a wrong shape is a bug (INGOT_CHECK).
+/// sequence of fma from +0 in ascending order. "Lanes" are 16 chains; lane l has the elements l,
+/// l + 16, ... A "tree" adds lane i + 8 to lane i, then 4, 2, 1. Activations are float32 Views,
+/// perhaps with gaps between rows. Ops do not allocate or throw; a wrong shape is an INGOT_CHECK.
 /// Inputs and outputs do not overlap unless an op says so. `next` tells which ops read `out` next.
 class Backend {
  public:

@@ -216,8 +216,8 @@ inline constexpr std::int64_t kAheadOfPass = F::kBits < 8 ? 6144
                                                           : 5120;
 
 /// Multiplies few rows with a panel, segment by segment; each pass unpacks the segment again. A
-/// single pass prefetches its own next lines. Of several passes, each prefetches a share (1/2, 1/4
-/// or 1/8, compile-time constants) of the next segment. Passes beyond the last share prefetch that
+/// single pass prefetches its own next lines. When several passes run, each prefetches a share of
+/// the next segment: 1/2, 1/4 or 1/8, as a constant. Passes beyond the last share prefetch that
 /// share again, which costs less than a late line.
 template <class L, class F>
 INGOT_INLINE void few_rows(const PanelArgs& a) {
