@@ -121,7 +121,7 @@ class CpuBackend final : public Backend {
   /// Computes the states of one split. The call that finishes the last split of a row and head tile
   /// joins all its states in order, and returns true.
   bool run_split(const AttentionArgs& args, const AttentionItem& item);
-  /// The kernel arguments of `item`; `keys` holds their arrays.
+  /// The kernel arguments of `item`. Fills `keys`, to which they point.
   AttentionArgs args_of(View qkv, const Batch& b, const Attention& a, const KvLayer& kv,
                         const AttentionItem& item, View out, TileKeys& keys) const;
   /// Chooses each row's experts and their weights from the router's logits.
@@ -146,7 +146,7 @@ class CpuBackend final : public Backend {
   Buffer scratch_buffer_;
   Scratch scratch_;
   bool has_block_weights_ = false;
-  std::int64_t matrix_rows_ = 0;  ///< from this number of rows on, no block weight reads `q`
+  std::int64_t matrix_rows_ = 0;  ///< from this number of rows on, linears never read `q`
   View quantised_;                ///< rows with a valid quantised form in scratch_.q; may be null
   ExpertPlan experts_;
   std::vector<ExpertWork> expert_work_;  ///< work of the current loop, one entry for each expert

@@ -15,7 +15,7 @@ struct LinearInput {
 
   /// The rows from `row` on. `row` is the first of a tile; with `matrix` it is a multiple of 16.
   LinearInput from(std::int64_t row) const;
-  /// Uses this memory for rows of `count` groups.
+  /// The same memory, used for rows with `count` groups.
   LinearInput of_groups(std::int64_t count) const {
     return {.q = q, .matrix = matrix, .groups = count};
   }

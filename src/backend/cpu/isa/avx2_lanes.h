@@ -291,8 +291,8 @@ struct Avx2Lanes {
     return acc;
 #endif
   }
-  /// The sum of four products in each lane. Pairs are added in 16 bits, which hold 2 * 127 * 127
-  /// and, with the sign moved from the weights to x, 2 * 128 * 127.
+  /// The sum of four products in each lane. 16-bit sums of pairs cannot overflow: they are at most
+  /// 2 * 127 * 127, or 2 * 128 * 127 if the sign is moved from the weights to x.
   template <bool kSigned>
   INGOT_INLINE static __m256i pairs(__m256i w, __m256i x) {
     if constexpr (kSigned) {

@@ -202,7 +202,7 @@ struct Avx512Lanes {
   INGOT_INLINE static void max_int_of_four(const I (&a)[4], std::int32_t (&largest)[4]) {
     of_four(a, largest, [](I x, I y) { return max_int(x, y); });
   }
-  /// max_int_of_four in a register: lanes i, i + 4, i + 8 and i + 12 hold the result of a[i].
+  /// Results of max_int_of_four as a vector: lanes i, i + 4, i + 8, i + 12 have the result of a[i].
   INGOT_INLINE static I max_lanes_of_four(const I (&a)[4]) {
     return each_of_four(a, [](I x, I y) { return max_int(x, y); });
   }
@@ -248,8 +248,8 @@ struct Avx512Lanes {
     return acc;
 #endif
   }
-  /// The sum of four products in each lane. Pairs are added in 16 bits, which hold 2 * 127 * 127
-  /// and, with the sign moved from the weights to x, 2 * 128 * 127.
+  /// The sum of four products in each lane. 16-bit sums of pairs cannot overflow: they are at most
+  /// 2 * 127 * 127, or 2 * 128 * 127 if the sign is moved from the weights to x.
   template <bool kSigned>
   INGOT_INLINE static I pairs(B w, I x) {
     if constexpr (kSigned) {

@@ -23,7 +23,7 @@ struct ScalarLanes {
   /// do not fit in registers.
   static constexpr int kLinearRows = 2;
   static constexpr int kLinearRowsTwoScales = 2;
-  /// A pass over several panels: its panels, for one and two scales in a group, and its rows.
+  /// Panels in a pass over several panels, for one and two scales in a group. Then rows of a pass.
   static constexpr int kPassPanels = 3;
   static constexpr int kPassPanelsTwoScales = 2;
   static constexpr int kPassRows = 2;
