@@ -1,4 +1,4 @@
-// Backend: the memory methods of devices that the host can touch.
+// Backend: read, write and upload for devices with memory that the host can access.
 #include "backend/backend.h"
 
 #include <algorithm>

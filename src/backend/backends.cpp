@@ -1,4 +1,4 @@
-// The backends and instruction sets that a name can choose.
+// Finds backends and host kernels by the name of an instruction set.
 #include "backend/backends.h"
 
 #include <algorithm>

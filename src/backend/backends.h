@@ -1,4 +1,4 @@
-// Backends: which device computes, and with which instruction set of the host, chosen by name.
+// Chooses a backend and the host's kernels by the name of a CPU instruction set.
 #pragma once
 
 #include <memory>
@@ -12,24 +12,24 @@
 
 namespace ingot {
 
-/// Settings of a backend.
+/// Options of make_backend.
 struct BackendOptions {
-  std::string_view isa = "auto";       ///< see find_host_kernels
+  std::string_view isa = "auto";       ///< name of an instruction set, see find_host_kernels
   LinearObserver* observer = nullptr;  ///< sees the inputs of linears; outlives the backend
 };
 
-/// The backend that runs on the host's processors. `pool` outlives it.
+/// Makes the backend that runs on the host's processors. `pool` must outlive it.
 ///
-/// Errors: as find_host_kernels.
+/// Errors: those of find_host_kernels.
 std::unique_ptr<Backend> make_backend(ThreadPool& pool, const BackendOptions& options);
 
-/// The kernels that this machine can run, scalar first, the fastest last.
+/// The host kernels of each instruction set that this machine can run: scalar first, fastest last.
 std::span<const HostKernels* const> host_kernels();
 
-/// The kernels of an instruction set; "auto" gives the fastest that this machine can run.
+/// The host kernels of the instruction set `isa`; "auto" gives the fastest that this machine has.
 ///
-/// Errors: Error{kInvalid} with the names that are offered, for a name that is unknown or not
-/// offered here.
+/// Errors: Error{kInvalid} if this machine cannot run `isa` or the name is unknown; the message
+/// lists the possible names.
 const HostKernels& find_host_kernels(std::string_view isa);
 
 }  // namespace ingot

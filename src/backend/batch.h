@@ -1,4 +1,4 @@
-// Batch: one step's ragged rows, as the runtime plans them and a backend computes them.
+// Batch: the rows of all sequences in one step; the runtime plans it, a backend computes it.
 #pragma once
 
 #include <algorithm>
@@ -10,42 +10,42 @@
 
 namespace ingot {
 
-/// Tokens in a KV block; positions 16 k .. 16 k + 15 of a sequence share one. Kernels have a key or
-/// a value row in each of their 16 lanes.
+/// Tokens in a KV block; positions 16 k to 16 k + 15 of a sequence share a block. Kernels put one
+/// key or one value row in each of their 16 lanes, so another number breaks them.
 inline constexpr std::int32_t kBlockTokens = 16;
 
 /// Slots and block tables of one KV group for a step's rows.
 ///
-/// Units: a slot counts tokens of the pool: block * 16 + offset; -1 skips the row (padding).
+/// Units: a slot is the number of a token in the pool, block * 16 + offset; -1 skips the row.
 struct KvBlocks {
-  std::span<const std::int32_t> slots;   ///< [T]
-  std::span<const std::int32_t> tables;  ///< [S, blocks_max]; -1 where no row sees the block
+  std::span<const std::int32_t> slots;   ///< [T] slot of each row
+  std::span<const std::int32_t> tables;  ///< [S, blocks_max]; -1 if no row sees the block
   std::int32_t blocks_max = 0;
 };
 
-/// T rows of S sequences; a sequence's rows are its last positions and neighbours.
+/// T rows of S sequences. The rows of a sequence are its last positions, and lie side by side.
 ///
 /// Row i of a sequence with q rows is its key number kv_len - q + i. It sees the keys up to itself
 /// (causal) or all kv_len keys (bidirectional), except keys outside a layer's window.
 struct Batch {
-  /// [T]; unused for rows that `embeddings` give. Ids are in [0, V); ~r (negative) is reserved for
-  /// "the token that row r of the previous step produced".
+  /// [T] token ids in [0, V); unused for rows with embeddings. A negative ~r is reserved for "the
+  /// token that row r of the previous step produced".
   std::span<const std::int32_t> tokens;
-  /// [S], or empty: none. A sequence's view, unless null, holds its rows of this step in place of
-  /// tokens: [q_start[s + 1] - q_start[s], H] float32, host memory.
+  /// [S], or empty. A view that is not null replaces the tokens of sequence s: its rows in this
+  /// step, [q_start[s + 1] - q_start[s], H] float32, host memory.
   std::span<const View> embeddings;
-  std::span<const std::int32_t> positions;  ///< [T], for rotary embeddings
-  std::span<const std::int32_t> q_start;    ///< [S + 1], rising from 0 to T
-  std::span<const std::int32_t> kv_len;     ///< [S], after this step
-  std::span<const KvBlocks> groups;         ///< one for each KV group
-  std::span<const std::int32_t> out_rows;   ///< [R], rows that give results, in any order
-  std::span<const std::int32_t> pool_seqs;  ///< [P], sequences that need a pooled embedding
-  std::span<const std::int32_t> adapter;    ///< [S] or empty: none
+  std::span<const std::int32_t> positions;  ///< [T] position of each row, for rotary embeddings
+  std::span<const std::int32_t> q_start;    ///< [S + 1] first row of each sequence, then T
+  std::span<const std::int32_t> kv_len;     ///< [S] keys of each sequence after this step
+  std::span<const KvBlocks> groups;         ///< one entry for each KV group
+  std::span<const std::int32_t> out_rows;   ///< [R] rows that give results, in any order
+  std::span<const std::int32_t> pool_seqs;  ///< [P] sequences that need a pooled embedding
+  std::span<const std::int32_t> adapter;    ///< [S] adapter of each sequence; empty: no adapters
 
   std::int32_t rows() const { return static_cast<std::int32_t>(positions.size()); }
   std::int32_t sequences() const { return static_cast<std::int32_t>(kv_len.size()); }
 
-  /// The elements of row t where it is an embedding, else null.
+  /// The elements of row t if it is an embedding, else null.
   const std::byte* embedding(std::int64_t t) const {
     if (embeddings.empty()) return nullptr;
     const auto next = std::upper_bound(q_start.begin(), q_start.end(), t);

@@ -28,8 +28,8 @@ Error no_memory(std::int64_t bytes) {
               " bytes of memory; a smaller `context` or another `kv_type` needs less")};
 }
 
-/// Maps memory that begins at a multiple of `alignment`, in huge pages where the system gives them:
-/// maps `alignment` bytes more, then unmaps the bytes before and behind. Null on failure.
+/// Maps memory at a multiple of `alignment`, in huge pages if the system has them. Maps `alignment`
+/// bytes more, then unmaps the bytes before and after. Returns null on failure.
 std::byte* try_map_huge(std::int64_t bytes, std::int64_t alignment) {
   if (bytes > std::numeric_limits<std::int64_t>::max() - 2 * alignment) return nullptr;
   const std::int64_t page = sysconf(_SC_PAGESIZE);
@@ -66,14 +66,14 @@ Buffer allocate_host(std::int64_t bytes) {
 
 namespace {
 
-/// Bytes of an extent, a power of two. An extent begins at a multiple of it, so that a piece finds
-/// its extent by its address. Larger extents waste more when a model ends.
+/// Bytes of an extent, a power of two. An extent begins at a multiple of its size, so that the
+/// address of a piece gives the extent. Larger extents waste more memory at the end of a model.
 constexpr std::int64_t kExtent = 64 << 20;
-/// Bytes of a piece at most; a larger block fills most of its own huge pages anyway.
+/// Largest size of a piece in bytes. Larger blocks fill their own huge pages well enough.
 constexpr std::int64_t kPieceMax = 16 << 20;
 
-/// False under the address sanitizer, which sees a read behind a piece only if no other one is
-/// there.
+/// False under the address sanitizer: it only detects a read beyond a piece if no other piece
+/// follows.
 #ifdef __has_feature
 constexpr bool kSharesExtents = !__has_feature(address_sanitizer);
 #elif defined(__SANITIZE_ADDRESS__)
@@ -84,7 +84,7 @@ constexpr bool kSharesExtents = true;
 
 }  // namespace
 
-/// Header at the begin of an extent.
+/// The header at the beginning of an extent.
 struct alignas(64) HostArena::Extent {
   std::atomic<std::int64_t> owners{1};  ///< its pieces, and the arena
 };
@@ -94,7 +94,7 @@ Buffer HostArena::allocate(std::int64_t bytes) {
   const std::int64_t size = (bytes + 63) / 64 * 64;
   if (extent_ == nullptr || used_ + size > kExtent) {
     std::byte* memory = try_map_huge(kExtent, kExtent);
-    // A limit on addresses may leave room for the piece alone.
+    // A limit on the address space may leave room for the piece, but not for an extent.
     if (memory == nullptr) return allocate_host(bytes);
     release(extent_);
     extent_ = new (memory) Extent;

@@ -1,4 +1,4 @@
-// Buffer: memory of a device with one owner, and host memory in large pages.
+// Buffer: owns device memory. HostArena: allocates host memory in huge pages.
 #pragma once
 
 #include <cstddef>
@@ -36,14 +36,14 @@ class Buffer {
   Free free_ = nullptr;
 };
 
-/// Zeroed host memory, aligned to 64 bytes. From 2 MiB on it is aligned to huge pages, which the
-/// system gives where it can.
+/// Allocates zeroed host memory, aligned to 64 bytes. From 2 MiB on it is aligned to huge pages,
+/// and the system is asked to use them.
 ///
 /// Errors: Error{kDoesNotFit} with the number of bytes.
 Buffer allocate_host(std::int64_t bytes);
 
-/// Allocates host memory in small pieces that share huge pages. Each piece has its own owner; an
-/// extent of memory is freed with the last of its pieces. One thread allocates at a time; any
+/// Allocates small pieces of host memory that share huge pages. Each piece is a Buffer of its own;
+/// an extent of memory is freed with its last piece. Only one thread at a time may allocate; any
 /// thread may free.
 class HostArena {
  public:
@@ -52,7 +52,7 @@ class HostArena {
   HostArena(const HostArena&) = delete;
   HostArena& operator=(const HostArena&) = delete;
 
-  /// Zeroed, aligned to 64 bytes. Errors: as allocate_host.
+  /// Allocates a zeroed piece, aligned to 64 bytes. Errors: those of allocate_host.
   Buffer allocate(std::int64_t bytes);
 
  private:
@@ -60,8 +60,8 @@ class HostArena {
   static void release(Extent* extent);
   static void free_piece(std::byte* data, std::int64_t bytes);
 
-  Extent* extent_ = nullptr;  ///< pieces are cut from it
-  std::int64_t used_ = 0;     ///< its used bytes
+  Extent* extent_ = nullptr;  ///< the extent that new pieces are cut from
+  std::int64_t used_ = 0;     ///< used bytes of extent_
 };
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// HostRows: in place, or a copy.
+// HostRows: uses device rows in place, or copies them to host memory.
 #include "backend/host_rows.h"
 
 namespace ingot {

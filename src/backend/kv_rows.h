@@ -1,4 +1,4 @@
-// KvRows: the layout of keys and values outside a backend's pages, as session files hold them.
+// KvRows: the layout of keys and values outside a backend, for example in session files.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace ingot {
 
-/// The layout [token][K, V][G][D] of one layer, little-endian. A head is its D elements in the KV
-/// type; of KvType::kInt8 a float scale for each 32 elements, then D signed bytes.
+/// Sizes in the layout [token][K, V][G][D] of one layer, little-endian. A head has D elements of
+/// the KV type. With KvType::kInt8 it is a float scale for each 32 elements, then D signed bytes.
 struct KvRows {
-  std::int64_t scale_bytes = 0;    ///< scales of a head, before its elements
-  std::int64_t element_bytes = 0;  ///< one element
+  std::int64_t scale_bytes = 0;    ///< bytes of a head's scales, which precede its elements
+  std::int64_t element_bytes = 0;  ///< bytes of one element
   std::int64_t head_bytes = 0;
   std::int64_t token_bytes = 0;
-  std::int64_t block_bytes = 0;  ///< all tokens of a block
+  std::int64_t block_bytes = 0;  ///< bytes of all tokens in a block
 
   KvRows(std::int64_t kv_heads, std::int64_t head_dim, KvType type)
       : scale_bytes(type == KvType::kInt8 ? (head_dim + 31) / 32 * 4 : 0),

@@ -1,4 +1,4 @@
-// LinearObserver: sees the inputs of a backend's linears, for importance matrices.
+// LinearObserver: receives the inputs of a backend's linears, to compute importance matrices.
 #pragma once
 
 #include "backend/weight.h"
@@ -6,13 +6,13 @@
 
 namespace ingot {
 
-/// Sees the input of each linear of a step, including those of experts, before it is computed.
+/// Receives the input of each linear of a step, including experts' linears, before the linear runs.
 ///
-/// It must not change the input: bits are equal with and without an observer.
+/// It must not change the input: results are bit-equal with and without an observer.
 class LinearObserver {
  public:
   virtual ~LinearObserver() = default;
-  /// Shapes: in [T, K], w [M, K]. The thread that runs the step calls it between ops.
+  /// Called before each linear, by the thread that runs the step. Shapes: in [T, K], w [M, K].
   virtual void linear(View in, const Weight& w) = 0;
 };
 

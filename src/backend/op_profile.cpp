@@ -1,4 +1,4 @@
-// StepProfile: its sums and totals.
+// StepProfile: adds up times of ops, linears and layers.
 #include "backend/op_profile.h"
 
 #include <algorithm>

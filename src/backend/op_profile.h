@@ -1,4 +1,4 @@
-// StepProfile: seconds of steps by op, by shape of linear and by layer, as plain data.
+// StepProfile: time that steps spent in each op, in each shape of linear, and in each layer.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace ingot {
 
-/// The ops of `Backend` that steps are made of.
+/// The ops of `Backend` that are measured.
 enum class OpKind : std::uint8_t {
   kEmbed,
   kNorm,
@@ -25,24 +25,24 @@ enum class OpKind : std::uint8_t {
 };
 inline constexpr std::size_t kOpKinds = 10;
 
-/// The op's name in Backend: "kv_write".
+/// The name of an op in `Backend`, such as "kv_write".
 std::string_view to_string(OpKind kind);
 
-/// Seconds by op, in the order of OpKind.
+/// Seconds of each op, in the order of OpKind.
 using OpSeconds = std::array<double, kOpKinds>;
 
-/// Steps by the rows of their sequences.
+/// Kinds of steps, by the number of rows that each sequence has.
 enum class StepKind : std::uint8_t {
-  kDecode,   ///< every sequence has one row
-  kPrefill,  ///< no sequence has one row: chunks of prompts, and verifications of drafts
+  kDecode,   ///< every sequence has exactly one row
+  kPrefill,  ///< every sequence has several rows: chunks of prompts, or drafts to verify
   kMixed,
 };
 inline constexpr std::size_t kStepKinds = 3;
 
-/// The kind of a step.
+/// The kind of the step that computes `batch`.
 StepKind step_kind(const Batch& batch);
 
-/// Calls of an op, their rows and their time.
+/// Totals of one op: calls, rows and seconds.
 struct OpTotals {
   std::int64_t calls = 0;
   std::int64_t rows = 0;
@@ -51,30 +51,30 @@ struct OpTotals {
   OpTotals& operator+=(const OpTotals& other);
 };
 
-/// Linears with weights of one shape.
+/// Totals of all linears with weights of one shape.
 struct LinearTotals {
-  std::int64_t outputs = 0;  ///< M
-  std::int64_t inputs = 0;   ///< K
+  std::int64_t outputs = 0;  ///< M, rows of the weight
+  std::int64_t inputs = 0;   ///< K, columns of the weight
   OpTotals totals;
 };
 
-/// Sums over steps. Linears of experts count as `moe`, those of `logits` as `logits`.
+/// Sums over steps. Linears inside `moe` and `logits` count as part of these ops.
 struct StepProfile {
   std::int64_t steps = 0;
   std::int64_t rows = 0;
-  double seconds = 0;  ///< whole steps, with the time between ops and waits for threads
+  double seconds = 0;  ///< time of whole steps, including the time between ops
   std::array<OpTotals, kOpKinds> ops{};
-  std::vector<LinearTotals> linears;  ///< in the order of their first calls
-  std::vector<OpSeconds> layers;      ///< in the order of the layers that ran
+  std::vector<LinearTotals> linears;  ///< one entry for each shape, in the order of first calls
+  std::vector<OpSeconds> layers;      ///< one entry for each layer, in the order they ran
 
   const OpTotals& op(OpKind kind) const { return ops[static_cast<std::size_t>(kind)]; }
-  /// Seconds within ops: at most `seconds`.
+  /// Total seconds within ops, at most `seconds`.
   double op_seconds() const;
-  /// Seconds of ops outside layers: before the first and after the last.
+  /// Seconds of ops that belong to no layer: before the first layer and after the last one.
   OpSeconds outside_layers() const;
-  /// Adds calls of a linear to the totals of its shape.
+  /// Adds `linear` to the totals of its shape.
   void add_linear(const LinearTotals& linear);
-  /// Counts a step's time in layer `i`.
+  /// Adds the `seconds` that a step spent in layer `i`.
   void add_layer(std::size_t i, const OpSeconds& seconds);
   StepProfile& operator+=(const StepProfile& other);
 };

@@ -1,11 +1,11 @@
-// Random attention problems: sequences in shuffled, poisoned pages, and rows that attend.
+// AttentionProblem: random inputs for tests of the attention op, with keys in pages of NaN.
 #pragma once
 
 #include "backend/op_test_util.h"
 
 namespace ingot::testing {
 
-/// Writes row i of `qkv` to slots[i].
+/// Writes the key and value of row i of `qkv` to slot slots[i].
 inline void write_keys(Backend& backend, const Attention& a, const KvLayer& layer, View qkv,
                        std::span<const std::int32_t> slots) {
   const std::vector<std::int32_t> positions(slots.size());
@@ -20,9 +20,9 @@ inline void write_keys(Backend& backend, const Attention& a, const KvLayer& laye
   backend.step(b, [&] { backend.kv_write(qkv, b, a, layer); });
 }
 
-/// Sequences whose keys are in the pages and whose last rows attend.
+/// Random sequences. Their keys and values are in pages; their last rows are the queries.
 ///
-/// Keys that no row may see, and everything else in the pool, stay NaN.
+/// Keys that no row may see, and all unused places of the pool, stay NaN.
 struct AttentionProblem {
   AttentionProblem(const Attention& attention, KvType kv_type,
                    const std::vector<TestBatch::Sequence>& shape, Random& random)
@@ -51,7 +51,7 @@ struct AttentionProblem {
     }
   }
 
-  /// All keys and values into poisoned pages of this backend.
+  /// Writes all keys and values to new pages of `backend`, which were filled with NaN.
   Pages fill_pages(Backend& backend) {
     backend.plan({.rows = std::int32_t(keys.rows()), .cols = a.qkv_cols(), .hidden = a.q_cols()});
     Pages pages = poisoned_pages(backend, a, type, batch.pool_blocks());
@@ -59,7 +59,7 @@ struct AttentionProblem {
     return pages;
   }
 
-  /// The rows' attention over pages that hold the keys.
+  /// Runs the attention op of `rows` over `pages`, which fill_pages made.
   Matrix attend(Backend& backend, const Pages& pages) {
     Matrix out(rows.rows(), a.q_cols());
     const Batch b = batch.get();
@@ -74,9 +74,9 @@ struct AttentionProblem {
   std::vector<TestBatch::Sequence> sequences;
   TestBatch batch;
   Matrix keys;                          ///< [sum of kv_len, (N + 2G)*D], sequence after sequence
-  Matrix rows;                          ///< the rows of `keys` that attend
-  std::vector<std::int64_t> first_key;  ///< by sequence, in `keys`
-  std::vector<std::int32_t> slots;      ///< slots of `keys`
+  Matrix rows;                          ///< the rows of `keys` that are queries
+  std::vector<std::int64_t> first_key;  ///< first row of each sequence in `keys`
+  std::vector<std::int32_t> slots;      ///< slot of each row of `keys`; -1: not in the pages
 };
 
 inline const char* kv_name(KvType type) {

@@ -1,4 +1,4 @@
-// Tolerances of the op tests: how far a product with a matrix may be from the exact one.
+// LinearError: tolerances of op tests, from bounds on the rounding error of a linear.
 #pragma once
 
 #include "backend/op_test_util.h"
@@ -7,14 +7,14 @@ namespace ingot::testing {
 
 /// Worst-case and expected errors of y = W x for given weights and inputs.
 ///
-/// Dense formats: each product passes through at most min(K, 1024) roundings of its segment's chain
-/// and one for each segment joined, so |error| <= gamma(that) * sum |w x|.
+/// Dense formats: each product is rounded n times: at most min(K, 1024) times in its segment's
+/// chain, and once for each segment joined. So |error| <= gamma(n) * sum |w x|.
 ///
-/// Block formats: x is replaced by q * d with |x - q d| <= d / 2, d = amax / 127 of its group of
-/// 32: an error of at most sum |w| d / 2. Its integers are exact; a weight's parts (scale * value
-/// and minimum) pass through at most four roundings, one a group and one a segment. The reference's
-/// decoded weights are rounded twice more. If x is well spread, x - q d is as good as uniform in
-/// [-d / 2, d / 2], of variance d^2 / 12.
+/// Block formats: x is replaced by q * d with |x - q d| <= d / 2, where d = amax / 127 of a group
+/// of 32. This gives an error of at most sum |w| d / 2. Integer sums are exact. Scale * value and
+/// minimum are rounded at most four times, and once for each group and segment. The reference
+/// rounds decoded weights twice more. If x is well spread, x - q d is nearly uniform in
+/// [-d / 2, d / 2], with variance d^2 / 12.
 class LinearError {
  public:
   explicit LinearError(std::span<const View> parts) : cols_(parts[0].cols) {
@@ -23,7 +23,7 @@ class LinearError {
     }
   }
 
-  /// An input row, whose elements may already be off by `x_error` (absolute).
+  /// An input row. `x_error` is the absolute error that each element already has.
   struct Input {
     std::vector<double> x, half_step, x_error;
   };
@@ -38,14 +38,14 @@ class LinearError {
       for (std::size_t k = g; k < end; ++k) {
         amax = std::max(amax, std::abs(in.x[k]) + in.x_error[k]);
       }
-      // 1.0001: the rounding of d and of 127 / amax. Groups below 2^-100 become zeros.
+      // The factor 1.0001 covers rounding of d and 127 / amax. Groups below 2^-100 become zeros.
       const double error = amax < 0x1p-100 ? amax : 1.0001 * amax / 254;
       std::fill(in.half_step.begin() + long(g), in.half_step.begin() + long(end), error);
     }
     return in;
   }
 
-  /// A bound on |y - exact y| for output r, without a bias.
+  /// Upper bound of |y - exact y| for output r, without a bias.
   double worst(std::int64_t r, const Input& in) const {
     const bool block = block_[std::size_t(r)];
     const float* weights = weights_.data() + r * cols_;
@@ -61,7 +61,7 @@ class LinearError {
     return carried * 1.0001 + gamma(chain + cols_ / 1024 + 8) * products;
   }
 
-  /// The variance that quantised activations give to output r; 0 for dense formats.
+  /// Variance of output r that comes from quantising the activations; 0 for dense formats.
   double variance(std::int64_t r, const Input& in) const {
     if (!block_[std::size_t(r)]) return 0;
     double sum = 0;
@@ -85,7 +85,7 @@ class LinearError {
     });
   }
 
-  /// |scale * value + min| + |min| and more: at least |scale * value| + |min|.
+  /// Adds 2 |min| to each |scale * value + min|. The sum is at least |scale * value| + |min|.
   template <BlockFormat T>
   void add_minimums(const std::byte* row, float* sizes) const {
     for (std::int64_t b = 0; b < cols_ / T::kBlock; ++b) {
@@ -105,7 +105,7 @@ class LinearError {
 
   std::int64_t cols_;
   std::vector<float> weights_, sizes_;  ///< [rows, cols]
-  std::vector<bool> block_;             ///< by row
+  std::vector<bool> block_;             ///< whether each row has a block format
 };
 
 }  // namespace ingot::testing

@@ -1,5 +1,5 @@
-// The canonical order of every op, transcribed from its definition with std::fma: slow, and the
-// bits that each kernel table must give.
+// The ops in canonical order, written directly from backend.h with std::fma. Slow; tests compare
+// every kernel table with them, bit for bit.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace ingot::testing::canonical {
 
 using Floats = std::vector<float>;
 
-/// Lane i += lane i + 8, then 4, 2, 1.
+/// Sum of 16 lanes: lane i += lane i + 8, then i + 4, i + 2, i + 1.
 inline float tree(std::array<float, 16> lanes) {
   for (std::size_t half = 8; half > 0; half /= 2) {
     for (std::size_t i = 0; i < half; ++i) lanes[i] = lanes[i] + lanes[i + half];
@@ -62,7 +62,7 @@ inline void rotate(float* head, const RopeTable& table, std::int32_t position) {
   }
 }
 
-/// 32 activations as integers with a scale.
+/// A group of 32 quantised activations: integers q and a scale d.
 struct Group {
   float d = 0;
   std::vector<int> q;
@@ -86,7 +86,7 @@ inline Group quantised(std::span<const float> x) {
   return group;
 }
 
-/// What a group of 32 weights adds to the chain.
+/// Adds the product of a group of 32 weights with `x` to the chain `acc`.
 template <BlockFormat T>
 float group_chain(const GroupCodes& codes, const Group& x, float acc) {
   constexpr int kPart = kGroup / T::kScales;
@@ -108,7 +108,7 @@ float group_chain(const GroupCodes& codes, const Group& x, float acc) {
   return std::fma(t, x.d, acc);
 }
 
-/// One output: segments of 1,024, each one chain.
+/// One output of a linear, over segments of 1,024 inputs; each segment is one chain.
 template <class T>
 float output(const std::byte* row, const Floats& x, const std::vector<Group>& groups) {
   const auto cols = static_cast<std::int64_t>(x.size());
@@ -136,7 +136,7 @@ float output(const std::byte* row, const Floats& x, const std::vector<Group>& gr
   return total;
 }
 
-/// W x + b for one row.
+/// W x + b for one row x; W is `parts`, one below the other.
 inline Floats linear(std::span<const View> parts, std::span<const float> bias, const Floats& x) {
   std::vector<Group> groups;
   for (std::size_t k = 0; k + 32 <= x.size(); k += 32)
@@ -206,7 +206,7 @@ inline Floats moe(const MoeProblem& p, const Floats& x) {
   return y;
 }
 
-/// log-probability of x[id].
+/// Log-probability of token `id` in the logits x.
 inline float logprob(const Floats& x, std::int32_t id) {
   const float max = *std::max_element(x.begin(), x.end());
   Floats p;
@@ -220,14 +220,14 @@ inline float stored(float x, KvType type) {
                               : bfloat16_to_float(float_to_bfloat16(x));
 }
 
-/// Running maximum, sum and weighted values.
+/// State of a softmax over chunks: running maximum m, sum l of weights, weighted values.
 struct Fold {
   float m = -std::numeric_limits<float>::infinity();
   float l = 0;
   Floats o;
 
-  /// Makes the scores of the visible keys of one chunk, the first of them number `begin`, their
-  /// weights; returns the factor of what came before.
+  /// Replaces the scores `p` of one chunk's visible keys, which begin at key `begin`, by weights.
+  /// Returns the factor for the sums of earlier chunks.
   float weigh(std::int32_t begin, Floats& p) {
     const float max = std::max(m, *std::max_element(p.begin(), p.end()));
     std::array<float, 16> lanes{};
@@ -249,7 +249,7 @@ struct Fold {
     }
   }
 
-  /// Adds a chunk with values in 8-bit integers, v[key][group].
+  /// Adds a chunk with 8-bit values v[key][group].
   void add_chunk(std::int32_t begin, Floats p, const std::vector<std::vector<Group>>& v) {
     const float scale = weigh(begin, p);
     for (std::size_t g = 0; g < v[0].size(); ++g) {
@@ -279,7 +279,7 @@ struct Fold {
   }
 };
 
-/// A head in groups of 32 elements, the last one as long as it is.
+/// Quantises a head in groups of 32 elements. The last group may be shorter.
 inline std::vector<Group> quantised_head(std::span<const float> x) {
   std::vector<Group> groups;
   for (std::size_t d = 0; d < x.size(); d += 32) {
@@ -304,8 +304,8 @@ inline float score_of(const std::vector<Group>& q, const std::vector<Group>& k) 
   return s;
 }
 
-/// One query head, times the scale, over the keys [first, last); `k` and `v` give a key's stored
-/// elements. Head: Floats or groups of integers.
+/// Attention of one scaled query head over the keys [first, last). `k(i)` and `v(i)` return the
+/// stored elements of key i. Head is Floats, or groups of integers.
 template <class Head, class Keys, class Values>
 Floats attend(const Attention& a, const Head& q, std::int32_t first, std::int32_t last, Keys&& k,
               Values&& v) {
@@ -333,7 +333,7 @@ Floats attend(const Attention& a, const Head& q, std::int32_t first, std::int32_
   return total.o;
 }
 
-/// The rows of an AttentionProblem.
+/// The expected output of an AttentionProblem.
 inline Matrix attention(const AttentionProblem& p) {
   const Attention& a = p.a;
   Matrix out(p.rows.rows(), a.q_cols());

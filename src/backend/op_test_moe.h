@@ -1,23 +1,23 @@
-// Random mixtures of experts for op tests.
+// MoeProblem: random weights and inputs for tests of the mixture-of-experts op.
 #pragma once
 
 #include "backend/op_test_util.h"
 
 namespace ingot::testing {
 
-/// Formats of an expert's matrices.
+/// Formats of the three matrices of an expert.
 struct ExpertFormats {
   Format gate;
   Format up;
   Format down;
 };
 
-/// The weights of a mixture in their file formats, and input rows.
+/// Weights of a mixture of experts in their file formats, and input rows.
 struct MoeProblem {
   MoeProblem(const Moe& moe, const ExpertFormats& formats, std::int64_t hidden,
              std::int64_t input_rows, Random& random)
       : m(moe), x(input_rows, hidden) {
-    // Small logits, so that no expert's share vanishes.
+    // Small router logits, so that every expert has a probability well above zero.
     router = random_rows(Format{0}, m.experts, hidden, random);
     const float scale = 1 / std::sqrt(static_cast<float>(hidden));
     for (std::int64_t e = 0; e < m.experts; ++e) {
@@ -48,7 +48,7 @@ struct MoeProblem {
   Matrix x;
 };
 
-/// The weights of a MoeProblem on a backend.
+/// The weights of a MoeProblem, packed by a backend.
 struct PreparedMoe {
   PreparedMoe(Backend& backend, const MoeProblem& p)
       : router(backend.prepare({&p.router.view, 1}, {})) {

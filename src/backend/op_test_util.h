@@ -1,4 +1,4 @@
-// Helpers of the op tests: random rows, weights and batches, backends under test, comparisons.
+// Helpers of op tests: random rows, weights and batches; backends under test; comparisons.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,29 +24,29 @@
 
 namespace ingot {
 
-/// avx2_kernels() with its dot products in the encoding of AVX-512 VNNI.
+/// avx2_kernels() with dot products in the instruction encoding of AVX-512 VNNI.
 const KernelTable& avx2_evex_kernels();
-/// scalar_kernels() with tiles in plain C++.
+/// scalar_kernels() with AMX tiles emulated in plain C++.
 const KernelTable& scalar_tiles_kernels();
 
 }  // namespace ingot
 
 namespace ingot::testing {
 
-/// Half a unit in the last place of 1, what one float rounding costs at most.
+/// Largest relative error of one rounding to float: half a unit in the last place of 1.
 inline constexpr double kEps = 0x1p-24;
 
-/// Bound on the relative error of n roundings in a row: n eps / (1 - n eps) (Higham, Accuracy and
-/// Stability of Numerical Algorithms, lemma 3.1).
+/// Upper bound of the relative error of n successive roundings: n eps / (1 - n eps). Source:
+/// Higham, Accuracy and Stability of Numerical Algorithms, lemma 3.1.
 inline double gamma(std::int64_t n) {
   const double t = static_cast<double>(n) * kEps;
   return t / (1 - t);
 }
 
-/// Seeds that a randomised test runs.
+/// Number of seeds that a randomised test runs.
 inline std::uint64_t seeds() { return is_full_run() ? 10 : 1; }
 
-/// SplitMix64 (Vigna 2015, public domain): the same numbers on every machine.
+/// Random numbers by SplitMix64 (Vigna 2015, public domain), equal on every machine.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -56,21 +56,21 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);
   }
-  /// In [0, n).
+  /// A number in [0, n).
   std::int32_t below(std::int64_t n) {
     return static_cast<std::int32_t>(next() % static_cast<std::uint64_t>(n));
   }
-  /// In [-1, 1).
+  /// A number in [-1, 1).
   float uniform() { return static_cast<float>(next() >> 40) * 0x1p-23f - 1.0f; }
-  /// Four uniforms summed: bell-shaped, variance 1.
+  /// A sum of four uniform numbers: bell-shaped, with variance 1.
   float normal() { return (uniform() + uniform() + uniform() + uniform()) * 0.8660254f; }
 
  private:
   std::uint64_t state_;
 };
 
-/// Float rows with a gap of NaN after each but the last: reading a gap poisons the result, writing
-/// one is seen, and running past the end is for the address sanitizer.
+/// Float rows with NaN in the gaps between them. A read of a gap gives NaN, gaps_intact() detects a
+/// write. No gap follows the last row, so the address sanitizer detects access beyond it.
 class Matrix {
  public:
   Matrix(std::int64_t rows, std::int64_t cols)
@@ -78,7 +78,7 @@ class Matrix {
         cols_(cols),
         values_(static_cast<std::size_t>(rows * (cols + kGap) - kGap), std::nanf("")) {}
 
-  /// Elements mean + scale * normal.
+  /// Sets all elements to mean + scale * random.normal().
   Matrix& fill(Random& random, float scale = 1, float mean = 0) {
     for (std::int64_t r = 0; r < rows_; ++r) {
       for (std::int64_t c = 0; c < cols_; ++c) at(r, c) = mean + scale * random.normal();
@@ -105,7 +105,7 @@ class Matrix {
   }
 
  private:
-  static constexpr std::int64_t kGap = 3;  ///< odd, so that rows are not aligned either
+  static constexpr std::int64_t kGap = 3;  ///< floats in a gap; odd, so that rows are unaligned
   std::int64_t rows_;
   std::int64_t cols_;
   std::vector<float> values_;
@@ -113,7 +113,7 @@ class Matrix {
 
 inline std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 
-/// Whether two matrices agree bit for bit (any NaN equals any NaN), and the gaps are untouched.
+/// Whether two matrices are bit-equal (any NaN equals any NaN), and the gaps of `got` are intact.
 inline ::testing::AssertionResult same_bits(const Matrix& got, const Matrix& want) {
   if (got.rows() != want.rows() || got.cols() != want.cols()) {
     return ::testing::AssertionFailure() << "shapes differ";
@@ -132,7 +132,7 @@ inline ::testing::AssertionResult same_bits(const Matrix& got, const Matrix& wan
   return ::testing::AssertionSuccess();
 }
 
-/// Whether |got - want| <= bound(r, c) everywhere; NaN is wrong.
+/// Whether |got - want| <= bound(r, c) for all elements; a NaN fails.
 template <class Bound>
 ::testing::AssertionResult within(const Matrix& got, const Matrix& want, Bound&& bound) {
   if (!got.gaps_intact()) return ::testing::AssertionFailure() << "wrote between rows";
@@ -150,7 +150,7 @@ template <class Bound>
   return ::testing::AssertionSuccess();
 }
 
-/// Rows of a weight format in memory.
+/// Rows in a weight format, with their memory.
 struct Rows {
   std::vector<std::byte> bytes;
   View view;
@@ -164,15 +164,15 @@ inline Rows rows_of(Format format, std::int64_t rows, std::int64_t cols) {
   return out;
 }
 
-/// Random bits with sane scales: every code and integer scale occurs; d and the minimum are of both
-/// signs, and sometimes zero or subnormal.
+/// A block of random bits, so that every code and integer scale occurs. Its d and minimum have
+/// ordinary sizes and both signs, and are sometimes zero or subnormal.
 template <BlockFormat T>
 typename T::Block random_block(Random& random) {
   typename T::Block block;
   std::byte raw[sizeof block];
   for (std::byte& b : raw) b = static_cast<std::byte>(random.next() >> 56);
   std::memcpy(&block, raw, sizeof block);
-  // Weights of about the same size in every format: the integers reach 2^kBits times a scale of 32.
+  // Gives weights of similar size in every format: integers reach 2^kBits times a scale of 32.
   const float unit = std::ldexp(T::kSubScales ? 0x1p-5f : 1.0f, -T::kBits);
   const auto scale = [&] {
     const std::int32_t kind = random.below(32);
@@ -181,7 +181,7 @@ typename T::Block random_block(Random& random) {
     return float_to_half(unit * (1.0f + 0.5f * random.uniform()) * (kind < 8 ? -1.0f : 1.0f));
   };
   if constexpr (requires { block.e; }) {
-    // 2^(e - 128), sometimes down to a denormal scale.
+    // The scale is 2^(e - 128), sometimes denormal.
     const bool small = random.below(8) == 0;
     block.e = static_cast<std::uint8_t>(small ? random.below(128) : 120 + random.below(8));
   }
@@ -191,7 +191,7 @@ typename T::Block random_block(Random& random) {
   return block;
 }
 
-/// Random weights of any format.
+/// Rows of random weights in any format.
 inline Rows random_rows(Format format, std::int64_t rows, std::int64_t cols, Random& random) {
   Rows out = rows_of(format, rows, cols);
   visit_format(format, [&]<class T>() {
@@ -208,7 +208,7 @@ inline Rows random_rows(Format format, std::int64_t rows, std::int64_t cols, Ran
   return out;
 }
 
-/// Sets every byte of rows of a block format to `byte`, except their blocks' scales and minimums.
+/// Sets every byte of rows in a block format to `byte`, except the blocks' d and minimums.
 inline void fill_blocks(Rows& rows, std::uint8_t byte) {
   visit_format(rows.view.format, [&]<class T>() {
     if constexpr (BlockFormat<T>) {
@@ -226,7 +226,7 @@ inline void fill_blocks(Rows& rows, std::uint8_t byte) {
   });
 }
 
-/// A backend with the threads that it uses.
+/// A CPU backend with the thread pool that it uses.
 struct Device {
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<CpuBackend> backend;
@@ -244,8 +244,8 @@ inline Device device(const KernelTable& table, int threads) {
   return d;
 }
 
-/// The kernel tables that this machine can run, scalar first, and the AVX-VNNI table in AVX-512's
-/// encoding where the machine has only that.
+/// The kernel tables that this machine can run, scalar first. If it has AVX-512 VNNI but not
+/// AVX-VNNI, the list ends with avx2_evex_kernels().
 inline std::vector<const KernelTable*> tested_tables() {
   const std::span<const KernelTable* const> own = kernel_tables();
   std::vector<const KernelTable*> all(own.begin(), own.end());
@@ -258,7 +258,7 @@ inline std::vector<const KernelTable*> tested_tables() {
   return all;
 }
 
-/// The tested tables, and the scalar table with tiles.
+/// The tested tables and scalar_tiles_kernels(), for tests of linears.
 inline std::vector<const KernelTable*> linear_tables() {
   std::vector<const KernelTable*> all = tested_tables();
   all.push_back(&scalar_tiles_kernels());
@@ -271,27 +271,27 @@ inline std::vector<Format> all_formats() {
   return formats;
 }
 
-/// One device for each tested table, scalar first.
+/// A device for each table of tested_tables(), scalar first.
 inline std::vector<Device> devices(int threads = 2) {
   std::vector<Device> all;
   for (const KernelTable* table : tested_tables()) all.push_back(device(*table, threads));
   return all;
 }
 
-/// Batches of one KV group, with the arrays they point into.
+/// A batch with one KV group, and the arrays that it points to.
 class TestBatch {
  public:
-  /// A sequence with kv_len keys after this step, `q` of them its rows.
+  /// A sequence with kv_len keys after this step; the last `q` of these are rows of the step.
   struct Sequence {
     std::int32_t q = 1;
     std::int32_t kv_len = 1;
   };
 
-  /// Shuffled blocks of a pool; `window` (0: none) leaves out blocks that no row of a causal
-  /// attention sees.
+  /// Gives the sequences random blocks of a pool. With a `window` (0: none), blocks that no row of
+  /// a causal attention sees are left out.
   TestBatch(const std::vector<Sequence>& sequences, std::int32_t window, Random& random) {
     for (const Sequence& s : sequences) blocks_max_ = std::max(blocks_max_, blocks_of(s.kv_len));
-    // One block more than needed for each sequence, so that some blocks of the pool have no owner.
+    // One block more than needed for each sequence, so that some blocks of the pool are unused.
     for (const Sequence& s : sequences) pool_blocks_ += blocks_of(s.kv_len) + 1;
     std::vector<std::int32_t> free(static_cast<std::size_t>(pool_blocks_));
     std::iota(free.begin(), free.end(), 0);
@@ -333,12 +333,12 @@ class TestBatch {
   std::vector<std::int32_t>& tokens() { return tokens_; }
   std::vector<std::int32_t>& positions() { return positions_; }
   std::vector<std::int32_t>& slots() { return slots_; }
-  /// A sequence's blocks by number, -1 where left out.
+  /// The block table of a sequence; -1 for a block that is left out.
   std::span<const std::int32_t> table(std::size_t sequence) const {
     return std::span(tables_).subspan(sequence * std::size_t(blocks_max_),
                                       std::size_t(blocks_max_));
   }
-  /// Where a sequence keeps a key; -1 in a block that was left out.
+  /// The slot of a key of a sequence; -1 if its block is left out.
   std::int32_t slot(std::size_t sequence, std::int32_t key) const {
     const std::int32_t block = table(sequence)[std::size_t(key / kBlockTokens)];
     return block < 0 ? -1 : block * kBlockTokens + key % kBlockTokens;
@@ -355,12 +355,12 @@ class TestBatch {
   KvBlocks group_;
 };
 
-/// A batch of `rows` sequences of one token: for ops that read nothing else of it.
+/// A batch of `rows` sequences with one row each, for ops that need only the number of rows.
 inline TestBatch plain_batch(std::int32_t rows, Random& random) {
   return TestBatch(std::vector<TestBatch::Sequence>(std::size_t(rows)), 0, random);
 }
 
-/// Pages of one backend, filled with 0xFF: NaN in every KV type.
+/// Pages of one layer on a backend. poisoned_pages fills them with 0xFF: NaN in every float type.
 struct Pages {
   Buffer buffer;
   KvLayer layer;

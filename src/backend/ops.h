@@ -1,4 +1,4 @@
-// Parameters of the backend's ops: plain data, equal for every device.
+// Parameters of the backend's ops (norm, attention, experts, logits), as plain data for any device.
 #pragma once
 
 #include <cstdint>
@@ -9,87 +9,87 @@
 
 namespace ingot {
 
-/// Division by the root of the mean square, or by the standard deviation after taking the mean off.
+/// kRms: x / root mean square. kLayer: (x - mean) / standard deviation.
 enum class NormKind { kRms, kLayer };
 
-/// Weights of a normalisation; without `weight` there is none.
+/// Parameters of a normalisation. Without `weight` nothing is normalised.
 struct Norm {
   NormKind kind = NormKind::kRms;
   float eps = 0;
-  View weight{};  ///< [1, n] float32
-  View bias{};    ///< [1, n] float32, or none
+  View weight{};  ///< [1, n] float32, or null
+  View bias{};    ///< [1, n] float32, or null
   explicit operator bool() const { return static_cast<bool>(weight); }
 };
 
-/// Cosines and sines by position, times the scaling's attention factor.
+/// Rotary embedding: cosines and sines by position, multiplied by RoPE scaling's attention factor.
 struct RopeTable {
-  bool adjacent_pairs = false;  ///< pairs (0, 1), (2, 3), ... of a head; else (i, i + dims/2)
-  std::int32_t dims = 0;        ///< rotated elements of a head, even; the rest passes through
+  bool adjacent_pairs = false;  ///< pairs are (0, 1), (2, 3), ... of a head; else (i, i + dims/2)
+  std::int32_t dims = 0;        ///< rotated elements of a head, even; the rest stays as it is
   View cos{};                   ///< [positions, dims / 2] float32
   View sin{};                   ///< [positions, dims / 2] float32
 };
 
-/// Readers of the rows that an op writes: a hint, which changes no bit of a result.
+/// Which ops read the rows that an op writes. This hint does not change any bit of a result.
 enum class Next {
   kAnyone,
-  /// Mostly linears and mixtures of experts: a backend may also keep the rows in the form that
-  /// these read. Until the step's end only ops may write there.
+  /// Mostly linears and mixtures of experts. A backend may also store the rows quantised, as these
+  /// ops read them. So only ops may write to the rows until the step ends.
   kLinears,
 };
 
-/// One layer's attention, without weights.
+/// Shape and settings of one layer's attention, without weights.
 struct Attention {
-  std::int32_t heads = 0;     ///< N
-  std::int32_t kv_heads = 0;  ///< G, divides N
-  std::int32_t head_dim = 0;  ///< D, at most kHeadDimLimit
-  float scale = 0;            ///< multiplies the query before the scores
-  float score_cap = 0;        ///< s = cap * tanh(s / cap); 0 = none
+  std::int32_t heads = 0;     ///< N, query heads
+  std::int32_t kv_heads = 0;  ///< G, kv heads; divides N
+  std::int32_t head_dim = 0;  ///< D, elements of a head; at most kHeadDimLimit
+  float scale = 0;            ///< factor of the query before scores are computed
+  float score_cap = 0;        ///< scores become cap * tanh(s / cap); 0: no cap
   bool causal = true;
-  /// 0 = none; else a row sees keys at a smaller distance (on both sides when not causal).
+  /// A row sees keys at a smaller distance than this, on both sides if not causal. 0: all keys.
   std::int32_t window = 0;
-  const RopeTable* rope = nullptr;  ///< null = no rotary embedding
+  const RopeTable* rope = nullptr;  ///< null: no rotary embedding
 
   std::int64_t q_cols() const { return std::int64_t{heads} * head_dim; }
   std::int64_t kv_cols() const { return std::int64_t{kv_heads} * head_dim; }
   std::int64_t qkv_cols() const { return q_cols() + 2 * kv_cols(); }
 };
 
-/// Elements of a head at most: the largest of supported models. Attention kernels have arrays of
-/// this size on the stack.
+/// The largest head_dim of supported models, in elements. Attention kernels have arrays of this
+/// size on the stack.
 inline constexpr std::int32_t kHeadDimLimit = 512;
 
 /// The format of cached keys and values. kInt8: 8-bit integers with a float scale for each token,
-/// kv head and group of 32 elements, quantised as `Backend::linear` quantises its rows.
+/// kv head and group of 32 elements. The rounding is the same as in `Backend::linear`.
 enum class KvType { kF32, kF16, kBF16, kInt8 };
 
-/// One layer's pages of keys and values; their layout is the backend's.
+/// One layer's pages of keys and values. Each backend has its own layout.
 struct KvLayer {
-  std::byte* pages = nullptr;  ///< device memory
+  std::byte* pages = nullptr;  ///< the layer's blocks, in device memory
   KvType type = KvType::kF16;
   std::int32_t blocks = 0;       ///< blocks in the pool
-  std::int64_t block_bytes = 0;  ///< Backend::kv_block_bytes
-  std::int32_t group = 0;        ///< index in Batch::groups, which maps its blocks
+  std::int64_t block_bytes = 0;  ///< bytes of a block: Backend::kv_block_bytes
+  std::int32_t group = 0;        ///< KV group of the layer: an index in Batch::groups
 };
 
 /// Activation functions of feed-forward layers; `Backend::activate` defines them.
 enum class Act { kSilu, kGeluTanh, kGeluErf };
 
-/// A mixture of experts: a softmax router chooses the best `used` of `experts`.
+/// A mixture of experts: a softmax router chooses the best `used` of `experts` for each row.
 struct Moe {
   std::int32_t experts = 0;
   std::int32_t used = 0;
-  std::int32_t ffn = 0;  ///< F of one expert
+  std::int32_t ffn = 0;  ///< F, width of one expert's feed-forward layer
   bool renormalise = true;
   Act act = Act::kSilu;
 
   bool operator==(const Moe&) const = default;
 };
 
-/// Weights of a mixture of experts; every expert is a gated feed-forward.
+/// Weights of a mixture of experts. Every expert is a gated feed-forward layer.
 struct MoeWeights {
-  const Weight* router = nullptr;     ///< [E, H]
-  std::span<const Weight> gate_up{};  ///< E of [2F, H], gate above up
-  std::span<const Weight> down{};     ///< E of [H, F]
+  const Weight* router = nullptr;     ///< [E, H] matrix that gives the experts' logits
+  std::span<const Weight> gate_up{};  ///< E matrices [2F, H]: rows of gate, then rows of up
+  std::span<const Weight> down{};     ///< E matrices [H, F]
 };
 
 /// A token with its log-probability.
@@ -98,27 +98,27 @@ struct TokenScore {
   float logprob = 0;
 };
 
-/// Results that `logits` computes of its rows; every view and span that is not empty is filled.
-/// Only the rows of `full` take memory for all their logits, so a long prompt never needs [T, V].
+/// The results that `Backend::logits` computes: it fills every view and span that is not empty.
+/// Only the rows of `full` need memory for all logits, so a long prompt never needs [T, V].
 struct LogitsReduce {
   View full{};  ///< [F, V] float32, F <= R: logits of the first F rows, device memory
-  std::span<std::int32_t> argmax{};     ///< [R]; ties to the lower id; -1 for a row that holds NaN
-  std::int32_t ids_per_row = 0;         ///< tokens to compute the log-probability for
-  std::span<const std::int32_t> ids{};  ///< [R, ids_per_row]
-  std::span<float> id_logprobs{};       ///< [R, ids_per_row]
-  std::int32_t top_k = 0;               ///< best tokens to find, at most the ranked ones
-  std::int64_t ranked = 0;              ///< only lower ids are ranked; 0 = all
-  std::span<TokenScore> top{};          ///< [R, top_k], falling, ties to the lower id
+  std::span<std::int32_t> argmax{};     ///< [R]; ties to the lower id; -1 for a row with NaN
+  std::int32_t ids_per_row = 0;         ///< number of log-probabilities wanted for each row
+  std::span<const std::int32_t> ids{};  ///< [R, ids_per_row], tokens of these log-probabilities
+  std::span<float> id_logprobs{};       ///< [R, ids_per_row], the log-probabilities
+  std::int32_t top_k = 0;               ///< number of best tokens wanted, at most `ranked`
+  std::int64_t ranked = 0;              ///< `top` has only ids below this; 0: all ids
+  std::span<TokenScore> top{};          ///< [R, top_k], best first, ties to the lower id
 };
 
-/// The largest step that a backend plans its scratch memory for.
+/// Upper limits of a step's sizes; a backend plans its scratch memory for them.
 struct StepLimits {
-  std::int32_t rows = 0;      ///< T
-  std::int32_t out_rows = 0;  ///< R
+  std::int32_t rows = 0;      ///< T, rows
+  std::int32_t out_rows = 0;  ///< R, rows that give results
   std::int64_t cols = 0;      ///< widest input of a linear
-  std::int64_t hidden = 0;    ///< H
-  std::int64_t vocab = 0;     ///< V, 0 without a head
-  Moe moe{};                  ///< experts = 0 without
+  std::int64_t hidden = 0;    ///< H, width of a hidden state
+  std::int64_t vocab = 0;     ///< V, width of the logits; 0: the model has no output head
+  Moe moe{};                  ///< experts = 0: the model has no mixture of experts
 };
 
 }  // namespace ingot

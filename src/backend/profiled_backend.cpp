@@ -1,4 +1,4 @@
-// ProfiledBackend: the clock around each op, and the borders of layers.
+// ProfiledBackend: measures each op, and detects where layers begin and end.
 #include "backend/profiled_backend.h"
 
 #include <chrono>
@@ -9,7 +9,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Room for the shapes and layers of ordinary models; more are found in the first steps.
+// Reserved entries, enough for ordinary models. With more, the first steps allocate memory.
 constexpr std::size_t kLinears = 16;
 constexpr std::size_t kLayers = 128;
 

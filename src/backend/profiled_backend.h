@@ -8,31 +8,31 @@
 
 namespace ingot {
 
-/// Passes every call to another backend unchanged, and sums the times of a step's calls.
+/// Passes every call to another backend unchanged, and measures the time of each call in a step.
 ///
-/// Bits are the other backend's. Without a profile, steps run on the other backend directly, at no
-/// cost. A call's time ends when it returns: right for backends that compute in the call, as the
-/// CPU's does.
+/// Results are bit-equal to those of the other backend. Without profiling, steps use the other
+/// backend directly. An op's time ends when the call returns. This is exact for the CPU backend,
+/// which computes during the call.
 ///
-/// Ops do not name their layer. A layer's feed-forward ends with `moe`, or with the `linear` that
-/// follows `activate`; the next `norm` that does not write where it reads opens a layer. A layer
-/// without `attention` does not count: it is the model's end.
+/// Ops do not name their layer, so layers are detected. A layer's feed-forward ends with `moe`, or
+/// with the first `linear` after `activate`; the next `norm` with out != x begins a new layer. A
+/// layer without `attention` is not counted: these ops are the end of the model.
 ///
-/// One thread at a time calls ops or reads the profile.
+/// Only one thread at a time may call ops or read the profile.
 class ProfiledBackend final : public Backend {
  public:
-  /// `inner` outlives this.
+  /// `inner` runs the ops, and must outlive this object.
   explicit ProfiledBackend(Backend& inner);
 
-  /// Sums over the steps of a kind since `clear`.
+  /// Sums over all steps of `kind` since the last `clear`.
   const StepProfile& profile(StepKind kind) const {
     return profiles_[static_cast<std::size_t>(kind)];
   }
-  /// Sums over all steps since `clear`.
+  /// Sums over all steps since the last `clear`.
   StepProfile profile() const;
-  /// Seconds by op of the last step alone.
+  /// Seconds of each op in the last step.
   const OpSeconds& last_step() const { return step_; }
-  /// Forgets all steps. Between steps only.
+  /// Resets all sums to zero. Call it between steps only.
   void clear();
 
   const char* name() const override { return inner_.name(); }
@@ -87,7 +87,7 @@ class ProfiledBackend final : public Backend {
   void logits(View in, const Weight& head, const LogitsReduce& reduce) override;
 
  private:
-  /// Runs an op's call on `rows` rows and counts it. Returns its seconds.
+  /// Runs `call`, an op on `rows` rows, and adds its time to the sums. Returns its seconds.
   template <class Call>
   double timed(OpKind kind, std::int64_t rows, Call call);
   void end_layer();
@@ -96,13 +96,13 @@ class ProfiledBackend final : public Backend {
   std::array<StepProfile, kStepKinds> profiles_;
 
   // State of the current step.
-  StepProfile* current_ = nullptr;  ///< null between steps, whose ops count nowhere
+  StepProfile* current_ = nullptr;  ///< null between steps: ops outside a step are not counted
   OpSeconds step_{};
-  OpSeconds layer_{};  ///< since a layer was opened
+  OpSeconds layer_{};  ///< seconds since the current layer began
   std::size_t layers_ = 0;
-  bool activated_ = false;     ///< the next linear ends the feed-forward
-  bool feed_forward_ = false;  ///< has ended; or the step has just begun
-  bool attention_ = false;     ///< in this layer
+  bool activated_ = false;     ///< `activate` ran: the next linear ends the feed-forward
+  bool feed_forward_ = false;  ///< the feed-forward has ended, or the step has just begun
+  bool attention_ = false;     ///< the current layer called `attention`
 };
 
 }  // namespace ingot

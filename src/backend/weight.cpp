@@ -1,4 +1,4 @@
-// Weight: the formats of its segments.
+// Weight: checks which kinds of formats its segments have.
 #include "backend/weight.h"
 
 #include <algorithm>

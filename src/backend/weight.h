@@ -1,4 +1,4 @@
-// Weight: a matrix that a backend packed for its device.
+// Weight: a weight matrix, packed by a backend for its device.
 #pragma once
 
 #include <cstdint>
@@ -14,33 +14,33 @@ struct Segment {
   Format format{};
   std::int64_t first_row = 0;
   std::int64_t rows = 0;
-  std::int64_t units = 0;  ///< pieces of equal size in the backend's layout; on the CPU panels
+  std::int64_t units = 0;  ///< pieces of unit_bytes in the backend's layout; panels on the CPU
   std::int64_t unit_bytes = 0;
-  const std::byte* data = nullptr;  ///< device memory
+  const std::byte* data = nullptr;  ///< the packed rows, in device memory
 };
 
-/// A tensor with its memory.
+/// A tensor that owns its memory.
 struct Tensor {
   Buffer buffer;
   View view;
   explicit operator bool() const { return static_cast<bool>(view); }
 };
 
-/// y = W x + b as `Backend::prepare` packed it: immutable, movable.
+/// W and b of a linear layer y = W x + b, packed by `Backend::prepare`. Immutable, movable.
 ///
-/// Real files mix formats inside q, k, v, so a matrix is a list of row segments; neighbours of
-/// equal format form one. `linear` writes each segment at its columns of the output.
+/// Model files may store q, k and v of a layer in different formats, so a matrix is a list of row
+/// segments, each in one format. `linear` writes each segment to its columns of the output.
 struct Weight {
   std::int64_t rows = 0;  ///< outputs
   std::int64_t cols = 0;  ///< inputs, K
   std::vector<Segment> segments;
-  Tensor bias;  ///< [1, rows] float32, or none
+  Tensor bias;  ///< [1, rows] float32, or null
   Buffer storage;
 
   explicit operator bool() const { return rows != 0; }
-  /// Whether a segment has a block format, whose linear reads quantised rows.
+  /// Whether some segment has a block format: its linear reads quantised rows.
   bool has_blocks() const;
-  /// Whether a segment has a dense format, whose linear reads floats.
+  /// Whether some segment has a dense format: its linear reads float rows.
   bool has_dense() const;
 };
 

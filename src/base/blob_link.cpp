@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::string_view kUp = "../";
 constexpr std::string_view kBlobs = "blobs/";
-/// Folders between "snapshots" and a file: the commit's, and those of the repository.
+/// Largest number of folders between "snapshots" and a file: the commit's and the repository's.
 constexpr int kLevelsMax = 16;
 
-/// The text of a link; nothing for other files, and for texts longer than any link of the cache.
+/// The text of a link; nothing for other files, or if the text is too long for a link of the cache.
 std::optional<std::string> link_text(int folder, const std::string& name) {
   std::array<char, 256> text{};
   const auto size = ::readlinkat(folder, name.c_str(), text.data(), text.size());
@@ -57,7 +57,7 @@ std::optional<BlobLink> read_blob_link(int folder, const std::string& name) {
   if (levels < 2 || !rest.starts_with(kBlobs)) return std::nullopt;
   rest.remove_prefix(kBlobs.size());
   if (!is_blob_name(rest)) return std::nullopt;
-  // `up` has a level less than the link: it is to be the folder "snapshots" beside "blobs".
+  // `up` has a level less than the link, and must be the folder "snapshots" beside "blobs".
   if (!is_same_folder(folder, up + ".", up + "../snapshots")) return std::nullopt;
   Fd blobs(
       ::openat(folder, (up + "../blobs").c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

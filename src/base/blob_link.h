@@ -1,4 +1,4 @@
-// Links of the Hugging Face hub's cache: from a snapshot's folder to the cache's own blobs.
+// Reads symbolic links in the Hugging Face hub's cache, which lead from a snapshot to a blob.
 #pragma once
 
 #include <optional>
@@ -9,21 +9,21 @@
 
 namespace ingot {
 
-/// Whether `name` is a blob's: a SHA-1 or SHA-256 in lower-case hexadecimal digits.
+/// Whether `name` can name a blob: a SHA-1 or SHA-256 in lower-case hexadecimal digits.
 bool is_blob_name(std::string_view name);
 
-/// Where a link of the cache points: a blob and the folder that holds it.
+/// The target of a link in the cache: the open folder of blobs, and the blob's name.
 struct BlobLink {
   Fd blobs;
   std::string blob;
 };
 
 /// Reads the link `name` in an open folder of the hub's cache. Its text must be
-/// "../../blobs/<checksum>", with one more "../" for each folder below the snapshot, and the folder
-/// must lie below the "snapshots" beside those "blobs". Nothing for any other link or file.
+/// "../../blobs/<checksum>", with one more "../" for each folder below the snapshot. `folder` must
+/// lie below a folder "snapshots" beside "blobs". Returns nothing for other links and for files.
 ///
-/// The link's text is compared, never followed: it can only lead to files in the cache's own folder
-/// of blobs.
+/// The text is only compared, and the link is not followed. So it can only lead to files in the
+/// cache's own folder of blobs.
 std::optional<BlobLink> read_blob_link(int folder, const std::string& name);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// BoundedQueue: a first-in first-out queue between threads, with a limit on its size.
+// BoundedQueue: a thread-safe first-in first-out queue with a maximum size.
 #pragma once
 
 #include <condition_variable>
@@ -10,13 +10,13 @@
 
 namespace ingot {
 
-/// A queue for any number of producers and consumers; holds at most `capacity` items.
+/// A queue of at most `capacity` items, for any number of producer and consumer threads.
 template <class T>
 class BoundedQueue {
  public:
   explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {}
 
-  /// Appends `item`. False when the queue is full or closed; `item` is unchanged then.
+  /// Appends `item`. Returns false, and leaves `item` unchanged, if the queue is full or closed.
   [[nodiscard]] bool try_push(T&& item) {
     {
       const std::lock_guard lock(mutex_);
@@ -27,20 +27,20 @@ class BoundedQueue {
     return true;
   }
 
-  /// Waits for an item and takes the oldest; nothing once the queue is closed and empty.
+  /// Waits for an item and removes the oldest. Returns nothing if the queue is closed and empty.
   std::optional<T> pop() {
     std::unique_lock lock(mutex_);
     not_empty_.wait(lock, [this] { return closed_ || !items_.empty(); });
     return take();
   }
 
-  /// Takes the oldest item; nothing when the queue is empty.
+  /// Removes the oldest item, without waiting. Returns nothing if the queue is empty.
   std::optional<T> try_pop() {
     const std::lock_guard lock(mutex_);
     return take();
   }
 
-  /// Refuses further items and wakes all waiting threads. Items in the queue can still be popped.
+  /// Makes later pushes fail and wakes all waiting threads. Items in the queue can still be popped.
   void close() {
     {
       const std::lock_guard lock(mutex_);
@@ -49,7 +49,7 @@ class BoundedQueue {
     not_empty_.notify_all();
   }
 
-  /// Items in the queue now.
+  /// Number of items in the queue.
   std::size_t size() const {
     const std::lock_guard lock(mutex_);
     return items_.size();

@@ -1,5 +1,5 @@
-// ByteReader: parsers read foreign bytes through it alone. Reads are bounded, and each error names
-// file, section and offset.
+// ByteReader: bounds-checked reading of untrusted bytes, for all parsers. Each error names file,
+// section and offset.
 #pragma once
 
 #include <bit>
@@ -18,21 +18,21 @@ namespace ingot {
 
 /// Reads little-endian values from a span of bytes, front to back.
 ///
-/// Errors: throws model_error (code kModel) with the file's name, the current section and the
+/// Errors: model_error (code kModel) with the name of the file, the current section and the
 /// offset.
 class ByteReader {
  public:
   ByteReader(std::span<const std::byte> bytes, std::string file)
       : bytes_(bytes), file_(std::move(file)) {}
 
-  /// Sets the section that error messages name: "header", "metadata", "tensor table".
+  /// Sets the section for error messages, such as "header", "metadata" or "tensor table".
   void section(std::string name) { section_ = std::move(name); }
 
   std::uint64_t offset() const { return at_; }
   std::uint64_t remaining() const { return bytes_.size() - at_; }
   const std::string& file() const { return file_; }
 
-  /// The next sizeof(T) bytes as a little-endian number.
+  /// Reads the next sizeof(T) bytes as a little-endian number.
   template <class T>
   requires(std::integral<T> || std::floating_point<T>) && (!std::same_as<T, bool>)T read() {
     const std::span<const std::byte> raw = bytes(sizeof(T));
@@ -41,7 +41,7 @@ class ByteReader {
     return value;
   }
 
-  /// The next `count` bytes, a view into the source.
+  /// Reads the next `count` bytes. The result points into the source.
   std::span<const std::byte> bytes(std::uint64_t count) {
     if (count > remaining()) {
       fail(cat("needs ", count, " bytes, ", remaining(), " are left"));
@@ -51,13 +51,13 @@ class ByteReader {
     return part;
   }
 
-  /// The next `count` bytes as text, a view into the source.
+  /// Reads the next `count` bytes as text. The result points into the source.
   std::string_view text(std::uint64_t count) {
     const auto raw = bytes(count);
     return {reinterpret_cast<const char*>(raw.data()), raw.size()};
   }
 
-  /// Moves to an absolute offset within the source.
+  /// Sets the position of the next read to an absolute offset in the source.
   void seek(std::uint64_t offset) {
     if (offset > bytes_.size()) fail(cat("offset ", offset, " is beyond the end"));
     at_ = offset;

@@ -1,4 +1,4 @@
-// INGOT_CHECK: conditions that no input may break.
+// INGOT_CHECK: assertions for bugs, active in all builds.
 #pragma once
 
 #include <string>
@@ -7,21 +7,21 @@
 
 namespace ingot {
 
-/// Receives a broken invariant. Must not return.
+/// A function that handles a failed INGOT_CHECK. It must not return.
 using CheckHandler = void (*)(const char* file, int line, const std::string& message);
 
-/// Calls `handler` for later failures instead of ending the process; null restores that. For
-/// programs that search for bugs and report them themselves.
+/// Makes later failures call `handler` instead of abort; null restores abort. For programs that
+/// search for bugs and report them themselves.
 void set_check_handler(CheckHandler handler);
 
-/// Reports a broken invariant on stderr and ends the process (abort).
+/// Prints a failed INGOT_CHECK to stderr and ends the process (abort), or calls the handler.
 [[noreturn]] void check_failed(const char* file, int line, const char* condition,
                                const std::string& message);
 
 }  // namespace ingot
 
-/// Ends the process when `cond` is false. The other arguments are joined to the message; name the
-/// values. For bugs only: anything that a file or a request can cause is an Error or a value.
+/// Ends the process if `cond` is false. The other arguments are joined to the message; print the
+/// values in it. For bugs only: use Error or a return value for what a file or request can cause.
 #define INGOT_CHECK(cond, ...)                                                     \
   do {                                                                             \
     if (!(cond)) [[unlikely]]                                                      \

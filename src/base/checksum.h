@@ -1,4 +1,4 @@
-// checksum: a fast hash of bytes that detects accidental damage, not deliberate change.
+// checksum: a fast hash of bytes that detects accidental damage. It is not cryptographic.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace ingot {
 
-/// Eight chains h = rotl((h ^ word) * odd, 29) over the 64-bit words of `bytes`, padded with zeros,
-/// then folded with the length. Each step is a bijection of h, so one changed word always shows.
+/// Eight chains h = rotl((h ^ word) * odd, 29) over the 64-bit words of `bytes`, padded with zeros;
+/// a ninth chain joins them and the length. Steps are bijections: one changed word is always found.
 inline std::uint64_t checksum(std::span<const std::byte> bytes) {
   constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
   constexpr std::size_t kChains = 8;

@@ -1,4 +1,4 @@
-// Finding control groups in /proc/self/cgroup and /sys/fs/cgroup.
+// Finds control groups in /proc/self/cgroup and /sys/fs/cgroup.
 #include "base/control_group.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@ namespace ingot {
 
 namespace {
 
-/// Whether "cpu,memory" has a controller.
+/// Whether `list`, such as "cpu,memory", contains the controller `name`.
 bool has_controller(std::string_view list, std::string_view name) {
   while (!list.empty()) {
     if (take_until(list, ',') == name) return true;

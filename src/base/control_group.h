@@ -1,4 +1,4 @@
-// Control groups of Linux: the limits on memory and CPU time of this process.
+// Finds the Linux control groups (cgroups) that limit this process's memory and CPU time.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,23 @@
 
 namespace ingot {
 
-/// The text of a small file in /proc or /sys; empty when it cannot be read.
+/// The text of a small file in /proc or /sys; empty if it cannot be read.
 std::string read_small(const std::string& path);
 
-/// The number at the beginning of `text`, after blanks; nothing where there is no number.
+/// The number at the beginning of `text`, after blanks; nothing if there is no number.
 std::optional<std::int64_t> leading_number(std::string_view text);
 
-/// Removes the text before the next `end` from `text`, with `end`, and returns it.
+/// Removes the text up to and including the next `end` from `text`. Returns it without `end`.
 std::string_view take_until(std::string_view& text, char end);
 
-/// A control group above this process.
+/// A control group that contains this process.
 struct ControlGroup {
   std::string folder;
   bool version2 = false;
 };
 
-/// Calls fn(group) for this process's control group and each one above it, in the hierarchy of
-/// version 2 and in that of `controller` in version 1; a system has one or both.
+/// Calls fn(group) for this process's control group and all its parents. Covers the hierarchy of
+/// version 2 and that of `controller` in version 1; a system has one hierarchy or both.
 ///
 /// `root` is prepended to /proc and /sys, for tests.
 void for_control_groups(const std::string& root, std::string_view controller,

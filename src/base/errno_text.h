@@ -1,12 +1,12 @@
-// Texts for the system's error numbers.
+// errno_text: messages for system error numbers (errno).
 #pragma once
 
 #include <string>
 
 namespace ingot {
 
-/// The meaning of an errno value in lower case, independent of the locale: "no such file", "no
-/// space left on device".
+/// The meaning of an errno value in lower case, independent of the locale, such as "no space left
+/// on device".
 std::string errno_text(int error);
 
 }  // namespace ingot

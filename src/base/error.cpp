@@ -1,4 +1,4 @@
-// Messages of errors and of failed checks.
+// Builds messages of errors and of failed checks, and makes text printable.
 #include "base/error.h"
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Opening, identifying and reading files, with every system call checked.
+// Opens, identifies and reads files. Every system call is checked.
 #include "base/file.h"
 
 #include <dirent.h>
@@ -24,7 +24,7 @@ namespace ingot {
 namespace {
 
 constexpr int kReadFlags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
-/// The largest count that one pread takes (Linux stops at 2^31 - 4096).
+/// Bytes that one pread reads at most (the limit of Linux is 2^31 - 4096).
 constexpr std::size_t kReadBytesMax = std::size_t{1} << 30;
 
 [[noreturn]] void fail(std::string_view name, std::string_view reason) {
@@ -65,7 +65,7 @@ FileIdentity identity_of(const struct stat& st) {
           .changed_ns = nanoseconds(st.st_ctim)};
 }
 
-/// Opens `name` if no part of its path leaves the folder; else -1 and errno.
+/// Opens `name` if no part of its path leaves the folder. Returns -1 and sets errno on failure.
 int open_beneath(int folder, const std::string& name, int flags) {
   open_how how{};
   how.flags = static_cast<unsigned>(flags);
@@ -79,15 +79,15 @@ int open_beneath(int folder, const std::string& name, int flags) {
   return retry([&] { return ::openat(folder, name.c_str(), flags | O_NOFOLLOW); });
 }
 
-/// Opens `name` beneath the folder, or the blob that a link of the hub's cache names, where the
-/// blob is no link itself; else -1 and errno.
+/// Opens `name` beneath the folder, or the blob that a link of the hub's cache names if the blob is
+/// not a link itself. Returns -1 and sets errno on failure.
 int open_entry(int folder, const std::string& name, int flags) {
   const auto link = read_blob_link(folder, name);
   if (!link) return open_beneath(folder, name, flags);
   return retry([&] { return ::openat(link->blobs.get(), link->blob.c_str(), flags | O_NOFOLLOW); });
 }
 
-/// Opens without reading, to see what it is: opening a device for reading can already do something.
+/// Opens without reading, to find the kind of file: opening a device for reading has side effects.
 Fd peek_entry(int folder, const std::string& name) {
   return Fd(open_entry(folder, name, O_PATH | O_CLOEXEC));
 }
@@ -215,7 +215,7 @@ bool Directory::contains(std::string_view name) const {
 }
 
 std::vector<std::string> Directory::list() const {
-  // A descriptor of its own: reading moves its position.
+  // Needs a second descriptor, because listing moves the position of a descriptor.
   Fd own(retry([&] { return ::openat(fd_.get(), ".", kReadFlags | O_DIRECTORY); }));
   if (!own) fail(name_, errno_text(errno));
   const std::unique_ptr<DIR, CloseDir> dir(::fdopendir(own.get()));

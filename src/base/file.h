@@ -1,4 +1,4 @@
-// File and Directory: open foreign files. Only regular files, never blocking, identity remembered.
+// File and Directory: safe opening and reading of untrusted files; detect changes of open files.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace ingot {
 
-/// A file descriptor; the destructor closes it.
+/// Owns a file descriptor; the destructor closes it.
 class Fd {
  public:
   Fd() = default;
@@ -21,33 +21,33 @@ class Fd {
 
   int get() const { return number_; }
   explicit operator bool() const { return number_ >= 0; }
-  /// Returns the descriptor, which the caller now closes.
+  /// Gives up ownership and returns the descriptor. The caller must close it.
   int release();
-  /// Closes it; returns whether the system reported success.
+  /// Closes the descriptor. Returns whether the system reported success.
   bool reset();
 
  private:
   int number_ = -1;
 };
 
-/// Identifies a file and the state of its contents.
+/// Identifies a file and a state of its contents, to detect changes.
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t links = 0;  ///< hard links: names of the file
+  std::uint64_t links = 0;  ///< number of hard links
   std::int64_t modified_ns = 0;
-  /// Time of the last change of status (ctime). A program can set modified_ns back, but not this.
+  /// Time of the last change of status (ctime). Programs can set modified_ns back, but not ctime.
   std::int64_t changed_ns = 0;
 };
 
-/// Whether file, size and modification time are equal; names, mode and owner may differ.
+/// Whether file, size and modification time are equal. Names, mode and owner may differ.
 bool has_same_bytes(const FileIdentity& before, const FileIdentity& after);
 
 /// Whether the file was not written to between `before` and `after`.
 ///
-/// A new or removed hard link changes `changed_ns` but no bytes: where `links` differs, as after a
-/// rename over the file, `modified_ns` decides.
+/// A new or removed hard link changes `changed_ns` but no bytes. So if `links` differs, as after a
+/// rename over the file, `changed_ns` is ignored.
 bool is_same_state(const FileIdentity& before, const FileIdentity& after);
 
 /// A regular file, open for reading. `size` is the size at opening.
@@ -55,10 +55,10 @@ bool is_same_state(const FileIdentity& before, const FileIdentity& after);
 /// Errors: every function throws model_error(name, "file", ...) (code kModel).
 class File {
  public:
-  /// Without a file.
+  /// An object without a file.
   File() = default;
-  /// Opens the file that a user named; a symbolic link is followed. Folders, FIFOs, sockets,
-  /// devices and entries of /proc are refused, without reading them and without blocking.
+  /// Opens a file that a user named, and follows symbolic links. Refuses folders, FIFOs, sockets,
+  /// devices and entries of /proc, without reading them and without blocking.
   explicit File(std::string path);
 
   const std::string& name() const { return name_; }
@@ -66,13 +66,13 @@ class File {
   const FileIdentity& identity() const { return identity_; }
   int fd() const { return fd_.get(); }
 
-  /// Fills `out` from `offset` on; a file that ends before is an error.
+  /// Fills `out` with the bytes from `offset` on. It is an error if the file ends before.
   void read_at(std::uint64_t offset, std::span<std::byte> out) const;
-  /// The whole file, refused when it has more than `bytes_max` bytes or changes while it is read.
+  /// Reads the whole file. More than `bytes_max` bytes, or a change meanwhile, are an error.
   std::string read_all(std::uint64_t bytes_max) const;
-  /// Whether the file is in the state that it had when it was opened (is_same_state).
+  /// Whether the file still has the state that it had when it was opened (is_same_state).
   bool is_unchanged() const;
-  /// Whether it was written to since it was opened (not has_same_bytes).
+  /// Whether the file was written to since it was opened (not has_same_bytes).
   bool is_overwritten() const;
 
  private:
@@ -84,7 +84,7 @@ class File {
   FileIdentity identity_;
 };
 
-/// An open folder. It opens files whose names come from an untrusted file.
+/// An open folder, from which files can be opened by untrusted names.
 ///
 /// Errors: those of File.
 class Directory {
@@ -93,11 +93,11 @@ class Directory {
 
   const std::string& name() const { return name_; }
 
-  /// Opens a file of this folder. `name` must be a plain file name: not empty, without '/' and NUL,
+  /// Opens a file in this folder. `name` must be a plain file name: not empty, without '/' and NUL,
   /// not "." or "..". A symbolic link is followed only if its whole path stays inside the folder,
   /// or if it is a link of the hub's cache (base/blob_link.h).
   File open(std::string_view name) const;
-  /// Whether `open` would find a regular file of this name.
+  /// Whether the folder has a regular file `name` that `open` accepts.
   bool contains(std::string_view name) const;
   /// The names of all entries except "." and "..", sorted by bytes.
   std::vector<std::string> list() const;

@@ -1,4 +1,4 @@
-// FirstError: the error that a parallel loop reports.
+// FirstError: of all errors in a parallel loop, keeps the error of the lowest item.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace ingot {
 
-/// Keeps the error of the lowest item of a parallel loop, so that the error does not depend on the
-/// number of threads or their order.
+/// Keeps the error of the lowest item in a parallel loop. So the reported error does not depend on
+/// the number of threads or their order.
 class FirstError {
  public:
-  /// From any thread.
+  /// Records the error of `item`. Any thread may call it.
   void keep(std::int64_t item, const Error& error) {
     const std::lock_guard lock(mutex_);
     if (!error_ || item < item_) {
@@ -21,7 +21,7 @@ class FirstError {
       error_.emplace(error);
     }
   }
-  /// The error, null without one. Call it after the loop.
+  /// The kept error, or null if there was no error. Call it after the loop.
   const Error* error() const { return error_ ? &*error_ : nullptr; }
   std::int64_t item() const { return item_; }
 

@@ -1,19 +1,19 @@
-// The floating-point environment of all the engine's arithmetic: rounding mode, denormals, traps.
+// Sets the floating-point environment that all arithmetic needs: rounding mode, denormals, traps.
 #pragma once
 
 #include <cstdint>
 
 namespace ingot {
 
-/// Sets this thread to round to nearest even, with denormals (FTZ and DAZ off), without default
-/// NaNs and traps. The host process, or a library built for fast math, may have set something else.
+/// Sets this thread to round to nearest even, keep denormals (FTZ and DAZ off), and use no default
+/// NaNs and no traps. The process, or a library built with fast math, may have set another mode.
 void set_canonical_fp();
 
-/// Whether this thread's environment is as `set_canonical_fp` leaves it. Sticky exception flags do
-/// not count.
+/// Whether this thread has the environment that `set_canonical_fp` sets. Sticky exception flags are
+/// ignored.
 bool fp_is_canonical();
 
-/// Sets the canonical environment in a scope; the destructor restores the previous one.
+/// Sets the canonical environment for a scope; the destructor restores the previous environment.
 class CanonicalFp {
  public:
   CanonicalFp();

@@ -1,17 +1,17 @@
-// How many random inputs tests try, by INGOT_FULL. For tests only.
+// Chooses the number of random inputs in tests by the variable INGOT_FULL. For tests only.
 #pragma once
 
 #include <cstdlib>
 
 namespace ingot {
 
-/// Whether INGOT_FULL=1 asks for the long runs of tests.
+/// Whether the environment variable INGOT_FULL is set, which asks for long test runs.
 inline bool is_full_run() { return std::getenv("INGOT_FULL") != nullptr; }
 
-/// How many random inputs a test tries.
+/// Number of random inputs that a test tries: `full` in a full run, else `usual`.
 inline int random_runs(int usual, int full) { return is_full_run() ? full : usual; }
 
-/// As above, but always `sanitized` under a sanitizer, for tests that it makes slow.
+/// Number of random inputs for a test that sanitizers make slow: `sanitized` in sanitized builds.
 inline int random_runs(int usual, int full, int sanitized) {
 #ifdef INGOT_SANITIZED
   constexpr bool kIsSanitized = true;

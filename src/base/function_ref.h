@@ -11,8 +11,8 @@ namespace ingot {
 template <class Signature>
 class FunctionRef;
 
-/// A reference to anything callable as R(Args...), not owned. Use it for parameters, never for
-/// members that outlive the call.
+/// A reference to any callable with the signature R(Args...). It does not own the callable, so use
+/// it for parameters, never for members that outlive the call.
 template <class R, class... Args>
 class FunctionRef<R(Args...)> {
  public:

@@ -1,4 +1,4 @@
-// 16-bit floats as integers: conversions of IEEE binary16 and of bfloat16 from and to float.
+// Conversions between float and 16-bit floats (IEEE binary16 and bfloat16), stored as integers.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace ingot {
 
-/// The value of an IEEE binary16; exact. A signalling NaN becomes the quiet one with the same
-/// payload.
+/// Converts an IEEE binary16 to float, exactly. A signalling NaN becomes a quiet NaN, payload
+/// unchanged.
 INGOT_INLINE constexpr float half_to_float(std::uint16_t half) {
   const std::uint32_t sign = (half & 0x8000u) << 16;
   const std::uint32_t magnitude = half & 0x7FFFu;
   std::uint32_t bits = 0;
   if (magnitude < 0x0400u) {
-    // Subnormal: a multiple of 2^-24, and a normal float.
+    // A subnormal half is a multiple of 2^-24, which is a normal float.
     bits = __builtin_bit_cast(std::uint32_t, static_cast<float>(magnitude) * 0x1p-24f);
   } else if (magnitude < 0x7C00u) {
     bits = (magnitude << 13) + ((127u - 15u) << 23);
@@ -25,8 +25,8 @@ INGOT_INLINE constexpr float half_to_float(std::uint16_t half) {
   return __builtin_bit_cast(float, sign | bits);
 }
 
-/// The nearest IEEE binary16, ties to even; 65520 and above become Inf, NaN a quiet NaN with the
-/// payload's high bits.
+/// Rounds to the nearest IEEE binary16, ties to even. 65520 and above become Inf. NaN becomes a
+/// quiet NaN with the high bits of the payload.
 INGOT_INLINE constexpr std::uint16_t float_to_half(float value) {
   const std::uint32_t bits = __builtin_bit_cast(std::uint32_t, value);
   const std::uint32_t sign = (bits >> 16) & 0x8000u;
@@ -40,22 +40,22 @@ INGOT_INLINE constexpr std::uint16_t float_to_half(float value) {
     const std::uint32_t rounded = magnitude + 0x0FFFu + ((magnitude >> 13) & 1u);
     half = (rounded - ((127u - 15u) << 23)) >> 13;
   } else {
-    // Below 2^-14: in 0.5 + |value| the last bit is 2^-24, a subnormal's unit, so the sum rounds as
-    // wanted.
+    // Below 2^-14: the last bit of 0.5 + |value| is 2^-24, the unit of subnormal halves. So the sum
+    // is rounded to this unit.
     const float sum = __builtin_bit_cast(float, magnitude) + 0.5f;
     half = __builtin_bit_cast(std::uint32_t, sum) - 0x3F000000u;
   }
   return static_cast<std::uint16_t>(sign | half);
 }
 
-/// The value of a bfloat16; exact. A signalling NaN becomes the quiet one with the same payload.
+/// Converts a bfloat16 to float, exactly. A signalling NaN becomes a quiet NaN, payload unchanged.
 INGOT_INLINE constexpr float bfloat16_to_float(std::uint16_t bfloat) {
   std::uint32_t bits = static_cast<std::uint32_t>(bfloat) << 16;
   if ((bits & 0x7FFFFFFFu) > 0x7F800000u) bits |= 0x00400000u;
   return __builtin_bit_cast(float, bits);
 }
 
-/// The nearest bfloat16, ties to even by integer arithmetic (denormals are kept), NaN a quiet NaN.
+/// Rounds to the nearest bfloat16, ties to even, denormals included. NaN becomes a quiet NaN.
 INGOT_INLINE constexpr std::uint16_t float_to_bfloat16(float value) {
   const std::uint32_t bits = __builtin_bit_cast(std::uint32_t, value);
   if ((bits & 0x7FFFFFFFu) > 0x7F800000u) {

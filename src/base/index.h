@@ -1,4 +1,4 @@
-// at, to_size: signed indices and counts for containers, without a cast at each use.
+// at and to_size: use containers with signed indices and counts, without a cast at each use.
 #pragma once
 
 #include <concepts>
@@ -12,20 +12,20 @@
 
 namespace ingot {
 
-/// A signed integer, or an enumerator that numbers the elements of a table.
+/// A type to index containers with: a signed integer or an enumeration.
 template <class T>
 concept Index = std::signed_integral<T> || std::is_enum_v<T>;
 
-/// A container of known size: a pointer has no bounds to check.
+/// A container with a known size. Pointers do not count, since they have no bounds to check.
 template <class T>
 concept Sized = requires(T& elements) {
   std::ssize(elements);
 };
 
-/// Element `index` of a vector, array, span or string, as its operator[] gives it.
+/// Element `index` of a vector, array, span or string, as operator[] returns it.
 ///
-/// Errors: an index outside [0, size) is a bug; checked where NDEBUG is not defined (the presets
-/// debug, asan and tsan), since loops over rows and blocks index with it.
+/// Errors: an index outside [0, size) is a bug. It is only checked if NDEBUG is not defined (in the
+/// presets debug, asan and tsan), because inner loops over rows and blocks use this function.
 template <Sized Elements, Index I>
 INGOT_INLINE constexpr decltype(auto) at(Elements&& elements, I index) {
   const auto number = static_cast<std::ptrdiff_t>(index);
@@ -36,9 +36,9 @@ INGOT_INLINE constexpr decltype(auto) at(Elements&& elements, I index) {
   return std::forward<Elements>(elements)[static_cast<std::size_t>(number)];
 }
 
-/// A count or a number of bytes as containers take it.
+/// Converts a signed count to std::size_t, for containers.
 ///
-/// Errors: a negative count is a bug, checked as above.
+/// Errors: a negative count is a bug. It is only checked if NDEBUG is not defined.
 INGOT_INLINE constexpr std::size_t to_size(std::signed_integral auto count) {
 #ifndef NDEBUG
   INGOT_CHECK(count >= 0, "count ", count);

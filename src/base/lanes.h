@@ -1,4 +1,4 @@
-// The lanes concept: the operations of deterministic mathematics and kernels, for any vector width.
+// The lanes concept: vector operations of any width, for deterministic math and kernels.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace ingot {
 
-/// One float at a time: the reference model of the "lanes" concept.
+/// The "lanes" concept with one lane, which defines what each operation computes.
 ///
-/// A lanes type L has vectors of floats L::F and of 32-bit integers L::I of the same width, a mask
-/// L::M, and the static functions below. Every implementation gives each lane exactly these IEEE
-/// results (round to nearest even), so an algorithm written over L gives the same bits for every L.
+/// A lanes type L has vectors of floats L::F and of 32-bit integers L::I with equal width, a mask
+/// L::M, and the static functions below. Every lanes type computes exactly these IEEE results in
+/// each lane (round to nearest even), so an algorithm written for L gives equal bits for every L.
 /// `fma` rounds once.
 struct OneLane {
   using F = float;
@@ -28,16 +28,16 @@ struct OneLane {
   INGOT_INLINE static F fma(F a, F b, F c) { return __builtin_fmaf(a, b, c); }
   INGOT_INLINE static F sqrt(F a) { return __builtin_sqrtf(a); }
 
-  /// Ordered comparisons: false where either side is NaN.
+  /// Ordered comparisons: false if either operand is NaN.
   INGOT_INLINE static M lt(F a, F b) { return a < b; }
   INGOT_INLINE static M le(F a, F b) { return a <= b; }
   INGOT_INLINE static F select(M m, F yes, F no) { return m ? yes : no; }
-  /// a > b ? a : b, so b where either is NaN.
+  /// a > b ? a : b. The result is b if either operand is NaN.
   INGOT_INLINE static F max(F a, F b) { return a > b ? a : b; }
 
   INGOT_INLINE static I bits(F a) { return __builtin_bit_cast(I, a); }
   INGOT_INLINE static F from_bits(I a) { return __builtin_bit_cast(F, a); }
-  /// Integer sums wrap; shifts are by a constant, `shr` fills with zeros, `sar` with the sign.
+  /// Integer sums wrap around. Shifts by a constant: `shr` fills with zeros, `sar` with the sign.
   INGOT_INLINE static I add_int(I a, I b) {
     return static_cast<I>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
   }
@@ -58,7 +58,7 @@ struct OneLane {
   INGOT_INLINE static I sar(I a) {
     return a >> n;
   }
-  /// Exact for |a| < 2^24, else rounded to nearest even.
+  /// Converts to float: exact for |a| < 2^24, else rounded to nearest even.
   INGOT_INLINE static F to_float(I a) { return static_cast<F>(a); }
 };
 

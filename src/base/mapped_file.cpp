@@ -44,7 +44,7 @@ constinit std::mutex table_mutex;
 struct sigaction previous_action;
 
 void write_truncated_and_exit(const Slot& slot, std::uintptr_t offset) {
-  // Threads that read one file fault together: the first says so, and its exit ends the others.
+  // Several threads may fault at once. The first prints the message, and its exit ends the others.
   static constinit std::atomic_flag said = ATOMIC_FLAG_INIT;
   while (said.test_and_set()) ::pause();
   char digits[24];
@@ -54,7 +54,7 @@ void write_truncated_and_exit(const Slot& slot, std::uintptr_t offset) {
     offset /= 10;
   } while (offset != 0);
   char tail[] = ": it was truncated or its storage failed while in use\n";
-  // One call, so that the line stays whole beside other writers.
+  // A single call, so that other writers cannot split the line.
   const iovec parts[] = {{slot.message, slot.message_bytes},
                          {digits + first, sizeof digits - first},
                          {tail, sizeof tail - 1}};
@@ -73,7 +73,7 @@ void on_sigbus(int signal, siginfo_t* info, void*) {
       write_truncated_and_exit(slot, address - begin);
     }
   }
-  // Not ours: with the previous handler in place the faulting instruction runs, and faults, again.
+  // Not in the table. The instruction runs again and faults again, now with the previous handler.
   ::sigaction(SIGBUS, &previous_action, nullptr);
   if (!is_fault) ::raise(signal);
 }
@@ -90,7 +90,7 @@ void install_handler() {
   thread_local const SignalStack stack;
 }
 
-/// Enters a range; -1 when the table is full.
+/// Adds a range to the table. Returns its slot, or -1 if the table is full.
 int take_slot(std::uintptr_t begin, std::size_t bytes, const std::string& name) {
   const std::lock_guard lock(table_mutex);
   for (int i = 0; i < kSlots; ++i) {

@@ -1,4 +1,4 @@
-// MappedFile: maps a file into memory; the process ends orderly if the file is damaged meanwhile.
+// MappedFile: maps a file into memory, and handles files that are truncated while they are mapped.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@ namespace ingot {
 
 /// A private read-only mapping of a whole file.
 ///
-/// If the file was truncated, or its storage fails, when a mapped byte is read, the process writes
-/// "error: <file>: file @<offset>: it was truncated or its storage failed while in use" to stderr,
-/// removes unfinished outputs (output_file.h) and exits with 74. A handler of SIGBUS does this; it
-/// is installed when the first file is mapped, and passes other faults to the previous handler.
+/// If a mapped byte cannot be read (the file was truncated, or its storage fails), the process
+/// writes "error: <file>: file @<offset>: it was truncated or its storage failed while in use" to
+/// stderr, removes unfinished outputs (output_file.h) and exits with 74. A handler of SIGBUS does
+/// this. The first mapping installs it; it passes other faults to the previous handler.
 class MappedFile {
  public:
   MappedFile() = default;
   /// Maps all of `file`. An empty file has an empty span.
   ///
-  /// Errors: model_error(name, "file", ...) (code kModel) when it cannot be mapped.
+  /// Errors: model_error(name, "file", ...) (code kModel) if it cannot be mapped.
   explicit MappedFile(File file);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
@@ -31,21 +31,21 @@ class MappedFile {
   const std::string& name() const { return file_.name(); }
   const FileIdentity& identity() const { return file_.identity(); }
 
-  /// Tells the system that these bytes are not needed soon. Whole memory pages inside the range
-  /// leave this process's memory, and are read again when touched. A range that reaches the end of
-  /// the file includes its last page.
+  /// Tells the system that these bytes are not needed soon. It removes whole memory pages in the
+  /// range from this process's memory, and reads them again when they are accessed. A range that
+  /// reaches the end of the file includes the last page.
   void release(std::uint64_t offset, std::uint64_t count) const;
 
-  /// Asks the system to hold the file in large memory pages, where its file system can (ext4 on
-  /// Linux 6.18). For files that are read as a whole, many times.
+  /// Asks the system to hold the file in large memory pages, if its file system supports this (such
+  /// as ext4 on Linux 6.18). For files that are read completely, many times.
   void prefer_large_pages() const;
 
-  /// Errors: kIo "<file>: file @0: it changed while it was being read" unless the file is as it was
-  /// when opened.
+  /// Throws if the file changed since it was opened.
+  /// Errors: kIo "<file>: file @0: it changed while it was being read".
   void expect_unchanged() const;
-  /// As expect_unchanged, for files in use for a long time: names, mode and owner may change.
+  /// Throws if the file was written to since it was opened; names, mode and owner may change.
   ///
-  /// Errors: kIo "<file>: file @0: it was changed while in use" if it was written to.
+  /// Errors: kIo "<file>: file @0: it was changed while in use".
   void expect_not_overwritten() const;
 
  private:

@@ -1,9 +1,9 @@
-// Deterministic functions of float, written once over the lanes concept (lanes.h).
+// Deterministic float functions (exp, log, tanh, erf, sin, ...) over the lanes concept (lanes.h).
 //
-// The same bits on every machine and for every vector width: explicit fma, no libm. Polynomials
-// were fitted by Lawson-weighted least squares (which tends to the minimax solution) in 200-bit
-// arithmetic on 300 Chebyshev points, each coefficient rounded to float before the later ones were
-// fitted. Every tree below is part of order version 1.
+// Results are bit-equal on every machine and for every vector width: explicit fma, no libm.
+// Polynomials were fitted by Lawson-weighted least squares (which tends to the minimax solution) in
+// 200-bit arithmetic on 300 Chebyshev points; each coefficient was rounded to float before the next
+// ones were fitted. A change of any expression tree needs a new kOrderVersion.
 #pragma once
 
 #include "base/inline.h"
@@ -13,14 +13,14 @@ namespace ingot::math {
 
 namespace detail {
 
-/// 1.5 * 2^23. x + kRound, for |x| < 2^22, has x rounded to the nearest even integer in its low
-/// bits.
+/// 1.5 * 2^23. For |x| < 2^22, the low bits of x + kRound are x rounded to an integer, ties to
+/// even.
 inline constexpr float kRound = 12582912.0f;
 inline constexpr float kInf = __builtin_inff();
 inline constexpr float kNan = __builtin_nanf("");
 inline constexpr int kSignBit = -0x7FFFFFFF - 1;
 
-/// ((c[n-1] x + c[n-2]) x + ...) x + c[0], each step one fma.
+/// The polynomial ((c[n-1] x + c[n-2]) x + ...) x + c[0]; each step is one fma.
 template <class L, class... Rest>
 INGOT_INLINE typename L::F polynomial(typename L::F x, float c0, Rest... rest) {
   if constexpr (sizeof...(rest) == 0) {
@@ -36,35 +36,35 @@ INGOT_INLINE typename L::F absolute(typename L::F x) {
   return L::from_bits(L::and_int(L::bits(x), L::splat_int(0x7FFFFFFF)));
 }
 
-/// `magnitude`, which is not negative, with the sign of `x`.
+/// `magnitude` with the sign of `x`. `magnitude` must not be negative.
 template <class L>
 INGOT_INLINE typename L::F with_sign_of(typename L::F magnitude, typename L::F x) {
   return L::from_bits(
       L::or_int(L::bits(magnitude), L::and_int(L::bits(x), L::splat_int(kSignBit))));
 }
 
-/// 2^k for a normal result.
+/// 2^k. The result must be a normal float.
 template <class L>
 INGOT_INLINE typename L::F power_of_two(typename L::I k) {
   return L::from_bits(L::template shl<23>(L::add_int(k, L::splat_int(127))));
 }
 
-/// exp(v) = p * 2^k.
+/// The parts of exp(v) = p * 2^k.
 template <class L>
 struct ExpParts {
   typename L::F p;
   typename L::I k_bits;  ///< the bits of kRound + k + `more`
 };
 
-/// Splits exp(x). `more`, a small integer, is added to k in k_bits; it does not change the rounding
-/// of k, since no x / ln 2 lies halfway between two integers.
+/// Splits exp(v) into p and 2^k. k_bits has k + `more`, a small integer. `more` does not change the
+/// rounding of k, since no v / ln 2 is halfway between two integers.
 template <class L>
 INGOT_INLINE ExpParts<L> exp_parts(typename L::F v, float more) {
   using F = typename L::F;
   const F round = L::splat(kRound + more);
   const F shifted = L::fma(v, L::splat(0x1.715476p+0f), round);
   const F k_float = L::sub(shifted, round);
-  // ln 2 = 355/512 - 0x1.bd0106p-13: with the short first part the first step is exact.
+  // ln 2 = 355/512 - 0x1.bd0106p-13. The first step is exact, since 355/512 has few bits.
   const F r =
       L::fma(k_float, L::splat(0x1.bd0106p-13f), L::fma(k_float, L::splat(-355.0f / 512.0f), v));
   const F p4 = polynomial<L>(r, 0x1.fffffcp-2f, 0x1.55549p-3f, 0x1.55589ep-5f, 0x1.123ac8p-7f,
@@ -74,11 +74,11 @@ INGOT_INLINE ExpParts<L> exp_parts(typename L::F v, float more) {
 
 }  // namespace detail
 
-/// e^x within 1 unit in the last place. exp(0) = 1 exactly, +0 below -87.3f, Inf above 88.72; NaN
-/// stays NaN.
+/// e^x within 1 unit in the last place. The result is exactly 1 for 0, +0 below -87.3f, Inf above
+/// 88.72 and NaN for NaN.
 ///
 /// k = round(x * log2 e); r = fma(k, -ln2_lo, fma(k, -ln2_hi, x)); p = 1 + fma(r * r, P4(r), r);
-/// p * 2^(k >> 1) * 2^(k - (k >> 1)): two factors, because 2^128 is no float.
+/// p * 2^(k >> 1) * 2^(k - (k >> 1)), in two factors because 2^128 is not a float.
 template <class L>
 INGOT_INLINE typename L::F exp_lanes(typename L::F x) {
   using F = typename L::F;
@@ -95,9 +95,9 @@ INGOT_INLINE typename L::F exp_lanes(typename L::F x) {
   return L::select(L::lt(x, low), L::splat(0.0f), scaled);
 }
 
-/// As `exp_lanes`, bit for bit and with less work, for x <= 0 and NaN: there 2^k is a normal
-/// number, so one factor suffices, and its exponent comes straight from k_bits. Below -87.3f the
-/// result is +0 whatever k_bits holds.
+/// A faster `exp_lanes` with equal bits, for x <= 0 and NaN. Here 2^k is a normal number, so one
+/// factor is enough, and its exponent comes directly from k_bits. Below -87.3f the result is +0 for
+/// any k_bits.
 template <class L>
 INGOT_INLINE typename L::F exp_not_positive_lanes(typename L::F x) {
   const auto e = detail::exp_parts<L>(x, 127);
@@ -105,8 +105,8 @@ INGOT_INLINE typename L::F exp_not_positive_lanes(typename L::F x) {
   return L::select(L::lt(x, L::splat(-87.3f)), L::splat(0.0f), scaled);
 }
 
-/// The natural logarithm within 1.5 units in the last place; -Inf for 0, NaN for negative values.
-/// Denormals count as they are.
+/// The natural logarithm within 1.5 units in the last place, denormals included; -Inf for 0, NaN
+/// for negative values.
 ///
 /// x = 2^k (1 + f), 1 + f in [sqrt(1/2), sqrt(2)); t = (f * f) * fma(f, P8(f), -0.5);
 /// fma(k, ln2_hi, f + fma(k, ln2_lo, t)).
@@ -116,7 +116,7 @@ INGOT_INLINE typename L::F log_lanes(typename L::F x) {
   using I = typename L::I;
   const auto tiny = L::lt(x, L::splat(0x1p-126f));
   const I bits = L::bits(L::select(tiny, L::mul(x, L::splat(0x1p24f)), x));
-  // 0x3F3504F3 is sqrt(1/2).
+  // 0x3F3504F3 are the bits of sqrt(1/2).
   const I steps = L::template sar<23>(L::sub_int(bits, L::splat_int(0x3F3504F3)));
   const F f = L::sub(L::from_bits(L::sub_int(bits, L::template shl<23>(steps))), L::splat(1.0f));
   const F k = L::sub(L::to_float(steps), L::select(tiny, L::splat(24.0f), L::splat(0.0f)));
@@ -133,7 +133,7 @@ INGOT_INLINE typename L::F log_lanes(typename L::F x) {
 
 /// The hyperbolic tangent within 3 units in the last place.
 ///
-/// a = |x|, z = a * a; below 0.625 fma(a * z, P4(z), a), else 1 - 2 / (exp(2a) + 1); the sign of x.
+/// a = |x|, z = a * a. If a < 0.625: fma(a * z, P4(z), a), else 1 - 2 / (exp(2a) + 1); sign of x.
 template <class L>
 INGOT_INLINE typename L::F tanh_lanes(typename L::F x) {
   using F = typename L::F;
@@ -149,8 +149,8 @@ INGOT_INLINE typename L::F tanh_lanes(typename L::F x) {
 
 /// The error function within 3 units in the last place.
 ///
-/// a = |x|; below 1 fma(a, P6(a * a), a), else 1 - exp(-Q6(min(a, 4))), Q6 fitted to -log(erfc);
-/// the sign of x.
+/// a = |x|. If a < 1: fma(a, P6(a * a), a), else 1 - exp(-Q6(min(a, 4))), with Q6 fitted to
+/// -log(erfc). The result has the sign of x.
 template <class L>
 INGOT_INLINE typename L::F erf_lanes(typename L::F x) {
   using F = typename L::F;
@@ -187,8 +187,8 @@ INGOT_INLINE typename L::F sine(typename L::F x, int quarters) {
   const I turn =
       L::add_int(L::sub_int(L::bits(shifted), L::bits(L::splat(kRound))), L::splat_int(quarters));
   const F k = L::sub(shifted, L::splat(kRound));
-  // pi/2 in three floats. The first step is exact: both terms are multiples of 2^-24, and of 2^-23
-  // above 1/2.
+  // pi/2 is split in three floats. The first step is exact: both terms are multiples of 2^-24, or
+  // of 2^-23 above 1/2.
   F r = L::fma(k, L::splat(-0x1.921fb6p+0f), x);
   r = L::fma(k, L::splat(0x1.777a5cp-25f), r);
   r = L::fma(k, L::splat(0x1.ee59dap-50f), r);
@@ -206,24 +206,24 @@ INGOT_INLINE typename L::F sine(typename L::F x, int quarters) {
 
 }  // namespace detail
 
-/// The sine within 3 units in the last place for |x| <= 2^20; beyond that, and for Inf and NaN,
-/// NaN.
+/// The sine within 3 units in the last place for |x| <= 2^20. The result is NaN for larger |x|, Inf
+/// and NaN.
 ///
-/// x = k pi/2 + r, pi/2 in three floats; fma(z * r, P2(z), r) or fma(z * z, Q2(z), fma(z, -0.5,
-/// 1)), z = r * r. Below 2^-12 the result is x.
+/// x = k pi/2 + r, with pi/2 in three floats, z = r * r. Even k: fma(z * r, P2(z), r), odd k:
+/// fma(z * z, Q2(z), fma(z, -0.5, 1)). For |x| < 2^-12 the result is x.
 template <class L>
 INGOT_INLINE typename L::F sin_lanes(typename L::F x) {
   const auto tiny = L::lt(detail::absolute<L>(x), L::splat(0x1p-12f));
   return L::select(tiny, x, detail::sine<L>(x, 0));
 }
 
-/// The cosine: sin_lanes's tree with x advanced by a quarter turn.
+/// The cosine, by the tree of sin_lanes with k + 1 in place of k.
 template <class L>
 INGOT_INLINE typename L::F cos_lanes(typename L::F x) {
   return detail::sine<L>(x, 1);
 }
 
-/// The functions above for one value, with the same bits.
+/// The functions above for a single float, with equal bits.
 INGOT_INLINE float exp(float x) { return exp_lanes<OneLane>(x); }
 INGOT_INLINE float log(float x) { return log_lanes<OneLane>(x); }
 INGOT_INLINE float tanh(float x) { return tanh_lanes<OneLane>(x); }

@@ -18,7 +18,7 @@ struct Pair {
 
 constexpr double kInf = __builtin_inf();
 constexpr double kNan = __builtin_nan("");
-/// Adding and subtracting it rounds |x| < 2^51 to an integer, to nearest even.
+/// Adding and subtracting this constant rounds |x| < 2^51 to an integer, to nearest even.
 constexpr double kRound = 0x1.8p52;
 
 std::int64_t bits_of(double x) { return __builtin_bit_cast(std::int64_t, x); }
@@ -53,7 +53,7 @@ double polynomial(const double (&c)[n], double x) {
 constexpr double kLn2Hi = 0x1.62e42fefa38p-1;
 constexpr double kLn2Lo = 0x1.ef35793c7673p-45;
 
-/// exp(x + tail) for a tail of some units in the last place of x.
+/// exp(x + tail), where `tail` is a few units in the last place of x.
 double exp_of(double x, double tail) {
   constexpr double kLog2E = 0x1.71547652b82fep+0;
   // 1/n! from n = 2.
@@ -84,7 +84,7 @@ double exp_of(double x, double tail) {
   return value * power_of_two(half) * power_of_two(exponent - half);
 }
 
-/// log(x) for finite x > 0, to about 100 bits.
+/// log(x) for finite x > 0, accurate to about 100 bits.
 Pair log_of(double x) {
   // 1/(2n+1) from n = 2; 1/3 is held in two doubles.
   constexpr double kSeries[] = {1.0 / 5,  1.0 / 7,  1.0 / 9,  1.0 / 11, 1.0 / 13, 1.0 / 15,
@@ -118,7 +118,7 @@ Pair log_of(double x) {
   return sum(y.hi, y.lo);
 }
 
-/// An angle as a quarter turn's number and the rest, |rest| <= pi/4.
+/// An angle as a number of quarter turns plus a rest, |rest| <= pi/4.
 struct Reduced {
   std::int64_t quarter;
   Pair rest;

@@ -1,14 +1,14 @@
-// The version of the canonical order, which fixes the bits of every result.
+// Version numbers of the canonical order, the expression trees that fix the bits of every result.
 #pragma once
 
 namespace ingot {
 
-/// The version of the expression trees in the ops' headers. A change that alters one bit of any
-/// result raises it, renews the golden digests and says why.
+/// The version of the expression trees in backend.h and math.h. A change that alters any bit of a
+/// result must increase it, update the golden digests and say why.
 inline constexpr int kOrderVersion = 1;
 
-/// The name of this numerics profile. The system fingerprint, the prefix cache's root, session
-/// files and packed-weight caches contain it, so that data of two profiles never mix.
+/// The name of this numerics profile. Session files contain it: a program with another profile
+/// refuses them.
 inline constexpr char kNumericsProfile[] = "canon-1";
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Writes a temporary file beside the target, then renames it.
+// OutputFile: writes a temporary file beside the target, then renames it.
 #include "base/output_file.h"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kTemporaryNames = 1000;
 
-/// A temporary file, for signal handlers: without locks, and without memory that could be freed.
+/// The path of a temporary file, for signal handlers: no locks, and no memory that could be freed.
 struct Unfinished {
   std::atomic<bool> taken{false};
   std::atomic<bool> there{false};
@@ -44,7 +44,7 @@ auto retry(Call call) {
   return result;
 }
 
-/// The path with its symbolic links resolved; unchanged when it does not exist.
+/// The path with its symbolic links resolved; unchanged if it does not exist.
 std::string resolved(const std::string& path) {
   const std::unique_ptr<char, decltype(&::free)> real(::realpath(path.c_str(), nullptr), ::free);
   return real ? std::string(real.get()) : path;
@@ -71,7 +71,7 @@ OutputFile::OutputFile(std::string path, std::size_t piece_bytes)
     if (!fd_) fail(errno);
     return;
   }
-  // A file that may not be written is not replaced either, though renaming would succeed.
+  // A file without permission to write is not replaced, though renaming would succeed.
   if (exists && ::access(path_.c_str(), W_OK) != 0) fail(errno);
   target_ = exists ? resolved(path_) : path_;
   open_temporary();
@@ -148,8 +148,8 @@ void OutputFile::commit() {
   forget_temporary();
   temporary_.clear();
   fd_.reset();
-  // The new name survives a crash only once the folder is synced. File systems that cannot sync a
-  // folder ignore this.
+  // Syncs the folder, so that the new name survives a crash. File systems that cannot sync a folder
+  // ignore this.
   const Fd folder(retry(
       [&] { return ::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   if (folder) ::fsync(folder.get());

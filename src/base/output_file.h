@@ -1,4 +1,4 @@
-// OutputFile: a file appears whole under its name, or not at all.
+// OutputFile: atomic writing of files. A file appears complete under its name, or not at all.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,19 @@
 
 namespace ingot {
 
-/// Writes a file beside its target and renames it there at the end. A target that exists and is not
-/// a regular file (a FIFO, /dev/null) is written to directly.
+/// Writes a temporary file beside its target, and renames it to the target at the end. If the
+/// target exists and is not a regular file (a FIFO, /dev/null), it is written to directly.
 ///
 /// Errors: kIo "<path>: cannot write: <reason>".
 class OutputFile {
  public:
-  /// 64 KiB: the size of a write, and what its offset is a multiple of. File systems that can then
-  /// cache the file in large memory pages; with smaller writes they do not.
+  /// Size of a write in bytes; offsets are multiples of it. With smaller writes, file systems do
+  /// not cache the file in large memory pages.
   static constexpr std::size_t kPieceBytes = 64 << 10;
   static constexpr std::size_t kLargePageBytes = 2 << 20;
 
   explicit OutputFile(std::string path, std::size_t piece_bytes = kPieceBytes);
-  /// Without `commit` the written bytes are removed.
+  /// Removes the temporary file if `commit` was not called.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -39,16 +39,16 @@ class OutputFile {
   void flush();
   [[noreturn]] void fail(int error) const;
 
-  std::string path_;       ///< as the user gave it
-  std::string target_;     ///< with symbolic links resolved
-  std::string temporary_;  ///< empty when the target is written directly
+  std::string path_;       ///< the path that the user gave
+  std::string target_;     ///< the path with symbolic links resolved
+  std::string temporary_;  ///< the temporary file; empty if the target is written directly
   Fd fd_;
   std::string buffer_;
   std::size_t piece_bytes_;
-  int slot_ = -1;  ///< in the table of unfinished files
+  int slot_ = -1;  ///< index in the table of unfinished files; -1: none
 };
 
-/// Removes the temporary files of every OutputFile that is not committed. Only for signal handlers
+/// Removes the temporary files of all OutputFiles that are not committed. Only for signal handlers
 /// that end the process.
 void remove_unfinished_outputs();
 

@@ -1,4 +1,4 @@
-// Philox4x32-10: random numbers as a pure function of a counter and a key.
+// Philox4x32-10: a random number generator that is a pure function of a counter and a key.
 #pragma once
 
 #include <array>
@@ -6,10 +6,9 @@
 
 namespace ingot {
 
-/// Four independent uniform 32-bit numbers for this counter under this key.
+/// Returns four independent uniform 32-bit numbers for a counter and a key, after ten rounds.
 ///
-/// Source:  Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011; ten
-/// rounds.
+/// Source: Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
                                                   std::array<std::uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {

@@ -1,4 +1,4 @@
-// The topology of CPUs in /sys, and the quotas of control groups.
+// Reads the topology of CPUs from /sys, and the CPU quotas of control groups.
 #include "base/processors.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// Finds the shared test data. For tests only.
+// Finds the folders of shared test data. For tests only.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace ingot {
 
-/// A folder of the shared data: below INGOT_SHARED, else the build's default, else ../shared. It
-/// need not exist.
+/// The path of a folder of the shared data, which may not exist. It lies in the folder that the
+/// variable INGOT_SHARED names, else in INGOT_DEFAULT_SHARED, else in ../shared.
 inline std::filesystem::path shared_folder(std::string_view name) {
   for (const char* variable : {"INGOT_SHARED", "INGOT_DEFAULT_SHARED"}) {
     const char* root = std::getenv(variable);
@@ -19,7 +19,7 @@ inline std::filesystem::path shared_folder(std::string_view name) {
   return std::filesystem::path("../shared") / name;
 }
 
-/// The entries of a folder of the shared data, sorted; none when it does not exist.
+/// The sorted entries of a folder of the shared data; empty if the folder does not exist.
 inline std::vector<std::filesystem::path> shared_entries(std::string_view name) {
   std::vector<std::filesystem::path> entries;
   const std::filesystem::path folder = shared_folder(name);
@@ -33,7 +33,7 @@ inline std::vector<std::filesystem::path> shared_entries(std::string_view name) 
 
 }  // namespace ingot
 
-/// Skips a test, with a message, when a folder of the shared data is missing.
+/// Skips a test, with a message, if a folder of the shared data is missing.
 #define INGOT_NEEDS_SHARED(name)                                                        \
   do {                                                                                  \
     if (!std::filesystem::is_directory(::ingot::shared_folder(name))) {                 \

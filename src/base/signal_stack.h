@@ -1,12 +1,12 @@
-// SignalStack: an alternate stack for signal handlers, for one thread.
+// SignalStack: gives a thread an alternate stack for signal handlers.
 #pragma once
 
 #include <memory>
 
 namespace ingot {
 
-/// Gives the calling thread an alternate signal stack unless it has one. The destructor removes it,
-/// and must run on the same thread.
+/// Gives the calling thread an alternate signal stack if it has none. The destructor removes the
+/// stack, and must run on the same thread.
 class SignalStack {
  public:
   SignalStack();

@@ -29,8 +29,8 @@ std::int64_t machine_bytes() {
   return kib ? *kib * 1024 : kUnlimited;
 }
 
-/// The memory that a control group leaves. It counts the page cache as used, so the inactive part,
-/// which the system drops first, is added back.
+/// Bytes that a control group's limit leaves. A control group counts the page cache as used. So the
+/// inactive part, which the system drops first, is added to the result.
 std::int64_t group_bytes(const ControlGroup& group) {
   const auto number = [&](std::string_view version1, std::string_view version2) {
     return leading_number(read_small(cat(group.folder, group.version2 ? version2 : version1)));

@@ -1,4 +1,4 @@
-// How much memory this process can still allocate.
+// Available and resident memory of this process.
 #pragma once
 
 #include <cstdint>
@@ -6,19 +6,19 @@
 
 namespace ingot {
 
-/// Bytes that can be allocated before the system refuses or kills: the least of the machine's
-/// available memory, the rest of the control groups' limits, and the rest of the address-space
-/// limit. Sources that cannot be read do not count.
+/// Bytes that this process can allocate before the system refuses or kills it: the smallest of the
+/// machine's available memory, the rest of the control groups' limits, and the rest of the
+/// address-space limit. Limits that cannot be read are ignored.
 std::int64_t available_memory();
 
-/// Bytes that this process's control groups and those above them leave, the least of all, by
-/// version 2, by version 1's memory controller, or by both where a system has both. The largest
-/// number where nothing is limited or readable.
+/// Bytes that the limits of this process's control groups and their parents leave: the smallest of
+/// all, in version 2 and in the memory controller of version 1. The largest number if there is no
+/// limit or it cannot be read.
 ///
 /// `root` is prepended to /proc and /sys, for tests.
 std::int64_t control_group_memory(const std::string& root = "");
 
-/// Bytes of memory that this process holds; 0 where the system does not say.
+/// Bytes of physical memory that this process uses (resident set); 0 if this is unknown.
 std::int64_t resident_memory();
 
 }  // namespace ingot

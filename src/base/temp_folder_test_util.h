@@ -11,7 +11,7 @@
 
 namespace ingot {
 
-/// A new empty folder; the destructor removes it with its contents.
+/// Creates an empty folder; the destructor removes it with its contents.
 class TempFolder {
  public:
   TempFolder() : path_((std::filesystem::temp_directory_path() / "ingot-test-XXXXXX").string()) {
@@ -25,9 +25,9 @@ class TempFolder {
   TempFolder& operator=(const TempFolder&) = delete;
 
   const std::string& path() const { return path_; }
-  /// The path of an entry of this name.
+  /// The path of the entry `name` in the folder.
   std::string path(std::string_view name) const { return path_ + "/" + std::string(name); }
-  /// Writes a file and returns its path.
+  /// Writes `text` to the file `name` in the folder, and returns its path.
   std::string write(std::string_view name, std::string_view text) const {
     std::string full = path(name);
     std::ofstream(full, std::ios::binary) << text;

@@ -1,4 +1,4 @@
-// Building messages from values, without locale and without iostreams.
+// cat and to_fixed: build text from values, independent of the locale and without iostreams.
 #pragma once
 
 #include <charconv>
@@ -11,7 +11,7 @@ namespace ingot {
 namespace detail {
 inline void append(std::string& out, std::string_view s) { out += s; }
 inline void append(std::string& out, char c) { out += c; }
-/// A template, so that a pointer never becomes a bool.
+/// A template, so that pointers do not convert to bool.
 template <std::same_as<bool> T>
 void append(std::string& out, T b) {
   out += b ? "true" : "false";
@@ -25,7 +25,7 @@ requires((std::integral<T> || std::floating_point<T>)&&!std::same_as<T, bool> &&
 }
 }  // namespace detail
 
-/// Joins the values' texts: cat("tensor ", name, " has ", rows, " rows").
+/// Converts values to text and joins them: cat("tensor ", name, " has ", rows, " rows").
 template <class... Args>
 std::string cat(const Args&... args) {
   std::string out;
@@ -33,7 +33,7 @@ std::string cat(const Args&... args) {
   return out;
 }
 
-/// `value` with `digits` digits after the point: "0.50"; "inf" and "nan" as they are.
+/// `value` with `digits` digits after the decimal point, such as "0.50"; or "inf", "nan".
 inline std::string to_fixed(double value, int digits) {
   char text[400];  // the largest double has 309 digits before the point
   const auto end = std::to_chars(text, text + sizeof text, value, std::chars_format::fixed, digits);

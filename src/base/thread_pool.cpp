@@ -1,4 +1,4 @@
-// The fork-join protocol of ThreadPool.
+// ThreadPool: the fork-join protocol of parallel loops.
 //
 // A loop is open from its start until the caller finds no item left. Workers join an open loop by
 // adding one to `loop_`, and leave it by taking one off; the caller closes the loop and waits for
@@ -29,8 +29,8 @@ namespace ingot {
 namespace {
 
 constexpr std::uint32_t kOpen = 0x80000000u;
-/// Pauses before a thread sleeps: 20 to 60 microseconds in all. That is longer than the gap between
-/// two loops of a step; with fewer, threads sleep inside a step and wake up late.
+/// Number of pauses before a thread sleeps, 20 to 60 microseconds together. This is longer than the
+/// gap between two loops of a step. With fewer, threads sleep inside a step and wake up late.
 constexpr int kSpins = 1000;
 /// A claim takes 1/8 of the remaining items: few claims at first, single items at the end, so that
 /// all threads finish together.
@@ -67,7 +67,7 @@ std::vector<std::size_t> allowed_cpus() {
 
 int available_cpus() { return std::max(1, static_cast<int>(allowed_cpus().size())); }
 
-/// Where the constructing thread was allowed to run before it was pinned.
+/// The CPUs that the constructing thread was allowed to use before it was pinned.
 struct ThreadPool::CallerAffinity {
   pthread_t thread = ::pthread_self();
   cpu_set_t set{};
@@ -88,7 +88,7 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::start_workers(bool pin) {
-  // Where threads outnumber CPUs, a spinning thread keeps a working one waiting.
+  // If there are more threads than CPUs, a spinning thread delays a working one.
   spins_ = to_size(size_) <= cpus_.size() ? kSpins : 0;
   workers_.reserve(to_size(size_ - 1));
   int error = 0;

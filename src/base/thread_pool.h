@@ -1,4 +1,4 @@
-// ThreadPool: parallel loops over items, with a range of items for each thread and work stealing.
+// ThreadPool: runs parallel loops over items. Each thread has a range of items, and steals others.
 #pragma once
 
 #include <atomic>
@@ -12,57 +12,57 @@
 
 namespace ingot {
 
-/// The CPUs that the calling thread may use, in ascending order; empty if the system does not say.
-/// A thread that a ThreadPool has bound may use one.
+/// The CPUs that the calling thread may use, in ascending order; empty if they are unknown. For a
+/// thread that a ThreadPool has bound this is one CPU.
 std::vector<std::size_t> allowed_cpus();
 
-/// The number of allowed_cpus, at least 1.
+/// The number of CPUs in allowed_cpus(), at least 1.
 int available_cpus();
 
-/// Settings of a ThreadPool.
+/// Options of a ThreadPool.
 struct ThreadPoolOptions {
-  bool pin = false;                 ///< bind each thread, and the constructing one, to its own CPU
+  bool pin = false;  ///< whether each thread, also the constructing one, gets its own CPU
   std::vector<std::size_t> cpus{};  ///< the CPUs to use; empty: those of the constructing thread
 };
 
-/// Threads that run one loop at a time, together with the calling thread.
+/// Threads that run one parallel loop at a time, together with the calling thread.
 ///
-/// Every item runs exactly once, on any thread. So a body writes only to memory of its item, and
-/// sums over items are taken in an order that does not depend on which item ends first. A loop
-/// allocates nothing. Idle threads spin briefly, then sleep.
+/// Every item runs exactly once, on any thread. So a loop body must only write to memory of its
+/// item, and sums over items must not depend on which item ends first. A loop allocates no memory.
+/// Idle threads spin briefly, then sleep.
 class ThreadPool {
  public:
   /// Starts `threads` - 1 workers; the thread that calls parallel_for is the remaining one.
   ///
-  /// Errors: kDoesNotFit when the system refuses a thread; `threads` < 1 is a bug (INGOT_CHECK).
+  /// Errors: kDoesNotFit if the system refuses a thread. `threads` < 1 is a bug (INGOT_CHECK).
   explicit ThreadPool(int threads, ThreadPoolOptions options = {});
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  /// Threads that take part in a loop, the caller included.
+  /// Number of threads that run a loop, including the calling thread.
   int size() const { return size_; }
-  /// The CPUs that it uses: those of the options, or all that the constructing thread had before it
-  /// was bound. Empty if the system does not say.
+  /// The CPUs that the pool uses: those of the options, or all CPUs that the constructing thread
+  /// could use before it was bound. Empty if they are unknown.
   const std::vector<std::size_t>& cpus() const { return cpus_; }
 
-  /// Locks the pool while the result lives. A thread that shares the pool holds it from the first
-  /// loop of a step to the last. Waits for the present holder; not recursive.
+  /// Locks the pool until the result is destroyed. Threads that share a pool hold this lock from
+  /// the first to the last loop of a step. Waits if another thread holds it; not recursive.
   [[nodiscard]] std::unique_lock<std::mutex> acquire() { return std::unique_lock(owner_); }
 
   /// Runs body(item, thread) for each item in [0, items) and returns when all are done.
   ///
-  /// Thread t first runs the t-th of `size()` equal ranges, in ascending order, then steals from
-  /// the others. `thread` is below size(), and different in calls that run at once. The caller's
-  /// floating-point environment is made canonical (fp_env.h); the workers' always is.
+  /// Thread t first runs the t-th of `size()` equal ranges, in ascending order, then steals items
+  /// from other ranges. `thread` is in [0, size()); calls at the same time have different values.
+  /// All threads, the caller included, have the canonical floating-point environment (fp_env.h).
   ///
-  /// Errors: none; a body that throws ends the process. Nested use, and concurrent use without
-  /// `acquire`, is a bug (INGOT_CHECK).
+  /// Errors: a body that throws ends the process. Nested use, and concurrent use without `acquire`,
+  /// is a bug (INGOT_CHECK).
   void parallel_for(std::int64_t items, FunctionRef<void(std::int64_t item, int thread)> body);
 
  private:
-  /// The items of one thread's range that are not claimed yet. It has its own cache line, since all
-  /// threads claim from it.
+  /// The items of one thread's range that no thread has claimed yet. It has its own cache line,
+  /// since all threads claim items from it.
   struct alignas(64) Range {
     std::atomic<std::int64_t> next{0};
     std::int64_t end = 0;
@@ -83,11 +83,11 @@ class ThreadPool {
   std::unique_ptr<Range[]> ranges_;
   const FunctionRef<void(std::int64_t, int)>* body_ = nullptr;
 
-  std::mutex owner_;               ///< held by `acquire` for whole steps; a loop never locks it
-  std::atomic<bool> busy_{false};  ///< a parallel_for runs
-  alignas(64) std::atomic<std::uint32_t> epoch_{0};  ///< counts loops; workers sleep on it
+  std::mutex owner_;               ///< locked by `acquire` for whole steps, never by a loop
+  std::atomic<bool> busy_{false};  ///< whether a parallel_for runs
+  alignas(64) std::atomic<std::uint32_t> epoch_{0};  ///< number of loops; idle workers wait on it
   alignas(64) std::atomic<std::uint32_t> loop_{
-      0};  ///< kOpen while threads may join, plus workers inside
+      0};  ///< number of workers in the loop, plus kOpen while more may join
   std::atomic<bool> stopping_{false};
   std::vector<std::thread> workers_;
   std::unique_ptr<CallerAffinity> caller_affinity_;

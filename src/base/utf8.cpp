@@ -8,7 +8,7 @@ namespace ingot {
 
 namespace {
 
-/// The form that a lead byte begins: its bytes in all, and the bounds of the second byte.
+/// Properties of a lead byte: the length of its sequence, and the bounds of the second byte.
 struct Lead {
   std::size_t size = 0;  ///< 0 for a byte that begins no form
   std::uint8_t second_min = 0x80;
@@ -33,7 +33,7 @@ std::uint8_t byte_at(std::string_view text, std::size_t i) {
 }
 
 /// The length of the longest prefix of `text` that begins a valid code point; 0 if the first byte
-/// begins none.
+/// does not begin a code point.
 std::size_t valid_prefix(std::string_view text, const Lead& lead) {
   if (lead.size == 0) return 0;
   std::size_t n = 1;

@@ -1,4 +1,4 @@
-// View: pointer, shape and format of a matrix in memory that it does not own.
+// View: a non-owning reference to a matrix: pointer, shape and format.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,14 @@
 
 namespace ingot {
 
-/// How the numbers of a matrix are stored; quant/formats.h has the values.
+/// The format in which a matrix stores its numbers. quant/formats.h has the values.
 enum class Format : std::uint8_t;
 
-/// A row-major matrix in memory that it does not own. Passed by value; never outlives the call.
+/// A row-major matrix in memory that the View does not own. Pass it by value.
 ///
 /// Shapes: [rows, cols]; a vector has one row.
-/// Units:  row_bytes is the distance from one row to the next; a row of a block format holds cols /
-///         block weight blocks.
+/// Units:  row_bytes is the distance from one row to the next. A row in a block format has `cols`
+///         weights in whole blocks.
 struct View {
   std::byte* data = nullptr;
   Format format{};
@@ -26,12 +26,12 @@ struct View {
   explicit operator bool() const { return data != nullptr; }
 
   std::byte* row_data(std::int64_t r) const { return data + r * row_bytes; }
-  /// Row `r` as an array of T; the caller knows that T is the format's storage type.
+  /// Row `r` as an array of T. T must be the storage type of the format.
   template <class T>
   T* row(std::int64_t r) const {
     return reinterpret_cast<T*>(row_data(r));
   }
-  /// `count` rows from row `first`.
+  /// The rows [first, first + count).
   View slice(std::int64_t first, std::int64_t count) const {
     INGOT_CHECK(first >= 0 && count >= 0 && count <= rows && first <= rows - count, "rows ", first,
                 " + ", count, " of ", rows);
@@ -39,7 +39,7 @@ struct View {
   }
 };
 
-/// Columns [first, first + count) of float32 rows.
+/// The columns [first, first + count) of a float32 matrix.
 inline View columns(const View& rows, std::int64_t first, std::int64_t count) {
   INGOT_CHECK(first >= 0 && count >= 0 && count <= rows.cols && first <= rows.cols - count,
               "columns ", first, " + ", count, " of ", rows.cols);
@@ -47,7 +47,7 @@ inline View columns(const View& rows, std::int64_t first, std::int64_t count) {
           count, rows.row_bytes};
 }
 
-/// A View of float32 rows without gaps. Format 0 is F32 (quant/f32.h asserts it).
+/// Makes a View of float32 rows without gaps. Format 0 is F32, as quant/f32.h asserts.
 inline View f32_view(float* data, std::int64_t rows, std::int64_t cols) {
   return {reinterpret_cast<std::byte*>(data), Format{0}, rows, cols,
           cols * static_cast<std::int64_t>(sizeof(float))};

@@ -1,4 +1,4 @@
-// Least squares for formats with a minimum: x = scale * q - min with q in [0, kHigh].
+// Searches scale and minimum of quantised weights by least squares: x = scale * q - min.
 #pragma once
 
 #include <algorithm>
@@ -7,24 +7,24 @@
 
 namespace ingot::k_search {
 
-/// The map from a code q to its value: scale * q - min.
+/// A scale and a minimum: code q in [0, kHigh] has the value scale * q - min.
 struct ScaleAndMin {
   float scale = 0;
   float min = 0;
 };
 
-/// Weighted sums over a part, with the nearest codes under a fit; r is the rest of a weight: x -
-/// (scale * q - min).
+/// Sums over the weights x that share a fit. q is the nearest code of x, r is its error
+/// x - (scale * q - min). A field is the sum of x's importance w times the product in its name.
 struct AffineSums {
   float w = 0;
   float q = 0;
   float qq = 0;
   float r = 0;
   float rq = 0;
-  float rr = 0;  ///< the squared error
+  float rr = 0;  ///< the weighted squared error
 };
 
-/// The sums with the nearest codes under `fit`.
+/// Rounds kSize weights to their nearest codes under `fit`, and returns the sums.
 template <int kSize, int kHigh>
 AffineSums round_and_sum(const float* x, const float* weight, ScaleAndMin fit) {
   Four w{}, q{}, qq{}, r{}, rq{}, rr{};
@@ -46,7 +46,7 @@ AffineSums round_and_sum(const float* x, const float* weight, ScaleAndMin fit) {
   return {sum(w), sum(q), sum(qq), sum(r), sum(rq), sum(rr)};
 }
 
-/// Solves [aa ab; ab bb] (u, v) = (xa, xb); false when it has no stable solution.
+/// Solves [aa ab; ab bb] (u, v) = (xa, xb). Returns false if there is no stable solution.
 inline bool solve(double aa, double ab, double bb, double xa, double xb, double& u, double& v) {
   const double determinant = aa * bb - ab * ab;
   if (!(determinant > 1e-6 * aa * bb)) return false;
@@ -55,17 +55,17 @@ inline bool solve(double aa, double ab, double bb, double xa, double xb, double&
   return true;
 }
 
-/// Which minimums a format can store.
+/// The range of minimums that a format can store.
 enum class MinRange { kNotNegative, kAny };
 
-/// A fit and its squared error.
+/// A fit and its weighted squared error.
 struct ScoredFit {
   ScaleAndMin fit;
   float error = 0;
 };
 
-/// The least-squares fit for the nearest codes under `fit`; `fit` itself where these codes do not
-/// determine one.
+/// The least-squares fit for the codes that are nearest under `fit`. Returns `fit` if these codes
+/// do not determine a fit.
 inline ScoredFit refit(const AffineSums& s, ScaleAndMin fit, MinRange range) {
   double scale = 0;
   double min = 0;
@@ -81,14 +81,14 @@ inline ScoredFit refit(const AffineSums& s, ScaleAndMin fit, MinRange range) {
           static_cast<float>(s.rr - lower)};
 }
 
-/// The best scale and minimum found for a part, before they are rounded to the block's numbers.
+/// Searches the best scale and minimum for kSize weights, not yet rounded to storable numbers.
 template <int kSize, int kHigh>
 ScaleAndMin best_fit(const float* x, const float* weight, MinRange range) {
   const auto [least, most] = std::minmax_element(x, x + kSize);
   const float low = range == MinRange::kAny ? *least : std::min(*least, 0.0f);
   const ScaleAndMin flat{0, -low};
   ScoredFit best{flat, round_and_sum<kSize, kHigh>(x, weight, flat).rr};
-  /// One step of least squares from `fit`.
+  /// One least-squares step from `fit`; keeps the result if it is the best.
   const auto improve = [&](ScaleAndMin fit) {
     const ScoredFit found = refit(round_and_sum<kSize, kHigh>(x, weight, fit), fit, range);
     if (found.error < best.error) best = found;

@@ -1,4 +1,4 @@
-// BF16: the upper half of a binary32, one number an element.
+// BF16: weights in bfloat16, the upper 16 bits of a float32.
 #pragma once
 
 #include "base/half.h"
@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// Bfloat16, as its bits.
+/// The format bfloat16. Elements are stored as 16-bit integers.
 struct BF16 {
   static constexpr Format kFormat{30};
   static constexpr const char* kName = "BF16";

@@ -15,7 +15,7 @@ namespace {
 
 using namespace k_search;
 
-/// The value of the largest magnitude, with its sign; the first of equal ones.
+/// The value with the largest magnitude, with its sign; the first one if several are equal.
 float extreme(const float* x) {
   float found = 0;
   for (int k = 0; k < kGroup; ++k) {
@@ -24,7 +24,7 @@ float extreme(const float* x) {
   return found;
 }
 
-/// `factor`, the inverse of a scale; 0 where it is not finite, because the scale is 0 in F16.
+/// Returns `factor`, the inverse of a scale; 0 if it is not finite because the scale is 0 in F16.
 float usable(float factor) { return std::isfinite(factor) ? factor : 0.0f; }
 
 void store_codes(const int* code, Q4_0::Block& out) {
@@ -44,12 +44,12 @@ void store_codes(const int* code, Block& out) {
   }
 }
 
-/// Symmetric formats: codes 0 to 2 * kZero - 1 mean -kZero to kZero - 1.
+/// Symmetric formats: codes 0 to 2 * kZero - 1 stand for -kZero to kZero - 1.
 template <class T>
 constexpr int kZero = 1 << (T::kBits - 1);
 
-/// Scale: the value of the largest magnitude gets the lowest code. Codes: nearest, halves up, at
-/// most the highest.
+/// Scale: the value with the largest magnitude gets the lowest code. Codes are rounded to nearest,
+/// halves up, and clamped to the highest code.
 template <class T>
 void round_symmetric(const float* x, typename T::Block& out) {
   const float d = extreme(x) / static_cast<float>(-kZero<T>);
@@ -63,9 +63,9 @@ void round_symmetric(const float* x, typename T::Block& out) {
   store_codes(code, out);
 }
 
-/// Tries 19 scales, which put the largest magnitude up to 0.9 codes beside the lowest code, and
-/// takes the one whose least-squares scale has the smallest error. The order of the candidates and
-/// rounding halves to even decide the bytes.
+/// Tries 19 scales, which put the largest magnitude up to 0.9 codes from the lowest code. Takes the
+/// candidate whose least-squares scale has the smallest error. The order of the candidates and
+/// rounding halves to even affect the bytes.
 template <class T>
 void search_symmetric(const float* x, const double* weight, typename T::Block& out) {
   constexpr int kTenths[] = {0, -9, -8, -7, -6, -5, -4, -3, -2, -1, 1, 2, 3, 4, 5, 6, 7, 8, 9};

@@ -1,4 +1,4 @@
-// Encoders of the formats with weight blocks of 32.
+// Encoders that quantise floats to formats with blocks of 32 weights.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +11,17 @@
 
 namespace ingot {
 
-/// Rounds 32 weights to a weight block, to the bytes that ggml writes.
+/// Rounds 32 weights to a block, with the bytes that ggml would write.
 ///
 /// Shapes: x [32].
-/// Errors: kInvalid when the values are too large for the format.
+/// Errors: kInvalid if the values are too large for the format.
 void encode_block(const float* x, Q8_0::Block& out);
 void encode_block(const float* x, Q4_0::Block& out);
 void encode_block(const float* x, Q5_0::Block& out);
 void encode_block(const float* x, Q5_1::Block& out);
 
-/// As above, where `weight` is the factor of each squared error: Q4_0 and Q5_0 to the bytes that
-/// ggml writes, Q5_1 by a search for the smallest error.
+/// Rounds 32 weights to a block; `weight` is the factor of each squared error. Q4_0 and Q5_0 get
+/// the bytes that ggml would write. Q5_1 searches for the smallest error.
 ///
 /// Shapes: x, weight [32].
 void encode_block(const float* x, const double* weight, Q4_0::Block& out);

@@ -1,4 +1,4 @@
-// Encodes rows: checks, the dense formats, and dispatch to the encoders of weight blocks.
+// encode_row: checks values, encodes dense formats, and calls the encoders of block formats.
 #include "quant/encode.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 template <class T, class... List>
 constexpr bool kAnyOf = (std::is_same_v<T, List> || ...);
 
-/// Formats of 32 weights whose encoder takes factors of the errors.
+/// Formats with blocks of 32 weights and an encoder that takes factors of the errors.
 template <class T>
 constexpr bool kBlock32 = kAnyOf<T, Q4_0, Q5_0, Q5_1>;
 
@@ -77,8 +77,8 @@ void encode_q8_0(const float* x, std::int64_t cols, std::byte* out) {
   }
 }
 
-/// With an importance, errors of large weights count more, by the row's mean square (as in ggml). A
-/// block whose importances are all zero is rounded as without them.
+/// With an importance, errors of large weights count more, relative to the row's mean square (as in
+/// ggml). A block with only zero importances is rounded without them.
 template <class T>
 void encode_block32(const float* x, std::int64_t cols, std::byte* out, const float* importance) {
   const double spread = importance != nullptr ? mean_square(x, cols) : 0;
@@ -98,8 +98,8 @@ void encode_block32(const float* x, std::int64_t cols, std::byte* out, const flo
   }
 }
 
-/// The factors of the squared errors of a block's weights, at most 1. A sub-block whose importances
-/// are all zero (no calibration data reached it) is rounded as without them.
+/// The factors of the squared errors of a block's weights, at most 1. A sub-block with only zero
+/// importances (no calibration data reached it) is rounded without them.
 template <class T>
 void block_weights(const float* importance, float* weight) {
   constexpr int kPart = kGroup / T::kScales;

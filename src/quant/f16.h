@@ -1,4 +1,4 @@
-// F16: IEEE binary16, one number an element.
+// F16: weights in half precision, IEEE binary16.
 #pragma once
 
 #include "base/half.h"
@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// Half floats, as their bits.
+/// The format IEEE binary16. Elements are stored as 16-bit integers.
 struct F16 {
   static constexpr Format kFormat{1};
   static constexpr const char* kName = "F16";

@@ -1,11 +1,11 @@
-// F32: IEEE binary32, one number an element.
+// F32: weights in single precision, IEEE binary32.
 #pragma once
 
 #include "quant/group.h"
 
 namespace ingot {
 
-/// Plain floats.
+/// The format IEEE binary32. Elements are plain floats.
 struct F32 {
   static constexpr Format kFormat{0};
   static constexpr const char* kName = "F32";

@@ -1,4 +1,4 @@
-// Properties of the weight formats by number, and decoding of rows.
+// Finds properties of weight formats by type number, and decodes rows.
 #include "quant/formats.h"
 
 #include <algorithm>
@@ -14,14 +14,14 @@ namespace {
 
 constexpr std::size_t index(Format format) { return static_cast<std::size_t>(format); }
 
-/// One past the highest number of the list.
+/// One more than the highest type number in the list of formats.
 constexpr std::size_t kTypeNumbers = [] {
   std::size_t highest = 0;
   for_each_type(Formats{}, [&]<class T>() { highest = std::max(highest, index(T::kFormat)); });
   return highest + 1;
 }();
 
-/// By number; entries without a name are not in the list.
+/// Properties by type number. Entries without a name are not in the list of formats.
 constexpr auto kInfo = [] {
   std::array<FormatInfo, kTypeNumbers> table{};
   for_each_type(Formats{}, [&]<class T>() {
@@ -31,7 +31,7 @@ constexpr auto kInfo = [] {
 }();
 
 /// Type numbers of GGUF that are not supported, with their names.
-/// Source: enum ggml_type; 4, 5, 31 to 33 and 36 to 38 were removed from it.
+/// Source: enum ggml_type. Numbers 4, 5, 31 to 33 and 36 to 38 were removed from it.
 constexpr struct {
   std::uint32_t type;
   const char* name;

@@ -1,4 +1,4 @@
-// The list of weight formats. Loaders, kernels and tests are generated from it.
+// The list of all weight formats. Loaders, kernels and tests are generated from this list.
 #pragma once
 
 #include <cstddef>
@@ -27,15 +27,15 @@
 
 namespace ingot {
 
-/// A list of types.
+/// A compile-time list of types.
 template <class... Ts>
 struct TypeList {};
 
-/// Every weight format. A new one takes a header, and its name here.
+/// All weight formats. A new format needs a header and an entry here.
 using Formats = TypeList<F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K,
                          IQ4_NL, IQ4_XS, MXFP4>;
 
-/// Calls a generic lambda for every T of the list, in order:
+/// Calls a generic lambda for each type T of a list, in order:
 ///
 ///     for_each_type(Formats{}, []<class T>() { ... });
 template <class... Ts, class Fn>
@@ -60,7 +60,7 @@ decltype(auto) visit_format(Format format, Fn& fn, TypeList<First, Rest...>) {
 
 }  // namespace detail
 
-/// Calls a generic lambda for the T of `format` and returns its result:
+/// Calls a generic lambda with the struct T of `format`, and returns the result:
 ///
 ///     visit_format(format, []<class T>() { return T::kBlock; });
 ///
@@ -70,35 +70,35 @@ decltype(auto) visit_format(Format format, Fn fn) {
   return detail::visit_format(format, fn, Formats{});
 }
 
-/// A format's name and sizes, for loaders and plans.
+/// Name and sizes of a format, for code that is not generated for each format.
 struct FormatInfo {
   const char* name;
-  int block;        ///< weights per block; 1 for dense formats
+  int block;        ///< weights in a block; 1 for dense formats
   int block_bytes;  ///< bytes per block
   bool dense;
 };
 
-/// The properties of `format`; a format that is not in the list is a bug.
+/// Name and sizes of `format`. A format that is not in the list is a bug.
 const FormatInfo& format_info(Format format);
 
-/// The name of `format`: "Q4_K". A format that is not in the list is a bug.
+/// The name of `format`, such as "Q4_K". A format that is not in the list is a bug.
 const char* format_name(Format format);
 
-/// The format with this type number in GGUF files, if it is in the list.
+/// The format with this type number in GGUF files; nothing if it is not in the list.
 std::optional<Format> format_from_ggml(std::uint32_t type);
 
-/// The name of a GGUF type number for messages, also of unsupported types; nullptr for unknown
-/// ones.
+/// The name of a GGUF type number, for messages. Supports types that are not in the list; nullptr
+/// for unknown numbers.
 const char* ggml_type_name(std::uint32_t type);
 
-/// Bytes of a row of `cols` weights.
+/// Bytes of a row with `cols` weights.
 ///
-/// Errors: a count that is negative, no multiple of the weight block, or so large that the bytes
-///         overflow is a bug; loaders check it first.
+/// Errors: it is a bug if `cols` is negative, is not a multiple of the block size, or makes the
+///         number of bytes overflow. Loaders check this first.
 std::int64_t row_bytes(Format format, std::int64_t cols);
 
-/// The 32 weights of one group, with scale = d * scale[j] and min = kMinSign * m * min[j] exact:
-///
+/// Decodes the 32 weights of one group. fl() rounds to float32; scale = d * scale[j] and
+/// min = kMinSign * m * min[j] are exact:
 ///     weight[k] = fl(fl(scale * value(code[k])) + min)
 ///
 /// Shapes: out [32].
@@ -120,7 +120,7 @@ INGOT_INLINE void decode_group(const GroupCodes& codes, float* out) {
   }
 }
 
-/// The weights of a row as floats.
+/// Decodes a row of weights to floats.
 ///
 /// Shapes: row [row_bytes(format, cols)] of any alignment, out [cols].
 /// Errors: those of row_bytes.

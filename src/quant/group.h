@@ -1,4 +1,4 @@
-// The concepts of weight formats: blocks that unpack to groups of 32 integers, and dense elements.
+// The C++ concepts that each weight format fulfils: BlockFormat for blocks, DenseFormat for floats.
 #pragma once
 
 #include <concepts>
@@ -9,31 +9,31 @@
 
 namespace ingot {
 
-/// Weights of one group. A weight block holds one group or eight; kernels and decoders read groups.
+/// Weights in a group. A weight block has one group or eight; kernels and decoders work by group.
 inline constexpr int kGroup = 32;
 
-/// 32 consecutive weights of a block format: the integers that a file stores, separated.
+/// The unpacked integers of 32 consecutive weights in a block format.
 ///
 ///     weight[k] = d * scale[j] * value(code[k]) + kMinSign * m * min[j],  j = k / (32 / kScales)
 ///
-/// Fields that a format lacks are 0, except a scale or minimum that consists of d or m alone: 1.
+/// Fields that a format lacks are 0. But scale is 1 if only d is stored, min is 1 if only m is.
 struct GroupCodes {
-  std::uint16_t d;            ///< bits of the block's scale: F16 (MXFP4: the E8M0 byte)
-  std::uint16_t m;            ///< bits of the block's minimum (F16)
-  std::int8_t scale[2];       ///< integer scales, without the offset of the stored ones
+  std::uint16_t d;            ///< the block's scale, as bits of F16; for MXFP4 the E8M0 byte
+  std::uint16_t m;            ///< the block's minimum, as bits of F16
+  std::int8_t scale[2];       ///< integer scales; the offset of stored scales is subtracted
   std::uint8_t min[2];        ///< integer minimums
-  std::uint8_t code[kGroup];  ///< unsigned, below 2^kBits, in the order of the weights
+  std::uint8_t code[kGroup];  ///< codes in the order of the weights, in [0, 2^kBits)
 };
 
-/// A format of blocks of 32 or 256 weights that share scales.
+/// A format with blocks of 32 or 256 weights that share scales.
 ///
 /// - kBits: bits of a code.
-/// - kScales: scales per 32 weights, 1 or 2.
-/// - kMinSign: 0 without a minimum, +1 where it is added, -1 where it is subtracted.
+/// - kScales: scales for 32 weights, 1 or 2.
+/// - kMinSign: 0 if the format has no minimum, +1 if it is added, -1 if it is subtracted.
 /// - kSubScales: whether blocks have integer scales besides d.
-/// - unpack(block, group, out) writes every field of `out`; group in [0, kBlock / 32).
-/// - value(code) is the integer that a code means; it fits an int8.
-/// - scale_value(bits) is GroupCodes::d as a float.
+/// - unpack(block, group, out) sets every field of `out`; `group` is in [0, kBlock / 32).
+/// - value(code) is the integer that a code stands for; it fits in an int8.
+/// - scale_value(bits) converts GroupCodes::d or m to float.
 template <class T>
 concept BlockFormat = requires(const typename T::Block& block, GroupCodes& out) {
   { T::kFormat } -> std::convertible_to<Format>;
@@ -48,7 +48,7 @@ concept BlockFormat = requires(const typename T::Block& block, GroupCodes& out) 
   { T::scale_value(std::uint16_t{0}) } -> std::same_as<float>;
 };
 
-/// A format of one number an element. widen is exact, narrow rounds to nearest even.
+/// A format with a float for each weight. `widen` is exact, `narrow` rounds to nearest even.
 template <class T>
 concept DenseFormat = requires(typename T::Element element, float x) {
   { T::kFormat } -> std::convertible_to<Format>;
@@ -58,7 +58,7 @@ concept DenseFormat = requires(typename T::Element element, float x) {
   { T::narrow(x) } -> std::same_as<typename T::Element>;
 };
 
-/// Bytes of the smallest unit of a row: a weight block, or one element.
+/// Bytes of the smallest unit of a row: a weight block, or an element of a dense format.
 template <class T>
 INGOT_INLINE constexpr int block_bytes() {
   if constexpr (DenseFormat<T>) {

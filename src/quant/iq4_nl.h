@@ -1,4 +1,4 @@
-// IQ4_NL: blocks of 32 weights of 4 bits that index a table, one scale.
+// IQ4_NL: blocks of 32 weights with one scale; a weight is a 4-bit index in a table.
 #pragma once
 
 #include "base/half.h"
@@ -7,7 +7,7 @@
 
 namespace ingot {
 
-/// weight = d * kTable[code].
+/// The format IQ4_NL: weight = d * kTable[code].
 ///
 /// Source: the GGUF format (ggml), type 20.
 struct IQ4_NL {
@@ -22,8 +22,8 @@ struct IQ4_NL {
                                              1,    13,   25,  38,  53,  69,  89,  113};
 
   struct Block {
-    std::uint16_t d;      ///< F16
-    std::uint8_t qs[16];  ///< low nibbles: weights 0-15, high nibbles: 16-31
+    std::uint16_t d;      ///< scale d, as F16 bits
+    std::uint8_t qs[16];  ///< low nibbles: codes 0-15, high nibbles: codes 16-31
   };
 
   INGOT_INLINE static void unpack(const Block& block, int /*group*/, GroupCodes& out) {

@@ -1,4 +1,4 @@
-// IQ4_XS: blocks of 256 weights of 4 bits that index IQ4_NL's table, a signed 6-bit scale per 32.
+// IQ4_XS: blocks of 256 weights, 4-bit indices in IQ4_NL's table; a 6-bit scale for 32 weights.
 #pragma once
 
 #include "base/half.h"
@@ -8,7 +8,7 @@
 
 namespace ingot {
 
-/// weight = d * (scale - 32) * IQ4_NL::kTable[code].
+/// The format IQ4_XS: weight = d * (scale - 32) * IQ4_NL::kTable[code].
 ///
 /// Source: the GGUF format (ggml), type 23.
 struct IQ4_XS {
@@ -21,10 +21,10 @@ struct IQ4_XS {
   static constexpr bool kSubScales = true;
 
   struct Block {
-    std::uint16_t d;           ///< F16
-    std::uint16_t scales_h;    ///< upper two bits of scale g at bits 2g
-    std::uint8_t scales_l[4];  ///< lower four bits: scale g in nibble g, low nibble first
-    std::uint8_t qs[128];      ///< per 32 weights 16 bytes: first 16 low nibbles, rest high ones
+    std::uint16_t d;           ///< factor of all scales, as F16 bits
+    std::uint16_t scales_h;    ///< upper two bits of scale g at bits 2g and 2g + 1
+    std::uint8_t scales_l[4];  ///< lower four bits of scale g in nibble g; low nibbles first
+    std::uint8_t qs[128];      ///< 16 bytes for 32 weights: low nibbles 0-15, high nibbles 16-31
   };
 
   INGOT_INLINE static void unpack(const Block& block, int group, GroupCodes& out) {

@@ -1,10 +1,10 @@
-// Helpers of the encoders that search: alternating least squares over four weights at once.
+// Helpers of encoders that search for the best scales by alternating least squares.
 //
-// For given codes, the best scales solve a linear least-squares problem; for given scales, the
-// nearest codes are best. Both steps only lower the error, so each start reaches a local optimum,
-// and the best of several starts is refined. Then the scales are rounded to the integers that a
-// block stores, and both steps are repeated with these. Least squares are solved for the weights'
-// residuals, for which float32 is exact enough.
+// For given codes, the best scales solve a linear least-squares problem. For given scales, the
+// nearest codes are best. Each step lowers the error or keeps it, so each start reaches a local
+// optimum, and the best of several starts is refined. Then scales are rounded to the integers that
+// a block stores, and both steps are repeated with these integers. Least squares are solved for the
+// residuals of the weights, since float32 is exact enough for residuals.
 #pragma once
 
 #include <algorithm>
@@ -19,33 +19,33 @@
 
 namespace ingot::k_search {
 
-/// Starts on each side of the scale that maps the range to the codes exactly, a fifth of a code
-/// apart. Measured on 200k normal weights: twice as many lower the error by 0.1 % (Q4_K; 0.2 % with
-/// an importance; Q6_K not at all) at 0.7 of the speed. Sums in double lower it by another 0.1 to
-/// 0.2 % (up to 1.3 %) at a quarter of the speed.
+/// Starting scales on each side of the scale that maps the range to the codes exactly; kStartStep
+/// is their distance in codes. Measured on 200k normal weights: twice the starts lower the error by
+/// 0.1 % (Q4_K; 0.2 % with an importance; Q6_K by 0) at 0.7 of the speed. Sums in double lower it
+/// by another 0.1 to 0.2 % (up to 1.3 %) at a quarter of the speed.
 inline constexpr int kStartsEachSide = 5;
 inline constexpr float kStartStep = 0.2f;
 inline constexpr int kIterations = 4;
 inline constexpr int kRefinements = 3;
 
-/// The largest magnitude that encoders take: above every format's range, and small enough that
-/// sums of squares do not overflow.
+/// Largest magnitude that encoders accept. It is above every format's range; sums of squares of
+/// larger weights could overflow.
 inline constexpr float kWeightMax = 1e9f;
 
 /// A vector of four floats.
 using Four = float __attribute__((vector_size(16)));
 
-/// from[0] to from[3], at any alignment.
+/// Loads from[0] to from[3], at any alignment.
 INGOT_INLINE Four load(const float* from) {
   Four v;
   std::memcpy(&v, from, sizeof v);
   return v;
 }
 
-/// The sum of the four, always in the same order.
+/// The sum of the four elements in a fixed order.
 INGOT_INLINE float sum(Four v) { return (v[0] + v[2]) + (v[1] + v[3]); }
 
-/// The nearest integers to `v` in [low, high], halves up.
+/// The nearest integers to `v` in [low, high]. Halves are rounded up.
 INGOT_INLINE Four nearest(Four v, float low, float high) {
   using FourInts = std::int32_t __attribute__((vector_size(16)));
   const Four zero{};
@@ -56,20 +56,20 @@ INGOT_INLINE Four nearest(Four v, float low, float high) {
   return __builtin_convertvector(__builtin_convertvector(code, FourInts), Four) + low;
 }
 
-/// The nearest integer to `v` in [low, high], halves up.
+/// The nearest integer to `v` in [low, high]. Halves are rounded up.
 inline int nearest(double v, int low, int high) {
   const double clamped = std::clamp(v, static_cast<double>(low), static_cast<double>(high));
   return static_cast<int>(clamped - low + 0.5) + low;
 }
 
-/// 1 / scale, or 0 for a scale of nearly zero, so that every code is the one nearest to zero.
+/// 1 / scale. Returns 0 for a scale near zero, so that every weight gets the code nearest to zero.
 inline float inverse(float scale) { return std::fabs(scale) < 1e-30f ? 0 : 1 / scale; }
-/// 1 / scale in double, or 0 for a scale of zero.
+/// 1 / scale in double. Returns 0 if the scale is 0.
 inline double inverse(double scale) { return scale == 0 ? 0 : 1 / scale; }
 
-/// `scale` as F16 bits.
+/// Rounds `scale` to F16, and returns the bits.
 ///
-/// Errors: kInvalid, naming `format`, when the scale is outside the range of F16.
+/// Errors: kInvalid with the name `format` if the scale is outside the range of F16.
 inline std::uint16_t scale_to_half(double scale, const char* format) {
   const std::uint16_t bits = float_to_half(static_cast<float>(scale));
   if ((bits & 0x7C00) == 0x7C00) {
@@ -79,7 +79,7 @@ inline std::uint16_t scale_to_half(double scale, const char* format) {
   return bits;
 }
 
-/// Errors: kInvalid, naming `format`, for weights that no scale can reach.
+/// Checks that weights are at most kWeightMax. Errors: kInvalid with the name `format` if not.
 inline void check_magnitudes(const float* x, int count, const char* format) {
   for (int k = 0; k < count; ++k) {
     if (std::fabs(x[k]) <= kWeightMax) continue;

@@ -1,4 +1,4 @@
-// Encoder of Q4_K and Q5_K: alternating least squares, see k_search.h and affine_search.h.
+// Encoders of Q4_K and Q5_K by alternating least squares, see k_search.h and affine_search.h.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -13,8 +13,8 @@ namespace {
 
 using namespace k_search;
 
-// Eight parts of 32 weights, each x = scale * q - min with min >= 0. Both are 6-bit integers times
-// d and dmin; q has 4 or 5 bits.
+// A block has eight parts of 32 weights x = scale * q - min, with min >= 0. Scale and min are 6-bit
+// integers times d and dmin; q has 4 or 5 bits.
 
 constexpr int kParts = 8;
 constexpr int kSize = 32;
@@ -56,8 +56,8 @@ struct Normal {
   }
 };
 
-/// The best pair of integers near the fit of part `j`, for given d and dmin; writes its sums to
-/// `best`.
+/// The best pair of integers near the fit of part `j`, for given d and dmin. Writes the sums of
+/// this pair to `best`.
 template <class T>
 ScaleMin integer_pair(const Work& work, int j, float d, float dmin, AffineSums& best) {
   const int scale = nearest(work.wanted[j].scale * inverse(d), 0, kHighScale);

@@ -1,4 +1,4 @@
-// MXFP4: blocks of 32 weights of 4-bit floats (E2M1), one power of two as scale (E8M0).
+// MXFP4: blocks of 32 weights in 4-bit floats (E2M1); the scale is a power of two (E8M0).
 #pragma once
 
 #include "quant/bits.h"
@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// weight = 2^(e - 127) * E2M1(code), as 2^(e - 128) * kDoubled[code] with a table of integers.
+/// The format MXFP4: weight = 2^(e - 127) * E2M1(code) = 2^(e - 128) * kDoubled[code].
 ///
 /// Source: OCP Microscaling Formats 1.0; block layout of the GGUF format (ggml), type 39.
 struct MXFP4 {
@@ -21,8 +21,8 @@ struct MXFP4 {
                                                0, -1, -2, -3, -4, -6, -8, -12};
 
   struct Block {
-    std::uint8_t e;       ///< E8M0
-    std::uint8_t qs[16];  ///< low nibbles: weights 0-15, high nibbles: 16-31
+    std::uint8_t e;       ///< scale: the exponent e, in E8M0
+    std::uint8_t qs[16];  ///< low nibbles: codes 0-15, high nibbles: codes 16-31
   };
 
   INGOT_INLINE static void unpack(const Block& block, int /*group*/, GroupCodes& out) {
@@ -30,7 +30,7 @@ struct MXFP4 {
     split_nibbles(block.qs, out.code);
   }
   INGOT_INLINE static constexpr int value(int code) { return kDoubled[code]; }
-  /// 2^(e - 128), a subnormal float below e = 2. 255 is NaN in E8M0, but 2^127 in ggml, as here.
+  /// 2^(e - 128), subnormal for e < 2. E8M0 defines e = 255 as NaN; here and in ggml it is 2^127.
   INGOT_INLINE static float scale_value(std::uint16_t e) {
     const std::uint32_t bits = e < 2 ? 0x00200000u << e : (e - 1u) << 23;
     return __builtin_bit_cast(float, bits);

@@ -1,4 +1,4 @@
-// Q2_K: blocks of 256 weights of 2 bits, a 4-bit scale and minimum per 16.
+// Q2_K: blocks of 256 weights with 2 bits each; a 4-bit scale and minimum for 16 weights.
 #pragma once
 
 #include "base/half.h"
@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// weight = d * scale * code - dmin * min.
+/// The format Q2_K: weight = d * scale * code - dmin * min.
 ///
 /// Source: the GGUF format (ggml), type 10.
 struct Q2_K {
@@ -19,10 +19,10 @@ struct Q2_K {
   static constexpr bool kSubScales = true;
 
   struct Block {
-    std::uint8_t scales[16];  ///< per 16 weights: scale in the low nibble, minimum in the high one
-    std::uint8_t qs[64];      ///< per 128 weights 32 bytes; bits 2g, 2g+1 of byte k: weight 32g + k
-    std::uint16_t d;          ///< F16
-    std::uint16_t dmin;       ///< F16
+    std::uint8_t scales[16];  ///< byte j is for 16 weights: low nibble scale, high nibble minimum
+    std::uint8_t qs[64];      ///< 32 bytes for 128 weights: weight 32g + k at bit 2g of byte k
+    std::uint16_t d;          ///< factor of all scales, as F16 bits
+    std::uint16_t dmin;       ///< factor of all minimums, as F16 bits
   };
 
   INGOT_INLINE static void unpack(const Block& block, int group, GroupCodes& out) {

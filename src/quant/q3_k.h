@@ -1,4 +1,4 @@
-// Q3_K: blocks of 256 weights of 3 bits, a signed 6-bit scale per 16.
+// Q3_K: blocks of 256 weights with 3 bits each; a signed 6-bit scale for 16 weights.
 #pragma once
 
 #include "base/half.h"
@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// weight = d * (scale - 32) * (code - 4).
+/// The format Q3_K: weight = d * (scale - 32) * (code - 4).
 ///
 /// Source: the GGUF format (ggml), type 11.
 struct Q3_K {
@@ -19,14 +19,14 @@ struct Q3_K {
   static constexpr bool kSubScales = true;
 
   struct Block {
-    std::uint8_t hmask[32];   ///< the third bits: bit g of byte k belongs to weight 32g + k
-    std::uint8_t qs[64];      ///< per 128 weights 32 bytes; bits 2g, 2g+1 of byte k: weight 32g + k
+    std::uint8_t hmask[32];   ///< third bits of the codes: weight 32g + k in bit g of byte k
+    std::uint8_t qs[64];      ///< 32 bytes for 128 weights: weight 32g + k at bit 2g of byte k
     std::uint8_t scales[12];  ///< 16 scales of 6 bits, see scale_of
-    std::uint16_t d;          ///< F16
+    std::uint16_t d;          ///< factor of all scales, as F16 bits
   };
 
-  /// Scale j of 16: low four bits in the nibbles of bytes 0-7 (low nibbles 0-7, high nibbles 8-15),
-  /// upper two at bits 2 * (j / 4) of byte 8 + j % 4; stored with an offset of 32.
+  /// Scale j of 16. Its low four bits are in byte j % 8: low nibble if j < 8, else high nibble. Its
+  /// upper two are at bit 2 * (j / 4) of byte 8 + j % 4. Stored scales have an offset of 32.
   INGOT_INLINE static std::int8_t scale_of(const Block& block, int j) {
     const int low = (block.scales[j % 8] >> (4 * (j / 8))) & 15;
     const int high = (block.scales[8 + j % 4] >> (2 * (j / 4))) & 3;

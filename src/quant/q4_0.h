@@ -1,4 +1,4 @@
-// Q4_0: blocks of 32 weights of 4 bits, one scale.
+// Q4_0: blocks of 32 weights with 4 bits each and one scale.
 #pragma once
 
 #include "base/half.h"
@@ -7,7 +7,7 @@
 
 namespace ingot {
 
-/// weight = d * (code - 8).
+/// The format Q4_0: weight = d * (code - 8).
 ///
 /// Source: the GGUF format (ggml), type 2.
 struct Q4_0 {
@@ -20,8 +20,8 @@ struct Q4_0 {
   static constexpr bool kSubScales = false;
 
   struct Block {
-    std::uint16_t d;      ///< F16
-    std::uint8_t qs[16];  ///< low nibbles: weights 0-15, high nibbles: 16-31
+    std::uint16_t d;      ///< scale d, as F16 bits
+    std::uint8_t qs[16];  ///< low nibbles: codes 0-15, high nibbles: codes 16-31
   };
 
   INGOT_INLINE static void unpack(const Block& block, int /*group*/, GroupCodes& out) {

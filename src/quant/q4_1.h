@@ -1,4 +1,4 @@
-// Q4_1: blocks of 32 weights of 4 bits, one scale and one minimum.
+// Q4_1: blocks of 32 weights with 4 bits each, one scale and one minimum.
 #pragma once
 
 #include "base/half.h"
@@ -7,7 +7,7 @@
 
 namespace ingot {
 
-/// weight = d * code + m.
+/// The format Q4_1: weight = d * code + m.
 ///
 /// Source: the GGUF format (ggml), type 3.
 struct Q4_1 {
@@ -20,9 +20,9 @@ struct Q4_1 {
   static constexpr bool kSubScales = false;
 
   struct Block {
-    std::uint16_t d;      ///< F16
-    std::uint16_t m;      ///< F16
-    std::uint8_t qs[16];  ///< low nibbles: weights 0-15, high nibbles: 16-31
+    std::uint16_t d;      ///< scale d, as F16 bits
+    std::uint16_t m;      ///< minimum m, as F16 bits
+    std::uint8_t qs[16];  ///< low nibbles: codes 0-15, high nibbles: codes 16-31
   };
 
   INGOT_INLINE static void unpack(const Block& block, int /*group*/, GroupCodes& out) {

@@ -1,4 +1,4 @@
-// Q4_K: blocks of 256 weights of 4 bits, a 6-bit scale and minimum per 32.
+// Q4_K: blocks of 256 weights with 4 bits each; a 6-bit scale and minimum for 32 weights.
 #pragma once
 
 #include "base/half.h"
@@ -7,7 +7,7 @@
 
 namespace ingot {
 
-/// weight = d * scale * code - dmin * min.
+/// The format Q4_K: weight = d * scale * code - dmin * min.
 ///
 /// Source: the GGUF format (ggml), type 12.
 struct Q4_K {
@@ -20,10 +20,10 @@ struct Q4_K {
   static constexpr bool kSubScales = true;
 
   struct Block {
-    std::uint16_t d;          ///< F16
-    std::uint16_t dmin;       ///< F16
-    std::uint8_t scales[12];  ///< eight pairs of 6 bits, see unpack_scale_min
-    std::uint8_t qs[128];     ///< per 64 weights 32 bytes: first 32 low nibbles, next 32 high ones
+    std::uint16_t d;          ///< factor of all scales, as F16 bits
+    std::uint16_t dmin;       ///< factor of all minimums, as F16 bits
+    std::uint8_t scales[12];  ///< eight pairs of 6-bit numbers, see unpack_scale_min
+    std::uint8_t qs[128];     ///< 32 bytes for 64 weights: low nibbles 0-31, high nibbles 32-63
   };
 
   INGOT_INLINE static void unpack(const Block& block, int group, GroupCodes& out) {

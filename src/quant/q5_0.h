@@ -1,4 +1,4 @@
-// Q5_0: blocks of 32 weights of 5 bits, one scale.
+// Q5_0: blocks of 32 weights with 5 bits each and one scale.
 #pragma once
 
 #include "base/half.h"
@@ -7,7 +7,7 @@
 
 namespace ingot {
 
-/// weight = d * (code - 16).
+/// The format Q5_0: weight = d * (code - 16).
 ///
 /// Source: the GGUF format (ggml), type 6.
 struct Q5_0 {
@@ -20,9 +20,9 @@ struct Q5_0 {
   static constexpr bool kSubScales = false;
 
   struct Block {
-    std::uint16_t d;      ///< F16
-    std::uint8_t qh[4];   ///< the fifth bits, weight k at bit k
-    std::uint8_t qs[16];  ///< low nibbles: weights 0-15, high nibbles: 16-31
+    std::uint16_t d;      ///< scale d, as F16 bits
+    std::uint8_t qh[4];   ///< fifth bits of the codes: weight k in bit k
+    std::uint8_t qs[16];  ///< low nibbles: codes 0-15, high nibbles: codes 16-31
   };
 
   INGOT_INLINE static void unpack(const Block& block, int /*group*/, GroupCodes& out) {

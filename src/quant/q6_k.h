@@ -1,4 +1,4 @@
-// Q6_K: blocks of 256 weights of 6 bits, a signed 8-bit scale per 16.
+// Q6_K: blocks of 256 weights with 6 bits each; a signed 8-bit scale for 16 weights.
 #pragma once
 
 #include "base/half.h"
@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// weight = d * scale * (code - 32).
+/// The format Q6_K: weight = d * scale * (code - 32).
 ///
 /// Source: the GGUF format (ggml), type 14.
 struct Q6_K {
@@ -18,14 +18,14 @@ struct Q6_K {
   static constexpr int kMinSign = 0;
   static constexpr bool kSubScales = true;
 
-  /// Within each half of 128 weights, group g of 32 has its low four bits in bytes 32 * (g % 2) + k
-  /// of the half's 64 (low nibbles for g < 2, else high ones) and its upper two at bits 2g of byte
-  /// k of the half's 32.
+  /// A block has two halves of 128 weights, with 64 bytes of `ql` and 32 of `qh` each. In a half,
+  /// weight 32g + k has its low four bits in byte 32 * (g % 2) + k of `ql` (low nibble if g < 2,
+  /// else high nibble), and its upper two at bit 2g of byte k of `qh`.
   struct Block {
     std::uint8_t ql[128];
     std::uint8_t qh[64];
-    std::int8_t scales[16];  ///< per 16 weights
-    std::uint16_t d;         ///< F16
+    std::int8_t scales[16];  ///< a scale for each 16 weights
+    std::uint16_t d;         ///< factor of all scales, as F16 bits
   };
 
   INGOT_INLINE static void unpack(const Block& block, int group, GroupCodes& out) {

@@ -1,4 +1,4 @@
-// Encoder of Q6_K: alternating least squares, see k_search.h.
+// Encoder of Q6_K by alternating least squares, see k_search.h.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -20,7 +20,7 @@ constexpr int kHigh = 31;
 constexpr int kParts = 16;
 constexpr int kSize = 16;
 
-/// Weighted sums over a part, with the nearest codes under a scale; r is the rest: x - scale * q.
+/// Weighted sums over a part. q is the nearest code under a scale, r is its error x - scale * q.
 struct Sums {
   float qq = 0;
   float rq = 0;
@@ -50,7 +50,7 @@ float best_scale(const float* x, const float* weight) {
   }
   float best = 0;
   float best_error = round_and_sum(x, weight, 0).rr;
-  /// One step from `scale`: whether it leads to less than the least error so far.
+  /// One least-squares step from `scale`. Returns whether the error is the smallest so far.
   const auto improve = [&](float scale) {
     const Sums sums = round_and_sum(x, weight, scale);
     if (!(sums.qq > 0)) return false;

@@ -1,4 +1,4 @@
-// Q8_0: blocks of 32 weights of 8 bits, one scale.
+// Q8_0: blocks of 32 weights with 8 bits each and one scale.
 #pragma once
 
 #include "base/half.h"
@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// weight = d * q, with q = code - 128.
+/// The format Q8_0: weight = d * q, with q = code - 128.
 ///
 /// Source: the GGUF format (ggml), type 8.
 struct Q8_0 {
@@ -19,8 +19,8 @@ struct Q8_0 {
   static constexpr bool kSubScales = false;
 
   struct Block {
-    std::uint16_t d;     ///< F16
-    std::int8_t qs[32];  ///< q; an encoder writes -127 to 127, a file may hold -128
+    std::uint16_t d;     ///< scale d, as F16 bits
+    std::int8_t qs[32];  ///< the integers q; encoders write -127 to 127, but files may have -128
   };
 
   INGOT_INLINE static void unpack(const Block& block, int /*group*/, GroupCodes& out) {

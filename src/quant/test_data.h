@@ -1,4 +1,4 @@
-// Finds and reads the shared data of this folder's tests.
+// Reads shared test data for the tests of weight formats, and makes random numbers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 
 namespace ingot::testing {
 
-/// Reads a whole file.
+/// Returns the bytes of a whole file.
 inline std::vector<std::byte> read_bytes(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   EXPECT_TRUE(in.good()) << path;
@@ -26,7 +26,7 @@ inline std::vector<std::byte> read_bytes(const std::filesystem::path& path) {
   return bytes;
 }
 
-/// Reads a file of float32 numbers.
+/// Returns the float32 numbers of a whole file.
 inline std::vector<float> read_floats(const std::filesystem::path& path) {
   const std::vector<std::byte> bytes = read_bytes(path);
   std::vector<float> floats(bytes.size() / sizeof(float));
@@ -34,7 +34,7 @@ inline std::vector<float> read_floats(const std::filesystem::path& path) {
   return floats;
 }
 
-/// The formats by their name in lower case, as file names spell it.
+/// All formats by name in lower case, as in the names of test files.
 inline std::map<std::string, Format> formats_by_file_name() {
   std::map<std::string, Format> formats;
   for_each_type(Formats{}, [&]<class T>() {
@@ -47,7 +47,7 @@ inline std::map<std::string, Format> formats_by_file_name() {
   return formats;
 }
 
-/// A small generator for tests (SplitMix64, Steele et al. 2014): the same numbers everywhere.
+/// Random numbers by SplitMix64 (Steele et al. 2014), equal on every machine.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -57,7 +57,7 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);
   }
-  /// Uniform in [-1, 1).
+  /// A uniform number in [-1, 1).
   float uniform() {
     return static_cast<float>(static_cast<std::int64_t>(next() >> 40)) * 0x1p-23f - 1.0f;
   }

@@ -1,4 +1,4 @@
-// Row tiles, head tiles and shared splits of an attention.
+// AttentionPlan: cuts an attention into row tiles, head tiles and splits.
 #include "backend/cpu/attention_plan.h"
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace ingot {
 
 namespace {
 
-/// Items have at most 1 / kItemsOfThread of a thread's work, as far as work can be cut and states
-/// have room. Fewer items leave threads idle at the end; more cost states and joins.
+/// Items wanted for each thread, if work can be cut and there is memory for states. With fewer
+/// items, threads are idle at the end. More items cost more states and joins.
 constexpr std::int64_t kItemsOfThread = 4;
 
 }  // namespace
@@ -57,15 +57,15 @@ AttentionPlan::AttentionPlan(std::int32_t rows, int threads, std::int64_t state_
 }
 
 std::int64_t AttentionPlan::counters_max(int threads) {
-  // At most kItemsOfThread row and head tiles a thread exceed an item's work. Twice as many, since
-  // a sequence's last head tile counts as a whole one and may have fewer heads.
+  // At most kItemsOfThread row and head tiles for each thread exceed an item's work. The factor 2
+  // is for the last head tiles of sequences, which count as whole tiles but may have fewer heads.
   return 2 * kItemsOfThread * threads;
 }
 
 void AttentionPlan::cut(const Batch& b, const Attention& a) {
   const HeadTiles one(a, 1);
   const std::int64_t work = tile_rows(b, a, kQueriesLimit / one.heads) * one.count;
-  // A single thread has no other thread to share with.
+  // A single thread cannot share work.
   item_work_ = threads_ == 1 ? work : work / (kItemsOfThread * threads_);
   items_ = counters_ = state_floats_ = 0;
   sequences_.clear();
@@ -125,8 +125,8 @@ void AttentionPlan::cut_sequence(const Attention& a, SequenceTiles& sequence) {
   items_ += sequence.parts * sequence.heads.count;
 }
 
-/// Shares the splits of the sequence's tiles that exceed an item's work. Where counters or states
-/// have no room for all of them, shares none and returns false.
+/// Cuts the sequence's tiles that exceed an item's work into their splits. If there are not enough
+/// counters or states for all these tiles, cuts no tile and returns false.
 bool AttentionPlan::share_splits(const Attention& a, const SequenceTiles& sequence) {
   const std::span<RowTile> tiles = tiles_of(sequence);
   const HeadTiles& heads = sequence.heads;
@@ -152,7 +152,7 @@ bool AttentionPlan::share_splits(const Attention& a, const SequenceTiles& sequen
 }
 
 AttentionItem AttentionPlan::item(std::int64_t number) const {
-  // The last element of a rising list whose `first_number` is at most `value`.
+  // The last element of an ascending list with `first_number` <= `value`.
   const auto last_of = [](auto first, auto end, std::int64_t value, auto first_number) {
     return std::upper_bound(first, end, value,
                             [&](std::int64_t v, const auto& e) { return v < e.*first_number; }) -

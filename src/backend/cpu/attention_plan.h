@@ -1,4 +1,4 @@
-// AttentionPlan: how an attention op is cut into items for the threads, without any kernel.
+// AttentionPlan: cuts an attention op into items that threads compute in parallel.
 #pragma once
 
 #include <cstdint>
@@ -10,30 +10,30 @@
 
 namespace ingot {
 
-/// An interval of keys: [first, last).
+/// A range of keys: [first, last).
 struct KeyRange {
   std::int32_t first = 0;
   std::int32_t last = 0;
 };
 
-/// The keys that row `row` of the batch, a row of `sequence`, sees. A row that sees none is a bug.
+/// The keys that row `row` of the batch, which belongs to `sequence`, sees: at least one key.
 KeyRange keys_seen(const Batch& b, const Attention& a, std::int32_t sequence, std::int64_t row);
 
-/// Rows [row, end) of one sequence, which share each read of its keys and values.
+/// Rows [row, end) of one sequence. A kernel reads each key and value once for all these rows.
 struct RowTile {
   std::int32_t sequence = 0;
   std::int64_t row = 0;
   std::int64_t end = 0;
-  std::int64_t keys = 0;          ///< seen by some of its rows, in whole chunks
+  std::int64_t keys = 0;          ///< keys that some row sees, rounded to whole chunks
   std::int32_t first_split = 0;   ///< the first split with a key that some row sees
-  std::int32_t splits = 1;        ///< such splits, each an item; 1 where one item has all of them
-  std::int64_t part = 0;          ///< number of its first item among the items of a head tile
-  std::int64_t counter = 0;       ///< its first head tile's counter, where splits are shared
-  std::int64_t states = 0;        ///< offset of its states, where splits are shared
+  std::int32_t splits = 1;        ///< items for each head tile: visible splits, or 1 for all splits
+  std::int64_t part = 0;          ///< number of this tile's first item, within a head tile
+  std::int64_t counter = 0;       ///< counter of the first head tile, if splits > 1
+  std::int64_t states = 0;        ///< offset of the states in floats, if splits > 1
   std::int64_t state_floats = 0;  ///< floats of a head tile's states after one split
 };
 
-/// Query heads of `kv_heads` neighbouring kv heads, `heads` of each, from query head `head` on.
+/// `kv_heads` kv heads from `kv_head` on, with `heads` query heads each, from `head` on.
 struct HeadTile {
   std::int64_t kv_head = 0;
   std::int64_t head = 0;
@@ -41,57 +41,57 @@ struct HeadTile {
   std::int32_t heads = 0;
 };
 
-/// The cut of an attention's query heads into head tiles.
+/// How the query heads of an attention are cut into head tiles.
 struct HeadTiles {
-  std::int64_t kv_heads = 0;      ///< all kv heads
-  std::int64_t per_kv = 0;        ///< query heads of a kv head
-  std::int64_t together = 0;      ///< kv heads of a tile at most
-  std::int64_t tiles_per_kv = 0;  ///< tiles of `together` kv heads; above 1 only for one kv head
-  std::int64_t heads = 0;         ///< query heads of a kv head in a tile at most
-  std::int64_t count = 0;         ///< tiles
+  std::int64_t kv_heads = 0;      ///< number of kv heads
+  std::int64_t per_kv = 0;        ///< query heads that share a kv head
+  std::int64_t together = 0;      ///< largest number of kv heads in a tile
+  std::int64_t tiles_per_kv = 0;  ///< tiles for each kv head; 1 if a tile has several kv heads
+  std::int64_t heads = 0;         ///< largest number of query heads of one kv head in a tile
+  std::int64_t count = 0;         ///< number of tiles
 
-  /// Tiles of at most `kv_heads_max` kv heads. More than 1 needs kv heads whose query heads fit in
-  /// one tile.
+  /// Makes tiles of at most `kv_heads_max` kv heads. A `kv_heads_max` above 1 is a bug if the query
+  /// heads of one kv head do not fit in a tile.
   HeadTiles(const Attention& a, std::int64_t kv_heads_max);
   HeadTile at(std::int64_t tile) const;
 };
 
-/// A thread's unit of work: one head tile over one split, or all splits, of a row tile.
+/// One thread's unit of work: one head tile of a row tile, over one split or all splits.
 struct AttentionItem {
   const RowTile* rows = nullptr;
-  std::int32_t split = 0;  ///< counted from RowTile::first_split
+  std::int32_t split = 0;  ///< number of the split, counted from RowTile::first_split
   std::int64_t head_tile = 0;
   HeadTile heads;
 };
 
-/// Cuts attentions into items of similar size that threads take in any order.
+/// Cuts attention ops into items of similar size, which threads run in any order.
 ///
-/// Rows of a sequence form row tiles, as few as the kernels' queries allow. Long tiles are cut into
-/// their splits: threads compute a state for each split, and the last thread joins them in order.
-/// Results do not depend on the cut.
+/// Rows of a sequence form row tiles, as large as kQueriesLimit allows. Long tiles are cut into
+/// their splits: threads compute a state for each split, and the last thread joins the states in
+/// order. Results do not depend on how the work is cut.
 class AttentionPlan {
  public:
   AttentionPlan() = default;
-  /// Reserves memory for steps of up to `rows` rows on `threads` threads. Shared splits get at most
-  /// `state_floats` floats of states.
+  /// Reserves memory for steps of up to `rows` rows on `threads` threads. The states of tiles that
+  /// are cut into splits take at most `state_floats` floats.
   AttentionPlan(std::int32_t rows, int threads, std::int64_t state_floats);
 
-  /// Plans an attention over a batch; allocates nothing.
+  /// Plans the attention `a` over the batch `b`. Allocates no memory.
   void cut(const Batch& b, const Attention& a);
 
   std::int64_t items() const { return items_; }
-  /// Item `number`. Items of a sequence are neighbours, since keys and values of sequences lie far
-  /// apart. Within a sequence, items of a head tile are neighbours, so that the next row tile finds
-  /// keys and values in a cache.
+  /// Item `number`. Numbers follow each other within a sequence, since keys and values of different
+  /// sequences lie far apart. In a sequence they follow each other within a head tile, so that the
+  /// next row tile finds keys and values in a cache.
   AttentionItem item(std::int64_t number) const;
   std::span<const RowTile> row_tiles() const { return row_tiles_; }
 
-  /// Counters that shared splits need: one for each head tile of a row tile, from
-  /// RowTile::counter on.
+  /// Number of counters. A row tile with several splits has one for each head tile, from
+  /// RowTile::counter on. A counter holds the number of splits that are not computed yet.
   std::int64_t counters() const { return counters_; }
-  /// The largest `counters` on `threads` threads.
+  /// Upper limit of counters() with `threads` threads.
   static std::int64_t counters_max(int threads);
-  /// Calls visit(counter, splits) for each counter.
+  /// Calls visit(counter, splits) for each counter and its number of splits.
   template <class Visit>
   void each_counter(Visit visit) const {
     for (const SequenceTiles& s : sequences_) {
@@ -104,11 +104,11 @@ class AttentionPlan {
   }
 
  private:
-  /// A sequence's part of the plan.
+  /// The tiles and items of one sequence.
   struct SequenceTiles {
-    std::int64_t tile = 0;  ///< row tiles [tile, end_tile)
+    std::int64_t tile = 0;  ///< the row tiles are [tile, end_tile)
     std::int64_t end_tile = 0;
-    std::int64_t parts = 0;  ///< items of a head tile
+    std::int64_t parts = 0;  ///< items of each head tile
     std::int64_t item = 0;   ///< number of the first item
     HeadTiles heads;
   };
@@ -127,10 +127,10 @@ class AttentionPlan {
   std::int64_t state_floats_max_ = 0;
   std::vector<RowTile> row_tiles_;
   std::vector<SequenceTiles> sequences_;
-  std::int64_t item_work_ = 0;  ///< keys times head tiles that an item should have at most
+  std::int64_t item_work_ = 0;  ///< wanted upper limit of an item's work: keys times kv heads
   std::int64_t items_ = 0;
   std::int64_t counters_ = 0;
-  std::int64_t state_floats_ = 0;  ///< used
+  std::int64_t state_floats_ = 0;  ///< floats of states in use
 };
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// CpuBackend's ops kv_write and attention over paged keys and values.
+// CpuBackend: the ops kv_write and attention, over paged keys and values.
 #include <algorithm>
 #include <limits>
 
@@ -11,7 +11,7 @@ namespace ingot {
 
 namespace {
 
-/// The key and value of one head of a token, D elements each, and their place.
+/// The key and value of one head of a token, D elements each, and where to store them.
 struct TokenHead {
   const float* k;
   const float* v;
@@ -89,8 +89,8 @@ void store_int8(const KernelTable& table, const TokenHead& h, std::int64_t head_
   }
 }
 
-/// Prefetches the lines of a head's keys into the first cache, to write a token: each line gets a
-/// part of it, and most of the time of kv_write would go into waiting for line after line.
+/// Prefetches the lines of a head's keys into the first-level cache. A token writes a part of each
+/// line; without this, kv_write would spend most of its time waiting for these lines.
 void prefetch_keys(const TokenHead& h, const PageLayout& layout) {
   constexpr std::int64_t kLine = 64;
   for (std::int64_t at = 0; at < layout.k_head; at += kLine) {
@@ -123,7 +123,7 @@ class KvWriter {
   }
 
  private:
-  /// The slot of a row; negative where the row is skipped.
+  /// The slot of a row; negative if the row is skipped.
   std::int32_t slot_of(std::int64_t t) const {
     const std::int32_t slot = at(slots_, t);
     INGOT_CHECK(slot < 0 || slot / kBlockTokens < kv_.blocks, "slot ", slot, " of ", kv_.blocks,
@@ -158,7 +158,7 @@ const KvBlocks& group_of(const Batch& b, const KvLayer& kv) {
   return at(b.groups, kv.group);
 }
 
-/// A sequence's block table, after a check that the blocks of `keys` are in the pool.
+/// Returns a sequence's block table, after checking that the blocks of `keys` are in the pool.
 const std::int32_t* checked_table(const KvBlocks& blocks, std::int64_t sequence,
                                   const KeyRange& keys, const KvLayer& kv) {
   const std::int32_t* table = blocks.tables.data() + sequence * blocks.blocks_max;
@@ -184,7 +184,7 @@ void CpuBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer 
     for (std::int64_t g = 0; g < a.kv_heads; ++g) writer.write(g, 0, 1);
     return;
   }
-  // An item has neighbouring rows of a head: rows of one block write to the same lines.
+  // An item has consecutive rows of a head, since rows of one block write to the same lines.
   const std::int64_t together =
       std::clamp<std::int64_t>(qkv.rows * a.kv_heads / (4 * pool_.size()), 1, kBlockTokens);
   const std::int64_t tiles = (qkv.rows + together - 1) / together;
@@ -194,7 +194,7 @@ void CpuBackend::kv_write(View qkv, const Batch& b, const Attention& a, KvLayer 
   });
 }
 
-/// The keys that each row of a row tile sees, as kernels read them.
+/// The keys that each row of a row tile sees: AttentionArgs::first and last.
 struct CpuBackend::TileKeys {
   std::int32_t first[kQueriesLimit];
   std::int32_t last[kQueriesLimit];

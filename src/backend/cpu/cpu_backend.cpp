@@ -1,5 +1,5 @@
-// CpuBackend: packing weights, scratch memory, and the ops on rows. Attention, experts, linears and
-// the head have files of their own.
+// CpuBackend: packs weights, plans scratch memory, and runs the ops on single rows. Attention,
+// experts, linears and logits are in other files.
 #include "backend/cpu/cpu_backend.h"
 
 #include <algorithm>
@@ -14,18 +14,18 @@ namespace ingot {
 
 namespace {
 
-/// Rows of logits that are computed at a time when they are only reduced: more take more scratch
-/// memory, fewer read the head more often.
+/// Rows of logits that are computed together if they are only reduced. More rows need more scratch
+/// memory; with fewer, the output head is read more often.
 constexpr std::int64_t kHeadRows = 16;
 
-/// Floats of each thread for the states of attention's shared splits: two threads have room for
-/// 28,000 keys of a sequence with 32 query heads of 128 elements. Without room, splits are not
-/// shared and threads wait at the end of a long sequence.
+/// Floats for each thread for the states of splits that threads share in an attention. For two
+/// threads this is enough for 28,000 keys of a sequence with 32 query heads of 128 elements. With
+/// less memory splits are not shared, and threads wait at the end of a long sequence.
 constexpr std::int64_t kStatesOfThread = 1 << 16;
 
 std::int64_t panels_of(std::int64_t rows) { return (rows + kPanelCols - 1) / kPanelCols; }
 
-/// The row segments of a weight without data: neighbouring parts of equal format form one.
+/// The row segments of a weight, without data. Consecutive parts of one format form one segment.
 std::vector<Segment> segments_of(std::span<const View> parts) {
   std::vector<Segment> segments;
   std::int64_t row = 0;
@@ -51,7 +51,7 @@ std::int64_t segment_bytes(std::span<const Segment> segments) {
   return bytes;
 }
 
-/// Sets the segments' data: one after the other from `data` on.
+/// Sets the segments' data pointers: segments lie one after the other from `data` on.
 void place_segments(Weight& w, const std::byte* data) {
   for (Segment& s : w.segments) {
     s.data = data;
@@ -59,7 +59,7 @@ void place_segments(Weight& w, const std::byte* data) {
   }
 }
 
-/// A segment's rows, which several parts may hold: a panel may begin in one and end in another.
+/// The rows of a segment. Several parts may hold them, so a panel may span two parts.
 class SegmentRows {
  public:
   SegmentRows(std::span<const View> parts, const Segment& s) : segment_(s) {
@@ -70,7 +70,7 @@ class SegmentRows {
     }
   }
 
-  /// Packs panel `p`. Where it spans parts, copies its rows together first.
+  /// Packs panel `p`. If it spans several parts, copies its rows together first.
   void pack(std::int64_t p, std::byte* out) const {
     std::int64_t row = p * kPanelCols;
     const std::int64_t count = std::min<std::int64_t>(kPanelCols, segment_.rows - row);
@@ -212,7 +212,7 @@ CpuBackend::Scratch CpuBackend::lay_out(const StepLimits& limits, std::byte* bas
     s.routed = matrix(pairs, limits.hidden);
     s.gate_up = matrix(wave, 2 * limits.moe.ffn);
     s.ffn = matrix(wave, limits.moe.ffn);
-    // Rows of two experts do not lie together.
+    // Rows of different experts are in different tiles.
     s.wave_q = quantised(std::min(wave, together(wave) + limits.moe.experts));
     s.pair_expert = array.operator()<std::int32_t>(pairs).data();
     s.pair_weight = array.operator()<float>(pairs).data();

@@ -1,5 +1,5 @@
-// CpuBackend: the ops on the host's processors, with equal bits for all threads and instruction
-// sets.
+// CpuBackend: runs all ops on the CPU. Results are bit-equal for every number of threads and every
+// instruction set.
 #pragma once
 
 #include <atomic>
@@ -17,18 +17,18 @@
 
 namespace ingot {
 
-/// Runs the ops with one kernel table on a thread pool, which others may use between steps.
+/// Runs the ops with one kernel table on a thread pool. Other code may use the pool between steps.
 ///
-/// No sum crosses threads: items are panels of outputs, rows, heads, or splits of keys, whose
-/// states the last thread joins in order. So results do not depend on which thread runs which item.
-/// Scratch memory is planned once; an op beyond the planned limits is a bug.
+/// An item is a few panels of outputs, rows, heads, or a split of keys. No sum crosses items; only
+/// the states of splits are joined, in order, by the last thread. So results do not depend on which
+/// thread runs which item. Scratch memory is planned once; an op beyond its limits is a bug.
 class CpuBackend final : public Backend {
  public:
   CpuBackend(ThreadPool& pool, const KernelTable& table) : pool_(pool), table_(table) {}
 
   const char* name() const override { return "cpu"; }
   const KernelTable& table() const { return table_; }
-  /// Shows the inputs of linears to `observer` from here on; null: to none.
+  /// Gives the inputs of all later linears to `observer`; null: to no observer.
   void observe(LinearObserver* observer) { observer_ = observer; }
 
   Buffer allocate(std::int64_t bytes) override { return allocate_host(bytes); }
@@ -61,80 +61,80 @@ class CpuBackend final : public Backend {
   void logits(View in, const Weight& head, const LogitsReduce& reduce) override;
 
  private:
-  /// Rows by routed row; row 0 of `view` is routed row `first`.
+  /// Rows of a wave, in the order of routed rows. Row 0 of `view` is routed row `first`.
   struct WaveRows {
     View view;
     std::int32_t first = 0;
     View of(const ExpertRows& e) const { return view.slice(e.first - first, e.count); }
   };
-  /// An expert's part of a loop over the panels of a wave.
+  /// One expert's share of a parallel loop over the panels of all experts in a wave.
   struct ExpertWork {
     std::int64_t first_item = 0;
     PanelWork panels;
     LinearInput rows;
   };
-  /// Scratch memory, laid out in one buffer for given limits.
+  /// Pointers into the scratch buffer, for the planned limits.
   struct Scratch {
-    LinearInput q;                  ///< quantised rows of a step, of any K
-    std::int64_t q_rows = 0;        ///< rows that fit in `q`
-    std::byte* linear = nullptr;    ///< `linear_bytes` for each thread
+    LinearInput q;                  ///< quantised rows of a step, for any K up to the limit
+    std::int64_t q_rows = 0;        ///< number of rows that fit in `q`
+    std::byte* linear = nullptr;    ///< `linear_bytes` bytes for each thread
     std::int64_t linear_bytes = 0;  ///< the largest LinearKernel::scratch
-    float* states = nullptr;        ///< states of attention's shared splits
+    float* states = nullptr;        ///< attention states of splits that threads share
     std::int64_t states_floats = 0;
-    View head_rows;                       ///< [<= kHeadRows, V]
-    View router;                          ///< [T, E]
-    std::int64_t cached_rows = 0;         ///< routed rows of a wave that the second caches hold
+    View head_rows;                       ///< [at most kHeadRows, V] logits
+    View router;                          ///< [T, E] the router's logits
+    std::int64_t cached_rows = 0;         ///< routed rows that fit in the second-level caches
     View routed;                          ///< [T*k, H] routed rows, then the experts' results
-    View gate_up;                         ///< [W, 2F], W routed rows of a wave at most
-    View ffn;                             ///< [W, F]
-    LinearInput wave_q;                   ///< quantised rows of a wave: of `routed`, then of `ffn`
+    View gate_up;                         ///< [W, 2F] for waves of up to W routed rows
+    View ffn;                             ///< [W, F] activated rows of a wave
+    LinearInput wave_q;                   ///< quantised rows of a wave: first `routed`, then `ffn`
     std::int32_t* pair_expert = nullptr;  ///< [T, k] experts of each row, best first
-    float* pair_weight = nullptr;         ///< [T, k]
+    float* pair_weight = nullptr;         ///< [T, k] weights of these experts
     ExpertPlanMemory experts;
     std::int64_t bytes = 0;
   };
-  /// Lays scratch out from `base` on, which may be null to learn the size.
+  /// Lays out scratch memory from `base` on. A null `base` gives the size alone.
   Scratch lay_out(const StepLimits& limits, std::byte* base) const;
-  /// The keys that each row of a row tile sees, as kernels read them.
+  /// Keys that each row of a row tile sees: the arrays behind AttentionArgs::first and last.
   struct TileKeys;
 
-  /// A weight of these parts, without panels.
+  /// Makes a Weight with the segments and bias of these parts, but without packed data.
   Weight outline(std::span<const View> parts, std::span<const float> bias);
-  /// Memory for the quantised form of `rows`: scratch_.q, without the layout that no kernel reads.
+  /// Scratch memory for the quantised form of `rows`. Layouts that no kernel reads are null.
   LinearInput input_of(View rows) const;
-  /// Quantises `rows` into input_of(rows) in pieces, each after make(row, first column, columns)
-  /// for its rows. Rows of a tile share lines, so one thread has all of them; where rows are few,
-  /// threads take parts of the columns.
+  /// Quantises `rows` into input_of(rows) in pieces. Before each piece, it calls make(row, first
+  /// column, columns) for each row of the piece. One thread has all rows of a tile, since they
+  /// share cache lines. If there are few rows, threads take parts of the columns.
   void quantise_rows(View rows, FunctionRef<void(std::int64_t, std::int64_t, std::int64_t)> make);
-  /// Whether there are enough rows that each thread gets pieces of whole rows.
+  /// Whether `rows` rows are enough to give each thread whole rows.
   bool has_whole_pieces(std::int64_t rows) const;
-  /// Whether the op that writes `out` should quantise its rows, for `quantised` to find.
+  /// Whether the op that writes `out` should also quantise it, for a later call of `quantised`.
   bool keeps_quantised(View out, Next next);
-  /// Forgets quantised rows that `out` overlaps. Every op that writes float rows calls it, unless
-  /// it calls keeps_quantised.
+  /// Marks kept quantised rows as invalid if `out` overlaps them. Every op that writes float rows
+  /// calls this or keeps_quantised.
   void overwrites(View out);
-  /// The rows of `in` as linears over block formats read them: kept from the op that wrote them, or
+  /// The quantised rows of `in`: kept by the op that wrote them if they are still valid, else
   /// quantised now.
   LinearInput quantised(View in);
-  /// Scratch of a linear kernel for thread `thread` of the pool.
+  /// Scratch memory of linear kernels on thread `thread` of the pool.
   std::byte* linear_scratch(int thread) const;
-  /// Computes the state of a shared split. The last item of a row and head tile joins all states,
-  /// in order, and returns true.
+  /// Computes the states of one split. The call that finishes the last split of a row and head tile
+  /// joins all its states in order, and returns true.
   bool run_split(const AttentionArgs& args, const AttentionItem& item);
-  /// Kernel arguments of an item.
+  /// The kernel arguments of `item`. Fills `keys`, to which they point.
   AttentionArgs args_of(View qkv, const Batch& b, const Attention& a, const KvLayer& kv,
                         const AttentionItem& item, View out, TileKeys& keys) const;
-  /// Chooses the experts of each row and their weights.
+  /// Chooses each row's experts and their weights from the router's logits.
   void route(View logits, const Moe& m);
-  /// Routed rows of width `ffn` whose gate, up and activation the threads' second caches hold.
+  /// How many routed rows (gate, up, activation) fit in the second-level caches of all threads.
   std::int64_t cached_rows(std::int64_t ffn) const;
-  /// Rows whose quantised activations lie together: a tile, or a matrix.
+  /// Number of rows in one tile of quantised activations.
   std::int32_t rows_together() const { return table_.reads_matrix ? kMatrixRows : kTileRows; }
-  /// Copies rows of `in`, and of `q` where weights read it, to the experts of the wave.
+  /// Copies the rows of `in` to the wave's experts, and of `q` if the weights have block formats.
   void send_rows(View in, const LinearInput& q, const MoeWeights& w, const Moe& m,
                  const ExpertWave& wave);
   void activate_wave(const MoeWeights& w, const Moe& m, const ExpertWave& wave);
-  /// out = in W^T for the rows of each expert of the wave: one loop over the panels of all experts.
+  /// out = in W^T for each expert of the wave, in one parallel loop over the panels of all experts.
   void expert_linears(const ExpertWave& wave, WaveRows in, std::span<const Weight> w, WaveRows out);
   void reduce_rows(View rows, std::int64_t first, const LogitsReduce& reduce);
 
@@ -146,12 +146,12 @@ class CpuBackend final : public Backend {
   Buffer scratch_buffer_;
   Scratch scratch_;
   bool has_block_weights_ = false;
-  std::int64_t matrix_rows_ = 0;  ///< rows from which all block weights read the matrix alone
-  View quantised_;                ///< the rows in scratch_.q; null: none
+  std::int64_t matrix_rows_ = 0;  ///< from this number of rows on, linears never read `q`
+  View quantised_;                ///< rows with a valid quantised form in scratch_.q; may be null
   ExpertPlan experts_;
-  std::vector<ExpertWork> expert_work_;  ///< the current loop's experts
+  std::vector<ExpertWork> expert_work_;  ///< work of the current loop, one entry for each expert
   AttentionPlan attention_;
-  /// For each counter of attention_, the splits that are not computed yet.
+  /// For each counter of attention_: the number of splits that are not computed yet.
   std::vector<std::atomic<std::int32_t>> splits_left_;
 };
 

@@ -1,4 +1,4 @@
-// CpuBackend's kv_copy, kv_read and kv_load: blocks between pages, and out of pages and back.
+// CpuBackend: kv_copy, kv_read and kv_load, which copy KV blocks between, from and to pages.
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +10,7 @@ namespace ingot {
 
 namespace {
 
-/// Pieces of one head of a token: side by side in the rows, `stride` apart in the page.
+/// The pieces of one head of a token. They lie side by side in KvRows, `stride` apart in the page.
 struct Pieces {
   std::int64_t page_at = 0;  ///< bytes from the head's begin in the page
   std::int64_t stride = 0;   ///< bytes between pieces in the page
@@ -108,7 +108,7 @@ void load_block(const Attention& a, const Layouts& layouts, const KvLayer& kv, c
               }
               load_pieces(int8_scales(layouts.int8, t), from, head);
               for (std::int64_t d = 0; d < layouts.int8.cols; ++d) {
-                // Elements behind the head are zeros, as `kv_write` quantises them.
+                // Elements beyond the head are zeros, as `kv_write` quantises them.
                 const std::byte q =
                     d < a.head_dim ? from[layouts.rows.scale_bytes + d] : std::byte{0};
                 head[int8_at(layouts.int8, value, t, d)] = shifted(q, value);

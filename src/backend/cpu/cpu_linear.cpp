@@ -1,4 +1,4 @@
-// CpuBackend's linear, and the quantised rows that it reads.
+// CpuBackend: the op linear, and the quantised rows that it reads.
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/panel_work.h"
 
@@ -19,9 +19,9 @@ bool CpuBackend::has_whole_pieces(std::int64_t rows) const {
 void CpuBackend::quantise_rows(View rows,
                                FunctionRef<void(std::int64_t, std::int64_t, std::int64_t)> make) {
   if (rows.rows == 0) return;
-  // Groups of an item at least: waking a thread for fewer costs more than it saves.
+  // Smallest number of groups in an item. Waking a thread for fewer costs more than it saves.
   constexpr std::int64_t kGroupsMin = 32;
-  // Columns that are made and quantised at a time: those of a tile fit in a first cache.
+  // Columns of a piece. A tile's columns of one piece fit in a first-level cache.
   constexpr std::int64_t kPieceCols = 16 * kGroup;
   const std::int64_t tiles = (rows.rows + rows_together() - 1) / rows_together();
   const std::int64_t groups = rows.cols / kGroup;

@@ -1,4 +1,4 @@
-// CpuBackend's logits: the output head, and the reductions of its rows.
+// CpuBackend: the op logits, which runs the output head and reduces its rows.
 #include <algorithm>
 
 #include "backend/cpu/cpu_backend.h"
@@ -8,7 +8,7 @@ namespace ingot {
 
 namespace {
 
-/// Writes the best tokens of a row to `top`, falling, ties to the lower id.
+/// Writes the best tokens of a row to `top`, best first, ties to the lower id.
 void best_tokens(const float* x, std::int64_t n, std::span<TokenScore> top) {
   if (top.empty()) return;
   std::size_t filled = 0;

@@ -1,5 +1,5 @@
-// CpuBackend's mixture of experts. The panels of all experts of a wave are one list of items, so
-// that threads seldom wait for each other.
+// CpuBackend: the op moe (mixture of experts). The panels of all experts of a wave are one list of
+// items, so that threads seldom wait for each other.
 #include <algorithm>
 
 #include "backend/cpu/cpu_backend.h"
@@ -9,7 +9,7 @@ namespace ingot {
 
 namespace {
 
-/// Writes the indices of the `used` largest of p into `chosen`, falling, ties to the lower index.
+/// Writes the indices of the `used` largest p to `chosen`, largest first, ties to the lower index.
 void choose(const float* p, std::int32_t experts, std::int32_t used, std::int32_t* chosen) {
   std::int32_t filled = 0;
   for (std::int32_t e = 0; e < experts; ++e) {
@@ -41,9 +41,9 @@ void CpuBackend::route(View logits, const Moe& m) {
 }
 
 std::int64_t CpuBackend::cached_rows(std::int64_t ffn) const {
-  // Bytes of a thread's second cache for rows: a second cache has 1 MiB or more on most processors
-  // that serve. With more, rows fall out of the cache between gate and down; with less, waves are
-  // more and shorter.
+  // Bytes for rows in a thread's second-level cache, which has 1 MiB or more on most server
+  // processors. If the value is too large, rows leave the cache between gate and down; if it is too
+  // small, there are more and shorter waves.
   constexpr std::int64_t kBytesOfThread = 1 << 20;
   return std::max<std::int64_t>(1, pool_.size() * kBytesOfThread / (3 * ffn * 4));
 }

@@ -1,4 +1,4 @@
-// kernel_tables: the tables that this machine can run, by its CPU's and system's features.
+// kernel_tables: finds the tables that this machine can run, by features of CPU and system.
 #include <algorithm>
 #include <vector>
 
@@ -18,8 +18,8 @@ namespace ingot {
 namespace {
 
 #ifdef INGOT_X86_TABLES
-// What __builtin_cpu_supports does not know by name on every compiler; bits of the Intel SDM,
-// volume 2, CPUID.
+// Features that __builtin_cpu_supports does not know in every compiler. Source of the bits: Intel
+// SDM, volume 2, CPUID.
 
 /// Bit 29 of ECX of leaf 1.
 bool has_f16c() {
@@ -33,8 +33,8 @@ bool has_avx_vnni() {
   return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
 }
 
-/// Bits 24 and 25 of EDX of leaf 7. The system also has to allow this process to use tiles, since
-/// it saves them with a thread's state (Linux, Documentation/arch/x86/xstate.rst).
+/// Bits 24 and 25 of EDX of leaf 7. The system must also allow this process to use tiles, since it
+/// saves tiles with a thread's state (Linux, Documentation/arch/x86/xstate.rst).
 bool has_amx_int8() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d >> 24 & 3) != 3) return false;

@@ -1,4 +1,4 @@
-// Sorting pairs of rows and experts, and cutting waves.
+// ExpertPlan: sorts pairs of rows and experts, and cuts waves.
 #include "backend/cpu/expert_plan.h"
 
 #include <algorithm>

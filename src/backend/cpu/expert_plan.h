@@ -1,4 +1,4 @@
-// ExpertPlan: which rows of a mixture of experts go to which expert, and in which waves.
+// ExpertPlan: sorts the rows of a mixture of experts by expert, and cuts the work into waves.
 #pragma once
 
 #include <cstdint>
@@ -6,47 +6,47 @@
 
 namespace ingot {
 
-/// An expert's rows. Routed rows are numbered by expert, through all experts.
+/// The rows of one expert. Routed rows are numbered across all experts, expert by expert.
 struct ExpertRows {
-  std::int32_t first = 0;  ///< its first routed row
+  std::int32_t first = 0;  ///< number of the expert's first routed row
   std::int32_t count = 0;
-  std::int32_t q_first = 0;  ///< its first row among the wave's quantised rows
+  std::int32_t q_first = 0;  ///< the expert's first row in the wave's quantised rows
 };
 
-/// Neighbouring experts whose rows pass gate, up and down together.
+/// Consecutive experts that are computed together: first gate and up, then down.
 struct ExpertWave {
-  std::int32_t expert = 0;  ///< experts [expert, end_expert)
+  std::int32_t expert = 0;  ///< the experts are [expert, end_expert)
   std::int32_t end_expert = 0;
-  std::int32_t row = 0;  ///< routed rows [row, end_row)
+  std::int32_t row = 0;  ///< the routed rows are [row, end_row)
   std::int32_t end_row = 0;
 
   std::int32_t rows() const { return end_row - row; }
 };
 
-/// Memory of an ExpertPlan, which its owner allocates.
+/// Memory of an ExpertPlan. The caller allocates it.
 struct ExpertPlanMemory {
-  std::span<std::int32_t> routed_rows;  ///< [T * k]
-  std::span<std::int32_t> pairs;        ///< [T * k]
-  std::span<ExpertRows> experts;        ///< [E]
+  std::span<std::int32_t> routed_rows;  ///< [T * k] routed row of each pair
+  std::span<std::int32_t> pairs;        ///< [T * k] pair of each routed row
+  std::span<ExpertRows> experts;        ///< [E] rows of each expert
 };
 
-/// Sorts the rows of a mixture by expert and cuts the experts into waves.
+/// Sorts the rows of a mixture of experts by expert, and cuts the experts into waves.
 ///
-/// A pair is a row with one of its k chosen experts, number row * k + rank; the routed rows are the
-/// pairs sorted by expert. Expert e's rows are neighbours in their old order.
+/// A pair is a row and one of its k chosen experts; its number is row * k + rank. Routed rows are
+/// the pairs sorted by expert; rows of one expert keep their order.
 class ExpertPlan {
  public:
   ExpertPlan() = default;
-  /// A wave has at most `wave_rows` routed rows, or one expert. The quantised rows of each expert
-  /// begin at a multiple of `rows_together`.
+  /// A wave has at most `wave_rows` routed rows, or a single expert. The quantised rows of each
+  /// expert begin at a multiple of `rows_together`.
   ExpertPlan(const ExpertPlanMemory& memory, std::int64_t wave_rows, std::int32_t rows_together)
       : memory_(memory), wave_rows_(wave_rows), rows_together_(rows_together) {}
 
-  /// Sorts pairs by their experts, chosen[pair]; allocates nothing.
+  /// Sorts the pairs by expert; chosen[pair] is a pair's expert. Allocates no memory.
   ///
   /// Shapes: chosen [T * k], each in [0, experts).
   void sort(std::span<const std::int32_t> chosen, std::int32_t experts);
-  /// The wave that begins with `expert`; numbers the quantised rows of its experts.
+  /// Cuts the wave that begins with `expert`, and sets ExpertRows::q_first of its experts.
   ExpertWave wave_from(std::int32_t expert);
 
   const ExpertRows& rows_of(std::int32_t expert) const {
@@ -58,7 +58,7 @@ class ExpertPlan {
   std::int32_t pair(std::int64_t routed_row) const {
     return memory_.pairs[static_cast<std::size_t>(routed_row)];
   }
-  /// Routed row `row` of `expert` among the quantised rows of the wave that was cut last.
+  /// Index of routed row `row` of `expert` in the quantised rows of the wave that was cut last.
   std::int64_t quantised_row(std::int32_t expert, std::int64_t row) const {
     return rows_of(expert).q_first + row - rows_of(expert).first;
   }

@@ -1,4 +1,4 @@
-// KernelTable: the CPU backend's kernels of one instruction set, chosen once at start.
+// KernelTable: the CPU backend's kernels for one instruction set; a table is chosen at start.
 #pragma once
 
 #include <array>
@@ -14,31 +14,31 @@
 
 namespace ingot {
 
-/// Rows of a tile: their quantised activations lie together.
+/// Rows in a row tile: the rows that share a QuantisedGroup. All kernels depend on this layout.
 inline constexpr int kTileRows = 4;
 
-/// The bits of kFloatBits. An integer sum below 2^22 that begins with it, read as float, is
-/// kFloatBits plus the sum: no conversion is needed.
+/// The bit pattern of kFloatBits. An integer sum below 2^22 is added to kIntBits; its bits, read as
+/// a float, are kFloatBits plus the sum. So kernels need no conversion from integer to float.
 inline constexpr std::int32_t kIntBits = 0x4B400000;
 inline constexpr float kFloatBits = 12582912.0f;  // 1.5 * 2^23
 
-/// One group of 32 activations of a row tile, as `KernelTable::quantise` writes and products with
-/// panels read it: all rows from one address. Each member takes four bytes a row.
+/// A group of 32 quantised activations for each row of a row tile. `KernelTable::quantise` writes
+/// it, linear kernels read it.
 struct QuantisedGroup {
-  std::int8_t q[8][kTileRows][4];              ///< within [-127, 127], by quads along K
-  float d[kTileRows];                          ///< scale
-  float minus_sum_float[kTileRows];            ///< minus the sum of the 32 integers
-  std::int32_t bits_minus_8_sum[kTileRows];    ///< kIntBits plus 8 times that
-  std::int32_t bits_minus_128_sum[kTileRows];  ///< kIntBits plus 128 times that
-  std::int32_t minus_half[2][kTileRows];       ///< minus the sum of each 16
-  /// 128 times minus_half, the first plus kIntBits.
+  std::int8_t q[8][kTileRows][4];              ///< integers in [-127, 127], in 8 quads along K
+  float d[kTileRows];                          ///< scale of each row
+  float minus_sum_float[kTileRows];            ///< minus the sum of a row's 32 integers
+  std::int32_t bits_minus_8_sum[kTileRows];    ///< kIntBits - 8 * sum of the 32 integers
+  std::int32_t bits_minus_128_sum[kTileRows];  ///< kIntBits - 128 * sum of the 32 integers
+  std::int32_t minus_half[2][kTileRows];       ///< minus the sum of the first and the last 16
+  /// 128 * minus_half; the first one plus kIntBits.
   std::int32_t bits_minus_128_half[2][kTileRows];
 };
 
-/// Rows that a matrix unit (AMX) multiplies at once.
+/// Rows that a matrix unit (AMX) multiplies at once: an AMX tile has 16 rows.
 inline constexpr int kMatrixRows = 16;
 
-/// One group of 32 activations of 16 rows, as a matrix unit reads it; the values of QuantisedGroup.
+/// The values of QuantisedGroup for 16 rows, in the layout that a matrix unit reads.
 struct MatrixGroup {
   alignas(64) std::int8_t q[kMatrixRows][kGroup];
   float d[kMatrixRows];
@@ -46,52 +46,52 @@ struct MatrixGroup {
   std::int32_t bits_minus_128_sum[kMatrixRows];
 };
 
-/// Arguments of a linear kernel: rows times one panel of 16 outputs, or several neighbours.
+/// Arguments of a linear kernel, which multiplies rows with one or several consecutive panels.
 struct PanelArgs {
   const std::byte* panel = nullptr;
-  std::int64_t panel_bytes = 0;  ///< distance of neighbouring panels
-  std::int64_t cols = 0;         ///< K
-  std::int64_t rows = 0;         ///< T
-  View x;                        ///< [T, K] float32, for dense formats
-  /// [tiles of T, K / 32], for block formats; may be null for a kernel with `matrix_rows`.
+  std::int64_t panel_bytes = 0;  ///< bytes from one panel to the next
+  std::int64_t cols = 0;         ///< K, inputs
+  std::int64_t rows = 0;         ///< T, rows
+  View x;                        ///< [T, K] float32 rows, for dense formats
+  /// [row tiles, K / 32] rows for block formats. May be null if the kernel has `matrix_rows`.
   const QuantisedGroup* q = nullptr;
-  const MatrixGroup* matrix = nullptr;  ///< [T / 16, K / 32], equal values, or null
-  const float* bias = nullptr;          ///< [columns], or none
-  float* out = nullptr;                 ///< [T, columns], the first panel's first column
-  std::int64_t out_stride = 0;          ///< floats between rows
-  int columns = 0;                      ///< outputs of these panels
-  std::byte* scratch = nullptr;  ///< LinearKernel::scratch bytes, at an address aligned to 64
+  const MatrixGroup* matrix = nullptr;  ///< [T / 16, K / 32], the values of `q`, or null
+  const float* bias = nullptr;          ///< [columns], or null
+  float* out = nullptr;                 ///< [T, columns], from the first panel's first column on
+  std::int64_t out_stride = 0;          ///< floats from one row of `out` to the next
+  int columns = 0;                      ///< outputs of all these panels
+  std::byte* scratch = nullptr;         ///< LinearKernel::scratch bytes, aligned to 64
 };
 
-/// The linear kernel of one format.
+/// The linear kernel for one weight format, and how to call it.
 struct LinearKernel {
   void (*run)(const PanelArgs&) = nullptr;
-  /// Panels of the fastest calls with `many_rows` rows or more; any number gives equal bits.
+  /// Panels of a call that are fastest with `many_rows` rows or more. Any number gives equal bits.
   int panels = 1;
   std::int64_t many_rows = 64;
-  int few_panels = 1;  ///< panels of the fastest calls with fewer rows
-  /// Bytes of quantised rows that should pass all panels before the next rows do, for each panel of
-  /// a call, where it reads its rows once for all panels; at least the size of a second cache.
+  int few_panels = 1;  ///< panels of a call that are fastest with fewer rows
+  /// Wanted size of a row block, in bytes of quantised rows for each panel of a call. 0: a row
+  /// block is as large as the second-level cache.
   std::int64_t panel_rows_bytes = 0;
-  std::int64_t scratch = 0;  ///< bytes that a call needs in its thread
-  /// Rows from which it reads PanelArgs::matrix alone, where there is one; fewer rows too where `q`
-  /// is null. 0: it always reads `q`.
+  std::int64_t scratch = 0;  ///< bytes of PanelArgs::scratch
+  /// From this number of rows on, the kernel reads PanelArgs::matrix if it is given, not `q`. With
+  /// fewer rows it reads `matrix` only if `q` is null. 0: it always reads `q`.
   std::int64_t matrix_rows = 0;
 };
 
-/// Linear kernels, indexed by Format; null where a number is no format.
+/// Linear kernels, indexed by Format. `run` is null for numbers that are not formats.
 using LinearKernels = std::array<LinearKernel, 64>;
 
-/// Queries (rows times query heads of all its kv heads) of an attention kernel's call at most. A
-/// larger value lengthens its arrays on the stack, which have to stay in the first cache.
+/// Largest number of queries (rows times query heads) in a call of an attention kernel. A larger
+/// value lengthens its arrays on the stack, which must stay in the first-level cache.
 inline constexpr int kQueriesLimit = 24;
 
-/// Layout of one kv head's keys or values in a block of KvType::kInt8: scales [groups][16 tokens],
-/// then bytes: keys as q + 128 [cols / 4][16 tokens][4], values as q [4][cols][4 tokens].
+/// Layout of one kv head's keys or values in a block of KvType::kInt8. Scales [groups][16 tokens]
+/// come first. Then keys are bytes q + 128 [cols / 4][16 tokens][4], values q [4][cols][4 tokens].
 struct Int8Page {
-  int groups;                ///< groups of 32 elements; the last may reach past the head
-  std::int64_t cols;         ///< elements of all groups
-  std::int64_t scale_bytes;  ///< bytes before the integers
+  int groups;                ///< groups of 32 elements; the last group may be padded
+  std::int64_t cols;         ///< elements of all groups, with padding
+  std::int64_t scale_bytes;  ///< bytes of all scales
 
   INGOT_INLINE explicit Int8Page(std::int64_t head_dim)
       : groups(static_cast<int>((head_dim + 31) / 32)),
@@ -103,98 +103,98 @@ struct Int8Page {
   }
 };
 
-/// Keys of a chunk, as `attention` in backend.h defines it.
+/// Keys in a chunk, as `Backend::attention` defines it. Another value changes results.
 inline constexpr std::int32_t kChunk = 64;
 
-/// Keys of a split, as `attention` in backend.h defines it: splits are computed independently.
+/// Keys in a split, as `Backend::attention` defines it. Another value changes results.
 inline constexpr std::int32_t kSplit = 1024;
 
-/// Floats of a query's state after a split: its weighted sum of values, then its largest score and
-/// the sum of its weights.
+/// Floats in a query's state after a split: the weighted sum of values, then the largest score and
+/// the sum of weights.
 constexpr std::int64_t attention_state_floats(std::int64_t head_dim) {
   return (head_dim + 31) / 32 * 32 + 16;
 }
 
-/// Arguments of an attention kernel: rows of one sequence and the query heads of neighbouring kv
-/// heads. Each chunk's keys and values are read once for all queries that share them, head by head.
+/// Arguments of an attention kernel: rows of one sequence, and the query heads of consecutive kv
+/// heads. The kernel reads each chunk's keys and values once for all queries that share them.
 struct AttentionArgs {
-  const float* q = nullptr;   ///< [rows, kv_heads * heads, D]
-  float* out = nullptr;       ///< [rows, kv_heads * heads, D]
-  std::int64_t q_stride = 0;  ///< floats between rows
+  const float* q = nullptr;   ///< [rows, kv_heads * heads, D] queries
+  float* out = nullptr;       ///< [rows, kv_heads * heads, D] results
+  std::int64_t q_stride = 0;  ///< floats from one row to the next
   std::int64_t out_stride = 0;
   std::int32_t rows = 0;
-  std::int32_t heads = 0;     ///< query heads that share a kv head
+  std::int32_t heads = 0;     ///< query heads for each kv head
   std::int32_t kv_heads = 1;  ///< rows * heads * kv_heads is at most kQueriesLimit
   const std::byte* pages = nullptr;
-  const std::int32_t* table = nullptr;  ///< the sequence's blocks
+  const std::int32_t* table = nullptr;  ///< the sequence's block table
   std::int64_t block_bytes = 0;
-  /// Bytes in a block before the first kv head's keys [D][16 tokens] and before its values [16
-  /// tokens][D rounded up to 16]; for 8-bit integers see Int8Page.
+  /// Offsets of the first kv head's keys and values in a block, in bytes. PageLayout and Int8Page
+  /// describe the layout.
   std::int64_t k_offset = 0;
   std::int64_t v_offset = 0;
   std::int64_t k_head = 0;  ///< bytes of a kv head's keys
   std::int64_t v_head = 0;
   KvType type = KvType::kF16;
   std::int32_t head_dim = 0;
-  const std::int32_t* first = nullptr;  ///< [rows]; keys seen: [first, last), at least one
+  const std::int32_t* first = nullptr;  ///< [rows]; a row sees keys [first, last), at least one
   const std::int32_t* last = nullptr;
   float scale = 0;
   float score_cap = 0;
 };
 
-/// The CPU backend's kernels of one instruction set. Each evaluates the expression tree that
-/// backend.h declares for its op, so all tables give equal bits.
+/// The CPU backend's kernels for one instruction set. Each kernel evaluates the expression tree of
+/// its op in backend.h, so all tables give equal bits.
 struct KernelTable : HostKernels {
   LinearKernels linear{};
   bool reads_matrix = false;  ///< whether some linear kernels read PanelArgs::matrix
-  /// Quantises [K] floats as row `row` of 16, into the [K / 32] groups of its tile and of the
-  /// matrix; either may be null.
+  /// Quantises one row, x [cols], into `groups` (its row tile's) and `matrix` (its 16 rows'), both
+  /// [cols / 32]; either may be null. `row` is in [0, 16).
   void (*quantise)(const float* x, std::int64_t cols, int row, QuantisedGroup* groups,
                    MatrixGroup* matrix) = nullptr;
-  /// Quantises kTileRows rows at once, `stride` floats apart, into the groups of their tile, to
-  /// equal bits; null where the table has no faster way than row by row.
+  /// Quantises kTileRows rows, `stride` floats apart, into the groups of their row tile, with the
+  /// bits of `quantise`. Null if this is not faster than one row at a time.
   void (*quantise_tile)(const float* x, std::int64_t stride, std::int64_t cols,
                         QuantisedGroup* groups) = nullptr;
-  /// x += add (where not null), then out = norm(x) (where out is not null).
+  /// x += add if `add` is not null. Then out = norm(x) if `out` is not null.
   void (*norm)(float* x, const float* add, const Norm& n, std::int64_t cols, float* out) = nullptr;
-  /// Normalises and rotates one head of D elements in place, where there are a norm and angles.
+  /// Normalises one head in place if `n` has a weight, then rotates it if `dims` > 0.
   void (*rope)(float* head, std::int64_t head_dim, const Norm& n, bool adjacent_pairs,
                std::int64_t dims, const float* cos, const float* sin) = nullptr;
   void (*attention)(const AttentionArgs&) = nullptr;
-  /// First of two steps that give the bits of `attention`, so that threads can share the splits:
-  /// the states of all queries after split `split` (keys from kSplit * split on), side by side by
-  /// kv head, row and query head. Queries that see no key of it have a state too.
+  /// `attention` in two steps with equal bits, so that threads can share the splits. This first
+  /// step writes the states of all queries after split `split` (keys from kSplit * split on), in
+  /// the order kv head, row, query head. Queries that see no key of the split also have a state.
   void (*attention_split)(const AttentionArgs&, std::int32_t split, float* states) = nullptr;
-  /// Second step: the outputs, from the states of all splits, `stride` floats apart.
+  /// Second step: computes the outputs from the states of all splits, `stride` floats apart.
   void (*attention_join)(const AttentionArgs&, const float* states, std::int64_t stride) = nullptr;
-  /// n half floats, rounded to nearest even; n is a multiple of 16.
+  /// Rounds n floats to half floats, to nearest even. n is a multiple of 16.
   void (*to_half)(const float* x, std::int64_t n, std::uint16_t* out) = nullptr;
-  /// out = act(in) * up; where `up` is null, out = act(in).
+  /// out = act(in) * up, or out = act(in) if `up` is null.
   void (*activate)(const float* in, const float* up, Act act, std::int64_t n, float* out) = nullptr;
   /// x = softmax(x) in place.
   void (*softmax)(float* x, std::int64_t n) = nullptr;
-  /// Writes the largest element, and the sum of exp(x - largest).
+  /// Writes the largest element of x to `largest`, and the sum of exp(x - largest) to `sum`.
   void (*log_sum)(const float* x, std::int64_t n, float* largest, float* sum) = nullptr;
-  /// The index of the largest element, the lowest of equals; -1 when one is NaN.
+  /// Returns the index of the largest element, the lowest index of equals; -1 if one is NaN.
   std::int32_t (*argmax)(const float* x, std::int64_t n) = nullptr;
-  /// y = fma(w, x, y).
+  /// y = fma(w, x, y) for n elements.
   void (*add_scaled)(float w, const float* x, std::int64_t n, float* y) = nullptr;
 };
 
-/// The table that every machine runs and all others are compared with.
+/// The table in plain C++, which every machine can run. Tests compare all other tables with it.
 const KernelTable& scalar_kernels();
 
-// Tables for x86-64 processors with these instructions; on others, a call of a kernel is fatal.
-const KernelTable& avx2_novnni_kernels();    ///< AVX2, FMA, F16C
-const KernelTable& avx2_kernels();           ///< plus AVX_VNNI
-const KernelTable& avx512_novnni_kernels();  ///< AVX-512 F, BW, DQ, VL
-const KernelTable& avx512_kernels();         ///< plus AVX512_VNNI
-const KernelTable& avx512_amx_kernels();     ///< plus AMX-INT8
-/// The table for 64-bit Arm with the dot products of Armv8.2.
+// Tables for x86-64 processors with these instructions. On other processors a kernel call crashes.
+const KernelTable& avx2_novnni_kernels();    ///< for AVX2, FMA, F16C
+const KernelTable& avx2_kernels();           ///< for AVX2, FMA, F16C, AVX_VNNI
+const KernelTable& avx512_novnni_kernels();  ///< for AVX-512 F, BW, DQ, VL
+const KernelTable& avx512_kernels();         ///< for AVX-512 F, BW, DQ, VL, VNNI
+const KernelTable& avx512_amx_kernels();     ///< for AVX-512 F, BW, DQ, VL, VNNI and AMX-INT8
+/// The table for 64-bit Arm processors with the dot product instructions of Armv8.2.
 const KernelTable& neon_kernels();
 
-/// The tables that this machine can run, scalar first, the fastest last. The first call asks Linux
-/// for the tiles of AMX where the processor has them; an alternate signal stack then needs 11 KiB.
+/// The tables that this machine can run: scalar first, fastest last. If the processor has AMX, the
+/// first call asks Linux to enable its tiles; an alternate signal stack then needs 11 KiB.
 std::span<const KernelTable* const> kernel_tables();
 
 }  // namespace ingot

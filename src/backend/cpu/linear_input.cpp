@@ -1,4 +1,4 @@
-// LinearInput: quantises rows, a whole tile at once where the kernel table can.
+// LinearInput: quantises rows, a whole tile at once if the kernel table supports this.
 #include "backend/cpu/linear_input.h"
 
 namespace ingot {

@@ -1,4 +1,4 @@
-// LinearInput: quantised rows of activations, as linears over block formats read them.
+// LinearInput: quantised rows of activations, the input of linears with block formats.
 #pragma once
 
 #include <cstdint>
@@ -7,25 +7,25 @@
 
 namespace ingot {
 
-/// Quantised rows of K activations in the layouts of a kernel table; does not own their memory.
+/// Quantised rows of K activations in one or both layouts that kernels read. Does not own memory.
 struct LinearInput {
-  QuantisedGroup* q = nullptr;    ///< [tiles of T, K / 32]; null where the matrix is enough
-  MatrixGroup* matrix = nullptr;  ///< [T / 16, K / 32]; null where no kernel reads it
-  std::int64_t groups = 0;        ///< K / 32
+  QuantisedGroup* q = nullptr;    ///< [row tiles, K / 32]; null if kernels read only `matrix`
+  MatrixGroup* matrix = nullptr;  ///< [T / 16, K / 32]; null if no kernel reads it
+  std::int64_t groups = 0;        ///< groups in a row: K / 32
 
-  /// The rows from `row` on, which begins a tile and, where there is a matrix, 16 rows.
+  /// The rows from `row` on. `row` is the first of a tile; with `matrix` it is a multiple of 16.
   LinearInput from(std::int64_t row) const;
-  /// This memory for rows of `count` groups.
+  /// The same memory, used for rows with `count` groups.
   LinearInput of_groups(std::int64_t count) const {
     return {.q = q, .matrix = matrix, .groups = count};
   }
-  /// Quantises x, whole groups of float rows, as those of rows `row`, `row` + 1, ... from group
-  /// `first` on.
+  /// Quantises the float rows of x into rows `row`, `row` + 1, ... from group `first` on. The width
+  /// of x is a multiple of 32.
   void write_rows(const KernelTable& table, View x, std::int64_t row, std::int64_t first) const;
-  /// Quantises x [cols], whole groups, as those of `row` from group `first` on.
+  /// Quantises x [cols] into row `row` from group `first` on. `cols` is a multiple of 32.
   void write(const KernelTable& table, std::int64_t row, std::int64_t first, const float* x,
              std::int64_t cols) const;
-  /// Copies row `from_row` of `from` to row `row`, of equal groups; both have `q`.
+  /// Copies row `from_row` of `from` to row `row`. Both inputs have `q` and equal `groups`.
   void copy(std::int64_t row, const LinearInput& from, std::int64_t from_row) const;
 
  private:

@@ -1,4 +1,4 @@
-// PageLayout: offsets of one layer's keys and values in a block of the CPU backend.
+// PageLayout: where keys and values lie in a KV block of the CPU backend.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace ingot {
 
-/// Per kv head keys [D][16 tokens], so that scores have a key a lane, then per kv head values [16
-/// tokens][D rounded up to 16], so that outputs have an element a lane; of 8-bit integers see
-/// Int8Page.
+/// Sizes and offsets in a block of one layer. First the keys of each kv head, [D][16 tokens], so
+/// that a lane of scores is a key. Then the values of each kv head, [16 tokens][D rounded up to
+/// 16], so that a lane of outputs is an element. Int8Page has the layout of 8-bit integers.
 struct PageLayout {
-  std::int64_t element = 0;    ///< bytes
-  std::int64_t value_row = 0;  ///< elements
+  std::int64_t element = 0;    ///< bytes of an element
+  std::int64_t value_row = 0;  ///< elements of a token's values, rounded up to 16
   std::int64_t k_head = 0;     ///< bytes of a kv head's keys
-  std::int64_t v_head = 0;
-  std::int64_t v_start = 0;
-  std::int64_t block = 0;
+  std::int64_t v_head = 0;     ///< bytes of a kv head's values
+  std::int64_t v_start = 0;    ///< offset of the values in bytes
+  std::int64_t block = 0;      ///< bytes of a block
 
   PageLayout(const Attention& a, KvType type) {
     if (type == KvType::kInt8) {

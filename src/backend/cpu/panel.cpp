@@ -1,4 +1,4 @@
-// Packing weights into panels, and reading single columns back.
+// Packs weights into panels, and decodes single columns of a panel.
 #include "backend/cpu/panel.h"
 
 #include "base/check.h"
@@ -12,7 +12,7 @@ using Byte = unsigned char;
 Byte* bytes_of(std::byte* p) { return reinterpret_cast<Byte*>(p); }
 const Byte* bytes_of(const std::byte* p) { return reinterpret_cast<const Byte*>(p); }
 
-/// Adds bits of code `k` of column `c` to a zeroed plane of `bits` a code.
+/// Writes the bits of code `k` of column `c` to a zeroed plane of `bits` bits for each code.
 void put_bits(Byte* plane, int bits, int c, int k, int value) {
   const int quad = k / 4;
   const int per_vector = 8 / bits;
@@ -48,7 +48,7 @@ void put_header(Byte* header, int c, const GroupCodes& codes) {
   if constexpr (P::kHasMin) put_half(header + P::kScaleBytes * kPanelCols, c, codes.m);
 }
 
-/// Writes column `c` of one group, whose bytes are zero where no column has been written.
+/// Writes column `c` of a group. The bytes of columns that are not written yet are zero.
 template <BlockFormat F>
 void put_group(Byte* group, int c, const GroupCodes& codes) {
   using P = Panel<F>;

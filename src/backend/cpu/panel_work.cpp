@@ -1,4 +1,4 @@
-// PanelWork: the sizes of row blocks and items, and the kernel calls.
+// PanelWork: chooses the sizes of row blocks and items, and calls the linear kernels.
 #include "backend/cpu/panel_work.h"
 
 #include <algorithm>
@@ -10,11 +10,11 @@ namespace ingot {
 
 namespace {
 
-/// A multiple of the rows of every block kernel's pass, so that no pass of a row block is short.
+/// Rows, a multiple of the rows in a pass of every block kernel, so that no pass is short.
 constexpr std::int64_t kRowStep = 48;
 
-/// Rows of a row block: blocks are equal, and their quantised rows take at most `bytes`. A multiple
-/// of kRowStep where `bytes` hold that many rows, else of `rows_min`.
+/// Number of rows in a row block. All blocks are equal, and their quantised rows take at most
+/// `bytes`. The result is a multiple of kRowStep if `bytes` is large enough, else of `rows_min`.
 std::int64_t rows_of_block(std::int64_t rows, std::int64_t cols, std::int64_t bytes,
                            std::int64_t rows_min) {
   const std::int64_t row_bytes = cols * 2;  // quantised; floats take twice as much
@@ -39,10 +39,10 @@ PanelWork::PanelWork(const KernelTable& table, int threads, View in, const Weigh
 }
 
 void PanelWork::cut_rows(int threads) {
-  // Items of a thread at least: with fewer, threads wait long for the last one.
+  // Smallest number of items for each thread. With fewer, threads wait long for the last item.
   constexpr std::int64_t kItemsOfThread = 4;
-  // Bytes of a second cache: larger row blocks fall out of it between panels, smaller ones read the
-  // weights more often.
+  // Bytes of a second-level cache. Larger row blocks leave the cache between panels; smaller row
+  // blocks read the weights more often.
   constexpr std::int64_t kCacheBytes = 1 << 20;
   const std::int64_t panels = (weight_->rows + kPanelCols - 1) / kPanelCols;
   std::int64_t panel_rows_bytes = kernel_of(weight_->segments[0]).panel_rows_bytes;

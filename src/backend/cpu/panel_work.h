@@ -1,4 +1,4 @@
-// PanelWork: a linear cut into items, each a row block through a few panels of the weight.
+// PanelWork: cuts a linear op into items for threads; an item is a row block times a few panels.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace ingot {
 
-/// out = in W^T + b with one kernel table, in items that threads run in any order.
+/// Computes out = in W^T + b with one kernel table, in items that threads run in any order.
 ///
-/// Shapes: in [T, K], w [M, K], out [T, M]. A row block passes all panels before
-/// the next one does. It is as large as the second cache, or larger where a kernel asks for it
-/// (LinearKernel::panel_rows_bytes).
+/// Shapes: in [T, K], w [M, K], out [T, M]. A row block is multiplied with all panels before the
+/// next row block starts. It fits in the second-level cache, or is larger if a kernel asks for
+/// more rows (LinearKernel::panel_rows_bytes).
 class PanelWork {
  public:
-  /// Cuts items for `threads` threads. Shapes that do not match are a bug.
+  /// Cuts the linear into items for `threads` threads. Shapes that do not match are a bug.
   PanelWork(const KernelTable& table, int threads, View in, const Weight& w, View out);
 
   std::int64_t items() const { return items_; }
-  /// Runs an item. `rows` are the quantised rows of `in`, for weights with block formats; `scratch`
-  /// is the calling thread's, as large as any LinearKernel::scratch of the table.
+  /// Runs one item. `rows` are the quantised rows of `in`, for weights with block formats.
+  /// `scratch` is the calling thread's, of the size of the table's largest LinearKernel::scratch.
   void run(std::int64_t item, const LinearInput& rows, std::byte* scratch) const;
 
  private:
@@ -37,7 +37,7 @@ class PanelWork {
   const Weight* weight_;
   View out_;
   std::int64_t block_rows_ = 0;
-  std::int64_t panels_limit_ = 0;  ///< panels of an item at most
+  std::int64_t panels_limit_ = 0;  ///< largest number of panels in an item
   std::int64_t block_items_ = 0;
   std::int64_t items_ = 0;
 };

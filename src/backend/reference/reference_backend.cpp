@@ -1,4 +1,4 @@
-// The ops in double precision: loops over the definitions, libm, one thread.
+// ReferenceBackend: the ops as plain loops in double precision, with libm, on one thread.
 #include "backend/reference/reference_backend.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using Row = std::vector<double>;
 
 Row read_row(const float* values, std::int64_t n) { return Row(values, values + n); }
 
-/// The one rounding of an op.
+/// Rounds a row to float: the only rounding of an op.
 void write_row(const Row& row, float* out) {
   std::transform(row.begin(), row.end(), out, [](double v) { return static_cast<float>(v); });
 }
@@ -102,7 +102,7 @@ Row softmax(Row x) {
   return x;
 }
 
-/// Indices by falling value, ties to the lower index.
+/// Indices sorted by value, largest first, ties to the lower index.
 std::vector<std::int32_t> ranking(const Row& x) {
   std::vector<std::int32_t> order(x.size());
   std::iota(order.begin(), order.end(), 0);
@@ -123,7 +123,7 @@ std::int32_t largest(const Row& x) {
 
 // Pages: blocks of KvRows.
 
-/// The D elements of one token, K or V, and KV head.
+/// The D elements of one token's key or value in one kv head.
 std::byte* page_head(const Attention& a, const KvLayer& kv, std::int32_t slot, bool value,
                      std::int32_t g) {
   INGOT_CHECK(slot >= 0 && slot / kBlockTokens < kv.blocks, "slot ", slot, " of ", kv.blocks,
@@ -134,8 +134,8 @@ std::byte* page_head(const Attention& a, const KvLayer& kv, std::int32_t slot, b
          slot % kBlockTokens * rows.token_bytes + head * rows.head_bytes;
 }
 
-/// Rounds up to 32 elements to whole multiples of the largest magnitude's 127th part; returns that
-/// part.
+/// Rounds a group of up to 32 elements to integers times d, where d is the largest magnitude / 127.
+/// Returns d.
 float quantise(std::span<const float> group, std::int8_t* out) {
   float amax = 0;
   bool finite = true;

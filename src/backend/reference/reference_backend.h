@@ -1,15 +1,15 @@
-// ReferenceBackend: every op in plain double precision, which tests compare other backends with.
+// ReferenceBackend: every op in plain double precision; tests compare other backends with it.
 #pragma once
 
 #include "backend/backend.h"
 
 namespace ingot {
 
-/// The ops without packing, quantised activations, chunks or threads: sums in double, each output
-/// rounded once.
+/// Computes sums in double and rounds each output once. It does not pack weights, quantise
+/// activations, cut keys into chunks or use threads.
 ///
-/// A Weight is one F32 segment of decoded rows, [rows, cols] without gaps; a block of a page has
-/// the layout of KvRows. For tests: it allocates inside ops, and shares no code with other
+/// A Weight is one F32 segment of decoded rows, [rows, cols] without gaps. KV blocks have the
+/// layout of KvRows. Only for tests: it allocates memory inside ops, and shares no code with other
 /// backends.
 class ReferenceBackend final : public Backend {
  public:

@@ -1,5 +1,5 @@
-// The AVX2 kernel table with AVX-VNNI's dot products in the encoding of AVX-512 VNNI, for tests:
-// few machines have AVX-VNNI, and the lanes are otherwise equal.
+// The AVX2 kernel table with dot products in the encoding of AVX-512 VNNI. For tests: few machines
+// have AVX-VNNI, and the lanes are otherwise equal.
 #include "backend/cpu/isa/avx2_lanes.h"
 #include "backend/cpu/isa/table_units.h"
 #include "backend/cpu/kernels/linear.inl"

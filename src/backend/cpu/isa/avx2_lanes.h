@@ -1,4 +1,4 @@
-// Sixteen lanes in two AVX2 registers, with and without the dot products of AVX-VNNI.
+// Avx2Lanes: a 16-lane vector type in two AVX2 registers, with or without AVX-VNNI dot products.
 #pragma once
 
 #include <immintrin.h>
@@ -8,9 +8,9 @@
 #include "base/inline.h"
 
 namespace ingot {
-namespace {  // internal linkage: no other file may end up with this file's code
+namespace {  // internal linkage: the linker cannot use this code for other files
 
-/// The lanes type of ScalarLanes in AVX2 with FMA and F16C; `kVnni`: with AVX_VNNI.
+/// The operations of ScalarLanes (scalar_lanes.h) in AVX2, FMA and F16C; `kVnni` adds AVX_VNNI.
 template <bool kVnni>
 struct Avx2Lanes {
   static constexpr int kWidth = 16;
@@ -71,7 +71,7 @@ struct Avx2Lanes {
     const auto low = static_cast<std::uint32_t>(_mm256_movemask_ps(m.a));
     return low | static_cast<std::uint32_t>(_mm256_movemask_ps(m.b)) << 8;
   }
-  /// As the instruction defines it: y for equal values and where either is NaN.
+  /// The instruction's maximum: y if the values are equal or one is NaN.
   INGOT_INLINE static F max(F x, F y) { return {_mm256_max_ps(x.a, y.a), _mm256_max_ps(x.b, y.b)}; }
   INGOT_INLINE static I bits(F x) { return {_mm256_castps_si256(x.a), _mm256_castps_si256(x.b)}; }
   INGOT_INLINE static F from_bits(I x) {
@@ -221,16 +221,16 @@ struct Avx2Lanes {
   }
   INGOT_INLINE static V low_nibbles(V x) { return _mm256_and_si256(x, _mm256_set1_epi8(15)); }
   INGOT_INLINE static V high_nibbles(V x) { return low_nibbles(_mm256_srli_epi16(x, 4)); }
-  /// Lane i: w[2 i] * x[2 i] + w[2 i + 1] * x[2 i + 1]; w unsigned, x signed, the sum in 16 bits.
+  /// Sum i is w[2 i] * x[2 i] + w[2 i + 1] * x[2 i + 1], in 16 bits. w is unsigned, x is signed.
   INGOT_INLINE static V pairs_of(V w, V x) { return _mm256_maddubs_epi16(w, x); }
-  /// Sums of 16 bits, in the order that is written: as a tree the compiler would keep more than
-  /// there are registers.
+  /// Adds 16-bit sums. The empty `asm` keeps the order of additions: as a tree they would need more
+  /// registers than there are.
   INGOT_INLINE static V add_pairs(V x, V y) {
     V sum = _mm256_add_epi16(x, y);
     __asm__("" : "+x"(sum));
     return sum;
   }
-  /// Adds sums of 16 bits, two for each lane, kTimes to one register of `acc`.
+  /// Adds 16-bit sums, two for each lane, kTimes to half kHalf of `acc`.
   template <int kHalf, int kTimes>
   INGOT_INLINE static void widen(I& acc, V pairs) {
     __m256i& to = kHalf == 0 ? acc.a : acc.b;
@@ -266,7 +266,7 @@ struct Avx2Lanes {
   }
 
  private:
-  /// All ones in lanes [0, n).
+  /// A mask with all bits set in lanes [0, n).
   INGOT_INLINE static I first(int n) {
     const __m256i index = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     return {_mm256_cmpgt_epi32(_mm256_set1_epi32(n), index),
@@ -291,8 +291,8 @@ struct Avx2Lanes {
     return acc;
 #endif
   }
-  /// Sums of four products a lane. Pairs are summed in 16 bits, which hold 2 * 127 * 127 and, with
-  /// the sign moved from the weights to x, 2 * 128 * 127.
+  /// The sum of four products in each lane. 16-bit sums of pairs cannot overflow: they are at most
+  /// 2 * 127 * 127, or 2 * 128 * 127 if the sign is moved from the weights to x.
   template <bool kSigned>
   INGOT_INLINE static __m256i pairs(__m256i w, __m256i x) {
     if constexpr (kSigned) {

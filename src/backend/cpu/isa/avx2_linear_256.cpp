@@ -1,4 +1,4 @@
-// Kernels for AVX2 with AVX-VNNI: products with blocks of 256.
+// Kernels for AVX2 with AVX-VNNI: linear kernels of formats with 256-weight blocks.
 #include "backend/cpu/isa/avx2_lanes.h"
 #include "backend/cpu/isa/table_units.h"
 #include "backend/cpu/kernels/linear.inl"

@@ -1,4 +1,4 @@
-// Kernels for AVX2 with AVX-VNNI: products with floats and blocks of 32.
+// Kernels for AVX2 with AVX-VNNI: linear kernels of dense formats and 32-weight blocks.
 #include "backend/cpu/isa/avx2_lanes.h"
 #include "backend/cpu/isa/table_units.h"
 #include "backend/cpu/kernels/linear.inl"

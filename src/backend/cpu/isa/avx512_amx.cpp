@@ -6,9 +6,9 @@ namespace ingot {
 
 namespace {
 
-/// Shapes of the eight AMX tiles, as LDTILECFG reads them (Intel SDM, volume 1, chapter 18). Tiles
-/// 0 to 3 hold sums (0 and 1 those of a group's first half), 4 and 5 rows of a group of 32 or of
-/// its halves, 6 and 7 quads of a panel.
+/// Shapes of the eight AMX tiles in the form of LDTILECFG (Intel SDM, volume 1, chapter 18). Tiles
+/// 0 to 3 hold sums; tiles 0 and 1 hold the sums of a group's first half. Tiles 4 and 5 hold rows
+/// of a group or of its halves, tiles 6 and 7 quads of a panel.
 template <std::uint8_t kRows, int kScales>
 struct alignas(64) TileShapes {
   static constexpr std::uint8_t kQuads = 8 / kScales;
@@ -30,8 +30,8 @@ struct AmxLanes : Avx512Lanes<true> {
   /// Releases the tiles, which the processor would otherwise keep for this thread.
   INGOT_INLINE static void end_tiles() { __asm__ volatile("tilerelease"); }
 
-  /// Sums kTile, 0 or 1, = rows of 32 signed bytes times [8][16][4] bytes, signed or not;
-  /// separately for each half of the rows and quads where a group has two scales.
+  /// Sets sums kTile (0 or 1) to rows of 32 signed bytes times [8][16][4] bytes, signed or not. If
+  /// a group has two scales, each half of the rows and quads has sums of its own.
   template <int kTile, int kScales, bool kUnsigned>
   INGOT_INLINE static void multiply_tile(const std::int8_t* rows, const std::uint8_t* quads) {
     if constexpr (kScales == 1) {

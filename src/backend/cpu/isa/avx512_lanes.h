@@ -1,4 +1,4 @@
-// Sixteen lanes in one AVX-512 register, with and without the dot products of VNNI.
+// Avx512Lanes: a 16-lane vector type in one AVX-512 register, with or without VNNI dot products.
 #pragma once
 
 #include <immintrin.h>
@@ -8,9 +8,9 @@
 #include "base/inline.h"
 
 namespace ingot {
-namespace {  // internal linkage: no other file may end up with this file's code
+namespace {  // internal linkage: the linker cannot use this code for other files
 
-/// The lanes type of ScalarLanes in AVX-512 (F, BW, DQ, VL); `kVnni`: with AVX512_VNNI.
+/// The operations of ScalarLanes (scalar_lanes.h) in AVX-512 F, BW, DQ, VL; `kVnni` adds VNNI.
 template <bool kVnni>
 struct Avx512Lanes {
   static constexpr int kWidth = 16;
@@ -18,14 +18,14 @@ struct Avx512Lanes {
   static constexpr bool kPairSums = false;
   static constexpr int kLinearRows = 8;
   static constexpr int kLinearRowsTwoScales = 8;
-  /// With VNNI, panels need not share a load of rows: `dot_alone` loads without cost.
+  /// With VNNI one panel is best: `dot_alone` loads rows at no cost, so panels need not share it.
   static constexpr int kPassPanels = kVnni ? 1 : 2;
   static constexpr int kPassPanelsTwoScales = kVnni ? 1 : 2;
   static constexpr int kPassRows = 4;
   static constexpr int kFewRowsOfBytes = kVnni ? 64 : 24;
   static constexpr int kFewRowsOfNibbles = kVnni ? 32 : 24;
   static constexpr int kFewRowsOfOthers = 8;
-  /// With VNNI a row has few instructions: the processor itself prefetches far ahead.
+  /// Prefetch distance in bytes. Short with VNNI: there the processor prefetches further itself.
   static constexpr std::int64_t kAheadOfBytes = kVnni ? 2048 : 5120;
   static constexpr int kManyPanels = 8;
   static constexpr int kDenseRows = 28;
@@ -51,8 +51,8 @@ struct Avx512Lanes {
   INGOT_INLINE static M le(F a, F b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
   INGOT_INLINE static F select(M m, F yes, F no) { return _mm512_mask_blend_ps(m, no, yes); }
   INGOT_INLINE static std::uint32_t to_bits(M m) { return m; }
-  /// Stores the lanes whose bits are set side by side, and their indices, counted from `first`;
-  /// writes all 16 places.
+  /// Stores the lanes that `bits` selects, without gaps, to `values`, and their indices plus
+  /// `first` to `numbers`. Overwrites 16 elements of both.
   INGOT_INLINE static void store_chosen(std::uint32_t bits, F a, std::int32_t first, float* values,
                                         std::int32_t* numbers) {
     const auto mask = static_cast<__mmask16>(bits);
@@ -61,7 +61,7 @@ struct Avx512Lanes {
     _mm512_storeu_ps(values, _mm512_maskz_compress_ps(mask, a));
     _mm512_storeu_si512(numbers, _mm512_maskz_compress_epi32(mask, number));
   }
-  /// As the instruction defines it: b for equal values and where either is NaN.
+  /// The instruction's maximum: b if the values are equal or one is NaN.
   INGOT_INLINE static F max(F a, F b) { return _mm512_max_ps(a, b); }
   INGOT_INLINE static I bits(F a) { return _mm512_castps_si512(a); }
   INGOT_INLINE static F from_bits(I a) { return _mm512_castsi512_ps(a); }
@@ -106,18 +106,18 @@ struct Avx512Lanes {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(a));
   }
   INGOT_INLINE static void store_int8(std::int8_t* p, const I (&a)[4]) {
-    // Packing works within quarters of a register; the four bytes of a quarter stay together.
+    // Packing works within quarters of a register; this order restores the order of the lanes.
     const I low = _mm512_packs_epi32(a[0], a[1]);
     const I high = _mm512_packs_epi32(a[2], a[3]);
     const I order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     _mm512_storeu_si512(p, _mm512_permutexvar_epi32(order, _mm512_packs_epi16(low, high)));
   }
 
-  /// Integers within a byte, 16 of each of four rows: [quad of columns][row][4].
+  /// Packs four rows of 16 integers to bytes, [quad of columns][row][4]. All values fit in a byte.
   INGOT_INLINE static B join_rows(const I (&a)[4]) {
     return _mm512_packs_epi16(_mm512_packs_epi32(a[0], a[1]), _mm512_packs_epi32(a[2], a[3]));
   }
-  /// The sum of each row of `join_rows`.
+  /// Writes the sum of each of the four rows that `join_rows` packed.
   INGOT_INLINE static void sum_of_rows(B rows, std::int32_t (&sums)[4]) {
     const I pairs = _mm512_maddubs_epi16(_mm512_set1_epi8(1), rows);
     const I quads = _mm512_madd_epi16(pairs, _mm512_set1_epi16(1));
@@ -164,10 +164,10 @@ struct Avx512Lanes {
       return add_int(acc, pairs<kSigned>(w, xs));
     }
   }
-  /// As `dot` of unsigned bytes, faster where no other product takes these four inputs: load and
-  /// product are one instruction instead of two.
+  /// `dot` of unsigned bytes, with load and product in one instruction. Faster than `dot` if no
+  /// other product uses these four inputs.
   INGOT_INLINE static I dot_alone(I acc, B w, const std::int8_t* x) requires kVnni {
-    // Compilers do not join them.
+    // Inline assembly, because compilers emit two instructions.
     __asm__("vpdpbusd %2%{1to16%}, %1, %0"
             : "+v"(acc)
             : "v"(w), "m"(*reinterpret_cast<const std::int8_t(*)[4]>(x)));
@@ -198,35 +198,35 @@ struct Avx512Lanes {
   }
   INGOT_INLINE static I max_int(I a, I b) { return _mm512_max_epi32(a, b); }
   INGOT_INLINE static std::int32_t max_int(I a) { return _mm512_reduce_max_epi32(a); }
-  /// The largest lane of each of four, side by side from the first step on: half the instructions.
+  /// Writes the largest lane of each of four vectors. Takes half the instructions of four calls.
   INGOT_INLINE static void max_int_of_four(const I (&a)[4], std::int32_t (&largest)[4]) {
     of_four(a, largest, [](I x, I y) { return max_int(x, y); });
   }
-  /// As max_int_of_four; lanes i, i + 4, i + 8 and i + 12 are the result of a[i].
+  /// Results of max_int_of_four as a vector: lanes i, i + 4, i + 8, i + 12 have the result of a[i].
   INGOT_INLINE static I max_lanes_of_four(const I (&a)[4]) {
     return each_of_four(a, [](I x, I y) { return max_int(x, y); });
   }
   INGOT_INLINE static std::int32_t sum_int(I a) { return _mm512_reduce_add_epi32(a); }
-  /// The sum of each of four, as max_int_of_four computes.
+  /// Writes the sum of all lanes of each of four vectors.
   INGOT_INLINE static void sum_int_of_four(const I (&a)[4], std::int32_t (&sums)[4]) {
     of_four(a, sums, [](I x, I y) { return add_int(x, y); });
   }
 
  private:
-  /// The reduction by `op` of the lanes of each of four.
+  /// Reduces each of four vectors by `op`, and writes the four results.
   template <class Op>
   INGOT_INLINE static void of_four(const I (&a)[4], std::int32_t (&out)[4], Op op) {
     const I each = each_of_four(a, op);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm512_castsi512_si128(each));
   }
-  /// As reduce_four; the result of a[i] is in lanes i, i + 4, i + 8 and i + 12.
+  /// Reduces each of four vectors by `op`. Lanes i, i + 4, i + 8, i + 12 hold the result of a[i].
   template <class Op>
   INGOT_INLINE static I each_of_four(const I (&a)[4], Op op) {
     const I low = op(_mm512_unpacklo_epi32(a[0], a[1]), _mm512_unpackhi_epi32(a[0], a[1]));
     const I high = op(_mm512_unpacklo_epi32(a[2], a[3]), _mm512_unpackhi_epi32(a[2], a[3]));
     return of_quarters(op(_mm512_unpacklo_epi64(low, high), _mm512_unpackhi_epi64(low, high)), op);
   }
-  /// The reduction by `op` of lanes i, i + 4, i + 8 and i + 12, in each of them.
+  /// Reduces lanes i, i + 4, i + 8 and i + 12 by `op`. Each of these lanes holds the result.
   template <class Op>
   INGOT_INLINE static I of_quarters(I a, Op op) {
     const I half = op(a, _mm512_shuffle_i64x2(a, a, 0b01'00'11'10));
@@ -248,8 +248,8 @@ struct Avx512Lanes {
     return acc;
 #endif
   }
-  /// Sums of four products a lane. Pairs are summed in 16 bits, which hold 2 * 127 * 127 and, with
-  /// the sign moved from the weights to x, 2 * 128 * 127.
+  /// The sum of four products in each lane. 16-bit sums of pairs cannot overflow: they are at most
+  /// 2 * 127 * 127, or 2 * 128 * 127 if the sign is moved from the weights to x.
   template <bool kSigned>
   INGOT_INLINE static I pairs(B w, I x) {
     if constexpr (kSigned) {

@@ -1,4 +1,4 @@
-// Sixteen lanes in four NEON registers, with the dot products of Armv8.2.
+// NeonLanes: a 16-lane vector type in four NEON registers, with the dot products of Armv8.2.
 #pragma once
 
 #include <arm_neon.h>
@@ -8,9 +8,9 @@
 #include "base/inline.h"
 
 namespace ingot {
-namespace {  // internal linkage: no other file may end up with this file's code
+namespace {  // internal linkage: the linker cannot use this code for other files
 
-/// The lanes type of ScalarLanes in NEON. Its dot products are of signed bytes alone.
+/// The operations of ScalarLanes (scalar_lanes.h) in NEON. Dot products need signed bytes.
 struct NeonLanes {
   static constexpr int kWidth = 16;
   static constexpr bool kWideSigned = true;
@@ -89,7 +89,7 @@ struct NeonLanes {
     for (int i = 0; i < 4; ++i) out |= vaddvq_u32(vandq_u32(m.v[i], bits)) << (4 * i);
     return out;
   }
-  /// A compare and select: NEON's own maximum treats zeros and NaN by other rules.
+  /// Compares and selects, since NEON's maximum has other rules for zeros and NaN.
   INGOT_INLINE static F max(F a, F b) {
     return each<F>([&](int i) { return larger(a.v[i], b.v[i]); });
   }
@@ -217,7 +217,7 @@ struct NeonLanes {
     return each<B>([&](int i) { return veorq_u8(a.v[i], vdupq_n_u8(0x80)); });
   }
 
-  /// Unsigned bytes are below 128 here, so signed products give their value.
+  /// The dot product of ScalarLanes. Unsigned weights are below 128, so signed products are exact.
   template <bool kSigned>
   INGOT_INLINE static I dot(I acc, B w, const std::int8_t* x) {
     std::int32_t four;

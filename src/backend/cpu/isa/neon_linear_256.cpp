@@ -1,4 +1,4 @@
-// Kernels for NEON with the dot products of Armv8.2: products with blocks of 256.
+// NEON kernels with Armv8.2 dot products: linear kernels of formats with 256-weight blocks.
 #include "backend/cpu/isa/neon_lanes.h"
 #include "backend/cpu/isa/table_units.h"
 #include "backend/cpu/kernels/linear.inl"

@@ -1,4 +1,4 @@
-// Kernels for plain C++, which every machine runs: attention, norms, sampling, peaks.
+// Plain C++ kernels for every machine: attention, norms, sampling, peaks.
 #include "backend/cpu/isa/scalar_lanes.h"
 #include "backend/cpu/isa/table_units.h"
 #include "backend/cpu/kernels/table.inl"

@@ -1,5 +1,5 @@
-// Sixteen lanes in plain C++: the lanes type of the scalar kernel table, and the definition that
-// every vector type follows.
+// ScalarLanes: a 16-lane vector type in plain C++, for the scalar kernel table. It defines what the
+// types for AVX2, AVX-512 and NEON must compute.
 #pragma once
 
 #include <cstdint>
@@ -8,38 +8,38 @@
 #include "base/inline.h"
 
 namespace ingot {
-namespace {  // internal linkage: no other file may end up with this file's code
+namespace {  // internal linkage: the linker cannot use this code for other files
 
-/// The lanes concept of base/lanes.h at width 16, and what kernels need beyond it: memory, bytes,
-/// dot products and the two reductions whose order is fixed.
+/// The lanes concept of base/lanes.h with 16 lanes, and what kernels need besides: loads and
+/// stores, bytes, dot products, and reductions in a fixed order.
 struct ScalarLanes {
   static constexpr int kWidth = 16;
-  /// Whether `dot` takes weights that may exceed 127 as signed bytes only.
+  /// Whether `dot` needs signed bytes for weights that may exceed 127.
   static constexpr bool kWideSigned = false;
-  /// Whether `linear` multiplies bytes into 16-bit sums of pairs (kernels/pair_sums.inl). Then
-  /// there are V, one of the two registers of B and of I, and the operations of that file.
+  /// Whether linears add pairs of products in 16 bits (kernels/pair_sums.inl). The lanes type then
+  /// also has V, a half of B or of I, and the operations that this file uses.
   static constexpr bool kPairSums = false;
-  /// Rows of a pass over one panel, for one and for two scales a group: as many as fit in
-  /// registers.
+  /// Rows in a pass over one panel, for formats with one and with two scales in a group. More rows
+  /// do not fit in registers.
   static constexpr int kLinearRows = 2;
   static constexpr int kLinearRowsTwoScales = 2;
-  /// Panels of a pass over several, for one and for two scales a group, and its rows.
+  /// Panels in a pass over several panels, for one and two scales in a group. Then rows of a pass.
   static constexpr int kPassPanels = 3;
   static constexpr int kPassPanelsTwoScales = 2;
   static constexpr int kPassRows = 2;
-  /// Rows up to which each pass unpacks a panel as it reads it: codes of 8, of 4, of other bits.
+  /// Largest number of rows for which each pass unpacks panels again: codes of 8, 4, other bits.
   static constexpr int kFewRowsOfBytes = 5;
   static constexpr int kFewRowsOfNibbles = 5;
   static constexpr int kFewRowsOfOthers = 5;
-  /// Bytes between what one or two rows read of 8-bit weights and what they prefetch.
+  /// Prefetch distance in bytes, for one or two rows and 8-bit weights.
   static constexpr std::int64_t kAheadOfBytes = 5120;
-  /// Panels that more rows unpack once for all of them.
+  /// Panels that are unpacked once for all rows, if there are more rows than kFewRowsOf...
   static constexpr int kManyPanels = 7;
-  /// Rows of a pass over one panel of floats, and over two.
+  /// Rows in a pass over one panel of floats, and over two panels.
   static constexpr int kDenseRows = 4;
   static constexpr int kDenseRowsOfTwo = 2;
-  /// Queries of a pass over keys and values of floats and of 8-bit integers; its blocks at most;
-  /// its float accumulators at most.
+  /// Queries in an attention pass over floats, and over 8-bit integers. Then the largest number of
+  /// blocks of 16 keys, and of float accumulators, in a pass.
   static constexpr int kQueries = 2;
   static constexpr int kInt8Queries = 2;
   static constexpr int kScoreBlocks = 1;
@@ -53,7 +53,7 @@ struct ScalarLanes {
   struct M {
     bool v[16];
   };
-  /// 64 bytes: [16 lanes][4].
+  /// 64 bytes, four in each of 16 lanes.
   struct B {
     std::uint8_t v[64];
   };
@@ -95,7 +95,7 @@ struct ScalarLanes {
   static M le(F a, F b) {
     return each<M>([&](int i) { return a.v[i] <= b.v[i]; });
   }
-  /// Bit i is lane i.
+  /// The mask as an integer: bit i is lane i.
   static std::uint32_t to_bits(M m) {
     std::uint32_t bits = 0;
     for (int i = 0; i < 16; ++i) bits |= std::uint32_t{m.v[i]} << i;
@@ -141,18 +141,18 @@ struct ScalarLanes {
     return each<F>([&](int i) { return static_cast<float>(a.v[i]); });
   }
 
-  /// Lanes [0, n) from memory, the others zero; n in [0, 16].
+  /// Loads lanes [0, n) from memory and sets the others to zero; n is in [0, 16].
   static F load(const float* p, int n = 16) {
     return each<F>([&](int i) { return i < n ? p[i] : 0.0f; });
   }
   static void store(float* p, F a, int n = 16) {
     for (int i = 0; i < n; ++i) p[i] = a.v[i];
   }
-  /// 16 half floats or bfloat16, widened exactly.
+  /// Loads 16 half floats and converts them to float32, exactly.
   static F load_half(const void* p) {
     return each<F>([&](int i) { return half_to_float(load16(p, i)); });
   }
-  /// Rounded to nearest even; NaN stays NaN, with any payload.
+  /// Stores 16 half floats, rounded to nearest even. NaN stays NaN; its payload may differ.
   static void store_half(void* p, F a) {
     for (int i = 0; i < 16; ++i) {
       const std::uint16_t bits = float_to_half(a.v[i]);
@@ -168,11 +168,11 @@ struct ScalarLanes {
   static I load_uint8(const void* p) {
     return each<I>([&](int i) -> std::int32_t { return static_cast<const std::uint8_t*>(p)[i]; });
   }
-  /// The low byte of each lane; lanes hold values in [-128, 127].
+  /// Stores the low byte of each lane. All lanes are in [-128, 127].
   static void store_int8(std::int8_t* p, I a) {
     for (int i = 0; i < 16; ++i) p[i] = static_cast<std::int8_t>(a.v[i]);
   }
-  /// The low bytes of four times 16 lanes.
+  /// Stores the low bytes of four vectors, one after the other.
   static void store_int8(std::int8_t* p, const I (&a)[4]) {
     for (int i = 0; i < 4; ++i) store_int8(p + 16 * i, a[i]);
   }
@@ -183,20 +183,20 @@ struct ScalarLanes {
     return b;
   }
   static void store_bytes(void* p, B a) { __builtin_memcpy(p, a.v, 64); }
-  /// a + n for every byte; no sum exceeds 255.
+  /// Adds n to every byte. No sum may exceed 255.
   template <int n>
   static B add_bytes(B a) {
     for (std::uint8_t& v : a.v) v = static_cast<std::uint8_t>(v + n);
     return a;
   }
-  /// (a >> shift) & mask for every byte.
+  /// Computes (a >> shift) & mask for every byte.
   template <int shift, int mask>
   static B field(B a) {
     B r;
     for (int i = 0; i < 64; ++i) r.v[i] = static_cast<std::uint8_t>((a.v[i] >> shift) & mask);
     return r;
   }
-  /// For every byte low | (high, whose bit `from` becomes bit `to`, & mask).
+  /// Computes low | (shifted & mask) for every byte; `shifted` is `high` with bit `from` at `to`.
   template <int from, int to, int mask>
   static B join(B low, B high) {
     B r;
@@ -206,19 +206,19 @@ struct ScalarLanes {
     }
     return r;
   }
-  /// table[a] for every byte of a, which is below 16.
+  /// Replaces every byte of `a` by its entry in `table`. All bytes are below 16.
   static B lookup(const std::uint8_t* table, B a) {
     B r;
     for (int i = 0; i < 64; ++i) r.v[i] = table[a.v[i]];
     return r;
   }
-  /// Flips the top bit of every byte: u to u - 128.
+  /// Flips the top bit of every byte, which turns an unsigned u into the signed u - 128.
   static B flip_sign(B a) {
     for (std::uint8_t& v : a.v) v = static_cast<std::uint8_t>(v ^ 0x80);
     return a;
   }
-  /// acc + sum over k of w[lane][k] * x[k], exactly; w unsigned, or signed where `kSigned`, in
-  /// which case x is within [-127, 127].
+  /// acc + sum over k of w[lane][k] * x[k], exactly. `kSigned`: w is signed and x is within
+  /// [-127, 127]; else w is unsigned.
   template <bool kSigned>
   static I dot(I acc, B w, const std::int8_t* x) {
     return each<I>([&](int i) {
@@ -230,17 +230,17 @@ struct ScalarLanes {
       return sum;
     });
   }
-  /// acc + sum over k of v[lane][k] * x[k], exactly; v signed, x within [0, 127].
+  /// acc + sum over k of v[lane][k] * x[k], exactly. v is signed, x is within [0, 127].
   static I dot_signed(I acc, B v, const std::int8_t* x) { return dot<true>(acc, v, x); }
 
-  /// The "tree" of exactness.md: lane i += lane i + 8, then + 4, + 2, + 1.
+  /// Sum of all lanes in a fixed order: lane i += lane i + 8, then i + 4, i + 2, i + 1.
   static float tree(F a) {
     for (int half = 8; half > 0; half /= 2) {
       for (int i = 0; i < half; ++i) a.v[i] += a.v[i + half];
     }
     return a.v[0];
   }
-  /// The largest lane: `max` in the order of `tree`, for values without NaN.
+  /// The largest lane, by `max` in the order of `tree`. No lane may be NaN.
   static float max_lane(F a) {
     for (int half = 8; half > 0; half /= 2) {
       for (int i = 0; i < half; ++i) a.v[i] = a.v[i] > a.v[i + half] ? a.v[i] : a.v[i + half];

@@ -1,4 +1,4 @@
-// Kernels for plain C++, which every machine runs: products with blocks of 256.
+// Plain C++ kernels for every machine: linear kernels of formats with 256-weight blocks.
 #include "backend/cpu/isa/scalar_lanes.h"
 #include "backend/cpu/isa/table_units.h"
 #include "backend/cpu/kernels/linear.inl"

@@ -1,8 +1,8 @@
-// Attention of query heads over paged keys and values (backend.h, `attention`).
+// Attention kernel: query heads over paged keys and values (backend.h, `attention`).
 //
 // Written over a lanes type L; included by the file of each instruction set. The queries of a pass
-// share each read of keys and values. No sum crosses queries, so the choice of passes changes no
-// bit.
+// share each read of keys and values. No sum crosses queries, so results do not depend on how
+// queries are divided into passes.
 #pragma once
 
 #include "backend/cpu/kernels/attention_float.inl"
@@ -23,8 +23,8 @@ struct QueriesOf<KvType::kInt8> {
 template <KvType kType>
 using Queries = typename QueriesOf<kType>::Type;
 
-/// Calls fn(pass) for queries [query, query + kCount) of a head together. Where some of them see no
-/// key of the chunk, calls it for halves, and in the end for single queries that see some.
+/// Calls fn(pass) for queries [query, query + kCount) of a head together. If some of them see no
+/// key of the chunk, calls it for smaller parts, down to single queries that see a key.
 template <int kCount, class Fn>
 INGOT_INLINE void with_pass(const AttentionArgs& a, const HeadChunk& chunk, int query,
                             const Fn& fn) {
@@ -43,8 +43,8 @@ INGOT_INLINE void with_pass(const AttentionArgs& a, const HeadChunk& chunk, int 
   }
 }
 
-/// Calls fn(pass) for all queries of a head that see some of the chunk, kTogether in a pass and
-/// fewer in the last ones.
+/// Calls fn(pass) for all queries of a head that see a key of the chunk: kTogether in a pass, and
+/// fewer in the last passes.
 template <int kTogether, class Fn>
 INGOT_INLINE void each_pass(const AttentionArgs& a, const HeadChunk& chunk, const Fn& fn) {
   const int queries = queries_of_head(a);
@@ -62,7 +62,7 @@ INGOT_INLINE void each_pass(const AttentionArgs& a, const HeadChunk& chunk, cons
   for (; i < queries; ++i) with_pass<1>(a, chunk, i, fn);
 }
 
-/// Adds a head's chunk of 8-bit integers to the states of the queries that see some of it.
+/// Adds a head's chunk of 8-bit integers to the states of the queries that see a key of it.
 template <class L>
 void add_int8_chunk(const AttentionArgs& a, const HeadChunk& chunk, const QuantisedQueries& q,
                     ChunkWeights& w, SoftmaxStates& state) {
@@ -74,7 +74,7 @@ void add_int8_chunk(const AttentionArgs& a, const HeadChunk& chunk, const Quanti
                              [&](const auto& pass) { add_int8_values<L>(a, pass, w, state); });
 }
 
-/// Adds a head's chunk of floats to the states of the queries that see some of it.
+/// Adds a head's chunk of floats to the states of the queries that see a key of it.
 template <class L, KvType kType>
 void add_float_chunk(const AttentionArgs& a, const HeadChunk& chunk, const FloatQueries& q,
                      ChunkWeights& w, SoftmaxStates& state) {
@@ -86,7 +86,7 @@ void add_float_chunk(const AttentionArgs& a, const HeadChunk& chunk, const Float
                          [&](const auto& pass) { add_values<L, kType>(a, pass, w, state); });
 }
 
-/// Keys [first, last) that some query of a call sees.
+/// The keys [first, last) that at least one query of a call sees.
 struct KeysOfCall {
   std::int32_t first;
   std::int32_t last;
@@ -99,13 +99,13 @@ struct KeysOfCall {
   }
 };
 
-/// Columns of the sums of values.
+/// Number of elements in a query's sum of values, with padding.
 INGOT_INLINE int cols_of(const AttentionArgs& a) {
   const int step = a.type == KvType::kInt8 ? kGroup : 16;
   return (a.head_dim + step - 1) / step * step;
 }
 
-/// The queries of `a`, times the scale.
+/// The queries of `a`, multiplied by the scale.
 template <class L, class Q>
 INGOT_INLINE void set_queries(const AttentionArgs& a, Q& q) {
   for (int i = 0; i < queries_of(a); ++i) {
@@ -136,7 +136,7 @@ void run_split(const AttentionArgs& a, std::int32_t at, const KeysOfCall& keys,
   }
 }
 
-/// Folds a later split of a query into its total.
+/// Adds the state of a later split to a query's total state.
 template <class L>
 INGOT_INLINE void fold(const SoftmaxStates& later, int query, SoftmaxStates& total) {
   const float m = OneLane::max(total.m[query], later.m[query]);
@@ -151,13 +151,13 @@ INGOT_INLINE void fold(const SoftmaxStates& later, int query, SoftmaxStates& tot
   total.m[query] = m;
 }
 
-/// The states of a call's queries, folded split by split.
+/// The total states of a call's queries, to which splits are added in order.
 template <class L>
 class Totals {
  public:
   INGOT_INLINE explicit Totals(int cols) : states_(cols) {}
 
-  /// Folds in the split that begins at `at`, for the queries that see some of it.
+  /// Adds the split that begins at key `at`, for the queries that see a key of it.
   INGOT_INLINE void fold_in(const AttentionArgs& a, std::int32_t at, const SoftmaxStates& split) {
     for (int i = 0; i < queries_of(a); ++i) {
       const int row = row_of(a, i);
@@ -238,7 +238,7 @@ void attention_join(const AttentionArgs& a, const float* states, std::int64_t st
   total.write_outputs(a);
 }
 
-/// fn with the type of `a` as a constant.
+/// Calls fn with the KV type of `a` as a compile-time constant.
 template <class Fn>
 INGOT_INLINE void with_type(KvType type, const Fn& fn) {
   switch (type) {

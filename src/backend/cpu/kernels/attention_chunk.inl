@@ -15,8 +15,8 @@ namespace {
 
 inline constexpr int kChunkBlocks = kChunk / kBlockTokens;
 
-/// `cols` elements for each query, side by side: rows at the distance of the longest head would
-/// share few sets of the first cache.
+/// `cols` elements for each query, without gaps: if rows had the distance of the longest head, they
+/// would share few sets of the first-level cache.
 template <class T>
 struct QueryRows {
   alignas(64) T data[kQueriesLimit * kHeadDimLimit];
@@ -27,7 +27,7 @@ struct QueryRows {
   INGOT_INLINE const T* operator[](int query) const { return data + query * cols; }
 };
 
-/// States of online softmaxes: largest score, sum of weights, weighted sum of values.
+/// Online softmax state of each query: largest score, sum of weights, weighted sum of values.
 struct SoftmaxStates {
   float m[kQueriesLimit];
   float l[kQueriesLimit];
@@ -41,7 +41,7 @@ struct SoftmaxStates {
   }
 };
 
-/// The part of a chunk that a query sees: positions [from, to) of it.
+/// The positions [from, to) of a chunk that a query sees.
 struct ChunkView {
   std::int32_t from = 0;
   std::int32_t to = 0;
@@ -50,7 +50,7 @@ struct ChunkView {
   INGOT_INLINE bool whole() const { return from == 0 && to == kChunk; }
 };
 
-/// Queries of each kv head: they are numbered by kv head, row and query head.
+/// Number of queries for each kv head. Queries are numbered by kv head, then row, then query head.
 INGOT_INLINE int queries_of_head(const AttentionArgs& a) { return a.rows * a.heads; }
 
 INGOT_INLINE int queries_of(const AttentionArgs& a) { return queries_of_head(a) * a.kv_heads; }
@@ -65,21 +65,21 @@ INGOT_INLINE std::int64_t column_of(const AttentionArgs& a, int query) {
   return std::int64_t{head} * a.head_dim;
 }
 
-/// The part of the chunk that begins at `start` that a row sees.
+/// The positions that a row sees in the chunk that begins at key `start`.
 INGOT_INLINE ChunkView view_of(const AttentionArgs& a, int row, std::int32_t start) {
   const std::int32_t first = a.first[row] - start;
   const std::int32_t last = a.last[row] - start;
   return {.from = first > 0 ? first : 0, .to = last < kChunk ? last : kChunk};
 }
 
-/// A chunk that some query of the call sees in part.
+/// A chunk with at least one key that some query of the call sees.
 struct Chunk {
   std::int32_t start = 0;  ///< position of its first key
-  /// Its blocks; a block that no query sees is replaced by the nearest one that some query sees.
+  /// The chunk's blocks. The nearest visible block replaces a block that no query sees.
   const std::byte* blocks[kChunkBlocks];
-  const std::byte* next[kChunkBlocks];  ///< the blocks of the next chunk, replaced in this way too
+  const std::byte* next[kChunkBlocks];  ///< the blocks of the next chunk, with this replacement
 
-  /// Some query sees keys [first, last), and none sees others.
+  /// [first, last) are the keys that at least one query sees.
   INGOT_INLINE Chunk(const AttentionArgs& a, std::int32_t at, std::int32_t first, std::int32_t last)
       : start(at) {
     const std::int32_t low = first / kBlockTokens;
@@ -118,18 +118,18 @@ struct HeadChunk {
   }
 };
 
-/// One kv head's part of a chunk and kCount of its queries that each see some of it.
+/// One kv head's part of a chunk, and kCount of its queries, which all see a key of it.
 template <int kCount>
 struct ChunkPass {
   const HeadChunk& chunk;
-  int query = 0;  ///< the first; the others follow
+  int query = 0;  ///< number of the first query
   ChunkView view[kCount];
 
-  /// Whether this pass prefetches: the head's first one.
+  /// Whether this pass prefetches: only the first pass of a head does.
   INGOT_INLINE bool prefetches() const { return query == chunk.first_query; }
 };
 
-/// Positions before which, and from which on, no query of a pass sees any.
+/// The smallest range of positions that contains all positions that queries of a pass see.
 template <int kCount>
 INGOT_INLINE ChunkView seen_by_any(const ChunkPass<kCount>& c) {
   ChunkView seen = c.view[0];
@@ -152,7 +152,7 @@ INGOT_INLINE typename L::F cap_scores(typename L::F s, float cap) {
 /// values stay in the first cache.
 struct ChunkWeights {
   alignas(64) float p[kQueriesLimit][kChunk];  ///< scores, then weights
-  float factor[kQueriesLimit];                 ///< multiplies the sums of values so far
+  float factor[kQueriesLimit];                 ///< factor of the sums over earlier chunks
 
   template <class L>
   INGOT_INLINE void set(int query, int block, typename L::F s) {
@@ -166,7 +166,7 @@ struct ChunkWeights {
   }
 };
 
-/// The largest score of a chunk that a query sees; scores that it does not see become -Inf.
+/// The largest score of the keys that a query sees in a chunk. Sets all other scores to -Inf.
 template <class L>
 INGOT_INLINE float largest_seen(const ChunkView& view, float* scores) {
   typename L::F s[kChunkBlocks];
@@ -185,7 +185,7 @@ INGOT_INLINE float largest_seen(const ChunkView& view, float* scores) {
   return L::max_lane(largest);
 }
 
-/// Makes a query's scores s its weights exp(s - m); returns their sum.
+/// Replaces a query's scores s by weights exp(s - m), and returns their sum.
 template <class L>
 INGOT_INLINE float weigh_seen(const ChunkView& view, float m, float* scores) {
   auto lanes = L::splat(0);
@@ -195,8 +195,7 @@ INGOT_INLINE float weigh_seen(const ChunkView& view, float m, float* scores) {
       L::store(scores + at, L::splat(0));
       continue;
     }
-    // Unseen lanes are -inf - m: +0 unless m is not finite, in which case the row is lost anyway
-    // but stays NaN for the same reason on every path.
+    // Unseen lanes are -inf - m, which gives +0. If m is not finite, the row is NaN on every path.
     const auto w = math::exp_not_positive_lanes<L>(L::sub(L::load(scores + at), L::splat(m)));
     L::store(scores + at, w);
     lanes = L::add(lanes, w);
@@ -204,8 +203,8 @@ INGOT_INLINE float weigh_seen(const ChunkView& view, float m, float* scores) {
   return L::tree(lanes);
 }
 
-/// Turns the scores of a chunk into weights, updates m and l of the queries, and writes the factors
-/// of their sums of values so far.
+/// Replaces the scores of a chunk by weights, updates m and l of the queries, and writes the
+/// factors of their sums over earlier chunks.
 template <class L, int kCount>
 INGOT_INLINE void chunk_weights(const ChunkPass<kCount>& c, ChunkWeights& w, SoftmaxStates& state) {
   static_assert(kCount <= 16);

@@ -9,8 +9,8 @@
 namespace ingot {
 namespace {
 
-/// The queries of a call, times the scale: [cols / 16][queries][16], so that a pass addresses all
-/// of them from one register.
+/// The queries of a call, multiplied by the scale, as [cols / 16][queries][16]. So a pass addresses
+/// all queries from one register.
 struct FloatQueries {
   alignas(64) float data[kQueriesLimit * kHeadDimLimit];
   int cols;
@@ -35,8 +35,8 @@ INGOT_INLINE typename L::F load_kv(const std::byte* p) {
 template <KvType kType>
 inline constexpr std::int64_t kKvBytes = kType == KvType::kF32 ? 4 : 2;
 
-/// acc += q * k over all elements of the head. `q`: the pass's first one among the `queries` of a
-/// FloatQueries.
+/// acc += q * k over all elements of the head. `q` is the first query of the pass; FloatQueries has
+/// `queries` queries.
 template <class L, KvType kType, int kCount, int kTogether, bool kAhead>
 INGOT_INLINE void add_products(const std::byte* const* keys, const std::int64_t* to_next,
                                std::int32_t head_dim, const float* all_q, int queries,
@@ -60,8 +60,8 @@ INGOT_INLINE void add_products(const std::byte* const* keys, const std::int64_t*
   }
 }
 
-/// Blocks of keys that a pass of `queries` queries computes at once: enough chains to hide each
-/// other's latency, and no more than registers hold.
+/// Blocks of keys that a pass of `queries` queries computes together: enough independent chains to
+/// hide latency, but no more than fit in registers.
 template <class L>
 constexpr int blocks_together(int queries) {
   int blocks = L::kScoreBlocks;
@@ -69,8 +69,8 @@ constexpr int blocks_together(int queries) {
   return blocks;
 }
 
-/// Scores of the positions of a chunk; 0 in blocks that no query sees. A function of its own, as
-/// the other inner loops are, so that its accumulators get all registers.
+/// Scores of the positions of a chunk; 0 in blocks that no query sees. Like other inner loops it is
+/// not inlined, so that its accumulators get all registers.
 template <class L, KvType kType, int kCount>
 [[gnu::noinline]] void chunk_scores(const AttentionArgs& a, const ChunkPass<kCount>& c,
                                     const FloatQueries& queries, ChunkWeights& w) {
@@ -111,18 +111,18 @@ template <class L, KvType kType, int kCount>
   }
 }
 
-/// A range of positions, and the queries whose sums of values it extends.
+/// A range of positions, and the queries that add its values to their sums.
 struct ValueRange {
   std::int32_t from = 0;          ///< positions of the chunk
-  std::int32_t to = 0;            ///< all of them see [from, to)
-  const float* p = nullptr;       ///< [queries][kChunk]
-  const float* factor = nullptr;  ///< [queries], multiplies the sums so far
-  float* o = nullptr;             ///< [queries], the sums
-  std::int64_t o_stride = 0;      ///< floats from a query's to the next
+  std::int32_t to = 0;            ///< all these queries see [from, to)
+  const float* p = nullptr;       ///< [queries][kChunk] weights
+  const float* factor = nullptr;  ///< [queries] factors of the sums over earlier positions
+  float* o = nullptr;             ///< [queries] sums
+  std::int64_t o_stride = 0;      ///< floats from one query's sum to the next
 };
 
-/// o += p * v over positions of one block, ascending, each value read once. [p, end): their weights
-/// for the first query.
+/// o += p * v over positions of one block, ascending; reads each value once. [p, end) are the
+/// weights of the first query.
 template <class L, KvType kType, int kCount, int kParts, bool kAhead>
 INGOT_INLINE void add_block(const std::byte* v, std::int64_t row_bytes, std::int64_t to_next,
                             const float* p, const float* end, typename L::F (&o)[kCount][kParts]) {
@@ -190,8 +190,8 @@ INGOT_INLINE void add_range(const AttentionArgs& a, const HeadChunk& chunk, bool
   if (part < parts) add_parts<L, kType, kCount, 1>(a, chunk, part, ahead, r);
 }
 
-/// Positions that all queries of a pass see; where there are none, an empty range at the chunk's
-/// end.
+/// The positions that all queries of a pass see. If there are none, an empty range at the end of
+/// the chunk.
 template <int kCount>
 INGOT_INLINE ChunkView common_view(const ChunkPass<kCount>& c) {
   ChunkView common = c.view[0];
@@ -202,8 +202,8 @@ INGOT_INLINE ChunkView common_view(const ChunkPass<kCount>& c) {
   return common.empty() ? ChunkView{kChunk, kChunk} : common;
 }
 
-/// o = o * factor, then o += p * v over each query's visible positions, ascending. All queries
-/// together take the positions that all see, single queries take the rest.
+/// o = o * factor, then o += p * v over each query's visible positions, ascending. Positions that
+/// all queries see are processed together, the others query by query.
 template <class L, KvType kType, int kCount>
 INGOT_INLINE void add_values(const AttentionArgs& a, const ChunkPass<kCount>& c,
                              const ChunkWeights& w, SoftmaxStates& state) {

@@ -1,9 +1,9 @@
 // Attention scores and sums of values over pages of 8-bit integers (backend.h, KvType::kInt8).
 //
-// Written over a lanes type L. A kv head of a block is two panels of 16 columns like those of
-// `linear`: keys with a column a token and D as K, values with a column an element and the tokens
-// as K. Keys are bytes of q + 128 and values of q, since a query has signs and weights have none;
-// the scales of 16 tokens lie side by side (Int8Page).
+// Written over a lanes type L. A kv head of a block is two panels of 16 columns, as in `linear`. In
+// keys a column is a token and K is the head's elements. In values a column is an element and K is
+// the tokens. Keys are stored as q + 128, because queries are signed; values are stored as q,
+// because weights are unsigned. The scales of 16 tokens lie side by side (Int8Page).
 #pragma once
 
 #include "backend/cpu/kernels/attention_chunk.inl"
@@ -14,8 +14,8 @@ namespace {
 
 inline constexpr int kGroupsLimit = kHeadDimLimit / kGroup;
 
-/// Bytes of q + 128 as `dot_shifted` takes them: q where the instruction set multiplies wide signed
-/// bytes, else as they are, and `correction_of` takes 128 times the other side's sum off.
+/// Bytes q + 128 in the form that `dot_shifted` multiplies. If L multiplies wide signed bytes this
+/// is q; else it is q + 128, and `correction_of` subtracts 128 times the sum of the other operand.
 template <class L>
 INGOT_INLINE typename L::B load_shifted(const std::byte* p) {
   const auto bytes = L::load_bytes(p);
@@ -33,8 +33,8 @@ INGOT_INLINE typename L::I dot_shifted(typename L::I acc, typename L::B w, const
   return L::template dot<L::kWideSigned>(acc, w, x);
 }
 
-/// The queries of a call, times the scale, quantised by groups of 32 elements like the rows of
-/// `linear`; elements past the head's end are 0.
+/// The queries of a call, multiplied by the scale and quantised by groups of 32 elements, like rows
+/// of `linear`. Elements beyond the end of the head are 0.
 struct QuantisedQueries {
   QueryRows<std::int8_t> q;
   float d[kQueriesLimit][kGroupsLimit];
@@ -53,13 +53,13 @@ struct QuantisedQueries {
   }
 };
 
-/// Cache lines of a group of 32 elements in a block: its scales, then its bytes (Int8Page).
+/// Cache lines that a group of 32 elements takes in a block: scales, then bytes (Int8Page).
 inline constexpr int kGroupLines = (4 + kGroup) * kBlockTokens / kLine;
 
-/// Prefetches several streams of memory together, a line of each at a time, in order.
+/// Prefetches several streams of memory in order, one line of each stream at a time.
 ///
-/// A processor has few line buffers, and memory idles while none is in use. So callers prefetch
-/// some lines beside their products, and several more before code that reads no pages: the softmax,
+/// A processor has few line buffers, and memory is idle while none is in use. So callers prefetch
+/// some lines during their products, and several more before code that reads no pages: the softmax
 /// and the quantisation of weights.
 template <int kStreams>
 struct PrefetchStreams {
@@ -75,7 +75,7 @@ struct PrefetchStreams {
   }
 };
 
-/// Scores of all positions of a chunk, seen or not.
+/// Scores of all positions of a chunk, whether a query sees them or not.
 template <class L, int kCount>
 [[gnu::noinline]] void int8_scores(const AttentionArgs& a, const ChunkPass<kCount>& c,
                                    const QuantisedQueries& x, ChunkWeights& w) {
@@ -136,17 +136,17 @@ template <class L, int kCount>
   }
 }
 
-/// Whether L gives the largest lanes of four at once as lanes.
+/// Whether L has max_lanes_of_four.
 template <class L>
 inline constexpr bool kHasMaxLanes = requires(const typename L::I (&a)[4]) {
   L::max_lanes_of_four(a);
 };
 
-/// Weights of a chunk times the scales of one group of the values, quantised; none is negative.
+/// Quantised products of a chunk's weights and the scales of one group of values, all >= 0.
 template <class L, int kCount>
 struct QuantisedWeights {
   alignas(64) std::int8_t q[kCount][kChunk];
-  float d[kCount + 16];  ///< [kCount], and room for whole vector stores
+  float d[kCount + 16];  ///< [kCount] scales, with room for stores of whole vectors
 
   INGOT_INLINE QuantisedWeights(const ChunkPass<kCount>& c, const ChunkWeights& weights,
                                 const float* const* scales) {
@@ -167,7 +167,7 @@ struct QuantisedWeights {
   }
 
  private:
-  /// Queries [first, first + kStep), up to four.
+  /// Quantises for queries [first, first + kStep), at most four.
   template <int kStep>
   INGOT_INLINE void quantise(const ChunkPass<kCount>& c, const ChunkWeights& weights,
                              const float* const* scales, int first) {
@@ -188,8 +188,8 @@ struct QuantisedWeights {
       L::store_int8(q[first + i], scale_parts<L>(part[i], scaled).q);
     }
   }
-  /// In each lane the bits of the largest part, none of which is negative. The bits of NaN are
-  /// larger: NaNs of scales have no sign, and NaN of a weight is in the sum of weights too.
+  /// The bits of the largest part in each lane. No part is negative. The bits of NaN are larger:
+  /// NaN scales have no sign bit, and the NaN of a weight is also in the sum of weights.
   INGOT_INLINE static typename L::I largest_bits(const typename L::F (&part)[kChunkBlocks]) {
     auto lanes = L::bits(part[0]);
     for (int b = 1; b < kChunkBlocks; ++b) lanes = L::max_int(lanes, L::bits(part[b]));
@@ -202,7 +202,7 @@ struct QuantisedWeights {
       part[b] = L::mul(L::load(p + b * kBlockTokens), L::load(scales[b]));
     }
     if (view.whole()) return;
-    // Scales of positions that are not seen may be any value, including NaN.
+    // Scales of positions that no query sees may have any value, including NaN.
     const auto zero = L::splat(0);
     for (int b = 0; b < kChunkBlocks; ++b) {
       part[b] = blend<L>(part[b], view.to - b * kBlockTokens, zero);
@@ -211,8 +211,8 @@ struct QuantisedWeights {
   }
 };
 
-/// o = fma(float(i), d, o * factor) for each group of the values, i the products with the quantised
-/// weights.
+/// o = fma(float(i), d, o * factor) for each group of values; i is the integer product of values
+/// and quantised weights.
 template <class L, int kCount>
 [[gnu::noinline]] void add_int8_values(const AttentionArgs& a, const ChunkPass<kCount>& c,
                                        const ChunkWeights& weights, SoftmaxStates& state) {

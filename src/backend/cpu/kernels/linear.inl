@@ -1,9 +1,9 @@
-// Linear over block formats: rows times panels of 16 outputs (backend.h, `linear`). Dense formats
-// are in linear_dense.inl.
+// Linear kernel for block formats: rows times panels of 16 outputs (backend.h, `linear`). Dense
+// formats are in linear_dense.inl.
 //
-// Written over a lanes type L; included by the file of each instruction set. One row and many rows
-// run the same code: only the rows and panels of a pass differ, and whether groups are unpacked as
-// they are read or once for all rows. No sum crosses rows.
+// Written over a lanes type L; included by the file of each instruction set. Few and many rows run
+// the same code. Only the sizes of passes differ, and whether groups are unpacked when they are
+// read or once for all rows. No sum crosses rows.
 #pragma once
 
 #include "backend/cpu/kernels/linear_dense.inl"
@@ -12,19 +12,19 @@
 namespace ingot {
 namespace {
 
-/// Prefetches the lines of bytes [at, at + bytes): rows pass weights faster than the processor
-/// prefetches by itself. Neighbouring calls leave out no line, since a row would wait for it.
+/// Prefetches all lines of bytes [at, at + bytes), because the processor alone prefetches too late.
+/// Consecutive calls must not skip a line, since a row would wait for it.
 INGOT_INLINE void prefetch_bytes(const unsigned char* at, int bytes) {
   for (int i = 0; i < bytes; i += kLine) prefetch_line(at + i);
 }
 
-/// Points in the code of a group at which a line can be prefetched: before its products, and beside
+/// Number of places in a group's code where a line can be prefetched: before the products, and at
 /// each of the eight quads.
 inline constexpr int kPlaces = 9;
 
-/// Prefetches kBytes from `at` on beside each group, and moves `at` behind them. The lines are
-/// spread evenly over the group's places: all at once they would fill the line buffers, which the
-/// weights that are read need too.
+/// Prefetches kBytes from `at` on during each group, and advances `at`. The lines are spread evenly
+/// over the group's places. All at once they would fill the line buffers, which reads of weights
+/// also need.
 template <int kBytes>
 struct PrefetchBesideGroups {
   const unsigned char* at;
@@ -57,7 +57,7 @@ INGOT_INLINE void at_places(Prefetch& prefetch) {
   }
 }
 
-/// Integer dot products of a group of each panel: i[p][r][j] over its bytes.
+/// Adds the integer dot products of one group of each panel to i[panel][row][scale].
 template <class L, int kPanels, int kRows, int kQuad, class Group, class Prefetch>
 INGOT_INLINE void dot_quads(const Group* const* group, const QuantisedRows<kRows>& x,
                             Prefetch& prefetch, typename L::I (*i)[kRows][Group::Kind::kScales]) {
@@ -86,8 +86,8 @@ INGOT_INLINE void dot_quads(const Group* const* group, const QuantisedRows<kRows
   }
 }
 
-/// Start of the dot product of scale j: -offset * sum of the scale's inputs, so that shifted
-/// weights give the product of their values, plus kIntBits where the result is read as a float.
+/// Initial value of the dot product of scale j: -offset * sum of the scale's inputs, because
+/// weights are stored as value + offset. Plus kIntBits if the result's bits are read as a float.
 template <class L, class Kind, int kRows>
 INGOT_INLINE typename L::I start_of_dot(const QuantisedRows<kRows>& x, int r, int j) {
   const QuantisedGroup& g = x.of(r);
@@ -159,11 +159,11 @@ INGOT_INLINE void add_group(const Group* const* group, const QuantisedRows<kRows
   }
 }
 
-/// Rows that share a pass over one panel.
+/// Largest number of rows in a pass over one panel.
 template <class L, class F>
 inline constexpr int kRowsAlone = F::kScales == 2 ? L::kLinearRowsTwoScales : L::kLinearRows;
 
-/// Up to this number of rows a panel is unpacked as it is read; more for formats that unpack fast.
+/// Up to this number of rows, each pass unpacks the panel. Larger for formats that unpack fast.
 template <class L, class F>
 inline constexpr int kFewRowsOf = F::kBits == 8   ? L::kFewRowsOfBytes
                                   : F::kBits == 4 ? L::kFewRowsOfNibbles
@@ -176,17 +176,17 @@ inline constexpr int kPackedBytes = [] {
   return Panel<F>::kBlockBytes / Panel<F>::kGroups;
 }();
 
-/// Prefetches the output lines of one panel for kRows rows, which lie a row apart: a store that
-/// misses would hold up all later ones, and a segment's products take as long as memory does. Where
-/// rows are not whole lines, a panel's first line is the last one of the panel before.
+/// Prefetches the output lines of one panel for kRows rows. A store that misses the cache would
+/// delay all later stores; a segment's products take long enough to hide this. If rows are not
+/// whole lines, the first line of a panel is the last line of the previous panel.
 template <int kRows>
 INGOT_INLINE void prefetch_outputs(const PanelArgs& a, std::int64_t row) {
   const float* const last = a.out + a.columns - 1;
   for (int r = 0; r < kRows; ++r) prefetch_to_write(last + (row + r) * a.out_stride);
 }
 
-/// Rows [row, row + kRows) through the segment of a panel that begins at `k` and `p`, unpacked as
-/// it is read. Prefetches 1 / kShares of a segment's bytes from `ahead` on.
+/// Multiplies rows [row, row + kRows) with the segment that begins at input `k`, packed at `p`, and
+/// unpacks it meanwhile. Prefetches 1 / kShares of a segment's bytes from `ahead` on.
 template <class L, class F, int kRows, int kShares>
 void packed_rows(const PanelArgs& a, const unsigned char* p, const unsigned char* ahead,
                  std::int64_t k, std::int64_t row) {
@@ -206,19 +206,19 @@ void packed_rows(const PanelArgs& a, const unsigned char* p, const unsigned char
   add_segment<L, kRows>(a, row, kRows, k, acc[0]);
 }
 
-/// Bytes between what a single pass of kRows rows reads and what it prefetches, the fastest on a
-/// Zen 4 (docs/kernels.md). The processor prefetches too, further ahead the fewer instructions a
-/// row takes. Where both distances add up to 4 or 8 KiB, they meet at one place of different memory
-/// pages and the Zen 4 is slow.
+/// Prefetch distance in bytes of a single pass of kRows rows, the fastest on a Zen 4
+/// (docs/kernels.md). The processor also prefetches; the fewer instructions a row has, the further
+/// ahead. If both distances add up to 4 or 8 KiB, they hit equal places of different memory pages,
+/// and the Zen 4 is slow.
 template <class L, class F, int kRows>
 inline constexpr std::int64_t kAheadOfPass = F::kBits < 8 ? 6144
                                              : kRows <= 2 ? L::kAheadOfBytes
                                                           : 5120;
 
-/// Few rows through a panel, segment by segment; each pass unpacks the segment again. A single pass
-/// prefetches its own next lines. When several passes run, each prefetches a fixed share (1/2, 1/4
-/// or 1/8) of the next segment, since each share is code of its own. Passes beyond the last share
-/// prefetch that one again, which costs less than a late line.
+/// Multiplies few rows with a panel, segment by segment; each pass unpacks the segment again. A
+/// single pass prefetches its own next lines. When several passes run, each prefetches a share of
+/// the next segment: 1/2, 1/4 or 1/8, as a constant. Passes beyond the last share prefetch that
+/// share again, which costs less than a late line.
 template <class L, class F>
 INGOT_INLINE void few_rows(const PanelArgs& a) {
   constexpr int kMost = kRowsAlone<L, F>;
@@ -268,7 +268,7 @@ INGOT_INLINE void expand_segment(const unsigned char* p, std::int64_t bytes,
   }
 }
 
-/// The packed segments that follow some unpacked ones, for prefetch, and the number of the pass.
+/// The packed segments that a pass prefetches, and the number of the pass.
 struct NextPacked {
   const unsigned char* first = nullptr;  ///< the first panel's; the others lie panel_bytes apart
   std::int64_t cols = 0;                 ///< inputs of each
@@ -276,9 +276,9 @@ struct NextPacked {
   int passes = 1;
 };
 
-/// Rows [row, row + kRows) through the unpacked segment that begins at `k` of kPanels panels. Pass
-/// i of n prefetches groups i, i + n, i + 2 n, ... of the next segments, one beside each group that
-/// it computes: all at once would fill the line buffers.
+/// Multiplies rows [row, row + kRows) with the unpacked segments of kPanels panels that begin at
+/// `k`. Pass i of n prefetches groups i, i + n, i + 2 n, ... of the next segments, one with each
+/// group that it computes: all at once would fill the line buffers.
 template <class L, class F, int kPanels, int kRows>
 void segment_rows(const PanelArgs& a, const ExpandedSegment<L, F>* groups, const NextPacked& next,
                   std::int64_t k, std::int64_t row) {
@@ -309,8 +309,8 @@ void segment_rows(const PanelArgs& a, const ExpandedSegment<L, F>* groups, const
   for (int p = 0; p < kPanels; ++p) add_segment<L, kRows>(panel_of(a, p), row, kRows, k, acc[p]);
 }
 
-/// Unpacked panels of a pass: the sums of more would not stay in registers, or one panel is as
-/// fast.
+/// Unpacked panels in a pass. The sums of more panels would not fit in registers, or would be no
+/// faster.
 template <class L, class F>
 inline constexpr int kPassPanels = F::kScales == 2 ? L::kPassPanelsTwoScales : L::kPassPanels;
 
@@ -318,9 +318,9 @@ inline constexpr int kPassPanels = F::kScales == 2 ? L::kPassPanelsTwoScales : L
 template <class L, class F>
 using LinearScratch = ExpandedSegment<L, F>[L::kManyPanels];
 
-/// All rows of `a` through the unpacked segments of its panels that begin at `k`, in tiles of
-/// kRowsOfPass rows and kTogether panels. A row tile passes all panels before the next one does, so
-/// that its outputs are written side by side: one panel's are a line in each row.
+/// Multiplies all rows of `a` with the unpacked segments of its panels that begin at `k`, in tiles
+/// of kRowsOfPass rows and kTogether panels. A row tile passes all panels before the next row tile,
+/// so that its outputs are written side by side: one panel's outputs are a line in each row.
 template <class L, class F, int kTogether, int kRowsOfPass>
 INGOT_INLINE void unpacked_rows(const PanelArgs& a, int panels, const LinearScratch<L, F>& groups,
                                 NextPacked next, std::int64_t k) {
@@ -335,7 +335,7 @@ INGOT_INLINE void unpacked_rows(const PanelArgs& a, int panels, const LinearScra
   });
 }
 
-/// Many rows through up to L::kManyPanels panels, segment by segment, each unpacked once.
+/// Multiplies many rows with up to L::kManyPanels panels; unpacks each segment of a panel once.
 template <class L, class F>
 INGOT_INLINE void many_rows(const PanelArgs& a) {
   auto& groups = *reinterpret_cast<LinearScratch<L, F>*>(a.scratch);
@@ -360,7 +360,7 @@ INGOT_INLINE void many_rows(const PanelArgs& a) {
   }
 }
 
-/// All rows of `a` through its panels.
+/// Multiplies all rows of `a` with its panels.
 template <class L, class F>
 void linear_panels(const PanelArgs& a) {
   if constexpr (!BlockFormat<F>) {
@@ -379,7 +379,7 @@ void linear_panels(const PanelArgs& a) {
   }
 }
 
-/// The kernel of format F, and the sizes of its fastest calls.
+/// The linear kernel of format F, with the sizes of calls that are fastest.
 template <class L, class F>
 constexpr LinearKernel linear_kernel() {
   if constexpr (BlockFormat<F>) {

@@ -1,8 +1,8 @@
-// Linear over dense formats (F32, F16, BF16): rows times panels of 16 outputs (backend.h,
+// Linear kernel for dense formats (F32, F16, BF16): rows times panels of 16 outputs (backend.h,
 // `linear`).
 //
 // Written over a lanes type L; included by the file of each instruction set. A pass copies its rows
-// and takes them through all panels of the call, one or two at a time. No sum crosses rows.
+// and multiplies them with all panels of the call, one or two at a time. No sum crosses rows.
 #pragma once
 
 #include <cstring>
@@ -13,11 +13,11 @@
 namespace ingot {
 namespace {
 
-/// Panels of the fastest calls: their rows are copied once for all of them.
+/// Panels in a call, the fastest number: rows are copied once for all panels of a call.
 inline constexpr int kDensePanels = 16;
 
-/// A copied segment of a row. Rows are often a power of two apart and would share a few places of
-/// the first cache; copies do not, and one register addresses all of them.
+/// A copied segment of a row. Rows are often a power of two apart, and would share few places in
+/// the first-level cache. Copies do not, and one register addresses all of them.
 using DenseRow = float[kSegment + 16];
 
 /// PanelArgs::scratch of a call.
@@ -41,7 +41,7 @@ INGOT_INLINE typename L::F load_dense(const std::byte* p) {
 
 inline constexpr std::int64_t kNoTurn = std::numeric_limits<std::int64_t>::max();
 
-/// Rows [row, row + rows) of a call through the segment that begins at `k`.
+/// One pass: rows [row, row + rows) of a call, over the segment that begins at `k`.
 struct DensePass {
   std::int64_t row = 0;
   std::int64_t rows = 0;
@@ -90,11 +90,11 @@ void dense_rows(const PanelArgs& a, const DenseRow* x, const DensePass& pass) {
   }
 }
 
-/// Sizes that passes are compiled for; others are rounded up.
+/// Numbers of rows that passes are compiled for. Other numbers are rounded up.
 inline constexpr int kDenseCounts[] = {1, 2, 4, 6, 8, 12, 16, 20, 24, 28};
 
-/// Calls fn with the least of kDenseCounts that is not below `rows`, as a constant; with kMost
-/// where that is smaller: `fn.template operator()<n>()`.
+/// Calls `fn.template operator()<n>()`. n is the smallest of kDenseCounts that is at least `rows`,
+/// but at most kMost.
 template <int kMost, int kCount = 0, class Fn>
 INGOT_INLINE void with_dense_rows(std::int64_t rows, Fn fn) {
   constexpr int n = kDenseCounts[kCount];
@@ -133,8 +133,8 @@ INGOT_INLINE void dense_pass(const PanelArgs& a, const DenseRow* x, const DenseP
   for_panels<1>(0, panels, through);
 }
 
-/// Copies the rows of a pass into `x`, and zeros into the rows that its size is rounded up by: old
-/// values there may be denormals, which processors are slow with.
+/// Copies the rows of a pass to `x`, and sets the rows that pad its size to zero. Old values there
+/// could be denormals, which make processors slow.
 template <class L>
 INGOT_INLINE void copy_rows(const PanelArgs& a, const DensePass& pass, DenseRow* x) {
   const auto bytes = static_cast<std::size_t>(pass.cols) * sizeof(float);

@@ -1,13 +1,13 @@
-// Linear over block formats on AMX tiles: 16 rows by 16 outputs by a group of 32.
+// Linear kernel for block formats on AMX tiles: 16 rows by 16 outputs by a group of 32.
 //
 // The tile unit adds integers, which is exact, and writes the sums to memory. Vector code scales
-// each group and adds it in the order of linear.inl, so the bits are equal.
+// each group and adds it in the order of linear.inl, so results are bit-equal.
 //
 // A group with two scales is two products, each over a half of its inputs.
 //
-// Written over a lanes type that has, beside what linear.inl uses, begin_tiles, multiply_tile,
-// store_tile and end_tiles (isa/avx512_amx.cpp). Work on each row of a tile is a recursion instead
-// of a loop: only then does the compiler keep the rows' sums in registers.
+// The lanes type also needs begin_tiles, multiply_tile, store_tile and end_tiles
+// (isa/avx512_amx.cpp). Work on the rows of a tile is a recursion instead of a loop: only then does
+// the compiler keep the rows' sums in registers.
 #pragma once
 
 #include "backend/cpu/kernels/linear.inl"
@@ -15,14 +15,14 @@
 namespace ingot {
 namespace {
 
-/// Neighbouring panels whose outputs are written together.
+/// Number of consecutive panels in a call, whose outputs are written together.
 inline constexpr int kTilesPanels = 8;
-/// Rows up to which each row tile unpacks groups again, instead of once for all rows.
+/// Up to this number of rows, each row tile unpacks groups again, instead of once for all rows.
 inline constexpr int kTilesFewRows = 64;
 inline constexpr std::int64_t kSegmentGroups = kSegment / kGroup;
 
-/// Scales and minimum of a group's outputs; `bits` is what kIntBits adds to the first product,
-/// negated.
+/// Scales and minimum of a group's outputs. `bits` is minus the part that kIntBits adds to the
+/// first product.
 template <class L>
 struct TileScales {
   typename L::F w;
@@ -31,7 +31,7 @@ struct TileScales {
   typename L::F bits;
 };
 
-/// The scales of a group in any form.
+/// The scales of a group, packed or unpacked.
 template <class L, class Tiles, class Group>
 INGOT_INLINE TileScales<L> tile_scales(const Group& group) {
   const auto w = group.w(0);
@@ -41,7 +41,7 @@ INGOT_INLINE TileScales<L> tile_scales(const Group& group) {
           .bits = Tiles::kBits ? group.minus_bits() : w};
 }
 
-/// The groups of a segment of a panel whose bytes a tile takes as they are: values + 128.
+/// The groups of a panel's segment in formats whose packed bytes, value + 128, a tile can multiply.
 template <class L, class F>
 struct PackedTiles {
   static constexpr int kScales = 1;
@@ -61,16 +61,16 @@ struct PackedTiles {
   }
 };
 
-/// Whether a tile takes the bytes of a panel of F as they are (PackedTiles).
+/// Whether a tile can multiply the packed bytes of a panel of F (PackedTiles).
 template <class L, class F>
 inline constexpr bool kPacksTiles =
     F::kBits == 8 && !Panel<F>::kTable && Codes<L, F>::kOffset == 128;
 
-/// Rows from which tiles are faster than vectors.
+/// From this number of rows on, tiles are faster than vectors.
 template <class L, class F>
 inline constexpr int kTilesLeastRows = kPacksTiles<L, F> ? 5 : 9;
 
-/// Bytes of quads from kQuad on, signed.
+/// Unpacks quads from kQuad on to signed bytes.
 template <class L, class F, int kQuad>
 INGOT_INLINE void expand_signed(const PackedGroup<L, F>& packed, std::uint8_t (*bytes)[64]) {
   if constexpr (kQuad < 8) {
@@ -118,7 +118,7 @@ void expand_tiles(const unsigned char* packed, std::int64_t bytes,
   }
 }
 
-/// Groups that are unpacked into a ring of four, two ahead of their product.
+/// Groups that are unpacked to a ring buffer of four groups, two groups before their product.
 template <class L, class F>
 struct UnpackedTiles {
   using P = Panel<F>;
@@ -138,8 +138,8 @@ struct UnpackedTiles {
   }
 };
 
-/// Prefetches kBytes from `next` on, a line beside a row or two, so that memory never waits for
-/// arithmetic nor arithmetic for memory.
+/// Prefetches kBytes from `next` on, one line for every row or two, so that memory and arithmetic
+/// do not wait for each other.
 template <int kBytes, int kRows, int kRow>
 INGOT_INLINE void prefetch_beside(const unsigned char* next) {
   constexpr int kLines = (kBytes + kLine - 1) / kLine;
@@ -211,11 +211,11 @@ INGOT_INLINE void store_products(std::int32_t (&to)[Tiles::kScales][kRows][kPane
   L::template store_tile<kTile, Tiles::kScales>(to[0][0], to[Tiles::kScales - 1][0]);
 }
 
-/// Groups between a product and its scaling.
+/// Number of groups between a product and its scaling, see tile_step.
 inline constexpr int kTilesBehind = 3;
 
-/// While the unit multiplies group g, group g - 1 is stored and group g - 3 scaled: sums cannot be
-/// read right after their store, and a read that waits holds up all later ones.
+/// While the tile unit multiplies group g, group g - 1 is stored and group g - 3 is scaled. Sums
+/// cannot be read right after their store, and a read that waits delays all later reads.
 template <class L, class Tiles, int kTile, int kFetch, int kRows>
 INGOT_INLINE void tile_step(const MatrixGroup* x, const Tiles& tiles, std::int64_t g,
                             std::int64_t count, TileProducts<Tiles::kScales, kRows>* products,
@@ -229,8 +229,8 @@ INGOT_INLINE void tile_step(const MatrixGroup* x, const Tiles& tiles, std::int64
                                     next + done * kFetch, acc);
 }
 
-/// A segment of a panel times kRows rows into `out`; beside each group, kFetch bytes from `next` on
-/// are prefetched.
+/// Multiplies kRows rows with a segment of a panel, and writes the sums to `out`. Prefetches kFetch
+/// bytes from `next` on for each group.
 template <class L, class Tiles, int kFetch, int kRows>
 void multiply_tiles(const MatrixGroup* x, const Tiles& tiles, std::int64_t count,
                     const unsigned char* next, float (*out)[kPanelCols]) {
@@ -256,7 +256,7 @@ void multiply_tiles(const MatrixGroup* x, const Tiles& tiles, std::int64_t count
   store_sums<L, kRows>(acc, out);
 }
 
-/// Rows from `row` on through a segment of a panel; the first row tile prefetches from `next` on.
+/// Multiplies a row tile with a segment of a panel. The first row tile prefetches from `next` on.
 template <class L, class F, int kRows, class Tiles>
 INGOT_INLINE void tile_rows(const PanelArgs& a, std::int64_t row, std::int64_t k,
                             const Tiles& tiles, const unsigned char* next) {
@@ -279,8 +279,8 @@ INGOT_INLINE void tile_rows(const PanelArgs& a, std::int64_t row, std::int64_t k
 template <class L, class F>
 using TileScratch = typename ExpandedTiles<L, F>::Group[kTilesPanels][kSegmentGroups];
 
-/// Few rows through a segment of a panel, which each row tile unpacks again: an unpacked segment
-/// would take the first cache from the rows.
+/// Multiplies few rows with a segment of a panel, which each row tile unpacks again: an unpacked
+/// segment would push the rows out of the first-level cache.
 template <class L, class F, int kRows>
 INGOT_INLINE void few_tiles(const PanelArgs& a, std::int64_t k, const unsigned char* packed,
                             const unsigned char* next) {
@@ -294,8 +294,8 @@ INGOT_INLINE void few_tiles(const PanelArgs& a, std::int64_t k, const unsigned c
   }
 }
 
-/// All rows of `a` through up to kTilesPanels panels. Many rows go through all panels in tiles of
-/// 16, so that the tile and its outputs stay in the cache.
+/// Multiplies all rows of `a` with up to kTilesPanels panels. With many rows, a tile of 16 rows
+/// passes all panels before the next tile, so that the tile and its outputs stay in the cache.
 template <class L, class F, int kRows>
 INGOT_INLINE void tile_panels(const PanelArgs& a) {
   auto& groups = *reinterpret_cast<TileScratch<L, F>*>(a.scratch);
@@ -332,7 +332,7 @@ INGOT_INLINE void tile_panels(const PanelArgs& a) {
   L::end_tiles();
 }
 
-/// The kernel of a table with tiles; calls that tiles do not serve go to the table `kBase`.
+/// The linear kernel of a table with tiles. Calls that tiles do not support go to table `kBase`.
 template <class L, class F, const KernelTable& (*kBase)()>
 void linear_or_tiles(const PanelArgs& a) {
   const bool has_both = a.q != nullptr && a.matrix != nullptr;
@@ -346,7 +346,7 @@ void linear_or_tiles(const PanelArgs& a) {
   tile_panels<L, F, kMatrixRows>(a);
 }
 
-/// Sets the kernels of all block formats except Q2_K, whose two minimums a group need sums that
+/// Sets the kernels of all block formats except Q2_K: its two minimums in a group need sums that
 /// MatrixGroup does not have.
 template <class L, class F, const KernelTable& (*kBase)()>
 void set_tiles(KernelTable& table) {

@@ -1,4 +1,4 @@
-// Dot products for processors that multiply bytes only into 16-bit sums of pairs (AVX2's maddubs).
+// Dot products for processors that can only add byte products in 16-bit pairs (AVX2's maddubs).
 //
 // Codes of few bits leave room for several pairs in 16 bits, which then share one widening. Codes
 // of eight bits are multiplied as two planes of four bits. Integer sums that fit are exact in any
@@ -18,10 +18,10 @@ namespace {
 template <class L, class Kind>
 struct PairSums {
   static constexpr int kLargestCode = Codes<L, typename Kind::Format>::kLargest;
-  /// 2: a byte is multiplied as two planes of four bits; 1: whole.
+  /// 2: a byte is multiplied as two planes of four bits. 1: a byte is multiplied as it is.
   static constexpr int kPlanes = kLargestCode > 127 ? 2 : 1;
-  /// Quads that 16 bits hold the sum of, before it is widened: each adds two products with at most
-  /// 127.
+  /// Number of quads that can be added in 16 bits before sums are widened. Each quad adds two
+  /// products with factors up to 127.
   static constexpr int kQuads = [] {
     const int largest = kPlanes == 2 ? 15 : kLargestCode;
     int quads = 8 / Kind::kScales;

@@ -1,4 +1,4 @@
-// Decoding a group of a panel: scales, minimums, and codes as bytes for dot products.
+// Decodes a group of a panel: its scales, minimums, and codes as bytes for dot products.
 //
 // Written over a lanes type L; included by the file of each instruction set.
 #pragma once
@@ -51,8 +51,8 @@ struct GroupScales {
   }
 };
 
-/// How weights of format F enter L's dot products: as value + kOffset, which is not negative. Where
-/// L cannot multiply unsigned bytes above 127, as the signed value itself.
+/// The bytes that stand for weights of format F in L's dot products: value + kOffset, which is not
+/// negative. If L cannot multiply unsigned bytes above 127, they are the signed values.
 template <class L, class F>
 struct Codes {
   using P = Panel<F>;
@@ -74,7 +74,7 @@ struct Codes {
   static_assert(P::kTable || !kSigned || (F::kBits == 8 && P::kZero == 128));
   static constexpr int kOffset = kSigned ? 0 : kUnsignedOffset;
 
-  /// Code to byte, for formats that have a table.
+  /// The byte of each code, for formats with a table.
   struct Table {
     std::uint8_t v[16] = {};
     constexpr Table() {
@@ -107,22 +107,22 @@ INGOT_INLINE typename L::B load_quad(const unsigned char* planes) {
   }
 }
 
-/// How a group's integers become floats: scales a group, whether there are minimums, whether bytes
-/// are signed, and the power of two that is added to values where they are not.
+/// How a group's integers become floats: number of scales, whether there are minimums, whether
+/// bytes are signed, and the exponent of the power of two that is added to unsigned bytes.
 template <class F, bool kSignedOf, int kShiftOf, bool kBitsOf>
 struct Product {
   using Format = F;
   static constexpr int kScales = F::kScales;
   static constexpr bool kHasMin = Panel<F>::kHasMin;
   static constexpr bool kSigned = kSignedOf;
-  static constexpr int kShift = kShiftOf;  ///< -1: nothing was added
-  /// The first scale's sum begins with kIntBits, so that nothing has to be converted.
+  static constexpr int kShift = kShiftOf;  ///< exponent of that power of two; -1: nothing is added
+  /// Whether the first scale's sum begins with kIntBits, so that no conversion to float is needed.
   static constexpr bool kBits = kBitsOf;
 };
 
 constexpr int shift_of(int offset) { return offset == 0 ? -1 : __builtin_ctz(unsigned(offset)); }
 
-/// A group as it lies in a panel of F.
+/// A group in a panel of F, in packed form.
 template <class L, class F>
 struct PackedGroup {
   using Codes = ingot::Codes<L, F>;
@@ -143,7 +143,7 @@ struct PackedGroup {
   }
   INGOT_INLINE typename L::F w(int j) const { return scales.w[j]; }
   INGOT_INLINE typename L::F m(int j) const { return scales.m[j]; }
-  /// The part that kIntBits adds to the first product, negated.
+  /// Minus the part that kIntBits adds to the first product.
   INGOT_INLINE typename L::F minus_bits() const {
     return L::mul(scales.w[0], L::splat(-kFloatBits));
   }
@@ -222,7 +222,7 @@ INGOT_INLINE typename L::F block_min(const unsigned char* block) {
   }
 }
 
-/// Calls fn(group) for the groups of a block of a panel, in turn.
+/// Calls fn(group) for each group of a block of a panel, in order.
 template <class L, class F, class Fn>
 INGOT_INLINE void for_groups(const unsigned char* p, Fn fn) {
   using P = Panel<F>;

@@ -1,5 +1,5 @@
-// Peak rates of a machine: loops of dot products, fused multiply-adds and reads, with the
-// operations of a lanes type that the other kernels use.
+// Kernels that measure a machine's peak rates: loops of dot products, fused multiply-adds and
+// reads, with the operations of a lanes type.
 #pragma once
 
 #include "backend/host_kernels.h"
@@ -8,9 +8,9 @@
 namespace ingot {
 namespace {
 
-/// Adds kRows * kCols times 16 dot products of 4 a round, each to 32 bits, and returns the sum of
-/// all. Where `linear` widens several sums at once (kPairSums), it can exceed this rate. The chains
-/// are independent, and no two add equal products, as in `linear`.
+/// In each round adds kRows * kCols * 16 dot products of 4 bytes to 32-bit sums; returns the total.
+/// If `linear` widens several sums at once (kPairSums), it can exceed this rate. The chains are
+/// independent, and no two chains add equal products, as in `linear`.
 ///
 /// Each round reads the rows' operand again, as `linear` does: the compiler does not know that its
 /// address is constant. Otherwise it would compute constant products once.
@@ -39,7 +39,7 @@ std::int32_t peak_int8(std::int64_t rounds, const PeakOperands& operands) {
   return L::sum_int(sum);
 }
 
-/// Adds kRows * kCols times 16 products a round, and returns the sum of all.
+/// In each round adds kRows * kCols * 16 products; returns the total.
 template <class L, int kRows, int kCols>
 float peak_f32(std::int64_t rounds, const PeakOperands& operands) {
   typename L::F acc[kRows][kCols];
@@ -64,7 +64,7 @@ float peak_f32(std::int64_t rounds, const PeakOperands& operands) {
   return L::tree(sum);
 }
 
-/// Reads [bytes] at `data`, a multiple of 512, and returns the sum of its 32-bit words.
+/// Reads `bytes` bytes at `data`, a multiple of 512, and returns the sum of the 32-bit words.
 template <class L>
 std::int32_t peak_read(const std::byte* data, std::int64_t bytes) {
   constexpr int kStreams = 8;
@@ -82,8 +82,8 @@ std::int32_t peak_read(const std::byte* data, std::int64_t bytes) {
   return L::sum_int(sum);
 }
 
-/// Sets kernels of few chains, for lanes of several registers, and of many, for lanes of one; a
-/// measurement finds the fastest.
+/// Sets kernels with few chains, for lanes of several registers, and with many chains, for lanes of
+/// one register. A measurement finds the fastest.
 template <class L>
 constexpr void set_peaks(HostKernels& table) {
   table.peak_int8 = {{{3, peak_int8<L, 3, 1>}, {5, peak_int8<L, 5, 1>}, {12, peak_int8<L, 4, 3>}}};

@@ -1,4 +1,4 @@
-// Prefetch of cache lines for the kernels.
+// Functions for kernels that prefetch cache lines.
 #pragma once
 
 #include "base/inline.h"
@@ -9,8 +9,8 @@ namespace {
 /// Bytes of a cache line, the unit that memory and caches move, on all processors with a table.
 inline constexpr int kLine = 64;
 
-/// Prefetches the line that holds `at` into the second cache. The first cache is slower as a
-/// target: rows that lie 4 KiB apart share its places (docs/kernels.md).
+/// Prefetches the line with the byte `at` into the second-level cache. The first-level cache would
+/// be slower, since rows that lie 4 KiB apart share its places (docs/kernels.md).
 INGOT_INLINE void prefetch_line(const void* at) { __builtin_prefetch(at, 0, 2); }
 
 /// Prefetches a line that is about to be written.

@@ -1,4 +1,4 @@
-// QuantisedRows: the quantised activations of a row tile, as products with panels read them.
+// QuantisedRows: gives linear kernels access to the quantised activations of row tiles.
 #pragma once
 
 #include "backend/cpu/kernel_table.h"
@@ -7,13 +7,13 @@
 namespace ingot {
 namespace {
 
-/// kRows rows of quantised activations, a multiple or a divisor of a tile's: one pointer a tile.
+/// kRows rows of quantised activations. kRows is a multiple or a divisor of kTileRows.
 template <int kRows>
 struct QuantisedRows {
   static constexpr int kTiles = (kRows + kTileRows - 1) / kTileRows;
   static_assert(kRows % kTileRows == 0 || kTileRows % kRows == 0);
   const QuantisedGroup* tile[kTiles];
-  std::int64_t first = 0;  ///< row 0 within its tile, where the rows are not whole tiles
+  std::int64_t first = 0;  ///< place of row 0 in its tile, if the rows are not whole tiles
 
   /// Rows from `row` on, at the group of element `k`.
   INGOT_INLINE QuantisedRows(const PanelArgs& a, std::int64_t row, std::int64_t k)
@@ -27,7 +27,7 @@ struct QuantisedRows {
     // row.
     return kRows % kTileRows == 0 ? r % kTileRows : first + r;
   }
-  /// A copy that the compiler takes for other rows: it reads them again instead of keeping values.
+  /// A copy that the compiler treats as other rows, so it reads them again and keeps no values.
   INGOT_INLINE QuantisedRows read_anew() const {
     QuantisedRows rows = *this;
     for (int t = 0; t < kTiles; ++t) __asm__("" : "+r"(rows.tile[t]));

@@ -13,7 +13,7 @@
 namespace ingot {
 namespace {
 
-/// Calls fn(offset, n) for each 16 elements, and for the rest.
+/// Calls fn(offset, 16) for each 16 elements, and fn(offset, n) for the last n < 16 elements.
 template <class Fn>
 INGOT_INLINE void for_vectors(std::int64_t count, Fn fn) {
   std::int64_t i = 0;
@@ -21,21 +21,21 @@ INGOT_INLINE void for_vectors(std::int64_t count, Fn fn) {
   if (i < count) fn(i, static_cast<int>(count - i));
 }
 
-/// Elements that share a scale, as integers: q * d approximates an element.
+/// Elements that share a scale, as integers. q * d is approximately the element.
 template <class L, int kParts>
 struct QuantisedParts {
   float d;
   typename L::I q[kParts];
 };
 
-/// The scale of a group, and the factor of its elements before they are rounded.
+/// The scale d of a group, and the factor r of its elements before they are rounded.
 struct GroupScale {
   float d;
   float r;
-  bool zero;  ///< all elements become 0, NaN too
+  bool zero;  ///< whether all elements become 0, even NaN
 };
 
-/// Groups whose largest magnitude is below it become 0; part of backend.h's `linear`.
+/// Groups with a smaller largest magnitude become 0, as `linear` in backend.h defines.
 inline constexpr float kSmallestScaled = 0x1p-100f;
 
 /// The scale of a group, from the bits of its largest magnitude.
@@ -47,8 +47,8 @@ INGOT_INLINE GroupScale scale_of(std::int32_t largest) {
   return {.d = amax / 127.0f, .r = 127.0f / amax, .zero = false};
 }
 
-/// d and r of `scale_of` for 16 groups, a lane each. In place of `zero`, r is 0, which turns finite
-/// elements into 0.
+/// d and r of `scale_of` for 16 groups, one in each lane. If `zero` would be set, r is 0, which
+/// makes finite elements 0.
 template <class L>
 struct ScaleLanes {
   typename L::F d;
@@ -66,7 +66,7 @@ struct ScaleLanes {
   }
 };
 
-/// In each lane the bits of the largest magnitude of the parts.
+/// The bits of the largest magnitude of all parts, in each lane.
 template <class L, int kParts>
 INGOT_INLINE typename L::I largest_lanes(const typename L::F (&part)[kParts]) {
   const auto magnitude = L::splat_int(0x7fffffff);
@@ -77,7 +77,7 @@ INGOT_INLINE typename L::I largest_lanes(const typename L::F (&part)[kParts]) {
   return lanes;
 }
 
-/// The parts as integers by their scale.
+/// Rounds the parts to integers by their scale.
 template <class L, int kParts>
 INGOT_INLINE QuantisedParts<L, kParts> scale_parts(const typename L::F (&part)[kParts],
                                                    const GroupScale& scale) {
@@ -93,13 +93,13 @@ INGOT_INLINE QuantisedParts<L, kParts> scale_parts(const typename L::F (&part)[k
   return out;
 }
 
-/// backend.h, `linear`: how x is quantised.
+/// Quantises x as `linear` in backend.h defines.
 template <class L, int kParts>
 INGOT_INLINE QuantisedParts<L, kParts> quantise_parts(const typename L::F (&part)[kParts]) {
   return scale_parts<L>(part, scale_of(L::max_int(largest_lanes<L>(part))));
 }
 
-/// Stores the sums of both halves of a row's 32 integers in the forms that products read.
+/// Stores the sums of both halves of a row's 32 integers, in the forms that linear kernels read.
 INGOT_INLINE void set_sums(std::int32_t first, std::int32_t second, int row, QuantisedGroup& g) {
   const std::int32_t minus_sum = -first - second;
   g.minus_sum_float[row] = static_cast<float>(minus_sum);
@@ -111,8 +111,8 @@ INGOT_INLINE void set_sums(std::int32_t first, std::int32_t second, int row, Qua
   g.bits_minus_128_half[1][row] = -128 * second;
 }
 
-/// Writes a group of 32 integers, their scale and the sums of both halves to row `matrix_row` of
-/// 16, in each layout that is not null.
+/// Writes a group of 32 integers, its scale and the sums of both halves to row `matrix_row` of 16,
+/// in each layout that is not null.
 INGOT_INLINE void write_group(const std::int8_t* q, float d, std::int32_t first_sum,
                               std::int32_t second_sum, int matrix_row, QuantisedGroup* group,
                               MatrixGroup* matrix) {
@@ -131,13 +131,13 @@ INGOT_INLINE void write_group(const std::int8_t* q, float d, std::int32_t first_
   matrix->bits_minus_128_sum[matrix_row] = kIntBits + 128 * minus_sum;
 }
 
-/// Group i, or null where `groups` is null.
+/// Group i, or null if `groups` is null.
 template <class Group>
 INGOT_INLINE Group* group_at(Group* groups, std::int64_t i) {
   return groups == nullptr ? nullptr : groups + i;
 }
 
-/// Whether L finds the largest lane, and the sum, of four at once in fewer instructions.
+/// Whether L has max_int_of_four and sum_int_of_four.
 template <class L>
 inline constexpr bool kTakesFour = requires(const typename L::I (&a)[4], std::int32_t (&out)[4]) {
   L::sum_int_of_four(a, out);
@@ -189,7 +189,7 @@ void quantise_row(const float* x, std::int64_t cols, int matrix_row, QuantisedGr
   }
 }
 
-/// Whether L joins rows into a tile.
+/// Whether L has join_rows.
 template <class L>
 inline constexpr bool kTakesTiles = kTileRows == 4 && requires(const typename L::I (&a)[4]) {
   L::join_rows(a);
@@ -256,8 +256,8 @@ INGOT_INLINE TilePlane largest_of_tile(const float* x, std::int64_t stride) {
   return largest;
 }
 
-/// Quantises four groups of a tile's rows. Returns false, with no group written, where one has a
-/// largest magnitude that `scale_of` treats apart.
+/// Quantises four groups of a tile's rows. Returns false and writes nothing if `scale_of` handles a
+/// group's largest magnitude as a special case.
 template <class L>
 INGOT_INLINE bool quantise_tile_groups(const float* x, std::int64_t stride,
                                        QuantisedGroup* groups) {
@@ -335,7 +335,7 @@ void layer_norm(const float* x, const Norm& norm, std::int64_t n, float* out) {
   const auto mean = L::splat(L::tree(lanes) / static_cast<float>(n));
   lanes = L::splat(0);
   for_vectors(n, [&](std::int64_t i, int k) {
-    // Lanes past the row's end hold the mean itself, so that they add zero.
+    // Lanes beyond the end of the row hold the mean, so that they add zero.
     const auto c = L::sub(k == 16 ? L::load(x + i) : load_or<L>(x + i, k, mean), mean);
     lanes = L::fma(c, c, lanes);
   });
@@ -409,7 +409,7 @@ void activate_row(const float* in, const float* up, Act act, std::int64_t n, flo
   });
 }
 
-/// The largest of n elements, none of which is NaN.
+/// The largest of n elements. No element may be NaN.
 template <class L>
 INGOT_INLINE float largest_of(const float* x, std::int64_t n) {
   auto m = L::splat(-__builtin_inff());
@@ -420,7 +420,7 @@ INGOT_INLINE float largest_of(const float* x, std::int64_t n) {
   return L::max_lane(m);
 }
 
-/// The tree of the lane sums of exp(x - largest); where `out` is not null, the terms too.
+/// The tree of the lane sums of exp(x - largest). Writes the terms to `out` if it is not null.
 template <class L>
 INGOT_INLINE float exp_sum(const float* x, std::int64_t n, float largest, float* out) {
   auto lanes = L::splat(0);

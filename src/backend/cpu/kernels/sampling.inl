@@ -1,7 +1,7 @@
-// Sampling kernels over a row of logits: its largest elements and their weights.
+// Sampling kernels over a row of logits: find its largest elements, and compute their weights.
 //
 // Written over a lanes type L; included by the file of each instruction set. host_kernels.h states
-// what they compute.
+// what the kernels compute.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace ingot {
 namespace {
 
-/// The largest elements of a span, column by column; `lost` becomes 1 in lanes that saw NaN.
+/// The largest element of each column of a span. Sets lanes of `lost` to 1 if their column has NaN.
 template <class L>
 INGOT_INLINE typename L::F span_tops(const float* x, std::int64_t n, typename L::F& lost) {
   const auto none = L::splat(-__builtin_inff());
@@ -44,7 +44,7 @@ float scan_row(const float* x, std::int64_t n, float* tops) {
   return L::max_lane(lost) > 0 ? __builtin_nanf("") : L::max_lane(largest);
 }
 
-/// Finds the first span that holds the largest element, then the element.
+/// Finds the first span with the largest element, then the element.
 template <class L>
 std::int32_t argmax_row(const float* x, std::int64_t n) {
   auto lost = L::splat(0);
@@ -62,7 +62,7 @@ std::int32_t argmax_row(const float* x, std::int64_t n) {
   return static_cast<std::int32_t>(at);
 }
 
-/// Whether the instruction set stores chosen lanes side by side.
+/// Whether L has store_chosen, which stores chosen lanes without gaps.
 template <class L>
 constexpr bool kStoresChosen = requires(typename L::F v, float* x, std::int32_t* n) {
   L::store_chosen(0u, v, 0, x, n);

@@ -1,4 +1,4 @@
-// rest_of_table: a KernelTable of one lanes type, except the linear kernels of linear.inl.
+// rest_of_table: makes the KernelTable of a lanes type, without linear kernels.
 #pragma once
 
 #include "backend/cpu/kernels/attention.inl"
@@ -9,7 +9,7 @@
 namespace ingot {
 namespace {
 
-/// The table of lanes L without `linear`.
+/// The kernel table of lanes L, without `linear`.
 template <class L>
 constexpr KernelTable rest_of_table(const char* name) {
   KernelTable t;

@@ -1,4 +1,4 @@
-// Loops that linears of all formats share: segments of K, row tiles and panel tiles of fixed sizes.
+// Loops for linear kernels of all formats, over segments of K and over tiles of rows and panels.
 //
 // Written over a lanes type L; included by the file of each instruction set.
 #pragma once
@@ -11,11 +11,11 @@
 namespace ingot {
 namespace {
 
-/// Inputs of a segment: each segment is one chain, so the value is part of backend.h's `linear`.
+/// Inputs in a segment, as `linear` in backend.h defines it. Another value changes results.
 inline constexpr std::int64_t kSegment = 1024;
 
-// The loops over accumulators are unrolled: with an index that is not a constant the compiler would
-// keep them in memory and store the sums of each group.
+// The loops over accumulators are unrolled. If an index were not constant, the compiler would keep
+// accumulators in memory and store the sums of each group.
 
 template <class L, int kRows>
 INGOT_INLINE void clear(typename L::F* acc) {
@@ -45,7 +45,7 @@ INGOT_INLINE void add_segment(const PanelArgs& a, std::int64_t row, std::int64_t
   }
 }
 
-/// The call `a` cut to at most `count` panels, from panel `p` on.
+/// The arguments `a`, restricted to at most `count` panels from panel `p` on.
 INGOT_INLINE PanelArgs panels_of(PanelArgs a, int p, int count) {
   a.panel += p * a.panel_bytes;
   a.out += p * kPanelCols;
@@ -55,11 +55,11 @@ INGOT_INLINE PanelArgs panels_of(PanelArgs a, int p, int count) {
   return a;
 }
 
-/// The call `a` cut to panel `p`.
+/// The arguments `a`, restricted to panel `p`.
 INGOT_INLINE PanelArgs panel_of(const PanelArgs& a, int p) { return panels_of(a, p, 1); }
 
-/// Cuts rows into tiles of at most kMost and calls fn for each, [row, row + n) with n as a
-/// constant: `fn.template operator()<n>(row)`.
+/// Cuts rows into tiles [row, row + n) of at most kMost rows, and calls fn for each tile with n as
+/// a constant: `fn.template operator()<n>(row)`.
 template <int kMost, class Fn>
 INGOT_INLINE void for_rows(std::int64_t row, std::int64_t rows, Fn fn) {
   for (; row + kMost <= rows; row += kMost) fn.template operator()<kMost>(row);
@@ -68,15 +68,15 @@ INGOT_INLINE void for_rows(std::int64_t row, std::int64_t rows, Fn fn) {
   }
 }
 
-/// Tiles that for_rows<kMost> cuts `rows` rows into.
+/// Number of tiles that for_rows<kMost> makes of `rows` rows.
 template <int kMost>
 INGOT_INLINE int passes_of(std::int64_t rows) {
   static_assert((kMost & (kMost - 1)) == 0);
   return static_cast<int>(rows / kMost) + __builtin_popcount(unsigned(rows % kMost));
 }
 
-/// Cuts panels into tiles of at most kMost and calls fn for each, [panel, panel + n) with n as a
-/// constant: `fn.template operator()<n>(panel)`.
+/// Cuts panels into tiles [panel, panel + n) of at most kMost panels, and calls fn for each tile
+/// with n as a constant: `fn.template operator()<n>(panel)`.
 template <int kMost, class Fn>
 INGOT_INLINE void for_panels(int panel, int panels, Fn fn) {
   // A single panel is slow: four panels are cut into two and two, not three and one.
