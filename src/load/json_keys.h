@@ -18,7 +18,7 @@ std::string shown(const Json& value);
 /// Errors: model_error(file, section, 0, ...) for a member of another type or out of range.
 class JsonKeys {
  public:
-  /// `prefix` precedes keys in messages: "rope_scaling.". `object`, `file` must outlive this.
+  /// `prefix` precedes keys in messages: "rope_scaling.". `object` and `file` must outlive it.
   JsonKeys(const Json& object, const std::string& file, std::string prefix = "",
            std::string_view section = "config")
       : object_(object), file_(file), prefix_(std::move(prefix)), section_(section) {}

@@ -1,4 +1,4 @@
-// Checks for random tests and fuzz targets: any bytes can be parsed as a safetensors file, an index
+// Checks for random tests and fuzz targets, which parse any bytes as a safetensors file, an index
 // or a config.json. A failed check ends the process.
 #pragma once
 

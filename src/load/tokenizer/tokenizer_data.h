@@ -169,7 +169,7 @@ struct TokenizerData {
   StringTable tokens;            ///< text of each id in the file's spelling; "" for an unused id
   std::vector<TokenType> types;  ///< type of each token; empty if the file has none
   std::vector<double> scores;    ///< score of each token; empty if the file has none
-  StringTable merges;            ///< each: left, `merge_separator`, right; best first
+  StringTable merges;            ///< pairs to merge, best first: left + `merge_separator` + right
   char merge_separator = ' ';
   bool ignore_merges = false;         ///< a piece that is a token becomes it without merging
   bool byte_fallback = false;         ///< unknown characters become byte tokens, if there are any

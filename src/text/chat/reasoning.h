@@ -31,7 +31,7 @@ class ReasoningSplitter {
   void release(std::string_view text, Parts& parts);
 
   State state_;
-  bool trims_ = false;  ///< behind a tag: leading white space of the next text is dropped
+  bool trims_ = false;  ///< whether to drop leading white space of the next text
   std::string held_;    ///< text that may be the beginning of a tag
 };
 

@@ -12,53 +12,53 @@ namespace ingot::jinja {
 
 /// Instructions with operands `a` and `b`. Jump distances count from the instruction itself.
 enum class Op : std::uint8_t {
-  kText,             ///< writes constant a, a text between tags
+  kText,             ///< writes constant `a`, a text between tags
   kEmit,             ///< pops a value and writes its str()
-  kConst,            ///< pushes constant a
-  kLoad,             ///< pushes variable a (a name)
-  kStore,            ///< pops into variable a of the innermost scope
-  kStoreAttribute,   ///< pops into attribute b of the namespace in variable a
+  kConst,            ///< pushes constant `a`
+  kLoad,             ///< pushes variable `a` (a name)
+  kStore,            ///< pops into variable `a` of the innermost scope
+  kStoreAttribute,   ///< pops into attribute `b` of the namespace in variable `a`
   kPop,              ///< drops the top value
-  kUnpack,           ///< replaces the top value by its a elements; the first ends on top
-  kJump,             ///< jumps by a
-  kJumpIfFalse,      ///< pops a value; jumps by a if it is false
-  kJumpIfFalseKeep,  ///< `and`: if the top value is false, jumps by a; otherwise drops it
-  kJumpIfTrueKeep,   ///< `or`: if the top value is true, jumps by a; otherwise drops it
+  kUnpack,           ///< replaces the top value by its `a` elements; the first ends on top
+  kJump,             ///< jumps by `a`
+  kJumpIfFalse,      ///< pops a value; jumps by `a` if it is false
+  kJumpIfFalseKeep,  ///< `and`: if the top value is false, jumps by `a`; otherwise drops it
+  kJumpIfTrueKeep,   ///< `or`: if the top value is true, jumps by `a`; otherwise drops it
   kNot,
   kNegate,
   kPlus,
-  kBinary,        ///< pops two operands, pushes the result of operator a (a Binary)
-  kConcat,        ///< pops a values, pushes their texts joined
-  kCompare,       ///< pops two operands, pushes the result of comparison a (a Compare)
-  kCompareChain,  ///< a < b < c: if a < b holds, pushes b again; otherwise false and jumps by b
-  kAttribute,     ///< replaces the top value by its attribute a (a name)
+  kBinary,        ///< pops two operands, pushes the result of operator `a` (a Binary)
+  kConcat,        ///< pops `a` values, pushes their texts joined
+  kCompare,       ///< pops two operands, pushes the result of comparison `a` (a Compare)
+  kCompareChain,  ///< x < y < z: if x < y, pushes y; otherwise pushes false and jumps by `b`
+  kAttribute,     ///< replaces the top value by its attribute `a` (a name)
   kItem,          ///< pops a value and a key, pushes value[key]
   kSlice,         ///< pops value, start, stop and step, pushes value[start:stop:step]
-  kList,          ///< pops a values, pushes a list of them
-  kTuple,         ///< pops a values, pushes a tuple of them
-  kDict,          ///< pops a pairs, pushes a dict of them
-  kFilter,        ///< pops arguments of shape b and a value, pushes the result of filter a
-  kTest,          ///< pops arguments of shape b and a value, pushes the result of test a
-  kCall,          ///< pops arguments of shape b and a callee, and calls the callee
-  kNoFilter,      ///< fails: no filter has the name a
-  kNoTest,        ///< fails: no test has the name a
+  kList,          ///< pops `a` values, pushes a list of them
+  kTuple,         ///< pops `a` values, pushes a tuple of them
+  kDict,          ///< pops `a` pairs, pushes a dict of them
+  kFilter,        ///< pops arguments of shape `b` and a value, pushes the result of filter `a`
+  kTest,          ///< pops arguments of shape `b` and a value, pushes the result of test `a`
+  kCall,          ///< pops arguments of shape `b` and a callee, and calls the callee
+  kNoFilter,      ///< fails: no filter has the name `a`
+  kNoTest,        ///< fails: no test has the name `a`
   kScopePush,
   kScopePop,
   kBufferPush,   ///< redirects output into a new buffer
   kBufferPop,    ///< ends the innermost buffer and pushes its text
   kBufferDrop,   ///< discards the innermost buffer
   kFilterBegin,  ///< pops the iterable of a `for ... if`
-  kFilterNext,   ///< pushes the next item and a new scope, or jumps by a behind the last item
-  kFilterKeep,   ///< pops the condition, leaves the scope, jumps by b back to kFilterNext
+  kFilterNext,   ///< pushes the next item and enters a scope, or jumps by `a` at the end
+  kFilterKeep,   ///< pops the condition, leaves the scope, jumps by `b` back to kFilterNext
   kFilterEnd,    ///< pushes a list of the items that passed the condition
-  kForBegin,    ///< pops the iterable; a: offset of loop()'s entry; b: whether loop() may be called
-  kForNext,     ///< pushes the next item and a scope with `loop`; jumps by a behind the last item
-  kForEnd,      ///< ends the loop; jumps by a over the else part if the loop had an item
-  kLoopReturn,  ///< returns from loop() if loop() called the loop that begins at a
-  kMacro,       ///< pushes macro a; its body begins behind the next instruction, a jump
-  kDefault,     ///< jumps by b over a default value if the call gave parameter a
-  kReturn,      ///< ends a macro
-  kEnd,         ///< ends the template
+  kForBegin,     ///< pops the iterable; `a`: entry for loop(); `b`: whether the loop is recursive
+  kForNext,      ///< pushes the next item, enters a scope with `loop`; or jumps by `a` at the end
+  kForEnd,       ///< ends the loop; jumps by `a` over the else part if the loop had an item
+  kLoopReturn,   ///< returns from loop() if loop() called the loop that begins at `a`
+  kMacro,        ///< pushes macro `a`; its body begins behind the next instruction, a jump
+  kDefault,      ///< jumps by `b` over a default value if the call gave parameter `a`
+  kReturn,       ///< ends a macro
+  kEnd,          ///< ends the template
 };
 
 /// Arithmetic operators with two operands.
@@ -95,7 +95,7 @@ struct CallShape {
 
 /// A macro's signature. Names are indices into Code::names.
 struct MacroCode {
-  std::int32_t name = -1;  ///< -1 for the body of a call block
+  std::int32_t name = -1;  ///< index of the name; -1: the body of a call block
   std::vector<std::int32_t> parameters;
   bool uses_caller = false;
   bool uses_kwargs = false;

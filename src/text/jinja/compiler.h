@@ -138,7 +138,7 @@ class Compiler {
 
   struct LoopPlace {
     std::vector<std::size_t> breaks;
-    std::size_t next = 0;  ///< index of its kForNext
+    std::size_t next = 0;  ///< index of the loop's kForNext
     /// Open constructs inside the loop, which break and continue have to leave: 's' a scope, 'b' a
     /// buffer, 'f' a buffer with filters.
     std::string open;

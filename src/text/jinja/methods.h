@@ -10,7 +10,7 @@ namespace ingot::jinja {
 /// The table of string methods.
 std::span<const MethodInfo> string_methods();
 
-/// Python's isupper (`upper`) or islower: has cased letters, all of this case.
+/// Python's str.isupper() if `upper`, otherwise str.islower().
 bool has_case(const String& string, bool upper);
 
 }  // namespace ingot::jinja

@@ -14,7 +14,7 @@ namespace ingot::jinja {
 Value binary(Environment& environment, Binary operation, const Value& a, const Value& b);
 Value negate(const Value& value);
 Value plus(const Value& value);
-/// str(a) + str(b) + ...
+/// Joins the texts of the values [begin, end): str(a) + str(b) + ...
 Value concatenate(Heap& heap, const Value* begin, const Value* end);
 
 /// a == b, a in b, ... Errors: RunError for types without order, or `in` without a container.

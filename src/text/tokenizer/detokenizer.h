@@ -27,7 +27,7 @@ class Detokenizer {
   explicit Detokenizer(const Tokenizer& tokenizer, const DetokenizeOptions& options = {})
       : tokenizer_(&tokenizer), options_(options) {}
 
-  /// Adds a token and appends the finished text to `out`. An id outside the vocabulary: U+FFFD.
+  /// Adds a token and appends finished text to `out`; U+FFFD for an id outside the vocabulary.
   void push(std::int32_t id, std::string& out);
 
   /// Adds a token and returns its bytes, without joining them to whole characters. Call it in place

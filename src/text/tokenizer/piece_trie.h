@@ -37,7 +37,7 @@ class PieceTrie {
   struct Node {
     std::uint32_t children = 0;  // index of the first child; the next node's first ends them
     std::uint32_t suffix = 0;    // node of the longest proper suffix of this node's string
-    std::uint32_t match = 0;     // index into matches_: the longest entry that is a suffix
+    std::uint32_t match = 0;     // index into matches_: longest entry that is a suffix of it
   };
   void add_nodes(const std::vector<TrieEntry>& entries);
   void add_suffixes();

@@ -63,7 +63,7 @@ class Tokenizer {
   std::optional<std::int32_t> eot() const { return eot_; }
   std::optional<std::int32_t> unknown() const { return unknown_; }
   std::optional<std::int32_t> padding() const { return padding_; }
-  /// Whether `add_special` adds a BOS in front, or an EOS at the end.
+  /// Whether `add_special` adds a BOS in front (adds_bos) or an EOS at the end (adds_eos).
   bool adds_bos() const;
   bool adds_eos() const;
 
@@ -76,8 +76,8 @@ class Tokenizer {
   /// The prefix (a space) that decoding removes from a text, and how many times at most.
   std::string_view stripped_prefix() const { return decoded_.strip; }
   std::int32_t stripped_prefix_count() const { return decoded_.strip_count; }
-  /// Whether each ill-formed byte decodes to a U+FFFD (SentencePiece), not each maximal ill-formed
-  /// part (byte-level BPE).
+  /// Whether each ill-formed byte decodes to its own U+FFFD (SentencePiece). Otherwise each maximal
+  /// ill-formed part decodes to one U+FFFD (byte-level BPE).
   bool replaces_every_byte() const { return decoded_.replace_every_byte; }
 
  private:

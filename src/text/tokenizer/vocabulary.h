@@ -11,10 +11,10 @@ namespace ingot {
 
 /// Most tokens of a vocabulary. Real ones have up to 262,144.
 constexpr std::size_t kTokensMax = std::size_t{1} << 22;
-/// Most bytes of one piece, and of all pieces. Real ones have some hundred, and some million.
+/// Limits on the bytes of one piece and of all pieces. Real ones: some hundred and some million.
 constexpr std::size_t kPieceBytesMax = 65'536;
 constexpr std::size_t kAllPieceBytesMax = 67'108'864;
-/// Most added tokens, and most bytes of all added tokens. Gemma has about 6,400 added tokens.
+/// Limits on added tokens: their number, and their bytes. Gemma has about 6,400 added tokens.
 constexpr std::size_t kAddedTokensMax = 1'000'000;
 constexpr std::size_t kAddedBytesMax = 8'388'608;
 

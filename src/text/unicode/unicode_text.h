@@ -24,7 +24,7 @@ enum class Case { kLower, kUpper, kTitle, kFold };
 ///          SpecialCasing.txt.
 void append_cased(std::string& out, char32_t code, Case wanted);
 
-/// Whether the character is cased (in upper, lower or title case), in lower case, in upper case.
+/// Whether the character has case: it is in upper, lower or title case.
 bool is_cased(char32_t code);
 bool is_lower(char32_t code);
 bool is_upper(char32_t code);
