@@ -54,7 +54,7 @@ class HttpSink {
 
 /// Settings for all requests of a FetchClient.
 struct HttpOptions {
-  std::string token;  ///< bearer token; sent to the request's origin, never to a redirect's
+  std::string token;  ///< bearer token; sent only to the origin of a request's URL
   std::string user_agent;
   int timeout_seconds = 10;  ///< for connecting, and for each wait for more bytes
 };

@@ -63,8 +63,8 @@ struct TextPattern {
 enum class SplitBehavior : std::uint8_t {
   kRemoved,             ///< a match separates pieces and is dropped
   kIsolated,            ///< a match is a piece
-  kMergedWithPrevious,  ///< a match is the end of the piece before it
-  kMergedWithNext,      ///< a match is the begin of the piece behind it
+  kMergedWithPrevious,  ///< a match ends the piece before it
+  kMergedWithNext,      ///< a match begins the piece behind it
   kContiguous,          ///< adjacent matches are one piece
 };
 

@@ -17,7 +17,7 @@
 
 namespace ingot {
 
-/// Limits on one chat: number of messages (and of documents), of tools. `check_chat` enforces them.
+/// Most messages (and most documents), and most tools, of one chat. `check_chat` enforces this.
 inline constexpr std::size_t kMessagesMax = 4096;
 inline constexpr std::size_t kToolsMax = 128;
 

@@ -102,7 +102,7 @@ struct MacroCode {
   bool uses_varargs = false;
 };
 
-/// Most parameters of one macro: a call notes the given ones in 64 bits (Interpreter::Frame).
+/// Most parameters of a macro: a call records in 64 bits which ones it gives (Interpreter::Frame).
 inline constexpr std::size_t kParametersMax = 64;
 
 /// A compiled template. Immutable: concurrent renders share it.

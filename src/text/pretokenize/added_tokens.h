@@ -32,8 +32,8 @@ class AddedTokens {
 };
 
 /// Finds the tokens of a set in one text: the leftmost, and the longest at that place, as Hugging
-/// Face's tokenizers do. A single-word token inside a longer word is no match, and neither are
-/// tokens that overlap it. Set and text must outlive the finder.
+/// Face's tokenizers do. A single-word token inside a longer word is no match, and hides tokens
+/// that overlap it. Set and text must outlive the finder.
 ///
 /// Cost:    linear in the text, for any set of tokens.
 /// Source:  tokenizers, added_vocabulary.rs.

@@ -112,7 +112,7 @@ inline TokenizerData read_tiktoken(const std::filesystem::path& file, const Json
   TokenizerData data = byte_level_pieces("gpt-2", list.pieces());
   data.file = file.string();
   data.pretokenizers[0].kind = PretokenizerStep::Kind::kSplit;
-  // Possessive in Rust, "at least once" in Oniguruma, whose reading is that of tokenizer.json.
+  // {1,3}+ is possessive in Rust. Oniguruma, which tokenizer.json uses, repeats {1,3}.
   std::string pattern = *facts.find("pat_str")->as_string();
   const std::size_t at = pattern.find("{1,3}+");
   if (at != std::string::npos) pattern.erase(at + 5, 1);
