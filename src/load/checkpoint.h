@@ -24,8 +24,7 @@ struct TensorInfo {
   std::string name;
   std::vector<std::int64_t> shape;  ///< row-major, outermost first
   std::string type_name;            ///< as the file spells it: "Q4_K", "BF16", "I64"
-  std::optional<Format>
-      format;  ///< absent for types without weights that ingot supports (I64, F64, BOOL, ...)
+  std::optional<Format> format;  ///< absent for types that ingot does not compute with (I64, ...)
   const std::byte* data = nullptr;  ///< points into the mapped file
   std::uint64_t bytes = 0;
   std::uint64_t offset = 0;  ///< byte offset in the file

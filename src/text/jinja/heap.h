@@ -48,7 +48,7 @@ class Heap {
   void spend_bytes(std::size_t bytes) { spend(bytes / kBytesPerStep + 1); }
   /// Counts a visit of each character of a text, at 16 times the cost of copying its bytes.
   void spend_characters(std::size_t bytes) { spend_bytes(bytes * 16); }
-  /// Counts a search for `pattern` bytes in `text` bytes at its worst cost: text * pattern.
+  /// Counts a search for `pattern` bytes in `text` bytes at its worst cost.
   void spend_search(std::size_t text, std::size_t pattern) {
     spend_bytes(text * (pattern / 16 + 1));
   }

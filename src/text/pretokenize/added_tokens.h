@@ -53,8 +53,8 @@ class AddedTokenFinder {
 
   struct Match {
     std::int32_t id = -1;  ///< -1: no more tokens
-    std::size_t begin =
-        0;  ///< includes white space that the token strips; the text's size if no token follows
+    /// Includes white space that the token strips. The text's size if there are no more tokens.
+    std::size_t begin = 0;
     std::size_t end = 0;
   };
   /// The next token in the range. The bytes between two tokens are ordinary text. A token of white

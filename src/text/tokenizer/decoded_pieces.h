@@ -12,8 +12,7 @@ namespace ingot {
 /// The decoded texts of a vocabulary's tokens, and the decoding steps that need the whole text.
 struct DecodedPieces {
   StringTable pieces;        ///< bytes of each token, by id; may be a part of a character
-  StringTable first_pieces;  ///< bytes of each token at the start of a text; an empty table if they
-                             ///< equal `pieces`
+  StringTable first_pieces;  ///< as `pieces`, at the start of a text; empty table if all are equal
   std::string strip;         ///< prefix that decoding removes from a text
   std::int32_t strip_count = 0;     ///< most times that `strip` is removed
   bool replace_every_byte = false;  ///< each ill-formed byte becomes one U+FFFD

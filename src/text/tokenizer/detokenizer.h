@@ -13,8 +13,8 @@ namespace ingot {
 /// Options of decoding.
 struct DetokenizeOptions {
   bool keep_control = false;  ///< whether control tokens such as <|im_end|> are written
-  bool strip_leading_space =
-      true;  ///< drops the space that encoding added in front; false if another text precedes
+  /// Drops the space that encoding added in front. Set it to false if another text precedes.
+  bool strip_leading_space = true;
 };
 
 /// Turns a stream of tokens into a stream of valid UTF-8. It holds the bytes of an unfinished

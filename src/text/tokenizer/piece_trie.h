@@ -71,8 +71,8 @@ class PieceFinder {
   const PieceTrie& trie_;
   std::string_view text_;
   std::size_t begin_ = 0;  // start of the scanned part of the text
-  std::vector<std::uint32_t>
-      matches_;  // the longest entry that begins at each place of the scanned part
+  /// Index of the longest entry that begins at each place of the scanned part.
+  std::vector<std::uint32_t> matches_;
   std::size_t steps_ = 0;
 };
 
