@@ -1,4 +1,4 @@
-// Paths of the cache, listing its contents, and linking snapshots to blobs.
+// RepoCache: paths in the Hugging Face cache, lists of its contents, links from snapshots to blobs.
 #include "hub/cache.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kModels = "models--";
-/// Files that are listed of a folder, so that a broken cache cannot fill the memory.
+/// Most files that are listed in a folder, so that a broken cache cannot fill the memory.
 constexpr std::size_t kFilesMax = 100'000;
 constexpr std::uint64_t kRefBytesMax = 128;
 
@@ -29,14 +29,14 @@ constexpr std::uint64_t kRefBytesMax = 128;
               cat(printable(path, 4096), ": cannot write: ", errno_text(error.value())));
 }
 
-/// The folder of a repository: "models--user--name".
+/// The folder name of a repository: "models--user--name".
 std::string folder_name(std::string_view repo) {
   std::string name(kModels);
   for (const char c : repo) name += c == '/' ? "--" : std::string(1, c);
   return name;
 }
 
-/// The repository of a folder's name; empty for another folder.
+/// The repository of a folder name; empty if it is no repository's folder.
 std::string repo_of(std::string_view folder) {
   if (!folder.starts_with(kModels)) return {};
   const std::string_view name = folder.substr(kModels.size());
@@ -66,7 +66,7 @@ std::vector<std::string> walk(const std::string& top) {
   return paths;
 }
 
-/// The names in a folder, sorted; none when it cannot be read.
+/// The names in a folder, sorted; an empty list if it cannot be read.
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -138,7 +138,7 @@ std::vector<CachedFile> RepoCache::files(std::string_view commit) const {
     const fs::path full = fs::path(snapshot(commit)) / path;
     std::error_code error;
     CachedFile file{path, fs::file_size(full, error), {}};
-    if (error) continue;  // a link whose blob is gone
+    if (error) continue;  // a link to a blob that does not exist
     std::error_code no_link;
     const std::string blob = fs::read_symlink(full, no_link).filename().string();
     if (is_blob_name(blob)) file.blob = blob;

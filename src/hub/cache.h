@@ -1,4 +1,4 @@
-// RepoCache: the Hugging Face hub's cache on disk, in the layout of the hub's own client.
+// RepoCache: a repository in the Hugging Face cache on disk, in the layout of huggingface_hub.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace ingot {
 struct CachedFile {
   std::string path;  ///< below the snapshot
   std::uint64_t bytes = 0;
-  std::string blob;  ///< the name of its blob; empty if the file is no link of the cache
+  std::string blob;  ///< name of the blob that `path` links to; empty if it is not such a link
 };
 
-/// A repository in the cache:
+/// A repository in the cache. Its layout:
 ///
 ///   <root>/models--<user>--<name>/blobs/<checksum>              the contents
 ///                                /snapshots/<commit>/<path>     links to ../../blobs/<checksum>
@@ -28,7 +28,7 @@ struct CachedFile {
 /// Source: huggingface_hub, "Understand caching".
 class RepoCache {
  public:
-  /// `repo` must be a repository's name (is_repo_name).
+  /// `root` is the cache's folder. `repo` must be a repository's name (is_repo_name).
   RepoCache(std::string root, std::string repo);
 
   const std::string& repo() const { return repo_; }
@@ -40,25 +40,25 @@ class RepoCache {
   std::string snapshot(std::string_view commit) const;
   std::string ref(std::string_view revision) const;
 
-  /// The commit of a revision: the revision itself, or the commit in its reference. Nothing unless
-  /// that commit has a snapshot.
+  /// The commit of a revision: the revision itself if it is a commit, or else the commit in its
+  /// reference. Nothing if the commit has no snapshot.
   std::optional<std::string> commit_of(std::string_view revision) const;
-  /// Commits with a snapshot, sorted.
+  /// The commits that have a snapshot, sorted.
   std::vector<std::string> snapshots() const;
-  /// Revisions with a reference, sorted.
+  /// The revisions that have a reference, sorted.
   std::vector<std::string> revisions() const;
-  /// The files of a snapshot whose blob exists, sorted by path.
+  /// The complete files of a snapshot (not broken links), sorted by path.
   std::vector<CachedFile> files(std::string_view commit) const;
-  /// Names of the files among the blobs, complete and unfinished ones, sorted.
+  /// Names of all blob files, also of unfinished downloads, sorted.
   std::vector<std::string> blob_files() const;
-  /// How many links of all snapshots lead to each blob.
+  /// The number of links to each blob, in all snapshots.
   ///
-  /// Errors: Error{kIo} when a folder cannot be read, so that no blob in use is taken for unused.
+  /// Errors: Error{kIo} if a folder cannot be read: a blob in use must not look unused.
   std::map<std::string, int> blob_uses() const;
 
-  /// Makes `path` in a snapshot a link to a blob, in place of any file with that path.
+  /// Links `path` in a snapshot to a blob. Replaces a file that is there.
   void link(std::string_view commit, std::string_view path, std::string_view blob) const;
-  /// Sets the commit that a revision refers to.
+  /// Writes the reference of a revision: its commit.
   void set_ref(std::string_view revision, std::string_view commit) const;
 
  private:
@@ -67,13 +67,13 @@ class RepoCache {
   std::string folder_;
 };
 
-/// Repositories of models in the cache at `root`, sorted by name.
+/// All model repositories in the cache at `root`, sorted by name.
 std::vector<RepoCache> cached_repos(const std::string& root);
 
 /// The paths of `files`.
 std::vector<std::string> paths_of(const std::vector<CachedFile>& files);
 
-/// Makes a folder and its parents. Errors: Error{kIo}.
+/// Creates a folder and its parents. Errors: Error{kIo}.
 void make_folders(const std::string& path);
 
 }  // namespace ingot

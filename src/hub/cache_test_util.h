@@ -1,4 +1,4 @@
-// TestCache: a cache of the hub in a temporary folder. For tests only.
+// TestCache: a Hugging Face cache in a temporary folder. For tests only.
 #pragma once
 
 #include <filesystem>
@@ -11,16 +11,16 @@
 
 namespace ingot {
 
-/// Digits of a commit or blob: one letter, 40 times.
+/// A name for a commit or a blob: `c` repeated 40 times.
 inline std::string digits(char c) { return std::string(40, c); }
 
-/// A cache that tests fill.
+/// A cache that a test fills with files.
 struct TestCache {
   TempFolder folder;
   std::string root = folder.path("hub");
 
   RepoCache repo(const std::string& name) const { return {root, name}; }
-  /// Puts a file into a snapshot; its blob holds `content`.
+  /// Adds a file to a snapshot; its blob contains `content`.
   void add(const std::string& name, char commit, const std::string& path, char blob,
            std::string_view content = "0123456789") const {
     const RepoCache cache = repo(name);
@@ -28,7 +28,7 @@ struct TestCache {
     std::ofstream(cache.blob(digits(blob))) << content;
     cache.link(digits(commit), path, digits(blob));
   }
-  /// Whether a file or a link exists at a path, even a link that leads nowhere.
+  /// Whether a file or a link exists at `path`; a broken link counts.
   static bool is_there(const std::string& path) {
     return std::filesystem::exists(std::filesystem::symlink_status(path));
   }

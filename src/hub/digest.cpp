@@ -1,4 +1,4 @@
-// The two functions as FIPS 180-4 states them: they share their padding and differ in a block.
+// SHA-1 and SHA-256 by FIPS 180-4. They differ only in the function for one block.
 #include "hub/digest.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::uint32_t load_big_endian(const std::byte* at) {
   return word;
 }
 
-/// Section 6.1.2.
+/// SHA-1 of one block: FIPS 180-4, section 6.1.2.
 void sha1_block(std::array<std::uint32_t, 8>& state, const std::byte* block) {
   std::array<std::uint32_t, 80> w{};
   for (std::size_t t = 0; t < 16; ++t) w[t] = load_big_endian(block + 4 * t);
@@ -54,7 +54,7 @@ void sha1_block(std::array<std::uint32_t, 8>& state, const std::byte* block) {
   for (std::size_t i = 0; i < sums.size(); ++i) state[i] += sums[i];
 }
 
-/// Section 6.2.2.
+/// SHA-256 of one block: FIPS 180-4, section 6.2.2.
 void sha256_block(std::array<std::uint32_t, 8>& state, const std::byte* block) {
   std::array<std::uint32_t, 64> w{};
   for (std::size_t t = 0; t < 16; ++t) w[t] = load_big_endian(block + 4 * t);
@@ -117,7 +117,7 @@ void FileDigest::update(std::span<const std::byte> bytes) {
 }
 
 std::string FileDigest::finish() {
-  // A one bit, zeros up to eight bytes before a block's end, the length in bits.
+  // Padding: a one bit, zeros up to eight bytes before a block's end, the length in bits.
   const std::uint64_t bits = bytes_ * 8;
   std::array<std::byte, 2 * kBlockBytes> tail{std::byte{0x80}};
   const std::size_t zeros_end = (used_ < 56 ? 56 : 56 + kBlockBytes) - used_;

@@ -1,4 +1,4 @@
-// FileDigest: SHA-1 and SHA-256 over bytes that arrive in pieces.
+// FileDigest: SHA-1 and SHA-256 checksums of streamed bytes.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace ingot {
 /// The hash function of a digest.
 enum class DigestKind { kSha1, kSha256 };
 
-/// A running digest.
+/// Computes a digest of bytes that arrive in pieces.
 ///
 /// Source: FIPS 180-4.
 class FileDigest {
@@ -20,7 +20,7 @@ class FileDigest {
   explicit FileDigest(DigestKind kind);
 
   void update(std::span<const std::byte> bytes);
-  /// The digest in lower-case hexadecimal digits. Call it once, at the end.
+  /// The digest in lower-case hexadecimal digits. Call it once, behind the last `update`.
   std::string finish();
 
  private:
@@ -32,7 +32,7 @@ class FileDigest {
   std::array<std::uint32_t, 8> state_{};
   std::array<std::byte, kBlockBytes> block_{};
   std::size_t used_ = 0;     ///< bytes in block_
-  std::uint64_t bytes_ = 0;  ///< so far
+  std::uint64_t bytes_ = 0;  ///< bytes added so far
 };
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// FileLock by flock without waiting, repeated, so that waiting can be interrupted.
+// FileLock: repeats flock without blocking, so that `waiting` can end the wait.
 #include "hub/file_lock.h"
 
 #include <fcntl.h>
@@ -31,7 +31,7 @@ Fd open_lock(const std::string& path) {
   }
 }
 
-/// Takes the lock if it is free; returns whether it was.
+/// Takes the lock if it is free. Returns whether it was free.
 bool take(const Fd& fd, const std::string& path) {
   while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return false;

@@ -1,4 +1,4 @@
-// FileLock: a lock between processes, as the hub's own client takes it.
+// FileLock: a lock between processes on a file, compatible with huggingface_hub.
 #pragma once
 
 #include <optional>
@@ -9,15 +9,15 @@
 
 namespace ingot {
 
-/// Holds an advisory lock (flock) on a file until destruction. The file is created, and stays.
+/// Holds an advisory lock (flock) on a file until destruction. Creates the file, never removes it.
 class FileLock {
  public:
-  /// Waits for the lock, calling `waiting` repeatedly while another process has it. `waiting` may
+  /// Waits for the lock. Calls `waiting` repeatedly while another process holds it; `waiting` may
   /// throw to give up.
   ///
-  /// Errors: Error{kIo} when the file cannot be created or locked.
+  /// Errors: Error{kIo} if the file cannot be created or locked.
   FileLock(const std::string& path, FunctionRef<void()> waiting);
-  /// The lock, or nothing while another process has it.
+  /// Takes the lock without waiting; nothing if another process holds it.
   static std::optional<FileLock> try_lock(const std::string& path);
 
  private:

@@ -1,4 +1,4 @@
-// Searches the hub's cache for models.
+// Finds and lists models in the Hugging Face cache on disk.
 #include "hub/find_model.h"
 
 #include <algorithm>
@@ -23,8 +23,8 @@ std::string lower(std::string_view text) {
 
 std::string_view last_part(std::string_view repo) { return repo.substr(repo.rfind('/') + 1); }
 
-/// The revision by which a user names the snapshot of a commit: main if it refers to the commit,
-/// else another reference, else the commit.
+/// The revision to name a commit's snapshot by: main if it refers to the commit, or else another
+/// reference, or else the commit.
 std::string revision_name(const RepoCache& repo, const std::string& commit) {
   if (repo.commit_of("main") == commit) return "main";
   for (const std::string& revision : repo.revisions()) {
@@ -33,7 +33,7 @@ std::string revision_name(const RepoCache& repo, const std::string& commit) {
   return commit;
 }
 
-/// Bytes of the files with these paths (sorted).
+/// The sum of the bytes of the files with these paths, which are sorted.
 std::uint64_t bytes_of(const std::vector<CachedFile>& files,
                        const std::vector<std::string>& paths) {
   std::uint64_t sum = 0;

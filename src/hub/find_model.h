@@ -1,4 +1,4 @@
-// Finds and lists models in the hub's cache by name.
+// Finds a model by name in the Hugging Face cache on disk, and lists all models there.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@
 
 namespace ingot {
 
-/// The repository with this name in the cache. A name without '/' also matches the last part of a
-/// repository's name, in any case. Nothing when no repository matches.
+/// The repository `repo` in the cache at `root`. A name without '/' also matches the last part of a
+/// repository's name, ignoring case. Nothing if no repository matches.
 ///
-/// Errors: Error{kInvalid} listing the repositories when several match.
+/// Errors: Error{kInvalid} if several match; it lists them.
 std::optional<RepoCache> find_cached_repo(const std::string& root, const std::string& repo);
 
-/// The path under which the model of this name can be opened; nothing when it is not in the cache.
+/// The path to open for the model `name`; nothing if it is not in the cache.
 ///
-/// Errors: Error{kInvalid} listing the possible names when several models match.
+/// Errors: Error{kInvalid} if several models match; it lists the possible names.
 std::optional<std::string> find_cached_model(const std::string& root, const ModelName& name);
 
 /// A model in the cache.
 struct CachedModel {
-  std::string name;  ///< a name that finds this model
+  std::string name;  ///< as `find_cached_model` accepts it
   std::uint64_t bytes = 0;
   std::string path;
-  std::vector<std::string> formats;  ///< "safetensors", "gguf"; empty for a snapshot without model
+  std::vector<std::string> formats;  ///< "safetensors", "gguf"; empty: the snapshot has no model
 };
 
 /// All models in the cache, sorted by repository. Snapshots without a model are listed too.

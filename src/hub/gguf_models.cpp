@@ -1,4 +1,4 @@
-// Groups split files, and matches quantisations in file names.
+// Groups GGUF files to models, and matches names such as quantisations.
 #include "hub/gguf_models.h"
 
 #include <algorithm>
@@ -29,13 +29,13 @@ std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
 
-/// A path without ".gguf" and the number of the split file.
+/// A path without ".gguf" and without the number of a split file.
 std::string_view stem_of(std::string_view path) {
   if (const auto split = parse_split_name(path)) return split->stem;
   return path.substr(0, path.size() - kSuffix.size());
 }
 
-/// Whether `wanted` stands in `text` between separators.
+/// Whether `wanted` occurs in `text` between separators.
 bool has_part(std::string_view text, std::string_view wanted) {
   for (std::size_t at = 0; at + wanted.size() <= text.size(); ++at) {
     const std::size_t end = at + wanted.size();
@@ -48,7 +48,7 @@ bool has_part(std::string_view text, std::string_view wanted) {
   return false;
 }
 
-/// The last part of a name when it looks like a type of weights: Q4_K_M, IQ2_XXS, BF16.
+/// The last part of a file name if it looks like a quantisation: Q4_K_M, IQ2_XXS, BF16.
 std::string_view quantization_of(std::string_view path) {
   const std::string_view stem = base_name(stem_of(path));
   const std::string_view last = stem.substr(stem.find_last_of("-.") + 1);
@@ -95,7 +95,7 @@ std::vector<GgufModel> find_gguf_models(std::span<const std::string> paths) {
       continue;
     }
     auto& parts = sets[{std::string(split->stem), split->parts}];
-    // Sorted names come in the order of their numbers: the next one, or a part is missing.
+    // The paths are sorted by number, so another number than the next means a missing part.
     if (split->part == std::ssize(parts) + 1) parts.push_back(path);
   }
   for (auto& [set, parts] : sets) {

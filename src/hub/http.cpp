@@ -1,4 +1,4 @@
-// FetchClient by libcurl; no other file includes its headers.
+// FetchClient: HTTP GET with libcurl. No other file includes libcurl's headers.
 #include "hub/http.h"
 
 #include <curl/curl.h>
@@ -15,11 +15,11 @@ namespace ingot {
 namespace {
 
 constexpr long kRedirectsMax = 10;
-/// Bytes of the headers of all replies of an exchange, so that a server cannot fill the memory.
+/// Most header bytes of all replies to a request, so that a server cannot fill the memory.
 constexpr std::size_t kHeaderBytesMax = 256 * 1024;
 constexpr int kPollMs = 100;
 
-/// Ends libcurl's own state with the process.
+/// Initialises libcurl, and cleans it up at the end of the process.
 struct Global {
   Global() { curl_global_init(CURL_GLOBAL_DEFAULT); }
   ~Global() { curl_global_cleanup(); }
@@ -32,7 +32,7 @@ struct MultiCleanup {
   void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
 };
 
-/// The last reply's header of that name, or an empty text.
+/// The header with this name in the last reply, or an empty text.
 std::string header(CURL* easy, const char* name) {
   curl_header* found = nullptr;
   if (curl_easy_header(easy, name, 0, CURLH_HEADER, -1, &found) != CURLHE_OK) return {};
@@ -45,18 +45,18 @@ int status_of(CURL* easy) {
   return static_cast<int>(status);
 }
 
-/// One exchange as libcurl's callbacks see it. Exceptions wait here: they must not cross C.
+/// State of a request for libcurl's callbacks. It holds exceptions, which must not pass through C.
 struct Exchange {
   CURL* easy = nullptr;
   const FetchRequest* request = nullptr;
   HttpSink* sink = nullptr;
   bool has_begun = false;
-  bool is_unread = false;     ///< the body is not wanted, so the transfer was ended
-  bool is_misplaced = false;  ///< the body's range is not the requested one
+  bool is_unread = false;     ///< the body was not wanted, so the transfer was ended
+  bool is_misplaced = false;  ///< the body has another range than requested
   std::size_t header_bytes = 0;
   std::exception_ptr thrown;
 
-  /// Whether the body is to be read; called once, when its first bytes are there.
+  /// Whether to read the body. Called once, when its first bytes arrive.
   bool begin() {
     has_begun = true;
     const int status = status_of(easy);
@@ -152,7 +152,7 @@ void set_options(CURL* easy, const HttpOptions& options, const FetchRequest& req
   curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, long{options.timeout_seconds});
   curl_easy_setopt(easy, CURLOPT_TIMEOUT, long{request.seconds_max});
   if (!options.token.empty()) {
-    // libcurl sends it to the first origin alone: CURLOPT_UNRESTRICTED_AUTH is off.
+    // libcurl sends it only to the first origin: CURLOPT_UNRESTRICTED_AUTH is off.
     curl_easy_setopt(easy, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
     curl_easy_setopt(easy, CURLOPT_XOAUTH2_BEARER, options.token.c_str());
   }
@@ -165,7 +165,7 @@ void set_options(CURL* easy, const HttpOptions& options, const FetchRequest& req
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, &exchange);
 }
 
-/// The easy handle in the multi handle for as long as this lives.
+/// Attaches the easy handle to the multi handle while it lives.
 class Attached {
  public:
   Attached(CURLM* multi, CURL* easy) : multi_(multi), easy_(easy) {

@@ -1,4 +1,4 @@
-// FetchClient: HTTP GET by libcurl, bounded and interruptible; sends the token to its origin alone.
+// FetchClient: HTTP GET requests by libcurl, with limits on time and redirects.
 #pragma once
 
 #include <cstddef>
@@ -13,22 +13,22 @@
 
 namespace ingot {
 
-/// The result of an exchange on the network.
+/// How an HTTP request ended on the network.
 enum class Transport {
-  kDone,         ///< a complete reply came
+  kDone,         ///< a complete reply arrived
   kUnreachable,  ///< no connection to the server
   kBroken,       ///< the connection broke or stalled; a retry may help
-  kRefused,      ///< a retry would not help: too many redirects, a bad certificate, ...
+  kRefused,      ///< a retry cannot help: too many redirects, a bad certificate, ...
 };
 
-/// The result of a request, without the body.
+/// The reply to a request, without its body.
 struct HttpReply {
   Transport transport = Transport::kDone;
-  std::string problem;      ///< in words, unless kDone
-  int status = 0;           ///< the last reply's HTTP status; 0 without a reply
+  std::string problem;      ///< what failed, for messages; empty if kDone
+  int status = 0;           ///< HTTP status of the last reply; 0: no reply arrived
   std::string error_code;   ///< the hub's X-Error-Code: "GatedRepo", "RepoNotFound", ...
   std::string retry_after;  ///< the Retry-After header
-  /// The server cannot send the requested range; the sink got no bytes.
+  /// Whether the server did not send the requested range. The sink got no bytes then.
   bool is_range_refused = false;
 
   bool is_success() const { return status >= 200 && status < 300; }
@@ -37,29 +37,29 @@ struct HttpReply {
 /// A GET request.
 struct FetchRequest {
   std::string url;
-  std::uint64_t offset = 0;  ///< the first byte wanted
-  /// Seconds for the whole transfer; 0: no limit while bytes arrive.
+  std::uint64_t offset = 0;  ///< first byte of the file to send
+  /// Most seconds for the whole transfer; 0: no limit while bytes arrive.
   int seconds_max = 0;
 };
 
-/// Takes the body of a successful reply.
+/// Receives the body of a successful reply.
 class HttpSink {
  public:
   virtual ~HttpSink() = default;
-  /// Called before the body, whose first byte is byte `offset` of the file. May throw.
+  /// Called before the body. `offset` is the body's first byte within the file. May throw.
   virtual void begin(std::uint64_t offset) = 0;
-  /// The next bytes. May throw.
+  /// Receives the next bytes. May throw.
   virtual void write(std::span<const std::byte> bytes) = 0;
 };
 
-/// Settings of all requests of a client.
+/// Settings for all requests of a FetchClient.
 struct HttpOptions {
-  std::string token;  ///< bearer token, sent only to the origin of each request
+  std::string token;  ///< bearer token; sent only to the origin of a request's URL
   std::string user_agent;
-  int timeout_seconds = 10;  ///< to connect, and without a new byte
+  int timeout_seconds = 10;  ///< for connecting, and for each wait for more bytes
 };
 
-/// Makes requests one after the other, over connections that stay open.
+/// Makes one request at a time, and keeps connections open for the next ones.
 ///
 /// Follows at most ten redirects, never from https to another protocol. A redirect to another host,
 /// port or protocol gets no token. Only the body of a 2xx reply is read. Content is never decoded.
@@ -70,9 +70,9 @@ class FetchClient {
   FetchClient(const FetchClient&) = delete;
   FetchClient& operator=(const FetchClient&) = delete;
 
-  /// Makes a GET. `tick` is called at least ten times a second, and may throw to end the request.
+  /// Makes a GET request. Calls `tick` at least ten times a second; it may throw to cancel.
   ///
-  /// Errors: those of `sink` and `tick`; all others are in the reply.
+  /// Errors: those of `sink` and `tick`. All other failures are in the reply.
   HttpReply get(const FetchRequest& request, HttpSink& sink, FunctionRef<void()> tick);
 
  private:
@@ -82,11 +82,11 @@ class FetchClient {
   std::unique_ptr<Handles> handles_;
 };
 
-/// The offset at which the body of a partial reply begins: 100 in the Content-Range header "bytes
-/// 100-199/200".
+/// The first byte of a partial reply, from its Content-Range header: 100 for "bytes 100-199/200".
+/// Nothing for a malformed header.
 std::optional<std::uint64_t> content_range_begin(std::string_view header);
 
-/// `text` as a part of a URL's path: everything except letters, digits and "-._~/" becomes %XX.
+/// Escapes `text` for the path of a URL: all bytes except letters, digits and "-._~/" become %XX.
 std::string url_escape(std::string_view text);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Turns HTTP statuses and the hub's error codes into messages.
+// Error messages for HTTP statuses and the hub's error codes.
 #include "hub/hub_error.h"
 
 #include "base/text.h"
@@ -7,7 +7,7 @@ namespace ingot {
 
 namespace {
 
-/// Why a request was refused, or why its target does not exist; empty for other statuses.
+/// Why a request was refused, or its target does not exist; empty for other statuses.
 std::string refusal_text(const HttpReply& reply, const ModelName& name, const HubOptions& options) {
   const std::string& code = reply.error_code;
   const bool has_token = !options.token.empty();

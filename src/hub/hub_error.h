@@ -1,4 +1,4 @@
-// Error messages for failed requests to the hub, which say what the user can do.
+// Error messages for failed requests to the Hugging Face hub; they say what the user can do.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace ingot {
 
-/// The failure in short: "the server answered 503", "could not resolve host: ...".
+/// A short description of a failure: "the server answered 503", "could not resolve host: ...".
 std::string problem_text(const HttpReply& reply);
 
-/// The error that ends a pull after this reply to a request for `what` (a repository or a file).
+/// The error for a failed request. `what` is the requested repository or file.
 ///
 /// Source: the hub's X-Error-Code values: huggingface_hub, hf_raise_for_status.
 Error hub_error(const HttpReply& reply, const ModelName& name, std::string_view what,

@@ -1,4 +1,4 @@
-// Writes a download to disk in the order in which its bytes arrive.
+// IncompleteBlob: writes a download to disk as its bytes arrive, and hashes them.
 #include "hub/incomplete_blob.h"
 
 #include <fcntl.h>
@@ -27,8 +27,8 @@ auto retry(Call call) {
   return result;
 }
 
-/// A running SHA-256 for a large file; for a small one git's SHA-1, which begins with kind and
-/// size.
+/// The digest of a file: SHA-256 for a large file; for a small file git's SHA-1, which begins with
+/// the object's kind and size.
 FileDigest digest_of(const HubFile& file) {
   constexpr std::size_t kSha256Digits = 64;
   if (file.blob.size() == kSha256Digits) return FileDigest(DigestKind::kSha256);
@@ -71,7 +71,7 @@ void IncompleteBlob::restart() {
 }
 
 void IncompleteBlob::begin(std::uint64_t offset) {
-  // A server without ranges sends the whole file.
+  // A server that does not support ranges sends the whole file.
   if (offset != bytes_) restart();
 }
 

@@ -1,4 +1,4 @@
-// IncompleteBlob: a download in progress; appended, hashed meanwhile, renamed when complete.
+// IncompleteBlob: writes a download to a file, hashes it meanwhile, and renames it at the end.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,25 @@ namespace ingot {
 
 /// Writes a download to a file beside its target, and continues the file of an earlier attempt.
 ///
-/// Errors: Error{kIo} when writing fails; the unfinished file is removed then, to free a full disk.
-/// model_error when more bytes arrive than the file has.
+/// Errors: Error{kIo} if writing fails; the unfinished file is then removed, to free a full disk.
+/// model_error if more bytes arrive than `HubFile::bytes`.
 class IncompleteBlob final : public HttpSink {
  public:
-  /// Opens the file at `path` and hashes its bytes, calling `tick` now and then. `file` must
-  /// outlive this.
+  /// Opens or creates the file at `path`, and hashes the bytes that it has; calls `tick` for each
+  /// MiB. `file` must outlive this.
   IncompleteBlob(std::string path, const HubFile& file, FunctionRef<void()> tick);
 
-  /// Bytes in the file.
+  /// Bytes written so far, including those of earlier attempts.
   std::uint64_t bytes() const { return bytes_; }
-  /// Empties the file.
+  /// Empties the file, to download it from the beginning.
   void restart();
 
   void begin(std::uint64_t offset) override;
   void write(std::span<const std::byte> bytes) override;
 
-  /// The checksum of the file. Call it once, at the end.
+  /// The checksum of the complete file. Call it once.
   std::string checksum() { return digest_.finish(); }
-  /// Flushes the file to storage and renames it to `target`.
+  /// Flushes the file to disk (fsync) and renames it to `target`.
   void commit(const std::string& target);
   /// Removes the file.
   void discard();

@@ -1,4 +1,4 @@
-// Reads and checks the hub's listings: their names become paths, their sizes files.
+// Parses and checks the hub's list of files; its names become paths on disk.
 #include "hub/listing.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// HubListing: the files of a repository as the hub lists them.
+// HubListing: parses the Hugging Face hub's list of a repository's files.
 #pragma once
 
 #include <cstdint>
@@ -8,35 +8,35 @@
 
 namespace ingot {
 
-/// A file of a repository.
+/// A file of a repository on the hub.
 struct HubFile {
-  std::string path;         ///< stays inside the repository (is_repo_path)
+  std::string path;         ///< valid by is_repo_path
   std::uint64_t bytes = 0;  ///< at most kHubFileBytesMax
-  /// Its checksum, which names its blob in the cache: SHA-256 for a large file, the SHA-1 of git's
-  /// blob for a small one.
+  /// Checksum, which is the blob's name in the cache: SHA-256 for a large file (LFS), git's SHA-1
+  /// for a small file.
   std::string blob;
 };
 
-/// A repository at one commit.
+/// The files of a repository at one commit.
 struct HubListing {
   std::string commit;
-  std::vector<HubFile> files;  ///< sorted by path, each once
+  std::vector<HubFile> files;  ///< sorted by path, without duplicates
 
-  /// The file of that path, or null.
+  /// The file with this path, or null.
   const HubFile* find(std::string_view path) const;
-  /// The files' paths, sorted.
+  /// The paths of all files, sorted.
   std::vector<std::string> paths() const;
 };
 
-/// The largest listing that is accepted from a server.
+/// Limits on a server's listing: bytes of its JSON, bytes of a file, number of files.
 inline constexpr std::uint64_t kHubListingBytesMax = std::uint64_t{32} << 20;
 inline constexpr std::uint64_t kHubFileBytesMax = std::uint64_t{1} << 44;
 inline constexpr std::size_t kHubFilesMax = 100'000;
 
-/// Reads the answer to GET /api/models/REPO/revision/REV?blobs=true.
+/// Parses the response to GET /api/models/REPO/revision/REV?blobs=true.
 ///
-/// Errors: model_error(source, "hub", ...) for any other text, a path that would leave the
-/// repository, a size or count above the limits.
+/// Errors: model_error(source, "hub", ...) for malformed text, a path that would leave the
+/// repository, or a size or count above the limits.
 /// Source: huggingface_hub, ModelInfo and RepoSibling.
 HubListing parse_hub_listing(std::string_view text, const std::string& source);
 

@@ -1,4 +1,4 @@
-// Parses and checks the hub's names. A name that passes is safe as a path and in a URL.
+// Parses and checks names of hub models. A valid name is safe in a path and in a URL.
 #include "hub/model_name.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ bool is_repo_part(std::string_view part) {
          !is_edge(part.back()) && part.find("--") == part.npos && part.find("..") == part.npos;
 }
 
-/// Calls `check` with each part between separators; returns whether all pass.
+/// Whether `check` is true for each part between separators.
 template <class Check>
 bool all_parts(std::string_view text, Check check) {
   for (;;) {
@@ -57,7 +57,7 @@ bool is_revision(std::string_view text) {
 bool is_commit(std::string_view text) { return text.size() == 40 && is_blob_name(text); }
 
 bool is_repo_path(std::string_view text) {
-  // What `printable` leaves as it is has no control characters, NUL or broken UTF-8.
+  // A text that `printable` does not change has no control characters, NUL or invalid UTF-8.
   if (text.size() > kPathMax || text.find('\\') != text.npos ||
       printable(text, kPathMax + 1) != text) {
     return false;

@@ -1,4 +1,4 @@
-// A pull: read the listing, choose files, download missing blobs, link them, set the reference.
+// pull_model: lists a repository, downloads missing blobs, links them, and sets the reference.
 #include "hub/pull.h"
 
 #include <algorithm>
@@ -27,13 +27,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// 1 MiB: after as much progress a broken connection counts as the first again. With less, a server
-/// that breaks every transfer would be retried for ever.
+/// Bytes of progress after which the count of attempts begins again. With fewer bytes, a server
+/// that breaks every transfer would be retried endlessly.
 constexpr std::uint64_t kProgressBytes = std::uint64_t{1} << 20;
-/// A whole listing may take this many times `timeout_seconds`.
+/// Time limit for a whole listing, as a multiple of `timeout_seconds`.
 constexpr int kListingTimeouts = 10;
 
-/// Keeps a body in memory, up to the largest size of a listing.
+/// Collects a body in memory, up to kHubListingBytesMax.
 class ListingText final : public HttpSink {
  public:
   explicit ListingText(const std::string& source) : source_(source) {}
@@ -89,7 +89,7 @@ class Pull {
   std::uint64_t done_ = 0;  ///< bytes of the finished files
 };
 
-/// Waits before another attempt, or gives up.
+/// Waits before the next attempt, or throws if there should be none.
 void Pull::again(const HttpReply& reply, std::string_view what, int attempt) {
   const auto wait = retry_wait_ms(reply, attempt);
   if (!wait) throw hub_error(reply, name_, what, options_);
@@ -109,7 +109,7 @@ HubListing Pull::checked(HubListing listing) const {
 
 HubListing Pull::list() {
   std::string revision;
-  // Its slashes are not the path's here.
+  // Slashes of a revision must not separate parts of the URL's path.
   for (const char c : name_.revision) revision += c == '/' ? "%2F" : std::string(1, c);
   const FetchRequest request{.url = cat(options_.endpoint, "/api/models/", name_.repo, "/revision/",
                                         revision, "?blobs=true"),
@@ -140,7 +140,7 @@ const HubFile& Pull::listed(const std::string& path) const {
   return *file;
 }
 
-/// The model's files; an index is downloaded for it, because it names others.
+/// The model's files. Downloads an index if there is one, because it names more files.
 ModelFiles Pull::choose() {
   const std::vector<std::string> paths = listing_.paths();
   auto chosen = choose_model_files(paths, name_.repo, name_.file);
@@ -156,7 +156,7 @@ ModelFiles Pull::choose() {
   return std::move(*chosen);
 }
 
-/// Sums up the bytes to download, and refuses them where the disk has no room.
+/// Adds up the bytes to download. Throws if the disk does not have enough space.
 void Pull::plan(const std::vector<std::string>& paths) {
   total_ = 0;
   done_ = 0;
@@ -186,7 +186,7 @@ bool Pull::is_there(const HubFile& file) const {
          fs::file_size(path, none) == file.bytes && !none;
 }
 
-/// Downloads a missing file and links it, holding its lock so that no process takes it for unused.
+/// Downloads a missing file and links it. Holds its lock, so that no process removes it as unused.
 void Pull::fetch(const HubFile& file) {
   make_folders(cache_.lock_folder());
   bool has_said = false;
@@ -237,7 +237,7 @@ void Pull::receive(const HubFile& file, IncompleteBlob& blob) {
       reply.transport = Transport::kBroken;
       reply.problem = cat("the server sent ", blob.bytes(), " of ", file.bytes, " bytes");
     }
-    // The server answered for the listing, so a retry may help.
+    // The server sent the listing, so it is only unreachable now, and a retry may help.
     if (reply.transport == Transport::kUnreachable) reply.transport = Transport::kBroken;
     if (blob.bytes() >= before + kProgressBytes) attempt = 1;
     again(reply, file.path, attempt);

@@ -9,37 +9,37 @@
 
 namespace ingot {
 
-/// Addresses of the hub and its cache, and how to reach the hub.
+/// Options for reaching the hub and its cache.
 struct HubOptions {
-  std::string cache;  ///< the folder that holds the repositories' folders
+  std::string cache;  ///< folder of the cache, which holds a folder per repository
   std::string endpoint = "https://huggingface.co";
-  std::string token;  ///< empty: none
+  std::string token;  ///< access token of the user; may be empty
   std::string user_agent = "ingot";
-  int timeout_seconds = 10;  ///< to connect, and without a new byte
-  bool offline = false;      ///< use the cache alone
+  int timeout_seconds = 10;  ///< for connecting, and for each wait for more bytes
+  bool offline = false;      ///< makes no requests: only the cache is used
 };
 
-/// Receives the progress of a pull, in its thread. An exception from it ends the pull; the next
-/// pull continues the downloads.
+/// Callback for the progress of a pull, called in the pull's thread. An exception from it ends the
+/// pull; the next pull continues the downloads.
 class PullWatch {
  public:
   virtual ~PullWatch() = default;
-  /// Called at least ten times a second: bytes downloaded so far, and the model's bytes (0: not
-  /// known yet).
+  /// Called at least ten times a second with the bytes that are done and the model's total bytes
+  /// (0: not known yet).
   virtual void progress(std::uint64_t done, std::uint64_t total) = 0;
-  /// One line about an event: another attempt, waiting for another process.
+  /// Called with a line about an event, such as a retry or a wait for another process.
   virtual void note(std::string_view text) = 0;
 };
 
-/// Downloads a model into the cache and returns the path under which it can be opened.
+/// Downloads a model into the cache and returns the path to open.
 ///
-/// Each file is checked against its size and checksum before it gets its name; the revision's
-/// reference is written after the last file. Where the hub cannot be reached, or with `offline`,
-/// the model comes from the cache.
+/// Each file is checked against its size and checksum before it gets its name. The revision's
+/// reference is written after the last file. If the hub cannot be reached, or with `offline`, the
+/// model comes from the cache.
 ///
-/// Errors: Error{kUnavailable} when the hub cannot be reached or keeps failing; model_error when it
-/// has no such model, refuses it to this user, or sends other bytes than it announced;
-/// Error{kInvalid} when the name fits several models; Error{kIo} when the cache cannot be written.
+/// Errors: Error{kUnavailable} if the hub cannot be reached or keeps failing; model_error if it has
+/// no such model, refuses it to this user, or sends other bytes than announced; Error{kInvalid} if
+/// several models have the name; Error{kIo} if the cache cannot be written.
 std::string pull_model(const ModelName& name, const HubOptions& options, PullWatch& watch);
 
 }  // namespace ingot

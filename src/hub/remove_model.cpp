@@ -1,4 +1,4 @@
-// Removes links, and the blobs and references that only they used.
+// Removes a model's links from the cache, and blobs and references that nothing uses any more.
 #include "hub/remove_model.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ void remove_path(const fs::path& path) {
   }
 }
 
-/// Bytes of the blobs to which only links of the removal lead.
+/// Bytes of blobs that have no links except those of the removal.
 std::uint64_t bytes_freed(const Removal& removal) {
   std::map<std::string, int> uses = removal.repo.blob_uses();
   std::uint64_t bytes = 0;
@@ -41,7 +41,7 @@ std::uint64_t bytes_freed(const Removal& removal) {
   return bytes;
 }
 
-/// Whether a folder holds anything except folders, or cannot be read.
+/// Whether a folder contains anything except folders, or cannot be read.
 bool holds_files(const fs::path& folder) {
   std::error_code error;
   fs::recursive_directory_iterator at(folder, error);
@@ -51,21 +51,21 @@ bool holds_files(const fs::path& folder) {
   return static_cast<bool>(error);
 }
 
-/// Removes blobs that no snapshot uses. Returns whether all could go: false while one is written.
+/// Removes blobs that no snapshot uses. Returns false if another process is writing one of them.
 bool remove_unused_blobs(const RepoCache& repo, FunctionRef<void(std::string_view)> note) {
   const bool is_last = repo.snapshots().empty();
   bool is_free = true;
   for (const std::string& file : repo.blob_files()) {
     const std::string blob = file.substr(0, file.find('.'));
     const bool is_whole = blob == file;
-    // An unfinished download stays as long as the repository has a model.
+    // An unfinished download stays if the repository has a snapshot.
     if (!is_blob_name(blob) || (!is_whole && !is_last)) continue;
     make_folders(repo.lock_folder());
     const auto lock = FileLock::try_lock(repo.lock(blob));
     if (!lock) {
       note(cat(file, " stays: another process is downloading it"));
       is_free = false;
-    } else if (!repo.blob_uses().contains(blob)) {  // not linked meanwhile
+    } else if (!repo.blob_uses().contains(blob)) {  // it was not linked meanwhile
       remove_path(repo.blob(file));
     }
   }

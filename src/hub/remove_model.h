@@ -1,4 +1,4 @@
-// Removes models from the hub's cache.
+// Removes models from the Hugging Face cache on disk.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,24 @@
 
 namespace ingot {
 
-/// A removal: its links, references and bytes.
+/// A planned removal: the links and references to remove, and the bytes to free.
 struct Removal {
   RepoCache repo;
   std::string commit;
-  std::vector<std::string> paths;      ///< in the snapshot
-  std::vector<std::string> revisions;  ///< the references to the snapshot
-  bool is_whole = false;               ///< the whole snapshot is removed, with any other files
-  std::uint64_t bytes = 0;             ///< bytes that become free: blobs without other links
+  std::vector<std::string> paths;      ///< files in the snapshot, sorted
+  std::vector<std::string> revisions;  ///< revisions that refer to the snapshot
+  bool is_whole = false;               ///< removes the snapshot's folder with all its files
+  std::uint64_t bytes = 0;             ///< bytes of blobs that have no other links
 };
 
-/// Plans the removal of a name: one model's files if the name has a file, else the whole snapshot.
+/// Plans the removal of one model's files if `name` has a file; otherwise of the whole snapshot.
 ///
-/// Errors: model_error when it is not in the cache; Error{kInvalid} when several models match.
+/// Errors: model_error if it is not in the cache; Error{kInvalid} if several models match.
 Removal plan_removal(const std::string& root, const ModelName& name);
 
-/// Removes the links, the references to a snapshot that is now empty, and the blobs that no
-/// snapshot uses; the repository's folder if it is empty then. A blob that another process is
-/// downloading stays, with a `note`.
+/// Removes the links, and the blobs that no snapshot uses. If the snapshot is then empty, removes
+/// its references; if no snapshot remains, the repository's folder. A blob that another process is
+/// downloading stays; `note` is called with a line about it.
 ///
 /// Errors: Error{kIo}.
 void remove_model(const Removal& removal, FunctionRef<void(std::string_view)> note);

@@ -1,4 +1,4 @@
-// The rules by which requests are repeated.
+// Retry rules for requests to the hub: retried statuses and waits.
 #include "hub/retry.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ std::optional<int> retry_wait_ms(const HttpReply& reply, int attempt) {
   const std::string_view text = reply.retry_after;
   int seconds = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  // For a date, the header's other form, and for invalid text the usual wait applies.
+  // The header may also be a date. For a date or invalid text the usual wait applies.
   if (text.empty() || result.ec == std::errc::invalid_argument ||
       result.ptr != text.data() + text.size() || seconds < 0) {
     return kFirstWaitMs << (attempt - 1);

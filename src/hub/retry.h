@@ -1,4 +1,4 @@
-// When a request to the hub is repeated, and how long to wait before.
+// Retry rules for requests to the hub: which failures are retried, and after which wait.
 #pragma once
 
 #include <optional>
@@ -8,18 +8,18 @@
 
 namespace ingot {
 
-/// Attempts at one request before giving up.
+/// Most attempts at one request.
 inline constexpr int kAttemptsMax = 5;
 
-/// Milliseconds to wait after this reply to attempt number `attempt` (from 1). Nothing when another
-/// attempt is pointless: the server would answer as before, asks to wait for more than two minutes,
-/// or all attempts are made.
+/// Milliseconds to wait before the next attempt, after attempt number `attempt` (from 1) got this
+/// reply. Nothing if there should be no other attempt: kAttemptsMax is reached, the failure would
+/// repeat, or the server asks to wait for more than two minutes.
 ///
-/// A broken connection and the statuses 408, 429, 500, 502, 503 and 504 are repeated. The wait
-/// doubles from half a second, unless the server states it (Retry-After in seconds).
+/// Broken connections and the statuses 408, 429, 500, 502, 503 and 504 are retried. The wait
+/// doubles from 500 ms, unless the server gives it (Retry-After in seconds).
 std::optional<int> retry_wait_ms(const HttpReply& reply, int attempt);
 
-/// Waits, calling `tick` at least ten times a second; it may throw to end the wait.
+/// Waits, and calls `tick` at least ten times a second; `tick` may throw to end the wait.
 void wait_ms(int ms, FunctionRef<void()> tick);
 
 }  // namespace ingot

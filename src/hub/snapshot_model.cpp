@@ -1,4 +1,4 @@
-// The rules by which a model's files are chosen, for downloads and for opening alike.
+// Chooses a model's files in a hub repository, for downloading and for opening.
 #include "hub/snapshot_model.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ constexpr std::string_view kSingleFile = "model.safetensors";
 constexpr std::string_view kIndexFile = "model.safetensors.index.json";
 constexpr std::string_view kConfigFile = "config.json";
 
-/// Files of a model besides its weights: configuration, tokenizers in all forms, chat templates.
+/// Files of a model other than weights: configuration, all kinds of tokenizers, chat templates.
 constexpr std::array<std::string_view, 14> kCompanions{
     kConfigFile,    "generation_config.json",  "tokenizer.json",  "tokenizer_config.json",
     "vocab.json",   "special_tokens_map.json", "tokenizer.model", "added_tokens.json",

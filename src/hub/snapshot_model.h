@@ -1,4 +1,4 @@
-// Chooses the files of a repository that make a model, and the file to open.
+// Chooses which files of a hub repository make up a model, and which file to open.
 #pragma once
 
 #include <optional>
@@ -11,29 +11,29 @@
 
 namespace ingot {
 
-/// The files of the model that a user named.
+/// The files of a chosen model.
 struct ModelFiles {
   std::vector<std::string> paths;
-  /// The path to open, below the snapshot: a GGUF file, or empty for the snapshot's folder.
+  /// The path to open, relative to the snapshot: a GGUF file, or empty for the snapshot's folder.
   std::string opened;
-  /// The index among `paths` that names further files (shards), or empty.
+  /// The path in `paths` of an index that names more files (shards), or empty.
   std::string index;
 };
 
-/// Chooses from the `paths` (sorted) of a repository. With `wanted`: the GGUF model that it names
-/// (match_gguf_models), or the file with that path. Without: the safetensors model with its
-/// companion files, else the only GGUF model. Nothing when the repository has no such model.
+/// Chooses a model from the sorted `paths` of a repository. If `wanted` is given: the GGUF model
+/// that it names (match_gguf_models), or the file with this path. Otherwise: the safetensors model
+/// with its configuration and tokenizer, or else the only GGUF model. Nothing if there is none.
 ///
-/// `name` is the repository's, for messages.
-/// Errors: Error{kInvalid} listing the possible names when there are several models.
+/// `name` is the repository's name, for messages.
+/// Errors: Error{kInvalid} if there are several models; it lists the possible names.
 std::optional<ModelFiles> choose_model_files(std::span<const std::string> paths,
                                              const std::string& name, std::string_view wanted);
 
-/// The error that says why no model could be chosen.
+/// The error that says why `choose_model_files` returned nothing.
 Error no_model_error(std::span<const std::string> paths, const std::string& name,
                      std::string_view wanted);
 
-/// Whether a folder with these files can be opened as a safetensors model.
+/// Whether a folder with these sorted `paths` can be opened as a safetensors model.
 bool holds_safetensors_model(std::span<const std::string> paths);
 
 }  // namespace ingot

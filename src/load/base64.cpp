@@ -1,4 +1,4 @@
-// Strict decoding of base64.
+// Decodes base64 strictly (RFC 4648).
 #include "load/base64.h"
 
 #include <array>

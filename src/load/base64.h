@@ -1,4 +1,4 @@
-// Base64 decoding for bytes that a JSON file holds as text.
+// Base64 decoding, for bytes in JSON files.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 namespace ingot {
 
 /// Decodes base64. Returns nothing for malformed text: a character outside the alphabet, missing or
-/// misplaced padding, bits set behind the last byte.
+/// misplaced padding, or unused bits that are set.
 ///
 /// Source:  RFC 4648, section 4.
 std::optional<std::string> decode_base64(std::string_view text);

@@ -1,4 +1,4 @@
-// Opens a model by its content, and finds tensors by name.
+// Checkpoint: opens a model file or folder, and finds tensors by name.
 #include "load/checkpoint.h"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace ingot {
 
 namespace {
 
-/// A name with a NUL would be cut short by the system; it is left to the file's opening, which
-/// refuses it.
+/// Whether `path` is a folder. The system would cut a path at a NUL; opening such a file fails
+/// later.
 bool is_folder(const std::string& path) {
   std::error_code ignored;
   return path.find('\0') == std::string::npos && std::filesystem::is_directory(path, ignored);

@@ -1,4 +1,4 @@
-// Checks the relations between the fields of a Config, from either container.
+// validate_config: checks the values of a Config and their relations.
 #include "load/config.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace ingot {
 
 namespace {
 
-/// The checks, each of which throws with the field's name and value.
+/// Checks that throw an error with the field's name and value.
 class Checks {
  public:
   explicit Checks(const std::string& file) : file_(file) {}
@@ -28,7 +28,7 @@ class Checks {
   }
 
   void within(std::string_view name, double value, double min, double max) const {
-    // Written so that NaN fails.
+    // This form of the comparison also fails for NaN.
     if (!(value >= min && value <= max)) {
       fail(cat(name, " is ", value, ", accepted are ", min, " to ", max));
     }
@@ -53,7 +53,7 @@ void check_sizes(const Config& c, const Checks& check) {
     check.fail(cat(c.heads, " heads do not divide into ", c.kv_heads, " kv heads"));
   }
   check.within("the head size", c.head_dim, 1, kHeadDimMax);
-  // Layers without a dense feed-forward do not say how wide it would be.
+  // A mixture of experts need not state the width of a dense feed-forward.
   check.within("the feed-forward size", c.ffn, c.experts > 0 ? 0 : 1, kFfnMax);
   check.within("the context length", c.context, 1, kContextMax);
   check.within("the vocabulary size", c.vocab, 0, kVocabMax);

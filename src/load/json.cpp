@@ -1,4 +1,4 @@
-// Parses JSON within limits, and prints it.
+// Json: parses JSON within limits (nlohmann's SAX parser), and writes JSON.
 #include "load/json.h"
 
 #include <algorithm>
@@ -109,8 +109,8 @@ void print_string(std::string_view raw, std::string& out) {
   out += '"';
 }
 
-/// Shortest digits that read back as the same double; a whole number keeps a mark that it is no
-/// integer.
+/// Appends the shortest digits that read back as the same double. A whole number gets ".0", so that
+/// it is not read as an integer.
 void print_double(double d, std::string& out) {
   if (!std::isfinite(d)) {
     out += "null";
@@ -127,7 +127,7 @@ void break_line(int indent, int level, std::string& out) {
   out.append(static_cast<std::size_t>(indent) * static_cast<std::size_t>(level), ' ');
 }
 
-/// `level` is the nesting of `value`, which the parser and our own output keep small.
+/// `level` is the nesting of `value`. The parser limits it, and our own output nests little.
 void print(const Json& value, int indent, int level, std::string& out) {
   if (const auto* array = value.as_array()) {
     out += '[';
@@ -176,7 +176,7 @@ std::string Json::dump(int indent) const {
 
 namespace {
 
-/// Feeds the tokenizer and remembers how far it got, since its callbacks do not say where they are.
+/// Feeds nlohmann's parser, and records its position, because its callbacks do not give it.
 class Cursor {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -203,8 +203,8 @@ class Cursor {
   const char** furthest_;
 };
 
-/// Builds the value from the events of nlohmann's SAX interface. The nesting is a vector, not the
-/// call stack.
+/// Builds the value from the events of nlohmann's SAX interface. A vector holds the open values,
+/// not the call stack.
 class Builder {
  public:
   Builder(std::string_view text, const std::string& file, const std::string& section,
@@ -224,10 +224,10 @@ class Builder {
     throw model_error(file_, section_, base_offset_ + offset, reason);
   }
 
-  // The names from here on are those of nlohmann's interface.
+  // nlohmann's interface defines the names of the functions below.
   bool null() { return add(Json()); }
   bool boolean(bool b) { return add(Json(b)); }
-  /// Called for numbers with a sign only; an integer has no negative zero, a double has.
+  /// Called only for numbers with a sign. -0 becomes a double, because integers have no -0.
   bool number_integer(std::int64_t i) { return add(i == 0 ? Json(-0.0) : Json(i)); }
   bool number_unsigned(std::uint64_t u) { return add(Json(u)); }
   bool number_float(double d, const std::string&) {
@@ -266,7 +266,7 @@ class Builder {
  private:
   struct Open {
     Json value;
-    std::string key;  ///< key of the next member, in an object
+    std::string key;  ///< in an object: key of the next member
   };
 
   [[noreturn]] void fail(std::string_view reason) const {
@@ -318,7 +318,7 @@ class Builder {
     }
   }
 
-  /// Readers differ in which of two equal keys wins, so files that hold two are refused.
+  /// Refuses equal keys: JSON readers differ in which one counts.
   void check_keys(const Json::Object& members) {
     keys_.clear();
     for (const auto& [key, value] : members) keys_.push_back(key);
@@ -349,7 +349,7 @@ Json parse_json(std::string_view text, const std::string& file, const std::strin
                            " are accepted"));
   }
   if (text.starts_with("\xef\xbb\xbf")) builder.fail_at(0, "JSON begins with a byte order mark");
-  // The tokenizer takes a NUL for the end of its input.
+  // nlohmann's parser takes a NUL as the end of its input.
   if (const auto nul = text.find('\0'); nul != std::string_view::npos) {
     builder.fail_at(nul, "a NUL byte in JSON");
   }

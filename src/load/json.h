@@ -1,5 +1,5 @@
-// JSON from foreign bytes: bounded in depth, nodes and size, no duplicate keys; and JSON for our
-// own output.
+// Json: parses untrusted JSON within limits on depth, nodes and size, and writes JSON. The parser
+// refuses duplicate keys.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace ingot {
 
-/// A JSON value. Objects keep the order of their keys. Integers that fit 64 bits, signed or
-/// not, stay integers.
+/// A JSON value. Objects keep the order of their keys. Integers of -2^63 to 2^64 - 1 stay
+/// integers.
 class Json {
  public:
   using Array = std::vector<Json>;
@@ -36,40 +36,40 @@ class Json {
 
   bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
   const bool* as_bool() const { return std::get_if<bool>(&value_); }
-  /// An integer of -2^63 to 2^63 - 1.
+  /// The value, if it is an integer of -2^63 to 2^63 - 1; otherwise null.
   const std::int64_t* as_int() const { return std::get_if<std::int64_t>(&value_); }
-  /// An integer of 0 to 2^64 - 1.
+  /// The value, if it is an integer of 0 to 2^64 - 1.
   std::optional<std::uint64_t> as_uint() const;
   const double* as_double() const { return std::get_if<double>(&value_); }
   const std::string* as_string() const { return std::get_if<std::string>(&value_); }
   const Array* as_array() const { return std::get_if<Array>(&value_); }
   const Object* as_object() const { return std::get_if<Object>(&value_); }
-  /// An integer or a double as a double.
+  /// The value of an integer or a double, as a double.
   std::optional<double> number() const;
-  /// "null", "a boolean", "an integer", "a number", "a string", "an array" or "an object", for
-  /// messages.
+  /// The type for messages: "null", "a boolean", "an integer", "a number", "a string", "an array"
+  /// or "an object".
   std::string_view kind() const;
 
-  /// The member of that name, or null when there is none or this is no object.
+  /// The member of this name; null if there is none, or this is not an object.
   const Json* find(std::string_view key) const;
 
-  /// Appends to an array or to an object; using them on another kind is a bug.
+  /// Appends to an array (push) or an object (set). Calling them on another type is a bug.
   Json& push(Json element);
   Json& set(std::string key, Json member);
 
-  /// Compact text on one line; `indent` > 0 breaks lines. Invalid UTF-8 becomes U+FFFD, NaN and
-  /// infinities null.
+  /// The value as JSON text, on one line unless `indent` > 0. Invalid UTF-8 becomes U+FFFD; NaN
+  /// and infinities become null.
   std::string dump(int indent = 0) const;
 
  private:
-  /// The unsigned integers are those beyond the signed ones.
+  /// std::uint64_t holds only integers above INT64_MAX.
   using Value = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string,
                              Array, Object>;
   explicit Json(Value v) : value_(std::move(v)) {}
   Value value_;
 };
 
-/// Bounds on a foreign document.
+/// Limits on an untrusted document. The parser fails beyond them.
 struct JsonLimits {
   std::uint64_t bytes_max = 100'000'000;
   std::int32_t depth_max = 64;
@@ -79,13 +79,13 @@ struct JsonLimits {
 
 /// Parses one document. White space may surround it; comments and a byte order mark are errors.
 ///
-/// Units:  `base_offset` is where `text` begins in its file, for the offsets of errors.
+/// Units:  `base_offset` is the byte of the file at which `text` begins; errors add it.
 /// Errors: model_error(file, section, offset, reason) for malformed text, invalid UTF-8, duplicate
 ///         keys, numbers beyond a double's range, or an exceeded limit.
 Json parse_json(std::string_view text, const std::string& file, const std::string& section,
                 const JsonLimits& limits = {}, std::uint64_t base_offset = 0);
 
-/// Appends a string as JSON, with its quotes; invalid UTF-8 becomes U+FFFD.
+/// Appends `text` as a JSON string with quotes. Invalid UTF-8 becomes U+FFFD.
 void append_json(std::string& out, std::string_view text);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Reads typed members of a JSON object.
+// JsonKeys: reads typed members of a JSON object.
 #include "load/json_keys.h"
 
 #include "base/error.h"

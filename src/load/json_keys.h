@@ -1,4 +1,4 @@
-// JsonKeys: reads typed members of a JSON object; errors name the key and its value.
+// JsonKeys: reads typed members of a JSON object; its errors name the key and the value.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace ingot {
 
-/// `value` for an error message, on one line: a scalar itself, an array or object by its kind.
+/// `value` for an error message, on one line; "an array" or "an object" in place of large values.
 std::string shown(const Json& value);
 
-/// The members of one object of a configuration file. A member that is null counts as absent.
+/// The members of an object in a configuration file. A member that is null counts as absent.
 ///
-/// Errors: model_error(file, section, 0, ...) for a member of another type or outside its range.
+/// Errors: model_error(file, section, 0, ...) for a member of another type or out of range.
 class JsonKeys {
  public:
-  /// `prefix` comes before the key in messages: "rope_scaling.". The object must outlive this.
+  /// `prefix` precedes keys in messages: "rope_scaling.". `object` and `file` must outlive it.
   JsonKeys(const Json& object, const std::string& file, std::string prefix = "",
            std::string_view section = "config")
       : object_(object), file_(file), prefix_(std::move(prefix)), section_(section) {}
@@ -26,7 +26,7 @@ class JsonKeys {
   const std::string& file() const { return file_; }
   const std::string& prefix() const { return prefix_; }
 
-  /// The member; null when it is absent or JSON's null.
+  /// The member; null if it is absent or JSON null.
   const Json* get(std::string_view key) const;
   /// Whether the object has the member, even if it is null.
   bool mentions(std::string_view key) const { return object_.find(key) != nullptr; }
@@ -41,11 +41,11 @@ class JsonKeys {
   const std::string& required_text(std::string_view key) const;
   const Json::Array* array(std::string_view key) const;
   const Json::Array& required_array(std::string_view key) const;
-  /// The member, which must be an object, or null.
+  /// The member, which must be an object; null if it is absent.
   const Json* object(std::string_view key) const;
 
   [[noreturn]] void fail(std::string_view reason) const;
-  /// "<key> is <value>, <expectation>".
+  /// Throws the error "<key> is <value>, <expectation>".
   [[noreturn]] void refuse(std::string_view key, const Json& value,
                            std::string_view expectation) const;
   [[noreturn]] void missing(std::string_view key) const;

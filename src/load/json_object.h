@@ -1,4 +1,4 @@
-// json_object: a JSON object written as the list of its members.
+// json_object: makes a JSON object from a list of its members.
 #pragma once
 
 #include <initializer_list>
@@ -10,13 +10,13 @@
 
 namespace ingot {
 
-/// A member of an object that is being made. The value is moved out of the list.
+/// A member for `json_object`, which moves the value out of its list.
 struct JsonMember {
   std::string_view name;
   mutable Json value;
 };
 
-/// The object of these members, in their order: json_object({{"type", "text"}, {"index", 3}}).
+/// Makes an object of members, in order: json_object({{"type", "text"}, {"index", 3}}).
 inline Json json_object(std::initializer_list<JsonMember> members) {
   Json object = Json::object();
   for (const JsonMember& m : members) object.set(std::string(m.name), std::move(m.value));

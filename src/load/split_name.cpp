@@ -1,11 +1,11 @@
-// Parses the names of the parts of a split GGUF model.
+// Parses file names of split GGUF models: STEM-00001-of-00003.gguf.
 #include "load/split_name.h"
 
 namespace ingot {
 
 std::optional<SplitName> parse_split_name(std::string_view name) {
   constexpr std::string_view kPattern = "-00000-of-00000.gguf";
-  constexpr std::size_t kOf = 6;  // where the second number's part of the pattern begins
+  constexpr std::size_t kOf = 6;  // place in the pattern behind the first number
   if (name.size() <= kPattern.size()) return std::nullopt;
   SplitName split{name.substr(0, name.size() - kPattern.size())};
   const std::string_view tail = name.substr(split.stem.size());

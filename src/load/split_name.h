@@ -1,4 +1,4 @@
-// Names of the parts of a split GGUF model: STEM-00001-of-00003.gguf.
+// Parses file names of split GGUF models: STEM-00001-of-00003.gguf.
 #pragma once
 
 #include <optional>
@@ -6,14 +6,14 @@
 
 namespace ingot {
 
-/// A part's name, parsed. Both numbers are unchecked: 0 to 99,999.
+/// The parsed name of a part. The numbers are 0 to 99,999 and not checked further.
 struct SplitName {
   std::string_view stem;
-  int part = 0;  ///< the first is 1
+  int part = 0;  ///< counts from 1
   int parts = 0;
 };
 
-/// Reads the name of a part; nothing for another name.
+/// Parses the name of a part; nothing if `name` has another form.
 ///
 /// Source: llama.cpp, tools/gguf-split.
 std::optional<SplitName> parse_split_name(std::string_view name);

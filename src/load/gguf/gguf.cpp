@@ -1,4 +1,4 @@
-// Opens GGUF files as checkpoints: maps them, finds split sets, joins metadata and tensors.
+// Opens GGUF files as checkpoints: maps them, finds the parts of split models, joins their tensors.
 #include "load/gguf/gguf.h"
 
 #include <algorithm>
@@ -15,14 +15,14 @@ namespace ingot {
 
 namespace {
 
-/// More parts than any model has: bounds the files held open.
+/// Most parts of a split model, because all files stay open. Real models have fewer.
 constexpr std::int64_t kPartsMax = 1024;
 
-/// What a file says about the split set it belongs to.
+/// The metadata of a split model in one of its parts.
 struct Split {
   std::int64_t index = 0;
   std::int64_t count = 1;
-  std::optional<std::int64_t> tensors;  ///< in the whole set
+  std::optional<std::int64_t> tensors;  ///< number of tensors in all parts
 };
 
 /// Source: llama.cpp, tools/gguf-split: types and names of the keys; a merged file has count 0.
@@ -54,7 +54,7 @@ std::string part_suffix(std::int64_t index, std::int64_t count) {
   return cat("-", five_digits(index + 1), "-of-", five_digits(count), ".gguf");
 }
 
-/// One mapped file and what it holds.
+/// A mapped file and its parsed content.
 struct Part {
   MappedFile mapped;
   GgufFile file;
@@ -66,7 +66,7 @@ Part open_part(File file) {
   return part;
 }
 
-/// Opens all parts of the set that `first`, at `path`, says it belongs to.
+/// Opens all parts of the split model of `first`, which is the file at `path`.
 std::vector<Part> open_set(const std::string& path, const Part& first, const Split& split) {
   const std::string suffix = part_suffix(split.index, split.count);
   const std::size_t slash = path.rfind('/');
@@ -185,7 +185,7 @@ void GgufCheckpoint::take_tensors(std::vector<GgufFile>& files) {
   if (files.size() > 1) check_names();
 }
 
-/// A name must be unique in the whole set; within a file it is already.
+/// Checks that tensor names are unique across all parts. Within a part they are already.
 void GgufCheckpoint::check_names() const {
   std::vector<const TensorInfo*> order;
   for (const TensorInfo& tensor : tensors_) order.push_back(&tensor);

@@ -1,4 +1,4 @@
-// Opens models in GGUF files.
+// Opens GGUF files as checkpoints, including split models, and reads their tokenizers.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 
 namespace ingot {
 
-/// Opens a model in one GGUF file, or in the split set that the file belongs to: all of its files,
-/// NAME-00001-of-0000N.gguf, are then opened from the same folder.
+/// Opens a GGUF file. If the file is a part of a split model, opens all its parts,
+/// NAME-00001-of-0000N.gguf, in the same folder.
 ///
 /// Errors: model_error(file, section, offset, reason), also for a file without tensors.
 std::unique_ptr<Checkpoint> open_gguf(const std::string& path);
 
-/// Opens the bytes of a single file, which must outlive the checkpoint.
+/// Opens a single GGUF file from its bytes, which must outlive the checkpoint.
 std::unique_ptr<Checkpoint> open_gguf_bytes(std::span<const std::byte> bytes, std::string name);
 
-/// Reads only the tokenizer of a GGUF file, of any architecture and with or without tensors.
+/// Reads only the tokenizer of a GGUF file. The file may have any architecture, and no tensors.
 ///
-/// Errors: those of open_gguf; model_error when the file has no tokenizer.
+/// Errors: those of `open_gguf`; model_error if the file has no tokenizer.
 std::unique_ptr<TokenizerData> read_gguf_tokenizer(const std::string& path);
 
 }  // namespace ingot

@@ -14,8 +14,8 @@ namespace {
 struct Architecture {
   std::string_view name;
   RopeStyle rope_style;
-  bool windowed;  ///< a sliding window, if stated, applies to every layer
-  bool experts;   ///< may be a mixture of experts
+  bool windowed;  ///< whether a stated sliding window applies to every layer
+  bool experts;   ///< whether it may be a mixture of experts
 };
 
 constexpr Architecture kArchitectures[] = {
@@ -25,7 +25,7 @@ constexpr Architecture kArchitectures[] = {
     {"qwen3moe", RopeStyle::kHalfSplit, false, true},
 };
 
-/// A key that would change the mathematics, and the values that do not.
+/// A key that can change the arithmetic, and the values with which it does not.
 struct Neutral {
   std::string_view key;
   GgufType type;
@@ -54,7 +54,7 @@ constexpr Neutral kNeutral[] = {
     {"nextn_predict_layers", GgufType::kUint32, 0, 0},
 };
 
-/// Keys of an architecture that say something about the file and nothing about the mathematics.
+/// Keys of an architecture that describe the file and do not affect the arithmetic.
 constexpr std::string_view kHarmless[] = {
     "rope.scaling.finetuned",
     "tensor_data_layout",
@@ -120,7 +120,7 @@ class ConfigReader {
   Config config_;
 };
 
-/// One number for the model, or an array with an equal one for each layer.
+/// A number for the whole model, or an array with equal numbers for all layers.
 std::optional<std::int64_t> ConfigReader::per_layer(std::string_view rest, std::int64_t min,
                                                     std::int64_t max) {
   const std::string k = key(rest);
@@ -196,7 +196,7 @@ void ConfigReader::read_attention() {
 
   const std::int64_t window = integer("attention.sliding_window", 0, kContextMax).value_or(0);
   if (window > 0) {
-    // Which layers of a Qwen model are windowed is not in the file.
+    // For a Qwen model, the file does not say which layers have a window.
     if (!architecture_.windowed) keys_.refuse(key("attention.sliding_window"), "is not supported");
     config_.window.assign(static_cast<std::size_t>(config_.layers), window);
   }
@@ -215,7 +215,7 @@ void ConfigReader::read_rope() {
   config_.rope_theta = base.value_or(10000);
 }
 
-/// Where the type is absent a factor means linear scaling; older files call it rope.scale_linear.
+/// Without a type, a factor means linear scaling. Older files name the factor rope.scale_linear.
 void ConfigReader::read_scaling() {
   RopeScaling& scaling = config_.rope_scaling;
   const std::string type_key = key("rope.scaling.type");
@@ -237,7 +237,7 @@ void ConfigReader::read_scaling() {
   } else if (*type == "yarn") {
     scaling.kind = RopeScaling::Kind::kYarn;
     scaling.original_context = static_cast<double>(original.value_or(config_.context));
-    // Below zero stands for "as the type says", which is 1 for yarn.
+    // A negative value means the type's default, which is 1 for yarn.
     if (mix != 1 && !(mix < 0)) keys_.refuse(extrapolation, "is not supported");
     if (attention != 1) {
       scaling.attention_factor = attention * (0.1 * math::log(scaling.factor) + 1);
@@ -265,7 +265,7 @@ void ConfigReader::read_experts() {
   if (config_.experts == 0) return;
   if (used.value_or(0) == 0) keys_.fail(cat(key("expert_used_count"), " is missing or 0"));
   config_.experts_used = *used;
-  // Mixtral, of architecture llama, has the one width for its experts.
+  // Mixtral (architecture llama) states one width, which is that of its experts.
   if (!ffn && architecture_.name != "llama") missing("expert_feed_forward_length");
   config_.expert_ffn = ffn.value_or(config_.ffn);
   config_.renormalise_experts = normalised.value_or(true);
@@ -328,7 +328,7 @@ const Architecture& find_architecture(GgufKeys& keys) {
                 "'; supported: ", supported));
 }
 
-/// Adapters and image encoders share the container and even the architecture's name.
+/// Refuses adapters and image encoders, which may have a model's architecture name.
 void check_kind_of_file(GgufKeys& keys) {
   const std::optional<std::string_view> type = keys.text("general.type");
   if (type && (*type == "adapter" || *type == "mmproj" || *type == "imatrix")) {

@@ -1,4 +1,4 @@
-// Hyper-parameters from GGUF metadata.
+// Reads a model's hyper-parameters from GGUF metadata.
 #pragma once
 
 #include "load/config.h"
@@ -7,13 +7,12 @@
 
 namespace ingot {
 
-/// Reads the architecture's keys into a Config; `tokenizer` (may be null) gives the special ids.
+/// Reads the architecture's keys into a Config. `tokenizer` gives the ids of BOS and EOS; it may be
+/// null. An architecture key that is neither applied nor known to be harmless is refused: ignoring
+/// it could give wrong text.
 ///
-/// An architecture key that is neither applied nor known to be harmless is refused: ignoring it
-/// could give wrong text.
-///
-/// Errors: model_error(file, "metadata", offset, reason); those of validate_config.
-/// Source: the GGUF specification's standardised keys; defaults as in llama.cpp's llama-model.cpp.
+/// Errors: model_error(file, "metadata", offset, reason); those of `validate_config`.
+/// Source: the GGUF specification's standardised keys; defaults from llama.cpp's llama-model.cpp.
 Config gguf_config(GgufKeys& keys, const TokenizerData* tokenizer);
 
 }  // namespace ingot

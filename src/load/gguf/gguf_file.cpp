@@ -1,4 +1,4 @@
-// GGUF's header, metadata and tensor table: bytes in, checked views out.
+// Parses and checks GGUF's header, metadata entries and tensor table.
 #include "load/gguf/gguf_file.h"
 
 #include <algorithm>
@@ -15,19 +15,19 @@ namespace ingot {
 namespace {
 
 constexpr std::uint32_t kDefaultAlignment = 32;
-/// The shortest records there can be: they bound the counts by the bytes that are left.
+/// Fewest bytes of a record. The remaining bytes of a file bound its counts by these.
 constexpr std::uint64_t kEntryBytesMin = 8 + 1 + 4 + 1;           // length, key, type, value
 constexpr std::uint64_t kTensorBytesMin = 8 + 1 + 4 + 8 + 4 + 8;  // name, rank, size, type, offset
-/// Elements of a tensor; its byte size is bounded by the file anyway.
+/// Most elements of a tensor. The file's size bounds the tensor's bytes.
 constexpr std::uint64_t kElementsMax = std::uint64_t{1} << 62;
 
-/// Bytes of a value of that type; 0 for strings and arrays, which say it themselves.
+/// Bytes of a value of this type; 0 for strings and arrays, which store their size.
 std::uint64_t width(GgufType type) {
   constexpr std::array<std::uint8_t, 13> kWidths{1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
   return kWidths[static_cast<std::size_t>(type)];
 }
 
-/// Where the structure is read: the reader, and the limit on everything before the data section.
+/// Parses one file, and limits everything before the data section.
 class Parser {
  public:
   Parser(std::span<const std::byte> bytes, const std::string& name) : reader_(bytes, name) {
@@ -63,7 +63,7 @@ class Parser {
 
   ByteReader reader_;
   GgufFile file_;
-  std::vector<std::uint64_t> records_;  ///< where each tensor's record begins, for messages
+  std::vector<std::uint64_t> records_;  ///< byte at which each tensor's record begins, for messages
   std::uint64_t tensor_count_ = 0;
   std::uint64_t entry_count_ = 0;
   std::uint32_t alignment_ = kDefaultAlignment;
@@ -84,8 +84,8 @@ std::string_view Parser::read_text(std::string_view what, std::uint64_t bytes_ma
   return reader_.text(length);
 }
 
-/// A text that is shown to people and compared: not empty, valid UTF-8, nothing that acts on a
-/// terminal.
+/// Reads a name. It must be valid UTF-8 and not empty, without control characters, which could act
+/// on a terminal.
 std::string_view Parser::read_name(std::string_view what, std::uint64_t bytes_max) {
   const std::uint64_t at = reader_.offset();
   const std::string_view name = read_text(what, bytes_max);
@@ -257,7 +257,7 @@ TensorInfo Parser::read_tensor() {
     }
     tensor.shape.push_back(static_cast<std::int64_t>(size));
   }
-  std::reverse(tensor.shape.begin(), tensor.shape.end());  // the file has the row's length first
+  std::reverse(tensor.shape.begin(), tensor.shape.end());  // the file has the row length first
 
   const Format format = read_format();
   const FormatInfo& info = format_info(format);
@@ -273,7 +273,7 @@ TensorInfo Parser::read_tensor() {
       (Checked(*elements.value() / block) * static_cast<std::uint64_t>(info.block_bytes)).value();
   if (!bytes) reader_.fail_at(at, cat("tensor ", tensor.name, " is too large"));
   tensor.bytes = *bytes;
-  tensor.offset = reader_.read<std::uint64_t>();  // within the data section, until it is placed
+  tensor.offset = reader_.read<std::uint64_t>();  // in the data section, until it is placed
   return tensor;
 }
 
@@ -294,14 +294,14 @@ void Parser::read_tensors() {
   if (twice != names.end()) reader_.fail(cat("tensor ", *twice, " appears twice"));
 }
 
-/// Turns offsets within the data section into places in the file. Each tensor must begin where the
-/// one before it ends, rounded up to the alignment, and the last one must end where the file does,
-/// with or without padding: then nothing overlaps, and nothing is hidden in between or behind.
+/// Converts offsets in the data section to offsets in the file. Each tensor must begin at the end
+/// of the previous tensor, rounded up to the alignment. The last one must end at the file's end,
+/// with or without padding. So no tensors overlap, and no bytes are hidden between or behind them.
 void Parser::place_tensors() {
   const std::uint64_t head = reader_.offset();
   const std::uint64_t size = head + reader_.remaining();
   const std::uint64_t begin = *Checked(head).align_up(alignment_).value();  // head is bounded
-  std::uint64_t end = head;  // where the placed tensors end, unpadded
+  std::uint64_t end = head;  // end of the placed tensors, without padding
   for (std::size_t i = 0; i < file_.tensors.size(); ++i) {
     TensorInfo& tensor = file_.tensors[i];
     const std::uint64_t at = *Checked(end).align_up(alignment_).value();  // end <= size

@@ -1,4 +1,4 @@
-// The structure of one GGUF file, checked against its bytes; other files give it meaning.
+// Parses one GGUF file: header, metadata entries and tensor table, without interpreting the keys.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace ingot {
 
-/// The type of a metadata value, as the file numbers it.
+/// The type of a metadata value. The numbers are GGUF's.
 enum class GgufType : std::uint32_t {
   kUint8 = 0,
   kInt8 = 1,
@@ -30,27 +30,27 @@ enum class GgufType : std::uint32_t {
   kFloat64 = 12,
 };
 
-/// One key and its value as views of the file; a value is decoded when it is read.
+/// A metadata key and its value, as views of the file's bytes.
 struct GgufEntry {
   std::string_view key;
   GgufType type{};
-  GgufType element{};               ///< the type of an array's elements, else `type`
-  std::uint64_t count = 1;          ///< elements of an array
-  std::span<const std::byte> data;  ///< a scalar, the text of a string, or all elements as stored
-  std::uint64_t offset = 0;         ///< where the value begins in its file, for messages
+  GgufType element{};               ///< type of an array's elements; otherwise equal to `type`
+  std::uint64_t count = 1;          ///< number of an array's elements; otherwise 1
+  std::span<const std::byte> data;  ///< a scalar, a string's text, or an array's stored elements
+  std::uint64_t offset = 0;         ///< byte of the file at which the value begins, for messages
 
   bool is_array() const { return type == GgufType::kArray; }
   std::string_view text() const {
     return {reinterpret_cast<const char*>(data.data()), data.size()};
   }
-  /// Element `i` (0 for a scalar), read as T, which must be its type.
+  /// Element `i` of an array of T, or the scalar of type T.
   template <class T>
   T number(std::uint64_t i = 0) const {
     T value;
     __builtin_memcpy(&value, data.subspan(i * sizeof(T), sizeof(T)).data(), sizeof(T));
     return value;
   }
-  /// Calls fn(std::string_view) for each element of an array of strings.
+  /// Calls `fn(std::string_view)` for each string of an array of strings.
   template <class Fn>
   void for_each_string(Fn&& fn) const {
     ByteReader reader(data, {});
@@ -58,22 +58,22 @@ struct GgufEntry {
   }
 };
 
-/// A file that passed every check of form: counts, lengths, types, names, and tensors that cover
-/// the data section exactly. All views point into the parsed bytes.
+/// A parsed GGUF file. Counts, lengths, types and names are valid, and the tensors cover the data
+/// section exactly. All views point into the parsed bytes.
 struct GgufFile {
   std::string name;
   std::uint32_t version = 0;
-  std::uint64_t metadata_begin = 0;   ///< where the first key begins, for messages
-  std::vector<GgufEntry> entries;     ///< in the order of the file
+  std::uint64_t metadata_begin = 0;   ///< byte at which the first key begins, for messages
+  std::vector<GgufEntry> entries;     ///< in file order
   std::vector<std::uint32_t> by_key;  ///< indices of `entries`, sorted by key
-  std::vector<TensorInfo> tensors;    ///< in the order of the file, which is the order of the data
+  std::vector<TensorInfo> tensors;    ///< in the order of their data
 
-  /// The entry of that key, or null.
+  /// The entry with this key, or null.
   const GgufEntry* find(std::string_view key) const;
 };
 
-/// Limits on accepted files, far above real ones; they bound time and memory for hostile files.
-/// In bytes, except counts of array elements, entries and tensors.
+/// Limits on accepted files, far above real ones. They bound time and memory for hostile files.
+/// Units: bytes; for kGgufArrayMax, kGgufEntriesMax and kGgufTensorsMax a count.
 inline constexpr std::uint64_t kGgufHeadMax = std::uint64_t{1} << 30;
 inline constexpr std::uint64_t kGgufStringMax = std::uint64_t{16} << 20;
 inline constexpr std::uint64_t kGgufKeyMax = std::uint64_t{64} << 10;

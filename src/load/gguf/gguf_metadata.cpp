@@ -1,4 +1,4 @@
-// GGUF metadata values: typed reading, and a readable form for messages and inspect.
+// Reads typed values from GGUF metadata, and formats values for messages and `ingot inspect`.
 #include "load/gguf/gguf_metadata.h"
 
 #include <charconv>
@@ -45,7 +45,7 @@ std::string_view scalar_name(GgufType type) {
   return "unknown";
 }
 
-/// The double with the float's shortest decimal spelling: people wrote 1e-05, not 9.99999974e-06.
+/// The double with the float's shortest decimal spelling: 1e-05, not 9.99999974e-06.
 double as_written(float value) {
   if (!std::isfinite(value)) return double{value};
   const std::string digits = cat(value);
@@ -90,7 +90,7 @@ Json shown_number(const GgufEntry& entry, std::uint64_t i) {
   return Json();
 }
 
-/// A value in a message: short, on one line.
+/// A short form of a value for a message, on one line.
 std::string brief(const GgufEntry& entry) {
   if (entry.is_array()) return cat("[", scalar_name(entry.element), " x ", entry.count, "]");
   if (entry.type == GgufType::kString) return cat("'", printable(entry.text(), 64), "'");

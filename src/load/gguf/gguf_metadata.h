@@ -1,4 +1,4 @@
-// Typed access to GGUF metadata: one type per key, and a record of which keys were understood.
+// GgufKeys: reads typed values from GGUF metadata, and records which keys were read.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace ingot {
 
-/// The type of an entry, for messages: "uint32", "array of string".
+/// The type of an entry for messages: "uint32", "array of string".
 std::string gguf_type_name(const GgufEntry& entry);
 
-/// A value for display: long texts are cut, long arrays become "[string x 32000]".
+/// The value of an entry for display. Long texts are cut; a long array is "[string x 32000]".
 Json gguf_json(const GgufEntry& entry);
 
 /// Reads values by key and remembers which keys were read.
 ///
-/// Every function returns nothing for an absent key. A key has one type; a file that uses another
-/// one is refused, as llama.cpp does, because any conversion would be a guess.
+/// Every function returns nothing for an absent key. A value of another type is refused, as in
+/// llama.cpp: a conversion would be a guess.
 ///
 /// Errors: model_error(file, "metadata", offset of the value, reason) that names the key.
 class GgufKeys {
@@ -34,21 +34,21 @@ class GgufKeys {
   std::optional<std::int64_t> uint16(std::string_view key);
   std::optional<std::int64_t> uint32(std::string_view key);
   std::optional<std::int64_t> int32(std::string_view key);
-  /// A finite number.
+  /// The value, which must be finite.
   std::optional<double> float32(std::string_view key);
   std::optional<bool> boolean(std::string_view key);
   std::optional<std::string_view> text(std::string_view key);
-  /// An array whose elements have this type, or null.
+  /// The array with elements of this type, or null.
   const GgufEntry* array(std::string_view key, GgufType element);
-  /// The entry whatever its type, or null.
+  /// The entry, of any type, or null.
   const GgufEntry* any(std::string_view key);
 
-  /// The keys that begin with `prefix` and were not read, in the order of the file.
+  /// Entries with keys that begin with `prefix` and were not read, in file order.
   std::vector<const GgufEntry*> unread(std::string_view prefix) const;
 
-  /// Refuses the value of a key that is present: "llama.block_count = 0 must be 1 to 512".
+  /// Throws an error about the value of a key: "llama.block_count = 0 must be 1 to 512".
   [[noreturn]] void refuse(std::string_view key, std::string_view reason) const;
-  /// Refuses a file in which a key is missing, or several keys contradict each other.
+  /// Throws an error about the file: a key is missing, or keys contradict each other.
   [[noreturn]] void fail(std::string_view reason) const;
 
  private:

@@ -1,4 +1,4 @@
-// What the GGUF tests share: opening bytes, and checking the form of a refusal.
+// Helpers for GGUF tests: open a file from bytes, and check error messages.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace ingot::testing_gguf {
 
-/// Bytes in a heap block of exactly their size, so that a sanitizer sees a read past the end.
+/// A copy in a heap block of exactly this size, so that a sanitizer detects reads past the end.
 inline std::vector<std::byte> exact(std::string_view text) {
   const auto* first = reinterpret_cast<const std::byte*>(text.data());
   return {first, first + text.size()};
@@ -49,7 +49,7 @@ inline ::testing::AssertionResult is_model_error(const Error& error, std::string
   return ::testing::AssertionSuccess();
 }
 
-/// The message with which these bytes are refused; a failure of the test when they are not.
+/// The error message of opening `bytes`. Fails the test if they open without an error.
 inline std::string refusal(std::string_view bytes) {
   const std::vector<std::byte> copy = exact(bytes);
   try {
@@ -62,7 +62,7 @@ inline std::string refusal(std::string_view bytes) {
   return {};
 }
 
-/// Whether these bytes are opened; anything but success or an Error in form fails the test.
+/// Whether `bytes` open. Fails the test if they fail other than by a well-formed Error.
 inline bool opens(std::string_view bytes) {
   const std::vector<std::byte> copy = exact(bytes);
   try {
@@ -74,13 +74,13 @@ inline bool opens(std::string_view bytes) {
   }
 }
 
-/// Expects a refusal whose message has this text in it.
+/// Expects that opening `bytes` fails with a message that contains `text`.
 inline void expect_refusal(std::string_view bytes, std::string_view text) {
   const std::string message = refusal(bytes);
   EXPECT_NE(message.find(text), std::string::npos) << message << "\n  lacks: " << text;
 }
 
-/// A checkpoint together with the bytes it looks into.
+/// A checkpoint with the bytes that it points into.
 struct Opened {
   std::vector<std::byte> bytes;
   std::unique_ptr<Checkpoint> checkpoint;

@@ -1,4 +1,4 @@
-// Decodes the tokenizer's arrays and settings from GGUF metadata.
+// Reads a tokenizer's vocabulary and settings from GGUF metadata.
 #include "load/gguf/gguf_tokenizer.h"
 
 #include <cmath>
@@ -15,12 +15,12 @@ namespace {
 constexpr std::string_view kModel = "tokenizer.ggml.model";
 constexpr std::string_view kTokens = "tokenizer.ggml.tokens";
 constexpr std::string_view kPre = "tokenizer.ggml.pre";
-/// About ten times the longest list there is.
+/// Most merges: about ten times the longest real list.
 constexpr std::uint64_t kMergesMax = std::uint64_t{1} << 22;
 
 StringTable strings(const GgufEntry& entry) {
   StringTable table;
-  table.reserve(entry.count, entry.data.size() - entry.count * 8);  // 8: each one's length
+  table.reserve(entry.count, entry.data.size() - entry.count * 8);  // 8: bytes of a length
   entry.for_each_string([&](std::string_view text) { table.add(text); });
   return table;
 }
@@ -65,7 +65,7 @@ class Reader {
   std::optional<std::int32_t> read_id(std::string_view key) const;
   void frame(std::optional<std::int32_t> begin, bool adds_begin, std::optional<std::int32_t> end,
              bool adds_end);
-  /// The pre-tokenizer's name, `fallback` with a warning where the file has none.
+  /// The pre-tokenizer's name; `fallback`, with a warning, if the file has none.
   std::string read_pre(std::string_view fallback);
   void describe_pieces(bool unigram);
   void describe_bytes();
@@ -123,7 +123,7 @@ void Reader::read_types() {
   }
 }
 
-/// A file without types has the tokens with a role, and byte tokens where pieces are text.
+/// Token types for a file without types: by the tokens' roles, and byte tokens for text pieces.
 void Reader::guess_types() {
   for (const auto id : {out_->bos, out_->eos, out_->eot, out_->padding}) {
     if (id) out_->types[static_cast<std::size_t>(*id)] = TokenType::kControl;
@@ -201,23 +201,23 @@ void Reader::describe_pieces(bool unigram) {
   describe_sentencepiece(*out_, {.charsmap = read_charsmap(),
                                  .add_prefix = add_prefix.value_or(true),
                                  .squeeze = squeeze.value_or(false)});
-  // T5 ends its texts, Llama begins them, where the file does not say.
+  // If the file does not say: T5 (Unigram) adds EOS, Llama (BPE) adds BOS.
   frame(out_->bos, add_bos_.value_or(!unigram), out_->eos, add_eos_.value_or(unigram));
 }
 
 void Reader::describe_bytes() {
-  // Files of GPT-NeoX are older than the names of patterns.
+  // Files of GPT-NeoX have no pattern name, because they are older than these names.
   const bool neox = keys_.text("general.architecture") == "gptneox";
   const std::string name = read_pre(neox ? "gpt-neox" : "gpt-2");
   out_->model = TokenizerModel::kBpe;
   if (!has_types_) guess_types();
-  out_->unknown.reset();  // bytes without a token are left out, whatever the file calls unknown
+  out_->unknown.reset();  // bytes without a token are dropped, not mapped to the unknown token
   describe_byte_level(*out_, name);
   frame(out_->bos, add_bos_.value_or(pattern_adds_bos(name)), out_->eos, add_eos_.value_or(false));
 }
 
 /// GGUF files write U+2581 in front of a piece that begins a word; BERT writes "##" in front of a
-/// piece that continues one. Names in brackets are equal in both.
+/// piece that continues one. Names in brackets are the same tokens in both spellings.
 StringTable spelled_by_bert(const StringTable& tokens) {
   constexpr std::string_view kMark = "\xE2\x96\x81";
   StringTable out;
@@ -245,7 +245,7 @@ void Reader::describe_words() {
   out_->tokens = spelled_by_bert(out_->tokens);
   if (!has_types_) guess_types();
   describe_bert(*out_, {});
-  // The key is spelled so in every file.
+  // All files have this spelling of the key.
   const auto cls = read_id("tokenizer.ggml.cls_token_id");
   const auto separator = read_id("tokenizer.ggml.seperator_token_id");
   frame(cls ? cls : out_->bos, add_bos_.value_or(true), separator ? separator : out_->eos,
@@ -258,7 +258,7 @@ std::unique_ptr<TokenizerData> gguf_tokenizer(GgufKeys& keys) {
   const std::optional<std::string> model = read_text(keys, kModel);
   const GgufEntry* tokens = keys.array(kTokens, GgufType::kString);
   if (tokens == nullptr) {
-    // "no_vocab" says so; a model's name without tokens is a file that lost them.
+    // "no_vocab" means no tokenizer. Any other model name without tokens is an error.
     if (model && *model != "no_vocab" && *model != "none") keys.fail(cat(kTokens, " is missing"));
     return nullptr;
   }

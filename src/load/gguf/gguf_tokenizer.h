@@ -1,4 +1,4 @@
-// The tokenizer stored in GGUF metadata.
+// Reads the tokenizer that GGUF metadata holds.
 #pragma once
 
 #include <memory>
@@ -8,10 +8,10 @@
 
 namespace ingot {
 
-/// Reads the keys tokenizer.*; null where the file has no tokenizer.
+/// Reads the keys tokenizer.*; null if the file has no tokenizer.
 ///
-/// Checks types, that scores and token types have one entry per token, and that ids are within the
-/// vocabulary. An id of 2^32 - 1 (-1 in a signed type) means no token.
+/// Checks that values have the right type, scores and token types have one entry per token, and ids
+/// are within the vocabulary. An id of 2^32 - 1 (-1 if signed) means no token.
 ///
 /// Errors: model_error(file, "metadata", offset, reason).
 std::unique_ptr<TokenizerData> gguf_tokenizer(GgufKeys& keys);

@@ -1,4 +1,4 @@
-// Encodes a GGUF header, and holds the data stream to the tensor table.
+// GgufWriter: encodes header and tensor table, and checks the data stream against the table.
 #include "load/gguf/gguf_writer.h"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ void put_numbers(std::string& out, GgufType element, std::span<const T> values) 
   put_raw(out, std::as_bytes(values));
 }
 
-/// Where a tensor that follows `end` bytes of data begins.
+/// The offset of a tensor behind `end` bytes of data: rounded up to the alignment.
 std::uint64_t aligned(std::uint64_t end, std::uint32_t alignment) {
   const auto at = Checked(end).align_up(alignment).value();
   INGOT_CHECK(at, "a file of ", end, " bytes");
@@ -66,7 +66,7 @@ void check_tensor(const GgufTensor& tensor) {
   }
 }
 
-/// Everything before the tensor table.
+/// The bytes before the tensor table.
 std::string head_of(const GgufValues& values, std::uint64_t tensors) {
   std::string head = "GGUF";
   put(head, std::uint32_t{3});
@@ -83,7 +83,7 @@ std::string tensor_table(std::span<const GgufTensor> tensors, std::uint32_t alig
     const std::uint64_t at = aligned(end, alignment);
     put_text(out, tensor.name);
     put(out, static_cast<std::uint32_t>(tensor.shape.size()));
-    // The file has the row's length first.
+    // GGUF stores the row length first.
     const std::vector<std::int64_t> sizes(tensor.shape.rbegin(), tensor.shape.rend());
     for (const std::int64_t size : sizes) put(out, static_cast<std::uint64_t>(size));
     put(out, static_cast<std::uint32_t>(tensor.format));

@@ -1,4 +1,4 @@
-// Writes GGUF files: metadata, tensor table, and the tensors' data as a stream.
+// GgufWriter: writes GGUF files; the tensors' data is written as a stream.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace ingot {
 
-/// Keys and values for a GGUF file, in order. A key that is set again keeps its place.
+/// The metadata of a GGUF file to write, in order. Setting a key again keeps its place.
 class GgufValues {
  public:
   void set_uint32(std::string_view key, std::uint32_t value);
@@ -26,24 +26,24 @@ class GgufValues {
   void set_texts(std::string_view key, const StringTable& values);
   void set_floats(std::string_view key, std::span<const float> values);
   void set_ints(std::string_view key, std::span<const std::int32_t> values);
-  /// Copies a pair of another file byte for byte; the key must be new.
+  /// Copies an entry of another file byte for byte. The key must be new.
   void add(const GgufEntry& entry);
   void remove(std::string_view key);
 
   std::size_t size() const { return entries_.size(); }
-  /// The pairs, encoded.
+  /// The encoded key-value pairs.
   std::string bytes() const;
-  /// A file that holds the pairs and no tensors.
+  /// The bytes of a GGUF file with these pairs and no tensors.
   std::string file() const;
 
  private:
   std::string& value(std::string_view key);
 
-  /// Key and encoded value with its type.
+  /// Each key with its encoded type and value.
   std::vector<std::pair<std::string, std::string>> entries_;
 };
 
-/// One tensor's line of the tensor table.
+/// An entry of the tensor table.
 struct GgufTensor {
   std::string name;
   std::vector<std::int64_t> shape;  ///< row-major, outermost first; 1 to 4 sizes
@@ -52,13 +52,12 @@ struct GgufTensor {
   std::uint64_t bytes() const;
 };
 
-/// Writes a GGUF file of version 3 front to back; no tensor has to be whole in memory. `commit`
-/// gives the file its name (see OutputFile).
+/// Writes a GGUF file of version 3 from front to back; no whole tensor has to be in memory.
+/// `commit` gives the file its name (see OutputFile).
 ///
-/// Errors: kIo, those of OutputFile; kInvalid for more keys, tensors or metadata than a reader
-/// accepts
-///         (gguf_file.h). More or fewer bytes than the table says are bugs, and so are names and
-///         shapes that a reader would refuse.
+/// Errors: kIo, from OutputFile; kInvalid if `parse_gguf` would refuse the number of keys, tensors
+///         or bytes of metadata. It is a bug to write more or fewer bytes than the table says, or
+///         to give names or shapes that `parse_gguf` refuses.
 /// Source: the GGUF specification (ggml, docs/gguf.md), version 3.
 class GgufWriter {
  public:
@@ -67,10 +66,10 @@ class GgufWriter {
   GgufWriter(const std::string& path, const GgufValues& values, std::vector<GgufTensor> tensors,
              std::uint32_t alignment = kAlignment);
 
-  /// The next bytes of the data, tensors in the order of the table; none may cross its tensor's
-  /// end. Padding is added here.
+  /// Writes the next bytes of data, tensor by tensor in the order of the table. A call must not
+  /// cross the end of a tensor. Adds padding.
   void write(std::span<const std::byte> bytes);
-  /// All bytes are written: the file gets its name.
+  /// Ends the file and gives it its name. All tensors must be complete.
   void commit();
 
   static constexpr std::uint32_t kAlignment = 32;
@@ -82,8 +81,8 @@ class GgufWriter {
   std::vector<GgufTensor> tensors_;
   std::uint32_t alignment_;
   std::uint64_t at_ = 0;    ///< bytes written
-  std::size_t tensor_ = 0;  ///< the tensor being written
-  std::uint64_t left_ = 0;  ///< its bytes still to write
+  std::size_t tensor_ = 0;  ///< index of the current tensor
+  std::uint64_t left_ = 0;  ///< remaining bytes of the current tensor
 };
 
 }  // namespace ingot

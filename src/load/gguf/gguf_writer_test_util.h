@@ -1,4 +1,4 @@
-// Writes GGUF files for tests, field by field: valid ones and every kind of broken one.
+// Writes GGUF files for tests, field by field, valid or broken in any way.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace ingot::testing_gguf {
 
-/// The bytes of a number as a little-endian machine stores them.
+/// The bytes of a number, little-endian.
 template <class T>
 std::string raw(T value) {
   std::string out(sizeof(T), '\0');
@@ -20,12 +20,12 @@ std::string raw(T value) {
   return out;
 }
 
-/// A length and its text.
+/// A GGUF string: its length, then its bytes.
 inline std::string raw_text(std::string_view text) {
   return raw(std::uint64_t{text.size()}) + std::string(text);
 }
 
-/// A value with its type, both freely chosen.
+/// An encoded metadata value and its type, which need not match.
 struct Value {
   std::uint32_t type = 0;
   std::string bytes;
@@ -44,7 +44,7 @@ inline Value u64(std::uint64_t v) { return {10, raw(v)}; }
 inline Value i64(std::int64_t v) { return {11, raw(v)}; }
 inline Value f64(double v) { return {12, raw(v)}; }
 
-/// An array whose header and content need not agree.
+/// An array value. `element` and `count` need not match `bytes`.
 inline Value raw_array(std::uint32_t element, std::uint64_t count, std::string_view bytes) {
   return {9, raw(element) + raw(count) + std::string(bytes)};
 }
@@ -65,7 +65,7 @@ inline Value strings(const std::vector<std::string>& values) {
   return raw_array(8, values.size(), bytes);
 }
 
-/// One value of each type, for tests that give a key every type but its own.
+/// A value of each type, for tests that try every wrong type for a key.
 inline std::vector<Value> one_of_each_type() {
   return {u8(1),
           i8(1),
@@ -86,7 +86,7 @@ inline std::vector<Value> one_of_each_type() {
           raw_array(7, 1, raw(std::uint8_t{1}))};
 }
 
-/// A record of the tensor table; what is absent is computed by GgufWriter.
+/// A record of the tensor table. GgufWriter computes the absent members.
 struct Tensor {
   std::string name;
   std::vector<std::uint64_t> sizes;  ///< in the file's order: row length first
@@ -96,7 +96,7 @@ struct Tensor {
   std::optional<std::uint32_t> rank;
 };
 
-/// A GGUF file in parts that can be changed before it is put together.
+/// A GGUF file in parts, which a test can change before writing.
 class GgufWriter {
  public:
   std::string magic = "GGUF";
@@ -105,11 +105,11 @@ class GgufWriter {
   std::optional<std::uint64_t> entry_count;
   std::uint64_t alignment = 32;
   bool pad_end = true;
-  std::string first_entry;  ///< bytes of one more pair in front, which may be malformed
+  std::string first_entry;  ///< bytes of an additional first pair; may be malformed
   std::vector<std::pair<std::string, Value>> entries;
   std::vector<Tensor> tensors;
 
-  /// Replaces the value of a key, or adds the pair at the end.
+  /// Replaces the value of a key, or appends the pair.
   GgufWriter& set(std::string_view key, Value value) {
     for (auto& [name, old] : entries) {
       if (name == key) {
@@ -127,7 +127,7 @@ class GgufWriter {
     std::erase_if(entries, [&](const auto& entry) { return entry.first == key; });
     return *this;
   }
-  /// A tensor of 32-bit floats.
+  /// Adds a tensor of 32-bit floats.
   GgufWriter& tensor(std::string name, std::vector<std::uint64_t> sizes) {
     std::uint64_t bytes = 4;
     for (const std::uint64_t size : sizes) bytes *= size;
@@ -135,7 +135,7 @@ class GgufWriter {
     return *this;
   }
 
-  /// Header and metadata.
+  /// The bytes of header and metadata.
   std::string head() const {
     std::string out = magic + raw(version) + raw(tensor_count.value_or(tensors.size())) +
                       raw(entry_count.value_or(entries.size() + (first_entry.empty() ? 0 : 1))) +
@@ -167,7 +167,7 @@ class GgufWriter {
   }
 };
 
-/// A small but complete model of architecture llama: one layer, 16 tokens, about 5 KB.
+/// A complete model of architecture llama with one layer and 16 tokens, about 5 KB.
 inline GgufWriter tiny_model() {
   GgufWriter w;
   w.set("general.architecture", text("llama"));

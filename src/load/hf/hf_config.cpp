@@ -1,5 +1,5 @@
-// Reads config.json: the families' own defaults, and the keys that are refused because they would
-// matter.
+// Reads config.json: defaults of each model family, and keys that are refused because they would
+// change the arithmetic.
 #include "load/hf/hf_config.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace ingot {
 
 namespace {
 
-/// Which layers a sliding window is on when the file does not list them.
+/// Which layers have a sliding window, if the file does not list them.
 enum class WindowRule { kNowhere, kEverywhere, kFromMaxWindowLayers };
 
 /// How a model_type of config.json is read. Defaults are those of transformers' configuration
@@ -25,7 +25,7 @@ struct Family {
   std::string_view architecture;
   std::int64_t context;  ///< default of max_position_embeddings
   WindowRule window;
-  bool reads_attention_bias;  ///< else the modelling code does not look at the key
+  bool reads_attention_bias;  ///< false: transformers ignores the key for this model
   bool reads_mlp_bias;
   bool experts;
 };
@@ -56,7 +56,7 @@ const Family& find_family(const JsonKeys& keys) {
       cat("unknown or unsupported model_type '", printable(*type, 64), "'; supported: ", names));
 }
 
-/// The value with which a key that is not applied changes nothing.
+/// The value with which a key that is not applied has no effect.
 enum class Neutral { kNone, kZero, kOne, kFalse, kTrue, kSoftmax };
 
 struct RefusedKey {
@@ -64,9 +64,8 @@ struct RefusedKey {
   Neutral neutral;
 };
 
-/// Keys of related families that change the mathematics without leaving a trace in the tensors.
-/// (What does leave one is caught when the tensors are compared with what the architecture
-/// expects.)
+/// Keys of related families that change the arithmetic, but not names or shapes of tensors.
+/// (Changes of tensors are detected later, when the tensors are compared with the architecture's.)
 constexpr std::array kRefusedKeys = std::to_array<RefusedKey>({
     {"attn_logit_softcapping", Neutral::kNone},
     {"final_logit_softcapping", Neutral::kNone},
@@ -198,7 +197,7 @@ void read_biases(const JsonKeys& keys, const Family& family, Config& c) {
   c.tied = keys.boolean("tie_word_embeddings").value_or(false);
 }
 
-/// Whether each layer slides, where the file lists them.
+/// Whether each layer has a sliding window, if the file lists the layers.
 std::optional<std::vector<bool>> read_layer_types(const JsonKeys& keys, const Config& c) {
   const Json::Array* list = keys.array("layer_types");
   if (list == nullptr) return std::nullopt;
@@ -217,9 +216,9 @@ std::optional<std::vector<bool>> read_layer_types(const JsonKeys& keys, const Co
   return slides;
 }
 
-/// The window that counts, and which layers have it when they are not listed.
+/// The sliding window, and which layers have it if the file does not list them.
 struct Window {
-  std::int64_t tokens = 0;  ///< 0 = none
+  std::int64_t tokens = 0;  ///< 0: no window
   std::int64_t first_layer = 0;
 };
 
@@ -250,7 +249,7 @@ Window read_window_rule(const JsonKeys& keys, const Family& family,
   return window;
 }
 
-/// The listed layers decide where there is a list, else the family's rule; never both.
+/// Sets the window of each layer: by the file's list of layers, or else by the family's rule.
 void read_windows(const JsonKeys& keys, const Family& family, Config& c,
                   std::vector<std::string>& warnings) {
   const Window window = read_window_rule(keys, family, warnings);
@@ -273,7 +272,7 @@ void read_windows(const JsonKeys& keys, const Family& family, Config& c,
   }
 }
 
-/// A layer is dense when it is listed, or when the step between mixtures skips it.
+/// Sets which layers are dense: listed layers, and layers that decoder_sparse_step skips.
 void read_dense_layers(const JsonKeys& keys, Config& c) {
   const std::int64_t step = keys.integer("decoder_sparse_step", 1, kLayersMax).value_or(1);
   std::vector<bool> dense(static_cast<std::size_t>(c.layers));

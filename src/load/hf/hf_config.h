@@ -1,4 +1,4 @@
-// config.json and generation_config.json of a Hugging Face folder, read into a Config.
+// Reads config.json and generation_config.json of a Hugging Face folder into a Config.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@
 
 namespace ingot {
 
-/// Bounds on config.json and generation_config.json: far above real ones, and parsed within
+/// Limits on config.json and generation_config.json: far above real files, yet they parse within
 /// milliseconds.
 inline constexpr JsonLimits kHfConfigLimits = {
     .bytes_max = 8'388'608, .depth_max = 64, .nodes_max = 200'000, .string_bytes_max = 1'048'576};
 
-/// Reads the members of config.json. Keys without effect here are ignored; a key that asks for
-/// unsupported mathematics is refused. `auto_map` is ignored: no code is executed.
+/// Reads config.json. A key without effect on the arithmetic is ignored; a key that asks for
+/// unsupported arithmetic is refused. `auto_map` is ignored: no code of a model runs.
 ///
-/// Appends assumptions to `warnings`. The caller calls `validate_config` after
-/// read_generation_config.
+/// Appends assumptions to `warnings`. Call `read_generation_config` next, then
+/// `validate_config`.
 ///
 /// Errors: model_error that names the key and its value.
 /// Source: transformers, models/{llama,mistral,qwen2,qwen3,qwen3_moe}/configuration_*.py,
@@ -27,8 +27,8 @@ inline constexpr JsonLimits kHfConfigLimits = {
 Config read_hf_config(const Json& root, const std::string& file,
                       std::vector<std::string>& warnings);
 
-/// Reads generation_config.json: its eos ids join those of config.json, its bos id fills a missing
-/// one, and the object becomes Config::sampling.
+/// Reads generation_config.json. Adds its eos ids to `config`, sets a missing bos id, and copies
+/// the whole object to Config::sampling.
 void read_generation_config(const Json& root, const std::string& file, Config& config);
 
 }  // namespace ingot

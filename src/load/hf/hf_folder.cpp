@@ -45,7 +45,7 @@ std::string base_name(std::string_view path) {
                                                                        : path.substr(slash + 1));
 }
 
-/// A member of config.json for people: what is long is said in short.
+/// A member of config.json for display; long values are shortened.
 Json summary(const Json& value) {
   constexpr std::size_t kEntriesMax = 16;
   constexpr std::size_t kTextMax = 4096;
@@ -154,7 +154,7 @@ void HfCheckpoint::read_shards(const Directory& folder) {
   warn_of_bystanders(folder.list(), index.files);
 }
 
-/// Every tensor is listed for the file that it is in, and every listed one is there.
+/// Checks that the index lists each tensor at its file, and that all listed tensors exist.
 void HfCheckpoint::check_index(const SafetensorsIndex& index, const std::string& index_name) const {
   std::vector<bool> seen(index.tensors.size());
   for (const TensorInfo& tensor : tensors_) {
@@ -185,7 +185,7 @@ void HfCheckpoint::warn_of_bystanders(const Names& names, const Names& read) {
   }
 }
 
-/// Whether all of `names` are files of one split set; the set's count is checked when it is opened.
+/// Whether `names` are all parts of one split model. Opening it checks the number of parts.
 bool is_one_set(const Names& names) {
   const auto first = parse_split_name(names.front());
   return first && std::all_of(names.begin(), names.end(), [&](const std::string& name) {
@@ -194,7 +194,7 @@ bool is_one_set(const Names& names) {
          });
 }
 
-/// What to say about a folder without a model.
+/// The error message for a folder without a model.
 std::string why_no_model(const Names& names) {
   for (const std::string_view suffix : {".bin", ".pt", ".pth", ".ckpt", ".pkl"}) {
     const Names pickles = with_suffix(names, suffix);

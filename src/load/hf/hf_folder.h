@@ -1,4 +1,4 @@
-// Opens Hugging Face folders: config.json beside safetensors files.
+// Opens Hugging Face model folders: config.json with safetensors files.
 #pragma once
 
 #include <memory>
@@ -9,15 +9,15 @@
 
 namespace ingot {
 
-/// Opens the model in a folder: config.json with model.safetensors, else with
-/// model.safetensors.index.json, else the folder's one GGUF file or split set.
+/// Opens the model in a folder: config.json with model.safetensors, or with
+/// model.safetensors.index.json, or else the folder's only GGUF model.
 ///
-/// Errors: model_error that lists the names it looked for; pickle files are named and refused.
+/// Errors: model_error that lists the expected names, or names a pickle file (not supported).
 std::unique_ptr<Checkpoint> open_model_folder(const std::string& path);
 
-/// The path of a folder's one GGUF file (or of a file of its one split set), or nothing.
+/// The path of a folder's only GGUF file, or of the first part of its only split model, or nothing.
 ///
-/// Errors: model_error when there are several.
+/// Errors: model_error if the folder has several GGUF models.
 std::optional<std::string> folder_gguf(const std::string& path);
 
 }  // namespace ingot

@@ -1,5 +1,5 @@
-// Properties that hold for any bytes read as a safetensors file, an index or a config.json. Random
-// tests and fuzz targets check them; a broken property ends the process.
+// Checks for random tests and fuzz targets, which parse any bytes as a safetensors file, an index
+// or a config.json. A failed check ends the process.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 
 namespace ingot::testing_hf {
 
-/// Runs `parse` and returns whether it accepted; anything but success or a one-line Error{kModel}
-/// is a bug.
+/// Runs `parse` and returns whether it succeeded. It may fail only with a one-line
+/// Error{kModel}.
 template <class Parse>
 bool accepts(Parse&& parse) {
   try {
@@ -33,7 +33,7 @@ bool accepts(Parse&& parse) {
   return true;
 }
 
-/// An accepted file's tensors lie side by side from the header's end to the end of the file.
+/// Checks that the tensors of an accepted file fill it from the header's end, without gaps.
 inline bool check_safetensors(std::span<const std::byte> bytes) {
   Safetensors content;
   if (!accepts([&] { content = parse_safetensors(bytes, "fuzz.safetensors"); })) return false;
@@ -55,7 +55,7 @@ inline bool check_safetensors(std::span<const std::byte> bytes) {
   return true;
 }
 
-/// An accepted index names no file outside of its folder.
+/// Checks that an accepted index names only files in its folder.
 inline bool check_index(std::string_view text) {
   SafetensorsIndex index;
   if (!accepts([&] { index = parse_safetensors_index(text, "fuzz.index.json"); })) return false;
@@ -70,8 +70,8 @@ inline bool check_index(std::string_view text) {
   return true;
 }
 
-/// An accepted configuration can be computed with. Up to a NUL the text is config.json, behind it
-/// generation_config.json.
+/// Checks that the values of an accepted configuration are usable. `text` is a config.json,
+/// optionally followed by NUL and a generation_config.json.
 inline bool check_config(std::string_view text) {
   const auto nul = text.find('\0');
   Config c;

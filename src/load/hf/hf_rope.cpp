@@ -1,4 +1,4 @@
-// Reads rotary parameters in their old and their new spelling.
+// Reads rotary embedding (RoPE) parameters of config.json, in the old and the new spelling.
 #include "load/hf/hf_rope.h"
 
 #include <algorithm>
@@ -15,13 +15,13 @@ namespace {
 
 constexpr double kDefaultTheta = 10000;
 
-/// What a rope object may hold: everything else would change frequencies in a way that is not known
-/// here.
+/// Members that a rope object may have. Any other member could change the frequencies in an unknown
+/// way.
 constexpr std::array kKnownKeys = std::to_array<std::string_view>({
     "rope_type", "type", "rope_theta", "partial_rotary_factor", "factor", "low_freq_factor",
     "high_freq_factor", "original_max_position_embeddings", "attention_factor", "beta_fast",
     "beta_slow", "mscale", "mscale_all_dim", "truncate",
-    "finetuned",  // a remark in early YaRN checkpoints
+    "finetuned",  // a note in early YaRN checkpoints, without effect
 });
 
 void refuse_partial(const JsonKeys& keys) {
@@ -41,7 +41,7 @@ RopeScaling::Kind read_kind(const JsonKeys& keys) {
   const std::string_view key = type != nullptr ? "rope_type" : "type";
   if (type == nullptr) type = old_type;
   if (type == nullptr) {
-    // Without a type the object may only hold theta, as the newest spelling writes it.
+    // Without a type the object may have theta only, as in the newest spelling.
     if (keys.get("factor") != nullptr) keys.missing("rope_type");
     return RopeScaling::Kind::kNone;
   }
@@ -82,7 +82,7 @@ void read_yarn(const JsonKeys& keys, std::int64_t context, RopeScaling& scaling)
     const std::string_view key = mscale ? "mscale" : "mscale_all_dim";
     keys.refuse(key, *keys.get(key), "mscale and mscale_all_dim are supported only where equal");
   }
-  // Equal ones cancel each other in the factor on cos and sin.
+  // If equal, they cancel each other in the factor on cos and sin.
   if (mscale && *mscale != 0 && !scaling.attention_factor) scaling.attention_factor = 1.0;
 }
 
@@ -100,7 +100,7 @@ void read_object(const Json& object, const JsonKeys& keys, Config& config) {
   if (scaling.kind == RopeScaling::Kind::kYarn) read_yarn(keys, config.context, scaling);
 }
 
-/// The old and the new spelling may both be there only where they do not disagree.
+/// Checks that the old and the new spelling agree, if a file has both.
 void read_theta(const JsonKeys& outer, const JsonKeys* inner, Config& config) {
   const auto old_theta = outer.number("rope_theta");
   const auto new_theta = inner == nullptr ? std::nullopt : inner->number("rope_theta");
@@ -111,7 +111,7 @@ void read_theta(const JsonKeys& outer, const JsonKeys* inner, Config& config) {
   config.rope_theta = new_theta ? *new_theta : old_theta.value_or(kDefaultTheta);
 }
 
-/// Some configurations repeat the original context outside of the rotary object.
+/// Reads the original context that some files repeat outside of the rope object.
 void check_outer_original(const JsonKeys& outer, const Config& config) {
   const auto original = outer.integer("original_max_position_embeddings", 1, kContextMax);
   if (!original) return;

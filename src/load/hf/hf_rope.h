@@ -1,4 +1,4 @@
-// Rotary embeddings as a Hugging Face config.json spells them.
+// Reads the rotary embedding (RoPE) parameters of a Hugging Face config.json.
 #pragma once
 
 #include "load/config.h"
@@ -7,10 +7,10 @@
 namespace ingot {
 
 /// Reads rope_theta, rope_scaling (old spelling), rope_parameters (new) and partial_rotary_factor
-/// into the rotary fields of `config`, whose head_dim and context are set.
+/// into `config`. Its `head_dim` and `context` must be set.
 ///
-/// Errors: model_error for scalings other than default, linear, llama3 and yarn, for their members
-///         that are not applied, and for two spellings that disagree.
+/// Errors: model_error for a scaling other than default, linear, llama3 and yarn, for a member of a
+///         scaling that is not applied, and for two spellings that disagree.
 /// Source: transformers, modeling_rope_utils.py.
 void read_hf_rope(const JsonKeys& keys, const std::string& file, Config& config);
 

@@ -1,5 +1,5 @@
-// What the tests of this folder share: temporary folders, small files of each kind, and checks of
-// refusals.
+// Helpers for tests of Hugging Face folders: temporary folders, small files, and checks of error
+// messages.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@
 
 namespace ingot::testing_hf {
 
-/// The entries of a folder in the order of their names.
+/// The entries of a folder, sorted by name.
 inline std::vector<std::filesystem::path> entries(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> found;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -42,10 +42,10 @@ inline std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-/// How many damaged files a test tries.
+/// Number of damaged files that a test tries.
 inline int damaged_files() { return random_runs(20'000, 1'000'000); }
 
-/// Whether a message has the form "<file>: <section> @<offset>: <reason>" on one line of sane
+/// Whether a message has the form "<file>: <section> @<offset>: <reason>", on one line of limited
 /// length.
 inline bool is_well_formed(std::string_view message) {
   const auto at = message.find(" @");
@@ -58,8 +58,8 @@ inline bool is_well_formed(std::string_view message) {
          });
 }
 
-/// Runs `fn` and returns the message with which it refused its input; empty when it did not.
-/// Anything but a well-formed Error{kModel} fails the test.
+/// Runs `fn` and returns its error message; empty if it succeeds. Fails the test for any other
+/// exception than a well-formed Error{kModel}.
 template <class Fn>
 std::string refusal(Fn&& fn) {
   try {
@@ -72,7 +72,7 @@ std::string refusal(Fn&& fn) {
   return {};
 }
 
-/// Expects that `fn` refuses its input with a message that contains `part`.
+/// Expects that `fn` fails with a message that contains `part`.
 template <class Fn>
 void expect_refused(Fn&& fn, std::string_view part) {
   const std::string message = refusal(fn);
@@ -80,7 +80,7 @@ void expect_refused(Fn&& fn, std::string_view part) {
   EXPECT_NE(message.find(part), std::string::npos) << message << "\nexpected: " << part;
 }
 
-/// A folder that goes with the test.
+/// A temporary folder, removed at the end of the test.
 class TempFolder {
  public:
   TempFolder() {
@@ -107,26 +107,26 @@ class TempFolder {
   std::filesystem::path path_;
 };
 
-/// Eight little-endian bytes.
+/// `n` as eight little-endian bytes.
 inline std::string length_bytes(std::uint64_t n) {
   std::string out;
   for (int i = 0; i < 8; ++i) out += static_cast<char>((n >> (8 * i)) & 0xff);
   return out;
 }
 
-/// A safetensors file: the header's length, the header, the data.
+/// The bytes of a safetensors file: length of the header, header, data.
 inline std::string safetensors_file(std::string_view header, std::string_view data) {
   return length_bytes(header.size()).append(header).append(data);
 }
 
-/// One tensor's member of a header.
+/// A tensor's member in the JSON header of a safetensors file.
 inline std::string tensor_entry(std::string_view name, std::string_view dtype,
                                 std::string_view shape, std::string_view offsets) {
   return cat("\"", name, "\":{\"dtype\":\"", dtype, "\",\"shape\":", shape,
              ",\"data_offsets\":", offsets, "}");
 }
 
-/// A valid file with one F32 tensor of two elements under each of the names.
+/// A valid file with an F32 tensor of two elements for each name.
 inline std::string small_safetensors(const std::vector<std::string>& names) {
   std::string header = "{";
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -136,10 +136,10 @@ inline std::string small_safetensors(const std::vector<std::string>& names) {
   return safetensors_file(header + "}", std::string(8 * names.size(), 'x'));
 }
 
-/// A config.json whose members can be replaced, as texts of JSON.
+/// A config.json; tests can replace its members by JSON texts.
 class ConfigText {
  public:
-  /// A small valid model of one of the five types.
+  /// A valid configuration of a small model of this model_type.
   explicit ConfigText(std::string_view model_type = "llama") {
     set("model_type", cat("\"", model_type, "\""));
     set("num_hidden_layers", "4");

@@ -1,4 +1,4 @@
-// Reads the table of a safetensors file; every number is checked against the file's size.
+// Parses the header of a safetensors file, and checks every number against the file's size.
 #include "load/hf/safetensors.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ struct DType {
   std::optional<Format> format;
 };
 
-// Types of less than a byte share bytes; their tensors must still fill whole ones.
+// A tensor of a type smaller than a byte must still fill whole bytes.
 constexpr std::array kDTypes = std::to_array<DType>({
     {"F32", 32, F32::kFormat},        {"F16", 16, F16::kFormat},
     {"BF16", 16, BF16::kFormat},      {"F64", 64, std::nullopt},
@@ -50,7 +50,7 @@ const DType* find_dtype(std::string_view name) {
   return it == kDTypes.end() ? nullptr : it;
 }
 
-/// Why a tensor's name is refused; empty for a good one.
+/// The reason why a tensor's name is refused; empty if it is valid.
 std::string_view name_problem(std::string_view name) {
   if (name.empty()) return "is empty";
   if (name.size() > kTensorNameMax) return "is longer than 255 bytes";
@@ -61,7 +61,7 @@ std::string_view name_problem(std::string_view name) {
   return control ? "has a control character" : "";
 }
 
-/// One file's header turned into tensors.
+/// Converts the header of a file to tensors.
 class Table {
  public:
   Table(std::span<const std::byte> data, std::uint64_t data_offset, const std::string& file,
@@ -87,7 +87,7 @@ class Table {
   std::pair<std::uint64_t, std::uint64_t> range(const std::string& tensor, const Json& list) const;
 
   std::span<const std::byte> data_;
-  std::uint64_t data_offset_;  ///< where data_ begins in the file
+  std::uint64_t data_offset_;  ///< byte of the file at which data_ begins
   const std::string& file_;
   std::int32_t file_index_;
 };
@@ -199,7 +199,7 @@ void Table::check_metadata(const Json& metadata) const {
   }
 }
 
-/// The JSON text between the length and the data.
+/// The header's JSON text, between its length and the data.
 std::string_view header_text(ByteReader& reader) {
   const auto length = reader.read<std::uint64_t>();
   if (length == 0) reader.fail_at(0, "the header is empty");
@@ -234,7 +234,7 @@ Safetensors parse_safetensors(std::span<const std::byte> bytes, const std::strin
       result.tensors.push_back(table.tensor(name, entry));
     }
   }
-  // Tensors without elements share their begin with the next one and come before it.
+  // A tensor without elements begins where the next tensor begins, and is sorted before it.
   std::sort(result.tensors.begin(), result.tensors.end(),
             [](const TensorInfo& a, const TensorInfo& b) {
               return std::tie(a.offset, a.bytes, a.name) < std::tie(b.offset, b.bytes, b.name);

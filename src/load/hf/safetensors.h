@@ -1,4 +1,4 @@
-// The safetensors container: a JSON table of tensors in front of their bytes.
+// Parses safetensors files: a JSON header with the table of tensors, then their bytes.
 #pragma once
 
 #include <cstddef>
@@ -11,26 +11,26 @@
 
 namespace ingot {
 
-/// The content of a safetensors file.
+/// A parsed safetensors file.
 struct Safetensors {
   std::vector<TensorInfo> tensors;  ///< in the order of their bytes
-  /// The `__metadata__` member: an object of strings, or null where there is none.
+  /// The member `__metadata__`: an object of strings, or null if it is absent.
   Json metadata;
 };
 
-/// Reads the table of a whole file `bytes`; the tensors' data point into it.
+/// Parses a file from its `bytes`. The tensors point into `bytes`, and have `file_index` as `file`.
 ///
-/// The tensors cover the data section exactly: no hole, no overlap, no byte behind the last one.
-/// Each tensor's `file` becomes `file_index`.
+/// The tensors must cover the data section exactly: no gap, no overlap, no byte behind the last
+/// tensor.
 ///
 /// Errors: model_error for anything malformed.
 /// Source: https://github.com/huggingface/safetensors, README, section "Format".
 Safetensors parse_safetensors(std::span<const std::byte> bytes, const std::string& file,
                               std::int32_t file_index = 0);
 
-/// Longest accepted header.
+/// Most bytes of a header. Larger headers are refused, as by the safetensors library.
 inline constexpr std::uint64_t kSafetensorsHeaderMax = 100'000'000;
-/// Longest accepted tensor name in bytes.
+/// Most bytes of a tensor's name.
 inline constexpr std::uint64_t kTensorNameMax = 255;
 
 }  // namespace ingot

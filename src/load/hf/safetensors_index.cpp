@@ -1,5 +1,5 @@
-// Reads the index of a sharded checkpoint. Its file names are foreign: only plain names are
-// let through.
+// Parses the index of a sharded checkpoint. Its file names are untrusted: only plain names are
+// accepted.
 #include "load/hf/safetensors_index.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Reads the protocol buffer of a SentencePiece model within bounds.
+// Reads SentencePiece's tokenizer.model: decodes its protocol buffer within limits.
 #include "load/tokenizer/sentencepiece_model.h"
 
 #include <cfloat>
@@ -17,7 +17,7 @@ namespace {
 
 enum class WireType : std::uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
-/// One field of a message: its number, and its value as the wire type gives it.
+/// A field of a message: its number, and its value by wire type.
 struct Field {
   std::uint64_t number = 0;
   WireType type{};
@@ -27,7 +27,7 @@ struct Field {
   std::uint64_t offset = 0;
 };
 
-/// Reads the fields of one message, in any order; what a reader does not know it passes over.
+/// Reads the fields of a message in any order. Callers skip unknown fields.
 class MessageReader {
  public:
   MessageReader(std::span<const std::byte> bytes, const std::string& file, std::uint64_t offset)
@@ -87,14 +87,14 @@ class MessageReader {
 
   ByteReader in_;
   const std::string& file_;
-  std::uint64_t offset_;  // where the message begins in its file
+  std::uint64_t offset_;  // byte of the file at which the message begins
 };
 
 std::string_view text_of(const Field& field) {
   return {reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size()};
 }
 
-/// Reads a ModelProto. Numbers of fields and defaults are those of the .proto file.
+/// Reads a ModelProto. Field numbers and defaults are from sentencepiece_model.proto.
 class ModelReader {
  public:
   ModelReader(std::span<const std::byte> bytes, const std::string& file)

@@ -1,4 +1,4 @@
-// Sorts tokens by id and by text, in O(n log n) for any texts.
+// TokenIds: sorts tokens by id and by text, in O(n log n) for any texts.
 #include "load/tokenizer/token_ids.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// TokenIds: collects tokens and their ids in any order, and checks that they agree.
+// TokenIds: collects tokens and their ids in any order, and checks for contradictions.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,26 @@
 
 namespace ingot {
 
-/// A vocabulary under construction. It holds views: the texts must outlive it.
+/// Builds a vocabulary. It holds views of the tokens' texts, which must outlive it.
 class TokenIds {
  public:
   TokenIds() = default;
-  /// Begins with the tokens of a description.
+  /// Starts with the tokens of `data`.
   explicit TokenIds(const TokenizerData& data);
 
   void add(std::string_view text, std::int64_t id) { entries_.push_back({text, id}); }
 
-  /// Sorts the tokens for `find` and `fill`. A text may be added several times with one id.
+  /// Sorts the tokens for `find` and `fill`. Adding a token twice with the same id is allowed.
   ///
   /// Cost:    O(n log n).
-  /// Errors:  returned as text: an id out of range, two texts for an id, two ids for a text.
+  /// Errors:  returned as text: an id out of range, two texts for one id, two ids for one text.
   [[nodiscard]] std::optional<std::string> index();
 
-  /// The id of a text, or nothing.
+  /// The id of a token's text, or nothing.
   std::optional<std::int32_t> find(std::string_view text) const;
 
-  /// Makes these the description's tokens. An id without a token is unused. Known types and scores
-  /// stay; a new token is normal.
+  /// Sets the tokens of `data`. Types and scores that `data` has stay. A new token gets the type
+  /// kNormal, an id without a token kUnused.
   void fill(TokenizerData& data) const;
 
  private:
@@ -38,13 +38,13 @@ class TokenIds {
     std::string_view text;
     std::int64_t id = 0;
   };
-  std::vector<Entry> entries_;        // by id
-  std::vector<std::size_t> by_text_;  // places in entries_
+  std::vector<Entry> entries_;        // sorted by id
+  std::vector<std::size_t> by_text_;  // indices of entries_, sorted by text
 };
 
-/// Puts the description's added tokens at their ids and gives those tokens their types.
+/// Adds the added tokens of `data` to its vocabulary, and sets their types.
 ///
-/// Errors:  those of TokenIds::index.
+/// Errors:  returned as text, those of TokenIds::index.
 [[nodiscard]] std::optional<std::string> place_added_tokens(TokenizerData& data);
 
 }  // namespace ingot

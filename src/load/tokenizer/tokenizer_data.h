@@ -1,5 +1,5 @@
-// TokenizerData: a tokenizer as its files describe it, in one form for all kinds of files. Shapes
-// are checked; text/ checks the meaning.
+// TokenizerData: a tokenizer's vocabulary and settings, in one form for all kinds of files. text/
+// checks them and makes a Tokenizer.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace ingot {
 
-/// Many short strings in one allocation, in order.
+/// A list of many short strings, stored in one allocation.
 class StringTable {
  public:
   void add(std::string_view s) {
@@ -33,7 +33,7 @@ class StringTable {
   std::vector<std::size_t> ends_;
 };
 
-/// The use of a piece; the values are GGUF's token_type.
+/// The type of a token. The numbers are GGUF's token_type.
 enum class TokenType : std::uint8_t {
   kNormal = 1,
   kUnknown = 2,
@@ -43,15 +43,15 @@ enum class TokenType : std::uint8_t {
   kByte = 6,
 };
 
-/// How a piece of text becomes ids.
+/// The algorithm that turns a piece of text into tokens.
 enum class TokenizerModel : std::uint8_t {
-  kBpe,               ///< neighbours merge in the order of `merges`
-  kSentencePieceBpe,  ///< neighbours merge whose joined piece has the best score
-  kUnigram,           ///< the segmentation with the best sum of scores
-  kWordPiece,         ///< the longest piece first
+  kBpe,               ///< merges neighbours in the order of `merges`
+  kSentencePieceBpe,  ///< merges the neighbours that give the piece with the best score
+  kUnigram,           ///< takes the segmentation with the best sum of scores
+  kWordPiece,         ///< takes the longest piece, from left to right
 };
 
-/// A literal text or a regular expression that a component searches for.
+/// A literal text, or a regular expression, to search for.
 struct TextPattern {
   std::string text;
   bool regex = false;
@@ -59,16 +59,16 @@ struct TextPattern {
   bool operator==(const TextPattern&) const = default;
 };
 
-/// How a pre-tokenizer treats the matches of its pattern.
+/// What a pre-tokenizer does with a match of its pattern.
 enum class SplitBehavior : std::uint8_t {
-  kRemoved,             ///< they separate pieces and belong to none
-  kIsolated,            ///< each is a piece
-  kMergedWithPrevious,  ///< each ends the piece before it
-  kMergedWithNext,      ///< each begins the piece behind it
-  kContiguous,          ///< neighbouring ones are one piece
+  kRemoved,             ///< a match separates pieces and is dropped
+  kIsolated,            ///< a match is a piece
+  kMergedWithPrevious,  ///< a match ends the piece before it
+  kMergedWithNext,      ///< a match begins the piece behind it
+  kContiguous,          ///< adjacent matches are one piece
 };
 
-/// One step of normalisation. Which members count depends on the kind.
+/// One step of normalisation. Each kind uses only the members that its comment names.
 struct NormalizerStep {
   enum class Kind : std::uint8_t {
     kNfc,
@@ -77,13 +77,13 @@ struct NormalizerStep {
     kNfkd,
     kLowercase,
     kStripAccents,
-    kStrip,        ///< white space: left, right
-    kReplace,      ///< pattern by content
-    kPrepend,      ///< content in front of what is not empty
-    kBert,         ///< clean_text, space_cjk, strip_accents, lowercase
-    kNmt,          ///< control characters away, odd spaces to spaces
-    kPrecompiled,  ///< content: a SentencePiece map
-    kSpaces,       ///< U+2581 to a space; add_prefix: one in front; squeeze: one between words
+    kStrip,        ///< removes white space at the start (`left`) and the end (`right`)
+    kReplace,      ///< replaces `pattern` by `content`
+    kPrepend,      ///< puts `content` in front, unless the text is empty
+    kBert,         ///< BERT's steps: `clean_text`, `space_cjk`, `strip_accents`, `lowercase`
+    kNmt,          ///< removes control characters; makes all white space spaces
+    kPrecompiled,  ///< applies the SentencePiece map in `content`
+    kSpaces,       ///< U+2581 becomes a space; `add_prefix` adds one; `squeeze` joins several
   };
   Kind kind{};
   TextPattern pattern;
@@ -95,22 +95,22 @@ struct NormalizerStep {
   bool operator==(const NormalizerStep&) const = default;
 };
 
-/// One step of cutting a normalised text into the pieces that the model sees one by one.
+/// One step of pre-tokenization, which cuts a normalised text into pieces for the model.
 struct PretokenizerStep {
   enum class Kind : std::uint8_t {
-    kNamed,            ///< name: as GGUF files call a pattern, "gpt-2", "llama-bpe", ...
-    kByteLevel,        ///< bytes are symbols; add_prefix_space; use_regex: GPT-2's pattern
-    kBert,             ///< white space separates, punctuation is isolated
-    kDelimiter,        ///< pattern: one character that separates
-    kDigits,           ///< runs of numbers are isolated; individual: each one
-    kMetaspace,        ///< spaces become `replacement`, which begins pieces where `split`
-    kPunctuation,      ///< behavior
-    kSplit,            ///< pattern, behavior, invert
-    kWhitespace,       ///< \w+|[^\w\s]+
-    kWhitespaceSplit,  ///< white space separates
+    kNamed,            ///< cuts by GGUF's pattern `name`: "gpt-2", "llama-bpe", ...
+    kByteLevel,        ///< bytes are symbols; `add_prefix_space`; `use_regex`: GPT-2's pattern
+    kBert,             ///< drops white space, isolates punctuation
+    kDelimiter,        ///< drops the one character in `pattern`
+    kDigits,           ///< isolates runs of numbers; `individual`: each number
+    kMetaspace,        ///< spaces become `replacement`; `split`: each one begins a piece
+    kPunctuation,      ///< cuts at punctuation by `behavior`
+    kSplit,            ///< cuts at `pattern` by `behavior` and `invert`
+    kWhitespace,       ///< pieces are the matches of \w+|[^\w\s]+
+    kWhitespaceSplit,  ///< drops white space
   };
-  /// When kMetaspace puts its replacement in front: of no piece, of the one that begins the text,
-  /// of all.
+  /// Which texts between added tokens get kMetaspace's `replacement` in front: none, the first of
+  /// the input, all.
   enum class Prepend : std::uint8_t { kNever, kFirst, kAlways };
   Kind kind{};
   std::string name;
@@ -124,16 +124,16 @@ struct PretokenizerStep {
   bool split = false;
 };
 
-/// One step from tokens to text.
+/// One step of decoding tokens to text.
 struct DecoderStep {
   enum class Kind : std::uint8_t {
-    kByteLevel,     ///< letters of the byte alphabet to bytes
-    kByteFallback,  ///< "<0xHH>" to its byte
-    kFuse,          ///< what follows sees the whole text
-    kReplace,       ///< pattern by content
-    kStrip,         ///< up to `start` times content in front, `stop` times behind
-    kMetaspace,     ///< content to spaces; add_prefix: none in front of the text
-    kWordPiece,     ///< spaces but before `content`; cleanup: none before punctuation
+    kByteLevel,     ///< letters of GPT-2's byte alphabet become bytes
+    kByteFallback,  ///< "<0xHH>" becomes a byte
+    kFuse,          ///< joins the tokens: later steps apply to the whole text
+    kReplace,       ///< replaces `pattern` by `content`
+    kStrip,         ///< removes up to `start` `content`s in front, `stop` at the end
+    kMetaspace,     ///< `content` becomes a space; `add_prefix`: not in front of the text
+    kWordPiece,     ///< joins words with spaces; `cleanup`: no space before punctuation
   };
   Kind kind{};
   TextPattern pattern;
@@ -142,56 +142,56 @@ struct DecoderStep {
   bool add_prefix = false, cleanup = false;
 };
 
-/// A token that is looked for in texts as it is.
+/// An added token: it is searched in a text before the text is tokenized.
 struct AddedToken {
   std::string content;
   std::int32_t id = -1;
-  bool special = false;      ///< a control token, not text
-  bool single_word = false;  ///< only where no word character stands beside it
-  bool lstrip = false;       ///< takes the white space in front of it along
-  bool rstrip = false;       ///< takes the white space behind it along
-  bool normalized = false;   ///< is looked for in the normalised text
-  bool always = false;       ///< is text: looked for also where nothing is to be parsed
+  bool special = false;      ///< a control token: no text, such as <|im_end|>
+  bool single_word = false;  ///< matches only if no word character precedes or follows
+  bool lstrip = false;       ///< a match includes white space in front
+  bool rstrip = false;       ///< a match includes white space behind
+  bool normalized = false;   ///< searched in the normalised text, not in the original
+  bool always = false;       ///< searched in every text, whatever EncodeOptions say
 };
 
-/// A chat template that is chosen by name.
+/// A chat template with its name, such as "default" or "tool_use".
 struct NamedTemplate {
   std::string name;
   std::string text;
 };
 
-/// A tokenizer, whatever files it came from. Ids are within the vocabulary; everything else is
-/// checked by text/.
+/// A tokenizer as read from its files. Ids are within the vocabulary; text/ checks everything
+/// else.
 struct TokenizerData {
   std::string file;  ///< for error messages
   TokenizerModel model = TokenizerModel::kBpe;
 
-  StringTable tokens;            ///< by id, as the model spells them; empty for an id without one
-  std::vector<TokenType> types;  ///< one a token; empty when the file has none
-  std::vector<double> scores;    ///< one a token; empty when the file has none
-  StringTable merges;            ///< left, `merge_separator`, right; best first
+  StringTable tokens;            ///< text of each id in the file's spelling; "" for an unused id
+  std::vector<TokenType> types;  ///< type of each token; empty if the file has none
+  std::vector<double> scores;    ///< score of each token; empty if the file has none
+  StringTable merges;            ///< pairs to merge, best first: left + `merge_separator` + right
   char merge_separator = ' ';
-  bool ignore_merges = false;         ///< a piece that is a token is not merged
-  bool byte_fallback = false;         ///< unknown characters become byte tokens where there are any
-  bool fuse_unknown = false;          ///< neighbouring unknown characters become one token
+  bool ignore_merges = false;         ///< a piece that is a token becomes it without merging
+  bool byte_fallback = false;         ///< unknown characters become byte tokens, if there are any
+  bool fuse_unknown = false;          ///< a run of unknown characters becomes one token
   bool space_marks = false;           ///< tokens spell spaces as U+2581, normalised texts do not
-  std::string continuing_prefix;      ///< WordPiece: in front of pieces that do not begin a word
-  std::int32_t word_chars_max = 100;  ///< WordPiece: a longer word is unknown
+  std::string continuing_prefix;      ///< WordPiece: marks pieces inside a word ("##")
+  std::int32_t word_chars_max = 100;  ///< WordPiece: a word of more characters is unknown
 
   std::vector<NormalizerStep> normalizers;
   std::vector<PretokenizerStep> pretokenizers;
   std::vector<DecoderStep> decoders;
-  bool join_with_spaces = false;  ///< decoding without steps puts spaces between tokens
+  bool join_with_spaces = false;  ///< decoding puts spaces between tokens
   std::vector<AddedToken> added;
-  std::vector<std::int32_t> frame_begin, frame_end;  ///< around a text that is framed
+  std::vector<std::int32_t> frame_begin, frame_end;  ///< added with `add_special`
 
   std::optional<std::int32_t> bos, eos, unknown, padding, eot;
   std::optional<std::string> chat_template;
   std::vector<NamedTemplate> named_templates;
-  std::vector<std::string> warnings;  ///< what was assumed while reading, a line each
+  std::vector<std::string> warnings;  ///< assumptions made while reading, a line each
 };
 
-/// Most steps of normalisation, of pre-tokenization and of decoding; real files have up to 6.
+/// Most steps of normalisation, pre-tokenization or decoding. Real files have up to 6 of each.
 constexpr std::size_t kTokenizerStepsMax = 32;
 
 }  // namespace ingot

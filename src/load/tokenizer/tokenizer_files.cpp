@@ -1,4 +1,4 @@
-// Recognises the files of a tokenizer and joins them.
+// Recognises a tokenizer's files by content, and reads them as one tokenizer.
 #include "load/tokenizer/tokenizer_files.h"
 
 #include <algorithm>
@@ -24,10 +24,10 @@ namespace ingot {
 
 namespace {
 
-/// Most bytes of one file; the largest public tokenizer.json has 35 MB.
+/// Most bytes of a file. The largest public tokenizer.json has 35 MB.
 constexpr std::uint64_t kFileBytesMax = 200'000'000;
 
-/// What a file is by its content.
+/// The kind of a file, recognised by content.
 enum class Content { kTokenizerJson, kVocabJson, kSettings, kSentencePiece, kMerges, kVocabTxt };
 
 bool is_json(std::string_view text) {
@@ -42,7 +42,7 @@ bool is_vocabulary(const Json& root) {
   });
 }
 
-/// The first line with something in it that is no head: "left right" is a merge.
+/// The first line that is not empty and not a header. In a merges.txt it is "left right".
 bool is_merges(std::string_view text) {
   if (text.starts_with("#version")) return true;
   const std::string_view line = text.substr(0, text.find('\n'));
@@ -64,7 +64,7 @@ class FileSet {
     read_legacy_added(parse(file.name(), file.read_all(kFileBytesMax)), file.name(), settings_);
   }
 
-  /// The tokenizer that the files are together.
+  /// Reads the tokenizer from all added files.
   TokenizerData read();
 
  private:
@@ -183,7 +183,7 @@ TokenizerData FileSet::read() {
   throw model_error(settings_.file, "tokenizer", 0, "there is no vocabulary beside the settings");
 }
 
-/// Adds those of the names that the folder has; returns how many.
+/// Adds each of `names` that the folder has. Returns their number.
 int add_present(FileSet& files, const Directory& folder,
                 std::initializer_list<std::string_view> names) {
   int found = 0;
@@ -195,7 +195,7 @@ int add_present(FileSet& files, const Directory& folder,
   return found;
 }
 
-/// The vocabulary of a folder, of several the first kind that it has.
+/// Adds the folder's vocabulary. If it has several kinds, the first of this order.
 bool add_vocabulary(FileSet& files, const Directory& folder) {
   if (add_present(files, folder, {"tokenizer.json"}) > 0) return true;
   if (folder.contains("tokenizer.model"))
@@ -254,7 +254,7 @@ TokenizerData read_tokenizer_files(std::span<const std::string> paths) {
 
 std::unique_ptr<TokenizerData> read_folder_tokenizer(const Directory& folder) {
   FileSet files;
-  // A file of its own stands for the template in the configuration.
+  // A template in its own file has priority over one in tokenizer_config.json.
   if (folder.contains("chat_template.jinja")) {
     files.add_template(folder.open("chat_template.jinja"));
   } else if (folder.contains("chat_template.json")) {

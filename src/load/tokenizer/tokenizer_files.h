@@ -1,4 +1,4 @@
-// Reads a tokenizer from files: recognises each file and joins those of one tokenizer.
+// Reads a tokenizer from its files, which it recognises by content: GGUF, tokenizer.json, ...
 #pragma once
 
 #include <memory>
@@ -10,19 +10,18 @@
 
 namespace ingot {
 
-/// Reads the tokenizer that the given paths describe together, in any order, each recognised by its
-/// content: a GGUF file (which may hold a vocabulary alone), a folder, or files of one:
-/// tokenizer.json; a SentencePiece model; vocab.json and merges.txt; vocab.txt; each with
-/// tokenizer_config.json and special_tokens_map.json where they are given.
+/// Reads one tokenizer from a GGUF file (it needs no tensors), a folder, or files in any order:
+/// tokenizer.json; a SentencePiece model; vocab.json and merges.txt; or vocab.txt. These may come
+/// with tokenizer_config.json and special_tokens_map.json. Files are recognised by content.
 ///
-/// Errors: model_error for what cannot be read, and for files that do not make one tokenizer.
+/// Errors: model_error for a file that cannot be read, or files that do not make one tokenizer.
 TokenizerData read_tokenizer_files(std::span<const std::string> paths);
 
-/// Reads the tokenizer beside a model, by the usual names: tokenizer.json, or else tokenizer.model,
-/// or else vocab.json with merges.txt, or else vocab.txt; with the configuration and chat template
-/// beside it. Null where the folder has none.
+/// Reads the tokenizer in a model's folder, with its configuration and chat template. Reads the
+/// first of: tokenizer.json; tokenizer.model; spiece.model; vocab.json with merges.txt; vocab.txt.
+/// Null if the folder has none of these files.
 ///
-/// Errors: those of read_tokenizer_files.
+/// Errors: those of `read_tokenizer_files`.
 std::unique_ptr<TokenizerData> read_folder_tokenizer(const Directory& folder);
 
 }  // namespace ingot

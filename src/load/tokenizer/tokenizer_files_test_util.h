@@ -1,4 +1,4 @@
-// Small tokenizer files for tests, and ways to damage them.
+// Small tokenizer files for tests, and a way to damage them.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace ingot::testing {
 
-/// A byte-level BPE with a component of every common kind: tokens 0 to 4 are a, b, ab, G (a space)
-/// and unk, 5 is <s>, 6 </s> and 7 <tool>.
+/// A tokenizer.json of a byte-level BPE with all common components. Tokens: 0 a, 1 b, 2 ab, 3 a
+/// space, 4 unk, 5 <s>, 6 </s>, 7 <tool>.
 inline const std::string& byte_level_json() {
   static const std::string text = R"({"version": "1.0", "truncation": null, "padding": null,
     "added_tokens": [
@@ -44,7 +44,7 @@ inline const std::string& byte_level_json() {
   return text;
 }
 
-/// A Unigram with Metaspace: 0 <unk>, 1 U+2581, 2 a, 3 U+2581 a.
+/// A tokenizer.json of a Unigram with Metaspace. Tokens: 0 <unk>, 1 U+2581, 2 a, 3 U+2581 a.
 inline const std::string& unigram_json() {
   static const std::string text = R"({"added_tokens": [],
     "normalizer": {"type": "Sequence", "normalizers": [{"type": "Nmt"}, {"type": "NFKC"},
@@ -60,7 +60,7 @@ inline const std::string& unigram_json() {
   return text;
 }
 
-/// BERT's WordPiece: 0 [UNK], 1 [CLS], 2 [SEP], 3 a, 4 ##b.
+/// A tokenizer.json of BERT's WordPiece. Tokens: 0 [UNK], 1 [CLS], 2 [SEP], 3 a, 4 ##b.
 inline const std::string& wordpiece_json() {
   static const std::string text = R"({"added_tokens": [
       {"id": 0, "content": "[UNK]", "special": true},
@@ -77,14 +77,14 @@ inline const std::string& wordpiece_json() {
   return text;
 }
 
-/// `text` with its first `from`, which must be there, replaced.
+/// `text` with the first `from` replaced by `to`. `text` must contain `from`.
 inline std::string with(std::string text, std::string_view from, std::string_view to) {
   const std::size_t at = text.find(from);
   return at == std::string::npos ? cat("no '", from, "'") : text.replace(at, from.size(), to);
 }
 
-/// A document with its value number `index`, counted as they are written, replaced by `to`; all of
-/// it where there are fewer.
+/// JSON text in which `to` replaces value number `index`, counted in the order of the text. Nothing
+/// is replaced if there are fewer values.
 class DamagedJson {
  public:
   DamagedJson(const Json& root, std::size_t index, std::string_view to) : index_(index), to_(to) {
@@ -124,7 +124,7 @@ class DamagedJson {
   std::size_t seen_ = 0;
 };
 
-/// What a value of any type is replaced by.
+/// JSON texts of all types, to replace values by.
 inline const std::vector<std::string>& json_values() {
   static const std::vector<std::string> values = {"null",  "true", "7",     "-1",
                                                   "1e300", "0.5",  "\"x\"", "\"\"",
@@ -132,7 +132,7 @@ inline const std::vector<std::string>& json_values() {
   return values;
 }
 
-/// Fields of protocol buffers.
+/// Encoders for fields of protocol buffers.
 inline std::string proto_varint(std::uint64_t value) {
   std::string out;
   for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
@@ -150,12 +150,12 @@ inline std::string proto_float(std::uint64_t field, float value) {
   return cat(proto_varint(field << 3 | 5), std::string_view(bytes, sizeof bytes));
 }
 
-/// A piece of a SentencePiece model.
+/// An encoded piece of a SentencePiece model.
 inline std::string proto_piece(std::string_view text, float score, std::uint64_t type) {
   return proto_bytes(1, proto_bytes(1, text) + proto_float(2, score) + proto_number(3, type));
 }
 
-/// A SentencePiece model: 0 <unk>, 1 <s>, 2 </s>, 3 U+2581, 4 a, 5 b, 6 ab, 7 user-defined [x].
+/// A SentencePiece model. Tokens: 0 <unk>, 1 <s>, 2 </s>, 3 U+2581, 4 a, 5 b, 6 ab, 7 [x].
 inline std::string sentencepiece_model(std::uint64_t model_type, std::string_view normalizer = "") {
   return proto_piece("<unk>", 0, 2) + proto_piece("<s>", 0, 3) + proto_piece("</s>", 0, 3) +
          proto_piece("▁", -1, 1) + proto_piece("a", -2, 1) + proto_piece("b", -3, 1) +

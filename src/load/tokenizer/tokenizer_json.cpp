@@ -14,9 +14,9 @@ namespace ingot {
 
 namespace {
 
-/// About ten times the longest list there is.
+/// Most merges: about ten times the longest real list.
 constexpr std::size_t kMergesMax = std::size_t{1} << 22;
-/// Longer words are no words; the usual bound is 100.
+/// Most characters of a word that a file may allow. Files usually say 100.
 constexpr std::int64_t kWordCharsMax = 65'536;
 
 /// Reads the member `model`.
@@ -39,7 +39,7 @@ class ModelReader {
   }
 
  private:
-  /// Old files do not say: then the members tell.
+  /// Old files do not state the type: other members tell.
   std::string type_name() const {
     if (keys_.mentions("type")) return keys_.required_text("type");
     if (keys_.mentions("merges")) return "BPE";
@@ -55,7 +55,7 @@ class ModelReader {
   void read_wordpiece();
   void read_vocabulary();
   void mark_byte_tokens();
-  /// The id of the token that the member names, which must be there.
+  /// The id of the token that a member names. The vocabulary must have it.
   std::optional<std::int32_t> read_unknown() const;
   void refuse_unless_empty(std::string_view key) const;
 
@@ -118,8 +118,8 @@ void ModelReader::mark_byte_tokens() {
   }
 }
 
-/// Merges are all lists of two pieces, or all texts "left right". Pieces of a list may hold spaces,
-/// so that a byte outside valid UTF-8 separates them.
+/// Reads merges. They are all lists of two pieces, or all texts "left right". Pieces in lists may
+/// have spaces, so a byte that UTF-8 does not use separates them in `data`.
 void ModelReader::read_merges() {
   const Json::Array& merges = keys_.required_array("merges");
   if (merges.size() > kMergesMax) {

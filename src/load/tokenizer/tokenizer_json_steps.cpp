@@ -51,7 +51,7 @@ void for_each_component(const JsonKeys& root, std::string_view member, std::stri
   keys.refuse("type", Json(type), "which is not supported");
 }
 
-/// The kind of that name in a table of {name, kind}.
+/// The kind with this name in a table of {name, kind}.
 template <class Kind, std::size_t n>
 std::optional<Kind> kind_of(const std::pair<std::string_view, Kind> (&table)[n],
                             std::string_view name) {
@@ -65,7 +65,7 @@ bool flag(const JsonKeys& keys, std::string_view key, bool fallback) {
   return keys.boolean(key).value_or(fallback);
 }
 
-/// {"String": ...} or {"Regex": ...}.
+/// Reads {"String": ...} or {"Regex": ...}.
 TextPattern read_pattern(const JsonKeys& keys) {
   const Json* pattern = keys.object("pattern");
   if (pattern == nullptr) keys.missing("pattern");
@@ -75,7 +75,7 @@ TextPattern read_pattern(const JsonKeys& keys) {
   return {inner.required_text("Regex"), true};
 }
 
-/// Split has to say it, Punctuation isolates unless it says otherwise.
+/// Reads a behavior. Split requires it; the default of Punctuation is Isolated.
 SplitBehavior read_behavior(const JsonKeys& keys, bool required) {
   using enum SplitBehavior;
   constexpr std::pair<std::string_view, SplitBehavior> kNames[] = {
@@ -138,7 +138,7 @@ NormalizerStep read_normalizer(const std::string& type, const JsonKeys& keys) {
   return step;
 }
 
-/// `prepend_scheme`, in old files `add_prefix_space`.
+/// Reads `prepend_scheme`, or in old files `add_prefix_space`.
 PretokenizerStep::Prepend read_prepend(const JsonKeys& keys) {
   using enum PretokenizerStep::Prepend;
   constexpr std::pair<std::string_view, PretokenizerStep::Prepend> kNames[] = {
@@ -221,13 +221,13 @@ DecoderStep read_decoder(const std::string& type, const JsonKeys& keys) {
   return step;
 }
 
-/// Reads what a post-processor puts around one text.
+/// Reads the special tokens that a post-processor adds around a single text.
 class FrameReader {
  public:
   explicit FrameReader(TokenizerData& data) : data_(data) {}
 
   void read(const std::string& type, const JsonKeys& keys) {
-    if (type == "ByteLevel") return;  // concerns offsets alone
+    if (type == "ByteLevel") return;  // affects only offsets
     if (type == "BertProcessing" || type == "RobertaProcessing") {
       wrap({read_pair(keys, "cls")}, {read_pair(keys, "sep")});
     } else if (type == "TemplateProcessing") {
@@ -240,7 +240,7 @@ class FrameReader {
  private:
   using Ids = std::vector<std::int32_t>;
 
-  /// Puts more ids around the frame.
+  /// Adds ids around the ids that are already there.
   void wrap(const Ids& begin, const Ids& end) {
     data_.frame_begin.insert(data_.frame_begin.begin(), begin.begin(), begin.end());
     data_.frame_end.insert(data_.frame_end.end(), end.begin(), end.end());
@@ -254,7 +254,7 @@ class FrameReader {
     return static_cast<std::int32_t>(*value);
   }
 
-  /// ["</s>", 2]
+  /// Reads ["</s>", 2], a token and its id.
   std::int32_t read_pair(const JsonKeys& keys, std::string_view key) const {
     const Json::Array& pair = keys.required_array(key);
     if (pair.size() != 2 || pair[0].as_string() == nullptr) {
@@ -285,7 +285,7 @@ void FrameReader::append_special(const JsonKeys& keys, const Json* specials, con
   for (const Json& id : *list->as_array()) ids.push_back(check_id(keys, "special_tokens", id));
 }
 
-/// `single`: special tokens, the text, special tokens.
+/// Reads `single`: special tokens, the text, special tokens.
 void FrameReader::read_template(const JsonKeys& keys) {
   const Json* specials = keys.object("special_tokens");
   Ids begin;

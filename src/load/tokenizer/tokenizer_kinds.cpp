@@ -1,4 +1,4 @@
-// Spells out the settings that a tokenizer's kind or pattern name implies.
+// Adds the settings that a tokenizer's kind or pattern name implies.
 #include "load/tokenizer/tokenizer_kinds.h"
 
 #include <algorithm>
@@ -19,8 +19,8 @@ struct PatternFacts {
   bool adds_bos = false;
 };
 
-/// From the tokenizer.json files of the models that the names stand for; a name that is not here
-/// brings nothing.
+/// From the tokenizer.json files of the models after which the patterns are named. Any other name
+/// implies no settings.
 constexpr PatternFacts kPatternFacts[] = {
     {.name = "command-r", .nfc = true},
     {.name = "falcon3", .ignore_merges = true, .adds_bos = true},
@@ -61,8 +61,8 @@ DecoderStep decoder(DecoderStep::Kind kind) {
   return step;
 }
 
-/// Adds the control and user-defined tokens; `is_text` tells which user-defined tokens are found in
-/// every mode.
+/// Adds control and user-defined tokens to the added tokens. If `is_text(content)`, a user-defined
+/// token is found in every text.
 template <class IsText>
 void add_by_type(TokenizerData& data, const IsText& is_text) {
   for (std::size_t i = 0; i < data.types.size(); ++i) {

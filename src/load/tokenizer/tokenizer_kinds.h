@@ -1,4 +1,4 @@
-// Completes the usual kinds of tokenizers, whose files hold only pieces and a name.
+// Adds the settings that a tokenizer's kind (SentencePiece, byte-level BPE, BERT) implies.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@ namespace ingot {
 
 /// The settings of a SentencePiece model.
 struct SentencePieceSettings {
-  std::string charsmap;    ///< the precompiled normalisation, empty for none
-  bool add_prefix = true;  ///< a space in front of every text
-  bool squeeze = false;    ///< no space in front or behind, one between words
+  std::string charsmap;    ///< the precompiled normalisation map; empty: none
+  bool add_prefix = true;  ///< adds a space in front of every text
+  bool squeeze = false;    ///< removes outer spaces, and joins several spaces to one
 };
 
-/// Completes the description of a SentencePiece model (BPE or Unigram) that has its tokens, types
-/// and scores. Texts hold plain spaces. User-defined pieces are found in every text, control pieces
-/// only on demand.
+/// Adds the settings of a SentencePiece model (BPE or Unigram) to `data`, which has tokens, types
+/// and scores. Normalised texts have plain spaces. User-defined pieces are found in every text,
+/// control pieces only with EncodeOptions::parse_special.
 ///
 /// Source:  Kudo, Richardson: SentencePiece (arXiv:1808.06226).
 void describe_sentencepiece(TokenizerData& data, const SentencePieceSettings& settings);
 
-/// Completes the description of a byte-level BPE that has its tokens, types and merges. `name` is
-/// GGUF's name of the pattern; it also decides the normal form and whether a piece that is a token
-/// is merged. User-defined runs of spaces are text and found in every mode (GPT-NeoX).
+/// Adds the settings of a byte-level BPE to `data`, which has tokens, types and merges. `name` is
+/// GGUF's name of the pre-tokenizer pattern. It also decides the normal form and `ignore_merges`.
+/// User-defined tokens of spaces are found in every text (GPT-NeoX).
 void describe_byte_level(TokenizerData& data, std::string_view name);
 
-/// Whether models with this pattern begin a text with BOS unless their files say otherwise.
+/// Whether models with this pattern add BOS, unless their files say otherwise.
 bool pattern_adds_bos(std::string_view name);
 
 /// The switches of a BERT tokenizer's configuration.
@@ -39,15 +39,15 @@ struct BertSettings {
   bool space_cjk = true;
 };
 
-/// Completes the description of a BERT WordPiece model that has its tokens and types.
+/// Adds the settings of a BERT WordPiece model to `data`, which has tokens and types.
 ///
 /// Source:  Devlin et al., BERT (arXiv:1810.04805); its tokenization.py.
 void describe_bert(TokenizerData& data, const BertSettings& settings);
 
-/// The byte of a token "<0xHH>" with upper-case digits, or nothing.
+/// The byte of a byte token, "<0xHH>" with upper-case digits; nothing for another token.
 std::optional<std::uint8_t> byte_of_token(std::string_view token);
 
-/// `text` with each U+2581, SentencePiece's mark of a space, as a space.
+/// `text` with a space in place of each U+2581, SentencePiece's mark for a space.
 std::string without_space_marks(std::string_view text);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Reads the settings beside a vocabulary and joins them with it.
+// Reads tokenizer_config.json and similar files, and applies their settings to a vocabulary.
 #include "load/tokenizer/tokenizer_settings.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ AddedToken special_token(std::string content) {
   return {.content = std::move(content), .special = true};
 }
 
-/// A token with a role: its text, or an object that has the rules of how it is found too.
+/// Reads a token such as bos_token: its text, or an object with text and rules (lstrip, ...).
 std::optional<AddedToken> read_role(const JsonKeys& keys, std::string_view key) {
   const Json* value = keys.get(key);
   if (value == nullptr) return std::nullopt;
@@ -40,7 +40,7 @@ std::optional<AddedToken> read_role(const JsonKeys& keys, std::string_view key) 
   return token;
 }
 
-/// {"151643": {"content": ...}, ...}
+/// Reads added_tokens_decoder: {"151643": {"content": ...}, ...}.
 void read_added_decoder(const JsonKeys& keys, TokenizerSettings& out) {
   const Json* list = keys.object("added_tokens_decoder");
   if (list == nullptr) return;
@@ -75,7 +75,7 @@ void read_additional(const JsonKeys& keys, TokenizerSettings& out) {
   }
 }
 
-/// A template, or a list of {"name", "template"} of which the one named "default" is the template.
+/// Reads chat_template: a text, or a list of {"name", "template"}, in which "default" is the text.
 void read_templates(const JsonKeys& keys, TokenizerSettings& out) {
   const Json* value = keys.get("chat_template");
   if (value == nullptr) return;
@@ -113,7 +113,7 @@ void complete(std::vector<T>& value, std::vector<T>& more) {
   if (value.empty()) value = std::move(more);
 }
 
-/// Joins settings with a description.
+/// Applies settings to a TokenizerData.
 class Joiner {
  public:
   Joiner(TokenizerData& data, const TokenizerSettings& settings)
@@ -138,7 +138,7 @@ class Joiner {
   }
 
  private:
-  /// Adds a token with its id; one that is there already gets the rules that are stated last.
+  /// Adds a token with its id. If it is added already, the new rules replace the old ones.
   void add(const AddedToken& token) {
     AddedToken* known = find_added(token.id);
     if (known == nullptr) {
@@ -167,7 +167,7 @@ class Joiner {
     if (const auto wrong = ids_.index()) fail(*wrong);
   }
 
-  /// The id of a token that is given by its text, which becomes a special one.
+  /// Finds a token by its text, makes it a special token, and returns its id.
   std::optional<std::int32_t> find_special(AddedToken token) {
     const auto id = ids_.find(token.content);
     if (!id) {
@@ -199,11 +199,11 @@ class Joiner {
 
   TokenizerData& data_;
   const TokenizerSettings& settings_;
-  std::map<std::int32_t, std::size_t> places_;  // in data_.added, by id
+  std::map<std::int32_t, std::size_t> places_;  // id of a token to its index in data_.added
   TokenIds ids_;
 };
 
-/// What the file says about BOS and EOS holds, whatever the post-processor had.
+/// Applies add_bos_token and add_eos_token. They override the post-processor of tokenizer.json.
 void Joiner::frame() {
   auto& begin = data_.frame_begin;
   auto& end = data_.frame_end;

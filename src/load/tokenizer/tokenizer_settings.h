@@ -1,4 +1,4 @@
-// Reads tokenizer_config.json and special_tokens_map.json, the settings beside a vocabulary.
+// Reads tokenizer_config.json, special_tokens_map.json, added_tokens.json and chat_template.json.
 #pragma once
 
 #include <optional>
@@ -11,47 +11,47 @@
 
 namespace ingot {
 
-/// The settings of such files; absent where a file does not state them.
+/// The settings in these files. A setting that no file states is absent.
 struct TokenizerSettings {
   std::string file;  ///< for error messages
   std::optional<std::string> tokenizer_class;
   std::optional<AddedToken> bos, eos, unknown, padding, cls, sep, mask;
   std::optional<bool> add_bos, add_eos;
   std::optional<bool> lowercase, strip_accents, space_cjk;  ///< for BERT
-  std::vector<AddedToken> added;                            ///< added_tokens_decoder, with ids
-  std::vector<AddedToken> special;                          ///< additional_special_tokens
+  std::vector<AddedToken> added;                            ///< from added_tokens_decoder, with ids
+  std::vector<AddedToken> special;                          ///< from additional_special_tokens
   std::optional<std::string> chat_template;
   std::vector<NamedTemplate> named_templates;
 };
 
-/// Reads one of the two files. Members that do not concern tokens are ignored.
+/// Reads tokenizer_config.json or special_tokens_map.json. Other members are ignored.
 ///
 /// Errors: model_error(file, "tokenizer config", 0, reason) that names the member.
 TokenizerSettings read_tokenizer_settings(const Json& root, const std::string& file);
 
-/// Fills settings that `settings` lacks from `more`.
+/// Copies settings that are absent in `settings` from `more`.
 void complete_settings(TokenizerSettings& settings, TokenizerSettings more);
 
-/// The default tokens of a tokenizer class; nothing for an unknown class.
+/// The default tokens of a tokenizer class such as "GPT2Tokenizer"; nothing for an unknown class.
 ///
-/// Source:  the classes' defaults in Hugging Face's transformers.
+/// Source:  Hugging Face's transformers.
 std::optional<TokenizerSettings> class_defaults(std::string_view tokenizer_class);
 
-/// Adds tokens, roles, frame and templates to a description. Tokens without an id are looked up;
-/// a token outside the vocabulary is skipped with a warning.
+/// Applies `settings` to `data`: added tokens, BOS and EOS, chat templates. A token without an id
+/// is looked up by its text, and skipped with a warning if the vocabulary does not have it.
 ///
 /// Errors: model_error(settings.file, "tokenizer config", 0, reason) for tokens that contradict the
 /// vocabulary.
 void apply_settings(TokenizerData& data, const TokenizerSettings& settings);
 
-/// Adds the tokens of an added_tokens.json, {"<text>": id}, an older form.
+/// Adds the tokens of an added_tokens.json (an older format): {"<text>": id}.
 ///
-/// Errors: those of read_tokenizer_settings.
+/// Errors: those of `read_tokenizer_settings`.
 void read_legacy_added(const Json& root, const std::string& file, TokenizerSettings& settings);
 
-/// Adds the template of a chat_template.json.
+/// Adds the chat template of a chat_template.json.
 ///
-/// Errors: those of read_tokenizer_settings.
+/// Errors: those of `read_tokenizer_settings`.
 void read_chat_template(const Json& root, const std::string& file, TokenizerSettings& settings);
 
 }  // namespace ingot

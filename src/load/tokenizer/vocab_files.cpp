@@ -14,7 +14,7 @@ namespace ingot {
 
 namespace {
 
-/// About ten times the longest list there is.
+/// Most merges: about ten times the longest real list.
 constexpr std::size_t kMergesMax = std::size_t{1} << 22;
 constexpr std::string_view kGpt2 = "GPT2Tokenizer";
 
@@ -22,7 +22,7 @@ constexpr std::string_view kGpt2 = "GPT2Tokenizer";
   throw model_error(file, "tokenizer", 0, reason);
 }
 
-/// The name of the pattern that a class of byte-level tokenizers cuts by.
+/// The pre-tokenizer pattern of a class of byte-level tokenizers.
 std::string_view pattern_of(std::string_view tokenizer_class, const std::string& file) {
   constexpr std::pair<std::string_view, std::string_view> kPatterns[] = {
       {kGpt2, "gpt-2"}, {"RobertaTokenizer", "gpt-2"}, {"Qwen2Tokenizer", "qwen2"}};
@@ -36,7 +36,7 @@ std::string_view pattern_of(std::string_view tokenizer_class, const std::string&
                  "RobertaTokenizer, Qwen2Tokenizer; a tokenizer.json would do"));
 }
 
-/// The settings with what the class says; the class is the one given where none is stated.
+/// The settings with the defaults of their tokenizer class. Without a class it is the given one.
 TokenizerSettings with_defaults(TokenizerSettings settings, std::string_view fallback,
                                 const std::string& file, std::vector<std::string>& warnings) {
   if (!settings.tokenizer_class) {
@@ -69,7 +69,7 @@ TokenizerData read_vocab_and_merges(const Json& vocab, const std::string& vocab_
   TokenizerData data;
   data.file = vocab_file;
   TokenIds ids;
-  // Recognised as a vocabulary, every value is an integer.
+  // The file was recognised as a vocabulary, so every value is an integer.
   for (const auto& [text, id] : *vocab.as_object()) ids.add(text, *id.as_int());
   if (const auto wrong = ids.index()) fail(vocab_file, *wrong);
   ids.fill(data);

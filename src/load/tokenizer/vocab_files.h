@@ -1,4 +1,4 @@
-// Vocabularies as plain lists: vocab.json with merges.txt (GPT-2), vocab.txt (BERT).
+// Reads vocab.json with merges.txt (GPT-2's format) and vocab.txt (BERT's format).
 #pragma once
 
 #include <string>
@@ -10,25 +10,25 @@
 
 namespace ingot {
 
-/// A text file and its name for error messages.
+/// The text of a file, and the file's name for error messages.
 struct NamedText {
   std::string_view text;
   const std::string& file;
 };
 
-/// Reads a byte-level BPE. The tokenizer's class decides the pattern; without a class it is
-/// GPT-2's, with a warning.
+/// Reads a byte-level BPE. The tokenizer class in `settings` decides the pre-tokenizer pattern.
+/// Without a class it is GPT-2's, with a warning.
 ///
 /// Errors: model_error(file, "tokenizer", 0, reason) for malformed files and unknown classes.
 TokenizerData read_vocab_and_merges(const Json& vocab, const std::string& vocab_file,
                                     const NamedText& merges, const TokenizerSettings& settings);
 
-/// Reads BERT's WordPiece, one token per line, lower-cased unless the settings say otherwise.
+/// Reads a BERT WordPiece, one token per line. Unless `settings` say no, texts become lower case.
 ///
-/// Errors: those of read_vocab_and_merges.
+/// Errors: those of `read_vocab_and_merges`.
 TokenizerData read_vocab_txt(const NamedText& vocab, const TokenizerSettings& settings);
 
-/// Calls `each(line)` for the lines of a text, without their ends.
+/// Calls `each(line)` for each line of a text, without its line end.
 template <class Each>
 void for_each_line(std::string_view text, const Each& each) {
   while (!text.empty()) {

@@ -1,4 +1,4 @@
-// Chat templates for models that bring none: the formats that most others descend from.
+// Built-in chat templates, for models without a template: ChatML, Gemma, Llama 2 and 3, ...
 #include <algorithm>
 #include <array>
 
@@ -16,7 +16,7 @@ struct Builtin {
   std::string_view source;
 };
 
-/// Turns between <|im_start|> and <|im_end|>, as in Qwen and many others.
+/// ChatML: messages between <|im_start|> and <|im_end|>, as in Qwen and many other models.
 constexpr std::string_view kChatml = R"({% for message in messages %}
 <|im_start|>{{ message.role }}
 {{ message.content }}<|im_end|>
@@ -28,7 +28,7 @@ constexpr std::string_view kChatml = R"({% for message in messages %}
 )";
 
 /// Source:  blog.google/technology/developers/gemma-open-models; the system prompt goes into the
-///          first user turn, since the format has no role for it.
+///          first user message, because the format has no role for it.
 constexpr std::string_view kGemma = R"({{ bos_token }}
 {%- set ns = namespace(system='') %}
 {%- for message in messages %}

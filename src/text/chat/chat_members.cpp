@@ -1,4 +1,4 @@
-// Reads a chat from the members of a JSON object.
+// Reads a chat (messages, tools, documents) from the members of a JSON object.
 #include "text/chat/chat_members.h"
 
 #include <algorithm>

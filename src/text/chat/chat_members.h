@@ -1,4 +1,4 @@
-// Reads a chat from the members of a JSON object: of a file, a line or a request.
+// Reads a chat (messages, tools, documents) from a JSON object, such as a request's body.
 #pragma once
 
 #include <ctime>
@@ -9,13 +9,13 @@
 
 namespace ingot {
 
-/// Whether `name` is a member of a chat: messages, tools, documents, add_generation_prompt,
-/// continue_final_message, chat_template_kwargs.
+/// Whether `parse_chat` reads a member of this name: messages, tools, documents,
+/// add_generation_prompt, continue_final_message, chat_template_kwargs.
 bool is_chat_member(std::string_view name);
 
-/// The chat in an object's members; other members are ignored.
+/// Reads the chat in an object's members; other members are ignored. `now` is the local time.
 ///
-/// Errors:  Error{kInvalid} that names a member of the wrong type; those of check_chat.
+/// Errors:  Error{kInvalid} that names a member of the wrong type; the errors of `check_chat`.
 ChatInput parse_chat(const Json& object, const std::tm& now);
 
 }  // namespace ingot

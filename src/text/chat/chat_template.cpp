@@ -1,4 +1,4 @@
-// Renders chats to prompts, and encodes the prompts.
+// ChatTemplate: checks a chat, renders it to a prompt, and encodes the prompt to tokens.
 #include "text/chat/chat_template.h"
 
 #include <algorithm>
@@ -71,7 +71,7 @@ jinja::Limits chat_limits(std::size_t input_bytes) {
 
 namespace {
 
-/// Bytes of a chat's strings, as a measure of its size.
+/// Bytes of a chat's strings, plus 8 bytes per value: the size that limits the prompt.
 // NOLINTNEXTLINE(misc-no-recursion): as deep as the JSON parser allows
 std::size_t size_of(const Json& json) {
   constexpr std::size_t kNodeBytes = 8;
@@ -86,7 +86,7 @@ std::size_t size_of(const Json& json) {
   return bytes;
 }
 
-/// The text of the last message, the last of its text parts where it has several.
+/// The text of the last message: the last text part if it has several.
 const std::string& final_text(const Json& messages) {
   const auto& all = *messages.as_array();
   const Json* content = all.empty() ? nullptr : all.back().find("content");
@@ -102,8 +102,8 @@ const std::string& final_text(const Json& messages) {
   return *content->as_string();
 }
 
-/// Cuts `prompt` behind the last message's text, as Hugging Face's apply_chat_template does: what
-/// the template trimmed from its end is not put back.
+/// Cuts `prompt` behind the last message's text, as Hugging Face's apply_chat_template does. White
+/// space that the template trimmed from the text's end is not restored.
 void cut_behind(const std::string& text, MarkedText& prompt) {
   const std::string_view with_end = std::string_view(text).substr(leading_space(text));
   const std::string_view stripped = with_end.substr(0, with_end.size() - trailing_space(with_end));

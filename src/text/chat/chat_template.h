@@ -1,4 +1,4 @@
-// Chat templates: messages to the prompt that a model was trained on, as text and as tokens.
+// ChatTemplate: renders chat messages to a model's prompt, as text and as tokens.
 #pragma once
 
 #include <ctime>
@@ -17,58 +17,57 @@
 
 namespace ingot {
 
-/// Most messages, and most tools, of one chat.
+/// Most messages (and most documents), and most tools, of one chat. `check_chat` enforces this.
 inline constexpr std::size_t kMessagesMax = 4096;
 inline constexpr std::size_t kToolsMax = 128;
 
 /// The input of a chat template.
 struct ChatInput {
-  Json messages = Json::array();  ///< objects with a role each
-  Json tools{};                   ///< an array, or null
-  Json documents{};               ///< an array, or null
-  /// Ends the prompt with the header of a reply.
+  Json messages = Json::array();  ///< an array of objects, each with a "role"
+  Json tools{};                   ///< an array of objects, or null
+  Json documents{};               ///< an array of objects, or null
+  /// Whether the prompt ends with the header of the assistant's reply.
   bool add_generation_prompt = true;
-  /// Ends the prompt inside the last message, which the model continues. Excludes the header.
+  /// Whether the model continues the last message. Excludes add_generation_prompt.
   bool continue_final_message = false;
-  /// Further variables; `check_chat` limits their names.
+  /// More template variables; each name must be one of `chat_arguments`.
   std::vector<std::pair<std::string, Json>> arguments{};
   std::tm now{};  ///< local time
 };
 
-/// Names of variables that a request may set: scalars that templates of common models read.
-/// Variables that a template's author relies on (messages, bos_token, ...) are excluded.
+/// Template variables that a request may set (enable_thinking, reasoning_effort, ...). Their values
+/// are scalars. A request cannot set messages, bos_token and others that templates rely on.
 std::span<const std::string_view> chat_arguments();
 
-/// Checks a chat's shape, numbers and names. Errors: Error{kInvalid} that names the member.
+/// Checks a chat's types, sizes and argument names. Errors: Error{kInvalid} that names the member.
 void check_chat(const ChatInput& input);
 
-/// The limits of rendering `input_bytes` of JSON: the defaults, and a text of four times the input
-/// plus 256 KiB.
+/// The limits for rendering a chat of `input_bytes` bytes: the defaults, except that the prompt has
+/// at most 4 * `input_bytes` + 256 KiB bytes.
 jinja::Limits chat_limits(std::size_t input_bytes);
 
-/// The template of a model, with its tokenizer's special tokens. Immutable.
+/// A model's chat template with its tokenizer. Immutable.
 ///
-/// Only bytes of the template may become special tokens. Every string knows, byte by byte, whether
-/// the template wrote it (literals, the text between tags, bos_token, the common roles) or a
-/// request did. Concatenation, slices, filters and methods keep that. A special token is parsed
-/// only where all of its bytes are the template's. A message's text is ordinary text, even where it
-/// completes or extends the template's text. Ordinary text merges across these borders as in a
-/// single text.
+/// Users cannot inject special tokens: a special token is parsed only if the template wrote all of
+/// its bytes. Each byte of each string has an origin: the template (literals, text between tags,
+/// bos_token, common roles) or the request. Concatenation, slices, filters and methods keep the
+/// origins. A message's text is ordinary text, even if it completes a special token that the
+/// template began. Ordinary text is tokenized as one text, whatever its origins.
 class ChatTemplate {
  public:
-  /// `tokenizer` must outlive this.
+  /// `source` is the template's text. `tokenizer` must outlive this object.
   ///
-  /// Errors: those of JinjaTemplate.
+  /// Errors: those of JinjaTemplate's constructor, which name `file`.
   ChatTemplate(std::string_view source, const std::string& file, const Tokenizer& tokenizer);
 
   /// The prompt as text, with the ranges that the template wrote.
   ///
-  /// Errors:  Error{kInvalid}: those of check_chat and JinjaTemplate::render.
+  /// Errors:  Error{kInvalid}, from `check_chat` and JinjaTemplate::render.
   MarkedText render(const ChatInput& input) const;
-  /// The prompt as tokens: exactly one BOS if the template or the tokenizer adds one, and only
-  /// the EOS tokens that the template writes.
+  /// The prompt as tokens. If the tokenizer adds a BOS, one is put in front unless the template
+  /// wrote it. No EOS is added.
   ///
-  /// Errors:  those of render; Error{kInvalid} for a prompt without tokens.
+  /// Errors:  those of `render`; Error{kInvalid} for a prompt without tokens.
   std::vector<std::int32_t> encode(const ChatInput& input) const { return encode(render(input)); }
   /// The tokens of a rendered prompt.
   std::vector<std::int32_t> encode(const MarkedText& prompt) const;
@@ -76,14 +75,14 @@ class ChatTemplate {
  private:
   JinjaTemplate template_;
   const Tokenizer& tokenizer_;
-  std::vector<std::pair<std::string_view, Json>> tokens_;  // bos_token and its like
+  std::vector<std::pair<std::string_view, Json>> tokens_;  // variables such as bos_token
 };
 
-/// The built-in template called `name_or_file`, else the file of that path.
+/// The built-in template of this name, or else the text of the file at this path.
 ///
-/// Errors:  Error{kModel}, those of File, with the names of the built-in templates.
+/// Errors:  those of File, with the built-in names added to the message.
 NamedTemplate find_template(const std::string& name_or_file);
-/// "chatml, gemma, ...": the names that find_template knows.
+/// Names of the built-in templates, for messages: "chatml, gemma, ...".
 std::string builtin_template_names();
 /// The error for a model without a template; it says what to do.
 Error no_template(const std::string& model);

@@ -1,4 +1,4 @@
-// Appends to marked texts, joining neighbouring ranges.
+// MarkedText: appends texts, and joins adjacent ranges of the template.
 #include "text/chat/marked_text.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@ namespace ingot {
 
 namespace {
 
-/// The first stretch of `own` that ends behind `at`.
+/// The first range of `own` that ends behind `at`.
 std::vector<TextSpan>::const_iterator first_behind(const std::vector<TextSpan>& own,
                                                    std::size_t at) {
   return std::upper_bound(own.begin(), own.end(), at,

@@ -1,4 +1,4 @@
-// MarkedText: a text that knows which of its bytes a template wrote.
+// MarkedText: text with the ranges that a chat template wrote, so users inject no special tokens.
 #pragma once
 
 #include <string>
@@ -12,13 +12,12 @@ namespace ingot {
 /// The origin of a byte: the template, or data (messages, tools, other variables).
 enum class Origin { kData, kTemplate };
 
-/// Bytes, and the ranges that the template wrote: ascending, disjoint and never touching, so that
-/// equal texts have equal ranges. A special token is parsed only inside such a range.
+/// Text in which each byte has an origin. A special token is parsed only inside a range of `own`.
 struct MarkedText {
   std::string bytes;
-  std::vector<TextSpan> own;
+  std::vector<TextSpan> own;  ///< written by the template; ascending; neighbours never touch
 
-  /// Appends `text`, which has one origin.
+  /// Appends `text`; all its bytes have the origin `origin`.
   void append(std::string_view text, Origin origin);
   /// Appends bytes [begin, end) of `text` with their origins.
   void append(const MarkedText& text, std::size_t begin, std::size_t end);

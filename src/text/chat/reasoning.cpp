@@ -1,4 +1,4 @@
-// Splits a reply at its reasoning tags.
+// ReasoningSplitter: splits a reply at <think> and </think>.
 #include "text/chat/reasoning.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ constexpr std::string_view kOpen = "<think>";
 constexpr std::string_view kClose = "</think>";
 constexpr std::string_view kSpace = " \t\r\n";
 
-/// Bytes at the end of `text` with which `tag` begins: as many as there are, but not all of it.
+/// The size of the longest proper prefix of `tag` with which `text` ends.
 std::size_t begun(std::string_view text, std::string_view tag) {
   for (std::size_t n = std::min(text.size(), tag.size() - 1); n > 0; --n) {
     if (text.ends_with(tag.substr(0, n))) return n;
@@ -36,7 +36,7 @@ ReasoningSplitter::Parts ReasoningSplitter::add(std::string_view text) {
   held_ += text;
   for (;;) {
     if (state_ == State::kStart) {
-      // Reasoning comes first, or there is none.
+      // Only a reply that begins with <think> has reasoning.
       const std::size_t begin = held_.find_first_not_of(kSpace);
       if (begin == std::string::npos) return parts;
       const std::string_view rest = std::string_view(held_).substr(begin);

@@ -6,8 +6,8 @@
 
 namespace ingot {
 
-/// Splits a text that arrives in pieces; a tag may be cut between two pieces. White space directly
-/// behind a tag is dropped.
+/// Splits streamed text into reasoning and reply. Two calls of `add` may each bring a part of a
+/// tag. White space directly behind a tag is dropped.
 class ReasoningSplitter {
  public:
   struct Parts {
@@ -15,13 +15,13 @@ class ReasoningSplitter {
     std::string content;
   };
 
-  /// `begins_inside`: the prompt ends in <think>, and the text begins with reasoning.
+  /// `begins_inside`: the text begins with reasoning, because the prompt ended in <think>.
   explicit ReasoningSplitter(bool begins_inside = false)
       : state_(begins_inside ? State::kInside : State::kStart), trims_(begins_inside) {}
 
-  /// Adds `text`; returns the reasoning and content that became final.
+  /// Adds `text`; returns the reasoning and the content that can be sent now.
   Parts add(std::string_view text);
-  /// Ends the text; returns the held rest.
+  /// Ends the text; returns the text that was held back as a possible tag.
   Parts finish();
   /// Whether the next text is reasoning.
   bool is_inside() const { return state_ == State::kInside; }
@@ -31,13 +31,13 @@ class ReasoningSplitter {
   void release(std::string_view text, Parts& parts);
 
   State state_;
-  bool trims_ = false;  ///< white space is dropped up to the next other character
-  std::string held_;    ///< text that may become a tag
+  bool trims_ = false;  ///< whether to drop leading white space of the next text
+  std::string held_;    ///< text that may be the beginning of a tag
 };
 
-/// Whether a chat template mentions <think>.
+/// Whether a chat template contains </think>: its model writes reasoning.
 bool has_reasoning(std::string_view chat_template);
-/// Whether a prompt ends in an open <think>.
+/// Whether a prompt ends in <think>, apart from white space: the reply begins with reasoning.
 bool opens_reasoning(std::string_view prompt);
 
 }  // namespace ingot

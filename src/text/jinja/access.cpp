@@ -1,4 +1,4 @@
-// Attributes, elements, slices and iteration of values.
+// Attribute access, subscripts, slices and iteration of template values.
 #include <algorithm>
 #include <array>
 
@@ -10,7 +10,7 @@ namespace ingot::jinja {
 
 namespace {
 
-/// Names that Python's objects have and the sandbox hides.
+/// Attributes of Python's objects that Jinja's sandbox hides.
 bool is_hidden(std::string_view name) { return name.starts_with("__") && name.ends_with("__"); }
 
 Value loop_attribute(const Loop& loop, std::string_view name) {
@@ -46,7 +46,7 @@ bool is_loop_attribute(std::string_view name) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
-/// What getattr() finds; nothing else. False when there is none.
+/// Python's getattr(): sets the result, or returns false if there is no such attribute.
 bool find_attribute(Heap& heap, const Value& value, const Value& name, Value& found) {
   const std::string_view text = name.text();
   if (is_hidden(text)) {
@@ -75,7 +75,7 @@ bool find_attribute(Heap& heap, const Value& value, const Value& name, Value& fo
   return true;
 }
 
-/// The place of index `i` of `size` elements, counted from the end when negative.
+/// The place of index `i` among `size` elements; a negative `i` counts from the end.
 std::optional<std::size_t> place(std::int64_t i, std::size_t size) {
   const auto count = static_cast<std::int64_t>(size);
   if (i < -count || i >= count) return std::nullopt;
@@ -90,7 +90,7 @@ Value character(Heap& heap, const String& string, std::size_t index) {
   return out.take(string.markup);
 }
 
-/// What value[key] finds; false when there is none.
+/// Python's value[key]: sets the result, or returns false if there is no such element.
 bool find_item(Heap& heap, const Value& value, const Value& key, Value& found) {
   if (value.kind() == Kind::kDict) {
     const bool is_list = key.kind() == Kind::kSequence &&
@@ -138,7 +138,7 @@ Value item(Heap& heap, const Value& value, const Value& key) {
 
 namespace {
 
-/// Python's slice.indices(): the first index, the step, and how many there are.
+/// Python's slice.indices(): the first index, the step, and the number of indices.
 struct Stretch {
   std::int64_t start = 0;
   std::int64_t step = 1;
@@ -152,7 +152,7 @@ std::optional<std::int64_t> bound(const Value& value) {
   return value.as_int();
 }
 
-/// A bound within [low, high], counted from the end when negative.
+/// A slice bound, clamped to [low, high]; a negative bound counts from the end.
 std::int64_t clamped(std::int64_t at, std::int64_t size, std::int64_t low, std::int64_t high) {
   return std::clamp(at < 0 && at >= -size ? at + size : (at < 0 ? low : at), low, high);
 }
@@ -185,7 +185,7 @@ Value slice_string(Heap& heap, const String& string, const Stretch& s) {
     return out.take(string.markup);
   }
   heap.spend(s.count);
-  std::vector<std::uint32_t> offsets;  // offsets of the code points, and the end
+  std::vector<std::uint32_t> offsets;  // byte offset of each code point, then the end
   heap.expect(string.length() + 1, sizeof offsets[0]);
   for (std::size_t at = 0; at < string.text.bytes.size();) {
     offsets.push_back(static_cast<std::uint32_t>(at));

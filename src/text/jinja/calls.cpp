@@ -1,4 +1,4 @@
-// The interpreter's loops and calls.
+// Interpreter: for loops, and calls of macros, caller() and loop().
 #include <algorithm>
 
 #include "base/error.h"

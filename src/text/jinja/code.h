@@ -1,4 +1,4 @@
-// A template compiled for the interpreter's stack machine. Immutable; concurrent renders share it.
+// Code: a Jinja template compiled to instructions of a stack machine (the Interpreter).
 #pragma once
 
 #include <cstddef>
@@ -10,71 +10,71 @@
 
 namespace ingot::jinja {
 
-/// Instructions. `a` and `b` are their operands; jumps are relative to the instruction itself.
+/// Instructions with operands `a` and `b`. Jump distances count from the instruction itself.
 enum class Op : std::uint8_t {
-  kText,             ///< writes constant a, which is the template's own text
-  kEmit,             ///< writes str() of the value on top
-  kConst,            ///< pushes constant a
-  kLoad,             ///< pushes variable a (a name)
-  kStore,            ///< pops into variable a of the innermost scope
-  kStoreAttribute,   ///< pops into attribute b of the namespace in variable a
-  kPop,              ///< drops the value on top
-  kUnpack,           ///< replaces the value on top by its a elements, the first on top
-  kJump,             ///< jumps by a
-  kJumpIfFalse,      ///< pops, jumps by a
-  kJumpIfFalseKeep,  ///< jumps by a and keeps the value, or drops it: `and`
-  kJumpIfTrueKeep,   ///< as kJumpIfFalseKeep, for `or`
+  kText,             ///< writes constant `a`, a text between tags
+  kEmit,             ///< pops a value and writes its str()
+  kConst,            ///< pushes constant `a`
+  kLoad,             ///< pushes variable `a` (a name)
+  kStore,            ///< pops into variable `a` of the innermost scope
+  kStoreAttribute,   ///< pops into attribute `b` of the namespace in variable `a`
+  kPop,              ///< drops the top value
+  kUnpack,           ///< replaces the top value by its `a` elements; the first ends on top
+  kJump,             ///< jumps by `a`
+  kJumpIfFalse,      ///< pops a value; jumps by `a` if it is false
+  kJumpIfFalseKeep,  ///< `and`: if the top value is false, jumps by `a`; otherwise drops it
+  kJumpIfTrueKeep,   ///< `or`: if the top value is true, jumps by `a`; otherwise drops it
   kNot,
   kNegate,
   kPlus,
-  kBinary,        ///< Binary a of the two values on top
-  kConcat,        ///< joins the a values on top as text
-  kCompare,       ///< Compare a of the two values on top
-  kCompareChain,  ///< as kCompare; false pushes false and jumps by b, true keeps the right value
-  kAttribute,     ///< replaces the value on top by its attribute a (a name)
-  kItem,          ///< value[key], both on top
-  kSlice,         ///< value[start:stop:step], all on top
-  kList,          ///< makes a list from the a values on top
-  kTuple,         ///< makes a tuple from the a values on top
-  kDict,          ///< makes a dict from the a pairs on top
-  kFilter,        ///< filter a with the arguments of shape b; the value lies below them
-  kTest,          ///< as kFilter, for test a
-  kCall,          ///< calls the value below the arguments of shape b
-  kNoFilter,      ///< ends the render: no filter is called a
-  kNoTest,        ///< ends the render: no test is called a
+  kBinary,        ///< pops two operands, pushes the result of operator `a` (a Binary)
+  kConcat,        ///< pops `a` values, pushes their texts joined
+  kCompare,       ///< pops two operands, pushes the result of comparison `a` (a Compare)
+  kCompareChain,  ///< x < y < z: if x < y, pushes y; otherwise pushes false and jumps by `b`
+  kAttribute,     ///< replaces the top value by its attribute `a` (a name)
+  kItem,          ///< pops a value and a key, pushes value[key]
+  kSlice,         ///< pops value, start, stop and step, pushes value[start:stop:step]
+  kList,          ///< pops `a` values, pushes a list of them
+  kTuple,         ///< pops `a` values, pushes a tuple of them
+  kDict,          ///< pops `a` pairs, pushes a dict of them
+  kFilter,        ///< pops arguments of shape `b` and a value, pushes the result of filter `a`
+  kTest,          ///< pops arguments of shape `b` and a value, pushes the result of test `a`
+  kCall,          ///< pops arguments of shape `b` and a callee, and calls the callee
+  kNoFilter,      ///< fails: no filter has the name `a`
+  kNoTest,        ///< fails: no test has the name `a`
   kScopePush,
   kScopePop,
-  kBufferPush,   ///< redirects output into a new text
-  kBufferPop,    ///< pushes that text
-  kBufferDrop,   ///< discards that text
-  kFilterBegin,  ///< pops the iterable of `for ... if`
-  kFilterNext,   ///< pushes the next item in a scope of its own, or jumps by a
-  kFilterKeep,   ///< pops the condition and leaves the scope; b: back to kFilterNext
-  kFilterEnd,    ///< pushes the kept items
-  kForBegin,    ///< pops the iterable; a: offset of loop()'s entry; b: whether loop() may be called
-  kForNext,     ///< pushes the next item in a scope with `loop`, or jumps by a
-  kForEnd,      ///< leaves the loop; jumps by a, behind the else part, when it ran at all
-  kLoopReturn,  ///< returns from loop(), if it called the loop that begins at a
-  kMacro,       ///< pushes macro a, whose body stands behind the jump that follows
-  kDefault,     ///< jumps by b when parameter a was given
-  kReturn,      ///< ends a macro
-  kEnd,         ///< ends the template
+  kBufferPush,   ///< redirects output into a new buffer
+  kBufferPop,    ///< ends the innermost buffer and pushes its text
+  kBufferDrop,   ///< discards the innermost buffer
+  kFilterBegin,  ///< pops the iterable of a `for ... if`
+  kFilterNext,   ///< pushes the next item and enters a scope, or jumps by `a` at the end
+  kFilterKeep,   ///< pops the condition, leaves the scope, jumps by `b` back to kFilterNext
+  kFilterEnd,    ///< pushes a list of the items that passed the condition
+  kForBegin,     ///< pops the iterable; `a`: entry for loop(); `b`: whether the loop is recursive
+  kForNext,      ///< pushes the next item, enters a scope with `loop`; or jumps by `a` at the end
+  kForEnd,       ///< ends the loop; jumps by `a` over the else part if the loop had an item
+  kLoopReturn,   ///< returns from loop() if loop() called the loop that begins at `a`
+  kMacro,        ///< pushes macro `a`; its body begins behind the next instruction, a jump
+  kDefault,      ///< jumps by `b` over a default value if the call gave parameter `a`
+  kReturn,       ///< ends a macro
+  kEnd,          ///< ends the template
 };
 
-/// The operators between two values that compute a third.
+/// Arithmetic operators with two operands.
 enum class Binary : std::uint8_t { kAdd, kSub, kMul, kDiv, kFloorDiv, kMod, kPow };
-/// The operators that compare two values.
+/// Comparison operators.
 enum class Compare : std::uint8_t { kEq, kNe, kLt, kLe, kGt, kGe, kIn, kNotIn };
 
-/// An operation with its operands.
+/// One instruction of the stack machine.
 struct Instruction {
   Op op = Op::kEnd;
-  std::uint32_t at = 0;  ///< offset in the source, for messages
+  std::uint32_t at = 0;  ///< byte offset in the template's source, for messages
   std::int32_t a = 0;
   std::int32_t b = 0;
 };
 
-/// A literal.
+/// A literal of the template; `integer` also holds a bool.
 struct Constant {
   enum class Kind : std::uint8_t { kNone, kBool, kInt, kFloat, kString };
   Kind kind = Kind::kNone;
@@ -83,31 +83,31 @@ struct Constant {
   std::string text;
 };
 
-/// The arguments of a call, in the order of their values on the stack.
+/// How a call passes its arguments, in the order of their values on the stack.
 struct CallShape {
   enum class Passing : std::uint8_t { kPositional, kNamed, kUnpackedList, kUnpackedDict };
   struct Argument {
     Passing passing = Passing::kPositional;
-    std::int32_t name = 0;  ///< name of a named argument
+    std::int32_t name = 0;  ///< index into Code::names, for kNamed
   };
   std::vector<Argument> arguments;
 };
 
-/// A macro's parameters.
+/// A macro's signature. Names are indices into Code::names.
 struct MacroCode {
-  std::int32_t name = -1;  ///< -1 for the body of a call block
+  std::int32_t name = -1;  ///< index of the name; -1: the body of a call block
   std::vector<std::int32_t> parameters;
   bool uses_caller = false;
   bool uses_kwargs = false;
   bool uses_varargs = false;
 };
 
-/// Most parameters of one macro.
+/// Most parameters of a macro: a call records in 64 bits which ones it gives (Interpreter::Frame).
 inline constexpr std::size_t kParametersMax = 64;
 
-/// A compiled template.
+/// A compiled template. Immutable: concurrent renders share it.
 struct Code {
-  std::string source;  ///< with normalised line ends; offsets point into it
+  std::string source;  ///< the template with \n as line ends; offsets point into it
   std::vector<Instruction> instructions;
   std::vector<std::string> names;
   std::vector<Constant> constants;
@@ -115,7 +115,7 @@ struct Code {
   std::vector<MacroCode> macros;
 };
 
-/// Deepest nesting of blocks and expressions; it bounds the compiler's recursion.
+/// Deepest nesting of blocks and expressions. It bounds the compiler's use of the thread's stack.
 inline constexpr int kNestingMax = 64;
 
 /// Compiles a template. Errors: SyntaxError.

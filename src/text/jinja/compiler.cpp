@@ -1,4 +1,4 @@
-// The shared parts of the compiler: tokens, emitted code, tables of names and constants.
+// Compiler: reading tokens, emitting instructions, tables of names and constants.
 #include "text/jinja/compiler.h"
 
 #include <utility>
@@ -10,7 +10,7 @@ namespace ingot::jinja {
 
 namespace {
 
-/// A token as messages show it.
+/// A token as error messages show it.
 std::string shown(const Token& token) {
   switch (token.kind) {
     case TokenKind::kText:

@@ -1,4 +1,4 @@
-// Compiler: one pass over a template's tokens that emits instructions.
+// Compiler: compiles a Jinja template to instructions, in one pass over its tokens.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace ingot::jinja {
 
-/// The names that a for or set statement assigns to.
+/// The left side of an assignment in for, set or with: a name, an attribute or a tuple.
 struct Target {
   enum class Kind : std::uint8_t { kName, kAttribute, kTuple };
   Kind kind = Kind::kName;
@@ -22,7 +22,7 @@ struct Target {
   std::vector<Target> parts;
 };
 
-/// Compiles one template; single use.
+/// Compiles one template. Make a new Compiler for each template.
 class Compiler {
  public:
   /// Errors: SyntaxError for text that is not a token.
@@ -31,7 +31,7 @@ class Compiler {
   Code run();
 
  private:
-  // Tokens.
+  // Reading tokens.
   const Token& now() const { return tokens_.tokens[at_]; }
   const Token& ahead() const;
   bool is_operator(std::string_view text) const { return is_operator(now(), text); }
@@ -50,11 +50,11 @@ class Compiler {
   [[noreturn]] void fail(std::string message) const;
   [[noreturn]] void unexpected(std::string_view wanted = {}) const;
 
-  // Code.
+  // Emitting code.
   std::size_t here() const { return code_.instructions.size(); }
   std::size_t emit(Op op, std::size_t a = 0, std::size_t b = 0);
   std::size_t emit_at(std::size_t source, Op op, std::size_t a = 0, std::size_t b = 0);
-  /// Makes the jump at `from` lead to the next instruction.
+  /// Sets the target of the jump at index `from` to the next instruction.
   void land(std::size_t from);
   void jump_back(std::size_t to);
   std::size_t name(std::string_view text);
@@ -64,14 +64,14 @@ class Compiler {
 
   class Level;
 
-  // Expressions (expression.cpp); each leaves one value.
+  // Expressions (expression.cpp). The code of each expression pushes one value.
   void expression(bool conditional = true);
-  /// Reads the condition behind an `if` and puts it before the code of its value, which begins at
-  /// `chosen`; returns the jump at the value's end.
+  /// Compiles the condition of `value if condition`, and moves it in front of the value's code at
+  /// `chosen`. Returns the index of the jump behind the value.
   std::size_t condition_of(std::size_t chosen);
-  /// Operands with operators of `level` and tighter between them.
+  /// Compiles operands joined by operators that bind at `level` or tighter.
   void binary(int level);
-  /// Reads an operator of `level` and its right operand; false when there is none.
+  /// Compiles an operator of `level` or tighter with its right operand; false if none follows.
   bool operation(int level);
   bool comparison();
   bool skip_comparison(Compare& found);
@@ -86,7 +86,7 @@ class Compiler {
   void slice_or_index();
   void list();
   void dict();
-  /// An expression, or a tuple of expressions with commas between them.
+  /// Compiles an expression, or a tuple: expressions separated by commas.
   void tuple(bool conditional, bool in_parentheses = false);
   bool tuple_ends(bool in_parentheses) const;
   std::size_t call_arguments();
@@ -111,24 +111,24 @@ class Compiler {
   void set_statement();
   void set_block(const Target& target);
   void macro_statement();
-  /// Compiles the parameters of a macro, and the code that gives them their defaults.
+  /// Compiles a macro's parameters and the code that sets their defaults.
   void signature(std::size_t index);
-  /// Compiles a macro's body up to its end tag, and makes the jump `over` lead behind it.
+  /// Compiles a macro's body up to the tag `end`; the jump at `over` then leads behind the body.
   void macro_body(std::size_t index, std::size_t over, std::string_view end);
   void call_statement();
   void filter_statement();
   void with_statement();
   void block_statement();
   void generation_statement();
-  /// A body in a scope of its own, up to `{% end %}`.
+  /// Compiles a body in its own scope, up to the tag `end`.
   void scoped_body(std::string_view end);
-  /// Moves the code [begin, middle) behind all later code.
+  /// Moves the instructions [begin, middle) behind all later ones.
   void run_last(std::size_t begin, std::size_t middle);
   Target target(bool with_attributes);
   Target one_target(bool with_attributes);
   void assign(const Target& target);
 
-  /// Calls `compile_part`; inside it an unknown filter is an error at compile time.
+  /// Calls `compile_part`, which counts as outside of if statements: unknown filters are errors.
   template <class Part>
   void inner(const Part& compile_part) {
     const int around = std::exchange(branches_, 0);
@@ -138,9 +138,9 @@ class Compiler {
 
   struct LoopPlace {
     std::vector<std::size_t> breaks;
-    std::size_t next = 0;  ///< index of its kForNext
-    /// The open constructs in its body: 's' a scope, 'b' a buffer, 'f' a buffer whose filter code
-    /// precedes its body until it closes.
+    std::size_t next = 0;  ///< index of the loop's kForNext
+    /// Open constructs inside the loop, which break and continue have to leave: 's' a scope, 'b' a
+    /// buffer, 'f' a buffer with filters.
     std::string open;
   };
   void open(char what);
@@ -151,14 +151,14 @@ class Compiler {
   Code code_;
   std::unordered_map<std::string, std::size_t> names_;
   int level_ = 0;
-  int branches_ = 0;                 // if statements around this place
-  std::vector<std::size_t> macros_;  // around this place
-  std::vector<LoopPlace> loops_;     // around this place, up to the innermost macro
-  /// Places of unknown filters and tests in an expression that always runs.
+  int branches_ = 0;                 // enclosing if statements
+  std::vector<std::size_t> macros_;  // enclosing macros, as indices into code_.macros
+  std::vector<LoopPlace> loops_;     // enclosing loops inside the innermost macro
+  /// Unknown filters and tests in code that always runs; the first is thrown.
   std::vector<SyntaxError> unknown_;
 };
 
-/// Counts one level of nesting during its lifetime. Errors: SyntaxError beyond kNestingMax.
+/// Counts one level of nesting while it lives. Errors: SyntaxError beyond kNestingMax levels.
 class Compiler::Level {
  public:
   explicit Level(Compiler& compiler);

@@ -1,5 +1,5 @@
-// The compiler's expressions, by Jinja's precedences: or, and, not, comparisons, + -, ~, * / // %,
-// **, signs, filters and tests, and what binds tighter.
+// Compiler: expressions. Precedence in Jinja, from the loosest: or, and, not, comparisons, + -, ~,
+// * / // %, **, signs, filters and tests, calls and subscripts.
 #include <algorithm>
 #include <utility>
 
@@ -11,7 +11,7 @@ namespace ingot::jinja {
 
 namespace {
 
-/// How tightly operators bind, from the loosest.
+/// Levels of operator precedence, from the loosest.
 enum BinaryLevel : int { kOr, kAnd, kNot, kComparison, kSum, kConcat, kProduct, kPower };
 
 struct Operation {
@@ -56,7 +56,7 @@ void Compiler::expression(bool conditional) {
 }
 
 std::size_t Compiler::condition_of(std::size_t chosen) {
-  // `a if b`: b runs first, although it is read behind a.
+  // In `a if b`, b must run first, but it is compiled after a.
   const std::size_t condition = here();
   binary(kOr);
   auto& code = code_.instructions;
@@ -128,7 +128,7 @@ bool Compiler::comparison() {
   std::size_t last = 0;
   Compare compare{};
   for (std::size_t at = now().at; skip_comparison(compare); at = now().at) {
-    if (last != 0) {  // a < b < c: the one before is not the last
+    if (last != 0) {  // a < b < c: the previous comparison is not the last
       code_.instructions[last].op = Op::kCompareChain;
       jumps.push_back(last);
     }

@@ -1,4 +1,4 @@
-// The table of filters, and the filters on single values.
+// The table of Jinja filters, and filters on single values (default, int, round, tojson, ...).
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -91,7 +91,7 @@ Value round_number(Environment&, const Value& value, const Arguments& arguments)
   const double scale = std::pow(10.0, static_cast<double>(precision));
   const double scaled = value.as_float() * scale;
   const double whole = method == "ceil" ? std::ceil(scaled) : std::floor(scaled);
-  return Value::real((whole + 0.0) / scale);  // Python's are integers, which have no -0
+  return Value::real((whole + 0.0) / scale);  // + 0.0: Python has integers here, without -0
 }
 
 Value file_size(Environment& env, const Value& value, const Arguments& arguments) {

@@ -1,4 +1,4 @@
-// The tables of filters that live in their own files.
+// Tables of Jinja filters: on texts, on sequences, and filters that apply other filters.
 #pragma once
 
 #include <span>
@@ -14,10 +14,10 @@ std::span<const FilterInfo> sequence_filters();
 /// Filters that apply another filter or a test to each item.
 std::span<const FilterInfo> select_filters();
 
-/// value.a.b.0 for the path "a.b.0", value[i] for an integer, `value` itself for a null path.
+/// value.a.b.0 for the path "a.b.0", value[i] for an integer, `value` itself if `path` is null.
 Value follow(Heap& heap, const Value& value, const Value* path);
 
-/// (key, value) for each entry of a dict, as a generator.
+/// The filter `items`: a generator of (key, value) pairs of a dict.
 Value filter_items(Environment& environment, const Value& value, const Arguments& arguments);
 
 }  // namespace ingot::jinja

@@ -1,4 +1,4 @@
-// The mini language of format(), "..." % ... and "...".format(...).
+// Python's string formatting: format(), "..." % ... and "...".format(...).
 #include "text/jinja/format.h"
 
 #include <algorithm>
@@ -16,13 +16,13 @@ namespace ingot::jinja {
 
 namespace {
 
-/// Digits that a format may ask for, at most.
+/// Most digits that a format may ask for.
 constexpr std::size_t kPrecisionMax = 1000;
 
-/// A format spec, taken apart: [[fill]align][sign][#][0][width][,][.precision][type].
+/// A parsed format spec: [[fill]align][sign][#][0][width][,][.precision][type].
 struct Spec {
   std::string_view fill = " ";
-  char align = 0;  ///< '<', '>', '^' or '='; 0 = the type's own
+  char align = 0;  ///< '<', '>', '^' or '='; 0: the type's default
   char sign = '-';
   bool alternate = false;
   std::size_t width = 0;
@@ -83,7 +83,7 @@ void group_digits(std::string& number, char mark, std::size_t size) {
   for (; end > size; end -= size) number.insert(end - size, 1, mark);
 }
 
-/// The digits of an integer without its sign, with the prefix that # asks for in `prefix`.
+/// The digits of an integer without its sign; sets `prefix` to the prefix that # asks for.
 std::string int_digits(std::uint64_t magnitude, const Spec& spec, std::string& prefix) {
   const char lower = static_cast<char>(spec.type | 0x20);
   const int base = lower == 'x' ? 16 : lower == 'o' ? 8 : lower == 'b' ? 2 : 10;
@@ -137,7 +137,7 @@ Value aligned(const Value& text, const Spec& spec, char align) {
   if (side != Side::kBoth) {
     return pad(string, static_cast<std::int64_t>(spec.width), spec.fill, side);
   }
-  // Unlike str.center, format() puts the odd one to the right always.
+  // Unlike str.center, format() always puts the odd fill character to the right.
   const std::size_t have = string.length();
   const std::size_t left = spec.width > have ? (spec.width - have) / 2 : 0;
   const Value padded = pad(string, static_cast<std::int64_t>(have + left), spec.fill, Side::kLeft);
@@ -213,7 +213,7 @@ Value format_value(Environment& env, const Value& value, std::string_view text) 
 
 namespace {
 
-/// One conversion of "..." % values after the other.
+/// Runs the conversions of "..." % values in order.
 class PercentFormat {
  public:
   PercentFormat(Environment& env, const String& format, const Value& values)
@@ -228,7 +228,7 @@ class PercentFormat {
       conversion();
     }
     out_.append(format_.text, at_, text_.size());
-    // Python treats a value with elements as a mapping, whose entries need not all be used.
+    // Python treats a value with elements as a mapping; not all its entries must be used.
     const bool is_mapping = values_.kind() == Kind::kDict || values_.is_undefined() ||
                             (values_.kind() == Kind::kSequence && !is_tuple());
     if (!is_mapping && used_ != count())
@@ -347,7 +347,7 @@ class PercentFormat {
   std::size_t used_ = 0;
 };
 
-/// One replacement field of "...".format() after the other.
+/// Runs the replacement fields of "...".format() in order.
 class BraceFormat {
  public:
   BraceFormat(Environment& env, const String& format, const Arguments& arguments)

@@ -6,15 +6,15 @@
 
 namespace ingot::jinja {
 
-/// format % values, where values is a tuple, a dict or one value.
+/// Python's `format % values`; `values` is a tuple, a dict or a single value.
 Value format_percent(Environment& environment, const Value& format, const Value& values);
 
-/// format.format(*arguments); attributes and elements are looked up as in templates.
+/// Python's format.format(*arguments). "{0.name}" and "{0[key]}" look up values as templates do.
 Value format_braces(Environment& environment, const Value& format, const Arguments& arguments);
 
-/// format(value, spec) for Python's mini language of strings and numbers.
+/// Python's format(value, spec) for strings and numbers, such as ">8" or ".2f".
 ///
-/// Errors:  RunError for a spec that is malformed or does not fit the value.
+/// Errors:  RunError if `spec` is malformed or does not fit the value.
 Value format_value(Environment& environment, const Value& value, std::string_view spec);
 
 }  // namespace ingot::jinja

@@ -1,4 +1,4 @@
-// The global functions of templates.
+// The global functions of Jinja templates: range, dict, namespace, strftime_now, ...
 #include <algorithm>
 
 #include "base/error.h"
@@ -12,9 +12,9 @@ namespace ingot::jinja {
 
 namespace {
 
-/// Items of a range, at most: the limit of Jinja's sandbox.
+/// Most items of a range: the limit of Jinja's sandbox.
 constexpr std::uint64_t kRangeMax = 100'000;
-/// Bytes of a template's own error message, at most.
+/// Most bytes of the message of raise_exception.
 constexpr std::size_t kRaisedBytesMax = 200;
 
 Value range(Environment& env, const Arguments& arguments) {
@@ -45,7 +45,7 @@ Value range(Environment& env, const Arguments& arguments) {
   return make_sequence(env.heap, Flavor::kRange, std::move(items));
 }
 
-/// Fills a dict or a namespace from at most one mapping or list of pairs, and from names.
+/// Fills a dict or a namespace from named arguments, and from at most one mapping or list of pairs.
 void fill(Environment& env, Dict& dict, const Arguments& arguments) {
   if (arguments.positional.size() > 1) fail("expected at most 1 positional argument");
   if (arguments.positional.size() == 1) {

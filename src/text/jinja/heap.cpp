@@ -1,4 +1,4 @@
-// Heap: raises the error of an exhausted budget.
+// Heap: throws the errors for exceeded limits.
 #include "text/jinja/heap.h"
 
 #include <utility>

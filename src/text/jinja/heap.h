@@ -1,4 +1,4 @@
-// Heap: the budget of one render (steps, memory, depth); every value is charged to it.
+// Heap: counts the steps and the memory of one template render, and fails beyond the limits.
 #pragma once
 
 #include <cstddef>
@@ -7,30 +7,30 @@
 
 namespace ingot::jinja {
 
-/// Bounds on one render.
+/// Limits on one render of a template.
 struct Limits {
-  /// Most steps: an instruction, one visited element, or kBytesPerStep visited bytes.
+  /// Most steps. A step is an instruction, a visited element, or kBytesPerStep visited bytes.
   std::uint64_t steps_max = 2'000'000;
-  /// Most bytes of values and texts alive at once, including the render's input.
+  /// Most bytes of values and texts that live at once, including the input.
   std::size_t memory_bytes_max = std::size_t{64} << 20;
   std::size_t output_bytes_max = std::size_t{64} << 20;
-  /// Deepest nesting of calls of macros, caller() and loop().
+  /// Deepest nesting of calls to macros, caller() and loop().
   int calls_max = 64;
 };
 
-/// Deepest nesting of lists, dicts and namespaces; it bounds the recursion over a value.
+/// Deepest nesting of lists, dicts and namespaces: it bounds functions that recurse over a value.
 inline constexpr int kValueDepthMax = 100;
 inline constexpr std::size_t kBytesPerStep = 128;
 
-/// An error while a template runs; the interpreter adds the place.
+/// An error while a template runs. JinjaTemplate::render adds the line and column.
 struct RunError {
   std::string message;
 };
 
-/// Ends a render with `message`.
+/// Throws RunError with `message`, which ends the render.
 [[noreturn]] void fail(std::string message);
 
-/// The budget of one render. It outlives all of the render's values.
+/// Counts what one render uses. It must outlive all values of the render.
 class Heap {
  public:
   explicit Heap(const Limits& limits) : limits_(limits) {}
@@ -39,26 +39,26 @@ class Heap {
 
   const Limits& limits() const { return limits_; }
 
-  /// Errors: RunError "template budget: ..." when the render has none left.
+  /// Counts steps. Errors: RunError "template budget: ..." beyond steps_max.
   void spend(std::uint64_t steps) {
     steps_ += steps;
     if (steps_ > limits_.steps_max) [[unlikely]]
       out_of_steps();
   }
   void spend_bytes(std::size_t bytes) { spend(bytes / kBytesPerStep + 1); }
-  /// Charges a visit of each character of a text, which costs more than a copy of its bytes.
+  /// Counts a visit of each character of a text, at 16 times the cost of copying its bytes.
   void spend_characters(std::size_t bytes) { spend_bytes(bytes * 16); }
-  /// Charges a search, which at worst compares all of `pattern` at each place.
+  /// Counts a search for `pattern` bytes in `text` bytes at its worst cost.
   void spend_search(std::size_t text, std::size_t pattern) {
     spend_bytes(text * (pattern / 16 + 1));
   }
 
-  /// Fails unless `bytes` more could be charged.
+  /// Throws RunError unless `bytes` more bytes fit into the memory limit.
   void expect(std::size_t bytes) const {
     if (bytes > limits_.memory_bytes_max || bytes_ > limits_.memory_bytes_max - bytes) [[unlikely]]
       out_of_memory();
   }
-  /// Fails unless `count` values of `bytes` each could be charged.
+  /// Throws RunError unless `count` values of `bytes` bytes each fit into the memory limit.
   void expect(std::size_t count, std::size_t bytes) const {
     if (count > limits_.memory_bytes_max) [[unlikely]]
       out_of_memory();

@@ -1,4 +1,4 @@
-// The interpreter: its loop, variables, and instructions without calls.
+// Interpreter: the main loop, variables and scopes, and all instructions except loops and calls.
 #include "text/jinja/interpreter.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Interpreter: the stack machine that runs a compiled template. Calls of macros, caller() and
-// loop() are its own frames, so that no template can exhaust the thread's stack.
+// Interpreter: the stack machine that runs a compiled Jinja template. It keeps its own call frames,
+// so a template cannot overflow the thread's stack.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@ namespace ingot::jinja {
 /// The variables of one loop iteration, macro call or block.
 struct Scope {
   Scope* parent = nullptr;
-  bool captured = false;  ///< a macro or loop() refers to it
+  bool captured = false;  ///< a macro or loop() refers to it: it is never reused
   std::vector<std::pair<std::int32_t, Value>> variables;
 };
 
-/// One render; single use.
+/// Runs one render of a template. Make a new Interpreter for each render.
 class Interpreter {
  public:
   Interpreter(const Code& code, const Limits& limits, const std::tm& now);
@@ -30,12 +30,12 @@ class Interpreter {
   Interpreter& operator=(const Interpreter&) = delete;
 
   Heap& heap() { return heap_; }
-  /// Sets a variable, if the template names it.
+  /// Sets a variable if the template mentions its name.
   void define(std::string_view name, const Value& value);
-  /// Whether the template names it.
+  /// Whether the template mentions the name.
   bool names(std::string_view name) const { return find_name(name) >= 0; }
 
-  /// Errors:  RunError; `place` then gives its offset in the source.
+  /// Renders the template. Errors: RunError; `place` then returns its offset in the source.
   MarkedText run();
   std::size_t place() const { return code_.instructions[pc_ > 0 ? pc_ - 1 : 0].at; }
 
@@ -44,13 +44,13 @@ class Interpreter {
   struct Frame {
     std::size_t return_to = 0;
     Scope* scope = nullptr;   ///< the caller's scope
-    std::size_t loops = 0;    ///< loops under way at the call
-    std::uint64_t given = 0;  ///< bits of the parameters that the call gave
+    std::size_t loops = 0;    ///< size of loops_ at the call
+    std::uint64_t given = 0;  ///< bit i: the call gave parameter i
     bool is_loop = false;
     std::size_t entry = 0;  ///< first instruction of the loop
     int nesting = 0;        ///< calls of loop() around the loop
   };
-  /// A for statement under way, or its filter.
+  /// A running for statement, or the running filter of a `for ... if`.
   struct Running {
     Value loop;
     std::vector<Value> kept;  ///< items that passed the filter
@@ -58,11 +58,11 @@ class Interpreter {
   using Handler = void (Interpreter::*)(const Instruction&);
   static const Handler kHandlers[];
 
-  /// The index of a name; -1 when the template lacks it.
+  /// The index of a name in Code::names; -1 if the template does not mention it.
   std::int32_t find_name(std::string_view name) const;
   void push(Value value) { stack_.push_back(std::move(value)); }
   Value pop();
-  /// Removes and returns the `count` values on top.
+  /// Pops `count` values; the last one was on top.
   std::vector<Value> pop_many(std::size_t count);
   void jump(std::int32_t by) { pc_ = from_here(by); }
   /// The index of the current instruction plus `by`.
@@ -80,15 +80,15 @@ class Interpreter {
 
   Arguments take_arguments(std::int32_t shape);
   void call_macro(const Macro& macro, const Arguments& arguments);
-  /// Sets a macro's parameters in the scope of its call; returns which were given, as bits.
+  /// Sets a macro's parameters in the scope of its call. Bit i of the result: i was given.
   std::uint64_t bind(const Macro& macro, Scope& scope, const Arguments& arguments);
-  /// Sets varargs, kwargs and caller; refuses arguments that the macro does not take.
+  /// Sets varargs, kwargs and caller. Fails for arguments that the macro does not take.
   void bind_extra(const MacroCode& macro, Scope& scope, const Arguments& arguments);
   void call_loop(const Loop& loop, const Arguments& arguments);
   void enter_frame(const Frame& frame, std::size_t entry);
   void return_text();
   Loop& running() const { return loops_.back().loop.as<Loop>(); }
-  /// Whether the innermost frame called the loop that begins at `entry`.
+  /// Whether the innermost frame is a call of loop() to the loop that begins at `entry`.
   bool is_called_loop(std::size_t entry) const;
   bool next_item(const Instruction& at);
   void check_output() const;
@@ -147,14 +147,14 @@ class Interpreter {
   Environment environment_;
   std::size_t pc_ = 0;
   bool done_ = false;
-  // Names of the variables that the machine sets; -1 when the template lacks them.
+  // Indices of the names that the interpreter sets; -1 if the template does not mention them.
   std::int32_t loop_name_ = -1;
   std::int32_t caller_name_ = -1;
   std::int32_t kwargs_name_ = -1;
   std::int32_t varargs_name_ = -1;
-  std::vector<Value> names_;      // name strings, created at first use
-  std::vector<Value> constants_;  // constants, created at first use
-  std::vector<Value> given_;      // variables of the render by name; None for a missing one
+  std::vector<Value> names_;      // names as strings, created at first use
+  std::vector<Value> constants_;  // constants as values, created at first use
+  std::vector<Value> given_;      // variables set by define(), by index of the name
   std::vector<bool> is_given_;
   std::vector<Value> stack_;
   std::deque<Scope> scopes_;

@@ -1,4 +1,4 @@
-// JinjaTemplate: takes JSON variables, returns marked text.
+// JinjaTemplate: converts JSON variables to template values, and runs the interpreter.
 #include "text/jinja/jinja.h"
 
 #include <algorithm>
@@ -17,12 +17,12 @@ namespace {
 using jinja::Heap;
 using jinja::Value;
 
-/// Roles of the common chat formats. A role of another name is data.
+/// Roles of the common chat formats, which count as the template's text. Other roles are data.
 constexpr std::array<std::string_view, 12> kRoles = {
     "system", "user",     "assistant", "tool",    "developer",   "function",
     "model",  "document", "documents", "ipython", "observation", "environment"};
 
-/// Copies JSON into values. Its nesting is bounded by that of values.
+/// Copies JSON to template values. Errors: RunError beyond kValueDepthMax levels.
 class Copier {
  public:
   Copier(Heap& heap, VariableOrigin origin) : heap_(heap), origin_(origin) {}

@@ -1,4 +1,4 @@
-// JinjaTemplate: a Jinja template, compiled once and rendered many times.
+// JinjaTemplate: compiles a Jinja chat template once and renders it many times.
 #pragma once
 
 #include <ctime>
@@ -17,48 +17,47 @@ namespace jinja {
 struct Code;
 }
 
-/// The origin of a variable's strings.
+/// Which origin the strings of a variable get.
 enum class VariableOrigin {
   kData,
   kTemplate,
-  kMessages,  ///< data, except the roles of a chat, which count as the template's
+  kMessages,  ///< kData, except a message's "role": common roles count as the template's
 };
 
-/// A variable of a render.
+/// A variable that a template can read.
 struct JinjaVariable {
   std::string_view name;
   const Json* value = nullptr;
   VariableOrigin origin = VariableOrigin::kData;
 };
 
-/// Bounds and clock of a render.
+/// Limits and time of a render.
 struct JinjaOptions {
   jinja::Limits limits{};
   std::tm now{};  ///< local time, for strftime_now
 };
 
-/// A template of Jinja2 3.1 with the settings that chat templates assume: trim_blocks and
-/// lstrip_blocks, loop controls, generation blocks, the immutable sandbox, no autoescape; functions
-/// raise_exception and strftime_now; tojson as json.dumps. A template cannot reach the host;
-/// include, import and extends are errors.
+/// A Jinja2 3.1 template with the settings that chat templates assume: trim_blocks, lstrip_blocks,
+/// loop controls, generation blocks, the immutable sandbox, no autoescape; the functions
+/// raise_exception and strftime_now; tojson as Python's json.dumps. A template can read nothing but
+/// its variables and the time; include, import and extends are errors.
 ///
-/// Immutable: renders may run in several threads at once, each with its own copy of the variables.
+/// Immutable. Several threads can render at once: each render copies its variables.
 class JinjaTemplate {
  public:
-  /// Errors:  model_error(file, "chat template", offset, "line 3, column 5: ...").
+  /// Errors:  model_error(file, "chat template", offset, "line 3, column 5: ...") for bad syntax.
   JinjaTemplate(std::string_view source, const std::string& file);
   ~JinjaTemplate();
   JinjaTemplate(JinjaTemplate&&) noexcept;
   JinjaTemplate& operator=(JinjaTemplate&&) noexcept;
 
-  /// Cost:    at most the options' steps, memory and output for any template; no recursion over its
-  ///          depth or that of the variables.
-  /// Errors:  Error{kInvalid} "chat template, line 3, column 5: ..." for a failing operation, a
-  ///          refusal by the template, or an exhausted budget ("template budget").
+  /// Cost:    bounded by `options.limits` for any template; recursion is bounded by kValueDepthMax.
+  /// Errors:  Error{kInvalid} "chat template, line 3, column 5: ..." if an operation fails, the
+  ///          template calls raise_exception, or a limit is exceeded ("template budget: ...").
   MarkedText render(std::span<const JinjaVariable> variables,
                     const JinjaOptions& options = {}) const;
 
-  /// Whether the template's code names the variable (or attribute) at all.
+  /// Whether the template mentions a variable or an attribute of this name.
   bool names(std::string_view name) const;
 
  private:

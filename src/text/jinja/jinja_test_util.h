@@ -1,4 +1,4 @@
-// Renders templates in tests.
+// Helpers for tests that render Jinja templates.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace ingot::testing {
 
-/// The text of `source` with the members of the JSON object `context` as its data.
+/// Renders `source` with the members of the JSON object `context` as variables.
 inline MarkedText render_marked(std::string_view source, std::string_view context = "{}",
                                 const JinjaOptions& options = {}) {
   const Json json = parse_json(context, "test", "context");
@@ -31,7 +31,7 @@ inline std::string render(std::string_view source, std::string_view context = "{
   return render_marked(source, context, options).bytes;
 }
 
-/// The message of the error that compiling or rendering ends with, "no error" without one.
+/// The error message of compiling or rendering; "no error" if both succeed.
 inline std::string error_of(std::string_view source, std::string_view context = "{}",
                             const JinjaOptions& options = {}) {
   try {
@@ -42,7 +42,7 @@ inline std::string error_of(std::string_view source, std::string_view context = 
   return "no error";
 }
 
-/// The bytes of a text that are the template's own, with a dot for each other one.
+/// The bytes of a text, with a dot in place of each byte that the template did not write.
 inline std::string own_bytes(const MarkedText& text) {
   std::string shown(text.bytes.size(), '.');
   for (const TextSpan& span : text.own) {

@@ -1,4 +1,4 @@
-// Prints values as Python's json.dumps() does.
+// Prints template values as JSON, as Python's json.dumps() does.
 #include <algorithm>
 #include <cmath>
 
@@ -18,7 +18,7 @@ std::string hex_escape(char32_t unit) {
   return out;
 }
 
-/// The escape of a character in a JSON string, empty when it stands for itself.
+/// The escape of a character in a JSON string; empty if it needs none.
 std::string json_escape(char32_t code, bool ensure_ascii) {
   constexpr std::string_view kCodes = "\"\\\n\r\t\f\b";
   constexpr std::string_view kLetters = "\"\\nrtfb";

@@ -1,4 +1,4 @@
-// The lexer: reads text up to a tag, then the tag's tokens, and repeats.
+// Lexer: reads the text up to a tag, then the tag's tokens, and so on.
 #include "text/jinja/lexer.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ bool is_name_start(char c) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// How a tag begins: its kind of bracket and the sign behind it, '-', '+' or none.
+/// The begin of a tag: the kind of bracket, and a '-' or '+' behind it.
 struct TagBegin {
   std::size_t at = 0;
   char bracket = 0;  ///< '{', '%' or '#'
@@ -77,7 +77,7 @@ class Lexer {
     return false;
   }
 
-  /// `text` up to a tag, without the white space that the tag takes away.
+  /// `text` up to a tag, without the white space that the tag strips.
   std::string_view trimmed(std::string_view text, char sign, bool strips_line) const {
     if (sign == '-') return text.substr(0, text.size() - trailing_space(text));
     if (sign == '+' || !strips_line) return text;
@@ -91,7 +91,7 @@ class Lexer {
     push_text(trimmed(text, tag.sign, tag.bracket != '{'), at_);
   }
 
-  /// Steps over the end of a tag of `size` bytes and what it takes away behind it.
+  /// Steps over the end of a tag (`size` bytes) and the white space that it strips.
   void end_tag(std::size_t size, char sign, bool trims_line) {
     at_ += size;
     if (sign == '-') {
@@ -112,7 +112,7 @@ class Lexer {
 
   void skip_space() { at_ += leading_space(source_.substr(at_)); }
 
-  /// Steps over `word` and the end of its tag; false when something else stands there.
+  /// Steps over `word` and the end of its tag; false if other tokens follow.
   bool tag_of_word(std::string_view word, bool trims_line) {
     const std::size_t before = at_;
     skip_space();
@@ -130,7 +130,7 @@ class Lexer {
     return false;
   }
 
-  /// Reads a whole raw block; false when the current tag begins none.
+  /// Reads a whole raw block; false if the current tag does not begin a raw block.
   bool raw(const TagBegin& tag) {
     if (!tag_of_word("raw", false)) return false;
     const std::size_t begin = at_;
@@ -243,7 +243,7 @@ class Lexer {
   std::string_view source_;
   std::size_t at_ = 0;
   bool line_starts_ = true;  // whether the current text starts a line
-  std::string brackets_;     // the closing brackets still expected
+  std::string brackets_;     // closing brackets that are still expected
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The lexer: cuts a template into text, and the names, literals and operators inside tags.
+// Lexer: cuts a Jinja template into tokens: text, tags, and the names and operators inside tags.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace ingot::jinja {
 
-/// The kind of a token.
+/// The kind of a template token.
 enum class TokenKind : std::uint8_t {
-  kText,        ///< text outside tags, after trimming; never empty
+  kText,        ///< text outside tags, white space trimmed; never empty
   kBlockBegin,  ///< {%
   kBlockEnd,    ///< %}
   kPrintBegin,  ///< {{
@@ -25,43 +25,43 @@ enum class TokenKind : std::uint8_t {
   kEnd,  ///< end of the template; always the last token
 };
 
-/// A piece of a template.
+/// A token of a template.
 struct Token {
   TokenKind kind = TokenKind::kEnd;
   std::string_view text;
-  std::size_t at = 0;  ///< offset in the source
+  std::size_t at = 0;  ///< byte offset in the source
   std::int64_t integer = 0;
   double real = 0;
 };
 
-/// A template's tokens; their texts are views into `source`.
+/// A template's tokens. Their texts are views into `source` and `strings`.
 struct Tokens {
-  std::string source;  ///< with \n for every kind of line end, and without a final one
+  std::string source;  ///< the template with \n as line ends, without a final line end
   std::deque<std::string> strings;
   std::vector<Token> tokens;
 };
 
-/// The place and message of a syntax error.
+/// A syntax error of a template, thrown by the lexer and the compiler.
 struct SyntaxError {
   std::string message;
   std::size_t at = 0;
 };
 
-/// Most bytes of a template; real ones have up to some 20 KB.
+/// Most bytes of a template. Real templates have up to 20 KB.
 inline constexpr std::size_t kTemplateBytesMax = std::size_t{1} << 20;
 
-/// Cuts `source` as Jinja does with trim_blocks and lstrip_blocks: it drops a line break behind a
-/// block or comment, and white space in front of one that starts its line.
+/// Cuts `source` into tokens, with Jinja's trim_blocks and lstrip_blocks: drops a line break behind
+/// a block or comment, and white space between a line's start and a block or comment.
 ///
 /// Errors:  SyntaxError.
 /// Source:  jinja.palletsprojects.com/en/3.1.x/templates, "Whitespace Control".
 void tokenize(std::string_view source, Tokens& out);
 
-/// `text` with \n for every kind of line end and without a final one; offsets point into the
-/// result.
+/// `text` with \n as line ends and without a final line end. The offsets of tokens and errors count
+/// its bytes.
 std::string normal_lines(std::string_view text);
 
-/// "line 3, column 14" of the offset `at` in `source`; columns count code points.
+/// The place of byte `at` in `source`: "line 3, column 14". Columns count code points.
 std::string place_of(std::string_view source, std::size_t at);
 
 }  // namespace ingot::jinja

@@ -1,4 +1,4 @@
-// The template library: filters, tests, methods and functions, and the parsing of arguments.
+// Library of Jinja templates: looks up filters, tests, methods and functions; reads arguments.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +15,19 @@
 
 namespace ingot::jinja {
 
-/// The state that a library call can reach.
+/// State of a render that library functions may use.
 struct Environment {
   Heap& heap;
   std::tm now{};  ///< local time, for strftime_now
-  /// Values that may contain themselves; the interpreter empties them at the end of the render.
+  /// Values that may contain themselves. The interpreter empties them at the end, to free them.
   std::vector<Value> cyclic{};
 };
 
-/// A call's arguments by place and by name.
+/// The positional and named arguments of a call.
 struct Arguments {
   std::vector<Value> positional;
   std::vector<std::pair<std::string_view, Value>> named;
-  std::vector<Value> held{};  ///< keeps the dicts alive that names point into
+  std::vector<Value> held{};  ///< dicts that hold the bytes of names in `named`
 };
 
 using FilterFunction = Value (*)(Environment&, const Value&, const Arguments&);
@@ -49,24 +49,24 @@ struct FunctionInfo {
   std::string_view name;
   CallFunction call;
 };
-/// A method of strings, dicts, lists or numbers; `call` is null for a known method that is
-/// forbidden because it changes its value.
+/// A method of a value. `call` is null for a method that exists in Python but is forbidden here,
+/// because it would change its value.
 struct MethodInfo {
   std::string_view name;
   FilterFunction call;
 };
 
-/// The index of a filter or test; nothing when there is none of that name.
+/// The index of the filter or test of this name; nothing for an unknown name.
 std::optional<std::size_t> find_filter(std::string_view name);
 std::optional<std::size_t> find_test(std::string_view name);
 const FilterInfo& filter_at(std::size_t index);
 const TestInfo& test_at(std::size_t index);
-/// A global function; null when there is none.
+/// The global function of this name; null for an unknown name.
 const FunctionInfo* find_function(std::string_view name);
-/// A method of values like `self`; null when there is none.
+/// The method `name` of the type of `self`; null for an unknown name.
 const MethodInfo* find_method(const Value& self, std::string_view name);
 
-/// The arguments of one call by the names of its parameters, checked for number and names.
+/// Matches a call's arguments to parameter names. Refuses too many, unknown or missing arguments.
 ///
 /// Errors:  RunError that names the function.
 class Parameters {
@@ -74,13 +74,13 @@ class Parameters {
   Parameters(std::string_view function, const Arguments& arguments,
              std::initializer_list<std::string_view> names, std::size_t required = 0);
 
-  /// Null when it was not given.
+  /// Argument `i`, or null if it was not given.
   const Value* operator[](std::size_t i) const { return given_[i]; }
-  /// Null when it was not given, or given as None.
+  /// Argument `i`, or null if it was not given or is None.
   const Value* some(std::size_t i) const;
   std::int64_t integer(std::size_t i, std::int64_t fallback) const;
   bool flag(std::size_t i, bool fallback) const;
-  /// The text of a string argument; nothing when it was not given, or given as None.
+  /// The text of argument `i`, a string; nothing if it was not given or is None.
   std::optional<std::string_view> text(std::size_t i) const;
 
  private:

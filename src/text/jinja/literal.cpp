@@ -1,4 +1,4 @@
-// Parses literals by Python's rules.
+// Parses string and number literals by Python's rules.
 #include "text/jinja/literal.h"
 
 #include <charconv>
@@ -46,7 +46,7 @@ std::optional<NumberLiteral> parse_base(std::string_view text, int base) {
   return number;
 }
 
-/// Takes ".5", "e3" or ".5e-3" at `at` as part of a float.
+/// Reads ".5", "e3" or ".5e-3" at `at` as a part of a float.
 std::size_t skip_fraction(std::string_view text, std::size_t at, std::string& digits) {
   std::size_t end = at;
   if (at + 1 < text.size() && text[at] == '.' && is_digit(text[at + 1])) {
@@ -92,7 +92,7 @@ std::optional<NumberLiteral> parse_number(std::string_view text, bool integer_on
 
 namespace {
 
-/// Reads escapes one after the other.
+/// Resolves the escapes of a string literal in order.
 class Unescaper {
  public:
   explicit Unescaper(std::string_view inside) : in_(inside) {}

@@ -1,4 +1,4 @@
-// Methods of lists, dicts, loops and cyclers; which methods a value has.
+// Methods of lists, dicts, loops and cyclers, and the lookup of a value's methods.
 #include <algorithm>
 #include <iterator>
 
@@ -66,7 +66,7 @@ Value dict_get(Environment&, const Value& self, const Arguments& arguments) {
   return p[1] == nullptr ? Value() : *p[1];
 }
 
-/// The keys, the values or the pairs of a dict.
+/// The keys, values or (key, value) pairs of a dict.
 Value dict_view(Heap& heap, const Value& self, Flavor flavor) {
   const auto& entries = self.as<Dict>().entries;
   heap.spend(entries.size());

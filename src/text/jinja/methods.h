@@ -1,4 +1,4 @@
-// The table of string methods.
+// Methods of strings in Jinja templates, such as "a b".split().
 #pragma once
 
 #include <span>
@@ -7,10 +7,10 @@
 
 namespace ingot::jinja {
 
-/// The methods of strings, by name.
+/// The table of string methods.
 std::span<const MethodInfo> string_methods();
 
-/// Whether a string has letters and all are upper case (`upper`), or all lower case.
+/// Python's str.isupper() if `upper`, otherwise str.islower().
 bool has_case(const String& string, bool upper);
 
 }  // namespace ingot::jinja

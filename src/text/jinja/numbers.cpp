@@ -1,4 +1,4 @@
-// Parses and rounds numbers by Python's rules.
+// Python's int(), float() and round().
 #include "text/jinja/numbers.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::string_view without_space(std::string_view text) {
   return text;
 }
 
-/// `text` without the underscores between its digits; nothing when one stands elsewhere.
+/// `text` without underscores between digits; nothing if an underscore has another place.
 std::optional<std::string> without_underscores(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -1,4 +1,4 @@
-// Parses and rounds numbers by Python's rules.
+// Python's int(), float() and round() for templates.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 
 namespace ingot::jinja {
 
-/// int(text, base): allows white space around it, a sign, and single underscores between digits.
-/// Returns nothing for other text. Errors: RunError beyond 64 bits.
+/// Python's int(text, base): accepts outer white space, a sign, single underscores between digits.
+/// Nothing for other text. Errors: RunError for a number beyond 64 bits.
 std::optional<std::int64_t> parse_int(std::string_view text, std::int64_t base);
-/// float(text), including "inf" and "nan".
+/// Python's float(text), including "inf" and "nan"; nothing for other text.
 std::optional<double> parse_float(std::string_view text);
-/// round(value, digits): the nearest decimal; ties go to the even digit.
+/// Python's round(value, digits); ties go to the even digit.
 double round_half_even(double value, int digits);
 
 }  // namespace ingot::jinja

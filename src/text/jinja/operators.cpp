@@ -1,4 +1,4 @@
-// Arithmetic and comparisons, by Python's rules with 64-bit integers.
+// Arithmetic and comparisons of template values, by Python's rules with 64-bit integers.
 #include "text/jinja/operators.h"
 
 #include <algorithm>

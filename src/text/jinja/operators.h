@@ -1,4 +1,4 @@
-// Operators, subscripts and iteration over values.
+// Operators, comparisons, subscripts and iteration over template values, as in Python.
 #pragma once
 
 #include <cstddef>
@@ -10,35 +10,35 @@
 
 namespace ingot::jinja {
 
-/// a + b, a % b and so on. Errors: RunError, also where an integer leaves 64 bits.
+/// a + b, a % b, ... Errors: RunError for wrong types or a result beyond 64 bits.
 Value binary(Environment& environment, Binary operation, const Value& a, const Value& b);
 Value negate(const Value& value);
 Value plus(const Value& value);
-/// str(a) + str(b) + ...
+/// Joins the texts of the values [begin, end): str(a) + str(b) + ...
 Value concatenate(Heap& heap, const Value* begin, const Value* end);
 
-/// a == b, a in b and so on. Errors: RunError for kinds without order, or that are not containers.
+/// a == b, a in b, ... Errors: RunError for types without order, or `in` without a container.
 bool compare(Heap& heap, Compare operation, const Value& a, const Value& b);
-/// a < b. Errors: RunError for kinds without order.
+/// a < b. Errors: RunError for types without order.
 bool is_less(Heap& heap, const Value& a, const Value& b);
 /// Whether `item` is in `container`.
 bool contains(Heap& heap, const Value& container, const Value& item);
 
-/// value.name (tries methods first) and value["name"] (tries elements first). Undefined when
-/// neither exists. `name` is a string.
+/// value.name (tries methods first) and value[key] (tries elements first). The result is an
+/// undefined value if neither exists. `name` is a string.
 Value attribute(Heap& heap, const Value& value, const Value& name);
 Value item(Heap& heap, const Value& value, const Value& key);
-/// value[start:stop:step]; None where a bound is absent.
+/// value[start:stop:step]; an absent bound is None.
 Value slice(Heap& heap, const Value& value, const Value& start, const Value& stop,
             const Value& step);
 
-/// The items of a for loop over the value; empties a generator.
+/// The items that a for loop over `value` visits. Empties a generator.
 std::vector<Value> iterate(Heap& heap, const Value& value);
-/// len(value).
+/// Python's len(value).
 std::int64_t length(Heap& heap, const Value& value);
 bool is_iterable(const Value& value);
 
-/// The text of `value` with HTML's special characters escaped, as markup; markup stays unchanged.
+/// The text of `value` with &, <, > and quotes escaped for HTML. Markup stays unchanged.
 Value escape_html(Heap& heap, const Value& value);
 
 }  // namespace ingot::jinja

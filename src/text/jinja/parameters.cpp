@@ -1,4 +1,4 @@
-// Parameters: matches a call's arguments to parameter names.
+// Parameters: matches a call's arguments to a function's parameter names.
 #include <algorithm>
 
 #include "base/error.h"

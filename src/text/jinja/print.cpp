@@ -1,4 +1,4 @@
-// Prints values as Python's str() and repr() do.
+// Prints template values as Python's str() and repr() do.
 #include "text/jinja/print.h"
 
 #include <utf8proc.h>
@@ -32,7 +32,7 @@ std::string python_float(double value) {
   const std::size_t sign = text[e + 1] == '+' ? 1 : 0;
   std::from_chars(text.data() + e + 1 + sign, text.data() + text.size(), exponent);
   const int size = static_cast<int>(digits.size());
-  // Python writes exponents below -4 and from 16 on.
+  // Python writes an exponent if it is below -4 or at least 16.
   if (exponent < -4 || exponent >= 16) {
     out += digits.substr(0, 1);
     if (size > 1) out += cat(".", digits.substr(1));
@@ -76,7 +76,7 @@ std::string escaped(char32_t code) {
   return out;
 }
 
-/// The escape of a character in repr() within `quote`, empty when it stands for itself.
+/// The escape of a character in repr() with the quote `quote`; empty if it needs none.
 std::string repr_escape(char32_t code, char quote) {
   switch (code) {
     case '\\':
@@ -224,7 +224,7 @@ class Printer {
     --depth_;
   }
 
-  /// Only a namespace can hold itself.
+  /// Only a namespace can contain itself.
   void deeper() {
     if (++depth_ > kValueDepthMax) fail("a value that holds itself cannot be printed");
   }

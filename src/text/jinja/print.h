@@ -8,23 +8,23 @@
 
 namespace ingot::jinja {
 
-/// repr() of a float: the shortest digits that parse to `value`, "1e-05", "inf".
+/// Python's repr() of a float: the shortest digits that parse to `value`. "1e-05", "inf".
 std::string python_float(double value);
 
-/// Whether repr() prints the character unescaped.
+/// Whether Python's repr() prints the character without an escape.
 bool is_printable(char32_t code);
 
 /// Appends str(value).
 ///
-/// Errors:  RunError for a namespace that contains itself, or an exhausted budget.
+/// Errors:  RunError for a namespace that contains itself, or beyond the render's limits.
 void print(const Value& value, TextBuilder& out);
 /// Appends repr(value).
 void print_repr(const Value& value, TextBuilder& out);
 
-/// str(value) as a string; a string stays itself.
+/// str(value) as a string value; a string is returned unchanged.
 Value to_string(Heap& heap, const Value& value);
 
-/// The arguments of json.dumps: Python's defaults except ensure_ascii, as chat templates expect.
+/// Arguments of Python's json.dumps and its defaults, except that ensure_ascii is off.
 struct JsonStyle {
   bool ensure_ascii = false;
   bool sort_keys = false;

@@ -10,7 +10,7 @@ namespace ingot::jinja {
 
 namespace {
 
-/// The arguments behind the first `count`.
+/// The arguments without the first `count`.
 Arguments rest_of(const Arguments& arguments, std::size_t count) {
   Arguments rest = arguments;
   const auto end = rest.positional.begin() + static_cast<std::ptrdiff_t>(count);
@@ -25,8 +25,8 @@ const Value& name_argument(const Arguments& arguments, std::size_t i, std::strin
   return name;
 }
 
-/// Keeps the items for which a test holds, or does not. The test's name stands behind `first`
-/// arguments; without one the item itself is the question.
+/// Keeps the items for which a test is true, or false. The test's name is the argument behind the
+/// first `first` ones. Without a name the item itself is tested for truth.
 Value keep(Environment& env, const Value& value, const Arguments& arguments, bool wanted,
            std::size_t first) {
   if (!is_true(value)) return make_sequence(env.heap, Flavor::kGenerator, {});
@@ -71,7 +71,7 @@ Value filter_map(Environment& env, const Value& value, const Arguments& argument
     fail(cat("no filter named '", name.is_string() ? printable(name.text(), 64) : "?", "'"));
   }
   const FilterInfo& filter = filter_at(*found);
-  // A filter that maps by itself would nest calls as deep as a template names it.
+  // map('map', 'map', ...) would nest calls without a limit.
   if (filter.call == filter_map) fail("map() cannot apply map");
   const Arguments rest = rest_of(arguments, 1);
   std::vector<Value> items = iterate(env.heap, value);

@@ -1,4 +1,4 @@
-// Filters on sequences and dicts.
+// Jinja filters on sequences and dicts: sort, unique, groupby, batch, dictsort, ...
 #include <algorithm>
 
 #include "base/text.h"
@@ -39,7 +39,7 @@ Value filter_items(Environment& env, const Value& value, const Arguments& argume
 
 namespace {
 
-/// What `value` is sorted by: strings in lower case unless their case matters.
+/// The key to sort `value` by: a string in lower case, unless case matters.
 Value sort_key(Heap& heap, const Value& value, const Value* path, bool case_sensitive) {
   Value key = follow(heap, value, path);
   if (case_sensitive || !key.is_string()) return key;
@@ -51,7 +51,7 @@ struct Keyed {
   Value value;
 };
 
-/// Sorts by keys; equal ones stay in order, also when reversed.
+/// Sorts by keys. The sort is stable, also in reverse.
 void sort_keyed(Heap& heap, std::vector<Keyed>& items, bool reverse) {
   std::stable_sort(items.begin(), items.end(), [&](const Keyed& a, const Keyed& b) {
     return reverse ? is_less(heap, b.key, a.key) : is_less(heap, a.key, b.key);

@@ -1,4 +1,4 @@
-// The compiler's statements: for, if, set, macro, call, filter and others.
+// Compiler: statements (for, if, set, macro, call, filter, with, block, ...).
 #include <algorithm>
 #include <array>
 
@@ -14,7 +14,7 @@ bool Compiler::ends_with(std::initializer_list<std::string_view> ends) const {
          std::find(ends.begin(), ends.end(), word.text) != ends.end();
 }
 
-/// Compiles up to a tag whose word is one of `ends`, and steps behind that word.
+/// Compiles up to a tag that begins with one of `ends`, and steps behind this word.
 void Compiler::body(std::initializer_list<std::string_view> ends) {
   const Level guard(*this);
   for (;;) {
@@ -343,7 +343,7 @@ void Compiler::call_statement() {
   const Instruction call = code.back();
   if (call.op != Op::kCall) unexpected("a call");
   code.pop_back();
-  // The callee and its arguments, then the caller with its defaults and body, then the call.
+  // Order of the code: callee and arguments, then the caller's defaults and body, then the call.
   const std::size_t over = first + (here() - middle) + 1;
   run_last(first, middle);
   const auto at = code.begin() + static_cast<std::ptrdiff_t>(over - 1);

@@ -1,4 +1,4 @@
-// Formats a time by strftime's directives.
+// Formats times by strftime's directives, in the C locale.
 #include "text/jinja/strftime.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ int days_in_year(int year) {
   return is_leap ? 366 : 365;
 }
 
-/// The week of ISO 8601 and the year it belongs to: that of its Thursday.
+/// The week of ISO 8601, and its year: the year of the week's Thursday.
 struct IsoWeek {
   int year = 0;
   int week = 0;
@@ -124,7 +124,7 @@ std::string time_directive(char directive, const std::tm& t) {
   }
 }
 
-/// What a directive that stands for several others means.
+/// The expansion of a directive that stands for several others, such as %F.
 std::string_view composed(char directive) {
   switch (directive) {
     case 'c':
@@ -163,7 +163,7 @@ std::string format_time(std::string_view format, const std::tm& time) {
     if (directive == 'Z' || directive == 'z') continue;
     std::string text;
     if (const std::string_view parts = composed(directive); !parts.empty()) {
-      text = format_time(parts, time);  // parts hold none that is composed
+      text = format_time(parts, time);  // `parts` has no composed directive
     } else {
       text = date_directive(directive, time) + time_directive(directive, time);
     }

@@ -1,4 +1,4 @@
-// strftime in the C locale, for strftime_now.
+// Formats times: strftime in the C locale, for the template function strftime_now.
 #pragma once
 
 #include <ctime>
@@ -7,10 +7,9 @@
 
 namespace ingot::jinja {
 
-/// `format` with its % directives replaced, as C's strftime does in the C locale. %Z and %z are
-/// empty, as for Python's datetime.now().
+/// C's strftime in the C locale. %Z and %z give nothing, as in Python's datetime.now().
 ///
-/// Errors:  RunError for an unknown directive, or a result beyond 64 KiB.
+/// Errors:  RunError for an unknown directive, or a result of more than 64 KiB.
 std::string format_time(std::string_view format, const std::tm& time);
 
 }  // namespace ingot::jinja

@@ -1,4 +1,4 @@
-// The methods of strings, as in Python.
+// Methods of strings in Jinja templates, as in Python: split, strip, startswith, replace, ...
 #include <utf8proc.h>
 
 #include <algorithm>
@@ -74,7 +74,7 @@ Value partition(Environment& env, const Value& self, const Arguments& arguments)
   return make_sequence(env.heap, Flavor::kTuple, std::move(parts));
 }
 
-/// The part of a string that start and stop select, in bytes.
+/// The bytes of a string that the arguments start and stop select.
 TextSpan selected(const String& string, const Parameters& p, std::size_t first) {
   const auto size = static_cast<std::int64_t>(string.length());
   const auto offset = [&](std::size_t i, std::int64_t fallback) {

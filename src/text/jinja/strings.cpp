@@ -1,4 +1,4 @@
-// Operations on strings: case, white space, padding, cutting and joining.
+// Python's string operations: case, white space, padding, splitting and joining.
 #include "text/jinja/strings.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ void each_character(const String& string, const Visit& visit) {
   }
 }
 
-/// Appends one character in a case, of the origin that `at` has.
+/// Appends a character in a case; it gets the origin of byte `at`.
 void append_cased(const String& string, std::size_t at, char32_t code, Case wanted,
                   TextBuilder& out) {
   std::string bytes;
@@ -37,7 +37,7 @@ void append_cased(const String& string, std::size_t at, char32_t code, Case want
   out.append(bytes, string.text.origin(at));
 }
 
-/// Whether the capital sigma at `at` ends a word: then its lower case is another letter.
+/// Whether the capital sigma at `at` ends a word: its lower case is then final sigma.
 ///
 /// Source:  Unicode 15, section 3.13, Final_Sigma; without case-ignorable characters.
 bool is_final_sigma(std::string_view text, std::size_t at) {
@@ -108,7 +108,7 @@ bool has_character(std::string_view chars, char32_t code) {
   return chars.find(bytes) != std::string_view::npos;
 }
 
-/// Bytes at the start of `text` that are among `chars`.
+/// The number of bytes at the start of `text` that belong to characters of `chars`.
 std::size_t leading(std::string_view text, std::string_view chars) {
   std::size_t at = 0;
   while (at < text.size()) {
@@ -155,7 +155,7 @@ Value pad(const String& string, std::int64_t width, std::string_view fill, Side 
   Heap& heap = string.heap();
   heap.expect(missing, fill.size());
   heap.spend(missing / 8);  // each is appended by itself
-  // Python's center puts the odd one to the left where the width is odd.
+  // Python's center puts the odd fill character to the left if the width is odd.
   const std::size_t odd = missing % 2 != 0 && width % 2 != 0 ? 1 : 0;
   std::size_t left = side == Side::kLeft ? missing : 0;
   if (side == Side::kBoth) left = missing / 2 + odd;
@@ -182,7 +182,7 @@ Value replace(const String& string, const MarkedText& from, const MarkedText& to
     copied = found + from.bytes.size();
     search = copied;
     if (!from.bytes.empty()) continue;
-    // Nothing stands in front of every character, and at the end.
+    // An empty text occurs in front of every character, and at the end.
     if (found == text.size()) break;
     search = found + decode_utf8(std::string_view(text).substr(found)).size;
   }

@@ -1,4 +1,4 @@
-// The tests of templates: the words that may follow `is`.
+// The tests of Jinja templates: the words that may follow `is`, such as `defined`.
 #include <algorithm>
 
 #include "base/text.h"

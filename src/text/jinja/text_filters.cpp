@@ -1,4 +1,4 @@
-// Filters on texts: case, indentation, wrapping, replacing.
+// Jinja filters on texts: case, indentation, wrapping, replacing.
 #include <algorithm>
 
 #include "base/text.h"
@@ -18,7 +18,7 @@ Value change(Environment& env, const Value& value, Casing casing) {
   return change_case(to_string(env.heap, value).string(), casing);
 }
 
-/// str(value) that is no markup any more.
+/// str(value) as a plain string, not markup.
 Value plain(Environment& env, const Value& value) {
   TextBuilder out(env.heap);
   print(value, out);

@@ -1,4 +1,4 @@
-// Creates, compares and describes values.
+// Value: creates, compares, hashes and describes template values.
 #include "text/jinja/value.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace ingot::jinja {
 
 namespace {
 
-/// Python's names of the types, by Kind, and those of sequences by Flavor behind them.
+/// Python's type names, indexed by Kind; behind them those of sequences, indexed by Flavor.
 constexpr std::array<std::string_view, 22> kTypeNames = {
     "NoneType",    "Undefined",   "bool",       "int",       "float", "function",
     "str",         "list",        "dict",       "Namespace", "Macro", "method",
@@ -29,7 +29,7 @@ std::uint8_t type_index(const Value& value) {
                                    static_cast<std::size_t>(value.as<Sequence>().flavor));
 }
 
-/// How many entries a dict has before they are found by hash.
+/// Most entries of a dict that are searched one by one; a larger dict uses hashes.
 constexpr std::size_t kHashedFrom = 8;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The values of a template: the kinds of Python that templates use, counted by reference and
-// charged to the render's heap.
+// Value: Python-like values of templates (str, list, dict, ...), reference-counted and charged to
+// the render's Heap.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace ingot::jinja {
 
-/// The kind of a value.
+/// The kind of a template value.
 enum class Kind : std::uint8_t {
   kNone,
   kUndefined,
@@ -25,7 +25,7 @@ enum class Kind : std::uint8_t {
   kInt,
   kFloat,
   kFunction,  ///< a global function of the library
-  // From here on an Object.
+  // The kinds below are Objects.
   kString,
   kSequence,
   kDict,
@@ -46,7 +46,7 @@ class Object {
 
   Kind kind() const { return kind_; }
   Heap& heap() const { return heap_; }
-  /// Depth of nested values; 1 for a value that holds none.
+  /// Levels of nested values; 1 for a value that holds no other.
   int depth() const { return depth_; }
 
  protected:
@@ -55,9 +55,9 @@ class Object {
     heap_.charge(bytes);
     charged_ += bytes;
   }
-  /// Takes over memory that is already charged.
+  /// Takes over `bytes` that the heap has already counted.
   void adopt(std::size_t bytes) { charged_ += bytes; }
-  /// Errors: RunError when a value that holds one of `depth` would be too deep.
+  /// Notes that this holds a value of `depth` levels. Errors: RunError beyond kValueDepthMax.
   void hold(int depth);
 
  private:
@@ -69,7 +69,7 @@ class Object {
   Kind kind_;
 };
 
-/// Why a value is undefined, for messages.
+/// The reason why a value is undefined, for messages.
 enum class Missing : std::uint8_t { kName, kAttribute, kElement, kUnsafe, kParameter, kText };
 
 struct FunctionInfo;
@@ -77,7 +77,7 @@ struct String;
 struct Sequence;
 struct Dict;
 
-/// A value: small ones in place, others as a counted reference.
+/// A template value. Numbers are stored in place; strings and containers by counted reference.
 class Value {
  public:
   Value() = default;  ///< None
@@ -85,7 +85,7 @@ class Value {
   static Value integer(std::int64_t i);
   static Value real(double d);
   static Value function(const FunctionInfo& function);
-  /// An undefined value: `owner` lacks `name` (a string, or None).
+  /// An undefined value: `owner` has no `name` (a string, or None).
   static Value undefined(Missing why, const Value& name, const Value& owner);
   static Value undefined(Missing why, const Value& name);
   explicit Value(Object* object) : kind_(object->kind()), payload_{.object = object} {
@@ -113,7 +113,7 @@ class Value {
   bool is_none() const { return kind_ == Kind::kNone; }
   bool is_undefined() const { return kind_ == Kind::kUndefined; }
   bool is_string() const { return kind_ == Kind::kString; }
-  /// A bool, which counts as 0 or 1, or an int.
+  /// Whether this is an int or a bool (0 or 1).
   bool is_integer() const { return kind_ == Kind::kInt || kind_ == Kind::kBool; }
   bool is_number() const { return is_integer() || kind_ == Kind::kFloat; }
 
@@ -134,10 +134,10 @@ class Value {
 
   Missing why_missing() const { return why_; }
   std::string_view missing_owner() const;
-  /// The missing name; empty when it has none.
+  /// The name that is undefined; empty if it is not a string.
   std::string_view missing_name() const;
 
-  /// Depth of nested values; 0 for a value in place.
+  /// Levels of nested values; 0 for None, bools, numbers and functions.
   int depth() const { return is_object() ? payload_.object->depth() : 0; }
 
  private:
@@ -166,27 +166,27 @@ class Value {
   Payload payload_;
 };
 
-/// A text; indices that templates see count code points.
+/// A string. Indices in templates count code points.
 struct String : Object {
   String(Heap& heap, MarkedText&& text, bool markup);
 
   /// The number of code points.
   std::size_t length() const;
   bool is_ascii() const { return length() == text.bytes.size(); }
-  /// The number of bytes before the code point `index`; the size behind the last one.
+  /// The byte at which code point `index` begins; the size in bytes if `index` is too large.
   std::size_t offset(std::size_t index) const;
 
   const MarkedText text;
-  const bool markup;  ///< HTML that is escaped already, as the filter `safe` says
+  const bool markup;  ///< escaped HTML, such as the result of the filter `safe`
 
  private:
   mutable std::size_t length_ = SIZE_MAX;
 };
 
-/// The Python type of a sequence; it decides printing and comparison.
+/// The Python type of a sequence, for printing and comparing.
 enum class Flavor : std::uint8_t { kList, kTuple, kRange, kKeys, kValues, kItems, kGenerator };
 
-/// A list, or a value that is read like one. A generator can be read once.
+/// A list, tuple, range, dict view or generator. A generator can be read once.
 struct Sequence : Object {
   Sequence(Heap& heap, Flavor flavor, std::vector<Value>&& items);
 
@@ -194,29 +194,29 @@ struct Sequence : Object {
   std::vector<Value> items;
 };
 
-/// A dict: keys in the order of their insertion.
+/// A dict or namespace. Entries keep the order of insertion.
 struct Dict : Object {
   explicit Dict(Heap& heap, Kind kind = Kind::kDict) : Object(heap, kind, sizeof(Dict)) {}
 
-  /// Null for a missing key.
+  /// The value of a key, or null.
   const Value* find(std::string_view key) const;
-  /// Errors: RunError for an unhashable key.
+  /// The value of a key, or null. Errors: RunError for an unhashable key.
   const Value* find(const Value& key) const;
   void set(const Value& key, const Value& value);
 
-  /// The keys and values, in order. Cleared only to end a namespace.
+  /// Keys and values in order. Nothing is removed, except at the end of a render.
   std::vector<std::pair<Value, Value>> entries;
 
  private:
   template <class Equal>
   const Value* find_hashed(std::size_t hash, const Equal& equal) const;
-  std::unordered_multimap<std::size_t, std::size_t> places_;  // by hash, once there are many
+  std::unordered_multimap<std::size_t, std::size_t> places_;  // hash of a key to its index
 };
 
 struct MacroCode;
 struct Scope;
 
-/// A macro with its enclosing scope.
+/// A macro and the scope in which it was defined.
 struct Macro : Object {
   Macro(Heap& heap, const MacroCode& macro_code, std::size_t body, Scope& macro_scope)
       : Object(heap, Kind::kMacro, sizeof(Macro)),
@@ -224,13 +224,13 @@ struct Macro : Object {
         entry(body),
         scope(macro_scope) {}
   const MacroCode& code;
-  const std::size_t entry;  ///< its first instruction
+  const std::size_t entry;  ///< index of the first instruction
   Scope& scope;
 };
 
 struct MethodInfo;
 
-/// A bound method of a value.
+/// A method bound to a value, as in `text.upper`.
 struct Method : Object {
   Method(Heap& heap, const MethodInfo& method, const Value& owner)
       : Object(heap, Kind::kMethod, sizeof(Method)), info(method), self(owner) {
@@ -240,7 +240,7 @@ struct Method : Object {
   const Value self;
 };
 
-/// The items of a for statement, and the variable `loop`.
+/// The variable `loop` of a for statement, with the statement's items.
 struct Loop : Object {
   Loop(Heap& heap, std::vector<Value>&& loop_items, int loop_depth);
   void change(const Value& values) {
@@ -248,23 +248,23 @@ struct Loop : Object {
     last_changed = values;
   }
   std::vector<Value> items;
-  std::size_t next = 0;  ///< one behind the current item
-  const int nesting;     ///< calls of loop() around it
-  Value last_changed;    ///< arguments of the last changed(), as a tuple; None before the first
-  /// Where its for statement begins and the scope that holds it, for loop().
+  std::size_t next = 0;  ///< index of the next item
+  const int nesting;     ///< number of enclosing calls of loop(): loop.depth0
+  Value last_changed;    ///< arguments of the last loop.changed() as a tuple, or None
+  /// First instruction and enclosing scope of the for statement, for calls of loop().
   std::size_t entry = 0;
   Scope* scope = nullptr;
   bool recursive = false;
 };
 
-/// cycler(...): returns its values one after the other, in a cycle.
+/// The result of cycler(...): returns its values in turn, and begins again behind the last.
 struct Cycler : Object {
   Cycler(Heap& heap, std::vector<Value>&& cycle);
   std::vector<Value> items;
   std::size_t at = 0;
 };
 
-/// joiner(...): returns an empty text first, then its separator.
+/// The result of joiner(...): its first call returns "", later calls return the separator.
 struct Joiner : Object {
   Joiner(Heap& heap, const Value& text)
       : Object(heap, Kind::kJoiner, sizeof(Joiner)), separator(text) {
@@ -276,9 +276,9 @@ struct Joiner : Object {
 
 /// A new string.
 Value make_string(Heap& heap, MarkedText&& text, bool markup = false);
-/// A new string with one origin.
+/// A new string in which all bytes have the same origin.
 Value make_string(Heap& heap, std::string_view text, Origin origin = Origin::kData);
-/// A new sequence. Errors: RunError when it nests too deep.
+/// A new sequence. Errors: RunError if it is nested deeper than kValueDepthMax.
 Value make_sequence(Heap& heap, Flavor flavor, std::vector<Value>&& items);
 
 /// The Python name of a value's type, for messages: "str", "dict".
@@ -287,17 +287,17 @@ std::string_view type_name(const Value& value);
 std::string object_name(const Value& value);
 /// "'content' is undefined", "'dict object' has no attribute 'content'" and such.
 std::string missing_message(const Value& undefined);
-/// Ends the render when `value` is undefined.
+/// Throws RunError if `value` is undefined.
 void expect_defined(const Value& value);
 
-/// Whether a value counts as true.
+/// Python's bool(value).
 bool is_true(const Value& value);
-/// Python's ==.
+/// Python's a == b.
 bool is_equal(const Value& a, const Value& b);
-/// Equal values have equal hashes. Errors: RunError "unhashable type: 'list'".
+/// A hash; equal values have equal hashes. Errors: RunError "unhashable type: 'list'".
 std::size_t hash_of(const Value& value);
 
-/// Collects a text and charges its bytes.
+/// Builds a text; its bytes count against the render's memory limit.
 class TextBuilder {
  public:
   explicit TextBuilder(Heap& heap) : heap_(heap) {}
@@ -319,7 +319,7 @@ class TextBuilder {
   void append(const MarkedText& text) { append(text, 0, text.bytes.size()); }
   void append_code(char32_t code, Origin origin);
 
-  /// The text as a value; the builder is empty afterwards.
+  /// Moves the text out as a string value.
   Value take(bool markup = false);
   MarkedText take_text();
 

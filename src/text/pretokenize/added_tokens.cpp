@@ -1,5 +1,5 @@
-// Finds added tokens with a trie; the neighbouring characters decide whether and how far they
-// count.
+// Finds added tokens with a trie, then applies their rules: single_word, lstrip, rstrip. A rule
+// looks at neighbouring characters.
 #include "text/pretokenize/added_tokens.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ AddedTokenFinder::Match AddedTokenFinder::next() {
   }
 }
 
-/// Where the white space before `end` begins, not before the end of the last match.
+/// Start of the white space before `end`, limited by the end of the last match.
 std::size_t AddedTokenFinder::spaces_begin(std::size_t end) const {
   while (end > last_end_) {
     const Char c = char_before(text_, end);
@@ -57,7 +57,7 @@ std::size_t AddedTokenFinder::spaces_begin(std::size_t end) const {
   return std::max(end, last_end_);
 }
 
-/// Where the white space behind `begin` ends. A run that many tokens stand in is passed once.
+/// End of the white space behind `begin`. Scans a run with many tokens only once.
 std::size_t AddedTokenFinder::spaces_end(std::size_t begin) {
   if (begin < run_begin_ || begin > run_end_) {
     run_begin_ = begin;

@@ -1,4 +1,4 @@
-// Added tokens: found in a text before all other steps, with rules about their neighbours.
+// Finds added tokens (such as <|im_start|>) in a text before it is tokenized.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@
 
 namespace ingot {
 
-/// A set of added tokens. Immutable.
+/// A set of added tokens to search for. Immutable.
 class AddedTokens {
  public:
   AddedTokens() = default;
-  /// Equal contents keep the smallest id.
+  /// If tokens have equal contents, the one with the smallest id counts.
   explicit AddedTokens(std::span<const AddedToken> tokens);
 
   bool empty() const { return trie_.empty(); }
@@ -26,16 +26,16 @@ class AddedTokens {
   friend class AddedTokenFinder;
   enum Rule : std::uint8_t { kSingleWord = 1, kStripLeft = 2, kStripRight = 4 };
 
-  PieceTrie trie_;  // finds indices into the two below
+  PieceTrie trie_;  // finds indices into ids_ and rules_
   std::vector<std::int32_t> ids_;
   std::vector<std::uint8_t> rules_;
 };
 
-/// Finds a set's tokens in one text: leftmost and longest, as Hugging Face's tokenizers do. A
-/// match that should be a single word but is part of one hides the tokens that overlap it. Set and
-/// text must outlive the finder.
+/// Finds the tokens of a set in one text: the leftmost, and the longest at that place, as Hugging
+/// Face's tokenizers do. A single-word token inside a longer word is no match, and hides tokens
+/// that overlap it. Set and text must outlive the finder.
 ///
-/// Cost:    linear in the text for any tokens and rules.
+/// Cost:    linear in the text, for any set of tokens.
 /// Source:  tokenizers, added_vocabulary.rs.
 class AddedTokenFinder {
  public:
@@ -44,8 +44,8 @@ class AddedTokenFinder {
     search_within(0, text.size());
   }
 
-  /// Limits the search to tokens that lie whole in [begin, end). Their rules see the whole text.
-  /// Later calls have larger ranges.
+  /// Limits the search to tokens that lie inside [begin, end). The characters around them may lie
+  /// outside. Successive ranges must move forward in the text.
   void search_within(std::size_t begin, std::size_t end) {
     finder_.emplace(tokens_.trie_, text_.substr(0, end));
     at_ = begin;
@@ -53,12 +53,12 @@ class AddedTokenFinder {
 
   struct Match {
     std::int32_t id = -1;  ///< -1: no more tokens
-    std::size_t begin =
-        0;  ///< with the white space that it takes along; the text's size at the end
+    /// Includes white space that the token strips. The text's size if there are no more tokens.
+    std::size_t begin = 0;
     std::size_t end = 0;
   };
   /// The next token in the range. The bytes between two tokens are ordinary text. A token of white
-  /// space may begin and end inside the previous one, which took that space along.
+  /// space may lie inside the white space that the previous token stripped.
   Match next();
 
  private:
@@ -69,8 +69,8 @@ class AddedTokenFinder {
   std::string_view text_;
   std::optional<PieceFinder> finder_;
   std::size_t at_ = 0;         // where the search continues
-  std::size_t last_end_ = 0;   // end of the last match with its white space
-  std::size_t run_begin_ = 0;  // white space that was passed already
+  std::size_t last_end_ = 0;   // Match::end of the last match
+  std::size_t run_begin_ = 0;  // the last run of white space that spaces_end() found
   std::size_t run_end_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Walks the double array of a precompiled map; each offset in it is checked before it is followed.
+// Charsmap: searches the double-array trie of a precompiled map, and checks each offset first.
 #include "text/pretokenize/charsmap.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace ingot {
 namespace {
 
-// The fields of a unit.
+// Bit fields of a unit of the double array.
 bool has_leaf(std::uint32_t unit) { return (unit >> 8 & 1) != 0; }
 std::uint32_t label(std::uint32_t unit) { return unit & (1U << 31 | 0xFF); }
 std::uint32_t offset(std::uint32_t unit) { return (unit >> 10) << ((unit & 1U << 9) >> 6); }

@@ -1,4 +1,4 @@
-// SentencePiece's precompiled normaliser: a trie of keys, and their replacements.
+// Charsmap: SentencePiece's precompiled normalisation map, which replaces characters in a text.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,17 @@
 
 namespace ingot {
 
-/// Most bytes of a precompiled map; nmt_nfkc has about 240 000.
+/// Most bytes of a precompiled map. The common map, nmt_nfkc, has about 240,000.
 constexpr std::size_t kCharsmapBytesMax = 16'777'216;
-/// Longest key in bytes that is searched; the longest of nmt_nfkc have 18.
+/// Most bytes of a key; longer keys never match. nmt_nfkc's longest has 18. Bounds the search.
 constexpr std::size_t kCharsmapKeyBytesMax = 64;
 
-/// Size limit after a precompiled map for a text of `bytes` bytes. NFKC turns the 3 bytes of U+FDFA
-/// into 33, the largest real growth.
+/// Most bytes of a text of `bytes` bytes after a precompiled map. The largest growth of a character
+/// by NFKC is from 3 bytes to 33 (U+FDFA).
 constexpr std::size_t charsmap_bytes_max(std::size_t bytes) { return 12 * bytes + 1024; }
 
-/// A map as SentencePiece writes it: a double array of 32-bit units (darts-clone) and the
-/// replacements, each ended by NUL. Immutable.
+/// A map in SentencePiece's format: the keys as a double-array trie of 32-bit units (darts-clone),
+/// and the replacements, each ended by NUL. Immutable.
 ///
 /// Source:  SentencePiece's normalizer.cc (PrefixMatcher, NormalizePrefix) and darts-clone's unit
 ///          format.
@@ -28,23 +28,23 @@ class Charsmap {
   /// An empty map, which leaves every text unchanged.
   Charsmap() = default;
 
-  /// Reads a map's bytes; `file` is for error messages.
+  /// Reads a map from its bytes; `file` is for error messages.
   ///
-  /// Errors:  model_error for one that is cut, too long, or whose replacements do not end.
+  /// Errors:  model_error if the map is cut, too long, or a replacement has no end.
   static Charsmap parse(std::string_view bytes, std::string_view file);
 
-  /// `text` with the replacement of the longest key at each place; an ill-formed byte becomes
-  /// U+FFFD. It ends, and reads only inside the map, for any content of the map.
+  /// `text` with the longest key at each place replaced. An ill-formed byte becomes U+FFFD. For a
+  /// malformed map it still reads only inside the map, and always ends.
   ///
-  /// Cost:    O(n * kCharsmapKeyBytesMax); with real maps a few steps a byte.
-  /// Errors:  Error{kInvalid} when the result has more than `bytes_max` bytes.
+  /// Cost:    O(n * kCharsmapKeyBytesMax); with real maps a few steps per byte.
+  /// Errors:  Error{kInvalid} if the result has more than `bytes_max` bytes.
   std::string normalize(std::string_view text, std::size_t bytes_max) const;
 
   bool empty() const { return units_.empty(); }
 
  private:
   struct Match {
-    std::size_t size = 0;  // bytes of the key; 0: none
+    std::size_t size = 0;  // bytes of the key; 0: no key matches
     std::size_t replacement = 0;
   };
   Match longest_key(std::string_view text) const;

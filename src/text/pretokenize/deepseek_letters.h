@@ -1,4 +1,4 @@
-// The letters that have case, as DeepSeek LLM's pre-tokenizer lists them.
+// Table of the cased letters in DeepSeek LLM's pre-tokenizer.
 #pragma once
 
 #include <array>
@@ -6,8 +6,8 @@
 
 namespace ingot {
 
-/// Sorted ranges of code points: the character class of the model's second pattern, with
-/// neighbouring ranges joined.
+/// Sorted ranges of code points: the letters in the model's second pattern. Adjacent ranges are
+/// joined.
 ///
 /// Source:  deepseek-llm-7b's tokenizer.json.
 inline constexpr std::array<std::pair<char32_t, char32_t>, 84> kDeepseekLetters = {{

@@ -1,4 +1,4 @@
-// Builds and runs the chain of normalisation steps.
+// Normalizer: builds and runs a tokenizer's normalisation steps.
 #include "text/pretokenize/normalizer.h"
 
 #include <algorithm>
@@ -14,13 +14,13 @@ namespace {
 
 using Kind = NormalizerStep::Kind;
 
-/// SentencePiece's spaces: marks are spaces, one may come in front, several may become one.
+/// Runs NormalizerStep::Kind::kSpaces, SentencePiece's treatment of spaces.
 std::string normalize_spaces(std::string_view text, const NormalizerStep& step) {
   if (text.empty()) return {};
   std::string out(step.add_prefix ? " " : "");
   out += without_space_marks(text);
   if (!step.squeeze) return out;
-  // No space in front but the prefix, none behind, one between words.
+  // Leaves no space in front except the prefix, none at the end, one between words.
   const auto both_spaces = [](char a, char b) { return a == ' ' && b == ' '; };
   out.erase(std::unique(out.begin(), out.end(), both_spaces), out.end());
   if (out.ends_with(' ')) out.pop_back();

@@ -1,4 +1,4 @@
-// Normalizer: runs the normalisation steps of a tokenizer's file in order.
+// Normalizer: runs a tokenizer's normalisation steps (NFC, lower case, replace, ...) on a text.
 #pragma once
 
 #include <optional>
@@ -12,22 +12,22 @@
 
 namespace ingot {
 
-/// The normalisation steps of a description. Immutable.
+/// A tokenizer's normalisation steps, ready to run. Immutable.
 class Normalizer {
  public:
-  /// Errors:  model_error for patterns and maps that are malformed, and too many steps.
+  /// Errors:  model_error for a malformed pattern or map, or too many steps.
   explicit Normalizer(const TokenizerData& data);
 
-  /// Whether it leaves every text unchanged.
+  /// Whether there are no steps: every text stays unchanged.
   bool empty() const { return steps_.empty(); }
 
-  /// The text that the model sees. Invalid UTF-8 passes through unless a step handles it.
+  /// `text` after all steps. Invalid UTF-8 stays, except in steps that replace it.
   ///
   /// Cost:    O(n log n).
-  /// Errors:  Error{kInvalid} when a step's result exceeds normalized_bytes_max.
+  /// Errors:  Error{kInvalid} if a step's result exceeds `normalized_bytes_max`.
   std::string normalize(std::string_view text) const;
 
-  /// The largest factor by which it shrinks a text; nothing when a step can remove any part.
+  /// The largest factor by which the steps can shrink a text; nothing if there is no bound.
   std::optional<std::size_t> shrink_max() const;
 
  private:

@@ -1,4 +1,4 @@
-// Runs PCRE2 within bounds: a callout before every item of an expression can stop it.
+// Pattern: runs PCRE2 with a limit on steps, which a callout before every item counts.
 #include "text/pretokenize/pattern.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -81,8 +81,8 @@ class Steps {
   std::size_t last_ = 0;
 };
 
-/// `text` with a control character for every byte that is not part of valid UTF-8: a byte each, of
-/// no category that patterns ask for.
+/// `text` with a control character in place of each invalid byte of UTF-8. Patterns do not ask for
+/// its category.
 std::string with_valid_bytes(std::string_view text) {
   std::string valid(text);
   for (std::size_t at = 0; at < text.size();) {

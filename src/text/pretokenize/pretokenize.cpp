@@ -1,4 +1,4 @@
-// Dispatches to scanners by kind, and cuts a text by their matches.
+// Pre-tokenizers: selects the function of a scanner, and cuts a text at its matches.
 #include "text/pretokenize/pretokenize.h"
 
 #include <algorithm>
@@ -12,13 +12,13 @@
 namespace ingot {
 namespace {
 
-/// A match; an empty one stands for none.
+/// A match; it is empty if nothing matches.
 struct Match {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
 
-/// Finds matches by a function that gives the length of the one at the start of a text, 0 for none.
+/// Finds matches by a function that returns the size of a match at the start of a text, or 0.
 template <class Length>
 auto by_length(const Length& length) {
   return [length](std::string_view text, std::size_t at) -> Match {
@@ -115,15 +115,15 @@ bool is_cjk_or_before(Char c) {
 
 bool is_cjk_or_kana(Char c) { return is_within(c, 0x4E00, 0x9FA5) || is_within(c, 0x3040, 0x30FF); }
 
-/// Runs of bytes whose letters are numbers: ASCII's digits, superscripts and fractions of Latin-1,
-/// inside of characters too.
+/// Runs of bytes that GPT-2's byte alphabet writes as numbers: ASCII digits, and the bytes of
+/// Latin-1's superscripts and fractions, also inside of characters.
 Match byte_numbers(std::string_view text, std::size_t at) {
   constexpr std::string_view kNumberBytes = "0123456789\xB2\xB3\xB9\xBC\xBD\xBE";
   const std::size_t begin = std::min(text.find_first_of(kNumberBytes, at), text.size());
   return {begin, std::min(text.find_first_not_of(kNumberBytes, begin), text.size())};
 }
 
-/// Calls `visit` with what finds a scanner's first match at or behind a place.
+/// Calls `visit` with a function that finds a scanner's first match at or behind a place.
 template <class Visit>
 void with_finder(Scanner scanner, const Visit& visit) {
   const auto llama3 = [&](const Llama3Rules& rules) {

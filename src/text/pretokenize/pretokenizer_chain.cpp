@@ -1,4 +1,4 @@
-// Builds and runs the chain of pre-tokenization steps; it recurses once per step.
+// PretokenizerChain: builds and runs a tokenizer's pre-tokenization steps, recursing once per step.
 #include "text/pretokenize/pretokenizer_chain.h"
 
 #include <utility>
@@ -96,8 +96,8 @@ void PretokenizerChain::add(const PretokenizerStep& step, const TokenizerData& d
   }
 }
 
-/// Behind ByteLevel files cut the letters that stand for bytes. Pieces are bytes here, so only what
-/// finds the same in them is possible.
+/// In files, steps behind ByteLevel cut letters of GPT-2's byte alphabet. Pieces are bytes here, so
+/// only steps with equal results on bytes are supported.
 void PretokenizerChain::add_behind_bytes(const PretokenizerStep& step, const TokenizerData& data) {
   if (step.kind == StepKind::kDigits && !step.individual) {
     return add_scanner(Scanner::kByteNumbers, SplitBehavior::kIsolated);

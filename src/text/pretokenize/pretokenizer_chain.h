@@ -1,4 +1,4 @@
-// PretokenizerChain: the pre-tokenization steps of a file, each cutting the previous one's pieces.
+// PretokenizerChain: runs a tokenizer's pre-tokenization steps, which cut a text into pieces.
 #pragma once
 
 #include <optional>
@@ -13,14 +13,14 @@
 
 namespace ingot {
 
-/// The pre-tokenization steps of a description. Immutable.
+/// A tokenizer's pre-tokenization steps. Each step cuts the pieces of the previous one. Immutable.
 class PretokenizerChain {
  public:
-  /// Errors:  model_error for unknown names, malformed patterns, and steps in an impossible order.
+  /// Errors:  model_error for unknown names, malformed patterns, or steps in an impossible order.
   explicit PretokenizerChain(const TokenizerData& data);
 
-  /// Calls `each` for the pieces of a normalised text from left to right. `begins_text` is true
-  /// when no token precedes the text.
+  /// Calls `each` for the pieces of a normalised text from left to right. `begins_text`: the text
+  /// is the start of the input, with no added token in front.
   ///
   /// Cost:    linear in the text for every step, except regular expressions (see Pattern).
   /// Errors:  those of Pattern::split.
@@ -28,7 +28,7 @@ class PretokenizerChain {
     split_from(0, text, begins_text, each);
   }
 
-  /// Whether the joined pieces equal the text, apart from spaces that a step puts in front.
+  /// Whether no step removes text: the joined pieces equal the text, apart from added spaces.
   bool keeps_all() const { return keeps_all_; }
 
  private:

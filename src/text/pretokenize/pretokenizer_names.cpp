@@ -18,10 +18,10 @@ constexpr Scanner kQwen2Chain[] = {kQwen2};
 constexpr Scanner kQwen35Chain[] = {kQwen35};
 constexpr Scanner kO200kChain[] = {kO200k};
 constexpr Scanner kTekkenChain[] = {kTekken};
-/// Numbers one by one, then GPT-2's pattern.
+/// Cuts at each number, then by GPT-2's pattern.
 constexpr Scanner kStarcoderChain[] = {kNumber, kGpt2};
 constexpr Scanner kFalconChain[] = {kPunctuationRun, kGpt2, kByteNumbers, kDigitsBy3};
-/// What llama.cpp means by "default".
+/// The pattern that llama.cpp uses for "default".
 constexpr Scanner kDefaultChain[] = {kDefaultPunctuation, kGpt2, kNumbers, kDigitsBy3};
 constexpr Scanner kDeepseekLlmChain[] = {kNewline,     kDeepseekLetters, kDeepseekPunctuation,
                                          kSpacesAtEnd, kCjkAndBefore,    kNumber};

@@ -1,4 +1,4 @@
-// Translates a regular expression in one pass, without a tree.
+// Translates a regular expression from Oniguruma's to PCRE2's syntax in one pass.
 #include "text/pretokenize/regex_syntax.h"
 
 #include <algorithm>
@@ -91,7 +91,7 @@ class Translator {
   }
 
   void open_group() {
-    // In the middle it would change what the alternatives behind it belong to in Oniguruma.
+    // Only at the start: Oniguruma reads a(?i)b|c as a(?i:b|c).
     if (at_ == 0 && next_is("(?i)")) return copy(4);
     groups_.push_back(out_.size());
     if (next_is("(*")) refuse("'(*'");
@@ -103,7 +103,7 @@ class Translator {
     refuse("a group of an unknown kind");
   }
 
-  /// {n}, {n,} or {n,m}; a + behind it repeats all of it and does not make it possessive.
+  /// Reads {n}, {n,} or {n,m}. A + behind it repeats the whole, and does not make it possessive.
   void interval() {
     const std::size_t end = source_.find('}', at_);
     const std::string_view inside =
@@ -138,13 +138,13 @@ class Translator {
     copy(2);
   }
 
-  /// Writes a class for the escape of two characters that stands here.
+  /// Writes a class in place of the current escape, of two characters.
   void set(std::string_view content, bool negated) {
     out_ += in_class_ ? std::string(content) : cat(negated ? "[^" : "[", content, "]");
     at_ += 2;
   }
 
-  /// \p{...}: a general category as it is, everything longer is a script.
+  /// Reads \p{...}: a general category, or a script if the name is longer.
   void property() {
     const std::size_t end = source_.find('}', at_);
     if (end == std::string_view::npos || source_[at_ + 2] != '{') refuse("a property without {}");
@@ -160,7 +160,7 @@ class Translator {
     at_ = end + 1;
   }
 
-  /// \uHHHH, \xHH or \x{H...}.
+  /// Reads \uHHHH, \xHH or \x{H...}.
   void code_point() {
     const bool braces = source_.substr(at_).starts_with("\\x{");
     const std::size_t begin = at_ + (braces ? 3 : 2);
@@ -181,8 +181,8 @@ class Translator {
   std::string out_;
   std::size_t at_ = 0;
   bool in_class_ = false;
-  std::size_t atom_ = 0;             // where in out_ the last item that can be repeated begins
-  std::vector<std::size_t> groups_;  // where the open groups begin
+  std::size_t atom_ = 0;             // start in out_ of the last item that can be repeated
+  std::vector<std::size_t> groups_;  // starts of the open groups
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Translates regular expressions from Oniguruma's syntax, which tokenizer.json uses, to PCRE2's.
+// Translates regular expressions of tokenizer.json from Oniguruma's syntax to PCRE2's.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace ingot {
 
-/// The PCRE2 pattern (UTF, UCP, multi-line, LF ends lines) with the meaning that `source` has in
-/// Oniguruma's Ruby syntax. Classes that differ between the two libraries (\w, \s, scripts) are
-/// spelled out. Other differing or unknown constructs are refused.
+/// Translates `source` from Oniguruma's Ruby syntax to a PCRE2 pattern for the options UTF, UCP and
+/// MULTILINE, with LF as line end. Classes that differ between the libraries (\w, \s, scripts) are
+/// spelled out. Other constructs that differ or are unknown are refused.
 ///
 /// Errors:  model_error(file, ...) that names the construct and its place.
 /// Source:  Oniguruma's doc/RE and doc/SYNTAX.md; pcre2pattern(3).

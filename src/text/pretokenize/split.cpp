@@ -1,4 +1,4 @@
-// Cuts texts at matches; holds one piece back until it knows whether the next one joins it.
+// MatchCutter: holds one piece back until it is known whether the next stretch joins it.
 #include "text/pretokenize/split.h"
 
 namespace ingot {
@@ -14,8 +14,8 @@ void MatchCutter::add(Stretch next) {
   after_match_ = next.match;
 }
 
-/// Whether `next` is one piece with the stretch that is held, of which there is always one: an
-/// empty one in front of the text.
+/// Whether `next` joins the piece that is held back. At the start of a text this is an empty
+/// piece.
 bool MatchCutter::joins(const Stretch& next) const {
   switch (behavior_) {
     case SplitBehavior::kRemoved:

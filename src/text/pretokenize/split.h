@@ -1,4 +1,4 @@
-// Cuts a text at the matches of a pattern, for every pre-tokenizer.
+// MatchCutter: cuts a text into pieces at the matches of a pattern, for all pre-tokenizers.
 #pragma once
 
 #include <cstddef>
@@ -9,27 +9,27 @@
 
 namespace ingot {
 
-/// Receives the pieces of a text from left to right.
+/// Callback that receives the pieces of a text from left to right.
 using EachPiece = FunctionRef<void(std::string_view)>;
 
-/// Cuts a text at matches that arrive from left to right, as Hugging Face's tokenizers do. Text
-/// between matches is a piece too; an empty match cuts; empty pieces are dropped.
+/// Cuts a text at matches that arrive from left to right, as Hugging Face's tokenizers do. The text
+/// between two matches is a piece, too. An empty match cuts. Empty pieces are dropped.
 ///
-/// Cost:    constant memory; nothing allocates.
+/// Cost:    no allocation.
 /// Source:  tokenizers, SplitDelimiterBehavior.
 class MatchCutter {
  public:
-  /// `invert` swaps the roles of matches and the text between them.
+  /// `invert` swaps the roles of the matches and the texts between them.
   MatchCutter(std::string_view text, SplitBehavior behavior, bool invert, EachPiece each)
       : text_(text), each_(each), behavior_(behavior), invert_(invert) {}
 
-  /// Takes the match [begin, end), which begins at or behind the end of the previous one.
+  /// Adds the match [begin, end). It must not begin before the end of the previous match.
   void match(std::size_t begin, std::size_t end) {
     if (at_ < begin) add({at_, begin, invert_});
     add({begin, end, !invert_});
     at_ = end;
   }
-  /// Ends the text: no match follows.
+  /// Ends the text. Call it once, behind the last match.
   void finish() {
     if (at_ < text_.size()) add({at_, text_.size(), invert_});
     tell(held_);
@@ -49,8 +49,8 @@ class MatchCutter {
   EachPiece each_;
   SplitBehavior behavior_;
   bool invert_;
-  std::size_t at_ = 0;  // behind the last match
-  Stretch held_;        // not told yet, for the next one may join it
+  std::size_t at_ = 0;  // end of the last match
+  Stretch held_;        // the last piece: the next stretch may join it
   bool after_match_ = false;
 };
 

@@ -1,5 +1,5 @@
-// Each scanner checks the pattern's alternatives by their first characters and takes the first that
-// matches.
+// Scanners for words: each tests the alternatives of its pattern by their first characters, and
+// uses the first one that matches.
 #include "text/pretokenize/word_scanners.h"
 
 #include "text/unicode/char_scan.h"
@@ -11,8 +11,8 @@ constexpr unsigned kLetterMark = kLetter | kMark;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 
-/// Bytes of 's, 't, 're, 've, 'm, 'll or 'd at the start of `text`, else 0. Without regard to case,
-/// U+017F (long s) folds to s.
+/// Bytes of 's, 't, 're, 've, 'm, 'll or 'd at the start of `text`, or 0. With `any_case`, U+017F
+/// (long s) counts as s.
 std::size_t contraction(std::string_view text, bool any_case) {
   if (text.size() < 2 || text[0] != '\'') return 0;
   const char first = any_case ? lower(text[1]) : text[1];
@@ -27,9 +27,9 @@ std::size_t contraction(std::string_view text, bool any_case) {
 
 /// A run of white space at the start of a text.
 struct SpaceRun {
-  std::size_t end = 0;          ///< bytes
-  std::size_t last = 0;         ///< where its last character starts
-  std::size_t newline_end = 0;  ///< behind its last \r or \n; 0 when it has none
+  std::size_t end = 0;          ///< bytes of the run
+  std::size_t last = 0;         ///< start of its last character
+  std::size_t newline_end = 0;  ///< end of its last \r or \n; 0 if it has no line break
 };
 
 SpaceRun space_run(std::string_view text) {
@@ -42,8 +42,8 @@ SpaceRun space_run(std::string_view text) {
   return run;
 }
 
-/// \s+(?!\S)|\s+ : all of the run at the end of the text, else all but its last character, which
-/// belongs to what follows, unless it is alone.
+/// \s+(?!\S)|\s+ : the whole run at the end of the text. Elsewhere its last character belongs to
+/// the next piece, unless the run has only one character.
 std::size_t spaces_before(const SpaceRun& run, std::string_view text) {
   return run.end < text.size() && run.last > 0 ? run.last : run.end;
 }
@@ -99,15 +99,15 @@ std::size_t llama3_length(std::string_view text, const Llama3Rules& rules) {
 
 namespace {
 
-/// A word of o200k's pattern from `at` on.
+/// A word of o200k's pattern that begins at `at`.
 struct CasedWord {
-  std::size_t end = 0;     ///< `at` when there is none
-  bool has_lower = false;  ///< it is of the first alternative
+  std::size_t end = 0;     ///< end of the word; `at` if no word begins there
+  bool has_lower = false;  ///< whether the first alternative matched
 };
 
 /// [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+ or else
-/// [\p{Lu}...\p{M}]+[\p{Ll}...]*. Without a small letter behind the first run, the
-/// first form ends with the run's last character that is in both sets.
+/// [\p{Lu}...\p{M}]+[\p{Ll}...]*. If no lower-case letter follows the first run, the first form
+/// ends with the run's last character that is in both sets.
 CasedWord cased_word(std::string_view text, std::size_t at) {
   std::size_t end = at;
   std::size_t uncased_end = at;
@@ -124,14 +124,14 @@ CasedWord cased_word(std::string_view text, std::size_t at) {
   return {end, false};
 }
 
-/// The word at the start of `text` with the one character in front that it may have:
-/// [^\r\n\p{L}\p{N}]?. A mark is such a character and part of words too. 0: there is none.
+/// Bytes of the word at the start of `text`, with one optional character in front:
+/// [^\r\n\p{L}\p{N}]?. A mark can be this character or a part of the word. 0: no word.
 std::size_t prefixed_word_length(std::string_view text) {
   const Char first = char_at(text, 0);
   if (first.is(kLetter)) return cased_word(text, 0).end;
   if (first.is(kNumber) || first.is_newline()) return 0;
   const CasedWord word = cased_word(text, first.size);
-  // What a mark is in front of needs a small letter, or the mark is a word by itself.
+  // Behind a mark, a word without a lower-case letter does not count: the mark is the word.
   if (first.is(kMark)) return word.has_lower ? word.end : first.size;
   return word.end > first.size ? word.end : 0;
 }

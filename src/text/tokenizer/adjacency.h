@@ -1,5 +1,5 @@
-// Adjacency: which bytes follow each other inside pieces. Elsewhere a text can be cut before
-// merging.
+// Adjacency: which bytes are neighbours in some piece of a vocabulary. Between other bytes a text
+// can be cut before BPE merging.
 #pragma once
 
 #include <array>
@@ -9,14 +9,14 @@
 
 namespace ingot {
 
-/// The pairs of neighbouring bytes in a set of pieces. Merging never joins two bytes that are
-/// neighbours in no piece. A cut between such bytes keeps the result and makes each merge small.
+/// The pairs of neighbouring bytes in a set of pieces. Merging never joins any other pair of bytes:
+/// a cut between them does not change the tokens, and makes each merge small.
 class Adjacency {
  public:
   void add(std::string_view piece) {
     for (std::size_t i = 1; i < piece.size(); ++i) pairs_[index(piece[i - 1])].set(index(piece[i]));
   }
-  /// Whether some piece has `before` and `after` side by side.
+  /// Whether some piece contains `before` directly followed by `after`.
   bool joins(char before, char after) const { return pairs_[index(before)][index(after)]; }
 
  private:

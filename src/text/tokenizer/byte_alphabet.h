@@ -1,4 +1,4 @@
-// GPT-2's alphabet: 256 printable characters that represent bytes in vocabularies and merges.
+// GPT-2's byte alphabet: 256 printable characters that stand for bytes in vocabularies and merges.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace ingot {
 
-/// The character for a byte: printable Latin-1 bytes map to themselves, the other 68 to U+0100 and
-/// up, in order.
+/// The character for a byte. Printable Latin-1 bytes stand for themselves; the other 68 become
+/// U+0100 to U+0143, in order.
 ///
 /// Source:  GPT-2's encoder.py, bytes_to_unicode.
 char32_t byte_to_letter(std::uint8_t byte);
 
-/// The bytes of a text in the alphabet; nothing when a character is outside it.
+/// The bytes that `text` spells in the alphabet; nothing if it has any other character.
 std::optional<std::string> letters_to_bytes(std::string_view text);
 
 }  // namespace ingot

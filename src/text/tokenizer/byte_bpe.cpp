@@ -1,4 +1,4 @@
-// Byte-level BPE from a file's tokens and ranked merges.
+// Byte-level BPE: merges the bytes of a piece by ranked merges.
 #include "text/tokenizer/byte_bpe.h"
 
 #include <array>
@@ -18,7 +18,7 @@
 namespace ingot {
 namespace {
 
-/// The bytes that each normal token stands for, nothing for the others.
+/// The bytes that each normal token stands for; empty for other tokens.
 StringTable bytes_of(const TokenizerData& data) {
   StringTable all;
   for (std::size_t i = 0; i < data.tokens.size(); ++i) {
@@ -63,16 +63,16 @@ class ByteBpe final : public TokenModel {
 
   MergeTable merges_;
   std::array<std::int32_t, 256> byte_ids_{};  // -1: the byte has no token
-  std::int32_t unknown_;                      // -1: none
+  std::int32_t unknown_;                      // -1: no unknown token
   bool fuse_unknown_;
   int missing_ = 0;
   bool ignore_merges_;
-  StringTable bytes_;  // by id; empty for tokens that no text gives
+  StringTable bytes_;  // bytes of each normal token; empty for other tokens
   PieceMap ids_;       // finds an id by its bytes_
   WholePieces whole_pieces_;
 };
 
-/// Leaves the tokens that the bytes of `piece` merge to in `scratch.symbols`.
+/// Sets `scratch.symbols` to the tokens to which the bytes of `piece` merge.
 void ByteBpe::merge(std::string_view piece, ModelScratch& scratch) const {
   std::vector<std::int32_t>& symbols = scratch.symbols;
   symbols.clear();

@@ -1,4 +1,4 @@
-// Byte-level BPE (GPT-2, Llama 3, Qwen): each piece of text is merged from its bytes.
+// Byte-level BPE tokenizer (GPT-2, Llama 3, Qwen): merges the bytes of a text piece to tokens.
 #pragma once
 
 #include <memory>
@@ -10,9 +10,9 @@
 
 namespace ingot {
 
-/// A byte-level BPE over tokens in GPT-2's byte alphabet. A byte without a token becomes the
-/// unknown token, or is dropped when there is none, with a warning, as in Hugging Face's
-/// tokenizers.
+/// A byte-level BPE; `data` spells its tokens in GPT-2's byte alphabet. As in Hugging Face's
+/// tokenizers, a byte without a token becomes the unknown token. If the vocabulary has no unknown
+/// token, the byte is dropped. Either adds a warning.
 ///
 /// Errors:  those of MergeTable.
 std::unique_ptr<TokenModel> make_byte_bpe(const TokenizerData& data,

@@ -1,4 +1,4 @@
-// Reads and checks the byte tokens of a vocabulary.
+// Finds and checks the byte tokens of a vocabulary, "<0x00>" to "<0xFF>".
 #include "text/tokenizer/byte_tokens.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-// Reads the byte tokens of a vocabulary, "<0x00>" to "<0xFF>".
+// Finds the byte tokens of a vocabulary, "<0x00>" to "<0xFF>".
 #pragma once
 
 #include <array>
@@ -9,12 +9,12 @@
 
 namespace ingot {
 
-/// Byte tokens by their byte.
+/// The id of the token for each byte.
 using ByteIds = std::array<std::int32_t, 256>;
 
-/// The byte tokens of a vocabulary with byte fallback; nothing without fallback or byte tokens.
+/// The byte tokens of a vocabulary; nothing if it has none, or no byte fallback.
 ///
-/// Errors:  vocabulary_error for a malformed byte token, two for one byte, or fewer than 256.
+/// Errors:  vocabulary_error for a malformed byte token, two tokens for a byte, or a missing byte.
 std::optional<ByteIds> read_byte_ids(const TokenizerData& data);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// BPE over characters. Pieces can be whole texts: they are cut where no token joins two bytes.
+// BPE over characters. A piece can be a whole text, so it is cut between bytes that no token joins.
 #include "text/tokenizer/char_bpe.h"
 
 #include <optional>
@@ -13,7 +13,7 @@
 namespace ingot {
 namespace {
 
-/// Finds tokens by their text; with `control` those too that no text becomes.
+/// A map of tokens by text, without unused ones; includes control tokens only with `control`.
 PieceMap map_of(const TokenizerData& data, const StringTable& tokens, bool control) {
   PieceMap ids(tokens, tokens.size());
   for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -48,7 +48,7 @@ class CharBpe final : public TokenModel {
   void append_symbols(std::string_view character, std::vector<std::int32_t>& symbols) const;
 
   StringTable tokens_;
-  PieceMap ids_;  // finds an id by its token
+  PieceMap ids_;  // finds an id by the token's text
   MergeTable merges_;
   Adjacency adjacency_;
   std::optional<ByteIds> byte_ids_;
@@ -78,7 +78,7 @@ void CharBpe::encode(std::string_view piece, ModelScratch& scratch,
   }
   std::vector<std::int32_t>& symbols = scratch.symbols;
   symbols.clear();
-  // Unknown ones in a row can be in several parts: the symbols of the last part stay for them.
+  // A part that ends in an unknown character stays open, so that a run of them is fused.
   for (std::size_t at = 0; at < piece.size();) {
     const std::size_t size = utf8_step(piece, at);
     append_symbols(piece.substr(at, size), symbols);

@@ -1,4 +1,4 @@
-// BPE over characters by ranked merges (tokenizer.json of Llama 2, Mistral, Phi-3, Gemma).
+// BPE tokenizer over characters with ranked merges (tokenizer.json of Llama 2, Mistral, Gemma).
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace ingot {
 
-/// A BPE whose symbols are characters. A character without a token becomes its byte tokens, else
-/// the unknown token (one per run when the file fuses them), else nothing.
+/// A BPE that merges characters. A character without a token becomes byte tokens, else the unknown
+/// token (one per run if `fuse_unknown`). Without byte and unknown tokens it is dropped.
 ///
 /// Errors:  those of MergeTable and read_byte_ids.
 std::unique_ptr<TokenModel> make_char_bpe(const TokenizerData& data);

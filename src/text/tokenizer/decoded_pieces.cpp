@@ -1,4 +1,4 @@
-// Decodes every token once: the decoding steps of a file become a table.
+// Decodes every token of a vocabulary once, into a table of texts.
 #include "text/tokenizer/decoded_pieces.h"
 
 #include <algorithm>
@@ -16,10 +16,10 @@ namespace {
 
 using Kind = DecoderStep::Kind;
 
-/// What SentencePiece decodes an unknown token to.
+/// The text to which SentencePiece decodes an unknown token: U+2047 between spaces.
 constexpr std::string_view kUnknownText = " \xE2\x81\x87 ";
 
-/// Most bytes that a decoder writes for a match; a space is usual.
+/// Most bytes that a Replace step writes for a match. Real files write a space.
 constexpr std::size_t kReplacementBytesMax = 64;
 
 std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
@@ -56,12 +56,12 @@ std::string without_odd_spaces(std::string text) {
   return text;
 }
 
-/// The steps that apply to one token.
+/// Runs the decoding steps that apply to a single token.
 class PieceDecoder {
  public:
   explicit PieceDecoder(const TokenizerData& data) : data_(data) {}
 
-  /// What token `id` writes; `first`: at the beginning of a text.
+  /// The decoded text of token `id`; `first`: at the start of a text.
   std::string decode(std::size_t id, bool first) const {
     const TokenType type = data_.types[id];
     if (type == TokenType::kUnknown) return std::string(kUnknownText);
@@ -123,7 +123,7 @@ class PieceDecoder {
   const TokenizerData& data_;
 };
 
-/// Steps behind Fuse see the whole text: of those only the stripping of its beginning can stream.
+/// Reads the steps behind Fuse. They apply to the whole text; only Strip at its start can stream.
 void read_fused(const TokenizerData& data, DecodedPieces& out) {
   bool fused = false;
   for (const DecoderStep& step : data.decoders) {

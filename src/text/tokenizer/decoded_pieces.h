@@ -1,4 +1,4 @@
-// The text that each token of a vocabulary decodes to.
+// DecodedPieces: the text of each token, decoded once when a tokenizer is loaded.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,19 @@
 
 namespace ingot {
 
-/// A vocabulary in decoded form.
+/// The decoded texts of a vocabulary's tokens, and the decoding steps that need the whole text.
 struct DecodedPieces {
-  StringTable pieces;        ///< by id: its bytes, which may be parts of characters
-  StringTable first_pieces;  ///< by id: its bytes at the beginning of a text; empty table when they
-                             ///< never differ
-  std::string strip;         ///< removed from the front of a text
-  std::int32_t strip_count = 0;     ///< how many times at most
-  bool replace_every_byte = false;  ///< one U+FFFD for each ill-formed byte
+  StringTable pieces;        ///< bytes of each token, by id; may be a part of a character
+  StringTable first_pieces;  ///< as `pieces`, at the start of a text; empty table if all are equal
+  std::string strip;         ///< prefix that decoding removes from a text
+  std::int32_t strip_count = 0;     ///< most times that `strip` is removed
+  bool replace_every_byte = false;  ///< each ill-formed byte becomes one U+FFFD
   std::size_t shrink_max = 1;       ///< largest factor by which decoding shrinks a token's text
 };
 
-/// Decodes every token of a vocabulary by the steps of its description.
+/// Decodes every token of a vocabulary with the decoding steps of `data`.
 ///
-/// Errors:  vocabulary_error for steps that need more than one token at a time.
+/// Errors:  vocabulary_error for steps that need several tokens at once, or exceeded limits.
 DecodedPieces decode_pieces(const TokenizerData& data);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// The streaming detokenizer: bytes go in, maximal valid UTF-8 comes out.
+// Detokenizer: joins the bytes of tokens, and writes all complete UTF-8 characters.
 #include "text/tokenizer/detokenizer.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// Detokenizer: token ids to text, one token at a time, in whole characters.
+// Detokenizer: turns token ids into text, one token at a time, in whole UTF-8 characters.
 #pragma once
 
 #include <cstdint>
@@ -12,36 +12,36 @@ namespace ingot {
 
 /// Options of decoding.
 struct DetokenizeOptions {
-  bool keep_control = false;  ///< write control tokens as their text instead of nothing
-  bool strip_leading_space =
-      true;  ///< drop the space that encoding put in front; false when continuing a text
+  bool keep_control = false;  ///< whether control tokens such as <|im_end|> are written
+  /// Drops the space that encoding added in front. Set it to false if another text precedes.
+  bool strip_leading_space = true;
 };
 
-/// Turns a stream of tokens into a stream of text. The written text is always valid UTF-8: bytes of
-/// an unfinished character (at most 3) are held back until they are complete, wrong, or last.
+/// Turns a stream of tokens into a stream of valid UTF-8. It holds the bytes of an unfinished
+/// character (at most 3) back until the next token or the end of the text.
 ///
 /// Cost:    O(bytes of the token).
 class Detokenizer {
  public:
-  /// The tokenizer must outlive it.
+  /// `tokenizer` must outlive this object.
   explicit Detokenizer(const Tokenizer& tokenizer, const DetokenizeOptions& options = {})
       : tokenizer_(&tokenizer), options_(options) {}
 
-  /// Appends the text that `id` completes to `out`. An id outside the vocabulary becomes U+FFFD.
+  /// Adds a token and appends finished text to `out`; U+FFFD for an id outside the vocabulary.
   void push(std::int32_t id, std::string& out);
 
-  /// The bytes that pushing `id` (inside the vocabulary) would add; empty for a control token
-  /// unless control tokens are kept. Takes the place of a push.
+  /// Adds a token and returns its bytes, without joining them to whole characters. Call it in place
+  /// of `push`. `id` must be in the vocabulary. Empty for a control token that is not kept.
   std::string_view next_bytes(std::int32_t id);
 
-  /// Appends U+FFFD for an unfinished character and resets for the next text.
+  /// Ends the text: an unfinished character becomes U+FFFD. The next token begins a new text.
   void finish(std::string& out);
 
  private:
-  /// A first token's text without the prefix that encoding added.
+  /// `bytes` of a text's first token without the prefix that encoding added.
   std::string_view without_prefix(std::string_view bytes) const;
 
-  /// Moves the first `size` held bytes to `out`, ill-formed ones replaced.
+  /// Moves the first `size` held bytes to `out`; U+FFFD replaces ill-formed bytes.
   void release(std::size_t size, std::string& out);
 
   const Tokenizer* tokenizer_;
@@ -50,7 +50,7 @@ class Detokenizer {
   bool at_start_ = true;
 };
 
-/// The text of all tokens at once.
+/// Decodes a complete list of tokens.
 std::string detokenize(const Tokenizer& tokenizer, std::span<const std::int32_t> ids,
                        const DetokenizeOptions& options = {});
 

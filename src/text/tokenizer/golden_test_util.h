@@ -1,4 +1,4 @@
-// Reads the vocabularies that the tokenizer goldens name, and the small files beside them.
+// Reads the vocabularies that golden files of tokenizers name, and tiktoken files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ inline bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-/// Pieces by id, filled up with unused ones.
+/// A list of pieces by id; unused pieces fill gaps.
 class PieceList {
  public:
   void set(std::size_t id, TestPiece piece) {
@@ -66,7 +66,7 @@ class PieceList {
   std::vector<TestPiece> pieces_;
 };
 
-/// The two tokens whose merge made `bytes`: the result of merging with ranks below its own.
+/// The two tokens that merge to `bytes`: merges its bytes with all ranks below its own rank.
 inline std::vector<std::string> parts_by_rank(const std::string& bytes,
                                               const std::map<std::string, std::size_t>& ranks) {
   const std::size_t own = ranks.at(bytes);
@@ -89,7 +89,7 @@ inline std::vector<std::string> parts_by_rank(const std::string& bytes,
   return parts;
 }
 
-/// A tiktoken file of ranks. Its pattern and special tokens stand in the golden's note, as JSON.
+/// Reads a tiktoken file. Its pattern and special tokens are in the header of the golden file.
 inline TokenizerData read_tiktoken(const std::filesystem::path& file, const Json& header) {
   PieceList list;
   std::map<std::string, std::size_t> ranks;
@@ -112,7 +112,7 @@ inline TokenizerData read_tiktoken(const std::filesystem::path& file, const Json
   TokenizerData data = byte_level_pieces("gpt-2", list.pieces());
   data.file = file.string();
   data.pretokenizers[0].kind = PretokenizerStep::Kind::kSplit;
-  // Possessive in Rust, "at least once" in Oniguruma, whose reading is that of tokenizer.json.
+  // {1,3}+ is possessive in Rust. Oniguruma, which tokenizer.json uses, repeats {1,3}.
   std::string pattern = *facts.find("pat_str")->as_string();
   const std::size_t at = pattern.find("{1,3}+");
   if (at != std::string::npos) pattern.erase(at + 5, 1);
@@ -126,7 +126,7 @@ inline TokenizerData read_tiktoken(const std::filesystem::path& file, const Json
   return data;
 }
 
-/// The files that a golden's header names; of several models that are the same the first.
+/// The tokenizer files that a golden file's header names. Only the first of equal models.
 inline std::vector<std::string> golden_files(const Json& header) {
   std::vector<std::string> files;
   for (const std::string& name : strings_of(header.find("tokenizer"))) {
@@ -136,7 +136,7 @@ inline std::vector<std::string> golden_files(const Json& header) {
   return files;
 }
 
-/// The vocabulary that a golden's header names.
+/// Reads the tokenizer that a golden file's header names.
 inline TokenizerData read_golden_tokenizer(const Json& header) {
   const std::vector<std::string> files = golden_files(header);
   if (files.at(0).ends_with(".tiktoken")) return read_tiktoken(files[0], header);

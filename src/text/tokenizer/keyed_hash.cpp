@@ -1,4 +1,4 @@
-// The process's hash key, and texts hashed eight bytes at a time.
+// Draws the process's random hash key, and hashes texts eight bytes at a time.
 #include "text/tokenizer/keyed_hash.h"
 
 #include <sys/random.h>
@@ -9,7 +9,7 @@ const std::array<std::uint64_t, 2>& hash_key() {
   static const std::array<std::uint64_t, 2> key = [] {
     std::array<std::uint64_t, 2> random;
     if (getrandom(random.data(), sizeof random, GRND_NONBLOCK) == sizeof random) return random;
-    // Where the kernel has none to give, these constants only cost the protection, not correctness.
+    // If the kernel gives no random bytes, these constants lose the protection, not correctness.
     return std::array<std::uint64_t, 2>{0x9E3779B97F4A7C15, 0xD1B54A32D192ED03};
   }();
   return key;

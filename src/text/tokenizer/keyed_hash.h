@@ -1,4 +1,4 @@
-// Keyed hashing: the key is random for each process, so that no file can make entries collide.
+// Keyed hash functions: a random key per process keeps hostile files from making keys collide.
 #pragma once
 
 #include <array>
@@ -7,11 +7,11 @@
 
 namespace ingot {
 
-/// Two random words, drawn once per process. They decide where entries lie in hash tables and have
-/// no other effect.
+/// The key: two random words, drawn once per process. It affects the places of entries in hash
+/// tables, and no results.
 const std::array<std::uint64_t, 2>& hash_key();
 
-/// The two halves of the 128-bit product, combined by exclusive or.
+/// Both halves of the 128-bit product a * b, combined by exclusive or.
 inline std::uint64_t fold_product(std::uint64_t a, std::uint64_t b) {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(a) * b;
@@ -23,7 +23,7 @@ inline std::uint64_t hash_word(std::uint64_t word, const std::array<std::uint64_
   return fold_product(word ^ key[0], key[1] | 1);
 }
 
-/// The hash of a text under the process's key.
+/// The hash of a text under `hash_key()`.
 std::uint64_t hash_text(std::string_view text);
 
 }  // namespace ingot

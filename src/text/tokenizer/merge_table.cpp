@@ -1,4 +1,4 @@
-// Reads merges, and refuses a vocabulary that lacks their pieces.
+// MergeTable: reads BPE merges, and checks that all their pieces are tokens.
 #include "text/tokenizer/merge_table.h"
 
 #include <bit>

@@ -1,4 +1,4 @@
-// MergeTable: BPE merges, found by the pair of tokens that they join.
+// MergeTable: a hash table of BPE merges, looked up by the pair of tokens that a merge joins.
 #pragma once
 
 #include <array>
@@ -13,28 +13,28 @@
 
 namespace ingot {
 
-/// The pairs of tokens that merge, with rank and result. Immutable.
+/// The pairs of tokens that merge, each with its rank and the merged token. Immutable.
 class MergeTable {
  public:
-  /// Reads the merges of a file; `ids` finds tokens by their text in the file. The first of equal
-  /// merges counts.
+  /// Reads the merges of `data`; `ids` finds a token by its text. If merges are equal, the first
+  /// one counts.
   ///
-  /// Errors:  model_error for no merges, too many, a merge that is not two pieces with a space
-  ///          between, or pieces (either one or the joined one) that are not tokens.
+  /// Errors:  model_error for no or too many merges, or a merge that is not two pieces with one
+  ///          separator. Both pieces and the joined piece must be tokens.
   MergeTable(const TokenizerData& data, const PieceMap& ids);
 
-  /// The rank of a pair; SymbolMerger::kNever when it never merges.
+  /// The rank of a pair (smaller merges first); SymbolMerger::kNever if it does not merge.
   std::uint32_t rank(std::int32_t left, std::int32_t right) const {
     return slots_[slot_of(pair_of(left, right))].rank;
   }
 
-  /// Merges neighbours in `symbols` until no pair can be merged, the best pair first and the
-  /// leftmost of equals.
+  /// Merges neighbours in `symbols` until no pair merges: the pair of the smallest rank first, the
+  /// leftmost if ranks are equal.
   ///
   /// Cost:    O(n log n) for n symbols.
   void merge(std::vector<std::int32_t>& symbols, SymbolMerger& merger) const;
 
-  /// The token that the merge of a rank makes.
+  /// The token that the merge with this rank makes.
   std::int32_t merged(std::uint32_t rank) const { return merged_[rank]; }
 
  private:
@@ -46,7 +46,7 @@ class MergeTable {
     return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 |
            static_cast<std::uint32_t>(right);
   }
-  /// The slot of a pair, or the empty slot for it.
+  /// The slot that holds a pair, or the empty slot where it would go.
   std::size_t slot_of(std::uint64_t pair) const {
     std::size_t at = hash_word(pair, key_) & (slots_.size() - 1);
     while (slots_[at].rank != SymbolMerger::kNever && slots_[at].pair != pair) {
@@ -56,8 +56,8 @@ class MergeTable {
   }
 
   std::array<std::uint64_t, 2> key_ = hash_key();
-  std::vector<Slot> slots_;           // a power of two, at most half of them taken
-  std::vector<std::int32_t> merged_;  // by rank
+  std::vector<Slot> slots_;           // open addressing; a power of two, at most half full
+  std::vector<std::int32_t> merged_;  // merged token, by rank
 };
 
 }  // namespace ingot

@@ -1,5 +1,5 @@
-// Open addressing with one tag per slot, so that a piece is compared only when it is very likely
-// the one.
+// PieceMap: a hash table with open addressing. Each slot has 32 bits of the hash, so that few wrong
+// pieces are compared.
 #include "text/tokenizer/piece_map.h"
 
 #include <bit>

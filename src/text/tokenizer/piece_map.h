@@ -1,4 +1,4 @@
-// PieceMap: finds a token by its piece, in a hash table that a hostile vocabulary cannot slow down.
+// PieceMap: finds a token's id by its text, in a hash table that hostile files cannot slow down.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace ingot {
 
-/// Maps pieces to their ids. It holds no text: the table of pieces must outlive it unchanged.
+/// Maps pieces to ids. It holds no text: `pieces` must outlive it unchanged.
 class PieceMap {
  public:
-  /// An empty map with room for `count` of the pieces.
+  /// An empty map with room for `count` entries of `pieces`.
   PieceMap(const StringTable& pieces, std::size_t count);
 
-  /// Adds piece `id`; the first of equal pieces stays.
+  /// Adds the piece of `id`. If an equal piece is in the map, nothing changes.
   void insert(std::int32_t id);
 
   /// The id of `piece`, or -1.
@@ -26,11 +26,11 @@ class PieceMap {
     std::uint32_t tag = 0;
     std::int32_t id = -1;
   };
-  /// The slot of `piece`, or the empty slot for it.
+  /// The slot that holds `piece`, or the empty slot where it would go.
   std::size_t slot_of(std::string_view piece, std::uint64_t hash) const;
 
   const StringTable* pieces_;
-  std::vector<Slot> slots_;  // a power of two, at most half of them taken
+  std::vector<Slot> slots_;  // open addressing; a power of two, at most half full
 };
 
 }  // namespace ingot

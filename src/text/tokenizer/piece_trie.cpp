@@ -1,6 +1,6 @@
-// The automaton of Aho and Corasick (CACM 18, 1975) over the strings read backwards. Reading a text
-// from its end it knows at each place the longest entry that starts there, in a step or two a byte;
-// read forwards, an entry that almost matches would have to be left and begun anew at every place.
+// PieceTrie: the automaton of Aho and Corasick (CACM 18, 1975) over reversed strings. It reads a
+// text from the end. At each place it knows the longest entry that begins there, in one or two
+// steps per byte. A plain trie, read forwards, would start again at every place.
 #include "text/tokenizer/piece_trie.h"
 
 #include <algorithm>
@@ -9,12 +9,12 @@
 namespace ingot {
 namespace {
 
-/// Fewest places that are scanned at a time.
+/// Fewest places of a text that are scanned at once.
 constexpr std::size_t kPlacesMin = 4096;
 
 char from_end(std::string_view text, std::size_t i) { return text[text.size() - 1 - i]; }
 
-/// By the text read backwards, of equal ones by id.
+/// Orders entries by reversed text, then by id.
 bool comes_before(const TrieEntry& a, const TrieEntry& b) {
   const auto [in_a, in_b] =
       std::mismatch(a.text.rbegin(), a.text.rend(), b.text.rbegin(), b.text.rend());
@@ -33,7 +33,7 @@ PieceTrie::PieceTrie(std::vector<TrieEntry> entries) {
   add_suffixes();
 }
 
-/// Level by level from the sorted entries, without recursion.
+/// Adds the nodes level by level from sorted entries, without recursion.
 void PieceTrie::add_nodes(const std::vector<TrieEntry>& entries) {
   struct Range {
     std::size_t begin, end;  // the entries that end with a node's string
@@ -84,7 +84,7 @@ void PieceTrie::add_suffixes() {
   }
 }
 
-/// The child by `label`; the root, which is never a child, when there is none.
+/// The child of `node` by `label`; 0 (the root) if it has no such child.
 std::uint32_t PieceTrie::child(std::uint32_t node, char label) const {
   const std::uint32_t first = nodes_[node].children;
   const auto labels = std::string_view(labels_).substr(first, nodes_[node + 1].children - first);
@@ -92,7 +92,7 @@ std::uint32_t PieceTrie::child(std::uint32_t node, char label) const {
   return at == std::string_view::npos ? 0 : first + static_cast<std::uint32_t>(at);
 }
 
-/// The node of the longest string of the trie that `node`'s string and `label` end with.
+/// The node of the longest string that is a suffix of `node`'s string followed by `label`.
 std::uint32_t PieceTrie::step(std::uint32_t node, char label, std::size_t& steps) const {
   for (;; node = nodes_[node].suffix) {
     ++steps;
@@ -101,8 +101,8 @@ std::uint32_t PieceTrie::step(std::uint32_t node, char label, std::size_t& steps
   }
 }
 
-/// Learns what starts at `begin` and the places behind. No entry reaches further than the longest
-/// does, so what is read beyond those places is no more than they are.
+/// Finds the longest entry at each of the places from `begin`. Reads at most the longest entry's
+/// bytes beyond these places, which are at least as many.
 void PieceFinder::scan(std::size_t begin) {
   const std::size_t places = std::max(trie_.longest_, kPlacesMin);
   begin_ = begin;

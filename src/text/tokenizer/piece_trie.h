@@ -1,5 +1,5 @@
-// PieceTrie, PieceFinder: find the strings of a set in a text, leftmost and longest, for added
-// tokens.
+// PieceTrie, PieceFinder: find any of a set of strings in a text (leftmost, then longest), as for
+// added tokens.
 #pragma once
 
 #include <cstddef>
@@ -10,59 +10,59 @@
 
 namespace ingot {
 
-/// A token and its text.
+/// A string of a set and its id.
 struct TrieEntry {
   std::string_view text;
   std::int32_t id = -1;
 };
 
-/// A set of strings by their bytes, for PieceFinder. Immutable.
+/// A set of strings for PieceFinder: an Aho-Corasick automaton over reversed strings. Immutable.
 class PieceTrie {
  public:
   PieceTrie() = default;
-  /// Entries without text are skipped; equal texts keep the smallest id.
+  /// Skips entries without text. If texts are equal, the smallest id counts.
   ///
-  /// Cost:    linear in the texts' bytes after sorting them; 13 bytes of memory a byte of text.
+  /// Cost:    sorting, then linear in the bytes of all texts; 13 bytes of memory per byte of text.
   explicit PieceTrie(std::vector<TrieEntry> entries);
 
   bool empty() const { return nodes_.empty(); }
 
   struct Match {
-    std::int32_t id = -1;  ///< -1: none
-    std::size_t size = 0;  ///< bytes
+    std::int32_t id = -1;  ///< -1: no match
+    std::size_t size = 0;  ///< bytes of the matched string
   };
 
  private:
   friend class PieceFinder;
   struct Node {
-    std::uint32_t children = 0;  // the first; they end where those of the next node begin
-    std::uint32_t suffix = 0;    // the node of the longest other string that this one ends with
-    std::uint32_t match = 0;  // index into matches_: the longest entry that this string ends with
+    std::uint32_t children = 0;  // index of the first child; the next node's first ends them
+    std::uint32_t suffix = 0;    // node of the longest proper suffix of this node's string
+    std::uint32_t match = 0;     // index into matches_: longest entry that is a suffix of it
   };
   void add_nodes(const std::vector<TrieEntry>& entries);
   void add_suffixes();
   std::uint32_t child(std::uint32_t node, char label) const;
   std::uint32_t step(std::uint32_t node, char label, std::size_t& steps) const;
 
-  std::vector<Node> nodes_;     // nodes of the reversed strings by level, and an end
-  std::string labels_;          // by node: the byte that leads to it
-  std::vector<Match> matches_;  // the entries, behind "none"
-  std::size_t longest_ = 0;     // bytes
+  std::vector<Node> nodes_;     // level by level, then an end mark
+  std::string labels_;          // the byte that leads to each node
+  std::vector<Match> matches_;  // entry 0 means no match
+  std::size_t longest_ = 0;     // bytes of the longest entry
 };
 
-/// Finds a set's entries in one text, from front to back. Both must outlive it.
+/// Finds the entries of a PieceTrie in one text. Trie and text must outlive it.
 class PieceFinder {
  public:
   PieceFinder(const PieceTrie& trie, std::string_view text) : trie_(trie), text_(text) {}
 
-  /// The first place at or after `at` where an entry starts; `match` is the longest one there.
-  /// The text's size when there is none.
+  /// The first place at or after `at` where an entry begins, or the text's size if none does. Sets
+  /// `match` to the longest entry there.
   ///
-  /// Cost:    O(text) for all calls with growing `at` together, for any entries; memory for the
-  ///          longest entry, or some thousand bytes.
+  /// Cost:    O(text) for all calls with growing `at` together. Memory: 4 bytes per byte of the
+  ///          longest entry, or 16 KiB if that is more.
   std::size_t find(std::size_t at, PieceTrie::Match& match);
 
-  /// Nodes visited so far.
+  /// Number of nodes visited so far.
   std::size_t steps() const { return steps_; }
 
  private:
@@ -70,9 +70,9 @@ class PieceFinder {
 
   const PieceTrie& trie_;
   std::string_view text_;
-  std::size_t begin_ = 0;  // where the scanned part of the text begins
-  std::vector<std::uint32_t>
-      matches_;  // by place in that part: the longest entry that starts there
+  std::size_t begin_ = 0;  // start of the scanned part of the text
+  /// Index of the longest entry that begins at each place of the scanned part.
+  std::vector<std::uint32_t> matches_;
   std::size_t steps_ = 0;
 };
 

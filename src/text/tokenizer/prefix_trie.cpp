@@ -1,5 +1,5 @@
-// Built level by level from sorted entries, without recursion: the children of a node lie side by
-// side.
+// PrefixTrie: built level by level from sorted entries, without recursion. The children of a node
+// are adjacent.
 #include "text/tokenizer/prefix_trie.h"
 
 #include <algorithm>

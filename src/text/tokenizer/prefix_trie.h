@@ -1,4 +1,4 @@
-// PrefixTrie: finds all strings of a set that a text begins with.
+// PrefixTrie: finds all strings of a set that are prefixes of a text.
 #pragma once
 
 #include <array>
@@ -13,19 +13,19 @@
 
 namespace ingot {
 
-/// Strings by their bytes, each with an id that is not negative. Immutable.
+/// A set of strings, each with an id of 0 or more. Immutable.
 class PrefixTrie {
  public:
   PrefixTrie() = default;
-  /// Entries without text are skipped; equal texts keep the smallest id.
+  /// Skips entries without text. If texts are equal, the smallest id counts.
   ///
-  /// Cost:    linear in the texts' bytes after sorting them; at most 18 bytes of memory a byte of
-  ///          text.
+  /// Cost:    sorting, then linear in the bytes of all texts; at most 18 bytes of memory per byte
+  ///          of text.
   explicit PrefixTrie(std::vector<TrieEntry> entries);
 
   bool empty() const { return nodes_.empty(); }
 
-  /// Calls `each(size, id)` for every entry that `text` begins with, the shortest first.
+  /// Calls `each(size, id)` for every entry that is a prefix of `text`, from short to long.
   ///
   /// Cost:    O(bytes of the longest entry).
   template <class Each>
@@ -41,24 +41,24 @@ class PrefixTrie {
   }
 
  private:
-  /// A node with more children than this finds them by bits.
+  /// Most children that are searched one by one; a node with more has a Wide, a set of 256 bits.
   static constexpr std::uint32_t kNarrow = 8;
   static constexpr std::uint32_t kNotWide = 0xFFFF'FFFF;
 
   struct Node {
-    std::uint32_t children = 0;  // the first; they end where those of the next node begin
-    std::int32_t id = -1;        // id of the entry that ends here
+    std::uint32_t children = 0;  // index of the first child; the next node's first ends them
+    std::int32_t id = -1;        // id of the entry that ends here; -1: no entry does
     std::uint32_t wide = kNotWide;
   };
-  /// The labels of nodes with many children, as bits.
+  /// The labels of a node's children as a set of 256 bits.
   struct Wide {
     std::array<std::uint64_t, 4> bits{};
-    std::array<std::uint8_t, 4> before{};  // children in the words before each
+    std::array<std::uint8_t, 4> before{};  // number of bits in the words before
   };
   void add_nodes(const std::vector<TrieEntry>& entries);
   void add_wide_nodes();
 
-  /// The child by `label`; the root, which is never a child, when there is none.
+  /// The child of `node` by `label`; 0 (the root) if it has no such child.
   std::uint32_t child(std::uint32_t node, std::uint8_t label) const {
     const std::uint32_t first = nodes_[node].children;
     if (nodes_[node].wide != kNotWide) {
@@ -75,8 +75,8 @@ class PrefixTrie {
     return 0;
   }
 
-  std::vector<Node> nodes_;           // root, its children, theirs, an end
-  std::vector<std::uint8_t> labels_;  // by node: the byte that leads to it
+  std::vector<Node> nodes_;           // level by level, then an end mark
+  std::vector<std::uint8_t> labels_;  // the byte that leads to each node
   std::vector<Wide> wide_;
 };
 

@@ -1,5 +1,5 @@
-// SentencePiece BPE. Pieces and texts are held with plain spaces in place of U+2581, a third of the
-// bytes.
+// SentencePiece BPE. Pieces and texts have plain spaces in place of U+2581, which takes three times
+// the bytes.
 #include "text/tokenizer/sentencepiece_bpe.h"
 
 #include <algorithm>
@@ -22,8 +22,8 @@
 namespace ingot {
 namespace {
 
-/// Most bytes of a piece that merging can make, for each merge costs as much as the piece it makes;
-/// real ones have less than 100.
+/// Most bytes of a piece that merging can make. A merge costs as much as the piece that it makes.
+/// Real pieces have less than 100 bytes.
 constexpr std::size_t kMergedBytesMax = 512;
 
 class SentencePieceBpe final : public TokenModel {
@@ -58,10 +58,10 @@ class SentencePieceBpe final : public TokenModel {
                    std::vector<std::int32_t>& ids) const;
   void append_unknown(std::string_view symbol, std::vector<std::int32_t>& ids) const;
 
-  std::vector<std::uint32_t> ranks_;  // by id: 0 for the best score, equal for equal scores
+  std::vector<std::uint32_t> ranks_;  // rank of each score: 0 is the best; equal scores share
   std::optional<ByteIds> byte_ids_;
   std::int32_t unknown_;
-  StringTable pieces_;  // by id; empty for pieces that merging never makes
+  StringTable pieces_;  // by id; empty if merging never makes the piece
   PieceMap ids_;        // finds the pieces that merging can make
   WholePieces whole_pieces_;
   Adjacency adjacency_;  // over these pieces
@@ -123,7 +123,7 @@ void SentencePieceBpe::append_unknown(std::string_view symbol,
   for (const char c : symbol) ids.push_back((*byte_ids_)[static_cast<unsigned char>(c)]);
 }
 
-/// Dense ranks of the scores, best first, equal for equal scores: what the merger compares.
+/// Ranks of the scores for SymbolMerger, the best is 0. Equal scores share a rank.
 std::vector<std::uint32_t> SentencePieceBpe::rank_scores(const TokenizerData& data) {
   if (data.scores.empty()) throw vocabulary_error(data, "sentencepiece bpe without scores");
   std::vector<double> scores = data.scores;

@@ -1,5 +1,5 @@
-// SentencePiece BPE (Llama 2, Mistral, Phi-3): neighbours merge whose joined piece has the best
-// score.
+// SentencePiece BPE tokenizer (Llama 2, Mistral, Phi-3): merges the neighbours that give the piece
+// with the best score.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,11 @@
 
 namespace ingot {
 
-/// A SentencePiece BPE over texts with plain spaces. A character without a piece becomes its byte
-/// tokens; without byte tokens a run of such characters becomes one unknown token.
+/// A SentencePiece BPE; texts have plain spaces, not U+2581. A character without a piece becomes
+/// byte tokens. Without byte tokens a run of such characters becomes one unknown token.
 ///
-/// Errors:  vocabulary_error for missing or malformed scores and byte tokens, and pieces too long
-/// to
-///          merge.
+/// Errors:  vocabulary_error for missing or malformed scores or byte tokens, and for pieces that
+///          are too long to merge.
 std::unique_ptr<TokenModel> make_sentencepiece_bpe(const TokenizerData& data);
 
 }  // namespace ingot

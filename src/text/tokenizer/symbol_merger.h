@@ -1,4 +1,4 @@
-// SymbolMerger: merges neighbouring symbols for BPE, the best pair first, the leftmost of equals.
+// SymbolMerger: the BPE merge loop. It merges neighbouring symbols, the best-ranked pair first.
 #pragma once
 
 #include <algorithm>
@@ -14,27 +14,27 @@
 
 namespace ingot {
 
-/// A row of positions, cut into symbols; merging joins two neighbouring symbols.
+/// A text of `n` positions, cut into symbols. Merging joins two neighbouring symbols. Reusable.
 ///
-/// One bit per position marks where a symbol starts. Candidate pairs take 8 bytes each. They lie in
-/// a sorted list and in a heap of newer ones, together at most three for two symbols. So a text
-/// costs a small multiple of its bytes. Reusable.
+/// One bit per position marks the start of a symbol. The pairs that may merge (candidates) lie in a
+/// sorted list, and the newer ones in a heap. There are at most 1.5 candidates per symbol, of 8
+/// bytes each, so memory is a small multiple of the text's size.
 class SymbolMerger {
  public:
   /// The rank of a pair that is never merged. Smaller ranks are merged first.
   static constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
 
-  /// Begins a row of `positions` positions without symbols.
+  /// Begins a new text of `positions` positions, without symbols.
   void reset(std::size_t positions) {
     INGOT_CHECK(positions < kNever, positions, " positions in one text");
     size_ = positions;
     starts_.assign(positions / 64 + 1, 0);
     mark(positions);
   }
-  /// Starts a symbol at a position; the first one must start at 0.
+  /// Marks the start of a symbol at a position. The first symbol must start at 0.
   void mark(std::size_t at) { starts_[at / 64] |= std::uint64_t{1} << (at % 64); }
 
-  /// The end of the symbol that starts at `at`, where the next one starts.
+  /// The end of the symbol that starts at `at`: the start of the next symbol.
   std::size_t end_of(std::size_t at) const {
     std::size_t word = (at + 1) / 64;
     std::uint64_t bits = starts_[word] & (~std::uint64_t{0} << ((at + 1) % 64));
@@ -42,11 +42,10 @@ class SymbolMerger {
     return word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
   }
 
-  /// Merges until no pair can be merged.
+  /// Merges until no pair can be merged: the smallest rank first, the leftmost if ranks are equal.
   ///
   /// `rank(left, right, end)` ranks the symbols [left, right) and [right, end), or returns kNever.
   /// `merged(left, rank)` is called after each merge; the new symbol starts at `left`.
-  ///
   /// Cost:    O(n log n) for n symbols; one call of `rank` per candidate pushed or popped.
   template <class Rank, class Merged>
   void run(const Rank& rank, const Merged& merged) {
@@ -55,8 +54,8 @@ class SymbolMerger {
       symbols += static_cast<std::size_t>(std::popcount(word));
     }
     if (symbols <= kFewSymbols) return run_few(rank, merged);
-    // At this size at least a third of the candidates are dead, and all are collected anew. That
-    // happens at most four times, since a merge adds at most two.
+    // With more candidates than this, at least a third are outdated, and the list is rebuilt. It is
+    // rebuilt at most four times, because a merge adds at most two candidates.
     const std::size_t candidates_max = symbols + symbols / 2;
     sorted_.reserve(candidates_max + 2);
     heap_.reserve(symbols / 2 + 2);
@@ -69,8 +68,8 @@ class SymbolMerger {
       const std::size_t right = end_of(left);
       if (right == size_) continue;
       const std::size_t end = end_of(right);
-      // An entry can outlive its symbols. It is valid only while the pair at its place has its
-      // rank.
+      // Symbols of the candidate may have merged meanwhile. It counts only if the pair at its place
+      // still has its rank.
       if (rank(left, right, end) != best_rank) continue;
       starts_[right / 64] &= ~(std::uint64_t{1} << (right % 64));
       merged(left, best_rank);
@@ -81,14 +80,14 @@ class SymbolMerger {
   }
 
  private:
-  /// Symbols up to which run_few is faster than the heap; longer words are rare.
+  /// Most symbols for which `run_few` is used: it is faster there, and most words are shorter.
   static constexpr std::size_t kFewSymbols = 32;
 
-  /// Scans all pairs for each merge: for a word that is cheaper than keeping them sorted.
+  /// Scans all pairs for each merge. For a word this is cheaper than a sorted list and a heap.
   template <class Rank, class Merged>
   void run_few(const Rank& rank, const Merged& merged) {
-    std::array<std::size_t, kFewSymbols + 1> starts;   // starts of the symbols, and the end
-    std::array<std::uint32_t, kFewSymbols + 1> ranks;  // ranks of each symbol with its successor
+    std::array<std::size_t, kFewSymbols + 1> starts;   // start of each symbol, then the end
+    std::array<std::uint32_t, kFewSymbols + 1> ranks;  // rank of each symbol with the next one
     std::size_t count = 0;
     for (std::size_t at = 0; at < size_; at = end_of(at)) starts[count++] = at;
     starts[count] = size_;
@@ -133,7 +132,7 @@ class SymbolMerger {
     std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
   }
 
-  /// Removes and returns the best candidate.
+  /// Removes and returns the candidate of the smallest rank.
   std::uint64_t take_best() {
     const bool heap_is_first =
         next_ == sorted_.size() || (!heap_.empty() && heap_.front() < sorted_[next_]);
@@ -148,13 +147,13 @@ class SymbolMerger {
     return best;
   }
 
-  /// Merges the heap into the sorted list. That is cheaper than popping a large heap one by one,
-  /// above all when candidates arrived in order.
+  /// Merges the heap into the sorted list. This is cheaper than popping a large heap one by one,
+  /// most of all if the candidates arrived in order.
   void sort_heap_in() {
     sort(heap_);
     sorted_.erase(sorted_.begin(), sorted_.begin() + static_cast<std::ptrdiff_t>(next_));
     next_ = 0;
-    // Merges from the end, where the room is: no entry moves twice, and no third list is needed.
+    // Merges from the end, where there is room: no entry moves twice, and no buffer is needed.
     std::size_t old = sorted_.size();
     sorted_.resize(old + heap_.size());
     for (std::size_t added = heap_.size(); added > 0;) {
@@ -165,7 +164,7 @@ class SymbolMerger {
     heap_.clear();
   }
 
-  /// Rebuilds the candidates from the current pairs.
+  /// Rebuilds the list of candidates from the current pairs.
   template <class Rank>
   void collect(const Rank& rank) {
     sorted_.clear();
@@ -188,7 +187,7 @@ class SymbolMerger {
 
   std::vector<std::uint64_t> starts_;
   std::vector<std::uint64_t> sorted_;
-  std::size_t next_ = 0;  // index into sorted_ of the first entry not yet taken
+  std::size_t next_ = 0;  // index of the first remaining entry of sorted_
   std::vector<std::uint64_t> heap_;
   std::size_t size_ = 0;
 };

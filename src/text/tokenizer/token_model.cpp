@@ -1,4 +1,4 @@
-// Creates the token model of a description; wraps the algorithms of other files.
+// Makes the TokenModel that a TokenizerData describes, and adapts Unigram and WordPiece to it.
 #include "text/tokenizer/token_model.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ bool is_byte_level(const TokenizerData& data) {
   });
 }
 
-/// Tokens as texts spell them, once normalised.
+/// The tokens as normalised texts spell them.
 StringTable texts_of(const TokenizerData& data) {
   if (!data.space_marks) return data.tokens;
   StringTable texts;
@@ -31,7 +31,7 @@ StringTable texts_of(const TokenizerData& data) {
   return texts;
 }
 
-/// What takes part in segmentation. Added tokens of a tokenizer.json have no score and do not.
+/// Token types for Unigram: added tokens of a tokenizer.json have no score, so they are unused.
 std::vector<TokenType> scored_types(const TokenizerData& data) {
   std::vector<TokenType> types = data.types;
   if (data.space_marks) return types;

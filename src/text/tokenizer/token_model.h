@@ -1,4 +1,4 @@
-// TokenModel: the algorithm of a tokenizer that turns a piece of text into ids.
+// TokenModel: the algorithm (BPE, Unigram, WordPiece) that turns a piece of text into token ids.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace ingot {
 
-/// Memory that the pieces of one text share.
+/// Buffers that TokenModel::encode reuses from piece to piece.
 struct ModelScratch {
   std::vector<std::int32_t> symbols;
   SymbolMerger merger;
 };
 
-/// A model over a vocabulary. Immutable: any number of threads can use it.
+/// A tokenization algorithm with its vocabulary. Immutable: any number of threads can use it.
 class TokenModel {
  public:
   TokenModel() = default;
@@ -30,15 +30,15 @@ class TokenModel {
   virtual void encode(std::string_view piece, ModelScratch& scratch,
                       std::vector<std::int32_t>& ids) const = 0;
 
-  /// Whether the tokens cover a piece exactly: no part is dropped, and no token represents a run of
-  /// unknown characters.
+  /// Whether tokens always cover a piece exactly: no character is dropped, and no token stands for
+  /// a run of unknown characters.
   virtual bool is_complete() const = 0;
 };
 
-/// The model that `data` describes; a byte-level one when a pre-tokenizer turns bytes into symbols.
+/// Makes the model that `data` describes. A BPE with a ByteLevel pre-tokenizer becomes byte-level.
 /// Appends notes for the user to `warnings`.
 ///
-/// Errors:  vocabulary_error for unusable vocabularies.
+/// Errors:  vocabulary_error for a vocabulary that the model cannot use.
 std::unique_ptr<TokenModel> make_token_model(const TokenizerData& data,
                                              std::vector<std::string>& warnings);
 

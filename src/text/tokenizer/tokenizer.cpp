@@ -1,4 +1,4 @@
-// Tokenizer: joins normalisation, pre-tokenization, token model and added tokens.
+// Tokenizer: runs the search for added tokens, normalisation, pre-tokenization and token model.
 #include "text/tokenizer/tokenizer.h"
 
 #include <algorithm>
@@ -73,7 +73,7 @@ Tokenizer::Search Tokenizer::make_search(const TokenizerData& data, bool special
   return {.raw = AddedTokens(raw), .normalized = AddedTokens(normalized)};
 }
 
-/// Where a token may stand is known of the text as it is: within spans all are looked for there.
+/// Spans refer to the original text, so with spans all added tokens are searched there.
 const Tokenizer::Search& Tokenizer::search_for(const EncodeOptions& options) const {
   const bool within = options.added_within && searches_within_;
   const Searches& searches = within ? *searches_within_ : searches_;
@@ -103,7 +103,7 @@ void Tokenizer::encode_with(const Search& search, std::span<const TextSpan> span
     INGOT_CHECK(done <= span.begin && span.begin <= span.end && span.end <= text.size(), "span ",
                 span.begin, " to ", span.end, " of ", text.size(), " bytes");
     if (search.raw.empty()) break;
-    // A search in the span's own bytes: what follows them cannot make a longer token out of one.
+    // Searches only the span's bytes, so that later bytes cannot make a token longer.
     AddedTokenFinder finder(search.raw, text.substr(span.begin, span.end - span.begin));
     for (auto match = finder.next(); match.id >= 0; match = finder.next()) {
       const std::size_t begin = span.begin + match.begin;

@@ -1,4 +1,4 @@
-// Tokenizer: text to token ids by the rules of the model's own tokenizer.
+// Tokenizer: encodes text to token ids by the rules of the model's own tokenizer.
 #pragma once
 
 #include <array>
@@ -20,41 +20,41 @@
 
 namespace ingot {
 
-/// Options of encoding. Without them no text can become a special token.
+/// Options of encoding. By default no text becomes a special token.
 struct EncodeOptions {
-  bool add_special = false;         ///< add BOS, EOS, CLS, SEP where the tokenizer's file says so
-  bool parse_special = false;       ///< control and user-defined tokens in the text become tokens
-  bool parse_user_defined = false;  ///< only the user-defined ones (`<think>`, `<tool_call>`)
-  /// Ranges of the text, ascending and disjoint, in which such tokens may occur; absent means
-  /// everywhere. A token that is not whole inside one range is ordinary text.
+  bool add_special = false;         ///< adds BOS, EOS, CLS and SEP as the tokenizer's file says
+  bool parse_special = false;       ///< text of control and user-defined tokens becomes tokens
+  bool parse_user_defined = false;  ///< text of user-defined tokens (`<think>`) becomes tokens
+  /// Ranges of the text, ascending and disjoint, in which added tokens may occur; absent means
+  /// everywhere. A token that does not lie inside one range is ordinary text.
   std::optional<std::span<const TextSpan>> added_within = std::nullopt;
 };
 
 /// A tokenizer. Immutable: all functions may be called from several threads at once.
 ///
-/// Encoding cuts a text at its added tokens, normalises the rest, cuts that at the added tokens of
-/// normalised text, cuts it into pieces, and passes each piece through the model.
+/// Encoding cuts a text at added tokens, normalises the parts, cuts them at added tokens that are
+/// searched after normalisation, pre-tokenizes them, and passes each piece to the model.
 class Tokenizer {
  public:
-  /// See make_tokenizer.
+  /// As `make_tokenizer`, which also copies the warnings of `data`.
   Tokenizer(const TokenizerData& data, std::vector<std::string>& warnings);
   Tokenizer(const Tokenizer&) = delete;
   Tokenizer& operator=(const Tokenizer&) = delete;
 
-  /// The tokens of `text`, which may hold any bytes: NUL is a character, and invalid UTF-8 is
-  /// encoded as bytes where the vocabulary can.
+  /// The tokens of `text`, which may hold any bytes. NUL is a character. Invalid UTF-8 becomes byte
+  /// tokens if the vocabulary has them.
   ///
   /// Cost:    O(n log n) time, about 20 bytes of memory per byte of text; no recursion.
-  /// Errors:  Error{kInvalid} for a text of 2 GiB or more, or when the file's own patterns and
+  /// Errors:  Error{kInvalid} for a text of 2 GiB or more, or if the tokenizer's patterns or
   ///          replacements exceed their limits.
   std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const;
 
-  /// The bytes of a token, which may be parts of characters: a space for SentencePiece's U+2581,
-  /// the byte of a byte token, the text of a control token. Empty for an id outside the vocabulary.
+  /// The decoded bytes of a token, perhaps a part of a character: a space for U+2581, the byte of a
+  /// byte token, the text of a control token. Empty for an id outside the vocabulary.
   std::string_view piece(std::int32_t id) const;
-  /// The bytes of a token at the beginning of a text, where some tokenizers drop a space.
+  /// As `piece`, for the first token of a text: some tokenizers drop its leading space.
   std::string_view first_piece(std::int32_t id) const;
-  /// kUnused for an id outside the vocabulary.
+  /// The type of a token; kUnused for an id outside the vocabulary.
   TokenType type(std::int32_t id) const;
 
   std::int32_t size() const { return static_cast<std::int32_t>(types_.size()); }
@@ -63,42 +63,42 @@ class Tokenizer {
   std::optional<std::int32_t> eot() const { return eot_; }
   std::optional<std::int32_t> unknown() const { return unknown_; }
   std::optional<std::int32_t> padding() const { return padding_; }
-  /// Whether `add_special` puts a BOS in front, an EOS behind.
+  /// Whether `add_special` adds a BOS in front (adds_bos) or an EOS at the end (adds_eos).
   bool adds_bos() const;
   bool adds_eos() const;
 
-  /// Bytes of the longest piece.
+  /// Bytes of the longest decoded token.
   std::size_t longest_piece() const { return longest_piece_; }
-  /// The most bytes of text that one token can represent; nothing without a bound. A text longer
-  /// than n times this has more than n tokens, which callers use to refuse it without encoding.
+  /// The most bytes of text that one token can stand for; nothing if there is no bound. A text of
+  /// more than n times this has more than n tokens, so callers can refuse it without encoding.
   std::optional<std::size_t> text_bytes_per_token_max() const;
 
-  /// The prefix that encoding adds and decoding removes, and how many times at most.
+  /// The prefix (a space) that decoding removes from a text, and how many times at most.
   std::string_view stripped_prefix() const { return decoded_.strip; }
   std::int32_t stripped_prefix_count() const { return decoded_.strip_count; }
-  /// Whether ill-formed bytes decode to one U+FFFD each (SentencePiece) instead of one for each
-  /// maximal ill-formed part (byte-level BPE).
+  /// Whether each ill-formed byte decodes to its own U+FFFD (SentencePiece). Otherwise each maximal
+  /// ill-formed part decodes to one U+FFFD (byte-level BPE).
   bool replaces_every_byte() const { return decoded_.replace_every_byte; }
 
  private:
-  /// The added tokens of one combination of options.
+  /// The added tokens to search for, with one combination of options.
   struct Search {
-    AddedTokens raw;         ///< found in the original text
-    AddedTokens normalized;  ///< found in the normalised text
+    AddedTokens raw;         ///< searched in the original text
+    AddedTokens normalized;  ///< searched in the normalised text
   };
-  /// One set per combination of options.
+  /// A Search per combination of parse_special and parse_user_defined.
   struct Searches {
     Search plain, user_defined, special;
   };
   struct Scratch;
-  /// `all_raw`: all wanted tokens are found in the original text.
+  /// `all_raw`: parsed tokens are searched in the original text, even those marked `normalized`.
   Searches make_searches(const TokenizerData& data, bool all_raw) const;
   Search make_search(const TokenizerData& data, bool special, bool user_defined,
                      bool all_raw) const;
   const Search& search_for(const EncodeOptions& options) const;
   void encode_with(const Search& search, std::span<const TextSpan> spans, std::string_view text,
                    std::vector<std::int32_t>& ids) const;
-  /// Encodes a range of the text without raw tokens.
+  /// Encodes a part of the text that has no tokens of Search::raw.
   void encode_stretch(const AddedTokens& normalized, std::string_view text, bool begins_text,
                       Scratch& scratch, std::vector<std::int32_t>& ids) const;
 
@@ -110,15 +110,15 @@ class Tokenizer {
   std::unique_ptr<const TokenModel> model_;
   DecodedPieces decoded_;
   Searches searches_;
-  std::optional<Searches> searches_within_;  // where they differ: for tokens within spans
+  std::optional<Searches> searches_within_;  // for EncodeOptions::added_within, if different
   std::size_t longest_piece_ = 0;
-  bool strips_ = false;  // an added token takes white space along
+  bool strips_ = false;  // some added token strips white space around it
 };
 
-/// The tokenizer that `data` describes. Appends notes for the user to `warnings`, one line each.
+/// Makes the tokenizer that `data` describes. Appends notes for the user to `warnings`, one line
+/// each.
 ///
-/// Errors:  model_error(file, "tokenizer", 0, reason) for anything unknown, missing or
-/// contradictory.
+/// Errors:  model_error(file, "tokenizer", 0, reason) for unknown, missing or contradictory data.
 std::unique_ptr<Tokenizer> make_tokenizer(const TokenizerData& data,
                                           std::vector<std::string>& warnings);
 

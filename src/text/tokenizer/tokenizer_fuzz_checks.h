@@ -1,4 +1,4 @@
-// Checks for fuzz targets: a tokenizer read from a file works, and every failure is an Error.
+// Checks for fuzz targets: a tokenizer read from a file works, or fails with an Error.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace ingot::testing {
 
-/// Runs `work`; it may only throw an Error with a one-line message.
+/// Runs `work`, which may throw nothing except an Error with a one-line message.
 template <class Work>
 void expect_errors_only(Work&& work) {
   try {
@@ -28,7 +28,7 @@ void expect_errors_only(Work&& work) {
   }
 }
 
-/// A text with all characters that tokenizers treat specially and pieces of the vocabulary.
+/// A text of characters that tokenizers treat specially, and pieces of the vocabulary.
 inline std::string sample_text(const TokenizerData& data) {
   std::string text = "ab \xE2\x96\x81  1234\n\n<s><0x0A>\xFF e\xCC\x81'll \xF0\x9F\x98\x80";
   for (std::size_t i = 0; i < data.tokens.size() && text.size() < 1024; ++i) {
@@ -37,7 +37,7 @@ inline std::string sample_text(const TokenizerData& data) {
   return text;
 }
 
-/// Encodes and decodes with the tokenizer that `data` describes.
+/// Makes the tokenizer that `data` describes, and encodes and decodes with it.
 inline void use_tokenizer(const TokenizerData& data) {
   std::vector<std::string> warnings;
   const auto tokenizer = make_tokenizer(data, warnings);

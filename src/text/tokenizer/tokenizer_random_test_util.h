@@ -1,4 +1,4 @@
-// Random texts for tokenizers, and what their tokens stand for.
+// Random texts for tests of tokenizers.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace ingot::testing {
 
-/// Up to some 60 bytes of what tokenizers treat in ways of their own, invalid UTF-8 too.
+/// A random text of up to about 60 bytes that are special to tokenizers, also invalid UTF-8.
 inline std::string random_text(Random& random) {
   static const std::vector<std::string> kParts = {"a",
                                                   "b",
@@ -43,7 +43,7 @@ inline std::string random_text(Random& random) {
   return text;
 }
 
-/// The bytes that tokens stand for, joined.
+/// The joined bytes of the tokens.
 inline std::string joined(const Tokenizer& tokenizer, const std::vector<std::int32_t>& ids) {
   std::string bytes;
   for (const std::int32_t id : ids) bytes += tokenizer.piece(id);

@@ -1,4 +1,4 @@
-// Small vocabularies for tests.
+// Small vocabularies for tests of tokenizers.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@
 
 namespace ingot::testing {
 
-/// One entry of a vocabulary under construction.
+/// A piece of a test's vocabulary.
 struct TestPiece {
   std::string text;
   TokenType type = TokenType::kNormal;
   float score = 0;
 };
 
-/// A vocabulary without anything around it.
+/// A vocabulary of these pieces, without other settings.
 inline TokenizerData make_pieces(const std::vector<TestPiece>& pieces) {
   TokenizerData data;
   data.file = "test.gguf";
@@ -31,14 +31,14 @@ inline TokenizerData make_pieces(const std::vector<TestPiece>& pieces) {
   return data;
 }
 
-/// A byte-level vocabulary cut by the pattern of that name; merges are for the caller to add.
+/// A byte-level vocabulary with the pre-tokenizer `pre`. The caller adds merges.
 inline TokenizerData byte_level_pieces(std::string_view pre, const std::vector<TestPiece>& pieces) {
   TokenizerData data = make_pieces(pieces);
   describe_byte_level(data, pre);
   return data;
 }
 
-/// `bytes` in the byte alphabet.
+/// `bytes` in GPT-2's byte alphabet.
 inline std::string to_letters(std::string_view bytes) {
   std::string text;
   for (const char c : bytes) append_utf8(text, byte_to_letter(static_cast<std::uint8_t>(c)));
@@ -53,8 +53,8 @@ inline std::vector<TestPiece> byte_letters() {
   return pieces;
 }
 
-/// A byte-level vocabulary: token b is byte b, then the joined pieces of `merges` (of raw bytes, "a
-/// b" joins a and b) as tokens 256 and on, then `added`.
+/// A byte-level vocabulary. Token b is byte b. Tokens from 256 are the joined pieces of `merges`
+/// ("a b" joins a and b), then `added`.
 inline TokenizerData byte_level_data(std::string_view pre,
                                      const std::vector<std::pair<std::string, std::string>>& merges,
                                      const std::vector<TestPiece>& added = {}) {
@@ -67,8 +67,8 @@ inline TokenizerData byte_level_data(std::string_view pre,
   return data;
 }
 
-/// A SentencePiece vocabulary: 0 <unk>, 1 <s>, 2 </s>, bytes from 3 on where wanted, then `normal`
-/// with scores 0, -1, -2, ..., then `added`. Texts begin with <s> where they are framed.
+/// A SentencePiece vocabulary: 0 <unk>, 1 <s>, 2 </s>, byte tokens from 3 (if `bytes`), `normal`
+/// with scores 0, -1, -2, ..., then `added`. With add_special, texts begin with <s>.
 inline TokenizerData sentencepiece_data(const std::vector<std::string>& normal,
                                         const std::vector<TestPiece>& added = {}, bool bytes = true,
                                         const SentencePieceSettings& settings = {}) {
@@ -92,8 +92,8 @@ inline TokenizerData sentencepiece_data(const std::vector<std::string>& normal,
   return data;
 }
 
-/// A BPE over characters as tokenizer.json files of Llama 2 have it: 0 <unk>, 1 <s>, 2 </s>, bytes
-/// from 3 on, then `characters`, then what `merges` make.
+/// A BPE over characters, as in Llama 2's tokenizer.json: 0 <unk>, 1 <s>, 2 </s>, byte tokens
+/// from 3, then `characters`, then the results of `merges`.
 inline TokenizerData char_bpe_data(const std::vector<std::string>& characters,
                                    const std::vector<std::pair<std::string, std::string>>& merges) {
   std::vector<std::string> normal = characters;
@@ -114,7 +114,7 @@ inline TokenizerData char_bpe_data(const std::vector<std::string>& characters,
   return data;
 }
 
-/// These pieces as a Unigram model.
+/// As `sentencepiece_data`, for a Unigram model.
 inline TokenizerData unigram_data(const std::vector<std::string>& normal,
                                   const std::vector<TestPiece>& added = {}, bool bytes = true) {
   TokenizerData data = sentencepiece_data(normal, added, bytes);

@@ -1,4 +1,4 @@
-// Viterbi's algorithm over the places of a text, forwards; then the best path is walked backwards.
+// Unigram: Viterbi's algorithm over the places of a text, then a walk back along the best path.
 #include "text/tokenizer/unigram.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace ingot {
 namespace {
 
-/// How much worse than the worst piece an unknown character is.
+/// The score of an unknown character is this much below the worst piece's. As in SentencePiece.
 constexpr double kUnknownPenalty = 10;
 
 bool takes_part(std::span<const TokenType> types, std::size_t id) {
@@ -39,7 +39,7 @@ Unigram::Unigram(const StringTable& pieces, std::span<const double> scores,
   unknown_score_ = least - kUnknownPenalty;
   for (std::size_t i = 0; i < types.size(); ++i) {
     if (types[i] != TokenType::kUserDefined) continue;
-    // No other way to cover as many bytes is as good, for none of its pieces beats `most`.
+    // No other pieces for these bytes have a better sum, because no score is above `most`.
     scores_[i] = static_cast<double>(pieces[i].size()) * most - 0.1;
   }
   trie_ = PrefixTrie(std::move(entries));

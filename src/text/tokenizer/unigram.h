@@ -1,4 +1,4 @@
-// Unigram: segments a text so that its pieces have the best sum of scores.
+// Unigram tokenizer: segments a text into the pieces with the best sum of scores.
 #pragma once
 
 #include <array>
@@ -14,40 +14,39 @@
 
 namespace ingot {
 
-/// Longest piece in bytes. Each byte of text costs this many steps at most; SentencePiece's pieces
-/// have up to 64 bytes.
+/// Most bytes of a piece, and so the most steps that a byte of text can cost. SentencePiece's
+/// pieces have up to 64 bytes.
 constexpr std::size_t kUnigramPieceBytesMax = 512;
-/// Largest magnitude of a score, so that no sum overflows; real ones are below 100.
+/// Largest magnitude of a score, so that no sum overflows. Real scores are below 100.
 constexpr double kUnigramScoreMax = 1e30;
 
 /// A vocabulary of scored pieces. Immutable.
 ///
-/// Source:  Kudo, arXiv:1804.10959; ties and the penalty of unknown characters as in Hugging Face's
+/// Source:  Kudo, arXiv:1804.10959. Ties and the penalty of unknown characters: Hugging Face's
 ///          tokenizers and SentencePiece's EncodeOptimized.
 class Unigram {
  public:
   struct Settings {
     std::optional<std::int32_t> unknown = std::nullopt;
-    /// The byte tokens for characters without a piece. Absent: one unknown token per run of them.
+    /// Byte tokens for characters without a piece. Absent: a run of them becomes `unknown`.
     std::optional<std::array<std::int32_t, 256>> byte_ids = std::nullopt;
   };
-  /// `pieces` by id in normalised spelling, and their scores. With `types`, only pieces of type
-  /// kNormal and kUserDefined take part; user-defined ones win over their parts.
+  /// `pieces` are spelled as in normalised text. If `types` is not empty, only pieces of type
+  /// kNormal or kUserDefined are used; a user-defined piece is preferred to its parts.
   ///
   /// Errors:  model_error(file, ...) for scores that are not finite or too large, unequal numbers
-  /// of
-  ///          scores and pieces, pieces too long, an unknown id outside the vocabulary, or neither
-  ///          an unknown token nor byte tokens.
+  ///          of scores and pieces, too long pieces, an unknown id outside the vocabulary, or
+  ///          neither an unknown token nor byte tokens.
   Unigram(const StringTable& pieces, std::span<const double> scores,
           std::span<const TokenType> types, const Settings& settings, std::string_view file);
 
   /// Appends the tokens of a normalised text. An ill-formed byte is an unknown character.
   ///
-  /// Cost:    O(n) for n bytes, 20 bytes of memory per byte.
+  /// Cost:    O(n) for n bytes; 20 bytes of memory per byte.
   void encode(std::string_view text, std::vector<std::int32_t>& ids) const;
 
  private:
-  /// The best segmentation up to a place: its score and its last piece.
+  /// The best segmentation of a text's first bytes: its score and its last piece.
   struct Node {
     double score = 0;
     std::int32_t id = kUnreached;
@@ -63,7 +62,7 @@ class Unigram {
               std::vector<std::int32_t>& ids) const;
 
   PrefixTrie trie_;
-  std::vector<double> scores_;  // by id
+  std::vector<double> scores_;  // score of each piece, by id
   double unknown_score_ = 0;
   Settings settings_;
 };

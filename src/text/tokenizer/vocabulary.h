@@ -1,4 +1,4 @@
-// Checks on every vocabulary, and bounds on its size.
+// Checks a tokenizer's vocabulary, and limits its size.
 #pragma once
 
 #include <cstddef>
@@ -9,22 +9,22 @@
 
 namespace ingot {
 
-/// Most tokens of a vocabulary; real ones have up to 262,144.
+/// Most tokens of a vocabulary. Real ones have up to 262,144.
 constexpr std::size_t kTokensMax = std::size_t{1} << 22;
-/// Most bytes of one piece, and of all pieces; real ones have some hundred, and some million.
+/// Limits on the bytes of one piece and of all pieces. Real ones: some hundred and some million.
 constexpr std::size_t kPieceBytesMax = 65'536;
 constexpr std::size_t kAllPieceBytesMax = 67'108'864;
-/// Most added tokens, and most bytes of them; Gemma has about 6,400 tokens.
+/// Limits on added tokens: their number, and their bytes. Gemma has about 6,400 added tokens.
 constexpr std::size_t kAddedTokensMax = 1'000'000;
 constexpr std::size_t kAddedBytesMax = 8'388'608;
 
-/// A refusal of a tokenizer: model_error(file, "tokenizer", 0, reason).
+/// The error for a tokenizer that cannot be used: model_error(file, "tokenizer", 0, reason).
 Error vocabulary_error(const TokenizerData& data, std::string_view reason);
 
-/// Checks the properties common to all kinds of vocabularies.
+/// Checks what all kinds of vocabularies must fulfil.
 ///
-/// Errors:  vocabulary_error for no tokens, exceeded bounds, arrays of unequal length, ids out of
-///          range.
+/// Errors:  vocabulary_error for no tokens, exceeded limits, arrays of unequal length, or ids out
+///          of range.
 void check_vocabulary(const TokenizerData& data);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// WholePieces: remembers which tokens merging gives for their own text, so that most words skip
+// WholePieces: caches which tokens BPE merging gives for their own text, so that most words skip
 // merging.
 #pragma once
 
@@ -12,16 +12,16 @@
 
 namespace ingot {
 
-/// Remembers which tokens merging gives for their own text. Other merges may apply first, so not
-/// every token qualifies. Each token is tried at its first use; threads that race get equal
-/// answers.
+/// Caches for each token whether merging its own text gives just this token. It need not: other
+/// merges may come first. Each token is tried at its first use. Thread-safe: threads that try a
+/// token at once get equal results.
 class WholePieces {
  public:
-  /// A vocabulary of `size` tokens, found by `ids`, which must outlive this.
+  /// For a vocabulary of `size` tokens. `ids` finds a token by its text and must outlive this.
   WholePieces(const PieceMap& ids, std::size_t size) : ids_(&ids), states_(size) {}
 
-  /// The token whose text is `piece` if `is_whole(id)` confirms that merging gives just this token;
-  /// otherwise -1. `is_whole` is called once per token (once per thread that races).
+  /// The token with the text `piece`, if merging that text gives just this token; otherwise -1.
+  /// `is_whole(id)` tests it; the result is cached.
   template <class IsWhole>
   std::int32_t find(std::string_view piece, const IsWhole& is_whole) const {
     const std::int32_t id = ids_->find(piece);
@@ -39,7 +39,7 @@ class WholePieces {
   enum class State : std::uint8_t { kUntried, kWhole, kMerged };
 
   const PieceMap* ids_;
-  mutable std::vector<std::atomic<State>> states_;  // by id; a cache of what is_whole says
+  mutable std::vector<std::atomic<State>> states_;  // result of is_whole, by id
 };
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Greedy: the longest piece that the rest of the word begins with.
+// WordPiece: takes the longest piece that is a prefix of the rest of the word, and repeats.
 #include "text/tokenizer/wordpiece.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// WordPiece: cuts a word into the longest pieces, from left to right.
+// WordPiece tokenizer (BERT): cuts a word into the longest pieces, from left to right.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,20 @@
 
 namespace ingot {
 
-/// A vocabulary of pieces that begin a word and pieces that continue one. Immutable.
+/// A vocabulary of pieces that begin a word, and of pieces that continue a word. Immutable.
 ///
 /// Source:  BERT's tokenization.py.
 class WordPiece {
  public:
   struct Settings {
     std::int32_t unknown = -1;
-    std::size_t word_chars_max = 100;  ///< a word of more characters is unknown
+    std::size_t word_chars_max = 100;  ///< a longer word becomes `unknown`
   };
-  /// `continuing` holds pieces without the prefix ("##") that marks them in the vocabulary.
+  /// `continuing` holds pieces without their prefix in the vocabulary ("##").
   WordPiece(std::vector<TrieEntry> beginning, std::vector<TrieEntry> continuing,
             const Settings& settings);
 
-  /// Appends the tokens of one word; only the unknown token when a part of it has no piece.
+  /// Appends the tokens of one word, or the unknown token alone if a part of it has no piece.
   ///
   /// Cost:    O(word_chars_max) searches of at most the longest piece's bytes each.
   void encode_word(std::string_view word, std::vector<std::int32_t>& ids) const;

@@ -1,4 +1,4 @@
-// The two-stage table behind char_class: 256 code points a block, equal blocks stored once.
+// The two-stage table of character classes: blocks of 256 code points, equal ones stored once.
 #include "text/unicode/char_class.h"
 
 #include <utf8proc.h>
@@ -76,10 +76,10 @@ bool is_conjoining_jamo(char32_t c) {
 
 bool is_hangul_syllable(char32_t c) { return c >= 0xAC00 && c <= 0xD7A3; }
 
-/// Text without characters of these two classes is in every normal form.
+/// Sets kCombines and kDecomposes. A text without these classes is in every normal form.
 unsigned normalization_classes(char32_t c, const utf8proc_property_t& property) {
   constexpr unsigned kNone = UINT16_MAX;
-  constexpr unsigned kSecondOfPair = 0x8000;  // utf8proc: of comb_index
+  constexpr unsigned kSecondOfPair = 0x8000;  // a bit of utf8proc's comb_index
   const unsigned pair = property.comb_index;
   unsigned classes = kOther;
   if (property.combining_class != 0 || (pair != kNone && pair >= kSecondOfPair) ||

@@ -1,4 +1,4 @@
-// Classes of code points for tokenizers: general categories and a few properties.
+// Character classes of Unicode code points (letter, number, space, ...) for tokenizers.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace ingot {
 
-/// Classes of a code point as bits; at most one of the first six is set.
+/// Classes of a code point as bits. At most one of kLetter to kSymbol is set.
 enum CharClass : std::uint16_t {
   kOther = 0,
   kLetter = 1,         ///< general category L (\p{L})
@@ -17,23 +17,22 @@ enum CharClass : std::uint16_t {
   kPunctuation = 8,    ///< general category P (\p{P})
   kMark = 16,          ///< general category M (\p{M})
   kSymbol = 32,        ///< general category S (\p{S})
-  kUpper = 64,         ///< Lu or Lt
-  kLower = 128,        ///< Ll
+  kUpper = 64,         ///< general category Lu or Lt
+  kLower = 128,        ///< general category Ll
   kWord = 256,         ///< \w of Unicode Technical Standard 18: Alphabetic, M, Nd, Pc, Join_Control
-  kNonspacing = 512,   ///< Mn
-  kControl = 1024,     ///< Cc or Cf
-  kCombines = 2048,    ///< may move before, or compose with, an earlier character in a normal form
+  kNonspacing = 512,   ///< general category Mn
+  kControl = 1024,     ///< general category Cc or Cf
+  kCombines = 2048,    ///< normal forms may move it forward or join it to an earlier character
   kDecomposes = 4096,  ///< has a canonical or compatibility decomposition
 };
 
-/// The class of a code point up to U+10FFFF; anything above is kOther. The table is built at the
-/// first call.
+/// The classes of a code point; kOther above U+10FFFF. The first call builds a table.
 ///
-/// Source:  Unicode's general categories, as utf8proc has them; White_Space and Other_Alphabetic
-///          from PropList.txt.
+/// Source:  general categories from utf8proc; White_Space and Other_Alphabetic from Unicode's
+///          PropList.txt.
 CharClass char_class(char32_t code);
 
-/// char_class for ASCII characters; faster, for loops over mostly ASCII text.
+/// As `char_class`, for ASCII characters.
 constexpr CharClass ascii_class(char c) {
   const bool upper = c >= 'A' && c <= 'Z';
   const bool lower = c >= 'a' && c <= 'z';

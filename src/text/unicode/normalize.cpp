@@ -1,5 +1,5 @@
-// Normal forms with utf8proc's data. Its own canonical ordering is quadratic in a run of marks, so
-// the ordering is done here.
+// Unicode normal forms with utf8proc's data. Marks are sorted here, because utf8proc's ordering is
+// quadratic in a run of marks.
 #include "text/unicode/normalize.h"
 
 #include <utf8proc.h>
@@ -42,7 +42,7 @@ void order_marks(Codes& codes) {
   }
 }
 
-/// One character and the marks behind it after another, decomposed, then written in a normal form.
+/// Collects a character with the marks behind it, decomposed, and writes them in a normal form.
 class FormWriter {
  public:
   FormWriter(NormalForm form, std::string& out)
@@ -52,7 +52,7 @@ class FormWriter {
             UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | (is_compatible(form) ? UTF8PROC_COMPAT : 0))) {}
 
   void add(char32_t code) {
-    // The longest decomposition of one code point has 18 (UAX 15, stability policy).
+    // The longest decomposition of a code point has 18 code points (UAX 15, stability policy).
     std::array<utf8proc_int32_t, 32> parts;
     int boundary_state = 0;
     const utf8proc_ssize_t count = utf8proc_decompose_char(
@@ -88,14 +88,14 @@ class FormWriter {
   Codes codes_;
 };
 
-/// One step of a text: an ASCII character without decoding, else as decode_utf8 has it.
+/// As decode_utf8, but faster for ASCII.
 Utf8Char char_at(std::string_view text, std::size_t at) {
   const auto byte = static_cast<unsigned char>(text[at]);
   if (byte < 0x80) return {.code = byte, .size = 1, .valid = true};
   return decode_utf8(text.substr(at));
 }
 
-/// Calls `change(code, out)` for each valid character of `text`, which appends what stands for it.
+/// Calls `change(code, out)` for each valid character of `text`; it appends the replacement.
 template <class Change>
 std::string change_chars(std::string_view text, const Change& change) {
   std::string out;
@@ -114,7 +114,7 @@ std::string change_chars(std::string_view text, const Change& change) {
 
 bool has(char32_t code, unsigned classes) { return (char_class(code) & classes) != 0; }
 
-/// CJK ideographs as BERT has them.
+/// Whether BERT counts the character as a CJK ideograph.
 ///
 /// Source:  tokenizers, is_chinese_char, which begins extension E at U+2B920.
 bool is_cjk_ideograph(char32_t c) {
@@ -124,7 +124,7 @@ bool is_cjk_ideograph(char32_t c) {
          (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
 }
 
-/// General category Co; what is not assigned is not private.
+/// General category Co (private use); unassigned code points are not included.
 bool is_private_use(char32_t c) {
   return (c >= 0xE000 && c <= 0xF8FF) || (c >= 0xF0000 && c <= 0xFFFFD) ||
          (c >= 0x100000 && c <= 0x10FFFD);
@@ -148,7 +148,7 @@ void space_cjk_char(char32_t c, std::string& out) {
 }
 
 void lower_char(char32_t c, std::string& out) {
-  // The one character whose lower case is two whatever stands beside it (SpecialCasing.txt).
+  // The only character with a lower case of two characters in any context (SpecialCasing.txt).
   if (c == 0x130) {
     out += "i\xCC\x87";
   } else {
@@ -172,8 +172,8 @@ std::string to_normal_form(std::string_view text, NormalForm form) {
   std::string out;
   out.reserve(text.size());
   FormWriter writer(form, out);
-  std::size_t copied = 0;   // up to here the text is in `out`
-  std::size_t starter = 0;  // the last character before `at`, which marks may belong to
+  std::size_t copied = 0;   // bytes of the text that `out` has already
+  std::size_t starter = 0;  // the last character before `at` that marks can belong to
   for (std::size_t at = 0; at < text.size();) {
     Utf8Char step = char_at(text, at);
     if (!step.valid || !has(step.code, kCombines | kDecomposes)) {
@@ -204,7 +204,7 @@ std::string strip_marks(std::string_view text) {
 
 std::string_view strip(std::string_view text, bool left, bool right) {
   std::size_t begin = 0;
-  std::size_t end = 0;  // behind the last character that is no space
+  std::size_t end = 0;  // end of the last character that is not a space
   bool in_front = left;
   for (std::size_t at = 0; at < text.size();) {
     const Utf8Char step = char_at(text, at);

@@ -1,5 +1,5 @@
-// Unicode normal forms and the other changes that tokenizers make to a text before they cut it.
-// Every function takes any bytes; invalid UTF-8 passes unchanged.
+// Text normalisation for tokenizers: Unicode normal forms, lower case, accents, BERT's rules.
+// Every function accepts any bytes; invalid UTF-8 stays unchanged.
 #pragma once
 
 #include <cstddef>
@@ -12,46 +12,46 @@ namespace ingot {
 /// Unicode's normal forms.
 enum class NormalForm : std::uint8_t { kNfc, kNfd, kNfkc, kNfkd };
 
-/// `text` in a normal form; invalid bytes compose with no character. The result has at most 11
-/// times the bytes (U+FDFA in NFKC).
+/// `text` in a normal form; invalid bytes stay as they are. The result has at most 11 times as many
+/// bytes (U+FDFA in NFKC).
 ///
-/// Cost:    O(n log n), also for long runs of combining marks; one scan for text in the form.
+/// Cost:    O(n log n), also for long runs of marks; one scan if the text has this form already.
 /// Source:  Unicode Standard Annex 15.
 std::string to_normal_form(std::string_view text, NormalForm form);
 inline std::string to_nfc(std::string_view text) { return to_normal_form(text, NormalForm::kNfc); }
 
-/// Each character in lower case, without context: capital sigma always becomes small sigma.
+/// `text` with each character in lower case, whatever its neighbours (final sigma is not used).
 std::string to_lower(std::string_view text);
 
-/// Removes combining marks (category M). Accents of composed characters stay; NFD separates them.
+/// Removes combining marks (category M). A composed character keeps its accent: call NFD before.
 std::string strip_marks(std::string_view text);
 
-/// Removes white space in front (`left`) and behind (`right`).
+/// Removes white space at the start (`left`) and at the end (`right`) of `text`.
 std::string_view strip(std::string_view text, bool left, bool right);
 
-/// The steps of BERT's normaliser, in order.
+/// Switches for the steps of BERT's normaliser, in the order in which they run.
 struct BertNormalization {
-  bool clean_text = true;     ///< drop NUL, U+FFFD and control characters; white space to spaces
-  bool space_cjk = true;      ///< a space before and behind each CJK ideograph
-  bool strip_accents = true;  ///< NFD without nonspacing marks
+  bool clean_text = true;     ///< drops NUL, U+FFFD and controls; makes all white space spaces
+  bool space_cjk = true;      ///< puts a space before and behind each CJK ideograph
+  bool strip_accents = true;  ///< applies NFD and removes nonspacing marks
   bool lowercase = true;
 };
 
-/// Cost:    linear; at most 3 times the bytes, before NFD and lower case.
-/// Source:  BERT's tokenization.py; ranges as Hugging Face's tokenizers have them.
+/// BERT's normaliser. Cost: linear; at most 3 times the bytes, before NFD and lower case.
+/// Source:  BERT's tokenization.py; code point ranges from Hugging Face's tokenizers.
 std::string bert_normalize(std::string_view text, const BertNormalization& options);
 
-/// SentencePiece's "nmt" cleaning: removes some control characters, turns odd white space into
-/// spaces.
+/// SentencePiece's "nmt" rules: removes some control characters, and turns all kinds of white space
+/// into spaces.
 ///
-/// Source:  SentencePiece's normalisation rules, as Hugging Face's tokenizers have them.
+/// Source:  SentencePiece's normalisation rules, as Hugging Face's tokenizers implement them.
 std::string nmt_normalize(std::string_view text);
 
-/// The most bytes that a text of `bytes` may have after steps that a file describes (Replace,
-/// Prepend, precompiled maps): four times as many and 1 KiB.
+/// Most bytes of a text of `bytes` bytes after a tokenizer's Replace and Prepend steps. Without a
+/// limit a hostile tokenizer file could make texts of any size.
 constexpr std::size_t normalized_bytes_max(std::size_t bytes) { return 4 * bytes + 1024; }
 
-/// Errors:  Error{kInvalid} when a normalised text of `bytes` bytes is longer than `bytes_max`.
+/// Checks the size of a normalised text. Errors: Error{kInvalid} if `bytes` exceeds `bytes_max`.
 void check_normalized_size(std::size_t bytes, std::size_t bytes_max);
 
 }  // namespace ingot

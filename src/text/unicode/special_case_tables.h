@@ -1,20 +1,20 @@
-// Characters whose upper or title case is several characters.
+// Table of characters that become several characters in upper or title case, such as ß (SS).
 #pragma once
 
 #include <string_view>
 
 namespace ingot {
 
-/// A character and its cases, in UTF-8.
+/// A character with its upper and title case in UTF-8.
 struct SpecialCase {
   char32_t code;
   std::string_view upper;
   std::string_view title;
 };
 
-/// Sorted by code point.
+/// All such characters, sorted by code point.
 ///
-/// Source:  Unicode's SpecialCasing.txt, the unconditional mappings.
+/// Source:  the unconditional mappings of Unicode's SpecialCasing.txt.
 inline constexpr SpecialCase kSpecialCases[] = {
     {0x00DF, "SS", "Ss"}, {0x0149, "ʼN", "ʼN"},   {0x01F0, "J̌", "J̌"},     {0x0390, "Ϊ́", "Ϊ́"},
     {0x03B0, "Ϋ́", "Ϋ́"},   {0x0587, "ԵՒ", "Եւ"},   {0x1E96, "H̱", "H̱"},     {0x1E97, "T̈", "T̈"},

@@ -1,4 +1,4 @@
-// Case and white space with utf8proc's tables and the special cases.
+// White space and case of characters, from utf8proc's tables and the table of special cases.
 #include "text/unicode/unicode_text.h"
 
 #include <utf8proc.h>
@@ -60,7 +60,7 @@ void append_folded(std::string& out, char32_t code) {
 }  // namespace
 
 void append_cased(std::string& out, char32_t code, Case wanted) {
-  constexpr char32_t kDottedI = 0x130;  // the one character whose lower case is two
+  constexpr char32_t kDottedI = 0x130;  // the only character with a lower case of two characters
   const SpecialCase* special = code < 0x80 || wanted == Case::kLower ? nullptr : find_special(code);
   const auto simple = static_cast<utf8proc_int32_t>(code);
   switch (wanted) {
