@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/order.h"
 #include "base/text.h"
 #include "quant/formats.h"
 
@@ -46,6 +47,12 @@ ModelFingerprint model_fingerprint(const Checkpoint& checkpoint, const Spec& spe
     text += cat("\n", described(*tensors[i]), " ", to_string(hashes[i]));
   }
   return hash(text.data(), text.size());
+}
+
+std::string system_fingerprint(const ModelFingerprint& model, std::string_view kv_type) {
+  const std::string all =
+      cat(to_string(model), " ", kv_type, " ", kNumericsProfile, " ", kOrderVersion);
+  return "fp_" + to_string(hash(all.data(), all.size())).substr(0, 16);
 }
 
 std::string to_string(const ModelFingerprint& fingerprint) {

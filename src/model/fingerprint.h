@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/thread_pool.h"
 #include "load/checkpoint.h"
@@ -20,6 +21,11 @@ using ModelFingerprint = std::array<std::uint64_t, 2>;
 /// of `pool`. `weights` is the format to which matrices are rounded while loading.
 ModelFingerprint model_fingerprint(const Checkpoint& checkpoint, const Spec& spec,
                                    std::optional<Format> weights, ThreadPool& pool);
+
+/// Value of `system_fingerprint` in responses: "fp_" and 16 hexadecimal digits. Two servers with
+/// equal values answer equal requests with equal bytes: the digits depend on the model, the type of
+/// its KV cache ("F16"), the numerics profile and the order version.
+std::string system_fingerprint(const ModelFingerprint& model, std::string_view kv_type);
 
 /// 32 hexadecimal digits.
 std::string to_string(const ModelFingerprint& fingerprint);

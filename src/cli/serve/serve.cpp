@@ -16,7 +16,9 @@
 #include "cli/serve/access.h"
 #include "cli/serve/capacity.h"
 #include "cli/stop_signal.h"
+#include "model/fingerprint.h"
 #include "runtime/observe/engine_log.h"
+#include "runtime/session/session.h"
 #include "server/loading_phase.h"
 #include "server/routes.h"
 #include "server/sandbox.h"
@@ -174,7 +176,8 @@ int serve(ServerValues values) {
   Instance& instance = model.instance;
   const StartOptions start = plan_start(values, instance);
   auto chat = served_chat(config, instance);
-  const std::string fingerprint = to_string(instance.fingerprint()).substr(0, 16);
+  std::string fingerprint =
+      system_fingerprint(instance.fingerprint(), to_string(instance.kv_type()));
   start_with_progress(instance, start);
   if (config.sandbox) {
     // Threads that begin from here on, which read requests, inherit it.
@@ -186,7 +189,7 @@ int serve(ServerValues values) {
   ServiceOptions options{.limits = config.requests,
                          .model_name = served_name(config, instance),
                          .version = INGOT_VERSION,
-                         .fingerprint = cat("fp_", fingerprint),
+                         .fingerprint = std::move(fingerprint),
                          .keys = keys.keys.size(),
                          .operators = std::move(keys.operators),
                          .settings = settings(values, instance, start, model.pool->size(), false),

@@ -49,7 +49,7 @@ struct ServiceOptions {
   ServiceLimits limits{};
   std::string model_name;             ///< that clients send, and see in responses
   std::string version;                ///< the program's
-  std::string fingerprint{};          ///< of model and numerics, for system_fingerprint
+  std::string fingerprint{};          ///< see system_fingerprint()
   std::size_t keys = 0;               ///< API keys that there are
   std::set<std::size_t> operators{};  ///< numbers of keys that may see all counts
   Json settings{};                    ///< the options, for GET /props: without paths

@@ -1,0 +1,19 @@
+// Fingerprints of results: what changes them.
+#include "model/fingerprint.h"
+
+#include <gtest/gtest.h>
+
+namespace ingot {
+namespace {
+
+TEST(SystemFingerprint, DependsOnTheModelAndTheKvType) {
+  const std::string one = system_fingerprint({1, 2}, "F16");
+  EXPECT_EQ(one.size(), 19u);
+  EXPECT_TRUE(one.starts_with("fp_"));
+  EXPECT_EQ(one, system_fingerprint({1, 2}, "F16"));
+  EXPECT_NE(one, system_fingerprint({1, 2}, "F32"));
+  EXPECT_NE(one, system_fingerprint({2, 1}, "F16"));
+}
+
+}  // namespace
+}  // namespace ingot
