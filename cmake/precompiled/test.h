@@ -1,4 +1,4 @@
-// The same for tests.
+// The headers of library.h and those of googletest, compiled once for all tests.
 #pragma once
 
 #include "library.h"
