@@ -1,4 +1,4 @@
-// Errors with which an engine ends requests: their texts.
+// Makes the errors that an engine gives to requests that it ends.
 #include "runtime/engine_errors.h"
 
 #include <new>
