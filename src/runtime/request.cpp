@@ -1,4 +1,4 @@
-// What a request may ask for.
+// check_request: checks the fields of a request against a model's limits.
 #include "runtime/request.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::kInvalid, message); }
 
-/// Rows of the prompt, all of which can be computed.
+/// Checks tokens and embeddings. Returns the number of rows of the prompt.
 std::int64_t check_prompt(const Request& r, const RequestLimits& limits) {
   for (const std::int32_t id : r.prompt) {
     if (id >= 0 && id < limits.vocab) continue;
