@@ -66,10 +66,10 @@ class KvCache {
   /// The memory of all layers of a group. For tests.
   const Buffer& pages(std::int32_t g) const { return at(pages_, g); }
 
-  /// Writes to layer `i`'s memory pages of the group's first blocks, so that no step pays for the
-  /// slow first write to a memory page. `bytes` counts all layers of the group. Pools hand out
-  /// low-numbered blocks first. Do not call it while a step runs. Does nothing if the host cannot
-  /// write to the device's memory.
+  /// Writes to the memory of the first blocks in layer `i`, which pools hand out first, so that no
+  /// step pays for the slow first write to a memory page. `bytes` of the group's memory are
+  /// written, counting all its layers. Do not call it while a step runs. Does nothing if the host
+  /// cannot write to the device's memory.
   void touch(std::int64_t i, std::int64_t bytes);
   /// Number of layers of this stage.
   std::int64_t layer_count() const { return std::ssize(places_); }
@@ -84,7 +84,7 @@ class KvCache {
 
   /// Drops a reference to a block: at once, or after all steps that are under way now.
   void release(std::int32_t g, std::int32_t block);
-  /// Drops a reference at the end of the step that is being planned, because it copies the block.
+  /// Drops a reference at the end of the step that is being planned, which copies from the block.
   void release_after_next(std::int32_t g, std::int32_t block);
   /// Begins to plan a step. If the last plan was abandoned, drops references that waited for it.
   void begin_plan();

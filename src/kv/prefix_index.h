@@ -36,7 +36,7 @@ struct PrefixKey {
 /// other domains have cached.
 enum class MissReason {
   kNone,      ///< the whole prefix was cached
-  kNew,       ///< the next block's tokens were never cached, or too long ago to know
+  kNew,       ///< the next block was never cached, as far as the index remembers
   kDiverged,  ///< the block last cached after this prefix has other tokens
   kTemplate,  ///< as kDiverged, and the chat template differs too
   kEvicted,   ///< the next block was cached, but has been evicted
@@ -158,7 +158,7 @@ class PrefixIndex {
     std::int32_t index = -1;
     std::int32_t roots = 0;
   };
-  /// A record of a block that was registered once, cached or not. Explains misses.
+  /// A record of a block that was registered once, to explain misses.
   struct Ghost {
     std::uint64_t content = 0;
     PrefixKey key;
@@ -190,7 +190,7 @@ class PrefixIndex {
   void move(Place& place, std::int32_t node);
   PrefixMiss explain(const PrefixKey& key, std::int32_t node, Tokens rest, std::int64_t first,
                      std::uint64_t chat_template) const;
-  /// The node before block `index` of `path_`: the block before it, or the root of `key`.
+  /// The parent of node `index` of `path_`: the node before it, or the root of `key` for node 0.
   std::int32_t parent_of(std::int64_t index, const PrefixKey& key) const;
   std::int64_t known_of_path(const PrefixKey& key, Tokens tokens) const;
   void walk(const PrefixKey& key, Tokens tokens);

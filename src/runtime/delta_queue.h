@@ -13,8 +13,8 @@
 
 namespace ingot {
 
-/// A bounded first-in first-out queue. One thread pushes, one pops. A third may close it, if the
-/// first cannot push at that time.
+/// A bounded first-in first-out queue. One thread pushes, one pops. A third thread may close it
+/// while the first one is kept from pushing.
 ///
 /// Deltas are stored end to end in lists that are used again. So a push writes few bytes, which
 /// matters because weights fill the engine's CPU caches, and the reader fetches all deltas at once.
@@ -22,7 +22,7 @@ class DeltaQueue {
  public:
   explicit DeltaQueue(std::size_t capacity) : capacity_(capacity) {}
 
-  /// Appends a delta. Returns false and leaves `delta` as it is when the queue is full or closed.
+  /// Appends a delta. Returns false and leaves `delta` unchanged if the queue is full or closed.
   /// Errors: std::bad_alloc, with nothing changed.
   [[nodiscard]] bool try_push(Delta&& delta);
   /// Waits for a delta and moves it into `delta`, whose memory is used again. Returns false once
@@ -34,9 +34,9 @@ class DeltaQueue {
   /// Refuses further deltas and wakes a waiting reader. Queued deltas can still be popped.
   void close();
 
-  /// Number of queued deltas. Takes no lock; only for the pushing and the popping thread. If both
-  /// act at once, at least one of them counts the other's delta, because the order is sequentially
-  /// consistent. Otherwise the engine could pause and the reader not know that it has to wake it.
+  /// Number of queued deltas, for the pushing and the popping thread. Takes no lock. If both act at
+  /// once, sequential consistency lets at least one thread see the other's change. Otherwise the
+  /// engine could pause, and the reader would not know that it has to wake the engine.
   std::size_t size() const {
     // In this order, so that the difference is never negative.
     const std::size_t popped = popped_.load(std::memory_order_seq_cst);

@@ -25,7 +25,7 @@ struct EngineOptions {
   /// The most choices that wait for admission, for blocks or for their readers.
   std::size_t waiting_max = 1024;
   std::size_t deltas_max = 256;  ///< length of a reader's queue; a full one pauses its request
-  /// Seconds without a take from a full queue, after which the reader's request is cancelled.
+  /// A request is cancelled if its reader takes nothing from a full queue for this many seconds.
   double stall_seconds = kNever;
   bool prefix_cache = true;  ///< keeps computed blocks until running requests need their memory
   PrefixIndexOptions prefix{};

@@ -69,7 +69,7 @@ class Inbox {
 
   /// Takes out the oldest queued request; empty if there is none.
   std::optional<Submission> try_pop() { return queue_.try_pop(); }
-  /// Counts a choice that ended after it ran as no longer under way.
+  /// Subtracts a choice that has ended from `under_way`.
   void release() { under_way_.fetch_sub(1); }
   /// Ends a choice of a request that was taken out but never ran.
   void end(const Submission& submission, std::size_t choice, FinishReason reason,

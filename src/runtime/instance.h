@@ -47,7 +47,7 @@ struct StartOptions {
   bool finds_best = false;        ///< see ExecutorLimits
   std::int64_t output_bytes = 0;  ///< bytes of the caller's inputs and results, to plan memory
   bool generates = false;         ///< an Engine will run: sets `out_rows` and `logits_rows`
-  /// Most likeliest tokens that requests may ask for with each prompt token; -1 = no scores.
+  /// The largest Request::prompt_logprobs that requests may ask for; -1 = no scores.
   std::int32_t prompt_logprobs = -1;
   bool hidden_states = false;  ///< requests may ask for hidden states of all rows of their prompts
   /// Number of sequences of `context` tokens that the KV pool has room for; 0 = `sequences`. With

@@ -105,7 +105,7 @@ class RunningRequest {
   std::optional<Digest> digest_;
   std::optional<Detokenizer> detokenizer_;
   StopText stop_;
-  std::size_t replayed_bytes_ = 0;  ///< bytes of the next text that an earlier request delivered
+  std::size_t replayed_bytes_ = 0;  ///< bytes of text to skip: an earlier request delivered them
   Outcome outcome_;
   double queued_ = 0;
   std::optional<double> started_;

@@ -59,7 +59,7 @@ class StepGuard {
   bool has_failed() const { return has_failed_.load(); }
   /// Errors: Error{kInternal} with the reason, if a failure has occurred.
   void require_alive() const;
-  /// Whether a step is under way; `step_seconds`: its time since the first call, 0 between steps.
+  /// Whether a step is under way, and for how many seconds since its first call; 0 between steps.
   bool is_in_step() const { return step_.is_under_way(); }
   double step_seconds(double now) const { return step_.seconds(now); }
 

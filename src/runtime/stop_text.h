@@ -25,8 +25,8 @@ class StopText {
 
   /// Adds a piece, which may be empty. Returns the released text, which is empty after a stop.
   std::string add(std::string_view piece);
-  /// Ends the text, so that no decision waits any longer. Returns the text that was held back, up
-  /// to a stop string if there is one.
+  /// Ends the text: incomplete stop strings no longer count. Returns the text that was held back,
+  /// up to a stop string if there is one.
   std::string finish();
 
   /// Whether a stop string ended the text.
@@ -57,7 +57,7 @@ class StopText {
 
   std::vector<Node> nodes_;
   std::vector<std::int64_t> lengths_;  ///< length of each stop string in bytes
-  std::int32_t node_ = 0;              ///< node of the longest prefix that ends the text so far
+  std::int32_t node_ = 0;              ///< node of the longest prefix that the text ends with
   std::int64_t seen_ = 0;              ///< length of the text so far in bytes
   std::int32_t found_ = kNone;         ///< the stop string with the earliest start so far
   std::int64_t found_start_ = 0;       ///< byte offset of that start in the text

@@ -42,8 +42,8 @@ struct EngineCounts {
   std::uint64_t prefix_queries = 0;     ///< prompt tokens that were looked up in the prefix cache
   std::uint64_t prefix_hits = 0;        ///< prompt tokens that were found in the prefix cache
   std::uint64_t preemptions = 0;
-  std::array<std::uint64_t, kFinishReasons> finished{};  ///< requests, in the order of FinishReason
-  std::array<std::uint64_t, kRejections> rejected{};     ///< requests, in the order of Rejection
+  std::array<std::uint64_t, kFinishReasons> finished{};  ///< ended requests, by FinishReason
+  std::array<std::uint64_t, kRejections> rejected{};     ///< refused requests, by Rejection
 
   // Gauges: the state after the last tick.
   std::int64_t running = 0;
@@ -89,7 +89,7 @@ struct EngineCounts {
 };
 
 /// Sums up an engine's events. Any thread may call `rejected` and `snapshot`, only the engine's
-/// thread the others. Each call holds a mutex for one update or copy, and allocates nothing.
+/// thread the other functions. Each call holds a mutex for one update or copy. None allocates.
 class EngineMetrics final : public EngineObserver {
  public:
   void step(const StepRecord& record) override;

@@ -12,7 +12,7 @@ namespace ingot {
 
 /// One step of an engine: its times, rows and blocks, as plain data.
 struct StepRecord {
-  std::uint64_t number = 0;  ///< counted from 1
+  std::uint64_t number = 0;  ///< number of the step, from 1
 
   double start_seconds = 0;  ///< start of the tick, since the engine was made
   double seconds = 0;        ///< duration of all phases together

@@ -1,4 +1,4 @@
-// find_cut: finds the least key of the best elements of a list, without sorting the list.
+// find_cut: finds where to cut a list behind its best elements, as top_p does, without sorting it.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// The last element that stays when a list is cut in the order of descending key, then of index.
+/// The last element that a cut keeps, in the order of descending key, then ascending index.
 struct Cut {
   float key = 0;
   std::int64_t last = 0;  ///< index of the last element with this key that stays

@@ -19,7 +19,7 @@ struct SamplingParams {
   float repetition_penalty = 1;         ///< above 0; > 1: ids in the prompt or text are less likely
   float presence_penalty = 0;           ///< subtracted from the logits of ids drawn before
   float frequency_penalty = 0;          ///< subtracted for each time that the id was drawn before
-  std::int64_t min_tokens = 0;          ///< number of tokens before any of `end_ids` can be drawn
+  std::int64_t min_tokens = 0;          ///< until this many are drawn, no token of `end_ids` is
   std::vector<std::int32_t> end_ids{};  ///< ids that end the text when drawn
   float temperature = 0;                ///< 0 = the most likely token, ties to the lower id
   std::int32_t top_k = 0;               ///< number of likeliest tokens to keep; 0 or -1 = all
@@ -31,7 +31,7 @@ struct SamplingParams {
   std::int32_t logprobs = -1;           ///< likeliest tokens to report with each token; -1 = off
 };
 
-inline constexpr float kLogitBiasMax = 100;       ///< largest size of a bias, of either sign
+inline constexpr float kLogitBiasMax = 100;       ///< largest absolute value of a bias
 inline constexpr std::int32_t kLogprobsMax = 20;  ///< most tokens that `logprobs` can ask for
 inline constexpr std::size_t kEndIdsMax = 1024;   ///< most ids in `end_ids`
 

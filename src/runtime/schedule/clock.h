@@ -6,10 +6,10 @@
 
 namespace ingot {
 
-/// Returns the time in seconds since any fixed moment. It never decreases.
+/// Returns the time in seconds since some fixed moment. It never decreases.
 using Clock = std::function<double()>;
 
-/// The time limit that stands for "no limit", in seconds.
+/// A time in seconds that never comes: there is no limit, or the event has not happened.
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
 }  // namespace ingot

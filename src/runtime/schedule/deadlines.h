@@ -27,11 +27,11 @@ struct DeadlineView {
   FunctionRef<std::int64_t(const Sequence&)> cached_rows;
 };
 
-/// Predicts from the rows that `sequence`, which waits, and the prompts surely computed before it
-/// still miss, at the best measured rate. Returns 0 until enough steps were measured.
+/// Predicts how long the missing rows of a waiting sequence, and of the prompts that surely come
+/// before it, take at the best measured rate. Returns 0 until enough steps were measured.
 ///
-/// First counts cached rows, and rows that several prompts share, as missing. If that is too late,
-/// counts again without cached rows and with shared rows once, over at most 128 prompts.
+/// First ignores that rows may be cached or shared by several prompts. If the result is too late,
+/// leaves out cached rows and counts shared rows once, over at most 128 prompts.
 /// Errors: std::bad_alloc.
 MinSeconds min_seconds(const DeadlineView& view, const Sequence& sequence, double now);
 

@@ -34,7 +34,7 @@ class GuaranteedBlocks {
   std::span<const std::int64_t> withheld() const { return withheld_; }
   void withhold_all(std::span<Sequence* const> running);
   void withhold(const Sequence& s) { add(s, 1); }
-  /// Call it before the sequence itself takes blocks, and `withhold` afterwards.
+  /// Lets the sequence itself take its reserved blocks. Call `withhold` afterwards.
   void hand_out(const Sequence& s) { add(s, -1); }
 
  private:

@@ -129,7 +129,7 @@ class Scheduler {
   const SchedulerLimits& limits() const { return limits_; }
 
  private:
-  /// Whether paused sequences count as running and their blocks as held, or both as free.
+  /// Whether to count the blocks and running places of paused sequences as held or as free.
   enum class PausedRoom { kHeld, kFree };
 
   Step& step_at(std::int64_t number) { return at(steps_, number % limits_.pipeline_depth); }

@@ -60,7 +60,7 @@ struct Session {
 Session session_of(const Request& request, std::span<const std::int32_t> drawn);
 /// Makes a request that continues a session. The caller sets max_tokens, which is 0.
 Request request_of(const Session& session);
-/// Checks a session as `check_request` checks the request that continues it, but allows any length.
+/// Checks a session like a request, with `check_request`, but allows any length.
 ///
 /// Errors: those of `check_request`.
 void check_session(const Session& session, RequestLimits limits);

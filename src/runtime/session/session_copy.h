@@ -19,7 +19,7 @@ namespace ingot {
 /// other functions in any thread.
 class SessionReader {
  public:
-  /// `tokens`, `cache` and `index` outlive this. With a null `index` no block is cached.
+  /// `tokens`, `cache` and `index` must outlive this object. `index` may be null.
   SessionReader(std::span<const std::int32_t> tokens, const PrefixKey& key, const KvCache& cache,
                 PrefixIndex* index);
 
@@ -61,10 +61,9 @@ class SessionLoader {
   SessionLoader(const SessionFile& file, const PrefixKey& key, KvCache& cache, PrefixIndex& index);
 
   void find();
-  /// Copies the next blocks out of the file, about `bytes` bytes. Returns false when all are
-  /// loaded.
+  /// Copies the next blocks out of the file, about `bytes` bytes. Returns false if none are left.
   ///
-  /// Errors: Error{kIo} when the file was changed since it was opened.
+  /// Errors: Error{kIo} if the file was changed since it was opened.
   [[nodiscard]] bool prepare(std::int64_t bytes);
   void load();
 
@@ -93,7 +92,7 @@ class SessionLoader {
   std::int64_t first_ = 0, last_ = 0;    ///< blocks [first_, last_) are loaded next
   std::vector<std::int64_t> seen_left_;  ///< for each group: blocks to load that the next row sees
   std::vector<std::int64_t>
-      offsets_;                    ///< byte offset of each group in a block's bytes, and their end
+      offsets_;                    ///< byte offset of each group in a block, then the block's size
   std::vector<std::byte> staged_;  ///< bytes of blocks [first_, last_)
 };
 

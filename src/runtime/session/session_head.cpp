@@ -151,7 +151,7 @@ class HeadReader {
         (Checked(static_cast<std::uint64_t>(blocks.blocks)) * groups).at_most(in_.remaining());
     if (!flags) in_.fail(cat(blocks.blocks, " blocks are more than the file holds"));
     for (const std::byte flag : in_.bytes(*flags)) {
-      if (flag > std::byte{1}) in_.fail("a block is neither there nor not there");
+      if (flag > std::byte{1}) in_.fail("the flag of a block is not 0 or 1");
       blocks.there.push_back(static_cast<std::uint8_t>(flag));
     }
     return blocks;
