@@ -67,8 +67,8 @@ class KvCache {
   const Buffer& pages(std::int32_t g) const { return at(pages_, g); }
 
   /// Writes to the memory of the first blocks in layer `i`, which pools hand out first, so that no
-  /// step pays for the slow first write to a memory page. `bytes` of the group's memory are
-  /// written, counting all its layers. Do not call it while a step runs. Does nothing if the host
+  /// step pays for the slow first write to a memory page. `bytes`: size of these blocks in all
+  /// layers of the group together. Do not call it while a step runs. Does nothing if the host
   /// cannot write to the device's memory.
   void touch(std::int64_t i, std::int64_t bytes);
   /// Number of layers of this stage.

@@ -142,7 +142,7 @@ class PrefixIndex {
     std::uint64_t content = 0;       ///< hash of the tokens alone, without secret and key
     std::int32_t parent = -1;        ///< -1: a root, or a free node
     std::int32_t root = -1;          ///< the node itself for a root
-    std::int32_t tenant_index = -1;  ///< the root's tenant in the pools
+    std::int32_t tenant_index = -1;  ///< owner in the pools: the root's tenant
     std::int32_t children = 0;
     std::int32_t places = 0;
     std::int32_t blocks = 0;       ///< number of groups in which the node has a block

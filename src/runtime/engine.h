@@ -166,7 +166,7 @@ class Engine {
   std::atomic<bool> has_thread_{false};
   std::atomic<bool> is_stopping_{false};
   std::atomic<double> drain_by_{kNever};
-  std::atomic<bool> was_forced_{false};  ///< whether requests were ended by force
+  std::atomic<bool> was_forced_{false};  ///< whether requests were ended before they were done
   Doorbell drained_;
 
   std::thread thread_;

@@ -23,7 +23,7 @@
 
 namespace ingot {
 
-/// The model file to open, and options for weights and keys and values.
+/// The model file to open, and how to load and run it.
 struct InstanceOptions {
   std::string path;
   std::span<const std::byte> bytes{};  ///< contents of a GGUF file; `path` is then only its name

@@ -12,7 +12,7 @@
 
 namespace ingot {
 
-/// Queues the choices of submissions, or ends those without memory or too late for their deadline.
+/// Queues the choices of submissions. Ends a choice at once if there is no memory or time for it.
 class Intake {
  public:
   /// The objects that requests are added to and refusals reported to. All must outlive the intake.

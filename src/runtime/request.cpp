@@ -85,8 +85,7 @@ void check_request(const Request& request, const RequestLimits& limits) {
   const std::int32_t scores = request.prompt_logprobs;
   if (scores < -1 || scores > limits.prompt_logprobs) {
     refuse(limits.prompt_logprobs < 0
-               ? cat("prompt_logprobs: ", scores,
-                     " is not possible: the engine was not started for it")
+               ? cat("prompt_logprobs: ", scores, " is not possible: this engine scores no prompts")
                : cat("prompt_logprobs: ", scores, " is not in [0, ", limits.prompt_logprobs, "]"));
   }
   if (scores >= 0 && !request.embeddings.empty()) {

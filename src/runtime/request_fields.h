@@ -97,7 +97,7 @@ struct RequestField {
   FieldRange range{};  ///< possible numbers
   std::string_view help{};
   std::string_view gguf{};                       ///< key in GGUF files after "general.sampling."
-  std::span<const FieldVariation> variations{};  ///< the first one with a place applies there
+  std::span<const FieldVariation> variations{};  ///< the first one that has a place applies
   Places read_apart = 0;                         ///< places that read it with their own code
   std::string_view flag{};                       ///< the flag, if it does not follow from `name`
 };

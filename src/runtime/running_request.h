@@ -99,7 +99,7 @@ class RunningRequest {
   std::optional<FinishReason> finish_;
   std::int64_t limit_ = 0;      ///< the most tokens to generate
   std::int64_t generated_ = 0;  ///< number of delivered tokens
-  std::int64_t drawn_ = 0;      ///< number of drawn tokens, with an end token
+  std::int64_t drawn_ = 0;      ///< number of drawn tokens, including an end token
   bool needs_counts_ = false;
   TokenCounts counts_;
   std::optional<Digest> digest_;

@@ -18,8 +18,8 @@ struct Cut {
   }
 };
 
-/// Returns where a list, ordered by descending key and then index, is cut: behind the first element
-/// at which the sum of weights reaches `target`. If the sum never does, all elements stay.
+/// Finds the cut of a list in the order of descending key, then ascending index: behind the first
+/// element at which the sum of weights reaches `target`. If the sum never does, all elements stay.
 ///
 /// -0 and +0 are equal keys. Takes linear time: builds a histogram of the leading 11 bits of the
 /// keys' differences to the best, then of the next 11 bits within the bin of the cut, and so on; a

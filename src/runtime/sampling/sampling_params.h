@@ -16,10 +16,10 @@ struct LogitBias {
 /// nothing, except that temperature 0 takes the most likely token.
 struct SamplingParams {
   std::vector<LogitBias> logit_bias{};  ///< by ascending id, each id once
-  float repetition_penalty = 1;         ///< above 0; > 1: ids in the prompt or text are less likely
+  float repetition_penalty = 1;         ///< above 0; values above 1 make repeated ids less likely
   float presence_penalty = 0;           ///< subtracted from the logits of ids drawn before
   float frequency_penalty = 0;          ///< subtracted for each time that the id was drawn before
-  std::int64_t min_tokens = 0;          ///< until this many are drawn, no token of `end_ids` is
+  std::int64_t min_tokens = 0;          ///< tokens to draw before any of `end_ids` can be drawn
   std::vector<std::int32_t> end_ids{};  ///< ids that end the text when drawn
   float temperature = 0;                ///< 0 = the most likely token, ties to the lower id
   std::int32_t top_k = 0;               ///< number of likeliest tokens to keep; 0 or -1 = all

@@ -30,7 +30,7 @@ struct DeadlineView {
 /// Predicts how long the missing rows of a waiting sequence, and of the prompts that surely come
 /// before it, take at the best measured rate. Returns 0 until enough steps were measured.
 ///
-/// First ignores that rows may be cached or shared by several prompts. If the result is too late,
+/// First assumes that no rows are cached or shared by several prompts. If the result is too late,
 /// leaves out cached rows and counts shared rows once, over at most 128 prompts.
 /// Errors: std::bad_alloc.
 MinSeconds min_seconds(const DeadlineView& view, const Sequence& sequence, double now);

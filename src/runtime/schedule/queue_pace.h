@@ -6,13 +6,13 @@
 
 namespace ingot {
 
-/// Averages over about 64 admissions. Measures only while requests wait, because without a queue it
-/// would measure arrivals. Times are seconds of the caller's clock.
+/// Averages the time between admissions over about the last 64. Measures only while requests wait,
+/// because without a queue it would measure arrivals. Times are seconds of the caller's clock.
 class QueuePace {
  public:
   /// Records that `admitted` requests were admitted since the last call, and `waiting` still wait.
   void add(std::int64_t admitted, std::int64_t waiting, double now);
-  /// Mean seconds between two admissions, longer if the last one is long ago; 0 before 8 of them.
+  /// Mean seconds between two admissions, more if the last one is long ago; 0 before 8 admissions.
   double seconds_each(double now) const;
 
  private:

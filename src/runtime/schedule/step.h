@@ -22,8 +22,8 @@ struct StepPart {
   std::int64_t first_hidden = 0;  ///< index of a row of the sequence
   std::int32_t hidden = 0;
   bool final_norm = true;  ///< whether hidden states are taken after the final norm or before it
-  /// -1, or the part's one row is a token that the step before still draws, from its row of logits
-  /// `previous`.
+  /// If not -1, the part's only row is a token that is still being drawn: from this row of logits
+  /// in the step before.
   std::int32_t previous = -1;
   std::uint32_t admission = 0;  ///< value of Sequence::admissions when the part was planned
   bool decode = false;          ///< whether the sequence had exactly one missing row

@@ -43,13 +43,13 @@ class WaitingQueue {
   /// Whether `a` comes before `b`: by rank, then by id.
   bool before(const Sequence& a, const Sequence& b) const;
 
-  /// Adds a new sequence, which its tenant has until `leave`, waiting or running.
+  /// Adds a new sequence. It counts as a sequence of its tenant until `leave`.
   void add(Sequence& s);
   /// Adds a preempted sequence.
   void add_returned(Sequence& s);
-  /// Takes the sequence out of the queue if it waits. Its tenant still has it.
+  /// Takes a sequence out of the queue, if it waits. It still counts as a sequence of its tenant.
   void erase(Sequence& s);
-  /// Records that a sequence has ended: its tenant no longer has it.
+  /// Records that a sequence has ended. It no longer counts as a sequence of its tenant.
   void leave(const Sequence& s);
   /// Adds `rows` computed rows of the sequence to its tenant's virtual time.
   void serve(const Sequence& s, std::int64_t rows);
