@@ -1,4 +1,4 @@
-// BlockPool by circular, doubly linked lists of blocks.
+// BlockPool: circular, doubly linked lists of free and evictable blocks.
 #include "kv/block_pool.h"
 
 #include "base/check.h"
@@ -92,7 +92,7 @@ void BlockPool::set_owner(std::int32_t block, std::int32_t owner) {
   if (node.references == 0) link_last(block);
 }
 
-/// Blocks on a list.
+/// Checks a list's links and owners. Returns its number of blocks.
 std::int32_t BlockPool::check_list(std::int32_t list) const {
   const std::int32_t counted = at(listed_, list);
   std::int32_t blocks = 0;

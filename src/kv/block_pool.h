@@ -14,11 +14,11 @@ namespace ingot {
 
 /// Reference counts for a fixed number of blocks. Each operation is O(log owners).
 ///
-/// A block without references is free, or evictable if the prefix index knows its contents;
-/// `retain` holds it again. `allocate` takes free blocks first. Then it evicts the least recently
-/// released block of the owner with the most cached blocks, held or not, among owners with an
-/// evictable block. So an owner below an equal share of the pool loses no block while an owner
-/// above its share has one to give.
+/// A block without references is evictable if the prefix index knows its contents, otherwise free.
+/// `allocate` takes free blocks first. When none is left, it evicts: of all owners with an
+/// evictable block it chooses the owner with the most cached blocks, held ones included, and evicts
+/// that owner's least recently released block. So an owner with less than an equal share of the
+/// pool loses no block while an owner with more has an evictable one.
 class BlockPool {
  public:
   static constexpr std::int32_t kNoOwner = -1;
@@ -26,46 +26,45 @@ class BlockPool {
 
   explicit BlockPool(std::int32_t blocks);
 
-  /// Sets the number of owners, at first 1. Only while no block is cached.
+  /// Sets the number of owners; a new pool has 1. Call it only while no block is cached.
   void set_owners(std::int32_t owners);
 
   std::int32_t total() const { return total_; }
   std::int32_t free() const { return listed_[kFree]; }
   std::int32_t evictable() const { return evictable_; }
-  /// Blocks that `allocate` could give.
+  /// Number of blocks that `allocate` can hand out: free or evictable.
   std::int32_t available() const { return free() + evictable(); }
   std::int32_t references(std::int32_t block) const { return node_at(block).references; }
-  /// The owner that a cached block counts against; kNoOwner for other blocks.
+  /// The owner that a cached block counts against; kNoOwner if the block is not cached.
   std::int32_t owner(std::int32_t block) const { return node_at(block).owner; }
   bool is_indexed(std::int32_t block) const { return owner(block) != kNoOwner; }
-  /// Whether its holder may write to it: it has one reference and is not cached.
+  /// Whether its holder may write to the block: it has one reference and is not cached.
   bool is_writable(std::int32_t block) const {
     return references(block) == 1 && !is_indexed(block);
   }
 
-  /// Takes a block, with one reference and without owner; nothing when all blocks are held.
+  /// Takes a block, which then has one reference and no owner. Empty if all blocks are held.
   [[nodiscard]] std::optional<std::int32_t> allocate();
-  /// Adds a reference. A free or evictable block is held again.
+  /// Adds a reference to a block, which may be free or evictable.
   void retain(std::int32_t block);
-  /// Drops a reference. Without references the block becomes the last of the free blocks or of its
-  /// owner's evictable ones. A block that is not held is a bug.
+  /// Drops a reference. After the last one, the block is appended to the free list or to its
+  /// owner's list of evictable blocks. Releasing a block without references is a bug.
   void release(std::int32_t block);
-  /// Makes a block cached, counted against `owner`; with kNoOwner it is no longer cached.
+  /// Marks a block as cached and counts it against `owner`. kNoOwner: it is no longer cached.
   void set_owner(std::int32_t block, std::int32_t owner);
-  /// Calls `listener` with each block that `allocate` evicts; it must forget the block. Returns the
-  /// previous listener.
+  /// Sets the function that `allocate` calls with each block that it evicts; the function must
+  /// forget the block's contents. Returns the previous function.
   EvictListener on_evict(EvictListener listener) {
     return std::exchange(evicted_, std::move(listener));
   }
 
-  /// Walks all blocks and ends the process when counts and lists disagree: O(blocks), for idle
-  /// moments and tests.
+  /// Ends the process if counts and lists disagree. Slow, because it walks all blocks.
   void check() const;
 
  private:
-  /// The list of free blocks. The owners' lists of evictable blocks follow.
+  /// Index of the list of free blocks. Each owner's list of evictable blocks comes after it.
   static constexpr std::int32_t kFree = 0;
-  /// A block's links in its circular list. The last nodes are the heads of the lists.
+  /// A block's state and its links in a circular list. `nodes_` ends with one head for each list.
   struct Node {
     std::int32_t references = 0;
     std::int32_t previous = -1;
@@ -88,8 +87,8 @@ class BlockPool {
   std::int32_t total_ = 0;
   std::int32_t evictable_ = 0;
   std::vector<Node> nodes_;
-  std::vector<std::int32_t> listed_;  ///< blocks on each list
-  OwnerHeap givers_;  ///< cached blocks by owner; holds owners with an evictable one
+  std::vector<std::int32_t> listed_;  ///< number of blocks on each list
+  OwnerHeap givers_;  ///< cached blocks of each owner; the heap has owners with an evictable block
   EvictListener evicted_;
 };
 

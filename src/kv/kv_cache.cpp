@@ -1,4 +1,4 @@
-// KvCache and SequenceBlocks: groups of layers, pages, and block tables of sequences.
+// KvCache and SequenceBlocks: allocates keys and values by KV group, and reserves blocks.
 #include "kv/kv_cache.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::int64_t blocks_of(std::int64_t tokens) { return (tokens + kBlockTokens - 1)
 std::int64_t KvGroup::blocks_for(std::int64_t tokens, std::int64_t rows_max) const {
   const std::int64_t all = blocks_of(tokens);
   if (window == 0) return all;
-  // The window and the step's own rows, and a partly used block at either end.
+  // Blocks of the window and of the step's rows, plus one, because both ends may be partly used.
   return std::min(all, blocks_of(window + rows_max) + 1);
 }
 
@@ -71,7 +71,7 @@ KvCache::KvCache(Backend& backend, std::vector<KvGroup> groups, KvType type,
 
 void KvCache::touch(std::int64_t i, std::int64_t bytes) {
   if (!backend_->host_memory()) return;
-  // The smallest memory page: larger ones are touched more often than needed.
+  // The smallest size of a memory page. Larger memory pages are written several times.
   constexpr std::int64_t kPageBytes = 4096;
   const KvLayer& kv = layer(i);
   const std::int64_t blocks =
@@ -159,7 +159,7 @@ SequenceBlocks& SequenceBlocks::operator=(SequenceBlocks&& other) noexcept {
 
 SequenceBlocks::~SequenceBlocks() { truncate(0); }
 
-/// Whether the block of key `filled` exists, will be written to, and is shared or cached.
+/// Whether the block of key `filled_` exists, will be written to, and is shared or cached.
 bool SequenceBlocks::copies_before_write(std::int32_t g, std::int64_t tokens) const {
   const auto index = to_size(filled_ / kBlockTokens);
   if (tokens <= filled_ || index >= table(g).size() || table(g)[index] < 0) return false;

@@ -1,5 +1,4 @@
-// KvCache and SequenceBlocks: pages of keys and values for all layers, and a sequence's block
-// tables.
+// KvCache and SequenceBlocks: the memory of keys and values, and a sequence's block tables.
 #pragma once
 
 #include <algorithm>
@@ -14,29 +13,29 @@
 
 namespace ingot {
 
-/// Layers of equal geometry and window. A sequence has one block table for all of them.
+/// Layers whose keys and values have equal shapes and windows. They share a sequence's block table.
 struct KvGroup {
   std::vector<std::int32_t> layers;
-  /// Keys that a row sees, itself included; 0: all. Blocks of keys that no later row sees are
-  /// released.
+  /// Number of last keys that a row sees, its own included; 0: all keys. Blocks are released once
+  /// no later row sees their keys.
   std::int32_t window = 0;
   std::int64_t block_bytes = 0;  ///< bytes of a block in one layer
-  std::int32_t kv_heads = 0;     ///< G
-  std::int32_t head_dim = 0;     ///< D
+  std::int32_t kv_heads = 0;     ///< G: KV heads of a layer
+  std::int32_t head_dim = 0;     ///< D: elements of a head
 
-  /// The most blocks that a sequence of `tokens` holds, with steps of up to `rows_max` rows.
+  /// The most blocks that a sequence of `tokens` tokens holds, with steps of up to `rows_max` rows.
   std::int64_t blocks_for(std::int64_t tokens, std::int64_t rows_max) const;
   /// Bytes of a block in all layers of the group.
   std::int64_t bytes_per_block() const { return block_bytes * std::ssize(layers); }
 };
 
-/// The KV groups of a stage's layers.
+/// Sorts a stage's layers into KV groups.
 ///
-/// Shapes: attention[i] belongs to layer first_layer + i.
+/// Shapes: attention[i] belongs to layer first_layer + i; `KvGroup::layers` holds such `i`.
 std::vector<KvGroup> kv_groups(const Backend& backend, std::span<const Attention> attention,
                                KvType type);
 
-/// Copies the keys and values of block `from` to block `to`.
+/// A pending copy: the keys and values of block `from` go to block `to`.
 struct BlockCopy {
   std::int32_t group = 0;
   std::int32_t from = 0;
@@ -45,9 +44,9 @@ struct BlockCopy {
   bool operator==(const BlockCopy&) const = default;
 };
 
-/// The device's pages for all KV groups, and a pool of blocks for each group.
+/// The memory of keys and values on the device, and a block pool for each KV group.
 ///
-/// Blocks are released through `release`, which waits for the last planned step that may read them.
+/// `release` returns a block to its pool only after the last planned step that may read it.
 class KvCache {
  public:
   /// Allocates `blocks[g]` blocks for group g. Errors: Error{kDoesNotFit}.
@@ -59,56 +58,56 @@ class KvCache {
   KvType type() const { return type_; }
   BlockPool& pool(std::int32_t g) { return at(pools_, g); }
   const BlockPool& pool(std::int32_t g) const { return at(pools_, g); }
-  /// The pages of layer `i`, an index as in kv_groups.
+  /// The memory of layer `i`, counted from the stage's first layer.
   const KvLayer& layer(std::int64_t i) const {
     const Place& place = at(places_, i);
     return at(at(layers_, place.group), place.index);
   }
-  /// All pages of a group, for tests.
+  /// The memory of all layers of a group. For tests.
   const Buffer& pages(std::int32_t g) const { return at(pages_, g); }
 
-  /// Writes to the memory pages of layer `i` that belong to the group's first blocks: `bytes` of
-  /// all its layers together. Blocks are allocated in that order, and the first write to a memory
-  /// page is too slow for a step. Not while a step runs; does nothing for memory that the host
-  /// cannot touch.
+  /// Writes to the memory of the first blocks in layer `i`, which pools hand out first, so that no
+  /// step pays for the slow first write to a memory page. `bytes`: size of these blocks in all
+  /// layers of the group together. Do not call it while a step runs. Does nothing if the host
+  /// cannot write to the device's memory.
   void touch(std::int64_t i, std::int64_t bytes);
-  /// Layers of this stage, as in kv_groups.
+  /// Number of layers of this stage.
   std::int64_t layer_count() const { return std::ssize(places_); }
-  /// Copies blocks in all layers of their groups, in the order of `copies`.
+  /// Makes the copies in their order, each in all layers of its group.
   void copy(std::span<const BlockCopy> copies);
 
-  /// Bytes of a block of group g as `read` gives it: KvRows, one layer after the other.
+  /// Size in bytes of a block of group g in the format of `read`: KvRows, layer after layer.
   std::int64_t row_bytes(std::int32_t g) const;
-  /// Copies a block of group g out of the pages, and back into them. Only between steps.
+  /// `read` copies a block of group g to the host, `load` copies it back. Only between steps.
   void read(std::int32_t g, std::int32_t block, std::span<std::byte> out) const;
   void load(std::int32_t g, std::int32_t block, std::span<const std::byte> in);
 
-  /// Drops a reference: at once, or at the end of the last step that is under way now.
+  /// Drops a reference to a block: at once, or after all steps that are under way now.
   void release(std::int32_t g, std::int32_t block);
   /// Drops a reference at the end of the step that is being planned, which copies from the block.
   void release_after_next(std::int32_t g, std::int32_t block);
-  /// Begins to plan a step. Blocks that an abandoned plan was to release are released.
+  /// Begins to plan a step. If the last plan was abandoned, drops references that waited for it.
   void begin_plan();
-  /// Ends the planning of a step. Blocks released from now on stay until that step is done.
+  /// Ends the planning of a step. Blocks that are released from now on wait for the step's end.
   void begin_step() { ++begun_; }
   /// Ends the oldest step under way.
   void end_step();
-  /// Blocks of group g whose release waits for steps under way.
+  /// Number of blocks of group g whose release waits for a step to end.
   std::int64_t releasing(std::int32_t g) const;
 
-  /// For tests: `reserve` of a sequence fails whenever `refuses` returns true.
+  /// For tests: SequenceBlocks::reserve fails whenever `refuses` returns true.
   void refuse_when(std::function<bool()> refuses) { refuses_ = std::move(refuses); }
   bool refuses() const { return refuses_ && refuses_(); }
 
  private:
-  /// A reference that is dropped when step number `step` is done.
+  /// A reference that is dropped at the end of step number `step`.
   struct Release {
     std::int64_t step = 0;
     std::int32_t group = 0;
     std::int32_t block = 0;
   };
   void release_until(std::int64_t step);
-  /// A layer's group, and its number in the group.
+  /// A layer's group, and its index among the group's layers.
   struct Place {
     std::int32_t group = 0;
     std::int32_t index = 0;
@@ -119,10 +118,10 @@ class KvCache {
   std::vector<KvGroup> groups_;
   std::vector<BlockPool> pools_;
   std::vector<Buffer> pages_;
-  std::vector<std::vector<KvLayer>> layers_;  ///< by group
-  std::vector<Place> places_;                 ///< by layer
+  std::vector<std::vector<KvLayer>> layers_;  ///< [groups][layers of the group]
+  std::vector<Place> places_;                 ///< one for each layer
   std::int64_t begun_ = 0;                    ///< steps planned so far
-  std::int64_t done_ = 0;
+  std::int64_t done_ = 0;                     ///< steps ended so far
   std::vector<Release> releases_;
   std::function<bool()> refuses_;
 };
@@ -130,9 +129,9 @@ class KvCache {
 /// The blocks of one sequence in every KV group. The destructor releases them, the last ones first.
 /// A moved-from object holds no blocks and can reserve none.
 ///
-/// Keys [0, filled()) are in the blocks, which other sequences may share. A row below `filled` can
-/// be computed again, but its key is not written again. The first write at `filled` or later copies
-/// a shared block.
+/// The blocks contain keys [0, filled()). Other sequences may share them. A row below `filled()`
+/// can be computed again, but its key is not written again. If the block of key `filled()` is
+/// shared, `reserve` replaces it with a copy before the next key is written.
 class SequenceBlocks {
  public:
   explicit SequenceBlocks(KvCache& cache);
@@ -140,73 +139,73 @@ class SequenceBlocks {
   SequenceBlocks& operator=(SequenceBlocks&& other) noexcept;
   ~SequenceBlocks();
 
-  /// Reserves blocks for keys [0, tokens); keys from `filled` on are in blocks that no sequence
-  /// shares. Appends to `copies` the blocks to copy before keys are written. False, with nothing
-  /// changed, when a pool has too few blocks or there is no memory for the table.
+  /// Reserves blocks for keys [0, tokens). No other sequence shares the blocks of the keys from
+  /// `filled()` on. Appends to `copies` the copies to make before keys are written. Returns false
+  /// and changes nothing if a pool has too few blocks or the host has no memory for the tables.
   [[nodiscard]] bool reserve(std::int64_t tokens, std::vector<BlockCopy>& copies);
-  /// As above, for a sequence that shares no block that it will write to.
+  /// Reserves blocks as above. It is a bug if a shared block would have to be copied.
   [[nodiscard]] bool reserve(std::int64_t tokens);
-  /// Blocks of group g that `reserve` would take from the pool.
+  /// Number of blocks of group g that `reserve(tokens)` would take from the pool.
   std::int64_t wanted(std::int32_t g, std::int64_t tokens) const;
-  /// The most tokens that `reserve` could take now if `withheld[g]` blocks of each group must stay
-  /// (empty: none).
+  /// The most tokens that `reserve` could be called with now, if `withheld[g]` blocks must remain
+  /// in the pool of each group g. An empty `withheld` means none.
   std::int64_t reservable(std::span<const std::int64_t> withheld = {}) const;
 
-  /// Begins with the blocks of `other`'s keys [0, tokens). Both hold them afterwards.
+  /// Starts an empty table with the blocks of `other`'s keys [0, tokens); both then hold them.
   ///
-  /// Errors: a table that is not empty, or keys that `other` has not filled, are a bug.
+  /// Errors: a table that is not empty, or more tokens than `other.filled()`, is a bug.
   void share(const SequenceBlocks& other, std::int64_t tokens);
-  /// Begins with `other`'s keys [0, tokens): shares the full blocks and copies the partly filled
-  /// one, since both sequences write there next. False, with nothing changed, when a pool has no
-  /// block for the copy.
+  /// Starts an empty table with `other`'s keys [0, tokens): shares the full blocks and copies the
+  /// partly filled one, because both sequences will write to it. Returns false and changes nothing
+  /// if a pool has no block for the copy.
   ///
   /// Errors: those of `share`.
   [[nodiscard]] bool fork(const SequenceBlocks& other, std::int64_t tokens,
                           std::vector<BlockCopy>& copies);
-  /// Whether the blocks hold all keys of [0, tokens) that rows from key `next` on see.
+  /// Whether the blocks contain all keys below `tokens` that row `next` and later rows see.
   bool can_share(std::int64_t next, std::int64_t tokens) const;
-  /// Begins the table of group g with blocks that hold its first keys; -1 where no later row sees
-  /// the block.
+  /// Starts the empty table of group g with the blocks of its first keys. -1 stands for a block
+  /// that no later row sees.
   void adopt(std::int32_t g, std::span<const std::int32_t> blocks);
-  /// Replaces block `index` of the table by `block`, which has the same keys. -1 may be replaced
-  /// too.
+  /// Replaces entry `index` of group g's table, a block or -1, by `block`, which contains the keys
+  /// of these tokens.
   void replace(std::int32_t g, std::int64_t index, std::int32_t block);
 
   std::int64_t filled() const { return filled_; }
-  /// Says that keys [0, tokens) are in the blocks now.
+  /// Records that the blocks contain keys [0, tokens) now.
   void set_filled(std::int64_t tokens) { filled_ = std::max(filled_, tokens); }
 
-  /// Releases the blocks of window groups that no row at key `next` or later sees.
+  /// Releases the blocks that row `next` and later rows do not see, in groups with a window.
   void forget_before(std::int64_t next);
-  /// Releases the blocks behind key `tokens`; `can_truncate(tokens)` must hold. So `forget_before`
-  /// is called for drafts only once they are accepted.
+  /// Drops keys from `tokens` on and releases their blocks. Requires `can_truncate(tokens)`, so
+  /// `forget_before` must not be called for rows of drafts that may be rejected.
   void truncate(std::int64_t tokens);
-  /// Whether the blocks still hold all keys that the row at key `tokens` sees. Window groups lose
-  /// keys by `forget_before`.
+  /// Whether the blocks still contain all keys that row `tokens` sees. In groups with a window,
+  /// `forget_before` removes keys.
   bool can_truncate(std::int64_t tokens) const { return can_share(tokens, tokens); }
-  /// Blocks held in group g.
+  /// Number of blocks that the sequence holds in group g.
   std::int64_t held(std::int32_t g) const { return at(tables_, g).held; }
 
-  /// Blocks of group g that no other sequence holds: they become available with its end.
+  /// Number of blocks of group g that only this sequence holds. They are available after its end.
   std::int64_t releasable(std::int32_t g) const;
   /// The block table of a group; -1 where a block was released.
   std::span<const std::int32_t> table(std::int32_t g) const { return at(tables_, g).blocks; }
-  /// The slot for key number `key` in group g; -1 if the key is written already. A shared block is
-  /// a bug.
+  /// The slot in group g where the key of row `key` is written; -1 if it is written already. It is
+  /// a bug if the slot's block is shared.
   std::int32_t slot(std::int32_t g, std::int64_t key) const;
 
  private:
   struct Table {
     std::vector<std::int32_t> blocks;  ///< -1 where a block was released
-    std::int64_t held = 0;             ///< blocks that are not -1
-    std::int64_t forgotten = 0;        ///< blocks at the front that were released
+    std::int64_t held = 0;             ///< number of entries that are not -1
+    std::int64_t forgotten = 0;        ///< leading entries that `forget_before` has handled
 
     void add(std::int32_t block) {
       blocks.push_back(block);
       ++held;
     }
   };
-  /// KV groups; 0 for a moved-from object.
+  /// Number of KV groups; 0 for a moved-from object.
   std::int32_t groups() const { return static_cast<std::int32_t>(tables_.size()); }
   bool copies_before_write(std::int32_t g, std::int64_t tokens) const;
 

@@ -1,8 +1,8 @@
-// Seeded bugs that the simulator has to find; they are compiled into the simulator alone.
+// INGOT_MUTANT: deliberate bugs, compiled only into the simulator, whose checks must find them.
 #pragma once
 
-/// Whether bug number n is active. Always false in the product. The simulator compiles the same
-/// sources with INGOT_MUTANTS and activates one bug at a time, to show that its checks can fail.
+/// Whether deliberate bug number n is active. Always false in the product. The simulator compiles
+/// these sources with INGOT_MUTANTS and activates one bug at a time, to test its own checks.
 #ifdef INGOT_MUTANTS
 namespace ingot {
 inline int active_mutant = 0;

@@ -1,4 +1,4 @@
-// OwnerHeap by a binary heap with sifting up and down.
+// OwnerHeap: a binary heap whose entries are sifted up and down.
 #include "kv/owner_heap.h"
 
 #include "base/check.h"

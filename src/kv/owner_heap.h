@@ -1,4 +1,4 @@
-// OwnerHeap: counts the cached blocks of each owner, and finds the owner that must give one.
+// OwnerHeap: counts each owner's cached blocks, and finds the owner whose block is evicted next.
 #pragma once
 
 #include <cstdint>
@@ -8,26 +8,26 @@
 
 namespace ingot {
 
-/// Counts for every owner, and a binary heap of some owners: most blocks first, then the owner that
-/// grew last, so that an owner that asks for more than its share gives a block itself. Nothing
-/// allocates after construction; each operation is O(log owners).
+/// Block counts of all owners, and a binary heap of some owners. The owner with the most blocks is
+/// at the top; of equal owners, the one that grew last, so that an owner that asks for more than
+/// its share loses its own block. Only the constructor allocates. Operations are O(log owners).
 class OwnerHeap {
  public:
-  /// Owners [0, owners), without blocks, none of them in the heap.
+  /// Owners are numbered from 0. Each starts with 0 blocks and outside the heap.
   explicit OwnerHeap(std::int32_t owners = 0);
 
   std::int32_t blocks(std::int32_t owner) const { return entry(owner).blocks; }
   std::int32_t owners() const { return static_cast<std::int32_t>(entries_.size()); }
-  /// Adds `change` blocks to an owner, in the heap or not.
+  /// Adds `change` to an owner's number of blocks. The owner may be outside the heap.
   void add_blocks(std::int32_t owner, std::int32_t change);
 
   bool empty() const { return order_.empty(); }
   bool contains(std::int32_t owner) const { return entry(owner).place >= 0; }
-  /// The first owner of the heap; an empty heap is a bug.
+  /// The owner at the top of the heap. Calling it with an empty heap is a bug.
   std::int32_t top() const;
-  /// Puts an owner into the heap. One that is in it is a bug.
+  /// Puts an owner into the heap. It is a bug if the heap contains the owner already.
   void insert(std::int32_t owner);
-  /// Takes an owner out of the heap. One that is not in it is a bug.
+  /// Takes an owner out of the heap. It is a bug if the heap does not contain the owner.
   void remove(std::int32_t owner);
 
  private:
@@ -42,7 +42,7 @@ class OwnerHeap {
   void set(std::size_t place, std::int32_t owner);
   void settle(std::size_t place);
 
-  std::vector<Entry> entries_;       ///< by owner
+  std::vector<Entry> entries_;       ///< one for each owner
   std::vector<std::int32_t> order_;  ///< the heap: owners, parents before their children
   std::uint64_t growths_ = 0;
 };

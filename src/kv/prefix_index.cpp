@@ -25,8 +25,8 @@ std::span<const std::int32_t> block_of(std::span<const std::int32_t> tokens, std
   return tokens.subspan(to_size(index * kBlockTokens), kBlockTokens);
 }
 
-/// Enough nodes for all blocks, with a root for each. A window group releases blocks whose nodes
-/// have children: up to five nodes a block.
+/// Enough nodes for all blocks, and a root for each. In a group with a window, the node of a
+/// released block stays while it has children: up to five nodes for each block.
 std::size_t node_count(const KvCache& cache, std::int32_t sequences) {
   std::int64_t nodes = 2 * std::int64_t{sequences} + 1;
   for (std::int32_t g = 0; g < cache.groups(); ++g) {
@@ -158,7 +158,7 @@ std::int32_t PrefixIndex::require_root(const PrefixKey& given, std::uint64_t cha
   return root;
 }
 
-/// A new root; -1 without a free node or memory.
+/// Makes a root. Returns -1 if there is no free node or no memory.
 std::int32_t PrefixIndex::make_root(const PrefixKey& key) {
   const std::int32_t root = take_node();
   if (root < 0) return -1;
@@ -192,7 +192,7 @@ void PrefixIndex::drop_root(std::int32_t root) {
   tenants_.erase(tenant);
 }
 
-/// A new child; -1 where another node has its hash, or without a free node.
+/// Makes a child. Returns -1 if another node has its hash, or if there is no free node.
 std::int32_t PrefixIndex::add_child(std::int32_t parent, Tokens tokens) {
   const Hash hash = child_hash(node_at(parent).hash, tokens);
   const std::size_t bucket = bucket_of(hash);
@@ -225,7 +225,7 @@ void PrefixIndex::erase_bucket(std::size_t bucket) {
   buckets_[bucket] = -1;
 }
 
-/// Removes a node without blocks, children and places, and then its parents while they are so.
+/// Frees a node if it has no blocks, children and places, and then its parents in the same way.
 void PrefixIndex::prune(std::int32_t node) {
   while (node >= 0) {
     const Node& n = node_at(node);
@@ -383,7 +383,7 @@ PrefixIndex::Place PrefixIndex::adopt(const PrefixKey& key, const Match& match,
   return place;
 }
 
-/// Holds the new node before it lets go of the old one, which may be its ancestor.
+/// Counts the place at the new node first, because freeing the old node could free the new one.
 void PrefixIndex::move(Place& place, std::int32_t node) {
   const std::int32_t before = place.node;
   place.node = node;

@@ -15,13 +15,13 @@
 
 namespace ingot {
 
-/// The properties that sequences must share to share blocks. Sequences with different keys share no
-/// block.
+/// The properties that blocks depend on besides tokens. Sequences share blocks only if their
+/// PrefixKeys are equal.
 struct PrefixKey {
-  std::array<std::uint64_t, 2> domain{};  ///< API key and salt; a hit never crosses domains
-  std::uint64_t adapter = 0;              ///< 0: none; a new number each time it is loaded
-  /// The owner of the blocks: an API key with all its salts. No part of comparisons: where tenants
-  /// share a domain, the first tenant to begin there owns its blocks.
+  std::array<std::uint64_t, 2> domain{};  ///< made of API key and salt; domains share no blocks
+  std::uint64_t adapter = 0;              ///< 0: none; each load of an adapter has a new number
+  /// The owner that cached blocks count against: an API key, whatever its salts. Not compared. If
+  /// several tenants share a domain, the first one owns all its blocks.
   std::uint64_t tenant = 0;
 
   bool operator==(const PrefixKey& other) const {
@@ -32,13 +32,14 @@ struct PrefixKey {
   }
 };
 
-/// Why a prefix ends where it does. For operators alone: it tells of other domains' contents.
+/// Why the cached prefix of a request ends. Show it only to operators, because it reveals what
+/// other domains have cached.
 enum class MissReason {
   kNone,      ///< the whole prefix was cached
-  kNew,       ///< the next block's tokens are new, or were seen too long ago
-  kDiverged,  ///< the tokens differ from the last ones seen after this prefix
-  kTemplate,  ///< the tokens differ, and the chat template too
-  kEvicted,   ///< the next block was cached, and evicted
+  kNew,       ///< the next block was never cached, as far as the index remembers
+  kDiverged,  ///< the block last cached after this prefix has other tokens
+  kTemplate,  ///< as kDiverged, and the chat template differs too
+  kEvicted,   ///< the next block was cached, but has been evicted
   kDomain,    ///< the next block is cached for another domain
   kAdapter,   ///< the next block is cached with another adapter
 };
@@ -46,89 +47,87 @@ enum class MissReason {
 /// "none", "new", "diverged", "template changed", "evicted", "other domain" or "other adapter".
 std::string_view to_string(MissReason reason);
 
-/// Where a prefix ended.
+/// Where the cached prefix of a request ended, and why.
 struct PrefixMiss {
   MissReason reason = MissReason::kNone;
   std::int64_t token = 0;  ///< index of the first token that was not found
 };
 
-/// The secrets and identities that hashes depend on.
+/// What the hashes of a PrefixIndex depend on besides keys and tokens.
 struct PrefixIndexOptions {
   std::array<std::uint64_t, 2>
-      secret{};             ///< this process's own: clients cannot construct collisions
+      secret{};  ///< random for each process, so that clients cannot construct collisions
   std::uint64_t model = 0;  ///< identifies weights and numerics
-  int hash_bits = 128;      ///< fewer bits cause collisions, for tests
+  int hash_bits = 128;      ///< bits of a hash that are used; tests use fewer to cause collisions
 };
 
-/// A tree of full blocks, found by a 128-bit keyed hash of PrefixKey and all tokens up to the
-/// block's end. Tokens and parents are compared on a hit, so a collision costs one hit and has no
-/// other effect.
+/// A tree of full blocks, found by a 128-bit keyed hash of the PrefixKey and of all tokens up to a
+/// block's end. A hit also compares the block's tokens and parent, so a collision only costs a hit.
 ///
 /// The index holds no references: a cached block that no sequence holds is evictable, and the pool
 /// reports its eviction. A sequence that holds a block holds all blocks before it, and releases the
-/// last ones first, so a pool evicts an owner's leaves before their parents.
+/// last ones first. So a pool evicts an owner's leaves before their parents.
 ///
-/// The cost of an operation is proportional to its blocks. After construction only the first
-/// request of a PrefixKey allocates; without memory that sequence stays unregistered.
+/// Each operation takes time in proportion to its blocks. After construction, only the first
+/// request of a PrefixKey allocates memory; if that fails, its sequence is not registered.
 class PrefixIndex {
  public:
   /// A sequence's position in the tree: its last registered block.
   struct Place {
-    std::int32_t node = -1;  ///< a node that stays while it is held; -1: not registered
-    std::int64_t blocks = 0;
+    std::int32_t node = -1;   ///< its node, which is kept until the place moves; -1: not registered
+    std::int64_t blocks = 0;  ///< registered blocks of the sequence
   };
-  /// The prefix that a sequence can begin with.
+  /// The cached prefix that a sequence can begin with.
   struct Match {
     std::int64_t rows = 0;    ///< rows that need not be computed
-    std::int64_t blocks = 0;  ///< blocks to hold
+    std::int64_t blocks = 0;  ///< cached blocks that the sequence takes over
     PrefixMiss miss{};
   };
 
-  /// For up to `sequences` sequences at once. Listens to the pools of `cache`, which must outlive
-  /// it.
+  /// `sequences`: the most sequences with a Place at once. Sets the eviction listeners of the pools
+  /// of `cache`, which must outlive the index.
   PrefixIndex(KvCache& cache, std::int32_t sequences, const PrefixIndexOptions& options);
   ~PrefixIndex();
   PrefixIndex(const PrefixIndex&) = delete;
   PrefixIndex& operator=(const PrefixIndex&) = delete;
 
-  /// The longest prefix of `tokens` that is cached in all KV groups, at most `rows_max` rows: later
-  /// rows are computed in any case. `chat_template` identifies the template; 0: unknown. Changes
-  /// nothing.
+  /// Finds the longest prefix of `tokens` that is cached in all KV groups, of at most `rows_max`
+  /// rows. `chat_template` identifies the prompt's template; 0: unknown. Takes no blocks.
   Match find(const PrefixKey& key, std::span<const std::int32_t> tokens, std::int64_t rows_max,
              std::uint64_t chat_template = 0);
-  /// The cached block of group g with tokens [16 i, 16 (i + 1)) of the last `find`, usable or not;
-  /// -1 without one.
+  /// The cached block of group g with tokens [16 i, 16 (i + 1)) of the last `find`; -1 if there is
+  /// none. It may lie behind the Match's blocks.
   std::int32_t found(std::int64_t i, std::int32_t g) const {
     return i < std::ssize(path_) ? block(at(path_, i), g) : -1;
   }
-  /// The number of blocks of group g in the last `find` that are evictable now.
+  /// Number of blocks of group g in `match`, from the last `find`, that are evictable now.
   std::int64_t unheld(const Match& match, std::int32_t g) const;
-  /// The number of blocks of group g in the last `find` that only `holder` holds.
+  /// Number of blocks of group g in `match`, from the last `find`, that only `holder` holds.
   std::int64_t held_alone(const Match& match, std::int32_t g, const SequenceBlocks& holder) const;
-  /// Begins `blocks` with the blocks of the last `find`; returns the sequence's place.
+  /// Starts the empty tables of `blocks` with the blocks of `match`, from the last `find`. Returns
+  /// the sequence's place.
   Place adopt(const PrefixKey& key, const Match& match, SequenceBlocks& blocks,
               std::uint64_t chat_template = 0);
 
-  /// A copy of `place` for another sequence.
+  /// Returns an equal place for another sequence, which has to `leave` it too.
   Place same_place(const Place& place);
-  /// Registers the full blocks of keys [0, computed). Where a block with equal tokens is cached
-  /// already, the sequence holds that one instead of its own.
+  /// Registers the full blocks of keys [0, computed). If a block with equal tokens is cached
+  /// already, the sequence releases its own block and holds the cached one.
   void extend(Place& place, std::span<const std::int32_t> tokens, std::int64_t computed,
               SequenceBlocks& blocks);
   /// Moves the place back to the full blocks of the first `tokens` tokens.
   void truncate(Place& place, std::int64_t tokens);
-  /// Ends the place. Its blocks stay cached until they are evicted.
+  /// Ends a sequence's place. Its blocks stay cached until they are evicted.
   void leave(Place& place);
 
-  /// Makes all cached blocks unknown: later requests find none of them.
+  /// Forgets all cached blocks, so that later requests do not find them.
   void flush();
 
   /// The key under which a block of group g is cached; null if it is not cached.
   const PrefixKey* key_of(std::int32_t g, std::int32_t block_number) const;
-  /// Nodes in use: blocks and roots.
+  /// Number of nodes in use, of blocks and roots.
   std::int64_t nodes() const { return used_; }
-  /// Ends the process if the nodes and the pools disagree. Walks all nodes: for idle moments and
-  /// tests.
+  /// Ends the process if the nodes and the pools disagree. Slow, because it walks all nodes.
   void check() const;
 
  private:
@@ -143,23 +142,23 @@ class PrefixIndex {
     std::uint64_t content = 0;       ///< hash of the tokens alone, without secret and key
     std::int32_t parent = -1;        ///< -1: a root, or a free node
     std::int32_t root = -1;          ///< the node itself for a root
-    std::int32_t tenant_index = -1;  ///< the root's tenant in the pools
+    std::int32_t tenant_index = -1;  ///< owner in the pools: the root's tenant
     std::int32_t children = 0;
     std::int32_t places = 0;
-    std::int32_t blocks = 0;       ///< groups in which it has a block
-    std::int32_t last_child = -1;  ///< the child registered last; may be gone
+    std::int32_t blocks = 0;       ///< number of groups in which the node has a block
+    std::int32_t last_child = -1;  ///< the newest child; it may have been freed
     std::array<std::int32_t, kBlockTokens> tokens{};
   };
   struct Root {
     PrefixKey key;
     std::uint64_t chat_template = 0;
   };
-  /// A tenant's index in the pools, while it has roots.
+  /// A tenant's owner index in the block pools, while the tenant has roots.
   struct Tenant {
     std::int32_t index = -1;
     std::int32_t roots = 0;
   };
-  /// A block that was registered once, by the hash of its tokens.
+  /// A record of a block that was registered once, to explain misses.
   struct Ghost {
     std::uint64_t content = 0;
     PrefixKey key;
@@ -191,7 +190,7 @@ class PrefixIndex {
   void move(Place& place, std::int32_t node);
   PrefixMiss explain(const PrefixKey& key, std::int32_t node, Tokens rest, std::int64_t first,
                      std::uint64_t chat_template) const;
-  /// The parent of block `index` of a sequence whose earlier blocks are in `path_`.
+  /// The parent of node `index` of `path_`: the node before it, or the root of `key` for node 0.
   std::int32_t parent_of(std::int64_t index, const PrefixKey& key) const;
   std::int64_t known_of_path(const PrefixKey& key, Tokens tokens) const;
   void walk(const PrefixKey& key, Tokens tokens);
@@ -201,18 +200,18 @@ class PrefixIndex {
   PrefixIndexOptions options_;
   std::int32_t groups_ = 0;
   std::vector<Node> nodes_;
-  std::vector<std::int32_t> blocks_;   ///< [nodes, groups]; -1 = none
+  std::vector<std::int32_t> blocks_;   ///< [nodes, groups]: each node's block; -1 = none
   std::vector<std::int32_t> unused_;   ///< free nodes
   std::vector<std::int32_t> buckets_;  ///< hash table with linear probing: nodes, -1: empty
-  std::vector<std::vector<std::int32_t>> node_of_;  ///< nodes by group and block
-  std::vector<Ghost> ghosts_;                       ///< by the low bits of their hash
+  std::vector<std::vector<std::int32_t>> node_of_;  ///< [groups][blocks]; -1: not cached
+  std::vector<Ghost> ghosts_;                       ///< indexed by the low bits of `content`
   std::map<PrefixKey, std::int32_t> roots_;
   std::map<std::int32_t, Root> root_of_node_;
   std::map<std::uint64_t, Tenant> tenants_;
-  std::vector<std::int32_t> unused_tenants_;  ///< free tenant indices; as many in all as nodes
+  std::vector<std::int32_t> unused_tenants_;  ///< free tenant indices; there are as many as nodes
   std::vector<std::int32_t> path_;            ///< nodes of the last `find`, without the root
-  std::vector<std::int32_t> adopted_;         ///< a group's table
-  std::int64_t used_ = 0;
+  std::vector<std::int32_t> adopted_;         ///< scratch of `adopt`: one group's block table
+  std::int64_t used_ = 0;                     ///< nodes in use
 };
 
 }  // namespace ingot

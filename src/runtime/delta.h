@@ -1,4 +1,4 @@
-// Delta: new ids and text of a choice, as its reader takes them from a stream.
+// Delta: new tokens and text of a choice, which its reader takes from a Stream.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace ingot {
 
-/// How likely a token was, and which tokens were the likeliest.
+/// Log-probabilities of a token and of the likeliest tokens in its place.
 struct TokenLogprobs {
   TokenScore token;
-  std::vector<TokenScore> top;  ///< falling, ties to the lower id
+  std::vector<TokenScore> top;  ///< by descending probability, then by id
 };
 
-/// Tokens and text of a choice that its reader has not taken.
+/// New tokens of a choice and their text.
 struct Delta {
   std::vector<std::int32_t> ids;
   std::string text;                     ///< whole UTF-8 characters; empty without a tokenizer
-  std::vector<TokenLogprobs> logprobs;  ///< one for each id, where asked for
+  std::vector<TokenLogprobs> logprobs;  ///< one for each id; empty if not asked for
 };
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// DeltaQueue: appends deltas to flat lists and takes them apart again.
+// DeltaQueue: appends deltas to flat lists under a mutex, and takes them out again.
 #include "runtime/delta_queue.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace ingot {
 
 namespace {
 
-/// Room for `more` elements, so that appending them throws nothing.
+/// Reserves memory for `more` elements, so that appending them throws nothing.
 template <class List>
 void make_room(List& list, std::size_t more) {
   const std::size_t size = list.size() + more;

@@ -1,4 +1,4 @@
-// DeltaQueue: the deltas of a stream that its reader has not taken yet.
+// DeltaQueue: a bounded queue of a stream's deltas between the engine and one reader.
 #pragma once
 
 #include <atomic>
@@ -13,48 +13,48 @@
 
 namespace ingot {
 
-/// A bounded first-in first-out queue. One thread pushes, one pops. A third may close it while it
-/// keeps the first from pushing.
+/// A bounded first-in first-out queue. One thread pushes, one pops. A third thread may close it
+/// while the first one is kept from pushing.
 ///
-/// Deltas lie end to end in memory that is used again. So a push writes a few bytes, which matters
-/// because weights fill the pushing thread's caches, and the reader fetches all new deltas at once.
+/// Deltas are stored end to end in lists that are used again. So a push writes few bytes, which
+/// matters because weights fill the engine's CPU caches, and the reader fetches all deltas at once.
 class DeltaQueue {
  public:
   explicit DeltaQueue(std::size_t capacity) : capacity_(capacity) {}
 
-  /// Appends a delta. Returns false and leaves `delta` as it is when the queue is full or closed.
+  /// Appends a delta. Returns false and leaves `delta` unchanged if the queue is full or closed.
   /// Errors: std::bad_alloc, with nothing changed.
   [[nodiscard]] bool try_push(Delta&& delta);
   /// Waits for a delta and moves it into `delta`, whose memory is used again. Returns false once
-  /// the queue is closed and empty. Errors: std::bad_alloc, with nothing popped; `delta` has any
-  /// value then.
+  /// the queue is closed and empty. Errors: std::bad_alloc, with nothing popped and `delta`
+  /// unspecified.
   [[nodiscard]] bool pop(Delta& delta);
-  /// Pops like `pop`, but returns false at once when the queue is empty.
+  /// Pops like `pop`, but returns false at once if the queue is empty.
   [[nodiscard]] bool try_pop(Delta& delta);
-  /// Refuses further deltas and wakes a waiting reader. Deltas inside can still be popped.
+  /// Refuses further deltas and wakes a waiting reader. Queued deltas can still be popped.
   void close();
 
-  /// Deltas inside now, for the two threads. Takes no lock. When a push and a pop happen at once,
-  /// at least one of the threads sees the other's, by the sequentially consistent order. Otherwise
-  /// the engine would pause at a full queue, and the reader would not know that it has to wake it.
+  /// Number of queued deltas, for the pushing and the popping thread. Takes no lock. If both act at
+  /// once, sequential consistency lets at least one thread see the other's change. Otherwise the
+  /// engine could pause, and the reader would not know that it has to wake the engine.
   std::size_t size() const {
     // In this order, so that the difference is never negative.
     const std::size_t popped = popped_.load(std::memory_order_seq_cst);
     return pushed_.load(std::memory_order_seq_cst) - popped;
   }
-  /// From any thread. Takes no lock. Writes before `close` are visible after it returns true.
+  /// Whether `close` was called, and the writes before it are visible. From any thread. No lock.
   bool is_closed() const { return closed_.load(std::memory_order_acquire); }
   std::size_t capacity() const { return capacity_; }
 
  private:
-  /// Lengths of one delta's parts in the lists.
+  /// The number of ids, text bytes and log-probabilities of one delta.
   struct Piece {
     std::uint32_t ids = 0;
     std::uint32_t text = 0;
     std::uint32_t logprobs = 0;
   };
 
-  /// Deltas end to end.
+  /// Deltas stored end to end in one list for each member of Delta.
   struct Pieces {
     std::vector<Piece> pieces;
     std::vector<std::int32_t> ids;
@@ -71,14 +71,14 @@ class DeltaQueue {
   std::atomic<std::size_t> pushed_{0};
   std::atomic<std::size_t> popped_{0};
   std::atomic<bool> closed_{false};
-  bool is_awaited_ = false;  ///< the reader sleeps
+  bool is_awaited_ = false;  ///< whether the reader sleeps in `pop`
   std::mutex mutex_;
-  Pieces came_;  ///< newer than those in `read_`
+  Pieces came_;  ///< pushed deltas that the reader has not fetched
   std::condition_variable not_empty_;
 
-  // The reader's.
-  Pieces read_;
-  std::size_t piece_ = 0, id_ = 0, text_ = 0, logprob_ = 0;  ///< where the unread rest begins
+  // Used by the reader's thread alone.
+  Pieces read_;                                              ///< deltas that the reader has fetched
+  std::size_t piece_ = 0, id_ = 0, text_ = 0, logprob_ = 0;  ///< the next delta's start in `read_`
 };
 
 }  // namespace ingot

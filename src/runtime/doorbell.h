@@ -6,15 +6,15 @@
 
 namespace ingot {
 
-/// Any thread rings, one thread waits. A ring before the wait is not lost; several count as one.
+/// Any thread rings, one thread waits. A ring before the wait is kept; several rings count as one.
 class Doorbell {
  public:
   void ring();
   /// Returns after the next ring.
   void wait();
-  /// Returns after the next ring, or after `seconds`. Returns whether it was rung.
+  /// Returns after the next ring, or after `seconds`. Returns whether the bell was rung.
   bool wait_for(double seconds);
-  /// Returns whether it was rung since the last wait or take.
+  /// Returns whether the bell was rung since the last wait or `take`, without waiting.
   bool take();
 
  private:

@@ -20,10 +20,10 @@ namespace {
 /// Seconds between two yields of the engine's thread to other threads. After a yield the CPU's
 /// caches hold other data: shorter periods slow short steps down, longer ones delay the readers.
 constexpr double kYieldSeconds = 0.004;
-/// Seconds that a step which is under way at the end of a drain may take longer than the drain.
+/// Seconds that `wait_drained` waits after the drain's time limit for a step to return.
 constexpr double kDrainGraceSeconds = 1;
-/// Bounds in seconds of one sleep in `wait_drained`. The engine's clock, which may be simulated,
-/// decides when the drain is over, so long sleeps would miss it.
+/// Bounds in seconds of one sleep in `wait_drained`. Longer sleeps would notice late that the drain
+/// is over, because the engine's clock decides it and may be simulated.
 constexpr double kDrainPollSecondsMin = 0.01, kDrainPollSecondsMax = 0.25;
 
 }  // namespace
@@ -86,7 +86,7 @@ void Engine::run_thread() {
   double yielded = options_.now();
   while (!is_stopping_.load()) {
     if (tick()) {
-      // Between two steps, so that the threads of connections do not run in the middle of one.
+      // Yields between two steps, so that threads of connections do not run during a step.
       if (options_.now() - yielded < kYieldSeconds) continue;
       std::this_thread::yield();
       yielded = options_.now();
@@ -101,7 +101,7 @@ void Engine::run_thread() {
   }
 }
 
-/// Looks four times within the limit, but at least once a second.
+/// Calls `watch` four times within the time limit of a step, but at least once a second.
 void Engine::run_watcher() {
   const SignalStack stack;
   const double period = std::min(1.0, options_.step_limit_seconds / 4);
@@ -192,8 +192,7 @@ bool Engine::tick() {
 }
 
 /// Returns whether anything was computed or may be computed now. An exception from outside the
-/// model (no memory) ends the running requests, which allocates nothing; the engine continues with
-/// the next ones.
+/// model (no memory) ends the current requests, which allocates nothing. Later requests still run.
 bool Engine::run_tick() {
   const double now = options_.now();
   if (has_failed()) {
@@ -230,8 +229,8 @@ bool Engine::run_tick() {
   return true;
 }
 
-/// Polls readers before the plan: the room of a cancelled request may be what a waiting one needs,
-/// and the bell rings for it only once.
+/// Polls readers before the plan, because a waiting request may need the blocks of a cancelled one,
+/// and the bell rings only once for the cancel.
 void Engine::drain(double now) {
   errands_.run();
   const bool is_over = now >= drain_by_.load() && !INGOT_MUTANT(17);
@@ -243,8 +242,8 @@ void Engine::drain(double now) {
   if (inbox_.is_draining() && under_way() == 0) drained_.ring();
 }
 
-/// Pauses or resumes a request as its reader needs it. Ends it if its reader cancelled it or
-/// stalls, if the drain is over, or if it has nothing to compute.
+/// Pauses or resumes a request, depending on its reader's queue. Ends it if its reader cancelled it
+/// or stalls, if the drain is over, or if it has nothing to compute.
 void Engine::poll_reader(RunningRequest& request, bool is_drain_over, double now) {
   if (request.ended()) return;
   request.poll_reader(now);
@@ -257,8 +256,8 @@ void Engine::poll_reader(RunningRequest& request, bool is_drain_over, double now
   some_ended_ = some_ended_ || request.ended();
 }
 
-/// Ends the requests of dropped sequences. Returns whether there were any: their room may be what
-/// waiting requests need.
+/// Ends the requests of dropped sequences. Returns whether there were any, because waiting requests
+/// can then use their blocks.
 bool Engine::end_dropped(std::span<const Dropped> all) {
   bool any = false;
   for (const Dropped& dropped : all) {
@@ -283,7 +282,7 @@ void Engine::compute(const Step& step) {
 void Engine::finish(const Step& step) {
   const bool is_computed = attempt([&](bool is_retry) {
     if (is_retry) {
-      // The oldest step under way failed late: those behind it read what it did not write.
+      // The oldest step under way failed after `run`. Later steps read keys that it did not write.
       steps_->drain();
       for (std::int32_t i = 0; i < scheduler_.under_way(); ++i) {
         steps_->run_again(scheduler_.step_under_way(i));
@@ -349,7 +348,7 @@ void Engine::end_all(const Error& error) {
   clear();
 }
 
-/// Drops all requests, which have ended. First waits until no step is under way: such a step may
+/// Drops all requests, which have ended. First waits until no step is under way, because a step may
 /// write to blocks that are released here.
 void Engine::clear() {
   if (scheduler_.under_way() > 0 && !INGOT_MUTANT(19)) {
@@ -361,20 +360,20 @@ void Engine::clear() {
   reporter_.state();
 }
 
-/// The engine has failed. The watching thread may run this while a step is under way, so it touches
-/// nothing that a step uses.
+/// Ends all requests after the engine has failed. The watching thread may call this while a step is
+/// under way, so it uses nothing that a step uses.
 void Engine::give_up(const Error& error) {
   inbox_.refuse_all(Rejection::kFailed);
   inbox_.close(FinishReason::kError, &error);
   end_requests(FinishReason::kError, &error);
-  // Now: the blocks of these requests may never be released.
+  // Tells the readers now, because the requests' blocks may never be released.
   for (auto& [id, request] : requests_) request->tell_end();
   was_forced_.store(true);
   drained_.ring();
   if (options_.failed) options_.failed(error);
 }
 
-/// With no request and no step under way, every block is free or evictable, or it is lost.
+/// Ends the process if a block is neither free nor evictable although no request is left.
 void Engine::check_idle() {
   is_idle_ = true;
   if (scheduler_.under_way() > 0) return;

@@ -24,10 +24,10 @@
 
 namespace ingot {
 
-/// Takes requests and returns streams. The results of a request depend on that request alone, bit
-/// for bit, whatever shares its steps.
+/// Accepts requests and returns a stream for each. The results of a request depend on that request
+/// alone, bit for bit, whatever other requests share its steps.
 ///
-/// Either `start` gives it a thread, or the caller steps it, always from one thread.
+/// Either `start` gives the engine a thread, or the caller calls `step`, always from one thread.
 /// Several engines may share a thread pool: each holds it for one step at a time.
 class Engine {
  public:
@@ -38,89 +38,89 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Submits a request, from any thread. Returns nothing and leaves `request` as it is while the
-  /// queue is full, and once the engine is draining, has stopped or failed.
+  /// Submits a request, from any thread. Returns an empty optional and leaves `request` unchanged
+  /// if the queue is full, or if the engine is draining, has stopped or has failed.
   ///
   /// Errors: those of Inbox::submit.
   [[nodiscard]] std::optional<Stream> submit(Request&& request);
-  /// Submits a request for several choices of one prompt, which is computed once. Choice i is what
-  /// `submit` gives for sampling.choice + i. Returns an empty vector where `submit` returns
-  /// nothing.
+  /// Submits a request for several choices of one prompt, which is computed once. Choice i equals
+  /// the result of `submit` with sampling.choice + i. Returns an empty vector if `submit` would
+  /// return an empty optional.
   ///
   /// Errors: those of Inbox::submit.
   [[nodiscard]] std::vector<Stream> submit_choices(Request&& request, std::int32_t choices) {
     return inbox_.submit(std::move(request), choices);
   }
 
-  /// Does in advance what the first steps would wait for: see StepRunner::warm_up. Before the first
-  /// request.
+  /// Warms up, so that the first steps are not slow: see StepRunner::warm_up. Call it before the
+  /// first request.
   void prepare();
-  /// Starts the thread, which sleeps while it has nothing to do, and a second one that calls
-  /// `watch` if steps have a time limit.
+  /// Starts the engine's thread, which sleeps while it has nothing to do. If steps have a time
+  /// limit, starts a second thread that calls `watch`.
   ///
-  /// Errors: Error{kDoesNotFit} when the system refuses a thread.
+  /// Errors: Error{kDoesNotFit} if the system refuses a thread.
   void start();
-  /// One tick without a thread: admits, computes, delivers. Returns whether requests are left. Does
-  /// nothing while all of them are paused by their readers.
+  /// Runs one tick in the caller's thread: admits requests, computes, delivers. Returns whether any
+  /// requests are left. Does nothing while all of them are paused because their readers are behind.
   bool step();
-  /// As `step`, but returns whether the next tick may do something: if not, no request continues
-  /// before a reader takes a piece, drops a stream, or submits.
+  /// Runs one tick like `step`. Returns whether the next tick may do something. If not, call it
+  /// only after a submit, a reader's take or cancel, or a deadline: see `wakes`.
   bool advance();
-  /// Whether a thread that sleeps since `advance` returned false would wake now: it was rung, or
-  /// something is due. For simulations of that thread.
+  /// Whether the engine's thread, asleep since `advance` returned false, would wake now: because
+  /// the bell was rung or a deadline has passed. For simulations of that thread.
   bool wakes();
   /// Makes the engine fail if a step takes longer than `step_limit_seconds`: every request ends
   /// with an error, although the step may never return. Returns whether the engine has failed. From
-  /// any thread but the one that steps.
+  /// any thread except the one that steps.
   bool watch();
-  /// Accepts no further requests, and cancels requests that do not end within `seconds`. Returns
-  /// at once; from any thread.
+  /// Refuses further requests, and cancels requests that do not end within `seconds`. Returns at
+  /// once. From any thread.
   void begin_drain(double seconds);
-  /// Waits for the end of a drain, but at most a second longer than the drain for a step that does
-  /// not return. Returns whether every request ended by itself. If it returns false and
+  /// Waits for the end of a drain. If a step does not return, waits until 1 s after the drain's
+  /// time limit. Returns whether every request ended by itself. If it returns false and
   /// `step_seconds_now` is not 0, `stop` would wait for that step.
   bool wait_drained();
-  /// Cancels all requests and ends the thread after its present step. From the thread that owns the
+  /// Cancels all requests and ends the thread after its current step. From the thread that owns the
   /// engine.
   void stop();
 
-  /// Runs `body` in the engine's thread between two steps, and returns after it. Rethrows what it
-  /// throws. From any thread but the engine's own. Without a thread, runs it at once.
+  /// Runs `body` in the engine's thread between two steps and waits for its end. Rethrows its
+  /// exceptions. From any thread except the engine's own. Without a thread, runs `body` at once.
   ///
-  /// Errors: Error{kUnavailable} when the engine has stopped or failed, or too many calls wait.
+  /// Errors: Error{kUnavailable} if the engine has stopped or failed, or too many calls wait.
   void between_steps(const std::function<void()>& body);
 
-  // From any thread.
+  // Functions for any thread.
 
   const EngineOptions& options() const { return options_; }
-  /// What a request has to fit.
+  /// The limits that `submit` checks requests against.
   const RequestLimits& request_limits() const { return inbox_.limits().request; }
-  /// Requests that have not ended, each choice counted, and the most that there can be.
+  /// Number of choices that have not ended, and its limit.
   std::size_t under_way() const { return inbox_.under_way(); }
   std::size_t under_way_max() const { return inbox_.limits().under_way_max; }
   /// See Inbox::expected_wait.
   double expected_wait(std::size_t own) const { return inbox_.expected_wait(own); }
-  /// Seconds since the present step began; 0 between steps. Takes no lock.
+  /// Seconds since the current step began; 0 between steps. Takes no lock.
   double step_seconds_now() const { return guard_.step_seconds(options_.now()); }
-  /// Seconds since the present tick began: planning, sampling and errands included; 0 while the
-  /// thread waits for requests. Takes no lock.
+  /// Seconds since the current tick began, with planning, sampling and errands; 0 while the thread
+  /// waits for requests. Takes no lock.
   double tick_seconds_now() const { return tick_.seconds(options_.now()); }
-  /// Whether the engine can compute no step any more.
+  /// Whether the engine has failed and computes no more steps.
   bool has_failed() const { return guard_.has_failed(); }
-  /// Errors: Error{kInternal} with the reason, when the engine has failed.
+  /// Errors: Error{kInternal} with the reason, if the engine has failed.
   void require_alive() const { guard_.require_alive(); }
 
-  // From the thread that steps, or within `between_steps`.
+  // Functions for the thread that steps, or for a body of `between_steps`.
 
   KvCache& cache() { return steps_->cache(); }
-  /// Null without a prefix cache.
+  /// The index of cached prefixes; null without a prefix cache.
   PrefixIndex* prefixes() { return scheduler_.prefixes(); }
-  /// Forgets all prefixes that no request uses.
+  /// Forgets all cached prefixes, so that later requests do not find them.
   void flush_prefixes() { scheduler_.flush_prefixes(); }
-  /// Checks all blocks and prefixes, and ends the process if their counts disagree.
+  /// Ends the process if the counts of blocks and prefixes disagree. Slow: checks every block.
   void check_invariants() const;
   const Scheduler& scheduler() const { return scheduler_; }
-  /// Calls `visit` with all admitted or waiting requests, by ascending id.
+  /// Calls `visit` with all running and waiting requests, by ascending id.
   void visit(FunctionRef<void(const RunningRequest&)> visit) const;
 
  private:
@@ -143,30 +143,30 @@ class Engine {
   void give_up(const Error& error);
   void check_idle();
 
-  // The thread that steps uses all of this. The inbox, errands and guard have parts for any thread.
+  // Used by the thread that steps. The inbox, errands and guard have functions for any thread.
   EngineOptions options_;
   std::unique_ptr<StepRunner> steps_;
   Scheduler scheduler_;
   RunningRequests requests_;
   EngineReporter reporter_;
-  std::shared_ptr<Doorbell> bell_;  ///< streams outlive the engine
+  std::shared_ptr<Doorbell> bell_;  ///< wakes the engine; shared with streams that outlive it
   Inbox inbox_;
   Intake intake_;
   Errands errands_;
   StepGuard guard_;
   StepResults results_;
   RunningTime tick_;
-  std::vector<RunningRequest*> in_step_;  ///< requests with rows in the step that is committed
-  StepPhases phases_[2];                  ///< by number of the step under way, modulo 2
-  double committed_ = 0;                  ///< when the last step was sampled
-  bool some_ended_ = false;
-  bool is_idle_ = true;
+  std::vector<RunningRequest*> in_step_;  ///< requests with rows in the step that is committed now
+  StepPhases phases_[2];                  ///< phases of step n at index n modulo 2
+  double committed_ = 0;                  ///< time at which the last committed step was sampled
+  bool some_ended_ = false;               ///< whether `requests_` has ended requests
+  bool is_idle_ = true;                   ///< whether no request came since the last `check_idle`
 
   // Shared with any thread.
   std::atomic<bool> has_thread_{false};
   std::atomic<bool> is_stopping_{false};
   std::atomic<double> drain_by_{kNever};
-  std::atomic<bool> was_forced_{false};  ///< requests did not all end by themselves
+  std::atomic<bool> was_forced_{false};  ///< whether requests were ended before they were done
   Doorbell drained_;
 
   std::thread thread_;

@@ -1,4 +1,4 @@
-// Errors with which an engine ends requests: their texts.
+// Makes the errors that an engine gives to requests that it ends.
 #include "runtime/engine_errors.h"
 
 #include <new>
@@ -41,8 +41,7 @@ Error error_of(Dropped::Reason reason) {
     case Dropped::Reason::kQueue:
       return {ErrorCode::kTimeout, "queue_timeout: the request waited too long"};
     case Dropped::Reason::kFirstToken:
-      return {ErrorCode::kTimeout,
-              "max_ttft_ms: the time is over in which the first token had to come"};
+      return {ErrorCode::kTimeout, "max_ttft_ms: the first token was not drawn in time"};
     case Dropped::Reason::kEnd:
       break;
   }

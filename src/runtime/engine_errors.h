@@ -1,4 +1,4 @@
-// Errors with which an engine ends requests.
+// The errors that an engine gives to requests that it ends: out of memory, too late, timed out.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace ingot {
 
-/// Error{kDoesNotFit}. Allocates nothing: the text is short enough to lie in the string itself.
+/// Makes Error{kDoesNotFit}. Allocates nothing, because the text fits into the string object.
 Error out_of_memory();
-/// A copy of `*error`, or out_of_memory() if there is no memory for it; nothing for null.
+/// A copy of `*error`, or out_of_memory() if there is no memory for a copy; empty if null.
 std::optional<Error> copy_of(const Error* error);
-/// Error{kUnavailable}: `parameter` allows `given` seconds, and the engine needs `predicted`.
+/// Makes Error{kUnavailable}: `parameter` allows `given` seconds, the engine needs `predicted`.
 Error too_late(std::string_view parameter, double given, double predicted);
-/// The error of a sequence that the scheduler dropped.
+/// The error for the request of a sequence that the scheduler dropped.
 Error error_of(Dropped::Reason reason);
 
 }  // namespace ingot

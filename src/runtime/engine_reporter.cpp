@@ -1,4 +1,4 @@
-// EngineReporter: how records are made of an engine's state.
+// EngineReporter: makes step and request records from an engine's state.
 #include "runtime/engine_reporter.h"
 
 namespace ingot {
@@ -73,7 +73,7 @@ void EngineReporter::rejected(Rejection reason, std::size_t requests) const {
   if (observer_ != nullptr) observer_->rejected(reason, requests);
 }
 
-/// A record of the present state, without anything about a step.
+/// A record of the current state, without the fields of a step.
 StepRecord EngineReporter::state_now() const {
   const Scheduler& scheduler = from_.scheduler;
   StepRecord r{.running = static_cast<std::int32_t>(scheduler.running()),

@@ -1,4 +1,4 @@
-// EngineReporter: tells an engine's observer of steps, tokens, requests, freed blocks, rejections.
+// EngineReporter: reports an engine's steps, tokens, requests and rejections to its observer.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +13,21 @@
 
 namespace ingot {
 
-/// When the phases of a step ended, in seconds of the engine's clock.
+/// Times at which the phases of a step end, in seconds of the engine's clock.
 struct StepPhases {
-  double tick_begun = 0;  ///< submitted requests are admitted after it, then the step is planned
-  double planned = 0;     ///< the runner gets the step
+  double tick_begun = 0;  ///< start of the tick: queued requests are taken, the step is planned
+  double planned = 0;     ///< the step is passed to the runner
   double computed = 0;
   double sampled = 0;
   double delivered = 0;
 };
 
-/// Makes records of an engine's state and passes them to an observer, if there is one.
+/// Makes records of an engine's state and passes them to the observer, if there is one.
 ///
-/// The thread that steps calls it. Any thread calls `rejected` and `never_ran`.
+/// Only the thread that steps calls it, except that any thread may call `rejected` and `never_ran`.
 class EngineReporter {
  public:
-  /// What records are made of. All of it outlives the reporter.
+  /// The objects that records are made from. All must outlive the reporter.
   struct Sources {
     const Clock& now;
     const Scheduler& scheduler;
@@ -35,30 +35,30 @@ class EngineReporter {
     const RunningRequests& requests;
   };
 
-  /// `observer` may be null. Times of records count from now. At most `requests_max` requests are
-  /// under way at once.
+  /// `observer` may be null. Times in records are seconds since this call. `requests_max`: the most
+  /// choices under way at once.
   EngineReporter(EngineObserver* observer, const Sources& sources, std::size_t requests_max);
 
-  /// A step was committed. Its parts may be gone.
+  /// Reports a committed step. Uses only its counts, because its parts may be gone.
   void step(const Step& step, const StepPhases& phases);
-  /// A tick ended without a step.
+  /// Reports the engine's state after a tick without a step.
   void state();
-  /// A request got a token.
+  /// Reports a delivered token.
   void token(const RunningRequest& request) {
     if (observer_ != nullptr) report_token(request);
   }
-  /// A request ended.
+  /// Reports that a request has ended.
   void ended(const RunningRequest& request);
-  /// Steps were committed or abandoned: no device reads some cancelled requests' blocks any more.
+  /// Reports cancelled requests whose blocks no step reads any more. Call it after a step ends.
   void freed();
 
-  /// Request `id`, submitted at time `submitted`, ended before it was in the waiting line.
+  /// Reports that request `id`, submitted at time `submitted`, ended before it was queued.
   void never_ran(std::uint64_t id, double submitted, FinishReason reason) const;
-  /// `requests` requests were refused.
+  /// Reports that `requests` requests were refused.
   void rejected(Rejection reason, std::size_t requests) const;
 
  private:
-  /// A cancelled request whose blocks are free once `steps` steps are over.
+  /// A cancelled request with blocks that are free once the engine has ended `steps` steps.
   struct Freeing {
     double cancelled_at = 0;
     std::int64_t steps = 0;
@@ -69,7 +69,7 @@ class EngineReporter {
 
   EngineObserver* observer_;
   Sources from_;
-  double origin_;  ///< the time that records count from
+  double origin_;  ///< time 0 of records, in seconds of the engine's clock
   std::vector<Freeing> freeing_;
 };
 

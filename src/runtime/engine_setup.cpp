@@ -1,4 +1,4 @@
-// EngineSetup and EngineOptions: the limits of an engine's parts that follow from them.
+// EngineSetup and EngineOptions: derives the limits of requests and of the scheduler.
 #include "runtime/engine_setup.h"
 
 #include <algorithm>

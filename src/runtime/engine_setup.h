@@ -1,4 +1,4 @@
-// EngineSetup and EngineOptions: what an engine runs on, and how requests share it.
+// EngineOptions, ModelParts and EngineSetup: an engine's options, and the model that it runs.
 #pragma once
 
 #include <cstddef>
@@ -20,43 +20,43 @@
 
 namespace ingot {
 
-/// How many requests wait, and how requests share the machine.
+/// Options of an engine: queue lengths, time limits, prefix cache and scheduling.
 struct EngineOptions {
-  /// Requests that may wait beside the running ones: for admission, for blocks, or for readers.
+  /// The most choices that wait for admission, for blocks or for their readers.
   std::size_t waiting_max = 1024;
-  std::size_t deltas_max = 256;  ///< deltas that a reader may be behind
-  /// Seconds after which a request is cancelled whose reader takes nothing from a full queue.
+  std::size_t deltas_max = 256;  ///< length of a reader's queue; a full one pauses its request
+  /// A request is cancelled if its reader takes nothing from a full queue for this many seconds.
   double stall_seconds = kNever;
-  bool prefix_cache = true;  ///< keeps computed blocks while no running request needs their room
+  bool prefix_cache = true;  ///< keeps computed blocks until running requests need their memory
   PrefixIndexOptions prefix{};
   double step_seconds = 0;           ///< see SchedulerLimits
   std::int32_t preemptions_max = 4;  ///< see SchedulerLimits
-  std::int32_t pipeline_depth = 1;   ///< see SchedulerLimits; the runner has to support more than 1
-  /// Bytes of a session's keys and values that are copied between two steps; at least one block.
+  std::int32_t pipeline_depth = 1;   ///< see SchedulerLimits; 2 only if the runner supports it
+  /// Bytes of a session's keys and values that are copied between two steps, at least one block.
   std::int64_t session_bytes = 16 << 20;
   WaitingOptions waiting{};
-  /// Seconds after which a step that does not return makes the engine fail; see `Engine::watch`.
+  /// Time limit of a step in seconds, after which the engine fails: see `Engine::watch`.
   double step_limit_seconds = kNever;
-  Clock now{};  ///< read from any thread; empty = the system's steady clock
-  /// Called once when the engine fails, after all requests ended with the error. If a step takes
-  /// too long, the watching thread calls it, and the engine's thread may never end: the process
-  /// then has to end without `stop`.
+  Clock now{};  ///< called from any thread; empty = the system's steady clock
+  /// Called once if the engine fails, after all requests have ended with the error. After a step's
+  /// time limit, the watching thread calls it and the engine's thread may never end; the process
+  /// then has to exit without `stop`.
   std::function<void(const Error&)> failed{};
-  EngineObserver* observer = nullptr;  ///< outlives the engine
+  EngineObserver* observer = nullptr;  ///< must outlive the engine
 };
 
-/// A model that an engine runs. All of it outlives the engine, which is the executor's only user.
+/// A model that an engine runs. All parts must outlive the engine. Only the engine uses `executor`.
 struct ModelParts {
   Executor& executor;
   ThreadPool& pool;
   const HostKernels& kernels;
-  const Tokenizer* tokenizer = nullptr;  ///< null: no text
-  std::int64_t ids = 0;                  ///< the tokenizer's vocabulary; only these ids are drawn
+  const Tokenizer* tokenizer = nullptr;  ///< null: deltas have no text
+  std::int64_t ids = 0;                  ///< size of the tokenizer; only ids below it are drawn
   std::vector<std::int32_t> end_ids{};   ///< the model's end-of-sequence and end-of-turn tokens
   const ProfiledBackend* profiled = nullptr;  ///< the executor's backend, if it times ops
 };
 
-/// What computes an engine's steps, a model or a simulation, and what its requests have to fit.
+/// The runner of an engine's steps, a model or a simulation, with the limits of its requests.
 struct EngineSetup {
   std::unique_ptr<StepRunner> steps;
   RequestLimits limits;
@@ -64,12 +64,12 @@ struct EngineSetup {
   std::vector<std::int32_t> end_ids{};
 };
 
-/// Errors: Error{kDoesNotFit}.
+/// Makes the setup of a model. Errors: Error{kDoesNotFit}.
 EngineSetup engine_setup(const ModelParts& parts);
-/// The given options; the clock is never empty.
+/// Returns `options` with the system's steady clock if their clock is empty.
 EngineOptions with_clock(EngineOptions options);
 SchedulerLimits scheduler_limits(const StepRunner& steps, const EngineOptions& options);
-/// Choices that may be under way at once, running and waiting.
+/// The most choices that may be under way at once, running and waiting.
 std::size_t under_way_max(const StepRunner& steps, const EngineOptions& options);
 
 }  // namespace ingot

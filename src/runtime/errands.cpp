@@ -1,4 +1,4 @@
-// Errands: the queue of calls, and how their callers learn of the end.
+// Errands: queues functions as packaged tasks, and waits for their futures.
 #include "runtime/errands.h"
 
 #include <utility>
@@ -9,7 +9,7 @@ namespace ingot {
 
 namespace {
 
-/// Calls in the queue. Callers are administration and sessions: more than 64 at once are refused.
+/// The most queued functions; further calls are refused. Only administration and sessions add them.
 constexpr std::size_t kErrandsMax = 64;
 
 }  // namespace

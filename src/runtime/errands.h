@@ -1,4 +1,4 @@
-// Errands: calls of other threads that the engine's thread runs between two steps.
+// Errands: a queue of functions that other threads want the engine's thread to run between steps.
 #pragma once
 
 #include <functional>
@@ -9,22 +9,22 @@
 
 namespace ingot {
 
-/// A bounded queue of calls. Any thread queues a call and waits for its end; one thread runs them.
+/// A bounded queue of functions. Any thread adds one and waits for its end; one thread runs them.
 class Errands {
  public:
-  /// `bell` wakes the thread that runs the calls, and outlives this.
+  /// `bell` wakes the thread that runs the functions. It must outlive this object.
   explicit Errands(Doorbell& bell);
 
-  /// Queues `body` and returns after it ran. Rethrows what it throws.
+  /// Queues `body` and returns after it ran. Rethrows its exceptions.
   ///
-  /// Errors: Error{kUnavailable} after `close` or `drop`, or when too many calls wait.
+  /// Errors: Error{kUnavailable} after `close` or `drop`, or if the queue is full.
   void call(const std::function<void()>& body);
 
-  /// Runs the calls that are in the queue now. Calls that they queue run the next time.
+  /// Runs all functions that are in the queue now. Functions added meanwhile run the next time.
   void run();
-  /// Refuses further calls. Those in the queue still run.
+  /// Refuses further calls. Queued functions still run.
   void close() { queue_.close(); }
-  /// Refuses further calls, and ends those in the queue with Error{kUnavailable}.
+  /// Refuses further calls, and ends waiting calls with Error{kUnavailable}.
   void drop();
 
  private:

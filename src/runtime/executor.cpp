@@ -1,4 +1,4 @@
-// Executor: a Batch from a step's parts, the forward path, and its results.
+// Executor: makes a Batch from a step's parts, runs the forward pass and fetches its results.
 #include "runtime/executor.h"
 
 #include <algorithm>

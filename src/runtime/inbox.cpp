@@ -1,4 +1,4 @@
-// Inbox: the way of a request into the engine, and what waiting requests have to expect.
+// Inbox: accepts or refuses requests, and predicts how long they will wait.
 #include "runtime/inbox.h"
 
 #include <algorithm>
@@ -64,12 +64,12 @@ std::vector<Stream> Inbox::submit(Request&& request, std::int32_t choices) {
   return streams;
 }
 
-/// Returns false and leaves the submission as it is when it is refused.
+/// Queues a submission. If it is refused, returns false and leaves `submission` unchanged.
 bool Inbox::hand_in(Submission&& submission) {
   const std::size_t count = submission.channels.size();
   const auto take_back = [&] {
     under_way_.fetch_sub(count);
-    // The engine's thread may have counted these and not seen the end of the drain.
+    // The engine's thread may have counted these choices and missed the end of the drain.
     if (is_draining()) bell_->ring();
   };
   const std::size_t before = under_way_.fetch_add(count);

@@ -1,4 +1,4 @@
-// Opening a model: file, tokenizer, binding; then plan, weights, KV pool, executor.
+// Instance: opens a model's file and tokenizer, then plans memory, loads weights, makes an engine.
 #include "runtime/instance.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ Instance::Instance(ThreadPool& pool, const InstanceOptions& options)
   if (options.profile) profiled_ = std::make_unique<ProfiledBackend>(*backend_);
   bound_ = std::make_unique<BoundModel>(bind_model(*checkpoint_));
   spec_ = bound_->spec;
-  Request checked;  // refuses what the files must not state
+  Request checked;  // throws if the model's files state a wrong sampling default
   set_model_defaults(checked, config_, options.path);
   if (options.weights) {
     if (const auto note = rounding_note(*bound_, *options.weights); !note.empty()) {

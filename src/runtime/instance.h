@@ -1,4 +1,4 @@
-// Instance: one model, opened and made ready to run, with its backend and KV cache.
+// Instance: opens a model file and loads it, with backend, tokenizer, KV cache and executor.
 #pragma once
 
 #include <cstdint>
@@ -23,89 +23,89 @@
 
 namespace ingot {
 
-/// The model to open, and how it runs.
+/// The model file to open, and how to load and run it.
 struct InstanceOptions {
   std::string path;
-  std::span<const std::byte> bytes{};  ///< the GGUF file itself; `path` is then its name
+  std::span<const std::byte> bytes{};  ///< contents of a GGUF file; `path` is then only its name
   std::string isa = "auto";            ///< see find_host_kernels
   KvType kv_type = KvType::kF16;
   std::optional<Format> weights{};     ///< see ModelOptions
   std::string pack_cache{};            ///< see ModelOptions
-  std::int64_t memory_limit = 0;       ///< bytes; 0 = the system's available memory
-  LinearObserver* observer = nullptr;  ///< sees the inputs of linears; outlives the instance
-  bool profile = false;                ///< the ops of steps are timed
+  std::int64_t memory_limit = 0;       ///< bytes that may be used; 0 = the available memory
+  LinearObserver* observer = nullptr;  ///< gets the inputs of linears; must outlive the instance
+  bool profile = false;                ///< whether to time the ops of steps
 };
 
-/// The layers and ends to load, and the largest steps and sequences.
+/// The parts of the model to load, and the sizes of the largest step and sequence.
 struct StartOptions {
   ModelOptions model{};
-  std::int64_t context = 0;  ///< tokens of a sequence at most; `start` sets it in `model`
+  std::int64_t context = 0;  ///< most tokens of a sequence; 0 = the model's own context
   std::int32_t sequences = 1;
   std::int32_t rows = 1;
   std::int32_t out_rows = 1;
-  std::int32_t logits_rows = 0;   ///< rows of logits in a step at most, without an Engine
+  std::int32_t logits_rows = 0;   ///< most rows of logits in a step; ignored with `generates`
   bool finds_best = false;        ///< see ExecutorLimits
-  std::int64_t output_bytes = 0;  ///< bytes of the caller's inputs and results
-  bool generates = false;         ///< an Engine will run; `out_rows` follows from the rest
-  /// Best tokens that an Engine's requests may ask for at each prompt token; -1 = no scores.
+  std::int64_t output_bytes = 0;  ///< bytes of the caller's inputs and results, to plan memory
+  bool generates = false;         ///< an Engine will run: sets `out_rows` and `logits_rows`
+  /// The largest Request::prompt_logprobs that requests may ask for; -1 = no scores.
   std::int32_t prompt_logprobs = -1;
-  bool hidden_states = false;  ///< an Engine's requests may ask for hidden states of all rows
-  /// Sequences of `context` tokens that the KV pool holds; 0 = `sequences`. With fewer, running
-  /// sequences preempt each other.
+  bool hidden_states = false;  ///< requests may ask for hidden states of all rows of their prompts
+  /// Number of sequences of `context` tokens that the KV pool has room for; 0 = `sequences`. With
+  /// fewer, running sequences may be preempted.
   std::int32_t pool_sequences = 0;
 };
 
-/// Opens a model in two steps: first its headers, then its weights. The thread pool outlives it.
+/// A model, opened in two steps: the constructor reads the headers, `start` the weights.
 class Instance {
  public:
-  /// Opens the file, reads its tokenizer and binds its tensors; allocates no weights.
+  /// Opens the file, reads its tokenizer and binds its tensors. `pool` must outlive this object.
   ///
-  /// Errors: Error{kModel} for the file; Error{kInvalid} for an instruction set that is unknown or
-  /// not offered here.
+  /// Errors: Error{kModel} if the file is wrong; Error{kInvalid} if the instruction set is unknown
+  /// or this machine does not support it.
   Instance(ThreadPool& pool, const InstanceOptions& options);
 
   /// Checks the memory plan, packs the weights and allocates the KV pool. The file is not needed
   /// afterwards.
   ///
-  /// Errors: as `require_fit` and `load_model`.
+  /// Errors: those of `require_fit` and `load_model`.
   void start(const StartOptions& options, Progress progress);
 
-  /// The plan for what `options` would start. Until `start`.
+  /// The memory plan of a `start` with these options. Only before `start`.
   MemoryPlan plan(const StartOptions& options) const;
-  /// The `pool_sequences` for `options` as they are otherwise: all of `sequences`, or as many as
-  /// fit, at least 1. Until `start`.
+  /// The largest `pool_sequences` that fits into memory with these options, from 1 to `sequences`.
+  /// Only before `start`.
   std::int32_t fitting_pool(const StartOptions& options) const;
 
   const std::string& name() const { return options_.path; }
   const Spec& spec() const { return spec_; }
   const Config& config() const { return config_; }
-  /// Until `start`.
+  /// The opened model file. Only before `start`.
   const Checkpoint& checkpoint() const { return *checkpoint_; }
   KvType kv_type() const { return options_.kv_type; }
-  /// Identifies the model in files that outlive this process. Reads all weights once. Until
-  /// `start`.
+  /// A hash that identifies the model in session files. Reads all weights once, so it takes time.
+  /// Only before `start`.
   ModelFingerprint fingerprint() const;
-  /// Null where the container has no tokenizer that ingot supports.
+  /// The model's tokenizer; null if the file has none that ingot supports.
   const Tokenizer* tokenizer() const { return tokenizer_.get(); }
-  /// Ids that sampling may give: the tokenizer's, or the vocabulary without one.
+  /// Number of ids that sampling may draw: the tokenizer's size, or without one the vocabulary's.
   std::int64_t sampled_ids() const;
   /// Ids that end a text: end-of-sequence and end-of-turn tokens.
   std::vector<std::int32_t> stop_ids() const;
-  /// Warnings of opening and of `start`, a line each, for stderr.
+  /// Warnings from the constructor and from `start`, one line each, for stderr.
   const std::vector<std::string>& warnings() const { return warnings_; }
   const Backend& backend() const { return *backend_; }
   std::string_view isa() const { return kernels_.name; }
-  /// Measures the executor's steps; null without `profile`.
+  /// The backend that times ops; null without InstanceOptions::profile.
   ProfiledBackend* profiled() { return profiled_.get(); }
-  /// From `start` on, from any thread. Errors: Error{kIo} if the weights are a mapped file
-  /// (`pack_cache`) that was written to.
+  /// Checks a mapped file of weights (`pack_cache`). After `start`, from any thread. Errors:
+  /// Error{kIo} if the file was overwritten.
   void expect_weights_not_overwritten() const {
     if (!model_->packed.weights.empty()) model_->packed.file.expect_not_overwritten();
   }
-  /// From `start` on.
+  /// The executor of the model's steps. Only after `start`.
   Executor& executor() { return *executor_; }
-  /// An engine, with secret prefix hashes, on an instance that was started with `generates`. It
-  /// ends before the instance; one engine at a time uses the executor.
+  /// Makes an engine with a random secret for prefix hashes. Only after `start` with `generates`.
+  /// The instance must outlive the engine. Only one engine at a time may use the executor.
   std::unique_ptr<Engine> make_engine(const EngineOptions& options = {});
 
  private:
@@ -113,8 +113,8 @@ class Instance {
 
   ThreadPool& pool_;
   InstanceOptions options_;
-  std::int64_t available_bytes_ = 0;  ///< read once, so that all plans agree
-  const HostKernels& kernels_;        ///< for sampling
+  std::int64_t available_bytes_ = 0;  ///< memory for plans; read once, so that all plans agree
+  const HostKernels& kernels_;        ///< kernels for sampling
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<ProfiledBackend> profiled_;
   std::unique_ptr<Checkpoint> checkpoint_;

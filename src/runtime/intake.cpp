@@ -1,4 +1,4 @@
-// Intake: choices of a submission, deadlines that cannot be met, and refusals.
+// Intake: adds a submission's choices to the scheduler, or refuses them.
 #include "runtime/intake.h"
 
 #include <memory>
@@ -36,7 +36,7 @@ void Intake::enqueue(Submission&& submission, double now) {
   }
 }
 
-/// The choices after the first share its prompt, if the first one was not refused.
+/// Adds one choice. Later choices share the prompt of the first one, if that was not refused.
 void Intake::enqueue_choice(Submission& submission, std::size_t choice, double now) {
   const std::uint64_t id = submission.id + choice;
   const bool is_last = choice + 1 == submission.channels.size();

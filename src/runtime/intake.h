@@ -1,4 +1,4 @@
-// Intake: makes running requests of submissions and puts them into the scheduler's waiting line.
+// Intake: turns submissions into running requests and adds them to the scheduler's waiting queue.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace ingot {
 
-/// Ends a choice at once for which there is no memory, or that cannot meet its deadline.
+/// Queues the choices of submissions. Ends a choice at once if there is no memory or time for it.
 class Intake {
  public:
-  /// What requests become part of, and where refusals go. All of it outlives the intake.
+  /// The objects that requests are added to and refusals reported to. All must outlive the intake.
   struct Targets {
     KvCache& cache;
     Scheduler& scheduler;
@@ -24,10 +24,10 @@ class Intake {
     const EngineReporter& reporter;
   };
 
-  /// `tokenizer` may be null. `end_ids` end every request that does not ignore them.
+  /// `tokenizer` may be null. `end_ids` are the model's end tokens, which a request may ignore.
   Intake(const Targets& targets, const Tokenizer* tokenizer, std::vector<std::int32_t> end_ids);
 
-  /// Adds the choices of a submission, which came out of the inbox, to the waiting line.
+  /// Adds the choices of a submission from the inbox to the scheduler's waiting queue.
   void enqueue(Submission&& submission, double now);
 
  private:

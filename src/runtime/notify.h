@@ -1,4 +1,4 @@
-// Notify: a callback by which an engine tells a reader that its stream has something new.
+// Notify: a callback by which an engine tells a reader that its stream has new deltas or has ended.
 #pragma once
 
 #include <functional>
@@ -6,8 +6,8 @@
 namespace ingot {
 
 /// For readers that do not wait in `Stream::next`. The engine's thread calls it after each delta
-/// and at the end. Urgent: the stream has ended, or its queue is half full and would pause the
-/// sequence. Must be quick and throw nothing.
+/// and at the end. `is_urgent`: the stream has ended, or its queue is at least half full; a full
+/// queue pauses the request. The callback must be quick and must not throw.
 using Notify = std::function<void(bool is_urgent)>;
 
 }  // namespace ingot

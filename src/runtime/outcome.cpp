@@ -1,4 +1,4 @@
-// Outcome and FinishReason: their names and texts.
+// Outcome and FinishReason: names of finish reasons, and the digest as text.
 #include "runtime/outcome.h"
 
 #include "base/index.h"

@@ -1,4 +1,4 @@
-// Perplexity: windows over a text, and mean and variance of its tokens' costs.
+// Perplexity: cuts a text into windows, and keeps mean and variance of negative log-probabilities.
 #include "runtime/perplexity.h"
 
 #include <cmath>

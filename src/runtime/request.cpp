@@ -1,4 +1,4 @@
-// What a request may ask for.
+// check_request: checks the fields of a request against a model's limits.
 #include "runtime/request.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::kInvalid, message); }
 
-/// Rows of the prompt, all of which can be computed.
+/// Checks tokens and embeddings. Returns the number of rows of the prompt.
 std::int64_t check_prompt(const Request& r, const RequestLimits& limits) {
   for (const std::int32_t id : r.prompt) {
     if (id >= 0 && id < limits.vocab) continue;
@@ -54,7 +54,7 @@ void check_continued(const Request& r) {
 void check_hidden(const Request& r, const RequestLimits& limits) {
   if (r.hidden == HiddenRows::kNone) return;
   if (r.hidden == HiddenRows::kAll && !limits.hidden_all) {
-    refuse("hidden: those of all rows are not possible: they are not planned for");
+    refuse("hidden: the engine was not started for hidden states of all rows");
   }
   if (r.max_tokens > 0) refuse(cat("hidden: max_tokens is ", r.max_tokens, ", expected 0"));
   if (r.prompt_logprobs >= 0) refuse("hidden: prompt_logprobs is asked for too");
@@ -85,7 +85,7 @@ void check_request(const Request& request, const RequestLimits& limits) {
   const std::int32_t scores = request.prompt_logprobs;
   if (scores < -1 || scores > limits.prompt_logprobs) {
     refuse(limits.prompt_logprobs < 0
-               ? cat("prompt_logprobs: ", scores, " is not possible: they are not planned for")
+               ? cat("prompt_logprobs: ", scores, " is not possible: this engine scores no prompts")
                : cat("prompt_logprobs: ", scores, " is not in [0, ", limits.prompt_logprobs, "]"));
   }
   if (scores >= 0 && !request.embeddings.empty()) {

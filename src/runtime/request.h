@@ -1,4 +1,4 @@
-// Request: what is to be continued, and how.
+// Request: a prompt with sampling parameters, limits and scheduling fields; RequestLimits.
 #pragma once
 
 #include <array>
@@ -13,62 +13,62 @@
 
 namespace ingot {
 
-/// Which rows of a prompt are wanted as hidden states.
+/// The rows of a prompt for which a request wants hidden states.
 enum class HiddenRows { kNone, kLast, kAll };
 
-/// A prompt and how it goes on. Checked once, by `check_request`.
+/// A prompt, and how tokens are drawn after it. `check_request` checks its fields.
 struct Request {
   std::vector<std::int32_t> prompt{};  ///< token ids
-  std::vector<float> embeddings{};     ///< [embedding_rows, H] that stand before `prompt`
+  std::vector<float> embeddings{};     ///< [embedding_rows, H]: rows before the prompt's tokens
   std::int64_t embedding_rows = 0;
-  /// So many of the prompt's last tokens were drawn by an earlier request that this one goes on
-  /// with: drawing, penalties, min_tokens and stop strings take up where that one ended. max_tokens
-  /// counts new tokens alone.
+  /// Number of tokens at the end of `prompt` that an earlier request drew. This request continues
+  /// it: random numbers, penalties, min_tokens and stop strings behave as in one request.
+  /// max_tokens counts only new tokens.
   std::int64_t continued = 0;
-  SamplingParams sampling{};  ///< `end_ids`: those that end the text besides the model's
-  std::int64_t max_tokens = 0;
-  /// The text ends before the first of them. It bounds the text alone: ids and log-probabilities of
-  /// the tokens that spelt it are delivered.
+  SamplingParams sampling{};    ///< `end_ids` are added to the model's own end tokens
+  std::int64_t max_tokens = 0;  ///< the most tokens to draw
+  /// Stop strings: the text ends before the first one that occurs. Ids and log-probabilities of the
+  /// tokens that spell the stop string are still delivered.
   std::vector<std::string> stop{};
-  bool ignore_eos = false;                ///< the model's own end tokens are tokens like any other
-  std::int32_t prompt_logprobs = -1;      ///< -1 = none; else each prompt token's and so many best
-  std::int64_t prompt_logprobs_from = 0;  ///< number of the first prompt token that has them
-  bool digest = false;                    ///< of every row of logits that a token is drawn from
-  HiddenRows hidden = HiddenRows::kNone;  ///< in place of tokens: max_tokens is 0 then
-  bool final_norm = true;                 ///< hidden states after the final norm, or before
-  // How it shares the engine with others; none of it changes a bit of what comes out.
-  std::uint64_t tenant = 0;   ///< whose share of steps and blocks it counts against: an API key
-  std::int32_t priority = 0;  ///< smaller ones first, where the engine's policy looks at it
-  double first_token_seconds = kNever;         ///< from now on; refused where it cannot be had
-  double end_seconds = kNever;                 ///< likewise, for the last token
-  std::string_view end_limit = "deadline_ms";  ///< what errors call `end_seconds`: a literal
-  double queue_seconds = kNever;               ///< from now on until it begins to run
-  /// Requests of different domains never share computed prefixes: an API key and its salt.
+  bool ignore_eos = false;                ///< the model's own end tokens do not end the text
+  std::int32_t prompt_logprobs = -1;      ///< likeliest tokens to report per prompt token; -1 = off
+  std::int64_t prompt_logprobs_from = 0;  ///< index of the first prompt token to report
+  bool digest = false;  ///< compute a hash of all logits that tokens are drawn from
+  HiddenRows hidden = HiddenRows::kNone;  ///< hidden states instead of tokens; needs max_tokens = 0
+  bool final_norm = true;                 ///< take hidden states after the final norm or before it
+  // Scheduling and caching. These fields change no bit of the results.
+  std::uint64_t tenant = 0;             ///< the API key that its rows and blocks count against
+  std::int32_t priority = 0;            ///< smaller is earlier; used by Policy::kPriority alone
+  double first_token_seconds = kNever;  ///< time limit from submission to the first token
+  double end_seconds = kNever;          ///< time limit from submission to the end
+  std::string_view end_limit = "deadline_ms";  ///< name of `end_seconds` in errors; a literal
+  double queue_seconds = kNever;               ///< time limit from submission to admission
+  /// API key and salt. Requests of different domains never share cached prefixes.
   std::array<std::uint64_t, 2> domain{};
-  std::uint64_t adapter = 0;        ///< 0 = none; another one for each time it was loaded
-  std::uint64_t chat_template = 0;  ///< that made the prompt; 0 = unknown. Explains misses alone
-  bool reads_cache = true;          ///< false: nothing that was computed for others is taken over
-  Notify notify{};                  ///< of readers that do not wait in `Stream::next`
+  std::uint64_t adapter = 0;        ///< 0 = none; each load of an adapter has a new number
+  std::uint64_t chat_template = 0;  ///< identifies the template, to explain misses; 0 = unknown
+  bool reads_cache = true;          ///< whether it may start with blocks that others computed
+  Notify notify{};                  ///< called after each delta and at the end; may be empty
 };
 
-/// Continuations of one prompt that may be asked for at once.
+/// The most choices of one request.
 inline constexpr std::int32_t kChoicesMax = 128;
-inline constexpr std::size_t kStopsMax = 64;
-inline constexpr std::size_t kStopBytesMax = 1024;
+inline constexpr std::size_t kStopsMax = 64;        ///< most stop strings of a request
+inline constexpr std::size_t kStopBytesMax = 1024;  ///< most bytes of a stop string
 
-/// What a request has to fit.
+/// The limits of a model and an engine that requests are checked against.
 struct RequestLimits {
   std::int64_t vocab = 0;             ///< rows of the embedding matrix
-  std::int64_t ids = 0;               ///< that can be drawn
+  std::int64_t ids = 0;               ///< number of ids that can be drawn
   std::int64_t hidden = 0;            ///< H
-  std::int64_t context = 0;           ///< tokens of a sequence
-  std::int32_t prompt_logprobs = -1;  ///< the most that can be asked for
+  std::int64_t context = 0;           ///< most tokens of a sequence
+  std::int32_t prompt_logprobs = -1;  ///< largest Request::prompt_logprobs; -1 = no scores
   bool text = true;                   ///< whether there is a tokenizer
-  bool hidden_all = false;            ///< whether all rows of a step can leave as hidden states
+  bool hidden_all = false;            ///< whether steps can give hidden states of all rows
 };
 
-/// Errors: Error{kInvalid} naming the parameter as the API spells it, its value and what is
-/// possible.
+/// Checks a request. Errors: Error{kInvalid} that names the parameter as the API spells it, its
+/// value and the possible values.
 void check_request(const Request& request, const RequestLimits& limits);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// The table of request fields, and how JSON becomes their values.
+// The table of request fields; converts JSON to their values and checks ranges.
 #include "runtime/request_fields.h"
 
 #include <algorithm>
@@ -111,7 +111,7 @@ constexpr RequestField kFields[] = {
   refuse(name, cat(" is ", value.kind(), ", expected ", expected));
 }
 
-/// `T` is what the range is said in.
+/// Throws the error of a value out of range. The message has the range in type `T`.
 template <class T, class Value>
 [[noreturn]] void refuse_range(std::string_view name, Value value, const FieldRange& range) {
   const std::string_view from = range.is_above_low ? "above " : "from ";
@@ -120,14 +120,14 @@ template <class T, class Value>
                    bound<T>(range.high)));
 }
 
-/// In the field's own type.
+/// Checks a value against a range, both in the field's own type.
 template <class T>
 void check_range(std::string_view name, T value, const FieldRange& range) {
   const bool fits = range.is_above_low ? value > bound<T>(range.low) : value >= bound<T>(range.low);
   if (!(fits && value <= bound<T>(range.high))) refuse_range<T>(name, value, range);  // NaN too
 }
 
-/// A token id as decimal digits, without a sign or leading zeros.
+/// Parses a token id: decimal digits without a sign or leading zeros.
 std::int32_t parse_id(std::string_view name, std::string_view text) {
   std::int32_t id = 0;
   const char* end = text.data() + text.size();
@@ -137,9 +137,9 @@ std::int32_t parse_id(std::string_view name, std::string_view text) {
   refuse(name, cat(": ", printable(text, 32), " is no token id"));
 }
 
-/// Values from JSON, one function for each type.
+/// Converts JSON to a field's value, with one function for each type.
 struct JsonReader {
-  const std::string name;  ///< as the value's place spells it
+  const std::string name;  ///< the field's name in errors
   const Json& value;
   const FieldRange range;
 
@@ -161,7 +161,7 @@ struct JsonReader {
       out.push_back(whole<std::int32_t>(id, {0, kMost<std::int32_t>}));
     }
   }
-  /// {"ID": V}
+  /// Parses biases in the form {"ID": V}.
   void operator()(std::vector<LogitBias>& out) const {
     const Json::Object* all = value.as_object();
     if (all == nullptr) refuse_kind(name, value, "an object of token ids and values");

@@ -23,7 +23,7 @@ struct Sampling;
 
 namespace ingot {
 
-/// A set of places where fields are given, one bit each.
+/// A set of places where users can give a field, one bit for each.
 using Places = std::uint32_t;
 
 namespace place {
@@ -44,8 +44,8 @@ inline constexpr Places kOpenAi = kChat | kCompletions | kResponses;
 inline constexpr Places kHttp = kOpenAi | kMessages;  ///< the endpoints that generate text
 }  // namespace place
 
-/// A member of SamplingParams and the member of the public structs that is translated to it; null
-/// where the translation is written out in api/.
+/// A member of SamplingParams and the members of the public C++ and C structs that it is copied
+/// from; null if code in api/ converts it.
 template <class T>
 struct InSampling {
   T SamplingParams::*member = nullptr;
@@ -53,8 +53,8 @@ struct InSampling {
   T ingot_request::*c = nullptr;
 };
 
-/// Where a field's value is kept. A double is in seconds, and in JSON in milliseconds. Nothing:
-/// the place that takes the field reads it itself.
+/// The member of Request or SamplingParams that stores a field's value. A double is in seconds, but
+/// in milliseconds in JSON. std::monostate: code of the field's places reads it.
 using FieldMember =
     std::variant<std::monostate, InSampling<float>, InSampling<std::int32_t>,
                  InSampling<std::int64_t>, InSampling<std::uint32_t>, InSampling<std::uint64_t>,
@@ -66,14 +66,14 @@ using FieldMember =
 template <class T>
 inline constexpr auto kMost = static_cast<double>(std::numeric_limits<T>::max());
 
-/// The numbers that a field can be.
+/// The range of a field's possible numbers, including both bounds.
 struct FieldRange {
   double low = 0;
   double high = 0;
-  bool is_above_low = false;  ///< `low` itself is not possible
+  bool is_above_low = false;  ///< whether `low` itself is excluded
 };
 
-/// A bound of a range as the nearest value of the field's type.
+/// Converts a bound of a range to the field's type, clamped to the values of that type.
 template <class T>
 constexpr T bound(double value) {
   using Limits = std::numeric_limits<T>;
@@ -82,36 +82,36 @@ constexpr T bound(double value) {
   return static_cast<T>(value);
 }
 
-/// What differs at some of a field's places.
+/// A range or default that a field has only at some of its places.
 struct FieldVariation {
   Places places = 0;
   std::optional<FieldRange> range{};
-  std::optional<double> initial{};  ///< the default
+  std::optional<double> initial{};  ///< the default value
 };
 
-/// One field at the places where it has this name.
+/// A request field, at all places where it has this name.
 struct RequestField {
-  std::string_view name;  ///< its member in JSON; its flag has hyphens for the underscores
+  std::string_view name;  ///< name in JSON; also the flag's name, with hyphens for underscores
   FieldMember member{};
   Places places = 0;
-  FieldRange range{};  ///< of numbers
+  FieldRange range{};  ///< possible numbers
   std::string_view help{};
-  std::string_view gguf{};  ///< GGUF's key behind "general.sampling."; its JSON name is `name`
-  std::span<const FieldVariation> variations{};  ///< the first one that has the place counts
-  Places read_apart = 0;                         ///< places that read it with code of their own
-  std::string_view flag{};                       ///< where the name does not make it
+  std::string_view gguf{};                       ///< key in GGUF files after "general.sampling."
+  std::span<const FieldVariation> variations{};  ///< the first one that has a place applies
+  Places read_apart = 0;                         ///< places that read it with their own code
+  std::string_view flag{};                       ///< the flag, if it does not follow from `name`
 };
 
 /// All fields, in the order of help and docs.
 std::span<const RequestField> request_fields();
-/// The field that has a name at one of these places; null where there is none.
+/// The field with this name at one of these places; null if there is none.
 const RequestField* find_field(std::string_view name, Places places);
-/// The numbers that a field can be at a place.
+/// The range of a field at a place.
 FieldRange range_at(const RequestField& field, Places where);
-/// "--min-tokens"
+/// The flag of a field, such as "--min-tokens".
 std::string flag_of(const RequestField& field);
 
-/// Calls `use` with the field's value in each of the requests: a number, a bool or a vector.
+/// Calls `use` once with the field's value in each of `requests`: numbers, bools or vectors.
 template <class Use, class... Requests>
 void with_value(const RequestField& field, Use&& use, Requests&... requests) {
   const auto visit = [&]<class Member>(const Member& at) {
@@ -137,31 +137,31 @@ void each_public_field(Use&& use) {
   }
 }
 
-/// A request with the defaults of a place.
+/// Makes a request with the default values of a place.
 Request default_request(Places where);
-/// Sets a field to what JSON says, within its range at a place.
+/// Sets a field from JSON and checks its type and its range at a place.
 ///
 /// Errors: Error{kInvalid}: "top_p is a string, expected a number", "top_p is 2, possible are ...".
 void set_field(Request& request, const RequestField& field, const Json& value, Places where);
-/// Sets the fields that the model's files state; the others keep their values.
+/// Sets the fields that the model's files have values for. Other fields keep their values.
 ///
-/// Errors: model_error(file, "config", 0, ...) naming the setting, its value and what is possible.
+/// Errors: model_error(file, "config", 0, ...) that names setting, value and possible values.
 void set_model_defaults(Request& request, const Config& config, const std::string& file);
 /// Copies a field from one request to another.
 void copy_field(const RequestField& field, Request& to, const Request& from);
-/// The value as JSON, from which `set_field` makes an equal one.
+/// A field's value as JSON; `set_field` sets an equal value from it.
 Json field_json(const RequestField& field, const Request& request);
-/// The value in the fewest digits, for people.
+/// A field's value as text for users, with the fewest digits that identify it.
 std::string field_text(const RequestField& field, const Request& request);
 
-/// Brings biases into the order that SamplingParams have.
+/// Sorts biases by id.
 ///
-/// Errors: Error{kInvalid} for a token that has two, naming `name`.
+/// Errors: Error{kInvalid} that names the field `name` if a token has two biases.
 void sort_biases(std::vector<LogitBias>& biases, std::string_view name);
 
-/// Checks every member against its range and the vocabulary of `ids` tokens.
+/// Checks sampling parameters against their ranges, and ids against a vocabulary of `ids` tokens.
 ///
-/// Errors: Error{kInvalid} naming the field, its value and what is possible.
+/// Errors: Error{kInvalid} that names the field, its value and the possible values.
 void check_sampling(const SamplingParams& params, std::int64_t ids);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// RunningRequest: from a drawn token to text, stop strings, a delta, and the outcome.
+// RunningRequest: turns drawn tokens into text and deltas, applies stop strings, makes the outcome.
 #include "runtime/running_request.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
   outcome_.prompt_tokens = prompt_tokens_ = sequence_.length();
   limit_ = std::min(request_.max_tokens, limits.context - sequence_.length());
   sequence_.draws = limit_ > 0;
-  // Here, where running out of memory ends this request alone.
+  // Reserved here, because running out of memory here ends only this request.
   sequence_.tokens.reserve(sequence_.tokens.size() +
                            static_cast<std::size_t>(std::max<std::int64_t>(0, limit_)));
   sequence_.rows_max = sequence_.length() + std::max<std::int64_t>(0, limit_ - 1);
@@ -66,15 +66,14 @@ RunningRequest::RunningRequest(std::uint64_t id, Request request, std::shared_pt
   want_hidden(limits.hidden);
   if (request_.digest) digest_.emplace();
   if (tokenizer != nullptr) {
-    // The text continues the prompt, so its first space belongs to it.
+    // The text continues the prompt, so its leading space is kept.
     detokenizer_.emplace(*tokenizer, DetokenizeOptions{.strip_leading_space = false});
   }
   replay_history();
 }
 
-/// Brings counts, detokenizer and stop strings to the end of the prompt, whose last `continued`
-/// tokens were drawn by an earlier request. That request delivered all of their text at its end,
-/// even the text that could begin a stop string.
+/// Feeds the prompt to counts, detokenizer and stop strings. An earlier request drew the prompt's
+/// last `continued` tokens and delivered all their text, even text that could begin a stop string.
 void RunningRequest::replay_history() {
   const std::span<const std::int32_t> prompt = sequence_.tokens;
   const auto drawn = prompt.last(static_cast<std::size_t>(request_.continued));
@@ -96,7 +95,7 @@ void RunningRequest::replay_history() {
   replayed_bytes_ = 0;
 }
 
-/// Reserves memory for the rows, so that steps do not allocate it.
+/// Sets which rows give hidden states. Reserves memory for them, so that steps allocate none.
 void RunningRequest::want_hidden(std::int64_t hidden_size) {
   if (request_.hidden == HiddenRows::kNone) return;
   sequence_.final_norm = request_.final_norm;
@@ -106,7 +105,7 @@ void RunningRequest::want_hidden(std::int64_t hidden_size) {
   outcome_.hidden.reserve(static_cast<std::size_t>(rows * hidden_size));
 }
 
-/// Without end tokens and stop strings, the request draws all tokens up to its limit.
+/// The least number of tokens to draw: all up to the limit without end tokens and stop strings.
 std::int64_t RunningRequest::tokens_min() const {
   const bool all = request_.sampling.end_ids.empty() && request_.stop.empty();
   return std::max<std::int64_t>(1,
@@ -142,7 +141,7 @@ void RunningRequest::started(double now) {
 
 void RunningRequest::accept_score(const RowScore& score) {
   if (ended()) return;
-  // -Inf is a score: that of an impossible token.
+  // -Inf is a valid score, of an impossible token.
   if (std::isnan(score.logprob)) return finish(FinishReason::kError, no_token(sequence_.computed));
   const auto wanted = static_cast<std::ptrdiff_t>(request_.prompt_logprobs);
   const auto end = score.top.begin() + std::min(wanted, std::ssize(score.top));

@@ -22,61 +22,60 @@
 
 namespace ingot {
 
-/// Everything about one choice that changes while it waits and runs.
+/// The state of one choice of a request, from its submission to its end.
 class RunningRequest {
  public:
-  /// `tokenizer` may be null. The request is checked, and its end_ids include the model's. `time`
-  /// is when it was submitted.
+  /// `request` must have been checked, and its end_ids include the model's end tokens. `time` is
+  /// the time of submission. `tokenizer` may be null.
   RunningRequest(std::uint64_t id, Request request, std::shared_ptr<Channel> channel, double time,
                  KvCache& cache, const RequestLimits& limits, const Tokenizer* tokenizer);
 
   Sequence& sequence() { return sequence_; }
   const Sequence& sequence() const { return sequence_; }
   bool is_cancelled() const;
-  /// When its reader cancelled it; kNever if it did not.
+  /// Time at which its reader cancelled it; kNever if it did not.
   double cancelled_at() const { return channel_->cancelled_at.load(); }
   /// Pauses the sequence while its reader's queue is full. A sequence that was preempted while
-  /// paused resumes only once half of the queue is read, because it has to be computed again.
+  /// paused resumes only when half of the queue is read, because it has to be computed again.
   void poll_reader(double now);
-  /// When its reader last took something from the full queue; kNever if it is not paused.
+  /// Time since which a paused request's reader has taken no delta; kNever if it is not paused.
   double paused_since() const { return paused_since_; }
-  /// The parameter that limits its end, as errors name it.
+  /// Name of the parameter that limits its time to the end, for errors.
   std::string_view end_limit() const { return request_.end_limit; }
-  /// Whether nothing is left to compute: no token is wanted, and all scores and hidden states are
-  /// there.
+  /// Whether a request that draws no tokens is complete: all scores and hidden states are computed.
   bool is_done() const {
     return limit_ == 0 && sequence_.score_next >= sequence_.score_end &&
            sequence_.hidden_next >= sequence_.hidden_end;
   }
 
-  /// It is part of a step, for the first time or again.
+  /// Records that a step has rows of this request. The first call sets its start time.
   void started(double now);
   void accept_score(const RowScore& score);
-  /// A row of hidden states; one that is not finite ends the request.
+  /// Adds a row of hidden states to the outcome. A value that is not finite ends the request.
   void accept_hidden(std::span<const float> row);
   /// Adds a row of logits to the digest, before sampling changes the row.
   void add_to_digest(std::span<const float> logits);
-  /// How many best tokens' log-probabilities are reported with each drawn token.
+  /// Number of likeliest tokens that are reported with each drawn token.
   std::size_t best_tokens() const {
     return static_cast<std::size_t>(std::max(0, request_.sampling.logprobs));
   }
   SampleRow row(std::span<float> logits) const;
-  /// Delivers a drawn token to the reader. Returns the token that the sequence continues with, or
-  /// -1 if the request ended.
+  /// Delivers a drawn token to the reader. Returns the token to append to the sequence, or -1 if
+  /// the request ended.
   std::int32_t accept_token(Drawn&& drawn, double now);
   bool ended() const { return finish_.has_value(); }
   /// Seconds between the last two delivered tokens; 0 after the first.
   double last_gap() const { return last_gap_; }
-  /// Delivered tokens.
+  /// Number of delivered tokens.
   std::int64_t generated() const { return generated_; }
-  /// Sets how many choices its prompt has; only on the first choice.
+  /// Sets the number of choices of the prompt. Call it only on the first choice.
   void set_choices(std::size_t choices) { choices_ = static_cast<std::int32_t>(choices); }
-  /// Its record for observers, with times since `origin`.
+  /// Makes the record for observers, with times in seconds since `origin`.
   RequestRecord record(double origin, double now) const;
 
-  /// Ends it. Text that was held back is not delivered. Allocates nothing.
+  /// Ends the request. Text that was held back is not delivered. Allocates nothing.
   void finish(FinishReason reason, std::optional<Error> error = std::nullopt);
-  /// Tells the reader that the request has ended: after its blocks are released and counted.
+  /// Tells the reader that the request has ended. Call it after its blocks are released.
   void tell_end() {
     if (!channel_->deltas.is_closed()) channel_->close();
   }
@@ -92,32 +91,32 @@ class RunningRequest {
   void flush_text(std::string& text);
   void push(Delta&& delta);
 
-  Request request_;  ///< its prompt is the sequence's
+  Request request_;  ///< `prompt` is empty; the tokens were moved to `sequence_`
   std::shared_ptr<Channel> channel_;
   Sequence sequence_;
   std::int64_t prompt_tokens_ = 0;
   std::int32_t choices_ = 0;
   std::optional<FinishReason> finish_;
-  std::int64_t limit_ = 0;      ///< tokens to generate at most
-  std::int64_t generated_ = 0;  ///< delivered tokens
-  std::int64_t drawn_ = 0;      ///< drawn tokens, including the one that ended the text
+  std::int64_t limit_ = 0;      ///< the most tokens to generate
+  std::int64_t generated_ = 0;  ///< number of delivered tokens
+  std::int64_t drawn_ = 0;      ///< number of drawn tokens, including an end token
   bool needs_counts_ = false;
   TokenCounts counts_;
   std::optional<Digest> digest_;
   std::optional<Detokenizer> detokenizer_;
   StopText stop_;
-  std::size_t replayed_bytes_ = 0;  ///< next bytes of text, which an earlier request delivered
+  std::size_t replayed_bytes_ = 0;  ///< bytes of text to skip: an earlier request delivered them
   Outcome outcome_;
   double queued_ = 0;
   std::optional<double> started_;
   std::optional<double> first_token_;
-  std::optional<double> since_;  ///< when it started, or drew its last token
+  std::optional<double> since_;  ///< time of its start or of its last drawn token
   double last_gap_ = 0;
   double paused_since_ = kNever;
-  std::size_t behind_ = 0;  ///< deltas that its reader had not taken at the last poll
+  std::size_t behind_ = 0;  ///< length of its reader's queue at the last poll
 };
 
-/// Requests under way, by id.
+/// All choices under way, by id.
 using RunningRequests = std::map<std::uint64_t, std::unique_ptr<RunningRequest>>;
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// StepGuard: retry, failure, and the hand-over between the calling and the watching thread.
+// StepGuard: retries failed calls, and lets the watching thread give up a call that takes too long.
 #include "runtime/step_guard.h"
 
 #include <new>
@@ -7,7 +7,7 @@
 
 namespace ingot {
 
-/// One call. Its end waits while a watching thread handles the failure of this call.
+/// Times one call. The destructor waits while the watching thread handles this call's failure.
 class StepGuard::Call {
  public:
   explicit Call(StepGuard& guard) : guard_(guard) {

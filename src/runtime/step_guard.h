@@ -12,16 +12,16 @@
 
 namespace ingot {
 
-/// How long something has been under way. One thread begins and ends it, any thread reads. No lock.
+/// A stopwatch. One thread begins and ends it, any thread reads how long it has run. No lock.
 class RunningTime {
  public:
-  /// Does nothing where it has begun already.
+  /// Starts the stopwatch. Does nothing if it runs already.
   void begin(double now) {
     if (begun_.load(std::memory_order_relaxed) == kNever) begun_.store(now);
   }
   void end() { begun_.store(kNever); }
   bool is_under_way() const { return begun_.load() < kNever; }
-  /// Seconds since `begin`; 0 when it is not under way.
+  /// Seconds since `begin`; 0 if it does not run.
   double seconds(double now) const {
     const double begun = begun_.load();
     return begun == kNever ? 0 : std::max(0.0, now - begun);
@@ -35,31 +35,31 @@ class RunningTime {
 /// Guards the calls that one thread makes to a StepRunner. After a failure no call succeeds.
 class StepGuard {
  public:
-  /// Called once, by the thread that found the failure. While another thread than the caller's runs
-  /// it, the caller's stays inside its call.
+  /// Called once, by the thread that found the failure. If that is the watching thread, the guarded
+  /// call does not return before this function does.
   using OnFailure = FunctionRef<void(const Error&)>;
 
-  /// `now` outlives this. `limit_seconds`: how long one call may take; kNever = no limit.
+  /// `now` must outlive this object. `limit_seconds`: time limit of one call; kNever = no limit.
   StepGuard(const Clock& now, double limit_seconds) : now_(now), limit_seconds_(limit_seconds) {}
 
-  /// Calls `body`, and once more if it throws. Two `Error`s are a failure. Returns whether `body`
-  /// succeeded and nothing has failed.
+  /// Calls `body`, and once more if it throws. A second throw of `Error` is a failure. Returns
+  /// whether `body` succeeded and no failure has occurred.
   ///
-  /// Errors: std::bad_alloc when the second call throws it, which is not a failure.
+  /// Errors: std::bad_alloc if the second call throws it, which is not a failure.
   [[nodiscard]] bool attempt(FunctionRef<void(bool is_retry)> body, OnFailure on_failure);
-  /// Calls `body` once; it must not throw.
+  /// Calls `body` once under the time limit; it must not throw.
   void call(FunctionRef<void()> body);
-  /// The calls of a step are over.
+  /// Ends the time of a step after its last call.
   void end_step() { step_.end(); }
 
-  /// Fails if a call has taken longer than the limit, although it may never return. Returns whether
-  /// there was a failure, now or before. From any thread but the one that calls.
+  /// Checks the time limit. A call that takes longer is a failure, although it may never return.
+  /// Returns whether a failure has occurred, now or before. Not from the thread that calls.
   bool watch(OnFailure on_failure);
 
   bool has_failed() const { return has_failed_.load(); }
-  /// Errors: Error{kInternal} with the reason, after a failure.
+  /// Errors: Error{kInternal} with the reason, if a failure has occurred.
   void require_alive() const;
-  /// Whether a step is under way, and its seconds since the first call; 0 between steps.
+  /// Whether a step is under way, and for how many seconds since its first call; 0 between steps.
   bool is_in_step() const { return step_.is_under_way(); }
   double step_seconds(double now) const { return step_.seconds(now); }
 
@@ -75,8 +75,8 @@ class StepGuard {
   std::atomic<bool> has_failed_{false};
 
   static constexpr double kNoCall = kNever, kSeized = -kNever;
-  std::atomic<double> call_begun_{kNoCall};  ///< kSeized: a watching thread gave this call up
-  std::mutex seized_;                        ///< held by that thread while it handles the failure
+  std::atomic<double> call_begun_{kNoCall};  ///< kSeized: the watching thread gave this call up
+  std::mutex seized_;  ///< held by the watching thread while it handles the failure
 };
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// StepResults: rows of a step in the order in which the executor lays them out.
+// StepResults: samples a step's rows of logits, and delivers results in the executor's row order.
 #include "runtime/step_results.h"
 
 #include <new>
@@ -11,7 +11,7 @@ namespace ingot {
 
 namespace {
 
-/// Runs `body`; if it runs out of memory, ends the request.
+/// Calls `body`. Ends the request if `body` throws std::bad_alloc.
 void end_without_memory(RunningRequest& request, FunctionRef<void()> body) {
   try {
     body();
@@ -42,7 +42,7 @@ void StepResults::sample(const Step& step) {
     if (part.outputs == 0) continue;
     RunningRequest* request = request_of(part);
     if (request != nullptr) {
-      // Before the parallel loop, where running out of memory would end all requests.
+      // Reserved before the parallel loop, because running out of memory there ends all requests.
       end_without_memory(*request,
                          [&] { drawn_[rows_.size()].top.reserve(request->best_tokens()); });
       if (request->ended()) request = nullptr;
@@ -86,7 +86,7 @@ void StepResults::deliver_scores(const Step& step) {
   }
 }
 
-/// The rows after the final norm come before the others.
+/// Hidden states after the final norm come before hidden states without it.
 void StepResults::deliver_hidden(const Step& step) {
   std::int64_t row = 0;
   for (const bool final_norm : {true, false}) {

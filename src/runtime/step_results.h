@@ -1,4 +1,4 @@
-// StepResults: draws a step's tokens, and hands tokens, scores and hidden states to their requests.
+// StepResults: draws a step's tokens, and gives tokens, scores and hidden states to their requests.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace ingot {
 
-/// Takes the results of one step at a time from a runner. A request that runs out of memory here
-/// ends alone. Parts without a sequence (it ended meanwhile) are skipped.
+/// Takes the results of one step at a time from a runner. If there is no memory for a request's
+/// results, only that request ends. Skips parts of sequences that were removed meanwhile.
 class StepResults {
  public:
-  /// For steps of at most `sequences` parts. `runner` and `reporter` outlive this.
+  /// `sequences`: the most parts of a step. `runner` and `reporter` must outlive this object.
   StepResults(StepRunner& runner, EngineReporter& reporter, std::int32_t sequences);
 
   /// Draws a token from each row of logits, in the thread pool.
   void sample(const Step& step);
-  /// Hands the results to their requests. Returns, for each part with a row of logits, the token
-  /// that its sequence continues with; -1 if it ends. Valid until the next call.
+  /// Gives the results to their requests. Returns, for each row of logits, the token to append to
+  /// its sequence; -1 if the request ends. The span is valid until the next call.
   std::span<const std::int32_t> deliver(const Step& step, double now);
 
  private:
@@ -30,11 +30,11 @@ class StepResults {
 
   StepRunner& runner_;
   EngineReporter& reporter_;
-  std::vector<RunningRequest*> outputs_;  ///< by the step's rows of logits; null for ended requests
-  std::vector<RunningRequest*> sampled_;  ///< `outputs_` without nulls; the same order as `rows_`
+  std::vector<RunningRequest*> outputs_;  ///< request of each row of logits; null if it has ended
+  std::vector<RunningRequest*> sampled_;  ///< `outputs_` without nulls, in the order of `rows_`
   std::vector<SampleRow> rows_;
   std::vector<Drawn> drawn_;
-  std::vector<std::int32_t> tokens_;  ///< by the step's rows of logits
+  std::vector<std::int32_t> tokens_;  ///< result of `deliver`
 };
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// ModelSteps: a model's executor and its sampler.
+// ModelSteps: runs steps with a model's executor, samples tokens, and warms up.
 #include "runtime/step_runner.h"
 
 #include <algorithm>
@@ -7,10 +7,10 @@ namespace ingot {
 
 namespace {
 
-/// Rows of the step that warms up: the fewest that are a prompt. More take longer and gain nothing.
+/// Rows of the warm-up step: the fewest that make a prompt. More take longer and gain nothing.
 constexpr std::int64_t kWarmRows = 2;
-/// Bytes of the KV cache that warm-up touches, in about half a second: the first minutes of most
-/// engines use no more. With less, early steps wait for memory pages.
+/// Bytes of the KV cache that warm-up touches, in about half a second. Most engines use no more in
+/// their first minutes. With less, early steps wait for memory pages.
 constexpr std::int64_t kTouchedBytes = std::int64_t{1} << 30;
 
 }  // namespace
@@ -32,9 +32,8 @@ void ModelSteps::sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
   sampler_.sample(rows, drawn);
 }
 
-/// Touches the memory of the KV cache's first blocks, then computes a step and a token of a
-/// sequence of its own. The sequence is in no prefix index, and its blocks are free again
-/// afterwards.
+/// Touches the memory of the KV cache's first blocks, then runs a step with a temporary sequence
+/// and draws a token. No prefix index knows the sequence, and its blocks are free again afterwards.
 void ModelSteps::warm_up() {
   const std::int64_t rows = std::min({kWarmRows, std::int64_t{limits().rows}, limits().context});
   {

@@ -1,4 +1,4 @@
-// StepRunner: computes an engine's steps and draws its tokens.
+// StepRunner: the interface that computes an engine's steps and draws its tokens.
 #pragma once
 
 #include <cstdint>
@@ -13,54 +13,54 @@
 
 namespace ingot {
 
-/// Computes planned steps and draws tokens: a model, or a simulation of one.
+/// Computes planned steps and draws tokens, with a model or with a simulation of one.
 class StepRunner {
  public:
   virtual ~StepRunner() = default;
   virtual KvCache& cache() = 0;
   virtual const ExecutorLimits& limits() const = 0;
 
-  /// Computes a step, or begins to: the step is in flight until `wait` or `drain`. Where steps are
-  /// planned ahead, the engine calls `wait` for each step in order.
+  /// Computes a step, or starts it: the step is then in flight until `wait` or `drain`. The engine
+  /// calls `wait` for each step, in order.
   ///
-  /// Errors: any that it throws, after the last write of this step; the engine may then run the
-  /// step again.
+  /// Errors: any, but thrown only after the last write of this step, because the engine may then
+  /// run the step again.
   virtual void run(const Step& step) = 0;
-  /// Waits for a step. From here on `logits(i)`, `score(i)` and `hidden(i)` hold its results, as
-  /// Executor::run states.
+  /// Waits for the end of a step. Then `logits(i)`, `score(i)` and `hidden(i)` return its results,
+  /// as described at Executor::run.
   ///
   /// Errors: failures of the step since `run`. Writes may continue until `drain`.
   virtual void wait(const Step& /*step*/) {}
-  /// Waits until no step computes or writes. Steps in flight are lost, unless `run_again` begins
-  /// them again. Before `drain`, no other sequence gets a block of such a step.
+  /// Waits until no step computes or writes. Steps in flight are lost unless `run_again` starts
+  /// them again. Until `drain`, blocks of a step in flight are not given to other sequences.
   virtual void drain() noexcept {}
-  /// Begins a step again that was in flight when `drain` was called, from the arguments of `run`:
-  /// its sequences may have other blocks now, or have ended. The engine calls it for all such steps
-  /// in order. Without steps planned ahead, sequences and blocks are unchanged.
+  /// Starts a step again that was in flight at `drain`. Must use the arguments that `run` got,
+  /// because with a pipeline depth of 2 its sequences may have other blocks now, or have ended. The
+  /// engine calls it for all such steps, in order.
   ///
-  /// Errors: as `run`.
+  /// Errors: those of `run`.
   virtual void run_again(const Step& step) { run(step); }
   virtual std::span<float> logits(std::int64_t i) = 0;
   virtual RowScore score(std::int64_t i) const = 0;
   virtual std::span<const float> hidden(std::int64_t i) const = 0;
 
-  /// Does slow first-time work before the first step. It changes no later result.
+  /// Does slow first-time work before the first step. Changes no later results.
   ///
-  /// Errors: as `run`.
+  /// Errors: those of `run`.
   virtual void warm_up() {}
 
-  /// Seconds of the last step by op; null unless ops are timed.
+  /// Seconds that each kind of op took in the last step; null if ops are not timed.
   virtual const OpSeconds* op_seconds() const { return nullptr; }
 
-  /// Draws a token from each row. Calls `before` for each row first, in any thread.
+  /// Draws a token from each row. First calls `before` for each row, in any thread.
   virtual void sample(std::span<const SampleRow> rows, std::span<Drawn> drawn,
                       FunctionRef<void(std::int64_t row)> before) = 0;
 };
 
-/// The steps of a model. The constructor's arguments outlive it.
+/// A StepRunner that runs a model with an Executor and a Sampler.
 class ModelSteps final : public StepRunner {
  public:
-  /// Errors: Error{kDoesNotFit}.
+  /// All arguments must outlive this object. Errors: Error{kDoesNotFit}.
   ModelSteps(Executor& executor, ThreadPool& pool, const HostKernels& kernels, std::int64_t ids,
              const ProfiledBackend* profiled = nullptr);
 

@@ -1,4 +1,4 @@
-// StopText: an automaton over all stop strings, and the text that is held back.
+// StopText: an Aho-Corasick automaton over all stop strings, and the text that is held back.
 #include "runtime/stop_text.h"
 
 #include "base/check.h"
@@ -31,7 +31,7 @@ void StopText::insert(const std::string& text, std::int32_t stop) {
   if (first == kNone) first = stop;
 }
 
-/// Breadth first, so that a node's shorter ones are complete before it.
+/// Sets `shorter` and `stop` of all nodes, breadth first, because they depend on shorter nodes.
 void StopText::link() {
   std::vector<std::int32_t> order{0};
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -51,7 +51,7 @@ std::int32_t StopText::child(std::int32_t node, char byte) const {
   return n;
 }
 
-/// The node that one more byte leads to. Each step back to a shorter node undoes one added byte.
+/// The node that one more byte leads to. Each move to a shorter node undoes an added byte or more.
 std::int32_t StopText::next(std::int32_t node, char byte) const {
   for (;; node = at(nodes_, node).shorter) {
     const std::int32_t to = child(node, byte);
@@ -60,7 +60,7 @@ std::int32_t StopText::next(std::int32_t node, char byte) const {
   }
 }
 
-/// Whether no other stop string can start before the one that was found.
+/// Whether a stop string was found, and no other one can still be found with an earlier start.
 bool StopText::decided() const {
   const Node& node = at(nodes_, node_);
   return found_ != kNone && seen_ - node.depth >= found_start_;
@@ -93,8 +93,8 @@ std::string StopText::finish() {
   return release(stopped_ ? found_start_ : seen_);
 }
 
-/// Releases the text up to `end`. Drops released text once it is more than half of the held text,
-/// so that each byte moves once on average.
+/// Releases the text up to byte `end`. Erases released text only when it is more than half of
+/// `held_`, so that each byte moves at most about once.
 std::string StopText::release(std::int64_t end) {
   std::string released = held_.substr(static_cast<std::size_t>(released_ - base_),
                                       static_cast<std::size_t>(end - released_));

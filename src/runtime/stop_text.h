@@ -1,4 +1,4 @@
-// StopText: ends a text at its first stop string, and releases no part of that string.
+// StopText: ends a text at its first stop string, without releasing any part of that string.
 #pragma once
 
 #include <cstdint>
@@ -11,42 +11,41 @@ namespace ingot {
 
 /// Searches one choice's text, piece by piece, for stop strings.
 ///
-/// Releases text once it cannot be part of a stop string any more, and holds back the longest end
-/// of the text that begins one. The text ends where the first stop string in it starts, however it
-/// is cut into pieces. If a stop string is complete while an earlier start of another is still
-/// open, the decision waits for the next bytes or the end of the text. If several start at one
-/// place, the first that ends counts.
+/// Holds back the longest end of the text that could begin a stop string, and releases all text
+/// before it. The text ends where its first stop string starts, whatever the pieces are. If a stop
+/// string is complete while another one with an earlier start is not, the decision waits for more
+/// bytes or the end of the text. If several start at one place, the shortest counts.
 ///
 /// Time is linear in the text's bytes, memory in the stop strings' (Aho and Corasick, 1975). Stop
 /// strings and pieces are UTF-8; if both are whole characters, so is the released text.
 class StopText {
  public:
-  /// `stops` has no empty string. Without stops every piece is released at once.
+  /// `stops` must not contain an empty string. Without stops, each piece is released at once.
   explicit StopText(std::span<const std::string> stops = {});
 
-  /// Adds a piece, which may be empty, and returns the released text: none after a stop.
+  /// Adds a piece, which may be empty. Returns the released text, which is empty after a stop.
   std::string add(std::string_view piece);
-  /// The text has ended: decides open starts, and returns the held text, up to a stop string if
-  /// there is one.
+  /// Ends the text: incomplete stop strings no longer count. Returns the text that was held back,
+  /// up to a stop string if there is one.
   std::string finish();
 
   /// Whether a stop string ended the text.
   bool stopped() const { return stopped_; }
-  /// The index in `stops` of the string that ended the text (the first of equal ones); -1 if none
-  /// did.
+  /// The index in `stops` of the string that ended the text, the first one of equal strings; -1 if
+  /// none did.
   std::int32_t stop() const { return stopped_ ? found_ : -1; }
 
  private:
   static constexpr std::int32_t kNone = -1;
 
-  /// A beginning of stop strings: the bytes on the way from the root, node 0.
+  /// A node of a trie: a prefix of stop strings, spelt by the bytes from the root, node 0.
   struct Node {
-    std::int32_t child = kNone;    ///< the first node that is one byte longer
-    std::int32_t sibling = kNone;  ///< next child of the same parent; as many as stop strings
-    std::int32_t shorter = 0;      ///< the longest other node that this one ends in
-    std::int32_t depth = 0;        ///< bytes
-    std::int32_t stop = kNone;     ///< the longest stop string that this one ends in
-    char byte = 0;
+    std::int32_t child = kNone;    ///< first child
+    std::int32_t sibling = kNone;  ///< next child of the same parent
+    std::int32_t shorter = 0;      ///< node of the longest proper suffix that is in the trie
+    std::int32_t depth = 0;        ///< length of the prefix in bytes
+    std::int32_t stop = kNone;     ///< the longest stop string that is a suffix of the prefix
+    char byte = 0;                 ///< last byte of the prefix
   };
 
   void insert(const std::string& text, std::int32_t stop);
@@ -57,16 +56,16 @@ class StopText {
   std::string release(std::int64_t end);
 
   std::vector<Node> nodes_;
-  std::vector<std::int64_t> lengths_;  ///< bytes of each stop string
-  std::int32_t node_ = 0;              ///< the longest beginning that the text ends in
-  std::int64_t seen_ = 0;              ///< bytes of the text
+  std::vector<std::int64_t> lengths_;  ///< length of each stop string in bytes
+  std::int32_t node_ = 0;              ///< node of the longest prefix that the text ends with
+  std::int64_t seen_ = 0;              ///< length of the text so far in bytes
   std::int32_t found_ = kNone;         ///< the stop string with the earliest start so far
-  std::int64_t found_start_ = 0;
+  std::int64_t found_start_ = 0;       ///< byte offset of that start in the text
   bool stopped_ = false;
 
-  std::string held_;       ///< the text from `base_`; released up to `released_`
-  std::int64_t base_ = 0;  ///< the byte of the text that `held_` begins with
-  std::int64_t released_ = 0;
+  std::string held_;           ///< the text from byte `base_` on
+  std::int64_t base_ = 0;      ///< byte offset of `held_` in the text
+  std::int64_t released_ = 0;  ///< byte offset up to which the text was released
 };
 
 }  // namespace ingot

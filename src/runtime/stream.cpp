@@ -1,4 +1,4 @@
-// Stream: reading, and waking the engine when its sequence may continue.
+// Stream: reads deltas, and wakes the engine when a paused sequence may continue.
 #include "runtime/stream.h"
 
 #include <utility>
@@ -32,8 +32,8 @@ bool Stream::try_next(Delta& delta) {
   return true;
 }
 
-/// Wakes the engine when the first delta leaves a full queue, which paused the sequence, and when
-/// the queue is half empty, where a sequence that was preempted while paused may continue.
+/// Wakes the engine when a full queue, which paused the sequence, has room again, and when the
+/// queue is half empty, because a sequence that was preempted while paused continues then.
 void Stream::tell_taken() const {
   const std::size_t left = channel_->deltas.size(), room = channel_->deltas.capacity();
   if (left + 1 >= room || left == room / 2) channel_->bell->ring();

@@ -1,4 +1,4 @@
-// Stream: the reader's end of a request: its deltas, and how it ended.
+// Stream: the reader's end of a request: reads deltas and the outcome, and cancels.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace ingot {
 
-/// What an engine and one reader share.
+/// The state that an engine and the reader of one choice share.
 struct Channel {
   Channel(std::size_t deltas_max, std::shared_ptr<Doorbell> doorbell,
           std::shared_ptr<const Clock> engine_clock, Notify reader = {})
@@ -24,20 +24,19 @@ struct Channel {
         clock(std::move(engine_clock)),
         notify(std::move(reader)) {}
 
-  /// Hands a delta over; false when there is no room.
+  /// Queues a delta and notifies the reader. Returns false if the queue is full.
   [[nodiscard]] bool push(Delta&& delta) {
     const bool pushed = deltas.try_push(std::move(delta));
     if (pushed) tell_reader(deltas.size() >= deltas.capacity() / 2);
     return pushed;
   }
-  /// The end, after `outcome` was written.
+  /// Ends the stream and notifies the reader. Write `outcome` before.
   void close() {
     deltas.close();
     tell_reader(true);
   }
 
-  /// Ignores exceptions, which `notify` must not throw: the engine's thread serves other readers
-  /// too.
+  /// Calls `notify`. Ignores its exceptions, because the engine's thread serves other readers too.
   void tell_reader(bool is_urgent) noexcept {
     try {
       if (notify) notify(is_urgent);
@@ -47,16 +46,16 @@ struct Channel {
 
   bool is_cancelled() const { return cancelled_at.load(std::memory_order_relaxed) < kNever; }
 
-  DeltaQueue deltas;                         ///< closed at the end; the engine alone pushes
+  DeltaQueue deltas;                         ///< only the engine pushes; closed at the end
   Outcome outcome;                           ///< written before `deltas` is closed, read afterwards
-  std::atomic<double> cancelled_at{kNever};  ///< by `clock`, the first time
-  std::shared_ptr<Doorbell> bell;
-  std::shared_ptr<const Clock> clock;  ///< not asked once `deltas` is closed
+  std::atomic<double> cancelled_at{kNever};  ///< time of the first cancel; kNever if there is none
+  std::shared_ptr<Doorbell> bell;            ///< wakes the engine
+  std::shared_ptr<const Clock> clock;        ///< the engine's; not called once `deltas` is closed
   Notify notify;
 };
 
-/// The reading end of one choice. One thread reads it. It may outlive the engine. Destroying it
-/// cancels the request.
+/// Reads the deltas of one choice, in one thread. It may outlive the engine. Its destructor cancels
+/// the request.
 class Stream {
  public:
   Stream(std::uint64_t id, std::shared_ptr<Channel> channel)
@@ -65,21 +64,21 @@ class Stream {
   Stream& operator=(Stream&& other) noexcept;
   ~Stream() { cancel(); }
 
-  /// The request's number, from 1.
+  /// The id of the choice, counted from 1.
   std::uint64_t id() const { return id_; }
 
-  /// Waits for the next delta; nothing at the end. For engines with a thread.
+  /// Waits for the next delta. Returns an empty optional at the end. Needs an engine with a thread.
   std::optional<Delta> next();
-  /// The next delta if there is one now.
+  /// Returns the next delta, or an empty optional if there is none now.
   std::optional<Delta> try_next();
-  /// Moves the next delta into `delta`, whose memory is used again; false if there is none.
+  /// Moves the next delta into `delta` and uses its memory again. Returns false if there is none.
   [[nodiscard]] bool try_next(Delta& delta);
   /// Whether the request has ended and every delta was read.
   bool finished() const { return channel_->deltas.is_closed() && channel_->deltas.size() == 0; }
-  /// How the request ended, once `next` has returned nothing or `finished` is true.
+  /// How the request ended. Only after `next` returned an empty optional or `finished` true.
   const Outcome& outcome() const;
 
-  /// Ends the request soon. From any thread. Deltas already there can still be read.
+  /// Asks the engine to end the request. From any thread. Queued deltas can still be read.
   void cancel();
 
  private:

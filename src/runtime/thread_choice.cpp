@@ -1,4 +1,4 @@
-// Choosing CPUs: cores, quotas, and a measurement where they leave a choice.
+// choose_cpus: picks CPUs by core and quota, and measures speed if a core has several CPUs.
 #include "runtime/thread_choice.h"
 
 #include <algorithm>
@@ -15,15 +15,15 @@ namespace ingot {
 
 namespace {
 
-/// Items per second of a loop that does what steps do: reads memory and multiplies.
+/// Runs per second of a loop that reads memory and multiplies, as steps do.
 double measured_speed(const HostKernels& kernels, const std::vector<std::size_t>& cpus) {
   constexpr std::int64_t kItems = 512;
-  constexpr std::int64_t kBytes = 128 << 10;  // per item; 64 MiB in all
-  constexpr std::int64_t kRounds = 2048;      // some microseconds, like reading the bytes
+  constexpr std::int64_t kBytes = 128 << 10;  // per item; 64 MiB for all items
+  constexpr std::int64_t kRounds = 2048;      // take some microseconds, like reading the bytes
   constexpr int kTries = 5;
   ThreadPool pool(static_cast<int>(cpus.size()), {.pin = true, .cpus = cpus});
   const Buffer memory = allocate_host(kItems * kBytes);
-  // Memory that was never written is all one page of zeros.
+  // Writes all memory first, because unwritten memory is one page of zeros.
   pool.parallel_for(kItems, [&](std::int64_t item, int) {
     __builtin_memset(memory.data() + item * kBytes, 1, kBytes);
   });

@@ -1,4 +1,4 @@
-// Choosing how many threads compute, and on which CPUs, if the user does not say.
+// choose_cpus: the default number of compute threads and the CPUs that they run on.
 #pragma once
 
 #include <cstddef>
@@ -11,20 +11,20 @@
 
 namespace ingot {
 
-/// The CPUs, of `cpus`, that a process should compute on with one thread each: one CPU of each
-/// core, but no more than the quota of its control groups (whole CPUs, at least one). If cores have
-/// several CPUs and the quota allows them, these too when `speed` is then at least 5 % higher. The
-/// first ones are of different cores. Empty only if `cpus` is.
+/// Chooses CPUs from `cpus` for one compute thread each: one CPU of each core, but no more than the
+/// quota of the process's control groups (whole CPUs, at least one). Adds the cores' other CPUs, as
+/// far as the quota allows, if `speed` is then at least 5 % higher. The first CPUs are of different
+/// cores. The result is empty only if `cpus` is.
 ///
-/// `speed` measures how fast threads on these CPUs are; it is called only if there is a choice.
-/// Tests set `root`, which is put before /proc and /sys.
+/// `speed` measures how fast threads on given CPUs compute. It is called only if there is a choice.
+/// `root` is a prefix for the paths /proc and /sys, which tests set.
 std::vector<std::size_t> choose_cpus(
     std::span<const std::size_t> cpus,
     FunctionRef<double(const std::vector<std::size_t>& cpus)> speed, const std::string& root = "");
 
-/// Chooses from this process's CPUs, measured with an instruction set's reads and dot products.
-/// Takes some tenths of a second at most, or no time if every core has one CPU. Empty if the system
-/// does not tell which CPUs the process may use.
+/// Chooses from the CPUs that this process may use. Measures speed with an instruction set's reads
+/// and dot products, for some tenths of a second at most, but not if every core has one CPU. Empty
+/// if the system does not tell which CPUs the process may use.
 std::vector<std::size_t> choose_cpus(const HostKernels& kernels);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// EngineLog: an engine's observer that feeds the step log, the metrics and the trace.
+// EngineLog: an EngineObserver that passes events to step log, metrics and trace.
 #pragma once
 
 #include "runtime/observe/engine_metrics.h"
@@ -8,14 +8,14 @@
 
 namespace ingot {
 
-/// Where events go; null = nowhere. All of it outlives the log.
+/// The receivers of events. Each may be null, and must outlive the EngineLog.
 struct EngineLogParts {
   StepLog* steps = nullptr;
   EngineMetrics* metrics = nullptr;
   StepTrace* trace = nullptr;
 };
 
-/// Passes every event to each of its parts.
+/// Passes every event to the receivers that use it.
 class EngineLog final : public EngineObserver {
  public:
   explicit EngineLog(const EngineLogParts& parts) : parts_(parts) {}

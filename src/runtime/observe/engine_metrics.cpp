@@ -1,4 +1,4 @@
-// EngineMetrics: adds up steps, tokens and requests.
+// EngineMetrics: updates counters, gauges and histograms from events.
 #include "runtime/observe/engine_metrics.h"
 
 #include "base/index.h"
@@ -19,7 +19,7 @@ bool ended_by_itself(FinishReason reason) {
 
 void EngineMetrics::step(const StepRecord& r) {
   const std::lock_guard lock(mutex_);
-  // A request that waits for its reader or for admission does not wait for a step.
+  // The gap counts only if a running request with a ready reader waited for this step.
   if (ready_ > 0) {
     counts_.stall_seconds_max = std::max(counts_.stall_seconds_max, r.start_seconds - step_end_);
   }
@@ -75,7 +75,7 @@ void EngineMetrics::request(const RequestRecord& r) {
   const FinishReason reason = r.finish.value_or(FinishReason::kError);
   ++at(counts_.finished, reason);
   if (!ended_by_itself(reason)) return;
-  // A prompt without tokens: its rows were wanted, or its text ended at once.
+  // No first_token event counted this prompt: it asked for rows, or its text ended at once.
   if (r.generated_tokens == 0 && r.start_seconds) {
     add_prompt(r, r.first_token_seconds.value_or(r.end_seconds));
   }

@@ -12,7 +12,7 @@
 
 namespace ingot {
 
-/// Bounds of histograms: vLLM's, so that its dashboards fit, and one set of our own.
+/// Upper bounds of histogram buckets: vLLM's, so that its dashboards fit; kStep is ingot's own.
 ///
 /// Source: vLLM, vllm/v1/metrics/loggers.py.
 struct MetricBounds {
@@ -28,24 +28,24 @@ struct MetricBounds {
                                        200,   500,    1000,   2000,   5000,   10000, 20000,
                                        50000, 100000, 200000, 500000, 1000000};
   static constexpr double kChoices[] = {1, 2, 5, 10, 20};
-  /// Ours: the steps of small models take less than a millisecond.
+  /// Ingot's own bounds, because steps of small models take less than a millisecond.
   static constexpr double kStep[] = {.0001, .00025, .0005, .001, .0025, .005, .01, .025,
                                      .05,   .1,     .25,   .5,   1,     2.5,  5,   10};
 };
 
-/// Plain numbers at one moment.
+/// A copy of an engine's counters, gauges and histograms at one moment.
 struct EngineCounts {
-  /// Since the engine began.
+  // Counters since the engine was made.
   std::uint64_t steps = 0;
-  std::uint64_t prompt_tokens = 0;      ///< tokens of prompts that were computed to their end
-  std::uint64_t generation_tokens = 0;  ///< tokens delivered
-  std::uint64_t prefix_queries = 0;     ///< tokens of these prompts that were looked up
-  std::uint64_t prefix_hits = 0;        ///< looked-up tokens that were cached
+  std::uint64_t prompt_tokens = 0;      ///< tokens of completely computed prompts
+  std::uint64_t generation_tokens = 0;  ///< tokens delivered to readers
+  std::uint64_t prefix_queries = 0;     ///< prompt tokens that were looked up in the prefix cache
+  std::uint64_t prefix_hits = 0;        ///< prompt tokens that were found in the prefix cache
   std::uint64_t preemptions = 0;
-  std::array<std::uint64_t, kFinishReasons> finished{};  ///< requests, in the order of FinishReason
-  std::array<std::uint64_t, kRejections> rejected{};     ///< requests, in the order of Rejection
+  std::array<std::uint64_t, kFinishReasons> finished{};  ///< ended requests, by FinishReason
+  std::array<std::uint64_t, kRejections> rejected{};     ///< refused requests, by Rejection
 
-  /// Now.
+  // Gauges: the state after the last tick.
   std::int64_t running = 0;
   std::int64_t waiting = 0;
   std::int64_t paused = 0;
@@ -53,25 +53,25 @@ struct EngineCounts {
   std::int64_t blocks_evictable = 0;
   std::int64_t blocks_referenced = 0;
   std::int64_t blocks_total = 0;
-  std::int64_t blocks_reserved = 0;  ///< free or evictable ones: see StepRecord
-  /// The longest time between two steps while a request ran whose reader kept up. Time before
-  /// admission counts in `queue_seconds`.
+  std::int64_t blocks_reserved = 0;  ///< free or evictable blocks kept by guarantees
+  /// The longest time between two steps during which a running request waited and its reader was
+  /// not behind. Time before admission counts in `queue_seconds`.
   double stall_seconds_max = 0;
 
   Histogram step_seconds{MetricBounds::kStep};
-  Histogram step_rows{MetricBounds::kStepRows};  ///< "iteration tokens"
+  Histogram step_rows{MetricBounds::kStepRows};  ///< rows of a step; vLLM's "iteration tokens"
   Histogram token_gap_seconds{MetricBounds::kTokenGap};
-  /// For computed prompts: submission to first token, submission to first step, first step to first
-  /// token.
+  /// Times of completely computed prompts: from submission to first token, from submission to first
+  /// step, from first step to first token.
   Histogram first_token_seconds{MetricBounds::kFirstToken};
   Histogram queue_seconds{MetricBounds::kRequest};
   Histogram prefill_seconds{MetricBounds::kRequest};
-  /// For requests that ended by themselves: submission to end, first step to end, first token to
-  /// end.
+  /// Times of requests that ended with "stop" or "length": from submission to end, from first step
+  /// to end, from first token to end.
   Histogram request_seconds{MetricBounds::kRequest};
   Histogram inference_seconds{MetricBounds::kRequest};
   Histogram decode_seconds{MetricBounds::kRequest};
-  /// A reader's cancel to the release of its request's blocks.
+  /// Time from a reader's cancel to the release of its request's blocks.
   Histogram cancel_to_free_seconds{MetricBounds::kStep};
   Histogram request_prompt_tokens{MetricBounds::kTokens};
   Histogram request_generation_tokens{MetricBounds::kTokens};
@@ -80,7 +80,7 @@ struct EngineCounts {
 
   std::uint64_t finished_by(FinishReason reason) const { return at(finished, reason); }
   std::uint64_t rejected_for(Rejection reason) const { return at(rejected, reason); }
-  /// The part of the KV blocks that requests hold.
+  /// The fraction of KV blocks that requests hold, from 0 to 1.
   double kv_usage() const {
     return blocks_total > 0
                ? static_cast<double>(blocks_referenced) / static_cast<double>(blocks_total)
@@ -88,8 +88,8 @@ struct EngineCounts {
   }
 };
 
-/// Adds up events. The engine's thread adds, without allocating; any thread adds rejections and
-/// takes snapshots. Each call holds a mutex for one addition or one copy.
+/// Sums up an engine's events. Any thread may call `rejected` and `snapshot`, only the engine's
+/// thread the other functions. Each call holds a mutex for one update or copy. None allocates.
 class EngineMetrics final : public EngineObserver {
  public:
   void step(const StepRecord& record) override;
@@ -109,7 +109,7 @@ class EngineMetrics final : public EngineObserver {
   mutable std::mutex mutex_;
   EngineCounts counts_;
   double step_end_ = 0;     ///< end of the last step, in seconds since the engine was made
-  std::int32_t ready_ = 0;  ///< running requests whose readers kept up after it
+  std::int32_t ready_ = 0;  ///< StepRecord::ready of the last tick
 };
 
 }  // namespace ingot

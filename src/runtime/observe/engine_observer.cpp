@@ -1,4 +1,4 @@
-// Rejection: the names of the reasons, as metrics show them.
+// EngineObserver: the names of rejection reasons, as metrics show them.
 #include "runtime/observe/engine_observer.h"
 
 #include "base/index.h"

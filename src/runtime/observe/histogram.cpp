@@ -1,4 +1,4 @@
-// Histogram: finds the bucket of a value.
+// Histogram: finds a value's bucket by binary search.
 #include "runtime/observe/histogram.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Histogram: counts values between fixed bounds, and their sum, for metrics.
+// Histogram: counts values in buckets with fixed bounds, and sums them, for metrics.
 #pragma once
 
 #include <array>
@@ -8,21 +8,21 @@
 
 namespace ingot {
 
-/// Has a fixed size, so adding and copying allocate nothing.
+/// A histogram of fixed size, so that adding and copying allocate nothing.
 class Histogram {
  public:
-  /// The most bounds: the longest set in MetricBounds has 22.
+  /// The most bounds of a histogram. The longest set in MetricBounds has 22.
   static constexpr std::size_t kBoundsMax = 24;
 
-  /// Bucket i counts the values in (bounds[i - 1], bounds[i]]; the last bucket, without a bound,
-  /// counts larger ones. `bounds` ascend, and outlive the histogram and its copies.
+  /// Bucket i counts the values in (bounds[i - 1], bounds[i]]; the last bucket counts larger
+  /// values. `bounds` must ascend, and outlive the histogram and its copies.
   explicit Histogram(std::span<const double> bounds);
 
-  /// NaN counts in the last bucket and adds nothing to the sum.
+  /// Counts a value. NaN counts in the last bucket and is not added to the sum.
   void add(double value);
 
   std::span<const double> bounds() const { return bounds_; }
-  /// Values by bucket, not cumulative; one bucket more than bounds.
+  /// Number of values in each bucket, not cumulative. There is one bucket more than bounds.
   std::span<const std::uint64_t> counts() const {
     return std::span(counts_).first(bounds_.size() + 1);
   }

@@ -1,4 +1,4 @@
-// StepLog: a ring of step records under a mutex.
+// StepLog: a ring buffer of step records, protected by a mutex.
 #include "runtime/observe/step_log.h"
 
 #include <algorithm>

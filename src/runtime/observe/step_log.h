@@ -12,48 +12,48 @@ namespace ingot {
 
 /// One step of an engine: its times, rows and blocks, as plain data.
 struct StepRecord {
-  std::uint64_t number = 0;  ///< counted from 1
+  std::uint64_t number = 0;  ///< number of the step, from 1
 
-  double start_seconds = 0;  ///< since the engine was made
-  double seconds = 0;        ///< all phases together
-  // The phases, in order.
-  double plan_seconds = 0;  ///< new requests are queued, and the step is planned
+  double start_seconds = 0;  ///< start of the tick, since the engine was made
+  double seconds = 0;        ///< duration of all phases together
+  // Durations of the phases, in order.
+  double plan_seconds = 0;  ///< queues new requests and plans the step
   double forward_seconds = 0;
   double sample_seconds = 0;
-  double deliver_seconds = 0;  ///< tokens become text, which readers get
-  double commit_seconds = 0;   ///< the scheduler takes the results, and requests end
+  double deliver_seconds = 0;  ///< turns tokens into text and hands it to readers
+  double commit_seconds = 0;   ///< updates the scheduler and ends requests
   bool profiled = false;       ///< whether `op_seconds` is set
-  OpSeconds op_seconds{};      ///< within `forward_seconds`
+  OpSeconds op_seconds{};      ///< seconds of each kind of op, part of `forward_seconds`
 
-  std::int32_t decode_rows = 0;   ///< rows of sequences that lack exactly one
+  std::int32_t decode_rows = 0;   ///< rows of sequences with exactly one missing row
   std::int32_t prefill_rows = 0;  ///< rows of prompts and of preempted sequences
-  std::int32_t verify_rows = 0;   ///< rows of drafts, and of the token before each
+  std::int32_t verify_rows = 0;   ///< rows of drafts, and of the token before each draft
   std::int32_t output_rows = 0;   ///< rows of logits
-  std::int32_t scored_rows = 0;
-  std::int32_t row_budget = 0;  ///< the token budget
-  std::int32_t sequences = 0;   ///< sequences with rows in it
+  std::int32_t scored_rows = 0;   ///< rows that give log-probabilities of prompt tokens
+  std::int32_t row_budget = 0;    ///< the step's token budget
+  std::int32_t sequences = 0;     ///< number of sequences with rows in the step
 
   // After the step.
-  std::int32_t running = 0;  ///< admitted requests
-  std::int32_t waiting = 0;  ///< requests that are not admitted
-  std::int32_t paused = 0;   ///< requests whose readers are behind, running or waiting
-  std::int32_t ready = 0;    ///< running requests whose readers keep up
+  std::int32_t running = 0;  ///< number of admitted requests
+  std::int32_t waiting = 0;  ///< number of requests that are not admitted
+  std::int32_t paused = 0;   ///< running or waiting requests with a reader that is behind
+  std::int32_t ready = 0;    ///< running requests with a reader that keeps up
   std::int64_t blocks_free = 0;
   std::int64_t blocks_evictable = 0;   ///< cached, and not referenced
   std::int64_t blocks_referenced = 0;  ///< held by running requests
   std::int64_t blocks_total = 0;
-  /// Free or evictable ones that are kept for requests which were preempted too often.
+  /// Free or evictable blocks that only requests with a guarantee may take: see GuaranteedBlocks.
   std::int64_t blocks_reserved = 0;
 
-  // Since the engine began.
+  // Totals since the engine was made.
   std::int64_t preemptions = 0;
-  std::int64_t cached_tokens = 0;  ///< prompt tokens that were cached
+  std::int64_t cached_tokens = 0;  ///< prompt tokens that were found in the prefix cache
 
   std::int32_t rows() const { return decode_rows + prefill_rows + verify_rows; }
 };
 
-/// Keeps the newest records in a ring that is allocated once. One thread adds, any thread reads.
-/// Both hold a mutex while they copy records.
+/// Keeps the newest records in a ring buffer that is allocated once. One thread adds, any thread
+/// reads. Both hold a mutex while they copy records.
 class StepLog {
  public:
   /// Keeps the last `capacity` records, at least one.
@@ -63,16 +63,16 @@ class StepLog {
   void add(const StepRecord& record);
 
   std::size_t capacity() const { return ring_.size(); }
-  /// Records ever added.
+  /// Number of records added so far.
   std::uint64_t added() const;
-  /// The newest record.
+  /// The newest record; empty if there is none.
   std::optional<StepRecord> last() const;
   /// Copies of the newest `most` records, or of all, the oldest first.
   std::vector<StepRecord> snapshot(std::size_t most = SIZE_MAX) const;
 
  private:
   mutable std::mutex mutex_;
-  std::vector<StepRecord> ring_;  ///< record n, from 0, at n modulo the capacity
+  std::vector<StepRecord> ring_;  ///< record n, from 0, at index n modulo the capacity
   std::uint64_t added_ = 0;
 };
 

@@ -22,12 +22,12 @@ std::int64_t nanoseconds(double seconds) {
   return std::isfinite(seconds) ? std::llround(seconds * 1e9) : 0;
 }
 
-/// Nanoseconds since the engine was made, from begin to end.
+/// A time span in nanoseconds since the engine was made.
 struct Span {
   std::int64_t begin = 0;
   std::int64_t end = 0;
 
-  /// Takes `seconds` off the front.
+  /// Removes the first `seconds` from the span and returns them as a span.
   Span take(double seconds) {
     const std::int64_t from = begin;
     begin = std::min(end, begin + std::max<std::int64_t>(0, nanoseconds(seconds)));
@@ -37,12 +37,12 @@ struct Span {
 
 using Args = std::initializer_list<std::pair<std::string_view, std::int64_t>>;
 
-/// Appends events to a text. Names and categories are our own words, which need no escapes.
+/// Appends trace events as JSON to a text. Names and categories need no escapes.
 class Events {
  public:
   explicit Events(std::string& out) : out_(out) {}
 
-  /// A slice of the thread. Viewers show slices within another's time below it.
+  /// Appends a slice. Viewers show a slice below another one that contains its time.
   void slice(std::string_view name, std::string_view category, Span span, Args args = {}) {
     begin('X', name, category, span.begin);
     append(",\"dur\":");
@@ -53,7 +53,7 @@ class Events {
     begin('C', name, "counter", at);
     end(args);
   }
-  /// Phase b begins, n marks, and e ends a part of the request of this number.
+  /// Appends an event of request `id`. `phase` is b (begin), n (mark) or e (end).
   void request(char phase, std::string_view name, std::uint64_t id, std::int64_t at,
                Args args = {}) {
     begin(phase, name, "request", at);
@@ -130,7 +130,7 @@ void write_events(std::string& text, const StepRecord& r) {
                  {{"running", r.running}, {"waiting", r.waiting}, {"paused", r.paused}});
 }
 
-/// Clamps times, so that each part of a request begins after the part before it.
+/// Clamps times, so that no part of a request begins before the part in front of it ends.
 void write_events(std::string& text, const RequestRecord& r) {
   Events events(text);
   const std::int64_t queued = nanoseconds(r.queued_seconds);

@@ -1,4 +1,4 @@
-// Candidates: a bound that surely keeps enough, the tokens above it, then the exact cut.
+// Candidates: collects the tokens above a safe bound, then cuts the short list exactly.
 #include "runtime/sampling/candidates.h"
 
 #include <algorithm>
@@ -13,10 +13,11 @@ namespace ingot {
 namespace {
 
 constexpr float kLowest = std::numeric_limits<float>::lowest();
-/// Weights of tokens this far below the best, times 1 / scale, are 0: exp's limit is -87.3.
+/// Scaled distance from the largest logit beyond which a weight is 0, because exp underflows below
+/// -87.3. A smaller value would drop tokens that have a weight.
 constexpr double kDepthMax = 88;
-/// Depths to which top_p looks, one after the other. Most rows of language models end at the first
-/// ones. The list grows so fast from one depth to the next that the early ones cost little.
+/// Depths (scaled distances from the largest logit) that top_p tries in turn. Most rows need only
+/// the first ones. The list grows quickly with depth, so the early tries cost little.
 constexpr double kDepths[] = {2, 4, 6, 8, 10, 12, 14, 17, 20, 25, 32, 48, kDepthMax};
 
 bool cuts_top_k(const SamplingParams& p, std::int64_t n) { return p.top_k > 0 && p.top_k < n; }
@@ -25,7 +26,7 @@ std::int64_t tops_of(std::int64_t n) { return 16 * spans_of(n); }
 
 std::int64_t places_for(std::int64_t room) { return std::max(room, tops_of(room)); }
 
-/// Below this no token survives min_p, with room for rounding.
+/// The depth below which min_p drops all tokens, with a margin for rounding.
 double min_p_depth(float min_p) {
   if (min_p == 0) return kDepthMax;
   return std::min(kDepthMax, 1e-3 - math::log(static_cast<double>(min_p)));
@@ -110,8 +111,8 @@ void Candidates::best(const ScannedRow& row, std::int64_t count, std::vector<Tok
   }
 }
 
-/// A logit that at least `count` tokens reach, and few more: the count-th of the tops, or of the
-/// tops' own tops if these are enough. Each top is the logit of a different token.
+/// A logit that at least `count` tokens reach, but few more do: the count-th largest of the tops,
+/// or of the tops' own tops if these are enough. Each top is the logit of a different token.
 float Candidates::bound_of_best(std::int64_t count) {
   std::span<const float> tops(row_.tops, static_cast<std::size_t>(tops_of(row_.n)));
   if (4 * count <= tops_of(std::ssize(tops))) {
@@ -126,7 +127,7 @@ void Candidates::collect(float least) {
   size_ = kernels_.collect(row_.logits, row_.tops, row_.n, least, logits_.data(), ids_.data());
 }
 
-/// Makes this the list of tokens with weights of at least about exp(-depth).
+/// Fills the list with the tokens with weights of at least about exp(-depth).
 void Candidates::collect_to_depth(double depth) {
   const double least = static_cast<double>(row_.largest) - depth / static_cast<double>(row_.scale);
   collect(static_cast<float>(std::max(least, static_cast<double>(kLowest))));
@@ -148,9 +149,9 @@ void Candidates::take_top_k(std::int64_t k) {
   keep(logits_now(), find_cut(logits_now(), {}, static_cast<double>(k), places_));
 }
 
-/// Goes deeper until the list weighs `target`, or to where min_p cuts anyway. A row that weighs
-/// much more than its best token, whose weight is 1, is flat: most of its weight lies deep, so the
-/// first depths are left out.
+/// Collects to greater depths until the list's weights sum to `target`, or to `depth_max`, where
+/// min_p cuts anyway. The best token has weight 1. If the row's weight is much larger, the row is
+/// flat and most of its weight lies deep, so the first depths are skipped.
 void Candidates::take_until(double target, double row_weight, double depth_max) {
   const double first = std::min(kDepthMax, 2 + 2 * math::log(row_weight));
   for (const double depth : kDepths) {
@@ -160,9 +161,8 @@ void Candidates::take_until(double target, double row_weight, double depth_max) 
   }
 }
 
-/// The negative distance of each token's information from the entropy orders them. With d =
-/// (largest - logit) * scale both contain log(sum of w), so what remains is |d - sum(w d) /
-/// sum(w)|.
+/// Orders tokens by how near their information is to the entropy. With d = (largest - logit) *
+/// scale, both contain log(sum of w), so the distance is |d - sum(w d) / sum(w)|.
 void Candidates::keep_typical(double typical_p) {
   const auto distance = [&](std::size_t i) {
     return (static_cast<double>(row_.largest) - static_cast<double>(logits_[i])) *
@@ -189,7 +189,7 @@ void Candidates::keep_likely(float share) {
   keep(weights, {.key = least, .last = size_});
 }
 
-/// Leaves the tokens before the cut, by ascending id as before.
+/// Keeps the tokens before the cut, still by ascending id.
 void Candidates::keep(std::span<const float> keys, Cut cut) {
   std::int64_t kept = 0;
   for (std::size_t i = 0; i < keys.size(); ++i) {

@@ -1,4 +1,4 @@
-// Candidates: the tokens of a row that top_k, top_p and the like leave, without sorting the row.
+// Candidates: finds the tokens that top_k, typical_p, top_p and min_p keep, without sorting a row.
 #pragma once
 
 #include <cstdint>
@@ -13,42 +13,42 @@
 
 namespace ingot {
 
-/// A row of logits and the results of HostKernels::scan.
+/// A row of logits with the results of HostKernels::scan for it.
 struct ScannedRow {
   const float* logits = nullptr;  ///< [n], no NaN, no +Inf
-  const float* tops = nullptr;    ///< [spans of n, 16]
+  const float* tops = nullptr;    ///< [spans of n, 16]: largest logits, from HostKernels::scan
   std::int64_t n = 0;
-  float largest = 0;
-  float scale = 1;  ///< a token's weight is exp((logit - largest) * scale)
+  float largest = 0;  ///< the largest logit
+  float scale = 1;    ///< a token's weight is exp((logit - largest) * scale)
 };
 
-/// A list of tokens by ascending id, with their logits and weights. Its memory is planned once.
+/// A list of tokens by ascending id, with their logits and weights. Only the constructor allocates.
 class Candidates {
  public:
-  /// For rows of up to `room` tokens.
+  /// Allocates memory for rows of up to `room` tokens.
   ///
-  /// Errors: Error{kDoesNotFit} when there is no memory.
+  /// Errors: Error{kDoesNotFit} if there is no memory.
   Candidates(const HostKernels& kernels, std::int64_t room);
 
-  /// Whether these parameters drop any token of a row of n.
+  /// Whether these parameters may drop tokens of a row of n tokens.
   static bool truncates(const SamplingParams& params, std::int64_t n);
-  /// Whether `truncate` needs the weight of the whole row.
+  /// Whether `truncate` needs the sum of all weights of the row.
   static bool needs_weight(const SamplingParams& params, std::int64_t n);
 
-  /// Makes this the list of tokens that the cuts of a Sampler leave. It may include tokens of
-  /// weight 0.
+  /// Fills the list with the tokens that top_k, typical_p, top_p and min_p keep. It may include
+  /// tokens of weight 0.
   void truncate(const ScannedRow& row, const SamplingParams& params, double row_weight);
 
-  /// The lowest id of the largest logit.
+  /// The token with the largest logit; of equal logits, the lowest id.
   std::int32_t best(const ScannedRow& row);
-  /// The best `count` tokens (all if there are fewer) and their logits, by descending logit, ties
-  /// to the lower id.
+  /// Writes the `count` tokens with the largest logits to `top`, or all if there are fewer. Sorts
+  /// by descending logit, then by id. TokenScore::logprob holds the logit.
   void best(const ScannedRow& row, std::int64_t count, std::vector<TokenScore>& top);
 
   std::int64_t size() const { return size_; }
   const float* logits() const { return logits_.data(); }
   const std::int32_t* ids() const { return ids_.data(); }
-  const float* sums() const { return sums_.data(); }  ///< weights summed as by HostKernels::weigh
+  const float* sums() const { return sums_.data(); }  ///< sum of weights for each span
 
   static std::int64_t bytes(std::int64_t room);
 
@@ -74,9 +74,9 @@ class Candidates {
   std::span<float> weights_;
   std::span<float> keys_;
   std::span<float> sums_;
-  std::span<float> coarse_;  ///< tops of a row's tops
+  std::span<float> coarse_;  ///< result of HostKernels::scan for the row's `tops`
   std::span<std::int32_t> ids_;
-  std::span<std::int32_t> places_;  ///< scratch of searches, in the list and in a row's tops
+  std::span<std::int32_t> places_;  ///< scratch of find_cut and of sorting
   ScannedRow row_;
   std::int64_t size_ = 0;
 };

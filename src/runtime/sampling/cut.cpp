@@ -1,4 +1,4 @@
-// find_cut: weighted selection by radix: a histogram of the keys' bits, then of the cut's bin.
+// find_cut: weighted radix selection with histograms of the keys' bits.
 #include "runtime/sampling/cut.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ constexpr int kBinBits = 11;
 constexpr std::size_t kBins = std::size_t{1} << kBinBits;
 constexpr std::size_t kSortedMax = 32;
 
-/// Rises as the key falls; equal for equal keys.
+/// An integer that rises as the key falls. Equal keys have equal ranks.
 std::int32_t rank_of(float key) {
   const auto bits = std::bit_cast<std::int32_t>(key + 0.0f);  // -0 becomes +0
   return ~(bits ^ ((bits >> 31) & 0x7FFFFFFF));
@@ -34,7 +34,7 @@ class Search {
   Cut run(std::span<std::int32_t> places);
 
  private:
-  /// How far behind the first rank of the first bin.
+  /// Distance of element i's rank from the first rank of the first bin.
   std::uint32_t offset(std::size_t i) const {
     return static_cast<std::uint32_t>(rank_of(keys_[i])) - first_;
   }
@@ -50,7 +50,7 @@ class Search {
   std::span<const float> keys_;
   std::span<const float> weights_;
   double target_;
-  double before_ = 0;        ///< weight of all that ranks before the bin
+  double before_ = 0;        ///< sum of the weights of all elements before the bin
   std::uint32_t first_ = 0;  ///< least rank in the first bin, modulo 2^32
   int shift_ = 0;            ///< a bin is 2^shift ranks wide
   std::size_t found_ = 0;    ///< the bin with the cut
@@ -70,7 +70,7 @@ void Search::span_bins() {
   shift_ = std::max(0, static_cast<int>(std::bit_width(width)) - kBinBits);
 }
 
-/// Finds the bin where the target falls, else the last one that weighs anything and returns false.
+/// Finds the bin where the sum reaches the target; else the last bin with a weight (returns false).
 bool Search::find_bin() {
   double sum = before_;
   for (std::size_t b = 0; b < kBins; ++b) {
@@ -83,8 +83,8 @@ bool Search::find_bin() {
   return false;
 }
 
-/// Divides the found bin, which holds `members`, and returns those of the part with the cut. There
-/// is one even where rounding leaves the parts' sum below the bin's.
+/// Divides the found bin, which holds `members`, and returns the members of the part with the cut.
+/// It has members even if rounding leaves the parts' sum below the bin's.
 std::span<std::int32_t> Search::refine(std::span<std::int32_t> members) {
   first_ += static_cast<std::uint32_t>(found_ << shift_);
   shift_ = std::max(0, shift_ - kBinBits);

@@ -1,4 +1,4 @@
-// find_cut: where a list is cut behind its best elements, without sorting it.
+// find_cut: finds where to cut a list behind its best elements, as top_p does, without sorting it.
 #pragma once
 
 #include <cstdint>
@@ -6,24 +6,24 @@
 
 namespace ingot {
 
-/// A cut of a list in the order of descending key, then ascending place.
+/// The last element that a cut keeps, in the order of descending key, then ascending index.
 struct Cut {
   float key = 0;
-  std::int64_t last = 0;  ///< elements of this key stay up to this place
+  std::int64_t last = 0;  ///< index of the last element with this key that stays
 
-  /// Without branches, which would be mispredicted in a long list.
+  /// Whether the cut keeps the element at index `place`. Has no branches, which would mispredict.
   bool keeps(float other, std::int64_t place) const {
     return static_cast<bool>(static_cast<int>(other > key) |
                              (static_cast<int>(other == key) & static_cast<int>(place <= last)));
   }
 };
 
-/// The shortest beginning, in the order of descending key, then ascending place, whose weights' sum
-/// reaches `target`, and at least one element; the whole list if its sum does not.
+/// Finds the cut of a list in the order of descending key, then ascending index: behind the first
+/// element at which the sum of weights reaches `target`. If the sum never does, all elements stay.
 ///
-/// -0 and +0 are equal keys. Takes linear time: keys are counted by the leading 11 bits of their
-/// difference to the best, then those in the bin that the target falls into by the next 11 bits,
-/// and so on; a bin of 32 keys is sorted. Sums are doubles, within a bin by place, then over bins.
+/// -0 and +0 are equal keys. Takes linear time: builds a histogram of the leading 11 bits of the
+/// keys' differences to the best, then of the next 11 bits within the bin of the cut, and so on; a
+/// bin of at most 32 keys is sorted. Sums are doubles, within a bin by index, then over bins.
 ///
 /// Shapes: keys [n], none NaN; weights [n], none negative, or empty for 1 each; places [n] is
 /// overwritten; n >= 1.

@@ -1,4 +1,4 @@
-// Digest: a hash of computed logits, which differs even where different logits draw equal text.
+// Digest: a hash of computed logits, to compare runs bit by bit and not only by their text.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace ingot {
 /// A digest as 16 hexadecimal digits.
 std::string digest_text(std::uint64_t digest);
 
-/// XXH64, seed 0, over the little-endian float32 of rows of logits in order. All NaNs count as one
-/// value.
+/// XXH64 with seed 0 over the little-endian float32 values of rows of logits, in the order of
+/// `add`. All NaNs count as one value.
 class Digest {
  public:
   Digest();

@@ -1,4 +1,4 @@
-// RowSampler: scans, scores, changes and truncates a row, and draws from it.
+// RowSampler: scans a row of logits, scores, changes and truncates it, and draws a token.
 #include "runtime/sampling/row_sampler.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ double sum_of(const float* sums, std::int64_t spans) {
   return sum;
 }
 
-/// Spans of the ids' part of a row and of the rest.
+/// Number of spans of logits [0, ids) and of the rest of the row.
 std::int64_t spans_of_parts(std::int64_t vocab, std::int64_t ids) {
   return spans_of(ids) + spans_of(vocab - ids);
 }
@@ -51,7 +51,7 @@ RowSampler::RowSampler(const HostKernels& kernels, std::int64_t vocab, std::int6
 }
 
 std::int64_t RowSampler::bytes(std::int64_t vocab) {
-  // At most one span more than a row of one part has.
+  // Two parts have at most one span more than one part has.
   return (spans_of(vocab) + 1) * 17 * static_cast<std::int64_t>(sizeof(float)) +
          2 * vocab * static_cast<std::int64_t>(sizeof(Original)) + Candidates::bytes(vocab);
 }
@@ -84,13 +84,13 @@ bool RowSampler::prepare(const SampleRow& row, Drawn& drawn) {
   return true;
 }
 
-/// Finds the largest logits of the ids. False if one is NaN or +Inf, or all are -Inf.
+/// Finds the largest of logits [0, ids). Returns false if one is NaN or +Inf, or all are -Inf.
 bool RowSampler::scan() {
   row_.largest = kernels_.scan(row_.logits, row_.n, tops_);
   return row_.largest > -kInf && row_.largest < kInf;
 }
 
-/// Makes log-probabilities of the row as it is now, and fills `top` with the best.
+/// Prepares log-probabilities of the unchanged row, and writes the `count` best tokens to `top`.
 void RowSampler::score(std::int64_t count, std::vector<TokenScore>& top) {
   raw_largest_ = std::max(row_.largest, rest_largest_);
   kernels_.weigh(logits_.data(), ids_, raw_largest_, 1, nullptr, sums_);
@@ -107,7 +107,7 @@ float RowSampler::logprob(float logit) const {
                             log_sum_);
 }
 
-/// A logit to change. Its value is remembered if its log-probability may be wanted.
+/// Returns the logit of a token to change. Remembers its value if log-probabilities are wanted.
 float& RowSampler::change(std::int32_t id) {
   float& logit = at(logits_, id);
   if (scored_) originals_.push_back({.id = id, .logit = logit});
@@ -121,8 +121,8 @@ float RowSampler::original(std::int32_t id) const {
   return first != originals_.end() ? first->logit : at(logits_, id);
 }
 
-/// Applies all changes before the temperature. Returns false if nothing changed. Skips ids that
-/// cannot be drawn, which a prompt may hold.
+/// Applies biases, penalties and min_tokens. Returns false if no logit changed. Skips ids that
+/// cannot be drawn, because a prompt may contain them.
 bool RowSampler::modify(const SampleRow& row) {
   bool changed = false;
   for (const auto& [id, bias] : row.params->logit_bias) {
@@ -157,7 +157,7 @@ bool RowSampler::penalise(const SamplingParams& params, const TokenCounts* count
   return true;
 }
 
-/// The sum of the weights of all ids, span by span.
+/// Weighs logits [0, ids) with this scale. Returns the sum of the weights.
 double RowSampler::weigh_row(float scale) {
   row_.scale = scale;
   kernels_.weigh(row_.logits, row_.n, row_.largest, scale, nullptr, sums_);

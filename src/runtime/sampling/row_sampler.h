@@ -1,4 +1,4 @@
-// RowSampler: one thread's part of the Sampler: draws from one row at a time.
+// RowSampler: one thread's part of the Sampler, which draws a token from one row at a time.
 #pragma once
 
 #include <cstdint>
@@ -15,36 +15,36 @@ namespace ingot {
 /// The random number for token number `index`: uniform in [0, 1), with 53 bits.
 double sampling_noise(const SamplingParams& params, std::uint64_t index);
 
-/// Makes a distribution of a row of logits, and draws from it. Sampler states the arithmetic.
+/// Turns a row of logits into a distribution and draws a token. Sampler defines the arithmetic.
 class RowSampler {
  public:
-  /// Errors: Error{kDoesNotFit} when there is no memory.
+  /// Sizes as in Sampler's constructor. Errors: Error{kDoesNotFit} if there is no memory.
   RowSampler(const HostKernels& kernels, std::int64_t vocab, std::int64_t ids);
 
-  /// Fills `drawn`.
+  /// Draws a token from `row` and writes it, with its log-probabilities, to `drawn`.
   void draw(const SampleRow& row, Drawn& drawn);
 
-  /// The first half of `draw`: fills Drawn::top, and prepares the distribution. False if no token
-  /// can be drawn.
+  /// The first half of `draw`: fills Drawn::top and prepares the distribution. Returns false if no
+  /// token can be drawn.
   bool prepare(const SampleRow& row, Drawn& drawn);
-  /// The second half: the token that this noise draws from the row prepared last.
+  /// The second half of `draw`: the prepared row's token for a random number in [0, 1).
   std::int32_t pick(double noise);
-  /// The tokens that `pick` can return, by descending probability, then id.
+  /// All tokens that `pick` can return, by descending probability, then by id.
   std::vector<TokenProbability> distribution();
 
   static std::int64_t bytes(std::int64_t vocab);
 
  private:
-  /// A logit before its first change.
+  /// The logit of token `id` before sampling parameters changed it.
   struct Original {
     std::int32_t id;
     float logit;
   };
-  /// The distribution: `n` logits, and their weights' sums by span.
+  /// The distribution that `pick` draws from: `n` logits with their tokens.
   struct Source {
     const float* logits = nullptr;
-    const std::int32_t* ids = nullptr;  ///< by logit; null = 0, 1, 2, ...
-    const float* sums = nullptr;
+    const std::int32_t* ids = nullptr;  ///< token of each logit; null = 0, 1, 2, ...
+    const float* sums = nullptr;        ///< sum of weights for each span of logits
     std::int64_t n = 0;
   };
 
@@ -62,20 +62,20 @@ class RowSampler {
   std::int64_t vocab_;
   std::int64_t ids_;
   Buffer memory_;
-  float* tops_ = nullptr;  ///< by span: the ids' logits, then the rest of the row
-  float* sums_ = nullptr;  ///< by span, as `tops_`
+  float* tops_ = nullptr;  ///< 16 largest logits for each span: of [0, ids), then of the others
+  float* sums_ = nullptr;  ///< sum of weights for each span, in the order of `tops_`
   Candidates candidates_;
   std::vector<Original> originals_;
 
-  std::span<float> logits_;  ///< [V], the present row
-  bool scored_ = false;      ///< log-probabilities are wanted
-  ScannedRow row_;           ///< the part of the present row that ids belong to
-  float rest_largest_ = 0;   ///< largest logit beyond the ids
-  float raw_largest_ = 0;
-  double log_sum_ = 0;
-  std::int32_t greedy_ = -1;  ///< the only token at temperature 0
+  std::span<float> logits_;   ///< [V]: the current row
+  bool scored_ = false;       ///< whether log-probabilities are wanted
+  ScannedRow row_;            ///< logits [0, ids) of the current row
+  float rest_largest_ = 0;    ///< largest logit from index `ids` on
+  float raw_largest_ = 0;     ///< largest logit of the unchanged row
+  double log_sum_ = 0;        ///< log of the sum of exp(logit - raw_largest_) of the unchanged row
+  std::int32_t greedy_ = -1;  ///< at temperature 0, the most likely token; otherwise -1
   Source source_;
-  double total_ = 0;  ///< the source's sums added up
+  double total_ = 0;  ///< sum of `source_.sums`
 };
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Sampler: gives each row of a step to one thread.
+// Sampler: draws from the rows of a step in parallel, each row in one thread.
 #include "runtime/sampling/sampler.h"
 
 #include "base/check.h"

@@ -1,4 +1,4 @@
-// Rows to sample from, for tests.
+// Helpers for tests of the sampler: rows of logits, and draws from them.
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace ingot::testing {
 
 inline constexpr float kInf = std::numeric_limits<float>::infinity();
 
-/// A row with its history; each call to `row` gives fresh logits, which a sampler may overwrite.
+/// A row of logits with its history. `row` returns a fresh copy, which a sampler may overwrite.
 struct TestRow {
   std::vector<float> logits;
   SamplingParams params{};
@@ -30,11 +30,11 @@ struct TestRow {
   std::vector<float> scratch{};
 };
 
-/// Normally distributed logits.
+/// Returns `n` normally distributed logits.
 inline std::vector<float> normal_logits(std::int64_t n, float deviation, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<float> x(static_cast<std::size_t>(n));
-  // A sum of twelve uniforms: std::normal_distribution differs between libraries.
+  // Sums twelve uniform numbers, because std::normal_distribution differs between libraries.
   for (float& v : x) {
     double sum = -6;
     for (int i = 0; i < 12; ++i) sum += static_cast<double>(random() >> 11) * 0x1p-53;
@@ -43,7 +43,7 @@ inline std::vector<float> normal_logits(std::int64_t n, float deviation, std::ui
   return x;
 }
 
-/// What a sampler of its own, in this thread, makes of a row.
+/// Draws from a row with a new sampler in this thread.
 inline Drawn draw(TestRow& row, const HostKernels& kernels = *host_kernels().back(),
                   std::int64_t ids = -1) {
   ThreadPool pool(1);

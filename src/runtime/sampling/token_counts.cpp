@@ -1,4 +1,4 @@
-// TokenCounts: counts ids as they occur.
+// TokenCounts: finds or adds the count of an id.
 #include "runtime/sampling/token_counts.h"
 
 namespace ingot {

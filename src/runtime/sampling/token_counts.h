@@ -1,4 +1,4 @@
-// TokenCounts: which ids a sequence holds, and how often, for penalties.
+// TokenCounts: counts how often each token occurs in a sequence, for repetition penalties.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@
 
 namespace ingot {
 
-/// The ids of a prompt and of the tokens drawn after it, counted one token at a time.
+/// The distinct ids of a prompt and of the tokens drawn after it, with their counts.
 class TokenCounts {
  public:
   struct Count {
     std::int32_t id = 0;
-    std::int32_t generated = 0;  ///< how often it was drawn; 0 if only the prompt has it
+    std::int32_t generated = 0;  ///< how often the id was drawn; 0 if only the prompt has it
 
     bool operator==(const Count&) const = default;
   };
 
   void add_prompt(std::int32_t id) { count_of(id); }
   void add_generated(std::int32_t id) { ++count_of(id).generated; }
-  /// Each id once, in order of first occurrence.
+  /// One entry for each id, in the order of first occurrence.
   std::span<const Count> counts() const { return counts_; }
 
  private:
@@ -28,7 +28,7 @@ class TokenCounts {
 
   std::vector<Count> counts_;
   std::unordered_map<std::int32_t, std::size_t>
-      places_;  ///< by id: its place in counts_; never iterated
+      places_;  ///< index of each id in `counts_`; never iterated
 };
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// What times an engine goes by.
+// Clock: the function that tells an engine the time, real or simulated.
 #pragma once
 
 #include <functional>
@@ -6,10 +6,10 @@
 
 namespace ingot {
 
-/// Seconds of a clock that only goes forward.
+/// Returns the time in seconds since some fixed moment. It never decreases.
 using Clock = std::function<double()>;
 
-/// A time that never comes.
+/// A time in seconds that never comes: there is no limit, or the event has not happened.
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Deadlines: the prompts before a sequence, and the rows that they share.
+// min_seconds: counts the missing rows of a sequence and of the prompts that come before it.
 #include "runtime/schedule/deadlines.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace ingot {
 
 namespace {
 
-/// Prompts that are compared with each other: more would take longer than a step.
+/// Number of prompts that are compared with each other. More would take longer than a step.
 constexpr std::size_t kComparedMax = 128;
 
 /// A prompt, and how many of its first rows are computed or cached.
@@ -28,8 +28,8 @@ std::int64_t common_rows(const Sequence& a, const Sequence& b) {
   return ends.first - a.tokens.begin();
 }
 
-/// Missing rows of all prompts; rows that several share are counted once. In sorted order no
-/// prompt shares more rows with any other before it than with its neighbour.
+/// Number of missing rows of all prompts. Counts shared rows once: in sorted order, no prompt
+/// shares more rows with any prompt before it than with the last one before it.
 std::int64_t missing_rows(std::vector<Prompt>& prompts) {
   std::sort(prompts.begin(), prompts.end(), has_smaller_tokens);
   std::int64_t rows = 0;
@@ -45,9 +45,9 @@ std::int64_t missing_rows(std::vector<Prompt>& prompts) {
   return rows;
 }
 
-/// Calls `visit`, until it returns false, with `s` and with the sequences that surely come before
-/// it: running prompts, preempted ones, and its own tenant's in front of it. Which of other
-/// tenants' sequences come before it changes with each step.
+/// Calls `visit` with `s` and the sequences that surely come before it, until `visit` returns
+/// false: running prompts, preempted sequences, and its tenant's sequences ahead of it. Sequences
+/// of other tenants are left out, because their order changes with each step.
 void visit_before(const DeadlineView& view, const Sequence& s,
                   FunctionRef<bool(const Sequence&)> visit) {
   if (!visit(s)) return;

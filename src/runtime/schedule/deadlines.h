@@ -1,4 +1,4 @@
-// Predicting the least time until a sequence's first token and its end, to refuse what is too late.
+// Predicts the least time until a sequence's first token and its end, to refuse it if it is late.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,27 @@
 
 namespace ingot {
 
-/// Least seconds until a sequence's first token and until its end.
+/// The least seconds from now until a sequence's first token and until its end.
 struct MinSeconds {
   double first_token = 0;
   double end = 0;
 };
 
-/// What a prediction reads of a scheduler.
+/// The parts of a scheduler that a prediction reads.
 struct DeadlineView {
   std::span<Sequence* const> running;
   const WaitingQueue& waiting;
   const StepTimes& times;
   std::int32_t rows_max = 0;  ///< rows of the largest step
-  /// Rows of a waiting sequence that the prefix index has.
+  /// Returns how many first rows of a waiting sequence are cached.
   FunctionRef<std::int64_t(const Sequence&)> cached_rows;
 };
 
-/// The time that the missing rows of `sequence`, which waits, and of the prompts that surely come
-/// before it take at the best measured rate; 0 before enough was measured.
+/// Predicts how long the missing rows of a waiting sequence, and of the prompts that surely come
+/// before it, take at the best measured rate. Returns 0 until enough steps were measured.
 ///
-/// If that is in time, cached rows and rows that several prompts share are counted as missing. Else
-/// they are not counted twice, and at most 128 prompts are compared.
+/// First assumes that no rows are cached or shared by several prompts. If the result is too late,
+/// leaves out cached rows and counts shared rows once, over at most 128 prompts.
 /// Errors: std::bad_alloc.
 MinSeconds min_seconds(const DeadlineView& view, const Sequence& sequence, double now);
 

@@ -1,4 +1,4 @@
-// GuaranteedBlocks: how many blocks a sequence may still need.
+// GuaranteedBlocks: counts the blocks that sequences with a guarantee may still need.
 #include "runtime/schedule/guaranteed_blocks.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::int64_t GuaranteedBlocks::blocks_max(const Sequence& s, std::int32_t g) con
   return std::min(cache_.group(g).blocks_for(tokens, rows_), total);
 }
 
-/// Blocks of group g that the sequence may still take from the pool.
+/// The most blocks of group g that the sequence may still take from the pool.
 std::int64_t GuaranteedBlocks::blocks_to_come(const Sequence& s, std::int32_t g) const {
   const std::int64_t held = s.blocks.held(g) - (s.blocks.wanted(g, s.blocks.filled() + 1) > 0);
   return std::max<std::int64_t>(0, blocks_max(s, g) - held);

@@ -10,31 +10,31 @@
 
 namespace ingot {
 
-/// A sequence that was preempted `preemptions_max` times gets a guarantee with its next admission:
-/// no other sequence takes the blocks that it may still need. It keeps it until it stops running.
+/// A sequence that was preempted `preemptions_max` times gets a guarantee at its next admission:
+/// until it stops running, no other sequence takes the blocks that it may still need.
 class GuaranteedBlocks {
  public:
-  /// `cache` outlives this. `rows`: of the largest step.
+  /// `cache` must outlive this object. `rows`: the most rows of a step.
   GuaranteedBlocks(const KvCache& cache, std::int32_t rows, std::int32_t preemptions_max);
 
-  /// Whether the sequence is admitted only with a guarantee.
+  /// Whether the sequence has been preempted so often that it needs a guarantee.
   bool is_due(const Sequence& s) const { return s.preemptions >= preemptions_max_; }
-  /// The sequence was admitted: gives it a guarantee if that is due.
+  /// Gives a sequence that was just admitted a guarantee, if it is due.
   void grant(Sequence& s);
-  /// The sequence runs no longer.
+  /// Takes away the guarantee of a sequence that stops running, if it has one.
   void revoke(Sequence& s);
 
-  /// Blocks of group g that the sequence may hold at most.
+  /// The most blocks of group g that the sequence will ever hold.
   std::int64_t blocks_max(const Sequence& s, std::int32_t g) const;
-  /// Blocks of group g that running sequences may still take by their guarantees.
+  /// Number of blocks of group g that are reserved for running sequences with a guarantee.
   std::int64_t reserved(std::span<Sequence* const> running, std::int32_t g) const;
 
-  /// By group: blocks that the pool must not give to sequences without a guarantee. Counted by
-  /// `withhold_all`, and changed by `withhold` and `hand_out`.
+  /// For each group, the number of blocks that only sequences with a guarantee may take.
+  /// `withhold_all` counts it; `withhold` adds and `hand_out` subtracts one sequence's blocks.
   std::span<const std::int64_t> withheld() const { return withheld_; }
   void withhold_all(std::span<Sequence* const> running);
   void withhold(const Sequence& s) { add(s, 1); }
-  /// While the sequence itself takes blocks.
+  /// Lets the sequence itself take its reserved blocks. Call `withhold` afterwards.
   void hand_out(const Sequence& s) { add(s, -1); }
 
  private:
@@ -44,7 +44,7 @@ class GuaranteedBlocks {
   const KvCache& cache_;
   std::int32_t rows_;
   std::int32_t preemptions_max_;
-  std::int64_t granted_ = 0;  ///< running sequences with a guarantee
+  std::int64_t granted_ = 0;  ///< number of sequences with a guarantee
   std::vector<std::int64_t> withheld_;
 };
 

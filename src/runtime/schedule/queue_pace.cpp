@@ -8,16 +8,16 @@ namespace ingot {
 
 namespace {
 
-/// Admissions after which an older one counts a third. More would follow changes later, less would
-/// follow chance.
+/// Number of admissions after which an older one counts 1/e. With more, the mean follows changes
+/// later; with fewer, it follows chance.
 constexpr double kMemory = 64;
-/// Fewer admissions are too few for a mean.
+/// The least number of admissions for a mean. With fewer, one slow admission decides it.
 constexpr double kAdmittedMin = 8;
 
 }  // namespace
 
 void QueuePace::add(std::int64_t admitted, std::int64_t waiting, double now) {
-  // Time without an admission is added with the next one.
+  // Time without an admission is counted when the next one comes.
   if (since_ && admitted > 0) {
     const auto count = static_cast<double>(admitted);
     const double kept = std::exp(-count / kMemory);

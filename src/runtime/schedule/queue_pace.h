@@ -6,20 +6,19 @@
 
 namespace ingot {
 
-/// The mean over some 64 admissions, and the time since the last one as if it ended now. Measures
-/// only while requests wait: without a queue it would measure arrivals. Has no clock: callers pass
-/// times.
+/// Averages the time between admissions over about the last 64. Measures only while requests wait,
+/// because without a queue it would measure arrivals. Times are seconds of the caller's clock.
 class QueuePace {
  public:
-  /// At `now`, `admitted` requests were admitted since the last call, and `waiting` still wait.
+  /// Records that `admitted` requests were admitted since the last call, and `waiting` still wait.
   void add(std::int64_t admitted, std::int64_t waiting, double now);
-  /// Seconds from one admission to the next, at `now`; 0 before eight were measured.
+  /// Mean seconds between two admissions, more if the last one is long ago; 0 before 8 admissions.
   double seconds_each(double now) const;
 
  private:
-  std::optional<double> since_;  ///< the time that is counted up to, while requests wait
-  double admitted_ = 0;          ///< older ones count less
-  double seconds_ = 0;
+  std::optional<double> since_;  ///< time of the last counted admission; empty: nothing waits
+  double admitted_ = 0;          ///< number of admissions; older ones count less
+  double seconds_ = 0;           ///< seconds that they took; older ones count less
 };
 
 }  // namespace ingot

@@ -12,11 +12,11 @@ namespace ingot {
 
 namespace {
 
-/// Part of the time of a step without prompts that prompt rows may add, for each waiting prompt up
-/// to kPromptsMax. More would lengthen the gaps between tokens, less the time to the first token.
+/// Part of the time of a step's decode rows that prompt rows may add, for each of up to kPromptsMax
+/// prompts. More lengthens the gaps between tokens, less the time to the first token.
 constexpr double kPromptShare = 0.45;
 constexpr std::int64_t kPromptsMax = 8;
-/// Prompt rows that a step has room for however slow it is, so that prompts always continue.
+/// Least number of prompt rows that a step has room for, so that prompts continue in slow steps.
 constexpr std::int32_t kPromptRowsMin = 2;
 
 }  // namespace
@@ -75,7 +75,7 @@ void Scheduler::remove(Sequence& s) {
   stop_running(s);
 }
 
-/// Releases the blocks of a sequence, which has nothing computed afterwards.
+/// Stops running a sequence and releases its blocks. All its rows count as missing afterwards.
 void Scheduler::stop_running(Sequence& s) {
   guarantees_.revoke(s);
   s.admitted = false;
@@ -114,9 +114,9 @@ void Scheduler::fill(Step& step) {
   admit_waiting(step);
 }
 
-/// After a truncation, guarantees may add up to more blocks than the pool has, because shared
-/// blocks then count for each sequence, and no sequence continues. Preempts the last one again.
-/// Returns whether it did.
+/// Preempts the running sequence of the latest rank if no sequence can continue. Returns whether it
+/// did. After a truncation, guarantees may add up to more blocks than the pool has, because shared
+/// blocks then count for each sequence.
 bool Scheduler::break_deadlock(Step& step) {
   if (!step.parts.empty() || !dropped_.empty() || under_way_ > 0 || is_releasing()) return false;
   Sequence* last = nullptr;
@@ -130,8 +130,8 @@ bool Scheduler::break_deadlock(Step& step) {
   return true;
 }
 
-/// Plans either the decoding sequences (one row missing) or the prefilling ones. A sequence that is
-/// preempted meanwhile is skipped.
+/// Plans the decoding sequences (one missing row) if `decodes`, otherwise the prefilling ones.
+/// Skips sequences that were preempted since planning began.
 void Scheduler::plan_running(Step& step, bool decodes) {
   for (Sequence* const s : order_) {
     if (!s->admitted || s->paused || s->missing() == 0) continue;
@@ -140,8 +140,8 @@ void Scheduler::plan_running(Step& step, bool decodes) {
   }
 }
 
-/// Prompt rows that a step beside `decodes` decoding sequences has time for: more if more prompts
-/// wait.
+/// Number of prompt rows that a step with `decodes` decode rows has time for. It grows with the
+/// number of prompts.
 std::int32_t Scheduler::prompt_rows(std::int32_t decodes) const {
   const double alone = times_.decode_seconds(decodes);
   if (decodes == 0 || alone == 0) return rows_left_;
@@ -206,8 +206,8 @@ Sequence* Scheduler::first_waiting() const {
   return first;
 }
 
-/// Preempts paused sequences until `s` can be admitted. Preempts none if all would not be enough:
-/// they would be computed again for nothing.
+/// Preempts paused sequences until `s` can be admitted. Preempts none if even preempting all is not
+/// enough, because they would be computed again for nothing.
 bool Scheduler::make_room_to_admit(Step& step, Sequence& s, const PrefixIndex::Match& match) {
   if (!may_admit(s, match, PausedRoom::kFree)) return false;
   while (!may_admit(s, match, PausedRoom::kHeld)) {
@@ -223,9 +223,8 @@ std::int64_t Scheduler::running(PausedRoom paused) const {
                        [](const Sequence* s) { return !s->paused; });
 }
 
-/// Whether there is room for all known rows of `s`, and for one block per running sequence: with
-/// less, it would be preempted before it gets far. A sequence whose guarantee is due needs room for
-/// all rows that it will ever have.
+/// Whether there are blocks for all known rows of `s`, and one for each running sequence. With
+/// less, `s` would soon be preempted. If its guarantee is due, all its future rows need blocks too.
 bool Scheduler::may_admit(const Sequence& s, const PrefixIndex::Match& match,
                           PausedRoom paused) const {
   const std::int64_t running = this->running(paused);
@@ -288,8 +287,8 @@ bool Scheduler::reserve(Step& step, Sequence& s, std::int64_t first, std::int32_
   }
 }
 
-/// The sequence to preempt for `s`: the running one of latest rank behind `s`; else the last paused
-/// one; else `s` itself. Never one whose guarantee is due.
+/// The sequence to preempt for `s`: the running one of the latest rank behind `s`; otherwise the
+/// last paused one; otherwise `s` itself, unless its guarantee is due (null).
 Sequence* Scheduler::victim_for(Sequence& s) const {
   INGOT_CHECK(running_.size() > 1, "the pool is too small for a sequence of ", s.length(),
               " tokens on its own");

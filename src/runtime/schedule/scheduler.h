@@ -17,111 +17,111 @@
 
 namespace ingot {
 
-/// Bounds of a step, and how sequences share the machine.
+/// Limits of a step, and options for how sequences share the steps and the cache.
 struct SchedulerLimits {
   std::int32_t rows = 0;       ///< token budget of a step; at least `sequences`
-  std::int32_t sequences = 0;  ///< sequences that run at once
-  /// Steps that are planned before the first of them is committed: 2 for devices that compute
-  /// beside the host.
+  std::int32_t sequences = 0;  ///< the most sequences that run at once
+  /// The most steps that are planned and not committed, 1 or 2. 2 is for devices that compute while
+  /// the host plans the next step.
   std::int32_t pipeline_depth = 1;
   /// Seconds that a step with prompt rows may take while other sequences decode; 0 = in proportion
   /// to a step without prompt rows.
   double step_seconds = 0;
-  /// Preemptions of a sequence. Then it waits until the pool has room for all that it may need, and
-  /// keeps that room.
+  /// Number of preemptions after which a sequence is admitted only when the pool has all blocks
+  /// that it may ever need; they are then reserved for it.
   std::int32_t preemptions_max = 4;
   bool prefix_cache = true;
   PrefixIndexOptions prefix{};
   WaitingOptions waiting{};
 };
 
-/// A sequence that the scheduler gives up. The caller ends and removes it.
+/// A sequence that the scheduler gives up. The caller has to end and remove it.
 struct Dropped {
   enum class Reason {
-    kNoMemory,    ///< the host has no memory for its blocks, although the pool has some
-    kQueue,       ///< it did not begin in time
-    kFirstToken,  ///< its first token did not come in time
-    kEnd,         ///< its end did not come in time
+    kNoMemory,    ///< the host has no memory for its block table
+    kQueue,       ///< it was not admitted before its deadline
+    kFirstToken,  ///< its first token was not drawn before its deadline
+    kEnd,         ///< it did not end before its deadline
   };
   Sequence* sequence = nullptr;
   Reason reason = Reason::kNoMemory;
 };
 
-/// Decides from lengths, free blocks and the times that it is told. Has no clock, device, thread or
-/// I/O.
+/// Decides from lengths, free blocks and times that callers pass. No clock, device, thread or I/O.
 ///
-/// There are no phases. A step computes the missing rows of as many sequences as rows and blocks
-/// allow: first one row of each decoding sequence, so that no next token waits for a long prompt;
-/// then rows of running prompts, as many as the step's time allows; then waiting sequences. When
-/// blocks run out, the running sequence of latest rank is preempted: it releases all its blocks and
-/// waits, ahead of new sequences. A paused sequence keeps its place and blocks until another needs
-/// them.
+/// Prefill and decode share a step. It computes missing rows within its token budget and the free
+/// blocks: first one row of each decoding sequence, so that no next token waits for a long prompt;
+/// then rows of running prompts, within the step's time; then rows of waiting sequences. When
+/// blocks run out, the running sequence of the latest rank is preempted: it releases all its blocks
+/// and waits, ahead of new sequences. A paused sequence keeps its blocks until another sequence
+/// needs them.
 ///
-/// Full blocks of computed tokens enter a prefix index, from which sequences begin. With a pipeline
-/// depth of 2, a row may stand for a token that is still being drawn, and released blocks stay as
-/// they are until the steps that may read them are over.
+/// Full blocks of computed tokens enter a prefix index; a later sequence with these tokens starts
+/// with the blocks. With a pipeline depth of 2, a row may stand for a token that is still being
+/// drawn, and a released block is not reused until the steps that may read it have ended.
 class Scheduler {
  public:
   Scheduler(KvCache& cache, const SchedulerLimits& limits);
 
-  /// Whether a sequence that grows to `tokens` could run alone.
+  /// Whether the whole pool has enough blocks for one sequence of `tokens` tokens.
   bool fits_alone(std::int64_t tokens) const;
 
-  /// Adds a new sequence to the waiting line; `fits_alone` has to hold for its final length. The
-  /// caller owns it and calls `remove` before it destroys it.
+  /// Adds a new sequence to the waiting queue; `fits_alone` must be true for its final length. The
+  /// caller owns the sequence and calls `remove` before it destroys the sequence.
   void add(Sequence& sequence);
-  /// Removes a sequence, running or waiting, and releases its blocks: cached ones can be found
-  /// until they are evicted. What steps under way compute for it is dropped.
+  /// Removes a running or waiting sequence and releases its blocks. Its cached blocks can be found
+  /// until they are evicted. Results of steps under way for the sequence are dropped.
   void remove(Sequence& sequence);
 
-  /// Sequences whose deadline is over, to be removed before the next plan.
+  /// Sequences with a passed deadline. The caller removes them before the next `plan`.
   std::span<const Dropped> late(double now);
-  /// Plans the next step and reserves its blocks: at most one part of each sequence. Without parts
-  /// there is nothing to do; else the step is under way, and valid, until its `commit`. At most
-  /// `pipeline_depth` steps are under way.
+  /// Plans the next step, with at most one part for each sequence, and reserves its blocks. A step
+  /// without parts has nothing to compute. Any other step is under way, and the reference valid,
+  /// until its `commit`. At most `pipeline_depth` steps are under way.
   const Step& plan();
-  /// Takes the results of the oldest step under way, which took `seconds`. `drawn` has a token for
-  /// each part with an output, in order, which its sequence continues with; -1 appends none.
+  /// Records the results of the oldest step under way, which took `seconds`. `drawn` holds one
+  /// token for each part with an output, in order, to append to its sequence; -1 appends none.
   void commit(std::span<const std::int32_t> drawn, double seconds);
-  /// Drops all steps under way, which nothing computes any more. Their sequences must be removed.
+  /// Drops all steps under way, after nothing computes them any more. The caller then has to remove
+  /// their sequences.
   void abandon();
-  /// Takes back the tokens of a sequence after row `rows`; at least one row stays. Drops the rows
-  /// computed from them and releases later blocks. Inside a cached or shared block the next write
-  /// copies the block first.
+  /// Shortens a sequence to its first `rows` rows, at least one: drops later tokens, their computed
+  /// rows and their blocks. If the last block is cached or shared, the next write copies it first.
   ///
-  /// Errors: rows under way, or a `can_truncate` that does not hold, are bugs.
+  /// Errors: it is a bug if rows are under way or `can_truncate` returns false.
   void truncate(Sequence& sequence, std::int64_t rows);
-  /// Whether all keys that later rows see are still there. Embeddings cannot be taken back.
+  /// Whether the blocks still hold all keys that `truncate(sequence, rows)` needs. False if `rows`
+  /// ends within the embeddings.
   static bool can_truncate(const Sequence& sequence, std::int64_t rows);
-  /// Sequences that the last plan gave up. They have no part in it.
+  /// Sequences that the last `plan` or `late` gave up. The planned step has no part for them.
   std::span<const Dropped> dropped() const { return dropped_; }
-  /// The least time until the first token and the end of a sequence that was added: see
-  /// deadlines.h. Errors: std::bad_alloc.
+  /// The least seconds until the first token and the end of a waiting sequence: see deadlines.h.
+  /// Errors: std::bad_alloc.
   MinSeconds min_seconds(const Sequence& sequence, double now);
 
-  /// Forgets all prefixes that no sequence uses.
+  /// Forgets all cached prefixes, so that later sequences do not find them.
   void flush_prefixes();
 
   std::int64_t running() const { return std::ssize(running_); }
   std::int64_t waiting() const { return waiting_.size(); }
-  /// Waiting sequences that only lack room.
+  /// Number of waiting sequences that lack only blocks or a free place to run.
   std::int64_t queued() const;
-  /// Tenants that have sequences.
+  /// Number of tenants with waiting or running sequences.
   std::int64_t tenants() const { return waiting_.tenants(); }
-  /// Steps planned so far.
+  /// Number of steps planned so far.
   std::int64_t planned() const { return planned_; }
-  /// Steps that are planned and not committed, and number `i` of them, the oldest first.
+  /// Number of steps that are planned and not committed; `step_under_way(0)` is the oldest one.
   std::int32_t under_way() const { return under_way_; }
   const Step& step_under_way(std::int32_t i) const {
     return at(steps_, (planned_ - under_way_ + i) % limits_.pipeline_depth);
   }
   std::int64_t preemptions() const { return preemptions_; }
-  /// Sequences that were ever admitted.
+  /// Number of sequences that were admitted so far; a second admission does not count.
   std::int64_t admissions() const { return admissions_; }
-  /// Rows that were cached at the first admission, summed over all sequences.
+  /// Sum over all sequences of the rows that were cached at their first admission.
   std::int64_t cached_tokens() const { return cached_tokens_; }
   std::span<Sequence* const> running_sequences() const { return running_; }
-  /// Free and evictable blocks of group g that are kept by guarantees.
+  /// Number of available blocks of group g that are reserved by guarantees: see GuaranteedBlocks.
   std::int64_t reserved(std::int32_t g) const { return guarantees_.reserved(running_, g); }
   const PrefixIndex* prefixes() const { return prefixes_ ? &*prefixes_ : nullptr; }
   PrefixIndex* prefixes() { return prefixes_ ? &*prefixes_ : nullptr; }
@@ -129,7 +129,7 @@ class Scheduler {
   const SchedulerLimits& limits() const { return limits_; }
 
  private:
-  /// Whether the places and blocks of paused sequences count as free.
+  /// Whether to count the blocks and running places of paused sequences as held or as free.
   enum class PausedRoom { kHeld, kFree };
 
   Step& step_at(std::int64_t number) { return at(steps_, number % limits_.pipeline_depth); }
@@ -159,14 +159,14 @@ class Scheduler {
   StepTimes times_;
   GuaranteedBlocks guarantees_;
   std::vector<Sequence*> running_;  ///< in order of admission
-  std::vector<Sequence*> order_;    ///< `running_` when planning began
-  std::vector<Step> steps_;         ///< step n at n modulo the pipeline depth
-  std::int64_t planned_ = 0;        ///< steps so far
+  std::vector<Sequence*> order_;    ///< copy of `running_` from the beginning of the plan
+  std::vector<Step> steps_;         ///< step n at index n modulo the pipeline depth
+  std::int64_t planned_ = 0;        ///< number of steps so far
   std::int32_t under_way_ = 0;
   std::vector<Dropped> dropped_;
-  std::int32_t rows_left_ = 0;
-  bool is_full_ = false;    ///< the last waiting sequence could not be admitted
-  std::int64_t timed_ = 0;  ///< sequences with a deadline
+  std::int32_t rows_left_ = 0;  ///< rows that the step being planned may still get
+  bool is_full_ = false;        ///< the first waiting sequence could not be admitted
+  std::int64_t timed_ = 0;      ///< number of sequences with a deadline
   std::int64_t preemptions_ = 0;
   std::int64_t admissions_ = 0;
   std::int64_t cached_tokens_ = 0;

@@ -1,4 +1,4 @@
-// Pools and sequences for tests of the scheduler, without a model.
+// Helpers for tests of the scheduler: a block pool and sequences without a model.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace ingot {
 
-/// A pool of blocks without a model: pages of 64 bytes that are never written.
+/// A KvCache without a model. Its blocks have 64 bytes, which are never written.
 class Pool {
  public:
   explicit Pool(std::int32_t blocks, std::int32_t window = 0, std::int32_t window_blocks = 0)
@@ -40,7 +40,7 @@ class Pool {
   std::unique_ptr<KvCache> cache_;
 };
 
-/// A sequence of `tokens` tokens, which no other one has, or which begin at `first_token`.
+/// Makes a sequence of `tokens` consecutive ids from `first_token` on; -1: ids of its own.
 inline std::unique_ptr<Sequence> sequence_of(Pool& pool, std::int64_t tokens,
                                              std::int32_t first_token = -1) {
   static std::int32_t made = 0;
@@ -51,14 +51,14 @@ inline std::unique_ptr<Sequence> sequence_of(Pool& pool, std::int64_t tokens,
   return s;
 }
 
-/// A token for every part with an output.
+/// Returns a drawn token for each part with an output.
 inline std::vector<std::int32_t> drawn_for(std::span<const StepPart> parts) {
   std::vector<std::int32_t> drawn;
   for (const StepPart& part : parts) drawn.insert(drawn.end(), part.outputs > 0 ? 1 : 0, 7);
   return drawn;
 }
 
-/// A scheduler whose steps take the time that `commit` is given: none by default.
+/// A scheduler with steps that are committed at once. They take 0 s, or the time given to `commit`.
 class Steps {
  public:
   Steps(Pool& pool, const SchedulerLimits& limits) : scheduler_(pool.cache(), limits) {}

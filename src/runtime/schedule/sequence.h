@@ -16,83 +16,82 @@ namespace ingot {
 
 class RunningRequest;
 
-/// What decides when a sequence is admitted. Times are seconds of the caller's clock.
+/// Tenant, priority and deadlines of a sequence. Times are seconds of the caller's clock.
 struct SchedulingTerms {
-  std::uint64_t tenant = 0;   ///< the API key whose share of the machine it uses
-  std::int32_t priority = 0;  ///< smaller ones first, under Policy::kPriority
-  double arrival = 0;
-  double begin_by = kNever;  ///< latest first admission
-  double first_token_by = kNever;
-  double end_by = kNever;
-  std::int64_t tokens_min = 1;  ///< tokens that are surely drawn before it ends
+  std::uint64_t tenant = 0;        ///< the API key that its rows count against
+  std::int32_t priority = 0;       ///< smaller is earlier; used by Policy::kPriority alone
+  double arrival = 0;              ///< when it was submitted
+  double begin_by = kNever;        ///< latest time of the first admission
+  double first_token_by = kNever;  ///< latest time of the first token
+  double end_by = kNever;          ///< latest time of the end
+  std::int64_t tokens_min = 1;     ///< least number of tokens drawn before it can end
 
   bool has_deadline() const { return std::min({begin_by, first_token_by, end_by}) < kNever; }
 };
 
-/// Rows to compute (tokens, perhaps after embedding rows), how many of them have keys and values,
-/// and in which blocks.
+/// The rows of one choice (embeddings, if any, then tokens), how many of them are computed, and the
+/// blocks of their keys and values.
 struct Sequence {
   explicit Sequence(KvCache& cache) : blocks(cache) {}
 
-  std::uint64_t id = 0;               ///< its request's
+  std::uint64_t id = 0;               ///< the id of its RunningRequest
   RunningRequest* request = nullptr;  ///< null in tests without requests
-  View embeddings;                    ///< [n, H] float32 rows before the tokens, or none
-  std::vector<std::int32_t> tokens;   ///< the prompt's, then the drawn ones
-  std::int64_t computed = 0;          ///< rows whose keys and values are in `blocks`
+  View embeddings;                    ///< [n, H] float32 rows before the tokens, or empty
+  std::vector<std::int32_t> tokens;   ///< tokens of the prompt, then drawn tokens
+  std::int64_t computed = 0;          ///< number of first rows with keys and values in `blocks`
   std::int64_t rows_max =
-      std::numeric_limits<std::int64_t>::max();  ///< rows that it will have at most
+      std::numeric_limits<std::int64_t>::max();  ///< most rows that it will ever have
   SequenceBlocks blocks;
   SchedulingTerms terms;
 
-  // What it may share.
+  // Sharing of blocks.
   PrefixKey prefix;
-  std::uint64_t chat_template = 0;  ///< tells templates apart in PrefixMiss; 0 = unknown
-  Sequence* fork_of = nullptr;      ///< has the same prompt, and shares its blocks
-  bool reads_cache = true;
+  std::uint64_t chat_template = 0;  ///< identifies the template, to explain misses; 0 = unknown
+  Sequence* fork_of = nullptr;      ///< the first choice of its prompt, to share blocks with
+  bool reads_cache = true;          ///< whether it may start with cached blocks
 
-  /// Rows [score_next, score_end) leave the model once, for the log-probability of the token after
-  /// each. Rows that are computed again after a preemption do not leave it again.
+  /// Rows [score_next, score_end) still have to be scored: each gives the log-probability of the
+  /// token after it, once, even if a preempted sequence computes it again.
   std::int64_t score_next = 0;
   std::int64_t score_end = 0;
-  /// Rows [hidden_next, hidden_end) leave the model once as hidden states, after the final norm or
-  /// before it.
+  /// Rows [hidden_next, hidden_end) still have to leave the model as hidden states, each once.
   std::int64_t hidden_next = 0;
   std::int64_t hidden_end = 0;
-  bool final_norm = true;
-  bool draws = true;    ///< whether the last row draws a token
-  bool paused = false;  ///< its reader is behind: no rows are planned
-  /// Tokens that its reader has room for, including those of steps under way.
+  bool final_norm = true;  ///< whether hidden states are taken after the final norm or before it
+  bool draws = true;       ///< whether a token is drawn from the last row
+  bool paused = false;     ///< its reader is behind, so no rows are planned
+  /// Tokens that its reader's queue has room for; tokens of steps under way need room too.
   std::int64_t room = std::numeric_limits<std::int64_t>::max();
 
-  // The scheduler's own.
-  bool admitted = false;         ///< running; false = waiting
-  bool known = false;            ///< to the scheduler
-  bool timed = false;            ///< has a deadline
-  bool guaranteed = false;       ///< running, with a guarantee: see GuaranteedBlocks
-  bool forked = false;           ///< others wait for its prompt
-  std::uint32_t admissions = 0;  ///< so far
-  std::int32_t preemptions = 0;  ///< while its reader kept up
-  std::int64_t in_flight = 0;    ///< rows of steps under way
-  std::int64_t pending = 0;      ///< tokens that those steps will draw
-  std::int32_t output = -1;      ///< number of its output in the last planned step
-  std::int64_t cached = 0;       ///< rows that were cached at its first admission
-  PrefixMiss miss;               ///< where they ended, and why
-  PrefixIndex::Place place;
+  // State that only the scheduler changes.
+  bool admitted = false;         ///< true: running; false: waiting
+  bool known = false;            ///< added to the scheduler and not removed
+  bool timed = false;            ///< counted in Scheduler::timed_
+  bool guaranteed = false;       ///< running with a guarantee: see GuaranteedBlocks
+  bool forked = false;           ///< some sequences have it as `fork_of`
+  std::uint32_t admissions = 0;  ///< number of admissions so far
+  std::int32_t preemptions = 0;  ///< preemptions so far, except while it was paused
+  std::int64_t in_flight = 0;    ///< number of rows in steps under way
+  std::int64_t pending = 0;      ///< number of tokens that steps under way will draw
+  std::int32_t output = -1;      ///< index of its row of logits in the last planned step
+  std::int64_t cached = 0;       ///< number of rows that were cached at its first admission
+  PrefixMiss miss;               ///< where the cached rows ended, and why
+  PrefixIndex::Place place;      ///< its last block in the prefix index
 
-  /// Releases the blocks that no later row can see. Only computed rows that stay count: a rejected
-  /// draft needs the window that it was computed with.
+  /// Releases the blocks that no later row sees. Call it only when all computed rows are final: a
+  /// draft that may be rejected still needs the keys of its window.
   void forget() { blocks.forget_before(computed); }
 
   std::int64_t length() const { return given_rows() + std::ssize(tokens); }
   std::int64_t given_rows() const { return embeddings ? embeddings.rows : 0; }
   /// The first row that is neither computed nor planned.
   std::int64_t next_row() const { return computed + in_flight; }
-  /// Rows that are neither computed nor planned; a token that is still being drawn counts.
+  /// Number of rows that are neither computed nor planned. Tokens still being drawn count as rows.
   std::int64_t missing() const { return std::min(length() + pending, rows_max) - next_row(); }
-  /// The token at row `i`, which is past the embeddings.
+  /// The token of row `i`, which must not be an embedding row.
   std::int32_t token(std::int64_t i) const { return at(tokens, i - given_rows()); }
-  /// Rows that need not leave the model: those before the first wanted score or hidden state, and
-  /// before the last row, from which the next token is drawn.
+  /// Number of first rows that may come from the cache: rows before the first wanted score or
+  /// hidden state, and before the last row, from which the next token is drawn.
   std::int64_t skippable_rows() const {
     std::int64_t rows = length() - 1;
     if (score_next < score_end) rows = std::min(rows, score_next);
@@ -100,7 +99,7 @@ struct Sequence {
     return rows;
   }
   /// Whether a waiting sequence may be admitted: its reader keeps up, no step under way still draws
-  /// for it, and no other sequence is computing the prompt that it will share.
+  /// a token for it, and `fork_of` has computed the prompt or runs no longer.
   bool may_begin() const {
     if (paused || pending > 0) return false;
     if (fork_of == nullptr) return true;

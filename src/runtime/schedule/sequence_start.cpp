@@ -1,4 +1,4 @@
-// Where an admitted sequence begins: blocks are shared or adopted, and the last row is left out.
+// Starts an admitted sequence: shares or adopts blocks, but always computes the last row again.
 #include "runtime/schedule/sequence_start.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ bool reads_cache(const PrefixIndex* prefixes, const Sequence& s) {
   return prefixes != nullptr && s.reads_cache && s.given_rows() == 0;
 }
 
-/// Each fork computes its last row again, to have logits. Returns false if the blocks cannot be
-/// shared.
+/// Shares the prompt's blocks of `from`, except that `s` computes its last row again to have
+/// logits. Returns false if the blocks cannot be shared.
 bool share_prompt(PrefixIndex* prefixes, Sequence& s, const Sequence& from,
                   std::vector<BlockCopy>& copies) {
   const std::int64_t rows = std::min(s.skippable_rows(), from.computed);

@@ -1,4 +1,4 @@
-// Where an admitted sequence begins: with the blocks of its cached prefix, or of a fork's prompt.
+// Starts an admitted sequence with the blocks of its cached prefix or of another choice's prompt.
 #pragma once
 
 #include <vector>
@@ -8,13 +8,13 @@
 
 namespace ingot {
 
-/// The cached prefix of a sequence. Empty without an index, with embeddings, or if the sequence
-/// does not read the cache. Changes nothing.
+/// Finds the cached prefix of a sequence. Empty if there is no index, if the sequence has
+/// embeddings, or if it does not read the cache. Takes no blocks.
 PrefixIndex::Match find_prefix(PrefixIndex* prefixes, const Sequence& sequence);
 
-/// Gives a sequence, which was just admitted, the blocks of the whole prompt that it is a fork of,
-/// if they can be shared; else those of `match`. Sets `computed`, `place` and `miss`. Appends the
-/// copies to make before the next step.
+/// Gives a sequence that was just admitted its first blocks: all blocks of the prompt of `fork_of`
+/// if they can be shared, otherwise the blocks of `match`. Sets `computed`, `place` and `miss`.
+/// Appends to `copies` the block copies to make before the next step.
 void start_sequence(PrefixIndex* prefixes, Sequence& sequence, const PrefixIndex::Match& match,
                     std::vector<BlockCopy>& copies);
 

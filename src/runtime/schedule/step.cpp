@@ -1,4 +1,4 @@
-// Step and StepPart: which rows of a part leave the model.
+// Step and StepPart: counts a step's rows, and chooses which rows of a part leave the model.
 #include "runtime/schedule/step.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// StepTimes: means of step times by size, and the line through two of them.
+// StepTimes: means of step times by size class, and interpolation between them.
 #include "runtime/schedule/step_times.h"
 
 #include <algorithm>
@@ -8,11 +8,11 @@ namespace ingot {
 
 namespace {
 
-/// Weight of a new time in a mean of many: old times fade, because the machine's speed changes with
+/// Least weight of a new time in a mean, so that old times fade: the machine's speed changes with
 /// its other work.
 constexpr double kNewest = 0.1;
-/// A step corrects the means of sizes up to 4 times its own. Beside decodes the first prompt rows
-/// cost least, because the weights are read anyway, so a step tells little about much larger ones.
+/// A step corrects the means of sizes up to 4 times its own. It says little about larger ones: the
+/// first prompt rows beside decode rows cost least, because the weights are read anyway.
 constexpr double kNear = 4;
 
 }  // namespace
@@ -24,9 +24,9 @@ void StepTimes::Mean::add(double rows_now, double seconds_now) {
   seconds += weight * (seconds_now - seconds);
 }
 
-/// Fewer rows should take no more time, and somewhat more rows no more time each. Moves a longer
-/// mean towards that. A shorter one needs no correction: the scheduler plans such steps again, and
-/// they are measured.
+/// Lowers this mean towards a newer one: a smaller step should not take longer, and a step of up to
+/// kNear times the rows not longer per row. A mean that is too low needs no correction, because the
+/// scheduler plans such steps again and measures them.
 void StepTimes::Mean::agree_with(const Mean& newer) {
   if (rows > kNear * newer.rows) return;
   const double most = newer.seconds * std::max(1.0, rows / newer.rows);
@@ -47,8 +47,8 @@ std::size_t StepTimes::size_of(std::int64_t rows) {
   return static_cast<std::size_t>(std::min(static_cast<int>(width), kSizes - 1));
 }
 
-/// The time on the line through the nearest measured sizes on either side. A size below all of them
-/// takes as long as the smallest, one above all takes time in proportion to the largest.
+/// Interpolates between the nearest measured sizes. A size below all of them takes as long as the
+/// smallest; a size above all of them takes time in proportion to the largest.
 double StepTimes::estimate(const Means& means, double rows) {
   const Mean* below = nullptr;
   const Mean* above = nullptr;

@@ -6,29 +6,29 @@
 
 namespace ingot {
 
-/// Running means of the time of steps with decode rows alone, by their number, and of the time that
-/// prompt rows add. A number that was never measured is estimated from its nearest neighbours. A
-/// measured time also corrects other sizes that look too slow: the scheduler would avoid a size
-/// that was slow once by accident, so it would never be measured again. Has no clock: callers pass
-/// times.
+/// Keeps running means of step times by number of rows: for steps with decode rows alone, and for
+/// the time that prompt rows add. Estimates a number of rows without a measurement from its nearest
+/// neighbours. Each measurement also lowers means that look too slow beside it. Otherwise the
+/// scheduler would avoid a size that was slow once by accident, and never measure it again.
 class StepTimes {
  public:
-  /// A step with `decodes` decode rows and `prefill` prompt rows took `seconds`.
+  /// Records that a step with `decodes` decode rows and `prefill` prompt rows took `seconds`.
   void add(std::int32_t decodes, std::int32_t prefill, double seconds);
 
-  /// Seconds of a step with `decodes` decode rows alone; 0 before anything was measured.
+  /// Estimated seconds of a step with `decodes` decode rows alone; 0 before the first measurement.
   double decode_seconds(std::int32_t decodes) const;
-  /// Seconds that `rows` prompt rows add; 0 before anything was measured.
+  /// Estimated seconds that `rows` prompt rows add to a step; 0 before the first measurement.
   double prefill_seconds(std::int64_t rows) const;
-  /// Seconds per prompt row at the best measured rate; 0 before a step of a quarter of `rows_max`
-  /// was measured, because small steps say nothing about large ones.
+  /// Seconds per prompt row at the best measured rate. 0 until a step with at least `rows_max` / 4
+  /// prompt rows was measured, because small steps say nothing about large ones.
   double min_row_seconds(std::int32_t rows_max) const;
-  /// The most prompt rows, at least 1, that take at most `seconds`; `rows_max` before anything was
-  /// measured.
+  /// The most prompt rows, from 1 to `rows_max`, that add at most `seconds` to a step; `rows_max`
+  /// before the first measurement.
   std::int32_t prefill_rows(double seconds, std::int32_t rows_max) const;
 
  private:
-  static constexpr int kSizes = 20;  ///< classes of steps: 1, 2, 3 to 4, 5 to 8, ... rows
+  /// Number of size classes: 1, 2, 3 to 4, 5 to 8, ... rows; the last one takes all larger steps.
+  static constexpr int kSizes = 20;
   struct Mean {
     double rows = 0;
     double seconds = 0;

@@ -1,4 +1,4 @@
-// WaitingQueue: ranks, tenants' virtual times, and the order that follows from them.
+// WaitingQueue: orders waiting sequences by their tenants' virtual times and by rank.
 #include "runtime/schedule/waiting_queue.h"
 
 #include <algorithm>

@@ -11,54 +11,54 @@
 
 namespace ingot {
 
-/// Which waiting sequence of a tenant comes first.
+/// The order of a tenant's waiting sequences.
 enum class Policy {
   kArrival,   ///< first come, first served
-  kPriority,  ///< smaller priorities first, but waiting `ageing` seconds makes up for one step
+  kPriority,  ///< smaller priorities first; `ageing` seconds of waiting equal one priority step
 };
 
-/// How sequences are ranked, and how tenants share the machine.
+/// How sequences are ranked, and the tenants' shares of the computed rows.
 struct WaitingOptions {
   Policy policy = Policy::kArrival;
-  double ageing = 10;  ///< seconds of waiting that one step of priority is worth
-  std::map<std::uint64_t, double> weights{};  ///< shares by tenant; 1 for all others
+  double ageing = 10;  ///< seconds of waiting that equal one step of priority
+  std::map<std::uint64_t, double> weights{};  ///< share of each tenant; 1 if it is not listed
 };
 
-/// Preempted sequences come first. The others follow by tenant, the tenant with the least virtual
-/// time first, and within a tenant by rank.
+/// Preempted sequences come first. Then come the other sequences: tenants in ascending order of
+/// virtual time, and each tenant's sequences by rank.
 ///
-/// A tenant's virtual time is its computed rows divided by its weight. A tenant that had no waiting
-/// sequence returns at the least virtual time of the waiting tenants, so idling saves nothing up;
-/// or at its own if that is higher, so leaving pays no debt. When no tenant waits, all virtual
-/// times become 0, because no tenant is deprived.
+/// A tenant's virtual time is its number of computed rows divided by its weight. When a tenant
+/// without waiting sequences adds one, its virtual time rises to the least one of the waiting
+/// tenants, so that idle time earns no credit. A higher virtual time stays, so that leaving pays no
+/// debt. If no tenant waits, all virtual times are reset to 0.
 ///
 /// Source: "Fairness in Serving Large Language Models", arXiv:2401.00588.
 class WaitingQueue {
  public:
   explicit WaitingQueue(WaitingOptions options) : options_(std::move(options)) {}
 
-  /// Arrival, plus seconds for its priority. All sequences age at one rate, so ranks never change.
-  /// Smaller ranks come first, then smaller ids.
+  /// The time of arrival plus `ageing` seconds for each step of priority. Smaller ranks come first.
+  /// All sequences age at one rate, so a rank never changes.
   double rank(const Sequence& s) const;
-  /// Whether `a` comes before `b`.
+  /// Whether `a` comes before `b`: by rank, then by id.
   bool before(const Sequence& a, const Sequence& b) const;
 
-  /// Adds a new sequence. It counts as its tenant's until `leave`.
+  /// Adds a new sequence. It counts as a sequence of its tenant until `leave`.
   void add(Sequence& s);
   /// Adds a preempted sequence.
   void add_returned(Sequence& s);
-  /// Takes the sequence out of the line, if it is in it. It still counts as its tenant's.
+  /// Takes a sequence out of the queue, if it waits. It still counts as a sequence of its tenant.
   void erase(Sequence& s);
-  /// The sequence has ended, waiting or not.
+  /// Records that a sequence has ended. It no longer counts as a sequence of its tenant.
   void leave(const Sequence& s);
-  /// `rows` rows of the sequence were computed.
+  /// Adds `rows` computed rows of the sequence to its tenant's virtual time.
   void serve(const Sequence& s, std::int64_t rows);
 
   std::int64_t size() const { return size_; }
-  /// Calls `visit` with the waiting sequences, in order, until it returns false. It must not change
-  /// the queue.
+  /// Calls `visit` with the waiting sequences, in order, until it returns false. `visit` must not
+  /// change the queue.
   void visit(FunctionRef<bool(Sequence&)> visit) const;
-  /// Tenants that have sequences.
+  /// Number of tenants with waiting or running sequences.
   std::int64_t tenants() const;
 
  private:
@@ -72,8 +72,8 @@ class WaitingQueue {
   };
   struct Tenant {
     double weight = 1;
-    double served = 0;           ///< virtual time
-    std::int64_t sequences = 0;  ///< waiting or running
+    double served = 0;           ///< virtual time: computed rows / weight
+    std::int64_t sequences = 0;  ///< number of waiting and running sequences
     std::set<Entry> line;
     bool waits() const { return !line.empty(); }
   };
@@ -83,7 +83,7 @@ class WaitingQueue {
 
   WaitingOptions options_;
   std::set<Entry> returned_;
-  /// Tenants with sequences, and tenants whose virtual time is ahead of all waiting ones.
+  /// Tenants with sequences, and tenants without any whose virtual time must be remembered.
   std::map<std::uint64_t, Tenant> tenants_;
   std::int64_t size_ = 0;
 };

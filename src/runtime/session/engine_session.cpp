@@ -1,4 +1,4 @@
-// Saving and restoring sessions: copies in the engine's thread, file accesses in the caller's.
+// Saves and restores sessions: copies blocks in the engine's thread, uses files in the caller's.
 #include "runtime/session/engine_session.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Saving a running engine's session to a file, and restoring one from a file.
+// save_session and restore_session: copy a chat's tokens, keys and values between engine and file.
 #pragma once
 
 #include <array>
@@ -10,21 +10,21 @@
 
 namespace ingot {
 
-/// Writes a session to `path`, with the cached keys and values of its tokens. `domain` is that of
-/// requests that find them; of `session.model` only the weights' fingerprint has to be set. Copies
-/// a few blocks between two steps, so other requests continue; a block that is evicted before it is
+/// Writes a session to `path`, with the cached keys and values of its tokens. `domain` is the
+/// domain of the session's requests. `session.model` needs nothing but `weights`. Copies a few
+/// blocks between two steps, so that other requests continue. A block that is evicted before it is
 /// copied is missing from the file. Returns how many tokens have keys in the file.
 ///
 /// Errors: Error{kIo}; those of Engine::between_steps; std::bad_alloc.
 std::int64_t save_session(Engine& engine, const std::string& path, Session session,
                           const std::array<std::uint64_t, 2>& domain = {});
 
-/// Loads a session's keys and values, so that requests of `domain` that begin with its tokens find
-/// them. Loads from the front as far as blocks are free, a few blocks between two steps. Tokens
-/// without keys are computed, to the same bits. Returns how many tokens have keys now.
+/// Loads a session's keys and values into the prefix cache, so that requests of `domain` with its
+/// tokens find them. Loads the first blocks, as far as blocks are available, a few between two
+/// steps. Other tokens are computed later, to equal bits. Returns how many tokens have keys.
 ///
-/// Errors: Error{kModel} when the session belongs to another model, with nothing changed;
-/// Error{kIo}; those of Engine::between_steps; std::bad_alloc.
+/// Errors: Error{kModel} if the session belongs to another model, with nothing changed; Error{kIo};
+/// those of Engine::between_steps; std::bad_alloc.
 std::int64_t restore_session(Engine& engine, const SessionFile& file,
                              const ModelFingerprint& weights,
                              const std::array<std::uint64_t, 2>& domain = {});

@@ -1,4 +1,4 @@
-// Session: the model it belongs to, and its conversion from and to a request.
+// Session: describes the session's model, and converts sessions from and to requests.
 #include "runtime/session/session.h"
 
 #include <algorithm>

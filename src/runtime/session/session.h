@@ -1,4 +1,4 @@
-// Session: a sequence's tokens and parameters, which another process continues.
+// Session: tokens and sampling parameters of a sequence, to continue it in another process.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace ingot {
 
-/// Everything that keys and values depend on besides tokens. If all of it is equal, one process can
-/// continue with another's keys and values, to the same bits.
+/// Everything besides tokens that keys and values depend on. If it is equal in two processes, one
+/// can continue with the other's keys and values and compute equal bits.
 struct SessionModel {
   ModelFingerprint weights{};
   std::int32_t order_version = kOrderVersion;
@@ -22,7 +22,7 @@ struct SessionModel {
   KvType kv_type = KvType::kF16;
   std::int32_t kv_heads = 0;
   std::int32_t head_dim = 0;
-  std::vector<std::int32_t> windows{};  ///< by layer; 0 = none
+  std::vector<std::int32_t> windows{};  ///< window of each layer in tokens; 0 = none
 
   bool operator==(const SessionModel&) const = default;
 };
@@ -30,37 +30,37 @@ struct SessionModel {
 /// "F32", "F16", "BF16" or "INT8".
 std::string_view to_string(KvType type);
 
-/// The SessionModel of a model without a cache.
+/// The SessionModel of a model, made from its Spec before a KvCache exists.
 SessionModel session_model(const Spec& spec, KvType type, const ModelFingerprint& weights);
 /// The SessionModel of a model whose layers are all in `cache`.
 SessionModel session_model(const KvCache& cache, const ModelFingerprint& weights);
 
-/// Layers of one window, which share block tables: see kv_groups.
+/// The layers that have one window size and so share block tables: see kv_groups.
 struct SessionGroup {
   std::int32_t window = 0;
-  std::int64_t block_bytes = 0;  ///< bytes of KvRows of one block, all layers together
+  std::int64_t block_bytes = 0;  ///< bytes of one block in KvRows format, in all its layers
 };
 
-/// The groups of a model's layers, in the order of their first layers.
+/// Groups a model's layers by window, in the order of each group's first layer.
 std::vector<SessionGroup> session_groups(const SessionModel& model);
 
-/// Tokens and how to continue them. The next token depends on the parameters and the number of
-/// drawn tokens alone, so there is no other state.
+/// Tokens and how to continue them. There is no other state, because the next token depends only on
+/// the tokens, the parameters and the number of drawn tokens.
 struct Session {
   SessionModel model;
   std::vector<std::int32_t> tokens{};
-  std::int64_t generated = 0;  ///< how many of the last tokens were drawn
-  /// Its `end_ids` exclude the model's own; `logprobs` is not kept.
+  std::int64_t generated = 0;  ///< number of tokens at the end that were drawn, not given
+  /// `end_ids` does not contain the model's own end tokens; `logprobs` is not kept.
   SamplingParams sampling{};
   std::vector<std::string> stop{};
   bool ignore_eos = false;
 };
 
-/// The session of a request for which `drawn` was drawn.
+/// Makes the session of a request after the tokens `drawn` were drawn for it.
 Session session_of(const Request& request, std::span<const std::int32_t> drawn);
-/// A request that continues a session. Its max_tokens is 0.
+/// Makes a request that continues a session. The caller sets max_tokens, which is 0.
 Request request_of(const Session& session);
-/// Checks a session like a request that continues it, except for its length.
+/// Checks a session like a request, with `check_request`, but allows any length.
 ///
 /// Errors: those of `check_request`.
 void check_session(const Session& session, RequestLimits limits);

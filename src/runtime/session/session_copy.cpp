@@ -1,4 +1,4 @@
-// SessionReader and SessionLoader: which blocks are copied, and when room for them is short.
+// SessionReader and SessionLoader: choose which of a session's blocks to copy and to load.
 #include "runtime/session/session_copy.h"
 
 #include "base/index.h"
@@ -9,7 +9,7 @@ namespace ingot {
 
 namespace {
 
-/// How many blocks of `per_block` bytes are copied at once: at least one.
+/// Number of blocks of `per_block` bytes to copy between two steps, at least one.
 std::int64_t blocks_at_once(std::int64_t bytes, std::int64_t per_block) {
   return std::max<std::int64_t>(1, bytes / std::max<std::int64_t>(1, per_block));
 }
@@ -74,7 +74,7 @@ void SessionLoader::look_up() {
   known_ = index_.find(key_, all_tokens(), std::ssize(all_tokens())).blocks;
 }
 
-/// The first block that the row behind `blocks` blocks sees.
+/// The first block that the row after `blocks` blocks sees in group g.
 std::int64_t SessionLoader::first_seen(std::int32_t g, std::int64_t blocks) const {
   const std::int64_t window = cache_.group(g).window;
   if (window == 0) return 0;
@@ -85,7 +85,7 @@ bool SessionLoader::is_missing(std::int64_t i, std::int32_t g) const {
   return index_.found(i, g) < 0 && file_.block(i, g).empty();
 }
 
-/// Whether the block counts against the pool's available ones: it is not cached, or it is evictable
+/// Whether the block takes one of the pool's available blocks: it is not cached, or it is evictable
 /// and must not be evicted for another block of this session.
 bool SessionLoader::is_wanted(std::int64_t i, std::int32_t g) const {
   const std::int32_t known = index_.found(i, g);
@@ -153,7 +153,7 @@ std::span<std::byte> SessionLoader::staged(std::int64_t i, std::int32_t g) {
       static_cast<std::size_t>(offsets_[group + 1] - offsets_[group]));
 }
 
-/// Whether the loaded blocks are still cached, and there is room for the visible ones of the next.
+/// Whether the loaded blocks are still cached, and the pools have room for the next visible blocks.
 bool SessionLoader::can_load() const {
   for (std::int32_t g = 0; g < cache_.groups(); ++g) {
     std::int64_t wanted = 0;
@@ -177,8 +177,8 @@ void SessionLoader::hold_known(SequenceBlocks& held) const {
   }
 }
 
-/// Loads the visible blocks. In a window also loads older blocks, while blocks are free that no
-/// visible block needs: if the last ones are evicted, a sequence can still begin with fewer.
+/// Loads the blocks that the next row sees. In a group with a window, also loads older blocks while
+/// spare blocks are free: if the last blocks are evicted, a sequence can still begin with fewer.
 void SessionLoader::load_group(SequenceBlocks& held, std::int32_t g) {
   BlockPool& pool = cache_.pool(g);
   std::int64_t& seen_left = at(seen_left_, g);
@@ -195,8 +195,8 @@ void SessionLoader::load_group(SequenceBlocks& held, std::int32_t g) {
   }
 }
 
-/// Holds all blocks so far and releases them, the last ones first, so that leaves are evicted
-/// before the blocks that they depend on.
+/// Holds all blocks that are cached so far, loads the next ones, and releases all, the last ones
+/// first, so that leaves are evicted before their parents.
 void SessionLoader::load() {
   look_up();
   if (!can_load()) {

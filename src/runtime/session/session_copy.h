@@ -1,5 +1,5 @@
-// SessionReader and SessionLoader: copy a session's blocks out of the pools and into them, a few
-// between two steps, so that other requests continue.
+// SessionReader and SessionLoader: copy a session's blocks out of the KV cache and into it, a few
+// blocks between two steps, so that other requests continue.
 #pragma once
 
 #include <cstddef>
@@ -12,25 +12,25 @@
 
 namespace ingot {
 
-/// Copies the cached blocks of some tokens into memory. Holds no block between two calls, so a
-/// block that is evicted meanwhile is missing from the copy.
+/// Copies the cached blocks of a session's tokens into memory. Holds no block between two calls, so
+/// a block that is evicted meanwhile is missing from the copy.
 ///
 /// Call `find`, then `read` while `prepare` returns true. `find` and `read` run between steps, the
 /// other functions in any thread.
 class SessionReader {
  public:
-  /// `tokens`, `cache` and `index` outlive this. With a null `index` no block is cached.
+  /// `tokens`, `cache` and `index` must outlive this object. `index` may be null.
   SessionReader(std::span<const std::int32_t> tokens, const PrefixKey& key, const KvCache& cache,
                 PrefixIndex* index);
 
   void find();
-  /// Makes room for the next blocks, of about `bytes` bytes. Returns false when all were read.
+  /// Allocates memory for the next blocks, about `bytes` bytes. Returns false if all were read.
   [[nodiscard]] bool prepare(std::int64_t bytes);
   void read();
 
-  /// The blocks that were read, from the front as far as a sequence can begin with them.
+  /// Says which of the first blocks were read. A sequence can begin with these blocks.
   SessionBlocks blocks() const;
-  /// KvRows of a block that was read.
+  /// Bytes of block i in group g in KvRows format; empty if it was not read.
   std::span<const std::byte> rows(std::int64_t i, std::int32_t g) const {
     return rows_[cell(i, g)];
   }
@@ -49,26 +49,25 @@ class SessionReader {
   std::vector<std::vector<std::byte>> rows_;  ///< [blocks, groups]
 };
 
-/// Loads the blocks of a file into the pools, from the front on, as cached blocks without
-/// references. Holds no block between two calls: loading ends early if a loaded block is evicted
-/// meanwhile, or if no block is left.
+/// Loads a file's blocks into the pools, from the first one on, as cached blocks without
+/// references. Holds no block between two calls. Loading ends early if a loaded block is evicted
+/// meanwhile, or if a pool has no block available.
 ///
 /// Call `find`, then `load` while `prepare` returns true. `find` and `load` run between steps, the
 /// other functions in any thread.
 class SessionLoader {
  public:
-  /// All of it outlives this.
+  /// `file`, `cache` and `index` must outlive this object.
   SessionLoader(const SessionFile& file, const PrefixKey& key, KvCache& cache, PrefixIndex& index);
 
   void find();
-  /// Copies the next blocks out of the file, about `bytes` bytes. Returns false when all are
-  /// loaded.
+  /// Copies the next blocks out of the file, about `bytes` bytes. Returns false if none are left.
   ///
-  /// Errors: Error{kIo} when the file was changed since it was opened.
+  /// Errors: Error{kIo} if the file was changed since it was opened.
   [[nodiscard]] bool prepare(std::int64_t bytes);
   void load();
 
-  /// Tokens that a request could begin with after the last call of `find` or `load`.
+  /// Number of first tokens that were cached when `find` or `load` last returned.
   std::int64_t tokens() const { return known_ * kBlockTokens; }
 
  private:
@@ -88,13 +87,13 @@ class SessionLoader {
   PrefixKey key_;
   KvCache& cache_;
   PrefixIndex& index_;
-  std::int64_t target_ = 0;              ///< blocks that are cached in the end
-  std::int64_t known_ = 0;               ///< blocks that a sequence can begin with
+  std::int64_t target_ = 0;              ///< number of blocks to have cached at the end
+  std::int64_t known_ = 0;               ///< number of cached blocks that a sequence can begin with
   std::int64_t first_ = 0, last_ = 0;    ///< blocks [first_, last_) are loaded next
-  std::vector<std::int64_t> seen_left_;  ///< by group: blocks to load that the next row sees
+  std::vector<std::int64_t> seen_left_;  ///< for each group: blocks to load that the next row sees
   std::vector<std::int64_t>
-      offsets_;                    ///< by group: where its rows begin in a block's; and their end
-  std::vector<std::byte> staged_;  ///< rows of blocks [first_, last_)
+      offsets_;                    ///< byte offset of each group in a block, then the block's size
+  std::vector<std::byte> staged_;  ///< bytes of blocks [first_, last_)
 };
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// SessionFile: writes and parses session files.
+// SessionFile: writes session files, and maps and checks them.
 #include "runtime/session/session_file.h"
 
 #include <array>

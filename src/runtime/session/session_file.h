@@ -1,4 +1,4 @@
-// SessionFile: a session in a file, with the keys and values of its cached tokens.
+// SessionFile: reads and writes a session file with the keys and values of its cached tokens.
 #pragma once
 
 #include <cstddef>
@@ -13,40 +13,40 @@
 
 namespace ingot {
 
-/// Writes the file, whole or not at all. `read` fills in one block of one group at a time, in the
-/// order of blocks.
+/// Writes a session file completely or not at all. Calls `read` for each block in `blocks`, in
+/// order, to write the block's KvRows to `out`.
 ///
 /// Layout, little-endian, counts before lists: magic and version; order version, numerics profile,
 /// fingerprint, KV type, kv heads, head size, window of each layer; request fields as JSON; tokens
-/// and how many of them were drawn; which blocks are in the file; their KvRows, by block, group and
-/// layer; a checksum over all before it. The checksum finds damage, not attacks: the file's author
-/// decides what the model remembers of these tokens.
+/// and the number of drawn ones; flags of the blocks in the file; their KvRows, by block, group and
+/// layer; a checksum of all bytes before it. The checksum detects damage, not attacks: the file's
+/// author decides which keys and values the model has for these tokens.
 /// Errors: Error{kIo}.
 void write_session(
     const std::string& path, const Session& session, const SessionBlocks& blocks,
     FunctionRef<void(std::int64_t block, std::int32_t group, std::span<std::byte> out)> read);
 
-/// A file that `write_session` wrote. The constructor reads and checks all of it.
+/// An open session file. The constructor maps it and checks its checksum and head.
 class SessionFile {
  public:
   /// Errors: Error{kModel} for a file that cannot be read, is not a session, is damaged, or was
   /// made by another order version or numerics profile.
   explicit SessionFile(const std::string& path);
-  /// The file's bytes, which outlive this.
+  /// Reads a session from the bytes of a file, which must outlive this object.
   SessionFile(std::span<const std::byte> bytes, std::string name);
 
   const std::string& name() const { return name_; }
   const Session& session() const { return session_; }
-  /// Blocks from the front on. A block may be missing in some groups.
+  /// Number of the sequence's first blocks in the file. Some groups may lack a block.
   std::int64_t blocks() const { return blocks_; }
-  /// KvRows of the layers of group g, one after the other; empty if the block is missing.
+  /// KvRows of block i in group g, layer after layer; empty if the file lacks the block.
   std::span<const std::byte> block(std::int64_t i, std::int32_t g) const;
-  /// Errors: Error{kIo} when the file was changed since it was read.
+  /// Errors: Error{kIo} if the file was changed since it was opened.
   void expect_unchanged() const;
 
-  /// Errors: Error{kModel} if `check_session` refuses the session.
+  /// Checks the session against a model's limits. Errors: Error{kModel} if `check_session` throws.
   void require_session(const RequestLimits& limits) const;
-  /// Errors: Error{kModel} that names the difference between `mine` and the session's model.
+  /// Errors: Error{kModel} that names the difference if the session's model is not `mine`.
   void require_model(const SessionModel& mine) const;
 
  private:
@@ -57,7 +57,7 @@ class SessionFile {
   MappedFile file_;
   Session session_;
   std::int64_t blocks_ = 0;
-  std::vector<std::span<const std::byte>> payload_;  ///< [blocks, groups]
+  std::vector<std::span<const std::byte>> payload_;  ///< [blocks, groups]: KvRows
 };
 
 }  // namespace ingot

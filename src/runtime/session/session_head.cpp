@@ -1,4 +1,4 @@
-// Writing and parsing what stands before the blocks of a session file.
+// Session file head: writes and parses model, request fields, tokens and block flags.
 #include "runtime/session/session_head.h"
 
 #include <cstring>
@@ -14,12 +14,12 @@ constexpr std::string_view kMagic = "ingotses";
 constexpr std::uint32_t kVersion = 2;
 constexpr std::uint32_t kNumericsBytesMax = 64;
 constexpr std::uint32_t kKvHeadsMax = 1 << 16;
-/// Far beyond any model: layers of as many windows are that many groups.
+/// The most layers in a head, more than any model has. It bounds the number of groups.
 constexpr std::size_t kLayersMax = 4096;
-/// Of layers: what a prefix index has room for.
+/// The most groups of layers: PrefixIndex supports no more.
 constexpr std::size_t kGroupsMax = 64;
 
-/// Bytes as they are put.
+/// Appends little-endian values to a string of bytes.
 class Head {
  public:
   template <class T>
@@ -51,7 +51,7 @@ void put_model(Head& head, const SessionModel& m) {
   head.put_ids(m.windows);
 }
 
-/// The fields of a request as a JSON object.
+/// The request fields of a session as a JSON object.
 std::string fields_text(const Session& session) {
   const Request request = request_of(session);
   Json j = Json::object();
@@ -62,12 +62,12 @@ std::string fields_text(const Session& session) {
   return j.dump();
 }
 
-/// Reads what Head has put.
+/// Parses and checks the bytes that Head writes.
 class HeadReader {
  public:
   explicit HeadReader(ByteReader& in) : in_(in) {}
 
-  /// Everything, in order.
+  /// Parses the whole head in order.
   SessionBlocks read(Session& session) {
     magic();
     model(session.model);
@@ -110,7 +110,7 @@ class HeadReader {
     if (m.windows.size() > kLayersMax) in_.fail_at(at, cat(m.windows.size(), " layers"));
   }
 
-  /// Fields that are not there keep their defaults.
+  /// Parses the request fields. Missing fields keep their defaults.
   void fields(Session& session) {
     in_.section("fields");
     const std::string json = text(in_.remaining());
@@ -140,7 +140,7 @@ class HeadReader {
     session.generated = number(0, static_cast<std::uint32_t>(session.tokens.size()));
   }
 
-  /// Which blocks are there.
+  /// Parses the flags of the blocks that the file contains.
   SessionBlocks blocks(std::size_t tokens, std::size_t groups) {
     in_.section("blocks");
     if (groups > kGroupsMax) in_.fail(cat(groups, " different windows, at most ", kGroupsMax));
@@ -151,7 +151,7 @@ class HeadReader {
         (Checked(static_cast<std::uint64_t>(blocks.blocks)) * groups).at_most(in_.remaining());
     if (!flags) in_.fail(cat(blocks.blocks, " blocks are more than the file holds"));
     for (const std::byte flag : in_.bytes(*flags)) {
-      if (flag > std::byte{1}) in_.fail("a block is neither there nor not there");
+      if (flag > std::byte{1}) in_.fail("the flag of a block is not 0 or 1");
       blocks.there.push_back(static_cast<std::uint8_t>(flag));
     }
     return blocks;
@@ -163,7 +163,7 @@ class HeadReader {
     if (value >= low && value <= high) return value;
     in_.fail_at(at, cat(value, " is not in [", low, ", ", high, "]"));
   }
-  /// Entries of at least so many bytes.
+  /// Parses a number of entries, each of at least `bytes` bytes.
   std::uint32_t count(std::uint64_t bytes) {
     const std::uint64_t at = in_.offset();
     const auto entries = in_.read<std::uint32_t>();
@@ -176,7 +176,7 @@ class HeadReader {
     if (bytes > bytes_max) in_.fail_at(at, cat("a text has ", bytes, " bytes"));
     return std::string(in_.text(bytes));
   }
-  /// Numbers that are not negative.
+  /// Parses a list of numbers from 0 on.
   std::vector<std::int32_t> ids() {
     const std::uint32_t entries = count(sizeof(std::int32_t));
     const std::uint64_t at = in_.offset();

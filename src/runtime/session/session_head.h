@@ -1,4 +1,4 @@
-// The part of a session file that says what it holds: model, parameters, tokens and blocks.
+// Writes and parses the head of a session file: model, parameters, tokens and list of blocks.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace ingot {
 
-/// Which blocks of 16 tokens a file holds, from the front on: [blocks, groups], 1 or 0.
+/// Which of a sequence's first blocks, of 16 tokens each, a file contains.
 struct SessionBlocks {
   std::int64_t blocks = 0;
-  std::vector<std::uint8_t> there{};
+  std::vector<std::uint8_t> there{};  ///< [blocks, groups]: 1 if the file contains the block
 };
 
-/// The bytes before the blocks, as `write_session` describes them.
+/// Makes the bytes of a session file before its blocks: see `write_session`.
 std::string format_session_head(const Session& session, const SessionBlocks& blocks);
 
-/// What they say; `in` stands at the first block then.
+/// Parses the head of a session file into `session`. Leaves `in` at the first block.
 ///
-/// Errors: Error{kModel} for anything malformed, and for another order version or numerics profile.
+/// Errors: Error{kModel} if the head is malformed or has another order version or numerics profile.
 SessionBlocks parse_session_head(ByteReader& in, Session& session);
 
 }  // namespace ingot
