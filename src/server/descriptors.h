@@ -1,12 +1,12 @@
-// Descriptors: the limit on files and sockets that the process has open.
+// Raises the limit on files and sockets that the process may have open.
 #pragma once
 
 #include <cstdint>
 
 namespace ingot {
 
-/// Raises the process's limit to `wanted` descriptors, as far as the system allows; returns the new
-/// limit. A higher limit stays.
+/// Raises the limit on open descriptors to `wanted`, or as far as the system allows. Never lowers
+/// it. Returns the limit that now holds.
 std::int64_t raise_descriptor_limit(std::int64_t wanted);
 
 }  // namespace ingot

@@ -5,8 +5,8 @@
 
 namespace ingot {
 
-/// Answers 503 to every request, but 200 to /livez: probes see a process that starts, and clients
-/// try again. It reads no body and computes nothing.
+/// Answers 503 to every request except /livez, which gets 200: probes see a live process, and
+/// clients retry. Reads no bodies and computes nothing.
 class LoadingHandler : public RequestHandler {
  public:
   std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool has_body) override;
@@ -14,8 +14,8 @@ class LoadingHandler : public RequestHandler {
   bool is_closing() const override { return true; }
 };
 
-/// From `begin` on a server answers like LoadingHandler, until it is paused; the destructor pauses
-/// it.
+/// Makes a server answer with a LoadingHandler, from `begin` until it is paused. The destructor
+/// pauses it.
 class LoadingPhase {
  public:
   /// The server outlives this.

@@ -1,4 +1,4 @@
-// The tables of all routes, of the API and of the admin socket.
+// Tables of all HTTP routes: those of the API and of the admin socket.
 #pragma once
 
 #include <span>

@@ -6,12 +6,12 @@
 
 namespace ingot {
 
-/// Restricts this process: no thread can start programs, connect, or open files for writing
-/// (seccomp); threads that begin later, which read requests, open only files in /proc
-/// (Landlock). `sockets` are paths of Unix sockets that are removed at the end.
+/// Restricts this process. No thread can start programs, connect, or open files for writing
+/// (seccomp). Threads that start later, which read requests, can open only files in /proc
+/// (Landlock). `sockets`: paths of Unix sockets that may still be removed.
 ///
-/// Returns a line for each restriction that the kernel lacks. Errors: Error{kUnavailable} where it
-/// has no seccomp filters.
+/// Returns a line for each restriction that the kernel lacks. Errors: Error{kUnavailable} if it has
+/// no seccomp filters.
 std::vector<std::string> enter_sandbox(const std::vector<std::string>& sockets);
 
 }  // namespace ingot

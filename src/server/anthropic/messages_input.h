@@ -1,4 +1,4 @@
-// Input of /v1/messages: its messages as a prompt.
+// Reads the input of POST /v1/messages: turns its messages into a prompt.
 #pragma once
 
 #include "server/common/chat_prompt.h"
@@ -7,10 +7,10 @@
 
 namespace ingot {
 
-/// Reads `system`, `messages`, `thinking`, `output_config`, `tools` and chat_template_kwargs. A
-/// last message of the assistant is the beginning of the reply.
+/// Reads `system`, `messages`, `thinking`, `output_config`, `tools` and `chat_template_kwargs`, and
+/// makes the prompt. If the last message is the assistant's, the reply continues it.
 ///
-/// Errors: ApiError naming the member.
+/// Errors: ApiError naming the JSON member.
 ChatPrompt read_messages(Params& params, const Service& service, PromptRoom room);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Responses of /v1/messages: an object of blocks, or the events that build it.
+// Writes responses of POST /v1/messages: one object of content blocks, or a stream of events.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace ingot {
 
-/// The request's part of a response.
+/// Values of a request that its response needs.
 struct MessageForm {
   std::string id;
   bool stream = false;
   std::int64_t prompt_tokens = 0;
-  std::vector<std::string> stops{};  ///< as in the request
+  std::vector<std::string> stops{};  ///< the request's stop strings
   Json warnings{};
 };
 
-/// The writer of a message's only choice.
+/// Makes the writer of a response, which has one choice.
 std::unique_ptr<ResponseWriter> messages_writer(const Service& service, MessageForm form,
                                                 const ReplyText& reply);
 

@@ -1,4 +1,4 @@
-// ApiError: an error of the API, and its forms for OpenAI's and Anthropic's clients.
+// ApiError: an error that a client gets, as JSON for OpenAI's or Anthropic's clients.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace ingot {
 
-/// An error that endpoints throw, and that becomes the body of a response or an event.
+/// An error that endpoints throw. It becomes a response's body, or an event of a stream.
 struct ApiError : std::exception {
   ApiError(int http_status, std::string error_code, std::string text, std::string about = {})
       : status(http_status),
@@ -22,35 +22,35 @@ struct ApiError : std::exception {
   int status;  ///< HTTP status; it decides the error's type
   std::string code;
   std::string message;
-  std::string param;                ///< the member of the body that is wrong; empty without one
-  std::string cause{};              ///< what happened, for the log alone (500)
-  std::int64_t prompt_tokens = -1;  ///< length of a prompt that is too long; -1: not told
-  std::int64_t context = -1;        ///< tokens of the context, for such a prompt; -1: not told
-  std::int64_t retry_seconds = 1;   ///< when to try again (429, 503); 0: never
+  std::string param;                ///< the wrong member of the body; empty: none
+  std::string cause{};              ///< reason of a status 500; only the log has it
+  std::int64_t prompt_tokens = -1;  ///< tokens of a prompt that is too long; -1: unset
+  std::int64_t context = -1;        ///< context in tokens, for such a prompt; -1: unset
+  std::int64_t retry_seconds = 1;   ///< seconds until a retry can succeed (429, 503); 0: never
 };
 
-/// Which clients read an error.
+/// The JSON form of an error, by the API that the client speaks.
 enum class ErrorForm {
   kOpenAi,     ///< {"error": {"message", "type", "param", "code"}}
-  kAnthropic,  ///< {"type": "error", "error": {"type", "message", ...}}, with types of its own
+  kAnthropic,  ///< {"type": "error", "error": {"type", "message", ...}}, with Anthropic's types
 };
 
-/// The JSON object of an error. The message is shortened and made printable.
+/// An error as a JSON object. The message is shortened and made printable.
 std::string error_json(const ApiError& error, ErrorForm form = ErrorForm::kOpenAi);
-/// The response of an error, which tells clients whether to try again.
+/// An error as a response, with header fields that tell clients whether to retry.
 HttpResponse error_response(const ApiError& error, ErrorForm form = ErrorForm::kOpenAi);
 
-/// 400, about a member of the body.
+/// An error 400 about a member of the body.
 ApiError invalid_request(std::string param, std::string message);
-/// 429 while the queue is full, or a request would wait longer than it may.
+/// An error 429: the queue is full, or the request would wait longer than its limit.
 ApiError overloaded();
-/// 503 while the server stops.
+/// An error 503: the server is being stopped.
 ApiError draining();
-/// The error with which the engine, or a part of it, ended a request.
+/// Converts an error of the engine to the error that the client gets.
 ApiError api_error(const Error& error);
 
-/// Calls `body`, and throws its Error as an ApiError that names the parameter: messages begin with
-/// it.
+/// Calls `body` and rethrows its Error as an ApiError. The parameter's name is taken from the
+/// beginning of the message.
 template <class Body>
 auto as_api(Body&& body) {
   try {

@@ -1,4 +1,4 @@
-// ApiKeys: the keys with which clients may use the server.
+// ApiKeys: reads API keys, and checks the key that a client presents.
 #pragma once
 
 #include <array>
@@ -11,29 +11,29 @@
 
 namespace ingot {
 
-/// The keys that give access to the server, as digests.
+/// The valid API keys, stored as SHA-256 digests.
 class ApiKeys {
  public:
   static constexpr std::size_t kBytesMin = 16;
   static constexpr std::size_t kKeysMax = 1024;
 
-  /// Without keys every client has access.
+  /// Holds no keys: every client has access.
   ApiKeys() = default;
-  /// The keys in a text, as `add` reads them.
+  /// Reads the keys in `text`; see `add`.
   ApiKeys(std::string_view text, const std::string& source) { add(text, source); }
 
-  /// Reads one key per line, "id:key" or a key alone; empty lines and lines that begin with "#" are
-  /// skipped. Messages call the text `source`.
+  /// Adds the keys in `text`, one per line: "id:key" or "key". Empty lines and lines that begin
+  /// with "#" are skipped. Messages name `source` as the place.
   ///
-  /// Errors: Error{kInvalid} naming the line, never the key.
+  /// Errors: Error{kInvalid} with the line's number, never with the key.
   void add(std::string_view text, const std::string& source);
 
   bool is_empty() const { return keys_.empty(); }
   std::size_t size() const { return keys_.size(); }
-  /// The number of a presented key, from 1; nothing for an unknown key. Takes equal time for all
-  /// keys of one length.
+  /// The number of a key that a client presents, from 1; nothing if it is unknown. Keys of equal
+  /// length take equal time, so that timing reveals no key.
   std::optional<std::size_t> find(std::string_view key) const;
-  /// The name of a key for logs.
+  /// The name of key `number`, for logs.
   const std::string& id(std::size_t number) const { return keys_[number - 1].id; }
 
  private:
@@ -47,9 +47,9 @@ class ApiKeys {
   std::vector<Key> keys_;
 };
 
-/// Reads the keys of a file that only its owner can read.
+/// Reads API keys from a file. Only the file's owner may have access to it.
 ///
-/// Errors: Error{kInvalid} naming the file and what is wrong with it or its mode.
+/// Errors: Error{kInvalid} with the file's name and the reason.
 ApiKeys read_api_keys(const std::string& path);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// AuthFailures: which addresses have sent too many wrong keys.
+// AuthFailures: a limit on wrong API keys from one client address.
 #pragma once
 
 #include <chrono>
@@ -9,27 +9,27 @@
 
 namespace ingot {
 
-/// Counts wrong keys by address within the last minute; for IPv6 by network of 64 bits, since one
-/// client may own all its addresses. From any thread.
+/// Counts the wrong API keys of the last minute for each address. IPv6 addresses count by their
+/// first 64 bits, since one client may own such a whole network. Thread-safe.
 class AuthFailures {
  public:
-  /// The clock of all times.
+  /// The clock of all time points.
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::seconds kWindow{60};
-  /// Addresses that are told apart; further ones count together.
+  /// Addresses with counts of their own; further addresses share one count. Bounds the memory.
   static constexpr std::size_t kAddressesMax = 4096;
-  /// Wrong keys of an address within the window. A client with a mistyped key that retries stays
-  /// below it; a larger number helps those who guess.
+  /// Wrong keys that an address may send within the window. Enough for a client that retries with a
+  /// mistyped key; a larger number helps an attacker guess.
   static constexpr std::size_t kFailuresMax = 20;
 
   explicit AuthFailures(std::size_t most = kFailuresMax) : most_(most) {}
 
-  /// Counts a wrong key. Zero, or where the address has too many: the time until one is counted
-  /// again.
+  /// Counts a wrong key. Returns zero; if the address has sent too many, returns the time until its
+  /// next wrong key is counted.
   std::chrono::seconds add(const std::string& address, Clock::time_point now);
 
  private:
-  /// The times of the newest failures, as a ring.
+  /// Times of an address's last wrong keys, as a ring buffer.
   struct Failures {
     std::vector<Clock::time_point> moments;
     std::size_t oldest = 0;

@@ -1,4 +1,4 @@
-// Chat prompts: from the messages of a request to tokens.
+// Chat prompts: turns the messages of a request into tokens.
 #pragma once
 
 #include <cstdint>
@@ -9,25 +9,25 @@
 
 namespace ingot {
 
-/// A chat, rendered by the model's template.
+/// The tokens of a chat, rendered by the model's template.
 struct ChatPrompt {
   std::vector<std::int32_t> ids;
-  bool has_reasoning = false;    ///< the model may write <think>
-  bool opens_reasoning = false;  ///< the prompt ends in <think>
+  bool has_reasoning = false;    ///< the template knows </think>: replies may reason
+  bool opens_reasoning = false;  ///< the prompt ends in <think>: the reply begins with reasoning
 };
 
-/// The variables that a request sets in the template: chat_template_kwargs, and members of the
-/// request for which templates have other names.
+/// Template variables that a request sets: `chat_template_kwargs`, and members that templates know
+/// by other names.
 class ChatArguments {
  public:
-  /// Reads chat_template_kwargs. Errors: ApiError for another kind.
+  /// Reads `chat_template_kwargs`. Errors: ApiError if it is not an object.
   ChatArguments(Params& params, const Service& service);
 
-  /// Sets a variable of the template, unless the request did so itself; false where the template
-  /// does not know it.
+  /// Sets a template variable, unless `chat_template_kwargs` has it. False if the template does not
+  /// use the variable.
   [[nodiscard]] bool set(std::string_view name, Json value);
-  /// Reads the effort of reasoning from the member `name` and sets it; "none" turns reasoning off
-  /// if the template can. Warns if the template knows no effort.
+  /// Sets the reasoning effort from the member `name`; "none" turns reasoning off if the template
+  /// can. Warns if the template has no effort.
   void read_effort(Params& params, std::string_view name);
 
   const Json& values() const { return values_; }
@@ -39,29 +39,29 @@ class ChatArguments {
 
 /// How long a prompt may be.
 enum class PromptRoom {
-  kAny,      ///< any length: its tokens are only counted
-  kContext,  ///< it leaves room for a token in the context
+  kAny,      ///< any length: the tokens are only counted
+  kContext,  ///< shorter than the context by at least one token
 };
 
-/// The prompt of a chat in the form of `parse_chat`.
+/// Renders a chat, in the form that `parse_chat` reads, to a prompt.
 ///
-/// Errors: ApiError naming the member, which is `param` where the template refuses the messages;
-/// context_length_exceeded, about `param` too.
+/// Errors: ApiError naming the JSON member: `param` if the template refuses the messages, or if the
+/// prompt is too long (context_length_exceeded).
 ChatPrompt encode_chat(const Json& chat, const Service& service, std::string_view param,
                        PromptRoom room);
 
-/// Reads messages, chat_template_kwargs and the other members that make the prompt.
+/// Makes a prompt from `messages`, `chat_template_kwargs` and the other members of a chat.
 ///
-/// Errors: ApiError naming the member; context_length_exceeded.
+/// Errors: ApiError naming the JSON member; context_length_exceeded.
 ChatPrompt read_chat(Params& params, const Service& service);
 
-/// Reads the members that `read_chat` reads; returns the text, of any length, before tokenizing.
+/// As `read_chat`, but returns the rendered text, of any length, before tokenizing.
 ///
-/// Errors: ApiError naming the member.
+/// Errors: ApiError naming the JSON member.
 MarkedText render_chat(Params& params, const Service& service);
 
-/// Messages in the form that templates expect: parts of text become one text, "developer" becomes
-/// "system" where the template does not know it, reasoning has both of its names.
+/// Messages as templates expect them: text parts are joined, "developer" becomes "system" if the
+/// template does not know it, and reasoning is stored under both of its names.
 ///
 /// Errors: ApiError naming the message, for roles and contents that templates cannot render.
 Json normalised_messages(const Json& messages, const Service& service);

@@ -1,4 +1,4 @@
-// What the requests of several endpoints contain: sampling, scheduling, limits, streaming.
+// Request members that several endpoints share: sampling, scheduling, limits, streaming.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,27 @@
 
 namespace ingot {
 
-/// Reads the request fields of an endpoint, except those that the endpoint reads itself. Absent
+/// Reads the request fields of the endpoint `where`, except fields that it reads itself. Absent
 /// fields get the defaults of the model and the server. Errors: ApiError naming the member.
 void read_fields(Params& params, const Call& call, Request& request, Places where);
-/// Sets max_tokens from the endpoint's members for it, at least `least`. A value beyond the room
-/// behind the prompt is clamped, with a warning.
+/// Sets `max_tokens` from the endpoint's members for it, which must be at least `least`. A value
+/// above the room that the prompt leaves is clamped, with a warning.
 void read_max_tokens(Params& params, const Call& call, Request& request, Places where,
                      std::int64_t least = 1);
-/// Reads the members about tools, which are not supported. Errors: ApiError naming the member.
+/// Refuses tools, which are not supported. Errors: ApiError naming the member.
 void read_tools(Params& params);
-/// Refuses the members that would constrain or change a reply in ways that are not supported.
-/// Errors: ApiError naming the member.
+/// Refuses members that would constrain or change a reply in unsupported ways. Errors: ApiError
+/// naming the member.
 void refuse_constraints(Params& params);
-/// Reads the members of OpenAI's clients that have no effect here, and refuses unsupported ones.
+/// Warns about OpenAI's members that have no effect here, and refuses unsupported ones.
 void read_unsupported(Params& params);
-/// Whether a response is a stream, and whether the stream ends with its usage.
+/// Whether a response is a stream, and whether the stream ends with token counts.
 struct StreamParams {
   bool stream = false;
   bool include_usage = false;
 };
 StreamParams read_stream(Params& params);
-/// The JSON document in a request's body. Errors: ApiError.
+/// Parses a request's body as JSON. Errors: ApiError{invalid_json}.
 Json read_body(const Call& call);
 
 }  // namespace ingot

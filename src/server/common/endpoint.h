@@ -1,4 +1,4 @@
-// What an endpoint is: a function from a request to a response, or to work for the engine.
+// Endpoint: a function from an HTTP request to a response, or to work for the engine.
 #pragma once
 
 #include <cstddef>
@@ -17,30 +17,30 @@ namespace ingot {
 
 class Service;
 
-/// A prompt and how many choices it gets.
+/// A request to the engine and its number of choices.
 struct GenerationPrompt {
   Request request;
   std::int32_t choices = 1;
 };
 
-/// Work for the engine. Choices are numbered through all prompts.
+/// Prompts for the engine, and the writer of the response. Choices are numbered across prompts.
 struct Generation {
   std::vector<GenerationPrompt> prompts;
   std::unique_ptr<ResponseWriter> writer;
-  bool stream = false;  ///< as server-sent events
+  bool stream = false;  ///< the response is sent as server-sent events
 };
 
 using Reply = std::variant<HttpResponse, Generation>;
 
-/// A request that an endpoint is called with.
+/// The arguments of an endpoint: one HTTP request and its context.
 struct Call {
   const HttpRequest& http;
-  const std::string& id;  ///< `Admitted::id`
-  std::size_t key;        ///< number of the API key that it came with; 0 without keys
+  const std::string& id;  ///< the request's id, from `Admitted::id`
+  std::size_t key;        ///< number of the request's API key, from 1; 0: none was needed
   Service& service;
 };
 
-/// Errors: ApiError; Error{kInvalid} for what the engine's parts find wrong with it.
+/// An endpoint's function. Errors: ApiError; Error{kInvalid} if the engine refuses a value.
 using Handler = Reply (*)(const Call& call);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Prompts as texts or token ids, for completions and embeddings.
+// Reads the prompts of completions and embeddings: texts or token ids.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@
 
 namespace ingot {
 
-/// A prompt's tokens, and its text in the request where it came as text.
+/// A prompt's tokens, and its text in the request; no text if the request has token ids.
 struct ReadPrompt {
   std::vector<std::int32_t> ids;
   const std::string* text = nullptr;
 };
 
 /// Reads the member `name`: a string, a list of at most `most` strings, a list of ids, or a list of
-/// at most `most` lists of ids. Each prompt has tokens and leaves room for another.
+/// at most `most` lists of ids. Each prompt needs a token and must leave room for one more.
 ///
-/// Errors: ApiError naming the member; context_length_exceeded.
+/// Errors: ApiError naming the JSON member; context_length_exceeded.
 std::vector<ReadPrompt> read_prompts(Params& params, std::string_view name, std::int32_t most,
                                      const Service& service);
 
-/// A list of token ids, each a row of the model's vocabulary. Errors: ApiError naming the member.
+/// Reads a list of token ids below the vocabulary's size. Errors: ApiError naming the member.
 std::vector<std::int32_t> read_ids(const Json::Array& list, std::string_view name,
                                    const Service& service);
 

@@ -1,4 +1,4 @@
-// ReplyText: a reply in a chat, split into reasoning and content.
+// ReplyText: splits a chat reply into reasoning and content.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace ingot {
 
-/// One reply, delta by delta.
+/// The text of one reply, split into reasoning and content delta by delta.
 class ReplyText {
  public:
   using Parts = ReasoningSplitter::Parts;
@@ -19,16 +19,16 @@ class ReplyText {
   explicit ReplyText(const ChatPrompt& prompt)
       : has_reasoning_(prompt.has_reasoning), splitter_(prompt.opens_reasoning) {}
 
-  /// Adds a delta, and counts its tokens as reasoning where they are.
+  /// Adds a delta, and counts its tokens if they are reasoning.
   void add(const Delta& delta);
-  /// Adds the text that was held back, at the reply's end.
+  /// Ends the reply: adds text that was held back because it could begin a tag.
   void finish() { append(splitter_.finish()); }
-  /// The text since the last call. Reasoning comes before all content.
+  /// Returns the text since the last call. Reasoning comes before all content.
   Parts take() { return std::exchange(parts_, {}); }
 
-  /// Whether the model may reason at all.
+  /// Whether the reply can contain reasoning.
   bool has_reasoning() const { return has_reasoning_; }
-  /// Whether the last delta was reasoning, tags included.
+  /// Whether the last delta was reasoning or one of its tags.
   bool was_reasoning() const { return was_reasoning_; }
   std::int64_t reasoning_tokens() const { return reasoning_tokens_; }
 

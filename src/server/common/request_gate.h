@@ -15,29 +15,29 @@
 
 namespace ingot {
 
-/// The operator's choices about access.
+/// Options about access: API keys, host names, web origins.
 struct AccessOptions {
   std::optional<std::string> api_key_file{};
-  bool no_auth = false;  ///< listen on addresses that others reach, without keys
-  /// Names besides localhost, 127.0.0.1 and [::1] that Host may have; "*" for any.
+  bool no_auth = false;  ///< serve other machines without API keys
+  /// Names that a Host field may have besides localhost, 127.0.0.1 and [::1]; "*": any.
   std::vector<std::string> allowed_hosts{};
-  /// Origins whose pages may use the API; "*" for any, which takes keys.
+  /// Web origins that may use the API (CORS); "*": any, which needs API keys.
   std::vector<std::string> cors_origins{};
-  std::vector<std::string> operator_keys{};  ///< IDs of keys that see all counts
-  std::vector<std::string> key_weights{};    ///< "ID=WEIGHT"
+  std::vector<std::string> operator_keys{};  ///< IDs of API keys that see all metrics
+  std::vector<std::string> key_weights{};    ///< "ID=WEIGHT": shares of API keys
 };
 
-/// What the gate checks of a request.
+/// The rules by which a gate admits requests.
 struct GateOptions {
-  AccessOptions access{};  ///< with allowed hosts in lower case
+  AccessOptions access{};  ///< `allowed_hosts` are in lower case
   ApiKeys keys{};
   std::span<const Route> routes{};
 };
 
-/// Bytes of a request, and of a response, in the log.
+/// Most bytes of a request's body, and of a response's, that --log-content writes.
 inline constexpr std::size_t kContentBytesMax = 64 << 10;
 
-/// The API behind the transport.
+/// Handles HTTP requests: checks access and limits, calls endpoints, writes the log.
 class RequestGate final : public RequestHandler {
  public:
   RequestGate(GateOptions options, Service& service, ServerLog& log)
@@ -60,14 +60,14 @@ class RequestGate final : public RequestHandler {
 
  private:
   bool is_host_allowed(const HttpRequest& request, const Route* route) const;
-  /// The number of the request's key; throws where it has no valid key.
+  /// The number of the request's API key; 0: none is needed. Errors: ApiError for an invalid key.
   std::size_t authenticate(const HttpRequest& request, const Route* route);
   std::size_t check_key(const HttpRequest& request);
-  /// The entry of `cors_origins` that a request comes from; null where there is none.
+  /// The entry of `cors_origins` that matches the request's origin; null if there is none.
   const std::string* allowed_origin(const HttpRequest& request) const;
   HttpResponse preflight(const HttpRequest& request) const;
   ApiError error_of(const Outcome& outcome) const;
-  /// The error's response; the log says why the server itself failed.
+  /// The response to an error. A status 500 is logged with its cause.
   HttpResponse failed(const ApiError& error, const Admitted& admitted);
   void log_end(const HttpRequest& request, const Admitted& admitted, const RequestEnd& end);
   void log_failure(const ApiError& error, const Admitted& admitted);

@@ -1,5 +1,5 @@
-// ServerLog: one JSON object per line on stderr. It never has keys, and prompts and outputs only
-// with --log-content.
+// ServerLog: the server's log, one JSON object per line on stderr. It never has API keys; it has
+// prompts and outputs only with --log-content.
 #pragma once
 
 #include <atomic>
@@ -13,31 +13,31 @@
 
 namespace ingot {
 
-/// Writes lines. A line that cannot be written at once is dropped and counted. From any thread.
+/// Writes log lines. A line that would block is dropped and counted. Thread-safe.
 class ServerLog {
  public:
-  /// Which lines are written; each level has those of the levels before.
+  /// Which lines are written. Each level includes the lines of the levels before it.
   enum class Level { kNone, kErrors, kRequests, kContents };
 
   /// `dropped` counts the lines that could not be written; it outlives this.
   ServerLog(int fd, Level level, std::atomic<std::uint64_t>& dropped)
       : fd_(fd), level_(level), dropped_(dropped) {}
 
-  /// Whether lines of requests are written.
+  /// Whether a line is written for each request.
   bool has_requests() const { return level_ >= Level::kRequests; }
   /// Whether the contents of requests and responses are written.
   bool has_contents() const { return level_ == Level::kContents; }
-  /// A request has ended; `fields` stand behind the time and the event's name.
+  /// Logs the end of a request: the time, the event's name, then `fields`.
   void request(const Json& fields);
-  /// The text of a request or of its response, as `of` says, in as many lines as it takes.
+  /// Logs the text of a request or response (`of` says which), in several lines if it is long.
   void content(std::string_view id, std::string_view of, std::string_view text, bool is_cut);
-  /// A refusal: at most one line a second for each status and `event`, which is a literal.
+  /// Logs a refusal, at most one line a second for each status and `event`, a string literal.
   void refusal(std::string_view event, int status);
-  /// A request failed with 500: at most one line a second for each `route`, which is a literal.
+  /// Logs a status 500, at most one line a second for each `route`, a string literal.
   void failure(std::string_view route, std::string_view id, std::string_view cause);
 
  private:
-  /// False where a line was written in this second; otherwise adds how many were left out.
+  /// Whether this second has no such line yet. If so, adds the number of omitted lines.
   bool is_due(std::string_view name, int status, Json& fields);
   void write(std::string_view event, const Json& fields);
 
@@ -46,10 +46,10 @@ class ServerLog {
   std::atomic<std::uint64_t>& dropped_;
   std::mutex mutex_;
   struct Lines {
-    std::int64_t second = 0;   ///< when the last one was written
-    std::uint64_t others = 0;  ///< lines left out since
+    std::int64_t second = 0;   ///< second of the last line
+    std::uint64_t others = 0;  ///< lines omitted since then
   };
-  std::map<std::pair<std::string_view, int>, Lines> lines_;  ///< by event or route, and status
+  std::map<std::pair<std::string_view, int>, Lines> lines_;  ///< by (event or route, status)
 };
 
 }  // namespace ingot

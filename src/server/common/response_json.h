@@ -1,4 +1,4 @@
-// What the responses of several endpoints contain: usage, log-probabilities, token ids, events.
+// JSON that several endpoints write: usage, log-probabilities, token ids, events.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace ingot {
 
-/// A string as JSON, with its quotes.
+/// A string as JSON, with quotes.
 std::string json_string(std::string_view text);
-/// A logarithm that JSON can hold: -9999 for minus infinity.
+/// A log-probability as JSON can hold it: -9999 if it is not finite.
 double finite_logprob(float logprob);
-/// A token's {"token", "logprob", "bytes", "top_logprobs"} in a chat.
+/// A token's entry in a chat's log-probabilities: {"token", "logprob", "bytes", "top_logprobs"}.
 Json chat_logprob(const Service& service, const TokenLogprobs& logprobs);
-/// A token's bytes as text; U+FFFD stands for parts of characters.
+/// A token's bytes as text. U+FFFD replaces bytes that are not a whole character.
 std::string token_text(const Service& service, std::int32_t id);
-/// Token ids as an array.
+/// Token ids as a JSON array.
 Json ids_json(std::span<const std::int32_t> ids);
 
 /// The beginning of a response, or of each chunk of a stream: members from "id" to
@@ -28,27 +28,27 @@ Json ids_json(std::span<const std::int32_t> ids);
 std::string response_head_json(const Service& service, std::string_view id, std::string_view object,
                                std::int64_t created);
 
-/// Tokens of a whole response.
+/// Token counts of a whole response.
 struct Usage {
   std::int64_t prompt_tokens = 0;
   std::int64_t cached_tokens = 0;
   std::int64_t completion_tokens = 0;
   std::int64_t reasoning_tokens = 0;
 
-  /// Counts a choice, and its prompt for the prompt's first choice.
+  /// Adds the tokens of a choice, and of its prompt if it is the prompt's first choice.
   void add(const Outcome& outcome, bool is_first_choice);
   /// {"prompt_tokens", "completion_tokens", "total_tokens", ...}
   Json json() const;
 };
 
-/// "data: {json}\n\n"
+/// Appends a server-sent event: "data: {json}\n\n".
 void append_event(std::string& out, std::string_view json);
-/// "event: name\ndata: {json}\n\n"
+/// Appends a named server-sent event: "event: name\ndata: {json}\n\n".
 void append_event(std::string& out, std::string_view name, const Json& json);
-/// The text around an event's JSON.
+/// The text before and after the JSON of a server-sent event.
 inline constexpr std::string_view kEventBegin = "data: ";
 inline constexpr std::string_view kEventEnd = "\n\n";
-/// The end of OpenAI's streams.
+/// The last event of OpenAI's streams.
 inline constexpr std::string_view kDoneEvent = "data: [DONE]\n\n";
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Service: the model and the engine behind the endpoints, and their limits.
+// Service: what all endpoints use: the model, the engine, limits and running requests.
 #pragma once
 
 #include <algorithm>
@@ -27,55 +27,54 @@
 
 namespace ingot {
 
-/// What operators choose about requests.
+/// Limits on requests, which the operator sets.
 struct ServiceLimits {
-  std::int32_t queue = 512;  ///< requests that may wait
-  /// Where a request does not say, and its room is larger.
+  std::int32_t queue = 512;  ///< requests that may wait to run
+  /// `max_tokens` of a chat that does not set it; less if the context has less room.
   std::int64_t max_tokens_default = 4096;
-  bool by_priority = false;       ///< the engine looks at `priority`
-  double max_ttft_ms = 0;         ///< from submission to the first token; 0 = no limit
-  double queue_seconds = 120;     ///< from submission to the first step
-  double request_seconds = 3600;  ///< from submission to the end
-  double drain_seconds = 30;      ///< that running requests have after `begin_drain`
+  bool by_priority = false;       ///< the engine schedules by `priority`
+  double max_ttft_ms = 0;         ///< limit from submission to the first token; 0: none
+  double queue_seconds = 120;     ///< limit from submission to the first step
+  double request_seconds = 3600;  ///< limit from submission to the end
+  double drain_seconds = 30;      ///< time for running requests after `begin_drain`
 
   double first_token_seconds() const { return max_ttft_ms > 0 ? max_ttft_ms / 1000 : kNever; }
-  /// Choices of one key that wait or run: half of the queue, so that one key leaves room for the
-  /// others.
+  /// Choices of one API key that may wait or run: half of the queue, so that one key leaves room
+  /// for the others.
   std::size_t waiting_per_key() const { return static_cast<std::size_t>(std::max(1, queue / 2)); }
 };
 
-/// What a service is told about its model, its keys and its limits.
+/// Settings of a Service: the model's name, the API keys, the limits.
 struct ServiceOptions {
   ServiceLimits limits{};
-  std::string model_name;             ///< that clients send, and see in responses
-  std::string version;                ///< the program's
+  std::string model_name;             ///< name in requests and responses
+  std::string version;                ///< version of the program
   std::string fingerprint{};          ///< see system_fingerprint()
-  std::size_t keys = 0;               ///< API keys that there are
-  std::set<std::size_t> operators{};  ///< numbers of keys that may see all counts
-  Json settings{};                    ///< the options, for GET /props: without paths
-  std::function<void()> stop{};       ///< ends the process in order
+  std::size_t keys = 0;               ///< number of API keys
+  std::set<std::size_t> operators{};  ///< numbers of the keys that see all metrics
+  Json settings{};                    ///< the options, without paths, for GET /props
+  std::function<void()> stop{};       ///< begins an orderly stop of the process
 };
 
-/// Log-probabilities in a response, of some 100 bytes each: a response has at most some 50 MB.
+/// Most log-probabilities in a response: at some 100 bytes each, some 50 MB.
 inline constexpr std::int64_t kScoresMax = std::int64_t{1} << 19;
 
-/// An engine is stuck when a step or tick takes longer: steps of the largest models take seconds on
+/// Seconds after which a step or tick counts as stuck: steps of the largest models take seconds on
 /// small machines.
 inline constexpr double kStepSecondsMax = 60;
-/// During a longer tick /readyz fails: load balancers should send requests to other servers.
+/// Seconds of a tick after which /readyz fails, so that load balancers use other servers.
 inline constexpr double kReadyTickSecondsMax = 5;
 
-/// A model's chat template, with its text.
+/// A model's chat template and its source text.
 struct ServedChat {
   ChatTemplate chat;
   std::string source;
 };
 
-/// What endpoints need of the model and the engine. All of it may be called from several threads at
-/// once.
+/// Gives endpoints access to the model and the engine. Thread-safe.
 class Service {
  public:
-  /// The instance was started; it, its engine, its metrics and its steps outlive this.
+  /// The instance must have been started. All references must outlive this.
   Service(ServiceOptions options, const Instance& instance, Engine& engine,
           const EngineMetrics& metrics, const StepLog& steps, HttpMetrics& http_metrics,
           std::optional<ServedChat> chat);
@@ -89,61 +88,61 @@ class Service {
   std::int64_t context() const { return limits_.context; }
   const RequestLimits& limits() const { return limits_; }
   const std::vector<std::int32_t>& end_ids() const { return end_ids_; }
-  /// The sampling parameters of requests that do not set them: those that the model recommends.
+  /// Defaults of sampling parameters: the values that the model recommends.
   const SamplingParams& sampling_defaults() const { return sampling_defaults_; }
-  /// Seconds since 1970.
+  /// The time now, in seconds since 1970.
   static std::int64_t now();
   std::int64_t started() const { return started_; }
 
-  /// The model's tokenizer. Errors: ApiError where it has none.
+  /// The model's tokenizer. Errors: ApiError if it has none.
   const Tokenizer& tokenizer() const;
-  /// The model's chat template. Errors: ApiError where it has none.
+  /// The model's chat template. Errors: ApiError if it has none.
   const ChatTemplate& chat() const;
   bool has_chat() const { return chat_.has_value(); }
-  /// The chat template's text; null without one.
+  /// The chat template's source; null if the model has no template.
   const std::string* chat_source() const { return chat_ ? &chat_->source : nullptr; }
-  /// Whether the chat template's text contains `text`: it can only render names that it contains.
+  /// Whether the chat template's source contains `text`, a name that it could use.
   bool chat_knows(std::string_view text) const;
   bool has_tokenizer() const { return tokenizer_ != nullptr; }
   /// Bytes that a token stands for; empty without a tokenizer.
   std::string_view piece(std::int32_t id) const;
-  /// Tokens of a text with the tokenizer's own frame. Errors: ApiError, also where they cannot fit
-  /// into the context.
+  /// Tokens of a text, with BOS and EOS as the tokenizer adds them. Errors: ApiError, also if they
+  /// leave no room in the context.
   std::vector<std::int32_t> encode(std::string_view text, std::string_view param) const;
-  /// Errors: ApiError{context_length_exceeded} where a prompt leaves no room for a token.
+  /// Checks that a prompt leaves room for a token. Errors: ApiError{context_length_exceeded}.
   void check_room(std::size_t prompt_tokens, std::string_view param) const;
-  /// `check_room` for a text of `bytes` bytes, as far as that is known without encoding it.
+  /// As `check_room`, before a text is encoded: refuses only texts that are surely too long.
   void check_text_room(std::size_t bytes, std::string_view param) const;
 
-  /// Errors: ApiError{model_not_found} where a request names another model.
+  /// Checks the model that a request names. Errors: ApiError{model_not_found}.
   void check_model(const Json* name) const;
   void check_model(const std::string& name) const;
 
-  /// The domain of cached prefixes for a key and the salt of a request.
+  /// The cache domain of an API key and a salt. Only requests of one domain share prefixes.
   std::array<std::uint64_t, 2> domain(std::size_t key, std::string_view salt) const;
 
-  /// Whether a key may see all counts. With several keys, counts that depend on cached prompts
-  /// reveal prompts of other keys.
+  /// Whether an API key may see all metrics. With several keys, counts that depend on cached
+  /// prompts reveal prompts of other keys.
   bool sees_all_counts(std::size_t key) const {
     return key == 0 || options_.keys == 1 || options_.operators.count(key) > 0;
   }
-  /// Hands a generation to the engine, under the request's id. Errors: ApiError.
+  /// Submits a generation to the engine, under the request's id. Errors: ApiError.
   std::shared_ptr<RunningGeneration> start(Generation&& generation, const std::string& id,
                                            std::size_t key, const Notify& notify);
-  /// Cancels a request of that key; false where there is none.
+  /// Cancels the request `id` of this API key; false if there is none.
   bool cancel(const std::string& id, std::size_t key);
-  /// The request has ended.
+  /// Removes a request that has ended.
   void forget(const std::string& id);
 
-  /// Whether as many requests are under way as may: more would be refused.
+  /// Whether the engine has as many requests as it may, so that it would refuse more.
   bool is_full() const { return engine_.under_way() >= engine_.under_way_max(); }
-  /// Whether a new request of this key would wait longer for its first step than it may.
+  /// Whether a new request of this key would likely wait for over half of its time limit.
   bool is_late(std::size_t key);
-  /// Has the process end in order; from any thread.
+  /// Begins an orderly stop of the process. Thread-safe.
   void ask_to_stop() const {
     if (options_.stop) options_.stop();
   }
-  /// No new work is taken from here on, and what runs is cancelled after the drain's time.
+  /// Refuses new work from now on, and cancels running requests after `drain_seconds`.
   void begin_drain();
   bool is_draining() const { return draining_.load(); }
   /// Whether requests are served: the server is not being stopped, and the engine computes.
@@ -178,7 +177,7 @@ class Service {
   RequestLimits limits_;
   std::int64_t started_ = now();
   std::vector<std::int32_t> end_ids_;
-  std::array<std::uint8_t, 32> secret_{};  ///< the process's own, for domains
+  std::array<std::uint8_t, 32> secret_{};  ///< random key of this process, for `domain`
 
   std::mutex mutex_;
   std::map<std::string, Running> running_;

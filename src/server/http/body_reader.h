@@ -1,4 +1,4 @@
-// BodyReader: takes a request's body out of the bytes that a connection receives.
+// BodyReader: reads a request's body from the bytes that a connection receives.
 #pragma once
 
 #include <chrono>
@@ -14,33 +14,33 @@
 
 namespace ingot {
 
-/// Reads one body, framed by its length or by chunks, and says until when the next byte must come.
-/// It knows no socket.
+/// Reads one body, framed by its length or by chunks, and sets a deadline for its next byte. It
+/// does no input or output itself.
 class BodyReader {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `times` outlives this; `begin` is when the head ended.
+  /// `times` outlives this. `begin` is the time at which the head ended.
   BodyReader(const HttpHead& head, std::size_t body_bytes_max, const ConnectionTimes& times,
              Clock::time_point begin);
 
-  /// Appends to `body` what `bytes` holds of it; returns how many bytes were used: all of them
-  /// unless the body has ended. Not after a refusal.
+  /// Appends the body's bytes in `bytes` to `body`. Returns how many bytes were used: all unless
+  /// the body has ended. Must not be called after a refusal.
   std::size_t read(std::string_view bytes, std::string& body);
 
   bool has_ended() const { return chunks_ ? chunks_->has_ended() : left_ == 0; }
-  /// Why the body is not read; nothing while all is well. A length that is too large is refused
+  /// Why the body is refused; nothing while it is accepted. A length that is too large is refused
   /// before the first byte.
   const std::optional<HttpRefusal>& refusal() const {
     return chunks_ ? chunks_->refusal() : refusal_;
   }
-  /// The body is late if nothing more has come by then: after a grace it needs a minimum rate.
+  /// The deadline for the body's next byte. After a grace period the body must keep a minimum rate.
   Clock::time_point next_byte_by() const;
 
  private:
   const ConnectionTimes& times_;
   Clock::time_point begin_;
-  std::uint64_t left_;  ///< bytes that are to come, unless there are chunks
+  std::uint64_t left_;  ///< missing bytes of a body without chunks
   std::size_t received_ = 0;
   std::optional<HttpChunkReader> chunks_;
   std::optional<HttpRefusal> refusal_;

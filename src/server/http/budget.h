@@ -1,4 +1,4 @@
-// Budget: memory and places that all requests of a server share.
+// Budget: limits on memory and places that all requests of a server share.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 
 namespace ingot {
 
-/// An amount that all requests share, up to a limit. From any thread.
+/// An amount that all requests share, up to a limit. Thread-safe.
 class Budget {
  public:
   explicit Budget(std::size_t most) : left_(static_cast<std::int64_t>(most)) {}
-  /// Takes `amount`; false where less is left, and then nothing is taken.
+  /// Takes `amount`. If less is left, takes nothing and returns false.
   [[nodiscard]] bool take(std::size_t amount) {
     const auto count = static_cast<std::int64_t>(amount);
     if (left_.fetch_sub(count) >= count) return true;
@@ -26,10 +26,10 @@ class Budget {
   std::atomic<std::int64_t> left_;
 };
 
-/// One request's part of a budget. The destructor gives it back.
+/// One request's share of a budget. The destructor returns it.
 class BudgetShare {
  public:
-  /// Bytes of a body that cost nothing: every connection may hold them.
+  /// Bytes of a body that do not count against the budget: every connection may hold them.
   static constexpr std::size_t kFreeBytes = 64 << 10;
 
   explicit BudgetShare(Budget& budget) : budget_(budget) {}
@@ -37,13 +37,13 @@ class BudgetShare {
   BudgetShare(const BudgetShare&) = delete;
   BudgetShare& operator=(const BudgetShare&) = delete;
 
-  /// Grows the share to `amount`; false, and as before, where the budget has too little left.
+  /// Grows the share to `amount`; false, with no change, if the budget has too little left.
   [[nodiscard]] bool grow(std::size_t amount) {
     if (amount > amount_ && !budget_.take(amount - amount_)) return false;
     amount_ = std::max(amount, amount_);
     return true;
   }
-  /// Grows the share to the cost of a body of `bytes` bytes; false as in `grow`.
+  /// Grows the share to the cost of a body of `bytes` bytes. Fails as `grow` does.
   [[nodiscard]] bool hold_body(std::size_t bytes) {
     return grow(bytes - std::min(bytes, kFreeBytes));
   }

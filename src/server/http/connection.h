@@ -1,4 +1,4 @@
-// Connection: one socket's life, from its first request to its close.
+// Connection: serves HTTP requests on one socket, from its first request to its close.
 #pragma once
 
 #include <atomic>
@@ -24,55 +24,55 @@
 
 namespace ingot {
 
-/// Limits on what all requests hold at a time.
+/// Budgets that all requests of a server share.
 struct Budgets {
-  Budget bodies;                           ///< bytes of bodies that are read and handled
-  Budget responses;                        ///< bytes of whole responses until they are sent
-  Budget text_requests{16};                ///< requests in Workers::texts
-  std::atomic<std::int64_t> answering{0};  ///< requests that were read and are not yet answered
+  Budget bodies;                           ///< bytes of request bodies in memory
+  Budget responses;                        ///< bytes of whole responses that are not sent yet
+  Budget text_requests{16};                ///< requests that `Workers::texts` handles at once
+  std::atomic<std::int64_t> answering{0};  ///< read requests that are not answered yet
 };
 
-/// Threads that handle requests, so that no connection waits for another one's request.
+/// Thread pools that handle requests, so that no connection waits for another one's request.
 struct Workers {
-  /// The number of threads in each pool.
+  /// Sets the number of threads in each pool.
   Workers(std::size_t request_threads, std::size_t text_threads)
       : requests(request_threads), texts(text_threads) {}
 
-  boost::asio::thread_pool requests;  ///< for all requests except those of `texts`
-  boost::asio::thread_pool texts;     ///< for `Admitted::is_text`, which can take long
+  boost::asio::thread_pool requests;  ///< handles all requests except those of `texts`
+  boost::asio::thread_pool texts;     ///< handles `Admitted::is_text`, which can take long
 };
 
-/// Parts that connections share.
+/// Objects and limits that all connections share.
 struct ConnectionParts {
   RequestHandler& handler;
   Workers& workers;
   Budgets& budgets;
   HttpLimits limits;
   ConnectionTimes times;
-  bool is_reserved = false;  ///< for probes alone
+  bool is_reserved = false;  ///< serves only probes, such as /health
 };
 
-/// Paces that the connections of a thread share.
+/// Rate limits that the connections of one thread share.
 struct ThreadPaces {
   RefusalPace refusals;
   StreamPace streams;
 };
 
-/// A connection. It lives in the one thread of its executor and keeps itself alive until it ends.
+/// Serves one socket. It runs in its executor's one thread and keeps itself alive until it ends.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  /// `paces` are the thread's.
+  /// `paces` belong to the thread of `executor`.
   Connection(const ConnectionParts& parts, ThreadPaces& paces,
              boost::asio::any_io_executor executor, std::shared_ptr<Socket> socket,
              std::string peer);
 
-  /// Begins; `ended` is called once at the end.
+  /// Starts serving. `ended` is called once, when the connection has ended.
   void start(std::function<void()> ended);
-  /// Closes it as soon as no request is under way.
+  /// Closes the connection as soon as no request is under way.
   void close_when_idle();
-  /// Closes it unless a request that was read is being answered.
+  /// Closes the connection unless it is answering a request that was read.
   void close_unless_answering();
-  /// Closes it now.
+  /// Closes the connection now.
   void close();
 
  private:
@@ -105,9 +105,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::shared_ptr<Socket> socket_;
   std::string peer_;
   Receiver input_;
-  int requests_left_ = 0;      ///< requests until it closes
+  int requests_left_ = 0;      ///< further requests before the connection closes
   bool is_busy_ = false;       ///< a request is under way
-  bool is_closing_ = false;    ///< closes once no request is under way
+  bool is_closing_ = false;    ///< the connection closes once no request is under way
   bool is_answering_ = false;  ///< a request was read and is being answered
   bool has_ended_writing_ = false;
 };

@@ -1,4 +1,4 @@
-// ConnectionPlaces: how many connections may be open, in all and from each address.
+// ConnectionPlaces: limits on open connections, in total and per client address.
 #pragma once
 
 #include <chrono>
@@ -10,21 +10,21 @@
 
 namespace ingot {
 
-/// Counts open connections. From any thread.
+/// Counts open connections against their limits. Thread-safe.
 class ConnectionPlaces {
  public:
-  /// What a connection gets.
+  /// The kind of place that a new connection gets.
   enum class Place {
-    kNone,      ///< no place: all are taken
-    kReserved,  ///< a place for a probe, while all others are taken
+    kNone,      ///< none: the connection is refused
+    kReserved,  ///< a place for a probe; all other places are taken
     kFree,
   };
 
-  /// At most `most` connections, `reserved` more for probes, and `per_address` from one address.
+  /// Allows `most` connections, `reserved` more for probes, and `per_address` from one address.
   ConnectionPlaces(std::int64_t most, std::int64_t reserved, std::int64_t per_address)
       : most_(most), reserved_most_(reserved), per_address_most_(per_address) {}
 
-  /// Takes a place for a connection from this address; an empty one does not count by address.
+  /// Takes a place for a connection from `address`. An empty address has no limit of its own.
   Place enter(const std::string& address) {
     const std::lock_guard lock(mutex_);
     const bool is_free = open_ - reserved_ < most_;
@@ -37,7 +37,7 @@ class ConnectionPlaces {
     reserved_ += is_free ? 0 : 1;
     return is_free ? Place::kFree : Place::kReserved;
   }
-  /// Gives back the place that `enter` took.
+  /// Returns the place that `enter` took.
   void leave(const std::string& address, Place place) {
     const std::lock_guard lock(mutex_);
     const auto at = by_address_.find(address);
@@ -46,7 +46,7 @@ class ConnectionPlaces {
     if (--open_ == 0) none_open_.notify_all();
   }
 
-  /// Waits until no connection is open; false where some are after `seconds`.
+  /// Waits until no connection is open; false if some are still open after `seconds`.
   bool wait_until_none(double seconds) {
     std::unique_lock lock(mutex_);
     return none_open_.wait_for(lock, std::chrono::duration<double>(seconds),
@@ -60,7 +60,7 @@ class ConnectionPlaces {
   std::mutex mutex_;
   std::condition_variable none_open_;
   std::int64_t open_ = 0;
-  std::int64_t reserved_ = 0;  ///< connections among `open_` in places for probes
+  std::int64_t reserved_ = 0;  ///< open connections in places for probes
   std::map<std::string, std::int64_t> by_address_;
 };
 

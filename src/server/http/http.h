@@ -1,4 +1,4 @@
-// HTTP requests and responses as values, and writing responses.
+// HTTP requests and responses as values; writes the heads and chunks of responses.
 #pragma once
 
 #include <cstddef>
@@ -10,72 +10,71 @@
 
 namespace ingot {
 
-/// Limits on a request. A request beyond one gets the limit in its response, and the connection
+/// Limits on a request. A request above one gets an error that names the limit, and the connection
 /// closes.
 struct HttpLimits {
-  /// Request line: method, target, version. RFC 9112 asks for at least 8,000 bytes.
+  /// Bytes of the request line (method, target, version). RFC 9112 asks for at least 8,000.
   std::size_t line_bytes_max = 8 << 10;
-  /// The line and all header fields, with cookies and tokens that proxies add. Each connection
-  /// can hold this much before it has shown a key.
+  /// Bytes of the request line and all header fields, with cookies and tokens that proxies add.
+  /// Each connection can hold this much before it has shown an API key.
   std::size_t head_bytes_max = 32 << 10;
-  /// Header fields. Looking one up walks through all of them.
+  /// Number of header fields. Each look-up of a field searches through all.
   std::size_t fields_max = 100;
-  /// The body without the framing of chunks.
+  /// Bytes of the body, without the framing of chunks.
   std::size_t body_bytes_max = 8 << 20;
 };
 
-/// Header fields in the order in which they came; names in lower case, values without white space
-/// around them.
+/// Header fields in their order; names are in lower case, values have no white space around them.
 using HttpFields = std::vector<std::pair<std::string, std::string>>;
 
-/// A text with ASCII letters in lower case.
+/// The text with its ASCII letters in lower case.
 std::string lower_ascii(std::string_view text);
 
-/// The value of the first field of that name, which is in lower case; null when there is none.
+/// The value of the first field of this name (in lower case); null if there is none.
 const std::string* find_field(const HttpFields& fields, std::string_view name);
 
-/// A request whose head was read.
+/// A request; its head, at least, was read.
 struct HttpRequest {
   std::string method;
-  std::string path;   ///< the target's path, not decoded
-  std::string query;  ///< behind the "?"; empty without one
+  std::string path;   ///< the target's path, still percent-encoded
+  std::string query;  ///< the part after "?"; may be empty
   HttpFields fields;
   std::string body;
-  std::string peer;          ///< address of the other end; empty for a Unix socket
-  bool is_reserved = false;  ///< came on a connection that is kept for probes
+  std::string peer;          ///< the client's address; empty for a Unix socket
+  bool is_reserved = false;  ///< came on a connection that only serves probes
 
   const std::string* field(std::string_view name) const { return find_field(fields, name); }
 };
 
-/// A whole response. `response_head` adds the length, the date and the fields of every response.
+/// A whole response. `response_head` adds its length, the date and other common fields.
 struct HttpResponse {
   int status = 200;
-  std::string type = "application/json";  ///< the body's type; empty without a body
+  std::string type = "application/json";  ///< Content-Type; empty without a body
   std::string body{};
   HttpFields fields{};
 };
 
 /// Why a request cannot be read. It becomes the response, and the connection closes.
 struct HttpRefusal {
-  int status = 400;     ///< 0: no response, the client does not speak HTTP
-  std::string message;  ///< fixed text, with limits where there are any
+  int status = 400;     ///< 0: no response, since the client does not speak HTTP
+  std::string message;  ///< text for the client; names the limit, if one was passed
 };
 
-/// "Bad Request" for 400; "Unknown" for a status that this server does not give.
+/// The reason phrase: "Bad Request" for 400; "Unknown" for a status that is never sent.
 std::string_view status_text(int status);
 
-/// How a body is framed, and whether the connection stays open behind it.
+/// How a body is framed, and whether the connection stays open after it.
 enum class HttpFraming {
-  kLength,   ///< Content-Length, the connection stays
-  kClose,    ///< Content-Length, and the connection closes
-  kChunked,  ///< chunks, the connection stays
-  kToClose,  ///< no length: the body ends with the connection
+  kLength,   ///< Content-Length; the connection stays open
+  kClose,    ///< Content-Length; the connection closes
+  kChunked,  ///< chunked; the connection stays open
+  kToClose,  ///< no length; the body ends when the connection closes
 };
 
-/// Status line and fields up to the empty line.
+/// A response's status line and header fields, with the empty line that ends them.
 std::string response_head(const HttpResponse& response, HttpFraming framing);
 
-/// A chunk of a chunked body; the last one is empty.
+/// A chunk of a chunked body; empty `bytes` make the last chunk.
 std::string http_chunk(std::string_view bytes);
 
 }  // namespace ingot

@@ -16,8 +16,8 @@ class HttpChunkReader {
  public:
   explicit HttpChunkReader(std::size_t body_bytes_max) : body_bytes_max_(body_bytes_max) {}
 
-  /// Appends to `body` the data in `bytes`; returns how many bytes were used: all of them unless
-  /// the body has ended. Not after a refusal.
+  /// Appends the body's data in `bytes` to `body`. Returns how many bytes were used: all unless the
+  /// body has ended. Must not be called after a refusal.
   std::size_t read(std::string_view bytes, std::string& body);
 
   bool has_ended() const { return state_ == State::kEnded; }
@@ -33,8 +33,8 @@ class HttpChunkReader {
 
   std::size_t body_bytes_max_;
   State state_ = State::kSize;
-  std::string line_;         ///< the size line or trailer that has begun
-  std::uint64_t left_ = 0;   ///< missing bytes of the chunk
+  std::string line_;         ///< the incomplete size line or trailer
+  std::uint64_t left_ = 0;   ///< missing bytes of the current chunk
   std::size_t framing_ = 0;  ///< bytes of extensions and trailers so far
   std::optional<HttpRefusal> refusal_;
 };

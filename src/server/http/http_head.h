@@ -1,5 +1,5 @@
-// HttpHeadReader: reads the head of an HTTP/1.1 request strictly. A head that two readers could
-// understand differently is refused (RFC 9112, with none of its leniencies).
+// HttpHeadReader: reads the head of an HTTP/1.1 request strictly (RFC 9112). Refuses every head
+// that two readers could understand differently, even where the RFC allows leniency.
 #pragma once
 
 #include <cstddef>
@@ -14,24 +14,23 @@ namespace ingot {
 
 /// A request's head, and what it says about the body and the connection.
 struct HttpHead {
-  HttpRequest request;       ///< its body is empty yet
-  std::size_t bytes = 0;     ///< length of the head with the empty line
-  std::uint64_t length = 0;  ///< bytes of the body, unless it is chunked
+  HttpRequest request;       ///< with an empty body, which is read later
+  std::size_t bytes = 0;     ///< length of the head, with its empty line
+  std::uint64_t length = 0;  ///< length of the body in bytes, unless it is chunked
   bool is_chunked = false;
-  bool wants_continue = false;  ///< the client waits for "100 Continue" before its body
+  bool wants_continue = false;  ///< the client sends its body only after "100 Continue"
   bool keep_alive = true;
   bool is_http_1_0 = false;
 };
 
-/// Reads heads from what a connection received, and looks at each byte about once however it
-/// arrives.
+/// Reads heads from the bytes of a connection. It scans each byte about once, even if bytes arrive
+/// one by one.
 class HttpHeadReader {
  public:
   explicit HttpHeadReader(const HttpLimits& limits) : limits_(limits) {}
 
-  /// `bytes`: all bytes since the end of the last head; each call sees the bytes of the last one
-  /// and later ones. Returns nothing while the head has not ended; afterwards the next head is
-  /// read.
+  /// `bytes`: all bytes since the end of the last head, from the first one on in each call. Returns
+  /// nothing until the head has ended. Afterwards the next call begins the next head.
   std::optional<std::variant<HttpHead, HttpRefusal>> read(std::string_view bytes);
 
  private:
@@ -39,11 +38,11 @@ class HttpHeadReader {
   std::optional<HttpRefusal> scan(std::string_view bytes);
 
   HttpLimits limits_;
-  std::size_t scanned_ = 0;     ///< bytes that were searched for the end
-  std::size_t line_ = 0;        ///< bytes of the request line; 0 while it has not ended
-  bool has_method_ = false;     ///< the method has ended
-  std::size_t line_begin_ = 0;  ///< where the line begins that `scanned_` is in
-  std::size_t end_ = 0;         ///< bytes of the head; 0 while it has not ended
+  std::size_t scanned_ = 0;     ///< bytes that were scanned for the head's end
+  std::size_t line_ = 0;        ///< length of the request line; 0: not ended yet
+  bool has_method_ = false;     ///< the end of the method was seen
+  std::size_t line_begin_ = 0;  ///< begin of the line that `scanned_` is in
+  std::size_t end_ = 0;         ///< length of the head; 0: not ended yet
 };
 
 /// Whether a text is a valid method or header field name: letters, digits and !#$%&'*+-.^_`|~

@@ -1,4 +1,4 @@
-// HttpMetrics: counts of connections and responses.
+// HttpMetrics: counters of connections, responses and dropped log lines.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@
 
 namespace ingot {
 
-/// Counters that any thread may add to.
+/// Counters of the HTTP server. Thread-safe.
 class HttpMetrics {
  public:
-  /// `route` is the table's text, never the client's.
+  /// Counts a response. `route` is the path in the route table, never the client's path.
   void add_response(std::string_view route, int status) {
     const std::lock_guard lock(mutex_);
     ++responses_[{std::string(route), status}];

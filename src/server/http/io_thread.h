@@ -1,4 +1,4 @@
-// IoThread: a thread that reads and writes for its share of the connections.
+// IoThread: a thread that does the input and output of its share of the connections.
 #pragma once
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -14,30 +14,30 @@
 
 namespace ingot {
 
-/// An event loop, its thread and the connections that live in it.
+/// An event loop, its thread, and the connections that run in it.
 class IoThread {
  public:
   IoThread() : work_(boost::asio::make_work_guard(context_)) {}
 
   boost::asio::io_context& context() { return context_; }
-  /// For the connections of this thread.
+  /// The rate limits of this thread's connections.
   ThreadPaces& paces() { return paces_; }
   void start() {
     thread_ = std::thread([this] { run(); });
   }
-  /// Stops the thread. `start` continues with the handlers that have not run.
+  /// Stops the thread. A later `start` runs the handlers that were not run.
   void join() {
     context_.stop();
     if (thread_.joinable()) thread_.join();
     context_.restart();
   }
 
-  // In this thread alone.
+  // Call these functions from this thread only.
   void add(const std::shared_ptr<Connection>& connection) {
     connections_[connection.get()] = connection;
   }
   void remove(const Connection* connection) { connections_.erase(connection); }
-  /// Calls body(connection) for each.
+  /// Calls body(connection) for each open connection.
   template <class Body>
   void for_each(Body body) {
     std::vector<std::shared_ptr<Connection>> all;
@@ -48,14 +48,14 @@ class IoThread {
   }
 
  private:
-  /// An exception, which only running out of memory throws, ends one handler alone.
+  /// Runs handlers until `join`. An exception (out of memory) ends only the handler that throws.
   void run() {
     interrupt_nobody();
     for (;;) {
       try {
         while (context_.run_one() > 0) {
           context_.poll();
-          // Under a flood of refusals the next ones are collected and read together.
+          // During a flood of refusals, later ones are collected and read together.
           const auto rest = paces_.refusals.rest(RefusalPace::Clock::now());
           if (rest.count() > 0) std::this_thread::sleep_for(rest);
         }

@@ -11,7 +11,7 @@
 
 namespace ingot {
 
-/// A socket that listens. The destructor closes it and removes a Unix socket's file.
+/// A listening socket. The destructor closes it, and removes the file of a Unix socket.
 struct Listener {
   using Acceptor = boost::asio::basic_socket_acceptor<boost::asio::generic::stream_protocol>;
 
@@ -22,25 +22,25 @@ struct Listener {
   Listener& operator=(const Listener&) = delete;
 
   Acceptor acceptor;
-  std::string path;  ///< a Unix socket's file; empty for TCP
+  std::string path;  ///< the file of a Unix socket; empty for TCP
 };
 
-/// Listens at an address; at both loopback addresses for "localhost", since clients try either.
-/// Port 0: the system picks one.
+/// Listens on an address. For "localhost" it listens on both loopback addresses, since clients try
+/// either. Port 0: the system picks one.
 ///
-/// Errors: Error{kUnavailable} for an address that cannot be bound.
+/// Errors: Error{kUnavailable} if an address cannot be bound.
 std::vector<std::unique_ptr<Listener>> listen_tcp(boost::asio::io_context& context,
                                                   const std::string& host, std::uint16_t port);
-/// Listens on a Unix socket that only its owner can connect to; replaces one that no process
-/// listens on.
+/// Listens on a Unix socket that only its owner can connect to. A socket file on which no process
+/// listens is replaced.
 ///
-/// Errors: Error{kUnavailable}.
+/// Errors: Error{kUnavailable} if the path cannot be bound.
 std::unique_ptr<Listener> listen_unix(boost::asio::io_context& context, const std::string& path);
 
-/// "127.0.0.1:8080", or "[::1]:8080": where a TCP listener is.
+/// The address of a TCP listener: "127.0.0.1:8080" or "[::1]:8080".
 std::string address_of(const Listener& listener);
 
-/// The address of the other end; empty for a Unix socket.
+/// The client's address on a connected socket; empty for a Unix socket.
 std::string peer_of(const boost::asio::generic::stream_protocol::socket& socket);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Receiver: reads ahead what comes on a socket, and lets the connection wait for more.
+// Receiver: buffers the bytes that arrive on a socket, and lets a connection wait for more.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -13,8 +13,8 @@
 
 namespace ingot {
 
-/// The bytes that came and were not used, up to a bound. One coroutine fills them, another one uses
-/// them; both run in the thread of the executor.
+/// A bounded buffer of received bytes. One coroutine fills it, another one takes bytes out; both
+/// run in the executor's thread.
 class Receiver {
  public:
   using Clock = std::chrono::steady_clock;
@@ -23,27 +23,27 @@ class Receiver {
   Receiver(Socket& socket, const boost::asio::any_io_executor& executor)
       : socket_(socket), signal_(executor), room_(executor) {}
 
-  /// Reads until the other end closes, or `end` is called.
+  /// Reads until the client closes its side, or `end` is called.
   boost::asio::awaitable<void> run();
-  /// Nothing more comes.
+  /// Stops receiving.
   void end();
   bool has_ended() const { return has_ended_; }
 
   std::string_view bytes() const { return std::string_view(input_).substr(used_); }
-  /// Drops the first ones of `bytes`.
+  /// Drops the first `count` of `bytes`.
   void use(std::size_t count);
 
-  /// Returns at the next `wake`, which comes with new bytes and at the end too, or at `until`:
-  /// whether it was woken.
+  /// Waits until `wake` is called or `until` has passed; true if `wake` was called. New bytes and
+  /// the end of the input call `wake`.
   boost::asio::awaitable<bool> wait(Clock::time_point until);
   void wake() { signal_.cancel(); }
 
  private:
   Socket& socket_;
-  boost::asio::steady_timer signal_;  ///< what `wait` waits for
-  boost::asio::steady_timer room_;    ///< what `run` waits for while there is no room
+  boost::asio::steady_timer signal_;  ///< `wait` waits on it
+  boost::asio::steady_timer room_;    ///< `run` waits on it while the buffer is full
   std::string input_;
-  std::size_t used_ = 0;  ///< bytes of `input_`
+  std::size_t used_ = 0;  ///< bytes of `input_` that were dropped
   bool has_ended_ = false;
 };
 

@@ -1,4 +1,4 @@
-// RequestHandler and ResponseWriter: what connections need of the code that answers requests.
+// RequestHandler and ResponseWriter: what HTTP connections need of the API's code.
 #pragma once
 
 #include <atomic>
@@ -19,50 +19,49 @@ namespace ingot {
 struct Route;
 struct ApiError;
 
-/// Writes the response to one HTTP request from the deltas of its choices. Its functions are called
-/// one at a time.
+/// Writes the response to one HTTP request from the deltas of its choices. Calls never overlap.
 class ResponseWriter {
  public:
   virtual ~ResponseWriter() = default;
-  /// Takes a delta of a choice.
+  /// Adds a delta of a choice.
   virtual void add_delta(std::size_t /*choice*/, const Delta& /*delta*/) {}
-  /// For streams: appends an event for the choice's deltas since the last one, where they have
-  /// something to say.
+  /// For streams: appends an event with the choice's deltas since its last event, if there is
+  /// something to send.
   virtual void flush(std::size_t /*choice*/, std::string& /*out*/) {}
-  /// A choice has ended without an error; appends what was not flushed.
+  /// Ends a choice that had no error; appends the text that was not flushed.
   virtual void end_choice(std::size_t choice, const Outcome& outcome, std::string& out) = 0;
-  /// All choices have ended: appends the rest of a stream, or the whole body.
+  /// Called when all choices have ended: appends the rest of a stream, or the whole body.
   virtual void finish(std::string& out) = 0;
-  /// Appends the event of an error in the middle of a stream; nothing comes behind it.
+  /// Appends an error event in the middle of a stream; nothing follows it.
   virtual void write_error(const ApiError& error, std::string& out) = 0;
 };
 
-/// A request that was admitted.
+/// An admitted request.
 struct Admitted {
-  std::string id;  ///< the server's own, of letters, digits and "-"
+  std::string id;  ///< made by the server: letters, digits and "-"
   std::size_t key = 0;
   const Route* route = nullptr;
-  bool is_text = false;  ///< handled by the threads for texts
+  bool is_text = false;  ///< handled by the threads for text requests
 };
 
-/// A generation under way: the streams of its choices, in their order.
+/// A running generation: the streams of its choices, in order.
 struct RunningGeneration {
   std::vector<Stream> streams;
   std::unique_ptr<ResponseWriter> writer;
   bool stream = false;  ///< the response is sent as server-sent events
 
-  /// From any thread.
+  /// Cancels all choices. Thread-safe.
   void cancel() {
     for (Stream& s : streams) s.cancel();
   }
 };
 
-/// The first bytes of a request's body or of its response.
+/// The first bytes of a request's body or of its response, for the log.
 struct Content {
   std::string text{};
-  bool is_cut = false;  ///< there was more
+  bool is_cut = false;  ///< the text was longer
 
-  /// Adds more, up to `bytes_max` in all.
+  /// Appends `more`, until the text has `bytes_max` bytes.
   void add(std::string_view more, std::size_t bytes_max) {
     const std::size_t room = bytes_max - text.size();
     is_cut = is_cut || more.size() > room;
@@ -72,70 +71,69 @@ struct Content {
 
 /// How a request ended, for logs and metrics.
 struct RequestEnd {
-  int status = 0;  ///< 0: the client left before there was one
+  int status = 0;  ///< 0: the client left before a response began
   std::int64_t prompt_tokens = 0;
   std::int64_t generated_tokens = 0;
-  std::int64_t cached_tokens = 0;  ///< tokens of the first prompt that were cached
-  PrefixMiss miss{};               ///< where the cached tokens end, and why
+  std::int64_t cached_tokens = 0;  ///< cached tokens of the first prompt
+  PrefixMiss miss{};               ///< where the cached prefix ends, and why
   double seconds = 0;
-  bool is_cut = false;  ///< the generation did not come to its end
+  bool is_cut = false;  ///< the generation was cut off
   Content request{};    ///< up to `content_bytes_max`
   Content response{};   ///< up to `content_bytes_max`
 };
 
-/// A resource that other requests have used up.
+/// The resource that is used up when a request is refused.
 enum class NoRoom {
-  kResponse,  ///< a large response
-  kText,      ///< a request with `Admitted::is_text`
+  kResponse,  ///< memory for large responses
+  kText,      ///< places for requests with `Admitted::is_text`
 };
 
-/// Answers requests. All functions but `handle` are quick; every function may be called from
-/// several threads at once, and none throws. The defaults suit a handler that admits nothing.
+/// Answers requests. All functions except `handle` are quick. Every function is thread-safe, and
+/// none throws. The defaults suit a handler that admits nothing.
 class RequestHandler {
  public:
   virtual ~RequestHandler() = default;
 
-  /// Looks at a head before the body is read. A response ends the request; `has_body` says whether
-  /// a body would follow.
+  /// Decides about a request before its body is read. Returns a response to refuse it or to answer
+  /// it at once. `has_body`: a body follows the head.
   virtual std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool has_body) = 0;
-  /// Answers, or hands work to the engine. Called from a handler thread. The engine's thread calls
-  /// `notify` when a stream has a delta or an end.
+  /// Answers a request, or submits it to the engine. Called from a handler thread. The engine's
+  /// thread calls `notify` when a stream has a delta or an end.
   virtual std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(
       const HttpRequest& /*request*/, const Admitted& /*admitted*/, Notify /*notify*/) {
     return HttpResponse{.status = 503};
   }
-  /// The response to a request that cannot be read. `request`: as far as it was read; null where
-  /// its head was not.
+  /// The response to a request that cannot be read. `request` is null if its head was not read.
   virtual HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest* request) = 0;
-  /// The response to an admitted request for which there is no room.
+  /// The response to an admitted request that finds no room.
   virtual HttpResponse no_room(NoRoom /*what*/, const Admitted& /*admitted*/) {
     return {.status = 503};
   }
-  /// A generation failed or was cancelled: returns the response, or appends a stream's last event
-  /// where `events` is not null.
+  /// A generation failed or was cancelled. Returns the response; if `events` is not null, appends
+  /// the stream's last event there instead.
   virtual HttpResponse failure(const Outcome& /*outcome*/, const Admitted& /*admitted*/,
                                ResponseWriter& /*writer*/, std::string* /*events*/) {
     return {.status = 500};
   }
-  /// A request has ended.
+  /// Called when a request has ended.
   virtual void ended(const HttpRequest& /*request*/, const Admitted& /*admitted*/,
                      const RequestEnd& /*end*/) {}
   /// Header fields of every response to this request.
   virtual HttpFields common_fields(const HttpRequest& /*request*/, const Admitted* /*admitted*/) {
     return {};
   }
-  /// Bytes of bodies and responses that `ended` is to be told.
+  /// Most bytes of each body and each response that `ended` gets.
   virtual std::size_t content_bytes_max() const { return 0; }
-  /// Whether connections close behind their response.
+  /// Whether connections close after their current response.
   virtual bool is_closing() const { return false; }
 };
 
-/// An admitted request that was read, until its response is out. However it ends, the destructor
-/// tells the handler.
+/// An admitted request, from its reading until its response is sent. The destructor calls the
+/// handler's `ended`, however the request ended.
 class Exchange {
  public:
-  /// The references outlive this. `is_answering` is true while this lives, and `answering` counts
-  /// it.
+  /// The references outlive this. While this object lives, `is_answering` is true and `answering`
+  /// is one higher.
   Exchange(RequestHandler& handler, const HttpRequest& from, const Admitted& as, bool& is_answering,
            std::atomic<std::int64_t>& answering)
       : request(from),
@@ -158,7 +156,7 @@ class Exchange {
 
   const HttpRequest& request;
   const Admitted& admitted;
-  bool keep_alive = false;  ///< the connection stays open behind the response
+  bool keep_alive = false;  ///< the connection stays open after the response
   RequestEnd end;
 
  private:

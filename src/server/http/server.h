@@ -1,4 +1,4 @@
-// Server: listens, and gives each connection to one of a few threads.
+// Server: the HTTP server. It listens and distributes connections over a few threads.
 #pragma once
 
 #include <cstdint>
@@ -12,49 +12,49 @@
 
 namespace ingot {
 
-/// Where a server listens, its threads, and its limits on connections and memory.
+/// Addresses, threads, and limits on connections and memory.
 struct ServerOptions {
-  std::string host = "localhost";  ///< an address; "localhost": 127.0.0.1 and, if there, ::1
+  std::string host = "localhost";  ///< an address; "localhost": 127.0.0.1 and, if it exists, ::1
   std::int32_t port = 0;           ///< up to 65535; 0: the system picks one
-  std::string unix_socket{};       ///< a path to listen on too; only its owner can connect
-  std::string admin_socket{};      ///< a path for administration, which is not reached over TCP
-  std::string tls_cert{};          ///< PEM files; both or neither
+  std::string unix_socket{};       ///< path of another socket; only its owner can connect
+  std::string admin_socket{};      ///< path of a socket for administration
+  std::string tls_cert{};          ///< PEM files; set both or neither
   std::string tls_key{};
-  int io_threads = 2;      ///< threads that read and write
-  int worker_threads = 2;  ///< threads that handle requests, except those of `text_threads`
-  int text_threads = 1;    ///< threads that handle `Admitted::is_text`
+  int io_threads = 2;      ///< threads for input and output
+  int worker_threads = 2;  ///< threads that handle requests except text requests
+  int text_threads = 1;    ///< threads that handle text requests (`Admitted::is_text`)
   std::int64_t connections_max = 1024;
-  /// Connections beyond `connections_max` for probes (/health, /livez, /readyz), one request each.
+  /// Connections for probes (/health, /livez, /readyz) beyond `connections_max`, one request each.
   /// Enough for a load balancer and a supervisor that ask at the same moment.
   std::int64_t connections_reserved = 4;
   HttpLimits http{};
-  std::size_t bodies_bytes_max = std::size_t{256} << 20;     ///< see Budgets
-  std::size_t responses_bytes_max = std::size_t{256} << 20;  ///< see Budgets
+  std::size_t bodies_bytes_max = std::size_t{256} << 20;     ///< `Budgets::bodies`
+  std::size_t responses_bytes_max = std::size_t{256} << 20;  ///< `Budgets::responses`
 };
 
-/// Sockets and threads. The handlers and the metrics outlive it.
+/// The listening sockets and the threads. Handlers and metrics outlive it.
 class Server {
  public:
-  /// Binds its addresses; it accepts no connection yet.
+  /// Binds the addresses. Accepts no connection yet.
   ///
-  /// Errors: Error{kUnavailable} for an address that cannot be bound; Error{kInvalid} for
-  /// certificates.
+  /// Errors: Error{kUnavailable} if an address cannot be bound; Error{kInvalid} for a wrong
+  /// certificate or key.
   Server(const ServerOptions& options, HttpMetrics& metrics);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// "http://127.0.0.1:8080", with the port that it has.
+  /// The server's address with its actual port: "http://127.0.0.1:8080".
   std::string address() const;
-  /// Until `pause`, `loading` answers all requests; it admits none. When `pause` returns, the
-  /// threads and connections of this phase have ended, and `start` may be called.
+  /// Lets `loading`, which admits nothing, answer all requests until `pause`. When `pause` returns,
+  /// this phase's threads and connections have ended, and `start` may be called.
   void answer_until_paused(RequestHandler& loading, const ConnectionTimes& times);
   void pause();
-  /// Accepts connections from here on. `admin` answers those of the admin socket.
+  /// Accepts connections from now on. `admin` handles requests of the admin socket.
   void start(RequestHandler& handler, RequestHandler& admin, const ConnectionTimes& times);
-  /// Accepts no more connections and ends. Requests under way may end within `seconds`, and
-  /// responses to requests that were read within `answer_seconds` if that is longer. False where
-  /// such a response was cut off.
+  /// Stops accepting and ends. Running requests may end within `seconds`, and responses to requests
+  /// that were read within `answer_seconds` if that is longer. False if such a response was cut
+  /// off.
   bool stop(double seconds, double answer_seconds = 0);
 
  private:
@@ -62,11 +62,11 @@ class Server {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Threads that read and write where the operator does not say: one for every 8 CPUs. One sends
-/// some 300 events a second with 0.5 % of a core; each further one interrupts the model.
+/// Default number of threads for input and output: one for every 8 CPUs. One thread sends some 300
+/// events a second with 0.5 % of a core; each further thread interrupts the model.
 int default_io_threads();
 
-/// Whether an address of a host name means this machine alone.
+/// Whether `host` means this machine alone.
 bool is_loopback(const std::string& host);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Socket: one end of a connection, plain or with TLS, whose writes have to finish in time.
+// Socket: a connected socket, plain or TLS, with timeouts for its writes.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -19,31 +19,31 @@ namespace ingot {
 
 using StreamSocket = boost::asio::generic::stream_protocol::socket;
 
-/// A connected socket. Its functions are called from the thread of its executor; one read and one
-/// write may be under way at once.
+/// A connected socket. Call its functions from its executor's thread. One read and one write may be
+/// under way at once.
 class Socket : public std::enable_shared_from_this<Socket> {
  public:
   explicit Socket(const boost::asio::any_io_executor& executor) : stall_(executor) {}
   virtual ~Socket() = default;
 
-  /// Makes the handshake within `times.head`; false where it fails.
+  /// Completes the TLS handshake within `times.head`; false if it fails.
   boost::asio::awaitable<bool> begin(const ConnectionTimes& times);
-  /// Appends what arrived, at least a byte and at most `most`; false at the end and on errors.
+  /// Appends arrived bytes, from 1 to `most`; false at the end and on errors.
   virtual boost::asio::awaitable<bool> read(std::string& bytes, std::size_t most) = 0;
-  /// Sends all bytes; false where that fails. A socket whose other end takes too little is closed.
+  /// Sends all bytes; false if that fails. Closes the socket if the client takes bytes too slowly.
   boost::asio::awaitable<bool> send(std::string_view bytes, const ConnectionTimes& times);
-  /// Tells the other end that nothing more is sent; what it sends can still be read.
+  /// Tells the client that no more bytes follow. Its bytes can still be read.
   boost::asio::awaitable<void> end_writing(const ConnectionTimes& times);
-  /// Whether the other end closed, or reset, though not all that it sent was read.
+  /// Whether the client closed or reset the connection, even if some of its bytes are unread.
   virtual bool has_left() = 0;
-  /// Ends everything that is under way.
+  /// Closes the socket; reads and writes under way fail.
   virtual void close() = 0;
 
  private:
   virtual boost::asio::awaitable<bool> handshake() = 0;
-  /// Sends what goes out without waiting; returns how many bytes.
+  /// Sends the bytes that the system takes without waiting; returns how many.
   virtual std::size_t write_now(std::string_view bytes) = 0;
-  /// Sends all of it; false where that fails.
+  /// Sends all bytes; false if that fails.
   virtual boost::asio::awaitable<bool> write(std::string_view bytes) = 0;
   virtual boost::asio::awaitable<void> shut_down() = 0;
   void close_at(std::chrono::steady_clock::time_point time);
@@ -53,7 +53,7 @@ class Socket : public std::enable_shared_from_this<Socket> {
 
 /// A socket without TLS.
 std::shared_ptr<Socket> plain_socket(StreamSocket socket);
-/// The server's side of TLS; the context outlives it.
+/// The server's side of a TLS connection; `context` outlives it.
 std::shared_ptr<Socket> tls_socket(StreamSocket socket, boost::asio::ssl::context& context);
 
 }  // namespace ingot

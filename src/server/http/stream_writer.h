@@ -1,4 +1,4 @@
-// StreamWriter: turns a generation's deltas into the bytes of its response.
+// StreamWriter: turns a generation's deltas into the bytes of its HTTP response.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace ingot {
 
-/// Takes the deltas of all choices of one generation and writes them as server-sent events, or as
-/// one body where the request asked for no stream. It knows no socket and waits for nothing.
+/// Writes the deltas of all choices of a generation as server-sent events, or as one body if the
+/// request asked for no stream. It has no socket and never waits.
 class StreamWriter {
  public:
-  /// The references outlive this. `head` goes out in front of the first event; with `is_chunked`
-  /// each write is a chunk. `end` is told of tokens, of how it ended and of the first
-  /// `content_bytes_max` bytes.
+  /// The references outlive this. `head` is sent before the first event. With `is_chunked` each
+  /// write is a chunk. `end` gets token counts, how the request ended, and the first
+  /// `content_bytes_max` bytes of the response.
   StreamWriter(RunningGeneration& running, RequestEnd& end, std::string head, bool is_chunked,
                std::size_t content_bytes_max)
       : running_(running),
@@ -28,31 +28,31 @@ class StreamWriter {
         has_ended_(running.streams.size()),
         left_(running.streams.size()) {}
 
-  /// Takes what the streams have now, up to some 64 KiB of events; false where they have nothing.
+  /// Takes the available deltas, up to some 64 KiB of events; false if there are none.
   bool collect();
   /// Whether all choices have ended.
   bool has_ended() const { return left_ == 0; }
-  /// The outcome of a choice that failed or was cancelled; null while all go well.
+  /// The outcome of a choice that failed or was cancelled; null if there is none.
   const Outcome* failed() const { return failed_; }
   /// Whether there are events to send.
   bool has_events() const { return !events_.empty(); }
   /// Whether the head has been taken.
   bool has_begun() const { return has_begun_; }
 
-  /// Adds a comment, so that the other end sees a connection that lives.
+  /// Adds a comment to the stream, which shows the client that the connection lives.
   void write_ping() { events_ += ": still at work\n\n"; }
-  /// Where a failure's event is appended; nothing comes behind it.
+  /// The buffer to which the event of a failure is appended. Nothing may follow that event.
   std::string& events() { return events_; }
-  /// After all choices have ended: adds the last events, or the whole body.
+  /// Called after all choices have ended: adds the last events, or the whole body.
   void finish() { running_.writer->finish(events_); }
 
-  /// The bytes to send for the events since the last call; `is_last` ends the response.
+  /// Returns the bytes to send for the events since the last call. `is_last` ends the response.
   std::string take(bool is_last);
-  /// The body of a response that is no stream, after `finish`.
+  /// Returns the body of a response that is not a stream. Called after `finish`.
   std::string take_body() { return std::move(events_); }
 
  private:
-  /// What an event takes of a stream: nothing, all that there was, or as much as fits.
+  /// How many of a choice's deltas an event took: none, all, or as many as fit.
   enum class Taken { kNothing, kAll, kFull };
 
   Taken take_deltas(std::size_t choice);
@@ -68,7 +68,7 @@ class StreamWriter {
   std::vector<bool> has_ended_;  ///< by choice
   std::size_t left_;             ///< choices that have not ended
   const Outcome* failed_ = nullptr;
-  Delta delta_;  ///< the newest one, whose memory is used again
+  Delta delta_;  ///< the newest delta; its memory is reused
 };
 
 }  // namespace ingot

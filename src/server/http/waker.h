@@ -1,4 +1,4 @@
-// Waker: how the engine's thread wakes a connection that waits for deltas.
+// Waker: lets the engine's thread wake a connection that waits for deltas.
 #pragma once
 
 #include <atomic>
@@ -11,14 +11,14 @@
 
 namespace ingot {
 
-/// Runs a function in a connection's thread, with at most one call on its way at a time. While the
+/// Runs a function in a connection's thread; at most one call is queued at a time. While the
 /// connection gathers deltas, only urgent notifications wake it.
 class Waker : public std::enable_shared_from_this<Waker> {
  public:
   Waker(boost::asio::any_io_executor executor, std::function<void()> wake)
       : executor_(std::move(executor)), wake_(std::move(wake)) {}
 
-  /// From the engine's thread. Throws nothing.
+  /// Called from the engine's thread. Does not throw.
   void notify(bool is_urgent) {
     if (is_urgent) is_urgent_.store(true);
     if (!is_urgent && gathers_.load()) return;
@@ -29,13 +29,13 @@ class Waker : public std::enable_shared_from_this<Waker> {
         self->wake_();
       });
     } catch (const std::exception&) {
-      // Out of memory: the connection looks again by itself, after `ConnectionTimes::ping`.
+      // Out of memory. The connection checks its streams again after `ConnectionTimes::ping`.
       is_posted_.store(false);
     }
   }
 
-  /// From the connection's thread. False where an urgent notification has come since the last call:
-  /// then it does not gather.
+  /// Called from the connection's thread. False if an urgent notification has come since the last
+  /// call; then the connection must not gather.
   [[nodiscard]] bool begin_gathering() {
     gathers_.store(true);
     if (!is_urgent_.exchange(false)) return true;
@@ -43,7 +43,7 @@ class Waker : public std::enable_shared_from_this<Waker> {
     return false;
   }
   void end_gathering() { gathers_.store(false); }
-  /// From here on only urgent notifications wake the connection.
+  /// From now on only urgent notifications wake the connection.
   void gather_until_urgent() { gathers_.store(true); }
 
  private:

@@ -1,17 +1,17 @@
-// The endpoints of OpenAI's API and the text endpoints, one file each.
+// HTTP endpoints of OpenAI's API, and endpoints that tokenize and render text.
 #pragma once
 
 #include "server/common/endpoint.h"
 
 namespace ingot {
 
-/// POST /v1/chat/completions
+/// POST /v1/chat/completions: replies to a chat.
 Reply chat_completions(const Call& call);
-/// POST /v1/completions
+/// POST /v1/completions: continues prompts.
 Reply completions(const Call& call);
-/// POST /v1/responses
+/// POST /v1/responses: replies to a chat, in the form of OpenAI's Responses API.
 Reply responses(const Call& call);
-/// POST /v1/embeddings: the last token's hidden state of each input, of length 1.
+/// POST /v1/embeddings: each input's last hidden state, scaled to length 1.
 Reply embeddings(const Call& call);
 /// POST /tokenize: the tokens of a text or of messages.
 Reply tokenize(const Call& call);
@@ -21,9 +21,9 @@ Reply detokenize(const Call& call);
 Reply tokenizer_info(const Call& call);
 /// POST /apply-template: messages as the text that the model sees.
 Reply apply_template(const Call& call);
-/// GET /v1/models
+/// GET /v1/models: the one model that is served.
 Reply list_models(const Call& call);
-/// GET /v1/models/{id}
+/// GET /v1/models/{id}: the served model, if it has this name.
 Reply get_model(const Call& call);
 
 }  // namespace ingot

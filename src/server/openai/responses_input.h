@@ -1,4 +1,4 @@
-// Input of /v1/responses: its items as messages of a chat.
+// Reads the input of POST /v1/responses: turns its items into a chat prompt.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace ingot {
 
-/// Reads `input`, `instructions`, `reasoning` and chat_template_kwargs.
+/// Makes the prompt from `input`, `instructions`, `reasoning` and `chat_template_kwargs`.
 ///
-/// Errors: ApiError naming the member; context_length_exceeded.
+/// Errors: ApiError naming the JSON member; context_length_exceeded.
 ChatPrompt read_response_input(Params& params, const Service& service);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Responses of /v1/responses: an object of items, or the events that build it.
+// Writes responses of POST /v1/responses: one object of items, or a stream of events.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace ingot {
 
-/// The request's part of a response.
+/// Values of a request that its response needs.
 struct ResponseForm {
-  std::string id;  ///< the request's; the ids of the response and its items end in it
+  std::string id;  ///< the request's id; ids of the response and its items end with it
   std::int64_t created = 0;
   bool stream = false;
   bool logprobs = false;
@@ -22,7 +22,7 @@ struct ResponseForm {
   Json warnings{};
 };
 
-/// The writer of a response's only choice.
+/// Makes the writer of a response, which has one choice.
 std::unique_ptr<ResponseWriter> responses_writer(const Service& service, ResponseForm form,
                                                  const ReplyText& reply);
 

@@ -1,4 +1,4 @@
-// The endpoints for operators: health, metrics, running requests, administration.
+// HTTP endpoints for operators: health, metrics, running requests, administration.
 #pragma once
 
 #include "server/common/endpoint.h"
@@ -7,7 +7,7 @@ namespace ingot {
 
 /// GET /props: the model, the options, the chat template.
 Reply props(const Call& call);
-/// GET /: a few lines for people.
+/// GET /: a short text that says what runs here.
 Reply front(const Call& call);
 /// GET /health: whether the server accepts new work.
 Reply health(const Call& call);
@@ -17,7 +17,7 @@ Reply livez(const Call& call);
 Reply readyz(const Call& call);
 /// GET /metrics: counts in Prometheus' text form.
 Reply metrics(const Call& call);
-/// DELETE /v1/requests/{id}: cancels a request of the same key.
+/// DELETE /v1/requests/{id}: cancels a request with the caller's API key.
 Reply cancel_request(const Call& call);
 /// POST /admin/drain: like SIGTERM, the server accepts no new work and ends.
 Reply admin_drain(const Call& call);
