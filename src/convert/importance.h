@@ -45,7 +45,7 @@ class ImportanceMatrix {
 
 /// Sums over a tensor's input rows, for each expert. A dense matrix counts as one expert.
 struct InputSums {
-  std::string tensor;  ///< GGUF's name
+  std::string tensor;  ///< the tensor's name in GGUF
   std::int64_t cols = 0;
   std::vector<double> squares;  ///< [experts, cols], sums of squared inputs
   std::vector<double> rows;     ///< [experts], numbers of input rows

@@ -16,7 +16,7 @@ struct Recipe {
   std::string_view name;
   Format format{};              ///< the format of all matrices; of most, if `mixed`
   std::uint32_t file_type = 0;  ///< the recipe's number in GGUF's general.file_type
-  bool mixed = false;           ///< some matrices get more bits
+  bool mixed = false;           ///< whether some matrices get more bits
 };
 
 /// All recipes, by falling file size.

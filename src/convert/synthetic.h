@@ -19,7 +19,7 @@ namespace ingot {
 /// The sizes of a model; most shapes are those of published models.
 struct SyntheticShape {
   std::string_view name;          ///< the name on the command line: "qwen3-0.6b"
-  std::string_view architecture;  ///< GGUF's spelling
+  std::string_view architecture;  ///< name in GGUF's spelling
   std::int64_t layers = 0;
   std::int64_t hidden = 0;
   std::int64_t ffn = 0;

@@ -16,7 +16,7 @@ namespace ingot {
 /// Its rows are the rows of all `sources` in order (the experts of a folder are stacked), or
 /// `values` if the checkpoint does not have the tensor.
 struct ListedTensor {
-  std::string name;  ///< GGUF's spelling
+  std::string name;  ///< name in GGUF's spelling
   TensorRole role{};
   std::int64_t layer = 0;
   std::vector<std::int64_t> shape;  ///< row-major

@@ -11,8 +11,8 @@ namespace ingot {
 
 /// The rotary frequencies of a configuration, with its scaling applied.
 ///
-/// Source: linear: Chen et al., arXiv:2306.15595. YaRN: arXiv:2309.00071, with the bounds of
-/// transformers' and GGUF's readers. llama3: the Llama 3.1 release's frequency bands.
+/// Source: linear: Chen et al., arXiv:2306.15595. YaRN: arXiv:2309.00071, with the correction
+/// range of transformers and of GGUF readers. llama3: the Llama 3.1 release's frequency bands.
 RopeSpec rope_spec(const Config& config);
 
 /// Divides the frequency of each pair by its divisor, as stored in GGUF's rope_freqs.weight.

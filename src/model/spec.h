@@ -21,12 +21,12 @@ struct RopeSpec {
 
 /// Everything about an architecture except its weights. A Family makes it from a Config.
 struct Spec {
-  std::string architecture;  ///< GGUF's spelling
+  std::string architecture;  ///< name in GGUF's spelling
 
   std::int64_t layers = 0;
   std::int64_t hidden = 0;    ///< H, width of the residual stream
   std::int64_t ffn = 0;       ///< F, inner width of dense feed-forward layers
-  std::int64_t vocab = 0;     ///< V; 0 if the checkpoint has neither embedding nor head
+  std::int64_t vocab = 0;     ///< V, size of the vocabulary; 0 without embedding and head
   std::int64_t context = 0;   ///< tokens of context that the model was trained for
   std::int32_t heads = 0;     ///< N, query heads
   std::int32_t kv_heads = 0;  ///< G, heads of keys and values

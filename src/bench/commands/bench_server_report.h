@@ -30,7 +30,7 @@ struct ServerRun {
   std::int64_t without_usage = 0;  ///< completed requests without a token count from the server
   std::optional<std::int64_t> preemptions;  ///< absent if the server's metrics lack it
   std::int64_t checked = 0;                 ///< requests sent again, one at a time
-  std::int64_t mismatches = 0;              ///< checked requests with a different text
+  std::int64_t mismatches = 0;              ///< checked requests that gave another text
   std::int64_t check_failed = 0;            ///< checked requests that failed when sent again
   bool says_cached = false;                 ///< whether the server reports cached tokens
   std::string first_error;                  ///< empty if no request failed

@@ -78,7 +78,7 @@ struct RequestRecipe {
   float temperature = 0;
 };
 
-/// Makes the requests of a traffic. Tokens depend only on seed, request (or block) and position.
+/// Makes the requests of a Traffic. Tokens depend only on seed, request (or block) and position.
 /// Each request generates exactly `output_tokens` tokens, because end tokens are ignored.
 class RequestWriter {
  public:

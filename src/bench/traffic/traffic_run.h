@@ -1,5 +1,5 @@
-// TrafficRun: sends the requests of a traffic to an engine on schedule and records when their
-// tokens arrive.
+// TrafficRun: sends a benchmark's requests to an engine on schedule, and records when their tokens
+// arrive.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct TrafficRunOptions {
   std::function<void(std::size_t done)> on_done{};  ///< called after steps; `done` have ended
 };
 
-/// Runs a traffic on an engine that has no other requests.
+/// Runs the requests of a Traffic on an engine that has no other requests.
 ///
 /// The run steps the engine on the calling thread. Other threads would gain nothing, because an
 /// engine admits requests between steps and delivers tokens at the end of a step. This way the
