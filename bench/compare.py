@@ -1,24 +1,23 @@
 #!/usr/bin/env python3
-"""Speed of ingot beside other engines, on the same GGUF file, alternately in one run.
+"""Compares the speed of ingot and other engines on one GGUF file, alternating between them.
 
 usage: compare.py MODEL.gguf [--prefill 512] [--decode 64] [--depth 0] [--reps 5] [--threads 2]
 [--engines ingot llama_cpp openvino] [--kv-type f16]
        compare.py MODEL.gguf --requests 24 [--concurrency 8] [--prefill 256] [--decode 48] ...
 [--engines ingot llama_server openvino] [--llama-server PROGRAM] [--ingot-options ...]
 
-The other engines are Python packages that are used where they can be imported: llama-cpp-python
-(pip compiles it for some ten minutes) and openvino-genai. Each repetition measures every engine
-once, one after the other, each in a process of its own that ends before the next begins; medians
-and their ratios to the first engine are printed. An engine that is not there, or refuses the file,
-is said and left out with all that it gave before. A file without tokenizer (ingot synth) gets a
-made-up one in a temporary copy, since OpenVINO reads no other. vLLM is left out: it reads GGUF on
-GPUs only.
+The other engines are the Python packages llama-cpp-python (pip compiles it for some ten minutes)
+and openvino-genai, if they can be imported. Each repetition measures every engine once, each in its
+own process, which ends before the next begins. The script prints medians and their ratios to the
+first engine. It names an engine that is missing or refuses the file, and drops all its results. A
+file without tokenizer (ingot synth) gets a made-up one in a temporary copy, because OpenVINO
+requires one. vLLM is left out: it reads GGUF on GPUs only.
 
-With --requests N, N requests are served, the next beginning when one ends: output tokens a second
-and the median time to the first token, of ingot by `bench serve-inproc`, of OpenVINO by its
-continuous batching, which chooses the type of its keys and values itself (8 bits), and of
-llama.cpp's server, with as many slots as requests run at once, by `ingot bench serve`. The source
-of llama-cpp-python has that server: `cmake -B build -DCMAKE_BUILD_TYPE=Release vendor/llama.cpp`,
+With --requests N, N requests are served; the next one begins when one ends. Figures are output
+tokens per second and the median time to the first token: for ingot by `bench serve-inproc`; for
+OpenVINO by its continuous batching, which chooses the type of keys and values itself (8 bits); for
+llama.cpp's server, with one slot per concurrent request, by `ingot bench serve`. The source of
+llama-cpp-python has that server: `cmake -B build -DCMAKE_BUILD_TYPE=Release vendor/llama.cpp`,
 `cmake --build build --target llama-server`.
 """
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How far the types of cached keys and values move logits and perplexity, beside F32.
+"""Measures how the types of cached keys and values change logits and perplexity, against F32.
 
 usage: kv_accuracy.py [--ingot build/release/ingot] [--shared ../shared]
 
-For every golden model the largest and the root mean square difference of the logits from those with
-F32 keys and values, in standard deviations of the logits: of the models as they are, and of those
-with key biases, these 30 times as large, which is what makes one scale a head lose its small
-elements. Then the perplexity of the built-in model and of stories260K on stories.
+For every golden model it prints the largest and the root mean square difference of logits from
+those with F32 keys and values, in standard deviations of the logits. Models with key biases are
+measured again with biases 30 times as large, so that one scale per head loses small elements. Then
+it prints the perplexity of the built-in model and of stories260K on stories.
 """
 
 import argparse

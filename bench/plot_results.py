@@ -4,7 +4,7 @@
 usage: plot_results.py [--check]
 
 A results file holds one machine's runs of one date: {machine, recorded, peaks, runs: [{id, command,
-model, commit, statistic, rows: [...]}]}. `recorded` is the date of the commit that noted the
+model, commit, statistic, rows: [...]}]}. `recorded` is the date of the commit that added the
 figures. A figure is a number, or a list of several runs' numbers. `--check` writes nothing and
 exits 1 if a chart in docs/figures differs from its rows.
 """

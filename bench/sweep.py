@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Speed of a whole model by format, batch, depth and type of keys and values, as table and plots.
+"""Measures a model's speed by format, batch, depth and type of keys and values; plots the results.
 
 usage: sweep.py measure RESULTS.json [--shape qwen3-0.6b] [--formats Q4_K_M Q4_0 Q8_0 Q6_K F16]
                                      [--reps 5] [--parts formats depth batch]
        sweep.py report RESULTS.json [--plots FOLDER]
 
 `measure` writes models with random weights (ingot synth) into a temporary folder, runs ingot bench
-on them and keeps what it printed, with the machine and the commit. `report` prints the tables in
-Markdown and, where matplotlib can be imported, draws the plots as SVG.
+on them and stores its output with the machine and the commit. `report` prints tables in Markdown
+and draws plots as SVG if matplotlib can be imported.
 """
 
 import argparse

@@ -1,6 +1,6 @@
-"""A copy of a GGUF file without tokenizer, with a made-up one: some engines read no other.
+"""Copies a GGUF file without tokenizer and adds a made-up one, which some engines require.
 
-The tokens are the 256 bytes as byte-level tokenizers spell them, then names of no meaning.
+The tokens are the 256 bytes as byte-level tokenizers spell them, then meaningless names.
 """
 
 import struct

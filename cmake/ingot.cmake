@@ -1,10 +1,10 @@
-# The project's own CMake: compile flags, one static library per folder, its tests.
+# The project's CMake functions and compile flags: one static library per folder, tests, fuzzers.
 
 find_program(INGOT_CCACHE ccache)
 if(INGOT_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${INGOT_CCACHE})
   if(INGOT_PRECOMPILED)
-    # What its manual asks for where headers are precompiled.
+    # ccache's manual requires this with precompiled headers.
     list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER
       ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros)
     add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
@@ -12,7 +12,7 @@ if(INGOT_CCACHE)
 endif()
 
 add_library(ingot_flags INTERFACE)
-# Exactness: no contraction of a*b+c into fma, no fast math (exactness.md). An fma is written where it is meant.
+# Exactness: no contraction of a*b+c into fma, no fast math (exactness.md). The code calls fma explicitly.
 target_compile_options(ingot_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wconversion)
 if(INGOT_WERROR)
   target_compile_options(ingot_flags INTERFACE -Werror)
@@ -20,19 +20,19 @@ endif()
 find_package(Threads REQUIRED)
 target_link_libraries(ingot_flags INTERFACE Threads::Threads)
 
-# A test program that takes longer hangs: under sanitizers and with INGOT_FULL=1 some take many minutes.
+# Seconds after which a test program counts as hanging. Some take many minutes under sanitizers or with INGOT_FULL=1.
 set(INGOT_TEST_TIMEOUT_S 3600)
 if(INGOT_SANITIZE)
   add_compile_options(-fsanitize=${INGOT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${INGOT_SANITIZE})
   add_compile_definitions(INGOT_SANITIZED=1)
 endif()
-# What fuzzers run is compiled with counters that they steer by.
+# Code under fuzzing is compiled with coverage counters, which guide the fuzzers.
 if(INGOT_FUZZ)
   set(INGOT_FUZZ_OPTIONS -fsanitize=fuzzer-no-link)
 endif()
 
-# The directory that holds the current folder alone, as NAME.
+# Makes an include directory that holds only the current folder, under the name NAME.
 function(ingot_headers name)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/include/${name})
   file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_BINARY_DIR}/include/${name}/${name} SYMBOLIC)
@@ -40,11 +40,11 @@ endfunction()
 
 # ingot_precompiled(TARGET KIND)
 #
-# The sources of TARGET read the headers of precompiled/KIND.h compiled, once for all targets of that kind: without, they
-# are a third of the time to compile. Not for sources with flags that change code, which say SKIP_PRECOMPILE_HEADERS.
+# Precompiles the headers of precompiled/KIND.h once for all targets of this kind; parsing them takes a third of the
+# compile time. Sources with flags that change code must set SKIP_PRECOMPILE_HEADERS.
 function(ingot_precompiled target kind)
   get_target_property(options ${target} COMPILE_OPTIONS)
-  # Clang takes no headers with a fuzzer's counters into code without.
+  # Clang refuses precompiled headers with a fuzzer's counters in code without counters.
   if(NOT INGOT_PRECOMPILED OR (INGOT_FUZZ AND kind STREQUAL library AND NOT options MATCHES fuzzer))
     return()
   endif()
@@ -66,7 +66,7 @@ endfunction()
 
 # ingot_sources(SOURCES_OUT TESTS_OUT)
 #
-# The .cpp files of the current folder and its subfolders: the library's own, and those of its unit tests.
+# Lists the .cpp files of the current folder and its subfolders: the library's sources, and its unit tests.
 function(ingot_sources sources_out tests_out)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   set(tests ${sources})
@@ -78,10 +78,10 @@ endfunction()
 
 # ingot_library(NAME [NOT_FUZZED] [HOT] [SOURCES ...] [DEPS folder ...] [LIBS target ...])
 #
-# A folder under src/ as the static library ingot_NAME. Its headers are reachable as "NAME/x.h", through an include
-# directory that holds only this folder; a library sees the directories of what it depends on and no others, so an
-# upward include does not build. NOT_FUZZED is for what no fuzzer reaches, HOT for
-# what runs for each request or weight: with the presets' -O2 some kinds of sampling take a quarter longer.
+# Makes a folder under src/ the static library ingot_NAME. Its headers are reached as "NAME/x.h", through an include
+# directory that holds only this folder. A library sees only the directories of its dependencies, so an upward include
+# does not build. NOT_FUZZED is for folders that no fuzzer reaches; HOT is for code that runs for each request or
+# weight, because with the presets' -O2 some kinds of sampling take a quarter longer.
 function(ingot_library name)
   cmake_parse_arguments(ARG "NOT_FUZZED;HOT" "" "SOURCES;DEPS;LIBS" ${ARGN})
   ingot_headers(${name})
@@ -102,8 +102,9 @@ endfunction()
 
 # ingot_coroutines(source...)
 #
-# Sources of the current folder that have Asio's coroutines, or its io_context: under sanitizers Clang 14 cannot put the signature of a
-# function in front of a coroutine's parts, and GCC warns of Asio's fences, which the thread sanitizer does not see.
+# Sets flags for sources of the current folder with Asio's coroutines or io_context. Under sanitizers, Clang 14 cannot
+# put a function's signature in front of a coroutine's parts, and GCC warns of Asio's fences, which the thread sanitizer
+# does not see.
 function(ingot_coroutines)
   if(INGOT_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -fno-sanitize=function)
@@ -112,8 +113,8 @@ function(ingot_coroutines)
   endif()
 endfunction()
 
-# Compiles in half the time; what is tested stays optimised. Undefined behaviour is looked for in the libraries: what a
-# test itself does is left to the address sanitizer.
+# Compiles tests with little optimisation, in half the time; tested libraries stay optimised. The sanitizer of undefined
+# behaviour checks libraries only; the address sanitizer checks tests too.
 function(ingot_test_options target)
   if(INGOT_SANITIZE)
     target_compile_options(${target} PRIVATE -O0 -fno-sanitize=undefined)
@@ -121,14 +122,14 @@ function(ingot_test_options target)
     target_compile_options(${target} PRIVATE -O1)
   endif()
   if(INGOT_PRECOMPILED AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # GCC 12 takes strings' inlined appends for out of bounds, and precompiled headers for the project's own.
+    # GCC 12 reports strings' inlined appends as out of bounds, and takes precompiled headers for the project's own.
     target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
   endif()
 endfunction()
 
 # ingot_unity(TARGET sources apart)
 #
-# With INGOT_UNITY, the sources are compiled by eights, each of one folder; those in the list `apart` are compiled alone.
+# With INGOT_UNITY, up to eight sources of a folder are compiled as one; sources in the list `apart` are compiled alone.
 function(ingot_unity target sources apart)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${INGOT_UNITY} UNITY_BUILD_MODE GROUP)
   list(REMOVE_ITEM sources ${apart})
@@ -147,8 +148,8 @@ endfunction()
 # ingot_test(NAME [SOURCES ...] [APART source ...] [LIBS target ...])
 #
 # A GoogleTest binary and its CTest entry. Tests find the shared data through INGOT_SHARED (default ../shared).
-# INGOT_UNITY compiles up to eight sources of a folder as one, so their anonymous namespaces are one too: names in them
-# are unique within a folder. The sources that APART names too are compiled alone.
+# INGOT_UNITY compiles up to eight sources of a folder as one and so joins their anonymous namespaces: names in them
+# must be unique within a folder. Sources that APART also names are compiled alone.
 function(ingot_test name)
   if(NOT INGOT_TESTS)
     return()
@@ -168,9 +169,9 @@ endfunction()
 
 # ingot_fuzz(NAME source [SOURCES folder/file ...] [LIBS target ...])
 #
-# With INGOT_FUZZ a libFuzzer binary; otherwise a driver that replays files and folders given as arguments. The target
-# `fuzzers` builds all libFuzzer binaries. SOURCES are files under src/ that the target compiles itself, where one parser
-# is all that it needs of a large library.
+# Adds a fuzz target: with INGOT_FUZZ a libFuzzer binary, otherwise a driver that replays the files and folders of its
+# arguments. The target `fuzzers` builds all libFuzzer binaries. SOURCES are files under src/ that the target compiles
+# itself, if it needs only one parser of a large library.
 function(ingot_fuzz name source)
   if(NOT INGOT_TESTS)
     return()

@@ -1,11 +1,11 @@
-# What `cmake --install` puts where: the program with its manual pages and completions, the library with its headers
-# and the package that find_package(ingot) finds.
+# Install rules of `cmake --install`: the program with its manual pages and completions, the library with its headers,
+# and the package for find_package(ingot).
 
-# The targets of the project and the packages it does not build that `target` is linked from, appended to the variables
-# of these names.
+# Appends to two variables what `target` is linked from: the project's own targets, and the packages that it does not
+# build.
 function(ingot_closure target targets_name packages_name)
   if("${target}" MATCHES "::" AND NOT "${target}" MATCHES "^ingot::")
-    # Imported, and perhaps not visible from here.
+    # An imported target, which may not be visible here.
     string(REGEX REPLACE "::.*" "" package "${target}")
     set(${packages_name} ${${packages_name}} ${package} PARENT_SCOPE)
     return()
@@ -55,7 +55,7 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/package/ingotConfigVersion.
 install(FILES ${CMAKE_BINARY_DIR}/package/ingotConfig.cmake ${CMAKE_BINARY_DIR}/package/ingotConfigVersion.cmake
   DESTINATION ${package_folder})
 
-# The program writes its own pages and scripts.
+# The program itself writes its manual pages and completion scripts.
 install(TARGETS ingot RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 set(share ${CMAKE_BINARY_DIR}/share)
 set(bash ${share}/bash-completion/completions/ingot)

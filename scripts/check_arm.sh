@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles ingot-digest for 64-bit Arm and runs it under QEMU's user mode: over tiny models of every
-# format and every KV type, its NEON kernels must give the digests of this machine's scalar ones.
+# Compiles ingot-digest for 64-bit Arm and runs it under QEMU's user mode. On tiny models of every
+# format and KV type, its NEON kernels must give the digests of this machine's scalar kernels.
 #
 # usage: scripts/check_arm.sh
 #
@@ -19,7 +19,7 @@ arm=(qemu-aarch64 -L /usr/aarch64-linux-gnu "$build/tests/cross/ingot-digest")
 model=$(mktemp --suffix=.gguf)
 trap 'rm -f "$model"' EXIT
 
-# compare KV_TYPE WHAT: both tables of the other processor against the scalar one of this.
+# compare KV_TYPE WHAT: compares both Arm kernel tables with this machine's scalar table.
 compare() {
   local table want got
   want=$("$native" "$model" scalar "$1")

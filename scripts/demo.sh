@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs missing packages, builds ingot, and lets small models generate text, its own one last.
-# Bash and apt are all it needs (root or sudo, Debian 12); running it again is safe and quick.
+# Installs missing packages, builds ingot, and generates text with small models, last the built-in
+# one. Needs only Bash and apt (root or sudo, Debian 12); running it again is safe and quick.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

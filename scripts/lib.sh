@@ -1,4 +1,4 @@
-# Functions of the scripts: messages, installation of missing packages, stages.
+# Shell functions for all scripts: messages, installation of missing packages, stages.
 # shellcheck shell=bash
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -19,7 +19,7 @@ check_packages=(clang clang-format clang-tidy libclang-rt-14-dev libbenchmark-de
 
 say() { printf '%s\n' "$*"; }
 
-# run COMMAND...: prints the command as it could be typed, then runs it.
+# run COMMAND...: prints the command as one would type it, then runs it.
 run() {
   printf '$'
   printf ' %q' "$@"
@@ -27,8 +27,8 @@ run() {
   "$@"
 }
 
-# install_missing PACKAGE...: installs missing packages by apt; with none missing it needs neither
-# network nor root.
+# install_missing PACKAGE...: installs missing packages with apt; needs network and root only if a
+# package is missing.
 install_missing() {
   local package missing=() as_root=()
   for package in "$@"; do
@@ -54,7 +54,7 @@ install_missing() {
   "${apt[@]}" install --no-install-recommends "${missing[@]}" </dev/null >/dev/null
 }
 
-# ccache keeps its files in the home folder; where that cannot be written, in the build folder.
+# ccache keeps its files in the home folder, or in the build folder if that is not writable.
 cache=${CCACHE_DIR:-${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/ccache}
 if ! mkdir -p "$cache" 2>/dev/null || [ ! -w "$cache" ]; then
   export CCACHE_DIR=$root/build/ccache

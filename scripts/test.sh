@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs missing packages, builds, runs the checks that each change has to pass; prints each
-# stage's result and seconds. Bash and apt are all it needs (root or sudo, Debian 12); running it
-# again is safe. CONTRIBUTING.md has a table of the stages.
+# Installs missing packages, builds, and runs the checks that every change must pass; prints each
+# stage's result and seconds. Needs only Bash and apt (root or sudo, Debian 12); running it again is
+# safe. CONTRIBUTING.md has a table of the stages.
 #
 # usage: scripts/test.sh [--full]
 #
@@ -25,8 +25,8 @@ times=()
 failed=()
 logs=build/logs
 
-# stage NAME COMMAND...: runs the command and keeps what it says; a failure is remembered and the
-# next stage still runs.
+# stage NAME COMMAND...: runs the command and stores its output. After a failure, the next stage
+# still runs.
 stage() {
   local name=$1 start=$SECONDS status
   shift
@@ -50,7 +50,7 @@ stage() {
   fi
 }
 
-# cxx_files: the C++ files of the project, each ended by a NUL.
+# cxx_files: lists the project's C++ files, each ended by a NUL.
 cxx_files() {
   local folders=() folder
   for folder in src include examples tests bench tools; do
@@ -72,7 +72,7 @@ check_tools() {
 
 check_format() { cxx_files | xargs -0 -r -n 32 -P "$jobs" clang-format --dry-run -Werror; }
 
-# build PRESET [OPTION...]: configures and builds.
+# build PRESET [OPTION...]: configures and builds a preset.
 build() {
   local preset=$1
   shift
@@ -80,13 +80,13 @@ build() {
   run cmake --build --preset "$preset" --parallel "$jobs" -- --quiet
 }
 
-# run_tests PRESET [OPTION...]: runs the tests of a build, by CTest's options only some.
+# run_tests PRESET [OPTION...]: runs a build's tests; CTest's options can select some of them.
 run_tests() {
   local preset=$1
   shift
   local results=$root/build/$preset/tests.xml status=0
   rm -f "$results"
-  # Tests of the program wait for what they start, so there is time for one more.
+  # Tests of the program wait for their child processes, so one more test can run at once.
   run ctest --preset "$preset" --parallel $((jobs + 1)) --no-tests=error \
     --output-junit "$results" "$@" || status=$?
   if [ $status -ne 0 ] && [ -f "$results" ]; then run python3 tools/failed_tests.py "$results"; fi
@@ -104,7 +104,7 @@ build_and_test_long() {
   build_and_test "$@"
 }
 
-# What tests/server/clients_test.py runs with; without it that test is skipped.
+# Makes the environment for tests/server/clients_test.py; without it the test is skipped.
 make_clients_venv() {
   local venv=build/clients-venv
   install_missing python3-venv
@@ -112,7 +112,7 @@ make_clients_venv() {
   run "$venv/bin/pip" install --quiet --disable-pip-version-check -r tests/server/clients.txt
 }
 
-# Objects for one instruction set must not carry code that the linker may choose for every machine.
+# Checks that objects for one instruction set have no code that the linker may use on all machines.
 check_isa_objects() {
   local objects=() object
   while IFS= read -r -d '' object; do
@@ -125,8 +125,8 @@ check_isa_objects() {
   run tools/check_isa_symbols.sh "${objects[@]}"
 }
 
-# bench PROGRAM [FILTER]: runs the benchmarks whose names match, of which there must be some: a
-# filter that matches nothing is no error to the program.
+# bench PROGRAM [FILTER]: runs the benchmarks with matching names; fails if there are none, which
+# the program itself does not report.
 bench() {
   local program=build/release/bench/$1 filter=--benchmark_filter=${2:-.}
   if [ -z "$("$program" "$filter" --benchmark_list_tests)" ]; then
@@ -136,7 +136,7 @@ bench() {
   run "$program" "$filter" --benchmark_min_time=0.001
 }
 
-# That benchmarks run at all; what they measure takes a quiet machine and longer.
+# Checks that benchmarks run. Their figures would need a quiet machine and more time.
 check_benches() {
   bench linear_bench '^linear.*/(F32|Q4_K)/rows:1$'
   bench linear_bench '^limit.*/Q4_K/rows:1/'
@@ -145,8 +145,8 @@ check_benches() {
   bench engine_bench engine_step/16
 }
 
-# The address sanitizer over what reads foreign bytes, and over the scalar kernels, which have the
-# templates of all tables.
+# Runs the address sanitizer over code that reads foreign bytes, and over the scalar kernels, which
+# instantiate the templates of all tables.
 asan_gate() {
   local tests=(load_test text_test hub_test server_test op_test)
   run cmake --preset asan --log-level=WARNING -DINGOT_KERNEL_TABLES=scalar
@@ -156,7 +156,7 @@ asan_gate() {
   fuzz 0
 }
 
-# check_tidy [OPTION...]: several sources at once miss unused using declarations alone.
+# check_tidy [OPTION...]: runs tidy.py, whose joined units miss only unused using declarations.
 check_tidy() {
   if [ ! -f build/release/compile_commands.json ]; then
     say "error: the release build was not configured" >&2
@@ -165,8 +165,8 @@ check_tidy() {
   run python3 tools/tidy.py build/release --jobs "$jobs" "$@"
 }
 
-# fuzz_one SECONDS PROGRAM: replays a target's corpus, then fuzzes it unless SECONDS is 0; prints at
-# the end, all at once: everything when it failed, else how many inputs it tried.
+# fuzz_one SECONDS PROGRAM: replays a target's corpus, then fuzzes it unless SECONDS is 0. Prints at
+# the end: the whole output after a failure, otherwise the number of inputs.
 fuzz_one() {
   local seconds=$1 target=$2 name corpus work report status=0 fuzz=run
   name=$(basename "$target")
@@ -205,7 +205,7 @@ fuzz() {
     say "error: the asan build made no fuzz_* program" >&2
     return 1
   fi
-  # Freed memory that ASan holds back counts towards the memory limit, so it may hold back little.
+  # ASan may hold back little freed memory, because it counts towards the memory limit.
   export ASAN_OPTIONS=quarantine_size_mb=32:detect_leaks=1
   ulimit -s 256
   export -f fuzz_one run say

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Checks the project's own rules of style that neither the compiler nor clang-format knows.
+"""Checks the project's own style rules, which neither the compiler nor clang-format checks.
 
 usage: check_style.py [ROOT]        ROOT defaults to the repository this script lies in
        check_style.py --plain-words PATH...
 
 Prints one line per finding, `file:line: rule: message`, and exits 1 when there is any. It reads
-text, it does not parse C++: where a rule could be wrong about a line it stays silent, so a finding
-is worth believing. With --plain-words it prints what plain_words.py finds in the given files and
-folders, including pending ones.
+text and does not parse C++. A rule stays silent on a line about which it could be wrong, so that
+findings can be trusted. With --plain-words it prints the findings of plain_words.py in the given
+files and folders, including pending ones.
 """
 import os
 import re

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of check_style.py: each rule is shown code that breaks it and code that only looks so."""
+"""Tests check_style.py: each rule on code that breaks it, and on code that only looks so."""
 import inspect
 import os
 import re

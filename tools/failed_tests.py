@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Prints what failed in a run of CTest, so that it can stand at the end of a long log.
+"""Prints the failed tests of a CTest run, for the end of a long log.
 
 usage: failed_tests.py RESULTS
 
-RESULTS is what `ctest --output-junit` wrote. Each test that failed is named with the end of its
-output, of which they share LINES lines; what GoogleTest says of tests that passed is left
-out.
+RESULTS is the file that `ctest --output-junit` wrote. Each failed test is printed with the end of
+its output; all failed tests share LINES lines of output. GoogleTest's lines about passed tests are
+left out.
 """
 
 import re

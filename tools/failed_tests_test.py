@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests tools/failed_tests.py on what CTest itself writes."""
+"""Tests failed_tests.py on result files that CTest itself wrote."""
 
 import subprocess
 import sys

@@ -3,9 +3,8 @@
 
 usage: make_tiny_model.py OUT.gguf [--seed N]
 
-The same seed gives the same bytes. What the model says is noise; it is there so that everything
-from the file to the text can be run without a download. Facts of the format are from the GGUF
-specification (ggml, docs/gguf.md).
+Equal seeds give equal bytes. The model writes noise; with it, everything from the file to the text
+can run without a download. Source of the format: the GGUF specification (ggml, docs/gguf.md).
 """
 import argparse
 import array

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of make_tiny_model.py: reads what was written with a reader of its own."""
+"""Tests make_tiny_model.py: reads its files with an independent reader."""
 import math
 import os
 import random

@@ -1,7 +1,7 @@
-"""The words and phrases that comments, messages and pages of this repository avoid.
+"""Words and phrases that check_style.py bans from comments, messages and pages.
 
 check_style.py holds every file to PLAIN_WORDS, except those under PLAIN_WORDS_PENDING. Text in
-backquotes or double quotes is skipped: it names or quotes something.
+backquotes or double quotes is skipped, because it names or quotes something.
 """
 import io
 import re

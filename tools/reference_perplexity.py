@@ -3,16 +3,16 @@
 
 usage: reference_perplexity.py MODEL.gguf --file TEXT --ctx N [--stride S]
 
-An independent judge of `ingot perplexity`: it shares no code with it, reads a GGUF file of F32
-weights itself, cuts the text into tokens itself, and prints the same members as JSON. Plain Python,
-a few milliseconds a token for every 100,000 weights: for models of some hundred thousand.
+An independent reference for `ingot perplexity`: it shares no code with ingot, reads GGUF files of
+F32 weights and tokenizes the text itself, and prints JSON with the same members. It is plain Python
+and takes a few milliseconds per token and 100,000 weights, so it is for very small models.
 
 The model is that of Touvron et al., "LLaMA: Open and Efficient Foundation Language Models"
 (arXiv:2302.13971) with grouped-query attention (arXiv:2305.13245): RMSNorm (arXiv:1910.07467),
 rotary embeddings (arXiv:2104.09864) of adjacent pairs, as GGUF files of this architecture have
-them, and SwiGLU (arXiv:2002.05202). The tokenizer is SentencePiece's BPE with byte fallback: the
-pair whose union is the piece of the highest score is merged first, the leftmost of equals.
-The format is that of ggml's docs/gguf.md.
+them, and SwiGLU (arXiv:2002.05202). The tokenizer is SentencePiece's BPE with byte fallback: it
+first merges the pair that makes the piece of the highest score, the leftmost one if scores are
+equal. Source of the format: ggml's docs/gguf.md.
 """
 import argparse
 import json

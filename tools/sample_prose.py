@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Draws comments of headers and paragraphs of documentation at random, for a reader to judge.
+"""Draws random comments of headers and paragraphs of documentation, for a reader to judge.
 
 usage: sample_prose.py [--seed S] [--comments N] [--paragraphs M]
 
 Prints N comments from the headers in src/ and include/, each with its declaration, and M
 paragraphs from README.md, CONTRIBUTING.md and docs/, numbered, with file and line. Equal seeds and
-equal trees give equal draws.
+equal trees give equal samples.
 """
 import argparse
 import os

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Draws docs/figures/terminal.svg: commands of ingot with the output that they gave.
+"""Draws docs/figures/terminal.svg: some ingot commands and their output.
 
 usage: terminal_figure.py PROGRAM [OUT]     PROGRAM is a built ingot, OUT the SVG file
 
-Needs curl, jq and the free port 8080. The picture leaves out notes on stderr, except the address of
-the server.
+Needs curl, jq and the free port 8080. The picture leaves out stderr, except the line with the
+server's address.
 """
 import html
 import os

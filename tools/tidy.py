@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy over the sources of a build, several in one translation unit: three quarters of
-its time go into headers, which are then read once.
+"""Runs clang-tidy over the sources of a build, several per translation unit: headers take three
+quarters of its time, and are then parsed once for all.
 
 usage: tidy.py BUILD [--jobs N] [--batch N] [--changed]
 
-Sources of one folder with the same flags go together. Where such a unit has findings, or does not
-compile because two sources have the same local name, its sources are looked at one by one, and only
-what is found then counts. Tests, and kernels that others instantiate or that another processor's
-compiler builds, are left out. Exit status 1 when there is a finding.
+A unit has sources of one folder with equal flags. If it has findings, or does not compile because
+two sources have the same local name, its sources are checked one by one, and only these findings
+count. Left out are tests, and kernels that others instantiate or that another processor's compiler
+builds. The exit status is 1 if there is a finding.
 
 --changed checks only the files that differ from the last release: sources, and headers with the
 flags of a source beside them. The last release is the last tag in the history; without a tag, the

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests tools/tidy.py on a project of a few files."""
+"""Tests tidy.py on a project of a few files."""
 
 import contextlib
 import io

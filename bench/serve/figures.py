@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Figures of a running server under load and under attack, one line of JSON each.
+"""Measures a running server under load and under attack; prints one line of JSON per figure.
 
 usage: bench/serve/figures.py [--model FILE] [NAME...]
 
-Starts `ingot serve` (INGOT_BINARY, else build/release/ingot) with a model, the built-in one where
-none is said, for each of them; exits 1 where a limit was missed. Names: overhead, overload,
-streams, drain, descriptors, idle, readers, domains, mix, soak; all of them without one. Quiet
-machines only: other work shows in all of it.
+Starts `ingot serve` (INGOT_BINARY, else build/release/ingot) for each NAME, by default with the
+built-in model; exits 1 if a limit was missed. Names: overhead, overload, streams, drain,
+descriptors, idle, readers, domains, mix, soak; without NAME all of them. Run it on an idle machine
+only: other work changes every figure.
 """
 import concurrent.futures
 import itertools

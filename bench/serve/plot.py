@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plots what `ingot bench serve --sweep ... --json` measured: latencies and throughput by load.
+"""Plots latencies and throughput by load, as `ingot bench serve --sweep ... --json` printed them.
 
 usage: bench/serve/plot.py RESULTS.json OUT.svg     (pip install matplotlib)
 

@@ -1,4 +1,4 @@
-// Measures peaks: the best of short windows of known work, and of whole passes over memory.
+// Measures peak rates: the best of short windows of known work, and of passes over memory.
 #include "bench/peaks.h"
 
 #include <algorithm>
@@ -21,26 +21,26 @@ namespace {
 constexpr std::int64_t kReadChunk = 256 << 10;
 constexpr std::int64_t kReadBytesMax = std::int64_t{1} << 30;
 
-/// Long beside the clock's own time, short beside the time slices of neighbours.
+/// Long compared with reading the clock; short compared with the time slices of other processes.
 constexpr double kWindowSeconds = 0.001;
-/// Lanes that grow by one a round stay exact, in floats and in the sum of all of them.
+/// Each round adds 1 to a lane. Up to 2^22 rounds, float lanes and the sum of all lanes stay exact.
 constexpr std::int64_t kRoundsMax = std::int64_t{1} << 22;
 constexpr int kLanes = 16;
-/// Operations of a round in each lane of a chain.
+/// Operations that a round does in each lane of a chain.
 constexpr double kInt8OpsALane = 8;
 constexpr double kF32OpsALane = 2;
-/// For so long windows are tried, on one thread and on all, and passes over memory.
+/// Seconds of trying windows on one thread, windows on all threads, and passes over memory.
 constexpr double kOneSeconds = 0.05;
 constexpr double kAllSeconds = 0.1;
 constexpr double kReadSeconds = 0.2;
-/// A pass is as many chunks a thread at the least, about a millisecond.
+/// Least number of chunks per thread in a pass: about 1 ms of reading.
 constexpr std::size_t kPassChunksMin = 48;
 
 double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// A round adds 1 to every lane: 1 - 1 + 2 - 1 over each four bytes, 1 * 1 in floats.
+/// Operands with which a round adds 1 to every lane: 1 - 1 + 2 - 1 per four bytes, 1 * 1 in floats.
 PeakOperands unit_operands() {
   PeakOperands operands;
   std::fill(std::begin(operands.u), std::end(operands.u), std::uint8_t{1});
@@ -69,7 +69,7 @@ class Watch {
   const std::function<void()>& between_;
 };
 
-/// Rounds of one kernel a second on the calling thread, in one window.
+/// Measures a kernel's rounds per second on the calling thread, in one window.
 template <class Sum>
 double rounds_per_second(const PeakKernel<Sum>& kernel, std::int64_t rounds) {
   const PeakOperands operands = unit_operands();
@@ -81,7 +81,7 @@ double rounds_per_second(const PeakKernel<Sum>& kernel, std::int64_t rounds) {
   return static_cast<double>(rounds) / seconds;
 }
 
-/// The best window within `seconds`.
+/// The rate of the best window, trying windows for `seconds`.
 template <class Sum>
 double best_rounds_per_second(const PeakKernel<Sum>& kernel, std::int64_t rounds, double seconds) {
   const double end = now_seconds() + seconds;
@@ -104,7 +104,7 @@ std::int64_t choose_rounds(const PeakKernel<Sum>& kernel) {
   return rounds;
 }
 
-/// Operations a second of rounds of `kernel`, in units of 10^9.
+/// Converts a kernel's rounds per second to 10^9 operations per second.
 template <class Sum>
 double gop(const PeakKernel<Sum>& kernel, double rounds, double ops_a_lane) {
   return ops_a_lane * kernel.chains * kLanes * rounds / 1e9;
@@ -127,8 +127,8 @@ double find_fastest(Watch& watch, const std::array<PeakKernel<Sum>, n>& kernels,
   return best;
 }
 
-/// The rate of all threads, which compute at the same time. Each one's best window counts: on a
-/// busy machine there may be none in which every one of them has a CPU to itself.
+/// The summed rate of all threads, which compute at the same time. Each thread counts with its own
+/// best window: on a busy machine, no window may give every thread a whole CPU.
 template <class Sum>
 double computed_by_all(Watch& watch, const PeakKernel<Sum>& kernel, double ops_a_lane) {
   std::vector<double> each(static_cast<std::size_t>(watch.threads()));
@@ -139,7 +139,7 @@ double computed_by_all(Watch& watch, const PeakKernel<Sum>& kernel, double ops_a
   return gop(kernel, std::accumulate(each.begin(), each.end(), 0.0), ops_a_lane);
 }
 
-/// Words of 1, so that the sum of what was read is known.
+/// Fills memory with words of 1, so that the sum over each chunk is known.
 void fill(Watch& watch, Buffer& buffer) {
   watch.run(buffer.bytes() / kReadChunk, [&](std::int64_t item) {
     auto* words = reinterpret_cast<std::int32_t*>(buffer.data() + item * kReadChunk);
@@ -147,8 +147,8 @@ void fill(Watch& watch, Buffer& buffer) {
   });
 }
 
-/// When each chunk had been read, by one thread that goes round `part` of the memory: `least`
-/// chunks and one more, or as many as there is time for.
+/// Reads `part` of the memory again and again on the calling thread, for kReadSeconds but at least
+/// `least` + 1 chunks. Returns the time at which each chunk had been read.
 std::vector<double> read_round(const HostKernels& kernels, std::span<const std::byte> part,
                                std::size_t least) {
   constexpr std::size_t kChunksMax = 1 << 16;
@@ -193,13 +193,13 @@ std::span<const std::byte> bytes_of(const Buffer& buffer) {
   return {buffer.data(), static_cast<std::size_t>(buffer.bytes())};
 }
 
-/// At most one for each CPU.
+/// The number of threads to use: at most one per CPU.
 int threads_for(int threads, const std::vector<std::size_t>& cpus) {
   return std::min(threads, std::max(1, static_cast<int>(cpus.size())));
 }
 
-/// Bound to CPUs: on a busy machine two threads may share one for a while, and not reach its
-/// limits.
+/// Threads that are bound to CPUs: otherwise two threads may share a CPU for a while on a busy
+/// machine, and miss its limits.
 ThreadPool bound_threads(int threads, const std::vector<std::size_t>& cpus) {
   return ThreadPool(threads, {.pin = true, .cpus = cpus});
 }
@@ -241,7 +241,7 @@ Peaks PeakMeter::measure_again() const {
   const Peaks all{.read_gb_s = best_pass(watch, kernels_, bytes_of(buffer_), watch.threads()),
                   .f32_gflop_s = computed_by_all(watch, f32_, kF32OpsALane),
                   .int8_gop_s = computed_by_all(watch, int8_, kInt8OpsALane)};
-  // Threads that share one CPU reach less together than one that had it to itself a moment before.
+  // Threads that share a CPU may reach less together than one thread reached alone before.
   return at_least(one_thread_, all);
 }
 

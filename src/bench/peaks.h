@@ -1,4 +1,4 @@
-// PeakMeter: measures the machine's limits, which speeds are compared with.
+// PeakMeter: measures peak rates of memory and arithmetic, which bound a model's speed.
 #pragma once
 
 #include <cstddef>
@@ -14,44 +14,43 @@ namespace ingot {
 
 /// The machine's best rates. An operation is a product or a sum.
 struct Peaks {
-  double read_gb_s = 0;    ///< 10^9 bytes per second from memory, over a whole pass
-  double f32_gflop_s = 0;  ///< fused multiply-adds of floats, two operations each
-  double int8_gop_s = 0;   ///< dot products of bytes
+  double read_gb_s = 0;    ///< 10^9 bytes per second, reading more memory than caches hold
+  double f32_gflop_s = 0;  ///< 10^9 operations per second, in float fused multiply-adds
+  double int8_gop_s = 0;   ///< 10^9 operations per second, in dot products of bytes
 };
 
 /// The peaks of one thread and of all threads.
 struct MeasuredPeaks {
   Peaks one_thread;
   Peaks all_threads;
-  int threads = 0;              ///< number of threads in `all`
-  std::int64_t read_bytes = 0;  ///< bytes of memory per pass
+  int threads = 0;              ///< number of threads behind `all_threads`
+  std::int64_t read_bytes = 0;  ///< size of the memory that each pass reads
 };
 
-/// The bytes of memory to measure reading with: far more than the caches hold, at most a quarter of
-/// the available memory.
+/// How many bytes of memory to measure reading with: a quarter of the available memory, at most
+/// 1 GiB.
 std::int64_t peak_read_bytes(std::int64_t available_bytes);
 
-/// Measures the peaks of one instruction set, repeatedly: on a shared machine they change within
-/// seconds, so each benchmark measures them beside its own work.
+/// Measures the peaks of one instruction set. On a shared machine they change within seconds, so a
+/// benchmark measures them again between its own runs.
 ///
-/// Computing counts its best window of one millisecond. Reading counts its best pass over the
-/// memory, or over several passes for less than a few MB. The kernels' results are checked, so that
-/// the compiler cannot drop work.
+/// Arithmetic rates are those of the best window of about 1 ms. The read rate is that of the best
+/// pass over the memory, or of several passes if the memory is only a few MB. Results of kernels
+/// are checked, so that the compiler cannot drop their work.
 class PeakMeter {
  public:
-  /// Uses at most `threads` threads of its own, each bound to one of `cpus` during a measurement.
-  /// `between` is called between parts of a measurement on the calling thread, and may throw to end
-  /// it.
+  /// Measures with at most `threads` threads of its own, each bound to one of `cpus`. `between` is
+  /// called on the calling thread between parts of a measurement, and may throw to end it.
   ///
-  /// Units:  `read_bytes` is a result of peak_read_bytes, allocated here; `cpus` are those of a
-  ///         ThreadPool, or allowed_cpus().
-  /// Errors: Error{kDoesNotFit} when the allocation fails.
+  /// Units:  `read_bytes` is a result of peak_read_bytes, and allocated here; `cpus` are those of
+  ///         a ThreadPool, or allowed_cpus().
+  /// Errors: Error{kDoesNotFit} if the allocation fails.
   PeakMeter(int threads, std::vector<std::size_t> cpus, const HostKernels& kernels,
             std::int64_t read_bytes, std::function<void()> between);
 
   /// Measures all peaks, in about 1.5 s.
   ///
-  /// Errors: Error{kDoesNotFit} when the system refuses a thread.
+  /// Errors: Error{kDoesNotFit} if the system refuses a thread.
   MeasuredPeaks measure();
   /// Measures the peaks of all threads with the fastest kernels of measure(), in about 0.5 s.
   /// Requires an earlier measure() (INGOT_CHECK).
@@ -64,17 +63,17 @@ class PeakMeter {
   const std::vector<std::size_t> cpus_;
   const HostKernels& kernels_;
   const std::function<void()> between_;
-  Buffer buffer_;  ///< the memory to read; words of 1 after the first measurement
+  Buffer buffer_;  ///< the memory to read; measure() fills it with words of 1
   Peaks one_thread_{};
   PeakKernel<std::int32_t> int8_{};  ///< the fastest kernel on one thread, after measure()
   PeakKernel<float> f32_{};
 };
 
-/// The best rate over `window` consecutive pieces of work, in pieces per second; `ends` are their
-/// end times in any order. 0 for at most `window` pieces.
+/// The highest rate over any `window` consecutive pieces of work, in pieces per second. `ends` are
+/// the end times of all pieces in seconds, in any order. 0 if there are at most `window` pieces.
 double best_rate(std::vector<double> ends, std::size_t window);
 
-/// The shortest possible time of a step in seconds:
+/// Lower bound of the time of a step, in seconds:
 ///
 ///     max(bytes / read peak, int8 operations / int8 peak + f32 operations / f32 peak)
 double ideal_seconds(const StepCost& cost, const Peaks& peaks);

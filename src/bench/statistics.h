@@ -10,7 +10,7 @@
 namespace ingot {
 
 /// The percentile of `sorted` at index (n - 1) * percent / 100, interpolated linearly between its
-/// two neighbours. 0 where `sorted` is empty.
+/// two neighbours. 0 if `sorted` is empty.
 inline double percentile(std::span<const double> sorted, double percent) {
   if (sorted.empty()) return 0;
   const double place = static_cast<double>(sorted.size() - 1) * percent / 100;
@@ -19,8 +19,8 @@ inline double percentile(std::span<const double> sorted, double percent) {
   return std::lerp(sorted[below], sorted[above], place - std::floor(place));
 }
 
-/// The median of `values`, in any order: the middle one, or the mean of the two in the middle. 0
-/// where `values` is empty.
+/// The median of `values`, which may have any order: the middle value, or the mean of the two
+/// middle values. 0 if `values` is empty.
 inline double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return percentile(values, 50);

@@ -16,7 +16,7 @@ namespace ingot {
 
 namespace {
 
-/// Rows of the largest step: a chunk of prefill.
+/// Rows of the largest step, and so of a chunk of a prefill.
 constexpr std::int64_t kRows = 512;
 
 double now_seconds() {
@@ -52,7 +52,7 @@ struct Prefixes {
 WorkloadLimits workload_limits(std::span<const Workload> workloads, bool shared_prefix) {
   WorkloadLimits limits;
   std::int64_t rows = 1;
-  std::int64_t own = 0;  // tokens of blocks that the runs have beside the prefixes
+  std::int64_t own = 0;  // tokens of the blocks that runs need besides the prefixes
   for (const Workload& w : workloads) {
     const bool chunks = w.kind == Workload::Kind::kPrefill || w.depth > 0;
     limits.sequences = std::max(limits.sequences, w.batch);
@@ -118,7 +118,7 @@ std::int32_t WorkloadRunner::token(std::int64_t sequence, std::int64_t position,
   return static_cast<std::int32_t>(random % word(executor_.model().spec.vocab));
 }
 
-/// A sequence with its tokens, and with those blocks of its prefix that exist already.
+/// Makes a sequence with its tokens. It shares the blocks of its prefix, if they were computed.
 Sequence WorkloadRunner::begin(const Workload& workload, std::int64_t sequence) const {
   Sequence s(executor_.cache());
   for (std::int64_t i = 0; i < workload.depth; ++i) {
@@ -131,9 +131,9 @@ Sequence WorkloadRunner::begin(const Workload& workload, std::int64_t sequence) 
   return s;
 }
 
-/// Fills `parts_` with as many rows of run.sequences as fit, from `next` on, and moves `next` past
-/// the sequences that this step completes. Returns the step's rows of logits: with `outputs` one
-/// per completed sequence.
+/// Fills `parts_` with rows of run.sequences, starting at `next`, up to the limit of a step, and
+/// moves `next` past the sequences that this step completes. Returns the step's number of logits
+/// rows: with `outputs`, one per completed sequence.
 std::int64_t WorkloadRunner::fill_step(Run& run, std::size_t& next, bool outputs) {
   parts_.clear();
   std::int64_t room = executor_.limits().rows;
@@ -153,8 +153,8 @@ std::int64_t WorkloadRunner::fill_step(Run& run, std::size_t& next, bool outputs
   return out_rows;
 }
 
-/// Computes the tokens that the sequences are ahead. With `outputs`, each has some, and its last
-/// row gives logits and the best next token.
+/// Computes all tokens that are not computed yet. With `outputs`, each sequence has such tokens,
+/// and its last row gives logits and the most likely next token.
 void WorkloadRunner::close_gaps(Run& run, bool outputs) {
   for (std::size_t next = 0; next < run.sequences.size();) {
     on_step_();
@@ -175,7 +175,7 @@ void WorkloadRunner::close_gaps(Run& run, bool outputs) {
   }
 }
 
-/// The tokens of the next step: all of a prefill, or the first or best ones of a decode.
+/// Appends the tokens of the next step: all tokens of a prefill, or one token of a decode.
 void WorkloadRunner::extend(Run& run, const Workload& workload, std::int64_t step) const {
   const bool prefill = workload.kind == Workload::Kind::kPrefill;
   for (std::size_t i = 0; i < run.sequences.size(); ++i) {
@@ -192,7 +192,7 @@ void WorkloadRunner::extend(Run& run, const Workload& workload, std::int64_t ste
 
 void WorkloadRunner::prepare(std::span<const Workload> workloads) {
   prefixes_.clear();
-  // Memory that is written for the first time has to be found and cleared, which is no step's work.
+  // The system finds and clears memory at its first write. This must not count as a step's time.
   KvCache& cache = executor_.cache();
   for (std::int64_t i = 0; i < cache.layer_count(); ++i) {
     on_step_();

@@ -1,4 +1,4 @@
-// Reads importance matrices in two layouts, and writes the newer one.
+// Reads importance matrices of two layouts, and writes the newer layout.
 #include "convert/importance.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ Error refusal(const std::string& file, std::uint64_t offset, std::string_view re
   return model_error(file, "importance", offset, reason);
 }
 
-/// The floats of a tensor, each finite and at least 0.
+/// Reads a tensor's floats; check_values checks them.
 std::vector<float> read_values(const GgufFile& file, const TensorInfo& tensor) {
   if (tensor.format != F32::kFormat) {
     throw refusal(file.name, tensor.offset,
@@ -47,7 +47,7 @@ void check_values(const std::string& file, std::uint64_t offset, std::string_vie
       cat(printable(tensor), " has the value ", *bad, ", expected at least 0 and finite"));
 }
 
-/// Sums become means; an expert that no row reached keeps zeros.
+/// Turns sums into means. An expert that received no row keeps zeros.
 void divide(std::vector<float>& sums, std::span<const float> counts) {
   const std::size_t cols = sums.size() / counts.size();
   for (std::size_t i = 0; i < sums.size(); ++i) {
@@ -113,8 +113,8 @@ void ImportanceMatrix::take_gguf(const GgufFile& file) {
   }
 }
 
-/// Little-endian int32: entries; each: bytes of the name, name, calls, values, that many float32.
-/// A number of chunks and the text's name follow; they are not read.
+/// Layout, integers as little-endian int32: number of entries; for each entry: size of its name,
+/// name, calls, number of values, values as float32. The rest of the file is not read.
 void ImportanceMatrix::take_old(std::span<const std::byte> bytes) {
   ByteReader reader(bytes, name_);
   reader.section("importance");
@@ -131,10 +131,10 @@ void ImportanceMatrix::take_old(std::span<const std::byte> bytes) {
   for (std::uint64_t i = 0; i < entries; ++i) {
     const std::uint64_t at = reader.offset();
     const std::string name(reader.text(bounded("bytes of a name", 1, kOldNameMax)));
-    bounded("calls", 0, INT32_MAX);  // scales all values of the tensor alike
+    bounded("calls", 0, INT32_MAX);  // a common factor of the tensor's values
     const std::uint64_t count = bounded("values", 1, INT32_MAX);
     const auto raw =
-        reader.bytes(count * sizeof(float));  // before memory of that size is asked for
+        reader.bytes(count * sizeof(float));  // fails before memory of this size is allocated
     std::vector<float> values(count);
     std::memcpy(values.data(), raw.data(), raw.size());
     check_values(name_, at, name, values);

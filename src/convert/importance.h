@@ -1,4 +1,4 @@
-// ImportanceMatrix: a factor for the squared error of each column of a model's matrices.
+// ImportanceMatrix: how much an error in each matrix column matters, for quantisation.
 #pragma once
 
 #include <cstdint>
@@ -12,26 +12,26 @@
 
 namespace ingot {
 
-/// The mean square of the inputs of each column of each matrix, over a text.
+/// For each column of each matrix: the mean square of its input, measured over a text.
 ///
-/// Files: the GGUF layout (tensors NAME.in_sum2 of sums and NAME.counts of rows, general.type
-/// "imatrix"), which `ingot imatrix` writes, and the older one (a count of entries; each a name, a
-/// number of calls, and values).
-/// Source: both are llama.cpp's, tools/imatrix.
+/// Files have one of two layouts. The GGUF layout, which `ingot imatrix` writes, has tensors
+/// NAME.in_sum2 (sums) and NAME.counts (rows), and general.type "imatrix". The older layout is a
+/// list of entries, each with a name, a number of calls and values.
+/// Source: llama.cpp, tools/imatrix, for both.
 class ImportanceMatrix {
  public:
-  /// Reads either layout, recognised by content.
+  /// Reads a file; its content decides which layout it has.
   ///
-  /// Errors: model_error for the file; section "importance" for wrong values in a right form:
-  ///         negative, not finite, sums and counts that contradict each other.
+  /// Errors: model_error for the file; section "importance" for values that are negative or not
+  ///         finite, and for sums and counts that contradict each other.
   static ImportanceMatrix read(const std::string& path);
   /// Reads the bytes of a file as `read` does; `name` is for messages.
   static ImportanceMatrix parse(std::span<const std::byte> bytes, const std::string& name);
 
-  /// The values for a tensor, [experts, cols]; empty when the file has none for it. Only their
-  /// proportions within an expert have a meaning.
+  /// The values for a tensor, [experts, cols]; empty if the file does not have the tensor. Only the
+  /// proportions of values within an expert have a meaning.
   std::span<const float> find(std::string_view tensor) const;
-  /// Tensors with values.
+  /// Number of tensors with values.
   std::size_t size() const { return values_.size(); }
   const std::string& name() const { return name_; }
 
@@ -43,24 +43,24 @@ class ImportanceMatrix {
   std::map<std::string, std::vector<float>, std::less<>> values_;
 };
 
-/// Sums over the input rows of a tensor's experts; a dense matrix counts as one expert.
+/// Sums over a tensor's input rows, for each expert. A dense matrix counts as one expert.
 struct InputSums {
-  std::string tensor;  ///< GGUF's name
+  std::string tensor;  ///< the tensor's name in GGUF
   std::int64_t cols = 0;
-  std::vector<double> squares;  ///< [experts, cols]
-  std::vector<double> rows;     ///< [experts], input rows
+  std::vector<double> squares;  ///< [experts, cols], sums of squared inputs
+  std::vector<double> rows;     ///< [experts], numbers of input rows
 };
 
-/// The origin of sums, which the file states.
+/// The text over which sums were measured; it is stored in the file.
 struct ImportanceSource {
-  std::string text;  ///< name of the text file
-  std::uint32_t windows = 0;
-  std::uint32_t window_tokens = 0;
+  std::string text;                 ///< name of the text file
+  std::uint32_t windows = 0;        ///< pieces of the text
+  std::uint32_t window_tokens = 0;  ///< tokens of a piece
 };
 
-/// Writes sums in the GGUF layout; they are rounded to float32.
+/// Writes sums in the GGUF layout, rounded to float32.
 ///
-/// Errors: those of OutputFile; kNotFinite naming the tensor when a sum is not finite as float32.
+/// Errors: those of OutputFile; kNotFinite naming the tensor if a sum is not finite as float32.
 void write_importance(const std::string& path, std::span<const InputSums> sums,
                       const ImportanceSource& source);
 

@@ -1,4 +1,4 @@
-// Sums of squares by column, for the tensors that share an input.
+// Sums the squares of inputs by column, once for all tensors with a common input.
 #include "convert/importance_collector.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace ingot {
 
 namespace {
 
-/// Columns of an item: a few cache lines of each row.
+/// Columns of a parallel item: four cache lines of each row.
 constexpr std::int64_t kColumns = 64;
 
 std::vector<std::string> names(std::initializer_list<TensorRole> roles, std::int64_t layer) {
@@ -61,7 +61,7 @@ void ImportanceCollector::watch(const Model& model) {
 
 void ImportanceCollector::linear(View in, const Weight& weight) {
   const auto place = places_.find(&weight);
-  if (place != places_.end()) add_rows(in, place->second);  // without routers, which stay F32
+  if (place != places_.end()) add_rows(in, place->second);  // routers have no place: they stay F32
 }
 
 void ImportanceCollector::head(View rows) {

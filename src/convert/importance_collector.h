@@ -12,31 +12,30 @@
 
 namespace ingot {
 
-/// Adds up the squares of the inputs of each matrix of a model.
+/// Sums the squared inputs of each matrix of a model.
 ///
-/// A sum is a chain of doubles for each column, over the rows in their order, so it does not depend
-/// on the number of threads. Tensors that share their input (q, k and v; gate and up) get equal
-/// values.
+/// Each column is summed in double in the order of the rows, so sums do not depend on the number of
+/// threads. Tensors with a common input (q, k and v; gate and up) get equal sums.
 class ImportanceCollector final : public LinearObserver {
  public:
   explicit ImportanceCollector(ThreadPool& pool) : pool_(pool) {}
 
-  /// Starts to collect for the linears of `model`, which must outlive this.
+  /// Starts to collect the inputs of the linears of `model`, which must outlive this.
   void watch(const Model& model);
   void linear(View in, const Weight& weight) override;
   /// Adds input rows of the output head: hidden states after the final norm, [T, H].
   void head(View rows);
 
-  /// The sums in the order of the layers, the output head last. Tensors without rows are left out.
+  /// The sums by layer, then of the output head. Tensors that received no rows are left out.
   std::vector<InputSums> sums() const;
 
  private:
-  /// The sums of one Weight's inputs.
+  /// Where the sums of one Weight are: an index into `inputs_`, and an expert.
   struct Place {
     std::size_t input = 0;
     std::size_t expert = 0;
   };
-  /// The common input of some tensors.
+  /// The tensors that have one common input, and its sums.
   struct Input {
     std::vector<std::string> tensors;
     InputSums sums;
@@ -47,7 +46,7 @@ class ImportanceCollector final : public LinearObserver {
 
   ThreadPool& pool_;
   std::vector<Input> inputs_;
-  std::unordered_map<const Weight*, Place> places_;  ///< only looked up: its order is not fixed
+  std::unordered_map<const Weight*, Place> places_;  ///< never iterated: its order varies
   Place head_;
 };
 

@@ -1,4 +1,4 @@
-// Copies GGUF keys, and writes a folder's configuration as GGUF keys.
+// Makes a GGUF file's metadata: copies a GGUF source's keys, or converts a folder's configuration.
 #include "convert/model_values.h"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ class ConfigWriter {
   void set_count(std::string_view rest, std::int64_t count) {
     out_.set_uint32(key(rest), static_cast<std::uint32_t>(count));  // validate_config bounds it
   }
-  /// Writes a 32-bit float, as GGUF has them. Warns if an `exact` value has to be rounded.
+  /// Writes a 32-bit float, GGUF's type for reals. Warns if this rounds an `exact` value.
   void set_number(std::string_view rest, double number, bool exact = true) {
     const auto rounded = static_cast<float>(number);
     if (exact && static_cast<double>(rounded) != number) {
@@ -80,7 +80,7 @@ void ConfigWriter::write_attention() {
   set_count("attention.head_count_kv", config_.kv_heads);
   set_count("attention.key_length", config_.head_dim);
   set_count("attention.value_length", config_.head_dim);
-  // The forward path computes with this very float.
+  // The forward pass computes with a 32-bit float too, so rounding changes nothing.
   set_number("attention.layer_norm_rms_epsilon", config_.norm_eps, false);
   if (config_.window.empty()) return;
   const std::int64_t window = config_.window.front();
@@ -103,7 +103,7 @@ void ConfigWriter::write_rope() {
       set_number("rope.scaling.factor", config_.rope_scaling.factor);
       break;
     case RopeScaling::Kind::kLlama3:
-      // Its divisors are a tensor: rope_freqs.weight.
+      // GGUF stores the divisors of frequencies as a tensor: rope_freqs.weight.
       if (config_.architecture != "llama") {
         fail(cat("architecture ", config_.architecture, " has llama3 rotary scaling"));
       }

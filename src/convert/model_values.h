@@ -1,4 +1,4 @@
-// model_values: the metadata of a GGUF file made from a checkpoint.
+// model_values: makes the metadata of a GGUF file from a checkpoint.
 #pragma once
 
 #include <string>
@@ -11,22 +11,22 @@
 
 namespace ingot {
 
-/// Options of the metadata.
+/// Options for the metadata.
 struct ModelValuesOptions {
   const Recipe* recipe = nullptr;
   bool tokenizer = true;  ///< false leaves the tokenizer and the chat template out
 };
 
-/// All keys of a GGUF source except those of a split model, byte for byte and in order; or a
-/// folder's configuration as GGUF keys. Sets general.file_type and general.quantization_version for
-/// the recipe.
+/// Copies all keys of a GGUF source except split.*, byte for byte and in order; or writes a
+/// folder's configuration as GGUF keys. Then sets general.file_type and
+/// general.quantization_version for the recipe.
 ///
-/// A value that GGUF can only store less exactly adds a line to `warnings`.
-/// Errors: model_error naming the value that GGUF, or a reader of it, cannot express.
+/// A value that GGUF stores less exactly adds a line to `warnings`.
+/// Errors: model_error naming a value that GGUF or its readers cannot express.
 GgufValues model_values(const Checkpoint& checkpoint, const Spec& spec,
                         const ModelValuesOptions& options, std::vector<std::string>& warnings);
 
-/// The alignment of tensor data that the source's values state.
+/// Alignment of tensor data in bytes: the source's general.alignment, or GGUF's default.
 std::uint32_t alignment_of(const Checkpoint& checkpoint);
 
 }  // namespace ingot

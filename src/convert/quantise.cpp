@@ -16,11 +16,11 @@ namespace ingot {
 
 namespace {
 
-/// Weights that a thread rounds at once: 1 MiB of floats, small beside any model, large beside the
-/// cost of a loop.
+/// Weights per thread in a parallel loop: 1 MiB of floats, little memory beside any model, and work
+/// enough to hide the loop's cost.
 constexpr std::int64_t kWeightsPerThread = 1 << 18;
 
-/// Squared differences and weights of some rows.
+/// Sums of squared differences and of squared weights over rows.
 struct Squares {
   double error = 0;
   double weight = 0;
@@ -69,7 +69,7 @@ class TensorWork {
     scratch_.resize(to_size(2 * cols_ * pool.size()));
   }
 
-  /// Encodes and writes the rows. Calls `done` after some rows, with their number of weights.
+  /// Encodes and writes the rows, some at a time. Calls `done` with their number of weights.
   void run(GgufWriter& writer, FunctionRef<void(std::int64_t weights)> done) {
     for (std::int64_t first = 0; first < rows_; first += chunk_rows_) {
       const std::int64_t count = std::min(chunk_rows_, rows_ - first);

@@ -1,4 +1,4 @@
-// Quantises a checkpoint to a GGUF file: first a plan, then the work tensor by tensor.
+// Quantises a checkpoint to a GGUF file: makes a plan, then writes tensor after tensor.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,22 @@
 
 namespace ingot {
 
-/// The wanted recipe, and options.
+/// How to quantise a checkpoint.
 struct QuantiseOptions {
   const Recipe* recipe = nullptr;
-  const ImportanceMatrix* importance = nullptr;
+  const ImportanceMatrix* importance = nullptr;  ///< null: all columns count equally
   bool tokenizer = true;  ///< false leaves the tokenizer and the chat template out
 };
 
-/// One tensor to be written.
+/// One tensor to write.
 struct PlannedTensor {
   ListedTensor source;
   FormatChoice choice;
-  std::span<const float> importance;  ///< [experts, cols] or [cols]; empty: all columns are equal
+  std::span<const float> importance;  ///< [experts, cols] or [cols]; empty: columns are equal
 };
 
-/// All decisions before the first byte is written. Points into the checkpoint and the importance
-/// matrix.
+/// All decisions, made before the first byte is written. The plan points into the checkpoint and
+/// the importance matrix, which must outlive it.
 struct QuantisePlan {
   GgufValues values;
   std::uint32_t alignment = 0;
@@ -43,7 +43,7 @@ struct QuantisePlan {
 /// Binds the model, lists its tensors and decides on their formats.
 ///
 /// Errors: model_error for a model that would not run or that GGUF cannot express, and for an
-///         importance matrix of another model's sizes.
+///         importance matrix whose sizes do not fit the model.
 QuantisePlan plan_quantised(const Checkpoint& checkpoint, const QuantiseOptions& options);
 
 /// A written tensor, and its rounding error.
@@ -51,7 +51,7 @@ struct TensorReport {
   std::string name;
   std::string source_type;  ///< the checkpoint's type; empty for a computed tensor
   Format format{};
-  std::optional<Format> wanted;  ///< the recipe's format, where its blocks do not divide the rows
+  std::optional<Format> wanted;  ///< the recipe's format, if rows do not divide into its blocks
   std::uint64_t bytes = 0;
   /// Relative error: the root of (sum of squared differences / sum of squared weights).
   double error = 0;
@@ -59,14 +59,14 @@ struct TensorReport {
   std::optional<double> weighted_error;
 };
 
-/// Receives the bytes that are done, counted in float32, and may throw to end the work.
+/// Receives progress, in bytes of the weights as float32. It may throw to end the work.
 using QuantiseProgress = FunctionRef<void(std::uint64_t done, std::uint64_t total)>;
 
-/// Writes the file, some megabytes of a tensor at a time. Its bytes do not depend on the number of
-/// threads. It appears under its name complete or not at all.
+/// Writes the file atomically, some megabytes of a tensor at a time. Its bytes do not depend on the
+/// number of threads.
 ///
 /// Errors: model_error naming tensor and row for a weight that is not finite or too large for the
-///         format; kIo when the file cannot be written, or the checkpoint changed meanwhile.
+///         format; kIo if the file cannot be written, or if the checkpoint changed while read.
 std::vector<TensorReport> write_quantised(Checkpoint& checkpoint, const QuantisePlan& plan,
                                           const std::string& path, ThreadPool& pool,
                                           QuantiseProgress progress);

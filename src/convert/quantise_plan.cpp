@@ -1,4 +1,4 @@
-// Planning: formats, metadata, importance, and what the user should be told.
+// plan_quantised: decides formats, metadata and importance, and collects warnings for the user.
 #include <algorithm>
 #include <set>
 
@@ -13,7 +13,7 @@ namespace ingot {
 
 namespace {
 
-/// The values for a tensor's columns, with their number checked.
+/// The importance of a tensor's columns; checks the number of values.
 std::span<const float> importance_of(const ListedTensor& tensor, const ImportanceMatrix& matrix) {
   const std::span<const float> values = matrix.find(tensor.name);
   const std::int64_t cols = tensor.shape.back();

@@ -1,4 +1,4 @@
-// The table of recipes, the rules of Q4_K_M, and replacements for rows of odd lengths.
+// The table of recipes, and the choice of each tensor's format, with the exceptions of Q4_K_M.
 #include "convert/recipe.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace ingot {
 
 namespace {
 
-// Numbers of file types: the GGUF specification (ggml, docs/gguf.md), general.file_type.
+// general.file_type of each recipe. Source: GGUF specification (ggml, docs/gguf.md).
 constexpr std::array kRecipes = std::to_array<Recipe>({
     {"F32", F32::kFormat, 0},
     {"BF16", BF16::kFormat, 32},
@@ -24,13 +24,13 @@ constexpr std::array kRecipes = std::to_array<Recipe>({
     {"Q4_0", Q4_0::kFormat, 2},
 });
 
-/// The layers whose attn_v and ffn_down get more bits.
+/// Whether the layer's attn_v and ffn_down get more bits.
 bool gets_more_bits(std::int64_t layer, std::int64_t layers) {
   const std::int64_t eighth = layers / 8;
   return layer < eighth || layer >= 7 * layers / 8 || (layer - eighth) % 3 == 2;
 }
 
-/// Many heads share one row of attn_v in the models of 80 layers: more bits there cost little.
+/// Whether attn_v is small because many query heads share a kv head, so that more bits cost little.
 bool has_small_values(const Spec& spec) {
   return spec.layers == 80 && spec.heads != spec.kv_heads &&
          (spec.architecture == "llama" || spec.architecture == "qwen2");

@@ -1,4 +1,4 @@
-// Recipes: which format each tensor of a quantised model gets.
+// Recipes: choose the format of each tensor of a quantised model.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,25 @@ namespace ingot {
 /// A named choice of formats, such as Q4_K_M.
 struct Recipe {
   std::string_view name;
-  Format format{};              ///< the format of all matrices, or of most where mixed
-  std::uint32_t file_type = 0;  ///< its number in GGUF's general.file_type
-  bool mixed = false;           ///< some matrices get more bits
+  Format format{};              ///< the format of all matrices; of most, if `mixed`
+  std::uint32_t file_type = 0;  ///< the recipe's number in GGUF's general.file_type
+  bool mixed = false;           ///< whether some matrices get more bits
 };
 
-/// All recipes, the smallest files last.
+/// All recipes, by falling file size.
 std::span<const Recipe> recipes();
 
-/// The recipe with this name, or null.
+/// The recipe with this name; null if there is none.
 const Recipe* find_recipe(std::string_view name);
 
-/// The format of a tensor, and the recipe's format where its blocks do not divide the rows.
+/// A tensor's format. `wanted` is the recipe's format, if rows do not divide into its blocks.
 struct FormatChoice {
   Format format{};
   std::optional<Format> wanted;
 };
 
-/// Vectors and routers stay F32. Rows that are no multiple of a block get the replacement that
-/// common tools choose: Q5_0 for Q4_K, Q5_1 for Q5_K, Q8_0 for Q6_K, else F16.
+/// Chooses a tensor's format. Vectors and routers are F32. Rows that do not divide into blocks get
+/// the replacement that common tools choose: Q5_0 for Q4_K, Q5_1 for Q5_K, Q8_0 for Q6_K, else F16.
 ///
 /// Q4_K_M is Q4_K, with exceptions. The output head is Q6_K, and so are attn_v and ffn_down in
 /// every third layer and in the first and last eighth of the layers. With eight experts attn_k and

@@ -1,4 +1,4 @@
-// Shapes of synthetic models, their tensors, and random bits that are sane weights in any format.
+// Makes synthetic models: shapes, tensors, and random weights of sane size in any format.
 #include "convert/synthetic.h"
 
 #include <algorithm>
@@ -71,7 +71,7 @@ constexpr std::array kShapes = std::to_array<SyntheticShape>({
      .head_dim = 128,
      .rope_theta = 1e6,
      .norm_eps = 1e-6},
-    // No published model: one of many small experts that fits beside other work.
+    // Not a published model: many small experts, in little memory.
     {.name = "moe-64",
      .architecture = "qwen3moe",
      .layers = 12,
@@ -87,7 +87,7 @@ constexpr std::array kShapes = std::to_array<SyntheticShape>({
      .experts = 64,
      .experts_used = 8,
      .expert_ffn = 512},
-    // For tests: rows of one block of 256.
+    // For tests: its rows are single blocks of 256 weights.
     {.name = "tiny-moe",
      .architecture = "qwen3moe",
      .layers = 2,
@@ -123,7 +123,7 @@ struct FileType {
   std::uint32_t number;
 };
 
-// Numbers of file types that no recipe has: the GGUF specification (ggml, docs/gguf.md).
+// general.file_type of formats that no recipe has. Source: GGUF specification (ggml, docs/gguf.md).
 constexpr FileType kFileTypes[] = {
     {Q4_1::kFormat, 3},  {Q5_0::kFormat, 8},    {Q5_1::kFormat, 9},    {Q2_K::kFormat, 10},
     {Q3_K::kFormat, 12}, {IQ4_NL::kFormat, 25}, {IQ4_XS::kFormat, 30}, {MXFP4::kFormat, 38},
@@ -162,7 +162,7 @@ class Stream {
   std::size_t at_ = 4;
 };
 
-/// The scale `d`, and `m` for a minimum, with which blocks of random bits have mean 0 and
+/// The scales `d` (of weights) and `m` (of minima) that give blocks of random bits mean 0 and
 /// variance 1.
 struct UnitScales {
   double d = 1;
@@ -239,7 +239,7 @@ void fill_norm(Stream& stream, std::int64_t cols, std::byte* out) {
   }
 }
 
-/// The tensors of a shape, in the order of common files.
+/// Lists the tensors of a shape, in the order of common files.
 class Lister {
  public:
   Lister(const SyntheticShape& shape, std::int64_t layers) : s_(shape), layers_(layers) {}
@@ -324,7 +324,7 @@ GgufValues values_of(const SyntheticShape& s, const Recipe& recipe, std::int64_t
   return out;
 }
 
-/// The part of a Spec that the choice of formats reads.
+/// A Spec with the fields that choose_format reads.
 Spec spec_of(const SyntheticShape& s, std::int64_t layers) {
   Spec spec;
   spec.architecture = s.architecture;

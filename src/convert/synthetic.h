@@ -1,4 +1,4 @@
-// Synthetic models: shapes of real ones, random weights, no tokenizer.
+// Synthetic models for benchmarks and tests: real shapes, random weights, no tokenizer.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 namespace ingot {
 
-/// The sizes of a model, as published.
+/// The sizes of a model; most shapes are those of published models.
 struct SyntheticShape {
   std::string_view name;          ///< the name on the command line: "qwen3-0.6b"
-  std::string_view architecture;  ///< GGUF's spelling
+  std::string_view architecture;  ///< name in GGUF's spelling
   std::int64_t layers = 0;
   std::int64_t hidden = 0;
   std::int64_t ffn = 0;
@@ -30,27 +30,27 @@ struct SyntheticShape {
   std::int32_t head_dim = 0;
   double rope_theta = 0;
   double norm_eps = 0;
-  bool tied = true;  ///< the embeddings are the output head
+  bool tied = true;  ///< the embedding matrix is also the output head
   std::int64_t experts = 0;
   std::int64_t experts_used = 0;
   std::int64_t expert_ffn = 0;
 };
 
-/// All shapes, small ones last.
+/// All shapes, by falling size.
 std::span<const SyntheticShape> synthetic_shapes();
 
-/// The shape with this name, or null.
+/// The shape with this name; null if there is none.
 const SyntheticShape* find_synthetic_shape(std::string_view name);
 
-/// The recipe with this name, or the recipe of a single format of `Formats`. Nothing for other
-/// names.
+/// The recipe with this name, or a recipe that gives all matrices the format with this name.
+/// nullopt for other names.
 std::optional<Recipe> synthetic_recipe(std::string_view name);
 
-/// Metadata and tensors of a synthetic model.
+/// Metadata and tensors of a synthetic model, before weights are drawn.
 struct SyntheticPlan {
   GgufValues values;
-  std::vector<ListedTensor> tensors;  ///< without sources
-  std::vector<Format> formats;        ///< by tensor
+  std::vector<ListedTensor> tensors;  ///< their `sources` are empty
+  std::vector<Format> formats;        ///< the format of each tensor
   std::uint32_t seed = 0;
 
   std::uint64_t bytes() const;  ///< bytes of all tensors
@@ -60,11 +60,11 @@ struct SyntheticPlan {
 SyntheticPlan plan_synthetic(const SyntheticShape& shape, const Recipe& recipe, std::int64_t layers,
                              std::uint32_t seed);
 
-/// Writes the file. The bytes depend on the plan alone, not on threads, machine or time.
+/// Writes the model's file. Its bytes depend on the plan alone, not on threads, machine or time.
 ///
 /// Weights of a matrix with K columns have about mean 0 and variance 1 / K, so that logits stay
-/// finite through any number of layers; norms lie within a tenth of 1. `progress` receives written
-/// bytes and may throw.
+/// finite through any number of layers. Norm weights lie between 0.9 and 1.1. `progress` receives
+/// written bytes and may throw to end the work.
 /// Errors: kIo when the file cannot be written.
 void write_synthetic(const SyntheticPlan& plan, const std::string& path, ThreadPool& pool,
                      FunctionRef<void(std::uint64_t done, std::uint64_t total)> progress);

@@ -1,4 +1,4 @@
-// Maps bound tensors to GGUF's: names, stacks of experts, rotary pairs, divisors of frequencies.
+// Maps a model's tensors to GGUF: names, stacks of experts, rotary pairs, frequency divisors.
 #include "convert/tensor_list.h"
 
 #include <algorithm>
@@ -65,7 +65,7 @@ class Lister {
     add(bias, layer, *weight.biases[part]).turned_heads = turned_heads;
   }
 
-  /// Adds part `part` of all experts' weights; in a folder each is a tensor.
+  /// Adds part `part` of all experts' weights. In a folder, each expert has its own tensor.
   void add_experts(TensorRole role, std::int64_t layer, const std::vector<BoundWeight>& experts,
                    std::size_t part) {
     if (experts.empty()) return;

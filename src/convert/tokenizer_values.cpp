@@ -19,7 +19,7 @@ namespace ingot {
 
 namespace {
 
-/// Names of pre-tokenizers; of names with equal meaning the usual one comes first.
+/// Names of pre-tokenizers. The usual name comes before others with equal meaning.
 constexpr std::string_view kPatternNames[] = {
     "qwen2",  "llama-bpe",    "gpt-2",          "tekken",      "gpt-4o", "qwen35",  "starcoder",
     "falcon", "deepseek-llm", "deepseek-coder", "deepseek-v3", "mpt",    "gpt-neox"};
@@ -29,7 +29,7 @@ constexpr std::string_view kPatternNames[] = {
                     cat(reason, "; --no-tokenizer leaves the tokenizer out"));
 }
 
-/// The scanners that equal a description's steps; nothing where no scanners do.
+/// The scanners that do what a description's steps do; nullopt if there are none.
 std::optional<std::vector<Scanner>> scanners_of(const TokenizerData& data) {
   using Kind = PretokenizerStep::Kind;
   std::vector<Scanner> all;
@@ -176,8 +176,8 @@ void TokenizerWriter::write_templates() {
   out_.set_texts("tokenizer.chat_templates", names);
 }
 
-/// Byte-level BPE: of the pre-tokenizer names with the file's pattern, writes one whose other
-/// properties fit too.
+/// Byte-level BPE: writes a pre-tokenizer name that has the file's pattern and all its other
+/// properties.
 void TokenizerWriter::write_bytes() {
   out_.set_text("tokenizer.ggml.model", "gpt2");
   write_tokens();
@@ -207,9 +207,9 @@ void TokenizerWriter::write_bytes() {
   refuse(data_, reason);
 }
 
-/// Scores by which a reader makes the same merges as from the list: a piece's score is its place in
-/// the list, as in SentencePiece. Checks that every pair that makes a piece is in the list, because
-/// a reader of scores would merge it.
+/// Scores that lead a reader to the merges of the list: a piece's score is its place in the list,
+/// as in SentencePiece. Checks that the list has every pair that makes a piece, because a reader
+/// of scores would merge any such pair.
 std::vector<double> TokenizerWriter::scores_of_merges() const {
   std::map<std::string, std::size_t> pairs;
   std::string last;

@@ -1,4 +1,4 @@
-// write_tokenizer: a tokenizer as GGUF keys.
+// write_tokenizer: writes a checkpoint's tokenizer as GGUF keys.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ namespace ingot {
 
 /// Sets the keys tokenizer.* from the checkpoint's tokenizer.
 ///
-/// A property that GGUF can only store less exactly adds a line to `warnings`.
-/// Errors: model_error for a property that GGUF cannot store, and without a tokenizer; each message
-///         names --no-tokenizer.
+/// A property that GGUF stores less exactly adds a line to `warnings`.
+/// Errors: model_error if there is no tokenizer, or if it has a property that GGUF cannot store;
+///         each message names --no-tokenizer.
 void write_tokenizer(const Checkpoint& checkpoint, GgufValues& out,
                      std::vector<std::string>& warnings);
 

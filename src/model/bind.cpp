@@ -1,4 +1,4 @@
-// Binds tensors to roles: presence, shapes, tied heads, unknown tensors.
+// bind_model: finds the tensor of each role, and refuses missing, misshapen and unknown tensors.
 #include "model/bind.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ class Binder {
         config_(checkpoint.config()),
         family_(find_family(config_, checkpoint.name())) {
     const auto tensors = checkpoint.tensors();
-    // Base models ("LlamaModel") are saved without the "model." that heads put in front.
+    // Base models ("LlamaModel") are saved without the prefix "model." of models with a head.
     bare_ = config_.naming == Naming::kHuggingFace &&
             std::none_of(tensors.begin(), tensors.end(),
                          [](const TensorInfo& t) { return t.name.compare(0, 6, "model.") == 0; });
@@ -72,7 +72,7 @@ class Binder {
     return bare_ && name.compare(0, 6, "model.") == 0 ? name.substr(6) : name;
   }
 
-  /// The role's tensor, or null where the family has none or it is optional and absent.
+  /// The role's tensor; null if the family does not have the role, or if it is optional and absent.
   const TensorInfo* take(TensorRole role, const Shape& shape, std::int64_t layer = 0,
                          std::int64_t expert = 0) {
     const RoleRule* rule = rule_of(role);

@@ -20,17 +20,17 @@ struct BoundPart {
   View view() const;
 };
 
-/// A matrix that becomes one Weight: parts one below the other, and a bias for each part or none.
+/// Parts that are stacked by rows into one Weight. Either every part has a bias or none has.
 struct BoundWeight {
   std::vector<BoundPart> parts;
   std::vector<const TensorInfo*> biases;
-  bool rounds = true;  ///< whether `ModelOptions::weights` applies; false for a router
+  bool rounds = true;  ///< whether `ModelOptions::weights` may round it; false for a router
 
   explicit operator bool() const { return !parts.empty(); }
   std::vector<View> views() const;
 };
 
-/// One layer's tensors; null or empty where the architecture has none.
+/// One layer's tensors. A tensor that the model does not have is null or empty.
 struct BoundLayer {
   const TensorInfo* attn_norm = nullptr;
   const TensorInfo* q_norm = nullptr;
@@ -38,31 +38,31 @@ struct BoundLayer {
   const TensorInfo* ffn_norm = nullptr;
   BoundWeight qkv;
   BoundWeight attn_out;
-  BoundWeight gate_up;  ///< gate above up
+  BoundWeight gate_up;  ///< rows of the gate matrix, then rows of the up matrix
   BoundWeight down;
   BoundWeight router;
   std::vector<BoundWeight> expert_gate_up;
   std::vector<BoundWeight> expert_down;
 };
 
-/// A checkpoint's tensors by role, with all shapes checked and no tensor left over. Points into the
-/// checkpoint.
+/// A checkpoint's tensors by role, after all checks of bind_model. It points into the checkpoint,
+/// which must outlive it.
 struct BoundModel {
   Spec spec;
-  BoundWeight embedding;  ///< empty for a backbone without embeddings
-  BoundWeight head;       ///< empty for a backbone without head, and for a tied head
+  BoundWeight embedding;  ///< empty if the checkpoint has no embedding matrix
+  BoundWeight head;       ///< empty if the checkpoint has no head, or a tied head
   const TensorInfo* final_norm = nullptr;
   std::vector<BoundLayer> layers;
 };
 
 /// Builds the Spec of the checkpoint's family and finds its tensors.
 ///
-/// Errors: model_error naming the tensor in both spellings: missing, of a wrong shape or type, or
-/// unknown to the architecture.
+/// Errors: model_error naming a tensor that is missing, has a wrong shape or type, or is unknown to
+/// the architecture; model_error for a configuration that is not supported.
 BoundModel bind_model(const Checkpoint& checkpoint);
 
-/// A tensor's elements as floats, from any format. For small tensors: norms, biases, frequency
-/// factors.
+/// Decodes all elements of a tensor to floats, from any format. Meant for small tensors: norms,
+/// biases, frequency factors.
 std::vector<float> decode_tensor(const TensorInfo& tensor);
 
 }  // namespace ingot

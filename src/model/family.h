@@ -12,13 +12,13 @@
 
 namespace ingot {
 
-/// Whether a family's checkpoints have a tensor.
+/// Whether a family's checkpoints must have a tensor.
 enum class Presence : std::uint8_t {
   kRequired,
-  kOptional,  ///< its presence switches a feature on
+  kOptional,  ///< may be absent, for example a bias
 };
 
-/// A row of a family's tensor table.
+/// One entry of a family's tensor table.
 struct RoleRule {
   TensorRole role;
   Presence presence;
@@ -27,14 +27,14 @@ struct RoleRule {
 /// A family as data: its architectures' names, a Spec builder, and the tensors that its checkpoints
 /// may have. Any other tensor is an error, so that no unknown feature is silently ignored.
 struct Family {
-  std::vector<std::string_view> architectures;  ///< GGUF's spelling
+  std::vector<std::string_view> architectures;  ///< names in GGUF's spelling
   Spec (*spec)(const Config& config);
   std::vector<RoleRule> roles;
 };
 
-/// The family of `config.architecture`.
+/// Finds the family that has the architecture `config.architecture`.
 ///
-/// Errors: model_error for `file` that lists the supported architectures.
+/// Errors: model_error for `file`, listing the supported architectures, if no family has it.
 const Family& find_family(const Config& config, const std::string& file);
 
 }  // namespace ingot

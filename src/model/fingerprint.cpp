@@ -1,4 +1,4 @@
-// Hashes a checkpoint: each tensor on its own, then the hashes in the order of names.
+// Computes a model's fingerprint: hashes each tensor, then all hashes in the order of names.
 #include "model/fingerprint.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// model_fingerprint: a hash of a model's architecture and weights, independent of names of files.
+// model_fingerprint: a hash of a model's architecture and weights, independent of file names.
 #pragma once
 
 #include <array>
@@ -13,12 +13,12 @@
 
 namespace ingot {
 
-/// 128 bits over everything that fixes a model's results except the numerics profile. Different
-/// models practically never have equal fingerprints by accident; a forger could make them equal.
+/// A 128-bit hash (XXH3) of everything that determines a model's results, except the numerics
+/// profile. Accidental collisions are practically impossible; deliberate ones are not.
 using ModelFingerprint = std::array<std::uint64_t, 2>;
 
 /// Hashes the architecture and every tensor: name, type, shape and bytes, read once on the threads
-/// of `pool`. `weights` is the format to which matrices are rounded while loading.
+/// of `pool`. `weights` is the format to which loading rounds matrices, if any.
 ModelFingerprint model_fingerprint(const Checkpoint& checkpoint, const Spec& spec,
                                    std::optional<Format> weights, ThreadPool& pool);
 
@@ -27,7 +27,7 @@ ModelFingerprint model_fingerprint(const Checkpoint& checkpoint, const Spec& spe
 /// its KV cache ("F16"), the numerics profile and the order version.
 std::string system_fingerprint(const ModelFingerprint& model, std::string_view kv_type);
 
-/// 32 hexadecimal digits.
+/// Formats a fingerprint as 32 hexadecimal digits.
 std::string to_string(const ModelFingerprint& fingerprint);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// The one forward pass: layers, output rows, and the buffers of a step.
+// The forward pass: runs a step through all layers, and computes logits of the output rows.
 #include "model/forward.h"
 
 #include <algorithm>
@@ -17,11 +17,11 @@ struct ForwardPass {
   View pending;
 };
 
-/// x += sublayer(norm(x)), with those of the three norms that the checkpoint has. [T, H] -> [T, H]
+/// x += sublayer(norm(x)), with each of the three norms that the model has. [T, H] -> [T, H]
 template <class Sublayer>
 void residual(ForwardPass& pass, const Norms& n, Sublayer&& sublayer) {
   const View x = pass.s.x, h = pass.s.h, y = pass.s.y;
-  // x += pending; h = norm(x): one fused op
+  // One fused op: x += pending; h = norm(x)
   pass.backend.norm(x, pass.pending, n.pre, h, Next::kLinears);
   sublayer(n.pre ? h : x, y);
   if (n.out) pass.backend.norm(y, {}, n.out, y, Next::kAnyone);   // sandwich
@@ -62,7 +62,7 @@ void finish(ForwardPass& pass, const Outputs& outputs) {
   if (rows.rows > 0) pass.backend.logits(rows, *m.head(), outputs.logits);
 }
 
-/// The scratch of this step: the planned buffers cut to its rows, at the planned row distance.
+/// This step's scratch: views of the planned buffers, cut to the step's rows.
 Scratch cut(const Scratch& s, const Batch& batch) {
   const std::int64_t rows = batch.rows();
   Scratch c;
@@ -105,7 +105,7 @@ StepLimits step_limits(const Spec& spec, std::int32_t rows, std::int32_t out_row
 
 namespace {
 
-/// Places the views one after the other, each aligned to 64 bytes; returns their bytes in all.
+/// Places the views one after the other, each aligned to 64 bytes; returns their total bytes.
 std::int64_t lay_out(const Spec& spec, const StepLimits& limits, std::byte* base, Scratch& s) {
   std::int64_t at = 0;
   const auto matrix = [&](std::int64_t rows, std::int64_t cols) {

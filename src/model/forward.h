@@ -1,4 +1,4 @@
-// forward: the one forward pass, for prefill, decode, verification of drafts and embeddings.
+// forward: the forward pass, one for prefill, decode, verification of drafts and embeddings.
 #pragma once
 
 #include <cstdint>
@@ -9,38 +9,38 @@
 
 namespace ingot {
 
-/// Activations of a step, planned once for the largest step.
+/// Buffers for a step's activations, allocated once for the largest step, which has T rows and R
+/// output rows. The other letters are those of Spec.
 struct Scratch {
   Buffer memory;
   View x;       ///< [T, H], the residual stream
   View h;       ///< [T, H], a sublayer's normalised input
   View y;       ///< [T, H], a sublayer's output before it is added
-  View qkv;     ///< [T, (N + 2G)*D]
-  View mix;     ///< [T, N*D]
-  View ff;      ///< [T, 2F]
-  View ff2;     ///< [T, F]
-  View output;  ///< [R, H], output rows; contiguous
+  View qkv;     ///< [T, (N + 2G)*D], queries, keys and values of all heads
+  View mix;     ///< [T, N*D], the attention's output
+  View ff;      ///< [T, 2F], output of the gate and up matrices; [T, F] when not gated
+  View ff2;     ///< [T, F], after the activation function
+  View output;  ///< [R, H], the output rows; contiguous
 };
 
-/// The largest step for which the backend is planned.
+/// The limits of a step with at most `rows` rows, for which the backend plans its memory.
 StepLimits step_limits(const Spec& spec, std::int32_t rows, std::int32_t out_rows);
-/// Bytes of Scratch for these limits.
+/// Bytes that make_scratch allocates for these limits.
 std::int64_t scratch_bytes(const Spec& spec, const StepLimits& limits);
 /// Allocates Scratch. Errors: Error{kDoesNotFit}.
 Scratch make_scratch(Backend& backend, const Spec& spec, const StepLimits& limits);
 
-/// What a step computes of its R output rows (Batch::out_rows).
+/// What a step computes from its output rows (Batch::out_rows).
 struct Outputs {
-  /// Logits of all rows except the last `hidden_rows`, through final norm and head.
+  /// Logits of all output rows except the last `hidden_rows`: final norm, then output head.
   LogitsReduce logits;
-  /// The last rows, which stay in Scratch::output as hidden states.
+  /// Number of last output rows that stay in Scratch::output as hidden states, without logits.
   std::int64_t hidden_rows = 0;
-  /// The last of these, without the final norm: the next stage takes them as embeddings.
+  /// Number of last hidden rows that skip the final norm: the next pipeline stage's input.
   std::int64_t raw_rows = 0;
 };
 
-/// Runs the loaded layers over a step: rows of token ids or embeddings in, logits or hidden states
-/// out.
+/// Computes logits or hidden states from a step's token ids or embeddings, by the loaded layers.
 ///
 /// Writes the keys and values of all rows to their slots in `kv`. A row's results depend on its own
 /// sequence alone, bit for bit.

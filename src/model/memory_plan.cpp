@@ -1,4 +1,4 @@
-// Plans memory from headers: weights, keys and values, activations, tables.
+// Plans a model's memory from file headers: weights, keys and values, activations, tables.
 #include "model/memory_plan.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace ingot {
 
 namespace {
 
-/// The loaded layers' attention, without the rotary tables, which exist only after loading.
+/// The attention parameters of the layers to load, without rotary tables: these are made later.
 std::vector<Attention> planned_attention(const Spec& spec, const ModelOptions& options) {
   std::vector<Attention> all;
   const std::int64_t last = options.last_layer < 0 ? spec.layers : options.last_layer;
@@ -28,7 +28,7 @@ std::vector<Attention> planned_attention(const Spec& spec, const ModelOptions& o
 /// 2^60 bytes: more than any machine has, and small enough that sums of a plan do not overflow.
 constexpr std::int64_t kBytesMax = std::int64_t{1} << 60;
 
-/// a * b of bytes and counts, at most kBytesMax, since the user chooses context and sequences.
+/// a * b, limited to kBytesMax: a user's context and sequences could make it overflow.
 std::int64_t times(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? kBytesMax : std::min(product, kBytesMax);
@@ -36,7 +36,7 @@ std::int64_t times(std::int64_t a, std::int64_t b) {
 
 constexpr std::int64_t kPoolBlocksMax = kPoolTokensMax / kBlockTokens;
 
-/// The memory of keys, values and tables, as a function of the context.
+/// Bytes of keys, values and tables as functions of the context.
 struct ContextCost {
   std::vector<KvGroup> groups;
   const Spec& spec;
@@ -81,7 +81,7 @@ std::int64_t largest(std::int64_t high, Fits fits) {
   return low;
 }
 
-/// Advice for a plan that does not fit.
+/// Advice to the user if the plan does not fit.
 std::string way_out(const MemoryPlan& plan) {
   if (plan.max_context == 0) {
     return cat("free memory, raise `memory_limit` or ",

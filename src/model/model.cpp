@@ -17,7 +17,7 @@ namespace ingot {
 
 namespace {
 
-/// As the public require_finite, for a part of a tensor.
+/// Does what the public require_finite does, for a part of a tensor.
 void require_finite(const Checkpoint& checkpoint, const BoundPart& part) {
   const TensorInfo& t = *part.tensor;
   const View view = part.view();
@@ -33,7 +33,7 @@ void require_finite(const Checkpoint& checkpoint, const BoundPart& part) {
   }
 }
 
-/// A part's rows in another format.
+/// Rounds a part's rows to another format.
 std::vector<std::byte> rounded_rows(const Checkpoint& checkpoint, const BoundPart& part,
                                     Format format, ThreadPool& pool) {
   const View from = part.view();
@@ -111,7 +111,7 @@ class Loader {
          TensorRole::kFinalNorm);
   }
 
-  /// Refuses `weights` for a file without dense matrices: the user expects another file.
+  /// Refuses `weights` if no matrix can be rounded: the user expects another file.
   void check_rounding() const {
     if (!options_.weights) return;
     for (const BoundWeight* w : all_weights(bound_, options_)) {
@@ -149,7 +149,7 @@ class Loader {
     }
   }
 
-  /// Stores the packed weights in the cache, unless they are from there.
+  /// Stores the packed weights in the cache, unless they came from it.
   void keep_packed() {
     if (key_.empty() || !model_->packed.weights.empty()) return;
     try {
@@ -264,8 +264,8 @@ class Loader {
   Progress progress_;
   std::uint64_t done_ = 0;
   std::uint64_t total_ = 0;
-  std::string key_;                                 ///< key in the pack cache; empty without one
-  std::vector<std::span<const std::byte>> packed_;  ///< the weights so far, in their order
+  std::string key_;  ///< key in the pack cache; empty without a pack cache
+  std::vector<std::span<const std::byte>> packed_;  ///< weights packed so far, in packing order
   std::unique_ptr<Model> model_ = std::make_unique<Model>();
   std::unique_ptr<ThreadPool> own_pool_;
 };

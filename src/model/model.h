@@ -19,14 +19,14 @@
 
 namespace ingot {
 
-/// The norms of a sublayer: of its input, its output, and the sum.
+/// The norms around a sublayer. A norm that the model does not have is empty.
 struct Norms {
-  Norm pre;
-  Norm out;
-  Norm post;
+  Norm pre;   ///< norm of the sublayer's input
+  Norm out;   ///< norm of the sublayer's output
+  Norm post;  ///< norm of the sum of residual stream and output
 };
 
-/// One layer's weights and parameters.
+/// One layer's weights and parameters. The letters in shapes are those of Spec.
 struct Layer {
   Norms attn_norms;
   Attention attention;
@@ -38,25 +38,25 @@ struct Layer {
   Norms ffn_norms;
   Weight gate_up;  ///< [2F, H], or [F, H] when not gated
   Weight down;     ///< [H, F]
-  Weight router;   ///< [E, H]; present = mixture of experts
+  Weight router;   ///< [E, H]; empty unless the layer is a mixture of E experts
   std::vector<Weight> expert_gate_up;
   std::vector<Weight> expert_down;
 };
 
-/// The parts of a checkpoint to load, and how.
+/// Which parts of a checkpoint to load, and how.
 struct ModelOptions {
   std::int64_t first_layer = 0;
-  std::int64_t last_layer = -1;  ///< one past the last; -1: all
-  bool embedding = true;         ///< load the embedding matrix: for token ids
-  bool head = true;              ///< load final norm and output head: for logits
-  bool final_norm = true;        ///< load the final norm: for hidden states after it
-  std::int64_t context = 0;      ///< positions in the rotary tables
+  std::int64_t last_layer = -1;  ///< one past the last layer to load; -1: all layers
+  bool embedding = true;         ///< load the embedding matrix, which token ids need
+  bool head = true;              ///< load final norm and output head, which logits need
+  bool final_norm = true;        ///< load the final norm even without the head
+  std::int64_t context = 0;      ///< number of positions in the rotary tables
   bool check_tensors = false;    ///< refuse weights that are NaN or infinite
-  /// The format to which dense matrices are rounded while loading, as `ingot quantize` does it.
-  /// Rows that its blocks do not divide get the format of `format_for_rows`.
+  /// The format to which loading rounds dense matrices, as `ingot quantize` does. Rows that do not
+  /// divide into its blocks get the format of `format_for_rows`.
   std::optional<Format> weights{};
   ThreadPool* pool = nullptr;  ///< threads for rounding; null: the calling thread
-  /// A folder that keeps packed weights for the next start (pack_cache.h); empty: none.
+  /// The folder of the pack cache (pack_cache.h); empty: no cache.
   std::string_view pack_cache{};
 };
 
@@ -67,7 +67,7 @@ struct Model {
   std::int64_t first_layer = 0;
   std::vector<Layer> layers;
   Weight embedding;  ///< [V, H]; also the output head when tied
-  Weight own_head;   ///< [V, H] when not tied
+  Weight own_head;   ///< [V, H]; empty when tied
   Norm final_norm;
 
   /// The output head; null if it is not loaded.
@@ -82,34 +82,34 @@ struct Model {
   PackedFile packed;            ///< owns the weights from the pack cache
   std::vector<Tensor> vectors;  ///< owns the norms' weights
   std::vector<RopeTensors> ropes;
-  std::vector<std::string> warnings;  ///< warnings of loading, a line each
+  std::vector<std::string> warnings;  ///< one line per warning from loading
 };
 
-/// Progress of packing, in bytes of the file.
+/// Receives the progress of packing, in bytes of the checkpoint's tensors.
 using Progress = FunctionRef<void(std::uint64_t done, std::uint64_t total)>;
 
-/// Packs the weights that `options` ask for, and releases the file's memory pages meanwhile. With a
-/// pack cache, weights come from there, or are stored there at the end; a failure to read or store
-/// them is a warning. Afterwards the checkpoint's files are not needed.
+/// Packs the weights that `options` select, and releases the file's memory pages as it proceeds.
+/// With a pack cache, it maps packed weights from there, or stores them there at the end; a cache
+/// failure is only a warning. The checkpoint's files are not needed afterwards.
 ///
-/// Errors: Error{kModel} when a wanted part is not in the checkpoint, or a tensor is not finite or
-/// cannot be rounded; Error{kInvalid} when `weights` finds no dense matrix; Error{kIo} when a file
-/// changed meanwhile; Error{kDoesNotFit}.
+/// Errors: Error{kModel} if a selected part is not in the checkpoint, or a tensor is not finite or
+/// cannot be rounded; Error{kInvalid} if `options.weights` is set and rounds no matrix; Error{kIo}
+/// if a file changed while it was read; Error{kDoesNotFit}.
 std::unique_ptr<const Model> load_model(Checkpoint& checkpoint, const BoundModel& bound,
                                         Backend& backend, const ModelOptions& options,
                                         Progress progress);
 
-/// Reads all weights of a tensor. Errors: Error{kModel} naming it when one is NaN or infinite.
+/// Checks all weights of a tensor. Errors: Error{kModel} naming it if one is NaN or infinite.
 void require_finite(const Checkpoint& checkpoint, const TensorInfo& tensor);
 
-/// A note for the user about rounding to `wanted` while loading, or an empty text.
+/// A note for the user if some matrices cannot have the format `wanted`; otherwise empty.
 std::string rounding_note(const BoundModel& bound, Format wanted);
 
-/// The most bytes that `load_model` holds besides the packed weights: one matrix while it is
-/// rounded. From headers alone.
+/// Bytes of the largest rounded matrix, which `load_model` holds besides the packed weights.
+/// Computed from headers alone.
 std::int64_t rounding_bytes(const BoundModel& bound, const ModelOptions& options);
 
-/// Bytes that `load_model` allocates for weights, from headers alone.
+/// Bytes that `load_model` allocates for weights. Computed from headers alone.
 std::int64_t weight_bytes(const BoundModel& bound, const Backend& backend,
                           const ModelOptions& options);
 

@@ -1,4 +1,4 @@
-// Tensor names in both spellings. The first "%" is the layer's number, the second the expert's.
+// The table of tensor names in GGUF and Hugging Face files. "%" stands for a layer, then an expert.
 #include "model/names.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// TensorRole: the tensors of architectures, and their names in GGUF and Hugging Face files.
+// TensorRole: what a tensor is for, and its names in GGUF and Hugging Face files.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace ingot {
 
-/// What a tensor is for. Roles from kAttnNorm on exist once in each layer, roles from kExpertGate
-/// on once for each expert (GGUF stacks these in one tensor).
+/// What a tensor is for. Roles from kAttnNorm on exist once per layer; roles from kExpertGate on
+/// exist once per expert (GGUF stacks a layer's experts in one tensor).
 enum class TensorRole : std::uint8_t {
   kEmbedding,
   kFinalNorm,
@@ -41,14 +41,14 @@ enum class TensorRole : std::uint8_t {
   kExpertDown,
 };
 
-/// The name of a role's tensor in one spelling; empty if that container never has it.
+/// The name of a role's tensor as `naming` spells it; empty if such files never have the tensor.
 std::string tensor_name(TensorRole role, Naming naming, std::int64_t layer = 0,
                         std::int64_t expert = 0);
 
-/// Both spellings for a message: "blk.3.attn_q.weight (model.layers.3.self_attn.q_proj.weight)".
+/// Both names, for messages: "blk.3.attn_q.weight (model.layers.3.self_attn.q_proj.weight)".
 std::string role_names(TensorRole role, std::int64_t layer = 0, std::int64_t expert = 0);
 
-/// Whether a tensor with this name may be ignored: its contents follow from the configuration.
+/// Whether a tensor with this name may be ignored, since the configuration implies its contents.
 bool is_ignorable(std::string_view name);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Reads and writes files of packed weights.
+// Reads and writes the pack cache's files of packed weights.
 #include "model/pack_cache.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ struct Entry {
 
 std::uint64_t to_page(std::uint64_t offset) { return (offset + kPage - 1) / kPage * kPage; }
 
-/// The entries of weights with these sizes behind a key, without checksums.
+/// The table's entries for weights of these sizes, which follow a key. Checksums are not set.
 std::vector<Entry> lay_out(std::size_t key_bytes, std::span<const std::uint64_t> sizes) {
   std::vector<Entry> table;
   std::uint64_t at = sizeof(Head) + key_bytes + sizes.size() * sizeof(Entry);
@@ -57,7 +57,7 @@ std::uint64_t table_checksum(std::string_view key, std::span<const Entry> table)
   throw model_error(file.name(), "packed weights", at, reason);
 }
 
-/// The table of a file. Offsets and sizes are compared with the expected ones, never trusted.
+/// Reads a file's table. Offsets and sizes are compared with the expected ones, never trusted.
 std::vector<Entry> read_table(const MappedFile& file, std::string_view key,
                               std::span<const std::uint64_t> sizes) {
   const auto bytes = file.bytes();

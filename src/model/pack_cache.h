@@ -1,4 +1,4 @@
-// The pack cache: packed weights in files that all processes map.
+// The pack cache: files of packed weights, which later starts map instead of packing again.
 #pragma once
 
 #include <cstddef>
@@ -16,27 +16,27 @@ namespace ingot {
 
 /// A file of packed weights, mapped read-only: processes that map the same file share its memory.
 ///
-/// Layout, little-endian: the magic, bytes of the key, number of weights, checksum of the key and
-/// the table; the key; for each weight (offset, bytes, checksum); then the weights, each aligned to
-/// a memory page. Checksums detect damage, not intent: a user that may write to the folder controls
-/// the models, as in the models' own folder.
+/// Layout, little-endian: magic, key size, number of weights, checksum of key and table; the key;
+/// the table with (offset, bytes, checksum) of each weight; the weights, each aligned to 4,096
+/// bytes. Checksums detect damage, not tampering: a user with write access to the folder controls
+/// the models, as with the folder of the model files.
 struct PackedFile {
   MappedFile file;
   std::vector<std::span<const std::byte>> weights;  ///< views into the file
 };
 
-/// The path in `folder` of the weights that `key` describes.
+/// The path of the file in `folder` for this key.
 std::string packed_path(std::string_view folder, std::string_view key);
 
-/// Maps a file of `write_packed`; nothing if it does not exist. Reads it once on the threads of
-/// `pool` to compare checksums.
+/// Maps a file that `write_packed` wrote; nullopt if it does not exist. Reads the file once on the
+/// threads of `pool` to verify checksums.
 ///
-/// Errors: Error{kModel} when the file cannot be read, is damaged, or holds another key or weights
-/// of other `sizes`.
+/// Errors: Error{kModel} if the file is damaged, or if it has another key or other sizes of weights
+/// than `sizes`; those of MappedFile.
 std::optional<PackedFile> open_packed(const std::string& path, std::string_view key,
                                       std::span<const std::int64_t> sizes, ThreadPool& pool);
 
-/// Writes the file, completely or not at all, and makes its folder if needed.
+/// Writes the file atomically; creates its folder if needed.
 ///
 /// Errors: Error{kIo}.
 void write_packed(const std::string& path, std::string_view key,

@@ -1,4 +1,4 @@
-// Rotary frequencies and tables in double, by base/math_double: libm's results differ by version.
+// Computes rotary frequencies and tables with base/math_double, since libm's results differ.
 #include "model/rope.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ void scale_llama3(const RopeScaling& s, std::vector<double>& frequency) {
   }
 }
 
-/// The (fractional) index of the pair that rotates `rotations` times in the original context.
+/// The index, not rounded, of the pair that rotates `rotations` times in the original context.
 double yarn_dimension(double rotations, double dims, double theta, double context) {
   return dims * math::log(context / (rotations * 2 * kPi)) / (2 * math::log(theta));
 }
@@ -46,7 +46,7 @@ void scale_yarn(const RopeScaling& s, double dims, double theta, std::vector<dou
   }
   low = std::max(low, 0.0);
   high = std::min(high, dims - 1);
-  if (low == high) high += 0.001;  // as the published code does, against a division by zero
+  if (low == high) high += 0.001;  // prevents a division by zero, as in the published code
   for (std::size_t i = 0; i < frequency.size(); ++i) {
     const double ramp = std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0);
     frequency[i] = frequency[i] / s.factor * ramp + frequency[i] * (1 - ramp);

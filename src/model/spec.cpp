@@ -1,4 +1,4 @@
-// Prints a Spec as lines of text.
+// Formats a Spec as lines of text, for messages and fingerprints.
 #include "model/spec.h"
 
 #include "base/text.h"

@@ -9,42 +9,42 @@
 
 namespace ingot {
 
-/// Rotary frequencies, before the table by position is made.
+/// Rotary frequencies and layout, from which make_rope_table makes the tables.
 struct RopeSpec {
-  bool adjacent_pairs = false;
-  std::int32_t dims = 0;                  ///< rotated elements of a head
-  std::vector<double> inverse_frequency;  ///< [dims / 2], radians a token
-  double factor = 1;                      ///< multiplies cos and sin
+  bool adjacent_pairs = false;            ///< pairs are (2i, 2i + 1); otherwise (i, i + dims / 2)
+  std::int32_t dims = 0;                  ///< number of rotated elements of a head
+  std::vector<double> inverse_frequency;  ///< [dims / 2], radians per token
+  double factor = 1;                      ///< multiplies cosines and sines
 
   bool operator==(const RopeSpec&) const = default;
 };
 
 /// Everything about an architecture except its weights. A Family makes it from a Config.
 struct Spec {
-  std::string architecture;  ///< GGUF's spelling
+  std::string architecture;  ///< name in GGUF's spelling
 
   std::int64_t layers = 0;
-  std::int64_t hidden = 0;    ///< H
-  std::int64_t ffn = 0;       ///< F of dense layers
-  std::int64_t vocab = 0;     ///< V; 0 for a backbone without embeddings and head
-  std::int64_t context = 0;   ///< tokens that the model was trained for
-  std::int32_t heads = 0;     ///< N
-  std::int32_t kv_heads = 0;  ///< G
-  std::int32_t head_dim = 0;  ///< D
+  std::int64_t hidden = 0;    ///< H, width of the residual stream
+  std::int64_t ffn = 0;       ///< F, inner width of dense feed-forward layers
+  std::int64_t vocab = 0;     ///< V, size of the vocabulary; 0 without embedding and head
+  std::int64_t context = 0;   ///< tokens of context that the model was trained for
+  std::int32_t heads = 0;     ///< N, query heads
+  std::int32_t kv_heads = 0;  ///< G, heads of keys and values
+  std::int32_t head_dim = 0;  ///< D, elements of a head
 
   NormKind norm = NormKind::kRms;
   float norm_eps = 0;
 
   float attention_scale = 0;
-  float score_cap = 0;  ///< 0 = none
+  float score_cap = 0;  ///< scores s become cap * tanh(s / cap); 0: no cap
   bool causal = true;
-  std::vector<std::int32_t> window;  ///< [layers], 0 = none
+  std::vector<std::int32_t> window;  ///< [layers], sliding windows in tokens; 0: no window
   std::vector<RopeSpec> ropes;
-  std::vector<std::int32_t> rope;  ///< [layers], index into `ropes` or -1
+  std::vector<std::int32_t> rope;  ///< [layers], index into `ropes`; -1: no rotation
 
   Act act = Act::kSilu;
   bool gated = true;
-  Moe moe;                   ///< experts = 0: dense everywhere
+  Moe moe;                   ///< `experts` is 0 if all layers are dense
   std::vector<bool> sparse;  ///< [layers], whether the layer is a mixture of experts
 
   bool tied = false;  ///< the output head is the embedding matrix
@@ -55,7 +55,7 @@ struct Spec {
   std::int64_t kv_cols() const { return std::int64_t{kv_heads} * head_dim; }
 };
 
-/// Lines of "name = value", for messages and comparisons.
+/// Formats a Spec as lines of "name = value", for messages, comparisons and fingerprints.
 std::string to_string(const Spec& spec);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Counts the bytes and operations of a step.
+// Computes StepCost: the bytes that a step reads, and its arithmetic operations.
 #include "model/step_cost.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ double held_bytes(const Weight& w) {
   return static_cast<double>(bytes);
 }
 
-/// The cost of a linear over `rows` rows, its weight read once.
+/// The cost of a linear over `rows` rows. Its weight is read once.
 StepCost linear_cost(const Weight& w, double rows) {
   StepCost cost{.bytes = held_bytes(w)};
   for (const Segment& s : w.segments) {
@@ -25,7 +25,7 @@ StepCost linear_cost(const Weight& w, double rows) {
   return cost;
 }
 
-/// The cost of experts of equal shape and any formats: `read` experts read, `routed_rows` computed.
+/// The cost of `routed_rows` rows in experts of equal shape, of which `read` experts are read.
 StepCost experts_cost(std::span<const Weight> experts, double read, double routed_rows) {
   StepCost one;
   for (const Weight& w : experts) one += linear_cost(w, 1);

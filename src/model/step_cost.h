@@ -1,4 +1,4 @@
-// StepCost: the least bytes and operations of a step on any backend.
+// StepCost: lower bounds of the bytes that a step reads and of its arithmetic operations.
 #pragma once
 
 #include <cstdint>
@@ -8,40 +8,40 @@
 
 namespace ingot {
 
-/// One sequence's rows in a step: its keys kv_len - rows .. kv_len - 1.
+/// One sequence's rows in a step: its positions kv_len - rows to kv_len - 1.
 struct SequenceRows {
   std::int64_t rows = 0;
-  std::int64_t kv_len = 0;   ///< after the step
-  std::int64_t outputs = 0;  ///< rows that go through the output head
+  std::int64_t kv_len = 0;   ///< number of the sequence's keys after the step
+  std::int64_t outputs = 0;  ///< number of rows that go through the output head
 };
 
 /// How one layer stores keys and values.
 struct KvCost {
-  std::int64_t token_bytes = 0;  ///< one token's keys and values
-  bool integers = false;         ///< KvType::kInt8: products are of 8-bit integers
+  std::int64_t token_bytes = 0;  ///< bytes of one token's keys and values
+  bool integers = false;         ///< whether products are of 8-bit integers (KvType::kInt8)
 };
 
-/// A step's least cost. Counts are exact up to 2^53.
+/// Lower bound of a step's cost. Counts are doubles, exact up to 2^53.
 struct StepCost {
   double bytes = 0;     ///< bytes read
-  double int8_ops = 0;  ///< products and sums of block-format linears and of attention over kInt8
-  double f32_ops = 0;   ///< products and sums of dense linears and of attention over floats
+  double int8_ops = 0;  ///< products and sums in linears of block formats and in kInt8 attention
+  double f32_ops = 0;   ///< products and sums in linears of dense formats and in float attention
 
   StepCost& operator+=(const StepCost& other);
   double ops() const { return int8_ops + f32_ops; }
 };
 
-/// The cost of one step over `parts`.
+/// Computes the cost of one step over `parts`.
 ///
-/// Bytes: every weight once, as the backend holds it. The embedding counts with the rows looked up,
-/// or not at all when the step reads it as its head. min(E, T * k) of E experts count, as if no two
-/// rows chose the same one. The keys and values that any row of a sequence sees count once for each
-/// sequence and layer.
-/// Operations: 2 M K for each row of a linear, with k experts in a mixture; in attention 4 D for
-/// each query head and each pair of a row and a key that it sees. Norms, rotations and activations
+/// Bytes: every weight counts once, as packed. The embedding counts by its looked-up rows, or not
+/// at all if the step reads it anyway as the tied head. For T rows that choose k of E experts each,
+/// min(E, T * k) experts count, as if no two rows shared an expert. Keys and values count once per
+/// sequence and layer, if a row of the sequence sees them.
+/// Operations: 2 M K per row of an [M, K] linear, for k experts in a mixture; in attention 4 D per
+/// query head and pair of a row and a key that it sees. Norms, rotations and activation functions
 /// do not count.
 ///
-/// Shapes: kv [layers].
+/// Shapes: kv [loaded layers].
 StepCost step_cost(const Model& model, std::span<const KvCost> kv,
                    std::span<const SequenceRows> parts);
 

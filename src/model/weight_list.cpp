@@ -1,4 +1,4 @@
-// Lists the packed matrices, and describes them for the pack cache.
+// Lists the matrices to pack, and makes the pack cache's key from them.
 #include "model/weight_list.h"
 
 #include "base/index.h"

@@ -1,4 +1,4 @@
-// The matrices of a checkpoint that are packed, their order and formats.
+// Lists the matrices that loading packs, with their order and packed formats.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +9,24 @@
 
 namespace ingot {
 
-/// One past the last layer that is loaded.
+/// One past the last layer to load.
 std::int64_t last_layer(const BoundModel& bound, const ModelOptions& options);
 
-/// Whether the embedding matrix is packed, for token ids or as a tied head.
+/// Whether loading packs the embedding matrix, for token ids or as a tied head.
 bool needs_embedding(const BoundModel& bound, const ModelOptions& options);
 
-/// The matrices that `options` ask for, in the order in which they are packed.
+/// The matrices that `options` select, in packing order.
 std::vector<const BoundWeight*> all_weights(const BoundModel& bound, const ModelOptions& options);
 
-/// The format of a packed part: the file's, unless it is rounded while loading.
+/// The format in which a part is packed: the file's, or the format to which loading rounds it.
 Format held_format(const BoundWeight& w, const BoundPart& part, const ModelOptions& options);
 
-/// Views of the parts in their packed formats, without data.
+/// Views with the shape and packed format of each part; their data is null.
 std::vector<View> held_views(const BoundWeight& w, const ModelOptions& options);
 
-/// Everything that fixes the bytes of the packed weights, as text: files and their states, the
-/// parts of each matrix, formats, and the backend's layout. Empty where packed weights cannot be
-/// stored, because the model is not in files or the backend has no packed layout.
+/// The pack cache's key: a text of everything that determines the packed bytes (files with sizes
+/// and times, parts and formats of each matrix, the backend's layout). Empty if the pack cache
+/// cannot be used, because the model is not in files or the backend has no packed layout.
 std::string packed_key(const Checkpoint& checkpoint, const BoundModel& bound,
                        const Backend& backend, const ModelOptions& options);
 

@@ -1,4 +1,4 @@
-"""Runs the examples on the tiny model: what they print is what `ingot run` prints."""
+"""Tests the API examples on a tiny model: their output must equal that of `ingot run`."""
 import os
 import subprocess
 import unittest

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""ingot bench serve: against the real server its figures agree with what was asked for, and against
-servers that refuse, break off and die it counts the outcome of each request."""
+"""Tests ingot bench serve: its figures fit its options with a real server, and it counts every
+outcome with servers that refuse requests, break off responses or die."""
 import json
 import re
 import shutil

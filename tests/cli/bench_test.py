@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ingot bench: the fields and rules that scripts rely on, and digests of equal arithmetic."""
+"""Tests ingot bench: the JSON fields and rules that scripts rely on, and equal digests."""
 import itertools
 import json
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The model in the program: used without MODEL, found by its name, and what it can do."""
+"""Tests the built-in model: its use without MODEL and by name, its logits and its scores."""
 import array
 import hashlib
 import itertools

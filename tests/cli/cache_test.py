@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Models by name: ingot models, ingot rm, and MODEL in every command. The cache is one as the hub's
-own client makes it."""
+"""Tests models by name: ingot models, ingot rm, and MODEL in every command. The cache has the
+layout of the Hugging Face hub's own client."""
 import hashlib
 import itertools
 import json

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Model files that are cut, overwritten or replaced while they are in use (F8).
+"""Tests model files that are cut, overwritten or replaced while they are in use (F8).
 
-Either it does not matter any more, and the text is what it would have been; or the run ends with 74
-and the file's name. Never other text. Each change is made at a chosen moment: the run waits at a
-system call, or for a reader of its output.
+Either the change comes too late to matter, and the text is the expected one; or the run ends with
+exit code 74 and the file's name. The text is never wrong. Each change is made at a chosen moment:
+the run waits at a system call, or for a reader of its output.
 """
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""Small models for tests of ingot chat: noise in letters, with a short chat template."""
+"""Makes small models for tests of ingot chat: they write random letters."""
 import model_files
 
 TEMPLATE = ("{% for message in messages %}{{ message.role[0] }}:{{ message.content }}\n"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""ingot chat on a terminal: a scripted session, whose transcript is compared, and what keys do.
+"""Tests ingot chat on a terminal: the transcript of a scripted session, and the effect of keys.
 
-Nothing here waits for time: every step waits for what the program shows. INGOT_ACCEPT=1 writes the
-transcript anew, for a person to read before it is committed.
+No test sleeps: every step waits for output of the program. INGOT_ACCEPT=1 writes a new transcript,
+which a person reads before it is committed.
 """
 import json
 import os

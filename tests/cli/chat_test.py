@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ingot chat in a pipe: a message a line, replies alone on stdout, and what is refused."""
+"""Tests ingot chat in a pipe: one message per line, only replies on stdout, and refused input."""
 import signal
 import subprocess
 

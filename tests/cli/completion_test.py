@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""ingot completion and ingot man: the scripts and pages hold for what the program declares, in the
-shells and viewers that are installed."""
+"""Tests ingot completion and ingot man: scripts and pages match the program's options, and work in
+the installed shells and viewers."""
 import os
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""Preloads the library of tests/faults into a run, and lets a test act at a chosen system call."""
+"""Runs ingot with the fault library of tests/faults, so that a test can act at a system call."""
 import contextlib
 import os
 import select

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Reads and writes that fail, come short or are interrupted, at every call in turn (F7).
+"""Tests failed, short and interrupted reads and writes, at every system call in turn (F7).
 
-Whatever happens: the right result, or one line of error. Never a part of a model, never another
-digest, never half an output file.
+Each run gives the right result or one line of error. It never uses a part of a model, never gives
+another digest, and never leaves half an output file.
 """
 import errno
 import os

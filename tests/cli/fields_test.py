@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ingot man --request-fields: the docs have the table of request fields that the program has."""
+"""Tests that the docs have the table of request fields that ingot man --request-fields prints."""
 import pathlib
 
 import ingot

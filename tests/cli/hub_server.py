@@ -1,7 +1,7 @@
-"""A server that behaves like the Hugging Face hub, on two ports of this machine: the hub itself,
-which answers with listings, small files and redirects, and the storage that the redirects lead to.
+"""Runs a fake Hugging Face hub on two local ports: the hub, which serves listings, small files
+and redirects, and the storage to which redirects lead.
 
-Scripted answers for a place ("api", "resolve" or "cdn") replace its next answers, one each.
+A scripted response for a place ("api", "resolve" or "cdn") replaces its next response.
 """
 import hashlib
 import http.server

@@ -1,7 +1,7 @@
-"""Runs the ingot binary from outside, as a script would, and checks what every command promises.
+"""Runs the ingot program in tests, and checks what every command promises.
 
-The environment says what is tested: INGOT_BINARY, INGOT_FAULT_LIBRARY (the library to preload, see
-tests/faults), INGOT_SANITIZE (the build's sanitizers, empty for none), INGOT_SHARED (test data).
+Environment: INGOT_BINARY, INGOT_FAULT_LIBRARY (the library to preload, see tests/faults),
+INGOT_SANITIZE (the build's sanitizers, empty for none), INGOT_SHARED (test data).
 """
 import json
 import os

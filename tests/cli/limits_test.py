@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Little memory, small stacks, few threads, odd environments: it runs, or says clearly why not."""
+"""Tests little memory, small stacks, few threads, odd environments: ingot runs or says why not."""
 import os
 import resource
 import subprocess

@@ -1,4 +1,4 @@
-"""Chats as input of ingot run, and ingot template as scripts use it."""
+"""Tests chats as input of ingot run, and ingot template as scripts use it."""
 import json
 import unittest
 

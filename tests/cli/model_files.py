@@ -1,4 +1,4 @@
-"""Model files in memory, for tests that write good ones and damage them: GGUF and safetensors.
+"""Makes model files in memory (GGUF and safetensors), for tests that damage them.
 
 Facts of the formats are from the GGUF specification (ggml, docs/gguf.md) and from the safetensors
 documentation (huggingface.co/docs/safetensors).

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Hostile model files through the whole program: one line that says what is wrong, and where.
+"""Tests damaged model files in every command: one line says what is wrong, and where.
 
-The loaders' own tests go through every field; here is what a person meets, for each kind of damage,
-in every command.
+The loaders' own tests cover every field; this test covers each kind of damage as a user meets it.
 """
 import copy
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every option of every command with hostile values: exit code 64 and one line that says why."""
+"""Tests every option with invalid values: exit code 64 and one line that says why."""
 import json
 import subprocess
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Output: JSON and .npy as the contract says, and errors where it cannot be written."""
+"""Tests output: the form of JSON and .npy files, and errors if a file cannot be written."""
 import os
 import re
 import struct

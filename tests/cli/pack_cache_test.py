@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""--pack-cache: packed weights that a next start maps; what is damaged or stale is packed anew."""
+"""Tests --pack-cache: later starts map packed weights; damaged or stale files are packed anew."""
 import glob
 import json
 import os

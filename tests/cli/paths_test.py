@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Model paths that are no model: refused at once, without reading or waiting (K01)."""
+"""Tests model paths that are no model: ingot refuses them without reading or waiting (K01)."""
 import os
 import subprocess
 import time

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ingot perplexity: the value of an independent computation, and what is refused."""
+"""Tests ingot perplexity against an independent computation, and its refusals."""
 import json
 import os
 import subprocess

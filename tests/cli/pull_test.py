@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ingot pull against a server that behaves like the Hugging Face hub, or worse."""
+"""Tests ingot pull against a server that behaves like the Hugging Face hub, or misbehaves."""
 import errno
 import json
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ingot quantize and ingot imatrix from outside: results, refusals, full disks, signals."""
+"""Tests the commands quantize and imatrix: results, refusals, full disks, signals."""
 import errno
 import math
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ingot run: every flag of a request, and --jsonl, whose lines are what single runs give."""
+"""Tests ingot run: every flag of a request, and --jsonl, whose lines must equal single runs."""
 import json
 import random
 import signal

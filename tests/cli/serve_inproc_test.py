@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""ingot bench serve-inproc: its fields agree with each other and with what was asked for, requests
-give under load what they give alone, and bad options and traces are refused."""
+"""Tests ingot bench serve-inproc: fields agree with each other and with the options, results under
+load equal those of single requests, and bad options and traces are refused."""
 import json
 import os
 import re

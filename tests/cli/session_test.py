@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ingot run --save-session and --session: a continued run equals one that never stopped."""
+"""Tests ingot run --save-session and --session: a continued run equals one without a stop."""
 import json
 import os
 import random

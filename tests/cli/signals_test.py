@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""SIGINT and SIGTERM at chosen moments: 130 and 143, soon, with no temporary file left."""
+"""Tests SIGINT and SIGTERM: ingot exits soon with 130 and 143, and leaves no temporary file."""
 import fcntl
 import os
 import signal

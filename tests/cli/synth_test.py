@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ingot synth from outside: shapes, every format's weights, refusals, full disks."""
+"""Tests ingot synth: shapes, weights of every format, refusals, full disks."""
 import array
 import errno
 import hashlib

@@ -1,4 +1,4 @@
-"""Chats as a seeded generator makes them: every shape that templates are given."""
+"""Generates random chats with a seed, for tests of chat templates."""
 import random
 
 TEXTS = [

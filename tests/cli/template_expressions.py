@@ -1,4 +1,4 @@
-"""Expressions of Jinja as a seeded generator makes them, with variables of every kind."""
+"""Generates random Jinja expressions with a seed, with variables of every kind."""
 import random
 import re
 

@@ -1,6 +1,6 @@
-"""Chat templates as Python's Jinja2 renders them, with the settings of Hugging Face's transformers.
+"""Renders chat templates with Python's Jinja2 and the settings of Hugging Face's transformers.
 
-Run by an interpreter without the module, it looks for one that has it; see `require`.
+If the interpreter does not have jinja2, it looks for one that has it; see `require`.
 """
 import datetime
 import json

@@ -1,7 +1,7 @@
-"""Holds ingot's chat templates to Python's Jinja2: real templates over generated chats, and
+"""Compares ingot's chat templates with Python's Jinja2: real templates on generated chats, and
 generated expressions.
 
-INGOT_BINARY, INGOT_SHARED as for the other tests; INGOT_FULL=1 runs many more of each.
+INGOT_BINARY and INGOT_SHARED are those of all tests; INGOT_FULL=1 runs many more cases.
 """
 import os
 import pathlib

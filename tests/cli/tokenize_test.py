@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ingot tokenize: text to ids and back, from every kind of tokenizer file."""
+"""Tests ingot tokenize: text to ids and back, with every kind of tokenizer file."""
 import json
 import os
 import subprocess

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""--trace and --step-trace: a file for trace viewers that agrees with what was printed, and is
-whole however the command ends."""
+"""Tests --trace and --step-trace: the trace file agrees with the printed figures, and is valid for
+trace viewers even if the command is interrupted."""
 import contextlib
 import errno
 import json

@@ -1,5 +1,5 @@
-"""Installs the build into an empty folder: the program runs there, its pages and completions are
-beside it, and a project that finds the package builds and runs the examples."""
+"""Tests the installed build: the program runs, its pages and completions are there, and a project
+that finds the package builds and runs the examples."""
 import os
 import shutil
 import subprocess

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Access to a server: keys and what they keep apart, wrong keys, pages of other origins
+"""Tests access to a server: API keys and what they isolate, wrong keys, pages of other origins
 (H24, H25, H27, U5)."""
 import concurrent.futures
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""F1: clients that leave at any moment, while others listen: nothing is left behind, and the
-others' tokens do not change."""
+"""Tests clients that disconnect at any moment (F1): the server frees all their resources, and the
+tokens of other clients do not change."""
 import random
 import threading
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The official clients of OpenAI and Anthropic, as they come from PyPI, against a running server.
+"""Tests the official clients of OpenAI and Anthropic from PyPI against a running server.
 
-The interpreter that has them is this one, or that of INGOT_CLIENTS_PYTHON, or of a virtual
-environment in build/clients-venv, which scripts/test.sh --full makes. Without any this is skipped.
+They are looked for in this interpreter, in INGOT_CLIENTS_PYTHON, and in the virtual environment
+build/clients-venv, which scripts/test.sh --full makes. Without them the test is skipped.
 """
 import os
 import sys

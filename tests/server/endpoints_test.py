@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The smaller endpoints, where a transcript cannot say what has to be true."""
+"""Tests smaller endpoints, in cases that a transcript (tests/http) cannot express."""
 import base64
 import math
 import os

@@ -1,4 +1,4 @@
-"""Log-likelihoods through lm-evaluation-harness; loglikelihood_test.py runs it.
+"""Computes log-likelihoods with lm-evaluation-harness, for loglikelihood_test.py.
 
 Reads {"url", "model", "texts": [{"ids", "begin"}]} from stdin and writes [[sum, is greedy]...].
 """

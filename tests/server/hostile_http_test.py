@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Hostile HTTP (H01-H29): each is answered as it has to be, and the server serves on."""
+"""Tests hostile HTTP (H01-H29): each request gets its response, and the server keeps serving."""
 import concurrent.futures
 import email.utils
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Hostile bodies (J01-J10): what is no JSON, or not the JSON that was asked for."""
+"""Tests hostile bodies (J01-J10): invalid JSON, and JSON of a wrong form."""
 import json
 import time
 

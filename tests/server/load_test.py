@@ -1,6 +1,6 @@
-"""Many clients at once: the same bytes as alone, whatever other clients get.
+"""Tests many clients at once: each gets the bytes that it gets alone.
 
-The counts here hold at any speed; bench/serve measures times.
+The checked counts hold at any speed; bench/serve measures times.
 """
 import concurrent.futures
 import resource

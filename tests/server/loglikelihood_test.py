@@ -1,6 +1,6 @@
-"""Log-likelihoods as evaluation harnesses ask for them, against float64 references.
+"""Tests the log-likelihoods that evaluation harnesses request, against float64 references.
 
-With INGOT_HARNESS_PYTHON, an environment that has lm-eval[api], they come through that harness too.
+INGOT_HARNESS_PYTHON names an interpreter with lm-eval[api]; then the test uses that harness too.
 
 A harness sends a context and a continuation as token ids, many at once, with `echo`, `logprobs` and
 `max_tokens` 1 or 0, and adds up the continuation's log-probabilities.

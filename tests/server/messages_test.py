@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""POST /v1/messages and count_tokens: Anthropic's object, the order of its events, its errors."""
+"""Tests POST /v1/messages and count_tokens: objects, order of events and errors, as Anthropic's."""
 import json
 import os
 

@@ -1,4 +1,4 @@
-"""What only the operator can do, and what the process can no longer do once it serves."""
+"""Tests what operators use: admin socket, metrics, probes, pace of events; and the sandbox."""
 import concurrent.futures
 import json
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Parameters and messages (Q01-Q24): honoured, refused by name, or reported; never passed over."""
+"""Tests request parameters (Q01-Q24): each is honoured, refused or reported, never ignored."""
 import json
 import os
 import tempfile

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The process of `ingot serve`: where it listens, its keys, its signals and exit codes (K03, K04,
-K09, K10), and how it stops (P9)."""
+"""Tests the process of `ingot serve`: addresses, API keys, signals and exit codes (K03, K04, K09,
+K10), and how it stops (P9)."""
 import fcntl
 import glob
 import os

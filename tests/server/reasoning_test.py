@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a model reasons in a chat is apart from what it says, and requests can say how much."""
+"""Tests reasoning in chats: it is separate from the content, and requests can set its effort."""
 import json
 
 import serving

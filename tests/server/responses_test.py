@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""POST /v1/responses: its object, the order of its events, and what it refuses."""
+"""Tests POST /v1/responses: its object, the order of its events, and its refusals."""
 
 import serving
 from script_model import script_model

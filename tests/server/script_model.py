@@ -1,5 +1,5 @@
-"""A model with one reply: each token of its script leads to the next, the last one to
-the end, and whatever a prompt ends in to the first."""
+"""Makes a model that always gives one scripted reply: a prompt's last token leads to the script's
+first token, each token to the next one, and the last token to the end."""
 import array
 import os
 import sys

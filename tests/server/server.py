@@ -1,6 +1,6 @@
-"""A running `ingot serve` for tests, and a client that sees every byte of what it answers.
+"""Runs `ingot serve` for tests, with a client that sees every byte of a response.
 
-The environment says what is tested, as for the tests of the command line (tests/cli/ingot.py).
+Environment variables say what is tested (see tests/cli/ingot.py).
 """
 import json
 import os

@@ -1,4 +1,4 @@
-"""A running ingot serve, and requests to it as a script makes them."""
+"""Runs `ingot serve` for tests, and sends it requests through Python's own HTTP client."""
 import http.client
 import json
 import os
@@ -13,7 +13,7 @@ LISTENING = b"listening on http://"
 
 
 class Server:
-    """A server on a port of its own; by default of the built-in model."""
+    """A server on a free port; its default model is the built-in one."""
 
     def __init__(self, *args):
         self.process = ingot.start("serve", "--port", "0", *args)

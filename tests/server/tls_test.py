@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""TLS: the same server behind it, and no state of a connection without a timer."""
+"""Tests TLS: the server works as without it, and every state of a connection has a timeout."""
 import os
 import shutil
 import ssl

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Transcripts: tests/http/*.http says what clients send and what they have to get.
+"""Runs the transcripts tests/http/*.http: requests, and the responses that they must get.
 
-A file is a talk on one connection. Lines that begin with "#" say what it is about; the first of
-them that begins with "# args:" has options for the server. An empty line ends an exchange.
+A file is a series of exchanges on one connection. Lines that begin with "#" are comments; the first
+line that begins with "# args:" has options for the server. An empty line ends an exchange.
 
     > POST /v1/completions            the request: method and path,
     > X-Name: value                   header fields,
@@ -17,23 +17,23 @@ Host, Content-Type: application/json and Content-Length are sent unless the requ
 value "-" leaves them out. With Transfer-Encoding: chunked the body goes out in little chunks. A
 header field's value is a pattern too, of text.
 
-A body's pattern is JSON. An object's members have to be there and to match, others may be there as
-well. An array has as many entries as the pattern, unless the pattern's last one is "...". Texts
-that stand in angle brackets mean something:
+A body's pattern is JSON. An object must have all members of the pattern, and may have others. An
+array must have as many entries as the pattern, unless the pattern's last entry is "...". Texts in
+angle brackets have a meaning:
 
     "<text>" "<integer>" "<number>" "<boolean>" "<array>" "<object>"   any of that kind
-    "<any>" "<absent>"      whatever it is; no such member
+    "<any>" "<absent>"      any value; no such member
     "<~ REGEX>"             a text in which the expression is found
-    "<$NAME>"               whatever it is at first, and the same wherever the name comes again;
-                            "${NAME}" in a later request stands for it
+    "<$NAME>"               any value the first time, an equal value at each later use of the name;
+                            "${NAME}" in a later request stands for the value
 
 "${NUMBER tokens}" in a request becomes an array of NUMBER ids.
 
-A response that is a stream has a pattern for each of its events: "data: JSON", "data: [DONE]", a
-comment (": TEXT"), and "..." for any number of events. A line "joined PATH PATTERN" compares the
-texts that the events have at a path, put together: joined choices.0.delta.content "<$said>".
-Behind "text REGEX" stands what the body has to have in it where it is no JSON. "<closed>" in place
-of a body: the connection ends behind the response.
+A streamed response has a pattern for each of its events: "data: JSON", "data: [DONE]", a comment
+(": TEXT"), and "..." for any number of events. A line "joined PATH PATTERN" joins the texts that
+the events have at a path, and compares the result: joined choices.0.delta.content "<$said>". A
+line "text REGEX" is for a body that is not JSON; the body must contain a match. "<closed>" instead
+of a body means that the connection ends after the response.
 """
 import glob
 import json

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs ingot-sim: `seeds` replays seeds that failed once, `mutants` sees that bugs are found.
+"""Tests ingot-sim: `seeds` replays seeds that once failed, `mutants` checks that bugs are found.
 
-INGOT_SIM is the program; MUTANT_SEEDS is how many seeds a bug may take.
+INGOT_SIM is the program; MUTANT_SEEDS is the most seeds that finding a bug may take.
 """
 import json
 import os

@@ -1,8 +1,8 @@
-"""The pieces that pre-tokenizers cut, against Python's regex module.
+"""Compares the pieces of pre-tokenizers with those of Python's regex module.
 
-The patterns are those of the models' own tokenizer.json. Texts are generated and, where the shared
-data is there, those of its .inp files. Needs the module `regex` (Debian: python3-regex); the test
-looks for an interpreter that has it."""
+The patterns are those of the models' own tokenizer.json. Texts are generated, and read from .inp
+files if the shared data is there. Needs the module `regex` (Debian: python3-regex); the test looks
+for an interpreter that has it."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-// Reads events of several servers' forms; every byte is foreign.
+// Parses streamed events of several servers. Every byte is untrusted.
 #include "bench/client/answer_events.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::int64_t count_member(const Json& object, std::string_view name) {
   return count == nullptr ? 0 : std::clamp<std::int64_t>(*count, 0, kTokensMax);
 }
 
-/// Whether there is any, though it may be empty.
+/// Appends an object's text. Returns whether it has text, even an empty one.
 bool append_text(const Json& object, std::string& text) {
   bool has_text = false;
   for (const std::string_view name : {"reasoning_content", "content", "text"}) {
@@ -57,13 +57,13 @@ void read_choice(const Json& choice, AnswerEvent& event) {
   for (const std::string_view name : {"delta", "message"}) {
     const Json* part = choice.find(name);
     if (part == nullptr) continue;
-    // With a role comes an empty text that stands for nothing.
+    // The empty text beside a role stands for no token.
     has_text = (append_text(*part, event.text) && part->find("role") == nullptr) || has_text;
   }
   if (const std::string* reason = text_member(choice, "finish_reason")) {
     event.finish_reason = *reason;
   }
-  // So does the empty text at the end.
+  // The empty text of the last event stands for no token either.
   event.has_token =
       event.has_token || !event.text.empty() || (has_text && event.finish_reason.empty());
 }
@@ -78,7 +78,7 @@ AnswerUsage read_usage(const Json& usage) {
   return counts;
 }
 
-/// The message of an error, in whichever of its forms.
+/// The message of an error: a text, an object with a message, or any JSON.
 std::string message_of(const Json& error) {
   if (const std::string* text = error.as_string()) return printable(*text, 512);
   if (const std::string* text = text_member(error, "message")) return printable(*text, 512);

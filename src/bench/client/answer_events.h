@@ -1,4 +1,4 @@
-// Reads one event of a streamed response: text, finish reason, usage or error.
+// Parses one event of a streamed response: text, finish reason, usage or error.
 #pragma once
 
 #include <cstdint>
@@ -8,32 +8,32 @@
 
 namespace ingot {
 
-/// The token counts of a response.
+/// Token counts that a server reports with a response.
 struct AnswerUsage {
   std::int64_t prompt_tokens = 0;
   std::int64_t cached_tokens = 0;
   std::int64_t completion_tokens = 0;
-  bool says_cached = false;  ///< false: the server may or may not have a prefix cache
+  bool says_cached = false;  ///< whether the server reported cached tokens
 };
 
 /// One event of a stream, or a whole response.
 struct AnswerEvent {
-  std::string text{};           ///< reasoning and content
-  bool has_token = false;       ///< true also for a token without text, as half a character
+  std::string text{};           ///< text of the reasoning and the content
+  bool has_token = false;       ///< also true for a token without text (half a character)
   std::string finish_reason{};  ///< empty unless the choice ends
   std::optional<AnswerUsage> usage{};
-  std::string error{};  ///< one line; empty without one
+  std::string error{};  ///< in one line; empty if there is no error
   bool is_done = false;
 };
 
-/// Reads an event's data, of a chat or completion, in the spellings of common servers. Sets `error`
-/// for data that is not a JSON object.
+/// Parses the data of an event of a chat or a completion, with the member names of common servers.
+/// Sets `error` if the data is not a JSON object.
 AnswerEvent read_answer_event(std::string_view data);
 
-/// The message in an error's body, in OpenAI's form or that of other servers.
+/// The message in the body of an error response, in the form of OpenAI or of other servers.
 std::string error_message(std::string_view body);
 
-/// The id of the first model in the response to GET /v1/models; empty when it lists none.
+/// The id of the first model in the response to GET /v1/models; empty if it lists none.
 std::string first_model(std::string_view body);
 
 }  // namespace ingot

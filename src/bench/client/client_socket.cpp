@@ -32,7 +32,7 @@ using StreamSocket = asio::generic::stream_protocol::socket;
 constexpr std::size_t kReadBytes = 16 << 10;
 
 void send_at_once(StreamSocket& socket) {
-  error_code ignored;  // a Unix socket knows no such option, and needs none
+  error_code ignored;  // a Unix socket does not have this option, nor need it
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
 }
 
@@ -87,7 +87,7 @@ class TlsSocket final : public ClientSocket {
     error_code ignored;
     stream_.set_verify_callback(asio::ssl::host_name_verification(name), ignored);
     asio::ip::make_address(name, ignored);
-    // Addresses have no place in the extension that names the server.
+    // The TLS extension for the server's name (SNI) must not hold an address.
     if (ignored) SSL_set_tlsext_host_name(stream_.native_handle(), name.c_str());
   }
 

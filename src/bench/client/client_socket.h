@@ -15,23 +15,23 @@ class context;
 
 namespace ingot {
 
-/// The address to connect to: TCP or a Unix socket.
+/// The address to connect to: of a TCP port or a Unix socket.
 using StreamEndpoint = boost::asio::generic::stream_protocol::endpoint;
 
-/// A connection. All calls come from its executor's thread; closing it ends pending operations with
-/// an error.
+/// A connection to a server. All calls must come from its executor's thread. Closing it ends
+/// pending operations with an error.
 class ClientSocket {
  public:
   using Result = boost::asio::awaitable<boost::system::error_code>;
 
   virtual ~ClientSocket() = default;
-  /// Connects, with the TLS handshake where it has TLS.
+  /// Connects, and completes the TLS handshake if the socket uses TLS.
   virtual Result connect(const StreamEndpoint& endpoint) = 0;
-  /// Appends received bytes, at least one.
+  /// Waits for at least one byte, and appends the received bytes to `bytes`.
   virtual Result read(std::string& bytes) = 0;
   /// Sends all of `bytes`.
   virtual Result write(std::string_view bytes) = 0;
-  /// Whether it is open, with no unexpected byte or end of stream received.
+  /// Whether the connection is open and has received neither a stray byte nor the end of stream.
   virtual bool is_idle() = 0;
   virtual void close() = 0;
 };
@@ -39,14 +39,14 @@ class ClientSocket {
 /// A socket without TLS.
 std::unique_ptr<ClientSocket> plain_client_socket(const boost::asio::any_io_executor& executor);
 
-/// A socket with TLS. When `context` verifies, the certificate must be valid for `host`.
+/// A socket with TLS. If `context` verifies certificates, they must be valid for host `name`.
 std::unique_ptr<ClientSocket> tls_client_socket(const boost::asio::any_io_executor& executor,
                                                 boost::asio::ssl::context& context,
                                                 const std::string& name);
 
 /// The shared settings of TLS connections. Without `verify` every certificate is accepted.
 ///
-/// Errors: Error{kUnavailable} where the system's certificates cannot be read.
+/// Errors: Error{kUnavailable} if the system's certificates cannot be read.
 std::unique_ptr<boost::asio::ssl::context> client_tls_context(bool verify);
 
 }  // namespace ingot

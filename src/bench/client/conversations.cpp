@@ -1,4 +1,4 @@
-// Parses conversations in ShareGPT's form.
+// Parses recorded conversations in ShareGPT's form, as prompts for benchmarks.
 #include "bench/client/conversations.h"
 
 #include <optional>

@@ -9,22 +9,22 @@
 
 namespace ingot {
 
-/// Largest accepted file in bytes.
+/// Largest accepted file: 1 GiB, since the whole file is read into memory.
 inline constexpr std::uint64_t kConversationsBytesMax = std::uint64_t{1} << 30;
 
-/// The beginning of a conversation.
+/// A conversation's first message, and the size of its reply.
 struct Conversation {
-  std::string prompt;            ///< the first message; not empty
-  std::size_t answer_bytes = 0;  ///< size of the reply
+  std::string prompt;            ///< the first message after the system's; not empty
+  std::size_t answer_bytes = 0;  ///< bytes of the reply to it
 };
 
-/// Reads `[{"conversations": [{"from", "value"}, ..]}, ..]`; `role` and `content` are
-/// accepted too. Conversations without a first text and reply are skipped.
+/// Parses `[{"conversations": [{"from", "value"}, ..]}, ..]`; `messages`, `role` and `content` are
+/// accepted too. Conversations without a prompt or a reply are skipped.
 ///
-/// Errors: model_error(file, section, offset, reason), also when no conversation remains.
+/// Errors: model_error(file, section, offset, reason), also if no conversation remains.
 std::vector<Conversation> parse_conversations(std::string_view text, const std::string& file);
 
-/// Reads the conversations of a file. Errors: also those of File::read_all.
+/// Reads and parses a file of conversations. Errors: also those of File::read_all.
 std::vector<Conversation> read_conversations(const std::string& path);
 
 }  // namespace ingot

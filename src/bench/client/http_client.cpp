@@ -32,14 +32,14 @@ std::string where(const ServerUrl& url) {
   return printable(url.unix_path.empty() ? url.host_field() : url.unix_path, 256);
 }
 
-/// The server ended the connection; with TLS also where it does not say so first.
+/// Whether the server ended the connection; with TLS, also without a close notice.
 bool is_end(const error_code& error) {
   return error == asio::error::eof || error == asio::ssl::error::stream_truncated;
 }
 
 }  // namespace
 
-/// Closes a socket when time is over; harmless once the exchange has ended.
+/// Closes a socket at the timeout; has no effect after the exchange has ended.
 struct HttpClient::Watch {
   ClientSocket* socket = nullptr;
   bool is_late = false;

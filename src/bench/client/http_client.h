@@ -22,20 +22,20 @@ struct HttpClientOptions {
   bool verify = true;  ///< check the certificate of a server with TLS
   std::string api_key{};
   std::string user_agent{};
-  double timeout_seconds = 600;  ///< for one request, including connecting and the response
+  double timeout_seconds = 600;  ///< limit of a request, from connecting to the response's end
 };
 
-/// Receives a response.
+/// Receives the parts of a response.
 class ResponseSink {
  public:
   virtual ~ResponseSink() = default;
-  /// The head arrived.
+  /// Called when the response's head has arrived.
   virtual void head(int status, bool is_event_stream) = 0;
-  /// A part of the body arrived. Returns false to stop reading.
+  /// Called when a part of the body has arrived. Returns false to stop reading.
   [[nodiscard]] virtual bool body(std::string_view bytes) = 0;
 };
 
-/// The client of one server; all calls come from its executor's thread.
+/// A client of one server. All calls must come from its executor's thread.
 class HttpClient {
  public:
   template <class T>
@@ -45,16 +45,16 @@ class HttpClient {
 
   /// Resolves the server's address and connects; the first request uses this connection.
   ///
-  /// Errors: Error{kUnavailable} when the connection fails.
+  /// Errors: Error{kUnavailable} if the connection fails.
   Awaitable<void> open();
-  /// Sends a request, with a JSON body or none, and passes the response to `sink`. Returns an error
-  /// in one line, or an empty text for a complete response. A request is retried once, on a new
-  /// connection, when a reused connection ends without a byte: usually the server closed it while
-  /// the request was on its way (RFC 9112, 9.3.1). A failed server looks alike; computing a request
-  /// twice does no harm here.
+  /// Sends a request, with a JSON body unless `body` is empty, and passes the response to `sink`.
+  /// Returns an error in one line; empty if there is none. If a reused connection ends before a
+  /// byte of the response, the request is retried once on a new connection: usually the server
+  /// closed it while the request was on its way (RFC 9112, 9.3.1). A server that failed looks
+  /// alike, but computing a request twice does no harm here.
   Awaitable<std::string> exchange(std::string_view method, std::string_view path,
                                   std::string_view body, ResponseSink& sink);
-  /// The number of such retries.
+  /// Number of requests that were retried on a new connection.
   std::int64_t reconnects() const { return reconnects_; }
 
  private:

@@ -1,4 +1,4 @@
-// HttpResponseReader by Beast's parser; no other file of bench/ includes Beast.
+// HttpResponseReader: parses responses with Beast. No other file of bench/ includes Beast.
 #include "bench/client/http_response.h"
 
 #include <boost/asio/buffer.hpp>

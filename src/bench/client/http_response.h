@@ -8,7 +8,7 @@
 
 namespace ingot {
 
-/// Reads one response with Beast's parser. It does no I/O.
+/// Parses one response with the Beast library. It does no I/O.
 class HttpResponseReader {
  public:
   HttpResponseReader();
@@ -16,21 +16,21 @@ class HttpResponseReader {
   HttpResponseReader(const HttpResponseReader&) = delete;
   HttpResponseReader& operator=(const HttpResponseReader&) = delete;
 
-  /// Consumes bytes from the front of `bytes` and returns how many. The caller passes the rest
+  /// Parses bytes from the front of `bytes` and returns their number. The caller passes the others
   /// again, followed by newer bytes.
   std::size_t read(std::string_view bytes);
-  /// The connection ended: that ends a body without a length, and is an error otherwise.
+  /// Call when the connection has ended. Sets `problem` unless this completes the response.
   void end_of_connection();
-  /// The bytes of the body read since the last call.
+  /// Takes the bytes of the body that were parsed since the last call.
   std::string take_body();
 
   bool has_head() const;
   bool is_done() const;
-  /// The status; valid once the head is read.
+  /// The HTTP status; valid once has_head().
   int status() const;
   bool is_event_stream() const;
   bool keeps_alive() const;
-  /// Why the bytes are not a valid response, in one line; empty while they may be.
+  /// Why the bytes are not a valid response, in one line; empty if no error was found so far.
   const std::string& problem() const { return problem_; }
 
  private:

@@ -1,4 +1,4 @@
-// LoadClient: request coroutines in one thread; a timer or another request's end starts each.
+// LoadClient: runs each request as a coroutine, all in one thread; starts them on schedule.
 #include "bench/client/load_client.h"
 
 #include <boost/asio/co_spawn.hpp>
@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-/// How long a signal may go unseen.
+/// The time between two calls of `on_tick`, which notices signals.
 constexpr std::chrono::milliseconds kTick(50);
 
 HttpClientOptions http_options(const LoadClientOptions& options) {
@@ -63,7 +63,7 @@ struct LoadClient::Parts {
   explicit Parts(LoadClientOptions o)
       : options(std::move(o)), client(io.get_executor(), http_options(options)) {}
 
-  /// Until `is_over`; what a coroutine threw is thrown here.
+  /// Runs coroutines until `is_over`. Rethrows what a coroutine threw.
   template <class IsOver>
   void run_until(IsOver is_over) {
     while (!is_over() && !failure) {
@@ -107,7 +107,7 @@ class Run {
   bool is_over() const { return schedule_.is_over(); }
   std::vector<LoadedCall> take_calls() { return std::move(calls_); }
 
-  /// Begins what is due, and waits for what will be.
+  /// Starts all due requests, and sets a timer for the next one.
   void start_due() {
     while (const auto number = schedule_.take_due(now())) {
       calls_[*number].start = schedule_.start_of(*number, now());

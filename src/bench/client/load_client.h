@@ -14,29 +14,29 @@
 
 namespace ingot {
 
-/// The server and the settings of requests.
+/// The server, and settings shared by all requests.
 struct LoadClientOptions {
   ServerUrl url;
   bool verify = true;  ///< check the certificate of a server with TLS
   std::string api_key{};
   std::string user_agent{};
-  double timeout_seconds = 600;     ///< for each request
-  std::function<void()> on_tick{};  ///< called regularly; may throw to end the run
+  double timeout_seconds = 600;     ///< limit of each request
+  std::function<void()> on_tick{};  ///< called about every 50 ms; may throw to end the run
 };
 
-/// A run of requests.
+/// The requests of one run.
 struct LoadPlan {
-  std::string path;              ///< all requests are posted to it
+  std::string path;              ///< path to which all requests are posted
   std::vector<double> arrivals;  ///< seconds from the run's start, ascending; one per request
   std::size_t concurrency = 0;   ///< requests in flight at once; 0: each starts at its arrival
-  std::function<std::string(std::size_t number)> body;
-  std::function<bool(std::size_t number)> keeps_text;
-  std::function<void(std::size_t done)> on_done{};
+  std::function<std::string(std::size_t number)> body;  ///< writes a request's JSON
+  std::function<bool(std::size_t number)> keeps_text;   ///< whether to keep a response's text
+  std::function<void(std::size_t done)> on_done{};      ///< called when a request has ended
 };
 
-/// One request of a run; times are seconds since the run began.
+/// The result of one request of a run. Times are seconds since the run began.
 struct LoadedCall {
-  double start = 0;  ///< its arrival; in a closed loop, when it was due
+  double start = 0;  ///< the request's arrival; with a fixed concurrency, when it started
   CallResult result;
 };
 
@@ -55,13 +55,13 @@ class LoadClient {
   LoadClient(const LoadClient&) = delete;
   LoadClient& operator=(const LoadClient&) = delete;
 
-  /// Connects to the server. Errors: Error{kUnavailable} when that fails.
+  /// Connects to the server. Errors: Error{kUnavailable} if the connection fails.
   void connect();
-  /// Sends GET `path`, after connect().
+  /// Sends GET `path`. Call connect() first.
   PlainAnswer get(std::string_view path);
-  /// Sends all requests of the plan; returns their results by number.
+  /// Sends all requests of the plan on schedule; returns their results by number.
   std::vector<LoadedCall> run(const LoadPlan& plan);
-  /// Requests retried so far, because the server closed their persistent connection.
+  /// Number of requests retried so far because the server had closed a persistent connection.
   std::int64_t reconnects() const;
 
  private:

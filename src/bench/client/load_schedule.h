@@ -1,4 +1,4 @@
-// LoadSchedule: when each request is due, by arrival times or by finished requests. Pure.
+// LoadSchedule: decides when requests start, by arrival times or by a fixed concurrency.
 #pragma once
 
 #include <cstddef>
@@ -7,27 +7,27 @@
 
 namespace ingot {
 
-/// Starts requests in the order of their numbers.
+/// Starts requests in the order of their numbers. It has no clock: callers pass times.
 class LoadSchedule {
  public:
-  /// `arrivals` in seconds from the run's start, ascending; they outlive this. `concurrency` 0:
-  /// each request starts at its arrival. Otherwise it is the number of requests in flight, and
-  /// arrivals are ignored.
+  /// `arrivals` are seconds from the run's start, ascending; they must outlive this. If
+  /// `concurrency` is 0, each request starts at its arrival. Otherwise `concurrency` requests are
+  /// in flight at once, and arrival times are ignored.
   LoadSchedule(std::span<const double> arrivals, std::size_t concurrency)
       : arrivals_(arrivals), concurrency_(concurrency) {}
 
-  /// Starts the next due request and returns its number; nothing when none is due.
+  /// Starts the next due request and returns its number; nullopt if no request is due.
   std::optional<std::size_t> take_due(double now);
-  /// A running request ended.
+  /// Records that a running request has ended.
   void end_one();
 
-  /// When the next request is due, in seconds; nothing when it waits for an end, or none is left.
+  /// Arrival of the next request, in seconds; nullopt with a fixed concurrency, or after the last.
   std::optional<double> next_at() const;
-  /// The start time of a request taken now: its arrival, even if it is taken late.
+  /// Start time of a request taken at `now`: its arrival, or `now` with a fixed concurrency.
   double start_of(std::size_t number, double now) const {
     return concurrency_ > 0 ? now : arrivals_[number];
   }
-  /// Whether all have ended.
+  /// Whether all requests have ended.
   bool is_over() const { return ended_ == arrivals_.size(); }
   std::size_t ended() const { return ended_; }
 

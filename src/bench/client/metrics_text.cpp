@@ -8,7 +8,7 @@ namespace ingot {
 
 namespace {
 
-/// The value on a line behind the name and its labels; a time may follow it.
+/// Parses the value of a metric's line, after name and labels. A timestamp may follow it.
 std::optional<double> value_of(std::string_view rest) {
   if (rest.starts_with('{')) {
     const std::size_t end = rest.rfind('}');

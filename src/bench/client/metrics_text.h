@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// The sum of a metric's values over all labels; nothing for an absent metric.
+/// The sum of a metric's values over all labels; nullopt if the text does not have the metric.
 ///
 /// Source:  Prometheus, "Text-based format".
 std::optional<double> metric_sum(std::string_view text, std::string_view name);

@@ -1,4 +1,4 @@
-// Parses addresses strictly: user names, queries and fragments are errors.
+// Parses server addresses strictly: user names, queries and fragments are errors.
 #include "bench/client/server_url.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace ingot {
 namespace {
 
 constexpr std::size_t kUrlBytesMax = 2048;
-/// What `sockaddr_un` takes on Linux, with the zero at its end.
+/// Bytes of a path in `sockaddr_un` on Linux, with the zero at its end.
 constexpr std::size_t kUnixPathBytesMax = 107;
 
 [[noreturn]] void refuse(std::string_view text, std::string_view expected) {
@@ -42,7 +42,7 @@ ServerUrl parse_unix(std::string_view text) {
   return {.unix_path = std::string(path)};
 }
 
-/// The host of "host:port" or "[address]:port", which `rest` loses.
+/// Takes the host off the front of "host:port" or "[address]:port".
 std::string take_host(std::string_view text, std::string_view& rest) {
   if (rest.starts_with('[')) {
     const std::size_t end = rest.find(']');

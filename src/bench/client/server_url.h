@@ -9,17 +9,17 @@ namespace ingot {
 /// The parsed address of a server.
 struct ServerUrl {
   bool is_tls = false;
-  std::string host{};       ///< a name or an address, without brackets; empty with a Unix socket
+  std::string host{};       ///< name or address, without brackets; empty for a Unix socket
   std::string port{};       ///< decimal
-  std::string unix_path{};  ///< path of a Unix socket
-  std::string prefix{};     ///< in front of every path: "" or "/a/b"
+  std::string unix_path{};  ///< path of a Unix socket; empty for TCP
+  std::string prefix{};     ///< put before every request's path: "" or "/a/b"
 
-  /// The value of a request's Host field.
+  /// The value of the Host field of requests.
   std::string host_field() const;
 };
 
-/// Reads `http[s]://host[:port][/prefix]` or `unix:PATH`. A prefix that ends in /v1 loses it: paths
-/// begin with it.
+/// Parses `http[s]://host[:port][/prefix]` or `unix:PATH`. A trailing /v1 of the prefix is dropped,
+/// because the paths of requests begin with /v1.
 ///
 /// Errors: Error{kInvalid} that names the wrong part.
 ServerUrl parse_server_url(std::string_view text);

@@ -1,4 +1,4 @@
-// SseReader: parses server-sent events from bytes cut at any place.
+// SseReader: parses server-sent events from a stream of bytes that arrives in any pieces.
 #pragma once
 
 #include <cstddef>
@@ -8,24 +8,24 @@
 
 namespace ingot {
 
-/// A complete event.
+/// A complete server-sent event.
 struct SseEvent {
-  std::string type;  ///< its `event` field; empty without one
-  std::string data;  ///< its `data` fields, with a line feed between two
+  std::string type;  ///< the `event` field; empty if absent
+  std::string data;  ///< the `data` fields, joined by line feeds
 
   friend bool operator==(const SseEvent&, const SseEvent&) = default;
 };
 
-/// Reads a stream of events. Lines end in CR, LF or both. Comments, other fields and events without
-/// data are dropped.
+/// Parses a stream of events. Lines end in CR, LF or both. Comments, other fields and events
+/// without data are dropped.
 ///
 /// Source:  WHATWG HTML, section 9.2.6, "Interpreting an event stream".
 class SseReader {
  public:
   explicit SseReader(std::size_t event_bytes_max) : event_bytes_max_(event_bytes_max) {}
 
-  /// Appends the events that end in `bytes`. Returns false for an event beyond the limit, and reads
-  /// no further.
+  /// Parses more bytes and appends the events that end in them. Returns false once an event exceeds
+  /// the size limit; the reader then ignores all bytes.
   [[nodiscard]] bool read(std::string_view bytes, std::vector<SseEvent>& events);
 
  private:
@@ -37,7 +37,7 @@ class SseReader {
   SseEvent event_;
   bool has_data_ = false;
   bool is_first_line_ = true;
-  bool follows_cr_ = false;  ///< the last byte was CR: a line feed now belongs to it
+  bool follows_cr_ = false;  ///< the last byte was CR; a line feed right after it is skipped
   bool is_broken_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Timeline: the result of one streamed request with its times. It has no clock: callers pass times.
+// Timeline: records what one streamed response holds, and when each part of it arrives.
 #pragma once
 
 #include <cstddef>
@@ -13,42 +13,42 @@
 
 namespace ingot {
 
-/// The result of one request. Times are seconds since a moment common to all requests.
+/// The result of one request. Times are seconds since the run began.
 struct CallResult {
-  double sent = 0;             ///< when sending began
-  double first = 0;            ///< the first piece
-  double last = 0;             ///< the newest piece; the end of a response without pieces
-  double answer = 0;           ///< when the response's head was complete
-  std::vector<double> gaps{};  ///< from each piece to the next
-  int status = 0;              ///< HTTP status; 0 without a response
-  std::string error{};         ///< why it ended early, in one line; empty on success
-  std::string text{};          ///< the text, when it is kept
+  double sent = 0;    ///< when sending began
+  double first = 0;   ///< arrival of the first piece of text
+  double last = 0;    ///< arrival of the last piece; the response's end if it has no pieces
+  double answer = 0;  ///< arrival of the response's head
+  std::vector<double> gaps{};  ///< times between consecutive pieces
+  int status = 0;              ///< HTTP status; 0 if there was no response
+  std::string error{};         ///< why the request failed, in one line; empty on success
+  std::string text{};          ///< the response's text, if it is kept
   std::string finish_reason{};
-  std::optional<AnswerUsage> usage{};  ///< absent when the server sends none
-  std::size_t pieces = 0;              ///< pieces of text, including empty ones for a token
+  std::optional<AnswerUsage> usage{};  ///< absent if the server sends no token counts
+  std::size_t pieces = 0;  ///< number of pieces of text, also empty ones that stand for a token
 
-  /// Whether an overloaded server refused it, which is not a failure.
+  /// Whether the server refused the request because of its load. This is not a failure.
   bool is_rejected() const { return status == 429 || status == 503; }
-  /// The server's token count; without one, the number of pieces.
+  /// The number of output tokens as the server reports it; otherwise the number of pieces.
   std::int64_t output_tokens() const {
     return usage ? usage->completion_tokens : static_cast<std::int64_t>(pieces);
   }
 };
 
-/// Follows one response from its head to its end.
+/// Follows one response from its head to its end. It has no clock: callers pass times.
 class Timeline {
  public:
-  /// The request is sent at `sent`; `keep_text` fills `CallResult::text`.
+  /// `sent` is when sending began. `keep_text`: whether to fill `CallResult::text`.
   Timeline(double sent, bool keep_text);
 
-  /// The response's head arrived.
+  /// Call when the response's head has arrived.
   void head(int status, bool is_stream, double now);
-  /// A part of the body arrived. Returns false to stop reading.
+  /// Call when a part of the body has arrived. Returns false to stop reading.
   [[nodiscard]] bool body(std::string_view bytes, double now);
-  /// The response ended; `problem` is the error in one line, empty for a complete response.
+  /// Call when the response has ended. `problem` is an error in one line; empty if it is complete.
   void end(const std::string& problem, double now);
 
-  /// The result; after `end`.
+  /// The result; valid after `end`.
   CallResult& result() { return result_; }
 
  private:
@@ -59,7 +59,7 @@ class Timeline {
   CallResult result_;
   SseReader sse_;
   std::vector<SseEvent> events_;
-  std::string plain_;  ///< the body of a response without a stream
+  std::string plain_;  ///< the body of a response that is not a stream
   bool keep_text_;
   bool is_stream_ = false;
   bool is_done_ = false;

@@ -38,10 +38,10 @@ constexpr std::size_t kListMax = 64;
 constexpr std::size_t kRowsMax = 1024;
 constexpr std::int32_t kBatchMax = 4096;
 
-/// Memory that measures reading without caches that hold a good part of it.
+/// Least memory for a read peak that caches do not distort: 512 MiB.
 constexpr std::int64_t kReadBytesGood = std::int64_t{512} << 20;
 
-/// What the lists ask for.
+/// The values of the list options.
 struct Lists {
   std::vector<std::int64_t> prefill, decode, depth, batch;
 };
@@ -64,8 +64,8 @@ Lists read_lists(const BenchValues& v) {
           .batch = read_list(v.batch, "1", "--batch", 1, kBatchMax)};
 }
 
-/// Every combination; prefill at depth 0 and batch 1 unless both are single values. A length of 0
-/// stands for none.
+/// Makes the workloads of all combinations. Prefills have depth 0 and batch 1, unless both options
+/// are single values. A length of 0 means no workload.
 std::vector<Workload> make_workloads(const Lists& lists) {
   std::vector<Workload> workloads;
   const auto add = [&](Workload::Kind kind, std::int64_t tokens, std::int64_t depth,
@@ -100,7 +100,7 @@ Json list_json(const std::vector<std::int64_t>& values) {
   return list;
 }
 
-/// The settings that both forms of the command have.
+/// Sets the settings that reports have with and without --peaks.
 void set_common(BenchReport& report, const BenchValues& v, const ThreadPool& pool,
                 std::string_view isa) {
   for (const HostKernels* kernels : host_kernels()) report.isas.emplace_back(kernels->name);
@@ -134,7 +134,7 @@ ShownProfile shown_profile(const BenchValues& v) {
   return v.profile ? ShownProfile::kOps : ShownProfile::kNone;
 }
 
-/// One that takes its part of `free_bytes`.
+/// Makes a PeakMeter that uses a part of `free_bytes`.
 PeakMeter peak_meter(const ThreadPool& pool, const HostKernels& kernels, std::int64_t free_bytes) {
   const std::int64_t bytes = peak_read_bytes(free_bytes);
   if (bytes < kReadBytesGood) {
@@ -170,11 +170,11 @@ Peaks median_peaks(const std::vector<Peaks>& rounds) {
           .int8_gop_s = of(&Peaks::int8_gop_s)};
 }
 
-/// More would take longer than what small models compute in between.
+/// Most measurements of the peaks: with more, they would take longer than the runs of small models.
 constexpr std::int32_t kPeakRoundsMax = 16;
 
-/// All rows, one repetition of each after the other, so that a neighbour's noise hits all alike,
-/// the peaks too: they are measured before each round or, of many, before some.
+/// Measures all rows in rounds, one repetition of each row per round, so that noise on the machine
+/// hits all rows alike. Peaks are measured before each round, or before some of many rounds.
 void measure_rows(Instance& instance, const BenchValues& v, PeakMeter& meter, BenchReport& report) {
   std::vector<BenchRow>& rows = report.rows;
   std::vector<Peaks> peaks;
@@ -226,7 +226,7 @@ int report_mismatches(const BenchReport& report) {
 
 int bench_peaks(const BenchValues& v) {
   ModelOptionValues machine = v.model;
-  machine.path = "";  // no model is looked for
+  machine.path = "";  // do not look for a model
   const InstanceOptions options = instance_options(machine);
   const HostKernels& kernels = find_host_kernels(options.isa);
   const auto pool = make_pool(v.model);
@@ -253,7 +253,7 @@ int bench_model(const BenchValues& v) {
   require_fit(plan, instance.name());
   set_common(report, v, *pool, instance.isa());
   set_model_settings(report, v, lists, instance);
-  // What it reads lies beside the model.
+  // The memory that the meter reads is allocated besides the model's.
   PeakMeter meter = peak_meter(*pool, find_host_kernels(instance.isa()),
                                plan.available_bytes - plan.total_bytes());
   start_with_progress(instance, start);

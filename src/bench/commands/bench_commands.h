@@ -5,11 +5,11 @@
 
 namespace ingot {
 
-/// ingot bench: measures speed beside the machine's limits.
+/// Adds `ingot bench`, which compares speed with the machine's limits.
 Command add_bench_command(CLI::App& app);
-/// ingot bench serve-inproc: measures an engine under the load of many requests.
+/// Adds `ingot bench serve-inproc`, which measures an engine in this process under load.
 Command add_serve_inproc_command(CLI::App& bench);
-/// ingot bench serve: measures a server under the load of many requests.
+/// Adds `ingot bench serve`, which measures a server under load.
 Command add_bench_server_command(CLI::App& bench);
 
 }  // namespace ingot

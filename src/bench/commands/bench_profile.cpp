@@ -25,7 +25,7 @@ double sum(const OpSeconds& seconds) {
   return std::accumulate(seconds.begin(), seconds.end(), 0.0);
 }
 
-/// The kinds that were called at all.
+/// The kinds of ops that were called.
 std::vector<OpKind> called(const StepProfile& profile) {
   std::vector<OpKind> kinds;
   for (std::size_t k = 0; k < kOpKinds; ++k) {
@@ -34,7 +34,7 @@ std::vector<OpKind> called(const StepProfile& profile) {
   return kinds;
 }
 
-/// Linears by falling time.
+/// Sorts linears by falling time.
 std::vector<LinearTotals> slowest_first(std::vector<LinearTotals> linears) {
   std::sort(linears.begin(), linears.end(), [](const LinearTotals& a, const LinearTotals& b) {
     return a.totals.seconds > b.totals.seconds;
@@ -49,7 +49,7 @@ void set_totals(Json& j, const StepProfile& profile, const OpTotals& totals) {
   j.set("share", share(profile, totals.seconds));
 }
 
-/// Seconds of one step.
+/// One layer's seconds per step, by op.
 Json layer_json(const StepProfile& profile, const OpSeconds& layer) {
   Json ops = Json::object();
   for (const OpKind kind : called(profile)) {

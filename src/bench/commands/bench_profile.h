@@ -1,4 +1,4 @@
-// Prints the profile of a benchmark's steps: time by op, by shape of linear, by layer.
+// Prints the profile of a benchmark's steps: time by op, by shape of linear, and by layer.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace ingot {
 
-/// Adds the profile to an object: sums over all steps, and by layer with `layers`.
+/// Adds the profile to a JSON object: sums over all steps; with `layers`, also by layer.
 void set_profile(Json& object, const StepProfile& profile, bool layers);
 
-/// The lines of a table of ops; the first line is the head, and its first cell `title`.
+/// The table of ops as lines of cells. The first line has the headings, beginning with `title`.
 std::vector<std::vector<std::string>> op_cells(const StepProfile& profile, std::string title);
 
-/// The lines of a table of layers: microseconds per step, by op.
+/// The table of layers as lines of cells: microseconds per step, by op.
 std::vector<std::vector<std::string>> layer_cells(const StepProfile& profile, std::string title);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// The results of `ingot bench`, as text, JSON or Markdown.
+// Formats the results of `ingot bench` as text, JSON or Markdown.
 #pragma once
 
 #include <string>
@@ -11,39 +11,39 @@
 
 namespace ingot {
 
-/// One workload's repetitions.
+/// The results of one workload over all repetitions.
 struct BenchRow {
   Workload workload;
   WorkloadCost cost;
   std::vector<double> seconds;  ///< one per repetition
   std::string digest;           ///< digest of the first repetition
   std::vector<std::string> sequence_digests;
-  bool mismatch = false;  ///< a repetition gave different logits
+  bool mismatch = false;  ///< whether runs that should be equal had different logits
   StepProfile profile;    ///< sum over all repetitions; empty without profiling
 
   double median_seconds() const { return median(seconds); }
-  /// Tokens per second of the whole batch.
+  /// Tokens per second, summed over the batch, for a run of `seconds`.
   double tokens_per_second(double seconds) const;
 };
 
-/// Which profiles of the rows are printed.
+/// Which profiles are printed with the rows.
 enum class ShownProfile { kNone, kOps, kLayers };
 
-/// A whole benchmark.
+/// The results of one benchmark.
 struct BenchReport {
-  MeasuredPeaks peaks;                 ///< for all threads: the medians of
-  std::int64_t peak_rounds = 1;        ///< `peak_rounds` measurements
+  MeasuredPeaks peaks;                 ///< `all_threads` holds medians
+  std::int64_t peak_rounds = 1;        ///< number of measurements behind the medians
   std::vector<std::string_view> isas;  ///< kernel tables that this machine can run
   Settings settings;
-  std::vector<BenchRow> rows;  ///< empty when only peaks were requested
+  std::vector<BenchRow> rows;  ///< empty with --peaks
   ShownProfile profile = ShownProfile::kNone;
 };
 
-/// One JSON object on one line, in the form of cli.md.
+/// Formats the report as one JSON object on one line.
 std::string as_json(const BenchReport& report);
-/// Aligned columns of text.
+/// Formats the report as aligned columns of text.
 std::string as_text(const BenchReport& report);
-/// Markdown tables.
+/// Formats the report as Markdown tables.
 std::string as_markdown(const BenchReport& report);
 
 }  // namespace ingot

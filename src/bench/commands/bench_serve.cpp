@@ -1,4 +1,4 @@
-// ingot bench serve-inproc: an engine under the load of many requests.
+// ingot bench serve-inproc: measures an engine in this process under the load of many requests.
 #include <algorithm>
 #include <memory>
 
@@ -19,7 +19,7 @@ namespace ingot {
 
 namespace {
 
-/// The largest context that is possible, to which the traffic is cut.
+/// The largest possible context; longer requests are cut to it.
 std::int64_t context_limit(const ServeValues& v, const Instance& instance) {
   const std::int64_t limit = choose_context(instance, v.model, 0, kContextMax);
   if (limit < 2) {
@@ -29,7 +29,7 @@ std::int64_t context_limit(const ServeValues& v, const Instance& instance) {
   return limit;
 }
 
-/// What the traffic needs, as far as memory allows.
+/// Start options for the sizes that the traffic needs, as far as memory allows.
 StartOptions start_options(const ServeValues& v, const Instance& instance, const Traffic& traffic) {
   StartOptions start{.model = {.check_tensors = v.model.check_tensors}};
   start.context = longest_request(traffic);
@@ -126,7 +126,7 @@ class ServeBench {
     trace.finish();
   }
 
-  /// Each on an engine of its own: nothing that another one computed can be in its cache.
+  /// Runs each checked request on its own engine, which has an empty cache.
   void check(ServeReport& report) {
     ProgressBar bar("checking");
     for (const std::size_t number : checked_) {

@@ -1,4 +1,4 @@
-// The options of `ingot bench serve-inproc`.
+// Declares and holds the options of `ingot bench serve-inproc`.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,26 @@
 
 namespace ingot {
 
-/// Values of the flags.
+/// Values of the command's flags.
 struct ServeValues {
   ModelOptionValues model;
   TrafficValues traffic;
-  std::int64_t check = 8;
+  std::int64_t check = 8;  ///< number of requests to run again alone and compare
   TraceValues step_trace;
   std::int32_t sequences = 64;
   std::int32_t step_rows = 512;
-  std::int64_t kv_tokens = 0;  ///< 0 = the largest useful number
+  std::int64_t kv_tokens = 0;  ///< tokens in the KV pool; 0 = what all need, or what fits
   std::int64_t queue = 1024;
-  double target_itl_ms = 0;  ///< 0 = in proportion to steps without prompts
+  double target_itl_ms = 0;  ///< limit of steps with prompts; 0 = relative to other steps
   bool no_prefix_cache = false;
   bool json = false;
   bool markdown = false;
 };
 
-/// Declares the options and MODEL on the command.
+/// Declares the options and the argument MODEL on the command.
 void add_serve_options(CLI::App& app, ServeValues& values);
 
-/// The options as part of a result.
+/// Adds the options' values to a result's settings.
 void add_settings(const ServeValues& values, Settings& settings);
 
 }  // namespace ingot

@@ -10,7 +10,7 @@ namespace {
 
 std::int64_t as_int(std::uint64_t count) { return static_cast<std::int64_t>(count); }
 
-/// The figures by name, without latencies.
+/// The figures with their names, except latencies.
 Settings figures(const ServeReport& report) {
   const TrafficSummary& s = report.summary;
   const std::int64_t tokens = s.input_tokens + s.output_tokens;

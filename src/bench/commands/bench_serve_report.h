@@ -1,4 +1,4 @@
-// The results of `ingot bench serve-inproc`, as text, JSON or Markdown.
+// Formats the results of `ingot bench serve-inproc` as text, JSON or Markdown.
 #pragma once
 
 #include <string>
@@ -10,21 +10,21 @@
 
 namespace ingot {
 
-/// A whole run.
+/// The results of one run.
 struct ServeReport {
   TrafficSummary summary;
   bool has_goodput = false;
-  CutLengths cut;
+  CutLengths cut;  ///< how many prompts and outputs were cut to the context
   EngineCounts engine;
-  std::int64_t checked = 0;         ///< requests that were run again
-  std::int64_t checked_cached = 0;  ///< tokens of their prompts that came from the cache
+  std::int64_t checked = 0;         ///< requests that were run again alone
+  std::int64_t checked_cached = 0;  ///< prompt tokens of the reruns that came from the cache
   std::int64_t mismatches = 0;      ///< checked requests with a different result
   Settings settings;
 };
 
-/// One JSON object on one line, in the form of cli.md.
+/// Formats the report as one JSON object on one line.
 std::string as_json(const ServeReport& report);
-/// Tables with this frame.
+/// Formats the report as tables with this frame.
 std::string as_tables(const ServeReport& report, const Frame& frame);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// ingot bench serve: any server of OpenAI's API under the load of many requests.
+// ingot bench serve: measures any server of OpenAI's API under the load of many requests.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -26,7 +26,7 @@ namespace ingot {
 namespace {
 
 constexpr std::int64_t kBytesPerToken = 4;
-/// Most tokens asked for from a conversation, whose recorded reply can be very long.
+/// Most output tokens for a conversation, because some recorded replies are very long.
 constexpr std::int64_t kAnswerTokensMax = 2048;
 
 std::string api_key() {
@@ -34,7 +34,7 @@ std::string api_key() {
     const char* value = std::getenv(name);
     if (value == nullptr || *value == '\0') continue;
     std::string key = value;
-    // Whatever else is in it would become a part of the request.
+    // Other characters, such as line ends, would change the request's head.
     if (std::all_of(key.begin(), key.end(), [](char c) { return c > ' ' && c < 0x7f; })) return key;
     throw Error(ErrorCode::kInvalid,
                 cat(name, " is not possible: it holds more than plain letters, digits and signs"));
@@ -58,14 +58,14 @@ std::string first_model_of(LoadClient& client) {
   return model;
 }
 
-/// So far; nothing where the server does not say.
+/// The server's preemptions so far; nullopt if its metrics do not say.
 std::optional<double> preemptions_of(LoadClient& client) {
   const PlainAnswer answer = client.get("/metrics");
   if (!answer.problem.empty() || answer.status != 200) return std::nullopt;
   return metric_sum(answer.body, "vllm:num_preemptions_total");
 }
 
-/// As the figures want it.
+/// Converts a call's result to the type from which figures are computed.
 ServedRequest as_served(const LoadedCall& call, const PlannedRequest& planned) {
   const CallResult& r = call.result;
   ServedRequest served{
@@ -84,7 +84,7 @@ std::string kind_of_error(const CallResult& r) {
   return r.status == 200 ? "stream" : cat(r.status);
 }
 
-/// What requests are made from, read before a server is asked for anything.
+/// The inputs of requests, read before the first connection to the server.
 struct LoadInputs {
   explicit LoadInputs(const ServerBenchValues& values)
       : traffic(make_traffic(values.traffic)), prompt_ids(parse_prompt_ids(values)) {
@@ -96,7 +96,7 @@ struct LoadInputs {
   std::vector<Conversation> conversations;
 };
 
-/// Runs of one server.
+/// Runs loads on one server.
 class ServerBench {
  public:
   ServerBench(const ServerBenchValues& values, const LoadInputs& inputs, LoadClient& client,
@@ -247,7 +247,7 @@ int exit_code(const ServerReport& report) {
   return kCheckFailed;
 }
 
-/// "20261126-081500", of UTC.
+/// The time in UTC, such as "20261126-081500".
 std::string date_now() {
   const std::time_t now = std::time(nullptr);
   std::tm utc{};

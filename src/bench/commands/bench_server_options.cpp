@@ -78,7 +78,7 @@ void add_result_options(CLI::App& app, ServerBenchValues& v) {
   exclude(app, "--json", {"--markdown"});
 }
 
-/// The parts between commas.
+/// Splits a text at its commas.
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> parts(1);
   for (const char c : list) {

@@ -1,4 +1,4 @@
-// The options of `ingot bench serve`.
+// Declares and holds the options of `ingot bench serve`.
 #pragma once
 
 #include <cstdint>
@@ -10,35 +10,35 @@
 
 namespace ingot {
 
-/// Values of the flags.
+/// Values of the command's flags.
 struct ServerBenchValues {
   std::string url;
   TrafficValues traffic;
   std::string endpoint = "completions";
   std::optional<std::string> model;    ///< absent: the first model that the server lists
   std::optional<std::string> dataset;  ///< a file of conversations
-  bool has_output_len = false;         ///< --output-len was given
+  bool has_output_len = false;         ///< whether --output-len was given
   std::string prompt_ids = "300:1999";
   std::optional<std::string> sweep;
-  std::int64_t ctx = 0;  ///< 0 = nothing is cut
-  std::int64_t check = 0;
-  double timeout = 600;
+  std::int64_t ctx = 0;    ///< tokens to which requests are cut; 0 = no cut
+  std::int64_t check = 0;  ///< number of requests to send again and compare
+  double timeout = 600;    ///< seconds per request
   bool insecure = false;
   bool no_ignore_eos = false;
   bool json = false;
   bool markdown = false;
 };
 
-/// Declares the options and URL on the command.
+/// Declares the options and the argument URL on the command.
 void add_server_bench_options(CLI::App& app, ServerBenchValues& values);
 
-/// One load out of several.
+/// A load to measure: a request rate or a concurrency.
 struct LoadPoint {
   std::string rate;              ///< a value of --rate
-  std::int64_t concurrency = 0;  ///< 0 = each starts at its arrival
+  std::int64_t concurrency = 0;  ///< requests in flight at once; 0 = by `rate`
 };
 
-/// The loads to run: those of --sweep, or the load of --rate or --concurrency.
+/// The loads to measure: all values of --sweep, or the one load of --rate or --concurrency.
 ///
 /// Errors: Error{kInvalid} naming --sweep.
 std::vector<LoadPoint> load_points(const ServerBenchValues& values);
@@ -46,7 +46,7 @@ std::vector<LoadPoint> load_points(const ServerBenchValues& values);
 /// Parses --prompt-ids. Errors: Error{kInvalid}.
 std::vector<std::int32_t> parse_prompt_ids(const ServerBenchValues& values);
 
-/// The options as part of a result.
+/// Adds the options' values to a result's settings.
 void add_settings(const ServerBenchValues& values, Settings& settings);
 
 }  // namespace ingot

@@ -10,7 +10,7 @@ namespace ingot {
 
 namespace {
 
-/// The rate as vLLM's benchmark prints it: a number, or "inf", also for runs by concurrency.
+/// The rate as vLLM's benchmark prints it: a number, or "inf" (also with a fixed concurrency).
 Json rate_json(const LoadPoint& load) {
   if (load.concurrency > 0 || load.rate == "inf") return "inf";
   return parse_real(load.rate, "--rate", 0, std::numeric_limits<double>::max());

@@ -1,4 +1,4 @@
-// The results of `ingot bench serve`, as text, JSON or Markdown.
+// Formats the results of `ingot bench serve` as text, JSON or Markdown.
 #pragma once
 
 #include <map>
@@ -15,48 +15,48 @@
 
 namespace ingot {
 
-/// One run.
+/// The results of one run at one load.
 struct ServerRun {
   LoadPoint load;
   std::vector<ServedRequest> served;
   TrafficSummary summary;
-  Distribution rejected_ms;  ///< time to the response of refused requests
-  CutLengths cut;
-  /// Requests that were not completed, by status; "connection" without a response, "stream" for a
-  /// broken stream of status 200.
+  Distribution rejected_ms;  ///< for refused requests: milliseconds to the response
+  CutLengths cut;            ///< how many prompts and outputs were cut to --ctx
+  /// Number of requests that were not completed, by HTTP status; "connection" means no response,
+  /// "stream" means a broken stream of status 200.
   std::map<std::string, std::int64_t> errors_by_status;
-  double send_delay_ms_max = 0;    ///< longest time from a request's arrival to sending it
+  double send_delay_ms_max = 0;    ///< longest delay from a request's arrival to sending it
   std::int64_t reconnects = 0;     ///< requests sent again on a new connection
   std::int64_t without_usage = 0;  ///< completed requests without a token count from the server
-  std::optional<std::int64_t> preemptions;  ///< absent when the server's metrics lack it
-  std::int64_t checked = 0;                 ///< requests sent again, alone
-  std::int64_t mismatches = 0;              ///< checked requests with a different text
-  std::int64_t check_failed = 0;            ///< checked requests without a result to compare
-  bool says_cached = false;                 ///< the server counts tokens of its prefix cache
-  std::string first_error;
+  std::optional<std::int64_t> preemptions;  ///< absent if the server's metrics lack it
+  std::int64_t checked = 0;                 ///< requests sent again, one at a time
+  std::int64_t mismatches = 0;              ///< checked requests that gave another text
+  std::int64_t check_failed = 0;            ///< checked requests that failed when sent again
+  bool says_cached = false;                 ///< whether the server reports cached tokens
+  std::string first_error;                  ///< empty if no request failed
 };
 
-/// All runs, of a sweep or a single one.
+/// The results of all runs: several for a sweep, otherwise one.
 struct ServerReport {
   std::vector<ServerRun> runs;
   bool is_sweep = false;
   bool has_goodput = false;
   Settings settings;
-  Settings identity{};  ///< the settings that vLLM's benchmark reports beside its figures
+  Settings identity{};  ///< settings under the names of vLLM's benchmark
 };
 
-/// The figures of a run by name, without latencies.
+/// The figures of a run with their names, except latencies.
 Settings server_figures(const ServerRun& run, bool has_goodput);
 
-/// The latencies of a run by name.
+/// The latencies of a run with their names.
 std::vector<NamedLatency> server_latencies(const ServerRun& run);
 
-/// One JSON object on one line, in the form of cli.md; a sweep has `rows`.
+/// Formats the report as one JSON object on one line; a sweep has an array `rows`.
 std::string as_json(const ServerReport& report);
-/// Tables with this frame.
+/// Formats the report as tables with this frame.
 std::string as_tables(const ServerReport& report, const Frame& frame);
 
-/// The name of a run in a sweep: "rate 2", "concurrency 4".
+/// The name of a load in tables: "rate 2", "concurrency 4".
 std::string load_name(const LoadPoint& load);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Prints latencies and figures of a serving benchmark by their usual names.
+// Formats latencies and figures of a serving benchmark, with their usual names (ttft, tpot).
 #pragma once
 
 #include <span>
@@ -10,19 +10,19 @@
 
 namespace ingot {
 
-/// A latency and its name.
+/// The distribution of a latency, and its name.
 struct NamedLatency {
   std::string_view name;
   const Distribution& ms;
 };
 
-/// Adds its members to `j`: "mean_ttft_ms" and so on.
+/// Adds the statistics of a latency to `j`: "mean_ttft_ms" and so on.
 void add_latency(const NamedLatency& latency, Json& j);
 
-/// A table with one line per latency.
+/// Formats latencies as a table with one line for each.
 std::string latency_table(std::span<const NamedLatency> latencies, const Frame& frame);
 
-/// Figures as a table of two columns.
+/// Formats figures as a table of names and values.
 std::string figure_table(const Settings& figures, const Frame& frame);
 
 }  // namespace ingot

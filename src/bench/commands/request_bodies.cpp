@@ -1,4 +1,4 @@
-// Writes the requests of a traffic as JSON.
+// Writes the JSON bodies of a serving benchmark's requests.
 #include "bench/commands/request_bodies.h"
 
 #include <array>
@@ -11,7 +11,7 @@ namespace ingot {
 
 namespace {
 
-/// Words that are a token each, with the space in front, in the tokenizers that are usual.
+/// Words that, with a space in front, are one token each in common tokenizers.
 constexpr std::array<std::string_view, 96> kWords{
     "the",    "and",    "that",   "with",   "have",   "this",  "from",    "they", "would",
     "there",  "their",  "what",   "about",  "which",  "when",  "make",    "like", "time",
@@ -62,7 +62,7 @@ std::string RequestBodies::path() const {
   return options_.is_chat ? "/v1/chat/completions" : "/v1/completions";
 }
 
-/// As JSON.
+/// The prompt as JSON.
 std::string RequestBodies::prompt(std::size_t number, const Request& request) const {
   if (!conversations_.empty()) {
     const std::size_t chosen = conversation_of(number, conversations_.size(), options_.seed);
@@ -84,7 +84,7 @@ std::string RequestBodies::write(std::size_t number) const {
 }
 
 std::size_t conversation_of(std::size_t number, std::size_t conversations, std::uint64_t seed) {
-  // A stride that has no divisor in common with their number visits all before any comes again.
+  // A stride that is coprime to the number of conversations visits all before it repeats one.
   std::size_t stride = 1 + static_cast<std::size_t>(seed * 2654435761U % conversations);
   while (std::gcd(stride, conversations) != 1) ++stride;
   return (static_cast<std::size_t>(seed % conversations) + number % conversations * stride) %

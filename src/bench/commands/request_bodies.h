@@ -1,4 +1,4 @@
-// RequestBodies: writes the requests of a traffic as JSON.
+// RequestBodies: writes the JSON bodies of a serving benchmark's requests.
 #pragma once
 
 #include <cstddef>
@@ -14,23 +14,23 @@ namespace ingot {
 struct BodyOptions {
   bool is_chat = false;
   std::string model;
-  std::vector<std::int32_t> prompt_ids;  ///< the ids in prompts of completions
+  std::vector<std::int32_t> prompt_ids;  ///< ids from which prompts of completions are drawn
   std::uint64_t seed = 0;
   double temperature = 0;
   bool ignore_eos = true;
 };
 
-/// Writes streaming requests. Prompts are ids or words that depend only on the seed, the request
-/// (or block) and the position; or prompts of conversations.
+/// Writes bodies of streaming requests. Prompts are taken from conversations, or are random ids or
+/// words that depend only on the seed, the request (or block) and the position.
 class RequestBodies {
  public:
-  /// `conversations` may be empty; both it and `traffic` outlive this.
+  /// `conversations` may be empty; it and `traffic` must outlive this.
   RequestBodies(const Traffic& traffic, const std::vector<Conversation>& conversations,
                 BodyOptions options);
 
   /// The body of request `number` of the traffic.
   std::string write(std::size_t number) const;
-  /// The path that requests are posted to.
+  /// The path to which requests are posted.
   std::string path() const;
 
  private:
@@ -41,7 +41,7 @@ class RequestBodies {
   RequestWriter writer_;
 };
 
-/// The conversation for a request of a run; all conversations occur about equally often.
+/// Index of the conversation for request `number`. All conversations occur about equally often.
 std::size_t conversation_of(std::size_t number, std::size_t conversations, std::uint64_t seed);
 
 }  // namespace ingot

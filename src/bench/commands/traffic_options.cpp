@@ -1,4 +1,4 @@
-// Declares and parses the options of traffic.
+// Declares and parses the traffic options of serving benchmarks.
 #include "bench/commands/traffic_options.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ constexpr std::int64_t kSyntheticRequests = 64;
 constexpr double kRateMin = 1e-6, kRateMax = 1e6;
 constexpr double kMillisecondsMax = 1e9;
 
-/// "128", or "64:256" for any length between.
+/// Parses "128", or "64:256" for any length between.
 LengthRange parse_range(const std::string& text, std::string_view option) {
   const std::size_t colon = text.find(':');
   const auto bound = [&](const std::string& part) {

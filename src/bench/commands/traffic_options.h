@@ -1,4 +1,4 @@
-// The options of a serving benchmark's traffic, and the traffic that they describe.
+// Declares the options of a serving benchmark's traffic, and makes the traffic that they describe.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ class App;
 
 namespace ingot {
 
-/// Values of the flags.
+/// Values of the flags that describe traffic.
 struct TrafficValues {
   std::optional<std::string> trace;
   double speedup = 1;
   double length_scale = 1;
-  std::int64_t requests = 0;  ///< 0 = all of a trace, or 64
+  std::int64_t requests = 0;  ///< 0 = all of a trace, or 64 synthetic ones
   std::string rate = "inf";
   double burstiness = 1;
-  std::int64_t concurrency = 0;  ///< 0 = each starts at its arrival
+  std::int64_t concurrency = 0;  ///< requests in flight at once; 0 = each starts at its arrival
   std::string input_len = "128";
   std::string output_len = "64";
   std::int64_t shared_prefix = 0;
@@ -33,13 +33,13 @@ struct TrafficValues {
   std::vector<std::string> goodput;
 };
 
-/// Declares the options of traffic on the command.
+/// Declares the traffic options on the command, except --goodput.
 void add_traffic_options(CLI::App& app, TrafficValues& values);
 
-/// Declares --goodput.
+/// Declares the option --goodput on the command.
 void add_goodput_option(CLI::App& app, TrafficValues& values);
 
-/// The traffic before it is cut to a context.
+/// Makes the traffic that the options describe. It is not yet cut to a context.
 ///
 /// Errors: Error{kInvalid} that names the option; those of read_trace.
 Traffic make_traffic(const TrafficValues& values);
@@ -47,13 +47,13 @@ Traffic make_traffic(const TrafficValues& values);
 /// Parses --goodput. Errors: Error{kInvalid}.
 Goodput parse_goodput(const TrafficValues& values);
 
-/// Cuts the traffic to a context; warns when a length was cut.
+/// Cuts the traffic to a context; logs a warning if a length was cut.
 CutLengths cut_with_warning(Traffic& traffic, std::int64_t context);
 
-/// The options of traffic as part of a result.
+/// Adds the values of the traffic options to a result's settings.
 void add_traffic_settings(const TrafficValues& values, Settings& settings);
 
-/// --goodput as part of a result.
+/// The value of --goodput for a result's settings.
 Json goodput_settings(const TrafficValues& values);
 
 }  // namespace ingot

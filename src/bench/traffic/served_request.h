@@ -8,23 +8,23 @@
 
 namespace ingot {
 
-/// The result of a request. Times are seconds from the run's start.
+/// The result of a request. `start`, `first` and `last` are seconds from the run's start.
 struct ServedRequest {
-  double start = 0;            ///< its arrival; in a closed loop, when it was due
-  double queue = 0;            ///< time from `start` to its first step
-  double first = 0;            ///< its first token
-  double last = 0;             ///< its last token
-  std::vector<double> gaps{};  ///< from each piece to the next
+  double start = 0;            ///< the arrival; with a fixed concurrency, when it started
+  double queue = 0;            ///< seconds from `start` to its first step, or to sending it
+  double first = 0;            ///< arrival of its first token
+  double last = 0;             ///< arrival of its last token
+  std::vector<double> gaps{};  ///< seconds between consecutive deltas
   std::int64_t prompt_tokens = 0;
   std::int64_t cached_tokens = 0;
   std::int64_t output_tokens = 0;
-  std::vector<std::int32_t> ids{};        ///< ids of a checked request
-  std::optional<std::uint64_t> digest{};  ///< digest of a checked request
-  bool is_busy = false;                   ///< refused: the queue was full
-  std::string error{};                    ///< why it ended early
+  std::vector<std::int32_t> ids{};        ///< output of a checked request; otherwise empty
+  std::optional<std::uint64_t> digest{};  ///< digest of a checked request's logits
+  bool is_busy = false;                   ///< whether it was refused because of load
+  std::string error{};                    ///< why it failed; empty on success
 
   bool is_completed() const { return !is_busy && error.empty(); }
-  /// Whether two checked runs of one request gave equal bits.
+  /// Whether this run of a checked request and `other` gave equal ids and logits.
   bool has_output_of(const ServedRequest& other) const {
     return digest == other.digest && ids == other.ids;
   }

@@ -1,4 +1,4 @@
-// Draws synthetic traffic: gaps, lengths, tokens.
+// Draws synthetic traffic (arrivals, lengths, tokens), and scales and cuts traffic.
 #include "bench/traffic/traffic.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kTwoPi = 6.283185307179586;
 
-/// From the gamma distribution of this shape, at least 1, and scale 1.
+/// Draws from the gamma distribution of scale 1 and this shape, which is at least 1.
 ///
 /// Source:  Marsaglia, Tsang: "A simple method for generating gamma variables", ACM TOMS 26, 2000.
 double draw_gamma_of_shape_1_up(Draws& draws, double shape) {
@@ -31,14 +31,14 @@ double draw_gamma_of_shape_1_up(Draws& draws, double shape) {
   }
 }
 
-/// A smaller shape is one more, times a power of a uniform number (ibid., section 6).
+/// Draws for any shape. Below 1, it is shape + 1 times a power of a uniform number (section 6).
 double draw_gamma(Draws& draws, double shape) {
   if (shape >= 1) return draw_gamma_of_shape_1_up(draws, shape);
   const double power = math::pow(draws.uniform(), 1 / shape);
   return power * draw_gamma_of_shape_1_up(draws, shape + 1);
 }
 
-/// Seconds from the request before to this one; 1 / rate on average.
+/// Seconds from the previous request to this one; 1 / rate on average.
 double draw_gap(const SyntheticTraffic& options, std::int64_t number) {
   if (std::isinf(options.rate)) return 0;
   Draws draws(options.seed, DrawPurpose::kGap, static_cast<std::uint64_t>(number));
@@ -57,7 +57,7 @@ std::int64_t scaled(std::int64_t length, double factor) {
   return std::max<std::int64_t>(1, std::llround(static_cast<double>(length) * factor));
 }
 
-/// A stretch of one series of tokens, from place 0 on.
+/// Appends the first `count` tokens of a series to a prompt.
 void append_tokens(Draws draws, std::int64_t count, const std::vector<std::int32_t>& ids,
                    std::vector<std::int32_t>& prompt) {
   for (std::int64_t i = 0; i < count; ++i) prompt.push_back(ids[draws.below(ids.size())]);

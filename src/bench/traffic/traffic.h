@@ -13,22 +13,22 @@ namespace ingot {
 
 /// One planned request.
 struct PlannedRequest {
-  double arrival = 0;  ///< seconds after the first one
+  double arrival = 0;  ///< seconds after the first request's arrival
   std::int64_t prompt_tokens = 1;
   std::int64_t output_tokens = 1;
-  /// The prompt's blocks: equal numbers mean equal tokens, across all prompts. Empty: unique
-  /// tokens.
+  /// Numbers of the prompt's blocks. Blocks with equal numbers have equal tokens, also in other
+  /// prompts. Empty: no block is shared.
   std::vector<std::uint32_t> blocks{};
 };
 
 /// Requests sorted by arrival.
 struct Traffic {
   std::vector<PlannedRequest> requests;
-  std::int64_t shared_prefix = 0;   ///< number of first tokens that all prompts share
+  std::int64_t shared_prefix = 0;   ///< number of first tokens that are equal in all prompts
   std::int64_t block_tokens = 512;  ///< tokens in each of `PlannedRequest::blocks`
 };
 
-/// Lengths from `low` to `high`, uniformly distributed.
+/// A uniform distribution of lengths in tokens, from `low` to `high`.
 struct LengthRange {
   std::int64_t low = 1;
   std::int64_t high = 1;
@@ -37,54 +37,54 @@ struct LengthRange {
 /// The parameters of synthetic traffic.
 struct SyntheticTraffic {
   std::int64_t requests = 0;
-  double rate =
-      std::numeric_limits<double>::infinity();  ///< requests per second; infinite = all at once
-  /// The shape of the gamma distribution of the gaps: 1 = a Poisson process, less is burstier.
+  double rate = std::numeric_limits<double>::infinity();  ///< per second; infinite: all at once
+  /// Shape of the gamma distribution of arrival gaps. 1: a Poisson process; less: burstier.
   double burstiness = 1;
-  LengthRange input{};  ///< prompt tokens behind the shared prefix
+  LengthRange input{};  ///< prompt tokens after the shared prefix
   LengthRange output{};
   std::int64_t shared_prefix = 0;
   std::uint64_t seed = 0;
 };
 
-/// Draws requests by `options`; each depends only on the seed and its number.
+/// Draws requests. Lengths and the gap to the previous arrival depend on options and number only.
 Traffic synthetic_traffic(const SyntheticTraffic& options);
 
-/// Multiplies all lengths, also those of blocks; shared prefixes stay shared. Lengths stay above 0.
+/// Multiplies all lengths by `factor`, also those of blocks, so that shared prefixes stay shared.
+/// Lengths stay above 0.
 void scale_lengths(Traffic& traffic, double factor);
 
-/// The number of cut lengths.
+/// How many prompts and outputs cut_to_context has cut.
 struct CutLengths {
   std::int64_t prompts = 0;
   std::int64_t outputs = 0;
 };
 
-/// Cuts requests longer than a context of at least 2 tokens: first the output, to the room behind
-/// its prompt but not below half of the context; then the prompt, to the remaining room.
+/// Cuts requests that are longer than `context`, which is at least 2 tokens. The output is cut
+/// first, but not below half of the context; then the prompt is cut to the remaining room.
 CutLengths cut_to_context(Traffic& traffic, std::int64_t context);
 
-/// Prompt and output tokens of the longest request.
+/// Tokens of the longest request, prompt and output together.
 std::int64_t longest_request(const Traffic& traffic);
 
-/// The ids of text tokens, for realistic prompts: the tokenizer's normal tokens; without a
-/// tokenizer all `ids` except `ends`.
+/// The ids below `ids` that are normal text tokens and not in `ends`, for realistic prompts.
+/// Without a tokenizer, every id counts as normal text.
 std::vector<std::int32_t> text_ids(const Tokenizer* tokenizer, std::int64_t ids,
                                    const std::vector<std::int32_t>& ends);
 
-/// The settings of requests besides their lengths.
+/// The settings of requests, except their lengths.
 struct RequestRecipe {
-  std::vector<std::int32_t> ids;  ///< the ids in prompts; not empty
+  std::vector<std::int32_t> ids;  ///< ids from which prompts are drawn; not empty
   std::uint64_t seed = 0;
   float temperature = 0;
 };
 
-/// Writes the requests of a traffic. Tokens depend only on seed, request (or block) and position.
-/// Each request generates exactly `output_tokens` tokens; end tokens are ignored.
+/// Makes the requests of a Traffic. Tokens depend only on seed, request (or block) and position.
+/// Each request generates exactly `output_tokens` tokens, because end tokens are ignored.
 class RequestWriter {
  public:
   RequestWriter(const Traffic& traffic, RequestRecipe recipe);
 
-  /// Request `number` of the traffic.
+  /// Makes request `number` of the traffic.
   Request write(std::size_t number) const;
 
  private:
@@ -94,8 +94,8 @@ class RequestWriter {
   RequestRecipe recipe_;
 };
 
-/// `count` distinct numbers below `total`, drawn with the seed, ascending; all of them when `total`
-/// is smaller.
+/// Draws `count` distinct numbers below `total`, in ascending order; all numbers if `total` is
+/// smaller than `count`.
 std::vector<std::size_t> draw_sample(std::size_t total, std::size_t count, std::uint64_t seed);
 
 }  // namespace ingot

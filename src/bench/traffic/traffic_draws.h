@@ -8,7 +8,7 @@
 
 namespace ingot {
 
-/// The purpose of a series of numbers; each purpose has its own series.
+/// What a series of random numbers is for. Each purpose has its own series.
 enum class DrawPurpose : std::uint32_t {
   kGap = 1,
   kInputLength,
@@ -20,7 +20,7 @@ enum class DrawPurpose : std::uint32_t {
   kSample,
 };
 
-/// A series of numbers that depends only on seed, purpose and index.
+/// A series of random numbers that depends only on seed, purpose and index.
 class Draws {
  public:
   Draws(std::uint64_t seed, DrawPurpose purpose, std::uint64_t index)

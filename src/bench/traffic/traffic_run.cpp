@@ -1,4 +1,4 @@
-// TrafficRun's loop: submit due requests, step, collect tokens.
+// TrafficRun's loop: submits due requests, steps the engine, collects tokens.
 #include "bench/traffic/traffic_run.h"
 
 #include <algorithm>
@@ -11,10 +11,10 @@ namespace ingot {
 
 namespace {
 
-/// A signal has to be seen within a second.
+/// Longest sleep in seconds, so that a signal is noticed soon.
 constexpr double kWaitMax = 0.05;
 
-/// How a request ended, once its stream has.
+/// Copies the outcome of a request whose stream has ended.
 void take_outcome(const Outcome& outcome, ServedRequest& served) {
   served.prompt_tokens = outcome.prompt_tokens;
   served.cached_tokens = outcome.cached_tokens;
@@ -90,7 +90,7 @@ void TrafficRun::submit(std::size_t number, double now) {
   ++done_;
 }
 
-/// Until the next arrival, where there is one.
+/// Waits until the next arrival, if there is one.
 void TrafficRun::wait() {
   if (next_ < served_.size()) clock_.wait(began_ + traffic_.requests[next_].arrival);
 }

@@ -1,5 +1,5 @@
-// TrafficRun: sends the requests of a traffic to an engine on schedule and records when their
-// tokens arrive.
+// TrafficRun: sends a benchmark's requests to an engine on schedule, and records when their tokens
+// arrive.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,29 @@
 
 namespace ingot {
 
-/// A run's clock: seconds since a moment, and a wait for a later one, which may return early.
+/// A run's clock. `now` is in seconds; `wait` sleeps until a time, and may return early.
 struct TrafficClock {
   std::function<double()> now;
   std::function<void(double until)> wait;
 };
 
-/// The system's clock, from 0 now; it waits for at most 50 ms.
+/// The system's steady clock, which is 0 at this call. A wait ends after at most 50 ms.
 TrafficClock steady_traffic_clock();
 
-/// The settings of a run.
+/// Settings of a TrafficRun.
 struct TrafficRunOptions {
-  /// Requests in flight at once; the next one starts when one ends. 0 = each starts at its arrival.
+  /// Requests in flight at once: the next starts when one ends. 0: each starts at its arrival.
   std::int64_t concurrency = 0;
   std::vector<std::size_t> checked{};  ///< requests whose ids and digest are kept; ascending
   std::function<void()> on_step{};     ///< called between steps; may throw to end the run
-  std::function<void(std::size_t done)> on_done{};
+  std::function<void(std::size_t done)> on_done{};  ///< called after steps; `done` have ended
 };
 
-/// One run of a traffic on an engine without other requests.
+/// Runs the requests of a Traffic on an engine that has no other requests.
 ///
-/// It steps the engine itself. An engine admits requests between steps and delivers tokens at the
-/// end of a step, so a thread of its own would change neither. Without reader threads no time is
-/// taken from the computing threads, and each token has the time of its step.
+/// The run steps the engine on the calling thread. Other threads would gain nothing, because an
+/// engine admits requests between steps and delivers tokens at the end of a step. This way the
+/// computing threads have all CPUs, and each token has the time of its step.
 class TrafficRun {
  public:
   TrafficRun(Engine& engine, const Traffic& traffic, const RequestWriter& writer,
@@ -48,7 +48,7 @@ class TrafficRun {
   std::vector<ServedRequest> run();
 
  private:
-  /// A request in the engine.
+  /// A request that the engine has and that has not ended.
   struct Live {
     std::size_t number = 0;
     Stream stream;
@@ -68,15 +68,15 @@ class TrafficRun {
   const TrafficClock clock_;
   const TrafficRunOptions options_;
   double began_ = 0;
-  std::size_t next_ = 0;  ///< the first request not yet sent
+  std::size_t next_ = 0;  ///< number of the first request not yet submitted
   std::size_t done_ = 0;
   std::vector<Live> live_;
-  Delta delta_;  ///< the last delta taken
+  Delta delta_;  ///< buffer for the delta that is being read
   std::vector<ServedRequest> served_;
 };
 
-/// Serves one request on an otherwise idle engine, with its ids and digest. `on_step` is that of
-/// TrafficRunOptions.
+/// Serves one request on an idle engine, and returns its ids and digest too. `on_step` is called
+/// between steps.
 ServedRequest serve_alone(Engine& engine, Request&& request, const std::function<void()>& on_step);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Summarises the results of a run.
+// Computes a serving benchmark's figures from the results of its requests.
 #include "bench/traffic/traffic_summary.h"
 
 #include <algorithm>

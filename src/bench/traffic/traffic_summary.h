@@ -10,7 +10,7 @@
 
 namespace ingot {
 
-/// Statistics of some numbers; 0 for none.
+/// Statistics of measured values; all are 0 if there are no values.
 struct Distribution {
   double mean = 0;
   double median = 0;
@@ -20,7 +20,7 @@ struct Distribution {
   double p99 = 0;
 };
 
-/// The distribution of `values`.
+/// Computes the statistics of `values`.
 Distribution distribution(std::vector<double> values);
 
 /// The latency limits of a well-served request, in milliseconds.
@@ -32,20 +32,20 @@ struct Goodput {
   bool is_asked() const { return ttft_ms || tpot_ms || e2el_ms; }
 };
 
-/// A run in figures; they cover completed requests unless they say otherwise.
+/// The figures of a run. They cover completed requests, unless a comment says otherwise.
 struct TrafficSummary {
-  double duration = 0;  ///< seconds from the start to the last token
+  double duration = 0;  ///< seconds from the run's start to the last token
   std::int64_t completed = 0;
-  std::int64_t busy = 0;    ///< refused because the queue was full
-  std::int64_t failed = 0;  ///< ended early
+  std::int64_t busy = 0;    ///< requests refused because of load
+  std::int64_t failed = 0;  ///< requests that ended early
   std::int64_t input_tokens = 0;
-  std::int64_t cached_tokens = 0;  ///< input tokens from the cache
+  std::int64_t cached_tokens = 0;  ///< input tokens that came from the cache
   std::int64_t output_tokens = 0;
   std::int64_t good = 0;  ///< requests within the limits of `Goodput`
   Distribution ttft_ms;   ///< time to the first token, from the arrival
-  Distribution queue_ms;  ///< time from the arrival to the first step with rows of the request
-  Distribution tpot_ms;   ///< time per further token, by request; requests of several tokens
-  Distribution itl_ms;    ///< time between pieces, all requests together
+  Distribution queue_ms;  ///< time from the arrival to the request's first step
+  Distribution tpot_ms;   ///< time per token after the first, one value per request
+  Distribution itl_ms;    ///< time between consecutive deltas, over all requests
   Distribution e2el_ms;   ///< time to the last token, from the arrival
 
   /// `count` per second.

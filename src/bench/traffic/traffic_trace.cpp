@@ -1,4 +1,4 @@
-// Reads traces: one line is one request, and every line is checked.
+// Parses traces of Azure and Mooncake: one line per request, every line checked.
 #include "bench/traffic/traffic_trace.h"
 
 #include <algorithm>
@@ -27,20 +27,20 @@ constexpr JsonLimits kLineLimits{.bytes_max = kLineBytesMax,
                                  .string_bytes_max = 1024};
 constexpr double kMillisecondsMax = 1e14;
 
-/// A line of the file, and where it stands.
+/// A line of the file, and its position.
 struct Line {
   std::string_view text;
   std::size_t number = 0;
   std::size_t offset = 0;
 };
 
-/// A request, and when it came in seconds since some moment, the same for all of a trace.
+/// A request, and its arrival in seconds since a moment that is fixed for the trace.
 struct TraceRow {
   double seconds = 0;
   PlannedRequest request;
 };
 
-/// The next of a row's columns.
+/// Takes the next column off the rest of a row.
 std::string_view take_column(std::string_view& rest) {
   const std::string_view column = rest.substr(0, rest.find(','));
   rest.remove_prefix(std::min(rest.size(), column.size() + 1));
@@ -55,7 +55,7 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return value;
 }
 
-/// The number of at most nine digits that `text` is.
+/// Parses at most nine decimal digits.
 std::optional<int> digits(std::string_view text) {
   int value = 0;
   for (const char c : text) {
@@ -65,7 +65,7 @@ std::optional<int> digits(std::string_view text) {
   return value;
 }
 
-/// What a fraction and an offset from UTC add, in seconds.
+/// Parses a fraction and an offset from UTC; returns the seconds that they add.
 std::optional<double> parse_time_rest(std::string_view text) {
   double seconds = 0;
   if (text.starts_with('.')) {
@@ -84,8 +84,8 @@ std::optional<double> parse_time_rest(std::string_view text) {
   return text[0] == '+' ? seconds - offset : seconds + offset;
 }
 
-/// Seconds since 2000 of "2023-11-16 18:17:03", with a fraction and an offset such as "+00:00"
-/// behind it or without: so few that a double holds them to less than a microsecond.
+/// Parses "2023-11-16 18:17:03", with or without a fraction and an offset such as "+00:00" behind
+/// it, to seconds since 2000: a double holds this number to less than a microsecond.
 std::optional<double> parse_time(std::string_view text) {
   constexpr std::string_view kForm = "0000-00-00 00:00:00";
   if (text.size() < kForm.size()) return std::nullopt;
@@ -135,7 +135,7 @@ class TraceReader {
                       reason);
   }
 
-  /// The next line that is not blank, without its end; false when there is none.
+  /// Moves to the next line that is not blank; false if there is none.
   bool next_line() {
     while (place_ < text_.size()) {
       const std::size_t end = std::min(text_.find('\n', place_), text_.size());

@@ -62,8 +62,8 @@ Spec decoder_spec(const Config& c) {
 }
 
 std::vector<RoleRule> decoder_roles(std::initializer_list<RoleRule> more) {
-  // Embedding, head and final norm are optional: a stage or a backbone has none of them. load_model
-  // refuses a checkpoint without a part that it needs.
+  // Embedding, head and final norm are optional, because a pipeline stage or a backbone lacks them.
+  // load_model refuses a checkpoint that lacks a part which its options need.
   std::vector<RoleRule> roles{
       {TensorRole::kEmbedding, Presence::kOptional}, {TensorRole::kFinalNorm, Presence::kOptional},
       {TensorRole::kHead, Presence::kOptional},      {TensorRole::kAttnNorm, Presence::kRequired},

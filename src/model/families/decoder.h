@@ -1,4 +1,4 @@
-// The Spec and the tensor table of Llama-like decoders.
+// The Spec and the tensor table that Llama-like decoder families share.
 #pragma once
 
 #include <initializer_list>
@@ -11,10 +11,10 @@ namespace ingot {
 /// experts.
 Spec decoder_spec(const Config& config);
 
-/// The tensors of every such decoder, and `more`.
+/// The tensor table that all these decoders share, followed by `more`.
 std::vector<RoleRule> decoder_roles(std::initializer_list<RoleRule> more);
 
-/// The families, one a file; families.cpp lists them.
+/// The supported families; families.cpp lists them.
 const Family& llama_family();
 const Family& qwen2_family();
 const Family& qwen3_family();

@@ -1,4 +1,4 @@
-// The list of families: a new one is a line here.
+// The list of supported model families. A new family is added here.
 #include <algorithm>
 #include <array>
 

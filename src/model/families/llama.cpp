@@ -1,4 +1,4 @@
-// Llama 1, 2, 3 and Mistral, which GGUF calls llama too.
+// The family of Llama 1, 2, 3 and Mistral, which GGUF calls llama too.
 #include "model/families/decoder.h"
 
 namespace ingot {

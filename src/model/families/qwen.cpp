@@ -1,4 +1,4 @@
-// Qwen2 (and 2.5), Qwen3 and its mixture of experts.
+// The families of Qwen2 (and 2.5), Qwen3 and Qwen3's mixture of experts.
 #include "model/families/decoder.h"
 
 namespace ingot {
