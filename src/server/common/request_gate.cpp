@@ -189,7 +189,8 @@ std::variant<Admitted, HttpResponse> RequestGate::admit(const HttpRequest& reque
     if (!id) throw Error(ErrorCode::kInternal, "the system gives no random numbers");
     admitted.id = std::move(*id);
     admitted.route = route;
-    admitted.is_text = route->kind == RouteKind::kText;
+    if (route->kind == RouteKind::kText) admitted.threads = HandlerThreads::kTexts;
+    if (route->kind == RouteKind::kState) admitted.threads = HandlerThreads::kStates;
     return admitted;
   } catch (const ApiError& error) {
     return refused(error_response(error, match.errors));

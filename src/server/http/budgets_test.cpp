@@ -23,17 +23,20 @@ namespace {
 
 namespace asio = boost::asio;
 
-/// Answers a query with as many bytes, and /text not before it is told to.
+/// Answers a query with as many bytes; /text and /held not before `release`.
 class Holding : public RequestHandler {
  public:
   std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool) override {
     ++admitted_;
-    return Admitted{.id = "1", .is_text = request.path == "/text"};
+    Admitted admitted{.id = "1"};
+    if (request.path == "/text") admitted.threads = HandlerThreads::kTexts;
+    if (request.path == "/state") admitted.threads = HandlerThreads::kStates;
+    return admitted;
   }
   std::variant<HttpResponse, std::shared_ptr<RunningGeneration>> handle(const HttpRequest& request,
                                                                         const Admitted& admitted,
                                                                         Notify) override {
-    if (admitted.is_text) {
+    if (admitted.threads == HandlerThreads::kTexts || request.path == "/held") {
       std::unique_lock lock(mutex_);
       ++held_;
       changed_.notify_all();
@@ -146,6 +149,17 @@ TEST_F(BudgetsTest, TextsWaitForEachOtherAlone) {
   EXPECT_EQ(status(send("/text")), "429");
   const std::string large(5000, ' ');
   EXPECT_EQ(status(send("/work", large, large.size())), "200") << "a worker's, but of another kind";
+  holding_.release();
+  for (asio::ip::tcp::socket* socket : held) EXPECT_EQ(status(*socket), "200");
+}
+
+TEST_F(BudgetsTest, StatesWaitForNoOtherRequest) {
+  std::vector<asio::ip::tcp::socket*> held;
+  for (int i = 0; i < 8; ++i) held.push_back(&send("/held"));
+  for (int i = 0; i < 8; ++i) held.push_back(&send("/text"));
+  holding_.wait_until_held();
+  while (holding_.admitted() < 16) std::this_thread::yield();
+  EXPECT_EQ(status(send("/state")), "200");
   holding_.release();
   for (asio::ip::tcp::socket* socket : held) EXPECT_EQ(status(*socket), "200");
 }

@@ -176,7 +176,7 @@ Connection::Awaitable<bool> Connection::handle(HttpHead& head, const Admitted& a
   Exchange exchange(parts_.handler, request, admitted, is_answering_, parts_.budgets.answering);
   exchange.keep_alive = may_stay_open(head);
   BudgetShare place(parts_.budgets.text_requests);
-  if (admitted.is_text && !place.grow(1)) {
+  if (admitted.threads == HandlerThreads::kTexts && !place.grow(1)) {
     HttpResponse refused = parts_.handler.no_room(NoRoom::kText, admitted);
     co_return co_await answer(std::move(refused), exchange);
   }
@@ -184,8 +184,7 @@ Connection::Awaitable<bool> Connection::handle(HttpHead& head, const Admitted& a
     if (const auto self = weak.lock()) self->input_.wake();
   });
   Notify notify = [waker](bool is_urgent) { waker->notify(is_urgent); };
-  asio::thread_pool& threads = admitted.is_text ? parts_.workers.texts : parts_.workers.requests;
-  co_await asio::post(asio::bind_executor(threads, use_awaitable));
+  co_await asio::post(asio::bind_executor(parts_.workers.pool(admitted.threads), use_awaitable));
   auto result = parts_.handler.handle(request, admitted, std::move(notify));
   co_await asio::post(asio::bind_executor(executor_, use_awaitable));
   // A stream can take long, and needs no body.

@@ -35,11 +35,15 @@ struct Budgets {
 /// Thread pools that handle requests, so that no connection waits for another one's request.
 struct Workers {
   /// Sets the number of threads in each pool.
-  Workers(std::size_t request_threads, std::size_t text_threads)
-      : requests(request_threads), texts(text_threads) {}
+  Workers(std::size_t request_threads, std::size_t text_threads, std::size_t state_threads)
+      : requests(request_threads), texts(text_threads), states(state_threads) {}
 
-  boost::asio::thread_pool requests;  ///< handles all requests except those of `texts`
-  boost::asio::thread_pool texts;     ///< handles `Admitted::is_text`, which can take long
+  boost::asio::thread_pool& pool(HandlerThreads which) {
+    if (which == HandlerThreads::kTexts) return texts;
+    return which == HandlerThreads::kStates ? states : requests;
+  }
+
+  boost::asio::thread_pool requests, texts, states;
 };
 
 /// Objects and limits that all connections share.

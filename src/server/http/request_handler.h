@@ -36,12 +36,19 @@ class ResponseWriter {
   virtual void write_error(const ApiError& error, std::string& out) = 0;
 };
 
+/// Which threads handle a request.
+enum class HandlerThreads {
+  kRequests,
+  kTexts,   ///< for requests that can take long and use no engine; few may wait
+  kStates,  ///< for quick requests, such as probes, that must not wait behind others
+};
+
 /// An admitted request.
 struct Admitted {
   std::string id;  ///< made by the server: letters, digits and "-"
   std::size_t key = 0;
   const Route* route = nullptr;
-  bool is_text = false;  ///< handled by the threads for text requests
+  HandlerThreads threads = HandlerThreads::kRequests;
 };
 
 /// A running generation: the streams of its choices, in order.
@@ -85,7 +92,7 @@ struct RequestEnd {
 /// The resource that is used up when a request is refused.
 enum class NoRoom {
   kResponse,  ///< memory for large responses
-  kText,      ///< places for requests with `Admitted::is_text`
+  kText,      ///< places for requests of HandlerThreads::kTexts
 };
 
 /// Answers requests. All functions except `handle` are quick. Every function is thread-safe, and

@@ -142,7 +142,7 @@ class Server::Impl {
     const auto requests = static_cast<std::size_t>(std::max(1, options_.worker_threads));
     const auto texts = static_cast<std::size_t>(std::max(1, options_.text_threads));
     // Not earlier: threads inherit the sandbox that the process has entered by now.
-    workers_ = std::make_unique<Workers>(requests, texts);
+    workers_ = std::make_unique<Workers>(requests, texts, 1);
     run(handler, admin, times, *workers_);
   }
 
@@ -164,8 +164,8 @@ class Server::Impl {
       for_each_connection([](Connection& c) { c.close(); });
       // No connection waits any longer for requests that were not begun.
       Workers& workers = parts_->workers;
-      for (auto* pool : {&workers.requests, &workers.texts}) pool->stop();
-      for (auto* pool : {&workers.requests, &workers.texts}) pool->join();
+      for (auto* pool : {&workers.requests, &workers.texts, &workers.states}) pool->stop();
+      for (auto* pool : {&workers.requests, &workers.texts, &workers.states}) pool->join();
       places_.wait_until_none(kCloseSeconds);
     }
     for (IoThread& thread : threads_) thread.join();
@@ -304,7 +304,7 @@ class Server::Impl {
   ConnectionPlaces places_;
   // Connections live in the threads' contexts, so those are destroyed first.
   std::vector<IoThread> threads_;
-  Workers no_workers_{0, 0};  ///< while nothing is admitted
+  Workers no_workers_{0, 0, 0};  ///< while nothing is admitted
   std::unique_ptr<Workers> workers_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::unique_ptr<Listener> admin_;

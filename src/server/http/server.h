@@ -21,8 +21,8 @@ struct ServerOptions {
   std::string tls_cert{};          ///< PEM files; set both or neither
   std::string tls_key{};
   int io_threads = 2;      ///< threads for input and output
-  int worker_threads = 2;  ///< threads that handle requests except text requests
-  int text_threads = 1;    ///< threads that handle text requests (`Admitted::is_text`)
+  int worker_threads = 2;  ///< threads of HandlerThreads::kRequests
+  int text_threads = 1;    ///< threads of HandlerThreads::kTexts
   std::int64_t connections_max = 1024;
   /// Connections for probes (/health, /livez, /readyz) beyond `connections_max`, one request each.
   /// Enough for a load balancer and a supervisor that ask at the same moment.
