@@ -1,4 +1,4 @@
-// The same for tests.
+// Headers that most tests include, precompiled once for all of them (cmake/ingot.cmake).
 #pragma once
 
 #include "library.h"
