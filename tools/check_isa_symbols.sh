@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails when an object that was compiled for one instruction set defines a weak symbol.
+# Fails if an object that was compiled for one instruction set defines a weak symbol.
 #
 # usage: tools/check_isa_symbols.sh OBJECT...     NM chooses another nm, for cross builds
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Test of check_isa_symbols.sh: an object without weak symbols passes, those of another are named.
+# Tests check_isa_symbols.sh: an object without weak symbols passes; weak symbols are named.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -1,4 +1,4 @@
-# The headers of nlohmann/json and xxHash of the machine that builds, and nothing beside them.
+# Package for cross builds: the build machine's headers of nlohmann/json and xxHash, and no others.
 if(NOT TARGET nlohmann_json::nlohmann_json)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/headers)
   file(CREATE_LINK /usr/include/nlohmann ${CMAKE_BINARY_DIR}/headers/nlohmann SYMBOLIC)

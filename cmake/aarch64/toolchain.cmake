@@ -1,4 +1,4 @@
-# Debian's cross compiler for 64-bit Arm, and QEMU's user mode to run what it makes.
+# CMake toolchain for 64-bit Arm: Debian's cross compiler, and QEMU's user mode to run its programs.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

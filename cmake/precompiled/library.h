@@ -1,5 +1,5 @@
-// What most sources of the project include, read once for all of them (cmake/ingot.cmake). Sources
-// still include what they use: builds with INGOT_PRECOMPILED=OFF show what they forgot.
+// Headers that most sources include, precompiled once for all of them (cmake/ingot.cmake). Sources
+// still include what they use: builds with INGOT_PRECOMPILED=OFF report missing includes.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The headers of library.h and those of googletest, compiled once for all tests.
+// Headers that most tests include, precompiled once for all of them (cmake/ingot.cmake).
 #pragma once
 
 #include "library.h"

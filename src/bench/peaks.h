@@ -14,7 +14,7 @@ namespace ingot {
 
 /// The machine's best rates. An operation is a product or a sum.
 struct Peaks {
-  double read_gb_s = 0;    ///< 10^9 bytes per second, reading more memory than caches hold
+  double read_gb_s = 0;    ///< 10^9 bytes per second, in passes over memory
   double f32_gflop_s = 0;  ///< 10^9 operations per second, in float fused multiply-adds
   double int8_gop_s = 0;   ///< 10^9 operations per second, in dot products of bytes
 };

@@ -1,4 +1,4 @@
-// forward: the forward pass, one for prefill, decode, verification of drafts and embeddings.
+// forward: the forward pass, which serves prefill, decode, verification of drafts and embeddings.
 #pragma once
 
 #include <cstdint>

@@ -28,8 +28,8 @@ struct Spec {
   std::int64_t ffn = 0;       ///< F, inner width of dense feed-forward layers
   std::int64_t vocab = 0;     ///< V, size of the vocabulary; 0 without embedding and head
   std::int64_t context = 0;   ///< tokens of context that the model was trained for
-  std::int32_t heads = 0;     ///< N, query heads
-  std::int32_t kv_heads = 0;  ///< G, heads of keys and values
+  std::int32_t heads = 0;     ///< N, number of query heads
+  std::int32_t kv_heads = 0;  ///< G, number of kv heads
   std::int32_t head_dim = 0;  ///< D, elements of a head
 
   NormKind norm = NormKind::kRms;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What the engine cannot measure yet, in PyTorch: the adapter's style and facts, and how often the
-draft's best token is the main model's.
+"""Measures in PyTorch what the engine cannot measure yet: the adapter's style and facts, and how
+often the draft's best token is the main model's.
 
 usage: measure.py adapter | draft [--out build/demo_model] [--adapter models/ingot-demo-pirate]
 """

@@ -1,4 +1,4 @@
-"""Muon for the matrices of the layers, AdamW for the rest."""
+"""Optimizers for training: Muon for the matrices of the layers, AdamW for all other weights."""
 
 import torch
 

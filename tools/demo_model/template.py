@@ -1,4 +1,4 @@
-"""The demo models' chat template: what document.Chat and calls.system_block write."""
+"""The demo models' chat template; it writes what document.Chat and calls.system_block write."""
 
 from calls import INTRO, OUTRO
 

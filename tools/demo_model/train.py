@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains a demo model, resumably.
+"""Trains a demo model; an interrupted training continues where it stopped.
 
 usage: train.py NAME --out build/demo_model [--tokens 40e6 ...] [--seed 1] [--threads N]
 [--start FOLDER] [--device cpu | cuda]

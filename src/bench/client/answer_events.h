@@ -19,10 +19,10 @@ struct AnswerUsage {
 /// One event of a stream, or a whole response.
 struct AnswerEvent {
   std::string text{};           ///< text of the reasoning and the content
-  bool has_token = false;       ///< also true for a token without text (half a character)
+  bool has_token = false;       ///< whether it has a token, even one without text
   std::string finish_reason{};  ///< empty unless the choice ends
   std::optional<AnswerUsage> usage{};
-  std::string error{};  ///< in one line; empty if there is no error
+  std::string error{};  ///< error in one line; empty if there is none
   bool is_done = false;
 };
 

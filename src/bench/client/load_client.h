@@ -36,7 +36,7 @@ struct LoadPlan {
 
 /// The result of one request of a run. Times are seconds since the run began.
 struct LoadedCall {
-  double start = 0;  ///< the request's arrival; with a fixed concurrency, when it started
+  double start = 0;  ///< planned arrival; with a fixed concurrency, the actual start
   CallResult result;
 };
 

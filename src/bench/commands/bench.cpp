@@ -138,8 +138,8 @@ ShownProfile shown_profile(const BenchValues& v) {
 PeakMeter peak_meter(const ThreadPool& pool, const HostKernels& kernels, std::int64_t free_bytes) {
   const std::int64_t bytes = peak_read_bytes(free_bytes);
   if (bytes < kReadBytesGood) {
-    log_warning(cat("the read peak is that of ", bytes >> 20,
-                    " MiB, a quarter of what memory is left: caches may flatter it"));
+    log_warning(cat("the read peak is measured over only ", bytes >> 20,
+                    " MiB, a quarter of the free memory: caches may raise it"));
   }
   return PeakMeter(pool.size(), pool.cpus(), kernels, bytes, interruption_point);
 }
@@ -220,7 +220,7 @@ int report_mismatches(const BenchReport& report) {
   for (const BenchRow& row : report.rows) mismatches += row.mismatch ? 1 : 0;
   if (mismatches == 0) return kDone;
   log_error(cat("mismatch: the logits of ", mismatches, " of ", report.rows.size(),
-                " rows differ between runs that have to be equal"));
+                " rows differ between runs that must be equal"));
   return kCheckFailed;
 }
 
@@ -277,7 +277,7 @@ void add_workload_options(CLI::App& sub, BenchValues& v) {
   add_text(sub, v.batch, "--batch", "Sequences at once: 1,8 (default: 1)");
   add_number(
       sub, v.reps,
-      {.name = "--reps", .help = "Repetitions, of which medians count", .low = 1, .high = 1000});
+      {.name = "--reps", .help = "Repetitions; medians are reported", .low = 1, .high = 1000});
   add_switch(sub, v.shared_prefix, "--shared-prefix",
              "The sequences of a batch begin with the same tokens, in shared KV blocks");
 }
@@ -291,9 +291,9 @@ Command add_bench_command(CLI::App& app) {
   add_model_options(sub, values->model);
   add_workload_options(sub, *values);
   add_switch(sub, values->peaks, "--peaks",
-             "Only what the machine can do at best: memory reads, float and byte products");
+             "Measure only the machine's limits: memory reads, float and byte products");
   add_switch(sub, values->profile, "--profile",
-             "Time the ops of steps, which costs a little, and show where the time went");
+             "Measure and print the time of each op; steps become slightly slower");
   add_switch(sub, values->profile_layers, "--profile-layers", "As --profile, and by layer");
   add_switch(sub, values->json, "--json", "One JSON object");
   add_switch(sub, values->markdown, "--markdown", "Markdown tables");

@@ -31,9 +31,9 @@ enum class ShownProfile { kNone, kOps, kLayers };
 
 /// The results of one benchmark.
 struct BenchReport {
-  MeasuredPeaks peaks;                 ///< `all_threads` holds medians
-  std::int64_t peak_rounds = 1;        ///< number of measurements behind the medians
-  std::vector<std::string_view> isas;  ///< kernel tables that this machine can run
+  MeasuredPeaks peaks;                 ///< `all_threads` has medians of several measurements
+  std::int64_t peak_rounds = 1;        ///< number of these measurements
+  std::vector<std::string_view> isas;  ///< names of kernel tables that this machine can run
   Settings settings;
   std::vector<BenchRow> rows;  ///< empty with --peaks
   ShownProfile profile = ShownProfile::kNone;

@@ -153,7 +153,7 @@ class ServeBench {
 int exit_code(const ServeReport& report, const std::string& first_error) {
   if (report.mismatches > 0) {
     log_error(cat("mismatch: ", report.mismatches, " of ", report.checked,
-                  " requests gave something else alone than among the others"));
+                  " requests gave other results alone than under load"));
     return kCheckFailed;
   }
   if (report.summary.failed > 0) {
@@ -187,9 +187,9 @@ int serve_inproc(const ServeValues& v) {
 
 Command add_serve_inproc_command(CLI::App& bench) {
   auto values = std::make_shared<ServeValues>();
-  CLI::App& sub = add_command(
-      bench, "serve-inproc",
-      "Send requests to an engine in this process as they would come, and measure how each fares");
+  CLI::App& sub = add_command(bench, "serve-inproc",
+                              "Send requests to an engine in this process on schedule, and measure "
+                              "throughput and latencies");
   add_serve_options(sub, *values);
   return {&sub, [values] { return serve_inproc(*values); },
           "ingot bench serve-inproc model.gguf --requests 64 --rate 4"};

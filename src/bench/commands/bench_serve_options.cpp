@@ -15,43 +15,44 @@ void add_engine_options(CLI::App& app, ServeValues& v) {
              {.name = "--sequences", .help = "Requests that run at once", .low = 1, .high = 1024});
   add_number(app, v.step_rows,
              {.name = "--step-rows",
-              .help = "Tokens that a step computes at most, of all that run; fewer where memory is "
-                      "short",
+              .help = "Token budget of a step, for all requests together; less if memory is short",
               .low = 1,
               .high = 16384});
-  add_number(app, v.kv_tokens,
-             {.name = "--kv-tokens",
-              .help = "Tokens whose keys and values the cache has room for, in whole requests of "
-                      "the longest kind and at least one; where all that run need more, they make "
-                      "room for each other (default: what all need, or what fits)",
-              .low = 1,
-              .high = std::int64_t{1} << 40,
-              .show_default = false});
+  add_number(
+      app, v.kv_tokens,
+      {.name = "--kv-tokens",
+       .help = "Tokens that the KV cache holds, rounded down to whole requests of the longest "
+               "length, at least one; running requests that need more preempt each other "
+               "(default: what all need, or what fits)",
+       .low = 1,
+       .high = std::int64_t{1} << 40,
+       .show_default = false});
   add_number(app, v.queue,
              {.name = "--queue",
-              .help = "Requests that may wait to run; a request that finds the queue full is "
-                      "refused and counted as busy, an error",
+              .help = "Requests that may wait to run; if the queue is full, a request is refused "
+                      "and counted as busy, which is an error",
               .low = 1,
               .high = kTraceRequestsMax});
   add_number(
       app, v.target_itl_ms,
       {.name = "--target-itl-ms",
-       .help = "Milliseconds that a step may take where prompts are computed beside requests "
-               "that wait for their next token; 0: in proportion to a step without prompts",
+       .help = "Milliseconds that a step with prompt tokens may take while other requests wait "
+               "for their next token; 0: in proportion to a step without prompt tokens",
        .low = 0,
        .high = kMillisecondsMax});
   add_switch(app, v.no_prefix_cache, "--no-prefix-cache",
-             "Nothing that was computed for one request is taken over by another");
+             "Do not reuse keys and values of equal prompt prefixes");
 }
 
 void add_result_options(CLI::App& app, ServeValues& v) {
   add_goodput_option(app, v.traffic);
-  add_number(app, v.check,
-             {.name = "--check",
-              .help = "Requests that are run again afterwards, each alone: a result that differs "
-                      "in a bit is a mismatch, and the exit code 1",
-              .low = 0,
-              .high = kTraceRequestsMax});
+  add_number(
+      app, v.check,
+      {.name = "--check",
+       .help = "Requests that are run again afterwards, each alone; a result that differs in "
+               "any bit is a mismatch and makes the exit code 1",
+       .low = 0,
+       .high = kTraceRequestsMax});
   add_switch(app, v.json, "--json", "One JSON object");
   add_switch(app, v.markdown, "--markdown", "Markdown tables");
   exclude(app, "--json", {"--markdown"});

@@ -231,7 +231,7 @@ int exit_code(const ServerReport& report) {
   }
   if (mismatches > 0) {
     log_error(cat("mismatch: ", mismatches, " of ", checked,
-                  " requests gave something else alone than among the others"));
+                  " requests gave other results alone than under load"));
     return kCheckFailed;
   }
   if (failed > 0) {
@@ -295,11 +295,12 @@ int serve_bench(const ServerBenchValues& v) {
 Command add_bench_server_command(CLI::App& bench) {
   auto values = std::make_shared<ServerBenchValues>();
   CLI::App& sub = add_command(
-      bench, "serve", "Send requests to a server of OpenAI's API, and measure how each fares");
+      bench, "serve",
+      "Send requests to a server of OpenAI's API, and measure throughput and latencies");
   add_server_bench_options(sub, *values);
   set_footer(sub,
              "Environment:\n  INGOT_API_KEY, OPENAI_API_KEY  the API key; the first one that is "
-             "there");
+             "set");
   return {&sub,
           [values, &sub] {
             values->has_output_len = is_given(sub, "--output-len");

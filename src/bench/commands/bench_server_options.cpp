@@ -21,13 +21,13 @@ constexpr double kRateMin = 1e-6, kRateMax = 1e6;
 void add_target_options(CLI::App& app, ServerBenchValues& v) {
   add_text(app, v.url,
            {.name = "URL",
-            .help = "http://HOST:PORT, https://HOST, with a path in front of /v1 where there is "
-                    "one, or unix:PATH",
+            .help = "http://HOST:PORT or https://HOST, with the path in front of /v1 if there is "
+                    "one; or unix:PATH",
             .takes = {},
             .is_required = true});
   add_text(app, v.endpoint,
            {.name = "--endpoint",
-            .help = "The endpoint to load: completions of token ids, or chats of text",
+            .help = "The endpoint to measure: completions of token ids, or chats of text",
             .takes = "completions|chat",
             .is_checked = true});
   add_text(app, v.model, "--model",
@@ -37,17 +37,17 @@ void add_target_options(CLI::App& app, ServerBenchValues& v) {
               .help = "Seconds that a request may take",
               .low = 0.001,
               .high = 86400});
-  add_switch(app, v.insecure, "--insecure", "Take any certificate of a server with TLS");
+  add_switch(app, v.insecure, "--insecure", "Accept any TLS certificate of the server");
 }
 
 void add_prompt_options(CLI::App& app, ServerBenchValues& v) {
   add_text(app, v.dataset, "--dataset",
-           "Prompts from this file, ShareGPT's JSON: an array of objects with `conversations`; as "
-           "many tokens are asked for as the answer there has, at 4 bytes a token, unless "
-           "--output-len says how many");
-  add_text(app, v.prompt_ids,
-           {.name = "--prompt-ids",
-            .help = "A:B, the token ids that prompts of completions are made of"});
+           "Prompts from this file, ShareGPT's JSON: an array of objects with `conversations`; "
+           "outputs have the length of the recorded replies at 4 bytes a token, unless "
+           "--output-len is given");
+  add_text(
+      app, v.prompt_ids,
+      {.name = "--prompt-ids", .help = "A:B, the range of token ids for prompts of completions"});
   add_number(app, v.ctx,
              {.name = "--ctx",
               .help = "The server's context, to which requests are cut (default: nothing is cut)",
@@ -55,24 +55,26 @@ void add_prompt_options(CLI::App& app, ServerBenchValues& v) {
               .high = kContextMax,
               .show_default = false});
   add_switch(app, v.no_ignore_eos, "--no-ignore-eos",
-             "Leave ignore_eos out of requests, for servers that do not know it: texts may then "
+             "Leave ignore_eos out of requests, for servers that do not support it; texts may then "
              "end early");
   exclude(app, "--dataset", {"--trace", "--input-len", "--shared-prefix", "--prompt-ids", "--ctx"});
 }
 
 void add_result_options(CLI::App& app, ServerBenchValues& v) {
-  add_text(app, v.sweep, "--sweep",
-           "One run after the other at these rates: 1,2,4,8, or with these numbers of requests in "
-           "flight: concurrency:1,2,4,8. Each run has a seed of its own, so that none finds the "
-           "prompts of another in a cache");
+  add_text(
+      app, v.sweep, "--sweep",
+      "Several runs, one at each of these rates: 1,2,4,8, or with these numbers of requests in "
+      "flight: concurrency:1,2,4,8. Each run has another seed, so that no run finds the "
+      "prompts of another run in a cache");
   exclude(app, "--sweep", {"--rate", "--concurrency"});
   add_goodput_option(app, v.traffic);
-  add_number(app, v.check,
-             {.name = "--check",
-              .help = "Requests that are sent again after a run, each alone: a text that differs "
-                      "is a mismatch, and the exit code 1",
-              .low = 0,
-              .high = kTraceRequestsMax});
+  add_number(
+      app, v.check,
+      {.name = "--check",
+       .help = "Requests that are sent again after a run, each alone; a text that differs is "
+               "a mismatch and makes the exit code 1",
+       .low = 0,
+       .high = kTraceRequestsMax});
   add_switch(app, v.json, "--json", "One JSON object");
   add_switch(app, v.markdown, "--markdown", "Markdown tables");
   exclude(app, "--json", {"--markdown"});

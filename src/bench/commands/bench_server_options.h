@@ -22,7 +22,7 @@ struct ServerBenchValues {
   std::optional<std::string> sweep;
   std::int64_t ctx = 0;    ///< tokens to which requests are cut; 0 = no cut
   std::int64_t check = 0;  ///< number of requests to send again and compare
-  double timeout = 600;    ///< seconds per request
+  double timeout = 600;    ///< seconds that a request may take
   bool insecure = false;
   bool no_ignore_eos = false;
   bool json = false;

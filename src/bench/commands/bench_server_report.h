@@ -33,7 +33,7 @@ struct ServerRun {
   std::int64_t mismatches = 0;              ///< checked requests that gave another text
   std::int64_t check_failed = 0;            ///< checked requests that failed when sent again
   bool says_cached = false;                 ///< whether the server reports cached tokens
-  std::string first_error;                  ///< empty if no request failed
+  std::string first_error;                  ///< error of the first failed request; empty if none
 };
 
 /// The results of all runs: several for a sweep, otherwise one.

@@ -48,7 +48,7 @@ Traffic traffic_of_trace(const TrafficValues& v) {
 void add_trace_options(CLI::App& app, TrafficValues& v) {
   add_text(app, v.trace, "--trace",
            "Arrivals and lengths from this file: Azure's CSV (TIMESTAMP,ContextTokens,"
-           "GeneratedTokens) or Mooncake's JSON lines, whose prompts share what they shared there");
+           "GeneratedTokens) or Mooncake's JSON lines, whose shared prefixes are kept");
   add_number(app, v.speedup,
              {.name = "--speedup",
               .help = "Divides the arrival times of a trace",
@@ -74,11 +74,10 @@ void add_synthetic_options(CLI::App& app, TrafficValues& v) {
   add_text(app, v.input_len,
            {.name = "--input-len", .help = "Tokens of a prompt, or A:B for any number between"});
   add_text(app, v.output_len,
-           {.name = "--output-len",
-            .help = "Tokens to generate, all of them whatever they are, or A:B"});
+           {.name = "--output-len", .help = "Tokens to generate, even after an end token, or A:B"});
   add_number(app, v.shared_prefix,
              {.name = "--shared-prefix",
-              .help = "Tokens in front of every prompt, the same in all",
+              .help = "Tokens that begin every prompt and are equal in all",
               .low = 0,
               .high = kContextMax / 2});
   exclude(app, "--trace",
@@ -86,16 +85,17 @@ void add_synthetic_options(CLI::App& app, TrafficValues& v) {
 }
 
 void add_load_options(CLI::App& app, TrafficValues& v) {
-  add_number(app, v.requests,
-             {.name = "--requests",
-              .help = "How many; of a trace the first ones (default: all of a trace, else 64)",
-              .low = 1,
-              .high = kTraceRequestsMax,
-              .show_default = false});
+  add_number(
+      app, v.requests,
+      {.name = "--requests",
+       .help = "Number of requests; the first ones of a trace (default: all of a trace, else 64)",
+       .low = 1,
+       .high = kTraceRequestsMax,
+       .show_default = false});
   add_number(app, v.concurrency,
              {.name = "--concurrency",
-              .help = "Requests under way at once: the next one starts when one ends, and arrival "
-                      "times do not count",
+              .help = "Requests in flight at once: the next one starts when one ends, and arrival "
+                      "times are ignored",
               .low = 1,
               .high = 65536,
               .show_default = false});
@@ -107,7 +107,7 @@ void add_load_options(CLI::App& app, TrafficValues& v) {
               .high = std::numeric_limits<std::uint64_t>::max()});
   add_number(app, v.temperature,
              {.name = "--temperature",
-              .help = "How tokens are drawn; 0: the most likely ones",
+              .help = "Sampling temperature; 0: always the most likely token",
               .low = 0,
               .high = 100});
 }
@@ -122,7 +122,7 @@ void add_traffic_options(CLI::App& app, TrafficValues& values) {
 
 void add_goodput_option(CLI::App& app, TrafficValues& values) {
   add_texts(app, values.goodput, "--goodput",
-            "What a request has to keep to count for request_goodput, in milliseconds: ttft:MS "
+            "Latency limits of requests that count for request_goodput, in milliseconds: ttft:MS "
             "tpot:MS e2el:MS",
             3);
 }

@@ -10,8 +10,8 @@ namespace ingot {
 
 /// The result of a request. `start`, `first` and `last` are seconds from the run's start.
 struct ServedRequest {
-  double start = 0;            ///< the arrival; with a fixed concurrency, when it started
-  double queue = 0;            ///< seconds from `start` to its first step, or to sending it
+  double start = 0;            ///< planned arrival; with a fixed concurrency, the actual start
+  double queue = 0;            ///< seconds until its first step; for a server, until sending
   double first = 0;            ///< arrival of its first token
   double last = 0;             ///< arrival of its last token
   std::vector<double> gaps{};  ///< seconds between consecutive deltas
