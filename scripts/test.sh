@@ -68,6 +68,8 @@ check_tools() {
   for test in tools/*_test.sh; do
     run bash "$test"
   done
+  run python3 tools/chat_path.py
+  run python3 bench/plot_results.py --check
 }
 
 check_format() { cxx_files | xargs -0 -r -n 32 -P "$jobs" clang-format --dry-run -Werror; }

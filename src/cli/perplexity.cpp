@@ -12,9 +12,9 @@
 #include "cli/options/model_options.h"
 #include "cli/options/options.h"
 #include "cli/output.h"
+#include "cli/perplexity_meter.h"
 #include "cli/progress.h"
 #include "load/json.h"
-#include "runtime/perplexity.h"
 
 namespace ingot {
 

@@ -1,5 +1,5 @@
 // Perplexity: windows and means, against numbers counted by hand.
-#include "runtime/perplexity.h"
+#include "cli/perplexity_meter.h"
 
 #include <gtest/gtest.h>
 

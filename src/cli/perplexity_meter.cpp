@@ -1,5 +1,5 @@
 // Perplexity: cuts a text into windows, and keeps mean and variance of negative log-probabilities.
-#include "runtime/perplexity.h"
+#include "cli/perplexity_meter.h"
 
 #include <cmath>
 #include <limits>
