@@ -20,7 +20,7 @@ extern "C" {
 typedef enum ingot_status {
   INGOT_OK = 0,
   INGOT_INVALID,       ///< an option or a request is wrong; the message names it
-  INGOT_MODEL,         ///< a model, tokenizer or session file was refused
+  INGOT_MODEL,         ///< a model, tokenizer or session file cannot be used
   INGOT_DOES_NOT_FIT,  ///< not enough memory; the message has the numbers
   INGOT_IO,            ///< reading failed after opening, or a file could not be written
   INGOT_BUSY,          ///< too many requests wait or are paused; try again later
@@ -28,7 +28,7 @@ typedef enum ingot_status {
   INGOT_INTERNAL       ///< a bug in ingot
 } ingot_status;
 
-/// Type of cached keys and values.
+/// Number type of cached keys and values.
 typedef enum ingot_kv_type {
   INGOT_KV_F16 = 0,
   INGOT_KV_F32,
@@ -48,7 +48,7 @@ typedef enum ingot_weights {
 /// Why a request ended.
 typedef enum ingot_finish {
   INGOT_STOP = 0,  ///< an end token was drawn, or a stop string appeared
-  INGOT_LENGTH,    ///< max_tokens or the context's end
+  INGOT_LENGTH,    ///< max_tokens or the end of the context was reached
   INGOT_CANCELLED  ///< cancelled by its reader or callback, or the engine was closed
 } ingot_finish;
 
@@ -106,8 +106,8 @@ typedef struct ingot_prompt {
   bool parse_special;  ///< control tokens written out in the text become tokens
   const int32_t* ids;  ///< token ids instead of text
   size_t id_count;
-  const float* embeddings;  ///< [n, H], row by row
-  size_t embedding_values;  ///< n * H
+  const float* embeddings;  ///< embedding rows [n, H], row by row
+  size_t embedding_values;  ///< number of floats: n * H
 } ingot_prompt;
 
 /// A value that is added to one token's logit.
@@ -203,9 +203,9 @@ const char* ingot_version(void);
 /// The message of the last failed call in this thread, one line; valid until the next failure.
 const char* ingot_last_error(void);
 
-/// Default options; set `path`.
+/// Options with default values; the caller must set `path`.
 ingot_open_options ingot_default_open_options(void);
-/// A default request; set `prompt`.
+/// A request with default values; the caller must set `prompt`.
 ingot_request ingot_default_request(void);
 
 /// Opens a model. `*engine` is freed by ingot_close.
@@ -226,8 +226,7 @@ ingot_status ingot_decode(const ingot_engine* engine, const int32_t* ids, size_t
                           char** text, size_t* text_bytes);
 
 /// Runs a request to its end, in one batch with other requests. `callback` may be null. If it
-/// returns false the request is cancelled, and the result holds the deltas that the callback
-/// received.
+/// returns false, the request is cancelled, and the result holds the deltas that it received.
 /// `*result` is freed by ingot_result_free.
 ingot_status ingot_generate(ingot_engine* engine, const ingot_request* request,
                             ingot_callback callback, void* user, ingot_result** result);

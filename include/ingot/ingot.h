@@ -18,7 +18,7 @@ namespace ingot::api {
 /// The kind of failure of an Error.
 enum class ErrorCode {
   kInvalid,     ///< an option or a request is wrong; the message names it and the possible values
-  kModel,       ///< a model, tokenizer or session file was refused
+  kModel,       ///< a model, tokenizer or session file cannot be used
   kDoesNotFit,  ///< not enough memory; the message has the numbers
   kIo,          ///< reading failed after opening, or a file could not be written
   kBusy,        ///< too many requests wait or are paused; try again later
@@ -38,7 +38,7 @@ class Error : public std::exception {
   std::string message_;
 };
 
-/// Type of cached keys and values.
+/// Number type of cached keys and values.
 enum class KvType { kF16, kF32, kBF16, kInt8 };
 
 /// How weights are stored in memory: as in the file, or float matrices quantised while loading.
@@ -49,7 +49,7 @@ enum class Weights { kStored, kQ8_0, kQ4_K };
 struct OpenOptions {
   std::string path{};        ///< a GGUF file or a Hugging Face folder
   std::int32_t threads = 0;  ///< compute threads; 0: one per core, or per CPU if that is faster
-  std::string isa = "auto";  ///< kernels: auto, scalar, avx2, avx512, ...
+  std::string isa = "auto";  ///< instruction set: auto, scalar, avx2, avx512, ...
   KvType kv_type = KvType::kF16;
   Weights weights = Weights::kStored;
   std::int64_t context = 0;       ///< most tokens of a sequence; 0: the model's own context
@@ -63,17 +63,17 @@ struct OpenOptions {
   /// because their reader is behind. Paused requests do not block others.
   std::size_t waiting_max = 1024;
   std::size_t deltas_max = 256;  ///< unread deltas at which a request is paused
-  /// Seconds after which a request that is paused for its reader is cancelled; 0: never. A
-  /// threadless engine checks it in each step.
+  /// Seconds after which a request is cancelled if it stays paused because its reader is behind; 0:
+  /// never. A threadless engine checks it in each step.
   double stall_seconds = 0;
   /// Keeps the keys and values of prompts and results while running requests do not need the
   /// memory, so that later requests with equal beginnings compute less.
   bool prefix_cache = true;
   /// Seconds that a step with prompts may take while other requests wait for their next token; 0:
-  /// in proportion to a step without prompts.
+  /// chosen in proportion to a step without prompts.
   double target_itl_seconds = 0;
-  /// Runs smaller priorities first; ten seconds of waiting count as one step of priority. False:
-  /// first come, first served.
+  /// Runs requests with smaller `priority` first; ten seconds of waiting count as one step of
+  /// priority. False: first come, first served.
   bool by_priority = false;
   /// Allows sessions to be saved and restored. Opening reads the weights once more, for the
   /// fingerprint that ties a session to its model.
@@ -91,7 +91,7 @@ struct ModelInfo {
   std::string architecture;
   std::string isa;          ///< instruction set of the kernels
   std::int64_t vocab = 0;   ///< V: a prompt's ids are in [0, V)
-  std::int64_t hidden = 0;  ///< H: values of an embedding or hidden state
+  std::int64_t hidden = 0;  ///< H: length of an embedding or hidden state
   std::int64_t layers = 0;
   std::int64_t context = 0;           ///< most tokens of a sequence
   bool has_tokenizer = false;         ///< without one, prompts are ids and results have no text
@@ -110,7 +110,7 @@ struct Prompt {
   std::optional<std::string> text{};
   EncodeOptions encode{};
   std::vector<std::int32_t> ids{};  ///< token ids instead of text
-  std::vector<float> embeddings{};  ///< [n, H], row by row
+  std::vector<float> embeddings{};  ///< embedding rows [n, H], row by row
 };
 
 /// A value that is added to one token's logit.
@@ -129,7 +129,7 @@ struct Sampling {
   float repetition_penalty = 1;         ///< in [0.01, 100]; for tokens of prompt and result; 1: off
   float presence_penalty = 0;           ///< in [-2, 2]; for tokens of the result
   float frequency_penalty = 0;          ///< in [-2, 2]; times a token's count in the result
-  std::vector<LogitBias> logit_bias{};  ///< each id once
+  std::vector<LogitBias> logit_bias{};  ///< each id at most once
   std::uint64_t seed = 0;               ///< equal seeds draw equal tokens in any batch
   std::uint32_t choice = 0;             ///< number of the choice of this prompt and seed
 };
@@ -196,8 +196,8 @@ struct Result {
   FinishReason finish = FinishReason::kCancelled;
   std::vector<TokenLogprobs> logprobs;         ///< one for each id, if asked for
   std::vector<TokenLogprobs> prompt_logprobs;  ///< from the prompt's second token on
-  /// 16 hexadecimal digits, if asked for: equal digests mean equal logits, bit for bit. Empty when
-  /// cancelled.
+  /// Digest of the logits, if asked for: 16 hexadecimal digits. Equal digests mean equal logits,
+  /// bit for bit. Empty when cancelled.
   std::string digest;
   std::int64_t cached_tokens = 0;  ///< prompt tokens found in the prefix cache
   double prefill_seconds = 0;      ///< from admission to the first token
@@ -263,8 +263,8 @@ class Stream {
 /// One model, ready to run, and the batch of running requests. A request's result depends on that
 /// request alone, bit for bit.
 ///
-/// With its own thread (the default) all functions may be called from any thread. The destructor
-/// cancels all requests.
+/// With its own thread (the default) all functions are thread-safe. The destructor cancels all
+/// requests.
 class Engine {
  public:
   /// Opens a model. If one of its files is truncated while it is read, the process ends with exit
@@ -317,8 +317,8 @@ class Engine {
   /// invalid request; Error{kIo}; Error{kBusy} (try again later); Error{kDoesNotFit} when memory
   /// runs out.
   std::int64_t save_session(const std::string& path, const Request& request, const Result& result);
-  /// Restores the keys and values of a session file for requests of `domain`, as many as there is
-  /// room for, and returns the request that continues it. Results do not depend on how many.
+  /// Restores the keys and values of a session file for requests of `domain`, as far as there is
+  /// room, and returns the request that continues it. Its results do not depend on the room.
   ///
   /// Errors: Error{kInvalid} without OpenOptions::sessions; Error{kModel}, with nothing changed,
   /// for a file that cannot be read, is damaged, is of another model, `kv_type` or version of

@@ -8,7 +8,7 @@
 
 namespace ingot {
 
-/// Draws "label [####    ] 40 % note" on stderr while it lives, and clears the line when it goes.
+/// Draws "label [####    ] 40 % note" on stderr. The destructor clears the line.
 class ProgressBar {
  public:
   explicit ProgressBar(std::string label);

@@ -16,7 +16,7 @@ class StdinLines {
  public:
   explicit StdinLines(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  /// The next line without its end, valid until the next call; nothing after the last one.
+  /// The next line without its line break, valid until the next call; nothing after the last one.
   ///
   /// Errors: Error{kIo}; Error{kInvalid} for a line of more than `bytes_max` bytes; Interrupted.
   std::optional<std::string_view> next();

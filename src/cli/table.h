@@ -28,9 +28,9 @@ std::string table(const Cells& cells, const Frame& frame);
 /// The settings of a measurement, by name.
 using Settings = std::vector<std::pair<std::string, Json>>;
 
-/// "name value; name value", on one line.
+/// The settings on one line: "name value; name value".
 std::string settings_text(const Settings& settings);
-/// An object with a member for each setting.
+/// The settings as a JSON object.
 Json settings_json(const Settings& settings);
 
 }  // namespace ingot

@@ -85,7 +85,7 @@ class ChatSession {
   std::int64_t context_ = 0;
   std::tm now_{};
   std::vector<ChatMessage> messages_;
-  std::vector<std::int32_t> ids_;  ///< the prepared prompt
+  std::vector<std::int32_t> ids_;  ///< ids of the prepared prompt
   std::int64_t used_ = 0;
   std::int64_t replies_ = 0;
   Outcome outcome_;

@@ -37,7 +37,7 @@ struct OptionRow {
   std::string help;
   double low = 0;            ///< numbers: smallest value, in the option's unit
   double high = 0;           ///< numbers: largest value
-  std::string unit{};        ///< numbers: "SECONDS"; texts: "ADDRESS", or "a|b" for all values
+  std::string unit{};        ///< kind of value: "SECONDS", "ADDRESS"; "a|b" lists all values
   bool show_default = true;  ///< false: `help` itself says the default
   std::string_view needs{};  ///< a flag that must be given with this one
 };

@@ -1,5 +1,4 @@
-// Declaring options on CLI11 with strict numbers: decimal digits within bounds, never an empty
-// text.
+// Declares options on CLI11. Numbers are strict: decimal digits within bounds, never an empty text.
 #pragma once
 
 #include <charconv>

@@ -42,7 +42,7 @@ class TraceFile {
   std::optional<StepTrace> trace_;
   EngineLog log_;
   bool is_looked_at_;
-  bool begun_ = false;  ///< `observer` was called; otherwise an older file is kept
+  bool begun_ = false;  ///< `observer` was called; until then an older file is kept
 };
 
 }  // namespace ingot

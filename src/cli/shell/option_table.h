@@ -16,7 +16,7 @@ struct OptionInfo {
   std::string value;                 ///< the kind of value: "TEXT"; empty for a flag
   std::vector<std::string> choices;  ///< all possible values, if there is a list
   std::string help;
-  std::string initial;  ///< the default, or empty
+  std::string initial;  ///< default value; empty: none
   bool is_required = false;
   bool is_repeatable = false;
 };
@@ -30,7 +30,7 @@ struct CommandInfo {
   std::vector<OptionInfo> positionals;
   std::vector<std::string> children;  ///< names of its subcommands
 
-  /// The words with `between` before each: " run".
+  /// Joins the words, with `between` in front of each: " run".
   std::string path(char between) const;
 };
 

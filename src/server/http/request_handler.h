@@ -78,8 +78,8 @@ struct RequestEnd {
   PrefixMiss miss{};               ///< where the cached prefix ends, and why
   double seconds = 0;
   bool is_cut = false;  ///< the generation was cut off
-  Content request{};    ///< up to `content_bytes_max`
-  Content response{};   ///< up to `content_bytes_max`
+  Content request{};    ///< first `content_bytes_max` bytes of the body
+  Content response{};   ///< first `content_bytes_max` bytes of the body
 };
 
 /// The resource that is used up when a request is refused.
