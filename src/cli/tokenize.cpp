@@ -1,4 +1,4 @@
-// ingot tokenize: text to token ids and back, without a model.
+// ingot tokenize: turns text into token ids and back, without loading weights.
 #include <algorithm>
 #include <memory>
 #include <optional>

@@ -1,4 +1,4 @@
-// The common options: declaration, checks, and what several commands do with them.
+// The common model options: declares and checks them, opens and starts models.
 #include "cli/options/model_options.h"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ std::string parse_pack_cache(const std::optional<std::string>& folder) {
   return folder.value_or("");
 }
 
-/// Bytes as a number with an optional K, M or G (powers of 1,024).
+/// Parses a number of bytes with an optional K, M or G (powers of 1,024).
 std::int64_t parse_bytes(std::string_view text) {
   constexpr std::int64_t kBytesMax = std::int64_t{1} << 50;
   std::string_view digits = text;

@@ -1,4 +1,4 @@
-// Texts of messages: strings, and arrays of parts.
+// Reads the texts of messages: strings, and lists of text parts.
 #include "server/common/message_text.h"
 
 #include <algorithm>
