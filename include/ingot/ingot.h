@@ -52,10 +52,10 @@ struct OpenOptions {
   std::string isa = "auto";  ///< instruction set: auto, scalar, avx2, avx512, ...
   KvType kv_type = KvType::kF16;
   Weights weights = Weights::kStored;
-  std::int64_t context = 0;       ///< most tokens of a sequence; 0: the model's own context
+  std::int64_t context = 0;       ///< maximum tokens of a sequence; 0: the model's own context
   std::int32_t sequences = 8;     ///< requests that run at once; more requests wait
-  std::int32_t step_rows = 512;   ///< most tokens of a step, over all requests
-  std::int64_t memory_limit = 0;  ///< most bytes to use; 0: the system's available memory
+  std::int32_t step_rows = 512;   ///< maximum tokens of a step, over all requests
+  std::int64_t memory_limit = 0;  ///< maximum bytes to use; 0: the system's available memory
   bool check_tensors = false;     ///< refuse weights that are NaN or infinite
   /// A folder for packed weights: the next start of the model only maps them. Empty: none.
   std::string pack_cache{};
@@ -93,7 +93,7 @@ struct ModelInfo {
   std::int64_t vocab = 0;   ///< V: a prompt's ids are in [0, V)
   std::int64_t hidden = 0;  ///< H: length of an embedding or hidden state
   std::int64_t layers = 0;
-  std::int64_t context = 0;           ///< most tokens of a sequence
+  std::int64_t context = 0;           ///< maximum tokens of a sequence
   bool has_tokenizer = false;         ///< without one, prompts are ids and results have no text
   std::vector<std::string> warnings;  ///< assumptions made while opening, a line each
 };

@@ -125,7 +125,7 @@ class Lines {
     }
   }
 
-  /// Most tokens of a request's prompt and text together.
+  /// Maximum tokens of a request's prompt and text together.
   static std::int64_t tokens_of(const Request& request, std::int64_t limit) {
     return std::min(std::ssize(request.prompt) + request.max_tokens, limit);
   }

@@ -19,7 +19,7 @@ void check_tokenizer(const Service& service) {
   std::string text;
   for (const std::int32_t id : service.tokenizer().encode(kText)) text += service.piece(id);
   if (text.find("quick") == std::string::npos) {
-    fail("a text that was encoded and decoded is another one");
+    fail("encoding and decoding changed a text");
   }
 }
 

@@ -208,7 +208,7 @@ std::vector<std::int32_t> parse_tokens(std::string_view text, std::int64_t vocab
 const Tokenizer& require_tokenizer(const Instance& instance, std::string_view hint) {
   if (instance.tokenizer() != nullptr) return *instance.tokenizer();
   throw model_error(instance.name(), "tokenizer", 0,
-                    cat("the model has none that is understood", hint));
+                    cat("the model has no tokenizer that ingot can read", hint));
 }
 
 std::vector<std::int32_t> encode_prompt(const Instance& instance, std::string_view text) {

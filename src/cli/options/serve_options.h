@@ -9,7 +9,7 @@
 
 namespace ingot {
 
-/// Most tokens of a request's context without --ctx. A larger context needs more memory.
+/// Maximum tokens of a request's context without --ctx. A larger context needs more memory.
 inline constexpr std::int64_t kServedContext = 32768;
 /// Tokens of the KV pool without --kv-tokens, or one context if that is larger.
 inline constexpr std::int64_t kKvTokensDefault = 65536;

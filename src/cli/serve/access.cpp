@@ -43,7 +43,7 @@ void check_exposure(const ServerConfig& config) {
   if (!config.access.no_auth && !is_loopback(host)) {
     throw Error(ErrorCode::kInvalid,
                 cat("--host ", host,
-                    " lets others in and there is no API key: give --api-key-file "
+                    " is open to others and there is no API key: give --api-key-file "
                     "or INGOT_API_KEY, or say --i-accept-no-auth"));
   }
   const auto& origins = config.access.cors_origins;

@@ -27,9 +27,9 @@ void read_rest(Params& params) {
   }
 }
 
-/// Accepts `cache_control`, which has no effect: prefixes are always cached.
+/// Accepts `cache_control`, which has no effect: prefixes are cached without it.
 void read_cache_control(Params& params) {
-  params.ignore_object("cache_control", "prompts share what they begin with anyway");
+  params.ignore_object("cache_control", "equal beginnings of prompts are cached without it");
 }
 
 }  // namespace

@@ -71,8 +71,7 @@ ApiError invalid_request(std::string param, std::string message) {
 }
 
 ApiError overloaded() {
-  return {429, "server_overloaded",
-          "as many requests wait as may, or as can be served in time: try again later"};
+  return {429, "server_overloaded", "too many requests are waiting: try again later"};
 }
 
 ApiError draining() { return {503, "draining", "the server is being stopped"}; }
@@ -116,14 +115,14 @@ ApiError api_error(const Error& error) {
     case ErrorCode::kTimeout:
       return timeout(error.message());
     case ErrorCode::kDoesNotFit:
-      return {503, "out_of_memory", "there is no memory for the request"};
+      return {503, "out_of_memory", "there is not enough memory for the request"};
     case ErrorCode::kNotFinite:
       return failed("not_finite", error.message(), error);
     case ErrorCode::kIo:
     case ErrorCode::kInternal:
       break;
   }
-  return failed("internal_error", "the server met an error of its own", error);
+  return failed("internal_error", "an internal error occurred in the server", error);
 }
 
 }  // namespace ingot

@@ -73,7 +73,7 @@ Json normalised_message(const std::string& place, const Json& message, bool know
   const Json* reasoning = message.find("reasoning_content");
   if (reasoning == nullptr || reasoning->is_null()) reasoning = message.find("reasoning");
   if (reasoning != nullptr && !reasoning->is_null()) {
-    if (reasoning->as_string() == nullptr) refuse_at(place, "has a reasoning that is no string");
+    if (reasoning->as_string() == nullptr) refuse_at(place, "has a reasoning that is not a string");
     out.set("reasoning_content", *reasoning);
     out.set("reasoning", *reasoning);
   }

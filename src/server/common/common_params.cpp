@@ -19,10 +19,10 @@ std::uint64_t random_seed() {
   return generator();
 }
 
-/// Most tokens in `logit_bias`. The sampler changes that many logits in every step.
+/// Maximum tokens in `logit_bias`. The sampler changes that many logits in every step.
 constexpr std::size_t kBiasesMax = 1024;
 
-/// Most nested levels in a body. Tool schemas, the deepest parts of bodies, need far fewer.
+/// Maximum nested levels in a body. Tool schemas, the deepest parts of bodies, need far fewer.
 /// Functions that walk a body recursively need stack for each level.
 constexpr std::int32_t kJsonDepthMax = 64;
 

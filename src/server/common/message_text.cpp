@@ -58,7 +58,7 @@ std::string message_text(const std::string& place, const Json& content,
   for (const Json& part : *parts) {
     const std::string& type = part_type(place, part);
     if (std::find(types.begin(), types.end(), type) == types.end()) {
-      refuse_at(place, "has a part that is no text: only text is supported");
+      refuse_at(place, "has a part that is not text: only text is supported");
     }
     add_line(text, part_string(place, part, "text"));
   }

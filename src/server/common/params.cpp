@@ -11,7 +11,7 @@ namespace ingot {
 
 namespace {
 
-/// Most warnings about unknown members, since an attacker could send any number.
+/// Maximum warnings about unknown members, since an attacker could send any number.
 constexpr std::size_t kUnknownMax = 32;
 
 }  // namespace
@@ -148,7 +148,7 @@ void Params::finish() {
     if (++unknown <= kUnknownMax) warn(name, "unknown", "the server does not know it");
   }
   if (unknown > kUnknownMax) {
-    warn("", "unknown", cat("the server does not know ", unknown - kUnknownMax, " others either"));
+    warn("", "unknown", cat("the server does not know ", unknown - kUnknownMax, " other members"));
   }
 }
 

@@ -150,7 +150,7 @@ std::variant<Admitted, HttpResponse> RequestGate::admit(const HttpRequest& reque
     const bool is_public = route != nullptr && route->access == Access::kPublic;
     if (request.is_reserved && !is_public) {
       throw ApiError(503, "too_many_connections",
-                     "there are as many connections as may be: try again later");
+                     "there are too many connections: try again later");
     }
     if (!is_host_allowed(request, route)) {
       throw ApiError(421, "misdirected_request",

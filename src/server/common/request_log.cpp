@@ -18,13 +18,13 @@ namespace ingot {
 
 namespace {
 
-/// Most bytes of a line with its line break. A writable pipe takes this many without blocking.
+/// Maximum bytes of a line with its line break. A writable pipe takes this many without blocking.
 constexpr std::size_t kLineMax = PIPE_BUF;
 
-/// Most bytes of a failure's cause in a line.
+/// Maximum bytes of a failure's cause in a line.
 constexpr std::size_t kCauseBytes = 512;
 
-/// Most bytes of content in one line, and room for the line's other members.
+/// Maximum bytes of content in one line, and room for the line's other members.
 constexpr std::size_t kContentBytes = 3 << 10;
 constexpr std::size_t kOtherBytes = 128;
 

@@ -106,10 +106,9 @@ void Service::check_model(const Json* name) const {
 
 void Service::check_model(const std::string& name) const {
   if (name == options_.model_name) return;
-  throw ApiError(
-      404, "model_not_found",
-      cat("the model ", printable(name, 64), " is not served here: /v1/models says what is"),
-      "model");
+  throw ApiError(404, "model_not_found",
+                 cat("the model ", printable(name, 64), " is not served here: see /v1/models"),
+                 "model");
 }
 
 std::array<std::uint64_t, 2> Service::domain(std::size_t key, std::string_view salt) const {
@@ -137,7 +136,7 @@ std::size_t choices_of(const Generation& generation) {
   return choices;
 }
 
-/// Most log-probabilities that the response can hold.
+/// Maximum log-probabilities that the response can hold.
 std::int64_t scores_of(const GenerationPrompt& prompt) {
   const Request& request = prompt.request;
   const std::int64_t top = std::max(request.sampling.logprobs, request.prompt_logprobs) + 1;

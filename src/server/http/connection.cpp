@@ -18,9 +18,9 @@ using asio::use_awaitable;
 
 namespace {
 
-/// Most bytes of a refused request's body that are read and dropped to keep the connection.
+/// Maximum bytes of a refused request's body that are read and dropped to keep the connection.
 constexpr std::size_t kDroppedBytes = 64 << 10;
-/// Most bytes of a body that is copied to be sent together with its head.
+/// Maximum bytes of a body that is copied to be sent together with its head.
 constexpr std::size_t kCopiedBytes = 16 << 10;
 
 const HttpRefusal kNoRoomForBodies{503, "too many large requests are being read: try again later"};

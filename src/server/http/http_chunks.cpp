@@ -11,9 +11,9 @@ namespace ingot {
 
 namespace {
 
-constexpr std::size_t kLineMax = 512;       ///< most bytes of a size line or a trailer
-constexpr std::size_t kFramingMax = 4096;   ///< most bytes of extensions and trailers of a body
-constexpr std::size_t kSizeDigitsMax = 15;  ///< most digits of a size, with leading zeros
+constexpr std::size_t kLineMax = 512;       ///< maximum bytes of a size line or a trailer
+constexpr std::size_t kFramingMax = 4096;   ///< maximum bytes of extensions and trailers of a body
+constexpr std::size_t kSizeDigitsMax = 15;  ///< maximum digits of a size, with leading zeros
 
 bool is_hex(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');

@@ -11,7 +11,7 @@ using asio::use_awaitable;
 
 namespace {
 
-/// Most bytes that are read ahead. More than the largest head, so that a larger head is recognized.
+/// Maximum bytes read ahead: more than the largest head, so that a larger one is recognized.
 constexpr std::size_t kAheadBytes = 80 << 10;
 /// Interval at which a socket with a full buffer is checked for the client's end.
 constexpr auto kLookForEnd = std::chrono::milliseconds(500);

@@ -122,7 +122,7 @@ class RequestHandler {
   virtual HttpFields common_fields(const HttpRequest& /*request*/, const Admitted* /*admitted*/) {
     return {};
   }
-  /// Most bytes of each body and each response that `ended` gets.
+  /// Maximum bytes of each body and each response that `ended` gets.
   virtual std::size_t content_bytes_max() const { return 0; }
   /// Whether connections close after their current response.
   virtual bool is_closing() const { return false; }

@@ -54,7 +54,7 @@ constexpr std::string_view kTooMany =
     "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\n"
     "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n";
 
-/// Most bytes of a connection that the system may hold unsent.
+/// Maximum bytes of a connection that the system may hold unsent.
 constexpr int kNotSentBytes = 128 << 10;
 
 std::unique_ptr<asio::ssl::context> tls_context(const ServerOptions& options) {

@@ -16,7 +16,7 @@ namespace ingot {
 
 namespace {
 
-/// Most prompts of one request. Each counts as a request in the queue, as choices do.
+/// Maximum prompts of one request. Each counts as a request in the queue, as choices do.
 constexpr std::int32_t kPromptsMax = kChoicesMax;
 
 /// The parts of a request that shape its response.

@@ -19,7 +19,7 @@ namespace ingot {
 
 namespace {
 
-/// Most inputs of one request; each becomes a request of the engine.
+/// Maximum inputs of one request; each becomes a request of the engine.
 constexpr std::int32_t kInputsMax = 256;
 
 static_assert(std::endian::native == std::endian::little, "base64 holds little-endian floats");

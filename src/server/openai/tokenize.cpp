@@ -53,7 +53,7 @@ std::string warnings_json(const Params& params) {
   return params.warnings().is_null() ? "" : cat(",\"warnings\":", params.warnings().dump());
 }
 
-/// Most bytes of text that token ids may give.
+/// Maximum bytes of text that token ids may give.
 constexpr std::size_t kTextBytesMax = std::size_t{8} << 20;
 
 /// Errors: ApiError if the ids of a short request stand for too much text.
