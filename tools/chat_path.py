@@ -3,8 +3,8 @@
 
 usage: chat_path.py
 
-The list is the block under "A chat request, file by file" in docs/structure.md: a folder, then names
-without endings. Exit status 1 if the list names something that has no file.
+The list is the block under "A chat request, file by file" in docs/structure.md: folders, each with
+names without endings. Exit status 1 if the list names something that has no file.
 """
 
 import sys

@@ -20,7 +20,7 @@ extern "C" {
 typedef enum ingot_status {
   INGOT_OK = 0,
   INGOT_INVALID,       ///< an option or a request is wrong; the message names it
-  INGOT_MODEL,         ///< a model, tokenizer or session file was refused
+  INGOT_MODEL,         ///< a model, tokenizer or session file cannot be used
   INGOT_DOES_NOT_FIT,  ///< not enough memory; the message has the numbers
   INGOT_IO,            ///< reading failed after opening, or a file could not be written
   INGOT_BUSY,          ///< too many requests wait or are paused; try again later
@@ -28,13 +28,13 @@ typedef enum ingot_status {
   INGOT_INTERNAL       ///< a bug in ingot
 } ingot_status;
 
-/// Type of cached keys and values.
+/// Number type of cached keys and values.
 typedef enum ingot_kv_type {
   INGOT_KV_F16 = 0,
   INGOT_KV_F32,
   INGOT_KV_BF16,
   INGOT_KV_INT8,
-  INGOT_KV_TYPE_MAX = 0x7FFFFFFF /* any int is a value, if not a known one */
+  INGOT_KV_TYPE_MAX = 0x7FFFFFFF /* makes every int a valid value of the enum */
 } ingot_kv_type;
 
 /// How weights are stored in memory: see Weights of ingot.h.
@@ -42,13 +42,13 @@ typedef enum ingot_weights {
   INGOT_WEIGHTS_STORED = 0,
   INGOT_WEIGHTS_Q8_0,
   INGOT_WEIGHTS_Q4_K,
-  INGOT_WEIGHTS_MAX = 0x7FFFFFFF /* any int is a value, if not a known one */
+  INGOT_WEIGHTS_MAX = 0x7FFFFFFF /* makes every int a valid value of the enum */
 } ingot_weights;
 
 /// Why a request ended.
 typedef enum ingot_finish {
   INGOT_STOP = 0,  ///< an end token was drawn, or a stop string appeared
-  INGOT_LENGTH,    ///< max_tokens or the context's end
+  INGOT_LENGTH,    ///< max_tokens or the end of the context was reached
   INGOT_CANCELLED  ///< cancelled by its reader or callback, or the engine was closed
 } ingot_finish;
 
@@ -69,16 +69,16 @@ typedef struct ingot_open_options {
   int32_t step_rows;
   int64_t memory_limit;
   bool check_tensors;
-  const char* pack_cache;  ///< may be null: none
+  const char* pack_cache;  ///< a folder; null: none
   size_t waiting_max;
   size_t deltas_max;
-  double stall_seconds;  ///< 0, the default: none
+  double stall_seconds;  ///< 0 (the default): no limit
   bool prefix_cache;     ///< true by default
   double target_itl_seconds;
   bool by_priority;
-  bool sessions;  ///< for ingot_save_session and ingot_restore_session
+  bool sessions;  ///< allows ingot_save_session and ingot_restore_session
   bool threadless;
-  /// Returns whether to continue loading; may be null.
+  /// Called while loading; returns whether to continue. May be null.
   bool (*progress)(void* user, uint64_t done, uint64_t total);
   void* user;  ///< passed to `progress`
 } ingot_open_options;
@@ -93,21 +93,21 @@ typedef struct ingot_info {
   int64_t layers;
   int64_t context;
   bool has_tokenizer;
-  size_t warnings;  ///< see ingot_warning
+  size_t warnings;  ///< number of warnings; see ingot_warning
 } ingot_info;
 
 /// The beginning of a sequence: embedding rows, if any, then a text or ids. It need not outlive the
 /// call.
 typedef struct ingot_prompt {
-  /// Null: no text. A text of 0 bytes is a prompt too: BOS, if the tokenizer adds it.
+  /// The text; null: none. A text of 0 bytes is valid if the tokenizer adds BOS.
   const char* text;
   size_t text_bytes;
   bool add_special;    ///< add BOS and EOS as the tokenizer's file says; true by default
   bool parse_special;  ///< control tokens written out in the text become tokens
-  const int32_t* ids;  ///< instead of text
+  const int32_t* ids;  ///< token ids instead of text
   size_t id_count;
-  const float* embeddings;  ///< [n, H], row by row
-  size_t embedding_values;  ///< n * H
+  const float* embeddings;  ///< embedding rows [n, H], row by row
+  size_t embedding_values;  ///< number of floats: n * H
 } ingot_prompt;
 
 /// A value that is added to one token's logit.
@@ -195,7 +195,7 @@ typedef struct ingot_session {
   int64_t restored_tokens;  ///< tokens of the prompt that need not be computed again
 } ingot_session;
 
-/// Receives each delta, which lives until it returns; returns whether to continue.
+/// Receives each delta, which is valid until the callback returns; returns whether to continue.
 typedef bool (*ingot_callback)(void* user, const ingot_delta* delta);
 
 /// The version of the library, as "1.2.3".
@@ -203,9 +203,9 @@ const char* ingot_version(void);
 /// The message of the last failed call in this thread, one line; valid until the next failure.
 const char* ingot_last_error(void);
 
-/// Default options; set `path`.
+/// Options with default values; the caller must set `path`.
 ingot_open_options ingot_default_open_options(void);
-/// A default request; set `prompt`.
+/// A request with default values; the caller must set `prompt`.
 ingot_request ingot_default_request(void);
 
 /// Opens a model. `*engine` is freed by ingot_close.
@@ -214,8 +214,8 @@ ingot_status ingot_open(const ingot_open_options* options, ingot_engine** engine
 void ingot_close(ingot_engine* engine);
 /// Properties of the model; they live as long as the engine.
 ingot_info ingot_engine_info(const ingot_engine* engine);
-/// Line `i` of the `ingot_info.warnings` assumptions that were made while opening; null past the
-/// last. It belongs to the engine.
+/// Warning `i` of `ingot_info.warnings`: an assumption made while opening the model. Null past the
+/// last one. The string belongs to the engine.
 const char* ingot_warning(const ingot_engine* engine, size_t i);
 
 /// The ids of a text. `*ids` is freed by ingot_free.
@@ -226,8 +226,7 @@ ingot_status ingot_decode(const ingot_engine* engine, const int32_t* ids, size_t
                           char** text, size_t* text_bytes);
 
 /// Runs a request to its end, in one batch with other requests. `callback` may be null. If it
-/// returns false the request is cancelled, and the result holds the deltas that the callback
-/// received.
+/// returns false, the request is cancelled, and the result holds the deltas that it received.
 /// `*result` is freed by ingot_result_free.
 ingot_status ingot_generate(ingot_engine* engine, const ingot_request* request,
                             ingot_callback callback, void* user, ingot_result** result);
@@ -246,28 +245,28 @@ ingot_status ingot_hidden_states(ingot_engine* engine, const ingot_prompt* promp
                                  bool final_norm, float** values, size_t* rows, size_t* cols);
 
 /// Writes a session file that continues `request` after `result`, with keys and values. `tokens`
-/// may be null; `*tokens` is the number of tokens with keys in the file. INGOT_INVALID without
-/// `sessions` or for embeddings; INGOT_IO; INGOT_BUSY (try again later); INGOT_DOES_NOT_FIT.
+/// may be null; `*tokens` is the number of tokens with keys in the file. Errors: INGOT_INVALID
+/// without `sessions` or for embeddings; INGOT_IO; INGOT_BUSY (retry later); INGOT_DOES_NOT_FIT.
 ingot_status ingot_save_session(ingot_engine* engine, const char* path,
                                 const ingot_request* request, const ingot_result* result,
                                 int64_t* tokens);
 /// Restores a session file for requests of `domain`. `*session` is freed by ingot_session_free.
-/// INGOT_INVALID without `sessions`; INGOT_MODEL for a file that is damaged or of another model,
-/// with nothing changed; INGOT_IO if it changes meanwhile; INGOT_BUSY (try again later);
+/// Errors: INGOT_INVALID without `sessions`; INGOT_MODEL for a file that is damaged or of another
+/// model, with nothing changed; INGOT_IO if it changes meanwhile; INGOT_BUSY (retry later);
 /// INGOT_DOES_NOT_FIT.
 ingot_status ingot_restore_session(ingot_engine* engine, const char* path, uint64_t domain,
                                    ingot_session** session);
 
 /// Waits for the next delta. `*delta` belongs to the stream and lives until the next call; null at
-/// the end. INGOT_BUSY, in a threadless engine: other streams must be read or freed first.
+/// the end. Errors: INGOT_BUSY in a threadless engine; read or free other streams first.
 ingot_status ingot_stream_next(ingot_stream* stream, const ingot_delta** delta);
 /// The next delta if there is one now, else null.
 ingot_status ingot_stream_try_next(ingot_stream* stream, const ingot_delta** delta);
 /// Whether the request has ended and every delta was read.
 bool ingot_stream_finished(const ingot_stream* stream);
-/// Cancels the request; from any thread.
+/// Cancels the request. Thread-safe.
 void ingot_stream_cancel(ingot_stream* stream);
-/// Reads to the end. `*result` is given once, and freed by ingot_result_free.
+/// Reads to the end. The result can be taken once. `*result` is freed by ingot_result_free.
 ingot_status ingot_stream_result(ingot_stream* stream, ingot_result** result);
 /// Cancels the request if it still runs, and frees the stream; null is allowed.
 void ingot_stream_free(ingot_stream* stream);

@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-/// The whole API. Other names in `ingot` belong to the engine.
+/// The public API. Other names in namespace `ingot` are internal.
 namespace ingot::api {
 
 /// The kind of failure of an Error.
 enum class ErrorCode {
   kInvalid,     ///< an option or a request is wrong; the message names it and the possible values
-  kModel,       ///< a model, tokenizer or session file was refused
+  kModel,       ///< a model, tokenizer or session file cannot be used
   kDoesNotFit,  ///< not enough memory; the message has the numbers
   kIo,          ///< reading failed after opening, or a file could not be written
   kBusy,        ///< too many requests wait or are paused; try again later
@@ -38,43 +38,42 @@ class Error : public std::exception {
   std::string message_;
 };
 
-/// Type of cached keys and values.
+/// Number type of cached keys and values.
 enum class KvType { kF16, kF32, kBF16, kInt8 };
 
-/// How weights are stored in memory: as in the file, or with matrices of floats quantised while
-/// loading.
+/// How weights are stored in memory: as in the file, or float matrices quantised while loading.
 enum class Weights { kStored, kQ8_0, kQ4_K };
 
 /// Which model to open, and how to run it. Only `path`, `kv_type`, `weights` and `context` can
 /// change a bit of a result.
 struct OpenOptions {
   std::string path{};        ///< a GGUF file or a Hugging Face folder
-  std::int32_t threads = 0;  ///< threads that compute; 0: one for each core, or CPU if faster
-  std::string isa = "auto";  ///< kernels: auto, scalar, avx2, avx512, ...
+  std::int32_t threads = 0;  ///< compute threads; 0: one per core, or per CPU if that is faster
+  std::string isa = "auto";  ///< instruction set: auto, scalar, avx2, avx512, ...
   KvType kv_type = KvType::kF16;
   Weights weights = Weights::kStored;
-  std::int64_t context = 0;       ///< tokens of a sequence, at most; 0: the model's own context
+  std::int64_t context = 0;       ///< maximum tokens of a sequence; 0: the model's own context
   std::int32_t sequences = 8;     ///< requests that run at once; more requests wait
-  std::int32_t step_rows = 512;   ///< the most tokens of a step, over all requests
-  std::int64_t memory_limit = 0;  ///< the most bytes to use; 0: the system's available memory
+  std::int32_t step_rows = 512;   ///< maximum tokens of a step, over all requests
+  std::int64_t memory_limit = 0;  ///< maximum bytes to use; 0: the system's available memory
   bool check_tensors = false;     ///< refuse weights that are NaN or infinite
-  /// A folder that keeps packed weights: the next start of the model maps them. Empty: none.
+  /// A folder for packed weights: the next start of the model only maps them. Empty: none.
   std::string pack_cache{};
-  /// Requests that may wait besides the `sequences` that run: to be admitted, or for their readers.
-  /// Paused requests do not keep others from running.
+  /// Requests that may wait, besides the `sequences` that run: new requests, and requests paused
+  /// because their reader is behind. Paused requests do not block others.
   std::size_t waiting_max = 1024;
   std::size_t deltas_max = 256;  ///< unread deltas at which a request is paused
-  /// Seconds after which a request that is paused for its reader is cancelled; 0: never. A
-  /// threadless engine checks it in each step.
+  /// Seconds after which a request is cancelled if it stays paused because its reader is behind; 0:
+  /// never. A threadless engine checks it in each step.
   double stall_seconds = 0;
   /// Keeps the keys and values of prompts and results while running requests do not need the
   /// memory, so that later requests with equal beginnings compute less.
   bool prefix_cache = true;
   /// Seconds that a step with prompts may take while other requests wait for their next token; 0:
-  /// in proportion to a step without prompts.
+  /// chosen in proportion to a step without prompts.
   double target_itl_seconds = 0;
-  /// Runs smaller priorities first; ten seconds of waiting count as one step of priority. False:
-  /// first come, first served.
+  /// Runs requests with smaller `priority` first; ten seconds of waiting count as one step of
+  /// priority. False: first come, first served.
   bool by_priority = false;
   /// Allows sessions to be saved and restored. Opening reads the weights once more, for the
   /// fingerprint that ties a session to its model.
@@ -82,7 +81,7 @@ struct OpenOptions {
   /// Starts no thread: requests advance only inside `step`, `generate`, `hidden_states` and
   /// `Stream::next`, which must all be called from one thread.
   bool threadless = false;
-  /// Receives the loaded bytes of the file and the total; returns whether to continue.
+  /// Called while loading with the loaded bytes and the total; returns whether to continue.
   std::function<bool(std::uint64_t done, std::uint64_t total)> progress{};
 };
 
@@ -90,11 +89,11 @@ struct OpenOptions {
 struct ModelInfo {
   std::string path;
   std::string architecture;
-  std::string isa;          ///< the kernels that run
+  std::string isa;          ///< instruction set of the kernels
   std::int64_t vocab = 0;   ///< V: a prompt's ids are in [0, V)
-  std::int64_t hidden = 0;  ///< H: values of an embedding or hidden state
+  std::int64_t hidden = 0;  ///< H: length of an embedding or hidden state
   std::int64_t layers = 0;
-  std::int64_t context = 0;           ///< the most tokens of a sequence
+  std::int64_t context = 0;           ///< maximum tokens of a sequence
   bool has_tokenizer = false;         ///< without one, prompts are ids and results have no text
   std::vector<std::string> warnings;  ///< assumptions made while opening, a line each
 };
@@ -107,12 +106,11 @@ struct EncodeOptions {
 
 /// The beginning of a sequence: embedding rows, if any, then ids or a text.
 struct Prompt {
-  /// An empty text is a prompt too: BOS, if the tokenizer adds it. After embeddings no BOS is
-  /// added.
+  /// The text. An empty text is valid if the tokenizer adds BOS. After embeddings no BOS is added.
   std::optional<std::string> text{};
   EncodeOptions encode{};
-  std::vector<std::int32_t> ids{};  ///< instead of text
-  std::vector<float> embeddings{};  ///< [n, H], row by row
+  std::vector<std::int32_t> ids{};  ///< token ids instead of text
+  std::vector<float> embeddings{};  ///< embedding rows [n, H], row by row
 };
 
 /// A value that is added to one token's logit.
@@ -131,9 +129,9 @@ struct Sampling {
   float repetition_penalty = 1;         ///< in [0.01, 100]; for tokens of prompt and result; 1: off
   float presence_penalty = 0;           ///< in [-2, 2]; for tokens of the result
   float frequency_penalty = 0;          ///< in [-2, 2]; times a token's count in the result
-  std::vector<LogitBias> logit_bias{};  ///< each id once
+  std::vector<LogitBias> logit_bias{};  ///< each id at most once
   std::uint64_t seed = 0;               ///< equal seeds draw equal tokens in any batch
-  std::uint32_t choice = 0;             ///< number of the choice among those of one prompt and seed
+  std::uint32_t choice = 0;             ///< number of the choice of this prompt and seed
 };
 
 /// A prompt and how to continue it.
@@ -141,24 +139,24 @@ struct Request {
   Prompt prompt{};
   Sampling sampling{};
   /// The number of ids at the prompt's end that an earlier request drew. Drawing, penalties,
-  /// min_tokens and stop strings continue after them, so the result is the one that the earlier
-  /// request would have given. max_tokens counts new tokens alone.
+  /// min_tokens and stop strings continue from there, so that the result is the one that the
+  /// earlier request would have given. max_tokens counts only new tokens.
   std::int64_t continued = 0;
   std::int64_t max_tokens = 256;
-  std::int64_t min_tokens = 0;  ///< tokens before which no end token is drawn
+  std::int64_t min_tokens = 0;  ///< number of tokens before an end token may be drawn
   /// Stop strings: the text ends before the first one. The result still has the ids and
   /// log-probabilities of the tokens of that string.
   std::vector<std::string> stop{};
   std::vector<std::int32_t> stop_token_ids{};  ///< drawing one of these ends the text
   bool ignore_eos = false;                     ///< the model's own end tokens do not end the text
-  std::int32_t logprobs = -1;                  ///< report each token's and this many best; -1: none
+  std::int32_t logprobs = -1;                  ///< report each token and this many best; -1: none
   std::int32_t prompt_logprobs = -1;           ///< as `logprobs`, for the prompt's tokens
   bool digest = false;                         ///< compute the digest of the logits
-  // How it shares the engine; none of these fields changes a bit of the result.
-  std::int32_t priority = 0;  ///< with OpenOptions::by_priority: smaller ones run first
+  // How the request shares the engine. None of these fields changes a bit of the result.
+  std::int32_t priority = 0;  ///< with OpenOptions::by_priority: smaller values run first
   std::uint64_t tenant = 0;   ///< tenants get equal shares of the steps and of the cache
   std::uint64_t domain = 0;   ///< requests of different domains never share computed keys
-  /// Seconds from now until the first and until the last token; 0: no limit. If the engine predicts
+  /// Limits in seconds from now until the first and the last token; 0: none. If the engine predicts
   /// that a request cannot keep them, it ends with Error{kBusy}, at once or later.
   double max_ttft_seconds = 0;
   double deadline_seconds = 0;
@@ -173,7 +171,7 @@ struct TokenScore {
 /// A token's log-probability, and the most likely tokens.
 struct TokenLogprobs {
   TokenScore token;
-  std::vector<TokenScore> top;  ///< in falling order, ties to the lower id
+  std::vector<TokenScore> top;  ///< most likely first; for equal ones the lower id first
 };
 
 /// New tokens and text since the previous delta.
@@ -186,7 +184,7 @@ struct Delta {
 /// Why a request ended.
 enum class FinishReason {
   kStop,       ///< an end token was drawn, or a stop string appeared
-  kLength,     ///< max_tokens or the context's end
+  kLength,     ///< max_tokens or the end of the context was reached
   kCancelled,  ///< cancelled by its reader or callback, or the engine was destroyed
 };
 
@@ -198,19 +196,19 @@ struct Result {
   FinishReason finish = FinishReason::kCancelled;
   std::vector<TokenLogprobs> logprobs;         ///< one for each id, if asked for
   std::vector<TokenLogprobs> prompt_logprobs;  ///< from the prompt's second token on
-  /// 16 hexadecimal digits, if asked for: equal digests mean equal logits, bit for bit. Empty when
-  /// cancelled.
+  /// Digest of the logits, if asked for: 16 hexadecimal digits. Equal digests mean equal logits,
+  /// bit for bit. Empty when cancelled.
   std::string digest;
-  std::int64_t cached_tokens = 0;  ///< tokens of the prompt that the prefix cache had
+  std::int64_t cached_tokens = 0;  ///< prompt tokens found in the prefix cache
   double prefill_seconds = 0;      ///< from admission to the first token
   double decode_seconds = 0;       ///< from the first token to the last
 };
 
 /// The contents of a session file.
 struct Session {
-  /// Continues the saved request: `prompt` has all tokens, `continued` counts the drawn ones.
-  /// Sampling, ends and stop strings are the saved ones, `domain` is the given one, and other
-  /// fields have their defaults.
+  /// The request that continues the saved one: `prompt` has all tokens, `continued` counts the
+  /// drawn ones. Sampling, ends and stop strings are the saved ones, `domain` is the given one, and
+  /// other fields have their defaults.
   Request request;
   std::int64_t restored_tokens = 0;  ///< tokens of the prompt that need not be computed again
 };
@@ -239,7 +237,7 @@ class Stream {
   Stream& operator=(Stream&&) noexcept;
   ~Stream();
 
-  /// Waits for the next delta; nothing at the end. A threadless engine makes steps for it.
+  /// Waits for the next delta; nothing at the end. In a threadless engine it runs the steps itself.
   ///
   /// Errors: Error{kBusy} when a threadless engine cannot run this request because others are
   /// paused; read or drop one of their streams first.
@@ -248,11 +246,11 @@ class Stream {
   std::optional<Delta> try_next();
   /// Whether the request has ended and every delta was read.
   bool finished() const;
-  /// Cancels the request; from any thread. Deltas in the stream can still be read.
+  /// Cancels the request. Thread-safe. Deltas in the stream can still be read.
   void cancel();
   /// Reads to the end and returns the result of the whole request.
   ///
-  /// Errors: Error when the request ended with one, or the result was taken before.
+  /// Errors: the error that ended the request; Error if the result was taken before.
   Result result();
 
  private:
@@ -265,8 +263,8 @@ class Stream {
 /// One model, ready to run, and the batch of running requests. A request's result depends on that
 /// request alone, bit for bit.
 ///
-/// With its own thread (the default) all functions may be called from any thread. The destructor
-/// cancels all requests.
+/// With its own thread (the default) all functions are thread-safe. The destructor cancels all
+/// requests.
 class Engine {
  public:
   /// Opens a model. If one of its files is truncated while it is read, the process ends with exit
@@ -319,8 +317,8 @@ class Engine {
   /// invalid request; Error{kIo}; Error{kBusy} (try again later); Error{kDoesNotFit} when memory
   /// runs out.
   std::int64_t save_session(const std::string& path, const Request& request, const Result& result);
-  /// Restores the keys and values of a session file for requests of `domain`, as many as there is
-  /// room for, and returns the request that continues it. Results do not depend on how many.
+  /// Restores the keys and values of a session file for requests of `domain`, as far as there is
+  /// room, and returns the request that continues it. Its results do not depend on the room.
   ///
   /// Errors: Error{kInvalid} without OpenOptions::sessions; Error{kModel}, with nothing changed,
   /// for a file that cannot be read, is damaged, is of another model, `kv_type` or version of
@@ -329,7 +327,7 @@ class Engine {
   Session restore_session(const std::string& path, std::uint64_t domain = 0);
 
   /// Runs one step of a threadless engine. Returns whether requests remain. Does nothing while all
-  /// of them are paused for their readers.
+  /// requests are paused for their readers.
   ///
   /// Errors: Error{kInvalid} for an engine with a thread.
   bool step();

@@ -8,7 +8,7 @@
 
 using namespace ingot::api;
 
-/// The handles.
+/// The types behind the C handles.
 struct ingot_engine {
   Engine engine;
 };
@@ -19,7 +19,7 @@ struct ingot_stream {
 
 namespace {
 
-/// The newest failure of this thread, in static memory: "out of memory" needs room too.
+/// The last failure of this thread, in static memory: "out of memory" must have room too.
 thread_local char last_error[1024] = "";
 
 ingot_status fail(ingot_status status, const char* message) {

@@ -1,4 +1,4 @@
-// The C API's structs, member by member.
+// Converts the C API's structs, member by member.
 #include "api/c_convert.h"
 
 #include <utility>

@@ -11,7 +11,7 @@
 
 namespace ingot::api {
 
-/// An array that may be null only where the count is 0. Errors: Error{kInvalid} with its name.
+/// A C array as a span. It may be null if the count is 0. Errors: Error{kInvalid} with `name`.
 template <class T>
 std::span<const T> span_of(const char* name, const T* values, std::size_t count) {
   if (values == nullptr && count > 0) {
@@ -20,17 +20,17 @@ std::span<const T> span_of(const char* name, const T* values, std::size_t count)
   return {values, count};
 }
 
-/// A string. Errors: Error{kInvalid} with its name for a null pointer.
+/// A C string as std::string. Errors: Error{kInvalid} with `name` for a null pointer.
 std::string text_of(const char* name, const char* text);
 
-/// Options of the C++ API. Errors: Error{kInvalid} for a null pointer.
+/// Converts a C struct to the C++ type. Errors: Error{kInvalid} for a null pointer.
 OpenOptions from_c(const ingot_open_options& options);
 Prompt from_c(const ingot_prompt& prompt);
 Request from_c(const ingot_request& request);
-/// A result with its ids alone.
+/// A C++ result that has only the ids of the C result.
 Result from_c(const ingot_result& result);
 
-/// Log-probabilities as the C API shows them.
+/// Log-probabilities in structs of the C API, which this object owns.
 class CLogprobs {
  public:
   CLogprobs() = default;
@@ -40,22 +40,22 @@ class CLogprobs {
   CLogprobs(const CLogprobs&) = delete;
   CLogprobs& operator=(const CLogprobs&) = delete;
 
-  /// The log-probabilities; null without any.
+  /// The log-probabilities; null if there are none.
   const ingot_token_logprobs* data() const { return tokens_.empty() ? nullptr : tokens_.data(); }
   std::size_t size() const { return tokens_.size(); }
 
  private:
-  std::vector<ingot_token_score> top_;  ///< the best tokens of each token, one list
+  std::vector<ingot_token_score> top_;  ///< most likely tokens of all positions, in one list
   std::vector<ingot_token_logprobs> tokens_;
 };
 
-/// A delta and the struct that points into it; not movable.
+/// A delta and the C struct that points into it. Not movable.
 struct CDelta {
   CDelta() = default;
   CDelta(const CDelta&) = delete;
   CDelta& operator=(const CDelta&) = delete;
 
-  /// Takes a delta; returns its struct.
+  /// Stores a delta; returns its C struct.
   const ingot_delta* set(Delta&& delta);
 
   Delta owned{};
@@ -63,7 +63,7 @@ struct CDelta {
   ingot_delta shown{};
 };
 
-/// A result and the struct that points into it.
+/// A result and the C struct that points into it.
 struct CResult : ingot_result {
   explicit CResult(Result&& result);
   CResult(const CResult&) = delete;
@@ -74,7 +74,7 @@ struct CResult : ingot_result {
   CLogprobs owned_prompt_logprobs;
 };
 
-/// A session and the struct that points into it.
+/// A session and the C struct that points into it.
 struct CSession : ingot_session {
   explicit CSession(Session&& session);
   CSession(const CSession&) = delete;

@@ -1,4 +1,4 @@
-// Options, requests and results in the engine's own types, and back.
+// Converts options, requests and results to the engine's types, and back.
 #include "api/convert.h"
 
 #include "base/text.h"
@@ -33,7 +33,7 @@ double check_seconds(const char* name, double seconds) {
   refuse(cat(name, ": ", seconds, " is not in [0, ", kSecondsMax, "]"));
 }
 
-/// A time limit; 0: none.
+/// A time limit in seconds; 0 becomes no limit.
 double bound_of(const char* name, double seconds) {
   return check_seconds(name, seconds) > 0 ? seconds : kNever;
 }
@@ -167,7 +167,7 @@ ingot::Request to_request(const Prompt& prompt, const Instance& instance) {
     encode.add_special = encode.add_special && prompt.embeddings.empty();
     request.prompt = require_tokenizer(instance).encode(*prompt.text, encode);
   }
-  // A length that is no whole number of rows is refused with the rest of the request.
+  // A length that is not a whole number of rows is refused with the rest of the request.
   const auto hidden = static_cast<std::size_t>(instance.spec().hidden);
   request.embedding_rows =
       static_cast<std::int64_t>((prompt.embeddings.size() + hidden - 1) / hidden);

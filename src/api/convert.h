@@ -1,4 +1,4 @@
-// Converts between the public types and those of the engine.
+// Converts between the types of the public C++ API and the types of the engine.
 #pragma once
 
 #include <array>
@@ -13,10 +13,10 @@
 
 namespace ingot::api {
 
-/// The public form of an engine's error.
+/// Converts an error of the engine to the public type.
 Error to_error(const ingot::Error& error);
 
-/// Runs `body`, and rethrows the engine's errors as the public type.
+/// Runs `body`. Rethrows errors of the engine, and running out of memory, as the public type.
 template <class Body>
 auto guarded(Body&& body) -> decltype(body()) {
   try {
@@ -28,33 +28,33 @@ auto guarded(Body&& body) -> decltype(body()) {
   }
 }
 
-/// Errors: ingot::Error{kInvalid} naming the member, its value and the possible ones.
+/// Options for opening a model. Errors: ingot::Error{kInvalid} naming a wrong member.
 InstanceOptions instance_options(const OpenOptions& options);
-/// All options of the start except the size of the KV pool. Errors: those of `instance_options`.
+/// Options for starting a model, without the KV pool's size. Errors: those of `instance_options`.
 StartOptions start_options(const OpenOptions& options, const Instance& instance);
 ModelInfo model_info(const Instance& instance, std::int64_t context);
 
-/// The engine's form of a domain.
+/// A public domain as the engine's domain of 128 bits.
 inline std::array<std::uint64_t, 2> domain_of(std::uint64_t domain) { return {domain, 0}; }
 
-/// Errors: ingot::Error{kInvalid} without a tokenizer.
+/// The model's tokenizer. Errors: ingot::Error{kInvalid} if it has none.
 const Tokenizer& require_tokenizer(const Instance& instance);
 ingot::EncodeOptions encode_options(const EncodeOptions& options);
 
-/// A request with this prompt. Errors: ingot::Error{kInvalid}.
+/// An engine's request with only a prompt. Errors: ingot::Error{kInvalid}.
 ingot::Request to_request(const Prompt& prompt, const Instance& instance);
-/// A request with all its parameters. Errors: ingot::Error{kInvalid}.
+/// An engine's request with all parameters. Errors: ingot::Error{kInvalid}.
 ingot::Request to_request(const Request& request, const Instance& instance);
 
-/// A finished request as a session, for a file. Errors: ingot::Error{kInvalid} for embeddings.
+/// A finished request as a session for a file. Errors: ingot::Error{kInvalid} for embeddings.
 ingot::Session to_session(const Request& request, const Result& result, const Instance& instance);
-/// The request that continues a session.
+/// The public request that continues a session.
 Request to_request(const ingot::Session& session);
 
-/// The engine's options, from options that `instance_options` has checked.
+/// Options of the engine. `instance_options` must have checked them before.
 EngineOptions engine_options(const OpenOptions& options);
 
-/// The public forms of the engine's results, with equal contents.
+/// Convert results of the engine to the public types.
 Delta to_delta(ingot::Delta&& delta);
 std::vector<TokenLogprobs> to_logprobs(const std::vector<ingot::TokenLogprobs>& scores);
 

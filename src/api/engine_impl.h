@@ -11,31 +11,31 @@
 
 namespace ingot::api {
 
-/// The model, its threads, and the engine on them, in the order of construction.
+/// The model, its threads and its engine, in the order of construction.
 struct Engine::Impl {
   explicit Impl(const OpenOptions& options);
 
-  /// Errors: ingot::Error{kInvalid}; Error{kBusy}.
+  /// Submits `n` choices of a request. Errors: ingot::Error{kInvalid}; Error{kBusy}.
   std::vector<ingot::Stream> submit(ingot::Request&& request, std::int32_t n);
   bool step();
-  /// As the engine's `advance`.
+  /// Runs one tick, as `ingot::Engine::advance`.
   bool advance();
-  /// The model's fingerprint. Errors: ingot::Error{kInvalid} where it was not asked for.
+  /// The model's fingerprint. Errors: ingot::Error{kInvalid} without OpenOptions::sessions.
   const ModelFingerprint& require_weights() const;
 
   bool threadless = false;
   ThreadPool pool;
   Instance instance;
   ModelInfo info;
-  std::optional<ModelFingerprint> weights;  ///< with OpenOptions::sessions
+  std::optional<ModelFingerprint> weights;  ///< present with OpenOptions::sessions
   std::unique_ptr<ingot::Engine> engine;
 };
 
 /// A stream and its result so far.
 struct Stream::Impl {
-  /// The next delta of the engine. Without an engine's thread it makes steps until there is one.
+  /// Waits for the engine's next delta. If the engine has no thread, this runs its steps.
   ///
-  /// Errors: Error{kBusy} where steps do not help.
+  /// Errors: Error{kBusy} if further steps cannot give one.
   std::optional<ingot::Delta> next();
   /// Adds a delta to the result, and returns its public form.
   std::optional<Delta> taken(std::optional<ingot::Delta>&& delta);

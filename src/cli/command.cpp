@@ -1,4 +1,4 @@
-// The command line as a whole: commands, and how every way to end becomes an exit code.
+// The command line: declares the commands, and turns every way to end into an exit code.
 #include "cli/command.h"
 
 #include <fcntl.h>
@@ -43,7 +43,7 @@ int exit_code(ErrorCode code) {
   return kInternal;
 }
 
-/// Where a command has to be: which word is none, and which ones are.
+/// The message when a command is missing or a word is not one; it lists the commands.
 std::string missing_command(const CLI::App& app) {
   std::string names;
   for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -54,7 +54,7 @@ std::string missing_command(const CLI::App& app) {
   return cat(found, "expected one of ", names, " (ingot --help tells more)");
 }
 
-/// What CLI11 has to say: help and version are results, anything else is an error of usage.
+/// Reports CLI11's outcome: help and version are results, anything else is a usage error.
 int report_parse(const CLI::App& app, const CLI::ParseError& e) {
   if (e.get_exit_code() == 0) {
     const auto chosen = app.get_subcommands();
@@ -73,25 +73,25 @@ int report_parse(const CLI::App& app, const CLI::ParseError& e) {
   const auto is_capital = [&](std::size_t i) {
     return i < text.size() && text[i] >= 'A' && text[i] <= 'Z';
   };
-  // Its sentences begin with a capital, ours do not; names such as MODEL stay.
+  // CLI11's sentences begin with a capital, ours do not. Names such as MODEL stay.
   if (is_capital(0) && !is_capital(1)) text[0] = static_cast<char>(text[0] - 'A' + 'a');
   log_error(cat(text, " (ingot --help tells more)"));
   return kUsage;
 }
 
-/// A closed stdin, stdout or stderr would give its number to the next file that is opened, and what
-/// is meant for the one would go into the other. Held open the wrong way round, reading stdin and
-/// writing the others still fail.
+/// If stdin, stdout or stderr is closed, the next opened file would get its number, and output
+/// could go into that file. Opens /dev/null in its place, in the wrong direction, so that reading
+/// stdin and writing the others still fail.
 void hold_standard_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(fd, F_GETFD) != -1) continue;
-    // The lowest free number, which is this one: those before it are held.
+    // `open` returns the lowest free number, which is `fd`: the lower ones are open.
     const int held = open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
     if (held < 0) return;
   }
 }
 
-/// What every help ends with.
+/// The text at the end of every help.
 std::string footer(std::string_view example) {
   constexpr std::string_view kCodes =
       "Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 a check failed, 2 a "
@@ -100,14 +100,14 @@ std::string footer(std::string_view example) {
   return example.empty() ? std::string(kCodes) : cat(kCodes, "\nExample: ", example);
 }
 
-/// Ends the help of a command, and of those below it, with what every help ends with.
+/// Sets the help's last text for a command and its subcommands.
 void add_footers(const Command& command) {
   const std::string own = command.app->get_footer();
   command.app->footer(cat(own, own.empty() ? "" : "\n\n", footer(command.example)));
   for (const Command& below : command.below) add_footers(below);
 }
 
-/// Words that stand between a command and the one below it belong to neither.
+/// Refuses words between a command and its subcommand: they belong to neither.
 void expect_nothing_before(const CLI::App& command, const CLI::App& below) {
   for (const CLI::Option* option : command.get_options()) {
     if (option->count() == 0) continue;

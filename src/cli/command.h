@@ -13,19 +13,19 @@ class App;
 
 namespace ingot {
 
-/// Exit codes that commands return. An Error has an exit code of its own (command.cpp).
+/// Exit codes for success and for a failed check. command.cpp maps kinds of Error to other codes.
 inline constexpr int kDone = 0;
 inline constexpr int kCheckFailed = 1;
 
-/// A command on the application, with the function that runs it and returns the exit code.
+/// A command of the program, with the function that runs it and returns the exit code.
 struct Command {
   CLI::App* app = nullptr;
   std::function<int()> run;
-  std::string_view example{};    ///< a command line, for the help
-  std::vector<Command> below{};  ///< its own commands; one that is given runs instead
+  std::string_view example{};    ///< an example command line for the help
+  std::vector<Command> below{};  ///< subcommands; a given one runs instead
 };
 
-/// A command that calls `run`, which returns an exit code, or nothing for kDone.
+/// Makes a command from `run`, which returns an exit code, or nothing for kDone.
 template <class Run>
 Command make_command(CLI::App& app, Run run, std::string_view example) {
   if constexpr (std::is_void_v<std::invoke_result_t<Run&>>) {
@@ -52,17 +52,17 @@ Command add_inspect_command(CLI::App& app);
 Command add_logits_command(CLI::App& app);
 /// ingot quantize: writes a model as GGUF in another type.
 Command add_quantize_command(CLI::App& app);
-/// ingot synth: writes a model of a real shape with random weights.
+/// ingot synth: writes a model with a real model's shape and random weights.
 Command add_synth_command(CLI::App& app);
 /// ingot perplexity: measures how well a model predicts a text.
 Command add_perplexity_command(CLI::App& app);
 /// ingot man: prints a manual page.
 Command add_man_command(CLI::App& app);
-/// ingot models: lists what was pulled.
+/// ingot models: lists the downloaded models.
 Command add_models_command(CLI::App& app);
 /// ingot pull: downloads a model.
 Command add_pull_command(CLI::App& app);
-/// ingot rm: removes what was pulled.
+/// ingot rm: removes downloaded models.
 Command add_rm_command(CLI::App& app);
 /// ingot run: continues a prompt.
 Command add_run_command(CLI::App& app);
@@ -73,8 +73,8 @@ Command add_tokenize_command(CLI::App& app);
 /// ingot template: renders a chat template.
 Command add_template_command(CLI::App& app);
 
-/// Parses the command line, runs the command and returns the process's exit code (the table of
-/// cli.md). `more` declares the commands of libraries above this one.
+/// Parses the command line, runs the command and returns the process's exit code (see cli.md).
+/// `more` declares the commands of libraries above this one.
 int run_command_line(int argc, char** argv,
                      std::initializer_list<Command (*)(CLI::App&)> more = {});
 

@@ -1,4 +1,4 @@
-// ingot imatrix: which columns of a model's matrices matter, measured over a text.
+// ingot imatrix: measures over a text which columns of a model's matrices matter.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -29,8 +29,8 @@ struct ImatrixValues {
   std::int64_t windows_max = 0;  ///< 0 = all
 };
 
-/// The text cut into windows of tokens: the tokenizer's BOS in front of each where it adds one, and
-/// as many of the text's tokens as there is room for. The last one may be shorter.
+/// Cuts the text into windows of tokens. Each begins with BOS if the tokenizer adds it, then has as
+/// many tokens as fit. The last window may be shorter.
 std::vector<std::vector<std::int32_t>> cut_windows(const Tokenizer& tokenizer,
                                                    const ImatrixValues& v) {
   const std::vector<std::int32_t> ids = tokenizer.encode(File(v.file).read_all(kTextBytesMax), {});
@@ -50,8 +50,8 @@ std::vector<std::vector<std::int32_t>> cut_windows(const Tokenizer& tokenizer,
   return windows;
 }
 
-/// Runs a window through the model in steps; what leaves it goes to the collector as the head's
-/// input.
+/// Runs a window through the model in steps. The last layer's output goes to the collector, as the
+/// output head's input.
 void run_window(Instance& instance, const std::vector<std::int32_t>& tokens,
                 ImportanceCollector& collector, std::vector<float>& rows) {
   const std::int64_t hidden = instance.spec().hidden;
@@ -75,14 +75,14 @@ void run_window(Instance& instance, const std::vector<std::int32_t>& tokens,
   }
 }
 
-/// Opens what has to be opened, and refuses what cannot be measured.
+/// Refuses an --out that overwrites an input, and a model without a tokenizer.
 void check_instance(const Instance& instance, const ImatrixValues& v) {
   refuse_own_input("--out", v.out, instance.checkpoint(), {v.file});
   show_warnings(instance);
   require_tokenizer(instance, ", and the text needs one");
 }
 
-/// Loads all but the head, whose input is enough.
+/// Loads the model without its output head: the head's input is enough.
 void start(Instance& instance, const ImatrixValues& v, std::int64_t longest) {
   const std::int64_t rows = std::min(kStepRows, longest);
   StartOptions options{.context = choose_context(instance, v.model, longest, longest),

@@ -1,4 +1,4 @@
-// Reading stdin and JSON files within limits.
+// Reads stdin and JSON files within size limits.
 #include "cli/input.h"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Reading input as a whole: all of stdin, its lines, and JSON files.
+// Reads whole inputs: all of stdin, its lines, JSON files.
 #pragma once
 
 #include <string>
@@ -17,12 +17,12 @@ bool read_more_stdin(std::string& text);
 /// All of stdin. Errors: Error{kIo}; Error{kInvalid} beyond 256 MiB; Interrupted.
 std::string read_stdin();
 
-/// The lines of a text, without their ends. Errors: Error{kInvalid} for more than 65536.
+/// The lines of a text, without line breaks. Errors: Error{kInvalid} for more than 65536.
 std::vector<std::string_view> split_lines(std::string_view text);
 
-/// The document in a JSON file; `section` names it in messages.
+/// Parses a JSON file. Messages call its document `section`.
 ///
-/// Errors:  Error{kModel} in the form of model_error.
+/// Errors: Error{kModel} in the form of model_error.
 Json read_json_file(const std::string& path, const std::string& section, const JsonLimits& limits);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Signals set a flag that long work checks.
+// Handles SIGINT, SIGTERM and SIGHUP: a signal sets a flag that long work checks.
 #include "cli/interrupt.h"
 
 #include <signal.h>
@@ -17,7 +17,7 @@ static_assert(std::atomic<int>::is_always_lock_free, "a signal handler touches i
 std::atomic<bool> stop_asked{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler touches it");
 
-/// Long enough to finish a step of a small model, short enough for a person to wait.
+/// Seconds until a forced end: a step of a small model can finish, and a user can wait.
 constexpr unsigned kGraceSeconds = 1;
 
 extern "C" void end_now(int) {
@@ -33,7 +33,7 @@ extern "C" void remember_signal(int signal) {
 
 extern "C" void remember_stop(int) { stop_asked.store(true); }
 
-/// What SIGINT does; one that the parent made ignored stays so.
+/// Sets the handler of SIGINT, unless the parent process ignores SIGINT.
 void handle_ctrl_c(void (*handler)(int)) {
   struct sigaction before {};
   if (sigaction(SIGINT, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) return;
@@ -51,7 +51,7 @@ void install_interrupt_handlers() {
   action.sa_handler = remember_signal;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before {};
-    // A shell lets a background job, and nohup lets its command, outlive these.
+    // A signal that the parent ignores stays ignored: shells and nohup let commands outlive it.
     if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
     sigaction(signal, &action, nullptr);
   }

@@ -1,5 +1,5 @@
-// Ctrl-C and SIGTERM: a command ends at the next safe point, or at once after a second signal or a
-// second without a safe point.
+// Ctrl-C and SIGTERM: a command ends at its next safe point. It ends at once after a second signal,
+// or after one second without a safe point.
 #pragma once
 
 #include <exception>
@@ -17,19 +17,18 @@ class Interrupted : public std::exception {
   int signal_;
 };
 
-/// From here on the first SIGINT, SIGTERM or SIGHUP is remembered, unless the parent ignores it. A
-/// second signal ends the process at once, and so does one second without a safe point; unfinished
-/// output files are removed. SIGPIPE and SIGXFSZ are ignored: a closed pipe or a file at its limit
-/// is an error of the write.
+/// Installs handlers. The first SIGINT, SIGTERM or SIGHUP sets a flag, unless the parent process
+/// ignores the signal. A second signal, or one second without a safe point, ends the process and
+/// removes unfinished output files. SIGPIPE and SIGXFSZ are ignored: the write fails instead.
 void install_interrupt_handlers();
 
-/// Whether a signal has come.
+/// Whether a signal that ends the command has come.
 bool interrupted();
 
-/// Throws Interrupted when a signal has come.
+/// A safe point: throws Interrupted if such a signal has come.
 void interruption_point();
 
-/// While it lives, Ctrl-C (SIGINT) only sets a flag. One at a time.
+/// While it exists, Ctrl-C (SIGINT) only sets a flag. Only one may exist at a time.
 class CtrlC {
  public:
   CtrlC();

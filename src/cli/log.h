@@ -1,4 +1,4 @@
-// Notes and warnings on stderr, by level. Results never go through here.
+// Log messages on stderr, by level. Results of commands are not written here.
 #pragma once
 
 #include <string>
@@ -6,26 +6,26 @@
 
 namespace ingot {
 
-/// The level from which on lines are shown.
+/// The level of a message. Messages below the set level are not shown.
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
-/// Sets the level from here on; kInfo before.
+/// Sets the lowest level that is shown; kInfo by default.
 void set_log_level(LogLevel level);
-/// The level that is set.
+/// The lowest level that is shown.
 LogLevel log_level();
 
-/// One line each, "warning: <text>".
+/// Each writes one line with its level: "warning: <text>".
 void log_debug(std::string_view text);
 void log_info(std::string_view text);
 void log_warning(std::string_view text);
 
-/// A line that scripts wait for, without a prefix. Shown at every level.
+/// Writes a line without a prefix, for scripts that wait for it. Shown at every level.
 void log_always(std::string_view text);
 
-/// A warning that is shown at every level, in red on a terminal.
+/// Writes a warning that is shown at every level, in red on a terminal.
 void log_alarm(std::string_view text);
 
-/// The one line that says why a command ended: "error: <text>". Shown at every level.
+/// Writes the line that says why a command failed: "error: <text>". Shown at every level.
 void log_error(std::string_view text);
 
 }  // namespace ingot

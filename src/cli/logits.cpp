@@ -1,4 +1,4 @@
-// ingot logits: the numbers that come out of a model, for every position, as a .npy file.
+// ingot logits: writes a model's logits or hidden states for every position as a .npy file.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -36,8 +36,8 @@ struct Job {
   std::vector<std::int32_t> tokens;
   Matrix embeds;
   bool from_embeds = false;
-  bool hidden = false;     ///< hidden states in place of logits
-  bool final_norm = true;  ///< hidden states after it
+  bool hidden = false;     ///< hidden states instead of logits
+  bool final_norm = true;  ///< hidden states after the final norm
   bool last_only = false;
   std::vector<std::int64_t> steps;
   StartOptions start;
@@ -47,7 +47,7 @@ struct Job {
   }
 };
 
-/// Without --split, steps are as large as a buffer of 16 Mi logits allows, at most a prefill chunk.
+/// Rows of a step without --split: what a buffer of 16 Mi logits holds, at most a prefill chunk.
 std::int64_t default_step(std::int64_t vocab) {
   constexpr std::int64_t kElements = 1 << 24;
   return std::clamp<std::int64_t>(kElements / std::max<std::int64_t>(1, vocab), 16, 512);
@@ -76,7 +76,7 @@ void read_input(const LogitsValues& v, const Instance& instance, Job& job) {
   if (job.length() == 0) throw Error(ErrorCode::kInvalid, "the input has no tokens");
 }
 
-/// "A:B" with 0 <= A < B <= layers.
+/// Parses "A:B" with 0 <= A < B <= layers.
 void read_layers(std::string_view text, const Instance& instance, Job& job) {
   const std::size_t colon = text.find(':');
   const std::int64_t layers = instance.spec().layers;
@@ -127,7 +127,7 @@ void choose_steps(const LogitsValues& v, const Instance& instance, Job& job) {
   if (left > 0) job.steps.push_back(left);
 }
 
-/// Warns once, of the first row that holds NaN or infinities.
+/// Warns once, at the first row that has NaN or infinities.
 class FiniteWatch {
  public:
   void look(std::span<const float> row) {
@@ -146,7 +146,7 @@ class FiniteWatch {
   bool seen_ = false;
 };
 
-/// Runs the steps and writes what each gives.
+/// Runs the steps and writes each one's rows.
 void write_rows(Instance& instance, Job& job, NpyWriter& writer) {
   Executor& executor = instance.executor();
   FiniteWatch watch;
@@ -191,7 +191,7 @@ void logits(const LogitsValues& v) {
   if (!job.hidden) job.start.logits_rows = job.start.out_rows;
   job.start.output_bytes = std::ssize(job.embeds.values) * std::int64_t{sizeof(float)};
   const std::int64_t cols = job.hidden ? instance.spec().hidden : instance.spec().vocab;
-  // Before the weights are loaded: a place that cannot be written is said at once.
+  // Opened before the weights are loaded, so that an unwritable path fails at once.
   NpyWriter writer(v.out, job.last_only ? 1 : job.length(), cols);
   start_with_progress(instance, job.start);
   write_rows(instance, job, writer);

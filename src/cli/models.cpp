@@ -1,4 +1,4 @@
-// ingot models: what was pulled.
+// ingot models: lists the downloaded models.
 #include <algorithm>
 #include <memory>
 
@@ -88,7 +88,7 @@ void list_models(const ModelsValues& values) {
   Models models = cache.empty() ? Models() : cached_models(cache);
   models.push_back({.name = std::string(kBuiltInModel),
                     .bytes = built_in_model().size(),
-                    .path = {},  // it has none
+                    .path = {},  // the built-in model has no path
                     .formats = {"gguf"}});
   if (values.json) return write_stdout(as_json(models));
   if (!values.names) return write_stdout(as_table(models));

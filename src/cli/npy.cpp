@@ -1,4 +1,4 @@
-// Reading and writing .npy files.
+// Reads and writes .npy files.
 #include "cli/npy.h"
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace ingot {
 
 namespace {
 
-/// A header of version 1 has at most 64 KiB. As many bytes are read for any version.
+/// Bytes that are read for the header. A header of version 1 has at most 64 KiB.
 constexpr std::uint64_t kHeadBytes = 65'536 + 10;
 
 /// Scans the header, a Python dictionary literal of known form, without interpreting Python.
@@ -104,7 +104,7 @@ Matrix read_npy(const std::string& path,
 NpyWriter::NpyWriter(const std::string& path, std::int64_t rows, std::int64_t cols) : file_(path) {
   std::string header =
       cat("{'descr': '<f4', 'fortran_order': False, 'shape': (", rows, ", ", cols, "), }");
-  // The data begins on a 64-byte boundary; the header ends in a newline.
+  // The data must begin on a 64-byte boundary; the header ends with a newline.
   header.append(63 - (10 + header.size()) % 64, ' ');
   header += '\n';
   const auto length = static_cast<std::uint16_t>(header.size());

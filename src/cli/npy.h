@@ -1,4 +1,4 @@
-// NumPy's .npy files of float32 matrices.
+// Reads and writes float32 matrices as NumPy's .npy files.
 #pragma once
 
 #include <cstdint>

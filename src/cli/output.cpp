@@ -1,4 +1,4 @@
-// stdout without buffering, so that streamed text is visible at once.
+// Writes to stdout without buffering, so that streamed text appears at once.
 #include "cli/output.h"
 
 #include <unistd.h>
@@ -21,7 +21,7 @@ void write_stdout(std::string_view text) {
       throw Error(ErrorCode::kIo, cat("stdout: cannot write: ", errno_text(errno)));
     }
     text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
-    // A reader that does not read must not keep an interrupted command alive.
+    // A reader that has stopped must not keep an interrupted command alive.
     if (!text.empty()) interruption_point();
   }
 }

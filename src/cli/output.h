@@ -1,4 +1,4 @@
-// Writing results to stdout completely, or throwing the reason.
+// Writes results to stdout completely, or throws the reason.
 #pragma once
 
 #include <string_view>

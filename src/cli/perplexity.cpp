@@ -1,4 +1,4 @@
-// ingot perplexity: how well a model predicts a text.
+// ingot perplexity: measures how well a model predicts a text.
 #include <algorithm>
 #include <deque>
 #include <limits>
@@ -30,12 +30,12 @@ struct PerplexityValues {
   bool json = false;
 };
 
-/// The tokens of a file's text, without BOS and EOS: windows have their own.
+/// The tokens of a file's text, without BOS and EOS, which are added to each window.
 std::vector<std::int32_t> read_tokens(const PerplexityValues& values, const Instance& instance) {
   return require_tokenizer(instance).encode(File(values.file).read_all(kTextBytesMax));
 }
 
-/// Scores the windows of a text, several at once, and adds them up in the text's order.
+/// Scores windows of a text, several at once, and sums the scores in the text's order.
 class TextScorer {
  public:
   TextScorer(Instance& instance, std::span<const std::int32_t> tokens, const TextWindows& windows)
@@ -60,7 +60,7 @@ class TextScorer {
   }
 
  private:
-  /// False when the engine takes no more for now.
+  /// False if the engine takes no more requests now.
   bool submit(Engine& engine) {
     const ScoredWindow window = windows_[next_];
     Request request{.prompt = {tokens_.begin() + window.begin, tokens_.begin() + window.end},
@@ -87,7 +87,7 @@ class TextScorer {
   std::span<const std::int32_t> tokens_;
   const TextWindows& windows_;
   std::optional<std::int32_t> bos_;
-  std::deque<Stream> streams_;  ///< windows [added_, next_)
+  std::deque<Stream> streams_;  ///< streams of the windows [added_, next_)
   std::int64_t next_ = 0;
   std::int64_t added_ = 0;
   Perplexity perplexity_;
@@ -107,7 +107,7 @@ std::string as_text(const Perplexity& p, std::int64_t windows) {
              p.tokens(), " tokens in ", windows, windows == 1 ? " window" : " windows", ")\n");
 }
 
-/// Loads the model for as many windows at once as fill a step, where there is memory for them.
+/// Loads the model for the number of windows that fill a step, or less if the memory is too small.
 void start(const PerplexityValues& v, Instance& instance, std::int64_t context,
            std::int64_t windows) {
   StartOptions start{.model = {.check_tensors = v.model.check_tensors}, .context = context};

@@ -8,7 +8,7 @@
 
 namespace ingot {
 
-/// Draws "label [####    ] 40 % note" on stderr while it lives, and clears the line when it goes.
+/// Draws "label [####    ] 40 % note" on stderr. The destructor clears the line.
 class ProgressBar {
  public:
   explicit ProgressBar(std::string label);
@@ -16,9 +16,9 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  /// `note` is one line, which may change from call to call.
+  /// Draws the bar. `note` is one line of text that follows the percentage.
   void show(std::uint64_t done, std::uint64_t total, const std::string& note = {});
-  /// Clears the line, for another text; the next `show` draws again.
+  /// Clears the line, so that other text can be shown. The next `show` draws it again.
   void hide();
 
  private:
@@ -26,7 +26,7 @@ class ProgressBar {
   bool enabled_ = false;
   int percent_ = -1;
   std::string note_;
-  std::size_t width_ = 0;  ///< columns of the line that is shown
+  std::size_t width_ = 0;  ///< length of the shown line
 };
 
 /// A progress callback that draws on `bar`, and throws Interrupted when a signal has come.

@@ -1,4 +1,4 @@
-// ingot quantize: a model as a GGUF file of another type.
+// ingot quantize: writes a model as a GGUF file of another type.
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -66,13 +66,13 @@ std::string as_json(const QuantizeValues& v, std::span<const TensorReport> repor
   return j.dump() + "\n";
 }
 
-/// `text` with blanks behind it, `width` columns wide.
+/// `text` padded with blanks to `width` columns.
 std::string column(std::string text, std::size_t width) {
   if (text.size() < width) text.append(width - text.size(), ' ');
   return text;
 }
 
-/// In per cent with three significant digits: 0.0123 as "1.23 %".
+/// A ratio as a percentage with three significant digits: 0.0123 as "1.23 %".
 std::string percent(double ratio) {
   const double value = 100 * ratio;
   const int whole_digits = value > 0 ? static_cast<int>(std::floor(std::log10(value))) + 1 : 1;

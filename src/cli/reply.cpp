@@ -1,4 +1,4 @@
-// Gathering and printing replies.
+// Collects replies, and formats them as JSON.
 #include "cli/reply.h"
 
 #include <utility>
@@ -59,7 +59,7 @@ Json reply_json(std::span<const std::int32_t> prompt, const Reply& reply, const 
   j.set("digest", outcome.digest_text());
   if (fields.prompt_logprobs) {
     Json list = Json::array();
-    list.push(Json());  // nothing stands before the first token
+    list.push(Json());  // the first token has no log-probability
     for (const TokenLogprobs& t : outcome.prompt_logprobs) list.push(token_json(t));
     j.set("prompt_logprobs", std::move(list));
   }

@@ -1,4 +1,4 @@
-// ingot rm: remove a model that was pulled.
+// ingot rm: removes a downloaded model.
 #include <unistd.h>
 
 #include <memory>
@@ -22,7 +22,7 @@ struct RmValues {
   bool yes = false;
 };
 
-/// What a person answers: whether the line begins with y.
+/// Asks the user a question; whether the answer begins with y.
 bool confirm(const std::string& question) {
   if (isatty(STDIN_FILENO) != 1) {
     throw Error(ErrorCode::kInvalid,

@@ -62,7 +62,7 @@ std::string as_json(const RunValues& v, std::span<const std::int32_t> prompt, co
   return j.dump() + "\n";
 }
 
-/// Loads the model for this prompt alone; returns the context.
+/// Loads the model for this one prompt; returns the context.
 std::int64_t start_for(const RunValues& v, Instance& instance, std::int64_t length) {
   const std::int64_t wanted = v.request.max_tokens;
   StartOptions start{.model = {.check_tensors = v.model.check_tensors}};
@@ -80,7 +80,7 @@ std::int64_t start_for(const RunValues& v, Instance& instance, std::int64_t leng
   return start.context;
 }
 
-/// The request of the flags; the model's limits are checked later.
+/// Makes the request from the flags. The model's limits are checked later.
 Request read_request(const RunValues& v, const Instance& instance, const RunSession& session) {
   Request request = v.request;
   if (session.is_continued()) {
@@ -100,7 +100,7 @@ void run_one(const RunValues& v, Instance& instance, TraceFile& trace) {
   const Request request = read_request(v, instance, session);
   const std::vector<std::int32_t>& prompt = request.prompt;
   RequestLimits limits = request_limits(instance, v.model.ctx);
-  limits.context = std::numeric_limits<std::int64_t>::max();  // start_for says it better
+  limits.context = std::numeric_limits<std::int64_t>::max();  // `start_for` gives a better message
   check_request(request, limits);
   const std::int64_t context = start_for(v, instance, std::ssize(prompt));
   const auto engine = instance.make_engine({.observer = trace.observer()});
@@ -141,7 +141,7 @@ int run(const RunValues& v) {
   return code;
 }
 
-/// The fields that a line of --jsonl can set, as a list in a sentence.
+/// The fields that a line of --jsonl can set, listed as a sentence.
 std::string line_fields() {
   std::string list;
   for (const RequestField& field : request_fields()) {

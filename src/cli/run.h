@@ -20,8 +20,8 @@ struct RunValues {
   std::optional<std::string> tokens;
   std::optional<std::string> messages;
   std::optional<std::string> chat_template;
-  std::optional<std::string> session;       ///< a file to continue
-  std::optional<std::string> save_session;  ///< a file to write
+  std::optional<std::string> session;       ///< session file to continue
+  std::optional<std::string> save_session;  ///< session file to write
   const CLI::App* app = nullptr;            ///< the command with these flags
   bool jsonl = false;
   bool print_ids = false;
@@ -30,8 +30,8 @@ struct RunValues {
   std::int32_t step_rows = 512;
 };
 
-/// Continues the lines of stdin as one batch, with a trace. Returns kDone, or kCheckFailed when a
-/// line gave an error.
+/// Runs each line of stdin as a request, all in one batch, and writes the trace. Returns kDone, or
+/// kCheckFailed if a line gave an error.
 int run_lines(const RunValues& values, Instance& instance, TraceFile& trace);
 
 }  // namespace ingot

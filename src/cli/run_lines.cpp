@@ -1,4 +1,4 @@
-// ingot run --jsonl: the lines of stdin as one batch.
+// ingot run --jsonl: runs the lines of stdin as one batch.
 #include <algorithm>
 #include <deque>
 #include <optional>
@@ -24,7 +24,7 @@ constexpr JsonLimits kLineLimits{.bytes_max = std::uint64_t{1} << 24};
 
 /// A line of input and its result.
 struct Line {
-  std::optional<Request> request;  ///< until it is submitted
+  std::optional<Request> request;  ///< present until it is submitted
   std::vector<std::int32_t> prompt;
   ReplyFields fields;
   std::optional<Stream> stream;
@@ -36,12 +36,12 @@ struct Line {
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::kInvalid, message); }
 
-/// What lines are read with.
+/// Reads lines as requests.
 struct LineReader {
   const RunValues& values;
   const Instance& instance;
   const std::tm now;
-  std::optional<ChatTemplate> chat;  ///< once a line has messages
+  std::optional<ChatTemplate> chat;  ///< present once a line has messages
 
   std::vector<std::int32_t> encode_messages(const Json& line) {
     const ChatInput input = parse_chat(line, now);
@@ -49,7 +49,7 @@ struct LineReader {
     return chat->encode(input);
   }
 
-  /// Errors: Error{kInvalid} or Error{kModel} with what is wrong with the line.
+  /// Parses a line. Errors: Error{kInvalid} or Error{kModel} with the reason.
   Request parse(std::string_view text, std::size_t number, Request request) {
     const Json j = parse_json(text, "stdin", cat("line ", number), kLineLimits);
     if (j.as_object() == nullptr) refuse(cat("expected an object, got ", j.kind()));
@@ -79,7 +79,7 @@ class Lines {
   Lines(const RunValues& values, Instance& instance, TraceFile& trace)
       : values_(values), instance_(instance), trace_(trace) {}
 
-  /// Everything is read before the first step: what is run together is planned together.
+  /// Reads all lines before the first step, so that all are planned together.
   void read() {
     const std::string input = read_stdin();
     Request defaults = values_.request;
@@ -93,7 +93,7 @@ class Lines {
     }
   }
 
-  /// Returns the exit code.
+  /// Runs all lines; returns the exit code.
   int run() {
     const std::int64_t limit = choose_context(instance_, values_.model, 0, kContextMax);
     refuse_what_does_not_fit(limit);
@@ -125,7 +125,7 @@ class Lines {
     }
   }
 
-  /// Tokens that prompt and text may have together.
+  /// Maximum tokens of a request's prompt and text together.
   static std::int64_t tokens_of(const Request& request, std::int64_t limit) {
     return std::min(std::ssize(request.prompt) + request.max_tokens, limit);
   }
@@ -137,8 +137,8 @@ class Lines {
     start_.sequences = std::min({start_.sequences + 1, values_.sequences, values_.step_rows});
   }
 
-  /// The pool holds as many whole sequences as fit; where that is fewer than run at once, they make
-  /// room for each other.
+  /// The pool holds as many whole sequences as fit. If fewer fit than run at once, sequences
+  /// preempt each other.
   void start() {
     start_.model.check_tensors = values_.model.check_tensors;
     start_.generates = true;
@@ -149,8 +149,8 @@ class Lines {
     start_with_progress(instance_, start_);
   }
 
-  /// Lines for which there is no memory even alone, a token at a time: they must not fail the
-  /// others. Where there is none for any line, `start` says so.
+  /// Refuses lines that do not fit into memory even alone, so that they do not fail the others. If
+  /// no line fits, `start` reports it.
   void refuse_what_does_not_fit(std::int64_t limit) {
     StartOptions least{.context = limit, .generates = true};
     for (const Line& line : lines_) {
@@ -180,7 +180,7 @@ class Lines {
     std::erase_if(live_, [](const Line* line) { return line->is_done(); });
   }
 
-  /// False when the engine takes no more for now.
+  /// False if the engine takes no more requests now.
   static bool submit(Engine& engine, Line& line) {
     if (!line.request) return true;
     try {
@@ -193,7 +193,7 @@ class Lines {
     return true;
   }
 
-  /// Prints what is done and has nothing undone before it; returns whether lines are left.
+  /// Prints finished lines in the order of the input. Returns whether lines are left.
   bool print_done() {
     for (; printed_ < lines_.size() && lines_[printed_].is_done(); ++printed_) {
       Line& line = lines_[printed_];
@@ -219,9 +219,9 @@ class Lines {
   std::deque<Line> lines_;
   StartOptions start_{.sequences = 0, .rows = 0};
   std::int64_t rows_ = 0;    ///< rows of all prompts
-  std::size_t next_ = 0;     ///< the first line that the engine has not got
-  std::vector<Line*> live_;  ///< lines that run; few, even if many wait to be printed
-  std::size_t printed_ = 0;  ///< lines that are printed
+  std::size_t next_ = 0;     ///< first line that was not submitted
+  std::vector<Line*> live_;  ///< running lines; few, even if many wait to be printed
+  std::size_t printed_ = 0;  ///< lines that were printed
   bool failed_ = false;
 };
 

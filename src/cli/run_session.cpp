@@ -1,4 +1,4 @@
-// Reading and writing the sessions of ingot run.
+// Reads and writes the session files of ingot run.
 #include "cli/run_session.h"
 
 #include "base/error.h"
@@ -19,7 +19,7 @@ RunSession::RunSession(const RunValues& values, const Instance& instance)
   file_->require_session(request_limits(instance, values.model.ctx));
 }
 
-/// They follow tokens, so the tokenizer puts no frame around them.
+/// The added tokens follow other tokens, so the tokenizer adds no BOS or EOS.
 std::vector<std::int32_t> RunSession::added_tokens() const {
   if (values_.tokens) return parse_tokens(*values_.tokens, instance_.spec().vocab);
   if (!values_.prompt) return {};

@@ -1,4 +1,4 @@
-// Session files of ingot run: the one it continues and the one it saves.
+// Session files of `ingot run`: continues a saved session, and saves a session.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace ingot {
 
-/// The files of --session and --save-session. Without these options it does nothing.
+/// The session files of --session and --save-session. Without these options it does nothing.
 class RunSession {
  public:
-  /// Before the instance is started. Errors: Error{kModel} for a file that is refused.
+  /// Checks the --session file before the instance starts. Errors: Error{kModel} if it is refused.
   RunSession(const RunValues& values, const Instance& instance);
 
   bool is_continued() const { return file_.has_value(); }
-  /// The session's request with the tokens of -p or --tokens and the given values of `flags`.
+  /// The session's request, with the tokens of -p or --tokens and the values of given flags.
   Request request(const Request& flags) const;
   /// Loads the session's keys and values into the engine.
   void restore(Engine& engine) const;
-  /// Writes the file of `request` and its generated ids `drawn`. Errors: Error{kIo}.
+  /// Writes the session of `request` and `drawn`, its generated ids. Errors: Error{kIo}.
   void save(Engine& engine, const Request& request, std::span<const std::int32_t> drawn) const;
 
  private:

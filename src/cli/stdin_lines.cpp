@@ -1,4 +1,4 @@
-// Reading stdin in pieces, with a bound on a line.
+// Reads stdin in blocks, splits it into lines, and limits the length of a line.
 #include "cli/stdin_lines.h"
 
 #include <algorithm>

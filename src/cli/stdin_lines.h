@@ -1,4 +1,4 @@
-// Reading stdin a line at a time.
+// Reads stdin line by line, and answers lines with JSON objects.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@
 
 namespace ingot {
 
-/// Reads the lines of stdin, each as soon as it has come.
+/// Reads the lines of stdin, each as soon as it arrives.
 class StdinLines {
  public:
   explicit StdinLines(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  /// The next line without its end, valid until the next call; nothing after the last one.
+  /// The next line without its line break, valid until the next call; nothing after the last one.
   ///
   /// Errors: Error{kIo}; Error{kInvalid} for a line of more than `bytes_max` bytes; Interrupted.
   std::optional<std::string_view> next();
@@ -24,14 +24,14 @@ class StdinLines {
  private:
   std::size_t bytes_max_;
   std::string held_;
-  std::size_t at_ = 0;  // bytes of held_ that were given out
+  std::size_t at_ = 0;  // bytes of `held_` that were returned
   bool ended_ = false;
 };
 
-/// Writes one object for each line of stdin, as soon as the line is there: `answer` of the line's
-/// JSON and its size in bytes, or {"error"}. True when no line gave an error.
+/// Writes one JSON object for each line of stdin as soon as the line arrives: the result of
+/// `answer`, which gets the line's JSON and bytes, or {"error"}. True if no line gave an error.
 ///
-/// Errors: as of StdinLines, for lines of more than `limits.bytes_max` bytes.
+/// Errors: those of StdinLines, for lines of more than `limits.bytes_max` bytes.
 bool answer_lines(const JsonLimits& limits,
                   FunctionRef<Json(const Json& line, std::size_t)> answer);
 

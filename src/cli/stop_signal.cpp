@@ -1,4 +1,4 @@
-// A thread that waits for signals.
+// StopSignal: a thread that waits for signals.
 #include "cli/stop_signal.h"
 
 #include <pthread.h>
@@ -11,7 +11,7 @@ namespace ingot {
 
 namespace {
 
-/// Ends the watching thread; no other code sends it.
+/// The signal that ends the watching thread; no other code sends it.
 constexpr int kEndSignal = SIGUSR2;
 
 sigset_t watched() {
@@ -19,7 +19,7 @@ sigset_t watched() {
   sigemptyset(&set);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before {};
-    // A shell lets a background job, and nohup lets its command, outlive these.
+    // A signal that the parent ignores stays ignored: shells and nohup let commands outlive it.
     if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
     sigaddset(&set, signal);
   }

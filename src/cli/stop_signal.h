@@ -1,4 +1,4 @@
-// Stop signals of `ingot serve`: the first stops in order, the second at once.
+// Signals that stop `ingot serve`: the first one in order, the second one at once.
 #pragma once
 
 #include <condition_variable>
@@ -7,9 +7,9 @@
 
 namespace ingot {
 
-/// While it lives, it handles SIGINT, SIGTERM and SIGHUP in place of `interrupt.h`. The first
-/// signal wakes `wait_for`; a second one ends the process at once, with `forced_exit_code`.
-/// Constructed before other threads start, since they inherit that these signals are blocked.
+/// Handles SIGINT, SIGTERM and SIGHUP while it exists, in place of `interrupt.h`. The first signal
+/// wakes `wait_for`; a second one ends the process at once, with `forced_exit_code`. Construct it
+/// before other threads start: they inherit its mask, which blocks these signals.
 class StopSignal {
  public:
   explicit StopSignal(int forced_exit_code);
@@ -17,15 +17,15 @@ class StopSignal {
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
 
-  /// From here on the first signal stops in order; before, it ends the process with 128 + signal.
+  /// From now on the first signal wakes `wait_for`; before, it ends the process with 128 + signal.
   void begin();
-  /// Waits up to `seconds` for the first signal, for `ask` or `fail`. True when one came.
+  /// Waits up to `seconds` for the first signal, `ask` or `fail`. True if one came.
   bool wait_for(double seconds);
-  /// Whether `fail` was called before any signal came.
+  /// Whether `fail` was called, and neither a signal nor `ask` came.
   bool has_failed();
-  /// Acts as a first signal; from any thread.
+  /// Acts like a first signal. Thread-safe.
   void ask();
-  /// Ends the waiting because serving failed; from any thread.
+  /// Wakes `wait_for` because serving has failed. Thread-safe.
   void fail();
 
  private:

@@ -1,4 +1,4 @@
-// ingot synth: a model of a real shape with random weights, to measure speed with.
+// ingot synth: writes a model of a real shape with random weights, for measuring speed.
 #include <memory>
 #include <optional>
 

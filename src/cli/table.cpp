@@ -1,4 +1,4 @@
-// Aligning the columns of tables.
+// Formats tables with aligned columns.
 #include "cli/table.h"
 
 #include <algorithm>

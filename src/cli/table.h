@@ -1,4 +1,4 @@
-// Results of benchmarks as people read them: aligned tables, and the settings that they belong to.
+// Formats benchmark results as aligned tables, with the settings of the measurement.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace ingot {
 
-/// Lines of a table, all of one length; the first one has the columns' names.
+/// The lines of a table, with equal numbers of cells. The first line names the columns.
 using Cells = std::vector<std::vector<std::string>>;
 
 /// Texts before, between and after the cells of a line, and whether a rule follows the first line.
@@ -22,15 +22,15 @@ struct Frame {
 inline constexpr Frame kPlainFrame{.begin = "", .between = "  ", .end = ""};
 inline constexpr Frame kMarkdownFrame{.begin = "| ", .between = " | ", .end = " |", .ruled = true};
 
-/// Columns as wide as their widest cell, the first one to the left, the others to the right.
+/// A table as text: the first column is aligned to the left, the others to the right.
 std::string table(const Cells& cells, const Frame& frame);
 
 /// The settings of a measurement, by name.
 using Settings = std::vector<std::pair<std::string, Json>>;
 
-/// "name value; name value", on one line.
+/// The settings on one line: "name value; name value".
 std::string settings_text(const Settings& settings);
-/// An object with a member for each setting.
+/// The settings as a JSON object.
 Json settings_json(const Settings& settings);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// ingot template: render a chat template, without a model's weights.
+// ingot template: renders a chat template without loading a model's weights.
 #include <ctime>
 #include <memory>
 
@@ -42,7 +42,7 @@ JinjaTemplate read_template(const TemplateValues& v) {
   return {*tokenizer->chat_template, model};
 }
 
-/// `bytes` of JSON were read for the context.
+/// Renders `chat`. `bytes` is the size of the context's JSON.
 std::string render(const JinjaTemplate& chat, const Json& context, std::size_t bytes,
                    const std::tm& now) {
   if (context.as_object() == nullptr) {

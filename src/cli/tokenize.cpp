@@ -1,4 +1,4 @@
-// ingot tokenize: text to token ids and back, without a model.
+// ingot tokenize: turns text into token ids and back, without loading weights.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -26,9 +26,9 @@ namespace ingot {
 
 namespace {
 
-/// Most bytes of --file; a text's ids take four times its bytes.
+/// Maximum bytes of --file; a text's ids take four times its bytes.
 constexpr std::uint64_t kFileBytesMax = std::uint64_t{1} << 30;
-/// Most bytes of a line: 8 MiB of text, escaped.
+/// Maximum bytes of a line: 8 MiB of text, escaped.
 constexpr std::size_t kLineBytesMax = std::size_t{1} << 26;
 constexpr JsonLimits kLineLimits{.bytes_max = kLineBytesMax,
                                  .depth_max = 4,

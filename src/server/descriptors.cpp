@@ -1,4 +1,4 @@
-// Descriptors: raises the soft limit, up to the hard one.
+// Raises the soft limit on descriptors (RLIMIT_NOFILE), up to the hard limit.
 #include "server/descriptors.h"
 
 #include <sys/resource.h>

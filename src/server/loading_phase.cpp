@@ -1,4 +1,4 @@
-// LoadingPhase: 503 for all but /livez.
+// LoadingPhase: answers 503 to all requests except /livez.
 #include "server/loading_phase.h"
 
 #include "server/common/api_error.h"

@@ -18,7 +18,7 @@ class LoadingHandler : public RequestHandler {
 /// pauses it.
 class LoadingPhase {
  public:
-  /// The server outlives this.
+  /// `server` outlives this.
   explicit LoadingPhase(Server& server) : server_(server) {}
   ~LoadingPhase() { server_.pause(); }
   LoadingPhase(const LoadingPhase&) = delete;

@@ -1,4 +1,4 @@
-// The tables of routes: methods, paths, access and endpoints.
+// Tables of routes: methods, paths, access and endpoints.
 #include "server/routes.h"
 
 #include <array>

@@ -77,8 +77,8 @@ sock_filter jump(unsigned code, std::uint32_t k, unsigned yes, unsigned no) {
           static_cast<std::uint8_t>(no), k};
 }
 
-/// The filter that the kernel runs at each system call: calls of the list, and opening for writing,
-/// fail with EPERM.
+/// The filter that the kernel runs at each system call. Calls in `kRefused`, and opening files for
+/// writing, fail with EPERM.
 std::vector<sock_filter> make_filter() {
   constexpr unsigned kLoad = BPF_LD | BPF_W | BPF_ABS;
   constexpr unsigned kEqual = BPF_JMP | BPF_JEQ | BPF_K;
@@ -89,7 +89,7 @@ std::vector<sock_filter> make_filter() {
       jump(kEqual, kArch, 1, 0),
       statement(kReturn, SECCOMP_RET_KILL_PROCESS),
       statement(kLoad, offsetof(seccomp_data, nr)),
-      // The x32 ABI's numbers have this bit: nothing here uses it.
+      // System calls of the x32 ABI have this bit; nothing here uses them.
       jump(BPF_JMP | BPF_JSET | BPF_K, 0x40000000, 0, 1),
       statement(kReturn, SECCOMP_RET_KILL_PROCESS),
   };
@@ -118,7 +118,7 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// False where the kernel has no Landlock.
+/// False if the kernel has no Landlock.
 bool restrict_files(const std::vector<std::string>& sockets) {
   constexpr std::uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
   constexpr std::uint64_t kAll = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1U) - 1;

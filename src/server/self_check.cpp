@@ -1,4 +1,4 @@
-// self_check: tokenizer, chat template, and equal logits with and without cache.
+// self_check: tests the tokenizer, the chat template, and logits with and without the prefix cache.
 #include "server/self_check.h"
 
 #include "base/error.h"
@@ -19,7 +19,7 @@ void check_tokenizer(const Service& service) {
   std::string text;
   for (const std::int32_t id : service.tokenizer().encode(kText)) text += service.piece(id);
   if (text.find("quick") == std::string::npos) {
-    fail("a text that was encoded and decoded is another one");
+    fail("encoding and decoding changed a text");
   }
 }
 
@@ -32,14 +32,14 @@ void check_chat(const Service& service) {
   if (service.chat().encode(input).empty()) fail("the chat template writes nothing");
 }
 
-/// The digest of the logits behind a prompt and behind the next tokens.
+/// The digest of the logits after a prompt and after the next tokens.
 std::uint64_t digest_of(Service& service, const std::vector<std::int32_t>& prompt) {
   Request request;
   request.prompt = prompt;
   request.max_tokens = std::min(kTokens, service.context() - std::ssize(prompt));
   request.ignore_eos = true;
   request.digest = true;
-  // A domain of its own: timing must not tell clients that these tokens are cached.
+  // A domain of its own, so that timing does not tell clients that these tokens are cached.
   request.domain = {1, 1};
   auto stream = service.engine().submit(std::move(request));
   if (!stream) fail("the engine takes no request");
@@ -49,7 +49,7 @@ std::uint64_t digest_of(Service& service, const std::vector<std::int32_t>& promp
 }
 
 void check_numerics(Service& service) {
-  // More than a block, so that the second run finds one.
+  // More than one block, so that the second run finds a cached one.
   std::vector<std::int32_t> prompt;
   const std::int64_t ids = service.limits().ids;
   for (std::int64_t i = 0; i < std::min<std::int64_t>(40, service.context() - 1); ++i) {

@@ -36,7 +36,7 @@ struct ChatValues {
   bool no_history = false;
 };
 
-/// Plans one sequence of the whole context, or of what there is memory for where nothing was asked.
+/// Plans one sequence of --ctx, or else of kContextDefault or less, as the memory allows.
 void start(const ChatValues& v, Instance& instance) {
   StartOptions start{.model = {.check_tensors = v.model.check_tensors}, .generates = true};
   start.context = choose_context(instance, v.model, 0, std::numeric_limits<std::int64_t>::max());

@@ -1,4 +1,4 @@
-// ingot chat on pipes: a message a line, a reply a line.
+// ingot chat without a terminal: answers each line of stdin.
 #pragma once
 
 #include "cli/chat/chat_session.h"
@@ -6,9 +6,9 @@
 namespace ingot {
 
 /// Answers each line of stdin as a message of one conversation, with a line break after each reply.
-/// Blank lines are skipped; commands, fences and prompts are for terminals.
+/// Skips blank lines. Has no commands, fences or prompts, which are for terminals.
 ///
-/// Errors: Error{kInvalid} when the context is full; as of ChatSession::reply.
+/// Errors: Error{kInvalid} if the context is full; those of ChatSession::reply.
 void chat_in_pipe(ChatSession& session);
 
 }  // namespace ingot

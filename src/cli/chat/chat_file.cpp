@@ -1,4 +1,4 @@
-// Reading and writing saved chats.
+// Reads and writes saved chats.
 #include "cli/chat/chat_file.h"
 
 #include <sys/stat.h>
@@ -17,7 +17,7 @@ constexpr std::string_view kFormat = "ingot-chat";
 constexpr std::int64_t kVersion = 1;
 constexpr JsonLimits kLimits{.bytes_max = kChatFileBytesMax, .depth_max = 8};
 
-/// Checks a saved chat and takes it apart.
+/// Checks a saved chat and splits it into messages.
 class ChatReader {
  public:
   explicit ChatReader(const std::string& file) : file_(file) {}
@@ -91,7 +91,7 @@ class ChatReader {
   const std::string& file_;
 };
 
-/// Refuses to replace what is no saved chat.
+/// Refuses to replace a file that is not a saved chat.
 void expect_replaceable(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0) return;

@@ -1,4 +1,4 @@
-// Saved chats: a conversation as a JSON file.
+// Saved chats: writes a conversation as a JSON file, and reads it.
 #pragma once
 
 #include <string>
@@ -19,18 +19,18 @@ inline constexpr std::size_t kChatMessagesMax = 4096;
 inline constexpr std::size_t kChatFileBytesMax = std::size_t{64} << 20;
 
 /// A conversation as the text of a file: {"format": "ingot-chat", "version": 1, "model",
-/// "messages": [{"role", "content"}]}. `model` is a note for readers.
+/// "messages": [{"role", "content"}]}. `model` only informs people.
 std::string format_saved_chat(const std::vector<ChatMessage>& messages, std::string_view model);
 
-/// The messages of such a text: an optional system message, then pairs of user and assistant.
+/// Parses a saved chat: an optional system message, then pairs of user and assistant messages.
 ///
-/// Errors: model_error(file, "chat", offset, reason) for any other text, also for unknown members.
+/// Errors: model_error(file, "chat", offset, reason) for any other text, or unknown members.
 std::vector<ChatMessage> parse_saved_chat(std::string_view text, const std::string& file);
 
-/// Reads a file. Errors: as of File and parse_saved_chat.
+/// Reads a saved chat from a file. Errors: those of File and parse_saved_chat.
 std::vector<ChatMessage> load_chat(const std::string& path);
 
-/// Writes a file completely or not at all. It replaces an existing file only if that is a saved
+/// Writes a saved chat, completely or not at all. Replaces an existing file only if it is a saved
 /// chat.
 ///
 /// Errors: Error{kInvalid} for an existing file of another kind; Error{kIo}.

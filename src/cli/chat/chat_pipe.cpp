@@ -1,4 +1,4 @@
-// ingot chat in a pipe: a line in, a reply out.
+// ingot chat in a pipe: reads a line, writes a reply.
 #include <string>
 #include <string_view>
 

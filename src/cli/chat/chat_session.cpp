@@ -1,4 +1,4 @@
-// Turns of a conversation.
+// ChatSession: keeps the turns of a conversation, and draws replies.
 #include "cli/chat/chat_session.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ void ChatSession::set_system(std::optional<std::string> text) {
 }
 
 void ChatSession::add_user(std::string_view text) {
-  // The reply has to find room too.
+  // The reply needs a place too.
   if (messages_.size() + 2 > kChatMessagesMax) {
     throw Error(ErrorCode::kInvalid, cat("the conversation has ", messages_.size(),
                                          " messages and no room for more: begin a new one"));
@@ -75,12 +75,12 @@ std::vector<std::int32_t> ChatSession::encode(const std::vector<ChatMessage>& me
 }
 
 std::int64_t ChatSession::drop_oldest() {
-  std::vector<std::int64_t> turns;  // the messages with which they begin
+  std::vector<std::int64_t> turns;  // the first message of each turn
   for (std::int64_t i = first_turn(); i < std::ssize(messages_); ++i) {
     if (messages_[static_cast<std::size_t>(i)].role == "user") turns.push_back(i);
   }
   if (turns.size() < 2) return 0;
-  // The fewest for which the rest is short enough: more make it shorter.
+  // Drops the fewest turns that make the rest short enough.
   const std::int64_t wanted = context_ - context_ / 4;
   const auto is_too_long = [&](std::int64_t turn) {
     return std::ssize(encode(from(turn))) > wanted;
@@ -105,7 +105,7 @@ const Outcome& ChatSession::reply(FunctionRef<bool()> stop,
                                   FunctionRef<void(std::string_view)> show) {
   Request request = request_;
   request.prompt = ids_;
-  // Another reply to the same prompt is another one.
+  // A repeated reply to a prompt should differ, so each has its own seed.
   request.sampling.seed += static_cast<std::uint64_t>(replies_);
   auto stream = engine_.submit(std::move(request));
   INGOT_CHECK(stream.has_value(), "the inbox is full with one request at a time");

@@ -15,12 +15,12 @@
 
 namespace ingot {
 
-/// Messages so far and how the next reply is drawn. The engine keeps the keys and values of the
-/// last turn, so that a reply costs only the new tokens of its prompt.
+/// The messages of a chat, and how replies are drawn. The engine keeps the keys and values of the
+/// last turn, so that only the new tokens of the next prompt are computed.
 class ChatSession {
  public:
-  /// `request` says how replies are drawn; its prompt is set here. The template gets the time `now`
-  /// in all turns: another time could change the prompt's first line and lose the cached prefix.
+  /// `request` says how replies are drawn, except the prompt. All turns use the time `now`: another
+  /// time could change the prompt's first line and lose the cached prefix.
   ChatSession(Engine& engine, const ChatTemplate& chat_template, Request request,
               std::int64_t context, const std::tm& now)
       : engine_(engine),
@@ -31,27 +31,26 @@ class ChatSession {
 
   const std::vector<ChatMessage>& messages() const { return messages_; }
   void set_messages(std::vector<ChatMessage> messages) { messages_ = std::move(messages); }
-  /// Continues with the messages of another chat. Errors: as of ChatTemplate::encode, with nothing
-  /// changed.
+  /// Replaces the messages. Errors: those of ChatTemplate::encode; then the old messages stay.
   void load(std::vector<ChatMessage> messages);
-  /// Drops all messages but the system's.
+  /// Drops all messages except the system message.
   void clear();
-  /// The first message if it is the system's, else nothing.
+  /// The text of the system message; nothing if there is none.
   std::optional<std::string> system() const;
-  /// Sets the system message, or removes it without `text`.
+  /// Sets the system message, or removes it if `text` is absent.
   void set_system(std::optional<std::string> text);
-  /// Adds a message of the user's; bytes that are not valid UTF-8 become U+FFFD. Errors:
-  /// Error{kInvalid} when there are too many.
+  /// Adds a user's message; bytes that are not valid UTF-8 become U+FFFD. Errors: Error{kInvalid}
+  /// if there are too many messages.
   void add_user(std::string_view text);
-  /// Removes the last reply; false when there is none.
+  /// Removes the reply at the end of the messages; false if there is none.
   bool drop_reply();
-  /// Drops all messages between the system's and the last one.
+  /// Drops all messages except the system message and the last one.
   void start_over() { messages_ = from(std::ssize(messages_) - 1); }
-  /// Drops the oldest turns until a quarter of the context is free; returns how many. The last turn
-  /// stays, even when it alone is too long. Errors: as of prepare.
+  /// Drops the oldest turns until a quarter of the context is free; returns their number. The last
+  /// turn stays, even if it alone is too long. Errors: those of prepare.
   std::int64_t drop_oldest();
 
-  /// Makes the prompt of the next reply; returns its tokens. Errors: as of ChatTemplate::encode.
+  /// Makes the next reply's prompt; returns its length. Errors: those of ChatTemplate::encode.
   std::int64_t prepare();
   /// Whether the prepared prompt leaves room for a reply.
   bool fits() const;
@@ -61,13 +60,13 @@ class ChatSession {
   /// Errors: the error that ended the request; Interrupted.
   const Outcome& reply(FunctionRef<bool()> stop, FunctionRef<void(std::string_view)> show);
 
-  /// Errors: Error{kInternal} when the engine has failed for good.
+  /// Checks that the engine works. Errors: Error{kInternal} if it has failed for good.
   void require_alive() const { engine_.require_alive(); }
 
-  /// How replies are drawn. Prompt and seed are set for each.
+  /// How replies are drawn. Each reply sets its own prompt and seed.
   Request& request() { return request_; }
   std::int64_t context() const { return context_; }
-  /// Tokens of the context that the messages took when they were last counted.
+  /// Tokens that the messages took in the context when they were last counted.
   std::int64_t used() const { return used_; }
   /// How the last reply ended.
   const Outcome& outcome() const { return outcome_; }
@@ -86,7 +85,7 @@ class ChatSession {
   std::int64_t context_ = 0;
   std::tm now_{};
   std::vector<ChatMessage> messages_;
-  std::vector<std::int32_t> ids_;  ///< the prepared prompt
+  std::vector<std::int32_t> ids_;  ///< ids of the prepared prompt
   std::int64_t used_ = 0;
   std::int64_t replies_ = 0;
   Outcome outcome_;

@@ -1,4 +1,4 @@
-// The loop of a chat on a terminal: lines to messages, messages to replies.
+// The loop of a chat on a terminal: joins lines into messages, and shows replies.
 #include "cli/chat/chat_terminal.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ TerminalChat::TerminalChat(ChatSession& session, TerminalChatOptions options)
   if (options_.history) load_history();
 }
 
-/// A chat starts without a history that cannot be read.
+/// A history that cannot be read does not stop the chat.
 void TerminalChat::load_history() {
   const auto path = chat_history_path();
   if (!path) return;
@@ -60,7 +60,7 @@ std::string TerminalChat::prompt(bool has_begun) const {
   return cat("[", session_.used(), "/", session_.context(), "] > ");
 }
 
-/// Nothing when the person leaves.
+/// Nothing if the user quits.
 std::optional<InputMessage> TerminalChat::read_message() {
   MessageLines lines;
   for (bool leaves = false;;) {
@@ -87,7 +87,7 @@ void TerminalChat::handle(const InputMessage& message) {
   attempt([&] { session_.add_user(message.text); });
 }
 
-/// Changes the messages and answers; when that does not come to a reply, they are as before.
+/// Calls `change` and draws a reply. If that gives no reply, the old messages are restored.
 void TerminalChat::attempt(FunctionRef<void()> change) {
   const std::vector<ChatMessage> before = session_.messages();
   try {
@@ -100,7 +100,7 @@ void TerminalChat::attempt(FunctionRef<void()> change) {
   session_.set_messages(before);
 }
 
-/// Prepares the prompt; false when it does not fit and the person wants nothing done about it.
+/// Prepares the prompt. False if it does not fit and the user chooses to leave it so.
 bool TerminalChat::make_room() {
   const std::int64_t tokens = session_.prepare();
   if (session_.fits()) return true;

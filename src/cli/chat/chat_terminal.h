@@ -1,4 +1,4 @@
-// TerminalChat: a person at a terminal, talking with a model.
+// TerminalChat: the interactive chat of `ingot chat` on a terminal.
 #pragma once
 
 #include <optional>
@@ -16,25 +16,25 @@
 
 namespace ingot {
 
-/// What a chat on a terminal needs to know beside its session.
+/// Options of a chat on a terminal.
 struct TerminalChatOptions {
-  std::string model;  ///< its name, as it was given
+  std::string model;  ///< the model's name, as the user gave it
   bool history = true;
 };
 
 /// Reads messages and commands, shows replies, and asks what to do when the context is full. An
-/// error is one line, and the chat continues.
+/// error is shown as one line, and the chat continues.
 class TerminalChat {
  public:
   TerminalChat(ChatSession& session, TerminalChatOptions options);
 
-  /// Until the person leaves. Errors: Interrupted; Error{kIo} when the terminal is gone.
+  /// Runs the chat until the user quits. Errors: Interrupted; Error{kIo} if the terminal is gone.
   void run();
 
  private:
   struct Command {
     std::string_view name;
-    std::string_view argument;  ///< as /help shows it
+    std::string_view argument;  ///< the argument's form, for /help
     std::string_view help;
     void (TerminalChat::*run)(std::string_view argument);
   };

@@ -1,4 +1,4 @@
-// Reading lines from a terminal with libedit.
+// Reads lines from a terminal with libedit.
 #include "cli/chat/line_editor.h"
 
 #include <histedit.h>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kHistoryLines = 1000;
 
-/// libedit takes characters apart by the locale; without one it would see bytes.
+/// libedit splits characters by the locale; without a UTF-8 locale it would see bytes.
 void use_utf8() {
   std::setlocale(LC_CTYPE, "");
   if (MB_CUR_MAX == 1) std::setlocale(LC_CTYPE, "C.UTF-8");
@@ -41,7 +41,7 @@ LineEditor::LineEditor() {
   el_set(editor_, EL_PROMPT, show_prompt);
   el_set(editor_, EL_EDITOR, "emacs");
   el_set(editor_, EL_SIGNAL, 1);
-  // Without signals from its keys the terminal hands them over, and no moment is a wrong one.
+  // Signal keys arrive as characters, so that no signal comes at a wrong moment.
   el_set(editor_, EL_SETTY, "-d", "-isig", nullptr);
   // The wide call keeps the names; the narrow one keeps copies that it never frees.
   el_wset(editor_, EL_ADDFN, L"ingot-stop-line", L"drop the line", stop_line);
@@ -79,8 +79,8 @@ TypedLine LineEditor::read(const std::string& prompt) {
   prompt_ = prompt;
   stopped_ = false;
   int count = 0;
-  // Keys that come right behind the prompt, before libedit turns the terminal's own echo off, would
-  // be shown twice.
+  // Otherwise keys typed right after the prompt, before libedit turns off the terminal's echo,
+  // would appear twice.
   el_set(editor_, EL_PREP_TERM, 1);
   const char* line = el_gets(editor_, &count);
   interruption_point();

@@ -1,4 +1,4 @@
-// LineEditor: lines typed on a terminal, with editing and history.
+// LineEditor: reads lines from a terminal, with editing and history.
 #pragma once
 
 #include <cwchar>
@@ -23,7 +23,7 @@ struct TypedLine {
   bool was_empty = false;  ///< no text was typed
 };
 
-/// Reads lines from stdin and shows them on stdout, both terminals. One at a time may exist.
+/// Reads lines from stdin and shows them on stdout; both must be terminals. Only one may exist.
 class LineEditor {
  public:
   /// Errors: Error{kInternal} when the terminal cannot be used.
@@ -32,9 +32,9 @@ class LineEditor {
   LineEditor(const LineEditor&) = delete;
   LineEditor& operator=(const LineEditor&) = delete;
 
-  /// While it waits, Ctrl-C is a key like any other. Errors: Interrupted for other signals.
+  /// Reads a line. Ctrl-C ends the line and is no signal. Errors: Interrupted for other signals.
   TypedLine read(const std::string& prompt);
-  /// Adds a line to the history of the arrow keys.
+  /// Adds a line to the history that the arrow keys show.
   void remember(const std::string& line);
 
  private:

@@ -1,4 +1,4 @@
-// Reading and appending the text file of a history.
+// LineHistory: reads, appends to and shortens the history file.
 #include "cli/chat/line_history.h"
 
 #include <fcntl.h>
@@ -35,7 +35,7 @@ std::vector<std::string> split(std::string_view text) {
 
 std::optional<std::string> chat_history_path() {
   constexpr std::string_view kName = "/ingot/chat_history";
-  // The specification of these folders ignores a path that is not absolute.
+  // The XDG specification ignores a path that is not absolute.
   if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && *state == '/') {
     return cat(std::string_view(state), kName);
   }
@@ -60,7 +60,7 @@ void LineHistory::add(std::string_view line) const {
   append(cat(line, "\n"));
 }
 
-/// One write, so that lines of several sessions do not mix.
+/// Appends with one write, so that lines of several processes do not mix.
 void LineHistory::append(std::string_view text) const {
   std::error_code error;
   fs::create_directories(fs::path(path_).parent_path(), error);

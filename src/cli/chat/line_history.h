@@ -9,11 +9,11 @@
 
 namespace ingot {
 
-/// Where the history of `ingot chat` is kept: $XDG_STATE_HOME/ingot/chat_history, or below
-/// ~/.local/state. Nothing without a home folder.
+/// The file of `ingot chat`'s history: $XDG_STATE_HOME/ingot/chat_history, or an equal path in
+/// ~/.local/state. Nothing if there is no home folder.
 std::optional<std::string> chat_history_path();
 
-/// A file of lines, readable for its owner alone. Several processes may append to it.
+/// A file of lines that only its owner can read. Several processes may append to it.
 class LineHistory {
  public:
   static constexpr std::size_t kLinesMax = 1000;
@@ -21,8 +21,8 @@ class LineHistory {
 
   explicit LineHistory(std::string path) : path_(std::move(path)) {}
 
-  /// The newest kLinesMax lines, oldest first; none when there is no file. A file of twice as many
-  /// lines is cut to the newest.
+  /// The newest kLinesMax lines, oldest first; none if there is no file. Cuts a file with at least
+  /// twice that number of lines to the newest kLinesMax.
   ///
   /// Errors: Error{kModel} or Error{kIo} for a file that cannot be read or written.
   std::vector<std::string> load() const;

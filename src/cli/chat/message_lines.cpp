@@ -1,4 +1,4 @@
-// Messages over several lines: fences and backslashes.
+// Joins lines into messages: fences and backslashes.
 #include "cli/chat/message_lines.h"
 
 #include <utility>
@@ -28,7 +28,7 @@ std::optional<InputMessage> MessageLines::add(std::string_view line) {
   return take(!was_begun);
 }
 
-/// The line breaks beside the fences do not belong to the text.
+/// The line breaks next to the fences are not part of the text.
 std::optional<InputMessage> MessageLines::add_fenced(std::string_view line) {
   if (line.ends_with(kFence)) {
     line.remove_suffix(kFence.size());

@@ -1,4 +1,4 @@
-// MessageLines: joins typed lines to messages.
+// MessageLines: joins typed lines into messages.
 #pragma once
 
 #include <optional>
@@ -13,15 +13,15 @@ struct InputMessage {
   bool is_plain = true;  ///< one unchanged line, which may be a command
 };
 
-/// Messages of one line or of several: a line that ends in a backslash continues in the next one,
-/// and text between """ and """ is taken as it is.
+/// Joins lines into messages. A line that ends in a backslash continues in the next one, and text
+/// between """ and """ is taken unchanged.
 class MessageLines {
  public:
   /// Adds a line without its line break; returns the message that it completes.
   std::optional<InputMessage> add(std::string_view line);
-  /// Whether the next line belongs to a message that has begun.
+  /// Whether a message is unfinished, so that the next line belongs to it.
   bool has_begun() const { return state_ != State::kStart; }
-  /// Drops a message that has begun.
+  /// Drops an unfinished message.
   void clear();
 
  private:

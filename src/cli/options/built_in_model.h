@@ -7,10 +7,10 @@
 
 namespace ingot {
 
-/// Its name as MODEL.
+/// The built-in model's name, which can be given as MODEL.
 inline constexpr std::string_view kBuiltInModel = "ingot-demo";
 
-/// The bytes of its GGUF file, valid as long as the program runs.
+/// The bytes of the built-in model's GGUF file, valid as long as the program runs.
 std::span<const std::byte> built_in_model();
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Reading chats and finding their template.
+// Checks chats given as JSON, and finds their template.
 #include "cli/options/chat_input.h"
 
 #include "base/error.h"

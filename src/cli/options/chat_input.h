@@ -1,4 +1,4 @@
-// Chats as users write them: JSON objects with messages, and the model's template or another.
+// Reads chats that users give as JSON, and chooses their chat template.
 #pragma once
 
 #include <ctime>
@@ -13,29 +13,29 @@
 
 namespace ingot {
 
-/// Bounds on a chat or a template's variables as JSON.
+/// Limits on the JSON of a chat or of a template's variables.
 inline constexpr JsonLimits kContextLimits{.bytes_max = std::uint64_t{1} << 24};
 
-/// Local time now; a date as YYYY-MM-DD, at midnight. Errors: Error{kInvalid} naming --now.
+/// The local time now; a date YYYY-MM-DD at midnight. Errors: Error{kInvalid} naming --now.
 std::tm local_time();
 std::tm parse_date(const std::string& text);
 
-/// Errors: Error{kInvalid} for a value that is no object, and for an unknown member.
+/// Checks a chat's members. Errors: Error{kInvalid} for a non-object, or an unknown member.
 void expect_chat_members(const Json& object);
 
 /// The help of --template, with the names of built-in templates.
 std::string template_help();
 
-/// The template that `name_or_file` means, or else the model's own; nothing where it has none.
+/// The template `name_or_file`. If absent, the model's own; nothing if the model has none.
 ///
-/// Errors: as of find_template.
+/// Errors: those of find_template.
 std::optional<NamedTemplate> choose_template(const Instance& instance,
                                              const std::optional<std::string>& name_or_file);
 
-/// The template for a model that is open but not started, as `choose_template`. It refers to the
-/// model's tokenizer.
+/// The template that `choose_template` gives, ready to render. It refers to the model's tokenizer;
+/// the model need not be started.
 ///
-/// Errors: Error{kModel} without a tokenizer or a template.
+/// Errors: Error{kModel} if there is no tokenizer or no template.
 ChatTemplate chat_template(const Instance& instance,
                            const std::optional<std::string>& name_or_file);
 

@@ -1,4 +1,4 @@
-// Reading the environment as the hub's own client does.
+// Reads the environment variables of the hub, as the hub's own client does.
 #include "cli/options/hub_environment.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ bool is_on(const char* name) {
   return value == "1" || value == "ON" || value == "YES" || value == "TRUE";
 }
 
-/// A path whose "~/" at the front stands for the home folder.
+/// The path with "~/" at its beginning replaced by the home folder.
 std::string expanded(const std::string& path) {
   return path.starts_with("~/") ? variable("HOME") + path.substr(1) : path;
 }
@@ -58,7 +58,7 @@ std::string stripped(std::string text) {
   return text.erase(0, std::min(text.find_first_not_of(kSpace), text.size()));
 }
 
-/// The token of the file that the hub's own client keeps; none where there is no such file.
+/// The token that the hub's own client stored in a file; none if there is no such file.
 std::string stored_token() {
   std::string path = expanded(variable("HF_TOKEN_PATH"));
   if (path.empty() && !home_folder().empty()) path = home_folder() + "/token";
@@ -75,7 +75,7 @@ std::string read_token() {
   std::string token = stripped(variable("HF_TOKEN"));
   if (token.empty()) token = stripped(variable("HUGGING_FACE_HUB_TOKEN"));
   if (token.empty()) token = stripped(stored_token());
-  // Whatever else is in it would become a part of the request.
+  // Other characters would become part of the HTTP request.
   const bool is_plain =
       std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < 0x7f; });
   if (!is_plain || token.size() > kTokenBytesMax) {

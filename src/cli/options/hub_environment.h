@@ -9,7 +9,7 @@
 
 namespace ingot {
 
-/// A variable and what it means.
+/// An environment variable and its meaning.
 struct EnvironmentVariable {
   std::string_view name;
   std::string_view meaning;
@@ -21,12 +21,12 @@ std::span<const EnvironmentVariable> hub_environment();
 /// The variables as text, for the end of a command's help.
 std::string hub_environment_text();
 
-/// The folder of the hub's cache; empty when no variable and no home folder says where.
+/// The folder of the hub's cache; empty if neither a variable nor a home folder gives it.
 ///
 /// Source: huggingface_hub, environment variables.
 std::string hub_cache_folder();
 
-/// The settings for the hub, from the environment.
+/// Settings for access to the hub, from the environment.
 ///
 /// Errors: Error{kInvalid} naming a variable with an invalid value.
 HubOptions hub_options();

@@ -1,4 +1,4 @@
-// The common options: declaration, checks, and what several commands do with them.
+// The common model options: declares and checks them, opens and starts models.
 #include "cli/options/model_options.h"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ std::string parse_pack_cache(const std::optional<std::string>& folder) {
   return folder.value_or("");
 }
 
-/// Bytes as a number with an optional K, M or G (powers of 1,024).
+/// Parses a number of bytes with an optional K, M or G (powers of 1,024).
 std::int64_t parse_bytes(std::string_view text) {
   constexpr std::int64_t kBytesMax = std::int64_t{1} << 50;
   std::string_view digits = text;
@@ -208,7 +208,7 @@ std::vector<std::int32_t> parse_tokens(std::string_view text, std::int64_t vocab
 const Tokenizer& require_tokenizer(const Instance& instance, std::string_view hint) {
   if (instance.tokenizer() != nullptr) return *instance.tokenizer();
   throw model_error(instance.name(), "tokenizer", 0,
-                    cat("the model has none that is understood", hint));
+                    cat("the model has no tokenizer that ingot can read", hint));
 }
 
 std::vector<std::int32_t> encode_prompt(const Instance& instance, std::string_view text) {

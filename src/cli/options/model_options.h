@@ -17,92 +17,92 @@ class App;
 
 namespace ingot {
 
-/// Values of the common options, as texts of the command line.
+/// Values of the options that all commands with a model share, as typed.
 struct ModelOptionValues {
-  std::optional<std::string> path;  ///< none: the built-in model
+  std::optional<std::string> path;  ///< a path or name; absent: the built-in model
   std::string threads = "auto";
   std::string isa = "auto";
   std::string kv_type = "f16";
   std::string log_level = "info";
   std::string memory_limit = "0";
-  std::int64_t ctx = 0;  ///< 0 = the model's
+  std::int64_t ctx = 0;  ///< tokens; 0: the model's own context
   bool pin_threads = false;
   bool check_tensors = false;
   std::string weights = "stored";
-  std::optional<std::string> pack_cache;  ///< a folder
+  std::optional<std::string> pack_cache;  ///< a folder for packed weights
 };
 
-/// The table of the common options over the members of `values`.
+/// The table of the common options. Its rows set the members of `values`.
 std::vector<OptionRow> model_option_rows(ModelOptionValues& values);
 
 /// Declares MODEL and the common options on a command. Without MODEL the built-in model is used.
 void add_model_options(CLI::App& app, ModelOptionValues& values);
 
-/// Declares --threads and --log-level alone: for commands that open a model and do not run it.
+/// Declares only --threads and --log-level, for commands that open a model and do not run it.
 void add_work_options(CLI::App& app, ModelOptionValues& values);
 
-/// The thread pool of --threads and --pin-threads. Errors: Error{kInvalid}, Error{kDoesNotFit}.
+/// The threads for --threads and --pin-threads. Errors: Error{kInvalid}, Error{kDoesNotFit}.
 std::unique_ptr<ThreadPool> make_pool(const ModelOptionValues& values);
 
-/// Sets the log level of --log-level. Errors: Error{kInvalid}.
+/// Sets the log level to --log-level. Errors: Error{kInvalid}.
 void apply_log_level(const ModelOptionValues& values);
 
-/// The values as an Instance takes them; also sets the log level.
+/// Converts the values to options of an Instance. Also sets the log level.
 ///
-/// Errors: Error{kInvalid} that names the option, its value and what is possible.
+/// Errors: Error{kInvalid} naming the option, its value and the possible values.
 InstanceOptions instance_options(const ModelOptionValues& values);
 
-/// A model that is open, and the threads that compute on it.
+/// An open model, and the threads that compute on it.
 struct OpenModel {
-  /// Opens MODEL and shows its warnings. With `profile`, ops are timed.
+  /// Opens MODEL and logs its warnings. With `profile`, ops are timed.
   ///
-  /// Errors: as of make_pool, instance_options and Instance.
+  /// Errors: those of make_pool, instance_options and Instance.
   explicit OpenModel(const ModelOptionValues& values, bool profile = false);
 
   std::unique_ptr<ThreadPool> pool;
   Instance instance;
 };
 
-/// A list such as "1,2,3" of whole numbers within [low, high].
+/// Parses a list such as "1,2,3" of whole numbers within [low, high].
 ///
 /// Errors: Error{kInvalid} naming `option` and the entry.
 std::vector<std::int64_t> parse_list(std::string_view text, std::string_view option,
                                      std::int64_t low, std::int64_t high);
 
-/// A list of token ids below `vocab`, from --tokens. Errors: Error{kInvalid}.
+/// Parses --tokens: a list of token ids below `vocab`. Errors: Error{kInvalid}.
 std::vector<std::int32_t> parse_tokens(std::string_view text, std::int64_t vocab);
 
-/// A hint of `require_tokenizer` for commands that take --tokens.
+/// The `hint` for `require_tokenizer` of commands that take --tokens.
 inline constexpr std::string_view kUseTokens = ": use --tokens";
 
-/// The model's tokenizer. `hint` ends the message: what to do without one.
+/// The model's tokenizer. `hint` ends the error message: what the user can do instead.
 ///
-/// Errors: Error{kModel} without a tokenizer.
+/// Errors: Error{kModel} if the model has no tokenizer.
 const Tokenizer& require_tokenizer(const Instance& instance, std::string_view hint = {});
 
-/// The ids of a text, with the tokenizer's own frame (BOS). Errors: as of require_tokenizer.
+/// The ids of a text, with BOS as the tokenizer adds it. Errors: those of require_tokenizer.
 std::vector<std::int32_t> encode_prompt(const Instance& instance, std::string_view text);
 
-/// The context to plan for: `needed` tokens, at most --ctx or else the model's context. Warns when
+/// The context to plan for: `needed` tokens, at most --ctx or else the model's context. Warns if
 /// --ctx is more than the model was made for.
 ///
-/// Errors: Error{kInvalid} when `prompt` tokens are more than the context.
+/// Errors: Error{kInvalid} if `prompt`, a number of tokens, is more than the context.
 std::int64_t choose_context(const Instance& instance, const ModelOptionValues& values,
                             std::int64_t prompt, std::int64_t needed);
 
-/// Halves the rows of a step, and the sequences where they would be more, until one whole sequence
-/// fits beside it or one row is left: smaller steps give the same bits, in more time.
+/// Halves the rows of a step, down to one, until the step and one whole sequence fit into memory.
+/// Lowers `start.sequences` to the rows. Smaller steps give equal bits, in more time.
 void shrink_step_to_fit(const Instance& instance, StartOptions& start);
 
-/// The context of a start whose other options are set: --ctx, or else the model's, at most
-/// `most` tokens and what the memory holds for one sequence. With a warning, as choose_context.
+/// The context for `start`: --ctx if given. Otherwise the model's context, at most `most` tokens
+/// and what the memory holds for one sequence. Warns as choose_context does.
 std::int64_t largest_context(const Instance& instance, const ModelOptionValues& values,
                              std::int64_t most, StartOptions start);
 
-/// Shows the warnings of opening a model, from number `first` on.
+/// Logs the warnings that the model's opening gave, from number `first` on.
 void show_warnings(const Instance& instance, std::size_t first = 0);
 
-/// Starts the instance with a progress bar.
+/// Starts the instance, shows a progress bar, and logs new warnings.
 void start_with_progress(Instance& instance, const StartOptions& options);
 
 }  // namespace ingot

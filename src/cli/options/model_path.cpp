@@ -1,4 +1,4 @@
-// Finding the file or folder that MODEL means.
+// Finds the file or folder that MODEL means.
 #include "cli/options/model_path.h"
 
 #include <filesystem>
@@ -15,7 +15,7 @@ namespace ingot {
 
 namespace {
 
-/// Whether there is nothing at a path, and nothing that keeps from looking.
+/// Whether nothing exists at a path. False if that cannot be found out.
 bool is_absent(const std::string& path) {
   std::error_code error;
   return std::filesystem::symlink_status(path, error).type() ==

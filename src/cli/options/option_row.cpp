@@ -1,4 +1,4 @@
-// Rows of options: declared on CLI11, and reported as JSON.
+// Tables of options: declares their rows on CLI11, and reports their values as JSON.
 #include "cli/options/option_row.h"
 
 #include <CLI/CLI.hpp>
@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kBytesPerMib = std::size_t{1} << 20;
 
-/// A bound without an exponent where it is whole.
+/// A bound as text, without an exponent if it is whole.
 std::string bound_text(double bound) {
   return bound == std::floor(bound) ? cat(static_cast<std::int64_t>(bound)) : cat(bound);
 }
@@ -24,7 +24,7 @@ Int whole(std::string_view text, const OptionRow& row) {
   return parse_whole(text, row.flag, static_cast<Int>(row.low), static_cast<Int>(row.high));
 }
 
-// Reading a number into a member, in the option's unit, and back.
+// Reads a number into a member, in the option's unit.
 void read(std::string_view text, const OptionRow& row, std::int32_t& out) {
   out = whole<std::int32_t>(text, row);
 }
@@ -54,7 +54,7 @@ Json shown(const std::optional<milliseconds>& value) {
 }
 Json shown(std::size_t value) { return Json(static_cast<std::int64_t>(value / kBytesPerMib)); }
 
-/// Declares a row on a command, by the type of its member.
+/// Declares a row on a command, according to its member's type.
 struct Declaration {
   CLI::App& app;
   const OptionRow& row;
@@ -86,7 +86,7 @@ struct Declaration {
   }
 };
 
-/// What a row adds to a report; nothing for a text that only operators may see.
+/// A row's value in a report; nothing for a text that only operators may see.
 struct Entry {
   const OptionRow& row;
   bool texts;
@@ -111,7 +111,7 @@ struct Entry {
   }
 };
 
-/// "--no-prefix-cache" is "prefix_cache" in a report.
+/// The option's name in a report: "--no-prefix-cache" is "prefix_cache".
 std::string report_name(const OptionRow& row) {
   std::string_view name = std::string_view(row.flag).substr(2);
   if (std::holds_alternative<bool*>(row.value) && name.starts_with("no-")) name.remove_prefix(3);

@@ -1,5 +1,4 @@
-// Tables of options: each row declares one option, from which come its flag, its help and its entry
-// in reports.
+// Tables of options: each row declares one option: its flag, its help, and its entry in reports.
 #pragma once
 
 #include <chrono>
@@ -36,20 +35,20 @@ struct OptionRow {
   std::string flag;  ///< "--queue-timeout"; reports call it "queue_timeout"
   OptionValue value;
   std::string help;
-  double low = 0;            ///< numbers: the smallest in the option's unit
-  double high = 0;           ///< numbers: the largest
-  std::string unit{};        ///< numbers: "SECONDS"; texts: "ADDRESS", or "a|b" for all values
-  bool show_default = true;  ///< false: the help says what holds without the option
-  std::string_view needs{};  ///< another flag, without which this one is refused
+  double low = 0;            ///< numbers: smallest value, in the option's unit
+  double high = 0;           ///< numbers: largest value
+  std::string unit{};        ///< kind of value: "SECONDS", "ADDRESS"; "a|b" lists all values
+  bool show_default = true;  ///< false: `help` itself says the default
+  std::string_view needs{};  ///< a flag that must be given with this one
 };
 
-/// Declares all rows on a command. The members have to live as long as the application.
+/// Declares an option for each row. The members that rows set must live as long as `app`.
 ///
 /// Errors: while parsing, Error{kInvalid} naming the option and the text.
 void add_options(CLI::App& app, const std::vector<OptionRow>& rows);
 
-/// Adds the values of rows to a report, unless it has an entry of that name already. Numbers are in
-/// the option's unit. Without `texts`, which may name paths and keys, texts are left out and lists
+/// Adds each option's value to a report that has no entry of its name. Numbers are in the option's
+/// unit. If `texts` is false, free texts, which may hold paths and keys, are left out, and lists
 /// are counted.
 void report_options(const std::vector<OptionRow>& rows, bool texts, Json& report);
 

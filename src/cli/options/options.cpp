@@ -24,7 +24,7 @@ void declare(CLI::App& app, Value& value, const NumberOption<Number>& option, Pa
   }
 }
 
-/// Names that the API and the command line both have.
+/// Option names of the API, and the flags of the command line for them.
 constexpr std::pair<std::string_view, std::string_view> kFlags[] = {
     {"`check_tensors`", "--check-tensors"},
     {"`context`", "--ctx"},

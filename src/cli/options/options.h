@@ -1,5 +1,4 @@
-// Declaring options on CLI11 with strict numbers: decimal digits within bounds, never an empty
-// text.
+// Declares options on CLI11. Numbers are strict: decimal digits within bounds, never an empty text.
 #pragma once
 
 #include <charconv>
@@ -24,10 +23,10 @@ namespace ingot {
 /// <expected>".
 Error bad_option(std::string_view option, std::string_view value, std::string_view expected);
 
-/// A message in which `context` and other names of the library's options become flags (--ctx).
+/// A library's message with its option names replaced by flags: `context` becomes --ctx.
 std::string with_flags(std::string message);
 
-/// Reads a whole number of decimal digits within [low, high]. The text holds nothing else.
+/// Parses a whole decimal number within [low, high]. The text must hold nothing else.
 ///
 /// Errors: Error{kInvalid} naming `option` and the text.
 template <class Int>
@@ -41,7 +40,7 @@ Int parse_whole(std::string_view text, std::string_view option, Int low, Int hig
   return value;
 }
 
-/// Reads a number in decimal notation within [low, high]. The text holds nothing else.
+/// Parses a decimal number within [low, high]. The text must hold nothing else.
 ///
 /// Errors: Error{kInvalid} naming `option` and the text.
 double parse_real(std::string_view text, std::string_view option, double low, double high);
@@ -72,7 +71,7 @@ void add_number(CLI::App& app, std::optional<std::int32_t>& value,
 
 /// An option or a positional argument that takes a text.
 struct TextOption {
-  std::string name;  ///< "--file"; of a positional argument "MODEL"
+  std::string name;  ///< "--file", or "MODEL" for a positional argument
   std::string help;
   std::string takes{};  ///< the kind of value, for the help; "a|b" lists all values
   bool is_required = false;
@@ -87,18 +86,18 @@ void add_text(CLI::App& app, std::string& value, const TextOption& option);
 void add_text(CLI::App& app, std::optional<std::string>& value, const std::string& name,
               const std::string& help);
 
-/// Declares an option that takes a text and may be repeated. With `most` above 1 it takes up to
-/// `most` texts behind one name.
+/// Declares an option that takes a text and may be repeated. If `most` is above 1, the flag takes
+/// up to `most` texts at once.
 void add_texts(CLI::App& app, std::vector<std::string>& values, const std::string& name,
                const std::string& help, int most = 1);
 
-/// Declares an option that takes a text and may be given again: `read` gets each text.
+/// Declares an option that takes a text and may be repeated. `read` is called with each text.
 ///
 /// Errors: while parsing, those of `read`.
 void add_texts(CLI::App& app, const std::function<void(const std::string&)>& read,
                const std::string& name, const std::string& help);
 
-/// Declares a positional argument that takes up to `most` words, and at least one where it
+/// Declares a positional argument that takes up to `most` words, and at least one if it
 /// `is_required`.
 void add_words(CLI::App& app, std::vector<std::string>& values, const std::string& name,
                const std::string& help, int most, bool is_required);
@@ -112,13 +111,13 @@ CLI::App& add_command(CLI::App& app, const std::string& name, const std::string&
 /// Sets the text at the end of a command's help.
 void set_footer(CLI::App& app, const std::string& text);
 
-/// Gives an option another description.
+/// Replaces an option's help.
 void set_help(CLI::App& app, const std::string& name, const std::string& help);
 
-/// Makes an option an error together with any of the others. All are declared before.
+/// Makes it an error to give an option with one of `others`. All must be declared before.
 void exclude(CLI::App& app, const std::string& name, std::initializer_list<const char*> others);
 
-/// Makes an option an error without another one. Both are declared before.
+/// Makes it an error to give an option without `other`. Both must be declared before.
 void need(CLI::App& app, const std::string& name, const std::string& other);
 
 /// Whether the command line has the option or argument.

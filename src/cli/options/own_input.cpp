@@ -1,4 +1,4 @@
-// Comparing paths by the files that they lead to.
+// Compares paths by the files that they refer to.
 #include "cli/options/own_input.h"
 
 #include <filesystem>

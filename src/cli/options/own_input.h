@@ -1,4 +1,4 @@
-// Refusing an output path that would overwrite a command's input.
+// Refuses output paths that would overwrite a command's input.
 #pragma once
 
 #include <string>

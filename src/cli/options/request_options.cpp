@@ -1,4 +1,4 @@
-// The flags of a request.
+// Flags of request fields: declares them from the table, and copies given values.
 #include "cli/options/request_options.h"
 
 #include <limits>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int32_t kIdMax = std::numeric_limits<std::int32_t>::max();
 
-/// Adds "ID=V,ID=V".
+/// Parses "ID=V,ID=V" and adds the biases.
 void parse_biases(std::string_view text, const std::string& flag, const FieldRange& range,
                   std::vector<LogitBias>& biases) {
   for (;;) {
@@ -31,7 +31,7 @@ void parse_biases(std::string_view text, const std::string& flag, const FieldRan
   sort_biases(biases, flag);
 }
 
-/// Declares a field's flag, one function for each type of value.
+/// Declares a field's flag; one function for each type of value.
 struct FlagDeclarer {
   CLI::App& app;
   const std::string flag;

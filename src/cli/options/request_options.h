@@ -1,4 +1,4 @@
-// The options that say how a prompt is continued, declared from the table of request fields.
+// Options for continuing a prompt (sampling, limits), made from the table of request fields.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@ class App;
 
 namespace ingot {
 
-/// Declares the flags of a command, place::kRun or place::kTalk. `request` holds their defaults,
-/// gets their values, and lives as long as the application.
+/// Declares the flags of `command`, which is place::kRun or place::kTalk. `request` holds their
+/// defaults, gets their values, and must live as long as `app`.
 ///
 /// Errors: while parsing, Error{kInvalid} naming the flag and the text.
 void add_request_options(CLI::App& app, Request& request, Places command);
 
-/// Copies the fields that the command line of `app` gave flags for.
+/// Copies the request fields that the user set by flags of `app`.
 void copy_given(Request& to, const Request& from, const CLI::App& app, Places command);
 
-/// What a request of this model may ask for, with --ctx `ctx` (0 = the model's).
+/// Limits on requests to this model, with --ctx `ctx` (0: the model's own context).
 RequestLimits request_limits(const Instance& instance, std::int64_t ctx);
 
 }  // namespace ingot

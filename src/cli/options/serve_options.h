@@ -9,27 +9,27 @@
 
 namespace ingot {
 
-/// The largest context of a request where --ctx does not say: larger ones cost memory.
+/// Maximum tokens of a request's context without --ctx. A larger context needs more memory.
 inline constexpr std::int64_t kServedContext = 32768;
-/// Tokens of keys and values that are kept for all requests where --kv-tokens does not say.
+/// Tokens of the KV pool without --kv-tokens, or one context if that is larger.
 inline constexpr std::int64_t kKvTokensDefault = 65536;
 
-/// Requests that run at once where --sequences does not say: one for each 1,024 tokens of keys and
-/// values, within these bounds.
+/// Without --sequences, one request may run for each kTokensPerSequence tokens of the KV pool,
+/// within these bounds.
 inline constexpr std::int64_t kTokensPerSequence = 1024;
 inline constexpr std::int64_t kSequencesMin = 64;
 inline constexpr std::int64_t kSequencesMax = 256;
 
-/// Values of the flags.
+/// Values of all flags of `ingot serve`.
 struct ServerValues {
   ModelOptionValues model;
   ServerConfig server;
 };
 
-/// The table of all options but those of the model, over the members of `config`.
+/// The table of the server's own options. Its rows set the members of `config`.
 std::vector<OptionRow> server_option_rows(ServerConfig& config);
 
-/// Declares the options and MODEL on the command.
+/// Declares MODEL and all options of `ingot serve` on `app`.
 void add_server_options(CLI::App& app, ServerValues& values);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// A trace's life around an engine's.
+// --trace: creates the trace file before the engine, and completes it afterwards.
 #include "cli/options/trace_file.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-// --trace: the steps of an engine as a file for trace viewers.
+// --trace: writes an engine's steps to a file for trace viewers.
 #pragma once
 
 #include <optional>
@@ -12,37 +12,37 @@ class App;
 
 namespace ingot {
 
-/// Values of the flags.
+/// Values of the trace's flags.
 struct TraceValues {
   std::optional<std::string> path;
-  bool profile = false;  ///< with the times of ops
+  bool profile = false;  ///< the trace has the times of ops
 };
 
-/// Declares the option `name` of the trace's path, and --profile.
+/// Declares the option `name`, which takes the trace's path, and --profile.
 void add_trace_file_options(CLI::App& app, TraceValues& values, const std::string& name);
 
-/// A trace, made before its engine and finished after it. When a command fails or is interrupted,
-/// the file has the steps until then.
+/// A trace file. It is made before its engine, and finished after the engine is gone. If a command
+/// fails or is interrupted, the file has the steps until then.
 class TraceFile {
  public:
-  /// No trace without a path. `metrics` may be null.
+  /// Without a path it writes no trace. `metrics` may be null.
   ///
-  /// Errors: Error{kIo} when the file cannot be made.
+  /// Errors: Error{kIo} if the file cannot be created.
   explicit TraceFile(const TraceValues& values, EngineMetrics* metrics = nullptr);
   ~TraceFile();
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
 
-  /// For the engine; null without a trace.
+  /// The observer for the engine; null if there are neither a trace nor metrics.
   EngineObserver* observer() noexcept;
-  /// Once the engine is gone. Errors: Error{kIo} when the trace could not be written.
+  /// Completes the file after the engine is gone. Errors: Error{kIo} if it cannot be written.
   void finish();
 
  private:
   std::optional<StepTrace> trace_;
   EngineLog log_;
   bool is_looked_at_;
-  bool begun_ = false;  ///< there was an engine: an older file is not replaced by nothing
+  bool begun_ = false;  ///< `observer` was called; until then an older file is kept
 };
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Reading API keys, and checking that a server without keys is not exposed.
+// Reads API keys, and refuses to expose a server without keys.
 #include "cli/serve/access.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace ingot {
 
 namespace {
 
-/// The numbers of the keys that an option names by their ID.
+/// Numbers of the keys with the ID that an option names.
 std::vector<std::size_t> numbers_of(const ApiKeys& keys, std::string_view option,
                                     std::string_view id) {
   std::vector<std::size_t> numbers;
@@ -26,7 +26,7 @@ std::vector<std::size_t> numbers_of(const ApiKeys& keys, std::string_view option
   return numbers;
 }
 
-/// Adds an option "ID=WEIGHT".
+/// Parses "ID=WEIGHT" and sets the weight of the keys with this ID.
 void add_weight(KeyRing& ring, std::string_view text) {
   constexpr std::string_view kOption = "--key-weight";
   constexpr double kWeightMin = 0.01, kWeightMax = 100;
@@ -43,7 +43,7 @@ void check_exposure(const ServerConfig& config) {
   if (!config.access.no_auth && !is_loopback(host)) {
     throw Error(ErrorCode::kInvalid,
                 cat("--host ", host,
-                    " lets others in and there is no API key: give --api-key-file "
+                    " is open to others and there is no API key: give --api-key-file "
                     "or INGOT_API_KEY, or say --i-accept-no-auth"));
   }
   const auto& origins = config.access.cors_origins;

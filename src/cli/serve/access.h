@@ -1,4 +1,4 @@
-// The API keys of `ingot serve`, and what options say about them.
+// Reads the API keys of `ingot serve` and its options about access.
 #pragma once
 
 #include <cstddef>
@@ -11,20 +11,20 @@
 
 namespace ingot {
 
-/// The keys that open the server. Keys are numbered from 1.
+/// The server's API keys, and options about them. Keys are numbered from 1.
 struct KeyRing {
   ApiKeys keys;
-  std::set<std::size_t> operators;          ///< keys that see all counts
-  std::map<std::uint64_t, double> weights;  ///< shares of keys, where not 1
+  std::set<std::size_t> operators;          ///< keys that see all metrics
+  std::map<std::uint64_t, double> weights;  ///< shares of keys with a weight other than 1
 };
 
-/// Reads the keys of --api-key-file and INGOT_API_KEY, and which keys options name.
+/// Reads the keys of --api-key-file and INGOT_API_KEY, and the options that name keys.
 ///
-/// Errors: Error{kInvalid} for a file or an option that is wrong, for an address that others reach
-/// without keys, and for pages of any origin without keys.
+/// Errors: Error{kInvalid} for a wrong file or option. Without keys also for an address that other
+/// machines can reach, and for --cors-origin *.
 KeyRing read_keys(const ServerConfig& config);
 
-/// What the API checks of a request: the options with host names in lower case, and the keys.
+/// The access rules of the API: options with host names in lower case, keys and routes.
 GateOptions gate_options(const ServerConfig& config, ApiKeys keys);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Fitting the options of a server to the model, to the memory and to descriptors.
+// Fits a server's options to the model, the memory and the limit on descriptors.
 #include "cli/serve/capacity.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace ingot {
 
 namespace {
 
-/// Tokens of the KV pool that are wanted for all requests.
+/// Tokens of the KV pool to plan for: --kv-tokens or its default.
 std::int64_t wanted_kv_tokens(const ServerConfig& config, std::int64_t context) {
   return config.kv_tokens > 0 ? config.kv_tokens : std::max(context, kKvTokensDefault);
 }
@@ -56,13 +56,13 @@ StartOptions plan_start(const ServerValues& values, const Instance& instance) {
   const std::int64_t wanted = wanted_kv_tokens(config, start.context);
   start.pool_sequences = static_cast<std::int32_t>(std::clamp<std::int64_t>(
       (wanted + start.context - 1) / start.context, 1, instance.fitting_pool(start)));
-  // Where one sequence does not fit, starting fails with the numbers.
+  // If one sequence does not fit, starting fails and reports the numbers.
   if (instance.plan(start).fits) warn_of_less(config, start);
   return start;
 }
 
 void fit_connections(ServerOptions& listen) {
-  // Model, log, sockets, and what libraries open; then each thread that reads and writes.
+  // Descriptors for the model, the log, sockets and libraries; then for each thread.
   constexpr std::int64_t kOwn = 32, kOwnOfThread = 3;
   const std::int64_t others = kOwn + kOwnOfThread * listen.io_threads + listen.connections_reserved;
   const std::int64_t wanted = listen.connections_max + others;

@@ -1,18 +1,18 @@
-// How much `ingot serve` can run at once: context, sequences, rows and KV pool for the memory.
+// Plans what `ingot serve` runs at once in the memory: context, sequences, rows and KV pool.
 #pragma once
 
 #include "cli/options/serve_options.h"
 
 namespace ingot {
 
-/// The largest start that the options ask for and the memory holds. Where it is smaller than an
-/// option, a warning says why.
+/// Options for starting the model: what the flags ask for, or less if the memory holds less. A
+/// warning explains each value that is below its flag.
 ///
-/// Errors: as of choose_context.
+/// Errors: those of choose_context.
 StartOptions plan_start(const ServerValues& values, const Instance& instance);
 
-/// Lowers `listen.connections_max` to what the process has descriptors for, with a warning, after
-/// raising its limit of descriptors as far as the system allows.
+/// Raises the process's limit on descriptors if the connections need more. If the system does not
+/// allow enough, lowers `listen.connections_max`, with a warning.
 void fit_connections(ServerOptions& listen);
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// ingot serve: a model behind an HTTP API, from start-up to the end of the process.
+// ingot serve: serves a model over HTTP, from start-up to the end of the process.
 #include <unistd.h>
 
 #include <chrono>
@@ -32,14 +32,14 @@ constexpr int kInternal = 70;
 constexpr int kForced = 3;
 using Clock = std::chrono::steady_clock;
 
-/// Time for the last bytes of responses after the engine has ended all requests.
+/// Seconds for sending the last bytes of responses after the engine has ended all requests.
 constexpr double kFlushSeconds = 1.5;
 
-/// Interval between checks of the file that weights are mapped from. Until the next check, a file
-/// that was overwritten can give wrong text.
+/// Seconds between checks of the file from which weights are mapped. Until the next check, an
+/// overwritten file can give wrong text.
 constexpr double kWeightCheckSeconds = 5;
 
-/// Steps of the engine that GET /admin/steps shows.
+/// Number of engine steps that GET /admin/steps shows.
 constexpr std::size_t kStepsKept = 256;
 
 std::string served_name(const ServerConfig& config, const Instance& instance) {
@@ -50,7 +50,7 @@ std::string served_name(const ServerConfig& config, const Instance& instance) {
   return name.empty() ? std::string(kBuiltInModel) : name;
 }
 
-/// The chat template; nothing where the model has none or no tokenizer.
+/// The chat template; nothing if the model has none, or has no tokenizer.
 std::optional<ServedChat> served_chat(const ServerConfig& config, const Instance& instance) {
   if (instance.tokenizer() == nullptr) return std::nullopt;
   const auto chosen = choose_template(instance, config.chat_template);
@@ -58,8 +58,8 @@ std::optional<ServedChat> served_chat(const ServerConfig& config, const Instance
   return ServedChat{{chosen->text, chosen->name, *instance.tokenizer()}, std::string(chosen->text)};
 }
 
-/// The settings as they came out. With `texts` for the operator's log, without them for GET /props,
-/// whose readers learn no paths of this machine.
+/// The effective settings. With `texts` they are for the operator's log; without, for GET /props,
+/// which must not reveal paths of this machine.
 Json settings(ServerValues values, const Instance& instance, const StartOptions& start, int threads,
               bool texts) {
   Json j = Json::object();
@@ -78,7 +78,7 @@ Json settings(ServerValues values, const Instance& instance, const StartOptions&
   return j;
 }
 
-/// While it lives, the server accepts connections. What requests use outlives it.
+/// While it exists, the server accepts connections. Objects that requests use must outlive it.
 class ListeningPhase {
  public:
   ListeningPhase(Server& server, RequestHandler& gate, RequestHandler& admin,
@@ -94,7 +94,7 @@ class ListeningPhase {
   Server& server_;
 };
 
-/// The engine, running, with what observes it.
+/// The running engine and its observers.
 class ServingEngine {
  public:
   ServingEngine(const ServerConfig& config, std::map<std::uint64_t, double> weights,
@@ -142,13 +142,13 @@ void enter_sandbox_with_warnings(const ServerOptions& listen) {
   for (const std::string& missing : enter_sandbox(sockets)) log_warning(missing);
 }
 
-/// Waits until the process has to end. Errors: Error{kIo} when the file of the weights changed.
+/// Waits until the process must end. Errors: Error{kIo} if the file of the weights changed.
 void wait_until_stopped(StopSignal& stop, const Instance& instance) {
   while (!stop.wait_for(kWeightCheckSeconds)) instance.expect_weights_not_overwritten();
 }
 
-/// Lets requests end for the time of --drain-timeout. Returns the exit code, unless the engine's
-/// thread is stuck: then it ends the process, since destructors would wait for the thread.
+/// Gives requests the time of --drain-timeout to end. Returns the exit code. If the engine's thread
+/// is stuck, ends the process itself, since destructors would wait for the thread.
 int drain(double seconds, Service& service, Engine& engine, Server& server) {
   const auto drain_by = Clock::now() + std::chrono::duration<double>(seconds);
   service.begin_drain();
@@ -180,7 +180,7 @@ int serve(ServerValues values) {
       system_fingerprint(instance.fingerprint(), to_string(instance.kv_type()));
   start_with_progress(instance, start);
   if (config.sandbox) {
-    // Threads that begin from here on, which read requests, inherit it.
+    // Threads that start from now on, which read requests, inherit the sandbox.
     enter_sandbox_with_warnings(config.listen);
     loading.begin(config.times);
   }
@@ -202,7 +202,7 @@ int serve(ServerValues values) {
   ServerLog log(STDERR_FILENO, log_level(config), http_metrics.log_lines_dropped);
   RequestGate gate(gate_options(config, std::move(keys.keys)), service, log);
   RequestGate admin({.routes = admin_routes()}, service, log);
-  // Before requests are served, which would compete with it for the engine.
+  // Runs before requests are served, which would compete with it for the engine.
   self_check(service);
   server.pause();
   stop.begin();

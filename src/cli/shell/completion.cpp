@@ -1,4 +1,4 @@
-// ingot completion: scripts that complete its command line.
+// ingot completion: prints scripts that complete its command line in a shell.
 #include <memory>
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-// The script for bash: one function that finds the command, then what can stand at the cursor.
+// The completion script for bash: one function that finds the command, then the possible words.
 #include "base/text.h"
 #include "cli/shell/completion_scripts.h"
 
@@ -6,9 +6,9 @@ namespace ingot {
 
 namespace {
 
-// bash splits words at ':' too, which names hold: the line is split at blanks alone, and what bash
-// will not replace is cut off in the end. Names come from strangers: they are quoted, and never go
-// through compgen -W, which expands them.
+// bash also splits words at ':', which model names contain. So the line is split at blanks only,
+// and the part that bash does not replace is cut off at the end. Names come from strangers: they
+// are quoted, and never passed to compgen -W, which would expand them.
 constexpr std::string_view kBegin = R"sh(# bash completion for ingot, made by: ingot completion bash
 _ingot() {
   local line=${COMP_LINE:0:COMP_POINT} command='' options='' choices='' names='' files='' i
@@ -48,7 +48,7 @@ constexpr std::string_view kEnd = R"sh(  esac
 complete -F _ingot ingot
 )sh";
 
-/// The words that can follow when the last word is no option with a value.
+/// The words that can follow if the last word is not an option with a value.
 std::string positional_line(const CommandInfo& command) {
   std::vector<std::string> choices = command.children;
   if (command.positionals.empty()) {

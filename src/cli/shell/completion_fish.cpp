@@ -1,4 +1,4 @@
-// The declarations for fish: one for each option of each command.
+// The completion script for fish: one declaration for each option of each command.
 #include "base/text.h"
 #include "cli/shell/completion_scripts.h"
 
@@ -23,7 +23,7 @@ std::string in_quotes(std::string_view text) {
   return result + "'";
 }
 
-/// Whether the line names this command so far, as a condition.
+/// A fish condition that holds if the line names this command so far.
 std::string condition(const CommandInfo& command) {
   if (command.words.empty()) return "__fish_use_subcommand";
   std::string text;
@@ -33,7 +33,7 @@ std::string condition(const CommandInfo& command) {
   return text;
 }
 
-/// " -s p -l prompt".
+/// The option's names as fish declares them: " -s p -l prompt".
 std::string name_flags(const OptionInfo& option) {
   std::string flags;
   for (const std::string& name : option.names) {
@@ -43,7 +43,7 @@ std::string name_flags(const OptionInfo& option) {
   return flags;
 }
 
-/// Whether files can follow, or these words alone.
+/// Flags that say whether files or only these words can follow.
 std::string value_flags(const OptionInfo& option) {
   if (option.value.empty()) return {};
   if (option.choices.empty()) return " -r -F";

@@ -17,16 +17,16 @@ std::string zsh_completion(std::span<const CommandInfo> commands);
 /// Declarations for fish, to be sourced.
 std::string fish_completion(std::span<const CommandInfo> commands);
 
-/// Values of a positional argument besides files.
+/// The kind of values that a positional argument takes.
 enum class PositionalKind { kFile, kModel, kName };
 
-/// By its name: MODEL is a file, a folder or a name of the cache, NAME is such a name.
+/// The kind for a name: MODEL is a file, a folder or a cached model, NAME a cached model.
 PositionalKind positional_kind(const OptionInfo& positional);
 
 /// `text` in single quotes as a POSIX shell reads them.
 std::string shell_quoted(std::string_view text);
 
-/// The words with `between` between them.
+/// The words as one text, with `between` between them.
 std::string joined(std::span<const std::string> words, std::string_view between = " ");
 
 }  // namespace ingot

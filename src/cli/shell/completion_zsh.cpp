@@ -1,4 +1,4 @@
-// The functions for zsh: one for each command, on _arguments.
+// The completion script for zsh: one function for each command, based on _arguments.
 #include "base/text.h"
 #include "cli/shell/completion_scripts.h"
 
@@ -36,7 +36,7 @@ std::string escaped(std::string_view text, std::string_view special) {
   return result;
 }
 
-/// ":message:action" for a value.
+/// The part of an _arguments spec for a value: ":message:action".
 std::string value_spec(const OptionInfo& option, std::string_view action) {
   return cat(":", escaped(option.value, ":\\"), ":",
              option.choices.empty() ? std::string(action) : cat("(", joined(option.choices), ")"));
@@ -65,7 +65,7 @@ std::string_view positional_action(const OptionInfo& positional) {
   return "_files";
 }
 
-/// Hands over to the function of a child; before its word, offers the children.
+/// Calls the function of a subcommand; before its name is typed, offers the names.
 std::string child_cases(const CommandInfo& command, std::span<const CommandInfo> commands) {
   std::string cases;
   std::string list;

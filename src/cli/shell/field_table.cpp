@@ -1,4 +1,4 @@
-// Request fields as lines of a Markdown table.
+// Prints the table of request fields as Markdown, for the docs.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -12,12 +12,12 @@ namespace ingot {
 
 namespace {
 
-/// Names of places, by their bits.
+/// Names of places, in the order of their bits.
 constexpr std::array<std::string_view, 11> kPlaces = {
     "`run`",     "`chat`",   "`/set`",     "JSON lines", "chats",      "completions",
     "responses", "messages", "embeddings", "sessions",   "model files"};
 
-/// Names of types, by the alternatives of FieldMember.
+/// Names of types, in the order of the alternatives of FieldMember.
 constexpr std::array<std::string_view, std::variant_size_v<FieldMember>> kTypes = {
     "text",      "number",  "integer", "integer", "integer", "integer", "numbers by token id",
     "token ids", "integer", "integer", "number",  "boolean", "texts",   "token ids"};
@@ -30,7 +30,7 @@ std::string names(Places places) {
   return list;
 }
 
-/// The greatest values of types are no bounds.
+/// A field's bounds as text. The largest value of a type does not count as a bound.
 std::string range_text(const FieldRange& range) {
   if (range.low == range.high) return "any";
   const std::string from = cat(range.is_above_low ? "above " : "from ", range.low);
@@ -42,7 +42,7 @@ std::string default_text(const RequestField& field, Places where) {
   return text.empty() || text == "[]" || text == "{}" || text == "inf" ? "none" : text;
 }
 
-/// The text for each place, with that of most places last: "1 (`chat`), else 0".
+/// The text for each place, with the most common text last: "1 (`chat`), else 0".
 template <class TextAt>
 std::string by_place(Places places, TextAt text_at) {
   std::map<std::string, Places> texts;

@@ -1,4 +1,4 @@
-// ingot man: its manual pages.
+// ingot man: prints its manual pages.
 #include <algorithm>
 #include <memory>
 

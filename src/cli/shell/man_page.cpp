@@ -1,4 +1,4 @@
-// Manual pages as roff text, made from the table of options.
+// Manual pages: writes roff text from the table of options.
 #include "cli/shell/man_page.h"
 
 #include "base/text.h"
@@ -8,7 +8,7 @@ namespace ingot {
 
 namespace {
 
-/// Text that roff shows as it is: backslashes and hyphens written out, no line taken for a request.
+/// `text` escaped for roff: backslashes and hyphens are escaped, and no line is a roff request.
 std::string escaped(std::string_view text) {
   std::string out;
   bool is_line_start = true;
@@ -28,14 +28,14 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-/// A sentence from a phrase of the table.
+/// Makes a sentence from a phrase of the table.
 std::string sentence(std::string_view help) {
   std::string text(help);
   if (!text.empty() && !text.ends_with('.')) text += '.';
   return escaped(text);
 }
 
-/// "\fB\-p\fR, \fB\-\-prompt\fR \fITEXT\fR".
+/// An option's heading: "\fB\-p\fR, \fB\-\-prompt\fR \fITEXT\fR".
 std::string option_heading(const OptionInfo& option) {
   std::string text;
   for (const std::string& name : option.names) {
@@ -58,7 +58,7 @@ std::string synopsis(const CommandInfo& command) {
     if (positional.is_repeatable) text += "...";
   }
   if (command.children.empty()) return text;
-  // Where a command can stand in place of arguments, that is another line.
+  // A subcommand in place of arguments needs a line of its own.
   if (!command.positionals.empty()) {
     text += cat("\n.br\n\\fBingot", escaped(command.path(' ')), "\\fR");
   }
@@ -76,7 +76,7 @@ std::string children_section(const CommandInfo& command, std::span<const Command
   return text.empty() ? text : ".SH COMMANDS\n" + text;
 }
 
-/// The footer's lines as they are: they may be lists.
+/// The footer's lines, unchanged because they may be lists.
 std::string notes_section(const CommandInfo& command) {
   if (command.footer.empty()) return {};
   std::string text = ".SH NOTES\n";

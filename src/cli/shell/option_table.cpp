@@ -1,4 +1,4 @@
-// Reading the declarations of CLI11 into a table.
+// Reads CLI11's declarations into a table of commands and options.
 #include "cli/shell/option_table.h"
 
 #include <CLI/CLI.hpp>

@@ -12,30 +12,30 @@ namespace ingot {
 
 /// An option or a positional argument.
 struct OptionInfo {
-  std::vector<std::string> names;    ///< "-p", "--prompt"; of a positional argument "MODEL"
+  std::vector<std::string> names;    ///< "-p", "--prompt"; or "MODEL" for a positional argument
   std::string value;                 ///< the kind of value: "TEXT"; empty for a flag
-  std::vector<std::string> choices;  ///< all values, if they are known
+  std::vector<std::string> choices;  ///< all possible values, if there is a list
   std::string help;
-  std::string initial;  ///< the default, or empty
+  std::string initial;  ///< default value; empty: none
   bool is_required = false;
   bool is_repeatable = false;
 };
 
-/// A command.
+/// A command of the program, as its help shows it.
 struct CommandInfo {
   std::vector<std::string> words;  ///< as typed: {"run"}; empty for ingot itself
   std::string help;
   std::string footer;
   std::vector<OptionInfo> options;
   std::vector<OptionInfo> positionals;
-  std::vector<std::string> children;  ///< the last words of its own commands
+  std::vector<std::string> children;  ///< names of its subcommands
 
-  /// The words with `between` before each: " run".
+  /// Joins the words, with `between` in front of each: " run".
   std::string path(char between) const;
 };
 
-/// All commands and options that the help of the application shows, parents before children. A
-/// value of type "a|b|c" has these choices.
+/// All commands and options that the program's help shows, parents before children. An option of
+/// type "a|b|c" has these choices.
 std::vector<CommandInfo> option_table(const CLI::App& app);
 
 }  // namespace ingot

@@ -27,9 +27,9 @@ void read_rest(Params& params) {
   }
 }
 
-/// Prefixes are cached without being told.
+/// Accepts `cache_control`, which has no effect: prefixes are cached without it.
 void read_cache_control(Params& params) {
-  params.ignore_object("cache_control", "prompts share what they begin with anyway");
+  params.ignore_object("cache_control", "equal beginnings of prompts are cached without it");
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ Reply messages(const Call& call) {
   const ReplyText reply(chat);
   prompt.request.prompt = std::move(chat.ids);
   params.refuse("stop", "its name is stop_sequences here");
-  params.array("stop_sequences");  // a text alone is refused
+  params.array("stop_sequences");  // must be a list of strings
   read_fields(params, call, prompt.request, place::kMessages);
   form.stops = prompt.request.stop;
   if (!params.has("max_tokens")) throw invalid_request("max_tokens", "max_tokens is missing");

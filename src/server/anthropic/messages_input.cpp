@@ -1,4 +1,4 @@
-// Input of /v1/messages: messages of blocks. Consecutive messages of a role become one turn.
+// Reads the input of POST /v1/messages. Consecutive messages of one role become one turn.
 #include "server/anthropic/messages_input.h"
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace ingot {
 
 namespace {
 
-/// What one role says.
+/// Consecutive messages of one role, joined.
 struct ChatTurn {
   std::string role;
   std::string text{};
@@ -27,7 +27,7 @@ struct ChatTurn {
   }
 };
 
-/// Blocks of text and of thinking.
+/// Adds blocks of text and of thinking to `turn`.
 void add_blocks(const std::string& place, const Json::Array& blocks, ChatTurn& turn) {
   if (blocks.empty()) refuse_at(place, "has a content without blocks");
   for (const Json& block : blocks) {
@@ -68,7 +68,7 @@ std::vector<ChatTurn> read_turns(Params& params) {
   const Json* messages = params.array("messages");
   if (messages == nullptr) throw invalid_request("messages", "messages is missing");
   const Json::Array& all = *messages->as_array();
-  // One more for the system.
+  // The system message takes one place.
   if (all.empty() || all.size() >= kMessagesMax) {
     throw invalid_request("messages", cat("messages has ", all.size(),
                                           " entries, possible are 1 to ", kMessagesMax - 1));
@@ -83,7 +83,7 @@ std::vector<ChatTurn> read_turns(Params& params) {
   return turns;
 }
 
-/// Reasoning on or off, where the template can do either.
+/// Turns reasoning on or off if the template can; warns if it cannot.
 void set_thinking(Params& thinking, std::string_view type, const Service& service,
                   ChatArguments& arguments) {
   const bool is_wanted = type != "disabled";

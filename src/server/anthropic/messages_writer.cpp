@@ -1,4 +1,4 @@
-// Responses of /v1/messages: a block of thinking, if there is any, and one of text.
+// Writes responses of POST /v1/messages: a block of thinking, if there is any, and a block of text.
 #include "server/anthropic/messages_writer.h"
 
 #include <initializer_list>
@@ -20,7 +20,7 @@ struct Block {
   std::string_view type() const { return is_thinking ? "thinking" : "text"; }
   Json json() const {
     Json j = json_object({{"type", type()}, {type(), text}});
-    // Nothing is signed here; clients expect the member.
+    // Clients expect a signature; it is empty, since nothing is signed here.
     if (is_thinking) j.set("signature", "");
     return j;
   }

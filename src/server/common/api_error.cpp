@@ -1,4 +1,4 @@
-// ApiError: JSON of errors, and what the engine's errors become.
+// ApiError: the JSON of errors, and the conversion of the engine's errors.
 #include "server/common/api_error.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::string param_of(std::string_view message) {
 
 Json null_or(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
-/// The type by which clients tell errors apart.
+/// The error type by which clients tell errors apart.
 std::string_view type_of(int status, bool is_anthropic) {
   if (status == 401) return "authentication_error";
   if (status == 429) return "rate_limit_error";
@@ -71,16 +71,15 @@ ApiError invalid_request(std::string param, std::string message) {
 }
 
 ApiError overloaded() {
-  return {429, "server_overloaded",
-          "as many requests wait as may, or as can be served in time: try again later"};
+  return {429, "server_overloaded", "too many requests are waiting: try again later"};
 }
 
 ApiError draining() { return {503, "draining", "the server is being stopped"}; }
 
 namespace {
 
-/// A time limit ended the request. Clients retry by themselves; they must not where the request
-/// itself, and no overload, used all its time.
+/// A time limit ended the request. Clients retry by themselves. They must not if the request itself
+/// used the time, since a retry would use it again.
 ApiError timeout(const std::string& message) {
   const std::string param = param_of(message);
   ApiError error(503, param == "queue_timeout" ? param : "timeout", message);
@@ -88,8 +87,8 @@ ApiError timeout(const std::string& message) {
   return error;
 }
 
-/// A request that cannot end in time would fail again. One whose first token is late might not: it
-/// waits for other requests, and its limit may be the server's own.
+/// A request that cannot end in time would fail again. A request with a late first token might not:
+/// it waits for other requests, and the limit may be the server's own.
 ApiError unavailable(const std::string& message) {
   ApiError error(503, "unavailable", message);
   const std::string param = param_of(message);
@@ -116,14 +115,14 @@ ApiError api_error(const Error& error) {
     case ErrorCode::kTimeout:
       return timeout(error.message());
     case ErrorCode::kDoesNotFit:
-      return {503, "out_of_memory", "there is no memory for the request"};
+      return {503, "out_of_memory", "there is not enough memory for the request"};
     case ErrorCode::kNotFinite:
       return failed("not_finite", error.message(), error);
     case ErrorCode::kIo:
     case ErrorCode::kInternal:
       break;
   }
-  return failed("internal_error", "the server met an error of its own", error);
+  return failed("internal_error", "an internal error occurred in the server", error);
 }
 
 }  // namespace ingot

@@ -1,4 +1,4 @@
-// Keys as SHA-256 digests.
+// ApiKeys: parses API keys, stores SHA-256 digests, and compares them in constant time.
 #include "server/common/api_keys.h"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ std::string_view without_end(std::string_view line) {
   return line;
 }
 
-/// Keys travel in a header field.
+/// Whether `text` is visible ASCII, which a header field can carry.
 bool is_visible(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
 }
@@ -88,7 +88,7 @@ std::optional<std::size_t> ApiKeys::find(std::string_view key) const {
     for (std::size_t b = 0; b < presented.size(); ++b) {
       difference |= static_cast<unsigned>(presented[b] ^ keys_[i].digest[b]);
     }
-    // 1 where nothing differs, without a branch on it.
+    // 1 if nothing differs, computed without a branch.
     const std::size_t same = (difference - 1U) >> 31U;
     found = std::max(found, same * (i + 1));
   }

@@ -1,4 +1,4 @@
-// AuthFailures: a ring of times for each address.
+// AuthFailures: keeps a ring buffer of times for each address.
 #include "server/common/auth_failures.h"
 
 #include <arpa/inet.h>
@@ -11,13 +11,13 @@ namespace ingot {
 namespace {
 
 constexpr std::size_t kNetworkBytes = 8;
-/// The first bytes of IPv4 addresses that are written as IPv6.
+/// The first bytes of an IPv4 address that is written as an IPv6 address.
 constexpr std::array<unsigned char, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-/// Time between two searches for addresses to forget.
+/// Interval between searches for expired addresses, when the table is full.
 constexpr std::chrono::seconds kSweep{1};
 
-/// An IPv6 address without the bits that the owner of its network chooses. IPv4 addresses written
-/// as IPv6 have one owner each and stay.
+/// An IPv6 address with the bits cleared that the owner of the network chooses. IPv4 addresses,
+/// also in IPv6 form, are unchanged.
 std::string network_of(const std::string& address) {
   std::array<unsigned char, sizeof(in6_addr)> bytes{};
   const std::string number = address.substr(0, address.find('%'));

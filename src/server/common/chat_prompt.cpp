@@ -15,7 +15,7 @@ namespace ingot {
 
 namespace {
 
-/// The JSON object that a text is; nothing for any other text.
+/// Parses `text` as a JSON object; nothing if it is not one.
 std::optional<Json> object_in(const std::string& text) {
   try {
     Json value = parse_json(text, "arguments", "json");
@@ -34,7 +34,7 @@ Json normalised_content(const std::string& place, std::string_view role, const J
   return Json("");
 }
 
-/// A copy of an object with another value of a member.
+/// A copy of an object in which one member has another value.
 Json with(const Json::Object& members, std::string_view name, const Json& value) {
   Json out = Json::object();
   for (const auto& [key, member] : members) {
@@ -43,7 +43,7 @@ Json with(const Json::Object& members, std::string_view name, const Json& value)
   return out;
 }
 
-/// Tool calls whose arguments are objects, as templates expect; the API has a string there.
+/// Tool calls with arguments as objects, as templates expect. The API has them as strings.
 Json calls_for_template(const Json& calls) {
   Json out = Json::array();
   for (const Json& call : *calls.as_array()) {
@@ -73,7 +73,7 @@ Json normalised_message(const std::string& place, const Json& message, bool know
   const Json* reasoning = message.find("reasoning_content");
   if (reasoning == nullptr || reasoning->is_null()) reasoning = message.find("reasoning");
   if (reasoning != nullptr && !reasoning->is_null()) {
-    if (reasoning->as_string() == nullptr) refuse_at(place, "has a reasoning that is no string");
+    if (reasoning->as_string() == nullptr) refuse_at(place, "has a reasoning that is not a string");
     out.set("reasoning_content", *reasoning);
     out.set("reasoning", *reasoning);
   }
@@ -192,7 +192,7 @@ void ChatArguments::read_effort(Params& params, std::string_view name) {
 
 namespace {
 
-/// A chat with the arguments of its template.
+/// A chat and its template's arguments, read from the request.
 Json whole_chat(Params& params, const Service& service) {
   Json chat = chat_members(params, service);
   ChatArguments arguments(params, service);

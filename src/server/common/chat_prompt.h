@@ -27,7 +27,7 @@ class ChatArguments {
   /// use the variable.
   [[nodiscard]] bool set(std::string_view name, Json value);
   /// Sets the reasoning effort from the member `name`; "none" turns reasoning off if the template
-  /// can. Warns if the template has no effort.
+  /// can. Warns if the template does not use it.
   void read_effort(Params& params, std::string_view name);
 
   const Json& values() const { return values_; }

@@ -1,4 +1,4 @@
-// Members that the requests of several endpoints share.
+// Reads the request members that several endpoints share.
 #include "server/common/common_params.h"
 
 #include <random>
@@ -10,7 +10,7 @@ namespace ingot {
 
 namespace {
 
-/// A lower temperature counts as 0.
+/// A temperature below this counts as 0.
 constexpr double kTemperatureMin = 1e-6;
 constexpr std::size_t kSaltBytesMax = 256;
 
@@ -19,15 +19,15 @@ std::uint64_t random_seed() {
   return generator();
 }
 
-/// Tokens in `logit_bias`: the sampler changes as many logits in every step.
+/// Maximum tokens in `logit_bias`. The sampler changes that many logits in every step.
 constexpr std::size_t kBiasesMax = 1024;
 
-/// Levels of arrays and objects in a body. Schemas of tools, the deepest part of bodies, need far
-/// fewer; functions that walk a body recursively need stack for each level.
+/// Maximum nested levels in a body. Tool schemas, the deepest parts of bodies, need far fewer.
+/// Functions that walk a body recursively need stack for each level.
 constexpr std::int32_t kJsonDepthMax = 64;
 
-/// Checks the counts before a prompt is computed. `stop` is the name of the texts that end the
-/// reply.
+/// Checks counts and lengths before a prompt is computed. `stop` is the endpoint's name for stop
+/// strings.
 void check_counts(const Request& request, std::string_view stop) {
   const auto check = [](std::string_view name, std::size_t count, std::size_t most) {
     if (count <= most) return;

@@ -1,4 +1,4 @@
-// Texts of messages: strings, and arrays of parts.
+// Reads the texts of messages: strings, and lists of text parts.
 #include "server/common/message_text.h"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ std::string message_text(const std::string& place, const Json& content,
   for (const Json& part : *parts) {
     const std::string& type = part_type(place, part);
     if (std::find(types.begin(), types.end(), type) == types.end()) {
-      refuse_at(place, "has a part that is no text: only text is supported");
+      refuse_at(place, "has a part that is not text: only text is supported");
     }
     add_line(text, part_string(place, part, "text"));
   }

@@ -1,4 +1,4 @@
-// Params: kinds, ranges and warnings of the members of a body.
+// Params: checks the types and ranges of a body's members, and collects warnings.
 #include "server/common/params.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace ingot {
 
 namespace {
 
-/// Warnings about unknown members: an attacker chooses how many there are.
+/// Maximum warnings about unknown members, since an attacker could send any number.
 constexpr std::size_t kUnknownMax = 32;
 
 }  // namespace
@@ -148,7 +148,7 @@ void Params::finish() {
     if (++unknown <= kUnknownMax) warn(name, "unknown", "the server does not know it");
   }
   if (unknown > kUnknownMax) {
-    warn("", "unknown", cat("the server does not know ", unknown - kUnknownMax, " others either"));
+    warn("", "unknown", cat("the server does not know ", unknown - kUnknownMax, " other members"));
   }
 }
 

@@ -1,4 +1,4 @@
-// Prompts: strings, lists of ids and lists of both.
+// Reads prompts: strings, lists of token ids, and lists of either.
 #include "server/common/prompts.h"
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-// RequestGate: hosts, keys, origins and limits; errors and the log.
+// RequestGate: checks hosts, API keys, origins and limits; makes error responses; writes the log.
 #include "server/common/request_gate.h"
 
 #include <openssl/rand.h>
@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::size_t kPreflightBytesMax = 1024;
 
-/// 128 random bits, so that ids cannot be guessed; fetched for 256 ids at once. Nothing where the
-/// system gives none.
+/// An id of 128 random bits, so that ids cannot be guessed. Random bits are fetched for 256 ids at
+/// once. Nothing if the system gives none.
 std::optional<std::string> new_id() {
   constexpr std::size_t kBytes = 16;
   thread_local std::array<unsigned char, 256 * kBytes> random;
@@ -56,14 +56,14 @@ bool is_json(const std::string* type) {
   return text == "application/json" || text == "application/json;charset=utf-8";
 }
 
-/// The response where there is no room. It is sent in floods, so each form is made once.
+/// The response when there is no room. It is sent in floods, so each form is made only once.
 const HttpResponse& overload_response(ErrorForm form) {
   static const HttpResponse kOpenAi = error_response(overloaded(), ErrorForm::kOpenAi);
   static const HttpResponse kAnthropic = error_response(overloaded(), ErrorForm::kAnthropic);
   return form == ErrorForm::kAnthropic ? kAnthropic : kOpenAi;
 }
 
-/// The key of a bearer, or else of x-api-key: a proxy's own Authorization may stand beside it.
+/// The key in the Authorization bearer, else in x-api-key: a proxy may use Authorization itself.
 std::string_view presented_key(const HttpRequest& request) {
   constexpr std::string_view kScheme = "bearer ";
   if (const std::string* field = request.field("authorization")) {
@@ -79,8 +79,8 @@ std::string_view presented_key(const HttpRequest& request) {
 
 bool RequestGate::is_host_allowed(const HttpRequest& request, const Route* route) const {
   const std::string* host = request.field("host");
-  // The check is against web pages that rebind their name to this server. They cannot reach a Unix
-  // socket. HTTP/1.0 has no Host field; no page makes a browser use it, load balancers' probes do.
+  // The check is against web pages that rebind their host name to this server. They cannot reach a
+  // Unix socket or use HTTP/1.0, which has no Host field; load balancers' probes use it.
   if (request.peer.empty()) return true;
   if (host == nullptr) return route != nullptr && route->access == Access::kPublic;
   const std::string name = lower_ascii(host_name(*host));
@@ -91,7 +91,7 @@ bool RequestGate::is_host_allowed(const HttpRequest& request, const Route* route
 
 std::size_t RequestGate::check_key(const HttpRequest& request) {
   const std::string_view key = presented_key(request);
-  // Valid keys first: otherwise a client that guesses would lock out all clients of its proxy.
+  // Valid keys come first: a client that guesses must not lock out all clients of its proxy.
   if (const auto number = options_.keys.find(key)) return *number;
   const auto rest = auth_failures_.add(request.peer, AuthFailures::Clock::now());
   if (rest.count() > 0) {
@@ -120,7 +120,7 @@ const std::string* RequestGate::allowed_origin(const HttpRequest& request) const
 
 HttpResponse RequestGate::preflight(const HttpRequest& request) const {
   if (allowed_origin(request) == nullptr) return {.status = 204, .type = {}};
-  // Clients add fields of their own, and all are harmless: they get what they ask for.
+  // Clients add harmless fields of their own, so the response allows the requested ones.
   const std::string* wanted = request.field("access-control-request-headers");
   const bool is_list = wanted != nullptr && wanted->size() <= kPreflightBytesMax &&
                        std::all_of(wanted->begin(), wanted->end(), [](char c) {
@@ -150,7 +150,7 @@ std::variant<Admitted, HttpResponse> RequestGate::admit(const HttpRequest& reque
     const bool is_public = route != nullptr && route->access == Access::kPublic;
     if (request.is_reserved && !is_public) {
       throw ApiError(503, "too_many_connections",
-                     "there are as many connections as may be: try again later");
+                     "there are too many connections: try again later");
     }
     if (!is_host_allowed(request, route)) {
       throw ApiError(421, "misdirected_request",
@@ -179,8 +179,8 @@ std::variant<Admitted, HttpResponse> RequestGate::admit(const HttpRequest& reque
     const bool computes = route->kind == RouteKind::kWork;
     if ((computes || route->kind == RouteKind::kText) && service_.is_draining()) throw draining();
     if (computes) {
-      // Before the body is read, which is most of the work under overload. Not thrown, since this
-      // refusal comes in floods.
+      // This is checked before the body is read, which is most of the work under overload. It is
+      // not thrown, since such refusals come in floods.
       if (service_.is_full() || service_.is_late(admitted.key)) {
         return refused(overload_response(match.errors));
       }

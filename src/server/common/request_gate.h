@@ -34,7 +34,7 @@ struct GateOptions {
   std::span<const Route> routes{};
 };
 
-/// Most bytes of a request's body, and of a response's, that --log-content writes.
+/// Maximum bytes of a request's body, and of a response's, that --log-content writes.
 inline constexpr std::size_t kContentBytesMax = 64 << 10;
 
 /// Handles HTTP requests: checks access and limits, calls endpoints, writes the log.

@@ -1,4 +1,4 @@
-// ServerLog: lines that terminals and pipes can take.
+// ServerLog: writes log lines without blocking, safe for terminals and pipes.
 #include "server/common/request_log.h"
 
 #include <poll.h>
@@ -18,17 +18,17 @@ namespace ingot {
 
 namespace {
 
-/// Bytes of a line with its end: a pipe that is writable takes this many without waiting.
+/// Maximum bytes of a line with its line break. A writable pipe takes this many without blocking.
 constexpr std::size_t kLineMax = PIPE_BUF;
 
-/// Bytes of a failure's cause.
+/// Maximum bytes of a failure's cause in a line.
 constexpr std::size_t kCauseBytes = 512;
 
-/// Bytes of a content's text in a line, and room for the line's other members.
+/// Maximum bytes of content in one line, and room for the line's other members.
 constexpr std::size_t kContentBytes = 3 << 10;
 constexpr std::size_t kOtherBytes = 128;
 
-/// JSON whose strings a terminal can show safely.
+/// The JSON with its control characters escaped, so that a terminal can show it.
 std::string harmless(std::string json) {
   const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f; };
   if (std::all_of(json.begin(), json.end(), is_plain)) return json;
@@ -41,7 +41,7 @@ std::string harmless(std::string json) {
       out += bytes;
       continue;
     }
-    // All such characters are in the first plane.
+    // All such characters are below U+10000.
     constexpr std::string_view kDigits = "0123456789abcdef";
     out += "\\u";
     for (int shift = 12; shift >= 0; shift -= 4) out += kDigits[(c.code >> shift) & 15U];
@@ -49,7 +49,7 @@ std::string harmless(std::string json) {
   return out;
 }
 
-/// Bytes of the text's beginning that end with a character: at most `most`, but at least one.
+/// Length of the first whole characters of `text`: at most `most` bytes, at least one.
 std::size_t whole_characters(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text.size();
   std::size_t bytes = std::max<std::size_t>(1, most);
@@ -58,7 +58,7 @@ std::size_t whole_characters(std::string_view text, std::size_t most) {
   return bytes;
 }
 
-/// Whether a line can be written now: a reader that has stopped must not stop the server.
+/// Whether a write would not block: a stopped reader must not stop the server.
 bool has_room(int fd) {
   pollfd wanted{.fd = fd, .events = POLLOUT, .revents = 0};
   return ::poll(&wanted, 1, 0) == 1;
@@ -107,7 +107,7 @@ void ServerLog::content(std::string_view id, std::string_view of, std::string_vi
   do {
     std::size_t bytes = whole_characters(text, kContentBytes);
     Json line = fields(bytes);
-    // Escapes make it longer.
+    // Escapes make the line longer.
     while (bytes > 1 && harmless(line.dump()).size() > kLineMax - kOtherBytes) {
       bytes = whole_characters(text, bytes / 2);
       line = fields(bytes);

@@ -1,4 +1,4 @@
-// JSON that the responses of several endpoints share.
+// Writes the JSON parts that the responses of several endpoints share.
 #include "server/common/response_json.h"
 
 #include <cmath>

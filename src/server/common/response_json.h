@@ -37,7 +37,7 @@ struct Usage {
 
   /// Adds the tokens of a choice, and of its prompt if it is the prompt's first choice.
   void add(const Outcome& outcome, bool is_first_choice);
-  /// {"prompt_tokens", "completion_tokens", "total_tokens", ...}
+  /// The counts as {"prompt_tokens", "completion_tokens", "total_tokens", ...}.
   Json json() const;
 };
 

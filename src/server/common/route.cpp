@@ -22,7 +22,7 @@ bool matches(std::string_view pattern, std::string_view path) {
          path.find('/', pattern.size()) == std::string_view::npos;
 }
 
-/// With "/v1" or without it.
+/// Whether the path matches the route, with "/v1" or without it.
 bool leads_to(const Route& route, std::string_view path) {
   if (matches(route.path, path)) return true;
   return route.path.starts_with(kVersion) && matches(route.path.substr(kVersion.size()), path);
@@ -32,7 +32,7 @@ bool leads_to(const Route& route, std::string_view path) {
 
 RouteMatch find_route(std::span<const Route> routes, std::string_view method,
                       std::string_view path) {
-  // "//" is not "/".
+  // The path "//" stays as it is.
   if (path.size() > 2 && path.ends_with('/')) path.remove_suffix(1);
   const std::string_view wanted = method == "HEAD" ? "GET" : method;
   RouteMatch match;

@@ -23,7 +23,7 @@ enum class RouteKind {
 /// An HTTP method and path, and their endpoint.
 struct Route {
   std::string_view method;
-  std::string_view path;  ///< a last "{id}" matches one path segment, a last "{name}" one or more
+  std::string_view path;  ///< a final "{id}" matches one path segment, "{name}" one or more
   Access access = Access::kKey;
   RouteKind kind = RouteKind::kWork;
   Handler handler = nullptr;

@@ -1,4 +1,4 @@
-// Service: limits of requests, their start and their end.
+// Service: checks requests against limits, starts them, and tracks the running ones.
 #include "server/common/service.h"
 
 #include <openssl/hmac.h>
@@ -106,10 +106,9 @@ void Service::check_model(const Json* name) const {
 
 void Service::check_model(const std::string& name) const {
   if (name == options_.model_name) return;
-  throw ApiError(
-      404, "model_not_found",
-      cat("the model ", printable(name, 64), " is not served here: /v1/models says what is"),
-      "model");
+  throw ApiError(404, "model_not_found",
+                 cat("the model ", printable(name, 64), " is not served here: see /v1/models"),
+                 "model");
 }
 
 std::array<std::uint64_t, 2> Service::domain(std::size_t key, std::string_view salt) const {
@@ -137,7 +136,7 @@ std::size_t choices_of(const Generation& generation) {
   return choices;
 }
 
-/// Log-probabilities that the response can hold at most.
+/// Maximum log-probabilities that the response can hold.
 std::int64_t scores_of(const GenerationPrompt& prompt) {
   const Request& request = prompt.request;
   const std::int64_t top = std::max(request.sampling.logprobs, request.prompt_logprobs) + 1;
@@ -148,8 +147,8 @@ std::int64_t scores_of(const GenerationPrompt& prompt) {
 
 }  // namespace
 
-/// Errors: ApiError for a generation that can never be served, or whose response would be too
-/// large.
+/// Checks a generation's size. Errors: ApiError if it can never be served, or if its response would
+/// be too large.
 void Service::check_size(const Generation& generation) const {
   const std::size_t choices = choices_of(generation);
   if (choices > engine_.under_way_max()) {
@@ -164,11 +163,11 @@ void Service::check_size(const Generation& generation) const {
                             kScoresMax, ": ask for fewer tokens, prompts or choices"));
 }
 
-/// Counts the request's continuations against its key. Errors: ApiError where it has too many.
+/// Counts the request's choices against its API key. Errors: ApiError if the key has too many.
 void Service::enter(const std::string& id, std::size_t key, std::size_t choices) {
   const std::lock_guard lock(mutex_);
   std::size_t& entries = per_key_[key];
-  // Key 0 is every client, where there are no keys. A key's only request may have any size.
+  // Key 0 stands for all clients if the server has no keys. A key's only request may have any size.
   if (key > 0 && entries > 0 && entries + choices > options_.limits.waiting_per_key())
     throw overloaded();
   running_[id] = {.key = key, .choices = choices, .generation = {}};
@@ -190,7 +189,7 @@ std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const
         prompt.request.end_seconds = options_.limits.request_seconds;
         prompt.request.end_limit = "request_timeout";
       }
-      // The other prompts wait for the first one, or behind it.
+      // Only the first prompt has a queue timeout: the others wait for it, or behind it.
       if (running->streams.empty()) prompt.request.queue_seconds = options_.limits.queue_seconds;
       auto streams =
           as_api([&] { return engine_.submit_choices(std::move(prompt.request), prompt.choices); });
@@ -214,7 +213,7 @@ std::shared_ptr<RunningGeneration> Service::start(Generation&& generation, const
 }
 
 bool Service::is_late(std::size_t key) {
-  // With priorities a request may pass waiting ones, and its head does not say so.
+  // With priorities a request may overtake waiting ones, and its head does not tell its priority.
   if (options_.limits.by_priority) return false;
   std::size_t own = 0;
   {
@@ -222,7 +221,7 @@ bool Service::is_late(std::size_t key) {
     const auto at = per_key_.find(key);
     if (at != per_key_.end()) own = at->second;
   }
-  // Half of the time remains for the prompt, and for a machine that becomes slower.
+  // The other half of the time is for the prompt, and for a machine that becomes slower.
   const double time = std::min({options_.limits.first_token_seconds(),
                                 options_.limits.queue_seconds, options_.limits.request_seconds});
   return engine_.expected_wait(own) > time / 2;

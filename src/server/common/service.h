@@ -56,7 +56,7 @@ struct ServiceOptions {
   std::function<void()> stop{};       ///< begins an orderly stop of the process
 };
 
-/// Most log-probabilities in a response: at some 100 bytes each, some 50 MB.
+/// Maximum log-probabilities in a response: at some 100 bytes each, some 50 MB.
 inline constexpr std::int64_t kScoresMax = std::int64_t{1} << 19;
 
 /// Seconds after which a step or tick counts as stuck: steps of the largest models take seconds on

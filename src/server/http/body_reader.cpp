@@ -1,4 +1,4 @@
-// BodyReader: bodies by length and by chunks, and the least rate at which they must come.
+// BodyReader: reads bodies framed by length or by chunks; computes the deadline of the next byte.
 #include "server/http/body_reader.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Connection: two coroutines in one thread, so that nothing here is locked. One receives bytes, up
-// to what may be read ahead; the other answers request by request. Awaited calls take no temporary
-// aggregates: GCC 12 destroys those twice.
+// Connection: two coroutines in one thread, so that no locks are needed. One receives bytes into a
+// bounded buffer; the other answers request by request. Awaited calls take no temporary aggregates:
+// GCC 12 destroys those twice.
 #include "server/http/connection.h"
 
 #include <algorithm>
@@ -18,9 +18,9 @@ using asio::use_awaitable;
 
 namespace {
 
-/// Bytes of a refused request's body that are read and dropped to keep the connection.
+/// Maximum bytes of a refused request's body that are read and dropped to keep the connection.
 constexpr std::size_t kDroppedBytes = 64 << 10;
-/// Bytes of a body that is copied to go out with its head.
+/// Maximum bytes of a body that is copied to be sent together with its head.
 constexpr std::size_t kCopiedBytes = 16 << 10;
 
 const HttpRefusal kNoRoomForBodies{503, "too many large requests are being read: try again later"};
@@ -65,7 +65,7 @@ void Connection::close() {
 Connection::Awaitable<void> Connection::run() {
   if (!co_await socket_->begin(parts_.times)) co_return;
   asio::co_spawn(executor_, input_.run(), [self = shared_from_this()](const std::exception_ptr&) {
-    // Out of memory it ends early, and nothing more comes.
+    // Without memory the receiver ends early; then no more bytes arrive.
     self->input_.end();
   });
   requests_left_ = parts_.times.requests_max;
@@ -73,7 +73,7 @@ Connection::Awaitable<void> Connection::run() {
   while (more && !is_closing_) {
     more = co_await serve_one();
     if (more) is_busy_ = false;
-    // Between requests that came together the thread's other connections run.
+    // Between requests that arrived together, the thread's other connections run.
     if (more && !input_.bytes().empty()) co_await asio::post(executor_, use_awaitable);
   }
   if (has_ended_writing_ && !parts_.is_reserved) co_await linger();
@@ -83,7 +83,7 @@ bool Connection::may_stay_open(const HttpHead& head) const {
   return head.keep_alive && requests_left_ > 0 && !parts_.handler.is_closing();
 }
 
-/// Serves one request; whether the connection is good for another.
+/// Serves one request. Returns whether the connection can serve another one.
 Connection::Awaitable<bool> Connection::serve_one() {
   std::optional<HttpHead> head = co_await read_head();
   if (!head) co_return false;
@@ -94,7 +94,7 @@ Connection::Awaitable<bool> Connection::serve_one() {
   const bool has_body = head->is_chunked || head->length > 0;
   auto admitted = parts_.handler.admit(request, has_body);
   if (auto* response = std::get_if<HttpResponse>(&admitted)) {
-    // Under overload a small body costs less to drop than a new connection does.
+    // Under overload, dropping a small body costs less than a new connection.
     const bool has_no_room = response->status == 429;
     if (has_no_room) paces_.refusals.refused();
     const bool drops =
@@ -133,8 +133,8 @@ Connection::Awaitable<std::optional<HttpHead>> Connection::read_head() {
   }
 }
 
-/// Reads the request's body; false where the connection has to close, and then a refusal was sent
-/// if one is due.
+/// Reads the request's body. False if the connection must close; a refusal, if one is due, was sent
+/// before.
 Connection::Awaitable<bool> Connection::read_body(HttpHead& head, BudgetShare& share) {
   HttpRequest& request = head.request;
   BodyReader reader(head, parts_.limits.body_bytes_max, parts_.times, Clock::now());
@@ -144,7 +144,7 @@ Connection::Awaitable<bool> Connection::read_body(HttpHead& head, BudgetShare& s
   for (;;) {
     if (!reader.refusal()) input_.use(reader.read(input_.bytes(), request.body));
     const HttpRefusal* refusal = reader.refusal() ? &*reader.refusal() : nullptr;
-    // The share grows with the bytes that came: announced bytes cost nothing.
+    // The share grows with the received bytes: announced bytes cost nothing.
     if (refusal == nullptr && !share.hold_body(request.body.size())) refusal = &kNoRoomForBodies;
     if (refusal == nullptr && reader.has_ended()) co_return true;
     if (refusal == nullptr && input_.has_ended()) co_return false;
@@ -168,8 +168,8 @@ Connection::Awaitable<bool> Connection::drop_body(const HttpHead& head) {
   }
 }
 
-/// Has a handler thread answer the request, and sends the response; whether the connection is good
-/// for another request.
+/// Lets a handler thread answer the request, and sends the response. Returns whether the connection
+/// can serve another request.
 Connection::Awaitable<bool> Connection::handle(HttpHead& head, const Admitted& admitted,
                                                BudgetShare& body_share) {
   HttpRequest& request = head.request;
@@ -187,7 +187,7 @@ Connection::Awaitable<bool> Connection::handle(HttpHead& head, const Admitted& a
   co_await asio::post(asio::bind_executor(parts_.workers.pool(admitted.threads), use_awaitable));
   auto result = parts_.handler.handle(request, admitted, std::move(notify));
   co_await asio::post(asio::bind_executor(executor_, use_awaitable));
-  // A stream can take long, and needs no body.
+  // The body is freed here, because a stream can take long and does not need it.
   std::string().swap(request.body);
   body_share.release();
   place.release();
@@ -199,7 +199,7 @@ Connection::Awaitable<bool> Connection::handle(HttpHead& head, const Admitted& a
   co_return co_await generate(std::move(running), *waker, exchange);
 }
 
-/// Sends a generation's response; whether the connection is good for another request.
+/// Sends a generation's response. Returns whether the connection can serve another request.
 Connection::Awaitable<bool> Connection::generate(std::shared_ptr<RunningGeneration> running,
                                                  Waker& waker, Exchange& exchange) {
   const bool keep_alive = exchange.keep_alive;
@@ -207,13 +207,13 @@ Connection::Awaitable<bool> Connection::generate(std::shared_ptr<RunningGenerati
   if (running->stream) {
     HttpResponse stream{.status = 200, .type = "text/event-stream"};
     stream.fields = parts_.handler.common_fields(exchange.request, &exchange.admitted);
-    // Proxies must not collect events.
+    // Tells proxies not to buffer events.
     stream.fields.emplace_back("X-Accel-Buffering", "no");
     head = response_head(stream, keep_alive ? HttpFraming::kChunked : HttpFraming::kToClose);
   }
   StreamWriter writer(*running, exchange.end, std::move(head), keep_alive,
                       parts_.handler.content_bytes_max());
-  // Without a stream nothing is sent before the end, which is urgent, as is a full queue.
+  // Without a stream nothing is sent before the end. The end and a full queue are urgent.
   if (!running->stream) waker.gather_until_urgent();
   const bool has_ended = co_await send_stream(*running, writer, waker);
   if (writer.failed() != nullptr) co_return co_await fail(*running, writer, exchange);
@@ -228,7 +228,7 @@ Connection::Awaitable<bool> Connection::generate(std::shared_ptr<RunningGenerati
     if (sent && !keep_alive) co_await end_writing();
     co_return sent&& keep_alive;
   }
-  // Writing a large body takes time, which the thread's other connections do not have.
+  // Formatting a large body takes time, so it must not block this thread's other connections.
   co_await asio::post(asio::bind_executor(parts_.workers.requests, use_awaitable));
   writer.finish();
   co_await asio::post(asio::bind_executor(executor_, use_awaitable));
@@ -236,7 +236,7 @@ Connection::Awaitable<bool> Connection::generate(std::shared_ptr<RunningGenerati
   co_return co_await answer(std::move(response), exchange);
 }
 
-/// Sends events until all choices have ended or one has failed; false where the other end left.
+/// Sends events until all choices have ended or one has failed. False if the client left.
 Connection::Awaitable<bool> Connection::send_stream(RunningGeneration& running,
                                                     StreamWriter& writer, Waker& waker) {
   PacedStream paced(paces_.streams, parts_.times.gather);
@@ -245,8 +245,8 @@ Connection::Awaitable<bool> Connection::send_stream(RunningGeneration& running,
     if (writer.failed() != nullptr || writer.has_ended()) co_return true;
     if (running.stream && writer.has_events()) {
       if (!co_await send_events(writer, false)) co_return false;
-      // Deltas that come soon go out together: sending costs more than a token of a small model.
-      // Urgent ones, and the end, do not wait.
+      // Deltas that arrive soon are sent together: sending costs more than a token of a small
+      // model. Urgent deltas and the end do not wait.
       const auto now = Clock::now();
       const auto until = paced.sent(now);
       if (until != now && !input_.has_ended() && waker.begin_gathering()) {
@@ -270,7 +270,7 @@ Connection::Awaitable<bool> Connection::send_events(StreamWriter& writer, bool i
   co_return co_await socket_->send(bytes, parts_.times);
 }
 
-/// Says why a generation failed: as the response, or as a stream's last event.
+/// Reports why a generation failed: as the response, or as a stream's last event.
 Connection::Awaitable<bool> Connection::fail(RunningGeneration& running, StreamWriter& writer,
                                              Exchange& exchange) {
   const bool has_begun = writer.has_begun();
@@ -283,8 +283,8 @@ Connection::Awaitable<bool> Connection::fail(RunningGeneration& running, StreamW
   co_return false;
 }
 
-/// Sends a whole response; whether the connection is good for another request. A large body takes a
-/// share of the budget until it is sent, since its reader may be slow.
+/// Sends a whole response. Returns whether the connection can serve another request. A large body
+/// takes a share of the budget until it is sent, since the client may read slowly.
 Connection::Awaitable<bool> Connection::answer(HttpResponse response, Exchange& exchange) {
   BudgetShare share(parts_.budgets.responses);
   if (!share.hold_body(response.body.size())) {
@@ -307,7 +307,7 @@ Connection::Awaitable<bool> Connection::respond(HttpResponse response, const Htt
   std::string bytes =
       response_head(response, keep_alive ? HttpFraming::kLength : HttpFraming::kClose);
   if (request != nullptr && request->method == "HEAD") response.body.clear();
-  // A small body goes out with its head; a large one is not copied.
+  // A small body is sent with its head; a large one is not copied.
   const bool is_small = response.body.size() <= kCopiedBytes;
   if (is_small) bytes += response.body;
   bool sent = co_await socket_->send(bytes, parts_.times);
@@ -316,7 +316,7 @@ Connection::Awaitable<bool> Connection::respond(HttpResponse response, const Htt
   co_return sent;
 }
 
-/// Answers a request that cannot be read, `request` where its head could, and ends the connection.
+/// Refuses a request and ends the connection. `request` is null if its head was not read.
 Connection::Awaitable<void> Connection::refuse(const HttpRefusal& refusal,
                                                const HttpRequest* request) {
   if (refusal.status == 0) co_return;
@@ -329,8 +329,8 @@ Connection::Awaitable<void> Connection::end_writing() {
   has_ended_writing_ = true;
 }
 
-/// Drops bytes that still come: a close while some are unread would reset the connection, and the
-/// response with it.
+/// Reads and drops bytes that still arrive. Closing with unread bytes would reset the connection,
+/// and the client would lose the response.
 Connection::Awaitable<void> Connection::linger() {
   const auto until = Clock::now() + parts_.times.linger;
   while (!input_.has_ended() && Clock::now() < until) {

@@ -9,17 +9,17 @@ namespace ingot {
 
 /// Timeouts of a connection's states.
 struct ConnectionTimes {
-  /// From a head's first byte to its end. Short, because a head fits into a few packets, and a
-  /// client that sends it slowly holds a connection.
+  /// Timeout from a head's first byte to its end. Short, because a head fits into a few packets,
+  /// and a client that sends it slowly holds a connection.
   std::chrono::milliseconds head{10'000};
-  /// From a head's end to the body's end. 8 MiB take 60 s at 1.1 Mbit/s.
+  /// Timeout from a head's end to the body's end. 8 MiB take 60 s at 1.1 Mbit/s.
   std::chrono::milliseconds body{60'000};
-  /// After this grace period a body must keep the rate below (bytes/s), which any link has.
+  /// After this grace period a body must keep the rate `body_bytes_per_second`, which any link can.
   /// Otherwise a client could hold a body's memory for all of `body`.
   std::chrono::milliseconds body_grace{5'000};
   std::size_t body_bytes_per_second = 1024;
-  std::chrono::milliseconds idle{60'000};  ///< from one request to the next
-  /// Time in which the client must take 16 KiB; otherwise the connection closes.
+  std::chrono::milliseconds idle{60'000};  ///< timeout for the next request
+  /// Timeout for the client to take 16 KiB. The connection closes if it takes less.
   std::chrono::milliseconds write_stall{30'000};
   /// Rate (bytes/s) at which a client must take a whole response, after `write_stall`.
   std::size_t sent_bytes_per_second = 16 << 10;

@@ -1,4 +1,4 @@
-// HTTP: the heads of responses, and their chunks.
+// HTTP: writes the heads of responses, and chunks.
 #include "server/http/http.h"
 
 #include <charconv>
@@ -52,7 +52,7 @@ std::string_view status_text(int status) {
 
 namespace {
 
-/// A time as HTTP has it: "Mon, 23 Nov 2026 06:20:00 GMT", whatever the locale.
+/// A time in HTTP's form, "Mon, 23 Nov 2026 06:20:00 GMT", in any locale.
 std::string http_date(std::time_t time) {
   constexpr std::string_view kDays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
   constexpr std::string_view kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -65,7 +65,7 @@ std::string http_date(std::time_t time) {
              " GMT");
 }
 
-/// The time now, written once a second in each thread.
+/// The time now in HTTP's form, formatted once a second in each thread.
 std::string_view http_date_now() {
   thread_local std::time_t second = 0;
   thread_local std::string text;

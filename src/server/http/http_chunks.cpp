@@ -1,4 +1,4 @@
-// HttpChunkReader: the states of a chunked body.
+// HttpChunkReader: a state machine that decodes a chunked body.
 #include "server/http/http_chunks.h"
 
 #include <algorithm>
@@ -11,9 +11,9 @@ namespace ingot {
 
 namespace {
 
-constexpr std::size_t kLineMax = 512;       ///< bytes of a size with its extension, or a trailer
-constexpr std::size_t kFramingMax = 4096;   ///< bytes of all extensions and trailers of a body
-constexpr std::size_t kSizeDigitsMax = 15;  ///< digits of a size, with leading zeros
+constexpr std::size_t kLineMax = 512;       ///< maximum bytes of a size line or a trailer
+constexpr std::size_t kFramingMax = 4096;   ///< maximum bytes of extensions and trailers of a body
+constexpr std::size_t kSizeDigitsMax = 15;  ///< maximum digits of a size, with leading zeros
 
 bool is_hex(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
@@ -54,7 +54,7 @@ void HttpChunkReader::read_char(char c, std::size_t body_bytes) {
   line_ += c;
   if (line_.size() > kLineMax) return refuse(400, "a chunk's line is too long");
   if (c != '\n') {
-    // A CR ends the line, and nothing else.
+    // A CR may only stand at the end of a line.
     if (line_.size() > 1 && line_[line_.size() - 2] == '\r') refuse(400, "a chunk is malformed");
     return;
   }

@@ -1,4 +1,4 @@
-// HttpHeadReader: the request line, the header fields and what they mean.
+// HttpHeadReader: parses the request line and header fields, and checks their meaning.
 #include "server/http/http_head.h"
 
 #include <algorithm>
@@ -20,14 +20,14 @@ bool is_token_char(char c) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Characters of a target: visible ones of ASCII; a "#" is never sent.
+/// Whether a request target has only visible ASCII; clients never send "#".
 bool is_target(std::string_view text) {
   return !text.empty() && text.front() == '/' && std::all_of(text.begin(), text.end(), [](char c) {
     return c > ' ' && c < '\x7f' && c != '#';
   });
 }
 
-/// Visible ASCII, spaces and tabs.
+/// Whether a field value has only visible ASCII, spaces and tabs.
 bool is_field_value(std::string_view text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return c == '\t' || (c >= ' ' && c < '\x7f'); });
@@ -41,7 +41,7 @@ std::string_view trimmed(std::string_view text) {
 
 HttpRefusal bad(std::string message) { return {400, std::move(message)}; }
 
-/// Splits off and returns what stands before `end`; everything where it is not there.
+/// Removes and returns the text before `end`, or all text if `end` is absent.
 std::string_view take_until(std::string_view& text, std::string_view end) {
   const std::size_t at = text.find(end);
   const std::string_view part = text.substr(0, at);
@@ -66,7 +66,7 @@ std::optional<HttpRefusal> read_line(std::string_view line, HttpHead& head) {
   const std::string_view method = take_until(line, " ");
   const std::string_view target = take_until(line, " ");
   if (!is_http_token(method)) return bad("the request line is malformed");
-  // HTTP/2 without an agreement on it begins like that.
+  // HTTP/2 without negotiation begins like this.
   if (method == "PRI" && target == "*") return HttpRefusal{505, "the server speaks HTTP/1.1"};
   if (auto refusal = read_version(line, head)) return refusal;
   if (!is_target(target)) return bad("the request's target is malformed");
@@ -85,7 +85,7 @@ std::optional<HttpRefusal> read_field(std::string_view line, HttpFields& fields)
   const std::string_view value = line.substr(colon + 1);
   if (!is_field_value(value)) return bad("a header field's value is malformed");
   std::string key = lower_ascii(name);
-  // Some readers take a tab for part of the name of a coding, and some do not.
+  // Some readers take a tab as part of a coding's name, others do not.
   if (key == "transfer-encoding" && value.find('\t') != std::string_view::npos) {
     return bad("Transfer-Encoding is malformed");
   }
@@ -93,7 +93,7 @@ std::optional<HttpRefusal> read_field(std::string_view line, HttpFields& fields)
   return std::nullopt;
 }
 
-/// Two readers of a request with two of these could each take another one.
+/// If one of these fields comes twice, two readers could each use another one.
 std::optional<HttpRefusal> refuse_repeated(const HttpFields& fields) {
   for (const std::string_view name : {"content-length", "transfer-encoding", "host"}) {
     const auto is_one = [name](const auto& field) { return field.first == name; };
@@ -138,7 +138,7 @@ std::optional<HttpRefusal> read_body_fields(HttpHead& head) {
   return std::nullopt;
 }
 
-/// HTTP/1.0 is always closed: its readers know no chunks, and few say that they keep connections.
+/// HTTP/1.0 connections always close: such clients know no chunks, and few keep connections.
 void read_connection(HttpHead& head) {
   for (const auto& [name, value] : head.request.fields) {
     if (name != "connection") continue;
@@ -194,7 +194,7 @@ bool is_http_token(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_token_char);
 }
 
-/// What the byte at `scanned_` says of the request line before the line has ended.
+/// Checks the byte at `scanned_` while the request line has not ended.
 std::optional<HttpRefusal> HttpHeadReader::look_at_line(char c) {
   if (scanned_ == 0 && c == '\x16') return HttpRefusal{0, {}};  // TLS
   if (scanned_ == limits_.line_bytes_max) {
@@ -206,8 +206,7 @@ std::optional<HttpRefusal> HttpHeadReader::look_at_line(char c) {
   return bad("the request line is malformed");
 }
 
-/// Looks at each new byte once, in the order in which they came: what is refused does not depend on
-/// how they arrived.
+/// Scans each new byte once, in order, so that refusals do not depend on how the bytes arrived.
 std::optional<HttpRefusal> HttpHeadReader::scan(std::string_view bytes) {
   for (; scanned_ < bytes.size() && end_ == 0; ++scanned_) {
     const char c = bytes[scanned_];

@@ -55,7 +55,7 @@ class IoThread {
       try {
         while (context_.run_one() > 0) {
           context_.poll();
-          // During a flood of refusals, later ones are collected and read together.
+          // During a flood of refusals, later requests are collected and read together.
           const auto rest = paces_.refusals.rest(RefusalPace::Clock::now());
           if (rest.count() > 0) std::this_thread::sleep_for(rest);
         }

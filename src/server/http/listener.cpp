@@ -1,4 +1,4 @@
-// Listener: binding TCP addresses and Unix sockets.
+// Listener: binds TCP addresses and Unix sockets.
 #include "server/http/listener.h"
 
 #include <sys/stat.h>
@@ -21,14 +21,14 @@ using Listeners = std::vector<std::unique_ptr<Listener>>;
 
 namespace {
 
-/// Ports that are tried where the system picks one.
+/// Attempts to find a port that is free on both loopback addresses.
 constexpr int kPortAttempts = 16;
 
 [[noreturn]] void unavailable(const std::string& what, const error_code& error) {
   throw Error(ErrorCode::kUnavailable, cat("cannot listen on ", what, ": ", error.message()));
 }
 
-/// A generic endpoint as one of TCP; an empty one where it is no IP address.
+/// A generic endpoint as a TCP endpoint; empty if it is not an IP address.
 tcp::endpoint tcp_endpoint(const asio::generic::stream_protocol::endpoint& generic) {
   tcp::endpoint endpoint;
   const int family = generic.protocol().family();
@@ -56,7 +56,7 @@ error_code listen_at(asio::io_context& context, const asio::ip::address& address
   return error;
 }
 
-/// Another process may have the second address of a port that the system picked for the first.
+/// Tries again if another process holds the picked port at the second address.
 Listeners listen_loopback(asio::io_context& context, std::uint16_t port) {
   for (int attempt = 1;; ++attempt) {
     Listeners listeners;
@@ -67,7 +67,7 @@ Listeners listen_loopback(asio::io_context& context, std::uint16_t port) {
     const std::uint16_t picked = port_of(*listeners.front());
     const error_code error =
         listen_at(context, asio::ip::address_v6::loopback(), picked, listeners);
-    // Without IPv6 no client looks for the server there.
+    // Without IPv6 no client connects to that address.
     if (!error || error == asio::error::address_family_not_supported ||
         error == boost::system::errc::address_not_available) {
       return listeners;
@@ -76,7 +76,7 @@ Listeners listen_loopback(asio::io_context& context, std::uint16_t port) {
   }
 }
 
-/// Removes the socket's file that a killed server left behind, unless a process listens on it.
+/// Removes the socket file that a killed server left, unless a process listens on it.
 void remove_dead_socket(asio::io_context& context, const stream_protocol::endpoint& endpoint) {
   struct stat status {};
   if (::lstat(endpoint.path().c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return;
@@ -113,7 +113,7 @@ std::unique_ptr<Listener> listen_unix(asio::io_context& context, const std::stri
   remove_dead_socket(context, endpoint);
   stream_protocol::acceptor acceptor(context);
   acceptor.open(endpoint.protocol(), error);
-  // Other users cannot connect, from the first moment on.
+  // The mode is set before binding, so that other users can never connect.
   const mode_t before = ::umask(0177);
   if (!error) acceptor.bind(endpoint, error);
   ::umask(before);

@@ -11,7 +11,7 @@
 namespace ingot {
 
 /// A rate limiter: each event costs `cost`, and passing time refills the budget up to `burst`
-/// events. The budget can fall as far below zero. It begins full. For one thread.
+/// events. The budget starts full and can fall equally far below zero. For one thread.
 class TokenBucket {
  public:
   /// The clock of all time points.
@@ -95,7 +95,7 @@ class StreamPace {
   TokenBucket events_{kPerEvent, kBurst};
 };
 
-/// A stream's use of its thread's StreamPace. It counts from its first event on.
+/// The pace of one stream. From its first event on it counts among its thread's streams.
 class PacedStream {
  public:
   /// `interval`: send at multiples of it, or at once if it is 0. Absent: `pace` decides.

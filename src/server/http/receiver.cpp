@@ -1,4 +1,4 @@
-// Receiver: how far a connection reads ahead, and how it sees the other end leave.
+// Receiver: reads ahead from a socket, and notices when the client leaves.
 #include "server/http/receiver.h"
 
 #include <boost/asio/redirect_error.hpp>
@@ -11,9 +11,9 @@ using asio::use_awaitable;
 
 namespace {
 
-/// Bytes that are read ahead: more than the largest head, so that one too large is seen.
+/// Maximum bytes read ahead: more than the largest head, so that a larger one is recognized.
 constexpr std::size_t kAheadBytes = 80 << 10;
-/// How often a socket that is not read is asked whether the other end has left.
+/// Interval at which a socket with a full buffer is checked for the client's end.
 constexpr auto kLookForEnd = std::chrono::milliseconds(500);
 
 }  // namespace

@@ -85,8 +85,8 @@ struct RequestEnd {
   PrefixMiss miss{};               ///< where the cached prefix ends, and why
   double seconds = 0;
   bool is_cut = false;  ///< the generation was cut off
-  Content request{};    ///< up to `content_bytes_max`
-  Content response{};   ///< up to `content_bytes_max`
+  Content request{};    ///< first `content_bytes_max` bytes of the body
+  Content response{};   ///< first `content_bytes_max` bytes of the body
 };
 
 /// The resource that is used up when a request is refused.
@@ -129,7 +129,7 @@ class RequestHandler {
   virtual HttpFields common_fields(const HttpRequest& /*request*/, const Admitted* /*admitted*/) {
     return {};
   }
-  /// Most bytes of each body and each response that `ended` gets.
+  /// Maximum bytes of each body and each response that `ended` gets.
   virtual std::size_t content_bytes_max() const { return 0; }
   /// Whether connections close after their current response.
   virtual bool is_closing() const { return false; }

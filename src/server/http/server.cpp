@@ -1,4 +1,4 @@
-// Server: accepts connections and gives each to one of a few threads; starts and stops them.
+// Server: accepts connections, distributes them over a few threads, starts and stops them.
 #include "server/http/server.h"
 
 #include <netinet/tcp.h>
@@ -34,19 +34,19 @@ using Place = ConnectionPlaces::Place;
 
 namespace {
 
-/// One address, other than this machine's own, may have this part of the connections, or 16: a
-/// single client cannot take them all. A proxy on another machine needs --connections of four times
-/// what it opens.
+/// Share of the connections (a quarter), or 16, that one remote address may have, so that a single
+/// client cannot take all. A proxy on another machine needs --connections of four times its own
+/// connections.
 constexpr std::int64_t kAddressPart = 4;
 constexpr std::int64_t kAddressMin = 16;
 
-/// How long a stop waits for connections to end after it has closed them.
+/// Seconds that a stop waits for connections to end after it has closed them.
 constexpr double kCloseSeconds = 1;
-/// How long `pause` waits for connections to get their response.
+/// Seconds that `pause` waits for connections to get their response.
 constexpr double kAnswerSeconds = 0.2;
-/// How long a listener rests when accepting fails: most likely the process has no descriptor left.
+/// Pause after accepting has failed: most likely the process has no descriptor left.
 constexpr auto kRest = std::chrono::milliseconds(50);
-/// How long a probe may take for its head on a reserved connection.
+/// Timeout of a probe's head on a reserved connection.
 constexpr auto kProbeTime = std::chrono::milliseconds(1000);
 
 /// The response to a connection beyond the limit; its request is not read.
@@ -54,7 +54,7 @@ constexpr std::string_view kTooMany =
     "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\n"
     "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n";
 
-/// Bytes of a connection that the system may hold unsent.
+/// Maximum bytes of a connection that the system may hold unsent.
 constexpr int kNotSentBytes = 128 << 10;
 
 std::unique_ptr<asio::ssl::context> tls_context(const ServerOptions& options) {
@@ -78,13 +78,13 @@ std::unique_ptr<asio::ssl::context> tls_context(const ServerOptions& options) {
 void tune(StreamSocket& socket) {
   error_code ignored;
   socket.set_option(tcp::no_delay(true), ignored);
-  // A socket takes more bytes as soon as few are unsent, even if the system's buffer has grown:
-  // otherwise a slow reader would seem to take nothing for a long time.
+  // The socket accepts bytes as soon as few are unsent, even if the system's buffer has grown.
+  // Otherwise a slow client would seem to take nothing for a long time.
   ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kNotSentBytes,
                sizeof kNotSentBytes);
 }
 
-/// The parts of a probe's connection, which ends soon to free its place.
+/// The parts for a probe's connection, which ends soon to free its place.
 ConnectionParts reserved(ConnectionParts parts) {
   parts.is_reserved = true;
   parts.times.requests_max = 1;
@@ -141,7 +141,7 @@ class Server::Impl {
   void start(RequestHandler& handler, RequestHandler& admin, const ConnectionTimes& times) {
     const auto requests = static_cast<std::size_t>(std::max(1, options_.worker_threads));
     const auto texts = static_cast<std::size_t>(std::max(1, options_.text_threads));
-    // Not earlier: threads inherit the sandbox that the process has entered by now.
+    // Created only now, since threads inherit the sandbox that the process has entered by now.
     workers_ = std::make_unique<Workers>(requests, texts, 1);
     run(handler, admin, times, *workers_);
   }
@@ -162,7 +162,7 @@ class Server::Impl {
     const bool has_cut = budgets_.answering.load() > 0;
     if (!has_ended) {
       for_each_connection([](Connection& c) { c.close(); });
-      // No connection waits any longer for requests that were not begun.
+      // No connection waits any longer for requests that were not started.
       Workers& workers = parts_->workers;
       for (auto* pool : {&workers.requests, &workers.texts, &workers.states}) pool->stop();
       for (auto* pool : {&workers.requests, &workers.texts, &workers.states}) pool->join();
@@ -204,8 +204,8 @@ class Server::Impl {
     for (IoThread& thread : threads_) thread.start();
   }
 
-  /// No thread runs any more. Destroys the requests that did not end, before the parts that they
-  /// use: first requests that no worker began, then requests that wait for their connection.
+  /// Called when no thread runs. Destroys unfinished requests before the parts that they use: first
+  /// requests that no worker started, then requests that wait for their connection.
   void drop_all() {
     workers_.reset();
     listeners_.clear();
@@ -246,13 +246,13 @@ class Server::Impl {
         thread.context(), asio::redirect_error(asio::use_awaitable, error));
     if (!error) co_return take(thread, std::move(socket), parts);
     if (error == asio::error::operation_aborted) co_return;
-    // Most likely there is no descriptor: an attempt at once would fail too.
+    // Most likely there is no free descriptor, so an immediate attempt would fail too.
     error_code ignored;
     rest.expires_after(kRest);
     co_await rest.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
   }
 
-  /// The place is given back when the last copy of the returned pointer goes.
+  /// Frees the place when the last copy of the returned pointer is destroyed.
   std::shared_ptr<void> leaving(const std::string& address, Place place) {
     return {this, [this, address, place](void*) {
               metrics_.open_connections.fetch_sub(1);
@@ -262,7 +262,7 @@ class Server::Impl {
 
   void take(IoThread& thread, StreamSocket socket, const ConnectionParts& parts) {
     const std::string peer = peer_of(socket);
-    // Connections from this machine do not count by address.
+    // Connections from this machine have no limit per address.
     const std::string address = is_loopback(peer) ? std::string() : peer;
     const Place place = places_.enter(address);
     if (place == Place::kNone) {
@@ -297,14 +297,14 @@ class Server::Impl {
   std::unique_ptr<ConnectionParts> parts_;
   std::unique_ptr<ConnectionParts> admin_parts_;
   std::size_t next_ = 0;     ///< thread for the next connection
-  bool is_running_ = false;  ///< there are threads
+  bool is_running_ = false;  ///< the threads run
   std::atomic<bool> is_pausing_{false};
-  int accepting_ = 0;  ///< accept loops whose end nothing has waited for
+  int accepting_ = 0;  ///< accept loops that may still run
   std::counting_semaphore<> ended_accepting_{0};
   ConnectionPlaces places_;
   // Connections live in the threads' contexts, so those are destroyed first.
   std::vector<IoThread> threads_;
-  Workers no_workers_{0, 0, 0};  ///< while nothing is admitted
+  Workers no_workers_{0, 0, 0};  ///< used while nothing is admitted
   std::unique_ptr<Workers> workers_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::unique_ptr<Listener> admin_;

@@ -28,8 +28,8 @@ struct ServerOptions {
   /// Enough for a load balancer and a supervisor that ask at the same moment.
   std::int64_t connections_reserved = 4;
   HttpLimits http{};
-  std::size_t bodies_bytes_max = std::size_t{256} << 20;     ///< `Budgets::bodies`
-  std::size_t responses_bytes_max = std::size_t{256} << 20;  ///< `Budgets::responses`
+  std::size_t bodies_bytes_max = std::size_t{256} << 20;     ///< limit of `Budgets::bodies`
+  std::size_t responses_bytes_max = std::size_t{256} << 20;  ///< limit of `Budgets::responses`
 };
 
 /// The listening sockets and the threads. Handlers and metrics outlive it.

@@ -1,4 +1,4 @@
-// Socket: reading and writing with and without TLS, and the times of writes.
+// Socket: reads and writes with and without TLS, and closes sockets that stall.
 #include "server/http/socket.h"
 
 #include <poll.h>
@@ -24,10 +24,10 @@ using asio::use_awaitable;
 using boost::system::error_code;
 using Clock = std::chrono::steady_clock;
 
-/// Bytes of a write that has `ConnectionTimes::write_stall` to itself.
+/// Bytes of one timed write: each gets `ConnectionTimes::write_stall`.
 constexpr std::size_t kTimedBytes = 16 << 10;
 
-/// Bytes of a thread's read buffer: waiting connections hold none.
+/// Bytes of a thread's read buffer, which its connections share, so that idle ones hold none.
 constexpr std::size_t kReadBytes = 16 << 10;
 thread_local std::array<char, kReadBytes> scratch;
 
@@ -35,7 +35,7 @@ asio::mutable_buffer scratch_buffer(std::size_t most) {
   return asio::buffer(scratch.data(), std::min(most, scratch.size()));
 }
 
-/// Whether the other end sends no more; bytes of it may still be unread.
+/// Whether the client has closed its side; some of its bytes may still be unread.
 bool is_gone(int fd) {
   pollfd state{.fd = fd, .events = POLLRDHUP, .revents = 0};
   return ::poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
@@ -100,7 +100,7 @@ class TlsSocket final : public Socket {
 
   awaitable<bool> read(std::string& bytes, std::size_t most) override {
     error_code error;
-    // The socket's own: OpenSSL writes into it while other connections use the thread's buffer.
+    // A buffer per socket: OpenSSL writes into it while other connections use the thread's buffer.
     buffer_.resize(std::min<std::size_t>(most, kTlsReadBytes));
     const std::size_t count = co_await stream_.async_read_some(
         asio::buffer(buffer_), redirect_error(use_awaitable, error));
@@ -143,7 +143,7 @@ class TlsSocket final : public Socket {
 
 }  // namespace
 
-/// Closes the socket unless `stall_` is cancelled before.
+/// Closes the socket at `time` unless `stall_` is cancelled before.
 void Socket::close_at(Clock::time_point time) {
   stall_.expires_at(time);
   stall_.async_wait([self = shared_from_this()](error_code error) {
@@ -174,7 +174,7 @@ awaitable<bool> Socket::send(std::string_view bytes, const ConnectionTimes& time
   co_return true;
 }
 
-/// TLS waits for the other end's reply, which may never come.
+/// TLS waits for the client's reply, which may never come.
 awaitable<void> Socket::end_writing(const ConnectionTimes& times) {
   close_at(Clock::now() + times.linger);
   co_await shut_down();

@@ -1,4 +1,4 @@
-// StreamWriter: how many deltas make an event, and the framing of events.
+// StreamWriter: packs deltas into events, and frames the events.
 #include "server/http/stream_writer.h"
 
 #include <algorithm>
@@ -7,12 +7,12 @@ namespace ingot {
 
 namespace {
 
-/// Events in bytes from which on one write takes no more: the rest waits for the next one.
+/// Bytes of events after which one write takes no more; the rest waits for the next write.
 constexpr std::size_t kWriteBytes = 64 << 10;
-/// Deltas in bytes from which on one event takes no more.
+/// Bytes of deltas after which one event takes no more.
 constexpr std::size_t kEventBytes = 16 << 10;
 
-/// About how many bytes of an event a delta takes.
+/// Estimated bytes of an event that a delta takes.
 std::size_t bytes_of(const Delta& delta) {
   constexpr std::size_t kScoreBytes = 100;
   std::size_t scores = 0;
@@ -26,8 +26,8 @@ bool StreamWriter::collect() {
   bool any = false;
   for (std::size_t i = 0; i < running_.streams.size() && failed_ == nullptr; ++i) {
     Stream& stream = running_.streams[i];
-    // Only a full event is followed by another one. Deltas that come while an event is written wait
-    // for the next round: otherwise a slow machine would send an event for every token.
+    // Another event follows only a full one. Deltas that arrive while an event is written wait for
+    // the next round; otherwise a slow machine would send an event for every token.
     for (Taken taken = Taken::kFull; events_.size() < kWriteBytes && taken == Taken::kFull;) {
       taken = take_deltas(i);
       if (taken == Taken::kNothing) break;

@@ -36,7 +36,7 @@ class StreamWriter {
   const Outcome* failed() const { return failed_; }
   /// Whether there are events to send.
   bool has_events() const { return !events_.empty(); }
-  /// Whether the head has been taken.
+  /// Whether `take` has returned the head.
   bool has_begun() const { return has_begun_; }
 
   /// Adds a comment to the stream, which shows the client that the connection lives.
@@ -65,7 +65,7 @@ class StreamWriter {
   std::size_t content_bytes_max_;
   bool has_begun_ = false;
   std::string events_;
-  std::vector<bool> has_ended_;  ///< by choice
+  std::vector<bool> has_ended_;  ///< whether each choice has ended
   std::size_t left_;             ///< choices that have not ended
   const Outcome* failed_ = nullptr;
   Delta delta_;  ///< the newest delta; its memory is reused

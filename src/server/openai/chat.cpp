@@ -15,7 +15,7 @@ namespace ingot {
 
 namespace {
 
-/// What the request wants in the response.
+/// The parts of a request that shape its response.
 struct ChatForm {
   StreamParams stream{};
   bool logprobs = false;
@@ -43,7 +43,7 @@ class ChatWriter final : public ChoicesWriter {
 
   void flush(std::size_t number, std::string& out) override {
     Choice& choice = choices_[number];
-    // The role comes once, in front of all else.
+    // The role is sent once, before everything else.
     if (!std::exchange(choice.has_begun, true)) {
       append_delta(out, number, "\"role\":\"assistant\",\"content\":\"\"", false);
     }
@@ -126,7 +126,7 @@ class ChatWriter final : public ChoicesWriter {
   std::vector<Choice> choices_;
 };
 
-/// Log-probabilities of a chat: `logprobs` says whether, `top_logprobs` how many.
+/// Reads the log-probabilities of a chat: `logprobs` asks for them, `top_logprobs` says how many.
 std::int32_t read_logprobs(Params& params) {
   const bool wanted = params.flag("logprobs").value_or(false);
   const auto top = params.whole("top_logprobs", 0, kLogprobsMax);

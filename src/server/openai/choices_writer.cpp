@@ -1,4 +1,4 @@
-// ChoicesWriter: chunks, their usage, and whole responses.
+// ChoicesWriter: writes chunks, token counts and whole responses.
 #include "server/openai/choices_writer.h"
 
 #include <utility>

@@ -16,17 +16,17 @@ namespace ingot {
 
 namespace {
 
-/// Prompts of one request. Each counts as a request of the queue; as many as choices.
+/// Maximum prompts of one request. Each counts as a request in the queue, as choices do.
 constexpr std::int32_t kPromptsMax = kChoicesMax;
 
-/// What the request wants in the response.
+/// The parts of a request that shape its response.
 struct CompletionForm {
   StreamParams stream{};
   std::int32_t logprobs = -1;
   bool echo = false;
   bool token_ids = false;
   std::size_t choices = 1;  ///< choices of each prompt
-  /// By prompt, where they are echoed or shown.
+  /// Ids of each prompt, if they are echoed or shown.
   std::vector<std::vector<std::int32_t>> prompt_ids{};
   std::vector<std::string> prompt_texts{};
 };
@@ -50,10 +50,10 @@ class LogprobLists {
     Json best = Json::object();
     for (const TokenScore& score : logprobs->top) {
       const std::string name = token_text(service, score.id);
-      // Several tokens may have one text; the likeliest comes first.
+      // Several tokens can have equal texts; the likeliest comes first.
       if (best.find(name) == nullptr) best.set(name, finite_logprob(score.logprob));
     }
-    // The token itself is added unless a likelier one has its text, as parts of characters do.
+    // Adds the token itself, unless a likelier token has an equal text, as parts of characters do.
     if (best.find(text) == nullptr) {
       best.set(std::move(text), finite_logprob(logprobs->token.logprob));
     }
@@ -68,7 +68,7 @@ class LogprobLists {
   }
 
  private:
-  /// Characters that a token adds to the text; the first token of a split character counts it.
+  /// Characters that a token adds to the text. A split character counts at its first token.
   std::size_t characters_of(const Service& service, std::int32_t id, bool is_first) {
     if (!service.has_tokenizer()) return 0;
     if (!text_)
@@ -105,7 +105,7 @@ class CompletionWriter final : public ChoicesWriter {
   }
 
   void flush(std::size_t number, std::string& out) override {
-    // The scores of an echoed prompt come with the outcome, and must be written first.
+    // The scores of an echoed prompt come with the outcome, but must be written first.
     if (!waits_for_prompt()) append_new(out, number);
   }
 
@@ -122,7 +122,7 @@ class CompletionWriter final : public ChoicesWriter {
     std::vector<std::int32_t> ids;
     std::vector<TokenLogprobs> logprobs;
     LogprobLists lists;
-    bool has_begun = false;  ///< its prompt, where echoed or shown, was written
+    bool has_begun = false;  ///< its prompt was written, if echoed or shown
     std::string_view finish;
   };
 
@@ -173,7 +173,7 @@ class CompletionWriter final : public ChoicesWriter {
   std::vector<Choice> choices_;
 };
 
-/// A prompt as it is echoed: what was sent, or what its tokens stand for.
+/// The text of an echoed prompt: the text that was sent, or the text of its tokens.
 std::string text_of(const ReadPrompt& prompt, const Service& service) {
   return prompt.text != nullptr ? *prompt.text : detokenize(service.tokenizer(), prompt.ids);
 }
@@ -207,7 +207,7 @@ Reply completions(const Call& call) {
     GenerationPrompt prompt{.request = common, .choices = choices};
     prompt.request.prompt = read.ids;
     read_max_tokens(params, call, prompt.request, place::kCompletions, form.echo ? 0 : 1);
-    // Evaluation harnesses expect scores for as many tokens as they ask for, end tokens too.
+    // Evaluation harnesses expect scores for as many tokens as they ask for, including end tokens.
     if (form.echo && form.logprobs >= 0 && prompt.request.max_tokens <= 1) {
       prompt.request.ignore_eos = true;
     }

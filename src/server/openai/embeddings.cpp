@@ -19,12 +19,12 @@ namespace ingot {
 
 namespace {
 
-/// Texts of one request; each is a request of the engine.
+/// Maximum inputs of one request; each becomes a request of the engine.
 constexpr std::int32_t kInputsMax = 256;
 
 static_assert(std::endian::native == std::endian::little, "base64 holds little-endian floats");
 
-/// A vector of length 1 in the same direction; zeros stay zeros.
+/// Scales a vector to length 1; zeros stay zeros.
 void normalise(std::vector<float>& values) {
   double sum = 0;
   for (const float v : values) sum += double{v} * double{v};
@@ -33,7 +33,7 @@ void normalise(std::vector<float>& values) {
   for (float& v : values) v = static_cast<float>(double{v} / length);
 }
 
-/// The shortest digits that are read as the same floats.
+/// The vector as a JSON array, with the fewest digits that give the same floats back.
 std::string as_array(const std::vector<float>& values) {
   std::string text = "[";
   char digits[32];
@@ -47,7 +47,7 @@ std::string as_array(const std::vector<float>& values) {
 std::string as_base64(const std::vector<float>& values) {
   std::string bytes(values.size() * sizeof(float), '\0');
   std::memcpy(bytes.data(), values.data(), bytes.size());
-  // Four characters for three bytes, and the NUL that OpenSSL writes behind them.
+  // Four characters for three bytes, and the NUL that OpenSSL appends.
   std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');
   const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
                                    reinterpret_cast<const unsigned char*>(bytes.data()),
@@ -101,7 +101,7 @@ bool read_is_base64(Params& params) {
   throw invalid_request("encoding_format", "encoding_format can only be float or base64");
 }
 
-/// A shorter vector would be another one: models are made for that or are not.
+/// Refuses other dimensions: a shorter vector only has a meaning if the model is made for it.
 void check_dimensions(Params& params, std::int64_t size) {
   const auto dimensions = params.whole("dimensions", 1, std::int64_t{1} << 31);
   if (!dimensions || *dimensions == size) return;

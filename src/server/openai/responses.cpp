@@ -40,7 +40,7 @@ void read_text_format(Params& params) {
   });
 }
 
-/// Whether log-probabilities are wanted.
+/// Whether `include` asks for log-probabilities.
 bool read_include(Params& params) {
   const Json* include = params.array("include");
   if (include == nullptr) return false;
@@ -69,7 +69,7 @@ std::int32_t read_logprobs(Params& params) {
   return static_cast<std::int32_t>(top.value_or(0));
 }
 
-/// Names and strings that the response repeats.
+/// Reads `metadata`: names and strings that the response repeats.
 Json read_metadata(Params& params) {
   const Json* metadata = params.object("metadata");
   if (metadata == nullptr) return Json::object();

@@ -1,4 +1,4 @@
-// Input of /v1/responses: messages and reasoning, item by item.
+// Reads the input of POST /v1/responses: messages and reasoning, item by item.
 #include "server/openai/responses_input.h"
 
 #include <cstdint>
@@ -16,8 +16,8 @@ Json message(std::string_view role, std::string text) {
   return json_object({{"role", role}, {"content", std::move(text)}});
 }
 
-/// Messages in the order of the items. What an assistant reasoned is an item of its own, and
-/// belongs to the message behind it.
+/// Collects messages in the order of the items. An assistant's reasoning is an item of its own, and
+/// belongs to the message after it.
 class Items {
  public:
   void add(const std::string& place, const Json& item) {
@@ -43,7 +43,7 @@ class Items {
   }
 
  private:
-  /// A message need not say that it is one.
+  /// The "type" of an item; a message may omit it.
   static const std::string& type_of(const std::string& place, const Json& item) {
     static const std::string kMessage = "message";
     const Json* type = item.find("type");
@@ -92,7 +92,7 @@ Json read_messages(Params& params) {
     throw invalid_request("input",
                           cat("input is ", input->kind(), ", expected a string or an array"));
   }
-  // One message more for the instructions.
+  // The instructions take one message.
   if (all->empty() || all->size() >= kMessagesMax) {
     throw invalid_request(
         "input", cat("input has ", all->size(), " entries, possible are 1 to ", kMessagesMax - 1));

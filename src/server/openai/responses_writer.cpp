@@ -1,4 +1,4 @@
-// Responses of /v1/responses: an item of reasoning, if there is any, and a message.
+// Writes responses of POST /v1/responses: an item of reasoning, if there is any, and a message.
 #include "server/openai/responses_writer.h"
 
 #include <utility>
@@ -12,7 +12,7 @@ namespace ingot {
 
 namespace {
 
-/// An item of the output, with the one part that it has.
+/// An output item with its only part.
 struct Item {
   bool is_reasoning = false;
   std::string id;
@@ -28,7 +28,7 @@ struct Item {
     return j;
   }
 
-  /// Before its first part it has none.
+  /// The item has no part before its first event.
   Json json(std::string_view status, bool has_part) const {
     Json parts = Json::array();
     if (has_part) parts.push(part());
@@ -169,7 +169,7 @@ class ResponsesWriter final : public ResponseWriter {
          {"total_tokens", usage_.prompt_tokens + usage_.completion_tokens}});
   }
 
-  /// Why the reply is not complete; null where it is.
+  /// Why the reply is incomplete; null if it is complete.
   Json incomplete_details() const {
     return status_ == "incomplete" ? json_object({{"reason", "max_output_tokens"}}) : Json();
   }
@@ -199,7 +199,7 @@ class ResponsesWriter final : public ResponseWriter {
   Json error_;
   std::vector<Item> items_;
   Json closed_ = Json::array();    ///< items that are complete
-  Json logprobs_ = Json::array();  ///< for tokens whose text has not come yet
+  Json logprobs_ = Json::array();  ///< for tokens with text that has not come yet
   std::int64_t sequence_ = 0;
   bool has_begun_ = false;
 };

@@ -15,7 +15,7 @@ namespace ingot {
 
 namespace {
 
-/// The tokens of `prompt`, or of `messages` through the chat template; of any number.
+/// Any number of tokens, from `prompt`, or from `messages` through the chat template.
 std::vector<std::int32_t> read_tokens(Params& params, const Service& service) {
   if (params.has("messages")) {
     if (params.has("prompt")) {
@@ -53,10 +53,10 @@ std::string warnings_json(const Params& params) {
   return params.warnings().is_null() ? "" : cat(",\"warnings\":", params.warnings().dump());
 }
 
-/// Bytes of text from token ids.
+/// Maximum bytes of text that token ids may give.
 constexpr std::size_t kTextBytesMax = std::size_t{8} << 20;
 
-/// Errors: ApiError where the ids of a short request stand for too much text.
+/// Errors: ApiError if the ids of a short request stand for too much text.
 void check_text(const Service& service, const std::vector<std::int32_t>& ids) {
   std::size_t bytes = 0;
   for (const std::int32_t id : ids) bytes += service.piece(id).size();

@@ -1,4 +1,4 @@
-// Administration over the Unix socket: draining, flushing, checks, steps.
+// HTTP endpoints of the admin socket: drain, flush the cache, check invariants, show steps.
 #include "load/json_object.h"
 #include "server/common/service.h"
 #include "server/operator/endpoints.h"
@@ -16,7 +16,7 @@ Reply admin_flush_cache(const Call& call) {
   return HttpResponse{.body = R"({"status":"flushed"})"};
 }
 
-/// Ends the process where they do not hold (decision 11).
+/// Ends the process if an invariant does not hold (decision 11).
 Reply admin_check(const Call& call) {
   Engine& engine = call.service.engine();
   engine.between_steps([&] { engine.check_invariants(); });

@@ -17,7 +17,7 @@ Reply livez(const Call& call);
 Reply readyz(const Call& call);
 /// GET /metrics: counts in Prometheus' text form.
 Reply metrics(const Call& call);
-/// DELETE /v1/requests/{id}: cancels a request with the caller's API key.
+/// DELETE /v1/requests/{id}: cancels a request that came with the same API key.
 Reply cancel_request(const Call& call);
 /// POST /admin/drain: like SIGTERM, the server accepts no new work and ends.
 Reply admin_drain(const Call& call);

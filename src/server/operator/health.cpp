@@ -1,4 +1,4 @@
-// GET /health, /livez and /readyz: states for probes, without a key.
+// GET /health, /livez and /readyz: health checks for probes, without an API key.
 #include "server/common/route.h"
 #include "server/common/service.h"
 #include "server/operator/endpoints.h"

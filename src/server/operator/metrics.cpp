@@ -17,7 +17,7 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-/// Families as they are collected.
+/// Collects metric families.
 class Families {
  public:
   explicit Families(std::string model) : model_(std::move(model)) {}
@@ -44,7 +44,7 @@ class Families {
     metric.histogram.sample_sum = from.sum();
     add(name, help, MetricType::Histogram, std::move(metric));
   }
-  /// One value of a family that has a label of its own.
+  /// Adds one value with a label.
   void labelled(const std::string& name, const std::string& help, MetricType type,
                 const std::vector<ClientMetric::Label>& labels, auto value) {
     ClientMetric metric;
@@ -78,7 +78,7 @@ void add_state(Families& out, const EngineCounts& c) {
             c.kv_usage());
 }
 
-/// What tells how much of prompts was in the cache, alone or together with all other counts.
+/// Adds the metrics that reveal how much of prompts was cached, alone or with other metrics.
 void add_blocks_and_steps(Families& out, const EngineCounts& c) {
   for (const auto& [state, blocks] :
        {std::pair{"free", c.blocks_free}, std::pair{"evictable", c.blocks_evictable},
@@ -180,7 +180,7 @@ Reply metrics(const Call& call) {
                     {{.name = "block_size", .value = std::to_string(kBlockTokens)},
                      {.name = "num_gpu_blocks", .value = std::to_string(counts.blocks_total)}},
                     1);
-  // There are no adapters yet, but gateways that balance by adapters read this.
+  // Adapters are not supported yet, but gateways that balance by adapters read this metric.
   families.labelled("vllm:lora_requests_info", "Adapters of requests", MetricType::Gauge,
                     {{.name = "max_lora", .value = "0"},
                      {.name = "running_lora_adapters", .value = ""},
