@@ -1,7 +1,6 @@
 // Reads tokenizer_config.json and similar files, and applies their settings to a vocabulary.
 #include "load/tokenizer/tokenizer_settings.h"
 
-#include <algorithm>
 #include <charconv>
 #include <map>
 #include <system_error>
@@ -32,7 +31,7 @@ std::optional<AddedToken> read_role(const JsonKeys& keys, std::string_view key) 
     if (text->empty()) return std::nullopt;
     return special_token(*text);
   }
-  if (value->as_object() == nullptr) keys.refuse(key, *value, "expected a string or an object");
+  if (value->as_object() == nullptr) keys.refuse(key, "expected a string or an object");
   AddedToken token =
       read_added_token(JsonKeys(*value, keys.file(), cat(keys.prefix(), key, "."), kSection));
   token.special = true;
@@ -66,8 +65,7 @@ void read_additional(const JsonKeys& keys, TokenizerSettings& out) {
   if (list == nullptr) return;
   for (std::size_t i = 0; i < list->size(); ++i) {
     const std::string* text = (*list)[i].as_string();
-    const Json* content = (*list)[i].find("content");
-    if (text == nullptr && content != nullptr) text = content->as_string();
+    if (text == nullptr) text = (*list)[i].find_string("content");
     if (text == nullptr || text->empty()) {
       keys.fail(cat(kKey, "[", i, "] is ", shown((*list)[i]), ", expected a token"));
     }
@@ -85,14 +83,13 @@ void read_templates(const JsonKeys& keys, TokenizerSettings& out) {
   }
   const Json::Array& list = keys.required_array("chat_template");
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const Json* name = list[i].find("name");
-    const Json* text = list[i].find("template");
-    if (name == nullptr || name->as_string() == nullptr || text == nullptr ||
-        text->as_string() == nullptr) {
+    const std::string* name = list[i].find_string("name");
+    const std::string* text = list[i].find_string("template");
+    if (name == nullptr || text == nullptr) {
       keys.fail(cat("chat_template[", i, "] has no name and template"));
     }
-    if (*name->as_string() == "default") out.chat_template = *text->as_string();
-    out.named_templates.push_back({*name->as_string(), *text->as_string()});
+    if (*name == "default") out.chat_template = *text;
+    out.named_templates.push_back({*name, *text});
   }
 }
 
@@ -191,7 +188,19 @@ class Joiner {
     return id ? id : fallback;
   }
 
-  void frame();
+  /// Applies add_bos_token and add_eos_token. They override the post-processor of tokenizer.json.
+  void frame() {
+    auto& begin = data_.frame_begin;
+    auto& end = data_.frame_end;
+    if (settings_.add_bos && data_.bos) {
+      std::erase(begin, *data_.bos);
+      if (*settings_.add_bos) begin.insert(begin.begin(), *data_.bos);
+    }
+    if (settings_.add_eos && data_.eos) {
+      std::erase(end, *data_.eos);
+      if (*settings_.add_eos) end.push_back(*data_.eos);
+    }
+  }
 
   [[noreturn]] void fail(std::string_view reason) const {
     throw model_error(settings_.file, kSection, 0, reason);
@@ -202,20 +211,6 @@ class Joiner {
   std::map<std::int32_t, std::size_t> places_;  // id of a token to its index in data_.added
   TokenIds ids_;
 };
-
-/// Applies add_bos_token and add_eos_token. They override the post-processor of tokenizer.json.
-void Joiner::frame() {
-  auto& begin = data_.frame_begin;
-  auto& end = data_.frame_end;
-  if (settings_.add_bos && data_.bos) {
-    std::erase(begin, *data_.bos);
-    if (*settings_.add_bos) begin.insert(begin.begin(), *data_.bos);
-  }
-  if (settings_.add_eos && data_.eos) {
-    std::erase(end, *data_.eos);
-    if (*settings_.add_eos) end.push_back(*data_.eos);
-  }
-}
 
 }  // namespace
 
