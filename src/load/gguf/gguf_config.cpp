@@ -250,14 +250,11 @@ class ConfigReader {
 
   std::string key(std::string_view rest) const { return cat(architecture_.name, ".", rest); }
 
-  std::int64_t in_range(const std::string& k, std::int64_t value, std::int64_t min,
-                        std::int64_t max) const {
-    if (value < min || value > max) keys_.refuse(k, cat("must be from ", min, " to ", max));
-    return value;
-  }
   std::optional<std::int64_t> integer(std::string_view rest, std::int64_t min, std::int64_t max) {
     const std::optional<std::int64_t> value = keys_.uint32(key(rest));
-    if (value) in_range(key(rest), *value, min, max);
+    if (value && (*value < min || *value > max)) {
+      keys_.refuse(key(rest), cat("must be from ", min, " to ", max));
+    }
     return value;
   }
   std::int64_t required(std::string_view rest, std::int64_t min, std::int64_t max) {

@@ -19,6 +19,19 @@ namespace {
 
 constexpr std::string_view kSection = "tokenizer config";
 
+/// Members of the files, and where the settings keep them.
+constexpr std::pair<std::string_view, std::optional<AddedToken> TokenizerSettings::*> kRoles[] = {
+    {"bos_token", &TokenizerSettings::bos},     {"eos_token", &TokenizerSettings::eos},
+    {"unk_token", &TokenizerSettings::unknown}, {"pad_token", &TokenizerSettings::padding},
+    {"cls_token", &TokenizerSettings::cls},     {"sep_token", &TokenizerSettings::sep},
+    {"mask_token", &TokenizerSettings::mask}};
+constexpr std::pair<std::string_view, std::optional<bool> TokenizerSettings::*> kFlags[] = {
+    {"add_bos_token", &TokenizerSettings::add_bos},
+    {"add_eos_token", &TokenizerSettings::add_eos},
+    {"do_lower_case", &TokenizerSettings::lowercase},
+    {"strip_accents", &TokenizerSettings::strip_accents},
+    {"tokenize_chinese_chars", &TokenizerSettings::space_cjk}};
+
 AddedToken special_token(std::string content) {
   return {.content = std::move(content), .special = true};
 }
@@ -219,18 +232,8 @@ TokenizerSettings read_tokenizer_settings(const Json& root, const std::string& f
   TokenizerSettings out;
   out.file = file;
   if (const std::string* name = keys.text("tokenizer_class")) out.tokenizer_class = *name;
-  out.bos = read_role(keys, "bos_token");
-  out.eos = read_role(keys, "eos_token");
-  out.unknown = read_role(keys, "unk_token");
-  out.padding = read_role(keys, "pad_token");
-  out.cls = read_role(keys, "cls_token");
-  out.sep = read_role(keys, "sep_token");
-  out.mask = read_role(keys, "mask_token");
-  out.add_bos = keys.boolean("add_bos_token");
-  out.add_eos = keys.boolean("add_eos_token");
-  out.lowercase = keys.boolean("do_lower_case");
-  out.strip_accents = keys.boolean("strip_accents");
-  out.space_cjk = keys.boolean("tokenize_chinese_chars");
+  for (const auto& [key, role] : kRoles) out.*role = read_role(keys, key);
+  for (const auto& [key, flag] : kFlags) out.*flag = keys.boolean(key);
   read_added_decoder(keys, out);
   read_additional(keys, out);
   read_templates(keys, out);
@@ -255,18 +258,8 @@ void read_chat_template(const Json& root, const std::string& file, TokenizerSett
 void complete_settings(TokenizerSettings& settings, TokenizerSettings more) {
   if (settings.file.empty()) settings.file = more.file;
   complete(settings.tokenizer_class, more.tokenizer_class);
-  complete(settings.bos, more.bos);
-  complete(settings.eos, more.eos);
-  complete(settings.unknown, more.unknown);
-  complete(settings.padding, more.padding);
-  complete(settings.cls, more.cls);
-  complete(settings.sep, more.sep);
-  complete(settings.mask, more.mask);
-  complete(settings.add_bos, more.add_bos);
-  complete(settings.add_eos, more.add_eos);
-  complete(settings.lowercase, more.lowercase);
-  complete(settings.strip_accents, more.strip_accents);
-  complete(settings.space_cjk, more.space_cjk);
+  for (const auto& [key, role] : kRoles) complete(settings.*role, more.*role);
+  for (const auto& [key, flag] : kFlags) complete(settings.*flag, more.*flag);
   complete(settings.added, more.added);
   complete(settings.special, more.special);
   complete(settings.chat_template, more.chat_template);
