@@ -144,22 +144,22 @@ void ConfigWriter::write_experts() {
 
 }  // namespace
 
-GgufValues model_values(const Checkpoint& checkpoint, const Spec& spec,
-                        const ModelValuesOptions& options, std::vector<std::string>& warnings) {
+GgufValues model_values(const Checkpoint& checkpoint, const Spec& spec, const Recipe& recipe,
+                        bool tokenizer, std::vector<std::string>& warnings) {
   GgufValues values;
   if (checkpoint.config().naming == Naming::kGguf) {
     for (const GgufEntry& entry : checkpoint.gguf_entries()) {
       if (entry.key.starts_with("split.")) continue;
-      if (!options.tokenizer && entry.key.starts_with(kTokenizerKeys)) continue;
+      if (!tokenizer && entry.key.starts_with(kTokenizerKeys)) continue;
       values.add(entry);
     }
   } else {
     ConfigWriter(checkpoint, spec, values, warnings).write();
-    if (options.tokenizer) write_tokenizer(checkpoint, values, warnings);
+    if (tokenizer) write_tokenizer(checkpoint, values, warnings);
   }
-  if (!options.tokenizer) values.set_text("tokenizer.ggml.model", "no_vocab");
+  if (!tokenizer) values.set_text("tokenizer.ggml.model", "no_vocab");
   values.set_uint32("general.quantization_version", kQuantisationVersion);
-  values.set_uint32("general.file_type", options.recipe->file_type);
+  values.set_uint32("general.file_type", recipe.file_type);
   return values;
 }
 

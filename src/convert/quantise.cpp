@@ -158,25 +158,19 @@ class TensorWork {
   Squares total_;
 };
 
-std::vector<GgufTensor> tensor_table(const QuantisePlan& plan) {
-  std::vector<GgufTensor> table;
-  for (const PlannedTensor& tensor : plan.tensors) {
-    table.push_back({tensor.source.name, tensor.source.shape, tensor.choice.format});
-  }
-  return table;
-}
-
 }  // namespace
 
 std::vector<TensorReport> write_quantised(Checkpoint& checkpoint, const QuantisePlan& plan,
                                           const std::string& path, ThreadPool& pool,
                                           QuantiseProgress progress) {
   std::uint64_t total = 0;
+  std::vector<GgufTensor> table;
   for (const PlannedTensor& tensor : plan.tensors) {
+    table.push_back({tensor.source.name, tensor.source.shape, tensor.choice.format});
     total +=
         static_cast<std::uint64_t>(tensor.source.rows() * tensor.source.cols()) * sizeof(float);
   }
-  GgufWriter writer(path, plan.values, tensor_table(plan), plan.alignment);
+  GgufWriter writer(path, plan.values, std::move(table), plan.alignment);
   std::vector<TensorReport> reports;
   std::uint64_t done = 0;
   for (const PlannedTensor& tensor : plan.tensors) {

@@ -1,6 +1,5 @@
 // plan_quantised: decides formats, metadata and importance, and collects warnings for the user.
 #include <algorithm>
-#include <set>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -98,8 +97,7 @@ QuantisePlan plan_quantised(const Checkpoint& checkpoint, const QuantiseOptions&
   const BoundModel model = bind_model(checkpoint);
   QuantisePlan plan;
   plan.values =
-      model_values(checkpoint, model.spec,
-                   {.recipe = options.recipe, .tokenizer = options.tokenizer}, plan.warnings);
+      model_values(checkpoint, model.spec, *options.recipe, options.tokenizer, plan.warnings);
   plan.alignment = alignment_of(checkpoint);
   for (ListedTensor& tensor : list_tensors(checkpoint, model)) {
     const FormatChoice choice = choose_format(*options.recipe, model.spec, tensor);

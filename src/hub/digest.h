@@ -1,9 +1,10 @@
 // FileDigest: SHA-1 and SHA-256 checksums of streamed bytes.
 #pragma once
 
-#include <array>
+#include <openssl/evp.h>
+
 #include <cstddef>
-#include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -13,10 +14,9 @@ namespace ingot {
 enum class DigestKind { kSha1, kSha256 };
 
 /// Computes a digest of bytes that arrive in pieces.
-///
-/// Source: FIPS 180-4.
 class FileDigest {
  public:
+  /// Errors: Error{kInternal} if libcrypto does not offer the hash function.
   explicit FileDigest(DigestKind kind);
 
   void update(std::span<const std::byte> bytes);
@@ -24,15 +24,10 @@ class FileDigest {
   std::string finish();
 
  private:
-  static constexpr std::size_t kBlockBytes = 64;
-
-  void compress(const std::byte* block);
-
-  DigestKind kind_;
-  std::array<std::uint32_t, 8> state_{};
-  std::array<std::byte, kBlockBytes> block_{};
-  std::size_t used_ = 0;     ///< bytes in block_
-  std::uint64_t bytes_ = 0;  ///< bytes added so far
+  struct Free {
+    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
+  };
+  std::unique_ptr<EVP_MD_CTX, Free> context_;
 };
 
 }  // namespace ingot

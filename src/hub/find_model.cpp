@@ -13,16 +13,6 @@ namespace ingot {
 
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
-
-std::string_view last_part(std::string_view repo) { return repo.substr(repo.rfind('/') + 1); }
-
 /// The revision to name a commit's snapshot by: main if it refers to the commit, or else another
 /// reference, or else the commit.
 std::string revision_name(const RepoCache& repo, const std::string& commit) {
@@ -73,8 +63,8 @@ std::optional<RepoCache> find_cached_repo(const std::string& root, const std::st
   std::vector<RepoCache> found;
   for (RepoCache& cached : cached_repos(root)) {
     if (cached.repo() == repo) return std::move(cached);
-    const bool is_short = repo.find('/') == repo.npos;
-    if (is_short && lower(last_part(cached.repo())) == lower(repo)) {
+    const std::string last_part = cached.repo().substr(cached.repo().rfind('/') + 1);
+    if (equal_ignoring_case(last_part, repo)) {
       found.push_back(std::move(cached));
     }
   }

@@ -18,11 +18,6 @@ constexpr std::string_view kSeparators = "-./";
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower(x) == lower(y); });
-}
-
 bool is_separator(char c) { return kSeparators.find(c) != kSeparators.npos; }
 
 std::string_view base_name(std::string_view path) {
@@ -123,6 +118,11 @@ std::vector<GgufModel> match_gguf_models(std::span<const GgufModel> models,
   if (found.empty()) found = keep(models, is_label);
   if (found.empty() && !wanted.empty()) found = keep(models, has);
   return found;
+}
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return lower(x) == lower(y); });
 }
 
 std::string list_labels(std::span<const GgufModel> models) {

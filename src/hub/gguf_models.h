@@ -26,6 +26,9 @@ std::vector<GgufModel> find_gguf_models(std::span<const std::string> paths);
 std::vector<GgufModel> match_gguf_models(std::span<const GgufModel> models,
                                          std::string_view wanted);
 
+/// Whether two texts are equal except for the case of ASCII letters.
+bool equal_ignoring_case(std::string_view a, std::string_view b);
+
 /// The first 24 labels, for a message: "Q4_K_M, Q8_0".
 std::string list_labels(std::span<const GgufModel> models);
 

@@ -20,11 +20,6 @@ constexpr std::size_t kSha256Digits = 64;
   throw model_error(source, "hub", 0, reason);
 }
 
-const std::string* text_of(const Json& object, std::string_view key) {
-  const Json* member = object.find(key);
-  return member == nullptr ? nullptr : member->as_string();
-}
-
 std::uint64_t read_size(const Json& object, std::string_view path, const std::string& source) {
   const Json* member = object.find("size");
   const std::int64_t* size = member == nullptr ? nullptr : member->as_int();
@@ -37,14 +32,14 @@ std::uint64_t read_size(const Json& object, std::string_view path, const std::st
 }
 
 HubFile read_file(const Json& entry, const std::string& source) {
-  const std::string* path = text_of(entry, "rfilename");
+  const std::string* path = entry.find_string("rfilename");
   if (path == nullptr) fail(source, "a file has no name");
   if (!is_repo_path(*path)) {
     fail(source, cat("'", printable(*path), "' is not a path inside a repository"));
   }
   const Json* lfs = entry.find("lfs");
   const bool is_large = lfs != nullptr && !lfs->is_null();
-  const std::string* blob = is_large ? text_of(*lfs, "sha256") : text_of(entry, "blobId");
+  const std::string* blob = is_large ? lfs->find_string("sha256") : entry.find_string("blobId");
   const bool fits =
       blob != nullptr && is_blob_name(*blob) && (blob->size() == kSha256Digits) == is_large;
   if (!fits) fail(source, cat("'", printable(*path), "' has no checksum"));
@@ -68,7 +63,7 @@ std::vector<std::string> HubListing::paths() const {
 
 HubListing parse_hub_listing(std::string_view text, const std::string& source) {
   const Json root = parse_json(text, source, "hub", kLimits);
-  const std::string* commit = text_of(root, "sha");
+  const std::string* commit = root.find_string("sha");
   if (commit == nullptr || !is_commit(*commit)) fail(source, "the answer names no commit");
   const Json* siblings = root.find("siblings");
   const Json::Array* entries = siblings == nullptr ? nullptr : siblings->as_array();

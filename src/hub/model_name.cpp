@@ -6,7 +6,6 @@
 #include "base/blob_link.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "base/utf8.h"
 
 namespace ingot {
 

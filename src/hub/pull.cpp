@@ -14,7 +14,6 @@
 #include "hub/file_lock.h"
 #include "hub/find_model.h"
 #include "hub/http.h"
-#include "hub/hub_error.h"
 #include "hub/incomplete_blob.h"
 #include "hub/listing.h"
 #include "hub/retry.h"
@@ -53,6 +52,45 @@ class ListingText final : public HttpSink {
   std::string text_;
 };
 
+/// Why a request was refused, or its target does not exist; empty for other statuses.
+std::string refusal_text(const HttpReply& reply, const ModelName& name, const HubOptions& options) {
+  const std::string& code = reply.error_code;
+  const bool has_token = !options.token.empty();
+  if (code == "GatedRepo" || reply.status == 403) {
+    return cat("access is restricted: accept its terms at ", options.endpoint, "/", name.repo,
+               has_token ? " with the account of the token in HF_TOKEN"
+                         : ", then set HF_TOKEN to a token of that account");
+  }
+  if (code == "RevisionNotFound") return cat("it has no revision '", name.revision, "'");
+  if (code == "EntryNotFound") return "the file is not there";
+  if (reply.status == 401 || reply.status == 404) {
+    return cat("there is no such model, or it is private: ",
+               has_token ? "the token in HF_TOKEN may not read it"
+                         : "set HF_TOKEN to a token that may read it");
+  }
+  return {};
+}
+
+/// A short description of a failure: "the server answered 503", "could not resolve host: ...".
+std::string problem_text(const HttpReply& reply) {
+  return reply.transport == Transport::kDone ? cat("the server answered ", reply.status)
+                                             : reply.problem;
+}
+
+/// The error for a failed request. `what` is the requested repository or file.
+///
+/// Source: the hub's X-Error-Code values: huggingface_hub, hf_raise_for_status.
+Error hub_error(const HttpReply& reply, const ModelName& name, std::string_view what,
+                const HubOptions& options) {
+  const bool is_reply = reply.transport == Transport::kDone;
+  if (const auto text = refusal_text(reply, name, options); is_reply && !text.empty()) {
+    return model_error(what, "hub", 0, text);
+  }
+  return {ErrorCode::kUnavailable,
+          cat(printable(what), ": ", problem_text(reply), " (", printable(options.endpoint, 256),
+              reply.status == 429 ? ": too many requests)" : ")")};
+}
+
 class Pull {
  public:
   Pull(const ModelName& name, const HubOptions& options, PullWatch& watch)
@@ -64,20 +102,169 @@ class Pull {
                  .user_agent = options.user_agent,
                  .timeout_seconds = options.timeout_seconds}) {}
 
-  std::string run();
+  std::string run() {
+    try {
+      listing_ = list();
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::kUnavailable) throw;
+      const auto path = find_cached_model(options_.cache, name_);
+      if (!path) throw;
+      watch_.note(cat(e.message(), "; using the cache"));
+      return *path;
+    }
+    const ModelFiles files = choose();
+    plan(files.paths);
+    for (const std::string& path : files.paths) fetch(listed(path));
+    if (!is_commit(name_.revision)) cache_.set_ref(name_.revision, listing_.commit);
+    return cat(cache_.snapshot(listing_.commit), files.opened.empty() ? "" : "/", files.opened);
+  }
 
  private:
-  HubListing list();
-  HubListing checked(HubListing listing) const;
-  std::optional<std::string> cached_instead(const Error& why);
-  ModelFiles choose();
-  const HubFile& listed(const std::string& path) const;
-  void plan(const std::vector<std::string>& paths);
-  void fetch(const HubFile& file);
-  void download(const HubFile& file);
-  void receive(const HubFile& file, IncompleteBlob& blob);
-  bool is_there(const HubFile& file) const;
-  void again(const HttpReply& reply, std::string_view what, int attempt);
+  HubListing list() {
+    std::string revision;
+    // Slashes of a revision must not separate parts of the URL's path.
+    for (const char c : name_.revision) revision += c == '/' ? "%2F" : std::string(1, c);
+    const FetchRequest request{.url = cat(options_.endpoint, "/api/models/", name_.repo,
+                                          "/revision/", revision, "?blobs=true"),
+                               .seconds_max = kListingTimeouts * options_.timeout_seconds};
+    ListingText body(name_.repo);
+    for (int attempt = 1;; ++attempt) {
+      const HttpReply reply = client_.get(request, body, [&] { watch_.progress(0, 0); });
+      if (reply.transport == Transport::kDone && reply.is_success()) break;
+      again(reply, name_.repo, attempt);
+    }
+    HubListing listing = parse_hub_listing(body.text(), name_.repo);
+    if (is_commit(name_.revision) && listing.commit != name_.revision) {
+      throw model_error(name_.repo, "hub", 0,
+                        cat("the server answered with commit ", listing.commit, ", asked for was ",
+                            name_.revision));
+    }
+    return listing;
+  }
+
+  /// The model's files. Downloads an index if there is one, because it names more files.
+  ModelFiles choose() {
+    const std::vector<std::string> paths = listing_.paths();
+    auto chosen = choose_model_files(paths, name_.repo, name_.file);
+    if (!chosen) throw no_model_error(paths, name_.repo, name_.file);
+    if (chosen->index.empty()) return std::move(*chosen);
+    const HubFile& index = listed(chosen->index);
+    plan({chosen->index});
+    fetch(index);
+    const File file(cache_.blob(index.blob));
+    const SafetensorsIndex shards = parse_safetensors_index(
+        file.read_all(kSafetensorsIndexBytesMax), cat(name_.repo, "/", index.path));
+    chosen->paths.insert(chosen->paths.end(), shards.files.begin(), shards.files.end());
+    return std::move(*chosen);
+  }
+
+  const HubFile& listed(const std::string& path) const {
+    const HubFile* file = listing_.find(path);
+    if (file == nullptr) {
+      throw model_error(name_.repo, "hub", 0,
+                        cat("its index names '", printable(path), "', which is not there"));
+    }
+    return *file;
+  }
+
+  /// Adds up the bytes to download. Throws if the disk does not have enough space.
+  void plan(const std::vector<std::string>& paths) {
+    total_ = 0;
+    done_ = 0;
+    std::uint64_t missing = 0;
+    for (const std::string& path : paths) {
+      const HubFile& file = listed(path);
+      total_ += file.bytes;
+      if (is_there(file)) continue;
+      std::error_code none;
+      const auto begun = fs::file_size(cache_.incomplete(file.blob), none);
+      missing += file.bytes - (none ? 0 : std::min<std::uint64_t>(begun, file.bytes));
+    }
+    make_folders(cat(cache_.folder(), "/blobs"));
+    std::error_code unknown;
+    const auto space = fs::space(cache_.folder(), unknown);
+    if (!unknown && missing > space.available) {
+      throw Error(ErrorCode::kIo,
+                  cat(printable(cache_.folder(), 4096), ": no space for ", name_.repo,
+                      ": it needs ", missing, " more bytes, ", space.available, " are free"));
+    }
+  }
+
+  /// Downloads a missing file and links it. Holds its lock, so that no process removes it as
+  /// unused.
+  void fetch(const HubFile& file) {
+    make_folders(cache_.lock_folder());
+    bool has_said = false;
+    const FileLock lock(cache_.lock(file.blob), [&] {
+      if (!has_said) watch_.note(cat(file.path, ": waiting for another process that downloads it"));
+      has_said = true;
+      watch_.progress(done_, total_);
+    });
+    if (!is_there(file)) download(file);
+    cache_.link(listing_.commit, file.path, file.blob);
+    done_ += file.bytes;
+    watch_.progress(done_, total_);
+  }
+
+  void download(const HubFile& file) {
+    IncompleteBlob blob(cache_.incomplete(file.blob), file,
+                        [&] { watch_.progress(done_, total_); });
+    const bool is_continued = blob.bytes() > 0;
+    receive(file, blob);
+    std::string checksum = blob.checksum();
+    if (checksum != file.blob && is_continued) {
+      watch_.note(cat(file.path, ": the unfinished download is damaged, starting over"));
+      blob.restart();
+      receive(file, blob);
+      checksum = blob.checksum();
+    }
+    if (checksum != file.blob) {
+      blob.discard();
+      throw model_error(
+          file.path, "hub", 0,
+          cat("the downloaded file has the checksum ", checksum, ", expected ", file.blob));
+    }
+    blob.commit(cache_.blob(file.blob));
+  }
+
+  void receive(const HubFile& file, IncompleteBlob& blob) {
+    const std::string url = cat(options_.endpoint, "/", name_.repo, "/resolve/", listing_.commit,
+                                "/", url_escape(file.path));
+    for (int attempt = 1; blob.bytes() < file.bytes; ++attempt) {
+      const std::uint64_t before = blob.bytes();
+      HttpReply reply = client_.get({.url = url, .offset = before}, blob,
+                                    [&] { watch_.progress(done_ + blob.bytes(), total_); });
+      if (blob.bytes() == file.bytes) return;
+      if (reply.is_range_refused) {
+        blob.restart();
+        reply.transport = Transport::kBroken;
+        reply.problem = "the server does not continue a download";
+      } else if (reply.transport == Transport::kDone && reply.is_success()) {
+        reply.transport = Transport::kBroken;
+        reply.problem = cat("the server sent ", blob.bytes(), " of ", file.bytes, " bytes");
+      }
+      // The server sent the listing, so it is only unreachable now, and a retry may help.
+      if (reply.transport == Transport::kUnreachable) reply.transport = Transport::kBroken;
+      if (blob.bytes() >= before + kProgressBytes) attempt = 1;
+      again(reply, file.path, attempt);
+    }
+  }
+
+  bool is_there(const HubFile& file) const {
+    std::error_code none;
+    const std::string path = cache_.blob(file.blob);
+    return fs::is_regular_file(fs::symlink_status(path, none)) &&
+           fs::file_size(path, none) == file.bytes && !none;
+  }
+
+  /// Waits before the next attempt, or throws if there should be none.
+  void again(const HttpReply& reply, std::string_view what, int attempt) {
+    const auto wait = retry_wait_ms(reply, attempt);
+    if (!wait) throw hub_error(reply, name_, what, options_);
+    watch_.note(cat(what, ": ", problem_text(reply), ", trying again",
+                    *wait == 0 ? "" : cat(" in ", *wait / 1000.0, " s")));
+    wait_ms(*wait, [&] { watch_.progress(done_, total_); });
+  }
 
   const ModelName& name_;
   const HubOptions& options_;
@@ -88,176 +275,6 @@ class Pull {
   std::uint64_t total_ = 0;
   std::uint64_t done_ = 0;  ///< bytes of the finished files
 };
-
-/// Waits before the next attempt, or throws if there should be none.
-void Pull::again(const HttpReply& reply, std::string_view what, int attempt) {
-  const auto wait = retry_wait_ms(reply, attempt);
-  if (!wait) throw hub_error(reply, name_, what, options_);
-  watch_.note(cat(what, ": ", problem_text(reply), ", trying again",
-                  *wait == 0 ? "" : cat(" in ", *wait / 1000.0, " s")));
-  wait_ms(*wait, [&] { watch_.progress(done_, total_); });
-}
-
-HubListing Pull::checked(HubListing listing) const {
-  if (is_commit(name_.revision) && listing.commit != name_.revision) {
-    throw model_error(name_.repo, "hub", 0,
-                      cat("the server answered with commit ", listing.commit, ", asked for was ",
-                          name_.revision));
-  }
-  return listing;
-}
-
-HubListing Pull::list() {
-  std::string revision;
-  // Slashes of a revision must not separate parts of the URL's path.
-  for (const char c : name_.revision) revision += c == '/' ? "%2F" : std::string(1, c);
-  const FetchRequest request{.url = cat(options_.endpoint, "/api/models/", name_.repo, "/revision/",
-                                        revision, "?blobs=true"),
-                             .seconds_max = kListingTimeouts * options_.timeout_seconds};
-  ListingText body(name_.repo);
-  for (int attempt = 1;; ++attempt) {
-    const HttpReply reply = client_.get(request, body, [&] { watch_.progress(0, 0); });
-    if (reply.transport == Transport::kDone && reply.is_success()) {
-      return checked(parse_hub_listing(body.text(), name_.repo));
-    }
-    again(reply, name_.repo, attempt);
-  }
-}
-
-std::optional<std::string> Pull::cached_instead(const Error& why) {
-  if (why.code() != ErrorCode::kUnavailable) return std::nullopt;
-  auto path = find_cached_model(options_.cache, name_);
-  if (path) watch_.note(cat(why.message(), "; using the cache"));
-  return path;
-}
-
-const HubFile& Pull::listed(const std::string& path) const {
-  const HubFile* file = listing_.find(path);
-  if (file == nullptr) {
-    throw model_error(name_.repo, "hub", 0,
-                      cat("its index names '", printable(path), "', which is not there"));
-  }
-  return *file;
-}
-
-/// The model's files. Downloads an index if there is one, because it names more files.
-ModelFiles Pull::choose() {
-  const std::vector<std::string> paths = listing_.paths();
-  auto chosen = choose_model_files(paths, name_.repo, name_.file);
-  if (!chosen) throw no_model_error(paths, name_.repo, name_.file);
-  if (chosen->index.empty()) return std::move(*chosen);
-  const HubFile& index = listed(chosen->index);
-  plan({chosen->index});
-  fetch(index);
-  const File file(cache_.blob(index.blob));
-  const SafetensorsIndex shards = parse_safetensors_index(file.read_all(kSafetensorsIndexBytesMax),
-                                                          cat(name_.repo, "/", index.path));
-  chosen->paths.insert(chosen->paths.end(), shards.files.begin(), shards.files.end());
-  return std::move(*chosen);
-}
-
-/// Adds up the bytes to download. Throws if the disk does not have enough space.
-void Pull::plan(const std::vector<std::string>& paths) {
-  total_ = 0;
-  done_ = 0;
-  std::uint64_t missing = 0;
-  for (const std::string& path : paths) {
-    const HubFile& file = listed(path);
-    total_ += file.bytes;
-    if (is_there(file)) continue;
-    std::error_code none;
-    const auto begun = fs::file_size(cache_.incomplete(file.blob), none);
-    missing += file.bytes - (none ? 0 : std::min<std::uint64_t>(begun, file.bytes));
-  }
-  make_folders(cat(cache_.folder(), "/blobs"));
-  std::error_code unknown;
-  const auto space = fs::space(cache_.folder(), unknown);
-  if (!unknown && missing > space.available) {
-    throw Error(ErrorCode::kIo,
-                cat(printable(cache_.folder(), 4096), ": no space for ", name_.repo, ": it needs ",
-                    missing, " more bytes, ", space.available, " are free"));
-  }
-}
-
-bool Pull::is_there(const HubFile& file) const {
-  std::error_code none;
-  const std::string path = cache_.blob(file.blob);
-  return fs::is_regular_file(fs::symlink_status(path, none)) &&
-         fs::file_size(path, none) == file.bytes && !none;
-}
-
-/// Downloads a missing file and links it. Holds its lock, so that no process removes it as unused.
-void Pull::fetch(const HubFile& file) {
-  make_folders(cache_.lock_folder());
-  bool has_said = false;
-  const FileLock lock(cache_.lock(file.blob), [&] {
-    if (!has_said) watch_.note(cat(file.path, ": waiting for another process that downloads it"));
-    has_said = true;
-    watch_.progress(done_, total_);
-  });
-  if (!is_there(file)) download(file);
-  cache_.link(listing_.commit, file.path, file.blob);
-  done_ += file.bytes;
-  watch_.progress(done_, total_);
-}
-
-void Pull::download(const HubFile& file) {
-  IncompleteBlob blob(cache_.incomplete(file.blob), file, [&] { watch_.progress(done_, total_); });
-  const bool is_continued = blob.bytes() > 0;
-  receive(file, blob);
-  std::string checksum = blob.checksum();
-  if (checksum != file.blob && is_continued) {
-    watch_.note(cat(file.path, ": the unfinished download is damaged, starting over"));
-    blob.restart();
-    receive(file, blob);
-    checksum = blob.checksum();
-  }
-  if (checksum != file.blob) {
-    blob.discard();
-    throw model_error(
-        file.path, "hub", 0,
-        cat("the downloaded file has the checksum ", checksum, ", expected ", file.blob));
-  }
-  blob.commit(cache_.blob(file.blob));
-}
-
-void Pull::receive(const HubFile& file, IncompleteBlob& blob) {
-  const std::string url = cat(options_.endpoint, "/", name_.repo, "/resolve/", listing_.commit, "/",
-                              url_escape(file.path));
-  for (int attempt = 1; blob.bytes() < file.bytes; ++attempt) {
-    const std::uint64_t before = blob.bytes();
-    HttpReply reply = client_.get({.url = url, .offset = before}, blob,
-                                  [&] { watch_.progress(done_ + blob.bytes(), total_); });
-    if (blob.bytes() == file.bytes) return;
-    if (reply.is_range_refused) {
-      blob.restart();
-      reply.transport = Transport::kBroken;
-      reply.problem = "the server does not continue a download";
-    } else if (reply.transport == Transport::kDone && reply.is_success()) {
-      reply.transport = Transport::kBroken;
-      reply.problem = cat("the server sent ", blob.bytes(), " of ", file.bytes, " bytes");
-    }
-    // The server sent the listing, so it is only unreachable now, and a retry may help.
-    if (reply.transport == Transport::kUnreachable) reply.transport = Transport::kBroken;
-    if (blob.bytes() >= before + kProgressBytes) attempt = 1;
-    again(reply, file.path, attempt);
-  }
-}
-
-std::string Pull::run() {
-  try {
-    listing_ = list();
-  } catch (const Error& e) {
-    const auto path = cached_instead(e);
-    if (!path) throw;
-    return *path;
-  }
-  const ModelFiles files = choose();
-  plan(files.paths);
-  for (const std::string& path : files.paths) fetch(listed(path));
-  if (!is_commit(name_.revision)) cache_.set_ref(name_.revision, listing_.commit);
-  return cat(cache_.snapshot(listing_.commit), files.opened.empty() ? "" : "/", files.opened);
-}
 
 }  // namespace
 

@@ -2,27 +2,16 @@
 #include "load/checkpoint.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <numeric>
-#include <system_error>
 
 #include "base/error.h"
+#include "base/index.h"
+#include "base/text.h"
 #include "load/gguf/gguf.h"
 #include "load/gguf/gguf_file.h"
 #include "load/hf/hf_folder.h"
 
 namespace ingot {
-
-namespace {
-
-/// Whether `path` is a folder. The system would cut a path at a NUL; opening such a file fails
-/// later.
-bool is_folder(const std::string& path) {
-  std::error_code ignored;
-  return path.find('\0') == std::string::npos && std::filesystem::is_directory(path, ignored);
-}
-
-}  // namespace
 
 std::unique_ptr<Checkpoint> Checkpoint::open(const std::string& path) {
   if (is_folder(path)) return open_model_folder(path);
@@ -39,23 +28,48 @@ std::unique_ptr<Checkpoint> Checkpoint::open(const std::string& path,
 }
 
 const TensorInfo* Checkpoint::find(std::string_view name) const {
-  const auto at = std::lower_bound(by_name_.begin(), by_name_.end(), name,
-                                   [&](std::int32_t i, std::string_view wanted) {
-                                     return tensors_[static_cast<std::size_t>(i)].name < wanted;
-                                   });
-  if (at == by_name_.end()) return nullptr;
-  const TensorInfo& tensor = tensors_[static_cast<std::size_t>(*at)];
+  const auto found = std::lower_bound(
+      by_name_.begin(), by_name_.end(), name,
+      [&](std::int32_t i, std::string_view wanted) { return at(tensors_, i).name < wanted; });
+  if (found == by_name_.end()) return nullptr;
+  const TensorInfo& tensor = at(tensors_, *found);
   return tensor.name == name ? &tensor : nullptr;
 }
 
 std::span<const GgufEntry> Checkpoint::gguf_entries() const { return {}; }
 
+const std::string& Checkpoint::file_of(const TensorInfo& tensor) const {
+  return mapped_.empty() ? name_ : at(mapped_, tensor.file).name();
+}
+
+std::vector<FileIdentity> Checkpoint::identities() const {
+  std::vector<FileIdentity> all;
+  for (const MappedFile& file : mapped_) all.push_back(file.identity());
+  return all;
+}
+
+void Checkpoint::release(const TensorInfo& tensor) {
+  if (!mapped_.empty()) at(mapped_, tensor.file).release(tensor.offset, tensor.bytes);
+}
+
+void Checkpoint::expect_unchanged() const {
+  for (const MappedFile& file : mapped_) file.expect_unchanged();
+}
+
 void Checkpoint::index_tensors() {
   by_name_.resize(tensors_.size());
   std::iota(by_name_.begin(), by_name_.end(), 0);
   std::sort(by_name_.begin(), by_name_.end(), [&](std::int32_t a, std::int32_t b) {
-    return tensors_[static_cast<std::size_t>(a)].name < tensors_[static_cast<std::size_t>(b)].name;
+    const int order = at(tensors_, a).name.compare(at(tensors_, b).name);
+    return order != 0 ? order < 0 : a < b;
   });
+  for (std::size_t i = 1; i < by_name_.size(); ++i) {
+    const TensorInfo& first = at(tensors_, by_name_[i - 1]);
+    const TensorInfo& second = at(tensors_, by_name_[i]);
+    if (first.name != second.name) continue;
+    throw model_error(file_of(second), "tensor table", 0,
+                      cat("tensor ", second.name, " is also in ", printable(file_of(first))));
+  }
 }
 
 }  // namespace ingot

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file.h"
+#include "base/mapped_file.h"
 #include "base/view.h"
 #include "load/config.h"
 #include "load/json.h"
@@ -74,22 +74,25 @@ class Checkpoint {
   std::span<const std::string> warnings() const { return warnings_; }
 
   /// The path of the file that holds a tensor, for messages.
-  virtual const std::string& file_of(const TensorInfo& tensor) const = 0;
+  const std::string& file_of(const TensorInfo& tensor) const;
   /// Size, time and inode of each file with tensors, as they were at opening; empty if the bytes
   /// came from memory.
-  virtual std::vector<FileIdentity> identities() const = 0;
+  std::vector<FileIdentity> identities() const;
   /// Returns a tensor's mapped pages to the system. Call it after the tensor's last read.
-  virtual void release(const TensorInfo& tensor) = 0;
+  void release(const TensorInfo& tensor);
   /// Throws Error{kIo} if a file has changed since opening (is_same_state).
-  virtual void expect_unchanged() const = 0;
+  void expect_unchanged() const;
 
  protected:
-  /// Builds the index by name. The names in `tensors_` must be unique.
+  /// Builds the index by name.
+  ///
+  /// Errors: model_error if two tensors have the same name.
   void index_tensors();
 
   std::string name_;
   Config config_;
   std::vector<TensorInfo> tensors_;
+  std::vector<MappedFile> mapped_;  ///< all files with tensors; empty if the bytes are in memory
   std::unique_ptr<TokenizerData> tokenizer_;
   std::vector<std::pair<std::string, Json>> metadata_;
   std::vector<std::string> files_;

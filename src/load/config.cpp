@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <type_traits>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -21,13 +22,10 @@ class Checks {
     throw model_error(file_, "config", 0, reason);
   }
 
-  void within(std::string_view name, std::int64_t value, std::int64_t min, std::int64_t max) const {
-    if (value < min || value > max) {
-      fail(cat(name, " is ", value, ", accepted are ", min, " to ", max));
-    }
-  }
-
-  void within(std::string_view name, double value, double min, double max) const {
+  /// T is std::int64_t or double.
+  template <class T>
+  void within(std::string_view name, T value, std::type_identity_t<T> min,
+              std::type_identity_t<T> max) const {
     // This form of the comparison also fails for NaN.
     if (!(value >= min && value <= max)) {
       fail(cat(name, " is ", value, ", accepted are ", min, " to ", max));
@@ -123,7 +121,7 @@ void check_experts(const Config& c, const Checks& check) {
 
 void check_tokens(const Config& c, const Checks& check) {
   const std::int64_t ids = c.vocab > 0 ? c.vocab : kVocabMax;
-  for (const std::int32_t id : c.eos_ids) check.within("an eos token id", id, 0, ids - 1);
+  for (const std::int64_t id : c.eos_ids) check.within("an eos token id", id, 0, ids - 1);
   if (c.bos_id) check.within("the bos token id", std::int64_t{*c.bos_id}, 0, ids - 1);
 }
 

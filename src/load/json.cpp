@@ -2,12 +2,10 @@
 #include "load/json.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <span>
 
 #include "base/check.h"
 #include "base/error.h"
@@ -16,12 +14,8 @@
 
 namespace ingot {
 
-Json::Json(std::uint64_t u) {
-  if (u <= static_cast<std::uint64_t>(INT64_MAX)) {
-    value_ = static_cast<std::int64_t>(u);
-  } else {
-    value_ = u;
-  }
+Json::Json(std::uint64_t u) : value_(u) {
+  if (u <= static_cast<std::uint64_t>(INT64_MAX)) value_ = static_cast<std::int64_t>(u);
 }
 
 std::optional<std::uint64_t> Json::as_uint() const {
@@ -53,6 +47,11 @@ const Json* Json::find(std::string_view key) const {
   return nullptr;
 }
 
+const std::string* Json::find_string(std::string_view key) const {
+  const Json* member = find(key);
+  return member == nullptr ? nullptr : member->as_string();
+}
+
 Json& Json::push(Json element) {
   Array* array = std::get_if<Array>(&value_);
   INGOT_CHECK(array != nullptr, "push to ", kind());
@@ -68,27 +67,14 @@ Json& Json::set(std::string key, Json member) {
 namespace {
 
 void print_escaped(char c, std::string& out) {
+  constexpr std::string_view kRaw = "\"\\\n\r\t";
+  constexpr std::string_view kShort = "\"\\nrt";
   constexpr char kHex[] = "0123456789abcdef";
-  switch (c) {
-    case '"':
-      out += "\\\"";
-      break;
-    case '\\':
-      out += "\\\\";
-      break;
-    case '\n':
-      out += "\\n";
-      break;
-    case '\r':
-      out += "\\r";
-      break;
-    case '\t':
-      out += "\\t";
-      break;
-    default:
-      out += "\\u00";
-      out += kHex[static_cast<unsigned char>(c) >> 4];
-      out += kHex[static_cast<unsigned char>(c) & 15];
+  if (const std::size_t at = kRaw.find(c); at != kRaw.npos) {
+    out += {'\\', kShort[at]};
+  } else {
+    const auto byte = static_cast<unsigned char>(c);
+    out += {'\\', 'u', '0', '0', kHex[byte >> 4], kHex[byte & 15]};
   }
 }
 

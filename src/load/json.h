@@ -52,6 +52,8 @@ class Json {
 
   /// The member of this name; null if there is none, or this is not an object.
   const Json* find(std::string_view key) const;
+  /// The member of this name, if it is a string; otherwise null.
+  const std::string* find_string(std::string_view key) const;
 
   /// Appends to an array (push) or an object (set). Calling them on another type is a bug.
   Json& push(Json element);

@@ -17,77 +17,72 @@ const Json* JsonKeys::get(std::string_view key) const {
   return value == nullptr || value->is_null() ? nullptr : value;
 }
 
+template <class T>
+const T* JsonKeys::typed(std::string_view key, const T* (Json::*as)() const,
+                         std::string_view expectation) const {
+  const Json* value = get(key);
+  if (value == nullptr) return nullptr;
+  const T* typed = (value->*as)();
+  if (typed == nullptr) refuse(key, expectation);
+  return typed;
+}
+
+template <class T>
+T JsonKeys::present(std::string_view key, T value) const {
+  if (!value) missing(key);
+  return value;
+}
+
 std::optional<std::int64_t> JsonKeys::integer(std::string_view key, std::int64_t min,
                                               std::int64_t max) const {
-  const Json* value = get(key);
-  if (value == nullptr) return std::nullopt;
-  const std::int64_t* i = value->as_int();
-  if (i == nullptr) refuse(key, *value, "expected an integer");
-  if (*i < min || *i > max) refuse(key, *value, cat("accepted are ", min, " to ", max));
+  const std::int64_t* i = typed(key, &Json::as_int, "expected an integer");
+  if (i == nullptr) return std::nullopt;
+  if (*i < min || *i > max) refuse(key, cat("accepted are ", min, " to ", max));
   return *i;
 }
 
 std::int64_t JsonKeys::required_integer(std::string_view key, std::int64_t min,
                                         std::int64_t max) const {
-  const auto value = integer(key, min, max);
-  if (!value) missing(key);
-  return *value;
+  return *present(key, integer(key, min, max));
 }
 
 std::optional<double> JsonKeys::number(std::string_view key) const {
   const Json* value = get(key);
   if (value == nullptr) return std::nullopt;
   const auto number = value->number();
-  if (!number) refuse(key, *value, "expected a number");
+  if (!number) refuse(key, "expected a number");
   return number;
 }
 
-double JsonKeys::required_number(std::string_view key) const {
-  const auto value = number(key);
-  if (!value) missing(key);
-  return *value;
-}
+double JsonKeys::required_number(std::string_view key) const { return *present(key, number(key)); }
 
 std::optional<bool> JsonKeys::boolean(std::string_view key) const {
-  const Json* value = get(key);
-  if (value == nullptr) return std::nullopt;
-  const bool* b = value->as_bool();
-  if (b == nullptr) refuse(key, *value, "expected true or false");
-  return *b;
+  const bool* b = typed(key, &Json::as_bool, "expected true or false");
+  return b == nullptr ? std::nullopt : std::optional(*b);
 }
 
 const std::string* JsonKeys::text(std::string_view key) const {
-  const Json* value = get(key);
-  if (value == nullptr) return nullptr;
-  const std::string* s = value->as_string();
-  if (s == nullptr) refuse(key, *value, "expected a string");
-  return s;
-}
-
-const Json::Array* JsonKeys::array(std::string_view key) const {
-  const Json* value = get(key);
-  if (value == nullptr) return nullptr;
-  const Json::Array* list = value->as_array();
-  if (list == nullptr) refuse(key, *value, "expected an array");
-  return list;
+  return typed(key, &Json::as_string, "expected a string");
 }
 
 const std::string& JsonKeys::required_text(std::string_view key) const {
-  const std::string* value = text(key);
-  if (value == nullptr) missing(key);
-  return *value;
+  return *present(key, text(key));
+}
+
+const Json::Array* JsonKeys::array(std::string_view key) const {
+  return typed(key, &Json::as_array, "expected an array");
 }
 
 const Json::Array& JsonKeys::required_array(std::string_view key) const {
-  const Json::Array* value = array(key);
-  if (value == nullptr) missing(key);
-  return *value;
+  return *present(key, array(key));
 }
 
 const Json* JsonKeys::object(std::string_view key) const {
-  const Json* value = get(key);
-  if (value != nullptr && value->as_object() == nullptr) refuse(key, *value, "expected an object");
-  return value;
+  return typed(key, &Json::as_object, "expected an object") == nullptr ? nullptr : get(key);
+}
+
+const Json& JsonKeys::required_object(std::string_view key) const {
+  return *present(key, object(key));
 }
 
 void JsonKeys::fail(std::string_view reason) const {

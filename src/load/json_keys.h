@@ -43,14 +43,27 @@ class JsonKeys {
   const Json::Array& required_array(std::string_view key) const;
   /// The member, which must be an object; null if it is absent.
   const Json* object(std::string_view key) const;
+  const Json& required_object(std::string_view key) const;
 
   [[noreturn]] void fail(std::string_view reason) const;
   /// Throws the error "<key> is <value>, <expectation>".
   [[noreturn]] void refuse(std::string_view key, const Json& value,
                            std::string_view expectation) const;
+  /// Throws that error for the member of this name.
+  [[noreturn]] void refuse(std::string_view key, std::string_view expectation) const {
+    refuse(key, *object_.find(key), expectation);
+  }
   [[noreturn]] void missing(std::string_view key) const;
 
  private:
+  /// The member as the type that `as` returns; null if it is absent.
+  template <class T>
+  const T* typed(std::string_view key, const T* (Json::*as)() const,
+                 std::string_view expectation) const;
+  /// `value`, which must be there.
+  template <class T>
+  T present(std::string_view key, T value) const;
+
   const Json& object_;
   const std::string& file_;
   std::string prefix_;

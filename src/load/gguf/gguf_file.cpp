@@ -44,22 +44,265 @@ class Parser {
   }
 
  private:
-  void read_header();
-  void read_metadata();
-  void read_alignment();
-  void read_tensors();
-  void place_tensors();
+  void read_header() {
+    const std::string_view magic = reader_.text(4);
+    if (magic != "GGUF") {
+      reader_.fail_at(0, cat("not a GGUF file: it begins with '", printable(magic), "'"));
+    }
+    const auto version = reader_.read<std::uint32_t>();
+    if (version != 2 && version != 3) {
+      const bool swapped = version != 0 && (version & 0xffff) == 0;
+      reader_.fail_at(
+          4, swapped ? cat("version ", version, ": the file is big-endian, which is not supported")
+                     : cat("version ", version, " is not supported (2 and 3 are)"));
+    }
+    file_.version = version;
 
-  GgufEntry read_entry();
-  GgufType read_type();
-  void read_array(GgufEntry& entry);
-  void check_bools(const GgufEntry& entry) const;
-  TensorInfo read_tensor();
-  Format read_format();
+    const auto bounded_count = [&](std::string_view what, std::uint64_t limit) {
+      const std::uint64_t at = reader_.offset();
+      const auto count = reader_.read<std::uint64_t>();
+      if (count > limit) reader_.fail_at(at, cat(count, " ", what, ", the limit is ", limit));
+      return count;
+    };
+    tensor_count_ = bounded_count("tensors", kGgufTensorsMax);
+    entry_count_ = bounded_count("key-value pairs", kGgufEntriesMax);
+    if (tensor_count_ > reader_.remaining() / kTensorBytesMin) {
+      reader_.fail_at(8,
+                      cat(tensor_count_, " tensors do not fit in ", reader_.remaining(), " bytes"));
+    }
+    if (entry_count_ > reader_.remaining() / kEntryBytesMin) {
+      reader_.fail_at(
+          16, cat(entry_count_, " key-value pairs do not fit in ", reader_.remaining(), " bytes"));
+    }
+  }
 
-  std::string_view read_text(std::string_view what, std::uint64_t bytes_max);
-  std::string_view read_name(std::string_view what, std::uint64_t bytes_max);
-  void check_head_size() const;
+  void read_metadata() {
+    reader_.section("metadata");
+    file_.metadata_begin = reader_.offset();
+    file_.entries.reserve(entry_count_);
+    for (std::uint64_t i = 0; i < entry_count_; ++i) file_.entries.push_back(read_entry());
+
+    auto& order = file_.by_key;
+    order.resize(file_.entries.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+    const auto key = [&](std::uint32_t i) { return file_.entries[i].key; };
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return key(a) != key(b) ? key(a) < key(b) : a < b;
+    });
+    for (std::size_t i = 1; i < order.size(); ++i) {
+      if (key(order[i]) == key(order[i - 1])) {
+        reader_.fail_at(file_.entries[order[i]].offset,
+                        cat("key ", printable(key(order[i])), " appears twice"));
+      }
+    }
+  }
+
+  void read_alignment() {
+    const GgufEntry* entry = file_.find("general.alignment");
+    if (entry == nullptr) return;
+    if (entry->type != GgufType::kUint32) {
+      reader_.fail_at(entry->offset, "general.alignment is not of type uint32");
+    }
+    alignment_ = entry->number<std::uint32_t>();
+    if (!std::has_single_bit(alignment_) || alignment_ < kGgufAlignmentMin ||
+        alignment_ > kGgufAlignmentMax) {
+      reader_.fail_at(entry->offset,
+                      cat("general.alignment is ", alignment_, ", must be a power of two from ",
+                          kGgufAlignmentMin, " to ", kGgufAlignmentMax));
+    }
+  }
+
+  void read_tensors() {
+    reader_.section("tensor table");
+    file_.tensors.reserve(tensor_count_);
+    records_.reserve(tensor_count_);
+    for (std::uint64_t i = 0; i < tensor_count_; ++i) {
+      records_.push_back(reader_.offset());
+      file_.tensors.push_back(read_tensor());
+      check_head_size();
+    }
+    std::vector<std::string_view> names;
+    names.reserve(file_.tensors.size());
+    for (const TensorInfo& tensor : file_.tensors) names.push_back(tensor.name);
+    std::sort(names.begin(), names.end());
+    const auto twice = std::adjacent_find(names.begin(), names.end());
+    if (twice != names.end()) reader_.fail(cat("tensor ", *twice, " appears twice"));
+  }
+
+  /// Converts offsets in the data section to offsets in the file. Each tensor must begin at the end
+  /// of the previous tensor, rounded up to the alignment. The last one must end at the file's end,
+  /// with or without padding. So no tensors overlap, and no bytes are hidden between or behind
+  /// them.
+  void place_tensors() {
+    const std::uint64_t head = reader_.offset();
+    const std::uint64_t size = head + reader_.remaining();
+    const std::uint64_t begin = *Checked(head).align_up(alignment_).value();  // head is bounded
+    std::uint64_t end = head;  // end of the placed tensors, without padding
+    for (std::size_t i = 0; i < file_.tensors.size(); ++i) {
+      TensorInfo& tensor = file_.tensors[i];
+      const std::uint64_t at = *Checked(end).align_up(alignment_).value();  // end <= size
+      if (tensor.offset != at - begin) {
+        reader_.fail_at(records_[i], cat("tensor ", tensor.name, " has offset ", tensor.offset,
+                                         ", expected ", at - begin));
+      }
+      const std::optional<std::uint64_t> last = (Checked(at) + tensor.bytes).at_most(size);
+      if (!last) {
+        reader_.section("data");
+        reader_.fail_at(std::min(at, size),
+                        cat("tensor ", tensor.name, " needs ", tensor.bytes, " bytes, ",
+                            at < size ? size - at : 0, " are left"));
+      }
+      end = *last;
+      reader_.seek(at);
+      tensor.offset = at;
+      tensor.data = reader_.bytes(tensor.bytes).data();
+    }
+    if (size != end && size != *Checked(end).align_up(alignment_).value()) {
+      reader_.section("data");
+      reader_.fail_at(end, cat(size - end, " bytes follow the last tensor"));
+    }
+  }
+
+  GgufEntry read_entry() {
+    GgufEntry entry;
+    entry.key = read_name("key", kGgufKeyMax);
+    entry.type = read_type();
+    entry.element = entry.type;
+    entry.offset = reader_.offset();
+    if (entry.type == GgufType::kString) {
+      const std::string_view text = read_text("string", kGgufStringMax);
+      entry.data = std::as_bytes(std::span(text));
+    } else if (entry.type == GgufType::kArray) {
+      read_array(entry);
+    } else {
+      entry.data = reader_.bytes(width(entry.type));
+    }
+    if (entry.element == GgufType::kBool) check_bools(entry);
+    check_head_size();
+    return entry;
+  }
+
+  GgufType read_type() {
+    const std::uint64_t at = reader_.offset();
+    const auto type = reader_.read<std::uint32_t>();
+    if (type > static_cast<std::uint32_t>(GgufType::kFloat64)) {
+      reader_.fail_at(at, cat("value type ", type, " is unknown"));
+    }
+    return GgufType{type};
+  }
+
+  void read_array(GgufEntry& entry) {
+    entry.element = read_type();
+    if (entry.element == GgufType::kArray) reader_.fail("an array of arrays is not supported");
+    const std::uint64_t at = reader_.offset();
+    entry.count = reader_.read<std::uint64_t>();
+    if (entry.count > kGgufArrayMax) {
+      reader_.fail_at(at, cat("array of ", entry.count, " elements, the limit is ", kGgufArrayMax));
+    }
+    if (entry.element != GgufType::kString) {
+      entry.data = reader_.bytes(entry.count * width(entry.element));  // both bounded: no overflow
+      return;
+    }
+    if (entry.count > reader_.remaining() / 8) {
+      reader_.fail_at(at, cat("array of ", entry.count, " strings does not fit in ",
+                              reader_.remaining(), " bytes"));
+    }
+    const std::uint64_t begin = reader_.offset();
+    for (std::uint64_t i = 0; i < entry.count; ++i) {
+      read_text("string", kGgufStringMax);
+      check_head_size();
+    }
+    const std::uint64_t end = reader_.offset();
+    reader_.seek(begin);
+    entry.data = reader_.bytes(end - begin);
+  }
+
+  void check_bools(const GgufEntry& entry) const {
+    for (std::uint64_t i = 0; i < entry.count; ++i) {
+      const auto value = entry.number<std::uint8_t>(i);
+      if (value > 1) {
+        reader_.fail_at(entry.offset, cat("key ", printable(entry.key), " holds the bool ",
+                                          std::uint32_t{value}, ", must be 0 or 1"));
+      }
+    }
+  }
+
+  TensorInfo read_tensor() {
+    TensorInfo tensor;
+    tensor.name = read_name("tensor name", kGgufNameMax);
+    const std::uint64_t at = reader_.offset();
+    const auto rank = reader_.read<std::uint32_t>();
+    if (rank < 1 || rank > 4) {
+      reader_.fail_at(at,
+                      cat("tensor ", tensor.name, " has ", rank, " dimensions, must be 1 to 4"));
+    }
+    Checked elements(1);
+    for (std::uint32_t i = 0; i < rank; ++i) {
+      const auto size = reader_.read<std::uint64_t>();
+      if (size == 0) reader_.fail_at(at, cat("tensor ", tensor.name, " has a dimension of 0"));
+      elements = elements * size;
+      if (!elements.at_most(kElementsMax)) {
+        reader_.fail_at(at, cat("tensor ", tensor.name, " has too many elements"));
+      }
+      tensor.shape.push_back(static_cast<std::int64_t>(size));
+    }
+    std::reverse(tensor.shape.begin(), tensor.shape.end());  // the file has the row length first
+
+    const Format format = read_format();
+    const FormatInfo& info = format_info(format);
+    tensor.format = format;
+    tensor.type_name = info.name;
+    const auto row = static_cast<std::uint64_t>(tensor.shape.back());
+    const auto block = static_cast<std::uint64_t>(info.block);
+    if (row % block != 0) {
+      reader_.fail_at(at, cat("tensor ", tensor.name, " has rows of ", row, " ", info.name,
+                              " elements, not a multiple of ", block));
+    }
+    const std::optional<std::uint64_t> bytes =
+        (Checked(*elements.value() / block) * static_cast<std::uint64_t>(info.block_bytes)).value();
+    if (!bytes) reader_.fail_at(at, cat("tensor ", tensor.name, " is too large"));
+    tensor.bytes = *bytes;
+    tensor.offset = reader_.read<std::uint64_t>();  // in the data section, until it is placed
+    return tensor;
+  }
+
+  Format read_format() {
+    const std::uint64_t at = reader_.offset();
+    const auto type = reader_.read<std::uint32_t>();
+    if (const std::optional<Format> format = format_from_ggml(type)) return *format;
+    const char* known = ggml_type_name(type);
+    reader_.fail_at(at, known != nullptr
+                            ? cat("tensor type ", type, " (", known, ") is not supported")
+                            : cat("tensor type ", type, " is unknown"));
+  }
+
+  std::string_view read_text(std::string_view what, std::uint64_t bytes_max) {
+    const std::uint64_t at = reader_.offset();
+    const auto length = reader_.read<std::uint64_t>();
+    if (length > bytes_max) {
+      reader_.fail_at(at, cat(what, " has ", length, " bytes, the limit is ", bytes_max));
+    }
+    return reader_.text(length);
+  }
+
+  /// Reads a name. It must be valid UTF-8 and not empty, without control characters, which could
+  /// act on a terminal.
+  std::string_view read_name(std::string_view what, std::uint64_t bytes_max) {
+    const std::uint64_t at = reader_.offset();
+    const std::string_view name = read_text(what, bytes_max);
+    if (name.empty()) reader_.fail_at(at, cat(what, " is empty"));
+    if (printable(name, name.size()) != name) {
+      reader_.fail_at(
+          at, cat(what, " '", printable(name), "' has control characters or is not valid UTF-8"));
+    }
+    return name;
+  }
+
+  void check_head_size() const {
+    if (reader_.offset() > kGgufHeadMax) {
+      reader_.fail(cat("metadata and tensor table exceed the limit of ", kGgufHeadMax, " bytes"));
+    }
+  }
 
   ByteReader reader_;
   GgufFile file_;
@@ -68,263 +311,6 @@ class Parser {
   std::uint64_t entry_count_ = 0;
   std::uint32_t alignment_ = kDefaultAlignment;
 };
-
-void Parser::check_head_size() const {
-  if (reader_.offset() > kGgufHeadMax) {
-    reader_.fail(cat("metadata and tensor table exceed the limit of ", kGgufHeadMax, " bytes"));
-  }
-}
-
-std::string_view Parser::read_text(std::string_view what, std::uint64_t bytes_max) {
-  const std::uint64_t at = reader_.offset();
-  const auto length = reader_.read<std::uint64_t>();
-  if (length > bytes_max) {
-    reader_.fail_at(at, cat(what, " has ", length, " bytes, the limit is ", bytes_max));
-  }
-  return reader_.text(length);
-}
-
-/// Reads a name. It must be valid UTF-8 and not empty, without control characters, which could act
-/// on a terminal.
-std::string_view Parser::read_name(std::string_view what, std::uint64_t bytes_max) {
-  const std::uint64_t at = reader_.offset();
-  const std::string_view name = read_text(what, bytes_max);
-  if (name.empty()) reader_.fail_at(at, cat(what, " is empty"));
-  if (printable(name, name.size()) != name) {
-    reader_.fail_at(
-        at, cat(what, " '", printable(name), "' has control characters or is not valid UTF-8"));
-  }
-  return name;
-}
-
-void Parser::read_header() {
-  const std::string_view magic = reader_.text(4);
-  if (magic != "GGUF") {
-    reader_.fail_at(0, cat("not a GGUF file: it begins with '", printable(magic), "'"));
-  }
-  const auto version = reader_.read<std::uint32_t>();
-  if (version != 2 && version != 3) {
-    const bool swapped = version != 0 && (version & 0xffff) == 0;
-    reader_.fail_at(
-        4, swapped ? cat("version ", version, ": the file is big-endian, which is not supported")
-                   : cat("version ", version, " is not supported (2 and 3 are)"));
-  }
-  file_.version = version;
-
-  const auto bounded_count = [&](std::string_view what, std::uint64_t limit) {
-    const std::uint64_t at = reader_.offset();
-    const auto count = reader_.read<std::uint64_t>();
-    if (count > limit) reader_.fail_at(at, cat(count, " ", what, ", the limit is ", limit));
-    return count;
-  };
-  tensor_count_ = bounded_count("tensors", kGgufTensorsMax);
-  entry_count_ = bounded_count("key-value pairs", kGgufEntriesMax);
-  if (tensor_count_ > reader_.remaining() / kTensorBytesMin) {
-    reader_.fail_at(8,
-                    cat(tensor_count_, " tensors do not fit in ", reader_.remaining(), " bytes"));
-  }
-  if (entry_count_ > reader_.remaining() / kEntryBytesMin) {
-    reader_.fail_at(
-        16, cat(entry_count_, " key-value pairs do not fit in ", reader_.remaining(), " bytes"));
-  }
-}
-
-GgufType Parser::read_type() {
-  const std::uint64_t at = reader_.offset();
-  const auto type = reader_.read<std::uint32_t>();
-  if (type > static_cast<std::uint32_t>(GgufType::kFloat64)) {
-    reader_.fail_at(at, cat("value type ", type, " is unknown"));
-  }
-  return GgufType{type};
-}
-
-void Parser::check_bools(const GgufEntry& entry) const {
-  for (std::uint64_t i = 0; i < entry.count; ++i) {
-    const auto value = entry.number<std::uint8_t>(i);
-    if (value > 1) {
-      reader_.fail_at(entry.offset, cat("key ", printable(entry.key), " holds the bool ",
-                                        std::uint32_t{value}, ", must be 0 or 1"));
-    }
-  }
-}
-
-void Parser::read_array(GgufEntry& entry) {
-  entry.element = read_type();
-  if (entry.element == GgufType::kArray) reader_.fail("an array of arrays is not supported");
-  const std::uint64_t at = reader_.offset();
-  entry.count = reader_.read<std::uint64_t>();
-  if (entry.count > kGgufArrayMax) {
-    reader_.fail_at(at, cat("array of ", entry.count, " elements, the limit is ", kGgufArrayMax));
-  }
-  if (entry.element != GgufType::kString) {
-    entry.data = reader_.bytes(entry.count * width(entry.element));  // both bounded: no overflow
-    return;
-  }
-  if (entry.count > reader_.remaining() / 8) {
-    reader_.fail_at(at, cat("array of ", entry.count, " strings does not fit in ",
-                            reader_.remaining(), " bytes"));
-  }
-  const std::uint64_t begin = reader_.offset();
-  for (std::uint64_t i = 0; i < entry.count; ++i) {
-    read_text("string", kGgufStringMax);
-    check_head_size();
-  }
-  const std::uint64_t end = reader_.offset();
-  reader_.seek(begin);
-  entry.data = reader_.bytes(end - begin);
-}
-
-GgufEntry Parser::read_entry() {
-  GgufEntry entry;
-  entry.key = read_name("key", kGgufKeyMax);
-  entry.type = read_type();
-  entry.element = entry.type;
-  entry.offset = reader_.offset();
-  if (entry.type == GgufType::kString) {
-    const std::string_view text = read_text("string", kGgufStringMax);
-    entry.data = std::as_bytes(std::span(text));
-  } else if (entry.type == GgufType::kArray) {
-    read_array(entry);
-  } else {
-    entry.data = reader_.bytes(width(entry.type));
-  }
-  if (entry.element == GgufType::kBool) check_bools(entry);
-  check_head_size();
-  return entry;
-}
-
-void Parser::read_metadata() {
-  reader_.section("metadata");
-  file_.metadata_begin = reader_.offset();
-  file_.entries.reserve(entry_count_);
-  for (std::uint64_t i = 0; i < entry_count_; ++i) file_.entries.push_back(read_entry());
-
-  auto& order = file_.by_key;
-  order.resize(file_.entries.size());
-  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-  const auto key = [&](std::uint32_t i) { return file_.entries[i].key; };
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return key(a) != key(b) ? key(a) < key(b) : a < b;
-  });
-  for (std::size_t i = 1; i < order.size(); ++i) {
-    if (key(order[i]) == key(order[i - 1])) {
-      reader_.fail_at(file_.entries[order[i]].offset,
-                      cat("key ", printable(key(order[i])), " appears twice"));
-    }
-  }
-}
-
-void Parser::read_alignment() {
-  const GgufEntry* entry = file_.find("general.alignment");
-  if (entry == nullptr) return;
-  if (entry->type != GgufType::kUint32) {
-    reader_.fail_at(entry->offset, "general.alignment is not of type uint32");
-  }
-  alignment_ = entry->number<std::uint32_t>();
-  if (!std::has_single_bit(alignment_) || alignment_ < kGgufAlignmentMin ||
-      alignment_ > kGgufAlignmentMax) {
-    reader_.fail_at(entry->offset,
-                    cat("general.alignment is ", alignment_, ", must be a power of two from ",
-                        kGgufAlignmentMin, " to ", kGgufAlignmentMax));
-  }
-}
-
-Format Parser::read_format() {
-  const std::uint64_t at = reader_.offset();
-  const auto type = reader_.read<std::uint32_t>();
-  if (const std::optional<Format> format = format_from_ggml(type)) return *format;
-  const char* known = ggml_type_name(type);
-  reader_.fail_at(at, known != nullptr
-                          ? cat("tensor type ", type, " (", known, ") is not supported")
-                          : cat("tensor type ", type, " is unknown"));
-}
-
-TensorInfo Parser::read_tensor() {
-  TensorInfo tensor;
-  tensor.name = read_name("tensor name", kGgufNameMax);
-  const std::uint64_t at = reader_.offset();
-  const auto rank = reader_.read<std::uint32_t>();
-  if (rank < 1 || rank > 4) {
-    reader_.fail_at(at, cat("tensor ", tensor.name, " has ", rank, " dimensions, must be 1 to 4"));
-  }
-  Checked elements(1);
-  for (std::uint32_t i = 0; i < rank; ++i) {
-    const auto size = reader_.read<std::uint64_t>();
-    if (size == 0) reader_.fail_at(at, cat("tensor ", tensor.name, " has a dimension of 0"));
-    elements = elements * size;
-    if (!elements.at_most(kElementsMax)) {
-      reader_.fail_at(at, cat("tensor ", tensor.name, " has too many elements"));
-    }
-    tensor.shape.push_back(static_cast<std::int64_t>(size));
-  }
-  std::reverse(tensor.shape.begin(), tensor.shape.end());  // the file has the row length first
-
-  const Format format = read_format();
-  const FormatInfo& info = format_info(format);
-  tensor.format = format;
-  tensor.type_name = info.name;
-  const auto row = static_cast<std::uint64_t>(tensor.shape.back());
-  const auto block = static_cast<std::uint64_t>(info.block);
-  if (row % block != 0) {
-    reader_.fail_at(at, cat("tensor ", tensor.name, " has rows of ", row, " ", info.name,
-                            " elements, not a multiple of ", block));
-  }
-  const std::optional<std::uint64_t> bytes =
-      (Checked(*elements.value() / block) * static_cast<std::uint64_t>(info.block_bytes)).value();
-  if (!bytes) reader_.fail_at(at, cat("tensor ", tensor.name, " is too large"));
-  tensor.bytes = *bytes;
-  tensor.offset = reader_.read<std::uint64_t>();  // in the data section, until it is placed
-  return tensor;
-}
-
-void Parser::read_tensors() {
-  reader_.section("tensor table");
-  file_.tensors.reserve(tensor_count_);
-  records_.reserve(tensor_count_);
-  for (std::uint64_t i = 0; i < tensor_count_; ++i) {
-    records_.push_back(reader_.offset());
-    file_.tensors.push_back(read_tensor());
-    check_head_size();
-  }
-  std::vector<std::string_view> names;
-  names.reserve(file_.tensors.size());
-  for (const TensorInfo& tensor : file_.tensors) names.push_back(tensor.name);
-  std::sort(names.begin(), names.end());
-  const auto twice = std::adjacent_find(names.begin(), names.end());
-  if (twice != names.end()) reader_.fail(cat("tensor ", *twice, " appears twice"));
-}
-
-/// Converts offsets in the data section to offsets in the file. Each tensor must begin at the end
-/// of the previous tensor, rounded up to the alignment. The last one must end at the file's end,
-/// with or without padding. So no tensors overlap, and no bytes are hidden between or behind them.
-void Parser::place_tensors() {
-  const std::uint64_t head = reader_.offset();
-  const std::uint64_t size = head + reader_.remaining();
-  const std::uint64_t begin = *Checked(head).align_up(alignment_).value();  // head is bounded
-  std::uint64_t end = head;  // end of the placed tensors, without padding
-  for (std::size_t i = 0; i < file_.tensors.size(); ++i) {
-    TensorInfo& tensor = file_.tensors[i];
-    const std::uint64_t at = *Checked(end).align_up(alignment_).value();  // end <= size
-    if (tensor.offset != at - begin) {
-      reader_.fail_at(records_[i], cat("tensor ", tensor.name, " has offset ", tensor.offset,
-                                       ", expected ", at - begin));
-    }
-    const std::optional<std::uint64_t> last = (Checked(at) + tensor.bytes).at_most(size);
-    if (!last) {
-      reader_.section("data");
-      reader_.fail_at(std::min(at, size), cat("tensor ", tensor.name, " needs ", tensor.bytes,
-                                              " bytes, ", at < size ? size - at : 0, " are left"));
-    }
-    end = *last;
-    reader_.seek(at);
-    tensor.offset = at;
-    tensor.data = reader_.bytes(tensor.bytes).data();
-  }
-  if (size != end && size != *Checked(end).align_up(alignment_).value()) {
-    reader_.section("data");
-    reader_.fail_at(end, cat(size - end, " bytes follow the last tensor"));
-  }
-}
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <concepts>
 
 #include "base/text.h"
 
@@ -12,38 +13,6 @@ namespace {
 
 constexpr std::size_t kShownTextMax = 4096;
 constexpr std::uint64_t kShownElementsMax = 16;
-
-std::string_view scalar_name(GgufType type) {
-  switch (type) {
-    case GgufType::kUint8:
-      return "uint8";
-    case GgufType::kInt8:
-      return "int8";
-    case GgufType::kUint16:
-      return "uint16";
-    case GgufType::kInt16:
-      return "int16";
-    case GgufType::kUint32:
-      return "uint32";
-    case GgufType::kInt32:
-      return "int32";
-    case GgufType::kFloat32:
-      return "float32";
-    case GgufType::kBool:
-      return "bool";
-    case GgufType::kString:
-      return "string";
-    case GgufType::kArray:
-      return "array";
-    case GgufType::kUint64:
-      return "uint64";
-    case GgufType::kInt64:
-      return "int64";
-    case GgufType::kFloat64:
-      return "float64";
-  }
-  return "unknown";
-}
 
 /// The double with the float's shortest decimal spelling: 1e-05, not 9.99999974e-06.
 double as_written(float value) {
@@ -59,62 +28,68 @@ Json shown_text(std::string_view text) {
   return Json(cat(text.substr(0, kShownTextMax), "... (", text.size(), " bytes)"));
 }
 
+/// Element `i`, a number of type T.
+template <class T>
 Json shown_number(const GgufEntry& entry, std::uint64_t i) {
-  switch (entry.element) {
-    case GgufType::kUint8:
-      return Json(std::int64_t{entry.number<std::uint8_t>(i)});
-    case GgufType::kInt8:
-      return Json(std::int64_t{entry.number<std::int8_t>(i)});
-    case GgufType::kUint16:
-      return Json(std::int64_t{entry.number<std::uint16_t>(i)});
-    case GgufType::kInt16:
-      return Json(std::int64_t{entry.number<std::int16_t>(i)});
-    case GgufType::kUint32:
-      return Json(std::int64_t{entry.number<std::uint32_t>(i)});
-    case GgufType::kInt32:
-      return Json(std::int64_t{entry.number<std::int32_t>(i)});
-    case GgufType::kUint64:
-      return Json(entry.number<std::uint64_t>(i));
-    case GgufType::kInt64:
-      return Json(entry.number<std::int64_t>(i));
-    case GgufType::kFloat32:
-      return Json(as_written(entry.number<float>(i)));
-    case GgufType::kFloat64:
-      return Json(entry.number<double>(i));
-    case GgufType::kBool:
-      return Json(entry.number<std::uint8_t>(i) != 0);
-    case GgufType::kString:
-    case GgufType::kArray:
-      break;
+  const T value = entry.number<T>(i);
+  if constexpr (std::same_as<T, float>) {
+    return Json(as_written(value));
+  } else if constexpr (std::same_as<T, bool> || sizeof(T) == sizeof(std::int64_t)) {
+    return Json(value);
+  } else {
+    return Json(std::int64_t{value});
   }
-  return Json();
 }
+
+/// A type's name, and its values for display. The index is a GgufType.
+struct TypeFacts {
+  std::string_view name;
+  Json (*shown)(const GgufEntry& entry, std::uint64_t i);
+};
+
+constexpr TypeFacts kTypes[] = {{"uint8", shown_number<std::uint8_t>},
+                                {"int8", shown_number<std::int8_t>},
+                                {"uint16", shown_number<std::uint16_t>},
+                                {"int16", shown_number<std::int16_t>},
+                                {"uint32", shown_number<std::uint32_t>},
+                                {"int32", shown_number<std::int32_t>},
+                                {"float32", shown_number<float>},
+                                {"bool", shown_number<bool>},
+                                {"string", nullptr},
+                                {"array", nullptr},
+                                {"uint64", shown_number<std::uint64_t>},
+                                {"int64", shown_number<std::int64_t>},
+                                {"float64", shown_number<double>}};
+
+const TypeFacts& facts_of(GgufType type) { return kTypes[static_cast<std::size_t>(type)]; }
 
 /// A short form of a value for a message, on one line.
 std::string brief(const GgufEntry& entry) {
-  if (entry.is_array()) return cat("[", scalar_name(entry.element), " x ", entry.count, "]");
+  if (entry.is_array()) return cat("[", facts_of(entry.element).name, " x ", entry.count, "]");
   if (entry.type == GgufType::kString) return cat("'", printable(entry.text(), 64), "'");
   if (entry.type == GgufType::kFloat32) return cat(entry.number<float>());
   if (entry.type == GgufType::kFloat64) return cat(entry.number<double>());
-  return shown_number(entry, 0).dump();
+  return facts_of(entry.type).shown(entry, 0).dump();
 }
 
 }  // namespace
 
 std::string gguf_type_name(const GgufEntry& entry) {
-  return cat(entry.is_array() ? "array of " : "", scalar_name(entry.element));
+  return cat(entry.is_array() ? "array of " : "", facts_of(entry.element).name);
 }
 
 Json gguf_json(const GgufEntry& entry) {
   if (!entry.is_array()) {
-    return entry.type == GgufType::kString ? shown_text(entry.text()) : shown_number(entry, 0);
+    return entry.type == GgufType::kString ? shown_text(entry.text())
+                                           : facts_of(entry.type).shown(entry, 0);
   }
   if (entry.count > kShownElementsMax) return Json(brief(entry));
   Json out = Json::array();
   if (entry.element == GgufType::kString) {
     entry.for_each_string([&](std::string_view text) { out.push(shown_text(text)); });
   } else {
-    for (std::uint64_t i = 0; i < entry.count; ++i) out.push(shown_number(entry, i));
+    const auto shown = facts_of(entry.element).shown;
+    for (std::uint64_t i = 0; i < entry.count; ++i) out.push(shown(entry, i));
   }
   return out;
 }
@@ -127,40 +102,36 @@ const GgufEntry* GgufKeys::any(std::string_view key) {
 
 const GgufEntry* GgufKeys::typed(std::string_view key, GgufType type) {
   const GgufEntry* entry = any(key);
-  if (entry != nullptr && entry->type != type) wrong_type(*entry, scalar_name(type));
+  if (entry != nullptr && entry->type != type) wrong_type(*entry, facts_of(type).name);
   return entry;
 }
 
+template <class T>
+std::optional<T> GgufKeys::number(std::string_view key, GgufType type) {
+  const GgufEntry* entry = typed(key, type);
+  return entry == nullptr ? std::nullopt : std::optional(entry->number<T>());
+}
+
 std::optional<std::int64_t> GgufKeys::uint16(std::string_view key) {
-  const GgufEntry* entry = typed(key, GgufType::kUint16);
-  if (entry == nullptr) return std::nullopt;
-  return entry->number<std::uint16_t>();
+  return number<std::uint16_t>(key, GgufType::kUint16);
 }
 
 std::optional<std::int64_t> GgufKeys::uint32(std::string_view key) {
-  const GgufEntry* entry = typed(key, GgufType::kUint32);
-  if (entry == nullptr) return std::nullopt;
-  return entry->number<std::uint32_t>();
+  return number<std::uint32_t>(key, GgufType::kUint32);
 }
 
 std::optional<std::int64_t> GgufKeys::int32(std::string_view key) {
-  const GgufEntry* entry = typed(key, GgufType::kInt32);
-  if (entry == nullptr) return std::nullopt;
-  return entry->number<std::int32_t>();
+  return number<std::int32_t>(key, GgufType::kInt32);
 }
 
 std::optional<double> GgufKeys::float32(std::string_view key) {
-  const GgufEntry* entry = typed(key, GgufType::kFloat32);
-  if (entry == nullptr) return std::nullopt;
-  const auto value = entry->number<float>();
-  if (!std::isfinite(value)) refuse(key, "must be finite");
-  return double{value};
+  const auto value = number<float>(key, GgufType::kFloat32);
+  if (value && !std::isfinite(*value)) refuse(key, "must be finite");
+  return value;
 }
 
 std::optional<bool> GgufKeys::boolean(std::string_view key) {
-  const GgufEntry* entry = typed(key, GgufType::kBool);
-  if (entry == nullptr) return std::nullopt;
-  return entry->number<std::uint8_t>() != 0;
+  return number<bool>(key, GgufType::kBool);
 }
 
 std::optional<std::string_view> GgufKeys::text(std::string_view key) {
@@ -172,7 +143,7 @@ std::optional<std::string_view> GgufKeys::text(std::string_view key) {
 const GgufEntry* GgufKeys::array(std::string_view key, GgufType element) {
   const GgufEntry* entry = any(key);
   if (entry != nullptr && (!entry->is_array() || entry->element != element)) {
-    wrong_type(*entry, cat("array of ", scalar_name(element)));
+    wrong_type(*entry, cat("array of ", facts_of(element).name));
   }
   return entry;
 }

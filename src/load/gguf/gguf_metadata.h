@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +52,8 @@ class GgufKeys {
 
  private:
   const GgufEntry* typed(std::string_view key, GgufType type);
+  template <class T>
+  std::optional<T> number(std::string_view key, GgufType type);
   [[noreturn]] void wrong_type(const GgufEntry& entry, std::string_view expected) const;
 
   const GgufFile* file_;

@@ -15,8 +15,6 @@ namespace {
 constexpr std::string_view kModel = "tokenizer.ggml.model";
 constexpr std::string_view kTokens = "tokenizer.ggml.tokens";
 constexpr std::string_view kPre = "tokenizer.ggml.pre";
-/// Most merges: about ten times the longest real list.
-constexpr std::uint64_t kMergesMax = std::uint64_t{1} << 22;
 
 StringTable strings(const GgufEntry& entry) {
   StringTable table;
@@ -25,10 +23,22 @@ StringTable strings(const GgufEntry& entry) {
   return table;
 }
 
-std::optional<std::string> read_text(GgufKeys& keys, std::string_view key) {
-  const std::optional<std::string_view> text = keys.text(key);
-  if (!text) return std::nullopt;
-  return std::string(*text);
+/// GGUF files write U+2581 in front of a piece that begins a word; BERT writes "##" in front of a
+/// piece that continues one. Names in brackets are the same tokens in both spellings.
+StringTable spelled_by_bert(const StringTable& tokens) {
+  constexpr std::string_view kMark = "\xE2\x96\x81";
+  StringTable out;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const std::string_view token = tokens[i];
+    if (token.starts_with(kMark)) {
+      out.add(token.substr(kMark.size()));
+    } else if (token.starts_with('[') && token.ends_with(']')) {
+      out.add(token);
+    } else {
+      out.add(cat("##", token));
+    }
+  }
+  return out;
 }
 
 /// Reads the keys of one tokenizer.
@@ -57,20 +67,166 @@ class Reader {
 
  private:
   std::size_t size() const { return out_->tokens.size(); }
-  void read_merges();
-  void read_scores();
-  void read_types();
-  void guess_types();
-  void read_settings();
-  std::optional<std::int32_t> read_id(std::string_view key) const;
+  /// The array with an element for each token, or null.
+  const GgufEntry* per_token(std::string_view key, GgufType type) {
+    const GgufEntry* entry = keys_.array(key, type);
+    if (entry != nullptr && entry->count != size()) {
+      keys_.refuse(key, cat("must have an entry for each of the ", size(), " tokens"));
+    }
+    return entry;
+  }
+
+  void read_merges() {
+    constexpr std::string_view kKey = "tokenizer.ggml.merges";
+    const GgufEntry* merges = keys_.array(kKey, GgufType::kString);
+    if (merges == nullptr) return;
+    if (merges->count > kTokenizerMergesMax) {
+      keys_.refuse(kKey, cat("must have at most ", kTokenizerMergesMax, " elements"));
+    }
+    out_->merges = strings(*merges);
+  }
+
+  void read_scores() {
+    constexpr std::string_view kKey = "tokenizer.ggml.scores";
+    const GgufEntry* entry = per_token(kKey, GgufType::kFloat32);
+    if (entry == nullptr) return;
+    out_->scores.resize(entry->count);
+    for (std::size_t i = 0; i < out_->scores.size(); ++i) {
+      const auto score = entry->number<float>(i);
+      if (!std::isfinite(score)) {
+        keys_.refuse(kKey, cat("has the score ", score, " for token ", i, ", must be finite"));
+      }
+      out_->scores[i] = static_cast<double>(score);
+    }
+  }
+
+  void read_types() {
+    constexpr std::string_view kKey = "tokenizer.ggml.token_type";
+    const GgufEntry* entry = per_token(kKey, GgufType::kInt32);
+    out_->types.resize(size(), TokenType::kNormal);
+    if (entry == nullptr) return;
+    has_types_ = true;
+    for (std::size_t i = 0; i < out_->types.size(); ++i) {
+      const auto type = entry->number<std::int32_t>(i);
+      if (type < 1 || type > 6) {
+        keys_.refuse(kKey, cat("has the type ", type, " for token ", i, ", must be 1 to 6"));
+      }
+      out_->types[i] = static_cast<TokenType>(type);
+    }
+  }
+
+  /// Token types for a file without types: by the tokens' roles, and byte tokens for text pieces.
+  void guess_types() {
+    for (const auto id : {out_->bos, out_->eos, out_->eot, out_->padding}) {
+      if (id) out_->types[static_cast<std::size_t>(*id)] = TokenType::kControl;
+    }
+    if (!out_->space_marks) return;
+    if (out_->unknown) out_->types[static_cast<std::size_t>(*out_->unknown)] = TokenType::kUnknown;
+    for (std::size_t i = 0; i < size(); ++i) {
+      if (out_->types[i] == TokenType::kNormal && byte_of_token(out_->tokens[i])) {
+        out_->types[i] = TokenType::kByte;
+      }
+    }
+  }
+
+  void read_settings() {
+    out_->bos = read_id("tokenizer.ggml.bos_token_id");
+    out_->eos = read_id("tokenizer.ggml.eos_token_id");
+    out_->eot = read_id("tokenizer.ggml.eot_token_id");
+    out_->unknown = read_id("tokenizer.ggml.unknown_token_id");
+    out_->padding = read_id("tokenizer.ggml.padding_token_id");
+    add_bos_ = keys_.boolean("tokenizer.ggml.add_bos_token");
+    add_eos_ = keys_.boolean("tokenizer.ggml.add_eos_token");
+    out_->chat_template = keys_.text("tokenizer.chat_template");
+    const GgufEntry* names = keys_.array("tokenizer.chat_templates", GgufType::kString);
+    if (names == nullptr) return;
+    names->for_each_string([&](std::string_view name) {
+      const auto text = keys_.text(cat("tokenizer.chat_template.", name));
+      if (text) out_->named_templates.push_back({std::string(name), std::string(*text)});
+    });
+  }
+
+  std::optional<std::int32_t> read_id(std::string_view key) const {
+    const GgufEntry* entry = keys_.any(key);
+    if (entry == nullptr) return std::nullopt;
+    if (entry->type == GgufType::kInt32 && entry->number<std::int32_t>() == -1) return std::nullopt;
+    const std::optional<std::int64_t> id = keys_.uint32(key);
+    if (!id || *id == std::int64_t{0xffffffff}) return std::nullopt;
+    if (static_cast<std::uint64_t>(*id) >= size()) {
+      keys_.refuse(key, cat("is beyond the vocabulary of ", size(), " tokens"));
+    }
+    return static_cast<std::int32_t>(*id);
+  }
+
   void frame(std::optional<std::int32_t> begin, bool adds_begin, std::optional<std::int32_t> end,
-             bool adds_end);
+             bool adds_end) {
+    if (adds_begin && begin) out_->frame_begin.push_back(*begin);
+    if (adds_end && end) out_->frame_end.push_back(*end);
+  }
+
   /// The pre-tokenizer's name; `fallback`, with a warning, if the file has none.
-  std::string read_pre(std::string_view fallback);
-  void describe_pieces(bool unigram);
-  void describe_bytes();
-  void describe_words();
-  std::string read_charsmap();
+  std::string read_pre(std::string_view fallback) {
+    if (const auto pre = keys_.text(kPre)) return std::string(*pre);
+    out_->warnings.push_back(
+        cat(printable(out_->file), ": no tokenizer.ggml.pre, using ", fallback));
+    return std::string(fallback);
+  }
+
+  void describe_pieces(bool unigram) {
+    if (const std::string pre = read_pre("default"); pre != "default") {
+      keys_.refuse(kPre, "is not supported for sentencepiece; supported: default");
+    }
+    out_->model = unigram ? TokenizerModel::kUnigram : TokenizerModel::kSentencePieceBpe;
+    out_->space_marks = true;
+    if (!has_types_) guess_types();
+    const auto add_prefix = keys_.boolean("tokenizer.ggml.add_space_prefix");
+    const auto squeeze = keys_.boolean("tokenizer.ggml.remove_extra_whitespaces");
+    describe_sentencepiece(*out_, {.charsmap = read_charsmap(),
+                                   .add_prefix = add_prefix.value_or(true),
+                                   .squeeze = squeeze.value_or(false)});
+    // If the file does not say: T5 (Unigram) adds EOS, Llama (BPE) adds BOS.
+    frame(out_->bos, add_bos_.value_or(!unigram), out_->eos, add_eos_.value_or(unigram));
+  }
+
+  void describe_bytes() {
+    // Files of GPT-NeoX have no pattern name, because they are older than these names.
+    const bool neox = keys_.text("general.architecture") == "gptneox";
+    const std::string name = read_pre(neox ? "gpt-neox" : "gpt-2");
+    out_->model = TokenizerModel::kBpe;
+    if (!has_types_) guess_types();
+    out_->unknown.reset();  // bytes without a token are dropped, not mapped to the unknown token
+    describe_byte_level(*out_, name);
+    frame(out_->bos, add_bos_.value_or(pattern_adds_bos(name)), out_->eos,
+          add_eos_.value_or(false));
+  }
+
+  void describe_words() {
+    const std::string pre = read_pre("default");
+    if (pre != "default" && pre != "bert-bge" && pre != "jina-v1-en" && pre != "jina-v2-en") {
+      keys_.refuse(kPre,
+                   "is not supported for wordpiece; supported: default, bert-bge, jina-v1-en, "
+                   "jina-v2-en");
+    }
+    out_->model = TokenizerModel::kWordPiece;
+    out_->tokens = spelled_by_bert(out_->tokens);
+    if (!has_types_) guess_types();
+    describe_bert(*out_, {});
+    // All files have this spelling of the key.
+    const auto cls = read_id("tokenizer.ggml.cls_token_id");
+    const auto separator = read_id("tokenizer.ggml.seperator_token_id");
+    frame(cls ? cls : out_->bos, add_bos_.value_or(true), separator ? separator : out_->eos,
+          add_eos_.value_or(true));
+  }
+
+  std::string read_charsmap() {
+    constexpr std::string_view kKey = "tokenizer.ggml.precompiled_charsmap";
+    const GgufEntry* entry = keys_.any(kKey);
+    if (entry == nullptr) return {};
+    const bool bytes = entry->is_array() &&
+                       (entry->element == GgufType::kUint8 || entry->element == GgufType::kInt8);
+    if (!bytes) keys_.refuse(kKey, "must be an array of uint8 or int8");
+    return std::string(entry->text());
+  }
 
   GgufKeys& keys_;
   std::unique_ptr<TokenizerData> out_ = std::make_unique<TokenizerData>();
@@ -78,184 +234,10 @@ class Reader {
   std::optional<bool> add_bos_, add_eos_;
 };
 
-void Reader::read_merges() {
-  constexpr std::string_view kKey = "tokenizer.ggml.merges";
-  const GgufEntry* merges = keys_.array(kKey, GgufType::kString);
-  if (merges == nullptr) return;
-  if (merges->count > kMergesMax) {
-    keys_.refuse(kKey, cat("must have at most ", kMergesMax, " elements"));
-  }
-  out_->merges = strings(*merges);
-}
-
-void Reader::read_scores() {
-  constexpr std::string_view kKey = "tokenizer.ggml.scores";
-  const GgufEntry* entry = keys_.array(kKey, GgufType::kFloat32);
-  if (entry == nullptr) return;
-  if (entry->count != size()) {
-    keys_.refuse(kKey, cat("must have an entry for each of the ", size(), " tokens"));
-  }
-  out_->scores.resize(entry->count);
-  for (std::size_t i = 0; i < out_->scores.size(); ++i) {
-    const auto score = entry->number<float>(i);
-    if (!std::isfinite(score)) {
-      keys_.refuse(kKey, cat("has the score ", score, " for token ", i, ", must be finite"));
-    }
-    out_->scores[i] = static_cast<double>(score);
-  }
-}
-
-void Reader::read_types() {
-  constexpr std::string_view kKey = "tokenizer.ggml.token_type";
-  const GgufEntry* entry = keys_.array(kKey, GgufType::kInt32);
-  out_->types.resize(size(), TokenType::kNormal);
-  if (entry == nullptr) return;
-  has_types_ = true;
-  if (entry->count != size()) {
-    keys_.refuse(kKey, cat("must have an entry for each of the ", size(), " tokens"));
-  }
-  for (std::size_t i = 0; i < out_->types.size(); ++i) {
-    const auto type = entry->number<std::int32_t>(i);
-    if (type < 1 || type > 6) {
-      keys_.refuse(kKey, cat("has the type ", type, " for token ", i, ", must be 1 to 6"));
-    }
-    out_->types[i] = static_cast<TokenType>(type);
-  }
-}
-
-/// Token types for a file without types: by the tokens' roles, and byte tokens for text pieces.
-void Reader::guess_types() {
-  for (const auto id : {out_->bos, out_->eos, out_->eot, out_->padding}) {
-    if (id) out_->types[static_cast<std::size_t>(*id)] = TokenType::kControl;
-  }
-  if (!out_->space_marks) return;
-  if (out_->unknown) out_->types[static_cast<std::size_t>(*out_->unknown)] = TokenType::kUnknown;
-  for (std::size_t i = 0; i < size(); ++i) {
-    if (out_->types[i] == TokenType::kNormal && byte_of_token(out_->tokens[i])) {
-      out_->types[i] = TokenType::kByte;
-    }
-  }
-}
-
-std::optional<std::int32_t> Reader::read_id(std::string_view key) const {
-  const GgufEntry* entry = keys_.any(key);
-  if (entry == nullptr) return std::nullopt;
-  if (entry->type == GgufType::kInt32 && entry->number<std::int32_t>() == -1) return std::nullopt;
-  const std::optional<std::int64_t> id = keys_.uint32(key);
-  if (!id || *id == std::int64_t{0xffffffff}) return std::nullopt;
-  if (static_cast<std::uint64_t>(*id) >= size()) {
-    keys_.refuse(key, cat("is beyond the vocabulary of ", size(), " tokens"));
-  }
-  return static_cast<std::int32_t>(*id);
-}
-
-void Reader::read_settings() {
-  out_->bos = read_id("tokenizer.ggml.bos_token_id");
-  out_->eos = read_id("tokenizer.ggml.eos_token_id");
-  out_->eot = read_id("tokenizer.ggml.eot_token_id");
-  out_->unknown = read_id("tokenizer.ggml.unknown_token_id");
-  out_->padding = read_id("tokenizer.ggml.padding_token_id");
-  add_bos_ = keys_.boolean("tokenizer.ggml.add_bos_token");
-  add_eos_ = keys_.boolean("tokenizer.ggml.add_eos_token");
-  out_->chat_template = read_text(keys_, "tokenizer.chat_template");
-  const GgufEntry* names = keys_.array("tokenizer.chat_templates", GgufType::kString);
-  if (names == nullptr) return;
-  names->for_each_string([&](std::string_view name) {
-    const auto text = read_text(keys_, cat("tokenizer.chat_template.", name));
-    if (text) out_->named_templates.push_back({std::string(name), *text});
-  });
-}
-
-void Reader::frame(std::optional<std::int32_t> begin, bool adds_begin,
-                   std::optional<std::int32_t> end, bool adds_end) {
-  if (adds_begin && begin) out_->frame_begin.push_back(*begin);
-  if (adds_end && end) out_->frame_end.push_back(*end);
-}
-
-std::string Reader::read_pre(std::string_view fallback) {
-  const std::optional<std::string> pre = read_text(keys_, kPre);
-  if (pre) return *pre;
-  out_->warnings.push_back(cat(printable(out_->file), ": no tokenizer.ggml.pre, using ", fallback));
-  return std::string(fallback);
-}
-
-std::string Reader::read_charsmap() {
-  constexpr std::string_view kKey = "tokenizer.ggml.precompiled_charsmap";
-  const GgufEntry* entry = keys_.any(kKey);
-  if (entry == nullptr) return {};
-  const bool bytes = entry->is_array() &&
-                     (entry->element == GgufType::kUint8 || entry->element == GgufType::kInt8);
-  if (!bytes) keys_.refuse(kKey, "must be an array of uint8 or int8");
-  return std::string(entry->text());
-}
-
-void Reader::describe_pieces(bool unigram) {
-  if (const std::string pre = read_pre("default"); pre != "default") {
-    keys_.refuse(kPre, "is not supported for sentencepiece; supported: default");
-  }
-  out_->model = unigram ? TokenizerModel::kUnigram : TokenizerModel::kSentencePieceBpe;
-  out_->space_marks = true;
-  if (!has_types_) guess_types();
-  const auto add_prefix = keys_.boolean("tokenizer.ggml.add_space_prefix");
-  const auto squeeze = keys_.boolean("tokenizer.ggml.remove_extra_whitespaces");
-  describe_sentencepiece(*out_, {.charsmap = read_charsmap(),
-                                 .add_prefix = add_prefix.value_or(true),
-                                 .squeeze = squeeze.value_or(false)});
-  // If the file does not say: T5 (Unigram) adds EOS, Llama (BPE) adds BOS.
-  frame(out_->bos, add_bos_.value_or(!unigram), out_->eos, add_eos_.value_or(unigram));
-}
-
-void Reader::describe_bytes() {
-  // Files of GPT-NeoX have no pattern name, because they are older than these names.
-  const bool neox = keys_.text("general.architecture") == "gptneox";
-  const std::string name = read_pre(neox ? "gpt-neox" : "gpt-2");
-  out_->model = TokenizerModel::kBpe;
-  if (!has_types_) guess_types();
-  out_->unknown.reset();  // bytes without a token are dropped, not mapped to the unknown token
-  describe_byte_level(*out_, name);
-  frame(out_->bos, add_bos_.value_or(pattern_adds_bos(name)), out_->eos, add_eos_.value_or(false));
-}
-
-/// GGUF files write U+2581 in front of a piece that begins a word; BERT writes "##" in front of a
-/// piece that continues one. Names in brackets are the same tokens in both spellings.
-StringTable spelled_by_bert(const StringTable& tokens) {
-  constexpr std::string_view kMark = "\xE2\x96\x81";
-  StringTable out;
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const std::string_view token = tokens[i];
-    if (token.starts_with(kMark)) {
-      out.add(token.substr(kMark.size()));
-    } else if (token.starts_with('[') && token.ends_with(']')) {
-      out.add(token);
-    } else {
-      out.add(cat("##", token));
-    }
-  }
-  return out;
-}
-
-void Reader::describe_words() {
-  const std::string pre = read_pre("default");
-  if (pre != "default" && pre != "bert-bge" && pre != "jina-v1-en" && pre != "jina-v2-en") {
-    keys_.refuse(kPre,
-                 "is not supported for wordpiece; supported: default, bert-bge, jina-v1-en, "
-                 "jina-v2-en");
-  }
-  out_->model = TokenizerModel::kWordPiece;
-  out_->tokens = spelled_by_bert(out_->tokens);
-  if (!has_types_) guess_types();
-  describe_bert(*out_, {});
-  // All files have this spelling of the key.
-  const auto cls = read_id("tokenizer.ggml.cls_token_id");
-  const auto separator = read_id("tokenizer.ggml.seperator_token_id");
-  frame(cls ? cls : out_->bos, add_bos_.value_or(true), separator ? separator : out_->eos,
-        add_eos_.value_or(true));
-}
-
 }  // namespace
 
 std::unique_ptr<TokenizerData> gguf_tokenizer(GgufKeys& keys) {
-  const std::optional<std::string> model = read_text(keys, kModel);
+  const std::optional<std::string_view> model = keys.text(kModel);
   const GgufEntry* tokens = keys.array(kTokens, GgufType::kString);
   if (tokens == nullptr) {
     // "no_vocab" means no tokenizer. Any other model name without tokens is an error.

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <optional>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "load/hf/hf_rope.h"
-#include "load/json_keys.h"
 
 namespace ingot {
 
@@ -44,90 +43,14 @@ constexpr std::int64_t kDefaultMaxWindowLayers = 28;
 constexpr std::size_t kEosIdsMax = 1024;
 
 const Family& find_family(const JsonKeys& keys) {
-  const std::string* type = keys.text("model_type");
-  if (type == nullptr) keys.missing("model_type");
+  const std::string& type = keys.required_text("model_type");
   std::string names;
   for (const Family& family : kFamilies) {
-    if (family.model_type == *type) return family;
-    names += names.empty() ? "" : ", ";
-    names += family.model_type;
+    if (family.model_type == type) return family;
+    names += cat(names.empty() ? "" : ", ", family.model_type);
   }
   keys.fail(
-      cat("unknown or unsupported model_type '", printable(*type, 64), "'; supported: ", names));
-}
-
-/// The value with which a key that is not applied has no effect.
-enum class Neutral { kNone, kZero, kOne, kFalse, kTrue, kSoftmax };
-
-struct RefusedKey {
-  std::string_view name;
-  Neutral neutral;
-};
-
-/// Keys of related families that change the arithmetic, but not names or shapes of tensors.
-/// (Changes of tensors are detected later, when the tensors are compared with the architecture's.)
-constexpr std::array kRefusedKeys = std::to_array<RefusedKey>({
-    {"attn_logit_softcapping", Neutral::kNone},
-    {"final_logit_softcapping", Neutral::kNone},
-    {"query_pre_attn_scalar", Neutral::kNone},
-    {"attention_multiplier", Neutral::kNone},
-    {"residual_multiplier", Neutral::kOne},
-    {"embedding_multiplier", Neutral::kOne},
-    {"logits_scaling", Neutral::kOne},
-    {"logit_scale", Neutral::kOne},
-    {"lm_head_multiplier", Neutral::kOne},
-    {"scale_emb", Neutral::kOne},
-    {"scale_depth", Neutral::kNone},
-    {"dim_model_base", Neutral::kNone},
-    {"clip_qkv", Neutral::kNone},
-    {"no_rope_layers", Neutral::kNone},
-    {"no_rope_layer_interval", Neutral::kNone},
-    {"nope_layer_interval", Neutral::kNone},
-    {"attention_chunk_size", Neutral::kNone},
-    {"attn_temperature_tuning", Neutral::kFalse},
-    {"sliding_window_pattern", Neutral::kNone},
-    {"rope_local_base_freq", Neutral::kNone},
-    {"rotary_pct", Neutral::kOne},
-    {"rotary_dim", Neutral::kNone},
-    {"rope_ratio", Neutral::kOne},
-    {"rope_interleave", Neutral::kFalse},
-    {"rope_interleaved", Neutral::kFalse},
-    {"use_mrope", Neutral::kFalse},
-    {"use_dynamic_ntk", Neutral::kFalse},
-    {"use_logn_attn", Neutral::kFalse},
-    {"alibi", Neutral::kFalse},
-    {"use_alibi", Neutral::kFalse},
-    {"parallel_attn", Neutral::kFalse},
-    {"use_parallel_residual", Neutral::kFalse},
-    {"parallel_residual", Neutral::kFalse},
-    {"is_causal", Neutral::kTrue},
-    {"use_bidirectional_attention", Neutral::kFalse},
-    {"is_encoder_decoder", Neutral::kFalse},
-    {"add_cross_attention", Neutral::kFalse},
-    {"scoring_func", Neutral::kSoftmax},
-    {"routed_scaling_factor", Neutral::kOne},
-    {"shared_expert_intermediate_size", Neutral::kZero},
-    {"n_shared_experts", Neutral::kZero},
-    {"num_shared_experts", Neutral::kZero},
-    {"n_routed_experts", Neutral::kZero},
-});
-
-bool is_neutral(const Json& value, Neutral neutral) {
-  switch (neutral) {
-    case Neutral::kNone:
-      return false;
-    case Neutral::kZero:
-      return value.number() == 0.0;
-    case Neutral::kOne:
-      return value.number() == 1.0;
-    case Neutral::kFalse:
-      return value.as_bool() != nullptr && !*value.as_bool();
-    case Neutral::kTrue:
-      return value.as_bool() != nullptr && *value.as_bool();
-    case Neutral::kSoftmax:
-      return value.as_string() != nullptr && *value.as_string() == "softmax";
-  }
-  return false;
+      cat("unknown or unsupported model_type '", printable(type, 64), "'; supported: ", names));
 }
 
 void refuse_quantisation(const JsonKeys& keys) {
@@ -141,21 +64,37 @@ void refuse_quantisation(const JsonKeys& keys) {
   }
 }
 
+/// Keys of related families that change the arithmetic, but not names or shapes of tensors, are
+/// refused unless they have the value without an effect; null stands for no such value. (Changes of
+/// tensors are detected later, when the tensors are compared with the architecture's.)
 void refuse_unapplied(const JsonKeys& keys, const Family& family) {
   refuse_quantisation(keys);
-  for (const RefusedKey& key : kRefusedKeys) {
-    const Json* value = keys.get(key.name);
-    if (value != nullptr && !is_neutral(*value, key.neutral)) {
-      keys.refuse(key.name, *value, cat("it is not supported for ", family.model_type));
+  const auto accept_only = [&](const Json& neutral, std::initializer_list<std::string_view> names) {
+    for (const std::string_view name : names) {
+      const Json* value = keys.get(name);
+      if (value == nullptr) continue;
+      const bool same =
+          value->number() ? value->number() == neutral.number() : value->dump() == neutral.dump();
+      if (!same) keys.refuse(name, cat("it is not supported for ", family.model_type));
     }
-  }
-  if (family.experts) return;
-  for (const std::string_view key : {"num_experts", "num_local_experts"}) {
-    const Json* value = keys.get(key);
-    if (value != nullptr && !is_neutral(*value, Neutral::kZero)) {
-      keys.refuse(key, *value, cat("it is not supported for ", family.model_type));
-    }
-  }
+  };
+  accept_only(Json(), {"attn_logit_softcapping", "final_logit_softcapping", "query_pre_attn_scalar",
+                       "attention_multiplier", "scale_depth", "dim_model_base", "clip_qkv",
+                       "no_rope_layers", "no_rope_layer_interval", "nope_layer_interval",
+                       "attention_chunk_size", "sliding_window_pattern", "rope_local_base_freq",
+                       "rotary_dim"});
+  accept_only(0, {"shared_expert_intermediate_size", "n_shared_experts", "num_shared_experts",
+                  "n_routed_experts"});
+  accept_only(
+      1, {"residual_multiplier", "embedding_multiplier", "logits_scaling", "logit_scale",
+          "lm_head_multiplier", "scale_emb", "rotary_pct", "rope_ratio", "routed_scaling_factor"});
+  accept_only(false, {"attn_temperature_tuning", "rope_interleave", "rope_interleaved", "use_mrope",
+                      "use_dynamic_ntk", "use_logn_attn", "alibi", "use_alibi", "parallel_attn",
+                      "use_parallel_residual", "parallel_residual", "use_bidirectional_attention",
+                      "is_encoder_decoder", "add_cross_attention"});
+  accept_only(true, {"is_causal"});
+  accept_only("softmax", {"scoring_func"});
+  if (!family.experts) accept_only(0, {"num_experts", "num_local_experts"});
 }
 
 void read_sizes(const JsonKeys& keys, const Family& family, Config& c,
@@ -184,9 +123,7 @@ void read_sizes(const JsonKeys& keys, const Family& family, Config& c,
 
 void read_activation(const JsonKeys& keys, Config& c) {
   const std::string* name = keys.text("hidden_act");
-  if (name != nullptr && *name != "silu") {
-    keys.refuse("hidden_act", *keys.get("hidden_act"), "supported is silu");
-  }
+  if (name != nullptr && *name != "silu") keys.refuse("hidden_act", "supported is silu");
   c.activation = Activation::kSilu;
 }
 

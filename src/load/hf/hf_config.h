@@ -2,11 +2,11 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "load/config.h"
 #include "load/json.h"
+#include "load/json_keys.h"
 
 namespace ingot {
 
@@ -30,5 +30,13 @@ Config read_hf_config(const Json& root, const std::string& file,
 /// Reads generation_config.json. Adds its eos ids to `config`, sets a missing bos id, and copies
 /// the whole object to Config::sampling.
 void read_generation_config(const Json& root, const std::string& file, Config& config);
+
+/// Reads rope_theta, rope_scaling (old spelling), rope_parameters (new) and partial_rotary_factor
+/// into `config`. Its `head_dim` and `context` must be set.
+///
+/// Errors: model_error for a scaling other than default, linear, llama3 and yarn, for a member of a
+///         scaling that is not applied, and for two spellings that disagree.
+/// Source: transformers, modeling_rope_utils.py.
+void read_hf_rope(const JsonKeys& keys, const std::string& file, Config& config);
 
 }  // namespace ingot

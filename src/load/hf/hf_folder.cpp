@@ -2,7 +2,9 @@
 #include "load/hf/hf_folder.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -60,130 +62,96 @@ Json summary(const Json& value) {
 
 class HfCheckpoint final : public Checkpoint {
  public:
-  HfCheckpoint(const std::string& path, const Directory& folder, const Names& names);
-
-  const std::string& file_of(const TensorInfo& tensor) const override {
-    return file(tensor).name();
-  }
-  void release(const TensorInfo& tensor) override {
-    file(tensor).release(tensor.offset, tensor.bytes);
-  }
-  std::vector<FileIdentity> identities() const override {
-    std::vector<FileIdentity> all;
-    for (const MappedFile& file : mapped_) all.push_back(file.identity());
-    return all;
-  }
-  void expect_unchanged() const override {
-    for (const MappedFile& file : mapped_) file.expect_unchanged();
+  HfCheckpoint(const std::string& path, const Directory& folder, const Names& names) {
+    name_ = base_name(path);
+    read_configs(folder, names);
+    if (holds(names, kSingleFile)) {
+      add_file(folder, std::string(kSingleFile));
+      warn_of_bystanders(names, {std::string(kSingleFile)});
+    } else {
+      read_shards(folder);
+    }
+    tokenizer_ = read_folder_tokenizer(folder);
+    index_tensors();
   }
 
  private:
-  const MappedFile& file(const TensorInfo& tensor) const {
-    return mapped_[static_cast<std::size_t>(tensor.file)];
+  void read_configs(const Directory& folder, const Names& names) {
+    const File file = folder.open(kConfigFile);
+    files_.push_back(file.name());
+    const std::string text = file.read_all(kHfConfigLimits.bytes_max);
+    const Json root = parse_json(text, file.name(), "config", kHfConfigLimits);
+    config_ = read_hf_config(root, file.name(), warnings_);
+    if (holds(names, kGenerationFile)) {
+      const File generation = folder.open(kGenerationFile);
+      files_.push_back(generation.name());
+      const std::string more = generation.read_all(kHfConfigLimits.bytes_max);
+      read_generation_config(parse_json(more, generation.name(), "config", kHfConfigLimits),
+                             generation.name(), config_);
+    }
+    validate_config(config_, file.name());
+    for (const auto& [key, value] : *root.as_object()) metadata_.emplace_back(key, summary(value));
   }
 
-  void read_configs(const Directory& folder, const Names& names);
-  void read_single(const Directory& folder);
-  void read_shards(const Directory& folder);
-  void add_file(const Directory& folder, const std::string& name);
-  void check_index(const SafetensorsIndex& index, const std::string& index_name) const;
-  void warn_of_bystanders(const Names& names, const Names& read);
+  void read_shards(const Directory& folder) {
+    const File file = folder.open(kIndexFile);
+    files_.push_back(file.name());
+    const std::string text = file.read_all(kSafetensorsIndexBytesMax);
+    const SafetensorsIndex index = parse_safetensors_index(text, file.name());
+    for (const std::string& name : index.files) add_file(folder, name);
+    check_index(index, file.name());
+    if (index.total_size) {
+      std::uint64_t sum = 0;
+      for (const TensorInfo& tensor : tensors_) sum += tensor.bytes;
+      if (sum != *index.total_size) {
+        warnings_.push_back(cat(kIndexFile, " says that the tensors have ", *index.total_size,
+                                " bytes, they have ", sum));
+      }
+    }
+    warn_of_bystanders(folder.list(), index.files);
+  }
 
-  std::vector<MappedFile> mapped_;
+  void add_file(const Directory& folder, const std::string& name) {
+    mapped_.emplace_back(folder.open(name));
+    const MappedFile& file = mapped_.back();
+    files_.push_back(file.name());
+    const auto index = static_cast<std::int32_t>(mapped_.size() - 1);
+    Safetensors content = parse_safetensors(file.bytes(), file.name(), index);
+    tensors_.insert(tensors_.end(), std::make_move_iterator(content.tensors.begin()),
+                    std::make_move_iterator(content.tensors.end()));
+  }
+
+  /// Checks that the index lists each tensor at its file, and that all listed tensors exist.
+  void check_index(const SafetensorsIndex& index, const std::string& index_name) const {
+    std::vector<bool> seen(index.tensors.size());
+    for (const TensorInfo& tensor : tensors_) {
+      const std::pair<std::string, std::int32_t> place(tensor.name, tensor.file);
+      const auto at = std::lower_bound(index.tensors.begin(), index.tensors.end(), place);
+      if (at == index.tensors.end() || *at != place) {
+        throw model_error(file_of(tensor), "data", tensor.offset,
+                          cat("tensor '", printable(tensor.name), "' is here, but ", kIndexFile,
+                              " does not say so"));
+      }
+      seen[static_cast<std::size_t>(at - index.tensors.begin())] = true;
+    }
+    const auto missing = std::find(seen.begin(), seen.end(), false);
+    if (missing == seen.end()) return;
+    const auto& [name, file] = index.tensors[static_cast<std::size_t>(missing - seen.begin())];
+    throw model_error(index_name, "index", 0,
+                      cat("tensor '", printable(name), "' is not in ",
+                          printable(index.files[static_cast<std::size_t>(file)])));
+  }
+
+  void warn_of_bystanders(const Names& names, const Names& read) {
+    for (const std::string& name : names) {
+      const bool weights = name.ends_with(".safetensors") || name.ends_with(".gguf") ||
+                           (name == kIndexFile && mapped_.size() == 1 && read[0] == kSingleFile);
+      if (weights && std::find(read.begin(), read.end(), name) == read.end()) {
+        warnings_.push_back(cat(printable(name), " in the folder is not read"));
+      }
+    }
+  }
 };
-
-HfCheckpoint::HfCheckpoint(const std::string& path, const Directory& folder, const Names& names) {
-  name_ = base_name(path);
-  read_configs(folder, names);
-  if (holds(names, kSingleFile)) {
-    read_single(folder);
-    warn_of_bystanders(names, {std::string(kSingleFile)});
-  } else {
-    read_shards(folder);
-  }
-  tokenizer_ = read_folder_tokenizer(folder);
-  index_tensors();
-}
-
-void HfCheckpoint::read_configs(const Directory& folder, const Names& names) {
-  const File file = folder.open(kConfigFile);
-  files_.push_back(file.name());
-  const std::string text = file.read_all(kHfConfigLimits.bytes_max);
-  const Json root = parse_json(text, file.name(), "config", kHfConfigLimits);
-  config_ = read_hf_config(root, file.name(), warnings_);
-  if (holds(names, kGenerationFile)) {
-    const File generation = folder.open(kGenerationFile);
-    files_.push_back(generation.name());
-    const std::string more = generation.read_all(kHfConfigLimits.bytes_max);
-    read_generation_config(parse_json(more, generation.name(), "config", kHfConfigLimits),
-                           generation.name(), config_);
-  }
-  validate_config(config_, file.name());
-  for (const auto& [key, value] : *root.as_object()) metadata_.emplace_back(key, summary(value));
-}
-
-void HfCheckpoint::add_file(const Directory& folder, const std::string& name) {
-  mapped_.emplace_back(folder.open(name));
-  const MappedFile& file = mapped_.back();
-  files_.push_back(file.name());
-  const auto index = static_cast<std::int32_t>(mapped_.size() - 1);
-  Safetensors content = parse_safetensors(file.bytes(), file.name(), index);
-  tensors_.insert(tensors_.end(), std::make_move_iterator(content.tensors.begin()),
-                  std::make_move_iterator(content.tensors.end()));
-}
-
-void HfCheckpoint::read_single(const Directory& folder) {
-  add_file(folder, std::string(kSingleFile));
-}
-
-void HfCheckpoint::read_shards(const Directory& folder) {
-  const File file = folder.open(kIndexFile);
-  files_.push_back(file.name());
-  const std::string text = file.read_all(kSafetensorsIndexBytesMax);
-  const SafetensorsIndex index = parse_safetensors_index(text, file.name());
-  for (const std::string& name : index.files) add_file(folder, name);
-  check_index(index, file.name());
-  if (index.total_size) {
-    std::uint64_t sum = 0;
-    for (const TensorInfo& tensor : tensors_) sum += tensor.bytes;
-    if (sum != *index.total_size) {
-      warnings_.push_back(cat(kIndexFile, " says that the tensors have ", *index.total_size,
-                              " bytes, they have ", sum));
-    }
-  }
-  warn_of_bystanders(folder.list(), index.files);
-}
-
-/// Checks that the index lists each tensor at its file, and that all listed tensors exist.
-void HfCheckpoint::check_index(const SafetensorsIndex& index, const std::string& index_name) const {
-  std::vector<bool> seen(index.tensors.size());
-  for (const TensorInfo& tensor : tensors_) {
-    const std::pair<std::string, std::int32_t> place(tensor.name, tensor.file);
-    const auto at = std::lower_bound(index.tensors.begin(), index.tensors.end(), place);
-    if (at == index.tensors.end() || *at != place) {
-      throw model_error(file_of(tensor), "data", tensor.offset,
-                        cat("tensor '", printable(tensor.name), "' is here, but ", kIndexFile,
-                            " does not say so"));
-    }
-    seen[static_cast<std::size_t>(at - index.tensors.begin())] = true;
-  }
-  const auto missing = std::find(seen.begin(), seen.end(), false);
-  if (missing == seen.end()) return;
-  const auto& [name, file] = index.tensors[static_cast<std::size_t>(missing - seen.begin())];
-  throw model_error(index_name, "index", 0,
-                    cat("tensor '", printable(name), "' is not in ",
-                        printable(index.files[static_cast<std::size_t>(file)])));
-}
-
-void HfCheckpoint::warn_of_bystanders(const Names& names, const Names& read) {
-  for (const std::string& name : names) {
-    const bool weights = name.ends_with(".safetensors") || name.ends_with(".gguf") ||
-                         (name == kIndexFile && mapped_.size() == 1 && read[0] == kSingleFile);
-    if (weights && std::find(read.begin(), read.end(), name) == read.end()) {
-      warnings_.push_back(cat(printable(name), " in the folder is not read"));
-    }
-  }
-}
 
 /// Whether `names` are all parts of one split model. Opening it checks the number of parts.
 bool is_one_set(const Names& names) {
@@ -220,6 +188,11 @@ std::unique_ptr<Checkpoint> open_model_folder(const std::string& path) {
   const std::optional<std::string> gguf = folder_gguf(path);
   if (!gguf) throw model_error(path, "folder", 0, why_no_model(names));
   return open_gguf(*gguf);
+}
+
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return path.find('\0') == std::string::npos && std::filesystem::is_directory(path, ignored);
 }
 
 std::optional<std::string> folder_gguf(const std::string& path) {

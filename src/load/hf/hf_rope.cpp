@@ -1,13 +1,11 @@
 // Reads rotary embedding (RoPE) parameters of config.json, in the old and the new spelling.
-#include "load/hf/hf_rope.h"
-
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "load/hf/hf_config.h"
 
 namespace ingot {
 
@@ -27,8 +25,7 @@ constexpr std::array kKnownKeys = std::to_array<std::string_view>({
 void refuse_partial(const JsonKeys& keys) {
   const auto fraction = keys.number("partial_rotary_factor");
   if (fraction && *fraction != 1) {
-    keys.refuse("partial_rotary_factor", *keys.get("partial_rotary_factor"),
-                "only whole heads are rotated in this architecture");
+    keys.refuse("partial_rotary_factor", "only whole heads are rotated in this architecture");
   }
 }
 
@@ -36,7 +33,7 @@ RopeScaling::Kind read_kind(const JsonKeys& keys) {
   const std::string* type = keys.text("rope_type");
   const std::string* old_type = keys.text("type");
   if (type != nullptr && old_type != nullptr && *type != *old_type) {
-    keys.refuse("type", *keys.get("type"), "it differs from rope_type");
+    keys.refuse("type", "it differs from rope_type");
   }
   const std::string_view key = type != nullptr ? "rope_type" : "type";
   if (type == nullptr) type = old_type;
@@ -49,7 +46,7 @@ RopeScaling::Kind read_kind(const JsonKeys& keys) {
   if (*type == "linear") return RopeScaling::Kind::kLinear;
   if (*type == "llama3") return RopeScaling::Kind::kLlama3;
   if (*type == "yarn") return RopeScaling::Kind::kYarn;
-  keys.refuse(key, *keys.get(key), "supported are default, linear, llama3, yarn");
+  keys.refuse(key, "supported are default, linear, llama3, yarn");
 }
 
 double original_context(const JsonKeys& keys) {
@@ -58,7 +55,7 @@ double original_context(const JsonKeys& keys) {
 }
 
 void check_factor(const JsonKeys& keys, double factor) {
-  if (!(factor >= 1)) keys.refuse("factor", *keys.get("factor"), "it must be at least 1");
+  if (!(factor >= 1)) keys.refuse("factor", "it must be at least 1");
 }
 
 void read_llama3(const JsonKeys& keys, RopeScaling& scaling) {
@@ -80,7 +77,7 @@ void read_yarn(const JsonKeys& keys, std::int64_t context, RopeScaling& scaling)
   const auto mscale_all = keys.number("mscale_all_dim");
   if (mscale != mscale_all) {
     const std::string_view key = mscale ? "mscale" : "mscale_all_dim";
-    keys.refuse(key, *keys.get(key), "mscale and mscale_all_dim are supported only where equal");
+    keys.refuse(key, "mscale and mscale_all_dim are supported only where equal");
   }
   // If equal, they cancel each other in the factor on cos and sin.
   if (mscale && *mscale != 0 && !scaling.attention_factor) scaling.attention_factor = 1.0;
@@ -105,8 +102,7 @@ void read_theta(const JsonKeys& outer, const JsonKeys* inner, Config& config) {
   const auto old_theta = outer.number("rope_theta");
   const auto new_theta = inner == nullptr ? std::nullopt : inner->number("rope_theta");
   if (old_theta && new_theta && *old_theta != *new_theta) {
-    outer.refuse("rope_theta", *outer.get("rope_theta"),
-                 cat("the rotary parameters say ", *new_theta));
+    outer.refuse("rope_theta", cat("the rotary parameters say ", *new_theta));
   }
   config.rope_theta = new_theta ? *new_theta : old_theta.value_or(kDefaultTheta);
 }
@@ -118,7 +114,7 @@ void check_outer_original(const JsonKeys& outer, const Config& config) {
   const bool scaled = config.rope_scaling.kind == RopeScaling::Kind::kLlama3 ||
                       config.rope_scaling.kind == RopeScaling::Kind::kYarn;
   if (scaled && config.rope_scaling.original_context != static_cast<double>(*original)) {
-    outer.refuse("original_max_position_embeddings", *outer.get("original_max_position_embeddings"),
+    outer.refuse("original_max_position_embeddings",
                  cat("the rotary parameters say ", config.rope_scaling.original_context));
   }
 }

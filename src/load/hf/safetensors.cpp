@@ -68,9 +68,62 @@ class Table {
         std::int32_t file_index)
       : data_(data), data_offset_(data_offset), file_(file), file_index_(file_index) {}
 
-  TensorInfo tensor(const std::string& name, const Json& entry) const;
-  void check_coverage(const std::vector<TensorInfo>& sorted) const;
-  void check_metadata(const Json& metadata) const;
+  TensorInfo tensor(const std::string& name, const Json& entry) const {
+    const std::string_view problem = name_problem(name);
+    if (!problem.empty()) fail(cat("the tensor name '", printable(name), "' ", problem));
+    if (entry.as_object() == nullptr) fail(name, cat("is ", entry.kind(), ", expected an object"));
+    const std::string* dtype = member(name, entry, "dtype").as_string();
+    const DType* type = dtype == nullptr ? nullptr : find_dtype(*dtype);
+    if (type == nullptr) {
+      fail(name,
+           cat("has the unknown dtype ", dtype == nullptr ? "(no string)" : printable(*dtype, 32)));
+    }
+    TensorInfo info;
+    info.name = name;
+    info.shape = shape(name, member(name, entry, "shape"));
+    info.type_name = type->name;
+    info.format = type->format;
+    info.bytes = bytes(name, info.shape, *type);
+    const auto [begin, end] = range(name, member(name, entry, "data_offsets"));
+    if (end - begin != info.bytes) {
+      fail(name, cat("has ", end - begin, " bytes, its shape and type need ", info.bytes));
+    }
+    info.data = data_.data() + begin;
+    info.offset = data_offset_ + begin;
+    info.file = file_index_;
+    return info;
+  }
+
+  void check_coverage(const std::vector<TensorInfo>& sorted) const {
+    std::uint64_t expected = data_offset_;
+    for (const TensorInfo& tensor : sorted) {
+      if (tensor.offset != expected) {
+        throw model_error(
+            file_, "data", tensor.offset,
+            cat("tensor '", printable(tensor.name), "' begins here, ",
+                tensor.offset < expected ? "inside the tensor before it" : "after a gap",
+                " (expected @", expected, ")"));
+      }
+      expected += tensor.bytes;
+    }
+    const std::uint64_t end = data_offset_ + data_.size();
+    if (expected != end) {
+      throw model_error(file_, "data", expected,
+                        cat("the tensors end here, ", end - expected, " more bytes follow"));
+    }
+  }
+
+  void check_metadata(const Json& metadata) const {
+    if (metadata.is_null()) return;
+    const Json::Object* members = metadata.as_object();
+    if (members == nullptr) fail(cat("__metadata__ is ", metadata.kind(), ", expected an object"));
+    for (const auto& [key, value] : *members) {
+      if (value.as_string() == nullptr) {
+        fail(cat("__metadata__ member '", printable(key), "' is ", value.kind(),
+                 ", expected a string"));
+      }
+    }
+  }
 
  private:
   [[noreturn]] void fail(std::string_view reason) const {
@@ -80,124 +133,60 @@ class Table {
     fail(cat("tensor '", printable(tensor), "' ", reason));
   }
 
-  const Json& member(const std::string& tensor, const Json& entry, std::string_view key) const;
-  std::vector<std::int64_t> shape(const std::string& tensor, const Json& list) const;
+  const Json& member(const std::string& tensor, const Json& entry, std::string_view key) const {
+    const Json* value = entry.find(key);
+    if (value == nullptr) fail(tensor, cat("has no ", key));
+    return *value;
+  }
+
+  std::vector<std::int64_t> shape(const std::string& tensor, const Json& list) const {
+    const Json::Array* dims = list.as_array();
+    if (dims == nullptr) fail(tensor, cat("has ", list.kind(), " as its shape"));
+    if (dims->size() > kDimsMax) {
+      fail(tensor, cat("has ", dims->size(), " dimensions, at most ", kDimsMax, " are accepted"));
+    }
+    std::vector<std::int64_t> shape;
+    for (const Json& dim : *dims) {
+      const std::int64_t* n = dim.as_int();
+      if (n == nullptr || *n < 0) fail(tensor, "has a dimension that is no size");
+      shape.push_back(*n);
+    }
+    return shape;
+  }
+
   std::uint64_t bytes(const std::string& tensor, const std::vector<std::int64_t>& shape,
-                      const DType& type) const;
-  std::pair<std::uint64_t, std::uint64_t> range(const std::string& tensor, const Json& list) const;
+                      const DType& type) const {
+    // Overflow is sticky: [2^62, 4, 0] has no elements, but no sane arithmetic either.
+    Checked bits(type.bits);
+    for (const std::int64_t dim : shape) bits = bits * static_cast<std::uint64_t>(dim);
+    const auto value = bits.value();
+    if (!value) fail(tensor, "has a shape whose product overflows");
+    if (*value % 8 != 0)
+      fail(tensor, cat("has type ", type.name, " and does not fill whole bytes"));
+    return *value / 8;
+  }
+
+  std::pair<std::uint64_t, std::uint64_t> range(const std::string& tensor, const Json& list) const {
+    const Json::Array* ends = list.as_array();
+    if (ends == nullptr || ends->size() != 2) fail(tensor, "has data_offsets that are no pair");
+    const std::int64_t* begin = (*ends)[0].as_int();
+    const std::int64_t* end = (*ends)[1].as_int();
+    if (begin == nullptr || end == nullptr || *begin < 0 || *end < 0) {
+      fail(tensor, "has data_offsets that are no offsets");
+    }
+    if (*end < *begin) fail(tensor, cat("ends at ", *end, ", before its begin ", *begin));
+    const auto last = static_cast<std::uint64_t>(*end);
+    if (last > data_.size()) {
+      fail(tensor, cat("ends at ", last, ", the file has ", data_.size(), " bytes of data"));
+    }
+    return {static_cast<std::uint64_t>(*begin), last};
+  }
 
   std::span<const std::byte> data_;
   std::uint64_t data_offset_;  ///< byte of the file at which data_ begins
   const std::string& file_;
   std::int32_t file_index_;
 };
-
-const Json& Table::member(const std::string& tensor, const Json& entry,
-                          std::string_view key) const {
-  const Json* value = entry.find(key);
-  if (value == nullptr) fail(tensor, cat("has no ", key));
-  return *value;
-}
-
-std::vector<std::int64_t> Table::shape(const std::string& tensor, const Json& list) const {
-  const Json::Array* dims = list.as_array();
-  if (dims == nullptr) fail(tensor, cat("has ", list.kind(), " as its shape"));
-  if (dims->size() > kDimsMax) {
-    fail(tensor, cat("has ", dims->size(), " dimensions, at most ", kDimsMax, " are accepted"));
-  }
-  std::vector<std::int64_t> shape;
-  for (const Json& dim : *dims) {
-    const std::int64_t* n = dim.as_int();
-    if (n == nullptr || *n < 0) fail(tensor, "has a dimension that is no size");
-    shape.push_back(*n);
-  }
-  return shape;
-}
-
-std::uint64_t Table::bytes(const std::string& tensor, const std::vector<std::int64_t>& shape,
-                           const DType& type) const {
-  // Overflow is sticky: [2^62, 4, 0] has no elements, but no sane arithmetic either.
-  Checked bits(type.bits);
-  for (const std::int64_t dim : shape) bits = bits * static_cast<std::uint64_t>(dim);
-  const auto value = bits.value();
-  if (!value) fail(tensor, "has a shape whose product overflows");
-  if (*value % 8 != 0) fail(tensor, cat("has type ", type.name, " and does not fill whole bytes"));
-  return *value / 8;
-}
-
-std::pair<std::uint64_t, std::uint64_t> Table::range(const std::string& tensor,
-                                                     const Json& list) const {
-  const Json::Array* ends = list.as_array();
-  if (ends == nullptr || ends->size() != 2) fail(tensor, "has data_offsets that are no pair");
-  const std::int64_t* begin = (*ends)[0].as_int();
-  const std::int64_t* end = (*ends)[1].as_int();
-  if (begin == nullptr || end == nullptr || *begin < 0 || *end < 0) {
-    fail(tensor, "has data_offsets that are no offsets");
-  }
-  if (*end < *begin) fail(tensor, cat("ends at ", *end, ", before its begin ", *begin));
-  const auto last = static_cast<std::uint64_t>(*end);
-  if (last > data_.size()) {
-    fail(tensor, cat("ends at ", last, ", the file has ", data_.size(), " bytes of data"));
-  }
-  return {static_cast<std::uint64_t>(*begin), last};
-}
-
-TensorInfo Table::tensor(const std::string& name, const Json& entry) const {
-  const std::string_view problem = name_problem(name);
-  if (!problem.empty()) fail(cat("the tensor name '", printable(name), "' ", problem));
-  if (entry.as_object() == nullptr) fail(name, cat("is ", entry.kind(), ", expected an object"));
-  const std::string* dtype = member(name, entry, "dtype").as_string();
-  const DType* type = dtype == nullptr ? nullptr : find_dtype(*dtype);
-  if (type == nullptr) {
-    fail(name,
-         cat("has the unknown dtype ", dtype == nullptr ? "(no string)" : printable(*dtype, 32)));
-  }
-  TensorInfo info;
-  info.name = name;
-  info.shape = shape(name, member(name, entry, "shape"));
-  info.type_name = type->name;
-  info.format = type->format;
-  info.bytes = bytes(name, info.shape, *type);
-  const auto [begin, end] = range(name, member(name, entry, "data_offsets"));
-  if (end - begin != info.bytes) {
-    fail(name, cat("has ", end - begin, " bytes, its shape and type need ", info.bytes));
-  }
-  info.data = data_.data() + begin;
-  info.offset = data_offset_ + begin;
-  info.file = file_index_;
-  return info;
-}
-
-void Table::check_coverage(const std::vector<TensorInfo>& sorted) const {
-  std::uint64_t expected = data_offset_;
-  for (const TensorInfo& tensor : sorted) {
-    if (tensor.offset != expected) {
-      throw model_error(
-          file_, "data", tensor.offset,
-          cat("tensor '", printable(tensor.name), "' begins here, ",
-              tensor.offset < expected ? "inside the tensor before it" : "after a gap",
-              " (expected @", expected, ")"));
-    }
-    expected += tensor.bytes;
-  }
-  const std::uint64_t end = data_offset_ + data_.size();
-  if (expected != end) {
-    throw model_error(file_, "data", expected,
-                      cat("the tensors end here, ", end - expected, " more bytes follow"));
-  }
-}
-
-void Table::check_metadata(const Json& metadata) const {
-  if (metadata.is_null()) return;
-  const Json::Object* members = metadata.as_object();
-  if (members == nullptr) fail(cat("__metadata__ is ", metadata.kind(), ", expected an object"));
-  for (const auto& [key, value] : *members) {
-    if (value.as_string() == nullptr) {
-      fail(cat("__metadata__ member '", printable(key), "' is ", value.kind(),
-               ", expected a string"));
-    }
-  }
-}
 
 /// The header's JSON text, between its length and the data.
 std::string_view header_text(ByteReader& reader) {

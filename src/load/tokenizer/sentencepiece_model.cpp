@@ -1,7 +1,6 @@
 // Reads SentencePiece's tokenizer.model: decodes its protocol buffer within limits.
 #include "load/tokenizer/sentencepiece_model.h"
 
-#include <cfloat>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -122,13 +121,103 @@ class ModelReader {
     return {field.bytes, file_, field.offset};
   }
 
-  void read_piece(MessageReader in);
-  void read_trainer(MessageReader in);
-  void read_normalizer(MessageReader in);
-  void read_denormalizer(MessageReader in) const;
-  void set_roles();
-  std::optional<std::int32_t> role(std::int64_t id, std::string_view name) const;
-  void describe();
+  void read_piece(MessageReader in) {
+    std::string_view text;
+    float score = 0;
+    std::uint64_t type = 1;
+    std::uint64_t offset = 0;
+    while (const auto field = in.next()) {
+      offset = field->offset;
+      if (field->number == 1 && field->type == WireType::kBytes) text = text_of(*field);
+      if (field->number == 2 && field->type == WireType::kFixed32) score = field->fixed;
+      if (field->number == 3 && field->type == WireType::kVarint) type = field->varint;
+    }
+    const std::size_t id = data_.tokens.size();
+    if (id == static_cast<std::size_t>(kVocabMax)) {
+      in.fail(offset, cat("there are more than ", kVocabMax, " pieces"));
+    }
+    if (type < 1 || type > 6) in.fail(offset, cat("piece ", id, " has the type ", type));
+    if (!std::isfinite(score)) in.fail(offset, cat("piece ", id, " has the score ", score));
+    data_.tokens.add(text);
+    data_.scores.push_back(static_cast<double>(score));
+    data_.types.push_back(static_cast<TokenType>(type));
+  }
+
+  void read_trainer(MessageReader in) {
+    while (const auto field = in.next()) {
+      if (field->type != WireType::kVarint) continue;
+      const auto value = static_cast<std::int64_t>(field->varint);
+      if (field->number == 3) model_type_ = value;
+      if (field->number == 35) byte_fallback_ = value != 0;
+      if (field->number == 41) bos_ = value;
+      if (field->number == 42) eos_ = value;
+      if (field->number == 43) padding_ = value;
+      if (field->number == 24 && value != 0) {
+        in.fail(field->offset, "treat_whitespace_as_suffix is not supported");
+      }
+    }
+  }
+
+  void read_normalizer(MessageReader in) {
+    while (const auto field = in.next()) {
+      if (field->number == 2 && field->type == WireType::kBytes)
+        settings_.charsmap = text_of(*field);
+      if (field->type != WireType::kVarint) continue;
+      const bool value = field->varint != 0;
+      if (field->number == 3) settings_.add_prefix = value;
+      if (field->number == 4) settings_.squeeze = value;
+      if (field->number == 5 && !value) {
+        in.fail(field->offset, "escape_whitespaces = false is not supported");
+      }
+    }
+  }
+
+  void read_denormalizer(MessageReader in) const {
+    while (const auto field = in.next()) {
+      if (field->number == 2 && !field->bytes.empty()) {
+        in.fail(field->offset, "a denormalizer is not supported");
+      }
+    }
+  }
+
+  /// The unknown piece has type kUnknown; BOS, EOS and padding must be control pieces.
+  void set_roles() {
+    for (std::size_t i = 0; i < data_.types.size(); ++i) {
+      if (data_.types[i] != TokenType::kUnknown) continue;
+      if (data_.unknown) {
+        root_.fail(0, cat("pieces ", *data_.unknown, " and ", i, " are both unknown"));
+      }
+      data_.unknown = static_cast<std::int32_t>(i);
+    }
+    if (!data_.unknown) root_.fail(0, "there is no unknown piece");
+    data_.bos = role(bos_, "bos");
+    data_.eos = role(eos_, "eos");
+    data_.padding = role(padding_, "pad");
+  }
+
+  std::optional<std::int32_t> role(std::int64_t id, std::string_view name) const {
+    if (id < 0) return std::nullopt;
+    if (id >= static_cast<std::int64_t>(data_.tokens.size())) {
+      root_.fail(0, cat(name, "_id is ", id, ", there are ", data_.tokens.size(), " pieces"));
+    }
+    const auto at = static_cast<std::size_t>(id);
+    if (data_.types[at] != TokenType::kControl) return std::nullopt;
+    return static_cast<std::int32_t>(id);
+  }
+
+  void describe() {
+    constexpr std::int64_t kUnigram = 1;
+    constexpr std::int64_t kBpe = 2;
+    if (model_type_ != kUnigram && model_type_ != kBpe) {
+      root_.fail(0, cat("model_type is ", model_type_, ", supported are 1 (unigram) and 2 (bpe)"));
+    }
+    const bool bpe = model_type_ == kBpe;
+    data_.model = bpe ? TokenizerModel::kSentencePieceBpe : TokenizerModel::kUnigram;
+    describe_sentencepiece(data_, settings_);
+    data_.byte_fallback = byte_fallback_;
+    if (bpe && data_.bos) data_.frame_begin = {*data_.bos};
+    if (!bpe && data_.eos) data_.frame_end = {*data_.eos};
+  }
 
   MessageReader root_;
   const std::string& file_;
@@ -138,103 +227,6 @@ class ModelReader {
   bool byte_fallback_ = false;
   std::int64_t bos_ = 1, eos_ = 2, padding_ = -1;
 };
-
-void ModelReader::read_piece(MessageReader in) {
-  std::string_view text;
-  float score = 0;
-  std::uint64_t type = 1;
-  std::uint64_t offset = 0;
-  while (const auto field = in.next()) {
-    offset = field->offset;
-    if (field->number == 1 && field->type == WireType::kBytes) text = text_of(*field);
-    if (field->number == 2 && field->type == WireType::kFixed32) score = field->fixed;
-    if (field->number == 3 && field->type == WireType::kVarint) type = field->varint;
-  }
-  const std::size_t id = data_.tokens.size();
-  if (id == static_cast<std::size_t>(kVocabMax)) {
-    in.fail(offset, cat("there are more than ", kVocabMax, " pieces"));
-  }
-  if (type < 1 || type > 6) in.fail(offset, cat("piece ", id, " has the type ", type));
-  if (!std::isfinite(score)) in.fail(offset, cat("piece ", id, " has the score ", score));
-  data_.tokens.add(text);
-  data_.scores.push_back(static_cast<double>(score));
-  data_.types.push_back(static_cast<TokenType>(type));
-}
-
-void ModelReader::read_trainer(MessageReader in) {
-  while (const auto field = in.next()) {
-    if (field->type != WireType::kVarint) continue;
-    const auto value = static_cast<std::int64_t>(field->varint);
-    if (field->number == 3) model_type_ = value;
-    if (field->number == 35) byte_fallback_ = value != 0;
-    if (field->number == 41) bos_ = value;
-    if (field->number == 42) eos_ = value;
-    if (field->number == 43) padding_ = value;
-    if (field->number == 24 && value != 0) {
-      in.fail(field->offset, "treat_whitespace_as_suffix is not supported");
-    }
-  }
-}
-
-void ModelReader::read_normalizer(MessageReader in) {
-  while (const auto field = in.next()) {
-    if (field->number == 2 && field->type == WireType::kBytes) settings_.charsmap = text_of(*field);
-    if (field->type != WireType::kVarint) continue;
-    const bool value = field->varint != 0;
-    if (field->number == 3) settings_.add_prefix = value;
-    if (field->number == 4) settings_.squeeze = value;
-    if (field->number == 5 && !value) {
-      in.fail(field->offset, "escape_whitespaces = false is not supported");
-    }
-  }
-}
-
-void ModelReader::read_denormalizer(MessageReader in) const {
-  while (const auto field = in.next()) {
-    if (field->number == 2 && !field->bytes.empty()) {
-      in.fail(field->offset, "a denormalizer is not supported");
-    }
-  }
-}
-
-std::optional<std::int32_t> ModelReader::role(std::int64_t id, std::string_view name) const {
-  if (id < 0) return std::nullopt;
-  if (id >= static_cast<std::int64_t>(data_.tokens.size())) {
-    root_.fail(0, cat(name, "_id is ", id, ", there are ", data_.tokens.size(), " pieces"));
-  }
-  const auto at = static_cast<std::size_t>(id);
-  if (data_.types[at] != TokenType::kControl) return std::nullopt;
-  return static_cast<std::int32_t>(id);
-}
-
-/// The unknown piece has type kUnknown; BOS, EOS and padding must be control pieces.
-void ModelReader::set_roles() {
-  for (std::size_t i = 0; i < data_.types.size(); ++i) {
-    if (data_.types[i] != TokenType::kUnknown) continue;
-    if (data_.unknown) {
-      root_.fail(0, cat("pieces ", *data_.unknown, " and ", i, " are both unknown"));
-    }
-    data_.unknown = static_cast<std::int32_t>(i);
-  }
-  if (!data_.unknown) root_.fail(0, "there is no unknown piece");
-  data_.bos = role(bos_, "bos");
-  data_.eos = role(eos_, "eos");
-  data_.padding = role(padding_, "pad");
-}
-
-void ModelReader::describe() {
-  constexpr std::int64_t kUnigram = 1;
-  constexpr std::int64_t kBpe = 2;
-  if (model_type_ != kUnigram && model_type_ != kBpe) {
-    root_.fail(0, cat("model_type is ", model_type_, ", supported are 1 (unigram) and 2 (bpe)"));
-  }
-  const bool bpe = model_type_ == kBpe;
-  data_.model = bpe ? TokenizerModel::kSentencePieceBpe : TokenizerModel::kUnigram;
-  describe_sentencepiece(data_, settings_);
-  data_.byte_fallback = byte_fallback_;
-  if (bpe && data_.bos) data_.frame_begin = {*data_.bos};
-  if (!bpe && data_.eos) data_.frame_end = {*data_.eos};
-}
 
 }  // namespace
 

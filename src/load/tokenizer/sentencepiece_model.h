@@ -10,9 +10,6 @@
 
 namespace ingot {
 
-/// Most bytes of a model file. Public ones have up to 6 MB.
-inline constexpr std::uint64_t kSentencePieceBytesMax = 100'000'000;
-
 /// Whether `bytes` begin like a SentencePiece model: with a piece and its score.
 bool is_sentencepiece_model(std::string_view bytes);
 

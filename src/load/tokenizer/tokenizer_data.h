@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace ingot {
@@ -193,5 +192,7 @@ struct TokenizerData {
 
 /// Most steps of normalisation, pre-tokenization or decoding. Real files have up to 6 of each.
 constexpr std::size_t kTokenizerStepsMax = 32;
+/// Most merges: about ten times the longest real list.
+constexpr std::size_t kTokenizerMergesMax = std::size_t{1} << 22;
 
 }  // namespace ingot

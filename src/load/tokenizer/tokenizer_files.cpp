@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
 #include <optional>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -50,22 +48,60 @@ bool is_merges(std::string_view text) {
   return space != std::string_view::npos && space > 0 && space + 1 < line.size();
 }
 
+Content content_of(const std::string& text, const std::optional<Json>& json) {
+  if (json) {
+    const Json* model = json->find("model");
+    if (model != nullptr && model->as_object() != nullptr) return Content::kTokenizerJson;
+    return is_vocabulary(*json) ? Content::kVocabJson : Content::kSettings;
+  }
+  if (is_sentencepiece_model(text)) return Content::kSentencePiece;
+  return is_merges(text) ? Content::kMerges : Content::kVocabTxt;
+}
+
 /// The files of one tokenizer.
 class FileSet {
  public:
   void add(const File& file) { add(file.name(), file.read_all(kFileBytesMax)); }
   void add_template(const File& file) { settings_.chat_template = file.read_all(kFileBytesMax); }
   void add_template_json(const File& file) {
-    TokenizerSettings more;
-    read_chat_template(parse(file.name(), file.read_all(kFileBytesMax)), file.name(), more);
-    complete_settings(settings_, std::move(more));
+    read_chat_template(parse(file.name(), file.read_all(kFileBytesMax)), file.name(), settings_);
   }
   void add_legacy(const File& file) {
     read_legacy_added(parse(file.name(), file.read_all(kFileBytesMax)), file.name(), settings_);
   }
 
   /// Reads the tokenizer from all added files.
-  TokenizerData read();
+  TokenizerData read() {
+    if (const Part* json = part(Content::kTokenizerJson)) {
+      refuse_rest(1);
+      TokenizerData data = read_tokenizer_json(*json->json, json->name);
+      if (settings_.file.empty()) settings_.file = json->name;
+      apply_settings(data, settings_);
+      return data;
+    }
+    if (const Part* model = part(Content::kSentencePiece)) {
+      refuse_rest(1);
+      return read_sentencepiece(*model);
+    }
+    const Part* vocab = part(Content::kVocabJson);
+    const Part* merges = part(Content::kMerges);
+    if (vocab != nullptr && merges != nullptr) {
+      refuse_rest(2);
+      return read_vocab_and_merges(*vocab->json, vocab->name, {merges->text, merges->name},
+                                   settings_);
+    }
+    if (const Part* words = part(Content::kVocabTxt)) {
+      refuse_rest(1);
+      return read_vocab_txt({words->text, words->name}, settings_);
+    }
+    if (vocab != nullptr) {
+      throw model_error(vocab->name, "tokenizer", 0, "a vocab.json needs its merges.txt beside it");
+    }
+    if (merges != nullptr) {
+      throw model_error(merges->name, "tokenizer", 0, "merges need their vocab.json beside them");
+    }
+    throw model_error(settings_.file, "tokenizer", 0, "there is no vocabulary beside the settings");
+  }
 
  private:
   struct Part {
@@ -78,138 +114,81 @@ class FileSet {
     return parse_json(text, name, "tokenizer", kTokenizerJsonLimits);
   }
 
-  void add(const std::string& name, std::string text);
+  void add(const std::string& name, std::string text) {
+    Part part{name, std::move(text), std::nullopt};
+    if (is_json(part.text)) part.json = parse(name, part.text);
+    const Content content = content_of(part.text, part.json);
+    if (content == Content::kVocabTxt && (part.text.empty() || !is_utf8(part.text))) {
+      throw model_error(
+          name, "tokenizer", 0,
+          "is no file of a tokenizer: neither GGUF nor JSON nor a SentencePiece model "
+          "nor a list of tokens or merges");
+    }
+    if (content == Content::kSettings) {
+      complete_settings(settings_, read_tokenizer_settings(*part.json, name));
+      return;
+    }
+    if (const Part* other = this->part(content)) {
+      throw model_error(name, "tokenizer", 0,
+                        cat("is of the same kind as ", printable(other->name), ": name one"));
+    }
+    parts_.emplace_back(content, std::move(part));
+  }
+
   Part* part(Content content) {
     for (auto& [kind, part] : parts_) {
       if (kind == content) return &part;
     }
     return nullptr;
   }
-  TokenizerData read_sentencepiece(const Part& model) const;
-  void refuse_rest(std::size_t used) const;
+
+  TokenizerData read_sentencepiece(const Part& model) const {
+    const std::span bytes(reinterpret_cast<const std::byte*>(model.text.data()), model.text.size());
+    TokenizerData data = read_sentencepiece_model(bytes, model.name);
+    TokenizerSettings settings = settings_;
+    if (settings.tokenizer_class) {
+      auto defaults = class_defaults(*settings.tokenizer_class);
+      if (!defaults) {
+        throw model_error(settings.file, "tokenizer config", 0,
+                          cat("tokenizer_class '", printable(*settings.tokenizer_class, 64),
+                              "' is not supported with a SentencePiece model; supported: "
+                              "LlamaTokenizer, GemmaTokenizer, T5Tokenizer"));
+      }
+      complete_settings(settings, std::move(*defaults));
+    }
+    if (settings.file.empty()) settings.file = model.name;
+    apply_settings(data, settings);
+    return data;
+  }
+
+  void refuse_rest(std::size_t used) const {
+    if (parts_.size() == used) return;
+    std::string names;
+    for (const auto& [kind, part] : parts_) {
+      names += cat(names.empty() ? "" : ", ", printable(part.name));
+    }
+    throw model_error(parts_.front().second.name, "tokenizer", 0,
+                      cat("these files are more than one tokenizer: ", names));
+  }
 
   std::vector<std::pair<Content, Part>> parts_;
   TokenizerSettings settings_;
 };
 
-Content content_of(const std::string& text, const std::optional<Json>& json) {
-  if (json) {
-    const Json* model = json->find("model");
-    if (model != nullptr && model->as_object() != nullptr) return Content::kTokenizerJson;
-    return is_vocabulary(*json) ? Content::kVocabJson : Content::kSettings;
-  }
-  if (is_sentencepiece_model(text)) return Content::kSentencePiece;
-  return is_merges(text) ? Content::kMerges : Content::kVocabTxt;
-}
-
-void FileSet::add(const std::string& name, std::string text) {
-  Part part{name, std::move(text), std::nullopt};
-  if (is_json(part.text)) part.json = parse(name, part.text);
-  const Content content = content_of(part.text, part.json);
-  if (content == Content::kVocabTxt && (part.text.empty() || !is_utf8(part.text))) {
-    throw model_error(name, "tokenizer", 0,
-                      "is no file of a tokenizer: neither GGUF nor JSON nor a SentencePiece model "
-                      "nor a list of tokens or merges");
-  }
-  if (content == Content::kSettings) {
-    complete_settings(settings_, read_tokenizer_settings(*part.json, name));
-    return;
-  }
-  if (const Part* other = this->part(content)) {
-    throw model_error(name, "tokenizer", 0,
-                      cat("is of the same kind as ", printable(other->name), ": name one"));
-  }
-  parts_.emplace_back(content, std::move(part));
-}
-
-void FileSet::refuse_rest(std::size_t used) const {
-  if (parts_.size() == used) return;
-  std::string names;
-  for (const auto& [kind, part] : parts_) {
-    names += cat(names.empty() ? "" : ", ", printable(part.name));
-  }
-  throw model_error(parts_.front().second.name, "tokenizer", 0,
-                    cat("these files are more than one tokenizer: ", names));
-}
-
-TokenizerData FileSet::read_sentencepiece(const Part& model) const {
-  const std::span bytes(reinterpret_cast<const std::byte*>(model.text.data()), model.text.size());
-  TokenizerData data = read_sentencepiece_model(bytes, model.name);
-  TokenizerSettings settings = settings_;
-  if (settings.tokenizer_class) {
-    auto defaults = class_defaults(*settings.tokenizer_class);
-    if (!defaults) {
-      throw model_error(settings.file, "tokenizer config", 0,
-                        cat("tokenizer_class '", printable(*settings.tokenizer_class, 64),
-                            "' is not supported with a SentencePiece model; supported: "
-                            "LlamaTokenizer, GemmaTokenizer, T5Tokenizer"));
-    }
-    complete_settings(settings, std::move(*defaults));
-  }
-  if (settings.file.empty()) settings.file = model.name;
-  apply_settings(data, settings);
-  return data;
-}
-
-TokenizerData FileSet::read() {
-  if (const Part* json = part(Content::kTokenizerJson)) {
-    refuse_rest(1);
-    TokenizerData data = read_tokenizer_json(*json->json, json->name);
-    if (settings_.file.empty()) settings_.file = json->name;
-    apply_settings(data, settings_);
-    return data;
-  }
-  if (const Part* model = part(Content::kSentencePiece)) {
-    refuse_rest(1);
-    return read_sentencepiece(*model);
-  }
-  const Part* vocab = part(Content::kVocabJson);
-  const Part* merges = part(Content::kMerges);
-  if (vocab != nullptr && merges != nullptr) {
-    refuse_rest(2);
-    return read_vocab_and_merges(*vocab->json, vocab->name, {merges->text, merges->name},
-                                 settings_);
-  }
-  if (const Part* words = part(Content::kVocabTxt)) {
-    refuse_rest(1);
-    return read_vocab_txt({words->text, words->name}, settings_);
-  }
-  if (vocab != nullptr) {
-    throw model_error(vocab->name, "tokenizer", 0, "a vocab.json needs its merges.txt beside it");
-  }
-  if (merges != nullptr) {
-    throw model_error(merges->name, "tokenizer", 0, "merges need their vocab.json beside them");
-  }
-  throw model_error(settings_.file, "tokenizer", 0, "there is no vocabulary beside the settings");
-}
-
-/// Adds each of `names` that the folder has. Returns their number.
-int add_present(FileSet& files, const Directory& folder,
-                std::initializer_list<std::string_view> names) {
-  int found = 0;
-  for (const std::string_view name : names) {
-    if (!folder.contains(name)) continue;
-    files.add(folder.open(name));
-    ++found;
-  }
-  return found;
-}
-
 /// Adds the folder's vocabulary. If it has several kinds, the first of this order.
 bool add_vocabulary(FileSet& files, const Directory& folder) {
-  if (add_present(files, folder, {"tokenizer.json"}) > 0) return true;
-  if (folder.contains("tokenizer.model"))
-    return add_present(files, folder, {"tokenizer.model"}) > 0;
-  if (add_present(files, folder, {"spiece.model"}) > 0) return true;
-  if (folder.contains("vocab.json") && folder.contains("merges.txt")) {
-    return add_present(files, folder, {"vocab.json", "merges.txt"}) > 0;
+  static const std::vector<std::string_view> kKinds[] = {{"tokenizer.json"},
+                                                         {"tokenizer.model"},
+                                                         {"spiece.model"},
+                                                         {"vocab.json", "merges.txt"},
+                                                         {"vocab.txt"}};
+  const auto is_there = [&](std::string_view name) { return folder.contains(name); };
+  for (const std::vector<std::string_view>& names : kKinds) {
+    if (!std::all_of(names.begin(), names.end(), is_there)) continue;
+    for (const std::string_view name : names) files.add(folder.open(name));
+    return true;
   }
-  return add_present(files, folder, {"vocab.txt"}) > 0;
-}
-
-bool is_folder(const std::string& path) {
-  std::error_code ignored;
-  return path.find('\0') == std::string::npos && std::filesystem::is_directory(path, ignored);
+  return false;
 }
 
 bool is_gguf(const File& file) {
@@ -224,9 +203,10 @@ TokenizerData read_folder(const std::string& path) {
   if (auto tokenizer = read_folder_tokenizer(Directory(path))) return std::move(*tokenizer);
   const auto gguf = folder_gguf(path);
   if (!gguf) {
-    throw model_error(path, "folder", 0,
-                      "no tokenizer found: looked for tokenizer.json, tokenizer.model, vocab.json "
-                      "with merges.txt, vocab.txt and for a .gguf file");
+    throw model_error(
+        path, "folder", 0,
+        "no tokenizer found: looked for tokenizer.json, tokenizer.model, spiece.model, "
+        "vocab.json with merges.txt, vocab.txt and for a .gguf file");
   }
   return std::move(*read_gguf_tokenizer(*gguf));
 }
@@ -261,7 +241,9 @@ std::unique_ptr<TokenizerData> read_folder_tokenizer(const Directory& folder) {
     files.add_template_json(folder.open("chat_template.json"));
   }
   if (!add_vocabulary(files, folder)) return nullptr;
-  add_present(files, folder, {"tokenizer_config.json", "special_tokens_map.json"});
+  for (const std::string_view name : {"tokenizer_config.json", "special_tokens_map.json"}) {
+    if (folder.contains(name)) files.add(folder.open(name));
+  }
   const bool legacy = !folder.contains("tokenizer.json") && folder.contains("added_tokens.json");
   if (legacy) files.add_legacy(folder.open("added_tokens.json"));
   return std::make_unique<TokenizerData>(files.read());

@@ -18,8 +18,8 @@ namespace ingot {
 TokenizerData read_tokenizer_files(std::span<const std::string> paths);
 
 /// Reads the tokenizer in a model's folder, with its configuration and chat template. Reads the
-/// first of: tokenizer.json; tokenizer.model; spiece.model; vocab.json with merges.txt; vocab.txt.
-/// Null if the folder has none of these files.
+/// first of: tokenizer.json; tokenizer.model; spiece.model; vocab.json with merges.txt;
+/// vocab.txt. Null if the folder has none of these files.
 ///
 /// Errors: those of `read_tokenizer_files`.
 std::unique_ptr<TokenizerData> read_folder_tokenizer(const Directory& folder);

@@ -74,7 +74,9 @@ TEST(TokenizerFiles, ThatMakeNoTokenizerAreRefused) {
   expect_refused([&] { read_files({byte_level_json(), "GGUF...."}); }, "name no other file");
   expect_refused([] { read_tokenizer_files({{"/no/such/file"}}); }, "/no/such/file");
   const TempFolder folder;
-  expect_refused([&] { read_tokenizer_files({{folder.string()}}); }, "no tokenizer found");
+  expect_refused([&] { read_tokenizer_files({{folder.string()}}); },
+                 "no tokenizer found: looked for tokenizer.json, tokenizer.model, spiece.model, "
+                 "vocab.json with merges.txt, vocab.txt");
 }
 
 TEST(VocabAndMerges, ByClass) {
@@ -203,11 +205,13 @@ TEST(FolderTokenizer, TakesTheFirstKindThatThereIs) {
   folder.write("vocab.json", kVocab);
   folder.write("merges.txt", kMerges);
   EXPECT_EQ(read_beside(folder)->model, TokenizerModel::kBpe);
-  folder.write("tokenizer.model", sentencepiece_model(2));
+  folder.write("spiece.model", sentencepiece_model(2));
   EXPECT_EQ(read_beside(folder)->model, TokenizerModel::kSentencePieceBpe);
-  folder.write("tokenizer.json", unigram_json());
+  folder.write("tokenizer.model", sentencepiece_model(1));
   EXPECT_EQ(read_beside(folder)->model, TokenizerModel::kUnigram);
-  EXPECT_EQ(read_tokenizer_files({{folder.string()}}).model, TokenizerModel::kUnigram);
+  folder.write("tokenizer.json", byte_level_json());
+  EXPECT_EQ(read_beside(folder)->model, TokenizerModel::kBpe);
+  EXPECT_EQ(read_tokenizer_files({{folder.string()}}).model, TokenizerModel::kBpe);
 }
 
 TEST(FolderTokenizer, WhatStandsBesideTheVocabulary) {

@@ -14,8 +14,6 @@ namespace ingot {
 
 namespace {
 
-/// Most merges: about ten times the longest real list.
-constexpr std::size_t kMergesMax = std::size_t{1} << 22;
 /// Most characters of a word that a file may allow. Files usually say 100.
 constexpr std::int64_t kWordCharsMax = 65'536;
 
@@ -34,7 +32,7 @@ class ModelReader {
     } else if (type == "WordPiece") {
       read_wordpiece();
     } else {
-      keys_.refuse("type", Json(type), "supported are BPE, Unigram and WordPiece");
+      keys_.refuse("type", "supported are BPE, Unigram and WordPiece");
     }
   }
 
@@ -49,136 +47,126 @@ class ModelReader {
     keys_.missing("type");
   }
 
-  void read_bpe();
-  void read_merges();
-  void read_unigram();
-  void read_wordpiece();
-  void read_vocabulary();
-  void mark_byte_tokens();
+  void read_bpe() {
+    data_.model = TokenizerModel::kBpe;
+    const auto dropout = keys_.number("dropout");
+    if (dropout && *dropout != 0) {
+      keys_.refuse("dropout", Json(*dropout), "expected null or 0: it makes tokens random");
+    }
+    refuse_unless_empty("continuing_subword_prefix");
+    refuse_unless_empty("end_of_word_suffix");
+    read_vocabulary();
+    data_.unknown = read_unknown();
+    data_.fuse_unknown = keys_.boolean("fuse_unk").value_or(false);
+    data_.byte_fallback = keys_.boolean("byte_fallback").value_or(false);
+    data_.ignore_merges = keys_.boolean("ignore_merges").value_or(false);
+    mark_byte_tokens();
+    read_merges();
+  }
+
+  /// Reads merges. They are all lists of two pieces, or all texts "left right". Pieces in lists may
+  /// have spaces, so a byte that UTF-8 does not use separates them in `data`.
+  void read_merges() {
+    const Json::Array& merges = keys_.required_array("merges");
+    if (merges.size() > kTokenizerMergesMax) {
+      keys_.fail(
+          cat("model.merges has ", merges.size(), " entries, more than ", kTokenizerMergesMax));
+    }
+    const bool pairs = !merges.empty() && merges.front().as_array() != nullptr;
+    data_.merge_separator = pairs ? '\xFF' : ' ';
+    for (std::size_t i = 0; i < merges.size(); ++i) {
+      const std::string* text = merges[i].as_string();
+      const Json::Array* pair = merges[i].as_array();
+      const bool is_pair = pair != nullptr && pair->size() == 2 &&
+                           (*pair)[0].as_string() != nullptr && (*pair)[1].as_string() != nullptr;
+      if (pairs ? !is_pair : text == nullptr) {
+        keys_.fail(cat("model.merges[", i, "] is ", shown(merges[i]), ", expected ",
+                       pairs ? "two strings" : "a string"));
+      }
+      data_.merges.add(
+          pairs ? cat(*(*pair)[0].as_string(), data_.merge_separator, *(*pair)[1].as_string())
+                : *text);
+    }
+  }
+
+  void read_unigram() {
+    data_.model = TokenizerModel::kUnigram;
+    const Json::Array& vocab = keys_.required_array("vocab");
+    if (vocab.empty()) keys_.fail("model.vocab is empty");
+    std::vector<double> scores;
+    for (std::size_t i = 0; i < vocab.size(); ++i) {
+      const Json::Array* pair = vocab[i].as_array();
+      const std::string* text =
+          pair != nullptr && pair->size() == 2 ? (*pair)[0].as_string() : nullptr;
+      const std::optional<double> score = text != nullptr ? (*pair)[1].number() : std::nullopt;
+      if (!score) keys_.fail(cat("model.vocab[", i, "] is no pair of a string and a number"));
+      if (!(std::abs(*score) <= FLT_MAX)) {
+        keys_.fail(cat("model.vocab[", i, "] has the score ", *score, ", which is out of range"));
+      }
+      ids_.add(*text, static_cast<std::int64_t>(i));
+      scores.push_back(*score);
+    }
+    if (const auto wrong = ids_.index()) keys_.fail(cat("model.vocab: ", *wrong));
+    ids_.fill(data_);
+    data_.scores = std::move(scores);
+    const auto unknown = keys_.integer("unk_id", 0, static_cast<std::int64_t>(vocab.size()) - 1);
+    if (unknown) data_.unknown = static_cast<std::int32_t>(*unknown);
+    data_.byte_fallback = keys_.boolean("byte_fallback").value_or(false);
+    data_.fuse_unknown = true;
+    mark_byte_tokens();
+  }
+
+  void read_wordpiece() {
+    data_.model = TokenizerModel::kWordPiece;
+    read_vocabulary();
+    data_.unknown = read_unknown();
+    if (!data_.unknown) keys_.missing("unk_token");
+    const std::string* prefix = keys_.text("continuing_subword_prefix");
+    data_.continuing_prefix = prefix != nullptr ? *prefix : "##";
+    const auto chars = keys_.integer("max_input_chars_per_word", 1, kWordCharsMax);
+    data_.word_chars_max = static_cast<std::int32_t>(chars.value_or(100));
+  }
+
+  void read_vocabulary() {
+    const Json::Object& members = *keys_.required_object("vocab").as_object();
+    if (members.empty()) keys_.refuse("vocab", "expected at least one token");
+    for (const auto& [text, id] : members) {
+      const std::int64_t* value = id.as_int();
+      if (value == nullptr) {
+        keys_.fail(cat("model.vocab['", printable(text, 64), "'] is ", shown(id),
+                       ", expected an integer"));
+      }
+      ids_.add(text, *value);
+    }
+    if (const auto wrong = ids_.index()) keys_.fail(cat("model.vocab: ", *wrong));
+    ids_.fill(data_);
+  }
+
+  void mark_byte_tokens() {
+    if (!data_.byte_fallback) return;
+    for (std::size_t i = 0; i < data_.tokens.size(); ++i) {
+      if (byte_of_token(data_.tokens[i])) data_.types[i] = TokenType::kByte;
+    }
+  }
+
   /// The id of the token that a member names. The vocabulary must have it.
-  std::optional<std::int32_t> read_unknown() const;
-  void refuse_unless_empty(std::string_view key) const;
+  std::optional<std::int32_t> read_unknown() const {
+    const std::string* text = keys_.text("unk_token");
+    if (text == nullptr) return std::nullopt;
+    const auto id = ids_.find(*text);
+    if (!id) keys_.refuse("unk_token", "which is not in the vocabulary");
+    return id;
+  }
+
+  void refuse_unless_empty(std::string_view key) const {
+    const std::string* text = keys_.text(key);
+    if (text != nullptr && !text->empty()) keys_.refuse(key, "which is not supported");
+  }
 
   JsonKeys keys_;
   TokenizerData& data_;
   TokenIds ids_;
 };
-
-void ModelReader::read_vocabulary() {
-  const Json* vocab = keys_.object("vocab");
-  if (vocab == nullptr) keys_.missing("vocab");
-  const Json::Object& members = *vocab->as_object();
-  if (members.empty()) keys_.refuse("vocab", *vocab, "expected at least one token");
-  for (const auto& [text, id] : members) {
-    const std::int64_t* value = id.as_int();
-    if (value == nullptr) {
-      keys_.fail(
-          cat("model.vocab['", printable(text, 64), "'] is ", shown(id), ", expected an integer"));
-    }
-    ids_.add(text, *value);
-  }
-  if (const auto wrong = ids_.index()) keys_.fail(cat("model.vocab: ", *wrong));
-  ids_.fill(data_);
-}
-
-std::optional<std::int32_t> ModelReader::read_unknown() const {
-  const std::string* text = keys_.text("unk_token");
-  if (text == nullptr) return std::nullopt;
-  const auto id = ids_.find(*text);
-  if (!id) keys_.refuse("unk_token", Json(*text), "which is not in the vocabulary");
-  return id;
-}
-
-void ModelReader::refuse_unless_empty(std::string_view key) const {
-  const std::string* text = keys_.text(key);
-  if (text != nullptr && !text->empty()) keys_.refuse(key, Json(*text), "which is not supported");
-}
-
-void ModelReader::read_bpe() {
-  data_.model = TokenizerModel::kBpe;
-  const auto dropout = keys_.number("dropout");
-  if (dropout && *dropout != 0) {
-    keys_.refuse("dropout", Json(*dropout), "expected null or 0: it makes tokens random");
-  }
-  refuse_unless_empty("continuing_subword_prefix");
-  refuse_unless_empty("end_of_word_suffix");
-  read_vocabulary();
-  data_.unknown = read_unknown();
-  data_.fuse_unknown = keys_.boolean("fuse_unk").value_or(false);
-  data_.byte_fallback = keys_.boolean("byte_fallback").value_or(false);
-  data_.ignore_merges = keys_.boolean("ignore_merges").value_or(false);
-  mark_byte_tokens();
-  read_merges();
-}
-
-void ModelReader::mark_byte_tokens() {
-  if (!data_.byte_fallback) return;
-  for (std::size_t i = 0; i < data_.tokens.size(); ++i) {
-    if (byte_of_token(data_.tokens[i])) data_.types[i] = TokenType::kByte;
-  }
-}
-
-/// Reads merges. They are all lists of two pieces, or all texts "left right". Pieces in lists may
-/// have spaces, so a byte that UTF-8 does not use separates them in `data`.
-void ModelReader::read_merges() {
-  const Json::Array& merges = keys_.required_array("merges");
-  if (merges.size() > kMergesMax) {
-    keys_.fail(cat("model.merges has ", merges.size(), " entries, more than ", kMergesMax));
-  }
-  const bool pairs = !merges.empty() && merges.front().as_array() != nullptr;
-  data_.merge_separator = pairs ? '\xFF' : ' ';
-  for (std::size_t i = 0; i < merges.size(); ++i) {
-    const std::string* text = merges[i].as_string();
-    const Json::Array* pair = merges[i].as_array();
-    const bool is_pair = pair != nullptr && pair->size() == 2 &&
-                         (*pair)[0].as_string() != nullptr && (*pair)[1].as_string() != nullptr;
-    if (pairs ? !is_pair : text == nullptr) {
-      keys_.fail(cat("model.merges[", i, "] is ", shown(merges[i]), ", expected ",
-                     pairs ? "two strings" : "a string"));
-    }
-    data_.merges.add(
-        pairs ? cat(*(*pair)[0].as_string(), data_.merge_separator, *(*pair)[1].as_string())
-              : *text);
-  }
-}
-
-void ModelReader::read_unigram() {
-  data_.model = TokenizerModel::kUnigram;
-  const Json::Array& vocab = keys_.required_array("vocab");
-  if (vocab.empty()) keys_.fail("model.vocab is empty");
-  std::vector<double> scores;
-  for (std::size_t i = 0; i < vocab.size(); ++i) {
-    const Json::Array* pair = vocab[i].as_array();
-    const std::string* text =
-        pair != nullptr && pair->size() == 2 ? (*pair)[0].as_string() : nullptr;
-    const std::optional<double> score = text != nullptr ? (*pair)[1].number() : std::nullopt;
-    if (!score) keys_.fail(cat("model.vocab[", i, "] is no pair of a string and a number"));
-    if (!(std::abs(*score) <= FLT_MAX)) {
-      keys_.fail(cat("model.vocab[", i, "] has the score ", *score, ", which is out of range"));
-    }
-    ids_.add(*text, static_cast<std::int64_t>(i));
-    scores.push_back(*score);
-  }
-  if (const auto wrong = ids_.index()) keys_.fail(cat("model.vocab: ", *wrong));
-  ids_.fill(data_);
-  data_.scores = std::move(scores);
-  const auto unknown = keys_.integer("unk_id", 0, static_cast<std::int64_t>(vocab.size()) - 1);
-  if (unknown) data_.unknown = static_cast<std::int32_t>(*unknown);
-  data_.byte_fallback = keys_.boolean("byte_fallback").value_or(false);
-  data_.fuse_unknown = true;
-  mark_byte_tokens();
-}
-
-void ModelReader::read_wordpiece() {
-  data_.model = TokenizerModel::kWordPiece;
-  read_vocabulary();
-  data_.unknown = read_unknown();
-  if (!data_.unknown) keys_.missing("unk_token");
-  const std::string* prefix = keys_.text("continuing_subword_prefix");
-  data_.continuing_prefix = prefix != nullptr ? *prefix : "##";
-  const auto chars = keys_.integer("max_input_chars_per_word", 1, kWordCharsMax);
-  data_.word_chars_max = static_cast<std::int32_t>(chars.value_or(100));
-}
 
 }  // namespace
 
@@ -216,13 +204,12 @@ TokenizerData read_tokenizer_json(const Json& root, const std::string& file) {
   const JsonKeys keys(root, file, "", "tokenizer");
   const std::string* version = keys.text("version");
   if (version != nullptr && *version != "1.0") {
-    keys.refuse("version", Json(*version), "supported is 1.0");
+    keys.refuse("version", "supported is 1.0");
   }
-  const Json* model = keys.object("model");
-  if (model == nullptr) keys.missing("model");
+  const Json& model = keys.required_object("model");
   TokenizerData data;
   data.file = file;
-  ModelReader(*model, file, data).read();
+  ModelReader(model, file, data).read();
   read_added_tokens(keys, data);
   read_tokenizer_steps(keys, data);
   return data;

@@ -47,17 +47,23 @@ void for_each_component(const JsonKeys& root, std::string_view member, std::stri
   }
 }
 
-[[noreturn]] void refuse_type(const JsonKeys& keys, const std::string& type) {
-  keys.refuse("type", Json(type), "which is not supported");
+/// Appends what `read(type, keys)` makes of each component.
+template <class Step, class Read>
+void append_steps(const JsonKeys& root, std::string_view member, std::string_view list_key,
+                  const Read& read, std::vector<Step>& steps) {
+  for_each_component(root, member, list_key, [&](const std::string& type, const JsonKeys& keys) {
+    steps.push_back(read(type, keys));
+  });
 }
 
-/// The kind with this name in a table of {name, kind}.
-template <class Kind, std::size_t n>
-std::optional<Kind> kind_of(const std::pair<std::string_view, Kind> (&table)[n],
-                            std::string_view name) {
+/// The value with this name in a table of {name, value}. Refuses the member `key` if there is none.
+template <class Value, std::size_t n>
+Value value_of(const std::pair<std::string_view, Value> (&table)[n], std::string_view name,
+               const JsonKeys& keys, std::string_view key,
+               std::string_view expectation = "which is not supported") {
   const auto at =
       std::find_if(table, table + n, [&](const auto& entry) { return entry.first == name; });
-  if (at == table + n) return std::nullopt;
+  if (at == table + n) keys.refuse(key, expectation);
   return at->second;
 }
 
@@ -67,9 +73,8 @@ bool flag(const JsonKeys& keys, std::string_view key, bool fallback) {
 
 /// Reads {"String": ...} or {"Regex": ...}.
 TextPattern read_pattern(const JsonKeys& keys) {
-  const Json* pattern = keys.object("pattern");
-  if (pattern == nullptr) keys.missing("pattern");
-  const JsonKeys inner(*pattern, keys.file(), keys.prefix() + "pattern.", "tokenizer");
+  const JsonKeys inner(keys.required_object("pattern"), keys.file(), keys.prefix() + "pattern.",
+                       "tokenizer");
   const std::string* literal = inner.text("String");
   if (literal != nullptr) return {*literal, false};
   return {inner.required_text("Regex"), true};
@@ -85,10 +90,7 @@ SplitBehavior read_behavior(const JsonKeys& keys, bool required) {
       {"MergedWithNext", kMergedWithNext},
       {"Contiguous", kContiguous}};
   if (!required && keys.get("behavior") == nullptr) return kIsolated;
-  const std::string& name = keys.required_text("behavior");
-  const auto behavior = kind_of(kNames, name);
-  if (!behavior) keys.refuse("behavior", Json(name), "which is not supported");
-  return *behavior;
+  return value_of(kNames, keys.required_text("behavior"), keys, "behavior");
 }
 
 void read_bert_normalizer(const JsonKeys& keys, NormalizerStep& step) {
@@ -99,9 +101,8 @@ void read_bert_normalizer(const JsonKeys& keys, NormalizerStep& step) {
 }
 
 void read_charsmap(const JsonKeys& keys, NormalizerStep& step) {
-  const std::string& text = keys.required_text("precompiled_charsmap");
-  const auto bytes = decode_base64(text);
-  if (!bytes) keys.refuse("precompiled_charsmap", Json(text), "expected base 64");
+  const auto bytes = decode_base64(keys.required_text("precompiled_charsmap"));
+  if (!bytes) keys.refuse("precompiled_charsmap", "expected base 64");
   step.content = *bytes;
 }
 
@@ -120,10 +121,8 @@ NormalizerStep read_normalizer(const std::string& type, const JsonKeys& keys) {
       {"Replace", kReplace},
       {"Strip", kStrip},
       {"StripAccents", kStripAccents}};
-  const auto kind = kind_of(kNames, type);
-  if (!kind) refuse_type(keys, type);
   NormalizerStep step;
-  step.kind = *kind;
+  step.kind = value_of(kNames, type, keys, "type");
   if (step.kind == kBert) read_bert_normalizer(keys, step);
   if (step.kind == kPrecompiled) read_charsmap(keys, step);
   if (step.kind == kPrepend) step.content = keys.required_text("prepend");
@@ -146,9 +145,7 @@ PretokenizerStep::Prepend read_prepend(const JsonKeys& keys) {
   const std::string* name = keys.text("prepend_scheme");
   const bool adds = flag(keys, "add_prefix_space", true);
   if (name == nullptr) return adds ? kAlways : kNever;
-  const auto scheme = kind_of(kNames, *name);
-  if (!scheme) keys.refuse("prepend_scheme", Json(*name), "expected always, first or never");
-  return *scheme;
+  return value_of(kNames, *name, keys, "prepend_scheme", "expected always, first or never");
 }
 
 void read_metaspace(const JsonKeys& keys, PretokenizerStep& step) {
@@ -170,10 +167,8 @@ PretokenizerStep read_pretokenizer(const std::string& type, const JsonKeys& keys
       {"Split", kSplit},
       {"Whitespace", kWhitespace},
       {"WhitespaceSplit", kWhitespaceSplit}};
-  const auto kind = kind_of(kNames, type);
-  if (!kind) refuse_type(keys, type);
   PretokenizerStep step;
-  step.kind = *kind;
+  step.kind = value_of(kNames, type, keys, "type");
   if (step.kind == kByteLevel) {
     step.add_prefix_space = flag(keys, "add_prefix_space", true);
     step.use_regex = flag(keys, "use_regex", true);
@@ -196,10 +191,8 @@ DecoderStep read_decoder(const std::string& type, const JsonKeys& keys) {
       {"ByteFallback", kByteFallback}, {"ByteLevel", kByteLevel}, {"Fuse", kFuse},
       {"Metaspace", kMetaspace},       {"Replace", kReplace},     {"Strip", kStrip},
       {"WordPiece", kWordPiece}};
-  const auto kind = kind_of(kNames, type);
-  if (!kind) refuse_type(keys, type);
   DecoderStep step;
-  step.kind = *kind;
+  step.kind = value_of(kNames, type, keys, "type");
   if (step.kind == kMetaspace) {
     step.content = keys.required_text("replacement");
     step.add_prefix = read_prepend(keys) != PretokenizerStep::Prepend::kNever;
@@ -233,7 +226,7 @@ class FrameReader {
     } else if (type == "TemplateProcessing") {
       read_template(keys);
     } else {
-      refuse_type(keys, type);
+      keys.refuse("type", "which is not supported");
     }
   }
 
@@ -263,69 +256,54 @@ class FrameReader {
     return check_id(keys, cat(key, "[1]"), pair[1]);
   }
 
-  void read_template(const JsonKeys& keys);
+  /// Reads `single`: special tokens, the text, special tokens.
+  void read_template(const JsonKeys& keys) {
+    const Json* specials = keys.object("special_tokens");
+    Ids begin;
+    Ids end;
+    int texts = 0;
+    for (const Json& part : keys.required_array("single")) {
+      if (const Json* special = part.find("SpecialToken")) {
+        append_special(keys, specials, *special, texts == 0 ? begin : end);
+        continue;
+      }
+      const Json* text = part.find("Sequence");
+      const std::string* name = text != nullptr ? text->find_string("id") : nullptr;
+      if (name == nullptr || *name != "A" || ++texts > 1) {
+        keys.fail(cat(keys.prefix(), "single must hold special tokens and once the sequence A"));
+      }
+    }
+    if (texts == 0) keys.fail(cat(keys.prefix(), "single lacks the sequence A"));
+    wrap(begin, end);
+  }
+
   void append_special(const JsonKeys& keys, const Json* specials, const Json& special,
-                      Ids& ids) const;
+                      Ids& ids) const {
+    const std::string* name = special.find_string("id");
+    if (name == nullptr) {
+      keys.fail(cat(keys.prefix(), "single has a special token without a name"));
+    }
+    const Json* entry = specials != nullptr ? specials->find(*name) : nullptr;
+    const Json* list = entry != nullptr ? entry->find("ids") : nullptr;
+    if (list == nullptr || list->as_array() == nullptr) {
+      keys.fail(cat(keys.prefix(), "special_tokens has no ids for '", printable(*name, 64), "'"));
+    }
+    for (const Json& id : *list->as_array()) ids.push_back(check_id(keys, "special_tokens", id));
+  }
 
   TokenizerData& data_;
 };
 
-void FrameReader::append_special(const JsonKeys& keys, const Json* specials, const Json& special,
-                                 Ids& ids) const {
-  const Json* name = special.find("id");
-  if (name == nullptr || name->as_string() == nullptr) {
-    keys.fail(cat(keys.prefix(), "single has a special token without a name"));
-  }
-  const Json* entry = specials != nullptr ? specials->find(*name->as_string()) : nullptr;
-  const Json* list = entry != nullptr ? entry->find("ids") : nullptr;
-  if (list == nullptr || list->as_array() == nullptr) {
-    keys.fail(cat(keys.prefix(), "special_tokens has no ids for '",
-                  printable(*name->as_string(), 64), "'"));
-  }
-  for (const Json& id : *list->as_array()) ids.push_back(check_id(keys, "special_tokens", id));
-}
-
-/// Reads `single`: special tokens, the text, special tokens.
-void FrameReader::read_template(const JsonKeys& keys) {
-  const Json* specials = keys.object("special_tokens");
-  Ids begin;
-  Ids end;
-  int texts = 0;
-  for (const Json& part : keys.required_array("single")) {
-    if (const Json* special = part.find("SpecialToken")) {
-      append_special(keys, specials, *special, texts == 0 ? begin : end);
-      continue;
-    }
-    const Json* text = part.find("Sequence");
-    const Json* name = text != nullptr ? text->find("id") : nullptr;
-    const bool first = name != nullptr && name->as_string() != nullptr && *name->as_string() == "A";
-    if (!first || ++texts > 1) {
-      keys.fail(cat(keys.prefix(), "single must hold special tokens and once the sequence A"));
-    }
-  }
-  if (texts == 0) keys.fail(cat(keys.prefix(), "single lacks the sequence A"));
-  wrap(begin, end);
-}
-
 }  // namespace
 
 void read_tokenizer_steps(const JsonKeys& root, TokenizerData& data) {
-  for_each_component(root, "normalizer", "normalizers",
-                     [&](const std::string& type, const JsonKeys& keys) {
-                       data.normalizers.push_back(read_normalizer(type, keys));
-                     });
-  for_each_component(root, "pre_tokenizer", "pretokenizers",
-                     [&](const std::string& type, const JsonKeys& keys) {
-                       data.pretokenizers.push_back(read_pretokenizer(type, keys));
-                     });
+  append_steps(root, "normalizer", "normalizers", read_normalizer, data.normalizers);
+  append_steps(root, "pre_tokenizer", "pretokenizers", read_pretokenizer, data.pretokenizers);
   FrameReader frame(data);
   for_each_component(
       root, "post_processor", "processors",
       [&](const std::string& type, const JsonKeys& keys) { frame.read(type, keys); });
-  for_each_component(root, "decoder", "decoders",
-                     [&](const std::string& type, const JsonKeys& keys) {
-                       data.decoders.push_back(read_decoder(type, keys));
-                     });
+  append_steps(root, "decoder", "decoders", read_decoder, data.decoders);
   data.join_with_spaces = root.get("decoder") == nullptr;
 }
 

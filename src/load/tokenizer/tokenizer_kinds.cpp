@@ -43,23 +43,16 @@ PatternFacts facts_of(std::string_view name) {
   return {};
 }
 
-NormalizerStep normalizer(NormalizerStep::Kind kind) {
-  NormalizerStep step;
+template <class Step>
+Step step_of(typename Step::Kind kind) {
+  Step step;
   step.kind = kind;
   return step;
 }
 
-PretokenizerStep pretokenizer(PretokenizerStep::Kind kind) {
-  PretokenizerStep step;
-  step.kind = kind;
-  return step;
-}
-
-DecoderStep decoder(DecoderStep::Kind kind) {
-  DecoderStep step;
-  step.kind = kind;
-  return step;
-}
+constexpr auto normalizer = step_of<NormalizerStep>;
+constexpr auto pretokenizer = step_of<PretokenizerStep>;
+constexpr auto decoder = step_of<DecoderStep>;
 
 /// Adds control and user-defined tokens to the added tokens. If `is_text(content)`, a user-defined
 /// token is found in every text.

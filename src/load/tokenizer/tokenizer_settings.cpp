@@ -1,7 +1,6 @@
 // Reads tokenizer_config.json and similar files, and applies their settings to a vocabulary.
 #include "load/tokenizer/tokenizer_settings.h"
 
-#include <algorithm>
 #include <charconv>
 #include <map>
 #include <system_error>
@@ -20,6 +19,19 @@ namespace {
 
 constexpr std::string_view kSection = "tokenizer config";
 
+/// Members of the files, and where the settings keep them.
+constexpr std::pair<std::string_view, std::optional<AddedToken> TokenizerSettings::*> kRoles[] = {
+    {"bos_token", &TokenizerSettings::bos},     {"eos_token", &TokenizerSettings::eos},
+    {"unk_token", &TokenizerSettings::unknown}, {"pad_token", &TokenizerSettings::padding},
+    {"cls_token", &TokenizerSettings::cls},     {"sep_token", &TokenizerSettings::sep},
+    {"mask_token", &TokenizerSettings::mask}};
+constexpr std::pair<std::string_view, std::optional<bool> TokenizerSettings::*> kFlags[] = {
+    {"add_bos_token", &TokenizerSettings::add_bos},
+    {"add_eos_token", &TokenizerSettings::add_eos},
+    {"do_lower_case", &TokenizerSettings::lowercase},
+    {"strip_accents", &TokenizerSettings::strip_accents},
+    {"tokenize_chinese_chars", &TokenizerSettings::space_cjk}};
+
 AddedToken special_token(std::string content) {
   return {.content = std::move(content), .special = true};
 }
@@ -32,7 +44,7 @@ std::optional<AddedToken> read_role(const JsonKeys& keys, std::string_view key) 
     if (text->empty()) return std::nullopt;
     return special_token(*text);
   }
-  if (value->as_object() == nullptr) keys.refuse(key, *value, "expected a string or an object");
+  if (value->as_object() == nullptr) keys.refuse(key, "expected a string or an object");
   AddedToken token =
       read_added_token(JsonKeys(*value, keys.file(), cat(keys.prefix(), key, "."), kSection));
   token.special = true;
@@ -66,8 +78,7 @@ void read_additional(const JsonKeys& keys, TokenizerSettings& out) {
   if (list == nullptr) return;
   for (std::size_t i = 0; i < list->size(); ++i) {
     const std::string* text = (*list)[i].as_string();
-    const Json* content = (*list)[i].find("content");
-    if (text == nullptr && content != nullptr) text = content->as_string();
+    if (text == nullptr) text = (*list)[i].find_string("content");
     if (text == nullptr || text->empty()) {
       keys.fail(cat(kKey, "[", i, "] is ", shown((*list)[i]), ", expected a token"));
     }
@@ -85,14 +96,13 @@ void read_templates(const JsonKeys& keys, TokenizerSettings& out) {
   }
   const Json::Array& list = keys.required_array("chat_template");
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const Json* name = list[i].find("name");
-    const Json* text = list[i].find("template");
-    if (name == nullptr || name->as_string() == nullptr || text == nullptr ||
-        text->as_string() == nullptr) {
+    const std::string* name = list[i].find_string("name");
+    const std::string* text = list[i].find_string("template");
+    if (name == nullptr || text == nullptr) {
       keys.fail(cat("chat_template[", i, "] has no name and template"));
     }
-    if (*name->as_string() == "default") out.chat_template = *text->as_string();
-    out.named_templates.push_back({*name->as_string(), *text->as_string()});
+    if (*name == "default") out.chat_template = *text;
+    out.named_templates.push_back({*name, *text});
   }
 }
 
@@ -191,7 +201,19 @@ class Joiner {
     return id ? id : fallback;
   }
 
-  void frame();
+  /// Applies add_bos_token and add_eos_token. They override the post-processor of tokenizer.json.
+  void frame() {
+    auto& begin = data_.frame_begin;
+    auto& end = data_.frame_end;
+    if (settings_.add_bos && data_.bos) {
+      std::erase(begin, *data_.bos);
+      if (*settings_.add_bos) begin.insert(begin.begin(), *data_.bos);
+    }
+    if (settings_.add_eos && data_.eos) {
+      std::erase(end, *data_.eos);
+      if (*settings_.add_eos) end.push_back(*data_.eos);
+    }
+  }
 
   [[noreturn]] void fail(std::string_view reason) const {
     throw model_error(settings_.file, kSection, 0, reason);
@@ -203,20 +225,6 @@ class Joiner {
   TokenIds ids_;
 };
 
-/// Applies add_bos_token and add_eos_token. They override the post-processor of tokenizer.json.
-void Joiner::frame() {
-  auto& begin = data_.frame_begin;
-  auto& end = data_.frame_end;
-  if (settings_.add_bos && data_.bos) {
-    std::erase(begin, *data_.bos);
-    if (*settings_.add_bos) begin.insert(begin.begin(), *data_.bos);
-  }
-  if (settings_.add_eos && data_.eos) {
-    std::erase(end, *data_.eos);
-    if (*settings_.add_eos) end.push_back(*data_.eos);
-  }
-}
-
 }  // namespace
 
 TokenizerSettings read_tokenizer_settings(const Json& root, const std::string& file) {
@@ -224,18 +232,8 @@ TokenizerSettings read_tokenizer_settings(const Json& root, const std::string& f
   TokenizerSettings out;
   out.file = file;
   if (const std::string* name = keys.text("tokenizer_class")) out.tokenizer_class = *name;
-  out.bos = read_role(keys, "bos_token");
-  out.eos = read_role(keys, "eos_token");
-  out.unknown = read_role(keys, "unk_token");
-  out.padding = read_role(keys, "pad_token");
-  out.cls = read_role(keys, "cls_token");
-  out.sep = read_role(keys, "sep_token");
-  out.mask = read_role(keys, "mask_token");
-  out.add_bos = keys.boolean("add_bos_token");
-  out.add_eos = keys.boolean("add_eos_token");
-  out.lowercase = keys.boolean("do_lower_case");
-  out.strip_accents = keys.boolean("strip_accents");
-  out.space_cjk = keys.boolean("tokenize_chinese_chars");
+  for (const auto& [key, role] : kRoles) out.*role = read_role(keys, key);
+  for (const auto& [key, flag] : kFlags) out.*flag = keys.boolean(key);
   read_added_decoder(keys, out);
   read_additional(keys, out);
   read_templates(keys, out);
@@ -260,18 +258,8 @@ void read_chat_template(const Json& root, const std::string& file, TokenizerSett
 void complete_settings(TokenizerSettings& settings, TokenizerSettings more) {
   if (settings.file.empty()) settings.file = more.file;
   complete(settings.tokenizer_class, more.tokenizer_class);
-  complete(settings.bos, more.bos);
-  complete(settings.eos, more.eos);
-  complete(settings.unknown, more.unknown);
-  complete(settings.padding, more.padding);
-  complete(settings.cls, more.cls);
-  complete(settings.sep, more.sep);
-  complete(settings.mask, more.mask);
-  complete(settings.add_bos, more.add_bos);
-  complete(settings.add_eos, more.add_eos);
-  complete(settings.lowercase, more.lowercase);
-  complete(settings.strip_accents, more.strip_accents);
-  complete(settings.space_cjk, more.space_cjk);
+  for (const auto& [key, role] : kRoles) complete(settings.*role, more.*role);
+  for (const auto& [key, flag] : kFlags) complete(settings.*flag, more.*flag);
   complete(settings.added, more.added);
   complete(settings.special, more.special);
   complete(settings.chat_template, more.chat_template);

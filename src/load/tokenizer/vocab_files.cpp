@@ -14,8 +14,6 @@ namespace ingot {
 
 namespace {
 
-/// Most merges: about ten times the longest real list.
-constexpr std::size_t kMergesMax = std::size_t{1} << 22;
 constexpr std::string_view kGpt2 = "GPT2Tokenizer";
 
 [[noreturn]] void fail(const std::string& file, std::string_view reason) {
@@ -56,8 +54,8 @@ void read_merges(const NamedText& merges, TokenizerData& data) {
   for_each_line(merges.text, [&](std::string_view line) {
     const bool is_head = std::exchange(first, false) && line.starts_with("#version");
     if (is_head || line.empty()) return;
-    if (data.merges.size() == kMergesMax)
-      fail(merges.file, cat("more than ", kMergesMax, " lines"));
+    if (data.merges.size() == kTokenizerMergesMax)
+      fail(merges.file, cat("more than ", kTokenizerMergesMax, " lines"));
     data.merges.add(line);
   });
 }
