@@ -36,8 +36,8 @@ std::optional<std::vector<Scanner>> scanners_of(const TokenizerData& data) {
     std::optional<Scanner> scanner;
     if (step.kind == Kind::kNamed) {
       const auto named = find_pretokenizer(step.name);
-      if (!named) return std::nullopt;
-      all.insert(all.end(), named->scanners().begin(), named->scanners().end());
+      if (named.empty()) return std::nullopt;
+      all.insert(all.end(), named.begin(), named.end());
       continue;
     }
     if (step.kind == Kind::kByteLevel && !step.add_prefix_space) {
@@ -191,7 +191,7 @@ void TokenizerWriter::write_bytes() {
   const auto wanted = scanners_of(data_);
   std::string reason = "its pre-tokenizer has no name in GGUF";
   for (const std::string_view name : kPatternNames) {
-    const auto scanners = find_pretokenizer(name)->scanners();
+    const auto scanners = find_pretokenizer(name);
     if (!wanted || !std::equal(wanted->begin(), wanted->end(), scanners.begin(), scanners.end())) {
       continue;
     }

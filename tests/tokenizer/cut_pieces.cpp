@@ -17,6 +17,7 @@
 
 #include "text/pretokenize/pattern.h"
 #include "text/pretokenize/pretokenize.h"
+#include "text/pretokenize/pretokenizer_chain.h"
 
 namespace {
 
@@ -25,11 +26,14 @@ using Split = std::function<void(std::string_view, ingot::EachPiece)>;
 /// Nothing for what is not known.
 std::optional<Split> find_split(std::string_view kind, std::string_view what) {
   if (kind == "name") {
-    const auto pretokenizer = ingot::find_pretokenizer(what);
-    if (!pretokenizer) return std::nullopt;
-    return [pretokenizer](std::string_view text, ingot::EachPiece each) {
-      pretokenizer->split(text, each);
-    };
+    if (ingot::find_pretokenizer(what).empty()) return std::nullopt;
+    ingot::TokenizerData data;
+    ingot::PretokenizerStep& step = data.pretokenizers.emplace_back();
+    step.kind = ingot::PretokenizerStep::Kind::kNamed;
+    step.name = what;
+    const auto chain = std::make_shared<const ingot::PretokenizerChain>(data);
+    return
+        [chain](std::string_view text, ingot::EachPiece each) { chain->split(text, true, each); };
   }
   if (kind != "regex") return std::nullopt;
   const auto pattern =

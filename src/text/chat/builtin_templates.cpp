@@ -1,6 +1,5 @@
 // Built-in chat templates, for models without a template: ChatML, Gemma, Llama 2 and 3, ...
-#include <algorithm>
-#include <array>
+#include <utility>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -10,11 +9,6 @@
 namespace ingot {
 
 namespace {
-
-struct Builtin {
-  std::string_view name;
-  std::string_view source;
-};
 
 /// ChatML: messages between <|im_start|> and <|im_end|>, as in Qwen and many other models.
 constexpr std::string_view kChatml = R"({% for message in messages %}
@@ -94,24 +88,22 @@ constexpr std::string_view kPhi3 = R"({%- for message in messages %}
 {%- endif %}
 )";
 
-constexpr std::array<Builtin, 6> kBuiltins = {{{"chatml", kChatml},
-                                               {"gemma", kGemma},
-                                               {"llama2", kLlama2},
-                                               {"llama3", kLlama3},
-                                               {"mistral", kMistral},
-                                               {"phi3", kPhi3}}};
+/// Names and sources.
+constexpr std::pair<std::string_view, std::string_view> kBuiltins[] = {
+    {"chatml", kChatml}, {"gemma", kGemma},     {"llama2", kLlama2},
+    {"llama3", kLlama3}, {"mistral", kMistral}, {"phi3", kPhi3}};
 
 }  // namespace
 
 std::string builtin_template_names() {
   std::string names;
-  for (const Builtin& builtin : kBuiltins) names += cat(names.empty() ? "" : ", ", builtin.name);
+  for (const auto& [name, source] : kBuiltins) names += cat(names.empty() ? "" : ", ", name);
   return names;
 }
 
 NamedTemplate find_template(const std::string& name_or_file) {
-  for (const Builtin& builtin : kBuiltins) {
-    if (name_or_file == builtin.name) return {name_or_file, std::string(builtin.source)};
+  for (const auto& [name, source] : kBuiltins) {
+    if (name_or_file == name) return {name_or_file, std::string(source)};
   }
   try {
     return {name_or_file, File(name_or_file).read_all(jinja::kTemplateBytesMax)};

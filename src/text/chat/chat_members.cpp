@@ -2,7 +2,7 @@
 #include "text/chat/chat_members.h"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -11,12 +11,12 @@ namespace ingot {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kMembers = {"messages",
-                                                      "tools",
-                                                      "documents",
-                                                      "add_generation_prompt",
-                                                      "continue_final_message",
-                                                      "chat_template_kwargs"};
+constexpr std::string_view kMembers[] = {"messages",
+                                         "tools",
+                                         "documents",
+                                         "add_generation_prompt",
+                                         "continue_final_message",
+                                         "chat_template_kwargs"};
 
 bool flag(const Json& object, std::string_view name, bool fallback) {
   const Json* member = object.find(name);
@@ -31,7 +31,7 @@ bool flag(const Json& object, std::string_view name, bool fallback) {
 }  // namespace
 
 bool is_chat_member(std::string_view name) {
-  return std::find(kMembers.begin(), kMembers.end(), name) != kMembers.end();
+  return std::find(std::begin(kMembers), std::end(kMembers), name) != std::end(kMembers);
 }
 
 ChatInput parse_chat(const Json& object, const std::tm& now) {

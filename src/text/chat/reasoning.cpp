@@ -21,14 +21,12 @@ std::size_t begun(std::string_view text, std::string_view tag) {
 
 }  // namespace
 
-void ReasoningSplitter::release(std::string_view text, Parts& parts) {
-  if (trims_) {
-    const std::size_t begin = text.find_first_not_of(kSpace);
-    if (begin == std::string_view::npos) return;
-    text.remove_prefix(begin);
-    trims_ = false;
-  }
+void ReasoningSplitter::release(std::size_t size, Parts& parts) {
+  std::string_view text = std::string_view(held_).substr(0, size);
+  if (trims_) text.remove_prefix(std::min(text.find_first_not_of(kSpace), size));
+  trims_ = trims_ && text.empty();
   (state_ == State::kInside ? parts.reasoning : parts.content) += text;
+  held_.erase(0, size);
 }
 
 ReasoningSplitter::Parts ReasoningSplitter::add(std::string_view text) {
@@ -54,18 +52,16 @@ ReasoningSplitter::Parts ReasoningSplitter::add(std::string_view text) {
       const std::size_t end = held_.find(kClose);
       if (end == std::string::npos) {
         const std::size_t kept = begun(held_, kClose);
-        release(std::string_view(held_).substr(0, held_.size() - kept), parts);
-        held_.erase(0, held_.size() - kept);
+        release(held_.size() - kept, parts);
         return parts;
       }
-      release(std::string_view(held_).substr(0, end), parts);
-      held_.erase(0, end + kClose.size());
+      release(end, parts);
+      held_.erase(0, kClose.size());
       state_ = State::kOutside;
       trims_ = true;
       continue;
     }
-    release(held_, parts);
-    held_.clear();
+    release(held_.size(), parts);
     return parts;
   }
 }
@@ -73,8 +69,7 @@ ReasoningSplitter::Parts ReasoningSplitter::add(std::string_view text) {
 ReasoningSplitter::Parts ReasoningSplitter::finish() {
   Parts parts;
   if (state_ == State::kStart) state_ = State::kOutside;
-  release(held_, parts);
-  held_.clear();
+  release(held_.size(), parts);
   return parts;
 }
 

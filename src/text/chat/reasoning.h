@@ -28,7 +28,8 @@ class ReasoningSplitter {
 
  private:
   enum class State { kStart, kInside, kOutside };
-  void release(std::string_view text, Parts& parts);
+  /// Moves the first `size` held bytes to `parts`.
+  void release(std::size_t size, Parts& parts);
 
   State state_;
   bool trims_ = false;  ///< whether to drop leading white space of the next text

@@ -3,8 +3,8 @@
 #include <array>
 
 #include "base/text.h"
-#include "base/utf8.h"
 #include "text/jinja/operators.h"
+#include "text/jinja/strings.h"
 
 namespace ingot::jinja {
 
@@ -13,7 +13,8 @@ namespace {
 /// Attributes of Python's objects that Jinja's sandbox hides.
 bool is_hidden(std::string_view name) { return name.starts_with("__") && name.ends_with("__"); }
 
-Value loop_attribute(const Loop& loop, std::string_view name) {
+/// The attribute `name` of a loop; nothing if it has none of this name.
+std::optional<Value> loop_attribute(const Loop& loop, std::string_view name) {
   const auto count = static_cast<std::int64_t>(loop.items.size());
   const auto index = static_cast<std::int64_t>(loop.next) - 1;
   const std::array<std::pair<std::string_view, std::int64_t>, 7> numbers = {
@@ -30,49 +31,33 @@ Value loop_attribute(const Loop& loop, std::string_view name) {
   if (name == "first") return Value::boolean(index == 0);
   if (name == "last") return Value::boolean(index + 1 == count);
   const bool previous = name == "previtem";
-  if (previous || name == "nextitem") {
-    const std::int64_t at = previous ? index - 1 : index + 1;
-    if (at >= 0 && at < count) return loop.items[static_cast<std::size_t>(at)];
-  }
-  return Value::undefined(
-      Missing::kText,
-      make_string(loop.heap(), previous ? "there is no previous item" : cat("loop has no ", name)));
+  if (!previous && name != "nextitem") return std::nullopt;
+  const std::int64_t at = previous ? index - 1 : index + 1;
+  if (at >= 0 && at < count) return loop.items[static_cast<std::size_t>(at)];
+  const std::string_view why = previous ? "there is no previous item" : "loop has no nextitem";
+  return Value::undefined(Missing::kText, make_string(loop.heap(), why));
 }
 
-bool is_loop_attribute(std::string_view name) {
-  constexpr std::array<std::string_view, 11> kNames = {
-      "index",  "index0", "revindex", "revindex0", "first",   "last",
-      "length", "depth",  "depth0",   "previtem",  "nextitem"};
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+std::optional<Value> copy_of(const Value* member) {
+  return member == nullptr ? std::nullopt : std::optional(*member);
 }
 
-/// Python's getattr(): sets the result, or returns false if there is no such attribute.
-bool find_attribute(Heap& heap, const Value& value, const Value& name, Value& found) {
+/// Python's getattr(); nothing if there is no such attribute.
+std::optional<Value> find_attribute(Heap& heap, const Value& value, const Value& name) {
   const std::string_view text = name.text();
-  if (is_hidden(text)) {
-    found = Value::undefined(Missing::kUnsafe, name, value);
-    return true;
-  }
-  if (value.kind() == Kind::kNamespace) {
-    const Value* member = value.as<Dict>().find(text);
-    if (member == nullptr) return false;
-    found = *member;
-    return true;
-  }
-  if (value.kind() == Kind::kLoop && is_loop_attribute(text)) {
-    found = loop_attribute(value.as<Loop>(), text);
-    return true;
+  if (is_hidden(text)) return Value::undefined(Missing::kUnsafe, name, value);
+  if (value.kind() == Kind::kNamespace) return copy_of(value.as<Dict>().find(text));
+  if (value.kind() == Kind::kLoop) {
+    if (auto found = loop_attribute(value.as<Loop>(), text)) return found;
   }
   if (value.kind() == Kind::kCycler && text == "current") {
     const auto& cycler = value.as<Cycler>();
-    found = cycler.items[cycler.at];
-    return true;
+    return cycler.items[cycler.at];
   }
   const MethodInfo* method = find_method(value, text);
-  if (method == nullptr) return false;
-  found = method->call == nullptr ? Value::undefined(Missing::kUnsafe, name, value)
-                                  : Value(new Method(heap, *method, value));
-  return true;
+  if (method == nullptr) return std::nullopt;
+  if (method->call == nullptr) return Value::undefined(Missing::kUnsafe, name, value);
+  return Value(new Method(heap, *method, value));
 }
 
 /// The place of index `i` among `size` elements; a negative `i` counts from the end.
@@ -82,54 +67,45 @@ std::optional<std::size_t> place(std::int64_t i, std::size_t size) {
   return static_cast<std::size_t>(i < 0 ? i + count : i);
 }
 
-Value character(Heap& heap, const String& string, std::size_t index) {
+Value character(const String& string, std::size_t index) {
   const std::size_t begin = string.offset(index);
   const std::size_t size = decode_utf8(std::string_view(string.text.bytes).substr(begin)).size;
-  TextBuilder out(heap);
-  out.append(string.text, begin, begin + size);
-  return out.take(string.markup);
+  return part_of(string, begin, begin + size);
 }
 
-/// Python's value[key]: sets the result, or returns false if there is no such element.
-bool find_item(Heap& heap, const Value& value, const Value& key, Value& found) {
+/// Python's value[key]; nothing if there is no such element.
+std::optional<Value> find_item(const Value& value, const Value& key) {
   if (value.kind() == Kind::kDict) {
-    const bool is_list = key.kind() == Kind::kSequence &&
-                         key.as<Sequence>().flavor != Flavor::kTuple &&
-                         key.as<Sequence>().flavor != Flavor::kRange;
-    if (is_list || key.kind() == Kind::kDict) return false;
-    const Value* member = value.as<Dict>().find(key);
-    if (member == nullptr) return false;
-    found = *member;
-    return true;
+    const bool is_list =
+        key.is_sequence() && !key.is_flavor(Flavor::kTuple) && !key.is_flavor(Flavor::kRange);
+    if (is_list || key.kind() == Kind::kDict) return std::nullopt;
+    return copy_of(value.as<Dict>().find(key));
   }
-  if (!key.is_integer()) return false;
+  if (!key.is_integer()) return std::nullopt;
   if (value.is_string()) {
     const auto at = place(key.as_int(), value.string().length());
-    if (at) found = character(heap, value.string(), *at);
-    return at.has_value();
+    return at ? std::optional(character(value.string(), *at)) : std::nullopt;
   }
-  if (value.kind() != Kind::kSequence || value.as<Sequence>().flavor > Flavor::kRange) return false;
+  if (!value.is_sequence(Flavor::kRange)) return std::nullopt;
   const auto& items = value.as<Sequence>().items;
   const auto at = place(key.as_int(), items.size());
-  if (at) found = items[*at];
-  return at.has_value();
+  return at ? std::optional(items[*at]) : std::nullopt;
 }
 
 }  // namespace
 
 Value attribute(Heap& heap, const Value& value, const Value& name) {
   expect_defined(value);
-  Value found;
-  if (find_attribute(heap, value, name, found) || find_item(heap, value, name, found)) return found;
+  if (auto found = find_attribute(heap, value, name)) return *found;
+  if (auto found = find_item(value, name)) return *found;
   return Value::undefined(Missing::kAttribute, name, value);
 }
 
 Value item(Heap& heap, const Value& value, const Value& key) {
   expect_defined(value);
-  Value found;
-  if (find_item(heap, value, key, found)) return found;
+  if (auto found = find_item(value, key)) return *found;
   if (key.is_string()) {
-    if (find_attribute(heap, value, key, found)) return found;
+    if (auto found = find_attribute(heap, value, key)) return *found;
     return Value::undefined(Missing::kAttribute, key, value);
   }
   const std::string name = key.is_integer() ? cat(key.as_int()) : std::string(type_name(key));
@@ -178,12 +154,11 @@ Stretch stretch(const Value& start, const Value& stop, const Value& step, std::s
 
 Value slice_string(Heap& heap, const String& string, const Stretch& s) {
   heap.spend_bytes(string.text.bytes.size());
-  TextBuilder out(heap);
   if (s.step == 1 && s.count > 0) {
     const auto start = static_cast<std::size_t>(s.start);
-    out.append(string.text, string.offset(start), string.offset(start + s.count));
-    return out.take(string.markup);
+    return part_of(string, string.offset(start), string.offset(start + s.count));
   }
+  TextBuilder out(heap);
   heap.spend(s.count);
   std::vector<std::uint32_t> offsets;  // byte offset of each code point, then the end
   heap.expect(string.length() + 1, sizeof offsets[0]);
@@ -208,15 +183,12 @@ Value slice(Heap& heap, const Value& value, const Value& start, const Value& sto
   if (value.is_string()) {
     return slice_string(heap, value.string(), stretch(start, stop, step, value.string().length()));
   }
-  if (value.kind() != Kind::kSequence || value.as<Sequence>().flavor > Flavor::kRange) {
+  if (!value.is_sequence(Flavor::kRange)) {
     fail(cat("'", type_name(value), "' object cannot be sliced"));
   }
   const auto& sequence = value.as<Sequence>();
   const Stretch s = stretch(start, stop, step, sequence.items.size());
-  heap.spend(s.count);
-  heap.expect(s.count, sizeof(Value));
-  std::vector<Value> items;
-  items.reserve(s.count);
+  std::vector<Value> items = room_for(heap, s.count);
   std::int64_t at = s.start;
   for (std::size_t i = 0; i < s.count; ++i, at += i < s.count ? s.step : 0) {
     items.push_back(sequence.items[static_cast<std::size_t>(at)]);
@@ -247,10 +219,7 @@ std::vector<Value> iterate(Heap& heap, const Value& value) {
   if (value.is_string()) return characters(heap, value.string());
   if (value.kind() == Kind::kDict) {
     const auto& entries = value.as<Dict>().entries;
-    heap.spend(entries.size());
-    heap.expect(entries.size(), sizeof(Value));
-    std::vector<Value> keys;
-    keys.reserve(entries.size());
+    std::vector<Value> keys = room_for(heap, entries.size());
     for (const auto& [key, member] : entries) keys.push_back(key);
     return keys;
   }
@@ -273,9 +242,8 @@ std::int64_t length(Heap& heap, const Value& value) {
   if (value.is_string()) return static_cast<std::int64_t>(value.string().length());
   if (value.kind() == Kind::kDict) return std::ssize(value.as<Dict>().entries);
   if (value.kind() == Kind::kLoop) return std::ssize(value.as<Loop>().items);
-  const bool has_length =
-      value.kind() == Kind::kSequence && value.as<Sequence>().flavor != Flavor::kGenerator;
-  if (!has_length) fail(cat("object of type '", type_name(value), "' has no len()"));
+  if (!value.is_sequence(Flavor::kItems))
+    fail(cat("object of type '", type_name(value), "' has no len()"));
   return std::ssize(value.as<Sequence>().items);
 }
 

@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "text/jinja/interpreter.h"
-#include "text/jinja/operators.h"
 
 namespace ingot::jinja {
 
@@ -23,8 +22,6 @@ bool Interpreter::next_item(const Instruction& at) {
   push(loop.items[loop.next++]);
   return true;
 }
-
-void Interpreter::filter_next(const Instruction& at) { next_item(at); }
 
 void Interpreter::filter_keep(const Instruction& at) {
   const Loop& loop = running();

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "text/jinja/lexer.h"
@@ -12,18 +13,17 @@ namespace ingot::jinja {
 
 /// Instructions with operands `a` and `b`. Jump distances count from the instruction itself.
 enum class Op : std::uint8_t {
-  kText,             ///< writes constant `a`, a text between tags
-  kEmit,             ///< pops a value and writes its str()
-  kConst,            ///< pushes constant `a`
-  kLoad,             ///< pushes variable `a` (a name)
-  kStore,            ///< pops into variable `a` of the innermost scope
-  kStoreAttribute,   ///< pops into attribute `b` of the namespace in variable `a`
-  kPop,              ///< drops the top value
-  kUnpack,           ///< replaces the top value by its `a` elements; the first ends on top
-  kJump,             ///< jumps by `a`
-  kJumpIfFalse,      ///< pops a value; jumps by `a` if it is false
-  kJumpIfFalseKeep,  ///< `and`: if the top value is false, jumps by `a`; otherwise drops it
-  kJumpIfTrueKeep,   ///< `or`: if the top value is true, jumps by `a`; otherwise drops it
+  kText,            ///< writes constant `a`, a text between tags
+  kEmit,            ///< pops a value and writes its str()
+  kConst,           ///< pushes constant `a`
+  kLoad,            ///< pushes variable `a` (a name)
+  kStore,           ///< pops into variable `a` of the innermost scope
+  kStoreAttribute,  ///< pops into attribute `b` of the namespace in variable `a`
+  kPop,             ///< drops the top value
+  kUnpack,          ///< replaces the top value by its `a` elements; the first ends on top
+  kJump,            ///< jumps by `a`
+  kJumpIfFalse,     ///< pops a value; jumps by `a` if it is false
+  kJumpKeep,        ///< `and`, `or`: if the top value's truth is `b`, jumps by `a`; else drops it
   kNot,
   kNegate,
   kPlus,
@@ -34,14 +34,12 @@ enum class Op : std::uint8_t {
   kAttribute,     ///< replaces the top value by its attribute `a` (a name)
   kItem,          ///< pops a value and a key, pushes value[key]
   kSlice,         ///< pops value, start, stop and step, pushes value[start:stop:step]
-  kList,          ///< pops `a` values, pushes a list of them
-  kTuple,         ///< pops `a` values, pushes a tuple of them
+  kSequence,      ///< pops `a` values, pushes a sequence of them of Flavor `b`
   kDict,          ///< pops `a` pairs, pushes a dict of them
   kFilter,        ///< pops arguments of shape `b` and a value, pushes the result of filter `a`
   kTest,          ///< pops arguments of shape `b` and a value, pushes the result of test `a`
   kCall,          ///< pops arguments of shape `b` and a callee, and calls the callee
-  kNoFilter,      ///< fails: no filter has the name `a`
-  kNoTest,        ///< fails: no test has the name `a`
+  kFail,          ///< fails with the message in constant `a`
   kScopePush,
   kScopePop,
   kBufferPush,   ///< redirects output into a new buffer
@@ -74,14 +72,8 @@ struct Instruction {
   std::int32_t b = 0;
 };
 
-/// A literal of the template; `integer` also holds a bool.
-struct Constant {
-  enum class Kind : std::uint8_t { kNone, kBool, kInt, kFloat, kString };
-  Kind kind = Kind::kNone;
-  std::int64_t integer = 0;
-  double real = 0;
-  std::string text;
-};
+/// A literal of the template; std::monostate is none.
+using Constant = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
 
 /// How a call passes its arguments, in the order of their values on the stack.
 struct CallShape {

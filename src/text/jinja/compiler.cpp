@@ -12,22 +12,11 @@ namespace {
 
 /// A token as error messages show it.
 std::string shown(const Token& token) {
-  switch (token.kind) {
-    case TokenKind::kText:
-      return "text";
-    case TokenKind::kBlockBegin:
-      return "'{%'";
-    case TokenKind::kBlockEnd:
-      return "'%}'";
-    case TokenKind::kPrintBegin:
-      return "'{{'";
-    case TokenKind::kPrintEnd:
-      return "'}}'";
-    case TokenKind::kEnd:
-      return "the end of the template";
-    default:
-      return cat("'", printable(token.text, 64), "'");
-  }
+  constexpr std::string_view kMarks[] = {"text", "'{%'", "'%}'", "'{{'", "'}}'"};  // by TokenKind
+  const auto kind = static_cast<std::size_t>(token.kind);
+  if (kind < std::size(kMarks)) return std::string(kMarks[kind]);
+  if (token.kind == TokenKind::kEnd) return "the end of the template";
+  return cat("'", printable(token.text, 64), "'");
 }
 
 }  // namespace
@@ -50,24 +39,14 @@ const Token& Compiler::ahead() const {
   return tokens_.tokens[at_ + 1 < tokens_.tokens.size() ? at_ + 1 : at_];
 }
 
-bool Compiler::skip_operator(std::string_view text) {
-  if (!is_operator(text)) return false;
+bool Compiler::skip(std::string_view text) {
+  if (!is(text)) return false;
   next();
   return true;
 }
 
-bool Compiler::skip_name(std::string_view text) {
-  if (!is_name(text)) return false;
-  next();
-  return true;
-}
-
-void Compiler::expect_operator(std::string_view text) {
-  if (!skip_operator(text)) unexpected(text);
-}
-
-void Compiler::expect_name(std::string_view text) {
-  if (!skip_name(text)) unexpected(text);
+void Compiler::expect(std::string_view text) {
+  if (!skip(text)) unexpected(text);
 }
 
 std::string_view Compiler::any_name() {
@@ -120,9 +99,7 @@ std::size_t Compiler::constant(Constant value) {
   return code_.constants.size() - 1;
 }
 
-std::size_t Compiler::text_constant(std::string_view text) {
-  return constant({.kind = Constant::Kind::kString, .text = std::string(text)});
-}
+std::size_t Compiler::text_constant(std::string_view text) { return constant(std::string(text)); }
 
 std::size_t Compiler::shape(CallShape value) {
   code_.shapes.push_back(std::move(value));

@@ -10,6 +10,7 @@
 
 #include "text/jinja/code.h"
 #include "text/jinja/lexer.h"
+#include "text/jinja/value.h"
 
 namespace ingot::jinja {
 
@@ -34,17 +35,14 @@ class Compiler {
   // Reading tokens.
   const Token& now() const { return tokens_.tokens[at_]; }
   const Token& ahead() const;
-  bool is_operator(std::string_view text) const { return is_operator(now(), text); }
-  static bool is_operator(const Token& token, std::string_view text) {
-    return token.kind == TokenKind::kOperator && token.text == text;
+  /// Whether a token is this name or operator.
+  static bool is(const Token& token, std::string_view text) {
+    const bool is_word = token.kind == TokenKind::kName || token.kind == TokenKind::kOperator;
+    return is_word && token.text == text;
   }
-  bool is_name(std::string_view text) const {
-    return now().kind == TokenKind::kName && now().text == text;
-  }
-  bool skip_operator(std::string_view text);
-  bool skip_name(std::string_view text);
-  void expect_operator(std::string_view text);
-  void expect_name(std::string_view text);
+  bool is(std::string_view text) const { return is(now(), text); }
+  bool skip(std::string_view text);
+  void expect(std::string_view text);
   std::string_view any_name();
   void next() { ++at_; }
   [[noreturn]] void fail(std::string message) const;
@@ -61,6 +59,11 @@ class Compiler {
   std::size_t constant(Constant value);
   std::size_t text_constant(std::string_view text);
   std::size_t shape(CallShape value);
+  void emit_sequence(std::size_t at, Flavor flavor, std::size_t count) {
+    emit_at(at, Op::kSequence, count, static_cast<std::size_t>(flavor));
+  }
+  /// Emits the failure of an unknown filter or test. In code that always runs it is a syntax error.
+  void emit_unknown(std::size_t at, std::string_view what, std::string_view name);
 
   class Level;
 
@@ -84,8 +87,19 @@ class Compiler {
   void subscript();
   void bracketed();
   void slice_or_index();
-  void list();
   void dict();
+  /// Compiles items by `item`, separated by commas, up to the operator `close`. Returns their
+  /// number.
+  template <class Item>
+  std::size_t items(std::string_view close, const Item& item) {
+    std::size_t count = 0;
+    for (; !is(close); ++count) {
+      if (count > 0) expect(",");
+      if (is(close)) break;
+      item();
+    }
+    return count;
+  }
   /// Compiles an expression, or a tuple: expressions separated by commas.
   void tuple(bool conditional, bool in_parentheses = false);
   bool tuple_ends(bool in_parentheses) const;
@@ -102,7 +116,8 @@ class Compiler {
   bool ends_with(std::initializer_list<std::string_view> ends) const;
   void statement();
   void end_block();
-  void print();
+  /// Compiles the expression of {{ }} or {% print %}, up to the token `end` (`mark` in messages).
+  void print(TokenKind end, std::string_view mark);
   void if_statement();
   void for_statement();
   void for_filter(const Target& target);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "text/jinja/compiler.h"
 #include "text/jinja/library.h"
@@ -42,9 +43,9 @@ void Compiler::expression(bool conditional) {
   const std::size_t begin = here();
   binary(kOr);
   std::vector<std::size_t> ends;
-  for (std::size_t chosen = begin; conditional && skip_name("if");) {
+  for (std::size_t chosen = begin; conditional && skip("if");) {
     ends.push_back(condition_of(chosen));
-    if (!skip_name("else")) {
+    if (!skip("else")) {
       emit(Op::kConst, text_constant("the inline if was false and has no else"), 1);
       break;
     }
@@ -59,11 +60,11 @@ std::size_t Compiler::condition_of(std::size_t chosen) {
   // In `a if b`, b must run first, but it is compiled after a.
   const std::size_t condition = here();
   binary(kOr);
-  auto& code = code_.instructions;
-  const auto at = [&](std::size_t i) { return code.begin() + static_cast<std::ptrdiff_t>(i); };
-  std::rotate(at(chosen), at(condition), at(here()));
+  run_last(chosen, condition);
   const std::size_t jump = chosen + (here() - condition);
-  code.insert(at(jump), {.op = Op::kJumpIfFalse, .at = static_cast<std::uint32_t>(now().at)});
+  auto& code = code_.instructions;
+  code.insert(code.begin() + static_cast<std::ptrdiff_t>(jump),
+              {.op = Op::kJumpIfFalse, .at = static_cast<std::uint32_t>(now().at)});
   const std::size_t end = emit(Op::kJump);
   land(jump);
   return end;
@@ -72,7 +73,7 @@ std::size_t Compiler::condition_of(std::size_t chosen) {
 void Compiler::binary(int level) {
   const Level guard(*this);
   const std::size_t at = now().at;
-  if (level <= kNot && skip_name("not")) {
+  if (level <= kNot && skip("not")) {
     binary(kNot);
     emit_at(at, Op::kNot);
   } else {
@@ -83,9 +84,9 @@ void Compiler::binary(int level) {
 }
 
 bool Compiler::operation(int level) {
-  const bool is_or = level <= kOr && is_name("or");
-  if (is_or || (level <= kAnd && is_name("and"))) {
-    const std::size_t jump = emit(is_or ? Op::kJumpIfTrueKeep : Op::kJumpIfFalseKeep);
+  const bool is_or = level <= kOr && is("or");
+  if (is_or || (level <= kAnd && is("and"))) {
+    const std::size_t jump = emit(Op::kJumpKeep, 0, is_or ? 1 : 0);
     next();
     binary(is_or ? kAnd : kNot);
     land(jump);
@@ -95,7 +96,7 @@ bool Compiler::operation(int level) {
   if (level <= kConcat && concatenation()) return true;
   const auto* found =
       std::find_if(std::begin(kOperations), std::end(kOperations),
-                   [&](const Operation& o) { return o.level >= level && is_operator(o.text); });
+                   [&](const Operation& o) { return o.level >= level && is(o.text); });
   if (found == std::end(kOperations)) return false;
   const std::size_t at = now().at;
   next();
@@ -106,15 +107,15 @@ bool Compiler::operation(int level) {
 
 bool Compiler::skip_comparison(Compare& found) {
   for (const Comparison& c : kComparisons) {
-    if (!skip_operator(c.text)) continue;
+    if (!skip(c.text)) continue;
     found = c.compare;
     return true;
   }
-  if (skip_name("in")) {
+  if (skip("in")) {
     found = Compare::kIn;
     return true;
   }
-  if (is_name("not") && ahead().kind == TokenKind::kName && ahead().text == "in") {
+  if (is("not") && is(ahead(), "in")) {
     next();
     next();
     found = Compare::kNotIn;
@@ -142,14 +143,14 @@ bool Compiler::comparison() {
 bool Compiler::concatenation() {
   const std::size_t at = now().at;
   std::size_t count = 1;
-  for (; skip_operator("~"); ++count) binary(kProduct);
+  for (; skip("~"); ++count) binary(kProduct);
   if (count > 1) emit_at(at, Op::kConcat, count);
   return count > 1;
 }
 
 void Compiler::unary(bool with_filters) {
-  const bool is_minus = is_operator("-");
-  if (is_minus || is_operator("+")) {
+  const bool is_minus = is("-");
+  if (is_minus || is("+")) {
     const Level guard(*this);
     const std::size_t at = now().at;
     next();
@@ -175,13 +176,11 @@ void Compiler::primary() {
     }
     case TokenKind::kInt:
       next();
-      emit_at(token.at, Op::kConst,
-              constant({.kind = Constant::Kind::kInt, .integer = token.integer, .text = {}}));
+      emit_at(token.at, Op::kConst, constant(token.integer));
       return;
     case TokenKind::kFloat:
       next();
-      emit_at(token.at, Op::kConst,
-              constant({.kind = Constant::Kind::kFloat, .real = token.real, .text = {}}));
+      emit_at(token.at, Op::kConst, constant(token.real));
       return;
     default:
       return bracketed();
@@ -193,10 +192,9 @@ void Compiler::word() {
   const std::string_view text = any_name();
   const bool is_true = text == "true" || text == "True";
   if (is_true || text == "false" || text == "False") {
-    emit_at(at, Op::kConst,
-            constant({.kind = Constant::Kind::kBool, .integer = is_true ? 1 : 0, .text = {}}));
+    emit_at(at, Op::kConst, constant(is_true));
   } else if (text == "none" || text == "None") {
-    emit_at(at, Op::kConst, constant({.kind = Constant::Kind::kNone, .text = {}}));
+    emit_at(at, Op::kConst, constant({}));
   } else {
     refer(text);
     emit_at(at, Op::kLoad, name(text));
@@ -204,40 +202,26 @@ void Compiler::word() {
 }
 
 void Compiler::bracketed() {
-  if (skip_operator("(")) {
+  if (skip("(")) {
     tuple(true, true);
-    expect_operator(")");
-  } else if (skip_operator("[")) {
-    list();
-  } else if (skip_operator("{")) {
+    expect(")");
+  } else if (skip("[")) {
+    const std::size_t count = items("]", [&] { expression(); });
+    emit_sequence(now().at, Flavor::kList, count);
+    next();
+  } else if (skip("{")) {
     dict();
   } else {
     unexpected();
   }
 }
 
-void Compiler::list() {
-  std::size_t count = 0;
-  while (!is_operator("]")) {
-    if (count > 0) expect_operator(",");
-    if (is_operator("]")) break;
-    expression();
-    ++count;
-  }
-  emit(Op::kList, count);
-  next();
-}
-
 void Compiler::dict() {
-  std::size_t count = 0;
-  while (!is_operator("}")) {
-    if (count > 0) expect_operator(",");
-    if (is_operator("}")) break;
+  const std::size_t count = items("}", [&] {
     expression();
-    expect_operator(":");
+    expect(":");
     expression();
-    ++count;
-  }
+  });
   emit(Op::kDict, count);
   next();
 }
@@ -245,30 +229,29 @@ void Compiler::dict() {
 bool Compiler::tuple_ends(bool in_parentheses) const {
   const TokenKind kind = now().kind;
   if (kind == TokenKind::kPrintEnd || kind == TokenKind::kBlockEnd) return true;
-  return in_parentheses && is_operator(")");
+  return in_parentheses && is(")");
 }
 
 void Compiler::tuple(bool conditional, bool in_parentheses) {
-  if (in_parentheses && is_operator(")")) {
-    emit(Op::kTuple, 0);
-    return;
+  if (in_parentheses && is(")")) {
+    return emit_sequence(now().at, Flavor::kTuple, 0);
   }
   expression(conditional);
   std::size_t count = 1;
   bool is_tuple = false;
-  for (; skip_operator(","); ++count) {
+  for (; skip(","); ++count) {
     is_tuple = true;
     if (tuple_ends(in_parentheses)) break;
     expression(conditional);
   }
-  if (is_tuple) emit(Op::kTuple, count);
+  if (is_tuple) emit_sequence(now().at, Flavor::kTuple, count);
 }
 
 void Compiler::postfix() {
   for (;;) {
-    if (is_operator(".") || is_operator("[")) {
+    if (is(".") || is("[")) {
       subscript();
-    } else if (is_operator("(")) {
+    } else if (is("(")) {
       call();
     } else {
       return;
@@ -278,11 +261,11 @@ void Compiler::postfix() {
 
 void Compiler::filters() {
   for (;;) {
-    if (skip_operator("|")) {
+    if (skip("|")) {
       filter();
-    } else if (is_name("is")) {
+    } else if (is("is")) {
       test();
-    } else if (is_operator("(")) {
+    } else if (is("(")) {
       call();
     } else {
       return;
@@ -292,7 +275,7 @@ void Compiler::filters() {
 
 void Compiler::subscript() {
   const std::size_t at = now().at;
-  if (skip_operator(".")) {
+  if (skip(".")) {
     if (now().kind == TokenKind::kInt) {
       primary();
       emit_at(at, Op::kItem);
@@ -308,45 +291,41 @@ void Compiler::subscript() {
 
 void Compiler::slice_or_index() {
   const std::size_t at = now().at;
-  const auto absent = [&] {
-    emit(Op::kConst, constant({.kind = Constant::Kind::kNone, .text = {}}));
-  };
-  if (is_operator(":")) {
+  const auto absent = [&] { emit(Op::kConst, constant({})); };
+  if (is(":")) {
     absent();
   } else {
     expression();
   }
-  if (!is_operator(":")) {
+  if (!is(":")) {
     std::size_t count = 1;
-    for (; skip_operator(","); ++count) expression();
-    if (count > 1) emit_at(at, Op::kTuple, count);
-    expect_operator("]");
+    for (; skip(","); ++count) expression();
+    if (count > 1) emit_sequence(at, Flavor::kTuple, count);
+    expect("]");
     emit_at(at, Op::kItem);
     return;
   }
   for (int part = 0; part < 2; ++part) {
-    const bool is_there = skip_operator(":") && !is_operator(":") && !is_operator("]");
+    const bool is_there = skip(":") && !is(":") && !is("]");
     is_there ? expression() : absent();
   }
-  expect_operator("]");
+  expect("]");
   emit_at(at, Op::kSlice);
 }
 
 std::size_t Compiler::call_arguments() {
   using Passing = CallShape::Passing;
   CallShape call;
-  expect_operator("(");
+  expect("(");
   bool named = false;
-  while (!is_operator(")")) {
-    if (!call.arguments.empty()) expect_operator(",");
-    if (is_operator(")")) break;
+  items(")", [&] {
     CallShape::Argument argument;
-    if (skip_operator("**")) {
+    if (skip("**")) {
       argument.passing = Passing::kUnpackedDict;
       named = true;
-    } else if (skip_operator("*")) {
+    } else if (skip("*")) {
       argument.passing = Passing::kUnpackedList;
-    } else if (now().kind == TokenKind::kName && is_operator(ahead(), "=")) {
+    } else if (now().kind == TokenKind::kName && is(ahead(), "=")) {
       argument = {Passing::kNamed, static_cast<std::int32_t>(name(any_name()))};
       next();
       named = true;
@@ -355,7 +334,7 @@ std::size_t Compiler::call_arguments() {
     }
     expression();
     call.arguments.push_back(argument);
-  }
+  });
   next();
   return shape(std::move(call));
 }
@@ -368,42 +347,47 @@ void Compiler::call() {
 
 std::string Compiler::dotted_name() {
   std::string text(any_name());
-  while (skip_operator(".")) text += cat(".", any_name());
+  while (skip(".")) text += cat(".", any_name());
   return text;
 }
 
 void Compiler::filter() {
   const std::size_t at = now().at;
   const std::string text = dotted_name();
-  const std::size_t arguments = is_operator("(") ? call_arguments() : shape({});
+  const std::size_t arguments = is("(") ? call_arguments() : shape({});
   if (const auto found = find_filter(text)) {
     emit_at(at, Op::kFilter, *found, arguments);
-    return;
+  } else {
+    emit_unknown(at, "filter", text);
   }
-  if (branches_ == 0) unknown_.push_back({cat("no filter named '", text, "'"), at});
-  emit_at(at, Op::kNoFilter, name(text));
+}
+
+void Compiler::emit_unknown(std::size_t at, std::string_view what, std::string_view name) {
+  if (branches_ == 0) unknown_.push_back({cat("no ", what, " named '", name, "'"), at});
+  const std::string message = cat("no ", what, " named '", printable(name, 64), "'");
+  emit_at(at, Op::kFail, text_constant(message));
 }
 
 void Compiler::filter_chain() {
   filter();
-  while (skip_operator("|")) filter();
+  while (skip("|")) filter();
 }
 
 void Compiler::test() {
   next();
-  const bool is_negated = skip_name("not");
+  const bool is_negated = skip("not");
   const std::size_t at = now().at;
   const std::string text = dotted_name();
   CallShape one;
   std::size_t arguments = 0;
   const TokenKind kind = now().kind;
   const bool starts_value = kind == TokenKind::kName || kind == TokenKind::kString ||
-                            kind == TokenKind::kInt || kind == TokenKind::kFloat ||
-                            is_operator("[") || is_operator("{");
-  if (is_operator("(")) {
+                            kind == TokenKind::kInt || kind == TokenKind::kFloat || is("[") ||
+                            is("{");
+  if (is("(")) {
     arguments = call_arguments();
-  } else if (starts_value && !is_name("else") && !is_name("or") && !is_name("and")) {
-    if (is_name("is")) fail("tests cannot be chained with is");
+  } else if (starts_value && !is("else") && !is("or") && !is("and")) {
+    if (is("is")) fail("tests cannot be chained with is");
     const Level guard(*this);
     primary();
     postfix();
@@ -415,8 +399,7 @@ void Compiler::test() {
   if (const auto found = find_test(text)) {
     emit_at(at, Op::kTest, *found, arguments);
   } else {
-    if (branches_ == 0) unknown_.push_back({cat("no test named '", text, "'"), at});
-    emit_at(at, Op::kNoTest, name(text));
+    emit_unknown(at, "test", text);
   }
   if (is_negated) emit_at(at, Op::kNot);
 }

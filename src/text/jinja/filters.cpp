@@ -9,7 +9,7 @@
 #include "text/jinja/filters.h"
 #include "text/jinja/format.h"
 #include "text/jinja/library.h"
-#include "text/jinja/numbers.h"
+#include "text/jinja/literal.h"
 #include "text/jinja/operators.h"
 #include "text/jinja/print.h"
 #include "text/jinja/strings.h"
@@ -119,9 +119,7 @@ Value file_size(Environment& env, const Value& value, const Arguments& arguments
 
 Value safe(Environment& env, const Value& value, const Arguments& arguments) {
   const Parameters none("safe", arguments, {});
-  TextBuilder out(env.heap);
-  print(value, out);
-  return out.take(true);
+  return printed(env.heap, value, true);
 }
 
 Value escape(Environment& env, const Value& value, const Arguments& arguments) {
@@ -187,27 +185,25 @@ constexpr FilterInfo kFilters[] = {
     {"tojson", to_json},
 };
 
+const std::vector<FilterInfo>& all_filters() {
+  static const std::vector<FilterInfo> all = [] {
+    std::vector<FilterInfo> filters(std::begin(kFilters), std::end(kFilters));
+    for (const auto table : {text_filters(), sequence_filters(), select_filters()}) {
+      filters.insert(filters.end(), table.begin(), table.end());
+    }
+    return filters;
+  }();
+  return all;
+}
+
 }  // namespace
 
 std::optional<std::size_t> find_filter(std::string_view name) {
-  std::size_t index = 0;
-  for (const auto table : {std::span<const FilterInfo>(kFilters), text_filters(),
-                           sequence_filters(), select_filters()}) {
-    for (const FilterInfo& filter : table) {
-      if (filter.name == name) return index;
-      ++index;
-    }
-  }
-  return std::nullopt;
+  const auto* at = find_named(all_filters(), name);
+  if (at == nullptr) return std::nullopt;
+  return static_cast<std::size_t>(at - all_filters().data());
 }
 
-const FilterInfo& filter_at(std::size_t index) {
-  for (const auto table :
-       {std::span<const FilterInfo>(kFilters), text_filters(), sequence_filters()}) {
-    if (index < table.size()) return table[index];
-    index -= table.size();
-  }
-  return select_filters()[index];
-}
+const FilterInfo& filter_at(std::size_t index) { return all_filters()[index]; }
 
 }  // namespace ingot::jinja

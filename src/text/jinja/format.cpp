@@ -230,16 +230,14 @@ class PercentFormat {
     out_.append(format_.text, at_, text_.size());
     // Python treats a value with elements as a mapping; not all its entries must be used.
     const bool is_mapping = values_.kind() == Kind::kDict || values_.is_undefined() ||
-                            (values_.kind() == Kind::kSequence && !is_tuple());
+                            (values_.is_sequence() && !is_tuple());
     if (!is_mapping && used_ != count())
       fail("not all arguments converted during string formatting");
     return out_.take(format_.markup);
   }
 
  private:
-  bool is_tuple() const {
-    return values_.kind() == Kind::kSequence && values_.as<Sequence>().flavor == Flavor::kTuple;
-  }
+  bool is_tuple() const { return values_.is_flavor(Flavor::kTuple); }
   std::size_t count() const { return is_tuple() ? values_.as<Sequence>().items.size() : 1; }
 
   Value next_value() {

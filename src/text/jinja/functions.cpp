@@ -1,12 +1,14 @@
 // The global functions of Jinja templates: range, dict, namespace, strftime_now, ...
 #include <algorithm>
+#include <iomanip>
+#include <locale>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "text/jinja/library.h"
 #include "text/jinja/operators.h"
 #include "text/jinja/print.h"
-#include "text/jinja/strftime.h"
 
 namespace ingot::jinja {
 
@@ -16,6 +18,8 @@ namespace {
 constexpr std::uint64_t kRangeMax = 100'000;
 /// Most bytes of the message of raise_exception.
 constexpr std::size_t kRaisedBytesMax = 200;
+/// Most bytes of the result of strftime_now.
+constexpr std::size_t kTimeBytesMax = 65536;
 
 Value range(Environment& env, const Arguments& arguments) {
   const Parameters p("range", arguments, {"start", "stop", "step"}, 1);
@@ -34,10 +38,7 @@ Value range(Environment& env, const Arguments& arguments) {
   if (count > kRangeMax) {
     fail(cat("template budget: a range of ", count, " items, at most ", kRangeMax));
   }
-  env.heap.spend(count);
-  env.heap.expect(count, sizeof(Value));
-  std::vector<Value> items;
-  items.reserve(count);
+  std::vector<Value> items = room_for(env.heap, count);
   for (std::uint64_t i = 0; i < count; ++i) {
     items.push_back(
         Value::integer(static_cast<std::int64_t>(as_unsigned(start) + i * as_unsigned(step))));
@@ -98,6 +99,41 @@ Value raise_exception(Environment& env, const Arguments& arguments) {
   fail(cat("the template refused: ", printable(message.text(), kRaisedBytesMax)));
 }
 
+/// The time in the C locale, for one directive of C's strftime or Python's %f; empty if unknown.
+std::string directive_text(char directive, const std::tm& time) {
+  constexpr std::string_view kDirectives = "%aAbBcCdDeFgGhHIjklmMnpPrRStTuUVwWxXyY";
+  if (directive == 'f') return "000000";
+  if (kDirectives.find(directive) == std::string_view::npos) return {};
+  const char format[] = {'%', directive, '\0'};
+  std::ostringstream out;
+  out.imbue(std::locale::classic());
+  out << std::put_time(&time, format);
+  return out.str();
+}
+
+/// C's strftime in the C locale. %Z and %z give nothing, as in Python's datetime.now().
+std::string format_time(std::string_view format, const std::tm& time) {
+  std::string out;
+  for (std::size_t i = 0; i < format.size() && out.size() <= kTimeBytesMax; ++i) {
+    if (format[i] != '%' || i + 1 == format.size()) {
+      out += format[i];
+      continue;
+    }
+    // glibc's flag that leaves out the padding.
+    const bool unpadded = format[i + 1] == '-' && i + 2 < format.size();
+    i += unpadded ? 2 : 1;
+    if (format[i] == 'Z' || format[i] == 'z') continue;
+    std::string text = directive_text(format[i], time);
+    if (text.empty()) {
+      fail(cat("strftime_now(): unknown directive '%", printable(format.substr(i, 1)), "'"));
+    }
+    if (unpadded) text.erase(0, std::min(text.find_first_not_of("0 "), text.size() - 1));
+    out += text;
+  }
+  if (out.size() > kTimeBytesMax) fail("strftime_now(): the result is too long");
+  return out;
+}
+
 Value strftime_now(Environment& env, const Arguments& arguments) {
   const Parameters p("strftime_now", arguments, {"format"}, 1);
   const auto format = p.text(0);
@@ -117,10 +153,6 @@ constexpr FunctionInfo kFunctions[] = {
 
 }  // namespace
 
-const FunctionInfo* find_function(std::string_view name) {
-  const auto* at = std::find_if(std::begin(kFunctions), std::end(kFunctions),
-                                [&](const FunctionInfo& f) { return f.name == name; });
-  return at == std::end(kFunctions) ? nullptr : at;
-}
+const FunctionInfo* find_function(std::string_view name) { return find_named(kFunctions, name); }
 
 }  // namespace ingot::jinja

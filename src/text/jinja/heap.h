@@ -70,9 +70,6 @@ class Heap {
   }
   void release(std::size_t bytes) { bytes_ -= bytes; }
 
-  std::uint64_t steps() const { return steps_; }
-  std::size_t bytes() const { return bytes_; }
-
  private:
   [[noreturn]] void out_of_steps() const;
   [[noreturn]] void out_of_memory() const;

@@ -5,59 +5,26 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "text/jinja/operators.h"
 #include "text/jinja/print.h"
 
 namespace ingot::jinja {
 
 const Interpreter::Handler Interpreter::kHandlers[] = {
-    &Interpreter::text,
-    &Interpreter::emit,
-    &Interpreter::push_constant,
-    &Interpreter::load_variable,
-    &Interpreter::store,
-    &Interpreter::store_attribute,
-    &Interpreter::drop,
-    &Interpreter::unpack,
-    &Interpreter::jump_always,
-    &Interpreter::jump_if_false,
-    &Interpreter::jump_if_false_keep,
-    &Interpreter::jump_if_true_keep,
-    &Interpreter::invert,
-    &Interpreter::negate_top,
-    &Interpreter::plus_top,
-    &Interpreter::binary_top,
-    &Interpreter::concat,
-    &Interpreter::compare_top,
-    &Interpreter::compare_chain,
-    &Interpreter::attribute_top,
-    &Interpreter::item_top,
-    &Interpreter::slice_top,
-    &Interpreter::list,
-    &Interpreter::tuple,
-    &Interpreter::dict,
-    &Interpreter::filter,
-    &Interpreter::test,
-    &Interpreter::call,
-    &Interpreter::no_filter,
-    &Interpreter::no_test,
-    &Interpreter::scope_push,
-    &Interpreter::scope_pop,
-    &Interpreter::buffer_push,
-    &Interpreter::buffer_pop,
-    &Interpreter::buffer_drop,
-    &Interpreter::filter_begin,
-    &Interpreter::filter_next,
-    &Interpreter::filter_keep,
-    &Interpreter::filter_end,
-    &Interpreter::for_begin,
-    &Interpreter::for_next,
-    &Interpreter::for_end,
-    &Interpreter::loop_return,
-    &Interpreter::macro,
-    &Interpreter::parameter_default,
-    &Interpreter::return_macro,
-    &Interpreter::end,
+    &Interpreter::text,          &Interpreter::emit,        &Interpreter::push_constant,
+    &Interpreter::load_variable, &Interpreter::store,       &Interpreter::store_attribute,
+    &Interpreter::drop,          &Interpreter::unpack,      &Interpreter::jump_always,
+    &Interpreter::jump_if_false, &Interpreter::jump_keep,   &Interpreter::invert,
+    &Interpreter::negate_top,    &Interpreter::plus_top,    &Interpreter::binary_top,
+    &Interpreter::concat,        &Interpreter::compare_top, &Interpreter::compare_chain,
+    &Interpreter::attribute_top, &Interpreter::item_top,    &Interpreter::slice_top,
+    &Interpreter::sequence,      &Interpreter::dict,        &Interpreter::filter,
+    &Interpreter::test,          &Interpreter::call,        &Interpreter::fail_with,
+    &Interpreter::scope_push,    &Interpreter::scope_pop,   &Interpreter::buffer_push,
+    &Interpreter::buffer_pop,    &Interpreter::buffer_drop, &Interpreter::filter_begin,
+    &Interpreter::filter_next,   &Interpreter::filter_keep, &Interpreter::filter_end,
+    &Interpreter::for_begin,     &Interpreter::for_next,    &Interpreter::for_end,
+    &Interpreter::loop_return,   &Interpreter::macro,       &Interpreter::parameter_default,
+    &Interpreter::return_macro,  &Interpreter::end,
 };
 
 Interpreter::Interpreter(const Code& code, const Limits& limits, const std::tm& now)
@@ -66,8 +33,7 @@ Interpreter::Interpreter(const Code& code, const Limits& limits, const std::tm& 
       environment_{.heap = heap_, .now = now},
       names_(code.names.size()),
       constants_(code.constants.size()),
-      given_(code.names.size()),
-      is_given_(code.names.size()) {
+      given_(code.names.size()) {
   static_assert(std::size(kHandlers) == static_cast<std::size_t>(Op::kEnd) + 1);
   loop_name_ = find_name("loop");
   caller_name_ = find_name("caller");
@@ -92,9 +58,7 @@ std::int32_t Interpreter::find_name(std::string_view name) const {
 
 void Interpreter::define(std::string_view name, const Value& value) {
   const std::int32_t found = find_name(name);
-  if (found < 0) return;
-  given_[static_cast<std::size_t>(found)] = value;
-  is_given_[static_cast<std::size_t>(found)] = true;
+  if (found >= 0) given_[static_cast<std::size_t>(found)] = value;
 }
 
 MarkedText Interpreter::run() {
@@ -133,21 +97,11 @@ const Value& Interpreter::constant(std::int32_t index) {
   Value& value = constants_[static_cast<std::size_t>(index)];
   if (!value.is_none()) return value;
   const Constant& literal = code_.constants[static_cast<std::size_t>(index)];
-  switch (literal.kind) {
-    case Constant::Kind::kNone:
-      break;
-    case Constant::Kind::kBool:
-      value = Value::boolean(literal.integer != 0);
-      break;
-    case Constant::Kind::kInt:
-      value = Value::integer(literal.integer);
-      break;
-    case Constant::Kind::kFloat:
-      value = Value::real(literal.real);
-      break;
-    case Constant::Kind::kString:
-      value = make_string(heap_, literal.text, Origin::kTemplate);
-      break;
+  if (const auto* b = std::get_if<bool>(&literal)) value = Value::boolean(*b);
+  if (const auto* i = std::get_if<std::int64_t>(&literal)) value = Value::integer(*i);
+  if (const auto* d = std::get_if<double>(&literal)) value = Value::real(*d);
+  if (const auto* s = std::get_if<std::string>(&literal)) {
+    value = make_string(heap_, *s, Origin::kTemplate);
   }
   return value;
 }
@@ -193,7 +147,7 @@ Value Interpreter::load(std::int32_t name) {
     }
   }
   const auto index = static_cast<std::size_t>(name);
-  if (is_given_[index]) return given_[index];
+  if (given_[index]) return *given_[index];
   if (const FunctionInfo* function = find_function(code_.names[index])) {
     return Value::function(*function);
   }
@@ -224,10 +178,6 @@ void Interpreter::push_constant(const Instruction& at) {
   push(at.b == 0 ? constant(at.a) : Value::undefined(Missing::kText, constant(at.a)));
 }
 
-void Interpreter::load_variable(const Instruction& at) { push(load(at.a)); }
-
-void Interpreter::store(const Instruction& at) { set(*scope_, at.a, pop()); }
-
 void Interpreter::store_attribute(const Instruction& at) {
   const Value target = load(at.a);
   if (target.kind() != Kind::kNamespace) {
@@ -235,8 +185,6 @@ void Interpreter::store_attribute(const Instruction& at) {
   }
   target.as<Dict>().set(name_value(at.b), pop());
 }
-
-void Interpreter::drop(const Instruction&) { pop(); }
 
 void Interpreter::unpack(const Instruction& at) {
   const Value value = pop();
@@ -250,33 +198,17 @@ void Interpreter::unpack(const Instruction& at) {
   std::move(items.rbegin(), items.rend(), std::back_inserter(stack_));
 }
 
-void Interpreter::jump_always(const Instruction& at) { jump(at.a); }
-
 void Interpreter::jump_if_false(const Instruction& at) {
   if (!is_true(pop())) jump(at.a);
 }
 
-void Interpreter::jump_if_false_keep(const Instruction& at) {
-  if (is_true(stack_.back())) {
-    stack_.pop_back();
-  } else {
-    jump(at.a);
-  }
-}
-
-void Interpreter::jump_if_true_keep(const Instruction& at) {
-  if (is_true(stack_.back())) {
+void Interpreter::jump_keep(const Instruction& at) {
+  if (is_true(stack_.back()) == (at.b != 0)) {
     jump(at.a);
   } else {
     stack_.pop_back();
   }
 }
-
-void Interpreter::invert(const Instruction&) { push(Value::boolean(!is_true(pop()))); }
-
-void Interpreter::negate_top(const Instruction&) { push(negate(pop())); }
-
-void Interpreter::plus_top(const Instruction&) { push(plus(pop())); }
 
 void Interpreter::binary_top(const Instruction& at) {
   const Value right = pop();
@@ -322,12 +254,9 @@ void Interpreter::slice_top(const Instruction&) {
   push(slice(heap_, parts[0], parts[1], parts[2], parts[3]));
 }
 
-void Interpreter::list(const Instruction& at) {
-  push(make_sequence(heap_, Flavor::kList, pop_many(static_cast<std::size_t>(at.a))));
-}
-
-void Interpreter::tuple(const Instruction& at) {
-  push(make_sequence(heap_, Flavor::kTuple, pop_many(static_cast<std::size_t>(at.a))));
+void Interpreter::sequence(const Instruction& at) {
+  const auto flavor = static_cast<Flavor>(at.b);
+  push(make_sequence(heap_, flavor, pop_many(static_cast<std::size_t>(at.a))));
 }
 
 void Interpreter::dict(const Instruction& at) {
@@ -350,27 +279,11 @@ void Interpreter::test(const Instruction& at) {
       Value::boolean(test_at(static_cast<std::size_t>(at.a)).call(environment_, value, arguments)));
 }
 
-void Interpreter::no_filter(const Instruction& at) {
-  fail(cat("no filter named '", printable(name_value(at.a).text(), 64), "'"));
-}
-
-void Interpreter::no_test(const Instruction& at) {
-  fail(cat("no test named '", printable(name_value(at.a).text(), 64), "'"));
-}
-
-void Interpreter::scope_push(const Instruction&) { scope_ = enter_scope(scope_); }
-
-void Interpreter::scope_pop(const Instruction&) { leave_scope(); }
-
-void Interpreter::buffer_push(const Instruction&) { buffers_.emplace_back(heap_); }
+void Interpreter::fail_with(const Instruction& at) { fail(std::string(constant(at.a).text())); }
 
 void Interpreter::buffer_pop(const Instruction&) {
   push(buffers_.back().take());
   buffers_.pop_back();
 }
-
-void Interpreter::buffer_drop(const Instruction&) { buffers_.pop_back(); }
-
-void Interpreter::end(const Instruction&) { done_ = true; }
 
 }  // namespace ingot::jinja

@@ -10,6 +10,7 @@
 
 #include "text/jinja/code.h"
 #include "text/jinja/library.h"
+#include "text/jinja/operators.h"
 #include "text/jinja/value.h"
 
 namespace ingot::jinja {
@@ -97,18 +98,17 @@ class Interpreter {
   void text(const Instruction& at);
   void emit(const Instruction& at);
   void push_constant(const Instruction& at);
-  void load_variable(const Instruction& at);
-  void store(const Instruction& at);
+  void load_variable(const Instruction& at) { push(load(at.a)); }
+  void store(const Instruction& at) { set(*scope_, at.a, pop()); }
   void store_attribute(const Instruction& at);
-  void drop(const Instruction& at);
+  void drop(const Instruction&) { pop(); }
   void unpack(const Instruction& at);
-  void jump_always(const Instruction& at);
+  void jump_always(const Instruction& at) { jump(at.a); }
   void jump_if_false(const Instruction& at);
-  void jump_if_false_keep(const Instruction& at);
-  void jump_if_true_keep(const Instruction& at);
-  void invert(const Instruction& at);
-  void negate_top(const Instruction& at);
-  void plus_top(const Instruction& at);
+  void jump_keep(const Instruction& at);
+  void invert(const Instruction&) { push(Value::boolean(!is_true(pop()))); }
+  void negate_top(const Instruction&) { push(negate(pop())); }
+  void plus_top(const Instruction&) { push(plus(pop())); }
   void binary_top(const Instruction& at);
   void concat(const Instruction& at);
   void compare_top(const Instruction& at);
@@ -116,21 +116,19 @@ class Interpreter {
   void attribute_top(const Instruction& at);
   void item_top(const Instruction& at);
   void slice_top(const Instruction& at);
-  void list(const Instruction& at);
-  void tuple(const Instruction& at);
+  void sequence(const Instruction& at);
   void dict(const Instruction& at);
   void filter(const Instruction& at);
   void test(const Instruction& at);
   void call(const Instruction& at);
-  void no_filter(const Instruction& at);
-  void no_test(const Instruction& at);
-  void scope_push(const Instruction& at);
-  void scope_pop(const Instruction& at);
-  void buffer_push(const Instruction& at);
+  void fail_with(const Instruction& at);
+  void scope_push(const Instruction&) { scope_ = enter_scope(scope_); }
+  void scope_pop(const Instruction&) { leave_scope(); }
+  void buffer_push(const Instruction&) { buffers_.emplace_back(heap_); }
   void buffer_pop(const Instruction& at);
-  void buffer_drop(const Instruction& at);
+  void buffer_drop(const Instruction&) { buffers_.pop_back(); }
   void filter_begin(const Instruction& at);
-  void filter_next(const Instruction& at);
+  void filter_next(const Instruction& at) { next_item(at); }
   void filter_keep(const Instruction& at);
   void filter_end(const Instruction& at);
   void for_begin(const Instruction& at);
@@ -140,7 +138,7 @@ class Interpreter {
   void macro(const Instruction& at);
   void parameter_default(const Instruction& at);
   void return_macro(const Instruction& at);
-  void end(const Instruction& at);
+  void end(const Instruction&) { done_ = true; }
 
   const Code& code_;
   Heap heap_;
@@ -152,10 +150,9 @@ class Interpreter {
   std::int32_t caller_name_ = -1;
   std::int32_t kwargs_name_ = -1;
   std::int32_t varargs_name_ = -1;
-  std::vector<Value> names_;      // names as strings, created at first use
-  std::vector<Value> constants_;  // constants as values, created at first use
-  std::vector<Value> given_;      // variables set by define(), by index of the name
-  std::vector<bool> is_given_;
+  std::vector<Value> names_;                 // names as strings, created at first use
+  std::vector<Value> constants_;             // constants as values, created at first use
+  std::vector<std::optional<Value>> given_;  // variables set by define(), by index of the name
   std::vector<Value> stack_;
   std::deque<Scope> scopes_;
   std::vector<Scope*> free_scopes_;

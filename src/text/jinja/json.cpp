@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "base/utf8.h"
 #include "text/jinja/operators.h"
 #include "text/jinja/print.h"
+#include "text/jinja/strings.h"
 
 namespace ingot::jinja {
 
@@ -54,8 +54,8 @@ class JsonPrinter {
       case Kind::kDict:
         return dict(v.as<Dict>());
       case Kind::kSequence:
-        if (v.as<Sequence>().flavor <= Flavor::kTuple) return list(v.as<Sequence>());
-        break;
+        if (!v.is_sequence(Flavor::kTuple)) break;
+        return bracketed("[", v.as<Sequence>().items, "]", [this](const Value& i) { value(i); });
       default:
         break;
     }
@@ -74,18 +74,8 @@ class JsonPrinter {
   void string(const MarkedText& text) {
     out_.heap().spend_bytes(text.bytes.size() * 4);
     put("\"");
-    std::size_t copied = 0;
-    for (std::size_t at = 0; at < text.bytes.size();) {
-      const Utf8Char c = decode_utf8(std::string_view(text.bytes).substr(at));
-      const std::string escape = json_escape(c.code, style_.ensure_ascii);
-      if (!escape.empty()) {
-        out_.append(text, copied, at);
-        out_.append(escape, text.origin(at));
-        copied = at + c.size;
-      }
-      at += c.size;
-    }
-    out_.append(text, copied, text.bytes.size());
+    const auto escape = [this](char32_t code) { return json_escape(code, style_.ensure_ascii); };
+    append_escaped(text, escape, out_);
     put("\"");
   }
 
@@ -96,22 +86,20 @@ class JsonPrinter {
     for (int i = 0; i < depth_; ++i) put(style_.indent);
   }
 
-  void separate(bool& first) {
-    if (!std::exchange(first, false)) put(style_.item_separator);
-    line();
-  }
-
-  void list(const Sequence& sequence) {
-    put("[");
+  template <class Items, class Each>
+  void bracketed(std::string_view open, const Items& items, std::string_view close,
+                 const Each& each) {
+    put(open);
     ++depth_;
     bool first = true;
-    for (const Value& item : sequence.items) {
-      separate(first);
-      value(item);
+    for (const auto& item : items) {
+      if (!std::exchange(first, false)) put(style_.item_separator);
+      line();
+      each(item);
     }
     --depth_;
-    if (!sequence.items.empty()) line();
-    put("]");
+    if (!items.empty()) line();
+    put(close);
   }
 
   void key(const Value& k) {
@@ -134,18 +122,11 @@ class JsonPrinter {
         return is_less(out_.heap(), a->first, b->first);
       });
     }
-    put("{");
-    ++depth_;
-    bool first = true;
-    for (const auto* entry : entries) {
-      separate(first);
+    bracketed("{", entries, "}", [this](Entry entry) {
       key(entry->first);
       put(style_.key_separator);
       value(entry->second);
-    }
-    --depth_;
-    if (!entries.empty()) line();
-    put("}");
+    });
   }
 
   const JsonStyle& style_;

@@ -276,10 +276,7 @@ std::string place_of(std::string_view source, std::size_t at) {
   const std::string_view before = source.substr(0, at);
   const auto lines = std::count(before.begin(), before.end(), '\n');
   const std::string_view line = before.substr(before.rfind('\n') + 1);
-  const auto columns = std::count_if(line.begin(), line.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  });
-  return cat("line ", lines + 1, ", column ", columns + 1);
+  return cat("line ", lines + 1, ", column ", count_characters(line) + 1);
 }
 
 }  // namespace ingot::jinja

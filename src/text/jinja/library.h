@@ -1,6 +1,7 @@
 // Library of Jinja templates: looks up filters, tests, methods and functions; reads arguments.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
@@ -56,6 +57,15 @@ struct MethodInfo {
   FilterFunction call;
 };
 
+/// The entry of a table (of FilterInfo, MethodInfo, ...) that has this name; null for an unknown
+/// name.
+template <class Table>
+auto* find_named(const Table& table, std::string_view name) {
+  const auto at = std::find_if(std::begin(table), std::end(table),
+                               [&](const auto& entry) { return entry.name == name; });
+  return at == std::end(table) ? nullptr : &*at;
+}
+
 /// The index of the filter or test of this name; nothing for an unknown name.
 std::optional<std::size_t> find_filter(std::string_view name);
 std::optional<std::size_t> find_test(std::string_view name);
@@ -63,6 +73,8 @@ const FilterInfo& filter_at(std::size_t index);
 const TestInfo& test_at(std::size_t index);
 /// The global function of this name; null for an unknown name.
 const FunctionInfo* find_function(std::string_view name);
+/// The methods of strings.
+std::span<const MethodInfo> string_methods();
 /// The method `name` of the type of `self`; null for an unknown name.
 const MethodInfo* find_method(const Value& self, std::string_view name);
 

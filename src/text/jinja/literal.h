@@ -1,4 +1,4 @@
-// Parses string and number literals in a Jinja template.
+// Parses string and number literals of a Jinja template; Python's int(), float() and round().
 #pragma once
 
 #include <cstddef>
@@ -27,5 +27,13 @@ std::optional<NumberLiteral> parse_number(std::string_view text, bool integer_on
 ///
 /// Errors:  returns nothing for an escape that is cut or names no character.
 std::optional<std::string> unescape(std::string_view inside);
+
+/// Python's int(text, base): accepts outer white space, a sign, single underscores between digits.
+/// Nothing for other text. Errors: RunError for a number beyond 64 bits.
+std::optional<std::int64_t> parse_int(std::string_view text, std::int64_t base);
+/// Python's float(text), including "inf" and "nan"; nothing for other text.
+std::optional<double> parse_float(std::string_view text);
+/// Python's round(value, digits); ties go to the even digit.
+double round_half_even(double value, int digits);
 
 }  // namespace ingot::jinja

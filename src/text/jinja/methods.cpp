@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "text/jinja/library.h"
-#include "text/jinja/methods.h"
 #include "text/jinja/operators.h"
 
 namespace ingot::jinja {
@@ -67,35 +66,22 @@ Value dict_get(Environment&, const Value& self, const Arguments& arguments) {
 }
 
 /// The keys, values or (key, value) pairs of a dict.
-Value dict_view(Heap& heap, const Value& self, Flavor flavor) {
+template <Flavor flavor>
+Value dict_view(Environment& env, const Value& self, const Arguments& arguments) {
+  constexpr std::string_view kName = flavor == Flavor::kItems  ? "items"
+                                     : flavor == Flavor::kKeys ? "keys"
+                                                               : "values";
+  const Parameters none(kName, arguments, {});
   const auto& entries = self.as<Dict>().entries;
-  heap.spend(entries.size());
-  heap.expect(entries.size(), sizeof(Value));
-  std::vector<Value> items;
-  items.reserve(entries.size());
+  std::vector<Value> items = room_for(env.heap, entries.size());
   for (const auto& [key, value] : entries) {
     if (flavor == Flavor::kItems) {
-      items.push_back(make_sequence(heap, Flavor::kTuple, {key, value}));
+      items.push_back(make_sequence(env.heap, Flavor::kTuple, {key, value}));
     } else {
       items.push_back(flavor == Flavor::kKeys ? key : value);
     }
   }
-  return make_sequence(heap, flavor, std::move(items));
-}
-
-Value dict_items(Environment& env, const Value& self, const Arguments& arguments) {
-  const Parameters none("items", arguments, {});
-  return dict_view(env.heap, self, Flavor::kItems);
-}
-
-Value dict_keys(Environment& env, const Value& self, const Arguments& arguments) {
-  const Parameters none("keys", arguments, {});
-  return dict_view(env.heap, self, Flavor::kKeys);
-}
-
-Value dict_values(Environment& env, const Value& self, const Arguments& arguments) {
-  const Parameters none("values", arguments, {});
-  return dict_view(env.heap, self, Flavor::kValues);
+  return make_sequence(env.heap, flavor, std::move(items));
 }
 
 Value dict_copy(Environment& env, const Value& self, const Arguments& arguments) {
@@ -147,10 +133,16 @@ constexpr MethodInfo kListMethods[] = {
     {"extend", nullptr}, {"index", sequence_index}, {"insert", nullptr}, {"pop", list_pop},
     {"remove", nullptr}, {"reverse", nullptr},      {"sort", nullptr}};
 constexpr MethodInfo kTupleMethods[] = {{"count", sequence_count}, {"index", sequence_index}};
-constexpr MethodInfo kDictMethods[] = {
-    {"clear", nullptr},  {"copy", dict_copy},    {"get", dict_get},    {"items", dict_items},
-    {"keys", dict_keys}, {"pop", nullptr},       {"popitem", nullptr}, {"setdefault", nullptr},
-    {"update", nullptr}, {"values", dict_values}};
+constexpr MethodInfo kDictMethods[] = {{"clear", nullptr},
+                                       {"copy", dict_copy},
+                                       {"get", dict_get},
+                                       {"items", dict_view<Flavor::kItems>},
+                                       {"keys", dict_view<Flavor::kKeys>},
+                                       {"pop", nullptr},
+                                       {"popitem", nullptr},
+                                       {"setdefault", nullptr},
+                                       {"update", nullptr},
+                                       {"values", dict_view<Flavor::kValues>}};
 constexpr MethodInfo kLoopMethods[] = {{"changed", loop_changed}, {"cycle", loop_cycle}};
 constexpr MethodInfo kCyclerMethods[] = {{"next", cycler_next}, {"reset", cycler_reset}};
 
@@ -159,8 +151,8 @@ std::span<const MethodInfo> methods_of(const Value& self) {
     case Kind::kString:
       return string_methods();
     case Kind::kSequence:
-      if (self.as<Sequence>().flavor == Flavor::kList) return kListMethods;
-      if (self.as<Sequence>().flavor <= Flavor::kRange) return kTupleMethods;
+      if (self.is_flavor(Flavor::kList)) return kListMethods;
+      if (self.is_sequence(Flavor::kRange)) return kTupleMethods;
       return {};
     case Kind::kDict:
       return kDictMethods;
@@ -176,10 +168,7 @@ std::span<const MethodInfo> methods_of(const Value& self) {
 }  // namespace
 
 const MethodInfo* find_method(const Value& self, std::string_view name) {
-  const auto methods = methods_of(self);
-  const auto at = std::find_if(methods.begin(), methods.end(),
-                               [&](const MethodInfo& m) { return m.name == name; });
-  return at == methods.end() ? nullptr : &*at;
+  return find_named(methods_of(self), name);
 }
 
 }  // namespace ingot::jinja

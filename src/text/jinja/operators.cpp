@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "text/jinja/format.h"
 #include "text/jinja/print.h"
+#include "text/jinja/strings.h"
 
 namespace ingot::jinja {
 
@@ -134,15 +135,14 @@ Value add_sequences(Heap& heap, const Sequence& a, const Sequence& b) {
   return make_sequence(heap, a.flavor, std::move(items));
 }
 
+/// Whether both values are lists, or both are tuples.
+bool are_alike(const Value& a, const Value& b) {
+  return a.is_sequence(Flavor::kTuple) && b.is_flavor(a.as<Sequence>().flavor);
+}
+
 Value add(Heap& heap, const Value& a, const Value& b) {
   if (a.is_string() && b.is_string()) return add_strings(heap, a, b);
-  if (a.kind() == Kind::kSequence && b.kind() == Kind::kSequence) {
-    const auto& left = a.as<Sequence>();
-    const auto& right = b.as<Sequence>();
-    if (left.flavor == right.flavor && left.flavor <= Flavor::kTuple) {
-      return add_sequences(heap, left, right);
-    }
-  }
+  if (are_alike(a, b)) return add_sequences(heap, a.as<Sequence>(), b.as<Sequence>());
   if (a.is_string() && !b.is_undefined()) {
     fail(cat("can only concatenate str (not \"", type_name(b), "\") to str"));
   }
@@ -171,8 +171,7 @@ Value repeat(Heap& heap, const Value& value, std::int64_t times) {
 }
 
 bool can_repeat(const Value& value) {
-  return value.is_string() ||
-         (value.kind() == Kind::kSequence && value.as<Sequence>().flavor <= Flavor::kTuple);
+  return value.is_string() || value.is_sequence(Flavor::kTuple);
 }
 
 }  // namespace
@@ -226,12 +225,6 @@ bool is_less_mixed(const Value& a, const Value& b) {
                          : static_cast<long double>(b.as_float()));
 }
 
-bool is_ordered_like(const Value& a, const Value& b) {
-  return a.kind() == Kind::kSequence && b.kind() == Kind::kSequence &&
-         a.as<Sequence>().flavor == b.as<Sequence>().flavor &&
-         a.as<Sequence>().flavor <= Flavor::kTuple;
-}
-
 bool is_less_for(Heap& heap, Compare asked, const Value& a, const Value& b) {
   heap.spend(1);
   if (a.is_number() && b.is_number()) return is_less_mixed(a, b);
@@ -239,7 +232,7 @@ bool is_less_for(Heap& heap, Compare asked, const Value& a, const Value& b) {
     heap.spend_bytes(std::min(a.text().size(), b.text().size()));
     return a.text() < b.text();
   }
-  if (is_ordered_like(a, b)) {
+  if (are_alike(a, b)) {
     const auto& left = a.as<Sequence>().items;
     const auto& right = b.as<Sequence>().items;
     for (std::size_t i = 0; i < left.size() && i < right.size(); ++i) {
@@ -313,17 +306,13 @@ Value escape_html(Heap& heap, const Value& value) {
   const MarkedText& text = string.string().text;
   heap.spend_bytes(text.bytes.size());
   TextBuilder out(heap);
-  std::size_t copied = 0;
-  for (std::size_t at = 0; at < text.bytes.size(); ++at) {
+  const auto escape = [](char32_t code) {
     constexpr std::string_view kSpecial = "&<>\"'";
     constexpr std::string_view kEscapes[] = {"&amp;", "&lt;", "&gt;", "&#34;", "&#39;"};
-    const std::size_t i = kSpecial.find(text.bytes[at]);
-    if (i == std::string_view::npos) continue;
-    out.append(text, copied, at);
-    out.append(kEscapes[i], text.origin(at));
-    copied = at + 1;
-  }
-  out.append(text, copied, text.bytes.size());
+    const std::size_t i = code < 0x80 ? kSpecial.find(static_cast<char>(code)) : kSpecial.npos;
+    return i == kSpecial.npos ? std::string_view() : kEscapes[i];
+  };
+  append_escaped(text, escape, out);
   return out.take(true);
 }
 

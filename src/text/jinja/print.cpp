@@ -7,46 +7,23 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "base/utf8.h"
 #include "text/jinja/code.h"
 #include "text/jinja/library.h"
+#include "text/jinja/strings.h"
 
 namespace ingot::jinja {
 
 std::string python_float(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  char buffer[64];
-  const auto end =
-      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr;
-  std::string_view text(buffer, static_cast<std::size_t>(end - buffer));
-  std::string out;
-  if (text.front() == '-') {
-    out = "-";
-    text.remove_prefix(1);
-  }
-  const std::size_t e = text.find('e');
-  std::string digits(1, text[0]);
-  if (e > 2) digits += text.substr(2, e - 2);
-  int exponent = 0;
-  const std::size_t sign = text[e + 1] == '+' ? 1 : 0;
-  std::from_chars(text.data() + e + 1 + sign, text.data() + text.size(), exponent);
-  const int size = static_cast<int>(digits.size());
   // Python writes an exponent if it is below -4 or at least 16.
-  if (exponent < -4 || exponent >= 16) {
-    out += digits.substr(0, 1);
-    if (size > 1) out += cat(".", digits.substr(1));
-    const int magnitude = std::abs(exponent);
-    return out + cat("e", exponent < 0 ? "-" : "+", magnitude < 10 ? "0" : "", magnitude);
-  }
-  if (exponent < 0) {
-    return out + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
-  }
-  if (size <= exponent + 1) {
-    return out + digits + std::string(static_cast<std::size_t>(exponent + 1 - size), '0') + ".0";
-  }
-  const auto whole = static_cast<std::size_t>(exponent) + 1;
-  return out + digits.substr(0, whole) + "." + digits.substr(whole);
+  const double magnitude = std::abs(value);
+  const bool is_fixed = magnitude == 0 || (magnitude >= 1e-4 && magnitude < 1e16);
+  char buffer[64];
+  const auto format = is_fixed ? std::chars_format::fixed : std::chars_format::scientific;
+  std::string text(buffer, std::to_chars(buffer, buffer + sizeof buffer, value, format).ptr);
+  const bool is_whole = is_fixed && text.find('.') == std::string::npos;
+  return is_whole ? text + ".0" : text;
 }
 
 bool is_printable(char32_t code) {
@@ -121,7 +98,7 @@ class Printer {
       case Kind::kString:
         return string(value.string());
       case Kind::kSequence:
-        return sequence(value.as<Sequence>());
+        return sequence(value);
       case Kind::kDict:
         return dict(value.as<Dict>());
       case Kind::kNamespace:
@@ -146,18 +123,8 @@ class Printer {
     const char quote = has_single && !has_double ? '"' : '\'';
     if (value.markup) put("Markup(");
     put(std::string_view(&quote, 1));
-    std::size_t copied = 0;
-    for (std::size_t at = 0; at < text.bytes.size();) {
-      const Utf8Char c = decode_utf8(std::string_view(text.bytes).substr(at));
-      const std::string escape = repr_escape(c.code, quote);
-      if (!escape.empty()) {
-        out_.append(text, copied, at);
-        out_.append(escape, text.origin(at));
-        copied = at + c.size;
-      }
-      at += c.size;
-    }
-    out_.append(text, copied, text.bytes.size());
+    append_escaped(
+        text, [quote](char32_t code) { return repr_escape(code, quote); }, out_);
     put(std::string_view(&quote, 1));
     if (value.markup) put(")");
   }
@@ -171,37 +138,31 @@ class Printer {
     --depth_;
   }
 
-  void sequence(const Sequence& value) {
-    switch (value.flavor) {
+  void sequence(const Value& value) {
+    const std::vector<Value>& all = value.as<Sequence>().items;
+    switch (value.as<Sequence>().flavor) {
       case Flavor::kTuple:
         put("(");
-        items(value.items);
-        return put(value.items.size() == 1 ? ",)" : ")");
+        items(all);
+        return put(all.size() == 1 ? ",)" : ")");
       case Flavor::kRange:
-        return range(value);
+        return range(all);
       case Flavor::kKeys:
       case Flavor::kValues:
       case Flavor::kItems:
-        put(cat(type_name_of(value.flavor), "(["));
-        items(value.items);
+        put(cat(type_name(value), "(["));
+        items(all);
         return put("])");
       case Flavor::kGenerator:
         return put("<generator object>");
       case Flavor::kList:
         put("[");
-        items(value.items);
+        items(all);
         return put("]");
     }
   }
 
-  static std::string_view type_name_of(Flavor flavor) {
-    return flavor == Flavor::kKeys     ? "dict_keys"
-           : flavor == Flavor::kValues ? "dict_values"
-                                       : "dict_items";
-  }
-
-  void range(const Sequence& value) {
-    const std::vector<Value>& v = value.items;
+  void range(const std::vector<Value>& v) {
     if (v.empty()) return put("range(0, 0)");
     const std::int64_t start = v[0].as_int();
     const std::int64_t step = v.size() > 1 ? v[1].as_int() - start : 1;
@@ -239,11 +200,14 @@ void print(const Value& value, TextBuilder& out) { Printer(out).str(value); }
 
 void print_repr(const Value& value, TextBuilder& out) { Printer(out).repr(value); }
 
-Value to_string(Heap& heap, const Value& value) {
-  if (value.is_string()) return value;
+Value printed(Heap& heap, const Value& value, bool markup) {
   TextBuilder out(heap);
   print(value, out);
-  return out.take();
+  return out.take(markup);
+}
+
+Value to_string(Heap& heap, const Value& value) {
+  return value.is_string() ? value : printed(heap, value);
 }
 
 }  // namespace ingot::jinja

@@ -21,6 +21,8 @@ void print(const Value& value, TextBuilder& out);
 /// Appends repr(value).
 void print_repr(const Value& value, TextBuilder& out);
 
+/// str(value) as a new string, which is markup only if `markup` is set.
+Value printed(Heap& heap, const Value& value, bool markup = false);
 /// str(value) as a string value; a string is returned unchanged.
 Value to_string(Heap& heap, const Value& value);
 

@@ -27,8 +27,8 @@ const Value& name_argument(const Arguments& arguments, std::size_t i, std::strin
 
 /// Keeps the items for which a test is true, or false. The test's name is the argument behind the
 /// first `first` ones. Without a name the item itself is tested for truth.
-Value keep(Environment& env, const Value& value, const Arguments& arguments, bool wanted,
-           std::size_t first) {
+template <bool wanted, std::size_t first>
+Value keep(Environment& env, const Value& value, const Arguments& arguments) {
   if (!is_true(value)) return make_sequence(env.heap, Flavor::kGenerator, {});
   const Value* path = first > 0 ? &name_argument(arguments, 0, "selectattr") : nullptr;
   const TestInfo* test = nullptr;
@@ -82,25 +82,9 @@ Value filter_map(Environment& env, const Value& value, const Arguments& argument
   return make_sequence(env.heap, Flavor::kGenerator, std::move(items));
 }
 
-Value filter_select(Environment& env, const Value& value, const Arguments& arguments) {
-  return keep(env, value, arguments, true, 0);
-}
-
-Value filter_reject(Environment& env, const Value& value, const Arguments& arguments) {
-  return keep(env, value, arguments, false, 0);
-}
-
-Value filter_selectattr(Environment& env, const Value& value, const Arguments& arguments) {
-  return keep(env, value, arguments, true, 1);
-}
-
-Value filter_rejectattr(Environment& env, const Value& value, const Arguments& arguments) {
-  return keep(env, value, arguments, false, 1);
-}
-
 constexpr FilterInfo kFilters[] = {
-    {"map", filter_map},       {"reject", filter_reject},         {"rejectattr", filter_rejectattr},
-    {"select", filter_select}, {"selectattr", filter_selectattr},
+    {"map", filter_map},       {"reject", keep<false, 0>},    {"rejectattr", keep<false, 1>},
+    {"select", keep<true, 0>}, {"selectattr", keep<true, 1>},
 };
 
 }  // namespace

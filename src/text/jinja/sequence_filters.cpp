@@ -69,7 +69,8 @@ Value nothing(Heap& heap, std::string_view what) {
   return Value::undefined(Missing::kText, make_string(heap, what));
 }
 
-Value extreme(Environment& env, const Value& value, const Arguments& arguments, bool wants_max) {
+template <bool wants_max>
+Value extreme(Environment& env, const Value& value, const Arguments& arguments) {
   const Parameters p(wants_max ? "max" : "min", arguments, {"case_sensitive", "attribute"});
   std::vector<Value> items = iterate(env.heap, value);
   if (items.empty()) return nothing(env.heap, "no aggregated item, sequence was empty");
@@ -159,9 +160,7 @@ Value filter_last(Environment& env, const Value& value, const Arguments& argumen
   if (value.is_string() && value.string().length() > 0) {
     return item(env.heap, value, Value::integer(-1));
   }
-  if (value.kind() == Kind::kSequence && value.as<Sequence>().flavor == Flavor::kGenerator) {
-    fail("'generator' object is not reversible");
-  }
+  if (value.is_flavor(Flavor::kGenerator)) fail("'generator' object is not reversible");
   const std::vector<Value> items = iterate(env.heap, value);
   return items.empty() ? nothing(env.heap, "no last item, sequence was empty") : items.back();
 }
@@ -185,21 +184,12 @@ Value filter_list(Environment& env, const Value& value, const Arguments& argumen
   return make_sequence(env.heap, Flavor::kList, iterate(env.heap, value));
 }
 
-Value filter_max(Environment& env, const Value& value, const Arguments& arguments) {
-  return extreme(env, value, arguments, true);
-}
-
-Value filter_min(Environment& env, const Value& value, const Arguments& arguments) {
-  return extreme(env, value, arguments, false);
-}
-
 Value filter_reverse(Environment& env, const Value& value, const Arguments& arguments) {
   const Parameters none("reverse", arguments, {});
   if (value.is_string()) return slice(env.heap, value, {}, {}, Value::integer(-1));
   std::vector<Value> items = iterate(env.heap, value);
   std::reverse(items.begin(), items.end());
-  const bool was_generator =
-      value.kind() == Kind::kSequence && value.as<Sequence>().flavor == Flavor::kGenerator;
+  const bool was_generator = value.is_flavor(Flavor::kGenerator);
   return make_sequence(env.heap, was_generator ? Flavor::kList : Flavor::kGenerator,
                        std::move(items));
 }
@@ -254,7 +244,7 @@ constexpr FilterInfo kFilters[] = {
     {"batch", filter_batch},   {"count", filter_length},  {"dictsort", filter_dictsort},
     {"first", filter_first},   {"items", filter_items},   {"join", filter_join},
     {"last", filter_last},     {"length", filter_length}, {"list", filter_list},
-    {"max", filter_max},       {"min", filter_min},       {"reverse", filter_reverse},
+    {"max", extreme<true>},    {"min", extreme<false>},   {"reverse", filter_reverse},
     {"slice", filter_slice},   {"sort", filter_sort},     {"sum", filter_sum},
     {"unique", filter_unique},
 };

@@ -23,7 +23,7 @@ void Compiler::body(std::initializer_list<std::string_view> ends) {
       emit(Op::kText, text_constant(now().text));
       next();
     } else if (now().kind == TokenKind::kPrintBegin) {
-      print();
+      print(TokenKind::kPrintEnd, "}}");
     } else if (ends_with(ends)) {
       next();
       return;
@@ -43,11 +43,11 @@ void Compiler::end_block() {
   next();
 }
 
-void Compiler::print() {
+void Compiler::print(TokenKind end, std::string_view mark) {
   next();
   tuple(true);
   emit(Op::kEmit);
-  if (now().kind != TokenKind::kPrintEnd) unexpected("}}");
+  if (now().kind != end) unexpected(mark);
   next();
 }
 
@@ -74,12 +74,7 @@ void Compiler::statement() {
     return (this->*compile_it)();
   }
   if (word == "break" || word == "continue") return loop_control(word);
-  if (word == "print") {
-    next();
-    tuple(true);
-    emit(Op::kEmit);
-    return end_block();
-  }
+  if (word == "print") return print(TokenKind::kBlockEnd, "%}");
   if (std::find(std::begin(kForbidden), std::end(kForbidden), word) != std::end(kForbidden)) {
     fail(cat("'", word, "' is not supported: a chat template stands alone"));
   }
@@ -111,13 +106,13 @@ void Compiler::if_statement() {
     const std::size_t skip = emit(Op::kJumpIfFalse);
     end_block();
     body({"elif", "else", "endif"});
-    const bool is_last = is_name("endif");
+    const bool is_last = is("endif");
     if (!is_last) ends.push_back(emit(Op::kJump));
     land(skip);
-    if (is_last || is_name("else")) break;
+    if (is_last || is("else")) break;
     next();
   }
-  if (skip_name("else")) {
+  if (skip("else")) {
     end_block();
     body({"endif"});
   }
@@ -128,9 +123,9 @@ void Compiler::if_statement() {
 }
 
 Target Compiler::one_target(bool with_attributes) {
-  if (skip_operator("(")) {
+  if (skip("(")) {
     Target found = target(with_attributes);
-    expect_operator(")");
+    expect(")");
     return found;
   }
   constexpr std::array<std::string_view, 6> kConstants = {"true", "false", "none",
@@ -141,7 +136,7 @@ Target Compiler::one_target(bool with_attributes) {
   }
   Target found;
   found.name = static_cast<std::int32_t>(name(text));
-  if (with_attributes && skip_operator(".")) {
+  if (with_attributes && skip(".")) {
     found.kind = Target::Kind::kAttribute;
     found.attribute = static_cast<std::int32_t>(name(any_name()));
   }
@@ -151,12 +146,12 @@ Target Compiler::one_target(bool with_attributes) {
 Target Compiler::target(bool with_attributes) {
   const Level guard(*this);
   Target first = one_target(with_attributes);
-  if (!is_operator(",")) return first;
+  if (!is(",")) return first;
   Target all{.kind = Target::Kind::kTuple, .parts = {}};
   all.parts.push_back(std::move(first));
-  while (skip_operator(",")) {
-    if (now().kind != TokenKind::kName && !is_operator("(")) break;
-    if (is_name("in")) break;
+  while (skip(",")) {
+    if (now().kind != TokenKind::kName && !is("(")) break;
+    if (is("in")) break;
     all.parts.push_back(one_target(with_attributes));
   }
   return all;
@@ -190,12 +185,12 @@ void Compiler::for_filter(const Target& target) {
 
 void Compiler::for_statement() {
   const Target variables = target(false);
-  expect_name("in");
+  expect("in");
   tuple(false);
   const std::size_t entry = here();
   inner([&] {
-    if (skip_name("if")) for_filter(variables);
-    const bool recursive = skip_name("recursive");
+    if (skip("if")) for_filter(variables);
+    const bool recursive = skip("recursive");
     end_block();
     loop_body(variables, entry, recursive);
   });
@@ -214,7 +209,7 @@ void Compiler::loop_body(const Target& target, std::size_t entry, bool recursive
   for (const std::size_t jump : loops_.back().breaks) land(jump);
   loops_.pop_back();
   const std::size_t end = emit(Op::kForEnd);
-  if (skip_name("else")) {
+  if (skip("else")) {
     end_block();
     open('s');
     body({"endfor"});
@@ -250,13 +245,13 @@ void Compiler::loop_control(std::string_view word) {
 
 void Compiler::run_last(std::size_t begin, std::size_t middle) {
   auto& code = code_.instructions;
-  const auto at = [&](std::size_t i) { return code.begin() + static_cast<std::ptrdiff_t>(i); };
-  std::rotate(at(begin), at(middle), code.end());
+  const auto first = code.begin() + static_cast<std::ptrdiff_t>(begin);
+  std::rotate(first, first + static_cast<std::ptrdiff_t>(middle - begin), code.end());
 }
 
 void Compiler::set_block(const Target& target) {
   const std::size_t filters = here();
-  if (skip_operator("|")) filter_chain();
+  if (skip("|")) filter_chain();
   const std::size_t begin = here();
   end_block();
   const char buffer = begin == filters ? 'b' : 'f';
@@ -269,7 +264,7 @@ void Compiler::set_block(const Target& target) {
 
 void Compiler::set_statement() {
   const Target variables = target(true);
-  if (skip_operator("=")) {
+  if (skip("=")) {
     tuple(true);
     assign(variables);
   } else {
@@ -282,17 +277,15 @@ void Compiler::signature(std::size_t index) {
   macros_.push_back(index);
   std::vector<std::int32_t> parameters;
   std::size_t required = 0;
-  expect_operator("(");
-  while (!is_operator(")")) {
-    if (!parameters.empty()) expect_operator(",");
-    if (is_operator(")")) break;
+  expect("(");
+  items(")", [&] {
     if (parameters.size() == kParametersMax) fail(cat("more than ", kParametersMax, " parameters"));
     const auto parameter = static_cast<std::int32_t>(name(any_name()));
     if (std::find(parameters.begin(), parameters.end(), parameter) != parameters.end()) {
       fail("two parameters of the same name");
     }
     parameters.push_back(parameter);
-    if (skip_operator("=")) {
+    if (skip("=")) {
       const std::size_t skip = emit(Op::kDefault, parameters.size() - 1);
       expression();
       emit(Op::kStore, static_cast<std::size_t>(parameter));
@@ -300,7 +293,7 @@ void Compiler::signature(std::size_t index) {
     } else if (++required != parameters.size()) {
       fail("a parameter without a default behind one that has one");
     }
-  }
+  });
   next();
   macros_.pop_back();
   code_.macros[index].parameters = std::move(parameters);
@@ -334,7 +327,7 @@ void Compiler::call_statement() {
   const std::size_t index = code_.macros.size();
   code_.macros.emplace_back();
   const std::size_t first = here();
-  if (is_operator("(")) signature(index);
+  if (is("(")) signature(index);
   const std::size_t middle = here();
   if (now().kind != TokenKind::kName) unexpected("a call");
   primary();
@@ -362,9 +355,9 @@ void Compiler::call_statement() {
 void Compiler::with_statement() {
   std::vector<Target> targets;
   while (now().kind != TokenKind::kBlockEnd) {
-    if (!targets.empty()) expect_operator(",");
+    if (!targets.empty()) expect(",");
     targets.push_back(one_target(false));
-    expect_operator("=");
+    expect("=");
     expression();
   }
   end_block();
@@ -378,7 +371,7 @@ void Compiler::with_statement() {
 
 void Compiler::block_statement() {
   const std::string_view block = any_name();
-  while (is_name("scoped") || is_name("required")) next();
+  while (is("scoped") || is("required")) next();
   end_block();
   scoped_body("endblock");
   if (now().kind == TokenKind::kName && any_name() != block) {

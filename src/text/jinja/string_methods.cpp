@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "text/jinja/format.h"
-#include "text/jinja/methods.h"
 #include "text/jinja/operators.h"
 #include "text/jinja/print.h"
 #include "text/jinja/strings.h"
@@ -140,9 +139,7 @@ Value has_affix(Environment& env, const Value& self, const Arguments& arguments)
     return at_end ? text.ends_with(affix.text()) : text.starts_with(affix.text());
   };
   const Value& affix = *p[0];
-  if (affix.kind() != Kind::kSequence || affix.as<Sequence>().flavor != Flavor::kTuple) {
-    return Value::boolean(matches(affix));
-  }
+  if (!affix.is_flavor(Flavor::kTuple)) return Value::boolean(matches(affix));
   const auto& items = affix.as<Sequence>().items;
   return Value::boolean(std::any_of(items.begin(), items.end(), matches));
 }
@@ -240,17 +237,24 @@ bool is_alnum(char32_t c) { return is_letter(c) || is_numeric(c); }
 bool is_ascii_char(char32_t c) { return c < 0x80; }
 bool is_name_char(char32_t c) { return c == '_' || is_alnum(c); }
 
-template <bool (*holds)(char32_t), bool when_empty>
-Value all_are(Environment& env, const Value& self, const Arguments& arguments) {
-  const Parameters none("str test", arguments, {});
-  const std::string_view text = self.text();
-  env.heap.spend_characters(text.size());
+/// Whether all code points have a property; stops at the first one that has not.
+template <class Holds>
+bool all_characters(const String& string, const Holds& holds) {
+  const std::string_view text = string.text.bytes;
+  string.heap().spend_characters(text.size());
   for (std::size_t at = 0; at < text.size();) {
     const Utf8Char c = decode_utf8(text.substr(at));
-    if (!holds(c.code)) return Value::boolean(false);
+    if (!holds(c.code)) return false;
     at += c.size;
   }
-  return Value::boolean(when_empty || !text.empty());
+  return true;
+}
+
+template <bool (*holds)(char32_t), bool when_empty>
+Value all_are(Environment&, const Value& self, const Arguments& arguments) {
+  const Parameters none("str test", arguments, {});
+  const bool all = all_characters(self.string(), holds);
+  return Value::boolean(all && (when_empty || !self.text().empty()));
 }
 
 Value is_identifier(Environment& env, const Value& self, const Arguments& arguments) {
@@ -265,21 +269,18 @@ Value is_in_case(Environment&, const Value& self, const Arguments& arguments) {
   return Value::boolean(has_case(self.string(), upper));
 }
 
-Value is_title(Environment& env, const Value& self, const Arguments& arguments) {
+Value is_title(Environment&, const Value& self, const Arguments& arguments) {
   const Parameters none("istitle", arguments, {});
-  const std::string_view text = self.text();
-  env.heap.spend_characters(text.size());
   bool in_word = false;
   bool any = false;
-  for (std::size_t at = 0; at < text.size();) {
-    const Utf8Char c = decode_utf8(text.substr(at));
-    at += c.size;
-    const bool starts = is_cased(c.code) && !is_lower(c.code);
-    if (starts == in_word && is_cased(c.code)) return Value::boolean(false);
-    in_word = is_cased(c.code);
+  const bool all = all_characters(self.string(), [&](char32_t c) {
+    const bool starts = is_cased(c) && !is_lower(c);
+    if (starts == in_word && is_cased(c)) return false;
+    in_word = is_cased(c);
     any = any || in_word;
-  }
-  return Value::boolean(any);
+    return true;
+  });
+  return Value::boolean(all && any);
 }
 
 Value format_method(Environment& env, const Value& self, const Arguments& arguments) {
@@ -335,17 +336,12 @@ constexpr MethodInfo kMethods[] = {
 }  // namespace
 
 bool has_case(const String& string, bool upper) {
-  const std::string_view text = string.text.bytes;
-  string.heap().spend_characters(text.size());
   bool any = false;
-  for (std::size_t at = 0; at < text.size();) {
-    const Utf8Char c = decode_utf8(text.substr(at));
-    at += c.size;
-    if (!is_cased(c.code)) continue;
-    if (upper ? !is_upper(c.code) : !is_lower(c.code)) return false;
-    any = true;
-  }
-  return any;
+  const bool all = all_characters(string, [&](char32_t c) {
+    any = any || is_cased(c);
+    return !is_cased(c) || (upper ? is_upper(c) : is_lower(c));
+  });
+  return all && any;
 }
 
 std::span<const MethodInfo> string_methods() { return kMethods; }

@@ -17,18 +17,6 @@ Value part_of(const String& string, std::size_t begin, std::size_t end) {
 
 namespace {
 
-/// Calls `visit` with each code point and the offset of its first byte.
-template <class Visit>
-void each_character(const String& string, const Visit& visit) {
-  const std::string_view text = string.text.bytes;
-  string.heap().spend_characters(text.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const Utf8Char c = decode_utf8(text.substr(at));
-    visit(c.code, at);
-    at += c.size;
-  }
-}
-
 /// Appends a character in a case; it gets the origin of byte `at`.
 void append_cased(const String& string, std::size_t at, char32_t code, Case wanted,
                   TextBuilder& out) {
@@ -41,10 +29,8 @@ void append_cased(const String& string, std::size_t at, char32_t code, Case want
 ///
 /// Source:  Unicode 15, section 3.13, Final_Sigma; without case-ignorable characters.
 bool is_final_sigma(std::string_view text, std::size_t at) {
-  std::size_t before = at;
-  while (before > 0 && (static_cast<unsigned char>(text[--before]) & 0xC0) == 0x80) {
-  }
-  const bool letter_before = at > 0 && is_cased(decode_utf8(text.substr(before)).code);
+  const bool letter_before =
+      at > 0 && is_cased(decode_utf8(text.substr(character_before(text, at))).code);
   const Utf8Char after = decode_utf8(text.substr(at + 2));
   return letter_before && !(after.valid && is_cased(after.code));
 }
@@ -122,8 +108,7 @@ std::size_t leading(std::string_view text, std::string_view chars) {
 std::size_t trailing(std::string_view text, std::string_view chars) {
   std::size_t end = text.size();
   while (end > 0) {
-    std::size_t begin = end - 1;
-    while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
+    const std::size_t begin = character_before(text, end);
     if (!has_character(chars, decode_utf8(text.substr(begin)).code)) break;
     end = begin;
   }
@@ -226,8 +211,7 @@ std::vector<Value> split_space_right(const String& string, std::int64_t limit) {
       begin = 0;
     } else {
       while (begin > 0 && trailing_space(text.substr(0, begin)) == 0) {
-        --begin;
-        while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
+        begin = character_before(text, begin);
       }
     }
     parts.push_back(part_of(string, begin, end));
@@ -238,35 +222,24 @@ std::vector<Value> split_space_right(const String& string, std::int64_t limit) {
   return parts;
 }
 
-std::vector<Value> split_at(const String& string, std::string_view separator, std::int64_t limit) {
+std::vector<Value> split_at(const String& string, std::string_view separator, std::int64_t limit,
+                            bool from_right) {
   const std::string_view text = string.text.bytes;
   std::vector<Value> parts;
   std::size_t begin = 0;
-  for (; limit != 0; --limit) {
-    const std::size_t found = text.find(separator, begin);
-    if (found == std::string_view::npos) break;
-    string.heap().spend(1);
-    parts.push_back(part_of(string, begin, found));
-    begin = found + separator.size();
-  }
-  parts.push_back(part_of(string, begin, text.size()));
-  return parts;
-}
-
-std::vector<Value> split_at_right(const String& string, std::string_view separator,
-                                  std::int64_t limit) {
-  const std::string_view text = string.text.bytes;
-  std::vector<Value> parts;
   std::size_t end = text.size();
-  for (; limit != 0 && end >= separator.size(); --limit) {
-    const std::size_t found = text.substr(0, end).rfind(separator);
+  for (; limit != 0; --limit) {
+    const std::string_view rest = text.substr(begin, end - begin);
+    const std::size_t found = from_right ? rest.rfind(separator) : rest.find(separator);
     if (found == std::string_view::npos) break;
     string.heap().spend(1);
-    parts.push_back(part_of(string, found + separator.size(), end));
-    end = found;
+    const std::size_t at = begin + found;
+    const std::size_t behind = at + separator.size();
+    parts.push_back(from_right ? part_of(string, behind, end) : part_of(string, begin, at));
+    (from_right ? end : begin) = from_right ? at : behind;
   }
-  parts.push_back(part_of(string, 0, end));
-  std::reverse(parts.begin(), parts.end());
+  parts.push_back(part_of(string, begin, end));
+  if (from_right) std::reverse(parts.begin(), parts.end());
   return parts;
 }
 
@@ -280,8 +253,7 @@ std::vector<Value> split(const String& string, const std::string_view* separator
     return from_right ? split_space_right(string, limit) : split_space(string, limit);
   }
   if (separator->empty()) fail("empty separator");
-  return from_right ? split_at_right(string, *separator, limit)
-                    : split_at(string, *separator, limit);
+  return split_at(string, *separator, limit, from_right);
 }
 
 std::vector<Value> split_lines(const String& string, bool keep_ends) {
@@ -318,9 +290,8 @@ Value join(Heap& heap, const Value& separator, const std::vector<Value>& parts) 
 std::int64_t index_of(const String& string, std::size_t at) {
   if (string.is_ascii()) return static_cast<std::int64_t>(at);
   string.heap().spend_bytes(at);
-  return std::count_if(string.text.bytes.begin(),
-                       string.text.bytes.begin() + static_cast<std::ptrdiff_t>(at),
-                       [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+  const std::string_view before = std::string_view(string.text.bytes).substr(0, at);
+  return static_cast<std::int64_t>(count_characters(before));
 }
 
 }  // namespace ingot::jinja

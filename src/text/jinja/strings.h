@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/utf8.h"
 #include "text/jinja/value.h"
 #include "text/unicode/unicode_text.h"
 
@@ -13,6 +14,36 @@ namespace ingot::jinja {
 
 /// Bytes [begin, end) of a string.
 Value part_of(const String& string, std::size_t begin, std::size_t end);
+
+/// Calls `visit` with each code point and the offset of its first byte.
+template <class Visit>
+void each_character(const String& string, const Visit& visit) {
+  const std::string_view text = string.text.bytes;
+  string.heap().spend_characters(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8Char c = decode_utf8(text.substr(at));
+    visit(c.code, at);
+    at += c.size;
+  }
+}
+
+/// Appends `text`; each character for which `escape` returns a text becomes that text, with the
+/// origin of the character's first byte.
+template <class Escape>
+void append_escaped(const MarkedText& text, const Escape& escape, TextBuilder& out) {
+  std::size_t copied = 0;
+  for (std::size_t at = 0; at < text.bytes.size();) {
+    const Utf8Char c = decode_utf8(std::string_view(text.bytes).substr(at));
+    const auto escaped = escape(c.code);
+    if (!escaped.empty()) {
+      out.append(text, copied, at);
+      out.append(escaped, text.origin(at));
+      copied = at + c.size;
+    }
+    at += c.size;
+  }
+  out.append(text, copied, text.bytes.size());
+}
 
 /// Changes of case, as Python's lower, upper, casefold, swapcase, capitalize (first letter upper,
 /// others lower) and title (capitalizes each run of letters).
@@ -35,6 +66,9 @@ std::vector<Value> split(const String& string, const std::string_view* separator
                          std::int64_t limit, bool from_right);
 std::vector<Value> split_lines(const String& string, bool keep_ends);
 Value join(Heap& heap, const Value& separator, const std::vector<Value>& parts);
+
+/// Python's str.isupper() if `upper`, otherwise str.islower().
+bool has_case(const String& string, bool upper);
 
 /// The number of code points in front of byte `at`.
 std::int64_t index_of(const String& string, std::size_t at);

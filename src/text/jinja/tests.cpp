@@ -3,9 +3,9 @@
 
 #include "base/text.h"
 #include "text/jinja/library.h"
-#include "text/jinja/methods.h"
 #include "text/jinja/operators.h"
 #include "text/jinja/print.h"
+#include "text/jinja/strings.h"
 
 namespace ingot::jinja {
 
@@ -73,8 +73,8 @@ bool is_iterable_test(Environment&, const Value& value, const Arguments& argumen
 
 bool is_sequence(Environment&, const Value& value, const Arguments& arguments) {
   const Parameters none("sequence", arguments, {});
-  if (value.kind() == Kind::kSequence) return value.as<Sequence>().flavor <= Flavor::kRange;
-  return value.is_undefined() || value.is_string() || value.kind() == Kind::kDict;
+  return value.is_undefined() || value.is_string() || value.kind() == Kind::kDict ||
+         value.is_sequence(Flavor::kRange);
 }
 
 bool is_same(Environment&, const Value& value, const Arguments& arguments) {
@@ -149,9 +149,8 @@ constexpr TestInfo kTests[] = {
 }  // namespace
 
 std::optional<std::size_t> find_test(std::string_view name) {
-  const auto* at = std::find_if(std::begin(kTests), std::end(kTests),
-                                [&](const TestInfo& t) { return t.name == name; });
-  if (at == std::end(kTests)) return std::nullopt;
+  const auto* at = find_named(kTests, name);
+  if (at == nullptr) return std::nullopt;
   return static_cast<std::size_t>(at - std::begin(kTests));
 }
 

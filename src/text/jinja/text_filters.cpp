@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "base/utf8.h"
 #include "text/jinja/filters.h"
 #include "text/jinja/format.h"
 #include "text/jinja/operators.h"
@@ -14,30 +13,13 @@ namespace ingot::jinja {
 
 namespace {
 
-Value change(Environment& env, const Value& value, Casing casing) {
+template <Casing casing>
+Value cased_text(Environment& env, const Value& value, const Arguments& arguments) {
+  constexpr std::string_view kName = casing == Casing::kLower   ? "lower"
+                                     : casing == Casing::kUpper ? "upper"
+                                                                : "capitalize";
+  const Parameters none(kName, arguments, {});
   return change_case(to_string(env.heap, value).string(), casing);
-}
-
-/// str(value) as a plain string, not markup.
-Value plain(Environment& env, const Value& value) {
-  TextBuilder out(env.heap);
-  print(value, out);
-  return out.take();
-}
-
-Value filter_capitalize(Environment& env, const Value& value, const Arguments& arguments) {
-  const Parameters none("capitalize", arguments, {});
-  return change(env, value, Casing::kCapitalize);
-}
-
-Value filter_lower(Environment& env, const Value& value, const Arguments& arguments) {
-  const Parameters none("lower", arguments, {});
-  return change(env, value, Casing::kLower);
-}
-
-Value filter_upper(Environment& env, const Value& value, const Arguments& arguments) {
-  const Parameters none("upper", arguments, {});
-  return change(env, value, Casing::kUpper);
 }
 
 Value filter_title(Environment& env, const Value& value, const Arguments& arguments) {
@@ -106,9 +88,9 @@ Value filter_indent(Environment& env, const Value& value, const Arguments& argum
 
 Value filter_replace(Environment& env, const Value& value, const Arguments& arguments) {
   const Parameters p("replace", arguments, {"old", "new", "count"}, 2);
-  const Value text = plain(env, value);
-  const Value from = plain(env, *p[0]);
-  const Value to = plain(env, *p[1]);
+  const Value text = printed(env.heap, value);
+  const Value from = printed(env.heap, *p[0]);
+  const Value to = printed(env.heap, *p[1]);
   const std::int64_t limit = p.some(2) == nullptr ? -1 : p.integer(2, -1);
   return replace(text.string(), from.string().text, to.string().text, limit);
 }
@@ -184,28 +166,30 @@ Value filter_urlencode(Environment& env, const Value& value, const Arguments& ar
 
 Value filter_wordcount(Environment& env, const Value& value, const Arguments& arguments) {
   const Parameters none("wordcount", arguments, {});
-  const Value string = to_string(env.heap, value);
-  const std::string_view text = string.text();
-  env.heap.spend_characters(text.size());
+  const Value text = to_string(env.heap, value);
   std::int64_t words = 0;
   bool in_word = false;
-  for (std::size_t at = 0; at < text.size();) {
-    const Utf8Char c = decode_utf8(text.substr(at));
-    const bool is_word = c.code == '_' || (char_class(c.code) & (kLetter | kNumber)) != 0;
+  each_character(text.string(), [&](char32_t code, std::size_t) {
+    const bool is_word = code == '_' || (char_class(code) & (kLetter | kNumber)) != 0;
     if (is_word && !in_word) ++words;
     in_word = is_word;
-    at += c.size;
-  }
+  });
   return Value::integer(words);
 }
 
 constexpr FilterInfo kFilters[] = {
-    {"capitalize", filter_capitalize}, {"center", filter_center},
-    {"format", filter_format},         {"indent", filter_indent},
-    {"lower", filter_lower},           {"replace", filter_replace},
-    {"title", filter_title},           {"trim", filter_trim},
-    {"truncate", filter_truncate},     {"upper", filter_upper},
-    {"urlencode", filter_urlencode},   {"wordcount", filter_wordcount},
+    {"capitalize", cased_text<Casing::kCapitalize>},
+    {"center", filter_center},
+    {"format", filter_format},
+    {"indent", filter_indent},
+    {"lower", cased_text<Casing::kLower>},
+    {"replace", filter_replace},
+    {"title", filter_title},
+    {"trim", filter_trim},
+    {"truncate", filter_truncate},
+    {"upper", cased_text<Casing::kUpper>},
+    {"urlencode", filter_urlencode},
+    {"wordcount", filter_wordcount},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Value: creates, compares, hashes and describes template values.
+// Value: creates, compares, hashes and describes template values; errors for exceeded limits.
 #include "text/jinja/value.h"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "text/unicode/unicode_text.h"
 
 namespace ingot::jinja {
 
@@ -34,56 +35,42 @@ constexpr std::size_t kHashedFrom = 8;
 
 }  // namespace
 
+void fail(std::string message) { throw RunError{std::move(message)}; }
+
+void Heap::out_of_steps() const {
+  fail(cat("template budget: more than ", limits_.steps_max, " steps"));
+}
+
+void Heap::out_of_memory() const {
+  fail(cat("template budget: more than ", limits_.memory_bytes_max, " bytes of values"));
+}
+
 void Object::hold(int depth) {
   if (depth >= kValueDepthMax) fail(cat("values are nested deeper than ", kValueDepthMax));
   depth_ = std::max(depth_, depth + 1);
 }
 
-Value Value::boolean(bool b) {
-  Value v;
-  v.kind_ = Kind::kBool;
-  v.payload_.integer = b ? 1 : 0;
-  return v;
-}
-
-Value Value::integer(std::int64_t i) {
-  Value v;
-  v.kind_ = Kind::kInt;
-  v.payload_.integer = i;
-  return v;
-}
-
-Value Value::real(double d) {
-  Value v;
-  v.kind_ = Kind::kFloat;
-  v.payload_.real = d;
-  return v;
-}
-
-Value Value::function(const FunctionInfo& function) {
-  Value v;
-  v.kind_ = Kind::kFunction;
-  v.payload_.function = &function;
-  return v;
-}
-
 Value Value::undefined(Missing why, const Value& name, const Value& owner) {
-  Value v;
-  v.kind_ = Kind::kUndefined;
+  Value v(Kind::kUndefined, {.object = name.is_string() ? name.object() : nullptr});
   v.why_ = why;
   v.owner_ = type_index(owner);
-  v.payload_.object = name.is_string() ? name.object() : nullptr;
   v.retain();
   return v;
 }
-
-Value Value::undefined(Missing why, const Value& name) { return undefined(why, name, Value()); }
 
 void Value::swap(Value& other) noexcept {
   std::swap(kind_, other.kind_);
   std::swap(why_, other.why_);
   std::swap(owner_, other.owner_);
   std::swap(payload_, other.payload_);
+}
+
+bool Value::is_sequence(Flavor last) const {
+  return kind_ == Kind::kSequence && as<Sequence>().flavor <= last;
+}
+
+bool Value::is_flavor(Flavor flavor) const {
+  return kind_ == Kind::kSequence && as<Sequence>().flavor == flavor;
 }
 
 std::string_view Value::text() const { return string().text.bytes; }
@@ -102,12 +89,7 @@ String::String(Heap& heap, MarkedText&& marked, bool is_markup)
       markup(is_markup) {}
 
 std::size_t String::length() const {
-  if (length_ == SIZE_MAX) {
-    length_ =
-        static_cast<std::size_t>(std::count_if(text.bytes.begin(), text.bytes.end(), [](char c) {
-          return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-        }));
-  }
+  if (length_ == SIZE_MAX) length_ = count_characters(text.bytes);
   return length_;
 }
 
@@ -118,7 +100,7 @@ std::size_t String::offset(std::size_t index) const {
   for (; index > 0 && at < text.bytes.size(); --index) {
     do {
       ++at;
-    } while (at < text.bytes.size() && (static_cast<unsigned char>(text.bytes[at]) & 0xC0) == 0x80);
+    } while (at < text.bytes.size() && continues_character(text.bytes[at]));
   }
   return at;
 }
@@ -211,11 +193,15 @@ Value make_sequence(Heap& heap, Flavor flavor, std::vector<Value>&& items) {
   return Value(new Sequence(heap, flavor, std::move(items)));
 }
 
-std::string_view type_name(const Value& value) { return kTypeNames[type_index(value)]; }
-
-std::string object_name(const Value& value) {
-  return value.is_none() ? "None" : cat("'", type_name(value), " object'");
+std::vector<Value> room_for(Heap& heap, std::size_t count) {
+  heap.spend(count);
+  heap.expect(count, sizeof(Value));
+  std::vector<Value> items;
+  items.reserve(count);
+  return items;
 }
+
+std::string_view type_name(const Value& value) { return kTypeNames[type_index(value)]; }
 
 std::string missing_message(const Value& undefined) {
   std::string name = printable(undefined.missing_name(), 64);

@@ -55,8 +55,6 @@ class Object {
     heap_.charge(bytes);
     charged_ += bytes;
   }
-  /// Takes over `bytes` that the heap has already counted.
-  void adopt(std::size_t bytes) { charged_ += bytes; }
   /// Notes that this holds a value of `depth` levels. Errors: RunError beyond kValueDepthMax.
   void hold(int depth);
 
@@ -72,6 +70,9 @@ class Object {
 /// The reason why a value is undefined, for messages.
 enum class Missing : std::uint8_t { kName, kAttribute, kElement, kUnsafe, kParameter, kText };
 
+/// The Python type of a sequence, for printing and comparing.
+enum class Flavor : std::uint8_t { kList, kTuple, kRange, kKeys, kValues, kItems, kGenerator };
+
 struct FunctionInfo;
 struct String;
 struct Sequence;
@@ -81,13 +82,13 @@ struct Dict;
 class Value {
  public:
   Value() = default;  ///< None
-  static Value boolean(bool b);
-  static Value integer(std::int64_t i);
-  static Value real(double d);
-  static Value function(const FunctionInfo& function);
+  static Value boolean(bool b) { return {Kind::kBool, {.integer = b ? 1 : 0}}; }
+  static Value integer(std::int64_t i) { return {Kind::kInt, {.integer = i}}; }
+  static Value real(double d) { return {Kind::kFloat, {.real = d}}; }
+  static Value function(const FunctionInfo& f) { return {Kind::kFunction, {.function = &f}}; }
   /// An undefined value: `owner` has no `name` (a string, or None).
   static Value undefined(Missing why, const Value& name, const Value& owner);
-  static Value undefined(Missing why, const Value& name);
+  static Value undefined(Missing why, const Value& name) { return undefined(why, name, Value()); }
   explicit Value(Object* object) : kind_(object->kind()), payload_{.object = object} {
     ++object->references_;
   }
@@ -116,6 +117,10 @@ class Value {
   /// Whether this is an int or a bool (0 or 1).
   bool is_integer() const { return kind_ == Kind::kInt || kind_ == Kind::kBool; }
   bool is_number() const { return is_integer() || kind_ == Kind::kFloat; }
+
+  /// Whether this is a sequence of the flavor `last`, or of one in front of it.
+  bool is_sequence(Flavor last = Flavor::kGenerator) const;
+  bool is_flavor(Flavor flavor) const;
 
   bool as_bool() const { return payload_.integer != 0; }
   std::int64_t as_int() const { return payload_.integer; }
@@ -147,6 +152,7 @@ class Value {
     const FunctionInfo* function;
     Object* object;
   };
+  Value(Kind kind, Payload payload) : kind_(kind), payload_(payload) {}
   Value(const Value& other, int)
       : kind_(other.kind_), why_(other.why_), owner_(other.owner_), payload_(other.payload_) {}
   bool is_object() const { return kind_ >= Kind::kString; }
@@ -182,9 +188,6 @@ struct String : Object {
  private:
   mutable std::size_t length_ = SIZE_MAX;
 };
-
-/// The Python type of a sequence, for printing and comparing.
-enum class Flavor : std::uint8_t { kList, kTuple, kRange, kKeys, kValues, kItems, kGenerator };
 
 /// A list, tuple, range, dict view or generator. A generator can be read once.
 struct Sequence : Object {
@@ -281,10 +284,11 @@ Value make_string(Heap& heap, std::string_view text, Origin origin = Origin::kDa
 /// A new sequence. Errors: RunError if it is nested deeper than kValueDepthMax.
 Value make_sequence(Heap& heap, Flavor flavor, std::vector<Value>&& items);
 
+/// An empty list with room for `count` values. Counts a step for each of them.
+std::vector<Value> room_for(Heap& heap, std::size_t count);
+
 /// The Python name of a value's type, for messages: "str", "dict".
 std::string_view type_name(const Value& value);
-/// A description of a value, for messages: "'str object'" and "None".
-std::string object_name(const Value& value);
 /// "'content' is undefined", "'dict object' has no attribute 'content'" and such.
 std::string missing_message(const Value& undefined);
 /// Throws RunError if `value` is undefined.

@@ -17,11 +17,8 @@ AddedTokens::AddedTokens(std::span<const AddedToken> tokens) {
   std::vector<TrieEntry> entries;
   for (const std::size_t i : order) {
     const AddedToken& token = tokens[i];
-    entries.push_back({token.content, static_cast<std::int32_t>(ids_.size())});
-    ids_.push_back(token.id);
-    rules_.push_back(static_cast<std::uint8_t>((token.single_word ? kSingleWord : 0) |
-                                               (token.lstrip ? kStripLeft : 0) |
-                                               (token.rstrip ? kStripRight : 0)));
+    entries.push_back({token.content, static_cast<std::int32_t>(rules_.size())});
+    rules_.push_back({token.id, token.single_word, token.lstrip, token.rstrip});
   }
   trie_ = PieceTrie(std::move(entries));
 }
@@ -33,15 +30,12 @@ AddedTokenFinder::Match AddedTokenFinder::next() {
     if (found.id < 0) return {-1, text_.size(), text_.size()};
     const std::size_t end = begin + found.size;
     at_ = end;
-    const auto index = static_cast<std::size_t>(found.id);
-    const unsigned rules = tokens_.rules_[index];
+    const AddedTokens::Rules& rules = tokens_.rules_[static_cast<std::size_t>(found.id)];
     const bool in_word = char_before(text_, begin).is(kWord) || char_at(text_, end).is(kWord);
-    if ((rules & AddedTokens::kSingleWord) != 0 && in_word) continue;
-    Match match = {tokens_.ids_[index], begin, end};
-    if ((rules & AddedTokens::kStripRight) != 0) match.end = spaces_end(end);
-    if ((rules & AddedTokens::kStripLeft) != 0) {
-      match.begin = std::min(spaces_begin(begin), match.end);
-    }
+    if (rules.single_word && in_word) continue;
+    Match match = {rules.id, begin, end};
+    if (rules.rstrip) match.end = spaces_end(end);
+    if (rules.lstrip) match.begin = std::min(spaces_begin(begin), match.end);
     last_end_ = match.end;
     return match;
   }

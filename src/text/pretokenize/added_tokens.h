@@ -24,11 +24,13 @@ class AddedTokens {
 
  private:
   friend class AddedTokenFinder;
-  enum Rule : std::uint8_t { kSingleWord = 1, kStripLeft = 2, kStripRight = 4 };
+  struct Rules {
+    std::int32_t id = -1;
+    bool single_word = false, lstrip = false, rstrip = false;
+  };
 
-  PieceTrie trie_;  // finds indices into ids_ and rules_
-  std::vector<std::int32_t> ids_;
-  std::vector<std::uint8_t> rules_;
+  PieceTrie trie_;  // finds indices into rules_
+  std::vector<Rules> rules_;
 };
 
 /// Finds the tokens of a set in one text: the leftmost, and the longest at that place, as Hugging

@@ -28,26 +28,10 @@ std::string normalize_spaces(std::string_view text, const NormalizerStep& step) 
   return out;
 }
 
-NormalForm form_of(Kind kind) {
-  switch (kind) {
-    case Kind::kNfd:
-      return NormalForm::kNfd;
-    case Kind::kNfkc:
-      return NormalForm::kNfkc;
-    case Kind::kNfkd:
-      return NormalForm::kNfkd;
-    default:
-      return NormalForm::kNfc;
-  }
-}
-
 }  // namespace
 
 Normalizer::Normalizer(const TokenizerData& data) {
-  if (data.normalizers.size() > kTokenizerStepsMax) {
-    throw vocabulary_error(data, cat(data.normalizers.size(),
-                                     " steps of normalisation are more than ", kTokenizerStepsMax));
-  }
+  check_steps(data, data.normalizers.size(), "normalisation");
   for (const NormalizerStep& step : data.normalizers) {
     Step& added = steps_.emplace_back();
     added.data = step;
@@ -74,10 +58,13 @@ std::string Normalizer::apply(const Step& step, std::string_view text,
   const NormalizerStep& data = step.data;
   switch (data.kind) {
     case Kind::kNfc:
+      return to_normal_form(text, NormalForm::kNfc);
     case Kind::kNfd:
+      return to_normal_form(text, NormalForm::kNfd);
     case Kind::kNfkc:
+      return to_normal_form(text, NormalForm::kNfkc);
     case Kind::kNfkd:
-      return to_normal_form(text, form_of(data.kind));
+      return to_normal_form(text, NormalForm::kNfkd);
     case Kind::kLowercase:
       return to_lower(text);
     case Kind::kStripAccents:

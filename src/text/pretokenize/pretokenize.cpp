@@ -208,14 +208,4 @@ void split(Scanner scanner, std::string_view text, SplitBehavior behavior, bool 
   cutter.finish();
 }
 
-void Pretokenizer::split(std::string_view text, EachPiece each) const {
-  if (scanners_.empty()) return each(text);
-  const Pretokenizer rest(scanners_.subspan(1));
-  if (rest.scanners_.empty()) {
-    return ingot::split(scanners_[0], text, SplitBehavior::kIsolated, false, each);
-  }
-  ingot::split(scanners_[0], text, SplitBehavior::kIsolated, false,
-               [&](std::string_view piece) { rest.split(piece, each); });
-}
-
 }  // namespace ingot

@@ -65,28 +65,12 @@ void split(Scanner scanner, std::string_view text, SplitBehavior behavior, bool 
 void find_all(Scanner scanner, std::string_view text,
               FunctionRef<void(std::size_t, std::size_t)> each);
 
-/// A pre-tokenizer that GGUF files name: a list of scanners. Each scanner cuts the pieces of the
-/// previous one. Matches and the texts between matches are pieces.
-class Pretokenizer {
- public:
-  explicit constexpr Pretokenizer(std::span<const Scanner> scanners) : scanners_(scanners) {}
-
-  std::span<const Scanner> scanners() const { return scanners_; }
-
-  /// Calls `each` for the pieces of `text` from left to right. The joined pieces equal `text`.
-  ///
-  /// Cost:    linear; one level of recursion per scanner, at most 6.
-  void split(std::string_view text, EachPiece each) const;
-
- private:
-  std::span<const Scanner> scanners_;
-};
-
-/// The byte-level BPE pre-tokenizer that GGUF's `tokenizer.ggml.pre` names; nothing for an unknown
-/// name.
+/// The byte-level BPE pre-tokenizer that GGUF's `tokenizer.ggml.pre` names, a list of scanners;
+/// empty for an unknown name. Each scanner cuts the pieces of the previous one. Matches and the
+/// texts between matches are pieces.
 ///
 /// Source:  names: llama.cpp's conversion script; patterns: the models' tokenizer.json.
-std::optional<Pretokenizer> find_pretokenizer(std::string_view name);
+std::span<const Scanner> find_pretokenizer(std::string_view name);
 
 /// All names that `find_pretokenizer` knows, for error messages: "a, b, c".
 std::string pretokenizer_names();

@@ -20,11 +20,7 @@ Pattern pattern_of(const TextPattern& pattern, const TokenizerData& data) {
 }  // namespace
 
 PretokenizerChain::PretokenizerChain(const TokenizerData& data) {
-  if (data.pretokenizers.size() > kTokenizerStepsMax) {
-    throw vocabulary_error(
-        data, cat(data.pretokenizers.size(), " steps of pre-tokenization are more than ",
-                  kTokenizerStepsMax));
-  }
+  check_steps(data, data.pretokenizers.size(), "pre-tokenization");
   for (const PretokenizerStep& step : data.pretokenizers) {
     if (byte_level_) {
       add_behind_bytes(step, data);
@@ -40,32 +36,34 @@ PretokenizerChain::Step& PretokenizerChain::add_step(Kind kind) {
   return step;
 }
 
-void PretokenizerChain::add_scanner(Scanner scanner, SplitBehavior behavior, bool invert) {
-  Step& step = add_step(Kind::kScanner);
-  step.scanner = scanner;
+PretokenizerChain::Step& PretokenizerChain::add_cut(Kind kind, SplitBehavior behavior,
+                                                    bool invert) {
+  Step& step = add_step(kind);
   step.behavior = behavior;
   step.invert = invert;
   if (behavior == SplitBehavior::kRemoved) keeps_all_ = false;
+  return step;
+}
+
+void PretokenizerChain::add_scanner(Scanner scanner, SplitBehavior behavior, bool invert) {
+  add_cut(Kind::kScanner, behavior, invert).scanner = scanner;
 }
 
 void PretokenizerChain::add_pattern(Pattern pattern, SplitBehavior behavior, bool invert) {
-  Step& step = add_step(Kind::kPattern);
-  step.pattern = std::move(pattern);
-  step.behavior = behavior;
-  step.invert = invert;
-  if (behavior == SplitBehavior::kRemoved) keeps_all_ = false;
+  add_cut(Kind::kPattern, behavior, invert).pattern = std::move(pattern);
 }
 
 void PretokenizerChain::add(const PretokenizerStep& step, const TokenizerData& data) {
   using enum SplitBehavior;
   switch (step.kind) {
     case StepKind::kNamed: {
-      add_step(Kind::kNamed).named = find_pretokenizer(step.name);
-      if (!steps_.back().named) {
+      const std::span<const Scanner> scanners = find_pretokenizer(step.name);
+      if (scanners.empty()) {
         throw vocabulary_error(
             data, cat("tokenizer.ggml.pre '", printable(step.name),
                       "' is not supported for byte-level bpe; supported: ", pretokenizer_names()));
       }
+      for (const Scanner scanner : scanners) add_scanner(scanner, kIsolated);
       return;
     }
     case StepKind::kByteLevel:
@@ -123,12 +121,12 @@ void PretokenizerChain::split_from(std::size_t at, std::string_view text, bool b
   };
   switch (step.kind) {
     case Kind::kScanner:
+      if (at + 1 == steps_.size()) {
+        return ingot::split(step.scanner, text, step.behavior, step.invert, each);
+      }
       return ingot::split(step.scanner, text, step.behavior, step.invert, next);
     case Kind::kPattern:
       return step.pattern->split(text, step.behavior, step.invert, next);
-    case Kind::kNamed:
-      return at + 1 == steps_.size() ? step.named->split(text, each)
-                                     : step.named->split(text, next);
     case Kind::kMetaspace:
       return split_metaspace(at, text, begins_text, each);
     case Kind::kPrefixSpace:

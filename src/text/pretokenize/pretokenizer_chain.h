@@ -32,11 +32,10 @@ class PretokenizerChain {
   bool keeps_all() const { return keeps_all_; }
 
  private:
-  enum class Kind : std::uint8_t { kScanner, kPattern, kNamed, kMetaspace, kPrefixSpace };
+  enum class Kind : std::uint8_t { kScanner, kPattern, kMetaspace, kPrefixSpace };
   struct Step {
     Kind kind{};
     Scanner scanner{};
-    std::optional<Pretokenizer> named;
     std::optional<Pattern> pattern;
     SplitBehavior behavior = SplitBehavior::kIsolated;
     bool invert = false;
@@ -47,6 +46,7 @@ class PretokenizerChain {
   void add_scanner(Scanner scanner, SplitBehavior behavior, bool invert = false);
   void add_pattern(Pattern pattern, SplitBehavior behavior, bool invert);
   Step& add_step(Kind kind);
+  Step& add_cut(Kind kind, SplitBehavior behavior, bool invert);
   void split_from(std::size_t at, std::string_view text, bool begins_text, EachPiece each) const;
   void split_metaspace(std::size_t at, std::string_view text, bool begins_text,
                        EachPiece each) const;

@@ -114,11 +114,10 @@ constexpr Regex kRegexes[] = {
 
 }  // namespace
 
-std::optional<Pretokenizer> find_pretokenizer(std::string_view name) {
+std::span<const Scanner> find_pretokenizer(std::string_view name) {
   const auto* const at = std::find_if(std::begin(kNames), std::end(kNames),
                                       [&](const Name& known) { return known.name == name; });
-  if (at == std::end(kNames)) return std::nullopt;
-  return Pretokenizer(at->scanners);
+  return at == std::end(kNames) ? std::span<const Scanner>() : at->scanners;
 }
 
 std::string pretokenizer_names() {

@@ -1,5 +1,5 @@
 // Byte-level BPE: merges the bytes of a piece by ranked merges.
-#include "text/tokenizer/byte_bpe.h"
+#include "text/tokenizer/bpe.h"
 
 #include <array>
 #include <optional>

@@ -1,5 +1,5 @@
 // BPE over characters. A piece can be a whole text, so it is cut between bytes that no token joins.
-#include "text/tokenizer/char_bpe.h"
+#include "text/tokenizer/bpe.h"
 
 #include <optional>
 #include <string_view>

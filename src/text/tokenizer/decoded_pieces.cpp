@@ -142,10 +142,7 @@ void read_fused(const TokenizerData& data, DecodedPieces& out) {
 }  // namespace
 
 DecodedPieces decode_pieces(const TokenizerData& data) {
-  if (data.decoders.size() > kTokenizerStepsMax) {
-    throw vocabulary_error(
-        data, cat(data.decoders.size(), " steps of decoding are more than ", kTokenizerStepsMax));
-  }
+  check_steps(data, data.decoders.size(), "decoding");
   DecodedPieces out;
   read_fused(data, out);
   bool by_place = data.join_with_spaces;

@@ -29,47 +29,17 @@ PieceTrie::PieceTrie(std::vector<TrieEntry> entries) {
   std::erase_if(entries, [](const TrieEntry& e) { return e.text.empty(); });
   if (entries.empty()) return;
   std::sort(entries.begin(), entries.end(), comes_before);
-  add_nodes(entries);
-  add_suffixes();
-}
-
-/// Adds the nodes level by level from sorted entries, without recursion.
-void PieceTrie::add_nodes(const std::vector<TrieEntry>& entries) {
-  struct Range {
-    std::size_t begin, end;  // the entries that end with a node's string
-  };
   std::size_t bytes = 0;
   for (const TrieEntry& e : entries) bytes += e.text.size();
   nodes_.reserve(bytes + 2);
   labels_.reserve(bytes + 1);
-  nodes_.emplace_back();
-  labels_ += '\0';
   matches_.emplace_back();
-  std::vector<Range> level = {{0, entries.size()}};
-  std::size_t node = 0;
-  for (std::size_t depth = 0; !level.empty(); ++depth) {
-    std::vector<Range> deeper;
-    for (auto [at, end] : level) {
-      nodes_[node].children = static_cast<std::uint32_t>(nodes_.size());
-      if (entries[at].text.size() == depth) {
-        nodes_[node].match = static_cast<std::uint32_t>(matches_.size());
-        matches_.push_back({entries[at].id, depth});
-        longest_ = depth;
-      }
-      ++node;
-      while (at < end && entries[at].text.size() == depth) ++at;
-      while (at < end) {
-        const std::size_t begin = at;
-        const char label = from_end(entries[begin].text, depth);
-        while (at < end && from_end(entries[at].text, depth) == label) ++at;
-        nodes_.emplace_back();
-        labels_ += label;
-        deeper.push_back({begin, at});
-      }
-    }
-    level = std::move(deeper);
-  }
-  nodes_.push_back({.children = static_cast<std::uint32_t>(node)});
+  add_trie_nodes(entries, nodes_, labels_, from_end, [this](Node& node, const TrieEntry& entry) {
+    node.match = static_cast<std::uint32_t>(matches_.size());
+    matches_.push_back({entry.id, entry.text.size()});
+    longest_ = entry.text.size();
+  });
+  add_suffixes();
 }
 
 /// A suffix is shorter than its string, so its node comes first and is complete.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ingot {
@@ -15,6 +16,41 @@ struct TrieEntry {
   std::string_view text;
   std::int32_t id = -1;
 };
+
+/// Adds a trie's nodes level by level from sorted entries, without recursion. The children of a
+/// node are adjacent: from its `children` up to the next node's. `label_at(text, depth)` is the
+/// byte that leads from level `depth` to the next; `ends(node, entry)` notes the first entry that
+/// ends at a node. A last node marks the end.
+template <class Node, class Labels, class LabelAt, class Ends>
+void add_trie_nodes(const std::vector<TrieEntry>& entries, std::vector<Node>& nodes, Labels& labels,
+                    const LabelAt& label_at, const Ends& ends) {
+  struct Range {
+    std::size_t begin, end;  // the entries below a node
+  };
+  nodes.emplace_back();
+  labels.push_back(0);
+  std::vector<Range> level = {{0, entries.size()}};
+  std::size_t node = 0;
+  for (std::size_t depth = 0; !level.empty(); ++depth) {
+    std::vector<Range> deeper;
+    for (auto [at, end] : level) {
+      nodes[node].children = static_cast<std::uint32_t>(nodes.size());
+      if (entries[at].text.size() == depth) ends(nodes[node], entries[at]);
+      ++node;
+      while (at < end && entries[at].text.size() == depth) ++at;
+      while (at < end) {
+        const std::size_t begin = at;
+        const auto label = label_at(entries[begin].text, depth);
+        while (at < end && label_at(entries[at].text, depth) == label) ++at;
+        nodes.emplace_back();
+        labels.push_back(label);
+        deeper.push_back({begin, at});
+      }
+    }
+    level = std::move(deeper);
+  }
+  nodes.push_back({.children = static_cast<std::uint32_t>(node)});
+}
 
 /// A set of strings for PieceFinder: an Aho-Corasick automaton over reversed strings. Immutable.
 class PieceTrie {
@@ -39,7 +75,6 @@ class PieceTrie {
     std::uint32_t suffix = 0;    // node of the longest proper suffix of this node's string
     std::uint32_t match = 0;     // index into matches_: longest entry that is a suffix of it
   };
-  void add_nodes(const std::vector<TrieEntry>& entries);
   void add_suffixes();
   std::uint32_t child(std::uint32_t node, char label) const;
   std::uint32_t step(std::uint32_t node, char label, std::size_t& steps) const;

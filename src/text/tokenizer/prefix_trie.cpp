@@ -1,5 +1,4 @@
-// PrefixTrie: built level by level from sorted entries, without recursion. The children of a node
-// are adjacent.
+// PrefixTrie: built from sorted entries; nodes with many children get a set of their labels.
 #include "text/tokenizer/prefix_trie.h"
 
 #include <algorithm>
@@ -13,37 +12,12 @@ PrefixTrie::PrefixTrie(std::vector<TrieEntry> entries) {
   std::sort(entries.begin(), entries.end(), [](const TrieEntry& a, const TrieEntry& b) {
     return std::pair(a.text, a.id) < std::pair(b.text, b.id);
   });
-  add_nodes(entries);
-  add_wide_nodes();
-}
-
-void PrefixTrie::add_nodes(const std::vector<TrieEntry>& entries) {
-  struct Range {
-    std::size_t begin, end;  // the entries that begin with a node's string
+  const auto label_at = [](std::string_view text, std::size_t depth) {
+    return static_cast<std::uint8_t>(text[depth]);
   };
-  nodes_.emplace_back();
-  labels_.push_back(0);
-  std::vector<Range> level = {{0, entries.size()}};
-  std::size_t node = 0;
-  for (std::size_t depth = 0; !level.empty(); ++depth) {
-    std::vector<Range> deeper;
-    for (auto [at, end] : level) {
-      nodes_[node].children = static_cast<std::uint32_t>(nodes_.size());
-      if (entries[at].text.size() == depth) nodes_[node].id = entries[at].id;
-      ++node;
-      while (at < end && entries[at].text.size() == depth) ++at;
-      while (at < end) {
-        const std::size_t begin = at;
-        const char label = entries[begin].text[depth];
-        while (at < end && entries[at].text[depth] == label) ++at;
-        nodes_.emplace_back();
-        labels_.push_back(static_cast<std::uint8_t>(label));
-        deeper.push_back({begin, at});
-      }
-    }
-    level = std::move(deeper);
-  }
-  nodes_.push_back({.children = static_cast<std::uint32_t>(node)});
+  add_trie_nodes(entries, nodes_, labels_, label_at,
+                 [](Node& node, const TrieEntry& entry) { node.id = entry.id; });
+  add_wide_nodes();
 }
 
 void PrefixTrie::add_wide_nodes() {

@@ -55,7 +55,6 @@ class PrefixTrie {
     std::array<std::uint64_t, 4> bits{};
     std::array<std::uint8_t, 4> before{};  // number of bits in the words before
   };
-  void add_nodes(const std::vector<TrieEntry>& entries);
   void add_wide_nodes();
 
   /// The child of `node` by `label`; 0 (the root) if it has no such child.

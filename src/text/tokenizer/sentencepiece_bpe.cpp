@@ -1,6 +1,6 @@
 // SentencePiece BPE. Pieces and texts have plain spaces in place of U+2581, which takes three times
 // the bytes.
-#include "text/tokenizer/sentencepiece_bpe.h"
+#include "text/tokenizer/bpe.h"
 
 #include <algorithm>
 #include <cmath>

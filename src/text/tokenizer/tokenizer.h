@@ -67,8 +67,6 @@ class Tokenizer {
   bool adds_bos() const;
   bool adds_eos() const;
 
-  /// Bytes of the longest decoded token.
-  std::size_t longest_piece() const { return longest_piece_; }
   /// The most bytes of text that one token can stand for; nothing if there is no bound. A text of
   /// more than n times this has more than n tokens, so callers can refuse it without encoding.
   std::optional<std::size_t> text_bytes_per_token_max() const;
@@ -111,8 +109,8 @@ class Tokenizer {
   DecodedPieces decoded_;
   Searches searches_;
   std::optional<Searches> searches_within_;  // for EncodeOptions::added_within, if different
-  std::size_t longest_piece_ = 0;
-  bool strips_ = false;  // some added token strips white space around it
+  std::size_t longest_piece_ = 0;            // bytes of the longest decoded token
+  bool strips_ = false;                      // some added token strips white space around it
 };
 
 /// Makes the tokenizer that `data` describes. Appends notes for the user to `warnings`, one line

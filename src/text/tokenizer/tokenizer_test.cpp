@@ -53,7 +53,6 @@ TEST(ByteBpe, MergesByRankLeftmostFirst) {
   EXPECT_EQ(t->encode(""), Ids{});
   EXPECT_EQ(t->encode("ab ab"), (Ids{256, ' ', 256}));
   EXPECT_EQ(t->size(), 260);
-  EXPECT_EQ(t->longest_piece(), 3u);
   EXPECT_EQ(t->text_bytes_per_token_max(), 3u);
 }
 

@@ -72,7 +72,7 @@ void Unigram::check(const StringTable& pieces, std::span<const double> scores,
   if (!unknown && !settings_.byte_ids) refuse("neither an unknown token nor byte tokens");
 }
 
-void Unigram::encode(std::string_view text, std::vector<std::int32_t>& ids) const {
+void Unigram::encode(std::string_view text, ModelScratch&, std::vector<std::int32_t>& ids) const {
   if (!text.empty()) append(text, best_paths(text), ids);
 }
 

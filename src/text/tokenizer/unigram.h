@@ -11,6 +11,7 @@
 
 #include "load/tokenizer/tokenizer_data.h"
 #include "text/tokenizer/prefix_trie.h"
+#include "text/tokenizer/token_model.h"
 
 namespace ingot {
 
@@ -24,7 +25,7 @@ constexpr double kUnigramScoreMax = 1e30;
 ///
 /// Source:  Kudo, arXiv:1804.10959. Ties and the penalty of unknown characters: Hugging Face's
 ///          tokenizers and SentencePiece's EncodeOptimized.
-class Unigram {
+class Unigram final : public TokenModel {
  public:
   struct Settings {
     std::optional<std::int32_t> unknown = std::nullopt;
@@ -43,7 +44,8 @@ class Unigram {
   /// Appends the tokens of a normalised text. An ill-formed byte is an unknown character.
   ///
   /// Cost:    O(n) for n bytes; 20 bytes of memory per byte.
-  void encode(std::string_view text, std::vector<std::int32_t>& ids) const;
+  void encode(std::string_view text, ModelScratch&, std::vector<std::int32_t>& ids) const override;
+  bool is_complete() const override { return settings_.byte_ids.has_value(); }
 
  private:
   /// The best segmentation of a text's first bytes: its score and its last piece.

@@ -36,7 +36,8 @@ Unigram make(const std::vector<Piece>& pieces, const Unigram::Settings& settings
 
 Ids encode(const Unigram& unigram, std::string_view text) {
   Ids ids;
-  unigram.encode(text, ids);
+  ModelScratch scratch;
+  unigram.encode(text, scratch, ids);
   return ids;
 }
 

@@ -59,6 +59,12 @@ Error vocabulary_error(const TokenizerData& data, std::string_view reason) {
   return model_error(data.file, "tokenizer", 0, reason);
 }
 
+void check_steps(const TokenizerData& data, std::size_t count, std::string_view what) {
+  if (count <= kTokenizerStepsMax) return;
+  throw vocabulary_error(data,
+                         cat(count, " steps of ", what, " are more than ", kTokenizerStepsMax));
+}
+
 void check_vocabulary(const TokenizerData& data) {
   check_sizes(data);
   const std::pair<std::string_view, std::optional<std::int32_t>> roles[] = {

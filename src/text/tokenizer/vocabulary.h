@@ -21,6 +21,11 @@ constexpr std::size_t kAddedBytesMax = 8'388'608;
 /// The error for a tokenizer that cannot be used: model_error(file, "tokenizer", 0, reason).
 Error vocabulary_error(const TokenizerData& data, std::string_view reason);
 
+/// Checks how many steps of `what` a tokenizer has.
+///
+/// Errors:  vocabulary_error for more than kTokenizerStepsMax.
+void check_steps(const TokenizerData& data, std::size_t count, std::string_view what);
+
 /// Checks what all kinds of vocabularies must fulfil.
 ///
 /// Errors:  vocabulary_error for no tokens, exceeded limits, arrays of unequal length, or ids out

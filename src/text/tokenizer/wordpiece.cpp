@@ -23,7 +23,7 @@ WordPiece::WordPiece(std::vector<TrieEntry> beginning, std::vector<TrieEntry> co
                      const Settings& settings)
     : beginning_(std::move(beginning)), continuing_(std::move(continuing)), settings_(settings) {}
 
-void WordPiece::encode_word(std::string_view word, std::vector<std::int32_t>& ids) const {
+void WordPiece::encode(std::string_view word, ModelScratch&, std::vector<std::int32_t>& ids) const {
   const std::size_t before = ids.size();
   bool known = !has_more_chars(word, settings_.word_chars_max);
   for (std::size_t at = 0; known && at < word.size();) {

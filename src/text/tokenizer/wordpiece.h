@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "text/tokenizer/prefix_trie.h"
+#include "text/tokenizer/token_model.h"
 
 namespace ingot {
 
 /// A vocabulary of pieces that begin a word, and of pieces that continue a word. Immutable.
 ///
 /// Source:  BERT's tokenization.py.
-class WordPiece {
+class WordPiece final : public TokenModel {
  public:
   struct Settings {
     std::int32_t unknown = -1;
@@ -26,7 +27,8 @@ class WordPiece {
   /// Appends the tokens of one word, or the unknown token alone if a part of it has no piece.
   ///
   /// Cost:    O(word_chars_max) searches of at most the longest piece's bytes each.
-  void encode_word(std::string_view word, std::vector<std::int32_t>& ids) const;
+  void encode(std::string_view word, ModelScratch&, std::vector<std::int32_t>& ids) const override;
+  bool is_complete() const override { return false; }
 
  private:
   PrefixTrie beginning_;

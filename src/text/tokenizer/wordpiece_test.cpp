@@ -16,7 +16,8 @@ using Ids = std::vector<std::int32_t>;
 
 Ids encode(const WordPiece& wordpiece, std::string_view word) {
   Ids ids = {7};  // earlier ids stay
-  wordpiece.encode_word(word, ids);
+  ModelScratch scratch;
+  wordpiece.encode(word, scratch, ids);
   EXPECT_EQ(ids.front(), 7);
   return {ids.begin() + 1, ids.end()};
 }

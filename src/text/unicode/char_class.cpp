@@ -27,47 +27,22 @@ bool is_alphabetic_symbol(char32_t c) {
          (c >= 0x1F150 && c <= 0x1F169) || (c >= 0x1F170 && c <= 0x1F189);
 }
 
-unsigned category_classes(utf8proc_category_t category) {
-  switch (category) {
-    case UTF8PROC_CATEGORY_LU:
-    case UTF8PROC_CATEGORY_LT:
-      return kLetter | kUpper | kWord;
-    case UTF8PROC_CATEGORY_LL:
-      return kLetter | kLower | kWord;
-    case UTF8PROC_CATEGORY_LM:
-    case UTF8PROC_CATEGORY_LO:
-      return kLetter | kWord;
-    case UTF8PROC_CATEGORY_MN:
-      return kMark | kNonspacing | kWord;
-    case UTF8PROC_CATEGORY_MC:
-    case UTF8PROC_CATEGORY_ME:
-      return kMark | kWord;
-    case UTF8PROC_CATEGORY_ND:
-    case UTF8PROC_CATEGORY_NL:  // Alphabetic
-      return kNumber | kWord;
-    case UTF8PROC_CATEGORY_NO:
-      return kNumber;
-    case UTF8PROC_CATEGORY_PC:
-      return kPunctuation | kWord;
-    case UTF8PROC_CATEGORY_PD:
-    case UTF8PROC_CATEGORY_PS:
-    case UTF8PROC_CATEGORY_PE:
-    case UTF8PROC_CATEGORY_PI:
-    case UTF8PROC_CATEGORY_PF:
-    case UTF8PROC_CATEGORY_PO:
-      return kPunctuation;
-    case UTF8PROC_CATEGORY_SM:
-    case UTF8PROC_CATEGORY_SC:
-    case UTF8PROC_CATEGORY_SK:
-    case UTF8PROC_CATEGORY_SO:
-      return kSymbol;
-    case UTF8PROC_CATEGORY_CC:
-    case UTF8PROC_CATEGORY_CF:
-      return kControl;
-    default:
-      return kOther;
-  }
-}
+constexpr unsigned kUpperLetter = kLetter | kUpper | kWord;
+constexpr unsigned kLowerLetter = kLetter | kLower | kWord;
+constexpr unsigned kOtherLetter = kLetter | kWord;
+constexpr unsigned kNonspacingMark = kMark | kNonspacing | kWord;
+constexpr unsigned kOtherMark = kMark | kWord;
+constexpr unsigned kDigit = kNumber | kWord;
+constexpr unsigned kConnector = kPunctuation | kWord;
+
+/// The classes of the general categories, in utf8proc's order: Cn, Lu Ll Lt Lm Lo, Mn Mc Me,
+/// Nd Nl No (Nl is Alphabetic), Pc Pd Ps Pe Pi Pf Po, Sm Sc Sk So, Zs Zl Zp, Cc Cf Cs Co.
+constexpr std::array<unsigned, UTF8PROC_CATEGORY_CO + 1> kCategoryClasses = {
+    kOther,          kUpperLetter, kLowerLetter, kUpperLetter, kOtherLetter, kOtherLetter,
+    kNonspacingMark, kOtherMark,   kOtherMark,   kDigit,       kDigit,       kNumber,
+    kConnector,      kPunctuation, kPunctuation, kPunctuation, kPunctuation, kPunctuation,
+    kPunctuation,    kSymbol,      kSymbol,      kSymbol,      kSymbol,      kOther,
+    kOther,          kOther,       kControl,     kControl,     kOther,       kOther};
 
 /// Conjoining vowels and final consonants of Hangul.
 bool is_conjoining_jamo(char32_t c) {
@@ -92,7 +67,7 @@ unsigned normalization_classes(char32_t c, const utf8proc_property_t& property) 
 
 unsigned classify(char32_t c) {
   const utf8proc_property_t& property = *utf8proc_get_property(static_cast<utf8proc_int32_t>(c));
-  unsigned classes = category_classes(static_cast<utf8proc_category_t>(property.category));
+  unsigned classes = kCategoryClasses[static_cast<std::size_t>(property.category)];
   if (is_white_space(c)) classes = kSpace | (classes & kControl);
   const bool is_join_control = c == 0x200C || c == 0x200D;
   if (is_alphabetic_symbol(c) || is_join_control) classes |= kWord;

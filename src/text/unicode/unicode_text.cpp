@@ -30,15 +30,23 @@ std::size_t trailing_space(std::string_view text) {
   std::size_t end = text.size();
   while (end > 0) {
     std::size_t begin = end - 1;
-    while (begin > 0 && end - begin < 4 &&
-           (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) {
-      --begin;
-    }
+    while (begin > 0 && end - begin < 4 && continues_character(text[begin])) --begin;
     const Utf8Char c = decode_utf8(text.substr(begin, end - begin));
     if (!c.valid || c.size != end - begin || !is_python_space(c.code)) break;
     end = begin;
   }
   return text.size() - end;
+}
+
+std::size_t count_characters(std::string_view text) {
+  return text.size() -
+         static_cast<std::size_t>(std::count_if(text.begin(), text.end(), continues_character));
+}
+
+std::size_t character_before(std::string_view text, std::size_t end) {
+  std::size_t begin = end - 1;
+  while (begin > 0 && continues_character(text[begin])) --begin;
+  return begin;
 }
 
 namespace {
@@ -61,30 +69,19 @@ void append_folded(std::string& out, char32_t code) {
 
 void append_cased(std::string& out, char32_t code, Case wanted) {
   constexpr char32_t kDottedI = 0x130;  // the only character with a lower case of two characters
-  const SpecialCase* special = code < 0x80 || wanted == Case::kLower ? nullptr : find_special(code);
+  if (wanted == Case::kFold) return append_folded(out, code);
   const auto simple = static_cast<utf8proc_int32_t>(code);
-  switch (wanted) {
-    case Case::kLower:
-      append_utf8(out, static_cast<char32_t>(utf8proc_tolower(simple)));
-      if (code == kDottedI) append_utf8(out, 0x307);
-      break;
-    case Case::kUpper:
-      if (special == nullptr) {
-        append_utf8(out, static_cast<char32_t>(utf8proc_toupper(simple)));
-      } else {
-        out += special->upper;
-      }
-      break;
-    case Case::kTitle:
-      if (special == nullptr) {
-        append_utf8(out, static_cast<char32_t>(utf8proc_totitle(simple)));
-      } else {
-        out += special->title;
-      }
-      break;
-    case Case::kFold:
-      append_folded(out, code);
-      break;
+  if (wanted == Case::kLower) {
+    append_utf8(out, static_cast<char32_t>(utf8proc_tolower(simple)));
+    if (code == kDottedI) append_utf8(out, 0x307);
+    return;
+  }
+  const bool upper = wanted == Case::kUpper;
+  if (const SpecialCase* special = code < 0x80 ? nullptr : find_special(code)) {
+    out += upper ? special->upper : special->title;
+  } else {
+    const auto changed = upper ? utf8proc_toupper(simple) : utf8proc_totitle(simple);
+    append_utf8(out, static_cast<char32_t>(changed));
   }
 }
 

@@ -15,6 +15,13 @@ bool is_python_space(char32_t code);
 std::size_t leading_space(std::string_view text);
 std::size_t trailing_space(std::string_view text);
 
+/// Whether `c` is a byte of UTF-8 behind the first one of a character.
+inline bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+/// The number of characters of `text`.
+std::size_t count_characters(std::string_view text);
+/// The start of the character that ends in front of byte `end`, which is not 0.
+std::size_t character_before(std::string_view text, std::size_t end);
+
 /// Lower, upper and title case; kFold is the form for comparisons that ignore case.
 enum class Case { kLower, kUpper, kTitle, kFold };
 
