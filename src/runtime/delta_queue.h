@@ -35,9 +35,8 @@ class DeltaQueue {
   void close();
 
   /// Number of queued deltas, for the pushing and the popping thread. Takes no lock. If both
-  /// threads change the queue at once, sequential consistency lets at least one see the other's
-  /// change. Otherwise the engine could pause, and the reader would not know that it must wake the
-  /// engine.
+  /// act at once, sequential consistency lets at least one thread see the other thread's change.
+  /// Otherwise the engine could pause while the reader does not know that it must wake the engine.
   std::size_t size() const {
     // In this order, so that the difference is never negative.
     const std::size_t popped = popped_.load(std::memory_order_seq_cst);

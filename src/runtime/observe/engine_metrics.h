@@ -59,8 +59,7 @@ struct EngineCounts {
   double stall_seconds_max = 0;
 
   Histogram step_seconds{MetricBounds::kStep};
-  Histogram step_rows{
-      MetricBounds::kStepRows};  ///< number of rows of each step; vLLM's "iteration tokens"
+  Histogram step_rows{MetricBounds::kStepRows};  ///< rows of a step; vLLM's "iteration tokens"
   Histogram token_gap_seconds{MetricBounds::kTokenGap};
   /// Times of completely computed prompts: from submission to first token, from submission to first
   /// step, from first step to first token.

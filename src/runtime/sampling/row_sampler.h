@@ -62,8 +62,7 @@ class RowSampler {
   std::int64_t vocab_;
   std::int64_t ids_;
   Buffer memory_;
-  float* tops_ =
-      nullptr;  ///< 16 largest logits of each span: of ids below `ids_`, then of the rest
+  float* tops_ = nullptr;  ///< 16 largest logits of each span: in [0, ids_), then in the rest
   float* sums_ = nullptr;  ///< sum of weights for each span, in the order of `tops_`
   Candidates candidates_;
   std::vector<Original> originals_;

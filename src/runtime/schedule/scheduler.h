@@ -77,11 +77,10 @@ class Scheduler {
   std::span<const Dropped> late(double now);
   /// Plans the next step, with at most one part for each sequence, and reserves the step's blocks.
   /// A step without parts has nothing to compute. Any other step is under way until its `commit`;
-  /// the reference stays valid as long. At most `pipeline_depth` steps are under way.
+  /// the reference is valid until then. At most `pipeline_depth` steps are under way.
   const Step& plan();
   /// Records the results of the oldest step under way, which took `seconds`. `drawn` has one token
-  /// for each part with an output, in order. It is appended to the part's sequence, unless it is
-  /// -1.
+  /// for each part with an output, in order, to append to the part's sequence; -1 appends none.
   void commit(std::span<const std::int32_t> drawn, double seconds);
   /// Drops all steps under way. Call it when nothing computes these steps any more. The caller then
   /// has to remove the steps' sequences.
@@ -94,8 +93,7 @@ class Scheduler {
   /// Whether the blocks still hold all keys that `truncate(sequence, rows)` needs. False if `rows`
   /// ends within the embeddings.
   static bool can_truncate(const Sequence& sequence, std::int64_t rows);
-  /// Sequences that the last `plan` or `late` found unable to continue. Steps have no part for
-  /// them.
+  /// Sequences that the last `plan` or `late` found unable to continue; `plan` gives them no part.
   std::span<const Dropped> dropped() const { return dropped_; }
   /// The least seconds until a waiting sequence's first token and its end: see deadlines.h.
   /// Errors: std::bad_alloc.
