@@ -23,8 +23,8 @@ class StepRunner {
   /// Computes a step, or starts it: the step is then in flight until `wait` or `drain`. The engine
   /// calls `wait` for each step, in order.
   ///
-  /// Errors: any. After an error the step must not write any more, because the engine may run it
-  /// again.
+  /// Errors: any. After an error, the step must not write any more, because the engine may run the
+  /// step again.
   virtual void run(const Step& step) = 0;
   /// Waits for the end of a step. Then `logits(i)`, `score(i)` and `hidden(i)` return its results,
   /// as described at Executor::run.

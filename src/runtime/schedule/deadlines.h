@@ -31,8 +31,8 @@ struct DeadlineView {
 /// before it take at the best measured rate. Returns 0 until enough steps were measured.
 ///
 /// First assumes that no rows are cached or shared by several prompts. If the sequence is then
-/// late, leaves out cached rows and counts shared rows once, over at most 128 prompts. Errors:
-/// std::bad_alloc.
+/// late, leaves out cached rows and counts shared rows once, over at most 128 prompts.
+/// Errors: std::bad_alloc.
 MinSeconds min_seconds(const DeadlineView& view, const Sequence& sequence, double now);
 
 }  // namespace ingot
