@@ -15,10 +15,10 @@ namespace ingot {
 /// Reference counts for a fixed number of blocks. Each operation is O(log owners).
 ///
 /// A block without references is evictable if the prefix index knows its contents, otherwise free.
-/// `allocate` takes free blocks first. When none is left, it evicts: of all owners with an
-/// evictable block it chooses the owner with the most cached blocks, held ones included, and evicts
-/// that owner's least recently released block. So an owner with less than an equal share of the
-/// pool loses no block while an owner with more has an evictable one.
+/// `allocate` takes free blocks first. If no block is free, it evicts one. It chooses, among the
+/// owners with an evictable block, the owner with the most cached blocks, held ones included, and
+/// evicts that owner's least recently released block. So an owner with less than an equal share of
+/// the pool loses no block while an owner with more than that has an evictable block.
 class BlockPool {
  public:
   static constexpr std::int32_t kNoOwner = -1;
@@ -38,19 +38,19 @@ class BlockPool {
   /// The owner that a cached block counts against; kNoOwner if the block is not cached.
   std::int32_t owner(std::int32_t block) const { return node_at(block).owner; }
   bool is_indexed(std::int32_t block) const { return owner(block) != kNoOwner; }
-  /// Whether its holder may write to the block: it has one reference and is not cached.
+  /// Whether a block's holder may write to it: the block has one reference and is not cached.
   bool is_writable(std::int32_t block) const {
     return references(block) == 1 && !is_indexed(block);
   }
 
-  /// Takes a block, which then has one reference and no owner. Empty if all blocks are held.
+  /// Takes a block, which then has one reference and no owner. Returns nullopt if all are held.
   [[nodiscard]] std::optional<std::int32_t> allocate();
   /// Adds a reference to a block, which may be free or evictable.
   void retain(std::int32_t block);
   /// Drops a reference. After the last one, the block is appended to the free list or to its
   /// owner's list of evictable blocks. Releasing a block without references is a bug.
   void release(std::int32_t block);
-  /// Marks a block as cached and counts it against `owner`. kNoOwner: it is no longer cached.
+  /// Marks a block as cached and counts it against `owner`; kNoOwner marks it as not cached.
   void set_owner(std::int32_t block, std::int32_t owner);
   /// Sets the function that `allocate` calls with each block that it evicts; the function must
   /// forget the block's contents. Returns the previous function.
@@ -88,7 +88,7 @@ class BlockPool {
   std::int32_t evictable_ = 0;
   std::vector<Node> nodes_;
   std::vector<std::int32_t> listed_;  ///< number of blocks on each list
-  OwnerHeap givers_;  ///< cached blocks of each owner; the heap has owners with an evictable block
+  OwnerHeap givers_;  ///< counts cached blocks; the heap has the owners with an evictable block
   EvictListener evicted_;
 };
 

@@ -16,8 +16,8 @@ namespace ingot {
 /// Layers whose keys and values have equal shapes and windows. They share a sequence's block table.
 struct KvGroup {
   std::vector<std::int32_t> layers;
-  /// Number of last keys that a row sees, its own included; 0: all keys. Blocks are released once
-  /// no later row sees their keys.
+  /// Number of last keys that a row sees, including the row's own key; 0: all keys. Blocks are
+  /// released once no later row sees their keys.
   std::int32_t window = 0;
   std::int64_t block_bytes = 0;  ///< bytes of a block in one layer
   std::int32_t kv_heads = 0;     ///< G: KV heads of a layer
@@ -58,7 +58,7 @@ class KvCache {
   KvType type() const { return type_; }
   BlockPool& pool(std::int32_t g) { return at(pools_, g); }
   const BlockPool& pool(std::int32_t g) const { return at(pools_, g); }
-  /// The memory of layer `i`, counted from the stage's first layer.
+  /// The memory of layer `i` of this stage; its first layer is layer 0.
   const KvLayer& layer(std::int64_t i) const {
     const Place& place = at(places_, i);
     return at(at(layers_, place.group), place.index);
@@ -66,29 +66,29 @@ class KvCache {
   /// The memory of all layers of a group. For tests.
   const Buffer& pages(std::int32_t g) const { return at(pages_, g); }
 
-  /// Writes to the memory of the first blocks in layer `i`, which pools hand out first, so that no
-  /// step pays for the slow first write to a memory page. `bytes`: size of these blocks in all
-  /// layers of the group together. Do not call it while a step runs. Does nothing if the host
-  /// cannot write to the device's memory.
+  /// Writes to the memory of layer `i` in the blocks that its pool hands out first, so that no step
+  /// pays for the slow first write to a memory page. `bytes`: size of these blocks in all layers of
+  /// the group together. Do not call it while a step runs. Does nothing if the host cannot write to
+  /// the device's memory.
   void touch(std::int64_t i, std::int64_t bytes);
   /// Number of layers of this stage.
   std::int64_t layer_count() const { return std::ssize(places_); }
-  /// Makes the copies in their order, each in all layers of its group.
+  /// Makes these block copies in order, each in all layers of its group.
   void copy(std::span<const BlockCopy> copies);
 
-  /// Size in bytes of a block of group g in the format of `read`: KvRows, layer after layer.
+  /// Size in bytes of a block of group g as `read` writes it: KvRows, layer after layer.
   std::int64_t row_bytes(std::int32_t g) const;
-  /// `read` copies a block of group g to the host, `load` copies it back. Only between steps.
+  /// `read` copies a block of group g to the host, `load` copies it back. Call only between steps.
   void read(std::int32_t g, std::int32_t block, std::span<std::byte> out) const;
   void load(std::int32_t g, std::int32_t block, std::span<const std::byte> in);
 
-  /// Drops a reference to a block: at once, or after all steps that are under way now.
+  /// Drops a reference to a block, once all steps that are under way now have ended.
   void release(std::int32_t g, std::int32_t block);
   /// Drops a reference at the end of the step that is being planned, which copies from the block.
   void release_after_next(std::int32_t g, std::int32_t block);
-  /// Begins to plan a step. If the last plan was abandoned, drops references that waited for it.
+  /// Begins to plan a step. If no step is under way, drops what an abandoned plan left.
   void begin_plan();
-  /// Ends the planning of a step. Blocks that are released from now on wait for the step's end.
+  /// Ends the planning of a step. Blocks that are released later wait for this step's end.
   void begin_step() { ++begun_; }
   /// Ends the oldest step under way.
   void end_step();
@@ -100,7 +100,7 @@ class KvCache {
   bool refuses() const { return refuses_ && refuses_(); }
 
  private:
-  /// A reference that is dropped at the end of step number `step`.
+  /// A reference to a block that is dropped at the end of step number `step`.
   struct Release {
     std::int64_t step = 0;
     std::int32_t group = 0;
@@ -120,18 +120,18 @@ class KvCache {
   std::vector<Buffer> pages_;
   std::vector<std::vector<KvLayer>> layers_;  ///< [groups][layers of the group]
   std::vector<Place> places_;                 ///< one for each layer
-  std::int64_t begun_ = 0;                    ///< steps planned so far
-  std::int64_t done_ = 0;                     ///< steps ended so far
+  std::int64_t begun_ = 0;                    ///< number of steps planned so far
+  std::int64_t done_ = 0;                     ///< number of steps ended so far
   std::vector<Release> releases_;
   std::function<bool()> refuses_;
 };
 
-/// The blocks of one sequence in every KV group. The destructor releases them, the last ones first.
+/// The blocks of one sequence in every KV group. The destructor releases them, last block first.
 /// A moved-from object holds no blocks and can reserve none.
 ///
-/// The blocks contain keys [0, filled()). Other sequences may share them. A row below `filled()`
-/// can be computed again, but its key is not written again. If the block of key `filled()` is
-/// shared, `reserve` replaces it with a copy before the next key is written.
+/// The blocks contain keys [0, filled()). Other sequences may share these blocks. A row below
+/// `filled()` can be computed again, but its key is not written again. If the block of key
+/// `filled()` is shared, `reserve` replaces it with a copy before the next key is written.
 class SequenceBlocks {
  public:
   explicit SequenceBlocks(KvCache& cache);
@@ -139,9 +139,9 @@ class SequenceBlocks {
   SequenceBlocks& operator=(SequenceBlocks&& other) noexcept;
   ~SequenceBlocks();
 
-  /// Reserves blocks for keys [0, tokens). No other sequence shares the blocks of the keys from
-  /// `filled()` on. Appends to `copies` the copies to make before keys are written. Returns false
-  /// and changes nothing if a pool has too few blocks or the host has no memory for the tables.
+  /// Reserves blocks for keys [0, tokens); no other sequence shares those of keys >= `filled()`.
+  /// Appends to `copies` the block copies to make before keys are written. Returns false and
+  /// changes nothing if a pool has too few blocks or the host has no memory for the tables.
   [[nodiscard]] bool reserve(std::int64_t tokens, std::vector<BlockCopy>& copies);
   /// Reserves blocks as above. It is a bug if a shared block would have to be copied.
   [[nodiscard]] bool reserve(std::int64_t tokens);
@@ -151,24 +151,24 @@ class SequenceBlocks {
   /// in the pool of each group g. An empty `withheld` means none.
   std::int64_t reservable(std::span<const std::int64_t> withheld = {}) const;
 
-  /// Starts an empty table with the blocks of `other`'s keys [0, tokens); both then hold them.
-  ///
+  /// Fills this table, which must be empty, with the blocks that hold `other`'s keys [0, tokens).
+  /// Both tables then hold a reference to these blocks.
   /// Errors: a table that is not empty, or more tokens than `other.filled()`, is a bug.
   void share(const SequenceBlocks& other, std::int64_t tokens);
-  /// Starts an empty table with `other`'s keys [0, tokens): shares the full blocks and copies the
-  /// partly filled one, because both sequences will write to it. Returns false and changes nothing
-  /// if a pool has no block for the copy.
+  /// Fills this table, which must be empty, with `other`'s keys [0, tokens). Shares full blocks and
+  /// copies the partly filled block, because both sequences will write to it. Returns false and
+  /// changes nothing if a pool has no block for the copy.
   ///
   /// Errors: those of `share`.
   [[nodiscard]] bool fork(const SequenceBlocks& other, std::int64_t tokens,
                           std::vector<BlockCopy>& copies);
   /// Whether the blocks contain all keys below `tokens` that row `next` and later rows see.
   bool can_share(std::int64_t next, std::int64_t tokens) const;
-  /// Starts the empty table of group g with the blocks of its first keys. -1 stands for a block
-  /// that no later row sees.
+  /// Fills the table of group g, which must be empty, with the blocks that hold its first keys. -1
+  /// stands for a block that no later row sees.
   void adopt(std::int32_t g, std::span<const std::int32_t> blocks);
-  /// Replaces entry `index` of group g's table, a block or -1, by `block`, which contains the keys
-  /// of these tokens.
+  /// Replaces entry `index` of group g's table (a block or -1) by `block`, which must contain the
+  /// keys of the same tokens.
   void replace(std::int32_t g, std::int64_t index, std::int32_t block);
 
   std::int64_t filled() const { return filled_; }
@@ -177,8 +177,8 @@ class SequenceBlocks {
 
   /// Releases the blocks that row `next` and later rows do not see, in groups with a window.
   void forget_before(std::int64_t next);
-  /// Drops keys from `tokens` on and releases their blocks. Requires `can_truncate(tokens)`, so
-  /// `forget_before` must not be called for rows of drafts that may be rejected.
+  /// Drops all keys except [0, tokens) and releases their blocks. Requires `can_truncate(tokens)`,
+  /// so `forget_before` must not be called for rows of drafts that may be rejected.
   void truncate(std::int64_t tokens);
   /// Whether the blocks still contain all keys that row `tokens` sees. In groups with a window,
   /// `forget_before` removes keys.
@@ -186,19 +186,19 @@ class SequenceBlocks {
   /// Number of blocks that the sequence holds in group g.
   std::int64_t held(std::int32_t g) const { return at(tables_, g).held; }
 
-  /// Number of blocks of group g that only this sequence holds. They are available after its end.
+  /// Number of blocks of group g that only this sequence holds and its end makes available.
   std::int64_t releasable(std::int32_t g) const;
-  /// The block table of a group; -1 where a block was released.
+  /// The block table of a group. An entry is -1 if its block was released.
   std::span<const std::int32_t> table(std::int32_t g) const { return at(tables_, g).blocks; }
-  /// The slot in group g where the key of row `key` is written; -1 if it is written already. It is
-  /// a bug if the slot's block is shared.
+  /// The slot of group g to which the key of row `key` must be written; -1 if the key is written
+  /// already. It is a bug if the slot's block is shared.
   std::int32_t slot(std::int32_t g, std::int64_t key) const;
 
  private:
   struct Table {
-    std::vector<std::int32_t> blocks;  ///< -1 where a block was released
+    std::vector<std::int32_t> blocks;  ///< the table; -1: the block was released
     std::int64_t held = 0;             ///< number of entries that are not -1
-    std::int64_t forgotten = 0;        ///< leading entries that `forget_before` has handled
+    std::int64_t forgotten = 0;        ///< number of first entries that `forget_before` has handled
 
     void add(std::int32_t block) {
       blocks.push_back(block);

@@ -8,8 +8,8 @@
 
 namespace ingot {
 
-/// Block counts of all owners, and a binary heap of some owners. The owner with the most blocks is
-/// at the top; of equal owners, the one that grew last, so that an owner that asks for more than
+/// Block counts of all owners, and a binary heap of some owners. At the top is the owner with the
+/// most blocks; among equals, the owner whose count grew last. So an owner that asks for more than
 /// its share loses its own block. Only the constructor allocates. Operations are O(log owners).
 class OwnerHeap {
  public:
@@ -34,7 +34,7 @@ class OwnerHeap {
   struct Entry {
     std::int32_t blocks = 0;
     std::int32_t place = -1;  ///< index in `order_`; -1: not in the heap
-    std::uint64_t grew = 0;   ///< value of `growths_` when it grew last
+    std::uint64_t grew = 0;   ///< value of `growths_` when `blocks` last grew
   };
   const Entry& entry(std::int32_t owner) const { return at(entries_, owner); }
   Entry& entry(std::int32_t owner) { return at(entries_, owner); }

@@ -19,9 +19,9 @@ namespace ingot {
 /// PrefixKeys are equal.
 struct PrefixKey {
   std::array<std::uint64_t, 2> domain{};  ///< made of API key and salt; domains share no blocks
-  std::uint64_t adapter = 0;              ///< 0: none; each load of an adapter has a new number
-  /// The owner that cached blocks count against: an API key, whatever its salts. Not compared. If
-  /// several tenants share a domain, the first one owns all its blocks.
+  std::uint64_t adapter = 0;              ///< number of the adapter, new for each load; 0: none
+  /// The owner that cached blocks count against: an API key, whatever its salts. Comparisons of
+  /// keys ignore it. If several tenants share a domain, the first tenant owns all its blocks.
   std::uint64_t tenant = 0;
 
   bool operator==(const PrefixKey& other) const {
@@ -37,8 +37,8 @@ struct PrefixKey {
 enum class MissReason {
   kNone,      ///< the whole prefix was cached
   kNew,       ///< the next block was never cached, as far as the index remembers
-  kDiverged,  ///< the block last cached after this prefix has other tokens
-  kTemplate,  ///< as kDiverged, and the chat template differs too
+  kDiverged,  ///< the newest block that was cached after this prefix has other tokens
+  kTemplate,  ///< like kDiverged, and the chat template also differs
   kEvicted,   ///< the next block was cached, but has been evicted
   kDomain,    ///< the next block is cached for another domain
   kAdapter,   ///< the next block is cached with another adapter
@@ -58,29 +58,29 @@ struct PrefixIndexOptions {
   std::array<std::uint64_t, 2>
       secret{};  ///< random for each process, so that clients cannot construct collisions
   std::uint64_t model = 0;  ///< identifies weights and numerics
-  int hash_bits = 128;      ///< bits of a hash that are used; tests use fewer to cause collisions
+  int hash_bits = 128;      ///< number of hash bits in use; tests use fewer to cause collisions
 };
 
-/// A tree of full blocks, found by a 128-bit keyed hash of the PrefixKey and of all tokens up to a
-/// block's end. A hit also compares the block's tokens and parent, so a collision only costs a hit.
+/// A tree of full blocks. A block is found by a 128-bit keyed hash of its PrefixKey and all tokens
+/// up to its end. A hit also compares the block's tokens and parent, so a collision costs one hit.
 ///
-/// The index holds no references: a cached block that no sequence holds is evictable, and the pool
+/// The index holds no references. A cached block that no sequence holds is evictable, and the pool
 /// reports its eviction. A sequence that holds a block holds all blocks before it, and releases the
-/// last ones first. So a pool evicts an owner's leaves before their parents.
+/// last block first. So a pool evicts an owner's leaves before their parents.
 ///
 /// Each operation takes time in proportion to its blocks. After construction, only the first
-/// request of a PrefixKey allocates memory; if that fails, its sequence is not registered.
+/// request of a PrefixKey allocates memory. If that fails, its sequence is not registered.
 class PrefixIndex {
  public:
   /// A sequence's position in the tree: its last registered block.
   struct Place {
-    std::int32_t node = -1;   ///< its node, which is kept until the place moves; -1: not registered
-    std::int64_t blocks = 0;  ///< registered blocks of the sequence
+    std::int32_t node = -1;  ///< node of that block, kept until the place moves; -1: not registered
+    std::int64_t blocks = 0;  ///< number of registered blocks of the sequence
   };
   /// The cached prefix that a sequence can begin with.
   struct Match {
-    std::int64_t rows = 0;    ///< rows that need not be computed
-    std::int64_t blocks = 0;  ///< cached blocks that the sequence takes over
+    std::int64_t rows = 0;    ///< number of rows that need not be computed
+    std::int64_t blocks = 0;  ///< number of cached blocks that the sequence takes over
     PrefixMiss miss{};
   };
 
@@ -96,28 +96,28 @@ class PrefixIndex {
   Match find(const PrefixKey& key, std::span<const std::int32_t> tokens, std::int64_t rows_max,
              std::uint64_t chat_template = 0);
   /// The cached block of group g with tokens [16 i, 16 (i + 1)) of the last `find`; -1 if there is
-  /// none. It may lie behind the Match's blocks.
+  /// no such block. `i` may exceed the blocks of the Match.
   std::int32_t found(std::int64_t i, std::int32_t g) const {
     return i < std::ssize(path_) ? block(at(path_, i), g) : -1;
   }
-  /// Number of blocks of group g in `match`, from the last `find`, that are evictable now.
+  /// Number of evictable blocks of group g in `match`, which the last `find` returned.
   std::int64_t unheld(const Match& match, std::int32_t g) const;
-  /// Number of blocks of group g in `match`, from the last `find`, that only `holder` holds.
+  /// Number of blocks of group g in `match`, the last `find`'s result, that only `holder` holds.
   std::int64_t held_alone(const Match& match, std::int32_t g, const SequenceBlocks& holder) const;
-  /// Starts the empty tables of `blocks` with the blocks of `match`, from the last `find`. Returns
-  /// the sequence's place.
+  /// Fills the tables of `blocks`, which must be empty, with the blocks of `match`, the result of
+  /// the last `find`. Returns the sequence's place.
   Place adopt(const PrefixKey& key, const Match& match, SequenceBlocks& blocks,
               std::uint64_t chat_template = 0);
 
-  /// Returns an equal place for another sequence, which has to `leave` it too.
+  /// Copies a place for a second sequence. Each sequence must later `leave` with its own place.
   Place same_place(const Place& place);
   /// Registers the full blocks of keys [0, computed). If a block with equal tokens is cached
   /// already, the sequence releases its own block and holds the cached one.
   void extend(Place& place, std::span<const std::int32_t> tokens, std::int64_t computed,
               SequenceBlocks& blocks);
-  /// Moves the place back to the full blocks of the first `tokens` tokens.
+  /// Moves the place back to the last full block of the first `tokens` tokens.
   void truncate(Place& place, std::int64_t tokens);
-  /// Ends a sequence's place. Its blocks stay cached until they are evicted.
+  /// Ends a sequence's place. The sequence's blocks stay cached until they are evicted.
   void leave(Place& place);
 
   /// Forgets all cached blocks, so that later requests do not find them.
@@ -125,7 +125,7 @@ class PrefixIndex {
 
   /// The key under which a block of group g is cached; null if it is not cached.
   const PrefixKey* key_of(std::int32_t g, std::int32_t block_number) const;
-  /// Number of nodes in use, of blocks and roots.
+  /// Number of nodes in use, for blocks and for roots.
   std::int64_t nodes() const { return used_; }
   /// Ends the process if the nodes and the pools disagree. Slow, because it walks all nodes.
   void check() const;
@@ -141,19 +141,19 @@ class PrefixIndex {
     Hash hash;
     std::uint64_t content = 0;       ///< hash of the tokens alone, without secret and key
     std::int32_t parent = -1;        ///< -1: a root, or a free node
-    std::int32_t root = -1;          ///< the node itself for a root
-    std::int32_t tenant_index = -1;  ///< owner in the pools: the root's tenant
+    std::int32_t root = -1;          ///< root of the node's tree; a root's own number
+    std::int32_t tenant_index = -1;  ///< the root's tenant, as an owner in the pools
     std::int32_t children = 0;
     std::int32_t places = 0;
     std::int32_t blocks = 0;       ///< number of groups in which the node has a block
-    std::int32_t last_child = -1;  ///< the newest child; it may have been freed
+    std::int32_t last_child = -1;  ///< the newest child, which may have been freed
     std::array<std::int32_t, kBlockTokens> tokens{};
   };
   struct Root {
     PrefixKey key;
     std::uint64_t chat_template = 0;
   };
-  /// A tenant's owner index in the block pools, while the tenant has roots.
+  /// A tenant with roots: its owner index in the block pools, and the number of its roots.
   struct Tenant {
     std::int32_t index = -1;
     std::int32_t roots = 0;
@@ -208,7 +208,7 @@ class PrefixIndex {
   std::map<PrefixKey, std::int32_t> roots_;
   std::map<std::int32_t, Root> root_of_node_;
   std::map<std::uint64_t, Tenant> tenants_;
-  std::vector<std::int32_t> unused_tenants_;  ///< free tenant indices; there are as many as nodes
+  std::vector<std::int32_t> unused_tenants_;  ///< unused values of Tenant::index
   std::vector<std::int32_t> path_;            ///< nodes of the last `find`, without the root
   std::vector<std::int32_t> adopted_;         ///< scratch of `adopt`: one group's block table
   std::int64_t used_ = 0;                     ///< nodes in use

@@ -20,11 +20,11 @@ struct BoundPart {
   View view() const;
 };
 
-/// Parts that are stacked by rows into one Weight. Either every part has a bias or none has.
+/// Parts whose rows are stacked into one Weight. Either every part has a bias, or no part has one.
 struct BoundWeight {
   std::vector<BoundPart> parts;
   std::vector<const TensorInfo*> biases;
-  bool rounds = true;  ///< whether `ModelOptions::weights` may round it; false for a router
+  bool rounds = true;  ///< whether `ModelOptions::weights` may round the matrix; false: a router
 
   explicit operator bool() const { return !parts.empty(); }
   std::vector<View> views() const;
@@ -45,8 +45,8 @@ struct BoundLayer {
   std::vector<BoundWeight> expert_down;
 };
 
-/// A checkpoint's tensors by role, after all checks of bind_model. It points into the checkpoint,
-/// which must outlive it.
+/// A checkpoint's tensors by role, after all checks of bind_model. Its pointers point into the
+/// checkpoint, which must outlive it.
 struct BoundModel {
   Spec spec;
   BoundWeight embedding;  ///< empty if the checkpoint has no embedding matrix

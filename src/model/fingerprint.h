@@ -17,14 +17,14 @@ namespace ingot {
 /// profile. Accidental collisions are practically impossible; deliberate ones are not.
 using ModelFingerprint = std::array<std::uint64_t, 2>;
 
-/// Hashes the architecture and every tensor: name, type, shape and bytes, read once on the threads
-/// of `pool`. `weights` is the format to which loading rounds matrices, if any.
+/// Hashes the architecture and each tensor's name, type, shape and bytes. Reads the bytes once, on
+/// the threads of `pool`. `weights` is the format to which loading rounds matrices, if any.
 ModelFingerprint model_fingerprint(const Checkpoint& checkpoint, const Spec& spec,
                                    std::optional<Format> weights, ThreadPool& pool);
 
-/// Value of `system_fingerprint` in responses: "fp_" and 16 hexadecimal digits. Two servers with
-/// equal values answer equal requests with equal bytes: the digits depend on the model, the type of
-/// its KV cache ("F16"), the numerics profile and the order version.
+/// Value of `system_fingerprint` in responses: "fp_" and 16 hexadecimal digits. The digits depend
+/// on the model, the type of its KV cache ("F16"), the numerics profile and the order version.
+/// Servers with equal values answer equal requests with equal bytes.
 std::string system_fingerprint(const ModelFingerprint& model, std::string_view kv_type);
 
 /// Formats a fingerprint as 32 hexadecimal digits.

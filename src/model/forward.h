@@ -23,7 +23,7 @@ struct Scratch {
   View output;  ///< [R, H], the output rows; contiguous
 };
 
-/// The limits of a step with at most `rows` rows, for which the backend plans its memory.
+/// The limits of a step with at most `rows` rows. The backend plans its memory for these limits.
 StepLimits step_limits(const Spec& spec, std::int32_t rows, std::int32_t out_rows);
 /// Bytes that make_scratch allocates for these limits.
 std::int64_t scratch_bytes(const Spec& spec, const StepLimits& limits);
@@ -34,13 +34,13 @@ Scratch make_scratch(Backend& backend, const Spec& spec, const StepLimits& limit
 struct Outputs {
   /// Logits of all output rows except the last `hidden_rows`: final norm, then output head.
   LogitsReduce logits;
-  /// Number of last output rows that stay in Scratch::output as hidden states, without logits.
+  /// Number of output rows, the last ones, that stay in Scratch::output as hidden states.
   std::int64_t hidden_rows = 0;
-  /// Number of last hidden rows that skip the final norm: the next pipeline stage's input.
+  /// Number of hidden states, the last ones, without final norm: the next pipeline stage's input.
   std::int64_t raw_rows = 0;
 };
 
-/// Computes logits or hidden states from a step's token ids or embeddings, by the loaded layers.
+/// Runs the loaded layers: computes logits or hidden states from a step's token ids or embeddings.
 ///
 /// Writes the keys and values of all rows to their slots in `kv`. A row's results depend on its own
 /// sequence alone, bit for bit.

@@ -47,27 +47,27 @@ struct Layer {
 struct ModelOptions {
   std::int64_t first_layer = 0;
   std::int64_t last_layer = -1;  ///< one past the last layer to load; -1: all layers
-  bool embedding = true;         ///< load the embedding matrix, which token ids need
-  bool head = true;              ///< load final norm and output head, which logits need
+  bool embedding = true;         ///< load the embedding matrix, to compute from token ids
+  bool head = true;              ///< load final norm and output head, to compute logits
   bool final_norm = true;        ///< load the final norm even without the head
   std::int64_t context = 0;      ///< number of positions in the rotary tables
   bool check_tensors = false;    ///< refuse weights that are NaN or infinite
-  /// The format to which loading rounds dense matrices, as `ingot quantize` does. Rows that do not
-  /// divide into its blocks get the format of `format_for_rows`.
+  /// The format to which loading rounds dense matrices, as `ingot quantize` does. Matrices whose
+  /// rows do not divide into its blocks get the format that `format_for_rows` returns.
   std::optional<Format> weights{};
   ThreadPool* pool = nullptr;  ///< threads for rounding; null: the calling thread
   /// The folder of the pack cache (pack_cache.h); empty: no cache.
   std::string_view pack_cache{};
 };
 
-/// Layers [first_layer, first_layer + layers.size()) of an architecture, with embedding and output
-/// head if loaded.
+/// Layers [first_layer, first_layer + layers.size()) of a model, and its embedding and output head
+/// if they are loaded.
 struct Model {
   Spec spec;
   std::int64_t first_layer = 0;
   std::vector<Layer> layers;
-  Weight embedding;  ///< [V, H]; also the output head when tied
-  Weight own_head;   ///< [V, H]; empty when tied
+  Weight embedding;  ///< [V, H]; also the output head if `spec.tied`
+  Weight own_head;   ///< [V, H], the output head; empty if `spec.tied`
   Norm final_norm;
 
   /// The output head; null if it is not loaded.
@@ -80,7 +80,7 @@ struct Model {
 
   bool has_head = false;
   PackedFile packed;            ///< owns the weights from the pack cache
-  std::vector<Tensor> vectors;  ///< owns the norms' weights
+  std::vector<Tensor> vectors;  ///< owns the weights of the norms
   std::vector<RopeTensors> ropes;
   std::vector<std::string> warnings;  ///< one line per warning from loading
 };
@@ -88,9 +88,9 @@ struct Model {
 /// Receives the progress of packing, in bytes of the checkpoint's tensors.
 using Progress = FunctionRef<void(std::uint64_t done, std::uint64_t total)>;
 
-/// Packs the weights that `options` select, and releases the file's memory pages as it proceeds.
-/// With a pack cache, it maps packed weights from there, or stores them there at the end; a cache
-/// failure is only a warning. The checkpoint's files are not needed afterwards.
+/// Packs the weights that `options` select, and releases the files' memory pages as it proceeds. A
+/// pack cache provides the packed weights, or stores them at the end; a failure of the cache is
+/// only a warning. The checkpoint's files are not needed afterwards.
 ///
 /// Errors: Error{kModel} if a selected part is not in the checkpoint, or a tensor is not finite or
 /// cannot be rounded; Error{kInvalid} if `options.weights` is set and rounds no matrix; Error{kIo}
@@ -99,14 +99,14 @@ std::unique_ptr<const Model> load_model(Checkpoint& checkpoint, const BoundModel
                                         Backend& backend, const ModelOptions& options,
                                         Progress progress);
 
-/// Checks all weights of a tensor. Errors: Error{kModel} naming it if one is NaN or infinite.
+/// Checks all weights of a tensor. Errors: Error{kModel} naming the tensor if one is not finite.
 void require_finite(const Checkpoint& checkpoint, const TensorInfo& tensor);
 
 /// A note for the user if some matrices cannot have the format `wanted`; otherwise empty.
 std::string rounding_note(const BoundModel& bound, Format wanted);
 
-/// Bytes of the largest rounded matrix, which `load_model` holds besides the packed weights.
-/// Computed from headers alone.
+/// Bytes of the largest matrix that `load_model` rounds. It holds this matrix besides the packed
+/// weights. Computed from headers alone.
 std::int64_t rounding_bytes(const BoundModel& bound, const ModelOptions& options);
 
 /// Bytes that `load_model` allocates for weights. Computed from headers alone.

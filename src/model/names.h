@@ -10,8 +10,8 @@
 
 namespace ingot {
 
-/// What a tensor is for. Roles from kAttnNorm on exist once per layer; roles from kExpertGate on
-/// exist once per expert (GGUF stacks a layer's experts in one tensor).
+/// What a tensor is for. kAttnNorm and all roles after it exist once per layer. kExpertGate and the
+/// roles after it exist once per expert; GGUF stacks a layer's experts in one tensor.
 enum class TensorRole : std::uint8_t {
   kEmbedding,
   kFinalNorm,
@@ -45,7 +45,7 @@ enum class TensorRole : std::uint8_t {
 std::string tensor_name(TensorRole role, Naming naming, std::int64_t layer = 0,
                         std::int64_t expert = 0);
 
-/// Both names, for messages: "blk.3.attn_q.weight (model.layers.3.self_attn.q_proj.weight)".
+/// Both role names, for messages: "blk.3.attn_q.weight (model.layers.3.self_attn.q_proj.weight)".
 std::string role_names(TensorRole role, std::int64_t layer = 0, std::int64_t expert = 0);
 
 /// Whether a tensor with this name may be ignored, since the configuration implies its contents.

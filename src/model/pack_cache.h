@@ -14,12 +14,12 @@
 
 namespace ingot {
 
-/// A file of packed weights, mapped read-only: processes that map the same file share its memory.
+/// A file of packed weights, mapped read-only. Processes that map one file share its memory.
 ///
 /// Layout, little-endian: magic, key size, number of weights, checksum of key and table; the key;
 /// the table with (offset, bytes, checksum) of each weight; the weights, each aligned to 4,096
-/// bytes. Checksums detect damage, not tampering: a user with write access to the folder controls
-/// the models, as with the folder of the model files.
+/// bytes. Checksums detect damage, not tampering. A user who can write to the folder controls the
+/// models, just like a user who can write to the folder of the model files.
 struct PackedFile {
   MappedFile file;
   std::vector<std::span<const std::byte>> weights;  ///< views into the file
@@ -31,8 +31,8 @@ std::string packed_path(std::string_view folder, std::string_view key);
 /// Maps a file that `write_packed` wrote; nullopt if it does not exist. Reads the file once on the
 /// threads of `pool` to verify checksums.
 ///
-/// Errors: Error{kModel} if the file is damaged, or if it has another key or other sizes of weights
-/// than `sizes`; those of MappedFile.
+/// Errors: Error{kModel} if the file is damaged, has another key, or has weights of other sizes
+/// than `sizes`; errors of MappedFile.
 std::optional<PackedFile> open_packed(const std::string& path, std::string_view key,
                                       std::span<const std::int64_t> sizes, ThreadPool& pool);
 

@@ -15,7 +15,7 @@ namespace ingot {
 /// range of transformers and of GGUF readers. llama3: the Llama 3.1 release's frequency bands.
 RopeSpec rope_spec(const Config& config);
 
-/// Divides the frequency of each pair by its divisor, as stored in GGUF's rope_freqs.weight.
+/// Divides each pair's frequency by its divisor. GGUF's rope_freqs.weight stores the divisors.
 void divide_frequencies(RopeSpec& rope, std::span<const float> divisors);
 
 /// Bytes of the cosine and sine tables for `positions` positions.
@@ -28,7 +28,7 @@ struct RopeTensors {
   RopeTable table;
 };
 
-/// Computes cos and sin of position * frequency, times RopeSpec::factor; in double, rounded once.
+/// Computes cos and sin of position * frequency, times RopeSpec::factor, as doubles rounded once.
 RopeTensors make_rope_table(Backend& backend, const RopeSpec& rope, std::int64_t positions);
 
 }  // namespace ingot

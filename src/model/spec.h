@@ -11,9 +11,9 @@ namespace ingot {
 
 /// Rotary frequencies and layout, from which make_rope_table makes the tables.
 struct RopeSpec {
-  bool adjacent_pairs = false;            ///< pairs are (2i, 2i + 1); otherwise (i, i + dims / 2)
+  bool adjacent_pairs = false;            ///< elements rotate as (2i, 2i + 1); or (i, i + dims / 2)
   std::int32_t dims = 0;                  ///< number of rotated elements of a head
-  std::vector<double> inverse_frequency;  ///< [dims / 2], radians per token
+  std::vector<double> inverse_frequency;  ///< [dims / 2], angles in radians per token
   double factor = 1;                      ///< multiplies cosines and sines
 
   bool operator==(const RopeSpec&) const = default;
@@ -27,7 +27,7 @@ struct Spec {
   std::int64_t hidden = 0;    ///< H, width of the residual stream
   std::int64_t ffn = 0;       ///< F, inner width of dense feed-forward layers
   std::int64_t vocab = 0;     ///< V, size of the vocabulary; 0 without embedding and head
-  std::int64_t context = 0;   ///< tokens of context that the model was trained for
+  std::int64_t context = 0;   ///< number of tokens of context that the model was trained for
   std::int32_t heads = 0;     ///< N, number of query heads
   std::int32_t kv_heads = 0;  ///< G, number of kv heads
   std::int32_t head_dim = 0;  ///< D, elements of a head
@@ -47,7 +47,7 @@ struct Spec {
   Moe moe;                   ///< `experts` is 0 if all layers are dense
   std::vector<bool> sparse;  ///< [layers], whether the layer is a mixture of experts
 
-  bool tied = false;  ///< the output head is the embedding matrix
+  bool tied = false;  ///< true if the output head is the embedding matrix
 
   bool operator==(const Spec&) const = default;
 

@@ -18,14 +18,14 @@ struct SequenceRows {
 /// How one layer stores keys and values.
 struct KvCost {
   std::int64_t token_bytes = 0;  ///< bytes of one token's keys and values
-  bool integers = false;         ///< whether products are of 8-bit integers (KvType::kInt8)
+  bool integers = false;         ///< whether attention multiplies 8-bit integers (KvType::kInt8)
 };
 
 /// Lower bound of a step's cost. Counts are doubles, exact up to 2^53.
 struct StepCost {
   double bytes = 0;     ///< bytes read
-  double int8_ops = 0;  ///< products and sums in linears of block formats and in kInt8 attention
-  double f32_ops = 0;   ///< products and sums in linears of dense formats and in float attention
+  double int8_ops = 0;  ///< products and sums of linears in block formats, and of kInt8 attention
+  double f32_ops = 0;   ///< products and sums of linears in dense formats, and of float attention
 
   StepCost& operator+=(const StepCost& other);
   double ops() const { return int8_ops + f32_ops; }
@@ -33,13 +33,13 @@ struct StepCost {
 
 /// Computes the cost of one step over `parts`.
 ///
-/// Bytes: every weight counts once, as packed. The embedding counts by its looked-up rows, or not
-/// at all if the step reads it anyway as the tied head. For T rows that choose k of E experts each,
+/// Bytes: every packed weight counts once. Only looked-up rows of the embedding count, or no rows
+/// if the step reads it anyway as the tied head. If T rows choose k of E experts each, then
 /// min(E, T * k) experts count, as if no two rows shared an expert. Keys and values count once per
 /// sequence and layer, if a row of the sequence sees them.
-/// Operations: 2 M K per row of an [M, K] linear, for k experts in a mixture; in attention 4 D per
-/// query head and pair of a row and a key that it sees. Norms, rotations and activation functions
-/// do not count.
+/// Operations: 2 M K per row of an [M, K] linear, for k experts in a mixture. In attention, 4 D per
+/// query head for each row and each key that the row sees. Norms, rotations and activation
+/// functions do not count.
 ///
 /// Shapes: kv [loaded layers].
 StepCost step_cost(const Model& model, std::span<const KvCost> kv,

@@ -9,7 +9,7 @@
 
 namespace ingot {
 
-/// Log-probabilities of a token and of the likeliest tokens in its place.
+/// The log-probability of a token, and the likeliest tokens that could stand in its place.
 struct TokenLogprobs {
   TokenScore token;
   std::vector<TokenScore> top;  ///< by descending probability, then by id

@@ -13,11 +13,11 @@
 
 namespace ingot {
 
-/// A bounded first-in first-out queue. One thread pushes, one pops. A third thread may close it
-/// while the first one is kept from pushing.
+/// A bounded first-in first-out queue. One thread pushes deltas and one thread pops them. A third
+/// thread may close the queue while the pushing thread is kept from pushing.
 ///
-/// Deltas are stored end to end in lists that are used again. So a push writes few bytes, which
-/// matters because weights fill the engine's CPU caches, and the reader fetches all deltas at once.
+/// Deltas are stored end to end in lists that are used again. So a push writes few bytes; weights
+/// fill the engine's CPU caches. The reader fetches all deltas at once.
 class DeltaQueue {
  public:
   explicit DeltaQueue(std::size_t capacity) : capacity_(capacity) {}
@@ -34,15 +34,15 @@ class DeltaQueue {
   /// Refuses further deltas and wakes a waiting reader. Queued deltas can still be popped.
   void close();
 
-  /// Number of queued deltas, for the pushing and the popping thread. Takes no lock. If both act at
-  /// once, sequential consistency lets at least one thread see the other's change. Otherwise the
-  /// engine could pause, and the reader would not know that it has to wake the engine.
+  /// Number of queued deltas, for the pushing and the popping thread. Takes no lock. If both
+  /// act at once, sequential consistency lets at least one thread see the other thread's change.
+  /// Otherwise the engine could pause while the reader does not know that it must wake the engine.
   std::size_t size() const {
     // In this order, so that the difference is never negative.
     const std::size_t popped = popped_.load(std::memory_order_seq_cst);
     return pushed_.load(std::memory_order_seq_cst) - popped;
   }
-  /// Whether `close` was called, and the writes before it are visible. From any thread. No lock.
+  /// Whether `close` was called; the writes before it are then visible. From any thread. No lock.
   bool is_closed() const { return closed_.load(std::memory_order_acquire); }
   std::size_t capacity() const { return capacity_; }
 

@@ -10,11 +10,11 @@ namespace ingot {
 class Doorbell {
  public:
   void ring();
-  /// Returns after the next ring.
+  /// Waits until the bell is rung.
   void wait();
-  /// Returns after the next ring, or after `seconds`. Returns whether the bell was rung.
+  /// Waits until the bell is rung, but at most `seconds`. Returns whether it was rung.
   bool wait_for(double seconds);
-  /// Returns whether the bell was rung since the last wait or `take`, without waiting.
+  /// Returns at once. The result says whether the bell was rung since the last wait or `take`.
   bool take();
 
  private:

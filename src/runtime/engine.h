@@ -43,9 +43,9 @@ class Engine {
   ///
   /// Errors: those of Inbox::submit.
   [[nodiscard]] std::optional<Stream> submit(Request&& request);
-  /// Submits a request for several choices of one prompt, which is computed once. Choice i equals
-  /// the result of `submit` with sampling.choice + i. Returns an empty vector if `submit` would
-  /// return an empty optional.
+  /// Submits a request for several choices of one prompt. The prompt is computed once. Choice i
+  /// equals the result of `submit` with sampling.choice + i. Returns an empty vector if `submit`
+  /// would return an empty optional.
   ///
   /// Errors: those of Inbox::submit.
   [[nodiscard]] std::vector<Stream> submit_choices(Request&& request, std::int32_t choices) {
@@ -60,25 +60,25 @@ class Engine {
   ///
   /// Errors: Error{kDoesNotFit} if the system refuses a thread.
   void start();
-  /// Runs one tick in the caller's thread: admits requests, computes, delivers. Returns whether any
-  /// requests are left. Does nothing while all of them are paused because their readers are behind.
+  /// Runs one tick in the caller's thread: admits requests, computes a step, delivers its tokens.
+  /// Returns whether any requests are left. Does nothing while all requests wait for their readers.
   bool step();
-  /// Runs one tick like `step`. Returns whether the next tick may do something. If not, call it
-  /// only after a submit, a reader's take or cancel, or a deadline: see `wakes`.
+  /// Runs one tick like `step`. Returns whether the next tick may do something. After false, call
+  /// it again only after a submit, a reader's take or cancel, or a deadline: see `wakes`.
   bool advance();
-  /// Whether the engine's thread, asleep since `advance` returned false, would wake now: because
-  /// the bell was rung or a deadline has passed. For simulations of that thread.
+  /// Whether the engine's thread would wake now, because the bell was rung or a deadline passed. It
+  /// sleeps since `advance` returned false. For simulations of that thread.
   bool wakes();
-  /// Makes the engine fail if a step takes longer than `step_limit_seconds`: every request ends
-  /// with an error, although the step may never return. Returns whether the engine has failed. From
-  /// any thread except the one that steps.
+  /// Makes the engine fail if a step takes longer than `step_limit_seconds`. Every request then
+  /// ends with an error, although the step may never return. Returns whether the engine has failed.
+  /// From any thread except the thread that steps.
   bool watch();
   /// Refuses further requests, and cancels requests that do not end within `seconds`. Returns at
   /// once. From any thread.
   void begin_drain(double seconds);
   /// Waits for the end of a drain. If a step does not return, waits until 1 s after the drain's
-  /// time limit. Returns whether every request ended by itself. If it returns false and
-  /// `step_seconds_now` is not 0, `stop` would wait for that step.
+  /// time limit. Returns whether every request ended by itself. After false, if `step_seconds_now`
+  /// is not 0, `stop` would wait for the step that runs now.
   bool wait_drained();
   /// Cancels all requests and ends the thread after its current step. From the thread that owns the
   /// engine.
@@ -95,15 +95,15 @@ class Engine {
   const EngineOptions& options() const { return options_; }
   /// The limits that `submit` checks requests against.
   const RequestLimits& request_limits() const { return inbox_.limits().request; }
-  /// Number of choices that have not ended, and its limit.
+  /// Number of choices that have not ended, and the limit on this number.
   std::size_t under_way() const { return inbox_.under_way(); }
   std::size_t under_way_max() const { return inbox_.limits().under_way_max; }
   /// See Inbox::expected_wait.
   double expected_wait(std::size_t own) const { return inbox_.expected_wait(own); }
   /// Seconds since the current step began; 0 between steps. Takes no lock.
   double step_seconds_now() const { return guard_.step_seconds(options_.now()); }
-  /// Seconds since the current tick began, with planning, sampling and errands; 0 while the thread
-  /// waits for requests. Takes no lock.
+  /// Seconds since the current tick began. A tick includes planning, sampling and errands. 0 while
+  /// the thread waits for requests. Takes no lock.
   double tick_seconds_now() const { return tick_.seconds(options_.now()); }
   /// Whether the engine has failed and computes no more steps.
   bool has_failed() const { return guard_.has_failed(); }
@@ -143,7 +143,7 @@ class Engine {
   void give_up(const Error& error);
   void check_idle();
 
-  // Used by the thread that steps. The inbox, errands and guard have functions for any thread.
+  // Only the thread that steps uses these. The inbox, errands and guard also serve other threads.
   EngineOptions options_;
   std::unique_ptr<StepRunner> steps_;
   Scheduler scheduler_;
@@ -157,10 +157,10 @@ class Engine {
   StepResults results_;
   RunningTime tick_;
   std::vector<RunningRequest*> in_step_;  ///< requests with rows in the step that is committed now
-  StepPhases phases_[2];                  ///< phases of step n at index n modulo 2
-  double committed_ = 0;                  ///< time at which the last committed step was sampled
-  bool some_ended_ = false;               ///< whether `requests_` has ended requests
-  bool is_idle_ = true;                   ///< whether no request came since the last `check_idle`
+  StepPhases phases_[2];                  ///< phase times of step n at index n modulo 2
+  double committed_ = 0;     ///< time at which the last committed step had been sampled
+  bool some_ended_ = false;  ///< whether `requests_` has ended requests
+  bool is_idle_ = true;      ///< whether no request came since the last `check_idle`
 
   // Shared with any thread.
   std::atomic<bool> has_thread_{false};

@@ -15,8 +15,8 @@ namespace ingot {
 
 /// Times at which the phases of a step end, in seconds of the engine's clock.
 struct StepPhases {
-  double tick_begun = 0;  ///< start of the tick: queued requests are taken, the step is planned
-  double planned = 0;     ///< the step is passed to the runner
+  double tick_begun = 0;  ///< start of the tick, which takes queued requests and plans the step
+  double planned = 0;     ///< when the step is passed to the runner
   double computed = 0;
   double sampled = 0;
   double delivered = 0;
@@ -27,7 +27,7 @@ struct StepPhases {
 /// Only the thread that steps calls it, except that any thread may call `rejected` and `never_ran`.
 class EngineReporter {
  public:
-  /// The objects that records are made from. All must outlive the reporter.
+  /// The objects whose state the records describe. All must outlive the reporter.
   struct Sources {
     const Clock& now;
     const Scheduler& scheduler;
@@ -35,8 +35,8 @@ class EngineReporter {
     const RunningRequests& requests;
   };
 
-  /// `observer` may be null. Times in records are seconds since this call. `requests_max`: the most
-  /// choices under way at once.
+  /// `observer` may be null. Times in records are seconds since this call. `requests_max`: limit on
+  /// the choices under way at once.
   EngineReporter(EngineObserver* observer, const Sources& sources, std::size_t requests_max);
 
   /// Reports a committed step. Uses only its counts, because its parts may be gone.
@@ -49,7 +49,7 @@ class EngineReporter {
   }
   /// Reports that a request has ended.
   void ended(const RunningRequest& request);
-  /// Reports cancelled requests whose blocks no step reads any more. Call it after a step ends.
+  /// Reports cancelled requests if no step reads their blocks any more. Call it after a step ends.
   void freed();
 
   /// Reports that request `id`, submitted at time `submitted`, ended before it was queued.

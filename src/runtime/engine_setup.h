@@ -22,9 +22,9 @@ namespace ingot {
 
 /// Options of an engine: queue lengths, time limits, prefix cache and scheduling.
 struct EngineOptions {
-  /// The most choices that wait for admission, for blocks or for their readers.
+  /// Limit on the choices that wait for admission, for blocks or for their readers.
   std::size_t waiting_max = 1024;
-  std::size_t deltas_max = 256;  ///< length of a reader's queue; a full one pauses its request
+  std::size_t deltas_max = 256;  ///< capacity of a reader's queue; a full queue pauses the request
   /// A request is cancelled if its reader takes nothing from a full queue for this many seconds.
   double stall_seconds = kNever;
   bool prefix_cache = true;  ///< keeps computed blocks until running requests need their memory
@@ -38,9 +38,9 @@ struct EngineOptions {
   /// Time limit of a step in seconds, after which the engine fails: see `Engine::watch`.
   double step_limit_seconds = kNever;
   Clock now{};  ///< called from any thread; empty = the system's steady clock
-  /// Called once if the engine fails, after all requests have ended with the error. After a step's
-  /// time limit, the watching thread calls it and the engine's thread may never end; the process
-  /// then has to exit without `stop`.
+  /// Called once if the engine fails, after all requests have ended with the error. If a step took
+  /// too long, the watching thread calls it. The engine's thread may then never end, so the process
+  /// has to exit without `stop`.
   std::function<void(const Error&)> failed{};
   EngineObserver* observer = nullptr;  ///< must outlive the engine
 };
@@ -51,12 +51,12 @@ struct ModelParts {
   ThreadPool& pool;
   const HostKernels& kernels;
   const Tokenizer* tokenizer = nullptr;  ///< null: deltas have no text
-  std::int64_t ids = 0;                  ///< size of the tokenizer; only ids below it are drawn
-  std::vector<std::int32_t> end_ids{};   ///< the model's end-of-sequence and end-of-turn tokens
+  std::int64_t ids = 0;  ///< size of the tokenizer; only ids below this size are drawn
+  std::vector<std::int32_t> end_ids{};  ///< the model's end-of-sequence and end-of-turn tokens
   const ProfiledBackend* profiled = nullptr;  ///< the executor's backend, if it times ops
 };
 
-/// The runner of an engine's steps, a model or a simulation, with the limits of its requests.
+/// The runner of an engine's steps (a model or a simulation), and limits of the engine's requests.
 struct EngineSetup {
   std::unique_ptr<StepRunner> steps;
   RequestLimits limits;
@@ -66,10 +66,10 @@ struct EngineSetup {
 
 /// Makes the setup of a model. Errors: Error{kDoesNotFit}.
 EngineSetup engine_setup(const ModelParts& parts);
-/// Returns `options` with the system's steady clock if their clock is empty.
+/// Returns `options`, with the system's steady clock as `now` if `now` is empty.
 EngineOptions with_clock(EngineOptions options);
 SchedulerLimits scheduler_limits(const StepRunner& steps, const EngineOptions& options);
-/// The most choices that may be under way at once, running and waiting.
+/// Limit on the choices that are under way at once, running or waiting.
 std::size_t under_way_max(const StepRunner& steps, const EngineOptions& options);
 
 }  // namespace ingot

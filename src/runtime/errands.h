@@ -15,7 +15,7 @@ class Errands {
   /// `bell` wakes the thread that runs the functions. It must outlive this object.
   explicit Errands(Doorbell& bell);
 
-  /// Queues `body` and returns after it ran. Rethrows its exceptions.
+  /// Queues `body` and waits until it has run. Rethrows its exceptions.
   ///
   /// Errors: Error{kUnavailable} after `close` or `drop`, or if the queue is full.
   void call(const std::function<void()>& body);

@@ -13,19 +13,19 @@
 
 namespace ingot {
 
-/// Sizes of the largest step, and the results that steps have.
+/// Sizes of the largest step, and the kinds of results that steps have.
 struct ExecutorLimits {
   std::int32_t rows = 0;
-  std::int32_t out_rows = 0;  ///< rows of logits, scored rows and hidden states together
+  std::int32_t out_rows = 0;  ///< number of rows of logits, scored rows and hidden states together
   std::int32_t sequences = 0;
-  std::int64_t context = 0;      ///< tokens of the longest sequence
-  std::int32_t logits_rows = 0;  ///< rows of logits
-  std::int64_t ids = 0;          ///< RowScore::top has only ids below it; 0 = all ids
+  std::int64_t context = 0;      ///< number of tokens of the longest sequence
+  std::int32_t logits_rows = 0;  ///< number of rows of logits
+  std::int64_t ids = 0;          ///< RowScore::top has only ids below this; 0 = all ids
   std::int32_t score_top = -1;   ///< length of RowScore::top; -1 = no rows are scored
   bool finds_best = false;       ///< whether `Executor::best` is wanted
 };
 
-/// The log-probability of the token after a row, and the likeliest tokens in its place.
+/// The log-probability of the token after a row, and the likeliest tokens after that row.
 struct RowScore {
   std::int32_t id = 0;  ///< the token after the row
   float logprob = 0;
@@ -47,9 +47,9 @@ class Executor {
   const Model& model() const { return model_; }
   KvCache& cache() const { return cache_; }
 
-  /// Runs a planned step with reserved blocks; does not change its sequences. Until the next step,
-  /// `logits(i)`, `score(i)` and `hidden(i)` return its results in the order of the parts; hidden
-  /// states after the final norm come before those without it.
+  /// Runs a planned step, whose blocks are reserved. Does not change sequences. Until the next
+  /// step, `logits(i)`, `score(i)` and `hidden(i)` return its results in the order of the parts,
+  /// except that hidden states after the final norm come before hidden states without final norm.
   void run(const Step& step);
   /// Runs the parts of a step without block copies: see the other `run`.
   void run(std::span<const StepPart> parts);
@@ -84,7 +84,7 @@ class Executor {
   std::vector<KvBlocks> groups_;
 
   // Results. The R output rows of a step are rows of logits, then scored rows, then hidden states.
-  // Score arrays have entries for the first two kinds.
+  // The arrays named score_* have entries for rows of logits and for scored rows.
   Buffer logits_memory_;
   HostRows logits_;                      ///< [logits_rows, V]
   HostRows outputs_rows_;                ///< rows of Scratch::output
@@ -98,11 +98,11 @@ class Executor {
 };
 
 /// Runs the next rows of sequences without a scheduler: reserves their blocks, runs the parts as a
-/// step and counts their rows as computed. Sets each part's `first`, and `first_hidden` so that its
-/// last rows give the hidden states.
+/// step and counts their rows as computed. Sets each part's `first`. Sets `first_hidden` so that
+/// the part's last rows give the hidden states.
 ///
-/// Returns false, with no row computed, if the pool has too few blocks for all parts. Sequences
-/// then keep the blocks that were reserved for them.
+/// Returns false and computes no row if the pool has too few blocks for all parts. Sequences then
+/// keep the blocks that were reserved for them.
 [[nodiscard]] bool run_next(Executor& executor, std::span<StepPart> parts);
 
 }  // namespace ingot

@@ -29,11 +29,11 @@ struct Submission {
 /// Limits on the requests that an inbox accepts.
 struct InboxLimits {
   RequestLimits request;
-  std::size_t under_way_max = 0;  ///< the most choices that have not ended, running or waiting
-  std::size_t deltas_max = 0;     ///< the most deltas in a reader's queue
+  std::size_t under_way_max = 0;  ///< limit on the choices that run or wait
+  std::size_t deltas_max = 0;     ///< limit on the deltas that wait in one reader's queue
 };
 
-/// A bounded queue of submitted requests. Any thread submits requests, one thread takes them out.
+/// A bounded queue of submitted requests. Any thread adds requests, and one thread removes them.
 class Inbox {
  public:
   /// `scheduler` and `reporter` must outlive this object. `bell` wakes the engine's thread.
@@ -48,14 +48,14 @@ class Inbox {
   /// Errors: those of `check_request`; Error{kInvalid} for a number of choices outside
   /// [1, kChoicesMax] and for a request that does not fit into the KV pool; std::bad_alloc.
   [[nodiscard]] std::vector<Stream> submit(Request&& request, std::int32_t choices);
-  /// Refuses all requests from now on. `reason` is kDraining or kFailed; kFailed replaces an
-  /// earlier kDraining, but not the reverse.
+  /// Refuses all later requests. `reason` is kDraining or kFailed. kFailed replaces an earlier
+  /// kDraining, but kDraining does not replace an earlier kFailed.
   void refuse_all(Rejection reason);
   bool is_draining() const { return refusal_.load() == Rejection::kDraining; }
   /// Predicts how many seconds a new request would wait for admission, at the current rate of
   /// admissions, if its tenant has `own` other requests under way; 0 if no sequence waits. Counts
-  /// sequences that the last plan could not admit and requests submitted since, but at most `own`
-  /// times the number of tenants, because tenants share admissions. Takes no lock.
+  /// sequences that the last plan could not admit, and requests submitted after this plan. Counts
+  /// at most `own` times the number of tenants, because tenants share admissions. Takes no lock.
   double expected_wait(std::size_t own) const;
 
   const InboxLimits& limits() const { return limits_; }
@@ -65,16 +65,16 @@ class Inbox {
   bool was_used() const { return last_id_.load() > 0; }
   bool is_empty() const { return queue_.size() == 0; }
 
-  // Functions for the thread that steps, or for the watching thread after it gave a step up.
+  // Functions for the thread that steps, or for the watching thread after a step took too long.
 
-  /// Takes out the oldest queued request; empty if there is none.
+  /// Takes the oldest request out of the queue; nullopt if the queue is empty.
   std::optional<Submission> try_pop() { return queue_.try_pop(); }
   /// Subtracts a choice that has ended from `under_way`.
   void release() { under_way_.fetch_sub(1); }
-  /// Ends a choice of a request that was taken out but never ran.
+  /// Ends a choice of a request that was taken out of the queue but never ran.
   void end(const Submission& submission, std::size_t choice, FinishReason reason,
            const Error* error);
-  /// Refuses further requests, and ends all queued ones with this reason and error.
+  /// Refuses further requests, and ends all queued requests with this reason and error.
   void close(FinishReason reason, const Error* error);
   /// Publishes the scheduler's state after a plan, for `expected_wait`.
   void publish_queue_state(double now);
@@ -91,7 +91,7 @@ class Inbox {
   BoundedQueue<Submission> queue_;
   std::atomic<std::uint64_t> last_id_{0};
   std::atomic<std::size_t> under_way_{0};
-  /// The reason for refusing all requests; kFull: refuse only while too many are under way.
+  /// Why all requests are refused; kFull: refuses requests only while too many are under way.
   std::atomic<Rejection> refusal_{Rejection::kFull};
 
   /// The scheduler's state after the last plan: see `publish_queue_state`.

@@ -31,31 +31,31 @@ struct InstanceOptions {
   KvType kv_type = KvType::kF16;
   std::optional<Format> weights{};     ///< see ModelOptions
   std::string pack_cache{};            ///< see ModelOptions
-  std::int64_t memory_limit = 0;       ///< bytes that may be used; 0 = the available memory
-  LinearObserver* observer = nullptr;  ///< gets the inputs of linears; must outlive the instance
+  std::int64_t memory_limit = 0;       ///< limit on the bytes in use; 0 = the available memory
+  LinearObserver* observer = nullptr;  ///< gets each linear's input; must outlive the instance
   bool profile = false;                ///< whether to time the ops of steps
 };
 
 /// The parts of the model to load, and the sizes of the largest step and sequence.
 struct StartOptions {
   ModelOptions model{};
-  std::int64_t context = 0;  ///< most tokens of a sequence; 0 = the model's own context
+  std::int64_t context = 0;  ///< limit on a sequence's tokens; 0 = the model's own context
   std::int32_t sequences = 1;
   std::int32_t rows = 1;
   std::int32_t out_rows = 1;
-  std::int32_t logits_rows = 0;   ///< most rows of logits in a step; ignored with `generates`
+  std::int32_t logits_rows = 0;   ///< limit on a step's rows of logits; ignored with `generates`
   bool finds_best = false;        ///< see ExecutorLimits
-  std::int64_t output_bytes = 0;  ///< bytes of the caller's inputs and results, to plan memory
+  std::int64_t output_bytes = 0;  ///< size of the caller's inputs and results, to plan memory
   bool generates = false;         ///< an Engine will run: sets `out_rows` and `logits_rows`
   /// The largest Request::prompt_logprobs that requests may ask for; -1 = no scores.
   std::int32_t prompt_logprobs = -1;
-  bool hidden_states = false;  ///< requests may ask for hidden states of all rows of their prompts
+  bool hidden_states = false;  ///< whether requests may ask for hidden states of all prompt rows
   /// Number of sequences of `context` tokens that the KV pool has room for; 0 = `sequences`. With
-  /// fewer, running sequences may be preempted.
+  /// fewer than `sequences`, running sequences may be preempted.
   std::int32_t pool_sequences = 0;
 };
 
-/// A model, opened in two steps: the constructor reads the headers, `start` the weights.
+/// A model, opened in two steps: the constructor reads the headers, and `start` loads the weights.
 class Instance {
  public:
   /// Opens the file, reads its tokenizer and binds its tensors. `pool` must outlive this object.
@@ -72,7 +72,7 @@ class Instance {
 
   /// The memory plan of a `start` with these options. Only before `start`.
   MemoryPlan plan(const StartOptions& options) const;
-  /// The largest `pool_sequences` that fits into memory with these options, from 1 to `sequences`.
+  /// The largest `pool_sequences` from 1 to `sequences` that fits into memory with these options.
   /// Only before `start`.
   std::int32_t fitting_pool(const StartOptions& options) const;
 
@@ -85,9 +85,9 @@ class Instance {
   /// A hash that identifies the model in session files. Reads all weights once, so it takes time.
   /// Only before `start`.
   ModelFingerprint fingerprint() const;
-  /// The model's tokenizer; null if the file has none that ingot supports.
+  /// The model's tokenizer; null if the file has no tokenizer that ingot supports.
   const Tokenizer* tokenizer() const { return tokenizer_.get(); }
-  /// Number of ids that sampling may draw: the tokenizer's size, or without one the vocabulary's.
+  /// Number of ids that sampling may draw: the size of the tokenizer, or else of the vocabulary.
   std::int64_t sampled_ids() const;
   /// Ids that end a text: end-of-sequence and end-of-turn tokens.
   std::vector<std::int32_t> stop_ids() const;
@@ -97,8 +97,8 @@ class Instance {
   std::string_view isa() const { return kernels_.name; }
   /// The backend that times ops; null without InstanceOptions::profile.
   ProfiledBackend* profiled() { return profiled_.get(); }
-  /// Checks a mapped file of weights (`pack_cache`). After `start`, from any thread. Errors:
-  /// Error{kIo} if the file was overwritten.
+  /// Checks the mapped file of packed weights, if there is one. After `start`, from any thread.
+  /// Errors: Error{kIo} if the file was overwritten.
   void expect_weights_not_overwritten() const {
     if (!model_->packed.weights.empty()) model_->packed.file.expect_not_overwritten();
   }
@@ -113,7 +113,7 @@ class Instance {
 
   ThreadPool& pool_;
   InstanceOptions options_;
-  std::int64_t available_bytes_ = 0;  ///< memory for plans; read once, so that all plans agree
+  std::int64_t available_bytes_ = 0;  ///< available memory, read once so that all plans agree
   const HostKernels& kernels_;        ///< kernels for sampling
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<ProfiledBackend> profiled_;

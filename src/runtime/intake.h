@@ -12,10 +12,10 @@
 
 namespace ingot {
 
-/// Queues the choices of submissions. Ends a choice at once if there is no memory or time for it.
+/// Queues the choices of submissions. Ends a choice at once if it lacks memory or would be late.
 class Intake {
  public:
-  /// The objects that requests are added to and refusals reported to. All must outlive the intake.
+  /// The objects that receive requests and reports of refusals. All must outlive the intake.
   struct Targets {
     KvCache& cache;
     Scheduler& scheduler;

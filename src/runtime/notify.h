@@ -6,8 +6,8 @@
 namespace ingot {
 
 /// For readers that do not wait in `Stream::next`. The engine's thread calls it after each delta
-/// and at the end. `is_urgent`: the stream has ended, or its queue is at least half full; a full
-/// queue pauses the request. The callback must be quick and must not throw.
+/// and at the end. `is_urgent`: true if the stream has ended or its queue is at least half full. A
+/// full queue pauses the request. The callback must be quick and must not throw.
 using Notify = std::function<void(bool is_urgent)>;
 
 }  // namespace ingot

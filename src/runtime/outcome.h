@@ -37,14 +37,14 @@ struct Outcome {
   std::vector<TokenLogprobs> prompt_logprobs;
   std::vector<float> hidden;  ///< [rows, H]: hidden states, if asked for
   std::int64_t prompt_tokens = 0;
-  std::int64_t cached_tokens = 0;     ///< prompt tokens that were found in the prefix cache
-  PrefixMiss miss;                    ///< where the cached tokens end, and why; for operators only
-  std::int32_t preemptions = 0;       ///< preemptions, except while its reader was behind
+  std::int64_t cached_tokens = 0;  ///< prompt tokens that were found in the prefix cache
+  PrefixMiss miss;                 ///< where the cached prefix ended, and why; for operators only
+  std::int32_t preemptions = 0;    ///< number of preemptions, except while its reader was behind
   std::int64_t generated_tokens = 0;  ///< number of delivered tokens
-  double queue_seconds = 0;           ///< from submission to admission
-  double prefill_seconds = 0;         ///< from admission to the first token drawn
-  double decode_seconds = 0;          ///< from the first token drawn to the last
-  std::int64_t decode_steps = 0;      ///< number of tokens drawn after the first
+  double queue_seconds = 0;           ///< time from submission to admission
+  double prefill_seconds = 0;         ///< time from admission to the first drawn token
+  double decode_seconds = 0;          ///< time from the first to the last drawn token
+  std::int64_t decode_steps = 0;      ///< number of drawn tokens after the first
 
   /// The digest as 16 hexadecimal digits; empty without a digest.
   std::string digest_text() const;

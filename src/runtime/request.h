@@ -22,53 +22,53 @@ struct Request {
   std::vector<float> embeddings{};     ///< [embedding_rows, H]: rows before the prompt's tokens
   std::int64_t embedding_rows = 0;
   /// Number of tokens at the end of `prompt` that an earlier request drew. This request continues
-  /// it: random numbers, penalties, min_tokens and stop strings behave as in one request.
-  /// max_tokens counts only new tokens.
+  /// the earlier one: random numbers, penalties, min_tokens and stop strings behave as in a single
+  /// request. max_tokens counts only new tokens.
   std::int64_t continued = 0;
   SamplingParams sampling{};    ///< `end_ids` are added to the model's own end tokens
-  std::int64_t max_tokens = 0;  ///< the most tokens to draw
-  /// Stop strings: the text ends before the first one that occurs. Ids and log-probabilities of the
-  /// tokens that spell the stop string are still delivered.
+  std::int64_t max_tokens = 0;  ///< limit on the tokens to draw
+  /// Stop strings. The text ends before the first stop string that occurs. Ids and
+  /// log-probabilities of the tokens that spell this string are still delivered.
   std::vector<std::string> stop{};
-  bool ignore_eos = false;                ///< the model's own end tokens do not end the text
-  std::int32_t prompt_logprobs = -1;      ///< likeliest tokens to report per prompt token; -1 = off
+  bool ignore_eos = false;                ///< true if the model's end tokens do not end the text
+  std::int32_t prompt_logprobs = -1;      ///< number of likeliest tokens per prompt token; -1 = off
   std::int64_t prompt_logprobs_from = 0;  ///< index of the first prompt token to report
-  bool digest = false;  ///< compute a hash of all logits that tokens are drawn from
-  HiddenRows hidden = HiddenRows::kNone;  ///< hidden states instead of tokens; needs max_tokens = 0
-  bool final_norm = true;                 ///< take hidden states after the final norm or before it
+  bool digest = false;  ///< whether to hash all logits from which tokens are drawn
+  HiddenRows hidden = HiddenRows::kNone;  ///< wanted hidden states; requires max_tokens = 0
+  bool final_norm = true;                 ///< whether hidden states are taken after the final norm
   // Scheduling and caching. These fields change no bit of the results.
   std::uint64_t tenant = 0;             ///< the API key that its rows and blocks count against
-  std::int32_t priority = 0;            ///< smaller is earlier; used by Policy::kPriority alone
+  std::int32_t priority = 0;            ///< smaller is earlier; for Policy::kPriority alone
   double first_token_seconds = kNever;  ///< time limit from submission to the first token
   double end_seconds = kNever;          ///< time limit from submission to the end
   std::string_view end_limit = "deadline_ms";  ///< name of `end_seconds` in errors; a literal
   double queue_seconds = kNever;               ///< time limit from submission to admission
   /// API key and salt. Requests of different domains never share cached prefixes.
   std::array<std::uint64_t, 2> domain{};
-  std::uint64_t adapter = 0;        ///< 0 = none; each load of an adapter has a new number
+  std::uint64_t adapter = 0;        ///< number of the adapter, new for each load; 0 = none
   std::uint64_t chat_template = 0;  ///< identifies the template, to explain misses; 0 = unknown
-  bool reads_cache = true;          ///< whether it may start with blocks that others computed
+  bool reads_cache = true;          ///< whether it may begin with blocks of other requests
   Notify notify{};                  ///< called after each delta and at the end; may be empty
 };
 
-/// The most choices of one request.
+/// Limit on the choices of one request.
 inline constexpr std::int32_t kChoicesMax = 128;
-inline constexpr std::size_t kStopsMax = 64;        ///< most stop strings of a request
-inline constexpr std::size_t kStopBytesMax = 1024;  ///< most bytes of a stop string
+inline constexpr std::size_t kStopsMax = 64;        ///< limit on the stop strings of a request
+inline constexpr std::size_t kStopBytesMax = 1024;  ///< limit on the bytes of a stop string
 
 /// The limits of a model and an engine that requests are checked against.
 struct RequestLimits {
-  std::int64_t vocab = 0;             ///< rows of the embedding matrix
+  std::int64_t vocab = 0;             ///< number of rows of the embedding matrix
   std::int64_t ids = 0;               ///< number of ids that can be drawn
   std::int64_t hidden = 0;            ///< H
-  std::int64_t context = 0;           ///< most tokens of a sequence
-  std::int32_t prompt_logprobs = -1;  ///< largest Request::prompt_logprobs; -1 = no scores
+  std::int64_t context = 0;           ///< limit on the tokens of a sequence
+  std::int32_t prompt_logprobs = -1;  ///< limit on Request::prompt_logprobs; -1 = no scores
   bool text = true;                   ///< whether there is a tokenizer
   bool hidden_all = false;            ///< whether steps can give hidden states of all rows
 };
 
-/// Checks a request. Errors: Error{kInvalid} that names the parameter as the API spells it, its
-/// value and the possible values.
+/// Checks a request. Errors: Error{kInvalid} that names the wrong parameter (in the API's
+/// spelling), its value and the possible values.
 void check_request(const Request& request, const RequestLimits& limits);
 
 }  // namespace ingot

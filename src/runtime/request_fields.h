@@ -1,5 +1,5 @@
-// The table of request fields: names, types, bounds, defaults, and the places that take each one.
-// JSON bodies and lines, flags, /set, session files, the public API and the docs are made from it.
+// The table of request fields: names, types, ranges, defaults, and the places that take each field.
+// JSON bodies and lines, flags, /set, session files, the public API and the docs use this table.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Sampling;
 
 namespace ingot {
 
-/// A set of places where users can give a field, one bit for each.
+/// A set of places where users can give a field. Each place is one bit.
 using Places = std::uint32_t;
 
 namespace place {
@@ -44,8 +44,8 @@ inline constexpr Places kOpenAi = kChat | kCompletions | kResponses;
 inline constexpr Places kHttp = kOpenAi | kMessages;  ///< the endpoints that generate text
 }  // namespace place
 
-/// A member of SamplingParams and the members of the public C++ and C structs that it is copied
-/// from; null if code in api/ converts it.
+/// A member of SamplingParams, and the members of the public C++ and C structs from which it is
+/// copied. These are null if code in api/ converts the value.
 template <class T>
 struct InSampling {
   T SamplingParams::*member = nullptr;
@@ -54,7 +54,7 @@ struct InSampling {
 };
 
 /// The member of Request or SamplingParams that stores a field's value. A double is in seconds, but
-/// in milliseconds in JSON. std::monostate: code of the field's places reads it.
+/// JSON has milliseconds. std::monostate: no member; each place reads the field with its own code.
 using FieldMember =
     std::variant<std::monostate, InSampling<float>, InSampling<std::int32_t>,
                  InSampling<std::int64_t>, InSampling<std::uint32_t>, InSampling<std::uint64_t>,
@@ -66,7 +66,7 @@ using FieldMember =
 template <class T>
 inline constexpr auto kMost = static_cast<double>(std::numeric_limits<T>::max());
 
-/// The range of a field's possible numbers, including both bounds.
+/// The range of a field's possible numbers. Includes `high`; includes `low` unless `is_above_low`.
 struct FieldRange {
   double low = 0;
   double high = 0;
@@ -89,7 +89,7 @@ struct FieldVariation {
   std::optional<double> initial{};  ///< the default value
 };
 
-/// A request field, at all places where it has this name.
+/// One request field, for all places where it has this name.
 struct RequestField {
   std::string_view name;  ///< name in JSON; also the flag's name, with hyphens for underscores
   FieldMember member{};
@@ -97,9 +97,9 @@ struct RequestField {
   FieldRange range{};  ///< possible numbers
   std::string_view help{};
   std::string_view gguf{};                       ///< key in GGUF files after "general.sampling."
-  std::span<const FieldVariation> variations{};  ///< the first one that has a place applies
+  std::span<const FieldVariation> variations{};  ///< at a place, the first that has it applies
   Places read_apart = 0;                         ///< places that read it with their own code
-  std::string_view flag{};                       ///< the flag, if it does not follow from `name`
+  std::string_view flag{};                       ///< the flag's name, if not made from `name`
 };
 
 /// All fields, in the order of help and docs.
@@ -111,7 +111,7 @@ FieldRange range_at(const RequestField& field, Places where);
 /// The flag of a field, such as "--min-tokens".
 std::string flag_of(const RequestField& field);
 
-/// Calls `use` once with the field's value in each of `requests`: numbers, bools or vectors.
+/// Calls `use` once. The arguments are references to the field's values in all `requests`.
 template <class Use, class... Requests>
 void with_value(const RequestField& field, Use&& use, Requests&... requests) {
   const auto visit = [&]<class Member>(const Member& at) {
@@ -143,9 +143,9 @@ Request default_request(Places where);
 ///
 /// Errors: Error{kInvalid}: "top_p is a string, expected a number", "top_p is 2, possible are ...".
 void set_field(Request& request, const RequestField& field, const Json& value, Places where);
-/// Sets the fields that the model's files have values for. Other fields keep their values.
+/// Sets the fields for which the model's files have values. Other fields keep their values.
 ///
-/// Errors: model_error(file, "config", 0, ...) that names setting, value and possible values.
+/// Errors: model_error(file, "config", 0, ...) that names a setting, its value and possible values.
 void set_model_defaults(Request& request, const Config& config, const std::string& file);
 /// Copies a field from one request to another.
 void copy_field(const RequestField& field, Request& to, const Request& from);

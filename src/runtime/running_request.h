@@ -25,22 +25,22 @@ namespace ingot {
 /// The state of one choice of a request, from its submission to its end.
 class RunningRequest {
  public:
-  /// `request` must have been checked, and its end_ids include the model's end tokens. `time` is
-  /// the time of submission. `tokenizer` may be null.
+  /// `check_request` must have accepted `request`, and its end_ids must include the model's end
+  /// tokens. `time` is the time of submission. `tokenizer` may be null.
   RunningRequest(std::uint64_t id, Request request, std::shared_ptr<Channel> channel, double time,
                  KvCache& cache, const RequestLimits& limits, const Tokenizer* tokenizer);
 
   Sequence& sequence() { return sequence_; }
   const Sequence& sequence() const { return sequence_; }
   bool is_cancelled() const;
-  /// Time at which its reader cancelled it; kNever if it did not.
+  /// Time at which the reader cancelled the request; kNever if it was not cancelled.
   double cancelled_at() const { return channel_->cancelled_at.load(); }
-  /// Pauses the sequence while its reader's queue is full. A sequence that was preempted while
-  /// paused resumes only when half of the queue is read, because it has to be computed again.
+  /// Pauses the sequence if its reader's queue is full. If a paused sequence is preempted, it has
+  /// to be computed again, so it resumes only when half of the queue is read.
   void poll_reader(double now);
-  /// Time since which a paused request's reader has taken no delta; kNever if it is not paused.
+  /// Time since which a paused request's reader took no delta; kNever if the request is not paused.
   double paused_since() const { return paused_since_; }
-  /// Name of the parameter that limits its time to the end, for errors.
+  /// Name of the parameter that limits the time to the request's end, for errors.
   std::string_view end_limit() const { return request_.end_limit; }
   /// Whether a request that draws no tokens is complete: all scores and hidden states are computed.
   bool is_done() const {
@@ -97,7 +97,7 @@ class RunningRequest {
   std::int64_t prompt_tokens_ = 0;
   std::int32_t choices_ = 0;
   std::optional<FinishReason> finish_;
-  std::int64_t limit_ = 0;      ///< the most tokens to generate
+  std::int64_t limit_ = 0;      ///< limit on the tokens to generate
   std::int64_t generated_ = 0;  ///< number of delivered tokens
   std::int64_t drawn_ = 0;      ///< number of drawn tokens, including an end token
   bool needs_counts_ = false;
@@ -105,12 +105,12 @@ class RunningRequest {
   std::optional<Digest> digest_;
   std::optional<Detokenizer> detokenizer_;
   StopText stop_;
-  std::size_t replayed_bytes_ = 0;  ///< bytes of text to skip: an earlier request delivered them
+  std::size_t replayed_bytes_ = 0;  ///< bytes of text to skip, which an earlier request delivered
   Outcome outcome_;
   double queued_ = 0;
   std::optional<double> started_;
   std::optional<double> first_token_;
-  std::optional<double> since_;  ///< time of its start or of its last drawn token
+  std::optional<double> since_;  ///< time of the last drawn token, or of the start
   double last_gap_ = 0;
   double paused_since_ = kNever;
   std::size_t behind_ = 0;  ///< length of its reader's queue at the last poll

@@ -1,4 +1,4 @@
-// StepGuard: retries a step that fails, times steps, and gives up a step that takes too long.
+// StepGuard: retries a step that fails, times steps, and fails if a step takes too long.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace ingot {
 
-/// A stopwatch. One thread begins and ends it, any thread reads how long it has run. No lock.
+/// A stopwatch. One thread starts and stops it. Any thread reads how long it has run. No lock.
 class RunningTime {
  public:
   /// Starts the stopwatch. Does nothing if it runs already.
@@ -42,18 +42,18 @@ class StepGuard {
   /// `now` must outlive this object. `limit_seconds`: time limit of one call; kNever = no limit.
   StepGuard(const Clock& now, double limit_seconds) : now_(now), limit_seconds_(limit_seconds) {}
 
-  /// Calls `body`, and once more if it throws. A second throw of `Error` is a failure. Returns
-  /// whether `body` succeeded and no failure has occurred.
+  /// Calls `body`, and again if it throws. If the second call throws `Error`, the guard has failed
+  /// for good. Returns false if it failed in this call or earlier, or if `watch` found a timeout.
   ///
-  /// Errors: std::bad_alloc if the second call throws it, which is not a failure.
+  /// Errors: std::bad_alloc from the second call; the guard has not failed then.
   [[nodiscard]] bool attempt(FunctionRef<void(bool is_retry)> body, OnFailure on_failure);
   /// Calls `body` once under the time limit; it must not throw.
   void call(FunctionRef<void()> body);
   /// Ends the time of a step after its last call.
   void end_step() { step_.end(); }
 
-  /// Checks the time limit. A call that takes longer is a failure, although it may never return.
-  /// Returns whether a failure has occurred, now or before. Not from the thread that calls.
+  /// Checks the time limit. If a call takes longer, the guard has failed; the call may never
+  /// return. Returns whether the guard has failed. Not for the thread that makes the guarded calls.
   bool watch(OnFailure on_failure);
 
   bool has_failed() const { return has_failed_.load(); }
@@ -75,7 +75,7 @@ class StepGuard {
   std::atomic<bool> has_failed_{false};
 
   static constexpr double kNoCall = kNever, kSeized = -kNever;
-  std::atomic<double> call_begun_{kNoCall};  ///< kSeized: the watching thread gave this call up
+  std::atomic<double> call_begun_{kNoCall};  ///< time; kSeized: `watch` found a timeout
   std::mutex seized_;  ///< held by the watching thread while it handles the failure
 };
 

@@ -15,7 +15,7 @@ namespace ingot {
 /// results, only that request ends. Skips parts of sequences that were removed meanwhile.
 class StepResults {
  public:
-  /// `sequences`: the most parts of a step. `runner` and `reporter` must outlive this object.
+  /// `sequences`: limit on a step's parts. `runner` and `reporter` must outlive this object.
   StepResults(StepRunner& runner, EngineReporter& reporter, std::int32_t sequences);
 
   /// Draws a token from each row of logits, in the thread pool.

@@ -23,8 +23,8 @@ class StepRunner {
   /// Computes a step, or starts it: the step is then in flight until `wait` or `drain`. The engine
   /// calls `wait` for each step, in order.
   ///
-  /// Errors: any, but thrown only after the last write of this step, because the engine may then
-  /// run the step again.
+  /// Errors: any. After an error, the step must not write any more, because the engine may run the
+  /// step again.
   virtual void run(const Step& step) = 0;
   /// Waits for the end of a step. Then `logits(i)`, `score(i)` and `hidden(i)` return its results,
   /// as described at Executor::run.
@@ -34,7 +34,7 @@ class StepRunner {
   /// Waits until no step computes or writes. Steps in flight are lost unless `run_again` starts
   /// them again. Until `drain`, blocks of a step in flight are not given to other sequences.
   virtual void drain() noexcept {}
-  /// Starts a step again that was in flight at `drain`. Must use the arguments that `run` got,
+  /// Restarts a step that was in flight at `drain`. Must use the arguments that `run` got,
   /// because with a pipeline depth of 2 its sequences may have other blocks now, or have ended. The
   /// engine calls it for all such steps, in order.
   ///

@@ -31,8 +31,8 @@ class StopText {
 
   /// Whether a stop string ended the text.
   bool stopped() const { return stopped_; }
-  /// The index in `stops` of the string that ended the text, the first one of equal strings; -1 if
-  /// none did.
+  /// The index in `stops` of the string that ended the text; of equal strings, the first index; -1
+  /// if no stop string ended it.
   std::int32_t stop() const { return stopped_ ? found_ : -1; }
 
  private:
@@ -60,10 +60,10 @@ class StopText {
   std::int32_t node_ = 0;              ///< node of the longest prefix that the text ends with
   std::int64_t seen_ = 0;              ///< length of the text so far in bytes
   std::int32_t found_ = kNone;         ///< the stop string with the earliest start so far
-  std::int64_t found_start_ = 0;       ///< byte offset of that start in the text
+  std::int64_t found_start_ = 0;       ///< byte offset in the text at which `found_` starts
   bool stopped_ = false;
 
-  std::string held_;           ///< the text from byte `base_` on
+  std::string held_;           ///< the end of the text, from byte `base_`
   std::int64_t base_ = 0;      ///< byte offset of `held_` in the text
   std::int64_t released_ = 0;  ///< byte offset up to which the text was released
 };

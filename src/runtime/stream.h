@@ -30,7 +30,7 @@ struct Channel {
     if (pushed) tell_reader(deltas.size() >= deltas.capacity() / 2);
     return pushed;
   }
-  /// Ends the stream and notifies the reader. Write `outcome` before.
+  /// Ends the stream and notifies the reader. Write `outcome` before this call.
   void close() {
     deltas.close();
     tell_reader(true);
@@ -50,7 +50,7 @@ struct Channel {
   Outcome outcome;                           ///< written before `deltas` is closed, read afterwards
   std::atomic<double> cancelled_at{kNever};  ///< time of the first cancel; kNever if there is none
   std::shared_ptr<Doorbell> bell;            ///< wakes the engine
-  std::shared_ptr<const Clock> clock;        ///< the engine's; not called once `deltas` is closed
+  std::shared_ptr<const Clock> clock;  ///< the engine's clock; not called once `deltas` is closed
   Notify notify;
 };
 
@@ -75,7 +75,7 @@ class Stream {
   [[nodiscard]] bool try_next(Delta& delta);
   /// Whether the request has ended and every delta was read.
   bool finished() const { return channel_->deltas.is_closed() && channel_->deltas.size() == 0; }
-  /// How the request ended. Only after `next` returned an empty optional or `finished` true.
+  /// How the request ended. Call it only after `next` returned nullopt or `finished` true.
   const Outcome& outcome() const;
 
   /// Asks the engine to end the request. From any thread. Queued deltas can still be read.

@@ -14,7 +14,7 @@ namespace ingot {
 /// Chooses CPUs from `cpus` for one compute thread each: one CPU of each core, but no more than the
 /// quota of the process's control groups (whole CPUs, at least one). Adds the cores' other CPUs, as
 /// far as the quota allows, if `speed` is then at least 5 % higher. The first CPUs are of different
-/// cores. The result is empty only if `cpus` is.
+/// cores. The result is empty only if `cpus` is empty.
 ///
 /// `speed` measures how fast threads on given CPUs compute. It is called only if there is a choice.
 /// `root` is a prefix for the paths /proc and /sys, which tests set.

@@ -11,7 +11,7 @@ namespace ingot {
 /// experts.
 Spec decoder_spec(const Config& config);
 
-/// The tensor table that all these decoders share, followed by `more`.
+/// The tensor table that all decoders of `decoder_spec` share, followed by the entries `more`.
 std::vector<RoleRule> decoder_roles(std::initializer_list<RoleRule> more);
 
 /// The supported families; families.cpp lists them.

@@ -12,7 +12,7 @@
 
 namespace ingot {
 
-/// Upper bounds of histogram buckets: vLLM's, so that its dashboards fit; kStep is ingot's own.
+/// Upper bounds of histogram buckets. They are vLLM's, so that its dashboards fit, except kStep.
 ///
 /// Source: vLLM, vllm/v1/metrics/loggers.py.
 struct MetricBounds {
@@ -53,9 +53,9 @@ struct EngineCounts {
   std::int64_t blocks_evictable = 0;
   std::int64_t blocks_referenced = 0;
   std::int64_t blocks_total = 0;
-  std::int64_t blocks_reserved = 0;  ///< free or evictable blocks kept by guarantees
-  /// The longest time between two steps during which a running request waited and its reader was
-  /// not behind. Time before admission counts in `queue_seconds`.
+  std::int64_t blocks_reserved = 0;  ///< blocks that guarantees keep, free or evictable
+  /// The longest observed time between two steps during which a running request waited although its
+  /// reader was not behind. Time before admission counts in `queue_seconds`.
   double stall_seconds_max = 0;
 
   Histogram step_seconds{MetricBounds::kStep};
@@ -88,8 +88,8 @@ struct EngineCounts {
   }
 };
 
-/// Sums up an engine's events. Any thread may call `rejected` and `snapshot`, only the engine's
-/// thread the other functions. Each call holds a mutex for one update or copy. None allocates.
+/// Sums up an engine's events. Any thread may call `rejected` and `snapshot`; only the engine's
+/// thread may call the other functions. Each call holds a mutex briefly, and no call allocates.
 class EngineMetrics final : public EngineObserver {
  public:
   void step(const StepRecord& record) override;
@@ -108,7 +108,7 @@ class EngineMetrics final : public EngineObserver {
 
   mutable std::mutex mutex_;
   EngineCounts counts_;
-  double step_end_ = 0;     ///< end of the last step, in seconds since the engine was made
+  double step_end_ = 0;     ///< time at which the last step ended, since the engine was made
   std::int32_t ready_ = 0;  ///< StepRecord::ready of the last tick
 };
 

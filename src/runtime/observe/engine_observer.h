@@ -24,26 +24,26 @@ inline constexpr std::size_t kRejections = 6;
 /// "invalid", "queue_full", "draining", "failed", "deadline" or "out_of_memory".
 std::string_view to_string(Rejection reason);
 
-/// Callbacks that an engine calls after each step's commit, for each delivered token, and once for
-/// each request, at its end. The engine's thread calls them, so they must not block. When the
-/// engine gives up a step, the watching thread reports the requests that never ran; meanwhile the
-/// engine's thread makes no calls. Times are seconds since the engine was made.
+/// Callbacks that an engine calls after each step's commit, for each delivered token, and once at
+/// the end of each request. The engine's thread calls them, so they must not block. If a step takes
+/// too long, the watching thread reports the requests that never ran, while the engine's thread
+/// makes no calls. Times are seconds since the engine was made.
 class EngineObserver {
  public:
   virtual ~EngineObserver() = default;
   /// A step was committed.
   virtual void step(const StepRecord& record) = 0;
-  /// A tick ended without a step. Only the fields of `record` below "After the step" are set.
+  /// A tick ended without a step. Only the fields of `record` after "After the step" are set.
   virtual void state(const StepRecord& /*record*/) {}
   /// A request's first token was delivered.
   virtual void first_token(const RequestRecord& /*record so far*/) {}
-  /// A request's second or later token was delivered, `gap_seconds` after the token before.
+  /// A token that is not a request's first was delivered, `gap_seconds` after the previous token.
   virtual void token(double gap_seconds) = 0;
   /// A request ended.
   virtual void request(const RequestRecord& record) = 0;
   /// The blocks of a cancelled request were released, `seconds` after the cancel.
   virtual void freed(double /*seconds*/) {}
-  /// `requests` requests were refused. Any thread may call this, several at once.
+  /// `requests` requests were refused. Several threads may call this at once.
   virtual void rejected(Rejection /*reason*/, std::size_t /*requests*/) {}
 };
 

@@ -11,7 +11,7 @@ namespace ingot {
 /// A histogram of fixed size, so that adding and copying allocate nothing.
 class Histogram {
  public:
-  /// The most bounds of a histogram. The longest set in MetricBounds has 22.
+  /// Limit on the number of bounds. The longest list in MetricBounds has 22 bounds.
   static constexpr std::size_t kBoundsMax = 24;
 
   /// Bucket i counts the values in (bounds[i - 1], bounds[i]]; the last bucket counts larger
@@ -22,7 +22,7 @@ class Histogram {
   void add(double value);
 
   std::span<const double> bounds() const { return bounds_; }
-  /// Number of values in each bucket, not cumulative. There is one bucket more than bounds.
+  /// Number of values in each bucket alone. There is one more bucket than there are bounds.
   std::span<const std::uint64_t> counts() const {
     return std::span(counts_).first(bounds_.size() + 1);
   }

@@ -14,18 +14,18 @@ namespace ingot {
 struct StepRecord {
   std::uint64_t number = 0;  ///< number of the step, from 1
 
-  double start_seconds = 0;  ///< start of the tick, since the engine was made
+  double start_seconds = 0;  ///< time at which the tick began, since the engine was made
   double seconds = 0;        ///< duration of all phases together
   // Durations of the phases, in order.
-  double plan_seconds = 0;  ///< queues new requests and plans the step
+  double plan_seconds = 0;  ///< to queue new requests and plan the step
   double forward_seconds = 0;
   double sample_seconds = 0;
-  double deliver_seconds = 0;  ///< turns tokens into text and hands it to readers
-  double commit_seconds = 0;   ///< updates the scheduler and ends requests
+  double deliver_seconds = 0;  ///< to turn tokens into text and pass it to readers
+  double commit_seconds = 0;   ///< to update the scheduler and end requests
   bool profiled = false;       ///< whether `op_seconds` is set
   OpSeconds op_seconds{};      ///< seconds of each kind of op, part of `forward_seconds`
 
-  std::int32_t decode_rows = 0;   ///< rows of sequences with exactly one missing row
+  std::int32_t decode_rows = 0;   ///< rows of sequences that lacked exactly one row
   std::int32_t prefill_rows = 0;  ///< rows of prompts and of preempted sequences
   std::int32_t verify_rows = 0;   ///< rows of drafts, and of the token before each draft
   std::int32_t output_rows = 0;   ///< rows of logits
@@ -36,10 +36,10 @@ struct StepRecord {
   // After the step.
   std::int32_t running = 0;  ///< number of admitted requests
   std::int32_t waiting = 0;  ///< number of requests that are not admitted
-  std::int32_t paused = 0;   ///< running or waiting requests with a reader that is behind
-  std::int32_t ready = 0;    ///< running requests with a reader that keeps up
+  std::int32_t paused = 0;   ///< number of requests, running or waiting, whose reader is behind
+  std::int32_t ready = 0;    ///< number of running requests whose reader keeps up
   std::int64_t blocks_free = 0;
-  std::int64_t blocks_evictable = 0;   ///< cached, and not referenced
+  std::int64_t blocks_evictable = 0;   ///< cached and held by no request
   std::int64_t blocks_referenced = 0;  ///< held by running requests
   std::int64_t blocks_total = 0;
   /// Free or evictable blocks that only requests with a guarantee may take: see GuaranteedBlocks.
@@ -52,14 +52,14 @@ struct StepRecord {
   std::int32_t rows() const { return decode_rows + prefill_rows + verify_rows; }
 };
 
-/// Keeps the newest records in a ring buffer that is allocated once. One thread adds, any thread
-/// reads. Both hold a mutex while they copy records.
+/// Keeps the newest records in a ring buffer that is allocated once. One thread adds records, and
+/// any thread reads them. Each call holds a mutex while it copies records.
 class StepLog {
  public:
-  /// Keeps the last `capacity` records, at least one.
+  /// Keeps the newest `capacity` records, but at least one.
   explicit StepLog(std::size_t capacity);
 
-  /// Replaces the oldest record when the ring is full. Allocates nothing.
+  /// Adds a record, in place of the oldest one if the ring is full. Allocates nothing.
   void add(const StepRecord& record);
 
   std::size_t capacity() const { return ring_.size(); }
@@ -67,7 +67,7 @@ class StepLog {
   std::uint64_t added() const;
   /// The newest record; empty if there is none.
   std::optional<StepRecord> last() const;
-  /// Copies of the newest `most` records, or of all, the oldest first.
+  /// Copies of the newest `most` records, or of all if there are fewer; the oldest first.
   std::vector<StepRecord> snapshot(std::size_t most = SIZE_MAX) const;
 
  private:

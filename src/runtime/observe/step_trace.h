@@ -19,15 +19,15 @@ namespace ingot {
 struct RequestRecord {
   std::uint64_t id = 0;
   double queued_seconds = 0;              ///< time of submission
-  std::optional<double> start_seconds{};  ///< start of its first step
+  std::optional<double> start_seconds{};  ///< time at which its first step began
   std::optional<double> first_token_seconds{};
   double end_seconds = 0;
   std::int64_t prompt_tokens = 0;
   std::int64_t cached_tokens = 0;  ///< prompt tokens that were found in the prefix cache
-  PrefixMiss miss{};               ///< where the cached tokens end, and why
+  PrefixMiss miss{};               ///< where the cached prefix ended, and why
   std::int64_t generated_tokens = 0;
-  std::int64_t max_tokens = 0;  ///< the most tokens that it may generate
-  std::int32_t choices = 0;     ///< number of choices of its prompt, set on the first choice only
+  std::int64_t max_tokens = 0;  ///< limit on the tokens that it generates
+  std::int32_t choices = 0;     ///< number of choices; 0 except in the first choice's record
   bool reads_cache = true;      ///< whether its prompt is looked up in the prefix cache
   std::optional<FinishReason> finish{};
 };
@@ -37,10 +37,10 @@ struct RequestRecord {
 /// A step is a slice; its phases are slices below it. If ops were timed, each kind of op has a
 /// slice below "forward", as long as all its calls together, in the order of OpKind. KV blocks,
 /// requests and rows are counters. A request is an asynchronous slice; its waiting, prompt and
-/// tokens are slices below it. A mark at its start says why, and at which token, the cached prefix
-/// ended.
+/// tokens are slices below it. A mark at the request's start says at which token its cached prefix
+/// ended, and why.
 ///
-/// `add` throws nothing; `finish` reports failures. One thread at a time may call this object.
+/// `add` throws nothing; `finish` reports failures. Only one thread at a time may use a StepTrace.
 ///
 /// Source: Trace Event Format, the JSON object format.
 class StepTrace {
@@ -54,7 +54,7 @@ class StepTrace {
   void add(const StepRecord& step);
   /// Adds a request that has ended.
   void add(const RequestRecord& request);
-  /// Completes the file and renames it to its path. Call it once; without it there is no file.
+  /// Completes the file and renames it to its path. Call it once; without this call, no file stays.
   ///
   /// Errors: Error{kIo} if any part of the file could not be written.
   void finish();

@@ -30,19 +30,19 @@ class Candidates {
   /// Errors: Error{kDoesNotFit} if there is no memory.
   Candidates(const HostKernels& kernels, std::int64_t room);
 
-  /// Whether these parameters may drop tokens of a row of n tokens.
+  /// Whether these parameters may drop tokens from a row of n tokens.
   static bool truncates(const SamplingParams& params, std::int64_t n);
   /// Whether `truncate` needs the sum of all weights of the row.
   static bool needs_weight(const SamplingParams& params, std::int64_t n);
 
-  /// Fills the list with the tokens that top_k, typical_p, top_p and min_p keep. It may include
-  /// tokens of weight 0.
+  /// Fills the list with the tokens that top_k, typical_p, top_p and min_p keep. The list may
+  /// include tokens of weight 0.
   void truncate(const ScannedRow& row, const SamplingParams& params, double row_weight);
 
   /// The token with the largest logit; of equal logits, the lowest id.
   std::int32_t best(const ScannedRow& row);
-  /// Writes the `count` tokens with the largest logits to `top`, or all if there are fewer. Sorts
-  /// by descending logit, then by id. TokenScore::logprob holds the logit.
+  /// Writes the `count` tokens with the largest logits to `top`, or all tokens if there are fewer.
+  /// Sorts them by descending logit, then by id. Stores logits as TokenScore::logprob.
   void best(const ScannedRow& row, std::int64_t count, std::vector<TokenScore>& top);
 
   std::int64_t size() const { return size_; }

@@ -11,8 +11,8 @@ namespace ingot {
 /// A digest as 16 hexadecimal digits.
 std::string digest_text(std::uint64_t digest);
 
-/// XXH64 with seed 0 over the little-endian float32 values of rows of logits, in the order of
-/// `add`. All NaNs count as one value.
+/// XXH64 with seed 0 over rows of logits as little-endian float32 values, in the order of the calls
+/// of `add`. All NaNs count as one value.
 class Digest {
  public:
   Digest();

@@ -1,4 +1,4 @@
-// RowSampler: one thread's part of the Sampler, which draws a token from one row at a time.
+// RowSampler: draws a token from one row at a time; the Sampler has a RowSampler for each thread.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class RowSampler {
   /// The first half of `draw`: fills Drawn::top and prepares the distribution. Returns false if no
   /// token can be drawn.
   bool prepare(const SampleRow& row, Drawn& drawn);
-  /// The second half of `draw`: the prepared row's token for a random number in [0, 1).
+  /// The second half of `draw`: returns the prepared row's token for a random number in [0, 1).
   std::int32_t pick(double noise);
   /// All tokens that `pick` can return, by descending probability, then by id.
   std::vector<TokenProbability> distribution();
@@ -62,7 +62,7 @@ class RowSampler {
   std::int64_t vocab_;
   std::int64_t ids_;
   Buffer memory_;
-  float* tops_ = nullptr;  ///< 16 largest logits for each span: of [0, ids), then of the others
+  float* tops_ = nullptr;  ///< 16 largest logits of each span: in [0, ids_), then in the rest
   float* sums_ = nullptr;  ///< sum of weights for each span, in the order of `tops_`
   Candidates candidates_;
   std::vector<Original> originals_;
@@ -70,9 +70,9 @@ class RowSampler {
   std::span<float> logits_;   ///< [V]: the current row
   bool scored_ = false;       ///< whether log-probabilities are wanted
   ScannedRow row_;            ///< logits [0, ids) of the current row
-  float rest_largest_ = 0;    ///< largest logit from index `ids` on
+  float rest_largest_ = 0;    ///< largest logit at an index >= `ids_`; -infinity if there is none
   float raw_largest_ = 0;     ///< largest logit of the unchanged row
-  double log_sum_ = 0;        ///< log of the sum of exp(logit - raw_largest_) of the unchanged row
+  double log_sum_ = 0;        ///< log of the unchanged row's sum of exp(logit - raw_largest_)
   std::int32_t greedy_ = -1;  ///< at temperature 0, the most likely token; otherwise -1
   Source source_;
   double total_ = 0;  ///< sum of `source_.sums`

@@ -27,7 +27,7 @@ struct SampleRow {
 struct Drawn {
   std::int32_t id = -1;         ///< -1: the row holds NaN or +Inf, or allows no token
   float logprob = 0;            ///< log-probability of `id` in the unchanged row, if wanted
-  std::vector<TokenScore> top;  ///< the `logprobs` likeliest tokens, by probability, then by id
+  std::vector<TokenScore> top;  ///< likeliest tokens, by descending probability, then by id
 };
 
 /// A token that can be drawn from a row, and its probability.
@@ -41,7 +41,7 @@ class RowSampler;
 /// Draws tokens from rows in a thread pool. Only the constructor and Drawn::top allocate memory.
 ///
 /// The logits change in this order: logit_bias; repetition_penalty; presence and frequency penalty;
-/// end_ids become -Inf before min_tokens. Temperature 0 takes the largest logit. Otherwise
+/// -Inf for end_ids until min_tokens are drawn. Temperature 0 takes the largest logit. Otherwise
 ///   w = exp((x - largest) * min(1 / temperature, FLT_MAX))
 /// and top_k, typical_p, top_p and min_p drop tokens in this order, each from the tokens that the
 /// filter before it kept. The draw runs over the remaining tokens by id: sums of w per 256 tokens
@@ -49,11 +49,11 @@ class RowSampler;
 /// u * total, where u is 53 bits of Philox4x32-10 with the seed as key and (index, choice) as
 /// counter.
 ///
-/// Log-probabilities are (x - largest) - log(sum), in double, of the row before any change. They
-/// cover all V logits of the row, including logits without an id.
+/// Log-probabilities are (x - largest) - log(sum), as doubles, from the row before any change. The
+/// sum has all V logits of the row, including logits without an id.
 class Sampler {
  public:
-  /// Allocates memory for rows of `vocab` logits. Only the first `ids` are drawn and reported,
+  /// Allocates memory for rows of `vocab` logits. Only ids below `ids` are drawn and reported,
   /// because a model's output matrix may have more rows than the tokenizer has tokens.
   ///
   /// Errors: Error{kDoesNotFit} if there is no memory.
@@ -73,7 +73,7 @@ class Sampler {
   /// and inspection.
   std::vector<TokenProbability> distribution(const SampleRow& row);
 
-  /// Upper bound of the bytes that a Sampler for this number of threads allocates.
+  /// Upper bound on the bytes that a Sampler for `threads` threads allocates.
   static std::int64_t bytes(int threads, std::int64_t vocab);
 
  private:

@@ -17,22 +17,22 @@ struct LogitBias {
 struct SamplingParams {
   std::vector<LogitBias> logit_bias{};  ///< by ascending id, each id once
   float repetition_penalty = 1;         ///< above 0; values above 1 make repeated ids less likely
-  float presence_penalty = 0;           ///< subtracted from the logits of ids drawn before
-  float frequency_penalty = 0;          ///< subtracted for each time that the id was drawn before
-  std::int64_t min_tokens = 0;          ///< tokens to draw before any of `end_ids` can be drawn
+  float presence_penalty = 0;           ///< is subtracted from the logit of each id drawn before
+  float frequency_penalty = 0;          ///< is subtracted once for each earlier draw of the id
+  std::int64_t min_tokens = 0;          ///< number of tokens to draw before any of `end_ids`
   std::vector<std::int32_t> end_ids{};  ///< ids that end the text when drawn
-  float temperature = 0;                ///< 0 = the most likely token, ties to the lower id
+  float temperature = 0;                ///< 0 = takes the most likely token; of ties, the lowest id
   std::int32_t top_k = 0;               ///< number of likeliest tokens to keep; 0 or -1 = all
   float typical_p = 1;                  ///< in (0, 1]; 1 = off
   float top_p = 1;                      ///< in [0, 1]; 1 = off, 0 = one token
   float min_p = 0;                      ///< in [0, 1]; 0 = off
   std::uint64_t seed = 0;               ///< equal seeds draw equal tokens from equal rows
   std::uint32_t choice = 0;             ///< number of this choice among those of one prompt
-  std::int32_t logprobs = -1;           ///< likeliest tokens to report with each token; -1 = off
+  std::int32_t logprobs = -1;           ///< number of likeliest tokens to report; -1 = off
 };
 
 inline constexpr float kLogitBiasMax = 100;       ///< largest absolute value of a bias
-inline constexpr std::int32_t kLogprobsMax = 20;  ///< most tokens that `logprobs` can ask for
-inline constexpr std::size_t kEndIdsMax = 1024;   ///< most ids in `end_ids`
+inline constexpr std::int32_t kLogprobsMax = 20;  ///< limit on `logprobs`
+inline constexpr std::size_t kEndIdsMax = 1024;   ///< limit on the number of `end_ids`
 
 }  // namespace ingot

@@ -23,15 +23,15 @@ struct DeadlineView {
   const WaitingQueue& waiting;
   const StepTimes& times;
   std::int32_t rows_max = 0;  ///< rows of the largest step
-  /// Returns how many first rows of a waiting sequence are cached.
+  /// Returns the number of a waiting sequence's first rows that are cached.
   FunctionRef<std::int64_t(const Sequence&)> cached_rows;
 };
 
-/// Predicts how long the missing rows of a waiting sequence, and of the prompts that surely come
-/// before it, take at the best measured rate. Returns 0 until enough steps were measured.
+/// Predicts how long the missing rows of a waiting sequence and of the prompts that surely come
+/// before it take at the best measured rate. Returns 0 until enough steps were measured.
 ///
-/// First assumes that no rows are cached or shared by several prompts. If the result is too late,
-/// leaves out cached rows and counts shared rows once, over at most 128 prompts.
+/// First assumes that no rows are cached or shared by several prompts. If the sequence is then
+/// late, leaves out cached rows and counts shared rows once, over at most 128 prompts.
 /// Errors: std::bad_alloc.
 MinSeconds min_seconds(const DeadlineView& view, const Sequence& sequence, double now);
 

@@ -14,27 +14,27 @@ namespace ingot {
 /// until it stops running, no other sequence takes the blocks that it may still need.
 class GuaranteedBlocks {
  public:
-  /// `cache` must outlive this object. `rows`: the most rows of a step.
+  /// `cache` must outlive this object. `rows`: limit on the rows of a step.
   GuaranteedBlocks(const KvCache& cache, std::int32_t rows, std::int32_t preemptions_max);
 
   /// Whether the sequence has been preempted so often that it needs a guarantee.
   bool is_due(const Sequence& s) const { return s.preemptions >= preemptions_max_; }
-  /// Gives a sequence that was just admitted a guarantee, if it is due.
+  /// Gives a guarantee to a sequence that was just admitted, if `is_due` returns true for it.
   void grant(Sequence& s);
   /// Takes away the guarantee of a sequence that stops running, if it has one.
   void revoke(Sequence& s);
 
-  /// The most blocks of group g that the sequence will ever hold.
+  /// Limit on the blocks of group g that the sequence will ever hold.
   std::int64_t blocks_max(const Sequence& s, std::int32_t g) const;
   /// Number of blocks of group g that are reserved for running sequences with a guarantee.
   std::int64_t reserved(std::span<Sequence* const> running, std::int32_t g) const;
 
   /// For each group, the number of blocks that only sequences with a guarantee may take.
-  /// `withhold_all` counts it; `withhold` adds and `hand_out` subtracts one sequence's blocks.
+  /// `withhold_all` counts them; `withhold` adds and `hand_out` subtracts one sequence's blocks.
   std::span<const std::int64_t> withheld() const { return withheld_; }
   void withhold_all(std::span<Sequence* const> running);
   void withhold(const Sequence& s) { add(s, 1); }
-  /// Lets the sequence itself take its reserved blocks. Call `withhold` afterwards.
+  /// Lets a sequence take the blocks that are reserved for it. Call `withhold` afterwards.
   void hand_out(const Sequence& s) { add(s, -1); }
 
  private:

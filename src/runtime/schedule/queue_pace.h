@@ -6,8 +6,8 @@
 
 namespace ingot {
 
-/// Averages the time between admissions over about the last 64. Measures only while requests wait,
-/// because without a queue it would measure arrivals. Times are seconds of the caller's clock.
+/// Averages the time between admissions over about the last 64 admissions, while requests wait;
+/// without a queue it would measure arrivals. Times are seconds of the caller's clock.
 class QueuePace {
  public:
   /// Records that `admitted` requests were admitted since the last call, and `waiting` still wait.
@@ -16,9 +16,9 @@ class QueuePace {
   double seconds_each(double now) const;
 
  private:
-  std::optional<double> since_;  ///< time of the last counted admission; empty: nothing waits
-  double admitted_ = 0;          ///< number of admissions; older ones count less
-  double seconds_ = 0;           ///< seconds that they took; older ones count less
+  std::optional<double> since_;  ///< time of the last counted admission; empty: no request waits
+  double admitted_ = 0;          ///< number of admissions, in which older ones count less
+  double seconds_ = 0;           ///< seconds of `admitted_` admissions; older ones count less
 };
 
 }  // namespace ingot

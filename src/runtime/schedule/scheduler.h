@@ -20,12 +20,12 @@ namespace ingot {
 /// Limits of a step, and options for how sequences share the steps and the cache.
 struct SchedulerLimits {
   std::int32_t rows = 0;       ///< token budget of a step; at least `sequences`
-  std::int32_t sequences = 0;  ///< the most sequences that run at once
-  /// The most steps that are planned and not committed, 1 or 2. 2 is for devices that compute while
+  std::int32_t sequences = 0;  ///< limit on the sequences that run at once
+  /// Limit on the steps that are planned and not committed: 1, or 2 for devices that compute while
   /// the host plans the next step.
   std::int32_t pipeline_depth = 1;
-  /// Seconds that a step with prompt rows may take while other sequences decode; 0 = in proportion
-  /// to a step without prompt rows.
+  /// Limit on the seconds of a step with prompt rows while other sequences decode; 0 = a limit in
+  /// proportion to a step without prompt rows.
   double step_seconds = 0;
   /// Number of preemptions after which a sequence is admitted only when the pool has all blocks
   /// that it may ever need; they are then reserved for it.
@@ -35,10 +35,10 @@ struct SchedulerLimits {
   WaitingOptions waiting{};
 };
 
-/// A sequence that the scheduler gives up. The caller has to end and remove it.
+/// A sequence that cannot continue, and why. The caller has to end the sequence and remove it.
 struct Dropped {
   enum class Reason {
-    kNoMemory,    ///< the host has no memory for its block table
+    kNoMemory,    ///< the host has no memory for the sequence's block table
     kQueue,       ///< it was not admitted before its deadline
     kFirstToken,  ///< its first token was not drawn before its deadline
     kEnd,         ///< it did not end before its deadline
@@ -47,11 +47,11 @@ struct Dropped {
   Reason reason = Reason::kNoMemory;
 };
 
-/// Decides from lengths, free blocks and times that callers pass. No clock, device, thread or I/O.
+/// Decides from lengths, free blocks and times that callers pass. Uses no clock, device or thread.
 ///
-/// Prefill and decode share a step. It computes missing rows within its token budget and the free
-/// blocks: first one row of each decoding sequence, so that no next token waits for a long prompt;
-/// then rows of running prompts, within the step's time; then rows of waiting sequences. When
+/// Prefill and decode share a step. A step computes missing rows within its token budget and the
+/// free blocks: first one row of each decoding sequence, so that no next token waits for a long
+/// prompt; then rows of running prompts, within the step's time; then rows of waiting sequences. If
 /// blocks run out, the running sequence of the latest rank is preempted: it releases all its blocks
 /// and waits, ahead of new sequences. A paused sequence keeps its blocks until another sequence
 /// needs them.
@@ -73,17 +73,17 @@ class Scheduler {
   /// until they are evicted. Results of steps under way for the sequence are dropped.
   void remove(Sequence& sequence);
 
-  /// Sequences with a passed deadline. The caller removes them before the next `plan`.
+  /// Finds the sequences whose deadline has passed. The caller removes them before the next `plan`.
   std::span<const Dropped> late(double now);
-  /// Plans the next step, with at most one part for each sequence, and reserves its blocks. A step
-  /// without parts has nothing to compute. Any other step is under way, and the reference valid,
-  /// until its `commit`. At most `pipeline_depth` steps are under way.
+  /// Plans the next step, with at most one part for each sequence, and reserves the step's blocks.
+  /// A step without parts has nothing to compute. Any other step is under way until its `commit`;
+  /// the reference is valid until then. At most `pipeline_depth` steps are under way.
   const Step& plan();
-  /// Records the results of the oldest step under way, which took `seconds`. `drawn` holds one
-  /// token for each part with an output, in order, to append to its sequence; -1 appends none.
+  /// Records the results of the oldest step under way, which took `seconds`. `drawn` has one token
+  /// for each part with an output, in order, to append to the part's sequence; -1 appends none.
   void commit(std::span<const std::int32_t> drawn, double seconds);
-  /// Drops all steps under way, after nothing computes them any more. The caller then has to remove
-  /// their sequences.
+  /// Drops all steps under way. Call it when nothing computes these steps any more. The caller then
+  /// has to remove the steps' sequences.
   void abandon();
   /// Shortens a sequence to its first `rows` rows, at least one: drops later tokens, their computed
   /// rows and their blocks. If the last block is cached or shared, the next write copies it first.
@@ -93,9 +93,9 @@ class Scheduler {
   /// Whether the blocks still hold all keys that `truncate(sequence, rows)` needs. False if `rows`
   /// ends within the embeddings.
   static bool can_truncate(const Sequence& sequence, std::int64_t rows);
-  /// Sequences that the last `plan` or `late` gave up. The planned step has no part for them.
+  /// Sequences that the last `plan` or `late` found unable to continue; `plan` gives them no part.
   std::span<const Dropped> dropped() const { return dropped_; }
-  /// The least seconds until the first token and the end of a waiting sequence: see deadlines.h.
+  /// The least seconds until a waiting sequence's first token and its end: see deadlines.h.
   /// Errors: std::bad_alloc.
   MinSeconds min_seconds(const Sequence& sequence, double now);
 
@@ -104,7 +104,7 @@ class Scheduler {
 
   std::int64_t running() const { return std::ssize(running_); }
   std::int64_t waiting() const { return waiting_.size(); }
-  /// Number of waiting sequences that lack only blocks or a free place to run.
+  /// Number of waiting sequences that only wait for blocks or for a running sequence to end.
   std::int64_t queued() const;
   /// Number of tenants with waiting or running sequences.
   std::int64_t tenants() const { return waiting_.tenants(); }
@@ -118,7 +118,7 @@ class Scheduler {
   std::int64_t preemptions() const { return preemptions_; }
   /// Number of sequences that were admitted so far; a second admission does not count.
   std::int64_t admissions() const { return admissions_; }
-  /// Sum over all sequences of the rows that were cached at their first admission.
+  /// Total number of rows that were cached at the first admission of their sequence.
   std::int64_t cached_tokens() const { return cached_tokens_; }
   std::span<Sequence* const> running_sequences() const { return running_; }
   /// Number of available blocks of group g that are reserved by guarantees: see GuaranteedBlocks.
@@ -159,13 +159,13 @@ class Scheduler {
   StepTimes times_;
   GuaranteedBlocks guarantees_;
   std::vector<Sequence*> running_;  ///< in order of admission
-  std::vector<Sequence*> order_;    ///< copy of `running_` from the beginning of the plan
+  std::vector<Sequence*> order_;    ///< copy of `running_` from when the plan began
   std::vector<Step> steps_;         ///< step n at index n modulo the pipeline depth
-  std::int64_t planned_ = 0;        ///< number of steps so far
+  std::int64_t planned_ = 0;        ///< number of steps planned so far
   std::int32_t under_way_ = 0;
   std::vector<Dropped> dropped_;
-  std::int32_t rows_left_ = 0;  ///< rows that the step being planned may still get
-  bool is_full_ = false;        ///< the first waiting sequence could not be admitted
+  std::int32_t rows_left_ = 0;  ///< number of rows that the step in planning may still get
+  bool is_full_ = false;        ///< true if the first waiting sequence could not be admitted
   std::int64_t timed_ = 0;      ///< number of sequences with a deadline
   std::int64_t preemptions_ = 0;
   std::int64_t admissions_ = 0;

@@ -20,11 +20,11 @@ class RunningRequest;
 struct SchedulingTerms {
   std::uint64_t tenant = 0;        ///< the API key that its rows count against
   std::int32_t priority = 0;       ///< smaller is earlier; used by Policy::kPriority alone
-  double arrival = 0;              ///< when it was submitted
+  double arrival = 0;              ///< time of submission
   double begin_by = kNever;        ///< latest time of the first admission
   double first_token_by = kNever;  ///< latest time of the first token
   double end_by = kNever;          ///< latest time of the end
-  std::int64_t tokens_min = 1;     ///< least number of tokens drawn before it can end
+  std::int64_t tokens_min = 1;     ///< number of tokens to draw before it can end
 
   bool has_deadline() const { return std::min({begin_by, first_token_by, end_by}) < kNever; }
 };
@@ -40,7 +40,7 @@ struct Sequence {
   std::vector<std::int32_t> tokens;   ///< tokens of the prompt, then drawn tokens
   std::int64_t computed = 0;          ///< number of first rows with keys and values in `blocks`
   std::int64_t rows_max =
-      std::numeric_limits<std::int64_t>::max();  ///< most rows that it will ever have
+      std::numeric_limits<std::int64_t>::max();  ///< limit on its rows, now and later
   SequenceBlocks blocks;
   SchedulingTerms terms;
 
@@ -50,36 +50,36 @@ struct Sequence {
   Sequence* fork_of = nullptr;      ///< the first choice of its prompt, to share blocks with
   bool reads_cache = true;          ///< whether it may start with cached blocks
 
-  /// Rows [score_next, score_end) still have to be scored: each gives the log-probability of the
-  /// token after it, once, even if a preempted sequence computes it again.
+  /// Rows [score_next, score_end) still have to be scored. Each row gives the log-probability of
+  /// the token after it once, even if the row is computed again after a preemption.
   std::int64_t score_next = 0;
   std::int64_t score_end = 0;
-  /// Rows [hidden_next, hidden_end) still have to leave the model as hidden states, each once.
+  /// Rows [hidden_next, hidden_end) still have to leave the model as hidden states, each row once.
   std::int64_t hidden_next = 0;
   std::int64_t hidden_end = 0;
-  bool final_norm = true;  ///< whether hidden states are taken after the final norm or before it
+  bool final_norm = true;  ///< true: takes hidden states after the final norm; false: before it
   bool draws = true;       ///< whether a token is drawn from the last row
-  bool paused = false;     ///< its reader is behind, so no rows are planned
-  /// Tokens that its reader's queue has room for; tokens of steps under way need room too.
+  bool paused = false;     ///< true if its reader is behind; no rows are then planned
+  /// Number of tokens that its reader's queue has room for; steps under way also fill this room.
   std::int64_t room = std::numeric_limits<std::int64_t>::max();
 
   // State that only the scheduler changes.
   bool admitted = false;         ///< true: running; false: waiting
-  bool known = false;            ///< added to the scheduler and not removed
-  bool timed = false;            ///< counted in Scheduler::timed_
-  bool guaranteed = false;       ///< running with a guarantee: see GuaranteedBlocks
-  bool forked = false;           ///< some sequences have it as `fork_of`
+  bool known = false;            ///< true after Scheduler::add, until `remove`
+  bool timed = false;            ///< true if counted in Scheduler::timed_
+  bool guaranteed = false;       ///< true if it runs with a guarantee: see GuaranteedBlocks
+  bool forked = false;           ///< true if other sequences have it as `fork_of`
   std::uint32_t admissions = 0;  ///< number of admissions so far
-  std::int32_t preemptions = 0;  ///< preemptions so far, except while it was paused
+  std::int32_t preemptions = 0;  ///< number of preemptions so far, except while paused
   std::int64_t in_flight = 0;    ///< number of rows in steps under way
   std::int64_t pending = 0;      ///< number of tokens that steps under way will draw
   std::int32_t output = -1;      ///< index of its row of logits in the last planned step
   std::int64_t cached = 0;       ///< number of rows that were cached at its first admission
-  PrefixMiss miss;               ///< where the cached rows ended, and why
+  PrefixMiss miss;               ///< where its cached prefix ended, and why
   PrefixIndex::Place place;      ///< its last block in the prefix index
 
-  /// Releases the blocks that no later row sees. Call it only when all computed rows are final: a
-  /// draft that may be rejected still needs the keys of its window.
+  /// Releases the blocks that no later row sees. Call it only if no computed row is a draft that
+  /// may be rejected, because such a row still needs the keys of its window.
   void forget() { blocks.forget_before(computed); }
 
   std::int64_t length() const { return given_rows() + std::ssize(tokens); }
@@ -90,16 +90,16 @@ struct Sequence {
   std::int64_t missing() const { return std::min(length() + pending, rows_max) - next_row(); }
   /// The token of row `i`, which must not be an embedding row.
   std::int32_t token(std::int64_t i) const { return at(tokens, i - given_rows()); }
-  /// Number of first rows that may come from the cache: rows before the first wanted score or
-  /// hidden state, and before the last row, from which the next token is drawn.
+  /// Number of first rows that may come from the cache. Rows with a wanted score or hidden state
+  /// and the last row, from which the next token is drawn, must be computed.
   std::int64_t skippable_rows() const {
     std::int64_t rows = length() - 1;
     if (score_next < score_end) rows = std::min(rows, score_next);
     if (hidden_next < hidden_end) rows = std::min(rows, hidden_next);
     return rows;
   }
-  /// Whether a waiting sequence may be admitted: its reader keeps up, no step under way still draws
-  /// a token for it, and `fork_of` has computed the prompt or runs no longer.
+  /// Whether a waiting sequence may be admitted: its reader keeps up, no step under way draws a
+  /// token for it, and `fork_of` has computed the prompt or has stopped running.
   bool may_begin() const {
     if (paused || pending > 0) return false;
     if (fork_of == nullptr) return true;

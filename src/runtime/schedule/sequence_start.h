@@ -8,8 +8,8 @@
 
 namespace ingot {
 
-/// Finds the cached prefix of a sequence. Empty if there is no index, if the sequence has
-/// embeddings, or if it does not read the cache. Takes no blocks.
+/// Finds the cached prefix of a sequence. The result is empty if `prefixes` is null, or if the
+/// sequence has embeddings or does not read the cache. Takes no blocks.
 PrefixIndex::Match find_prefix(PrefixIndex* prefixes, const Sequence& sequence);
 
 /// Gives a sequence that was just admitted its first blocks: all blocks of the prompt of `fork_of`

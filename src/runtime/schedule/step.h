@@ -10,8 +10,8 @@
 namespace ingot {
 
 /// Rows [first, first + rows) of one sequence in a step, all tokens or all embeddings. The last
-/// `outputs` rows leave the model as logits, `scores` rows from `first_score` on as scores, and
-/// `hidden` rows from `first_hidden` on as hidden states. No row has two of these results.
+/// `outputs` rows leave the model as logits, `scores` rows beginning at `first_score` as scores,
+/// and `hidden` rows beginning at `first_hidden` as hidden states. No row has two of these results.
 struct StepPart {
   Sequence* sequence = nullptr;  ///< null if it was removed while the step was under way
   std::int64_t first = 0;
@@ -21,9 +21,9 @@ struct StepPart {
   std::int32_t scores = 0;
   std::int64_t first_hidden = 0;  ///< index of a row of the sequence
   std::int32_t hidden = 0;
-  bool final_norm = true;  ///< whether hidden states are taken after the final norm or before it
-  /// If not -1, the part's only row is a token that is still being drawn: from this row of logits
-  /// in the step before.
+  bool final_norm = true;  ///< true: takes hidden states after the final norm; false: before it
+  /// If not -1, the part's only row is a token that is still being drawn. `previous` is then the
+  /// index of the row of logits in the previous step from which it is drawn.
   std::int32_t previous = -1;
   std::uint32_t admission = 0;  ///< value of Sequence::admissions when the part was planned
   bool decode = false;          ///< whether the sequence had exactly one missing row
@@ -47,7 +47,7 @@ struct Step {
   void count_parts();
 };
 
-/// The most rows of the sequence's next part. A part has either embeddings or tokens, not both.
+/// Limit on the rows of a sequence's next part. A part has either embeddings or tokens.
 std::int64_t next_rows(const Sequence& sequence);
 /// Returns the part with the sequence's next `rows` rows. Changes nothing.
 StepPart next_part(Sequence& sequence, std::int32_t rows);

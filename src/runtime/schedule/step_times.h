@@ -7,7 +7,7 @@
 namespace ingot {
 
 /// Keeps running means of step times by number of rows: for steps with decode rows alone, and for
-/// the time that prompt rows add. Estimates a number of rows without a measurement from its nearest
+/// the time that prompt rows add. Estimates an unmeasured number of rows from its nearest
 /// neighbours. Each measurement also lowers means that look too slow beside it. Otherwise the
 /// scheduler would avoid a size that was slow once by accident, and never measure it again.
 class StepTimes {
@@ -22,12 +22,12 @@ class StepTimes {
   /// Seconds per prompt row at the best measured rate. 0 until a step with at least `rows_max` / 4
   /// prompt rows was measured, because small steps say nothing about large ones.
   double min_row_seconds(std::int32_t rows_max) const;
-  /// The most prompt rows, from 1 to `rows_max`, that add at most `seconds` to a step; `rows_max`
-  /// before the first measurement.
+  /// Largest number of prompt rows, from 1 to `rows_max`, that add at most `seconds` to a step.
+  /// Returns `rows_max` before the first measurement.
   std::int32_t prefill_rows(double seconds, std::int32_t rows_max) const;
 
  private:
-  /// Number of size classes: 1, 2, 3 to 4, 5 to 8, ... rows; the last one takes all larger steps.
+  /// Number of size classes: 1, 2, 3 to 4, 5 to 8, ... rows. The last class has all larger steps.
   static constexpr int kSizes = 20;
   struct Mean {
     double rows = 0;

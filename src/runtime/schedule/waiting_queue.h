@@ -21,16 +21,16 @@ enum class Policy {
 struct WaitingOptions {
   Policy policy = Policy::kArrival;
   double ageing = 10;  ///< seconds of waiting that equal one step of priority
-  std::map<std::uint64_t, double> weights{};  ///< share of each tenant; 1 if it is not listed
+  std::map<std::uint64_t, double> weights{};  ///< each tenant's share; 1 if not listed
 };
 
 /// Preempted sequences come first. Then come the other sequences: tenants in ascending order of
 /// virtual time, and each tenant's sequences by rank.
 ///
 /// A tenant's virtual time is its number of computed rows divided by its weight. When a tenant
-/// without waiting sequences adds one, its virtual time rises to the least one of the waiting
-/// tenants, so that idle time earns no credit. A higher virtual time stays, so that leaving pays no
-/// debt. If no tenant waits, all virtual times are reset to 0.
+/// without waiting sequences adds a sequence, its virtual time rises to the least virtual time of
+/// the waiting tenants, so that idle time earns no credit. A higher virtual time stays, so that
+/// leaving pays no debt. If no tenant waits, all virtual times are reset to 0.
 ///
 /// Source: "Fairness in Serving Large Language Models", arXiv:2401.00588.
 class WaitingQueue {
@@ -83,7 +83,7 @@ class WaitingQueue {
 
   WaitingOptions options_;
   std::set<Entry> returned_;
-  /// Tenants with sequences, and tenants without any whose virtual time must be remembered.
+  /// All tenants that have sequences, and others while their virtual time must be remembered.
   std::map<std::uint64_t, Tenant> tenants_;
   std::int64_t size_ = 0;
 };

@@ -19,9 +19,9 @@ namespace ingot {
 std::int64_t save_session(Engine& engine, const std::string& path, Session session,
                           const std::array<std::uint64_t, 2>& domain = {});
 
-/// Loads a session's keys and values into the prefix cache, so that requests of `domain` with its
-/// tokens find them. Loads the first blocks, as far as blocks are available, a few between two
-/// steps. Other tokens are computed later, to equal bits. Returns how many tokens have keys.
+/// Loads a session's keys and values into the prefix cache, so that requests of `domain` with the
+/// session's tokens find them. Loads a few blocks between two steps, while blocks are available.
+/// Other tokens are computed later, to equal bits. Returns how many tokens have keys.
 ///
 /// Errors: Error{kModel} if the session belongs to another model, with nothing changed; Error{kIo};
 /// those of Engine::between_steps; std::bad_alloc.

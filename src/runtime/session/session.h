@@ -13,8 +13,8 @@
 
 namespace ingot {
 
-/// Everything besides tokens that keys and values depend on. If it is equal in two processes, one
-/// can continue with the other's keys and values and compute equal bits.
+/// Everything besides tokens that keys and values depend on. If two processes have equal values,
+/// one process can continue with the other's keys and values and compute equal bits.
 struct SessionModel {
   ModelFingerprint weights{};
   std::int32_t order_version = kOrderVersion;
@@ -35,10 +35,10 @@ SessionModel session_model(const Spec& spec, KvType type, const ModelFingerprint
 /// The SessionModel of a model whose layers are all in `cache`.
 SessionModel session_model(const KvCache& cache, const ModelFingerprint& weights);
 
-/// The layers that have one window size and so share block tables: see kv_groups.
+/// The layers that have the same window and therefore share block tables: see kv_groups.
 struct SessionGroup {
   std::int32_t window = 0;
-  std::int64_t block_bytes = 0;  ///< bytes of one block in KvRows format, in all its layers
+  std::int64_t block_bytes = 0;  ///< bytes of a block in all layers of the group, as KvRows
 };
 
 /// Groups a model's layers by window, in the order of each group's first layer.

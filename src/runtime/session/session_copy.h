@@ -24,13 +24,13 @@ class SessionReader {
                 PrefixIndex* index);
 
   void find();
-  /// Allocates memory for the next blocks, about `bytes` bytes. Returns false if all were read.
+  /// Allocates about `bytes` bytes for the next blocks. Returns false if all blocks were read.
   [[nodiscard]] bool prepare(std::int64_t bytes);
   void read();
 
-  /// Says which of the first blocks were read. A sequence can begin with these blocks.
+  /// Returns which of the first blocks were read. A sequence can begin with these blocks.
   SessionBlocks blocks() const;
-  /// Bytes of block i in group g in KvRows format; empty if it was not read.
+  /// Block i of group g in KvRows format; empty if the block was not read.
   std::span<const std::byte> rows(std::int64_t i, std::int32_t g) const {
     return rows_[cell(i, g)];
   }
@@ -49,7 +49,7 @@ class SessionReader {
   std::vector<std::vector<std::byte>> rows_;  ///< [blocks, groups]
 };
 
-/// Loads a file's blocks into the pools, from the first one on, as cached blocks without
+/// Loads a file's blocks into the pools in order, as cached blocks without
 /// references. Holds no block between two calls. Loading ends early if a loaded block is evicted
 /// meanwhile, or if a pool has no block available.
 ///
@@ -61,7 +61,7 @@ class SessionLoader {
   SessionLoader(const SessionFile& file, const PrefixKey& key, KvCache& cache, PrefixIndex& index);
 
   void find();
-  /// Copies the next blocks out of the file, about `bytes` bytes. Returns false if none are left.
+  /// Copies the next blocks, about `bytes` bytes, out of the file. Returns false if none are left.
   ///
   /// Errors: Error{kIo} if the file was changed since it was opened.
   [[nodiscard]] bool prepare(std::int64_t bytes);

@@ -1,4 +1,4 @@
-// Writes and parses the head of a session file: model, parameters, tokens and list of blocks.
+// Formats and parses a session file's head: model, parameters, tokens and list of blocks.
 #pragma once
 
 #include <cstdint>
