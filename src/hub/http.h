@@ -37,7 +37,7 @@ struct HttpReply {
 /// A GET request.
 struct FetchRequest {
   std::string url;
-  std::uint64_t offset = 0;  ///< first byte of the file to send
+  std::uint64_t offset = 0;  ///< index of the first byte to get
   /// Most seconds for the whole transfer; 0: no limit while bytes arrive.
   int seconds_max = 0;
 };

@@ -11,7 +11,7 @@
 
 namespace ingot {
 
-/// The settings in these files. A setting that no file states is absent.
+/// The settings in a tokenizer's configuration files. A setting that no file states is absent.
 struct TokenizerSettings {
   std::string file;  ///< for error messages
   std::optional<std::string> tokenizer_class;
