@@ -25,7 +25,7 @@ std::span<const Recipe> recipes();
 /// The recipe with this name; null if there is none.
 const Recipe* find_recipe(std::string_view name);
 
-/// A tensor's format. `wanted` is the recipe's, set only if rows do not divide into its blocks.
+/// A tensor's format. `wanted`: the recipe's format, only if rows do not divide into its blocks.
 struct FormatChoice {
   Format format{};
   std::optional<Format> wanted;

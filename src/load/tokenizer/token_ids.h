@@ -29,7 +29,7 @@ class TokenIds {
   /// The id of the token with this text, or nothing.
   std::optional<std::int32_t> find(std::string_view text) const;
 
-  /// Sets the tokens of `data`. Tokens of `data` keep types and scores. A new token gets the type
+  /// Sets the tokens of `data`. Old tokens keep their types and scores. A new token gets the type
   /// kNormal, an id without a token kUnused.
   void fill(TokenizerData& data) const;
 

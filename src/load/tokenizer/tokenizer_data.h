@@ -190,7 +190,7 @@ struct TokenizerData {
   std::vector<std::string> warnings;  ///< assumptions made while reading, a line each
 };
 
-/// Most steps of normalisation, pre-tokenization or decoding. Real files have up to 6.
+/// Most steps of normalisation, pre-tokenization or decoding. Real files have up to 6 steps.
 constexpr std::size_t kTokenizerStepsMax = 32;
 /// Most merges: about ten times the longest real list.
 constexpr std::size_t kTokenizerMergesMax = std::size_t{1} << 22;

@@ -64,8 +64,8 @@ class ChatTemplate {
   ///
   /// Errors:  Error{kInvalid}, from `check_chat` and JinjaTemplate::render.
   MarkedText render(const ChatInput& input) const;
-  /// The prompt as tokens. If the tokenizer adds a BOS, the prompt begins with a BOS, even if
-  /// the template did not write it. No EOS is added.
+  /// The prompt as tokens. If the tokenizer adds a BOS and the template wrote no BOS, a BOS is
+  /// put in front. No EOS is added.
   ///
   /// Errors:  those of `render`; Error{kInvalid} for a prompt without tokens.
   std::vector<std::int32_t> encode(const ChatInput& input) const { return encode(render(input)); }

@@ -49,7 +49,7 @@ enum class Op : std::uint8_t {
   kFilterNext,   ///< pushes the next item and enters a scope, or jumps by `a` at the end
   kFilterKeep,   ///< pops the condition, leaves the scope, jumps by `b` back to kFilterNext
   kFilterEnd,    ///< pushes a list of the items that passed the condition
-  kForBegin,     ///< pops the iterable; loop() calls enter at `a`; `b`: the loop is recursive
+  kForBegin,     ///< pops the iterable; calls of loop() enter at `a`; `b`: true if recursive
   kForNext,      ///< pushes the next item, enters a scope with `loop`; or jumps by `a` at the end
   kForEnd,       ///< ends the loop; jumps by `a` over the else part if the loop had an item
   kLoopReturn,   ///< returns from loop() if loop() called the loop that begins at `a`

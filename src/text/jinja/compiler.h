@@ -74,7 +74,7 @@ class Compiler {
   std::size_t condition_of(std::size_t chosen);
   /// Compiles operands joined by operators of precedence `level` or higher.
   void binary(int level);
-  /// Compiles one such operator and its right operand. Returns false if no such operator follows.
+  /// As `binary`, for one operator and its right operand. Returns false if no operator follows.
   bool operation(int level);
   bool comparison();
   bool skip_comparison(Compare& found);
@@ -116,8 +116,7 @@ class Compiler {
   bool ends_with(std::initializer_list<std::string_view> ends) const;
   void statement();
   void end_block();
-  /// Compiles the expression of {{ }} or {% print %}, up to the token `end`, called `mark` in
-  /// errors.
+  /// Compiles the expression of {{ }} or {% print %}, up to the token `end` (`mark` in errors).
   void print(TokenKind end, std::string_view mark);
   void if_statement();
   void for_statement();

@@ -55,7 +55,7 @@ class Object {
     heap_.charge(bytes);
     charged_ += bytes;
   }
-  /// Notes that it holds a value of `depth` levels. Errors: RunError beyond kValueDepthMax.
+  /// Notes that the object holds a value of `depth` levels. Errors: RunError beyond kValueDepthMax.
   void hold(int depth);
 
  private:
@@ -213,7 +213,7 @@ struct Dict : Object {
  private:
   template <class Equal>
   const Value* find_hashed(std::size_t hash, const Equal& equal) const;
-  std::unordered_multimap<std::size_t, std::size_t> places_;  // maps a key's hash to its index
+  std::unordered_multimap<std::size_t, std::size_t> places_;  // key's hash -> index in `entries`
 };
 
 struct MacroCode;

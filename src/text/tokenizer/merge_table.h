@@ -23,7 +23,7 @@ class MergeTable {
   ///          separator. Both pieces and the joined piece must be tokens.
   MergeTable(const TokenizerData& data, const PieceMap& ids);
 
-  /// The rank of a pair. Smaller ranks merge first; a pair of SymbolMerger::kNever never merges.
+  /// The rank of a pair. Smaller ranks merge first; rank SymbolMerger::kNever means no merge.
   std::uint32_t rank(std::int32_t left, std::int32_t right) const {
     return slots_[slot_of(pair_of(left, right))].rank;
   }

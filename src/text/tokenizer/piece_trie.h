@@ -71,9 +71,9 @@ class PieceTrie {
  private:
   friend class PieceFinder;
   struct Node {
-    std::uint32_t children = 0;  // first child; the next node's `children` is the end
+    std::uint32_t children = 0;  // first child's index; the next node's `children` is the end
     std::uint32_t suffix = 0;    // node of the longest proper suffix of this node's string
-    std::uint32_t match = 0;     // index into matches_: the node's longest suffix entry
+    std::uint32_t match = 0;     // index in matches_ of the longest entry that is a suffix
   };
   void add_suffixes();
   std::uint32_t child(std::uint32_t node, char label) const;

@@ -46,7 +46,7 @@ class PrefixTrie {
   static constexpr std::uint32_t kNotWide = 0xFFFF'FFFF;
 
   struct Node {
-    std::uint32_t children = 0;  // first child; the next node's `children` is the end
+    std::uint32_t children = 0;  // first child's index; the next node's `children` is the end
     std::int32_t id = -1;        // id of the entry that ends here; -1: no entry ends here
     std::uint32_t wide = kNotWide;
   };

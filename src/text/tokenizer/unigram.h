@@ -29,7 +29,8 @@ class Unigram final : public TokenModel {
  public:
   struct Settings {
     std::optional<std::int32_t> unknown = std::nullopt;
-    /// Byte tokens for characters without a piece. If absent, a run of these becomes `unknown`.
+    /// Byte tokens for characters without a piece; if absent, a run of such characters is
+    /// `unknown`.
     std::optional<std::array<std::int32_t, 256>> byte_ids = std::nullopt;
   };
   /// `pieces` are spelled as in normalised text. If `types` is not empty, only pieces of type
