@@ -48,7 +48,7 @@ struct InputSums {
   std::string tensor;  ///< the tensor's name in GGUF
   std::int64_t cols = 0;
   std::vector<double> squares;  ///< [experts, cols], sums of squared inputs
-  std::vector<double> rows;     ///< [experts], numbers of input rows
+  std::vector<double> rows;     ///< [experts], number of input rows of each expert
 };
 
 /// The text over which sums were measured; it is stored in the file.

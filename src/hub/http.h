@@ -82,7 +82,7 @@ class FetchClient {
   std::unique_ptr<Handles> handles_;
 };
 
-/// The first byte of a partial reply, from its Content-Range header: 100 for "bytes 100-199/200".
+/// The offset of a partial reply, from its Content-Range header: 100 for "bytes 100-199/200".
 /// Nothing for a malformed header.
 std::optional<std::uint64_t> content_range_begin(std::string_view header);
 

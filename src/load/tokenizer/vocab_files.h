@@ -23,7 +23,7 @@ struct NamedText {
 TokenizerData read_vocab_and_merges(const Json& vocab, const std::string& vocab_file,
                                     const NamedText& merges, const TokenizerSettings& settings);
 
-/// Reads a BERT WordPiece, one token per line. Unless `settings` say no, texts become lower case.
+/// Reads a BERT WordPiece, one token per line. Texts become lower case unless `settings` say no.
 ///
 /// Errors: those of `read_vocab_and_merges`.
 TokenizerData read_vocab_txt(const NamedText& vocab, const TokenizerSettings& settings);

@@ -53,7 +53,7 @@ enum class Op : std::uint8_t {
   kForNext,      ///< pushes the next item, enters a scope with `loop`; or jumps by `a` at the end
   kForEnd,       ///< ends the loop; jumps by `a` over the else part if the loop had an item
   kLoopReturn,   ///< returns from loop() if loop() called the loop that begins at `a`
-  kMacro,        ///< pushes macro `a`; its body begins behind the next instruction, a jump
+  kMacro,        ///< pushes macro `a`; the next instruction jumps over the macro's body
   kDefault,      ///< jumps by `b` over a default value if the call gave parameter `a`
   kReturn,       ///< ends a macro
   kEnd,          ///< ends the template

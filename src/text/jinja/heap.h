@@ -46,7 +46,7 @@ class Heap {
       out_of_steps();
   }
   void spend_bytes(std::size_t bytes) { spend(bytes / kBytesPerStep + 1); }
-  /// Counts a visit of each character of a text, at 16 times the cost of copying its bytes.
+  /// Counts steps for a visit of each character of a text: 16 times the steps of copying it.
   void spend_characters(std::size_t bytes) { spend_bytes(bytes * 16); }
   /// Counts the worst cost of a search for a pattern of `pattern` bytes in a text of `text` bytes.
   void spend_search(std::size_t text, std::size_t pattern) {

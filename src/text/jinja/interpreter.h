@@ -150,7 +150,7 @@ class Interpreter {
   std::int32_t caller_name_ = -1;
   std::int32_t kwargs_name_ = -1;
   std::int32_t varargs_name_ = -1;
-  std::vector<Value> names_;                 // names as strings, created at first use
+  std::vector<Value> names_;                 // template's names as strings, created at first use
   std::vector<Value> constants_;             // constants as values, created at first use
   std::vector<std::optional<Value>> given_;  // variables set by define(), by index of the name
   std::vector<Value> stack_;

@@ -254,7 +254,7 @@ struct Loop : Object {
   std::size_t next = 0;  ///< index of the next item
   const int nesting;     ///< number of enclosing calls of loop(): loop.depth0
   Value last_changed;    ///< tuple of the arguments of the last loop.changed(), or None
-  /// First instruction and enclosing scope of the for statement, for calls of loop().
+  /// For calls of loop(): the for statement's first instruction (index) and enclosing scope.
   std::size_t entry = 0;
   Scope* scope = nullptr;
   bool recursive = false;

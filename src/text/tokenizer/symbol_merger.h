@@ -34,7 +34,7 @@ class SymbolMerger {
   /// Marks the start of a symbol at a position. The first symbol must start at 0.
   void mark(std::size_t at) { starts_[at / 64] |= std::uint64_t{1} << (at % 64); }
 
-  /// The end of the symbol that starts at `at`: the start of the next symbol.
+  /// The end of the symbol that starts at `at`, which is the start of the next symbol.
   std::size_t end_of(std::size_t at) const {
     std::size_t word = (at + 1) / 64;
     std::uint64_t bits = starts_[word] & (~std::uint64_t{0} << ((at + 1) % 64));
