@@ -29,7 +29,7 @@ class Unigram final : public TokenModel {
  public:
   struct Settings {
     std::optional<std::int32_t> unknown = std::nullopt;
-    /// Byte tokens for characters without a piece. Absent: such characters become `unknown`.
+    /// Byte tokens for characters without a piece. Absent: a run of these becomes one `unknown`.
     std::optional<std::array<std::int32_t, 256>> byte_ids = std::nullopt;
   };
   /// `pieces` are spelled as in normalised text. If `types` is not empty, only pieces of type
