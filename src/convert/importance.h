@@ -29,7 +29,7 @@ class ImportanceMatrix {
   static ImportanceMatrix parse(std::span<const std::byte> bytes, const std::string& name);
 
   /// The values for a tensor, [experts, cols]; empty if the file does not have the tensor. Only the
-  /// proportions of values within an expert have a meaning.
+  /// ratios of values within one expert have a meaning.
   std::span<const float> find(std::string_view tensor) const;
   /// Number of tensors with values.
   std::size_t size() const { return values_.size(); }
@@ -48,14 +48,14 @@ struct InputSums {
   std::string tensor;  ///< the tensor's name in GGUF
   std::int64_t cols = 0;
   std::vector<double> squares;  ///< [experts, cols], sums of squared inputs
-  std::vector<double> rows;     ///< [experts], numbers of input rows
+  std::vector<double> rows;     ///< [experts], number of input rows of each expert
 };
 
 /// The text over which sums were measured; it is stored in the file.
 struct ImportanceSource {
   std::string text;                 ///< name of the text file
-  std::uint32_t windows = 0;        ///< pieces of the text
-  std::uint32_t window_tokens = 0;  ///< tokens of a piece
+  std::uint32_t windows = 0;        ///< number of pieces of the text
+  std::uint32_t window_tokens = 0;  ///< number of tokens in a piece
 };
 
 /// Writes sums in the GGUF layout, rounded to float32.

@@ -20,7 +20,7 @@ class ImportanceCollector final : public LinearObserver {
  public:
   explicit ImportanceCollector(ThreadPool& pool) : pool_(pool) {}
 
-  /// Starts to collect the inputs of the linears of `model`, which must outlive this.
+  /// Starts to collect the inputs of `model`'s linear layers. `model` must outlive this object.
   void watch(const Model& model);
   void linear(View in, const Weight& weight) override;
   /// Adds input rows of the output head: hidden states after the final norm, [T, H].
@@ -30,12 +30,12 @@ class ImportanceCollector final : public LinearObserver {
   std::vector<InputSums> sums() const;
 
  private:
-  /// Where the sums of one Weight are: an index into `inputs_`, and an expert.
+  /// The place of one Weight's sums: an index into `inputs_`, and an expert.
   struct Place {
     std::size_t input = 0;
     std::size_t expert = 0;
   };
-  /// The tensors that have one common input, and its sums.
+  /// The tensors that have one common input, and the input's sums.
   struct Input {
     std::vector<std::string> tensors;
     InputSums sums;
@@ -46,7 +46,7 @@ class ImportanceCollector final : public LinearObserver {
 
   ThreadPool& pool_;
   std::vector<Input> inputs_;
-  std::unordered_map<const Weight*, Place> places_;  ///< never iterated: its order varies
+  std::unordered_map<const Weight*, Place> places_;  ///< never iterated, because its order varies
   Place head_;
 };
 

@@ -28,7 +28,7 @@ struct QuantiseOptions {
 struct PlannedTensor {
   ListedTensor source;
   FormatChoice choice;
-  std::span<const float> importance;  ///< [experts, cols] or [cols]; empty: columns are equal
+  std::span<const float> importance;  ///< [experts, cols] or [cols]; empty: columns count equally
 };
 
 /// All decisions, made before the first byte is written. The plan points into the checkpoint and
@@ -51,11 +51,11 @@ struct TensorReport {
   std::string name;
   std::string source_type;  ///< the checkpoint's type; empty for a computed tensor
   Format format{};
-  std::optional<Format> wanted;  ///< the recipe's format, if rows do not divide into its blocks
+  /// The recipe's format; set only if it was replaced, because rows do not divide into its blocks.
+  std::optional<Format> wanted;
   std::uint64_t bytes = 0;
-  /// Relative error: the root of (sum of squared differences / sum of squared weights).
-  double error = 0;
-  /// The relative error with both sums weighted by importance.
+  double error = 0;  ///< relative: root of (sum of squared differences / sum of squared weights)
+  /// As `error`, with both sums weighted by importance.
   std::optional<double> weighted_error;
 };
 

@@ -14,18 +14,18 @@ namespace ingot {
 /// A named choice of formats, such as Q4_K_M.
 struct Recipe {
   std::string_view name;
-  Format format{};              ///< the format of all matrices; of most, if `mixed`
+  Format format{};              ///< the format of all matrices, or of most matrices if `mixed`
   std::uint32_t file_type = 0;  ///< the recipe's number in GGUF's general.file_type
   bool mixed = false;           ///< whether some matrices get more bits
 };
 
-/// All recipes, by falling file size.
+/// All recipes, the largest files first.
 std::span<const Recipe> recipes();
 
 /// The recipe with this name; null if there is none.
 const Recipe* find_recipe(std::string_view name);
 
-/// A tensor's format. `wanted` is the recipe's format, if rows do not divide into its blocks.
+/// A tensor's format. `wanted`: the recipe's format, only if rows do not divide into its blocks.
 struct FormatChoice {
   Format format{};
   std::optional<Format> wanted;

@@ -36,7 +36,7 @@ struct SyntheticShape {
   std::int64_t expert_ffn = 0;
 };
 
-/// All shapes, by falling size.
+/// All shapes, the largest first.
 std::span<const SyntheticShape> synthetic_shapes();
 
 /// The shape with this name; null if there is none.

@@ -41,8 +41,8 @@ struct SourceRow {
 /// Finds the source of row `row`. The tensor must have sources.
 SourceRow source_row(const ListedTensor& tensor, std::int64_t row);
 
-/// Lists the tensors of `model`: a GGUF file's in their order; a folder's with the names, stacks
-/// and row order that other converters give them.
+/// Lists the tensors to write for `model`. Tensors of a GGUF file keep their order. Tensors of a
+/// folder get the names, stacks and row order that other converters give them.
 ///
 /// Rotary pairs of architecture llama are adjacent in GGUF and half a head apart in folders. GGUF
 /// stores llama3 scaling as a tensor of divisors.

@@ -14,7 +14,7 @@ namespace ingot {
 struct CachedFile {
   std::string path;  ///< below the snapshot
   std::uint64_t bytes = 0;
-  std::string blob;  ///< name of the blob that `path` links to; empty if it is not such a link
+  std::string blob;  ///< name of the blob that `path` links to; empty if there is no such link
 };
 
 /// A repository in the cache. Its layout:
@@ -53,12 +53,12 @@ class RepoCache {
   std::vector<std::string> blob_files() const;
   /// The number of links to each blob, in all snapshots.
   ///
-  /// Errors: Error{kIo} if a folder cannot be read: a blob in use must not look unused.
+  /// Errors: Error{kIo} if a folder cannot be read, because a used blob must not look unused.
   std::map<std::string, int> blob_uses() const;
 
-  /// Links `path` in a snapshot to a blob. Replaces a file that is there.
+  /// Links `path` in a snapshot to a blob. Replaces an existing file at `path`.
   void link(std::string_view commit, std::string_view path, std::string_view blob) const;
-  /// Writes the reference of a revision: its commit.
+  /// Sets the commit to which a revision refers.
   void set_ref(std::string_view revision, std::string_view commit) const;
 
  private:

@@ -13,7 +13,7 @@ namespace ingot {
 class FileLock {
  public:
   /// Waits for the lock. Calls `waiting` repeatedly while another process holds it; `waiting` may
-  /// throw to give up.
+  /// throw to end the wait.
   ///
   /// Errors: Error{kIo} if the file cannot be created or locked.
   FileLock(const std::string& path, FunctionRef<void()> waiting);

@@ -14,17 +14,17 @@ namespace ingot {
 /// The repository `repo` in the cache at `root`. A name without '/' also matches the last part of a
 /// repository's name, ignoring case. Nothing if no repository matches.
 ///
-/// Errors: Error{kInvalid} if several match; it lists them.
+/// Errors: Error{kInvalid} if several repositories match; the message lists them.
 std::optional<RepoCache> find_cached_repo(const std::string& root, const std::string& repo);
 
 /// The path to open for the model `name`; nothing if it is not in the cache.
 ///
-/// Errors: Error{kInvalid} if several models match; it lists the possible names.
+/// Errors: Error{kInvalid} if several models match; the message lists the possible names.
 std::optional<std::string> find_cached_model(const std::string& root, const ModelName& name);
 
 /// A model in the cache.
 struct CachedModel {
-  std::string name;  ///< as `find_cached_model` accepts it
+  std::string name;  ///< a name that `find_cached_model` accepts
   std::uint64_t bytes = 0;
   std::string path;
   std::vector<std::string> formats;  ///< "safetensors", "gguf"; empty: the snapshot has no model

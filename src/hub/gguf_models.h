@@ -10,7 +10,7 @@ namespace ingot {
 
 /// A GGUF model: one file, or all files of a split model.
 struct GgufModel {
-  std::vector<std::string> files;  ///< in the order of the parts; open the first one
+  std::vector<std::string> files;  ///< paths in the order of the parts; open the first path
   /// A unique name in the list: the quantisation ("Q4_K_M"), or the first file's path if the
   /// quantisation is unknown or several models have it.
   std::string label;

@@ -37,7 +37,7 @@ struct HttpReply {
 /// A GET request.
 struct FetchRequest {
   std::string url;
-  std::uint64_t offset = 0;  ///< first byte of the file to send
+  std::uint64_t offset = 0;  ///< index of the first byte to get
   /// Most seconds for the whole transfer; 0: no limit while bytes arrive.
   int seconds_max = 0;
 };
@@ -82,7 +82,7 @@ class FetchClient {
   std::unique_ptr<Handles> handles_;
 };
 
-/// The first byte of a partial reply, from its Content-Range header: 100 for "bytes 100-199/200".
+/// The offset of a partial reply, from its Content-Range header: 100 for "bytes 100-199/200".
 /// Nothing for a malformed header.
 std::optional<std::uint64_t> content_range_begin(std::string_view header);
 

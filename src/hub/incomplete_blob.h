@@ -19,7 +19,7 @@ namespace ingot {
 class IncompleteBlob final : public HttpSink {
  public:
   /// Opens or creates the file at `path`, and hashes the bytes that it has; calls `tick` for each
-  /// MiB. `file` must outlive this.
+  /// MiB. `file` must outlive this object.
   IncompleteBlob(std::string path, const HubFile& file, FunctionRef<void()> tick);
 
   /// Bytes written so far, including those of earlier attempts.

@@ -10,7 +10,7 @@ namespace ingot {
 
 /// A file of a repository on the hub.
 struct HubFile {
-  std::string path;         ///< valid by is_repo_path
+  std::string path;         ///< path in the repository, checked by is_repo_path
   std::uint64_t bytes = 0;  ///< at most kHubFileBytesMax
   /// Checksum, which is the blob's name in the cache: SHA-256 for a large file (LFS), git's SHA-1
   /// for a small file.

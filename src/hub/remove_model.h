@@ -17,18 +17,18 @@ struct Removal {
   std::string commit;
   std::vector<std::string> paths;      ///< files in the snapshot, sorted
   std::vector<std::string> revisions;  ///< revisions that refer to the snapshot
-  bool is_whole = false;               ///< removes the snapshot's folder with all its files
+  bool is_whole = false;               ///< true to remove the snapshot's folder with all its files
   std::uint64_t bytes = 0;             ///< bytes of blobs that have no other links
 };
 
 /// Plans the removal of one model's files if `name` has a file; otherwise of the whole snapshot.
 ///
-/// Errors: model_error if it is not in the cache; Error{kInvalid} if several models match.
+/// Errors: model_error if the model is not in the cache; Error{kInvalid} if several models match.
 Removal plan_removal(const std::string& root, const ModelName& name);
 
 /// Removes the links, and the blobs that no snapshot uses. If the snapshot is then empty, removes
-/// its references; if no snapshot remains, the repository's folder. A blob that another process is
-/// downloading stays; `note` is called with a line about it.
+/// its references; if no snapshot remains, removes the repository's folder. A blob that another
+/// process is downloading stays; `note` is called with a line about it.
 ///
 /// Errors: Error{kIo}.
 void remove_model(const Removal& removal, FunctionRef<void(std::string_view)> note);

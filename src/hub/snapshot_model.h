@@ -22,10 +22,10 @@ struct ModelFiles {
 
 /// Chooses a model from the sorted `paths` of a repository. If `wanted` is given: the GGUF model
 /// that it names (match_gguf_models), or the file with this path. Otherwise: the safetensors model
-/// with its configuration and tokenizer, or else the only GGUF model. Nothing if there is none.
+/// with its configuration and tokenizer, or else the only GGUF model. Nothing if there is no model.
 ///
 /// `name` is the repository's name, for messages.
-/// Errors: Error{kInvalid} if there are several models; it lists the possible names.
+/// Errors: Error{kInvalid} if there are several models; the message lists their names.
 std::optional<ModelFiles> choose_model_files(std::span<const std::string> paths,
                                              const std::string& name, std::string_view wanted);
 

@@ -61,7 +61,7 @@ class Checkpoint {
   std::span<const TensorInfo> tensors() const { return tensors_; }
   /// The tensor of this name, or null.
   const TensorInfo* find(std::string_view name) const;
-  /// The tokenizer; null if the files have none, or one of an unknown kind.
+  /// The tokenizer; null if the files have no tokenizer, or a tokenizer of an unknown kind.
   const TokenizerData* tokenizer() const { return tokenizer_.get(); }
   /// Key-value pairs of the metadata for display, in file order. Long values are shortened.
   std::span<const std::pair<std::string, Json>> metadata() const { return metadata_; }
@@ -70,7 +70,7 @@ class Checkpoint {
   /// The key-value pairs of a GGUF file (the first file of a split model) as stored, in order.
   /// Empty for a folder with safetensors.
   virtual std::span<const GgufEntry> gguf_entries() const;
-  /// Warnings of opening (assumptions, ignored values), one line each, for stderr.
+  /// Warnings from opening the files (assumptions, ignored values), one line each, for stderr.
   std::span<const std::string> warnings() const { return warnings_; }
 
   /// The path of the file that holds a tensor, for messages.

@@ -55,7 +55,7 @@ struct Config {
   std::int64_t head_dim = 0;  ///< default: hidden / heads
   std::int64_t ffn = 0;       ///< width of dense feed-forward layers
   std::int64_t context = 0;   ///< trained context in tokens
-  std::int64_t vocab = 0;     ///< tokens; 0: the embedding matrix decides
+  std::int64_t vocab = 0;     ///< number of tokens; 0: number of rows of the embedding matrix
   double norm_eps = 0;
   Activation activation = Activation::kSilu;
 
@@ -70,8 +70,8 @@ struct Config {
   /// Whether the output head shares the embedding matrix. Absent (GGUF): shared if there is no
   /// tensor for the head.
   std::optional<bool> tied;
-  /// Whether linears have biases (Hugging Face's attention_bias, mlp_bias). Absent: the tensors
-  /// decide.
+  /// Whether linear layers have biases (Hugging Face's attention_bias, mlp_bias). Absent: they have
+  /// biases if there are tensors for biases.
   std::optional<bool> attention_bias;
   std::optional<bool> mlp_bias;
 
@@ -79,7 +79,7 @@ struct Config {
   std::int64_t experts_used = 0;
   std::int64_t expert_ffn = 0;
   bool renormalise_experts = true;  ///< divides the chosen experts' weights by their sum
-  /// In a mixture of experts, whether each layer has a dense feed-forward instead. Empty: no layer.
+  /// For a mixture of experts: true for each layer without experts (dense). Empty: no such layer.
   std::vector<bool> dense_layer;
 
   std::vector<std::int32_t> eos_ids;  ///< tokens that end a text; may be empty
@@ -95,7 +95,7 @@ struct Config {
 /// Errors: model_error(file, "config", 0, reason) that names the field and its value.
 void validate_config(const Config& config, const std::string& file);
 
-/// Limits on accepted models, far above real ones. With larger values, products of sizes could
+/// Limits on accepted models, far above real models. With larger values, products of sizes could
 /// overflow, and a hostile file could demand any amount of memory.
 inline constexpr std::int64_t kLayersMax = 512;
 inline constexpr std::int64_t kHiddenMax = 1 << 20;

@@ -49,7 +49,7 @@ class JsonKeys {
   /// Throws the error "<key> is <value>, <expectation>".
   [[noreturn]] void refuse(std::string_view key, const Json& value,
                            std::string_view expectation) const;
-  /// Throws that error for the member of this name.
+  /// Throws the same error for the member `key`, which must exist.
   [[noreturn]] void refuse(std::string_view key, std::string_view expectation) const {
     refuse(key, *object_.find(key), expectation);
   }
@@ -60,7 +60,7 @@ class JsonKeys {
   template <class T>
   const T* typed(std::string_view key, const T* (Json::*as)() const,
                  std::string_view expectation) const;
-  /// `value`, which must be there.
+  /// Returns `value`. Throws the error `missing` if it is absent.
   template <class T>
   T present(std::string_view key, T value) const;
 

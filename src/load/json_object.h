@@ -10,7 +10,7 @@
 
 namespace ingot {
 
-/// A member for `json_object`, which moves the value out of its list.
+/// A member in the list that `json_object` takes; `json_object` moves `value` out of the list.
 struct JsonMember {
   std::string_view name;
   mutable Json value;

@@ -72,7 +72,7 @@ struct GgufFile {
   const GgufEntry* find(std::string_view key) const;
 };
 
-/// Limits on accepted files, far above real ones. They bound time and memory for hostile files.
+/// Limits on accepted files, far above real files. They limit time and memory for hostile files.
 /// Units: bytes; for kGgufArrayMax, kGgufEntriesMax and kGgufTensorsMax a count.
 inline constexpr std::uint64_t kGgufHeadMax = std::uint64_t{1} << 30;
 inline constexpr std::uint64_t kGgufStringMax = std::uint64_t{16} << 20;

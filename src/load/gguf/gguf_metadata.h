@@ -21,7 +21,7 @@ Json gguf_json(const GgufEntry& entry);
 /// Reads values by key and remembers which keys were read.
 ///
 /// Every function returns nothing for an absent key. A value of another type is refused, as in
-/// llama.cpp: a conversion would be a guess.
+/// llama.cpp, because a conversion would be a guess.
 ///
 /// Errors: model_error(file, "metadata", offset of the value, reason) that names the key.
 class GgufKeys {
@@ -33,13 +33,13 @@ class GgufKeys {
   std::optional<std::int64_t> uint16(std::string_view key);
   std::optional<std::int64_t> uint32(std::string_view key);
   std::optional<std::int64_t> int32(std::string_view key);
-  /// The value, which must be finite.
+  /// The value of the key, which must be a finite number.
   std::optional<double> float32(std::string_view key);
   std::optional<bool> boolean(std::string_view key);
   std::optional<std::string_view> text(std::string_view key);
-  /// The array with elements of this type, or null.
+  /// The entry with this key, an array of elements of this type; null if it is absent.
   const GgufEntry* array(std::string_view key, GgufType element);
-  /// The entry, of any type, or null.
+  /// The entry with this key, of any type; null if it is absent.
   const GgufEntry* any(std::string_view key);
 
   /// Entries with keys that begin with `prefix` and were not read, in file order.

@@ -13,7 +13,7 @@
 
 namespace ingot::testing_gguf {
 
-/// A copy in a heap block of exactly this size, so that a sanitizer detects reads past the end.
+/// A copy of `text` in a heap block of its exact size. A sanitizer detects reads past the end.
 inline std::vector<std::byte> exact(std::string_view text) {
   const auto* first = reinterpret_cast<const std::byte*>(text.data());
   return {first, first + text.size()};
@@ -49,7 +49,7 @@ inline ::testing::AssertionResult is_model_error(const Error& error, std::string
   return ::testing::AssertionSuccess();
 }
 
-/// The error message of opening `bytes`. Fails the test if they open without an error.
+/// The error message of opening `bytes`. Fails the test if there is no error.
 inline std::string refusal(std::string_view bytes) {
   const std::vector<std::byte> copy = exact(bytes);
   try {
@@ -62,7 +62,7 @@ inline std::string refusal(std::string_view bytes) {
   return {};
 }
 
-/// Whether `bytes` open. Fails the test if they fail other than by a well-formed Error.
+/// Whether `bytes` can be opened. Fails the test for an Error that is not well-formed.
 inline bool opens(std::string_view bytes) {
   const std::vector<std::byte> copy = exact(bytes);
   try {

@@ -10,7 +10,7 @@
 
 namespace ingot {
 
-/// Most bytes of an index. Real ones have some 100 bytes per tensor.
+/// Most bytes of an index. Real indexes have some 100 bytes per tensor.
 inline constexpr std::uint64_t kSafetensorsIndexBytesMax = 100'000'000;
 
 /// A parsed index: the files, and the file of each tensor.
@@ -18,7 +18,7 @@ struct SafetensorsIndex {
   std::vector<std::string> files;  ///< plain file names (is_shard_name), sorted, without duplicates
   /// Name of each tensor and its file's index in `files`, sorted by name.
   std::vector<std::pair<std::string, std::int32_t>> tensors;
-  std::optional<std::uint64_t> total_size;  ///< bytes of all tensors, if the index says
+  std::optional<std::uint64_t> total_size;  ///< bytes of all tensors, if the index has this number
 };
 
 /// Whether a name is safe to open: a plain file name, without folders, that ends in ".safetensors".

@@ -26,10 +26,10 @@ class TokenIds {
   /// Errors:  returned as text: an id out of range, two texts for one id, two ids for one text.
   [[nodiscard]] std::optional<std::string> index();
 
-  /// The id of a token's text, or nothing.
+  /// The id of the token with this text, or nothing.
   std::optional<std::int32_t> find(std::string_view text) const;
 
-  /// Sets the tokens of `data`. Types and scores that `data` has stay. A new token gets the type
+  /// Sets the tokens of `data`. Old tokens keep their types and scores. A new token gets the type
   /// kNormal, an id without a token kUnused.
   void fill(TokenizerData& data) const;
 

@@ -82,7 +82,7 @@ struct NormalizerStep {
     kBert,         ///< BERT's steps: `clean_text`, `space_cjk`, `strip_accents`, `lowercase`
     kNmt,          ///< removes control characters; makes all white space spaces
     kPrecompiled,  ///< applies the SentencePiece map in `content`
-    kSpaces,       ///< U+2581 becomes a space; `add_prefix` adds one; `squeeze` joins several
+    kSpaces,       ///< U+2581 becomes a space; `add_prefix` adds a space; `squeeze` joins spaces
   };
   Kind kind{};
   TextPattern pattern;
@@ -101,15 +101,15 @@ struct PretokenizerStep {
     kByteLevel,        ///< bytes are symbols; `add_prefix_space`; `use_regex`: GPT-2's pattern
     kBert,             ///< drops white space, isolates punctuation
     kDelimiter,        ///< drops the one character in `pattern`
-    kDigits,           ///< isolates runs of numbers; `individual`: each number
-    kMetaspace,        ///< spaces become `replacement`; `split`: each one begins a piece
+    kDigits,           ///< isolates runs of \p{N}, or each character of \p{N} if `individual`
+    kMetaspace,        ///< spaces become `replacement`, which begins a piece if `split`
     kPunctuation,      ///< cuts at punctuation by `behavior`
     kSplit,            ///< cuts at `pattern` by `behavior` and `invert`
     kWhitespace,       ///< pieces are the matches of \w+|[^\w\s]+
     kWhitespaceSplit,  ///< drops white space
   };
-  /// Which texts between added tokens get kMetaspace's `replacement` in front: none, the first of
-  /// the input, all.
+  /// The texts between added tokens that get kMetaspace's `replacement` in front: none, the first
+  /// text of the input, or all texts.
   enum class Prepend : std::uint8_t { kNever, kFirst, kAlways };
   Kind kind{};
   std::string name;
@@ -130,9 +130,9 @@ struct DecoderStep {
     kByteFallback,  ///< "<0xHH>" becomes a byte
     kFuse,          ///< joins the tokens: later steps apply to the whole text
     kReplace,       ///< replaces `pattern` by `content`
-    kStrip,         ///< removes up to `start` `content`s in front, `stop` at the end
-    kMetaspace,     ///< `content` becomes a space; `add_prefix`: not in front of the text
-    kWordPiece,     ///< joins words with spaces; `cleanup`: no space before punctuation
+    kStrip,         ///< removes `content` up to `start` times in front, `stop` times at the end
+    kMetaspace,     ///< `content` becomes a space; if `add_prefix`, the first token drops it
+    kWordPiece,     ///< joins words with spaces; if `cleanup`, no space before punctuation
   };
   Kind kind{};
   TextPattern pattern;
@@ -141,16 +141,16 @@ struct DecoderStep {
   bool add_prefix = false, cleanup = false;
 };
 
-/// An added token: it is searched in a text before the text is tokenized.
+/// An added token, which is searched for in a text before the text is tokenized.
 struct AddedToken {
   std::string content;
   std::int32_t id = -1;
-  bool special = false;      ///< a control token: no text, such as <|im_end|>
+  bool special = false;      ///< a control token such as <|im_end|>, which is not text
   bool single_word = false;  ///< matches only if no word character precedes or follows
   bool lstrip = false;       ///< a match includes white space in front
   bool rstrip = false;       ///< a match includes white space behind
-  bool normalized = false;   ///< searched in the normalised text, not in the original
-  bool always = false;       ///< searched in every text, whatever EncodeOptions say
+  bool normalized = false;   ///< searched for in the normalised text, not in the original
+  bool always = false;       ///< searched for in every text, whatever EncodeOptions say
 };
 
 /// A chat template with its name, such as "default" or "tool_use".
@@ -170,7 +170,7 @@ struct TokenizerData {
   std::vector<double> scores;    ///< score of each token; empty if the file has none
   StringTable merges;            ///< pairs to merge, best first: left + `merge_separator` + right
   char merge_separator = ' ';
-  bool ignore_merges = false;         ///< a piece that is a token becomes it without merging
+  bool ignore_merges = false;         ///< a piece that is a token becomes it, without merging
   bool byte_fallback = false;         ///< unknown characters become byte tokens, if there are any
   bool fuse_unknown = false;          ///< a run of unknown characters becomes one token
   bool space_marks = false;           ///< tokens spell spaces as U+2581, normalised texts do not
@@ -182,7 +182,7 @@ struct TokenizerData {
   std::vector<DecoderStep> decoders;
   bool join_with_spaces = false;  ///< decoding puts spaces between tokens
   std::vector<AddedToken> added;
-  std::vector<std::int32_t> frame_begin, frame_end;  ///< added with `add_special`
+  std::vector<std::int32_t> frame_begin, frame_end;  ///< ids that `add_special` adds
 
   std::optional<std::int32_t> bos, eos, unknown, padding, eot;
   std::optional<std::string> chat_template;
@@ -190,7 +190,7 @@ struct TokenizerData {
   std::vector<std::string> warnings;  ///< assumptions made while reading, a line each
 };
 
-/// Most steps of normalisation, pre-tokenization or decoding. Real files have up to 6 of each.
+/// Most steps of normalisation, pre-tokenization or decoding. Real files have up to 6 steps.
 constexpr std::size_t kTokenizerStepsMax = 32;
 /// Most merges: about ten times the longest real list.
 constexpr std::size_t kTokenizerMergesMax = std::size_t{1} << 22;

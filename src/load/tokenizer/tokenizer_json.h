@@ -14,7 +14,7 @@ inline constexpr JsonLimits kTokenizerJsonLimits{
     .bytes_max = 200'000'000, .depth_max = 32, .nodes_max = 8'000'000};
 
 /// Reads the parsed file `root`. A component that is not supported is an error: an unknown type, a
-/// member of the wrong type, a duplicate id, a missing token. The error names its path
+/// member of the wrong type, a duplicate id, a missing token. The error names the path
 /// ("pre_tokenizer.pretokenizers[1].type"). Truncation and padding are ignored.
 ///
 /// Errors: model_error(file, "tokenizer", 0, reason).

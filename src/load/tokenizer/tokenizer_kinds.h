@@ -25,7 +25,7 @@ struct SentencePieceSettings {
 void describe_sentencepiece(TokenizerData& data, const SentencePieceSettings& settings);
 
 /// Adds the settings of a byte-level BPE to `data`, which has tokens, types and merges. `name` is
-/// GGUF's name of the pre-tokenizer pattern. It also decides the normal form and `ignore_merges`.
+/// GGUF's name of the pre-tokenizer pattern; it also decides the normal form and `ignore_merges`.
 /// User-defined tokens of spaces are found in every text (GPT-NeoX).
 void describe_byte_level(TokenizerData& data, std::string_view name);
 

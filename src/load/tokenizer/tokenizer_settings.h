@@ -11,15 +11,15 @@
 
 namespace ingot {
 
-/// The settings in these files. A setting that no file states is absent.
+/// The settings in a tokenizer's configuration files. A setting that no file states is absent.
 struct TokenizerSettings {
   std::string file;  ///< for error messages
   std::optional<std::string> tokenizer_class;
   std::optional<AddedToken> bos, eos, unknown, padding, cls, sep, mask;
   std::optional<bool> add_bos, add_eos;
   std::optional<bool> lowercase, strip_accents, space_cjk;  ///< for BERT
-  std::vector<AddedToken> added;                            ///< from added_tokens_decoder, with ids
-  std::vector<AddedToken> special;                          ///< from additional_special_tokens
+  std::vector<AddedToken> added;    ///< tokens of added_tokens_decoder, with ids
+  std::vector<AddedToken> special;  ///< tokens of additional_special_tokens
   std::optional<std::string> chat_template;
   std::vector<NamedTemplate> named_templates;
 };

@@ -17,13 +17,13 @@ struct NamedText {
 };
 
 /// Reads a byte-level BPE. The tokenizer class in `settings` decides the pre-tokenizer pattern.
-/// Without a class it is GPT-2's, with a warning.
+/// Without a class, the pattern is GPT-2's, and a warning is added.
 ///
 /// Errors: model_error(file, "tokenizer", 0, reason) for malformed files and unknown classes.
 TokenizerData read_vocab_and_merges(const Json& vocab, const std::string& vocab_file,
                                     const NamedText& merges, const TokenizerSettings& settings);
 
-/// Reads a BERT WordPiece, one token per line. Unless `settings` say no, texts become lower case.
+/// Reads a BERT WordPiece, one token per line. Texts become lower case unless `settings` say no.
 ///
 /// Errors: those of `read_vocab_and_merges`.
 TokenizerData read_vocab_txt(const NamedText& vocab, const TokenizerSettings& settings);

@@ -17,7 +17,7 @@
 
 namespace ingot {
 
-/// Most messages (and most documents), and most tools, of one chat. `check_chat` enforces this.
+/// Most messages (also most documents) and most tools of one chat. `check_chat` enforces this.
 inline constexpr std::size_t kMessagesMax = 4096;
 inline constexpr std::size_t kToolsMax = 128;
 
@@ -28,7 +28,7 @@ struct ChatInput {
   Json documents{};               ///< an array of objects, or null
   /// Whether the prompt ends with the header of the assistant's reply.
   bool add_generation_prompt = true;
-  /// Whether the model continues the last message. Excludes add_generation_prompt.
+  /// Whether the model continues the last message. Not allowed with add_generation_prompt.
   bool continue_final_message = false;
   /// More template variables; each name must be one of `chat_arguments`.
   std::vector<std::pair<std::string, Json>> arguments{};
@@ -42,8 +42,8 @@ std::span<const std::string_view> chat_arguments();
 /// Checks a chat's types, sizes and argument names. Errors: Error{kInvalid} that names the member.
 void check_chat(const ChatInput& input);
 
-/// The limits for rendering a chat of `input_bytes` bytes: the defaults, except that the prompt has
-/// at most 4 * `input_bytes` + 256 KiB bytes.
+/// The limits for rendering a chat of `input_bytes` bytes. They are the defaults, except that the
+/// prompt has at most 4 * `input_bytes` + 256 KiB bytes.
 jinja::Limits chat_limits(std::size_t input_bytes);
 
 /// A model's chat template with its tokenizer. Immutable.
@@ -64,8 +64,8 @@ class ChatTemplate {
   ///
   /// Errors:  Error{kInvalid}, from `check_chat` and JinjaTemplate::render.
   MarkedText render(const ChatInput& input) const;
-  /// The prompt as tokens. If the tokenizer adds a BOS, one is put in front unless the template
-  /// wrote it. No EOS is added.
+  /// The prompt as tokens. If the tokenizer adds a BOS and the template wrote no BOS, a BOS is
+  /// put in front. No EOS is added.
   ///
   /// Errors:  those of `render`; Error{kInvalid} for a prompt without tokens.
   std::vector<std::int32_t> encode(const ChatInput& input) const { return encode(render(input)); }
@@ -82,9 +82,9 @@ class ChatTemplate {
 ///
 /// Errors:  those of File, with the built-in names added to the message.
 NamedTemplate find_template(const std::string& name_or_file);
-/// Names of the built-in templates, for messages: "chatml, gemma, ...".
+/// The names of the built-in templates as one text, for error and help texts: "chatml, gemma, ...".
 std::string builtin_template_names();
-/// The error for a model without a template; it says what to do.
+/// The error for a model without a template; its message tells the user what to do.
 Error no_template(const std::string& model);
 
 }  // namespace ingot

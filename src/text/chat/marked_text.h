@@ -15,14 +15,14 @@ enum class Origin { kData, kTemplate };
 /// Text in which each byte has an origin. A special token is parsed only inside a range of `own`.
 struct MarkedText {
   std::string bytes;
-  std::vector<TextSpan> own;  ///< written by the template; ascending; neighbours never touch
+  std::vector<TextSpan> own;  ///< ranges that the template wrote; ascending; no two ranges touch
 
   /// Appends `text`; all its bytes have the origin `origin`.
   void append(std::string_view text, Origin origin);
   /// Appends bytes [begin, end) of `text` with their origins.
   void append(const MarkedText& text, std::size_t begin, std::size_t end);
   void append(const MarkedText& text) { append(text, 0, text.bytes.size()); }
-  /// The origin of the byte at `at`.
+  /// The origin of the byte at index `at`.
   Origin origin(std::size_t at) const;
 
  private:

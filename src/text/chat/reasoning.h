@@ -6,8 +6,8 @@
 
 namespace ingot {
 
-/// Splits streamed text into reasoning and reply. Two calls of `add` may each bring a part of a
-/// tag. White space directly behind a tag is dropped.
+/// Splits streamed text into reasoning and reply. A tag may be spread over several calls of
+/// `add`. White space directly behind a tag is dropped.
 class ReasoningSplitter {
  public:
   struct Parts {
@@ -36,9 +36,9 @@ class ReasoningSplitter {
   std::string held_;    ///< text that may be the beginning of a tag
 };
 
-/// Whether a chat template contains </think>: its model writes reasoning.
+/// Whether a chat template contains </think>, which means that its model writes reasoning.
 bool has_reasoning(std::string_view chat_template);
-/// Whether a prompt ends in <think>, apart from white space: the reply begins with reasoning.
+/// Whether a prompt ends in <think> (and white space), so that the reply begins with reasoning.
 bool opens_reasoning(std::string_view prompt);
 
 }  // namespace ingot

@@ -11,19 +11,19 @@
 
 namespace ingot::jinja {
 
-/// Instructions with operands `a` and `b`. Jump distances count from the instruction itself.
+/// Instructions. Their operands `a` and `b` are indices into lists of Code, counts, or distances.
 enum class Op : std::uint8_t {
-  kText,            ///< writes constant `a`, a text between tags
+  kText,            ///< writes the constant at index `a`, a text between tags
   kEmit,            ///< pops a value and writes its str()
-  kConst,           ///< pushes constant `a`
-  kLoad,            ///< pushes variable `a` (a name)
-  kStore,           ///< pops into variable `a` of the innermost scope
-  kStoreAttribute,  ///< pops into attribute `b` of the namespace in variable `a`
+  kConst,           ///< pushes the constant at index `a`
+  kLoad,            ///< pushes the variable whose name is operand `a`
+  kStore,           ///< pops a value into the variable whose name is `a`, in the innermost scope
+  kStoreAttribute,  ///< pops a value into attribute `b` of the namespace in variable `a`
   kPop,             ///< drops the top value
-  kUnpack,          ///< replaces the top value by its `a` elements; the first ends on top
-  kJump,            ///< jumps by `a`
+  kUnpack,          ///< replaces the top value by its `a` elements; the first element ends on top
+  kJump,            ///< jumps by `a` instructions, counted from this instruction
   kJumpIfFalse,     ///< pops a value; jumps by `a` if it is false
-  kJumpKeep,        ///< `and`, `or`: if the top value's truth is `b`, jumps by `a`; else drops it
+  kJumpKeep,        ///< `and`, `or`: if the top value's truth is `b`, jumps by `a`; else pops it
   kNot,
   kNegate,
   kPlus,
@@ -31,29 +31,29 @@ enum class Op : std::uint8_t {
   kConcat,        ///< pops `a` values, pushes their texts joined
   kCompare,       ///< pops two operands, pushes the result of comparison `a` (a Compare)
   kCompareChain,  ///< x < y < z: if x < y, pushes y; otherwise pushes false and jumps by `b`
-  kAttribute,     ///< replaces the top value by its attribute `a` (a name)
+  kAttribute,     ///< replaces the top value by its attribute whose name is operand `a`
   kItem,          ///< pops a value and a key, pushes value[key]
   kSlice,         ///< pops value, start, stop and step, pushes value[start:stop:step]
-  kSequence,      ///< pops `a` values, pushes a sequence of them of Flavor `b`
-  kDict,          ///< pops `a` pairs, pushes a dict of them
-  kFilter,        ///< pops arguments of shape `b` and a value, pushes the result of filter `a`
-  kTest,          ///< pops arguments of shape `b` and a value, pushes the result of test `a`
-  kCall,          ///< pops arguments of shape `b` and a callee, and calls the callee
-  kFail,          ///< fails with the message in constant `a`
+  kSequence,      ///< pops `a` values, pushes a sequence of these values; `b`: its Flavor
+  kDict,          ///< pops `a` pairs of key and value, pushes a dict of these pairs
+  kFilter,        ///< pops arguments (shape `b`) and a value, pushes the result of filter `a`
+  kTest,          ///< pops arguments (shape `b`) and a value, pushes the result of test `a`
+  kCall,          ///< pops arguments (shape `b`) and a callee, and calls the callee
+  kFail,          ///< fails; the constant at index `a` is the error message
   kScopePush,
   kScopePop,
   kBufferPush,   ///< redirects output into a new buffer
   kBufferPop,    ///< ends the innermost buffer and pushes its text
   kBufferDrop,   ///< discards the innermost buffer
-  kFilterBegin,  ///< pops the iterable of a `for ... if`
+  kFilterBegin,  ///< begins a `for ... if`: pops its iterable
   kFilterNext,   ///< pushes the next item and enters a scope, or jumps by `a` at the end
   kFilterKeep,   ///< pops the condition, leaves the scope, jumps by `b` back to kFilterNext
   kFilterEnd,    ///< pushes a list of the items that passed the condition
-  kForBegin,     ///< pops the iterable; `a`: entry for loop(); `b`: whether the loop is recursive
+  kForBegin,     ///< pops the iterable; calls of loop() enter at `a`; `b`: true if recursive
   kForNext,      ///< pushes the next item, enters a scope with `loop`; or jumps by `a` at the end
   kForEnd,       ///< ends the loop; jumps by `a` over the else part if the loop had an item
   kLoopReturn,   ///< returns from loop() if loop() called the loop that begins at `a`
-  kMacro,        ///< pushes macro `a`; its body begins behind the next instruction, a jump
+  kMacro,        ///< pushes macro `a`; the next instruction jumps over the macro's body
   kDefault,      ///< jumps by `b` over a default value if the call gave parameter `a`
   kReturn,       ///< ends a macro
   kEnd,          ///< ends the template
@@ -67,12 +67,12 @@ enum class Compare : std::uint8_t { kEq, kNe, kLt, kLe, kGt, kGe, kIn, kNotIn };
 /// One instruction of the stack machine.
 struct Instruction {
   Op op = Op::kEnd;
-  std::uint32_t at = 0;  ///< byte offset in the template's source, for messages
+  std::uint32_t at = 0;  ///< byte offset in the template's source, for error messages
   std::int32_t a = 0;
   std::int32_t b = 0;
 };
 
-/// A literal of the template; std::monostate is none.
+/// A literal of the template; std::monostate is the literal `none`.
 using Constant = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
 
 /// How a call passes its arguments, in the order of their values on the stack.
@@ -87,14 +87,14 @@ struct CallShape {
 
 /// A macro's signature. Names are indices into Code::names.
 struct MacroCode {
-  std::int32_t name = -1;  ///< index of the name; -1: the body of a call block
+  std::int32_t name = -1;  ///< index of the macro's name; -1: the body of a call block
   std::vector<std::int32_t> parameters;
   bool uses_caller = false;
   bool uses_kwargs = false;
   bool uses_varargs = false;
 };
 
-/// Most parameters of a macro: a call records in 64 bits which ones it gives (Interpreter::Frame).
+/// Most parameters of a macro. Interpreter::Frame has 64 bits, one for each parameter.
 inline constexpr std::size_t kParametersMax = 64;
 
 /// A compiled template. Immutable: concurrent renders share it.

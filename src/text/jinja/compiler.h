@@ -35,7 +35,7 @@ class Compiler {
   // Reading tokens.
   const Token& now() const { return tokens_.tokens[at_]; }
   const Token& ahead() const;
-  /// Whether a token is this name or operator.
+  /// Whether `token` is the name or operator `text`.
   static bool is(const Token& token, std::string_view text) {
     const bool is_word = token.kind == TokenKind::kName || token.kind == TokenKind::kOperator;
     return is_word && token.text == text;
@@ -52,7 +52,7 @@ class Compiler {
   std::size_t here() const { return code_.instructions.size(); }
   std::size_t emit(Op op, std::size_t a = 0, std::size_t b = 0);
   std::size_t emit_at(std::size_t source, Op op, std::size_t a = 0, std::size_t b = 0);
-  /// Sets the target of the jump at index `from` to the next instruction.
+  /// Makes the jump at index `from` lead to the next instruction.
   void land(std::size_t from);
   void jump_back(std::size_t to);
   std::size_t name(std::string_view text);
@@ -62,7 +62,7 @@ class Compiler {
   void emit_sequence(std::size_t at, Flavor flavor, std::size_t count) {
     emit_at(at, Op::kSequence, count, static_cast<std::size_t>(flavor));
   }
-  /// Emits the failure of an unknown filter or test. In code that always runs it is a syntax error.
+  /// Emits a failure for an unknown filter or test, or a syntax error if the code always runs.
   void emit_unknown(std::size_t at, std::string_view what, std::string_view name);
 
   class Level;
@@ -70,11 +70,11 @@ class Compiler {
   // Expressions (expression.cpp). The code of each expression pushes one value.
   void expression(bool conditional = true);
   /// Compiles the condition of `value if condition`, and moves it in front of the value's code at
-  /// `chosen`. Returns the index of the jump behind the value.
+  /// index `chosen`. Returns the index of the jump behind the value's code.
   std::size_t condition_of(std::size_t chosen);
-  /// Compiles operands joined by operators that bind at `level` or tighter.
+  /// Compiles operands joined by operators of precedence `level` or higher.
   void binary(int level);
-  /// Compiles an operator of `level` or tighter with its right operand; false if none follows.
+  /// As `binary`, for one operator and its right operand. Returns false if no operator follows.
   bool operation(int level);
   bool comparison();
   bool skip_comparison(Compare& found);
@@ -88,8 +88,8 @@ class Compiler {
   void bracketed();
   void slice_or_index();
   void dict();
-  /// Compiles items by `item`, separated by commas, up to the operator `close`. Returns their
-  /// number.
+  /// Calls `item` to compile each part of a list with commas, up to the operator `close`. Returns
+  /// the number of parts.
   template <class Item>
   std::size_t items(std::string_view close, const Item& item) {
     std::size_t count = 0;
@@ -116,7 +116,7 @@ class Compiler {
   bool ends_with(std::initializer_list<std::string_view> ends) const;
   void statement();
   void end_block();
-  /// Compiles the expression of {{ }} or {% print %}, up to the token `end` (`mark` in messages).
+  /// Compiles the expression of {{ }} or {% print %}, up to the token `end` (`mark` in errors).
   void print(TokenKind end, std::string_view mark);
   void if_statement();
   void for_statement();
@@ -137,13 +137,13 @@ class Compiler {
   void generation_statement();
   /// Compiles a body in its own scope, up to the tag `end`.
   void scoped_body(std::string_view end);
-  /// Moves the instructions [begin, middle) behind all later ones.
+  /// Moves the instructions [begin, middle) behind all later instructions.
   void run_last(std::size_t begin, std::size_t middle);
   Target target(bool with_attributes);
   Target one_target(bool with_attributes);
   void assign(const Target& target);
 
-  /// Calls `compile_part`, which counts as outside of if statements: unknown filters are errors.
+  /// Calls `compile_part` as if outside of all if statements, so that unknown filters are errors.
   template <class Part>
   void inner(const Part& compile_part) {
     const int around = std::exchange(branches_, 0);
@@ -154,8 +154,8 @@ class Compiler {
   struct LoopPlace {
     std::vector<std::size_t> breaks;
     std::size_t next = 0;  ///< index of the loop's kForNext
-    /// Open constructs inside the loop, which break and continue have to leave: 's' a scope, 'b' a
-    /// buffer, 'f' a buffer with filters.
+    /// Constructs inside the loop that break and continue have to leave, one letter each: 's' a
+    /// scope, 'b' a buffer, 'f' a buffer with filters.
     std::string open;
   };
   void open(char what);
@@ -166,14 +166,14 @@ class Compiler {
   Code code_;
   std::unordered_map<std::string, std::size_t> names_;
   int level_ = 0;
-  int branches_ = 0;                 // enclosing if statements
+  int branches_ = 0;                 // number of enclosing if statements
   std::vector<std::size_t> macros_;  // enclosing macros, as indices into code_.macros
   std::vector<LoopPlace> loops_;     // enclosing loops inside the innermost macro
-  /// Unknown filters and tests in code that always runs; the first is thrown.
+  /// Errors for unknown filters and tests in code that always runs. The first error is thrown.
   std::vector<SyntaxError> unknown_;
 };
 
-/// Counts one level of nesting while it lives. Errors: SyntaxError beyond kNestingMax levels.
+/// Counts one level of nesting while it exists. Errors: SyntaxError beyond kNestingMax levels.
 class Compiler::Level {
  public:
   explicit Level(Compiler& compiler);

@@ -18,7 +18,7 @@ struct Limits {
   int calls_max = 64;
 };
 
-/// Deepest nesting of lists, dicts and namespaces: it bounds functions that recurse over a value.
+/// Deepest nesting of lists, dicts and namespaces. It limits functions that recurse over a value.
 inline constexpr int kValueDepthMax = 100;
 inline constexpr std::size_t kBytesPerStep = 128;
 
@@ -46,9 +46,9 @@ class Heap {
       out_of_steps();
   }
   void spend_bytes(std::size_t bytes) { spend(bytes / kBytesPerStep + 1); }
-  /// Counts a visit of each character of a text, at 16 times the cost of copying its bytes.
+  /// Counts steps for a visit of each character of a text: 16 times the steps of copying it.
   void spend_characters(std::size_t bytes) { spend_bytes(bytes * 16); }
-  /// Counts a search for `pattern` bytes in `text` bytes at its worst cost.
+  /// Counts the worst cost of a search for a pattern of `pattern` bytes in a text of `text` bytes.
   void spend_search(std::size_t text, std::size_t pattern) {
     spend_bytes(text * (pattern / 16 + 1));
   }

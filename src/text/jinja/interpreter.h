@@ -18,7 +18,7 @@ namespace ingot::jinja {
 /// The variables of one loop iteration, macro call or block.
 struct Scope {
   Scope* parent = nullptr;
-  bool captured = false;  ///< a macro or loop() refers to it: it is never reused
+  bool captured = false;  ///< true if a macro or loop() refers to this scope, so it is never reused
   std::vector<std::pair<std::int32_t, Value>> variables;
 };
 
@@ -36,7 +36,7 @@ class Interpreter {
   /// Whether the template mentions the name.
   bool names(std::string_view name) const { return find_name(name) >= 0; }
 
-  /// Renders the template. Errors: RunError; `place` then returns its offset in the source.
+  /// Renders the template. Errors: RunError; `place` then returns the error's offset in the source.
   MarkedText run();
   std::size_t place() const { return code_.instructions[pc_ > 0 ? pc_ - 1 : 0].at; }
 
@@ -48,8 +48,8 @@ class Interpreter {
     std::size_t loops = 0;    ///< size of loops_ at the call
     std::uint64_t given = 0;  ///< bit i: the call gave parameter i
     bool is_loop = false;
-    std::size_t entry = 0;  ///< first instruction of the loop
-    int nesting = 0;        ///< calls of loop() around the loop
+    std::size_t entry = 0;  ///< index of the loop's first instruction
+    int nesting = 0;        ///< number of calls of loop() around the loop
   };
   /// A running for statement, or the running filter of a `for ... if`.
   struct Running {
@@ -63,7 +63,7 @@ class Interpreter {
   std::int32_t find_name(std::string_view name) const;
   void push(Value value) { stack_.push_back(std::move(value)); }
   Value pop();
-  /// Pops `count` values; the last one was on top.
+  /// Pops `count` values. The last value of the result was on top of the stack.
   std::vector<Value> pop_many(std::size_t count);
   void jump(std::int32_t by) { pc_ = from_here(by); }
   /// The index of the current instruction plus `by`.
@@ -81,7 +81,7 @@ class Interpreter {
 
   Arguments take_arguments(std::int32_t shape);
   void call_macro(const Macro& macro, const Arguments& arguments);
-  /// Sets a macro's parameters in the scope of its call. Bit i of the result: i was given.
+  /// Sets a macro's parameters in its call's scope. Bit i of the result: parameter i was given.
   std::uint64_t bind(const Macro& macro, Scope& scope, const Arguments& arguments);
   /// Sets varargs, kwargs and caller. Fails for arguments that the macro does not take.
   void bind_extra(const MacroCode& macro, Scope& scope, const Arguments& arguments);
@@ -150,7 +150,7 @@ class Interpreter {
   std::int32_t caller_name_ = -1;
   std::int32_t kwargs_name_ = -1;
   std::int32_t varargs_name_ = -1;
-  std::vector<Value> names_;                 // names as strings, created at first use
+  std::vector<Value> names_;                 // template's names as strings, created at first use
   std::vector<Value> constants_;             // constants as values, created at first use
   std::vector<std::optional<Value>> given_;  // variables set by define(), by index of the name
   std::vector<Value> stack_;

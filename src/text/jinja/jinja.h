@@ -17,11 +17,11 @@ namespace jinja {
 struct Code;
 }
 
-/// Which origin the strings of a variable get.
+/// The origin that the strings of a variable get.
 enum class VariableOrigin {
   kData,
   kTemplate,
-  kMessages,  ///< kData, except a message's "role": common roles count as the template's
+  kMessages,  ///< kData, except that common values of a message's "role" get kTemplate
 };
 
 /// A variable that a template can read.
@@ -39,8 +39,8 @@ struct JinjaOptions {
 
 /// A Jinja2 3.1 template with the settings that chat templates assume: trim_blocks, lstrip_blocks,
 /// loop controls, generation blocks, the immutable sandbox, no autoescape; the functions
-/// raise_exception and strftime_now; tojson as Python's json.dumps. A template can read nothing but
-/// its variables and the time; include, import and extends are errors.
+/// raise_exception and strftime_now; tojson as Python's json.dumps. A template can read only its
+/// variables and the time; include, import and extends are errors.
 ///
 /// Immutable. Several threads can render at once: each render copies its variables.
 class JinjaTemplate {

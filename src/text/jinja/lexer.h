@@ -18,7 +18,7 @@ enum class TokenKind : std::uint8_t {
   kPrintBegin,  ///< {{
   kPrintEnd,    ///< }}
   kName,
-  kString,  ///< `text` with its escapes resolved
+  kString,  ///< a string; in Token::text its escapes are resolved
   kInt,
   kFloat,
   kOperator,
@@ -57,8 +57,8 @@ inline constexpr std::size_t kTemplateBytesMax = std::size_t{1} << 20;
 /// Source:  jinja.palletsprojects.com/en/3.1.x/templates, "Whitespace Control".
 void tokenize(std::string_view source, Tokens& out);
 
-/// `text` with \n as line ends and without a final line end. The offsets of tokens and errors count
-/// its bytes.
+/// Returns `text` with \n as line ends and without a final line end. The offsets of tokens and
+/// errors are offsets in this result.
 std::string normal_lines(std::string_view text);
 
 /// The place of byte `at` in `source`: "line 3, column 14". Columns count code points.

@@ -10,16 +10,16 @@
 
 namespace ingot::jinja {
 
-/// a + b, a % b, ... Errors: RunError for wrong types or a result beyond 64 bits.
+/// The result of a + b, a % b, ... Errors: RunError for wrong types or a result beyond 64 bits.
 Value binary(Environment& environment, Binary operation, const Value& a, const Value& b);
 Value negate(const Value& value);
 Value plus(const Value& value);
 /// Joins the texts of the values [begin, end): str(a) + str(b) + ...
 Value concatenate(Heap& heap, const Value* begin, const Value* end);
 
-/// a == b, a in b, ... Errors: RunError for types without order, or `in` without a container.
+/// Whether a == b, a in b, ... Errors: RunError for types without order, or `in` a non-container.
 bool compare(Heap& heap, Compare operation, const Value& a, const Value& b);
-/// a < b. Errors: RunError for types without order.
+/// Whether a < b. Errors: RunError for types without order.
 bool is_less(Heap& heap, const Value& a, const Value& b);
 /// Whether `item` is in `container`.
 bool contains(Heap& heap, const Value& container, const Value& item);
@@ -28,11 +28,11 @@ bool contains(Heap& heap, const Value& container, const Value& item);
 /// undefined value if neither exists. `name` is a string.
 Value attribute(Heap& heap, const Value& value, const Value& name);
 Value item(Heap& heap, const Value& value, const Value& key);
-/// value[start:stop:step]; an absent bound is None.
+/// value[start:stop:step]; an absent `start`, `stop` or `step` is None.
 Value slice(Heap& heap, const Value& value, const Value& start, const Value& stop,
             const Value& step);
 
-/// The items that a for loop over `value` visits. Empties a generator.
+/// The elements that a for loop over `value` visits. A generator is empty afterwards.
 std::vector<Value> iterate(Heap& heap, const Value& value);
 /// Python's len(value).
 std::int64_t length(Heap& heap, const Value& value);

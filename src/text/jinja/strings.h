@@ -27,8 +27,8 @@ void each_character(const String& string, const Visit& visit) {
   }
 }
 
-/// Appends `text`; each character for which `escape` returns a text becomes that text, with the
-/// origin of the character's first byte.
+/// Appends `text`. If `escape` returns a text for a character, the text replaces the character, and
+/// has the origin of the character's first byte.
 template <class Escape>
 void append_escaped(const MarkedText& text, const Escape& escape, TextBuilder& out) {
   std::size_t copied = 0;
@@ -45,8 +45,8 @@ void append_escaped(const MarkedText& text, const Escape& escape, TextBuilder& o
   out.append(text, copied, text.bytes.size());
 }
 
-/// Changes of case, as Python's lower, upper, casefold, swapcase, capitalize (first letter upper,
-/// others lower) and title (capitalizes each run of letters).
+/// Changes of case, named as in Python: lower, upper, casefold, swapcase, capitalize (first letter
+/// upper, others lower) and title (capitalizes each run of letters).
 enum class Casing { kLower, kUpper, kFold, kSwap, kCapitalize, kTitle };
 Value change_case(const String& string, Casing casing);
 /// The filter `title`: upper case for the first letter behind white space, - ( { [ and <.
@@ -58,10 +58,10 @@ enum class Side { kLeft, kRight, kBoth };
 Value strip(const String& string, const std::string_view* chars, Side side);
 /// Pads a string with `fill` to `width` code points, on `side`.
 Value pad(const String& string, std::int64_t width, std::string_view fill, Side side);
-/// Replaces the first `limit` occurrences of `from`; all if `limit` is negative.
+/// Replaces the first `limit` occurrences of `from` by `to`; all if `limit` is negative.
 Value replace(const String& string, const MarkedText& from, const MarkedText& to,
               std::int64_t limit);
-/// Python's split and rsplit. A null `separator` means white space; a negative `limit`, no limit.
+/// Python's split and rsplit. Null `separator`: white space. Negative `limit`: no limit.
 std::vector<Value> split(const String& string, const std::string_view* separator,
                          std::int64_t limit, bool from_right);
 std::vector<Value> split_lines(const String& string, bool keep_ends);

@@ -17,7 +17,7 @@
 
 namespace ingot::jinja {
 
-/// The kind of a template value.
+/// The kind of a template's value.
 enum class Kind : std::uint8_t {
   kNone,
   kUndefined,
@@ -46,7 +46,7 @@ class Object {
 
   Kind kind() const { return kind_; }
   Heap& heap() const { return heap_; }
-  /// Levels of nested values; 1 for a value that holds no other.
+  /// Levels of nested values; 1 for a value that holds no other value.
   int depth() const { return depth_; }
 
  protected:
@@ -55,7 +55,7 @@ class Object {
     heap_.charge(bytes);
     charged_ += bytes;
   }
-  /// Notes that this holds a value of `depth` levels. Errors: RunError beyond kValueDepthMax.
+  /// Notes that the object holds a value of `depth` levels. Errors: RunError beyond kValueDepthMax.
   void hold(int depth);
 
  private:
@@ -86,7 +86,7 @@ class Value {
   static Value integer(std::int64_t i) { return {Kind::kInt, {.integer = i}}; }
   static Value real(double d) { return {Kind::kFloat, {.real = d}}; }
   static Value function(const FunctionInfo& f) { return {Kind::kFunction, {.function = &f}}; }
-  /// An undefined value: `owner` has no `name` (a string, or None).
+  /// An undefined value, because `owner` has no `name` (a string, or None).
   static Value undefined(Missing why, const Value& name, const Value& owner);
   static Value undefined(Missing why, const Value& name) { return undefined(why, name, Value()); }
   explicit Value(Object* object) : kind_(object->kind()), payload_{.object = object} {
@@ -118,7 +118,7 @@ class Value {
   bool is_integer() const { return kind_ == Kind::kInt || kind_ == Kind::kBool; }
   bool is_number() const { return is_integer() || kind_ == Kind::kFloat; }
 
-  /// Whether this is a sequence of the flavor `last`, or of one in front of it.
+  /// Whether this is a sequence of a flavor up to `last`, in the order of the enum.
   bool is_sequence(Flavor last = Flavor::kGenerator) const;
   bool is_flavor(Flavor flavor) const;
 
@@ -139,7 +139,7 @@ class Value {
 
   Missing why_missing() const { return why_; }
   std::string_view missing_owner() const;
-  /// The name that is undefined; empty if it is not a string.
+  /// The name that is undefined; empty if the name is not a string.
   std::string_view missing_name() const;
 
   /// Levels of nested values; 0 for None, bools, numbers and functions.
@@ -207,13 +207,13 @@ struct Dict : Object {
   const Value* find(const Value& key) const;
   void set(const Value& key, const Value& value);
 
-  /// Keys and values in order. Nothing is removed, except at the end of a render.
+  /// Keys and values. Entries are removed only at the end of a render.
   std::vector<std::pair<Value, Value>> entries;
 
  private:
   template <class Equal>
   const Value* find_hashed(std::size_t hash, const Equal& equal) const;
-  std::unordered_multimap<std::size_t, std::size_t> places_;  // hash of a key to its index
+  std::unordered_multimap<std::size_t, std::size_t> places_;  // key's hash -> index in `entries`
 };
 
 struct MacroCode;
@@ -253,14 +253,14 @@ struct Loop : Object {
   std::vector<Value> items;
   std::size_t next = 0;  ///< index of the next item
   const int nesting;     ///< number of enclosing calls of loop(): loop.depth0
-  Value last_changed;    ///< arguments of the last loop.changed() as a tuple, or None
-  /// First instruction and enclosing scope of the for statement, for calls of loop().
+  Value last_changed;    ///< tuple of the arguments of the last loop.changed(), or None
+  /// For calls of loop(): the for statement's first instruction (index) and enclosing scope.
   std::size_t entry = 0;
   Scope* scope = nullptr;
   bool recursive = false;
 };
 
-/// The result of cycler(...): returns its values in turn, and begins again behind the last.
+/// The result of cycler(...): returns its values in turn, over and over.
 struct Cycler : Object {
   Cycler(Heap& heap, std::vector<Value>&& cycle);
   std::vector<Value> items;
@@ -284,12 +284,12 @@ Value make_string(Heap& heap, std::string_view text, Origin origin = Origin::kDa
 /// A new sequence. Errors: RunError if it is nested deeper than kValueDepthMax.
 Value make_sequence(Heap& heap, Flavor flavor, std::vector<Value>&& items);
 
-/// An empty list with room for `count` values. Counts a step for each of them.
+/// An empty list with room for `count` values. Counts `count` steps.
 std::vector<Value> room_for(Heap& heap, std::size_t count);
 
 /// The Python name of a value's type, for messages: "str", "dict".
 std::string_view type_name(const Value& value);
-/// "'content' is undefined", "'dict object' has no attribute 'content'" and such.
+/// The error message for an undefined value, such as "'content' is undefined".
 std::string missing_message(const Value& undefined);
 /// Throws RunError if `value` is undefined.
 void expect_defined(const Value& value);

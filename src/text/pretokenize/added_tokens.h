@@ -17,7 +17,7 @@ namespace ingot {
 class AddedTokens {
  public:
   AddedTokens() = default;
-  /// If tokens have equal contents, the one with the smallest id counts.
+  /// If tokens have equal contents, the token with the smallest id is used.
   explicit AddedTokens(std::span<const AddedToken> tokens);
 
   bool empty() const { return trie_.empty(); }
@@ -33,9 +33,9 @@ class AddedTokens {
   std::vector<Rules> rules_;
 };
 
-/// Finds the tokens of a set in one text: the leftmost, and the longest at that place, as Hugging
-/// Face's tokenizers do. A single-word token inside a longer word is no match, and hides tokens
-/// that overlap it. Set and text must outlive the finder.
+/// Finds added tokens in one text: each time the leftmost token, and the longest if several begin
+/// there, as in Hugging Face's tokenizers. A single-word token inside a longer word is no match,
+/// but hides tokens that overlap it. Set and text must outlive the finder.
 ///
 /// Cost:    linear in the text, for any set of tokens.
 /// Source:  tokenizers, added_vocabulary.rs.
@@ -55,7 +55,7 @@ class AddedTokenFinder {
 
   struct Match {
     std::int32_t id = -1;  ///< -1: no more tokens
-    /// Includes white space that the token strips. The text's size if there are no more tokens.
+    /// Start, with white space that the token strips. The text's size if there are no more tokens.
     std::size_t begin = 0;
     std::size_t end = 0;
   };

@@ -11,11 +11,11 @@ namespace ingot {
 
 /// Most bytes of a precompiled map. The common map, nmt_nfkc, has about 240,000.
 constexpr std::size_t kCharsmapBytesMax = 16'777'216;
-/// Most bytes of a key; longer keys never match. nmt_nfkc's longest has 18. Bounds the search.
+/// Most bytes of a key, to limit the search. Longer keys never match. nmt_nfkc's longest has 18.
 constexpr std::size_t kCharsmapKeyBytesMax = 64;
 
-/// Most bytes of a text of `bytes` bytes after a precompiled map. The largest growth of a character
-/// by NFKC is from 3 bytes to 33 (U+FDFA).
+/// Most bytes that a text of `bytes` bytes may have after a precompiled map. By NFKC, U+FDFA grows
+/// most: from 3 bytes to 33.
 constexpr std::size_t charsmap_bytes_max(std::size_t bytes) { return 12 * bytes + 1024; }
 
 /// A map in SentencePiece's format: the keys as a double-array trie of 32-bit units (darts-clone),
@@ -33,8 +33,8 @@ class Charsmap {
   /// Errors:  model_error if the map is cut, too long, or a replacement has no end.
   static Charsmap parse(std::string_view bytes, std::string_view file);
 
-  /// `text` with the longest key at each place replaced. An ill-formed byte becomes U+FFFD. For a
-  /// malformed map it still reads only inside the map, and always ends.
+  /// Replaces the longest key at each place of `text`. An ill-formed byte becomes U+FFFD. A
+  /// malformed map is safe too: this function reads only inside the map, and ends.
   ///
   /// Cost:    O(n * kCharsmapKeyBytesMax); with real maps a few steps per byte.
   /// Errors:  Error{kInvalid} if the result has more than `bytes_max` bytes.

@@ -18,7 +18,7 @@ class Normalizer {
   /// Errors:  model_error for a malformed pattern or map, or too many steps.
   explicit Normalizer(const TokenizerData& data);
 
-  /// Whether there are no steps: every text stays unchanged.
+  /// Whether there are no steps, so that every text stays unchanged.
   bool empty() const { return steps_.empty(); }
 
   /// `text` after all steps. Invalid UTF-8 stays, except in steps that replace it.
@@ -27,7 +27,7 @@ class Normalizer {
   /// Errors:  Error{kInvalid} if a step's result exceeds `normalized_bytes_max`.
   std::string normalize(std::string_view text) const;
 
-  /// The largest factor by which the steps can shrink a text; nothing if there is no bound.
+  /// The largest factor by which the steps can shrink a text; nothing if there is no limit.
   std::optional<std::size_t> shrink_max() const;
 
  private:

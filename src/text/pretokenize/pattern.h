@@ -14,7 +14,7 @@
 
 namespace ingot {
 
-/// Most bytes of a literal or a regular expression. Real ones have up to 1,500.
+/// Most bytes of a literal or a regular expression. Real patterns have up to 1,500.
 constexpr std::size_t kPatternBytesMax = 16'384;
 
 /// A compiled pattern. Immutable; any number of threads can use it.
@@ -66,8 +66,8 @@ class Pattern {
 };
 
 /// Most steps of a regular expression in one text: kRegexStepsMin + kRegexStepsPerByte * bytes. A
-/// step tries one item of the expression or passes one byte. Without a limit a hostile expression
-/// runs for exponential time.
+/// step tries one element of the expression or passes one byte of the text. Without a limit a
+/// hostile expression runs for exponential time.
 constexpr std::size_t kRegexStepsPerByte = 64;
 constexpr std::size_t kRegexStepsMin = 1'000'000;
 /// Most memory of PCRE2 for one match, in KiB.

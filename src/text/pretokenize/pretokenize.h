@@ -65,8 +65,8 @@ void split(Scanner scanner, std::string_view text, SplitBehavior behavior, bool 
 void find_all(Scanner scanner, std::string_view text,
               FunctionRef<void(std::size_t, std::size_t)> each);
 
-/// The byte-level BPE pre-tokenizer that GGUF's `tokenizer.ggml.pre` names, a list of scanners;
-/// empty for an unknown name. Each scanner cuts the pieces of the previous one. Matches and the
+/// The scanners of the byte-level BPE pre-tokenizer that GGUF's `tokenizer.ggml.pre` names; empty
+/// for an unknown name. Each scanner cuts the pieces of the previous one. Matches and the
 /// texts between matches are pieces.
 ///
 /// Source:  names: llama.cpp's conversion script; patterns: the models' tokenizer.json.
@@ -75,7 +75,7 @@ std::span<const Scanner> find_pretokenizer(std::string_view name);
 /// All names that `find_pretokenizer` knows, for error messages: "a, b, c".
 std::string pretokenizer_names();
 
-/// The scanner for a regular expression of a tokenizer.json, compared as text; or nothing.
+/// The scanner for a tokenizer.json's regular expression, found by its text; or nothing.
 std::optional<Scanner> find_scanner(std::string_view regex);
 
 }  // namespace ingot

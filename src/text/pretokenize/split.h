@@ -12,8 +12,8 @@ namespace ingot {
 /// Callback that receives the pieces of a text from left to right.
 using EachPiece = FunctionRef<void(std::string_view)>;
 
-/// Cuts a text at matches that arrive from left to right, as Hugging Face's tokenizers do. The text
-/// between two matches is a piece, too. An empty match cuts. Empty pieces are dropped.
+/// Cuts a text at matches that arrive from left to right, as Hugging Face's tokenizers do. Texts
+/// between matches are pieces, too. An empty match also cuts the text. Empty pieces are dropped.
 ///
 /// Cost:    no allocation.
 /// Source:  tokenizers, SplitDelimiterBehavior.

@@ -20,14 +20,14 @@ struct CasedRules {
   int digits_max;
 };
 
-/// Bytes of the first piece by Scanner::kGpt2.
+/// Size in bytes of the first piece that Scanner::kGpt2 cuts off.
 std::size_t gpt2_length(std::string_view text);
-/// Bytes of the first piece by Scanner::kLlama3, kQwen2, kQwen35 or kCl100k.
+/// Size in bytes of the first piece that Scanner::kLlama3, kQwen2, kQwen35 or kCl100k cuts off.
 std::size_t llama3_length(std::string_view text, const Llama3Rules& rules);
-/// Bytes of the first piece by Scanner::kO200k or kTekken. A word never changes from lower to upper
-/// case: "HTMLPage" is one word, "aB" is two.
+/// Size in bytes of the first piece that Scanner::kO200k or kTekken cuts off. A word never changes
+/// from lower to upper case: "HTMLPage" is one word, "aB" is two words.
 std::size_t cased_length(std::string_view text, const CasedRules& rules);
-/// Bytes of the first piece by Scanner::kDeepseek3; 0 if the pattern does not match.
+/// Size in bytes of the first piece that Scanner::kDeepseek3 cuts off; 0 if it does not match.
 std::size_t deepseek3_length(std::string_view text);
 
 }  // namespace ingot

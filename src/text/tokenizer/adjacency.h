@@ -1,5 +1,4 @@
-// Adjacency: which bytes are neighbours in some piece of a vocabulary. Between other bytes a text
-// can be cut before BPE merging.
+// Adjacency: which bytes are neighbours in a vocabulary's pieces, to cut texts before BPE merging.
 #pragma once
 
 #include <array>
@@ -9,8 +8,9 @@
 
 namespace ingot {
 
-/// The pairs of neighbouring bytes in a set of pieces. Merging never joins any other pair of bytes:
-/// a cut between them does not change the tokens, and makes each merge small.
+/// The pairs of neighbouring bytes in a set of pieces. BPE merging never joins two bytes that are
+/// not such a pair. So a text can be cut between them without changing its tokens, and each part is
+/// short to merge.
 class Adjacency {
  public:
   void add(std::string_view piece) {

@@ -12,7 +12,7 @@ namespace ingot {
 
 /// A byte-level BPE (GPT-2, Llama 3, Qwen); `data` spells its tokens in GPT-2's byte alphabet. As
 /// in Hugging Face's tokenizers, a byte without a token becomes the unknown token. If the
-/// vocabulary has no unknown token, the byte is dropped. Either adds a warning.
+/// vocabulary has no unknown token, the byte is dropped. Both cases add a warning.
 ///
 /// Errors:  those of MergeTable.
 std::unique_ptr<TokenModel> make_byte_bpe(const TokenizerData& data,
@@ -20,7 +20,7 @@ std::unique_ptr<TokenModel> make_byte_bpe(const TokenizerData& data,
 
 /// A BPE that merges characters by rank (tokenizer.json of Llama 2, Mistral, Gemma). A character
 /// without a token becomes byte tokens, else the unknown token (one per run if `fuse_unknown`).
-/// Without byte and unknown tokens it is dropped.
+/// Without byte and unknown tokens the character is dropped.
 ///
 /// Errors:  those of MergeTable and read_byte_ids.
 std::unique_ptr<TokenModel> make_char_bpe(const TokenizerData& data);

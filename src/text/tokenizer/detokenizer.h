@@ -13,7 +13,7 @@ namespace ingot {
 /// Options of decoding.
 struct DetokenizeOptions {
   bool keep_control = false;  ///< whether control tokens such as <|im_end|> are written
-  /// Drops the space that encoding added in front. Set it to false if another text precedes.
+  /// Whether to drop the space that encoding added in front. Use false if another text precedes.
   bool strip_leading_space = true;
 };
 
@@ -31,14 +31,14 @@ class Detokenizer {
   void push(std::int32_t id, std::string& out);
 
   /// Adds a token and returns its bytes, without joining them to whole characters. Call it in place
-  /// of `push`. `id` must be in the vocabulary. Empty for a control token that is not kept.
+  /// of `push`. `id` must be in the vocabulary. Control tokens that are not kept have no bytes.
   std::string_view next_bytes(std::int32_t id);
 
   /// Ends the text: an unfinished character becomes U+FFFD. The next token begins a new text.
   void finish(std::string& out);
 
  private:
-  /// `bytes` of a text's first token without the prefix that encoding added.
+  /// Returns `bytes` of a text's first token, without the prefix that encoding added.
   std::string_view without_prefix(std::string_view bytes) const;
 
   /// Moves the first `size` held bytes to `out`; U+FFFD replaces ill-formed bytes.

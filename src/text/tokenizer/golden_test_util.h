@@ -66,7 +66,7 @@ class PieceList {
   std::vector<TestPiece> pieces_;
 };
 
-/// The two tokens that merge to `bytes`: merges its bytes with all ranks below its own rank.
+/// The two tokens that merge to `bytes`, found by merging its bytes with the ranks below its rank.
 inline std::vector<std::string> parts_by_rank(const std::string& bytes,
                                               const std::map<std::string, std::size_t>& ranks) {
   const std::size_t own = ranks.at(bytes);
@@ -126,7 +126,7 @@ inline TokenizerData read_tiktoken(const std::filesystem::path& file, const Json
   return data;
 }
 
-/// The tokenizer files that a golden file's header names. Only the first of equal models.
+/// The tokenizer files that a golden file's header names. If they are equal models, only the first.
 inline std::vector<std::string> golden_files(const Json& header) {
   std::vector<std::string> files;
   for (const std::string& name : strings_of(header.find("tokenizer"))) {

@@ -7,8 +7,8 @@
 
 namespace ingot {
 
-/// The key: two random words, drawn once per process. It affects the places of entries in hash
-/// tables, and no results.
+/// The key: two random words, drawn once per process. It changes the places of entries in hash
+/// tables, but no results.
 const std::array<std::uint64_t, 2>& hash_key();
 
 /// Both halves of the 128-bit product a * b, combined by exclusive or.

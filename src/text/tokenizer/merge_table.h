@@ -16,14 +16,14 @@ namespace ingot {
 /// The pairs of tokens that merge, each with its rank and the merged token. Immutable.
 class MergeTable {
  public:
-  /// Reads the merges of `data`; `ids` finds a token by its text. If merges are equal, the first
-  /// one counts.
+  /// Reads the merges of `data`; `ids` finds a token by its text. If a merge occurs twice,
+  /// its first place decides the rank.
   ///
   /// Errors:  model_error for no or too many merges, or a merge that is not two pieces with one
   ///          separator. Both pieces and the joined piece must be tokens.
   MergeTable(const TokenizerData& data, const PieceMap& ids);
 
-  /// The rank of a pair (smaller merges first); SymbolMerger::kNever if it does not merge.
+  /// The rank of a pair. Smaller ranks merge first; rank SymbolMerger::kNever means no merge.
   std::uint32_t rank(std::int32_t left, std::int32_t right) const {
     return slots_[slot_of(pair_of(left, right))].rank;
   }
@@ -46,7 +46,7 @@ class MergeTable {
     return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 |
            static_cast<std::uint32_t>(right);
   }
-  /// The slot that holds a pair, or the empty slot where it would go.
+  /// The slot that holds a pair, or the empty slot in which the pair belongs.
   std::size_t slot_of(std::uint64_t pair) const {
     std::size_t at = hash_word(pair, key_) & (slots_.size() - 1);
     while (slots_[at].rank != SymbolMerger::kNever && slots_[at].pair != pair) {

@@ -15,10 +15,10 @@ class PieceMap {
   /// An empty map with room for `count` entries of `pieces`.
   PieceMap(const StringTable& pieces, std::size_t count);
 
-  /// Adds the piece of `id`. If an equal piece is in the map, nothing changes.
+  /// Adds the piece of `id`. Changes nothing if the map has an equal piece.
   void insert(std::int32_t id);
 
-  /// The id of `piece`, or -1.
+  /// The id of `piece`; -1 if the map does not have it.
   std::int32_t find(std::string_view piece) const;
 
  private:
@@ -26,7 +26,7 @@ class PieceMap {
     std::uint32_t tag = 0;
     std::int32_t id = -1;
   };
-  /// The slot that holds `piece`, or the empty slot where it would go.
+  /// The slot that holds `piece`, or the empty slot in which `piece` belongs.
   std::size_t slot_of(std::string_view piece, std::uint64_t hash) const;
 
   const StringTable* pieces_;

@@ -18,9 +18,9 @@ struct TrieEntry {
 };
 
 /// Adds a trie's nodes level by level from sorted entries, without recursion. The children of a
-/// node are adjacent: from its `children` up to the next node's. `label_at(text, depth)` is the
-/// byte that leads from level `depth` to the next; `ends(node, entry)` notes the first entry that
-/// ends at a node. A last node marks the end.
+/// node are adjacent: from its `children` up to the next node's `children`. `label_at(text, depth)`
+/// is the byte that leads from level `depth` to the next level. `ends(node, entry)` gets the first
+/// entry that ends at a node. An additional last node marks the end.
 template <class Node, class Labels, class LabelAt, class Ends>
 void add_trie_nodes(const std::vector<TrieEntry>& entries, std::vector<Node>& nodes, Labels& labels,
                     const LabelAt& label_at, const Ends& ends) {
@@ -56,7 +56,7 @@ void add_trie_nodes(const std::vector<TrieEntry>& entries, std::vector<Node>& no
 class PieceTrie {
  public:
   PieceTrie() = default;
-  /// Skips entries without text. If texts are equal, the smallest id counts.
+  /// Skips entries without text. If texts are equal, the smallest id is used.
   ///
   /// Cost:    sorting, then linear in the bytes of all texts; 13 bytes of memory per byte of text.
   explicit PieceTrie(std::vector<TrieEntry> entries);
@@ -71,9 +71,9 @@ class PieceTrie {
  private:
   friend class PieceFinder;
   struct Node {
-    std::uint32_t children = 0;  // index of the first child; the next node's first ends them
+    std::uint32_t children = 0;  // first child's index; the next node's `children` is the end
     std::uint32_t suffix = 0;    // node of the longest proper suffix of this node's string
-    std::uint32_t match = 0;     // index into matches_: longest entry that is a suffix of it
+    std::uint32_t match = 0;     // index in matches_ of the longest entry that is a suffix
   };
   void add_suffixes();
   std::uint32_t child(std::uint32_t node, char label) const;
@@ -85,13 +85,13 @@ class PieceTrie {
   std::size_t longest_ = 0;     // bytes of the longest entry
 };
 
-/// Finds the entries of a PieceTrie in one text. Trie and text must outlive it.
+/// Finds the entries of a PieceTrie in one text. Trie and text must outlive the finder.
 class PieceFinder {
  public:
   PieceFinder(const PieceTrie& trie, std::string_view text) : trie_(trie), text_(text) {}
 
-  /// The first place at or after `at` where an entry begins, or the text's size if none does. Sets
-  /// `match` to the longest entry there.
+  /// The first place at or after `at` where an entry begins, or the text's size. Sets `match` to
+  /// the longest entry there.
   ///
   /// Cost:    O(text) for all calls with growing `at` together. Memory: 4 bytes per byte of the
   ///          longest entry, or 16 KiB if that is more.

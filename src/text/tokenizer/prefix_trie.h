@@ -17,7 +17,7 @@ namespace ingot {
 class PrefixTrie {
  public:
   PrefixTrie() = default;
-  /// Skips entries without text. If texts are equal, the smallest id counts.
+  /// Skips entries without text. If texts are equal, the smallest id is used.
   ///
   /// Cost:    sorting, then linear in the bytes of all texts; at most 18 bytes of memory per byte
   ///          of text.
@@ -41,19 +41,19 @@ class PrefixTrie {
   }
 
  private:
-  /// Most children that are searched one by one; a node with more has a Wide, a set of 256 bits.
+  /// Most children of a node that are searched one by one. A node with more children has a Wide.
   static constexpr std::uint32_t kNarrow = 8;
   static constexpr std::uint32_t kNotWide = 0xFFFF'FFFF;
 
   struct Node {
-    std::uint32_t children = 0;  // index of the first child; the next node's first ends them
-    std::int32_t id = -1;        // id of the entry that ends here; -1: no entry does
+    std::uint32_t children = 0;  // first child's index; the next node's `children` is the end
+    std::int32_t id = -1;        // id of the entry that ends here; -1: no entry ends here
     std::uint32_t wide = kNotWide;
   };
   /// The labels of a node's children as a set of 256 bits.
   struct Wide {
     std::array<std::uint64_t, 4> bits{};
-    std::array<std::uint8_t, 4> before{};  // number of bits in the words before
+    std::array<std::uint8_t, 4> before{};  // number of set bits in the earlier words
   };
   void add_wide_nodes();
 

@@ -17,7 +17,7 @@ namespace ingot {
 /// A text of `n` positions, cut into symbols. Merging joins two neighbouring symbols. Reusable.
 ///
 /// One bit per position marks the start of a symbol. The pairs that may merge (candidates) lie in a
-/// sorted list, and the newer ones in a heap. There are at most 1.5 candidates per symbol, of 8
+/// sorted list, newer candidates in a heap. There are at most 1.5 candidates per symbol, of 8
 /// bytes each, so memory is a small multiple of the text's size.
 class SymbolMerger {
  public:
@@ -34,7 +34,7 @@ class SymbolMerger {
   /// Marks the start of a symbol at a position. The first symbol must start at 0.
   void mark(std::size_t at) { starts_[at / 64] |= std::uint64_t{1} << (at % 64); }
 
-  /// The end of the symbol that starts at `at`: the start of the next symbol.
+  /// The end of the symbol that starts at `at`, which is the start of the next symbol.
   std::size_t end_of(std::size_t at) const {
     std::size_t word = (at + 1) / 64;
     std::uint64_t bits = starts_[word] & (~std::uint64_t{0} << ((at + 1) % 64));
@@ -80,7 +80,7 @@ class SymbolMerger {
   }
 
  private:
-  /// Most symbols for which `run_few` is used: it is faster there, and most words are shorter.
+  /// Words of at most this many symbols use `run_few`, which is faster. Most words are shorter.
   static constexpr std::size_t kFewSymbols = 32;
 
   /// Scans all pairs for each merge. For a word this is cheaper than a sorted list and a heap.
@@ -147,8 +147,8 @@ class SymbolMerger {
     return best;
   }
 
-  /// Merges the heap into the sorted list. This is cheaper than popping a large heap one by one,
-  /// most of all if the candidates arrived in order.
+  /// Merges the heap into the sorted list. This is cheaper than popping each candidate of a large
+  /// heap, most of all if the candidates arrived in order.
   void sort_heap_in() {
     sort(heap_);
     sorted_.erase(sorted_.begin(), sorted_.begin() + static_cast<std::ptrdiff_t>(next_));

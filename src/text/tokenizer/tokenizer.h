@@ -33,7 +33,7 @@ struct EncodeOptions {
 /// A tokenizer. Immutable: all functions may be called from several threads at once.
 ///
 /// Encoding cuts a text at added tokens, normalises the parts, cuts them at added tokens that are
-/// searched after normalisation, pre-tokenizes them, and passes each piece to the model.
+/// searched for after normalisation, pre-tokenizes them, and passes each piece to the model.
 class Tokenizer {
  public:
   /// As `make_tokenizer`, which also copies the warnings of `data`.
@@ -45,8 +45,7 @@ class Tokenizer {
   /// tokens if the vocabulary has them.
   ///
   /// Cost:    O(n log n) time, about 20 bytes of memory per byte of text; no recursion.
-  /// Errors:  Error{kInvalid} for a text of 2 GiB or more, or if the tokenizer's patterns or
-  ///          replacements exceed their limits.
+  /// Errors:  Error{kInvalid} for a text of 2 GiB or more, or if a pattern or step exceeds a limit.
   std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const;
 
   /// The decoded bytes of a token, perhaps a part of a character: a space for U+2581, the byte of a
@@ -67,12 +66,13 @@ class Tokenizer {
   bool adds_bos() const;
   bool adds_eos() const;
 
-  /// The most bytes of text that one token can stand for; nothing if there is no bound. A text of
-  /// more than n times this has more than n tokens, so callers can refuse it without encoding.
+  /// The most bytes of text that one token can stand for; nothing if there is no limit. A text of
+  /// more than n times this size has more than n tokens, so it can be refused without encoding.
   std::optional<std::size_t> text_bytes_per_token_max() const;
 
-  /// The prefix (a space) that decoding removes from a text, and how many times at most.
+  /// The prefix (a space) that decoding removes from a text.
   std::string_view stripped_prefix() const { return decoded_.strip; }
+  /// How many times, at most, decoding removes that prefix.
   std::int32_t stripped_prefix_count() const { return decoded_.strip_count; }
   /// Whether each ill-formed byte decodes to its own U+FFFD (SentencePiece). Otherwise each maximal
   /// ill-formed part decodes to one U+FFFD (byte-level BPE).
@@ -81,15 +81,16 @@ class Tokenizer {
  private:
   /// The added tokens to search for, with one combination of options.
   struct Search {
-    AddedTokens raw;         ///< searched in the original text
-    AddedTokens normalized;  ///< searched in the normalised text
+    AddedTokens raw;         ///< searched for in the original text
+    AddedTokens normalized;  ///< searched for in the normalised text
   };
   /// A Search per combination of parse_special and parse_user_defined.
   struct Searches {
     Search plain, user_defined, special;
   };
   struct Scratch;
-  /// `all_raw`: parsed tokens are searched in the original text, even those marked `normalized`.
+  /// `all_raw`: added tokens are searched for in the original text, even those marked `normalized`,
+  /// except tokens that are always parsed.
   Searches make_searches(const TokenizerData& data, bool all_raw) const;
   Search make_search(const TokenizerData& data, bool special, bool user_defined,
                      bool all_raw) const;
@@ -110,11 +111,10 @@ class Tokenizer {
   Searches searches_;
   std::optional<Searches> searches_within_;  // for EncodeOptions::added_within, if different
   std::size_t longest_piece_ = 0;            // bytes of the longest decoded token
-  bool strips_ = false;                      // some added token strips white space around it
+  bool strips_ = false;                      // whether an added token strips white space
 };
 
-/// Makes the tokenizer that `data` describes. Appends notes for the user to `warnings`, one line
-/// each.
+/// Makes the tokenizer that `data` describes. Appends lines for the user to `warnings`.
 ///
 /// Errors:  model_error(file, "tokenizer", 0, reason) for unknown, missing or contradictory data.
 std::unique_ptr<Tokenizer> make_tokenizer(const TokenizerData& data,

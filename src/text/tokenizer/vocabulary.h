@@ -9,9 +9,9 @@
 
 namespace ingot {
 
-/// Most tokens of a vocabulary. Real ones have up to 262,144.
+/// Most tokens of a vocabulary. Real vocabularies have up to 262,144.
 constexpr std::size_t kTokensMax = std::size_t{1} << 22;
-/// Limits on the bytes of one piece and of all pieces. Real ones: some hundred and some million.
+/// Limits on the bytes of one piece and of all pieces. Real values: some hundred and some million.
 constexpr std::size_t kPieceBytesMax = 65'536;
 constexpr std::size_t kAllPieceBytesMax = 67'108'864;
 /// Limits on added tokens: their number, and their bytes. Gemma has about 6,400 added tokens.
@@ -21,7 +21,7 @@ constexpr std::size_t kAddedBytesMax = 8'388'608;
 /// The error for a tokenizer that cannot be used: model_error(file, "tokenizer", 0, reason).
 Error vocabulary_error(const TokenizerData& data, std::string_view reason);
 
-/// Checks how many steps of `what` a tokenizer has.
+/// Checks a tokenizer's number of steps of one kind; `what` names the kind in the message.
 ///
 /// Errors:  vocabulary_error for more than kTokenizerStepsMax.
 void check_steps(const TokenizerData& data, std::size_t count, std::string_view what);

@@ -1,5 +1,5 @@
-// WholePieces: caches which tokens BPE merging gives for their own text, so that most words skip
-// merging.
+// WholePieces: caches whether BPE merging of a token's text gives just that token, so that most
+// words skip merging.
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,8 @@
 
 namespace ingot {
 
-/// Caches for each token whether merging its own text gives just this token. It need not: other
-/// merges may come first. Each token is tried at its first use. Thread-safe: threads that try a
+/// Caches for each token whether merging its text gives just this token, not several tokens because
+/// other merges come first. Each token is tried at its first use. Thread-safe: threads that try a
 /// token at once get equal results.
 class WholePieces {
  public:
@@ -21,7 +21,7 @@ class WholePieces {
   WholePieces(const PieceMap& ids, std::size_t size) : ids_(&ids), states_(size) {}
 
   /// The token with the text `piece`, if merging that text gives just this token; otherwise -1.
-  /// `is_whole(id)` tests it; the result is cached.
+  /// `is_whole(id)` tests a token; the result is cached.
   template <class IsWhole>
   std::int32_t find(std::string_view piece, const IsWhole& is_whole) const {
     const std::int32_t id = ids_->find(piece);

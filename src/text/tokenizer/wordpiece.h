@@ -20,7 +20,7 @@ class WordPiece final : public TokenModel {
     std::int32_t unknown = -1;
     std::size_t word_chars_max = 100;  ///< a longer word becomes `unknown`
   };
-  /// `continuing` holds pieces without their prefix in the vocabulary ("##").
+  /// `continuing` holds pieces without the prefix ("##") that they have in the vocabulary.
   WordPiece(std::vector<TrieEntry> beginning, std::vector<TrieEntry> continuing,
             const Settings& settings);
 

@@ -20,7 +20,7 @@ struct Char {
 
   bool is_end() const { return size == 0; }
   bool is(unsigned classes) const { return (kind & classes) != 0; }
-  /// Whether this is a character (not the end) that has none of the classes.
+  /// Whether this is a character (not the end) that has none of `classes`.
   bool is_not(unsigned classes) const { return !is_end() && (kind & classes) == 0; }
   bool is_newline() const { return code == '\r' || code == '\n'; }
   bool is_digit() const { return code >= '0' && code <= '9'; }
@@ -47,14 +47,14 @@ inline Char char_before(std::string_view text, std::size_t end) {
   return char_at(text.substr(0, end), end - 1);
 }
 
-/// The first byte at or behind `at` that begins a character for which `wanted` is false.
+/// The index of the first character at or behind byte `at` for which `wanted` is false.
 template <class Wanted>
 std::size_t run_end(std::string_view text, std::size_t at, const Wanted& wanted) {
   for (Char c = char_at(text, at); !c.is_end() && wanted(c); c = char_at(text, at)) at += c.size;
   return at;
 }
 
-/// The first byte at or behind `at` that begins a character without any of `classes`.
+/// The index of the first character at or behind byte `at` that has none of `classes`.
 inline std::size_t class_end(std::string_view text, std::size_t at, unsigned classes) {
   return run_end(text, at, [classes](Char c) { return c.is(classes); });
 }

@@ -15,7 +15,7 @@ enum class NormalForm : std::uint8_t { kNfc, kNfd, kNfkc, kNfkd };
 /// `text` in a normal form; invalid bytes stay as they are. The result has at most 11 times as many
 /// bytes (U+FDFA in NFKC).
 ///
-/// Cost:    O(n log n), also for long runs of marks; one scan if the text has this form already.
+/// Cost:    O(n log n), even for long runs of marks; one scan if the text has this form already.
 /// Source:  Unicode Standard Annex 15.
 std::string to_normal_form(std::string_view text, NormalForm form);
 inline std::string to_nfc(std::string_view text) { return to_normal_form(text, NormalForm::kNfc); }
@@ -23,7 +23,7 @@ inline std::string to_nfc(std::string_view text) { return to_normal_form(text, N
 /// `text` with each character in lower case, whatever its neighbours (final sigma is not used).
 std::string to_lower(std::string_view text);
 
-/// Removes combining marks (category M). A composed character keeps its accent: call NFD before.
+/// Removes combining marks (category M). A composed character keeps its accent; apply NFD first.
 std::string strip_marks(std::string_view text);
 
 /// Removes white space at the start (`left`) and at the end (`right`) of `text`.
@@ -47,7 +47,7 @@ std::string bert_normalize(std::string_view text, const BertNormalization& optio
 /// Source:  SentencePiece's normalisation rules, as Hugging Face's tokenizers implement them.
 std::string nmt_normalize(std::string_view text);
 
-/// Most bytes of a text of `bytes` bytes after a tokenizer's Replace and Prepend steps. Without a
+/// Most bytes that a text of `bytes` bytes may have after Replace and Prepend steps. Without a
 /// limit a hostile tokenizer file could make texts of any size.
 constexpr std::size_t normalized_bytes_max(std::size_t bytes) { return 4 * bytes + 1024; }
 

@@ -12,7 +12,7 @@ struct SpecialCase {
   std::string_view title;
 };
 
-/// All such characters, sorted by code point.
+/// All characters whose upper or title case has several characters, sorted by code point.
 ///
 /// Source:  the unconditional mappings of Unicode's SpecialCasing.txt.
 inline constexpr SpecialCase kSpecialCases[] = {

@@ -15,7 +15,7 @@ bool is_python_space(char32_t code);
 std::size_t leading_space(std::string_view text);
 std::size_t trailing_space(std::string_view text);
 
-/// Whether `c` is a byte of UTF-8 behind the first one of a character.
+/// Whether `c` is a byte of a UTF-8 character, but not its first byte.
 inline bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 /// The number of characters of `text`.
 std::size_t count_characters(std::string_view text);
