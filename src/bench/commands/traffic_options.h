@@ -21,7 +21,7 @@ struct TrafficValues {
   std::optional<std::string> trace;
   double speedup = 1;
   double length_scale = 1;
-  std::int64_t requests = 0;  ///< 0 = all of a trace, or 64 synthetic ones
+  std::int64_t requests = 0;  ///< number; 0 = all requests of a trace, or 64 synthetic requests
   std::string rate = "inf";
   double burstiness = 1;
   std::int64_t concurrency = 0;  ///< requests in flight at once; 0 = each starts at its arrival
