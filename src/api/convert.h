@@ -30,7 +30,7 @@ auto guarded(Body&& body) -> decltype(body()) {
 
 /// Options for opening a model. Errors: ingot::Error{kInvalid} naming a wrong member.
 InstanceOptions instance_options(const OpenOptions& options);
-/// Options for starting a model, without the KV pool's size. Errors: those of `instance_options`.
+/// Options for starting a model, except the KV pool's size. Errors: those of `instance_options`.
 StartOptions start_options(const OpenOptions& options, const Instance& instance);
 ModelInfo model_info(const Instance& instance, std::int64_t context);
 
@@ -46,7 +46,7 @@ ingot::Request to_request(const Prompt& prompt, const Instance& instance);
 /// An engine's request with all parameters. Errors: ingot::Error{kInvalid}.
 ingot::Request to_request(const Request& request, const Instance& instance);
 
-/// A finished request as a session for a file. Errors: ingot::Error{kInvalid} for embeddings.
+/// The session that a file stores for a request. Errors: ingot::Error{kInvalid} for embeddings.
 ingot::Session to_session(const Request& request, const Result& result, const Instance& instance);
 /// The public request that continues a session.
 Request to_request(const ingot::Session& session);

@@ -28,10 +28,10 @@ struct ServerRun {
   double send_delay_ms_max = 0;    ///< longest delay from a request's arrival to sending it
   std::int64_t reconnects = 0;     ///< number of requests sent again on a new connection
   std::int64_t without_usage = 0;  ///< completed requests without a token count from the server
-  std::optional<std::int64_t> preemptions;  ///< absent if the server's metrics lack them
+  std::optional<std::int64_t> preemptions;  ///< number; absent if the server's metrics lack it
   std::int64_t checked = 0;                 ///< number of requests sent again to compare texts
-  std::int64_t mismatches = 0;              ///< number of these that gave another text
-  std::int64_t check_failed = 0;            ///< number of these that failed when sent again
+  std::int64_t mismatches = 0;              ///< number of checked requests with another text
+  std::int64_t check_failed = 0;            ///< number of checked requests that failed
   bool says_cached = false;                 ///< whether the server reports cached tokens
   std::string first_error;                  ///< error of the first failed request; empty if none
 };

@@ -67,7 +67,7 @@ class RequestGate final : public RequestHandler {
   const std::string* allowed_origin(const HttpRequest& request) const;
   HttpResponse preflight(const HttpRequest& request) const;
   ApiError error_of(const Outcome& outcome) const;
-  /// The response to an error. A status 500 is logged with its cause.
+  /// The response to an error. Logs a status 500 with its cause.
   HttpResponse failed(const ApiError& error, const Admitted& admitted);
   void log_end(const HttpRequest& request, const Admitted& admitted, const RequestEnd& end);
   void log_failure(const ApiError& error, const Admitted& admitted);

@@ -37,7 +37,7 @@ class ServerLog {
   void failure(std::string_view route, std::string_view id, std::string_view cause);
 
  private:
-  /// Whether this second has no such line yet. If so, sets the number of omitted lines in `fields`.
+  /// Whether `name` and `status` have no line in this second yet. If so, sets `fields`.
   bool is_due(std::string_view name, int status, Json& fields);
   void write(std::string_view event, const Json& fields);
 

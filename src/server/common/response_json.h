@@ -35,7 +35,7 @@ struct Usage {
   std::int64_t completion_tokens = 0;
   std::int64_t reasoning_tokens = 0;
 
-  /// Adds a choice's tokens, and the prompt's tokens if it is the prompt's first choice.
+  /// Adds the tokens of a choice, and of its prompt if the choice is the prompt's first.
   void add(const Outcome& outcome, bool is_first_choice);
   /// The counts as {"prompt_tokens", "completion_tokens", "total_tokens", ...}.
   Json json() const;

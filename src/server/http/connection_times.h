@@ -21,7 +21,7 @@ struct ConnectionTimes {
   std::chrono::milliseconds idle{60'000};  ///< timeout for the next request to begin
   /// Time within which the client must take 16 KiB. Otherwise the connection closes.
   std::chrono::milliseconds write_stall{30'000};
-  /// Minimum rate (bytes/s) at which a client takes a whole response, besides `write_stall`.
+  /// Minimum rate (bytes/s) at which a client must take a response, after `write_stall`.
   std::size_t sent_bytes_per_second = 16 << 10;
   /// Time without events after which a stream sends a comment, since proxies cut silent responses
   /// (nginx after 60 s by default). A shorter time would only add bytes.

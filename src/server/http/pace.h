@@ -35,7 +35,7 @@ class TokenBucket {
 
 /// Keeps a flood of refused requests from slowing the requests that run. After a burst of refusals,
 /// the thread wakes at most every few milliseconds and reads all requests that came meanwhile.
-/// Requests that are served are not delayed. For use by one thread.
+/// Without refusals the thread never sleeps here. For use by one thread.
 class RefusalPace {
  public:
   using Clock = TokenBucket::Clock;
@@ -58,7 +58,7 @@ class RefusalPace {
 
 /// Limits how often a thread's streams send, since sending an event costs more than computing a
 /// token of a small model. While streams send few events, each token is sent at once. At higher
-/// rates the tokens of an interval are sent together; more streams make it longer. For one thread.
+/// rates, the tokens of an interval, which grows with the number of streams, are sent together.
 class StreamPace {
  public:
   /// The clock of all time points.

@@ -36,7 +36,7 @@ class Socket : public std::enable_shared_from_this<Socket> {
   boost::asio::awaitable<void> end_writing(const ConnectionTimes& times);
   /// Whether the client closed or reset the connection, even if some of its bytes are unread.
   virtual bool has_left() = 0;
-  /// Closes the socket; reads and writes under way fail.
+  /// Closes the socket. Reads and writes under way fail.
   virtual void close() = 0;
 
  private:
