@@ -96,14 +96,14 @@ typedef struct ingot_info {
   size_t warnings;  ///< number of warnings; see ingot_warning
 } ingot_info;
 
-/// The beginning of a sequence: embedding rows, if any, then a text or ids. It need not outlive the
-/// call.
+/// The beginning of a sequence: embedding rows, if any, then a text or ids. It may be freed after
+/// the call.
 typedef struct ingot_prompt {
   /// The text; null: none. A text of 0 bytes is valid if the tokenizer adds BOS.
   const char* text;
   size_t text_bytes;
   bool add_special;    ///< add BOS and EOS as the tokenizer's file says; true by default
-  bool parse_special;  ///< control tokens written out in the text become tokens
+  bool parse_special;  ///< read the names of control tokens in the text as tokens
   const int32_t* ids;  ///< token ids instead of text
   size_t id_count;
   const float* embeddings;  ///< embedding rows [n, H], row by row
@@ -252,7 +252,7 @@ ingot_status ingot_save_session(ingot_engine* engine, const char* path,
                                 int64_t* tokens);
 /// Restores a session file for requests of `domain`. `*session` is freed by ingot_session_free.
 /// Errors: INGOT_INVALID without `sessions`; INGOT_MODEL for a file that is damaged or of another
-/// model, with nothing changed; INGOT_IO if it changes meanwhile; INGOT_BUSY (retry later);
+/// model, with nothing changed; INGOT_IO if the file changes meanwhile; INGOT_BUSY (retry later);
 /// INGOT_DOES_NOT_FIT.
 ingot_status ingot_restore_session(ingot_engine* engine, const char* path, uint64_t domain,
                                    ingot_session** session);
@@ -260,13 +260,13 @@ ingot_status ingot_restore_session(ingot_engine* engine, const char* path, uint6
 /// Waits for the next delta. `*delta` belongs to the stream and lives until the next call; null at
 /// the end. Errors: INGOT_BUSY in a threadless engine; read or free other streams first.
 ingot_status ingot_stream_next(ingot_stream* stream, const ingot_delta** delta);
-/// The next delta if there is one now, else null.
+/// The next delta if one is available now, else null.
 ingot_status ingot_stream_try_next(ingot_stream* stream, const ingot_delta** delta);
 /// Whether the request has ended and every delta was read.
 bool ingot_stream_finished(const ingot_stream* stream);
 /// Cancels the request. Thread-safe.
 void ingot_stream_cancel(ingot_stream* stream);
-/// Reads to the end. The result can be taken once. `*result` is freed by ingot_result_free.
+/// Reads all deltas. The result can be taken once. `*result` is freed by ingot_result_free.
 ingot_status ingot_stream_result(ingot_stream* stream, ingot_result** result);
 /// Cancels the request if it still runs, and frees the stream; null is allowed.
 void ingot_stream_free(ingot_stream* stream);

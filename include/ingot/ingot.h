@@ -1,4 +1,4 @@
-// The public C++ API: open a model, generate, add requests to the running batch, hidden states.
+// The public C++ API: open a model, generate, add requests to a batch, compute hidden states.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class Error : public std::exception {
 /// Number type of cached keys and values.
 enum class KvType { kF16, kF32, kBF16, kInt8 };
 
-/// How weights are stored in memory: as in the file, or float matrices quantised while loading.
+/// How weights are stored in memory: as in the file, or with float matrices quantised.
 enum class Weights { kStored, kQ8_0, kQ4_K };
 
 /// Which model to open, and how to run it. Only `path`, `kv_type`, `weights` and `context` can
@@ -53,16 +53,16 @@ struct OpenOptions {
   KvType kv_type = KvType::kF16;
   Weights weights = Weights::kStored;
   std::int64_t context = 0;       ///< maximum tokens of a sequence; 0: the model's own context
-  std::int32_t sequences = 8;     ///< requests that run at once; more requests wait
+  std::int32_t sequences = 8;     ///< maximum number of requests that run at once
   std::int32_t step_rows = 512;   ///< maximum tokens of a step, over all requests
   std::int64_t memory_limit = 0;  ///< maximum bytes to use; 0: the system's available memory
   bool check_tensors = false;     ///< refuse weights that are NaN or infinite
-  /// A folder for packed weights: the next start of the model only maps them. Empty: none.
+  /// Folder for packed weights, which the next start of the model only maps. Empty: none.
   std::string pack_cache{};
-  /// Requests that may wait, besides the `sequences` that run: new requests, and requests paused
-  /// because their reader is behind. Paused requests do not block others.
+  /// Number of requests that may wait, besides the `sequences` that run: new requests, and requests
+  /// paused because their reader is behind. Paused requests do not block others.
   std::size_t waiting_max = 1024;
-  std::size_t deltas_max = 256;  ///< unread deltas at which a request is paused
+  std::size_t deltas_max = 256;  ///< number of unread deltas at which a request is paused
   /// Seconds after which a request is cancelled if it stays paused because its reader is behind; 0:
   /// never. A threadless engine checks it in each step.
   double stall_seconds = 0;
@@ -101,7 +101,7 @@ struct ModelInfo {
 /// Options of the conversion from text to ids.
 struct EncodeOptions {
   bool add_special = true;     ///< add BOS and EOS as the tokenizer's file says
-  bool parse_special = false;  ///< control tokens written out in the text become tokens
+  bool parse_special = false;  ///< read the names of control tokens in the text as tokens
 };
 
 /// The beginning of a sequence: embedding rows, if any, then ids or a text.
@@ -119,7 +119,7 @@ struct LogitBias {
   float bias = 0;  ///< in [-100, 100]
 };
 
-/// How tokens are drawn. By default the most likely token is taken, unchanged by other parameters.
+/// How tokens are drawn. By default each token is the most likely one, and all else is off.
 struct Sampling {
   float temperature = 0;                ///< in [0, 100]; 0: the most likely token
   std::int32_t top_k = 0;               ///< 0: all tokens
@@ -131,7 +131,7 @@ struct Sampling {
   float frequency_penalty = 0;          ///< in [-2, 2]; times a token's count in the result
   std::vector<LogitBias> logit_bias{};  ///< each id at most once
   std::uint64_t seed = 0;               ///< equal seeds draw equal tokens in any batch
-  std::uint32_t choice = 0;             ///< number of the choice of this prompt and seed
+  std::uint32_t choice = 0;             ///< tells choices of one prompt and seed apart
 };
 
 /// A prompt and how to continue it.
@@ -144,8 +144,8 @@ struct Request {
   std::int64_t continued = 0;
   std::int64_t max_tokens = 256;
   std::int64_t min_tokens = 0;  ///< number of tokens before an end token may be drawn
-  /// Stop strings: the text ends before the first one. The result still has the ids and
-  /// log-probabilities of the tokens of that string.
+  /// Stop strings: the text ends before the first stop string that appears. The result still has
+  /// the ids and log-probabilities of the stop string's tokens.
   std::vector<std::string> stop{};
   std::vector<std::int32_t> stop_token_ids{};  ///< drawing one of these ends the text
   bool ignore_eos = false;                     ///< the model's own end tokens do not end the text
@@ -156,8 +156,8 @@ struct Request {
   std::int32_t priority = 0;  ///< with OpenOptions::by_priority: smaller values run first
   std::uint64_t tenant = 0;   ///< tenants get equal shares of the steps and of the cache
   std::uint64_t domain = 0;   ///< requests of different domains never share computed keys
-  /// Limits in seconds from now until the first and the last token; 0: none. If the engine predicts
-  /// that a request cannot keep them, it ends with Error{kBusy}, at once or later.
+  /// Limits on the seconds from submission to the first and to the last token; 0: none. If the
+  /// engine predicts that a request will miss a limit, the request ends with Error{kBusy}.
   double max_ttft_seconds = 0;
   double deadline_seconds = 0;
 };
@@ -195,20 +195,20 @@ struct Result {
   std::string text;
   FinishReason finish = FinishReason::kCancelled;
   std::vector<TokenLogprobs> logprobs;         ///< one for each id, if asked for
-  std::vector<TokenLogprobs> prompt_logprobs;  ///< from the prompt's second token on
+  std::vector<TokenLogprobs> prompt_logprobs;  ///< for each token of the prompt except the first
   /// Digest of the logits, if asked for: 16 hexadecimal digits. Equal digests mean equal logits,
   /// bit for bit. Empty when cancelled.
   std::string digest;
   std::int64_t cached_tokens = 0;  ///< prompt tokens found in the prefix cache
-  double prefill_seconds = 0;      ///< from admission to the first token
-  double decode_seconds = 0;       ///< from the first token to the last
+  double prefill_seconds = 0;      ///< time from admission to the first token
+  double decode_seconds = 0;       ///< time from the first token to the last
 };
 
 /// The contents of a session file.
 struct Session {
-  /// The request that continues the saved one: `prompt` has all tokens, `continued` counts the
-  /// drawn ones. Sampling, ends and stop strings are the saved ones, `domain` is the given one, and
-  /// other fields have their defaults.
+  /// The request that continues the saved request. `prompt` has all tokens; `continued` counts the
+  /// drawn tokens. Sampling, min_tokens, end tokens and stop strings are the saved ones, `domain`
+  /// is the argument of restore_session, and other fields have their defaults.
   Request request;
   std::int64_t restored_tokens = 0;  ///< tokens of the prompt that need not be computed again
 };
@@ -218,8 +218,8 @@ using Callback = std::function<bool(const Delta& delta)>;
 
 /// Which hidden states of a prompt to return.
 struct HiddenOptions {
-  bool all_rows = false;   ///< all rows; false: the last one
-  bool final_norm = true;  ///< after the final norm; false: before it
+  bool all_rows = false;   ///< true: all rows; false: the last row
+  bool final_norm = true;  ///< true: after the final norm; false: before it
 };
 
 /// Hidden states as a matrix.
@@ -230,19 +230,19 @@ struct HiddenStates {
 };
 
 /// The reading end of a running request. One thread at a time reads it; it may outlive the engine.
-/// Its destruction cancels the request.
+/// Its destructor cancels the request.
 class Stream {
  public:
   Stream(Stream&&) noexcept;
   Stream& operator=(Stream&&) noexcept;
   ~Stream();
 
-  /// Waits for the next delta; nothing at the end. In a threadless engine it runs the steps itself.
+  /// Waits for the next delta; nothing at the end. In a threadless engine this runs the steps.
   ///
   /// Errors: Error{kBusy} when a threadless engine cannot run this request because others are
   /// paused; read or drop one of their streams first.
   std::optional<Delta> next();
-  /// The next delta if there is one now.
+  /// The next delta if one is available now.
   std::optional<Delta> try_next();
   /// Whether the request has ended and every delta was read.
   bool finished() const;
@@ -263,8 +263,8 @@ class Stream {
 /// One model, ready to run, and the batch of running requests. A request's result depends on that
 /// request alone, bit for bit.
 ///
-/// With its own thread (the default) all functions are thread-safe. The destructor cancels all
-/// requests.
+/// If the engine has its own thread (the default), all functions are thread-safe. The destructor
+/// cancels all requests.
 class Engine {
  public:
   /// Opens a model. If one of its files is truncated while it is read, the process ends with exit
@@ -307,18 +307,18 @@ class Engine {
   HiddenStates hidden_states(const Prompt& prompt, const HiddenOptions& options = {});
 
   /// Writes a session file, from which any process with this model and `kv_type` continues a
-  /// request as if it had not stopped. It holds the tokens of `result`, the sampling and ends of
-  /// `request`, which gave that result, and their cached keys and values in the request's domain.
-  /// The file appears completely or not at all; its keys and values pass through memory. For a
-  /// choice, `request.sampling.choice` is the number of that choice. Returns how many tokens have
-  /// keys in the file; the others are computed again.
+  /// request as if it had not stopped. The file holds the tokens of `result`, the sampling and ends
+  /// of `request`, which must have given that result, and the tokens' cached keys and values in the
+  /// request's domain. The file appears completely or not at all; its keys and values pass through
+  /// memory. For a choice, `request.sampling.choice` is that choice's number. Returns how many
+  /// tokens have keys in the file; other tokens are computed again.
   ///
   /// Errors: Error{kInvalid} without OpenOptions::sessions, for a prompt with embeddings, or for an
   /// invalid request; Error{kIo}; Error{kBusy} (try again later); Error{kDoesNotFit} when memory
   /// runs out.
   std::int64_t save_session(const std::string& path, const Request& request, const Result& result);
-  /// Restores the keys and values of a session file for requests of `domain`, as far as there is
-  /// room, and returns the request that continues it. Its results do not depend on the room.
+  /// Restores keys and values from a session file for requests of `domain`, as far as there is
+  /// room. Returns the request that continues the session; its results do not depend on the room.
   ///
   /// Errors: Error{kInvalid} without OpenOptions::sessions; Error{kModel}, with nothing changed,
   /// for a file that cannot be read, is damaged, is of another model, `kv_type` or version of

@@ -16,7 +16,7 @@ namespace ingot::api {
 /// Converts an error of the engine to the public type.
 Error to_error(const ingot::Error& error);
 
-/// Runs `body`. Rethrows errors of the engine, and running out of memory, as the public type.
+/// Runs `body`. Rethrows errors of the engine, and std::bad_alloc, as the public Error.
 template <class Body>
 auto guarded(Body&& body) -> decltype(body()) {
   try {
@@ -30,14 +30,14 @@ auto guarded(Body&& body) -> decltype(body()) {
 
 /// Options for opening a model. Errors: ingot::Error{kInvalid} naming a wrong member.
 InstanceOptions instance_options(const OpenOptions& options);
-/// Options for starting a model, without the KV pool's size. Errors: those of `instance_options`.
+/// Options for starting a model, except the KV pool's size. Errors: those of `instance_options`.
 StartOptions start_options(const OpenOptions& options, const Instance& instance);
 ModelInfo model_info(const Instance& instance, std::int64_t context);
 
-/// A public domain as the engine's domain of 128 bits.
+/// The engine's 128-bit domain for a domain of the public API.
 inline std::array<std::uint64_t, 2> domain_of(std::uint64_t domain) { return {domain, 0}; }
 
-/// The model's tokenizer. Errors: ingot::Error{kInvalid} if it has none.
+/// The model's tokenizer. Errors: ingot::Error{kInvalid} if the model has none.
 const Tokenizer& require_tokenizer(const Instance& instance);
 ingot::EncodeOptions encode_options(const EncodeOptions& options);
 
@@ -46,7 +46,7 @@ ingot::Request to_request(const Prompt& prompt, const Instance& instance);
 /// An engine's request with all parameters. Errors: ingot::Error{kInvalid}.
 ingot::Request to_request(const Request& request, const Instance& instance);
 
-/// A finished request as a session for a file. Errors: ingot::Error{kInvalid} for embeddings.
+/// The session that a file stores for a request. Errors: ingot::Error{kInvalid} for embeddings.
 ingot::Session to_session(const Request& request, const Result& result, const Instance& instance);
 /// The public request that continues a session.
 Request to_request(const ingot::Session& session);

@@ -35,7 +35,7 @@ struct Engine::Impl {
 struct Stream::Impl {
   /// Waits for the engine's next delta. If the engine has no thread, this runs its steps.
   ///
-  /// Errors: Error{kBusy} if further steps cannot give one.
+  /// Errors: Error{kBusy} if further steps cannot give a delta.
   std::optional<ingot::Delta> next();
   /// Adds a delta to the result, and returns its public form.
   std::optional<Delta> taken(std::optional<ingot::Delta>&& delta);

@@ -27,12 +27,12 @@ struct MeasuredPeaks {
   std::int64_t read_bytes = 0;  ///< size of the memory that each pass reads
 };
 
-/// How many bytes of memory to measure reading with: a quarter of the available memory, at most
-/// 1 GiB.
+/// Number of bytes of memory with which the read rate is measured: a quarter of the available
+/// memory, at most 1 GiB.
 std::int64_t peak_read_bytes(std::int64_t available_bytes);
 
-/// Measures the peaks of one instruction set. On a shared machine they change within seconds, so a
-/// benchmark measures them again between its own runs.
+/// Measures the peaks of one instruction set. On a shared machine the peaks change within seconds,
+/// so a benchmark measures them again between its own runs.
 ///
 /// Arithmetic rates are those of the best window of about 1 ms. The read rate is that of the best
 /// pass over the memory, or of several passes if the memory is only a few MB. Results of kernels

@@ -31,8 +31,8 @@ struct Workload {
 
 /// The sizes for which an executor must be planned to run some workloads.
 struct WorkloadLimits {
-  std::int32_t rows = 0;       ///< rows of the largest step
-  std::int32_t sequences = 0;  ///< the largest batch
+  std::int32_t rows = 0;       ///< number of rows of the largest step
+  std::int32_t sequences = 0;  ///< number of sequences of the largest batch
   std::int64_t longest = 0;    ///< tokens of the longest sequence
   std::int64_t context = 0;    ///< tokens per sequence in the KV pool; at least `longest`
 };
@@ -56,7 +56,7 @@ struct WorkloadResult {
   double seconds = 0;  ///< time of the executor's steps, without prefixes and digests
   std::string digest;  ///< digest of all rows of logits, by step, then by sequence
   std::vector<std::string> sequence_digests{};  ///< digest of each sequence's rows
-  bool mismatch = false;  ///< a sequence's logits differ from those of an earlier run
+  bool mismatch = false;  ///< true if a sequence's logits differ from those of an earlier run
   StepProfile profile{};  ///< profile of the timed steps; empty without profiling
 };
 
@@ -65,7 +65,7 @@ struct WorkloadResult {
 /// Token ids are pseudo-random and depend only on sequence and position. Therefore sequence 3 has
 /// equal logits in a batch of 4 and in a batch of 8; each run is compared with earlier runs.
 /// Prefixes are computed once, and all runs share their KV blocks. Models with sliding windows drop
-/// such blocks, so they compute prefixes before each run.
+/// such blocks, so their prefixes are computed before each run.
 class WorkloadRunner {
  public:
   /// `on_step` is called between steps and may throw to end the run. `profiled` is the executor's

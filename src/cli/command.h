@@ -22,7 +22,7 @@ struct Command {
   CLI::App* app = nullptr;
   std::function<int()> run;
   std::string_view example{};    ///< an example command line for the help
-  std::vector<Command> below{};  ///< subcommands; a given one runs instead
+  std::vector<Command> below{};  ///< subcommands; if one is given, it runs instead
 };
 
 /// Makes a command from `run`, which returns an exit code, or nothing for kDone.

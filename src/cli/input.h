@@ -17,10 +17,10 @@ bool read_more_stdin(std::string& text);
 /// All of stdin. Errors: Error{kIo}; Error{kInvalid} beyond 256 MiB; Interrupted.
 std::string read_stdin();
 
-/// The lines of a text, without line breaks. Errors: Error{kInvalid} for more than 65536.
+/// The lines of a text, without line breaks. Errors: Error{kInvalid} for more than 65536 lines.
 std::vector<std::string_view> split_lines(std::string_view text);
 
-/// Parses a JSON file. Messages call its document `section`.
+/// Parses a JSON file. Error messages call the document `section`.
 ///
 /// Errors: Error{kModel} in the form of model_error.
 Json read_json_file(const std::string& path, const std::string& section, const JsonLimits& limits);

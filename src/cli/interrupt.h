@@ -28,7 +28,7 @@ bool interrupted();
 /// A safe point: throws Interrupted if such a signal has come.
 void interruption_point();
 
-/// While it exists, Ctrl-C (SIGINT) only sets a flag. Only one may exist at a time.
+/// While an object exists, Ctrl-C (SIGINT) only sets a flag. Only one object may exist at a time.
 class CtrlC {
  public:
   CtrlC();

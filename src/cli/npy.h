@@ -25,7 +25,7 @@ struct Matrix {
 Matrix read_npy(const std::string& path,
                 FunctionRef<void(std::int64_t rows, std::int64_t cols)> expect);
 
-/// Writes a matrix row by row; the file appears when `finish` is called with all rows written.
+/// Writes a matrix row by row. The file appears when `finish` is called after all rows.
 class NpyWriter {
  public:
   NpyWriter(const std::string& path, std::int64_t rows, std::int64_t cols);

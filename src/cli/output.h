@@ -10,7 +10,7 @@ namespace ingot {
 void write_stdout(std::string_view text);
 
 /// Writes a model's text. On a terminal, control characters except newline and tab are escaped, so
-/// that they cannot command it; a pipe or file gets the text unchanged.
+/// that they cannot control the terminal; a pipe or file gets the text unchanged.
 void write_model_text(std::string_view text);
 
 }  // namespace ingot

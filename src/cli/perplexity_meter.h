@@ -5,7 +5,7 @@
 
 namespace ingot {
 
-/// Tokens [begin, end) of a text, run as one sequence. Only the tokens from `scored` on are scored.
+/// Tokens [begin, end) of a text, run as one sequence. Only tokens [scored, end) are scored.
 struct ScoredWindow {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -21,7 +21,7 @@ class TextWindows {
   TextWindows(std::int64_t tokens, std::int64_t context, bool bos, std::int64_t stride);
 
   std::int64_t count() const { return count_; }
-  /// Window `i`. Without BOS, the text's first token is not scored: no token before predicts it.
+  /// Window `i`. Without BOS, the text's first token is not scored, since no token predicts it.
   ScoredWindow operator[](std::int64_t i) const;
 
  private:

@@ -28,8 +28,8 @@ class StdinLines {
   bool ended_ = false;
 };
 
-/// Writes one JSON object for each line of stdin as soon as the line arrives: the result of
-/// `answer`, which gets the line's JSON and bytes, or {"error"}. True if no line gave an error.
+/// Writes one JSON object for each line of stdin as soon as the line arrives: {"error"}, or the
+/// result of `answer`, which gets the line's JSON and length. True if no line gave an error.
 ///
 /// Errors: those of StdinLines, for lines of more than `limits.bytes_max` bytes.
 bool answer_lines(const JsonLimits& limits,

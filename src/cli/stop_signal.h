@@ -1,4 +1,4 @@
-// Signals that stop `ingot serve`: the first one in order, the second one at once.
+// Signals that stop `ingot serve`: the first one in an orderly way, the second one at once.
 #pragma once
 
 #include <condition_variable>
@@ -19,7 +19,7 @@ class StopSignal {
 
   /// From now on the first signal wakes `wait_for`; before, it ends the process with 128 + signal.
   void begin();
-  /// Waits up to `seconds` for the first signal, `ask` or `fail`. True if one came.
+  /// Waits up to `seconds` for the first signal, `ask` or `fail`. False if the time ran out.
   bool wait_for(double seconds);
   /// Whether `fail` was called, and neither a signal nor `ask` came.
   bool has_failed();

@@ -10,7 +10,7 @@
 
 namespace ingot {
 
-/// The lines of a table, with equal numbers of cells. The first line names the columns.
+/// The lines of a table. Each line has the same number of cells; the first line names the columns.
 using Cells = std::vector<std::vector<std::string>>;
 
 /// Texts before, between and after the cells of a line, and whether a rule follows the first line.

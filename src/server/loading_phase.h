@@ -5,8 +5,8 @@
 
 namespace ingot {
 
-/// Answers 503 to every request except /livez, which gets 200: probes see a live process, and
-/// clients retry. Reads no bodies and computes nothing.
+/// Answers 503 to every request, so that clients retry. /livez gets 200 instead, so that probes see
+/// a live process. Reads no bodies and computes nothing.
 class LoadingHandler : public RequestHandler {
  public:
   std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool has_body) override;
@@ -14,8 +14,8 @@ class LoadingHandler : public RequestHandler {
   bool is_closing() const override { return true; }
 };
 
-/// Makes a server answer with a LoadingHandler, from `begin` until it is paused. The destructor
-/// pauses it.
+/// Makes a server answer through a LoadingHandler, from the call of `begin` until the destructor
+/// pauses the server.
 class LoadingPhase {
  public:
   /// `server` outlives this.

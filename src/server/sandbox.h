@@ -1,4 +1,4 @@
-// Sandbox: gives up system calls and files that a running server does not need.
+// Sandbox: blocks system calls and files that a running server does not need.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace ingot {
 /// (seccomp). Threads that start later, which read requests, can open only files in /proc
 /// (Landlock). `sockets`: paths of Unix sockets that may still be removed.
 ///
-/// Returns a line for each restriction that the kernel lacks. Errors: Error{kUnavailable} if it has
-/// no seccomp filters.
+/// Returns a line for each restriction that the kernel lacks. Errors: Error{kUnavailable} if the
+/// kernel has no seccomp filters.
 std::vector<std::string> enter_sandbox(const std::vector<std::string>& sockets);
 
 }  // namespace ingot

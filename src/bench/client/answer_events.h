@@ -19,7 +19,7 @@ struct AnswerUsage {
 /// One event of a stream, or a whole response.
 struct AnswerEvent {
   std::string text{};           ///< text of the reasoning and the content
-  bool has_token = false;       ///< whether it has a token, even one without text
+  bool has_token = false;       ///< whether the event has a token, even one without text
   std::string finish_reason{};  ///< empty unless the choice ends
   std::optional<AnswerUsage> usage{};
   std::string error{};  ///< error in one line; empty if there is none

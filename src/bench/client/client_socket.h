@@ -15,7 +15,7 @@ class context;
 
 namespace ingot {
 
-/// The address to connect to: of a TCP port or a Unix socket.
+/// The address of the TCP port or Unix socket to which a client connects.
 using StreamEndpoint = boost::asio::generic::stream_protocol::endpoint;
 
 /// A connection to a server. All calls must come from its executor's thread. Closing it ends

@@ -49,9 +49,9 @@ class HttpClient {
   Awaitable<void> open();
   /// Sends a request, with a JSON body unless `body` is empty, and passes the response to `sink`.
   /// Returns an error in one line; empty if there is none. If a reused connection ends before a
-  /// byte of the response, the request is retried once on a new connection: usually the server
-  /// closed it while the request was on its way (RFC 9112, 9.3.1). A server that failed looks
-  /// alike, but computing a request twice does no harm here.
+  /// byte of the response, the request is sent again once on a new connection: usually the server
+  /// closed the old one while the request was on its way (RFC 9112, 9.3.1). A server that failed
+  /// looks alike, but computing a request twice does no harm here.
   Awaitable<std::string> exchange(std::string_view method, std::string_view path,
                                   std::string_view body, ResponseSink& sink);
   /// Number of requests that were retried on a new connection.

@@ -16,10 +16,10 @@ class HttpResponseReader {
   HttpResponseReader(const HttpResponseReader&) = delete;
   HttpResponseReader& operator=(const HttpResponseReader&) = delete;
 
-  /// Parses bytes from the front of `bytes` and returns their number. The caller passes the others
-  /// again, followed by newer bytes.
+  /// Parses bytes from the front of `bytes` and returns how many it used. The caller passes the
+  /// remaining bytes again, followed by newer bytes.
   std::size_t read(std::string_view bytes);
-  /// Call when the connection has ended. Sets `problem` unless this completes the response.
+  /// Call when the connection has ended. Sets `problem` unless that completes the response.
   void end_of_connection();
   /// Takes the bytes of the body that were parsed since the last call.
   std::string take_body();

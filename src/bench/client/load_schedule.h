@@ -21,7 +21,7 @@ class LoadSchedule {
   /// Records that a running request has ended.
   void end_one();
 
-  /// Arrival of the next request, in seconds; nullopt with a fixed concurrency, or after the last.
+  /// Arrival of the next request in seconds; nullopt after the last, or with fixed concurrency.
   std::optional<double> next_at() const;
   /// Start time of a request taken at `now`: its arrival, or `now` with a fixed concurrency.
   double start_of(std::size_t number, double now) const {

@@ -12,7 +12,7 @@ struct ServerUrl {
   std::string host{};       ///< name or address, without brackets; empty for a Unix socket
   std::string port{};       ///< decimal
   std::string unix_path{};  ///< path of a Unix socket; empty for TCP
-  std::string prefix{};     ///< put before every request's path: "" or "/a/b"
+  std::string prefix{};     ///< text put before every request's path: "" or "/a/b"
 
   /// The value of the Host field of requests.
   std::string host_field() const;

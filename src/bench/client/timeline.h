@@ -15,7 +15,7 @@ namespace ingot {
 
 /// The result of one request. Times are seconds since the run began.
 struct CallResult {
-  double sent = 0;    ///< when sending began
+  double sent = 0;    ///< time at which sending began
   double first = 0;   ///< arrival of the first piece of text
   double last = 0;    ///< arrival of the last piece; the response's end if it has no pieces
   double answer = 0;  ///< arrival of the response's head
@@ -25,7 +25,7 @@ struct CallResult {
   std::string text{};          ///< the response's text, if it is kept
   std::string finish_reason{};
   std::optional<AnswerUsage> usage{};  ///< absent if the server sends no token counts
-  std::size_t pieces = 0;  ///< number of pieces of text, also empty ones that stand for a token
+  std::size_t pieces = 0;  ///< number of pieces of text, including empty ones for a token
 
   /// Whether the server refused the request because of its load. This is not a failure.
   bool is_rejected() const { return status == 429 || status == 503; }
@@ -38,7 +38,7 @@ struct CallResult {
 /// Follows one response from its head to its end. It has no clock: callers pass times.
 class Timeline {
  public:
-  /// `sent` is when sending began. `keep_text`: whether to fill `CallResult::text`.
+  /// `sent` is the time at which sending began. `keep_text`: whether to fill `CallResult::text`.
   Timeline(double sent, bool keep_text);
 
   /// Call when the response's head has arrived.

@@ -1,4 +1,4 @@
-// Prints the profile of a benchmark's steps: time by op, by shape of linear, and by layer.
+// Prints the profile of a benchmark's steps: times by op, by shape of linear ops, and by layer.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace ingot {
 
-/// Adds the profile to a JSON object: sums over all steps; with `layers`, also by layer.
+/// Adds the profile's sums over all steps to a JSON object; with `layers`, also sums by layer.
 void set_profile(Json& object, const StepProfile& profile, bool layers);
 
 /// The table of ops as lines of cells. The first line has the headings, beginning with `title`.

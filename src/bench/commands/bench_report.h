@@ -15,7 +15,7 @@ namespace ingot {
 struct BenchRow {
   Workload workload;
   WorkloadCost cost;
-  std::vector<double> seconds;  ///< one per repetition
+  std::vector<double> seconds;  ///< time of each repetition
   std::string digest;           ///< digest of the first repetition
   std::vector<std::string> sequence_digests;
   bool mismatch = false;  ///< whether runs that should be equal had different logits
@@ -32,7 +32,7 @@ enum class ShownProfile { kNone, kOps, kLayers };
 /// The results of one benchmark.
 struct BenchReport {
   MeasuredPeaks peaks;                 ///< `all_threads` has medians of several measurements
-  std::int64_t peak_rounds = 1;        ///< number of these measurements
+  std::int64_t peak_rounds = 1;        ///< number of measurements of the peaks
   std::vector<std::string_view> isas;  ///< names of kernel tables that this machine can run
   Settings settings;
   std::vector<BenchRow> rows;  ///< empty with --peaks

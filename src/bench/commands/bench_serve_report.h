@@ -16,9 +16,9 @@ struct ServeReport {
   bool has_goodput = false;
   CutLengths cut;  ///< how many prompts and outputs were cut to the context
   EngineCounts engine;
-  std::int64_t checked = 0;         ///< requests that were run again alone
+  std::int64_t checked = 0;         ///< number of requests that were run again alone
   std::int64_t checked_cached = 0;  ///< prompt tokens of the reruns that came from the cache
-  std::int64_t mismatches = 0;      ///< checked requests with a different result
+  std::int64_t mismatches = 0;      ///< number of checked requests with a different result
   Settings settings;
 };
 

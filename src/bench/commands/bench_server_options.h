@@ -20,7 +20,7 @@ struct ServerBenchValues {
   bool has_output_len = false;         ///< whether --output-len was given
   std::string prompt_ids = "300:1999";
   std::optional<std::string> sweep;
-  std::int64_t ctx = 0;    ///< tokens to which requests are cut; 0 = no cut
+  std::int64_t ctx = 0;    ///< maximum tokens to which requests are cut; 0 = no cut
   std::int64_t check = 0;  ///< number of requests to send again and compare
   double timeout = 600;    ///< seconds that a request may take
   bool insecure = false;

@@ -20,18 +20,18 @@ struct ServerRun {
   LoadPoint load;
   std::vector<ServedRequest> served;
   TrafficSummary summary;
-  Distribution rejected_ms;  ///< for refused requests: milliseconds to the response
+  Distribution rejected_ms;  ///< times to the responses that refuse requests, in ms
   CutLengths cut;            ///< how many prompts and outputs were cut to --ctx
   /// Number of requests that were not completed, by HTTP status; "connection" means no response,
   /// "stream" means a broken stream of status 200.
   std::map<std::string, std::int64_t> errors_by_status;
   double send_delay_ms_max = 0;    ///< longest delay from a request's arrival to sending it
-  std::int64_t reconnects = 0;     ///< requests sent again on a new connection
+  std::int64_t reconnects = 0;     ///< number of requests sent again on a new connection
   std::int64_t without_usage = 0;  ///< completed requests without a token count from the server
-  std::optional<std::int64_t> preemptions;  ///< absent if the server's metrics lack it
-  std::int64_t checked = 0;                 ///< requests sent again, one at a time
-  std::int64_t mismatches = 0;              ///< checked requests that gave another text
-  std::int64_t check_failed = 0;            ///< checked requests that failed when sent again
+  std::optional<std::int64_t> preemptions;  ///< number; absent if the server's metrics lack it
+  std::int64_t checked = 0;                 ///< number of requests sent again to compare texts
+  std::int64_t mismatches = 0;              ///< number of checked requests with another text
+  std::int64_t check_failed = 0;            ///< number of checked requests that failed
   bool says_cached = false;                 ///< whether the server reports cached tokens
   std::string first_error;                  ///< error of the first failed request; empty if none
 };

@@ -21,7 +21,7 @@ struct TrafficValues {
   std::optional<std::string> trace;
   double speedup = 1;
   double length_scale = 1;
-  std::int64_t requests = 0;  ///< 0 = all of a trace, or 64 synthetic ones
+  std::int64_t requests = 0;  ///< number of requests; 0 = all of a trace, or 64 synthetic ones
   std::string rate = "inf";
   double burstiness = 1;
   std::int64_t concurrency = 0;  ///< requests in flight at once; 0 = each starts at its arrival
@@ -39,7 +39,7 @@ void add_traffic_options(CLI::App& app, TrafficValues& values);
 /// Declares the option --goodput on the command.
 void add_goodput_option(CLI::App& app, TrafficValues& values);
 
-/// Makes the traffic that the options describe. It is not yet cut to a context.
+/// Makes the traffic that the options describe, not yet cut to a context.
 ///
 /// Errors: Error{kInvalid} that names the option; those of read_trace.
 Traffic make_traffic(const TrafficValues& values);

@@ -11,9 +11,9 @@ namespace ingot {
 /// The result of a request. `start`, `first` and `last` are seconds from the run's start.
 struct ServedRequest {
   double start = 0;            ///< planned arrival; with a fixed concurrency, the actual start
-  double queue = 0;            ///< seconds until its first step; for a server, until sending
-  double first = 0;            ///< arrival of its first token
-  double last = 0;             ///< arrival of its last token
+  double queue = 0;            ///< seconds from `start` to its first step; for a server, to sending
+  double first = 0;            ///< time of its first token
+  double last = 0;             ///< time of its last token
   std::vector<double> gaps{};  ///< seconds between consecutive deltas
   std::int64_t prompt_tokens = 0;
   std::int64_t cached_tokens = 0;

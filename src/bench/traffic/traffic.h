@@ -46,11 +46,11 @@ struct SyntheticTraffic {
   std::uint64_t seed = 0;
 };
 
-/// Draws requests. Lengths and the gap to the previous arrival depend on options and number only.
+/// Draws requests. A request's lengths and arrival gap depend only on the options and its number.
 Traffic synthetic_traffic(const SyntheticTraffic& options);
 
-/// Multiplies all lengths by `factor`, also those of blocks, so that shared prefixes stay shared.
-/// Lengths stay above 0.
+/// Multiplies all lengths by `factor`, including the length of blocks, so that shared prefixes stay
+/// shared. Lengths stay above 0.
 void scale_lengths(Traffic& traffic, double factor);
 
 /// How many prompts and outputs cut_to_context has cut.

@@ -25,11 +25,11 @@ TrafficClock steady_traffic_clock();
 
 /// Settings of a TrafficRun.
 struct TrafficRunOptions {
-  /// Requests in flight at once: the next starts when one ends. 0: each starts at its arrival.
+  /// Number of requests in flight; when one ends, the next starts. 0: each starts at its arrival.
   std::int64_t concurrency = 0;
   std::vector<std::size_t> checked{};  ///< requests whose ids and digest are kept; ascending
   std::function<void()> on_step{};     ///< called between steps; may throw to end the run
-  std::function<void(std::size_t done)> on_done{};  ///< called after steps; `done` have ended
+  std::function<void(std::size_t done)> on_done{};  ///< called after steps; `done`: ended requests
 };
 
 /// Runs the requests of a Traffic on an engine that has no other requests.
@@ -48,7 +48,7 @@ class TrafficRun {
   std::vector<ServedRequest> run();
 
  private:
-  /// A request that the engine has and that has not ended.
+  /// A request that was submitted and has not ended.
   struct Live {
     std::size_t number = 0;
     Stream stream;

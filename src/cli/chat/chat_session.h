@@ -19,8 +19,8 @@ namespace ingot {
 /// last turn, so that only the new tokens of the next prompt are computed.
 class ChatSession {
  public:
-  /// `request` says how replies are drawn, except the prompt. All turns use the time `now`: another
-  /// time could change the prompt's first line and lose the cached prefix.
+  /// `request` has the settings of all replies, without a prompt. All turns use the time `now`:
+  /// another time could change the prompt's first line and lose the cached prefix.
   ChatSession(Engine& engine, const ChatTemplate& chat_template, Request request,
               std::int64_t context, const std::tm& now)
       : engine_(engine),
@@ -66,7 +66,7 @@ class ChatSession {
   /// How replies are drawn. Each reply sets its own prompt and seed.
   Request& request() { return request_; }
   std::int64_t context() const { return context_; }
-  /// Tokens that the messages took in the context when they were last counted.
+  /// Number of tokens that the messages had when they were last counted.
   std::int64_t used() const { return used_; }
   /// How the last reply ended.
   const Outcome& outcome() const { return outcome_; }

@@ -9,8 +9,8 @@
 
 namespace ingot {
 
-/// The file of `ingot chat`'s history: $XDG_STATE_HOME/ingot/chat_history, or an equal path in
-/// ~/.local/state. Nothing if there is no home folder.
+/// The file of `ingot chat`'s history: $XDG_STATE_HOME/ingot/chat_history, by default in
+/// ~/.local/state/ingot. Nothing if there is no home folder.
 std::optional<std::string> chat_history_path();
 
 /// A file of lines that only its owner can read. Several processes may append to it.

@@ -10,7 +10,7 @@ namespace ingot {
 /// A message that the user typed.
 struct InputMessage {
   std::string text;
-  bool is_plain = true;  ///< one unchanged line, which may be a command
+  bool is_plain = true;  ///< true for one unchanged line, which may be a command
 };
 
 /// Joins lines into messages. A line that ends in a backslash continues in the next one, and text

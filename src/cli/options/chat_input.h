@@ -16,17 +16,17 @@ namespace ingot {
 /// Limits on the JSON of a chat or of a template's variables.
 inline constexpr JsonLimits kContextLimits{.bytes_max = std::uint64_t{1} << 24};
 
-/// The local time now; a date YYYY-MM-DD at midnight. Errors: Error{kInvalid} naming --now.
+/// The current local time; or a date YYYY-MM-DD at midnight. Errors: Error{kInvalid} naming --now.
 std::tm local_time();
 std::tm parse_date(const std::string& text);
 
 /// Checks a chat's members. Errors: Error{kInvalid} for a non-object, or an unknown member.
 void expect_chat_members(const Json& object);
 
-/// The help of --template, with the names of built-in templates.
+/// The help text of --template, with the names of built-in templates.
 std::string template_help();
 
-/// The template `name_or_file`. If absent, the model's own; nothing if the model has none.
+/// The template `name_or_file`; if absent, the model's own. Nothing if the model has none.
 ///
 /// Errors: those of find_template.
 std::optional<NamedTemplate> choose_template(const Instance& instance,

@@ -25,7 +25,7 @@ struct ModelOptionValues {
   std::string kv_type = "f16";
   std::string log_level = "info";
   std::string memory_limit = "0";
-  std::int64_t ctx = 0;  ///< tokens; 0: the model's own context
+  std::int64_t ctx = 0;  ///< context in tokens; 0: the model's own context
   bool pin_threads = false;
   bool check_tensors = false;
   std::string weights = "stored";
@@ -41,7 +41,7 @@ void add_model_options(CLI::App& app, ModelOptionValues& values);
 /// Declares only --threads and --log-level, for commands that open a model and do not run it.
 void add_work_options(CLI::App& app, ModelOptionValues& values);
 
-/// The threads for --threads and --pin-threads. Errors: Error{kInvalid}, Error{kDoesNotFit}.
+/// Makes the threads for --threads and --pin-threads. Errors: Error{kInvalid}, Error{kDoesNotFit}.
 std::unique_ptr<ThreadPool> make_pool(const ModelOptionValues& values);
 
 /// Sets the log level to --log-level. Errors: Error{kInvalid}.
@@ -72,7 +72,7 @@ std::vector<std::int64_t> parse_list(std::string_view text, std::string_view opt
 /// Parses --tokens: a list of token ids below `vocab`. Errors: Error{kInvalid}.
 std::vector<std::int32_t> parse_tokens(std::string_view text, std::int64_t vocab);
 
-/// The `hint` for `require_tokenizer` of commands that take --tokens.
+/// The `hint` that commands with --tokens pass to `require_tokenizer`.
 inline constexpr std::string_view kUseTokens = ": use --tokens";
 
 /// The model's tokenizer. `hint` ends the error message: what the user can do instead.
@@ -83,23 +83,23 @@ const Tokenizer& require_tokenizer(const Instance& instance, std::string_view hi
 /// The ids of a text, with BOS as the tokenizer adds it. Errors: those of require_tokenizer.
 std::vector<std::int32_t> encode_prompt(const Instance& instance, std::string_view text);
 
-/// The context to plan for: `needed` tokens, at most --ctx or else the model's context. Warns if
-/// --ctx is more than the model was made for.
+/// The context to plan for: `needed` tokens, but at most --ctx, or the model's context without
+/// --ctx. Warns if --ctx is more than the model was made for.
 ///
 /// Errors: Error{kInvalid} if `prompt`, a number of tokens, is more than the context.
 std::int64_t choose_context(const Instance& instance, const ModelOptionValues& values,
                             std::int64_t prompt, std::int64_t needed);
 
 /// Halves the rows of a step, down to one, until the step and one whole sequence fit into memory.
-/// Lowers `start.sequences` to the rows. Smaller steps give equal bits, in more time.
+/// Lowers `start.sequences` to the number of rows. Smaller steps give the same bits, more slowly.
 void shrink_step_to_fit(const Instance& instance, StartOptions& start);
 
-/// The context for `start`: --ctx if given. Otherwise the model's context, at most `most` tokens
-/// and what the memory holds for one sequence. Warns as choose_context does.
+/// The context for `start`: --ctx if given. Otherwise the model's context, but at most `most`
+/// tokens and at most what fits into memory for one sequence. Warns as choose_context does.
 std::int64_t largest_context(const Instance& instance, const ModelOptionValues& values,
                              std::int64_t most, StartOptions start);
 
-/// Logs the warnings that the model's opening gave, from number `first` on.
+/// Logs the instance's warnings, beginning with number `first`.
 void show_warnings(const Instance& instance, std::size_t first = 0);
 
 /// Starts the instance, shows a progress bar, and logs new warnings.

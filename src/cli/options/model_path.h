@@ -11,14 +11,14 @@
 
 namespace ingot {
 
-/// Where a model is: a path, or the bytes of a file in memory and its name as `path`.
+/// The place of a model: a path, or the bytes of a file in memory with its name in `path`.
 struct ModelPlace {
   std::string path;
   std::span<const std::byte> bytes{};
 };
 
-/// Finds MODEL. If absent, it is the built-in model, with a log line. An existing path wins, then a
-/// name in the hub's cache, then the built-in model's name. A text that cannot be a name is
+/// Finds MODEL. If MODEL is absent, uses the built-in model and logs that. Tries an existing path,
+/// then a name in the hub's cache, then the built-in model's name. A text that cannot be a name is
 /// returned as a path, so that opening it reports the error.
 ///
 /// Errors: model_error for an unknown name; Error{kInvalid} for a name that several models have.

@@ -1,4 +1,4 @@
-// Tables of options: each row declares one option: its flag, its help, and its entry in reports.
+// Tables of options. Each row declares one option: its flag, its help, its entry in reports.
 #pragma once
 
 #include <chrono>
@@ -35,8 +35,8 @@ struct OptionRow {
   std::string flag;  ///< "--queue-timeout"; reports call it "queue_timeout"
   OptionValue value;
   std::string help;
-  double low = 0;            ///< numbers: smallest value, in the option's unit
-  double high = 0;           ///< numbers: largest value
+  double low = 0;            ///< smallest value of a number, in the option's unit
+  double high = 0;           ///< largest value of a number
   std::string unit{};        ///< kind of value: "SECONDS", "ADDRESS"; "a|b" lists all values
   bool show_default = true;  ///< false: `help` itself says the default
   std::string_view needs{};  ///< a flag that must be given with this one
@@ -47,9 +47,9 @@ struct OptionRow {
 /// Errors: while parsing, Error{kInvalid} naming the option and the text.
 void add_options(CLI::App& app, const std::vector<OptionRow>& rows);
 
-/// Adds each option's value to a report that has no entry of its name. Numbers are in the option's
-/// unit. If `texts` is false, free texts, which may hold paths and keys, are left out, and lists
-/// are counted.
+/// Adds each option's value to a report, unless the report has an entry of that name. Numbers are
+/// in the option's unit. If `texts` is false, leaves out free texts, which may hold paths and keys,
+/// and adds only the lengths of lists.
 void report_options(const std::vector<OptionRow>& rows, bool texts, Json& report);
 
 }  // namespace ingot

@@ -12,8 +12,8 @@ class App;
 
 namespace ingot {
 
-/// Declares the flags of `command`, which is place::kRun or place::kTalk. `request` holds their
-/// defaults, gets their values, and must live as long as `app`.
+/// Declares the flags of `command`, which is place::kRun or place::kTalk. `request` holds the
+/// flags' defaults, receives their values, and must live as long as `app`.
 ///
 /// Errors: while parsing, Error{kInvalid} naming the flag and the text.
 void add_request_options(CLI::App& app, Request& request, Places command);

@@ -9,13 +9,13 @@
 
 namespace ingot {
 
-/// Maximum tokens of a request's context without --ctx. A larger context needs more memory.
+/// Maximum context of a request in tokens, without --ctx. A larger context needs more memory.
 inline constexpr std::int64_t kServedContext = 32768;
-/// Tokens of the KV pool without --kv-tokens, or one context if that is larger.
+/// Size of the KV pool in tokens without --kv-tokens, or one context if that is larger.
 inline constexpr std::int64_t kKvTokensDefault = 65536;
 
-/// Without --sequences, one request may run for each kTokensPerSequence tokens of the KV pool,
-/// within these bounds.
+/// Without --sequences, the limit on running requests is one for each kTokensPerSequence tokens of
+/// the KV pool, but at least kSequencesMin and at most kSequencesMax.
 inline constexpr std::int64_t kTokensPerSequence = 1024;
 inline constexpr std::int64_t kSequencesMin = 64;
 inline constexpr std::int64_t kSequencesMax = 256;

@@ -15,7 +15,7 @@ namespace ingot {
 /// Values of the trace's flags.
 struct TraceValues {
   std::optional<std::string> path;
-  bool profile = false;  ///< the trace has the times of ops
+  bool profile = false;  ///< true if the trace has the times of ops
 };
 
 /// Declares the option `name`, which takes the trace's path, and --profile.

@@ -1,4 +1,4 @@
-// Reads the API keys of `ingot serve` and its options about access.
+// Reads the API keys and the access options of `ingot serve`.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Plans what `ingot serve` runs at once in the memory: context, sequences, rows and KV pool.
+// Plans what `ingot serve` can run in the available memory: context, sequences, rows, KV pool.
 #pragma once
 
 #include "cli/options/serve_options.h"

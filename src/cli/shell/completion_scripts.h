@@ -20,7 +20,7 @@ std::string fish_completion(std::span<const CommandInfo> commands);
 /// The kind of values that a positional argument takes.
 enum class PositionalKind { kFile, kModel, kName };
 
-/// The kind for a name: MODEL is a file, a folder or a cached model, NAME a cached model.
+/// The kind by name: MODEL takes a file, a folder or a cached model, NAME takes a cached model.
 PositionalKind positional_kind(const OptionInfo& positional);
 
 /// `text` in single quotes as a POSIX shell reads them.

@@ -8,7 +8,7 @@
 
 namespace ingot {
 
-/// The page of a command, as man(7) text. `commands` is the whole table, for references.
+/// The page of a command, as man(7) text. `commands` is the whole table, for cross-references.
 std::string man_page(const CommandInfo& command, std::span<const CommandInfo> commands);
 
 /// The name of a page: "ingot-run".

@@ -35,7 +35,7 @@ struct CommandInfo {
 };
 
 /// All commands and options that the program's help shows, parents before children. An option of
-/// type "a|b|c" has these choices.
+/// type "a|b|c" has the choices a, b and c.
 std::vector<CommandInfo> option_table(const CLI::App& app);
 
 }  // namespace ingot

@@ -23,13 +23,13 @@ struct ApiError : std::exception {
   std::string code;
   std::string message;
   std::string param;                ///< the wrong member of the body; empty: none
-  std::string cause{};              ///< reason of a status 500; only the log has it
+  std::string cause{};              ///< reason for a status 500; written only to the log
   std::int64_t prompt_tokens = -1;  ///< tokens of a prompt that is too long; -1: unset
-  std::int64_t context = -1;        ///< context in tokens, for such a prompt; -1: unset
+  std::int64_t context = -1;        ///< context in tokens, if a prompt is too long; -1: unset
   std::int64_t retry_seconds = 1;   ///< seconds until a retry can succeed (429, 503); 0: never
 };
 
-/// The JSON form of an error, by the API that the client speaks.
+/// The JSON form of an error, which depends on the API that the client uses.
 enum class ErrorForm {
   kOpenAi,     ///< {"error": {"message", "type", "param", "code"}}
   kAnthropic,  ///< {"type": "error", "error": {"type", "message", ...}}, with Anthropic's types

@@ -10,22 +10,22 @@
 namespace ingot {
 
 /// Counts the wrong API keys of the last minute for each address. IPv6 addresses count by their
-/// first 64 bits, since one client may own such a whole network. Thread-safe.
+/// first 64 bits, since one client may own a whole /64 network. Thread-safe.
 class AuthFailures {
  public:
   /// The clock of all time points.
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::seconds kWindow{60};
-  /// Addresses with counts of their own; further addresses share one count. Bounds the memory.
+  /// Maximum number of addresses with counts of their own; further addresses share one count.
   static constexpr std::size_t kAddressesMax = 4096;
-  /// Wrong keys that an address may send within the window. Enough for a client that retries with a
-  /// mistyped key; a larger number helps an attacker guess.
+  /// Number of wrong keys that an address may send within kWindow. Enough for a client that retries
+  /// a mistyped key; a larger number helps an attacker guess.
   static constexpr std::size_t kFailuresMax = 20;
 
   explicit AuthFailures(std::size_t most = kFailuresMax) : most_(most) {}
 
-  /// Counts a wrong key. Returns zero; if the address has sent too many, returns the time until its
-  /// next wrong key is counted.
+  /// Counts a wrong key. If the address has sent too many, returns the time until another wrong key
+  /// of this address is counted; otherwise zero.
   std::chrono::seconds add(const std::string& address, Clock::time_point now);
 
  private:

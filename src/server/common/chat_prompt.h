@@ -12,12 +12,12 @@ namespace ingot {
 /// The tokens of a chat, rendered by the model's template.
 struct ChatPrompt {
   std::vector<std::int32_t> ids;
-  bool has_reasoning = false;    ///< the template knows </think>: replies may reason
-  bool opens_reasoning = false;  ///< the prompt ends in <think>: the reply begins with reasoning
+  bool has_reasoning = false;    ///< the template contains </think>, so replies may reason
+  bool opens_reasoning = false;  ///< the prompt ends in <think>, so the reply begins with reasoning
 };
 
-/// Template variables that a request sets: `chat_template_kwargs`, and members that templates know
-/// by other names.
+/// Template variables that a request sets: those of `chat_template_kwargs`, and members for which
+/// templates have other names.
 class ChatArguments {
  public:
   /// Reads `chat_template_kwargs`. Errors: ApiError if it is not an object.
@@ -27,7 +27,7 @@ class ChatArguments {
   /// use the variable.
   [[nodiscard]] bool set(std::string_view name, Json value);
   /// Sets the reasoning effort from the member `name`; "none" turns reasoning off if the template
-  /// can. Warns if the template does not use it.
+  /// supports that. Warns if the template does not use an effort.
   void read_effort(Params& params, std::string_view name);
 
   const Json& values() const { return values_; }
@@ -55,7 +55,7 @@ ChatPrompt encode_chat(const Json& chat, const Service& service, std::string_vie
 /// Errors: ApiError naming the JSON member; context_length_exceeded.
 ChatPrompt read_chat(Params& params, const Service& service);
 
-/// As `read_chat`, but returns the rendered text, of any length, before tokenizing.
+/// Like `read_chat`, but returns the rendered text, of any length, before tokenizing.
 ///
 /// Errors: ApiError naming the JSON member.
 MarkedText render_chat(Params& params, const Service& service);

@@ -22,9 +22,9 @@ class Params {
   /// `object` is not a JSON object.
   explicit Params(const Json& object, std::string prefix = {});
 
-  /// The member, which counts as read from now on; null if it is absent.
+  /// Returns the member and marks it as read; null if the member is absent.
   const Json* take(std::string_view name);
-  /// Whether the member is present. It does not count as read.
+  /// Whether the member is present. Does not mark it as read.
   bool has(std::string_view name) const;
 
   /// The member's value; nothing if it is absent. Errors: ApiError naming the member if its type is
@@ -39,14 +39,14 @@ class Params {
   /// another type.
   const Json* array(std::string_view name);
   const Json* object(std::string_view name);
-  /// Calls `read` with the members of the object `name`, if there is one. Messages call them
-  /// "name.member"; their warnings are added to this object's. Errors: ApiError for another type.
+  /// Calls `read` with the members of the object `name`, if it is present. Messages call a member
+  /// "name.member"; warnings are added to this object's. Errors: ApiError for another type.
   void within(std::string_view name, const std::function<void(Params&)>& read);
 
   /// Warns, if the member is present, that it has no effect.
   void ignore(std::string_view name, std::string_view why);
-  /// As `ignore`, for a string of at most `bytes_max` bytes, or for an object. Errors: ApiError for
-  /// another type.
+  /// Like `ignore`, for a member that must be a string of at most `bytes_max` bytes, or an object.
+  /// Errors: ApiError for another type.
   void ignore_text(std::string_view name, std::size_t bytes_max, std::string_view why);
   void ignore_object(std::string_view name, std::string_view why);
   /// Throws an ApiError if the member is present.

@@ -18,7 +18,7 @@ namespace ingot {
 /// Options about access: API keys, host names, web origins.
 struct AccessOptions {
   std::optional<std::string> api_key_file{};
-  bool no_auth = false;  ///< serve other machines without API keys
+  bool no_auth = false;  ///< true: serve other machines without API keys
   /// Names that a Host field may have besides localhost, 127.0.0.1 and [::1]; "*": any.
   std::vector<std::string> allowed_hosts{};
   /// Web origins that may use the API (CORS); "*": any, which needs API keys.
@@ -60,14 +60,14 @@ class RequestGate final : public RequestHandler {
 
  private:
   bool is_host_allowed(const HttpRequest& request, const Route* route) const;
-  /// The number of the request's API key; 0: none is needed. Errors: ApiError for an invalid key.
+  /// The number of the request's API key; 0: no key is needed. Errors: ApiError for a wrong key.
   std::size_t authenticate(const HttpRequest& request, const Route* route);
   std::size_t check_key(const HttpRequest& request);
   /// The entry of `cors_origins` that matches the request's origin; null if there is none.
   const std::string* allowed_origin(const HttpRequest& request) const;
   HttpResponse preflight(const HttpRequest& request) const;
   ApiError error_of(const Outcome& outcome) const;
-  /// The response to an error. A status 500 is logged with its cause.
+  /// The response to an error. Logs a status 500 with its cause.
   HttpResponse failed(const ApiError& error, const Admitted& admitted);
   void log_end(const HttpRequest& request, const Admitted& admitted, const RequestEnd& end);
   void log_failure(const ApiError& error, const Admitted& admitted);

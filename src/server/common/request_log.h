@@ -31,13 +31,13 @@ class ServerLog {
   void request(const Json& fields);
   /// Logs the text of a request or response (`of` says which), in several lines if it is long.
   void content(std::string_view id, std::string_view of, std::string_view text, bool is_cut);
-  /// Logs a refusal, at most one line a second for each status and `event`, a string literal.
+  /// Logs a refusal, at most once a second for each status and `event`, a string literal.
   void refusal(std::string_view event, int status);
-  /// Logs a status 500, at most one line a second for each `route`, a string literal.
+  /// Logs a status 500, at most once a second for each `route`, a string literal.
   void failure(std::string_view route, std::string_view id, std::string_view cause);
 
  private:
-  /// Whether this second has no such line yet. If so, adds the number of omitted lines.
+  /// Whether `name` and `status` have no line in this second yet. If so, sets `fields`.
   bool is_due(std::string_view name, int status, Json& fields);
   void write(std::string_view event, const Json& fields);
 
@@ -47,7 +47,7 @@ class ServerLog {
   std::mutex mutex_;
   struct Lines {
     std::int64_t second = 0;   ///< second of the last line
-    std::uint64_t others = 0;  ///< lines omitted since then
+    std::uint64_t others = 0;  ///< number of lines omitted since then
   };
   std::map<std::pair<std::string_view, int>, Lines> lines_;  ///< by (event or route, status)
 };

@@ -14,7 +14,7 @@ namespace ingot {
 
 /// A string as JSON, with quotes.
 std::string json_string(std::string_view text);
-/// A log-probability as JSON can hold it: -9999 if it is not finite.
+/// A log-probability for JSON, which has no infinities: -9999 if it is not finite.
 double finite_logprob(float logprob);
 /// A token's entry in a chat's log-probabilities: {"token", "logprob", "bytes", "top_logprobs"}.
 Json chat_logprob(const Service& service, const TokenLogprobs& logprobs);
@@ -35,7 +35,7 @@ struct Usage {
   std::int64_t completion_tokens = 0;
   std::int64_t reasoning_tokens = 0;
 
-  /// Adds the tokens of a choice, and of its prompt if it is the prompt's first choice.
+  /// Adds the tokens of a choice, and of its prompt if the choice is the prompt's first.
   void add(const Outcome& outcome, bool is_first_choice);
   /// The counts as {"prompt_tokens", "completion_tokens", "total_tokens", ...}.
   Json json() const;

@@ -44,8 +44,8 @@ struct RouteMatch {
 RouteMatch find_route(std::span<const Route> routes, std::string_view method,
                       std::string_view path);
 
-/// The part of a path after `before`, which stands for "{id}" or "{name}", with percent signs
-/// decoded.
+/// The part of a path after `before`, which stands for "{id}" or "{name}", with percent-encoded
+/// characters decoded.
 std::string path_name(std::string_view path, std::string_view before);
 
 }  // namespace ingot

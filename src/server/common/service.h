@@ -1,4 +1,4 @@
-// Service: what all endpoints use: the model, the engine, limits and running requests.
+// Service: gives all endpoints the model, the engine, limits and running requests.
 #pragma once
 
 #include <algorithm>
@@ -29,18 +29,18 @@ namespace ingot {
 
 /// Limits on requests, which the operator sets.
 struct ServiceLimits {
-  std::int32_t queue = 512;  ///< requests that may wait to run
+  std::int32_t queue = 512;  ///< number of requests that may wait to run
   /// `max_tokens` of a chat that does not set it; less if the context has less room.
   std::int64_t max_tokens_default = 4096;
   bool by_priority = false;       ///< the engine schedules by `priority`
-  double max_ttft_ms = 0;         ///< limit from submission to the first token; 0: none
-  double queue_seconds = 120;     ///< limit from submission to the first step
-  double request_seconds = 3600;  ///< limit from submission to the end
+  double max_ttft_ms = 0;         ///< limit on the time from submission to the first token; 0: none
+  double queue_seconds = 120;     ///< limit on the time from submission to the first step
+  double request_seconds = 3600;  ///< limit on the time from submission to the end
   double drain_seconds = 30;      ///< time for running requests after `begin_drain`
 
   double first_token_seconds() const { return max_ttft_ms > 0 ? max_ttft_ms / 1000 : kNever; }
-  /// Choices of one API key that may wait or run: half of the queue, so that one key leaves room
-  /// for the others.
+  /// Number of choices of one API key that may wait or run: half of the queue, so that other keys
+  /// have room.
   std::size_t waiting_per_key() const { return static_cast<std::size_t>(std::max(1, queue / 2)); }
 };
 
@@ -56,13 +56,13 @@ struct ServiceOptions {
   std::function<void()> stop{};       ///< begins an orderly stop of the process
 };
 
-/// Maximum log-probabilities in a response: at some 100 bytes each, some 50 MB.
+/// Maximum number of log-probabilities in a response: some 50 MB, at 100 bytes each.
 inline constexpr std::int64_t kScoresMax = std::int64_t{1} << 19;
 
-/// Seconds after which a step or tick counts as stuck: steps of the largest models take seconds on
-/// small machines.
+/// Seconds after which a step or tick counts as stuck. Long, because steps of the largest models
+/// take seconds on small machines.
 inline constexpr double kStepSecondsMax = 60;
-/// Seconds of a tick after which /readyz fails, so that load balancers use other servers.
+/// Time of a tick in seconds after which /readyz fails, so that load balancers use other servers.
 inline constexpr double kReadyTickSecondsMax = 5;
 
 /// A model's chat template and its source text.
@@ -94,31 +94,31 @@ class Service {
   static std::int64_t now();
   std::int64_t started() const { return started_; }
 
-  /// The model's tokenizer. Errors: ApiError if it has none.
+  /// The model's tokenizer. Errors: ApiError if the model has none.
   const Tokenizer& tokenizer() const;
-  /// The model's chat template. Errors: ApiError if it has none.
+  /// The model's chat template. Errors: ApiError if the model has none.
   const ChatTemplate& chat() const;
   bool has_chat() const { return chat_.has_value(); }
   /// The chat template's source; null if the model has no template.
   const std::string* chat_source() const { return chat_ ? &chat_->source : nullptr; }
-  /// Whether the chat template's source contains `text`, a name that it could use.
+  /// Whether the chat template's source contains `text`, such as a variable's name.
   bool chat_knows(std::string_view text) const;
   bool has_tokenizer() const { return tokenizer_ != nullptr; }
-  /// Bytes that a token stands for; empty without a tokenizer.
+  /// The bytes of a token's text; empty if the model has no tokenizer.
   std::string_view piece(std::int32_t id) const;
-  /// Tokens of a text, with BOS and EOS as the tokenizer adds them. Errors: ApiError, also if they
-  /// leave no room in the context.
+  /// The tokens of a text, with BOS and EOS as the tokenizer adds them. Errors: ApiError, also if
+  /// the tokens leave no room in the context.
   std::vector<std::int32_t> encode(std::string_view text, std::string_view param) const;
   /// Checks that a prompt leaves room for a token. Errors: ApiError{context_length_exceeded}.
   void check_room(std::size_t prompt_tokens, std::string_view param) const;
-  /// As `check_room`, before a text is encoded: refuses only texts that are surely too long.
+  /// Like `check_room`, but before a text is encoded: refuses texts that are surely too long.
   void check_text_room(std::size_t bytes, std::string_view param) const;
 
   /// Checks the model that a request names. Errors: ApiError{model_not_found}.
   void check_model(const Json* name) const;
   void check_model(const std::string& name) const;
 
-  /// The cache domain of an API key and a salt. Only requests of one domain share prefixes.
+  /// The cache domain of an API key and a salt. Requests share prefixes only within a domain.
   std::array<std::uint64_t, 2> domain(std::size_t key, std::string_view salt) const;
 
   /// Whether an API key may see all metrics. With several keys, counts that depend on cached
@@ -134,7 +134,7 @@ class Service {
   /// Removes a request that has ended.
   void forget(const std::string& id);
 
-  /// Whether the engine has as many requests as it may, so that it would refuse more.
+  /// Whether the engine has its maximum number of requests, so that it would refuse another.
   bool is_full() const { return engine_.under_way() >= engine_.under_way_max(); }
   /// Whether a new request of this key would likely wait for over half of its time limit.
   bool is_late(std::size_t key);

@@ -24,8 +24,8 @@ class BodyReader {
   BodyReader(const HttpHead& head, std::size_t body_bytes_max, const ConnectionTimes& times,
              Clock::time_point begin);
 
-  /// Appends the body's bytes in `bytes` to `body`. Returns how many bytes were used: all unless
-  /// the body has ended. Must not be called after a refusal.
+  /// Appends the part of the body that `bytes` holds to `body`. Returns the number of used bytes:
+  /// all of `bytes` unless the body has ended. Must not be called after a refusal.
   std::size_t read(std::string_view bytes, std::string& body);
 
   bool has_ended() const { return chunks_ ? chunks_->has_ended() : left_ == 0; }
@@ -40,7 +40,7 @@ class BodyReader {
  private:
   const ConnectionTimes& times_;
   Clock::time_point begin_;
-  std::uint64_t left_;  ///< missing bytes of a body without chunks
+  std::uint64_t left_;  ///< number of missing bytes, if the body has no chunks
   std::size_t received_ = 0;
   std::optional<HttpChunkReader> chunks_;
   std::optional<HttpRefusal> refusal_;

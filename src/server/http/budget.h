@@ -1,4 +1,4 @@
-// Budget: limits on memory and places that all requests of a server share.
+// Budget: limits on memory and on requests at once, shared by all requests of a server.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace ingot {
 
-/// An amount that all requests share, up to a limit. Thread-safe.
+/// A limited amount of a resource that all requests share. Thread-safe.
 class Budget {
  public:
   explicit Budget(std::size_t most) : left_(static_cast<std::int64_t>(most)) {}
@@ -26,10 +26,10 @@ class Budget {
   std::atomic<std::int64_t> left_;
 };
 
-/// One request's share of a budget. The destructor returns it.
+/// One request's share of a budget. The destructor gives it back.
 class BudgetShare {
  public:
-  /// Bytes of a body that do not count against the budget: every connection may hold them.
+  /// First bytes of a body, which do not use budget: every connection may hold them.
   static constexpr std::size_t kFreeBytes = 64 << 10;
 
   explicit BudgetShare(Budget& budget) : budget_(budget) {}

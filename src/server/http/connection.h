@@ -28,8 +28,8 @@ namespace ingot {
 struct Budgets {
   Budget bodies;                           ///< bytes of request bodies in memory
   Budget responses;                        ///< bytes of whole responses that are not sent yet
-  Budget text_requests{16};                ///< requests that `Workers::texts` handles at once
-  std::atomic<std::int64_t> answering{0};  ///< read requests that are not answered yet
+  Budget text_requests{16};                ///< requests that `Workers::texts` may handle at once
+  std::atomic<std::int64_t> answering{0};  ///< number of requests read but not yet answered
 };
 
 /// Thread pools that handle requests, so that no connection waits for another one's request.
@@ -53,7 +53,7 @@ struct ConnectionParts {
   Budgets& budgets;
   HttpLimits limits;
   ConnectionTimes times;
-  bool is_reserved = false;  ///< serves only probes, such as /health
+  bool is_reserved = false;  ///< true: serves only probes, such as /health
 };
 
 /// Rate limits that the connections of one thread share.
@@ -109,7 +109,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::shared_ptr<Socket> socket_;
   std::string peer_;
   Receiver input_;
-  int requests_left_ = 0;      ///< further requests before the connection closes
+  int requests_left_ = 0;      ///< number of further requests before the connection closes
   bool is_busy_ = false;       ///< a request is under way
   bool is_closing_ = false;    ///< the connection closes once no request is under way
   bool is_answering_ = false;  ///< a request was read and is being answered

@@ -16,15 +16,15 @@ class ConnectionPlaces {
   /// The kind of place that a new connection gets.
   enum class Place {
     kNone,      ///< none: the connection is refused
-    kReserved,  ///< a place for a probe; all other places are taken
+    kReserved,  ///< a place for probes, since all other places are taken
     kFree,
   };
 
-  /// Allows `most` connections, `reserved` more for probes, and `per_address` from one address.
+  /// Allows `most` connections, plus `reserved` for probes; at most `per_address` from one address.
   ConnectionPlaces(std::int64_t most, std::int64_t reserved, std::int64_t per_address)
       : most_(most), reserved_most_(reserved), per_address_most_(per_address) {}
 
-  /// Takes a place for a connection from `address`. An empty address has no limit of its own.
+  /// Takes a place for a connection from `address`. There is no limit for the empty address.
   Place enter(const std::string& address) {
     const std::lock_guard lock(mutex_);
     const bool is_free = open_ - reserved_ < most_;

@@ -10,21 +10,21 @@
 
 namespace ingot {
 
-/// Limits on a request. A request above one gets an error that names the limit, and the connection
-/// closes.
+/// Limits on a request. A request that exceeds a limit gets an error that names the limit, and the
+/// connection closes.
 struct HttpLimits {
   /// Bytes of the request line (method, target, version). RFC 9112 asks for at least 8,000.
   std::size_t line_bytes_max = 8 << 10;
-  /// Bytes of the request line and all header fields, with cookies and tokens that proxies add.
-  /// Each connection can hold this much before it has shown an API key.
+  /// Bytes of the request line and all header fields, including cookies and tokens of proxies. Each
+  /// connection can use this much memory before its API key is checked.
   std::size_t head_bytes_max = 32 << 10;
-  /// Number of header fields. Each look-up of a field searches through all.
+  /// Number of header fields. Each look-up of a field searches all fields.
   std::size_t fields_max = 100;
   /// Bytes of the body, without the framing of chunks.
   std::size_t body_bytes_max = 8 << 20;
 };
 
-/// Header fields in their order; names are in lower case, values have no white space around them.
+/// Header fields in order. Names are in lower case; values have no white space around them.
 using HttpFields = std::vector<std::pair<std::string, std::string>>;
 
 /// The text with its ASCII letters in lower case.
@@ -33,7 +33,7 @@ std::string lower_ascii(std::string_view text);
 /// The value of the first field of this name (in lower case); null if there is none.
 const std::string* find_field(const HttpFields& fields, std::string_view name);
 
-/// A request; its head, at least, was read.
+/// A request whose head was read, but not necessarily its body.
 struct HttpRequest {
   std::string method;
   std::string path;   ///< the target's path, still percent-encoded
@@ -41,7 +41,7 @@ struct HttpRequest {
   HttpFields fields;
   std::string body;
   std::string peer;          ///< the client's address; empty for a Unix socket
-  bool is_reserved = false;  ///< came on a connection that only serves probes
+  bool is_reserved = false;  ///< true: its connection serves only probes
 
   const std::string* field(std::string_view name) const { return find_field(fields, name); }
 };
@@ -49,15 +49,15 @@ struct HttpRequest {
 /// A whole response. `response_head` adds its length, the date and other common fields.
 struct HttpResponse {
   int status = 200;
-  std::string type = "application/json";  ///< Content-Type; empty without a body
+  std::string type = "application/json";  ///< Content-Type; empty if there is no body
   std::string body{};
   HttpFields fields{};
 };
 
-/// Why a request cannot be read. It becomes the response, and the connection closes.
+/// Why a request cannot be read. The client gets this as the response; the connection closes.
 struct HttpRefusal {
-  int status = 400;     ///< 0: no response, since the client does not speak HTTP
-  std::string message;  ///< text for the client; names the limit, if one was passed
+  int status = 400;     ///< HTTP status; 0: no response, since the client does not speak HTTP
+  std::string message;  ///< text for the client; names the exceeded limit, if any
 };
 
 /// The reason phrase: "Bad Request" for 400; "Unknown" for a status that is never sent.

@@ -1,5 +1,5 @@
-// HttpHeadReader: reads the head of an HTTP/1.1 request strictly (RFC 9112). Refuses every head
-// that two readers could understand differently, even where the RFC allows leniency.
+// HttpHeadReader: reads the head of an HTTP/1.1 request strictly (RFC 9112). Refuses each head that
+// two parsers could read differently, even if the RFC permits it.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ class HttpHeadReader {
  public:
   explicit HttpHeadReader(const HttpLimits& limits) : limits_(limits) {}
 
-  /// `bytes`: all bytes since the end of the last head, from the first one on in each call. Returns
-  /// nothing until the head has ended. Afterwards the next call begins the next head.
+  /// `bytes` must hold all bytes since the end of the last head, in each call. Returns nothing
+  /// until the head is complete. After a result, the next call begins the next head.
   std::optional<std::variant<HttpHead, HttpRefusal>> read(std::string_view bytes);
 
  private:
@@ -38,10 +38,10 @@ class HttpHeadReader {
   std::optional<HttpRefusal> scan(std::string_view bytes);
 
   HttpLimits limits_;
-  std::size_t scanned_ = 0;     ///< bytes that were scanned for the head's end
+  std::size_t scanned_ = 0;     ///< number of bytes searched for the head's end
   std::size_t line_ = 0;        ///< length of the request line; 0: not ended yet
-  bool has_method_ = false;     ///< the end of the method was seen
-  std::size_t line_begin_ = 0;  ///< begin of the line that `scanned_` is in
+  bool has_method_ = false;     ///< true if the end of the method was found
+  std::size_t line_begin_ = 0;  ///< offset of the line that holds `scanned_`
   std::size_t end_ = 0;         ///< length of the head; 0: not ended yet
 };
 

@@ -25,14 +25,14 @@ class IoThread {
   void start() {
     thread_ = std::thread([this] { run(); });
   }
-  /// Stops the thread. A later `start` runs the handlers that were not run.
+  /// Stops the thread. A later `start` runs the handlers that are still queued.
   void join() {
     context_.stop();
     if (thread_.joinable()) thread_.join();
     context_.restart();
   }
 
-  // Call these functions from this thread only.
+  // Call `add`, `remove` and `for_each` from this thread only.
   void add(const std::shared_ptr<Connection>& connection) {
     connections_[connection.get()] = connection;
   }

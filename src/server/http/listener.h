@@ -26,7 +26,7 @@ struct Listener {
 };
 
 /// Listens on an address. For "localhost" it listens on both loopback addresses, since clients try
-/// either. Port 0: the system picks one.
+/// either. Port 0: the system picks a port.
 ///
 /// Errors: Error{kUnavailable} if an address cannot be bound.
 std::vector<std::unique_ptr<Listener>> listen_tcp(boost::asio::io_context& context,

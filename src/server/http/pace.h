@@ -1,4 +1,4 @@
-// Rate limits of a thread: how often it refuses requests, and how often its streams send.
+// Rate limits of a thread: on wakes that refuse requests, and on events that its streams send.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace ingot {
 
-/// A rate limiter: each event costs `cost`, and passing time refills the budget up to `burst`
-/// events. The budget starts full and can fall equally far below zero. For one thread.
+/// A rate limiter. Each event takes `cost` from a budget, which elapsed time refills up to `burst`
+/// events. The budget starts full and can fall to minus its maximum. For use by one thread.
 class TokenBucket {
  public:
   /// The clock of all time points.
@@ -33,19 +33,19 @@ class TokenBucket {
   Clock::time_point last_{};
 };
 
-/// Keeps a flood of refused requests from interrupting running ones. After a burst of refusals, the
-/// thread wakes at most every few milliseconds and reads all requests that came meanwhile. Requests
-/// that are served are not delayed. For one thread.
+/// Keeps a flood of refused requests from slowing the requests that run. After a burst of refusals,
+/// the thread wakes at most every few milliseconds and reads all requests that came meanwhile.
+/// Without refusals the thread never sleeps here. For use by one thread.
 class RefusalPace {
  public:
   using Clock = TokenBucket::Clock;
   static constexpr Clock::duration kPerWake = std::chrono::milliseconds(4);
-  static constexpr int kBurst = 32;  ///< wakes before the pace applies
+  static constexpr int kBurst = 32;  ///< number of wakes before the limit applies
 
   /// Notes that a request was refused because there is no room.
   void refused() { has_refused_ = true; }
 
-  /// How long the thread sleeps after this wake, at most kPerWake.
+  /// Returns how long the thread must sleep after this wake: at most kPerWake.
   Clock::duration rest(Clock::time_point now) {
     if (!std::exchange(has_refused_, false)) return {};
     return std::max(-wakes_.take(now), Clock::duration::zero());
@@ -56,19 +56,19 @@ class RefusalPace {
   TokenBucket wakes_{kPerWake, kBurst};
 };
 
-/// Limits how often the streams of a thread send, since an event costs more than a token of a small
-/// model. While the streams send few events, each token is sent at once. Beyond that, tokens of an
-/// interval are sent together; more streams make it longer. For one thread.
+/// Limits how often a thread's streams send, since sending an event costs more than computing a
+/// token of a small model. While streams send few events, each token is sent at once. At higher
+/// rates, the tokens of an interval, which grows with the number of streams, are sent together.
 class StreamPace {
  public:
   /// The clock of all time points.
   using Clock = TokenBucket::Clock;
-  /// Time that each event costs. An event takes some 17 us of CPU, so that 313 a second take 0.5 %
-  /// of a core. The first event of a stream (counted) and its last one (not counted) never wait: a
-  /// short reply has some five events.
+  /// Budget that one event uses: 3200 us allow 313 events a second. At some 17 us of CPU each, they
+  /// take 0.5 % of a core. A stream's first and last events never wait, since they are a large
+  /// share of a short reply's five or so events. The first uses budget, the last does not.
   static constexpr Clock::duration kPerEvent = std::chrono::microseconds(3200);
-  static constexpr int kBurst = 64;  ///< events of unused budget, or of debt, at most
-  /// Number of streams up to which the interval grows; more streams cost more CPU.
+  static constexpr int kBurst = 64;  ///< maximum budget, and maximum debt, in events
+  /// Number of streams up to which the interval grows. More streams than that cost more CPU.
   static constexpr int kStreamsMax = 32;
 
   /// Counts a stream that has begun to send.
@@ -76,9 +76,9 @@ class StreamPace {
   /// Removes a stream that has ended.
   void end_stream() { --streams_; }
 
-  /// Notes that an event was sent. Returns when its stream may send again: `now` if at once.
-  /// Intervals are powers of two times one unit and begin at equal moments for all streams, so that
-  /// the thread wakes once for all, even when their number changes.
+  /// Notes that an event was sent. Returns the time at which its stream may send again; `now`: at
+  /// once. Intervals are kPerEvent times a power of two and begin at the same times for all
+  /// streams, so that the thread wakes once for all streams, even when their number changes.
   Clock::time_point sent(Clock::time_point now) {
     if (events_.take(now) >= Clock::duration::zero()) return now;
     const auto shared = std::bit_ceil(static_cast<std::uint32_t>(std::max(streams_, 1)));
@@ -95,10 +95,10 @@ class StreamPace {
   TokenBucket events_{kPerEvent, kBurst};
 };
 
-/// The pace of one stream. From its first event on it counts among its thread's streams.
+/// Limits how often one stream sends. Its first event adds it to the streams of its thread.
 class PacedStream {
  public:
-  /// `interval`: send at multiples of it, or at once if it is 0. Absent: `pace` decides.
+  /// `interval`: the stream sends at multiples of this time; 0: at once; absent: as `pace` says.
   PacedStream(StreamPace& pace, std::optional<std::chrono::milliseconds> interval)
       : pace_(pace), interval_(interval) {}
   ~PacedStream() {
@@ -107,7 +107,7 @@ class PacedStream {
   PacedStream(const PacedStream&) = delete;
   PacedStream& operator=(const PacedStream&) = delete;
 
-  /// Notes that an event was sent. Returns when the stream may send again: `now` if at once.
+  /// Notes that an event was sent. Returns when the stream may send again; `now`: at once.
   StreamPace::Clock::time_point sent(StreamPace::Clock::time_point now) {
     if (!has_begun_) pace_.begin_stream();
     has_begun_ = true;

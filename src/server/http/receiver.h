@@ -30,7 +30,7 @@ class Receiver {
   bool has_ended() const { return has_ended_; }
 
   std::string_view bytes() const { return std::string_view(input_).substr(used_); }
-  /// Drops the first `count` of `bytes`.
+  /// Drops the first `count` bytes of `bytes()`.
   void use(std::size_t count);
 
   /// Waits until `wake` is called or `until` has passed; true if `wake` was called. New bytes and
@@ -40,8 +40,8 @@ class Receiver {
 
  private:
   Socket& socket_;
-  boost::asio::steady_timer signal_;  ///< `wait` waits on it
-  boost::asio::steady_timer room_;    ///< `run` waits on it while the buffer is full
+  boost::asio::steady_timer signal_;  ///< timer that `wait` waits on
+  boost::asio::steady_timer room_;    ///< timer that `run` waits on while the buffer is full
   std::string input_;
   std::size_t used_ = 0;  ///< bytes of `input_` that were dropped
   bool has_ended_ = false;

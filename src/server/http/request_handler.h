@@ -1,4 +1,4 @@
-// RequestHandler and ResponseWriter: what HTTP connections need of the API's code.
+// RequestHandler and ResponseWriter: the interface between HTTP connections and API endpoints.
 #pragma once
 
 #include <atomic>
@@ -39,7 +39,7 @@ class ResponseWriter {
 /// Which threads handle a request.
 enum class HandlerThreads {
   kRequests,
-  kTexts,   ///< for requests that can take long and use no engine; few may wait
+  kTexts,   ///< for long requests that do not use the engine; few may wait
   kStates,  ///< for quick requests, such as probes, that must not wait behind others
 };
 
@@ -66,7 +66,7 @@ struct RunningGeneration {
 /// The first bytes of a request's body or of its response, for the log.
 struct Content {
   std::string text{};
-  bool is_cut = false;  ///< the text was longer
+  bool is_cut = false;  ///< true if the text was longer
 
   /// Appends `more`, until the text has `bytes_max` bytes.
   void add(std::string_view more, std::size_t bytes_max) {
@@ -78,21 +78,21 @@ struct Content {
 
 /// How a request ended, for logs and metrics.
 struct RequestEnd {
-  int status = 0;  ///< 0: the client left before a response began
+  int status = 0;  ///< HTTP status; 0: the client left before a response began
   std::int64_t prompt_tokens = 0;
   std::int64_t generated_tokens = 0;
   std::int64_t cached_tokens = 0;  ///< cached tokens of the first prompt
   PrefixMiss miss{};               ///< where the cached prefix ends, and why
   double seconds = 0;
-  bool is_cut = false;  ///< the generation was cut off
+  bool is_cut = false;  ///< true if the generation was cut off
   Content request{};    ///< first `content_bytes_max` bytes of the body
   Content response{};   ///< first `content_bytes_max` bytes of the body
 };
 
-/// The resource that is used up when a request is refused.
+/// The exhausted resource for which a request is refused.
 enum class NoRoom {
-  kResponse,  ///< memory for large responses
-  kText,      ///< places for requests of HandlerThreads::kTexts
+  kResponse,  ///< the memory for large responses
+  kText,      ///< the places for requests of HandlerThreads::kTexts
 };
 
 /// Answers requests. All functions except `handle` are quick. Every function is thread-safe, and
@@ -102,7 +102,7 @@ class RequestHandler {
   virtual ~RequestHandler() = default;
 
   /// Decides about a request before its body is read. Returns a response to refuse it or to answer
-  /// it at once. `has_body`: a body follows the head.
+  /// it at once. `has_body`: true if a body follows the head.
   virtual std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool has_body) = 0;
   /// Answers a request, or submits it to the engine. Called from a handler thread. The engine's
   /// thread calls `notify` when a stream has a delta or an end.
@@ -112,12 +112,12 @@ class RequestHandler {
   }
   /// The response to a request that cannot be read. `request` is null if its head was not read.
   virtual HttpResponse refusal(const HttpRefusal& refusal, const HttpRequest* request) = 0;
-  /// The response to an admitted request that finds no room.
+  /// The response to an admitted request for which a resource is exhausted.
   virtual HttpResponse no_room(NoRoom /*what*/, const Admitted& /*admitted*/) {
     return {.status = 503};
   }
-  /// A generation failed or was cancelled. Returns the response; if `events` is not null, appends
-  /// the stream's last event there instead.
+  /// Called when a generation failed or was cancelled. Returns the response. If `events` is not
+  /// null, appends the stream's last event to it instead.
   virtual HttpResponse failure(const Outcome& /*outcome*/, const Admitted& /*admitted*/,
                                ResponseWriter& /*writer*/, std::string* /*events*/) {
     return {.status = 500};
@@ -135,12 +135,12 @@ class RequestHandler {
   virtual bool is_closing() const { return false; }
 };
 
-/// An admitted request, from its reading until its response is sent. The destructor calls the
+/// An admitted request, from when it was read until its response is sent. The destructor calls the
 /// handler's `ended`, however the request ended.
 class Exchange {
  public:
   /// The references outlive this. While this object lives, `is_answering` is true and `answering`
-  /// is one higher.
+  /// is higher by one.
   Exchange(RequestHandler& handler, const HttpRequest& from, const Admitted& as, bool& is_answering,
            std::atomic<std::int64_t>& answering)
       : request(from),

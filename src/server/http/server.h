@@ -15,10 +15,10 @@ namespace ingot {
 /// Addresses, threads, and limits on connections and memory.
 struct ServerOptions {
   std::string host = "localhost";  ///< an address; "localhost": 127.0.0.1 and, if it exists, ::1
-  std::int32_t port = 0;           ///< up to 65535; 0: the system picks one
-  std::string unix_socket{};       ///< path of another socket; only its owner can connect
-  std::string admin_socket{};      ///< path of a socket for administration
-  std::string tls_cert{};          ///< PEM files; set both or neither
+  std::int32_t port = 0;           ///< TCP port up to 65535; 0: the system picks a port
+  std::string unix_socket{};       ///< path of a Unix socket, which only its owner can use
+  std::string admin_socket{};      ///< path of a Unix socket for administration
+  std::string tls_cert{};          ///< PEM files of certificate and key; set both or neither
   std::string tls_key{};
   int io_threads = 2;      ///< threads for input and output
   int worker_threads = 2;  ///< threads of HandlerThreads::kRequests
@@ -32,7 +32,7 @@ struct ServerOptions {
   std::size_t responses_bytes_max = std::size_t{256} << 20;  ///< limit of `Budgets::responses`
 };
 
-/// The listening sockets and the threads. Handlers and metrics outlive it.
+/// The listening sockets and the threads. Handlers and metrics must outlive the server.
 class Server {
  public:
   /// Binds the addresses. Accepts no connection yet.
@@ -46,15 +46,15 @@ class Server {
 
   /// The server's address with its actual port: "http://127.0.0.1:8080".
   std::string address() const;
-  /// Lets `loading`, which admits nothing, answer all requests until `pause`. When `pause` returns,
-  /// this phase's threads and connections have ended, and `start` may be called.
+  /// Answers all requests through `loading`, which admits none, until `pause`. When `pause`
+  /// returns, the loading phase has no threads or connections left, and `start` may be called.
   void answer_until_paused(RequestHandler& loading, const ConnectionTimes& times);
   void pause();
   /// Accepts connections from now on. `admin` handles requests of the admin socket.
   void start(RequestHandler& handler, RequestHandler& admin, const ConnectionTimes& times);
-  /// Stops accepting and ends. Running requests may end within `seconds`, and responses to requests
-  /// that were read within `answer_seconds` if that is longer. False if such a response was cut
-  /// off.
+  /// Stops accepting, then ends. Waits up to `seconds` for running requests, and up to
+  /// `answer_seconds`, if longer, for responses to requests that were read. False if such a
+  /// response was cut off.
   bool stop(double seconds, double answer_seconds = 0);
 
  private:

@@ -26,22 +26,22 @@ class Socket : public std::enable_shared_from_this<Socket> {
   explicit Socket(const boost::asio::any_io_executor& executor) : stall_(executor) {}
   virtual ~Socket() = default;
 
-  /// Completes the TLS handshake within `times.head`; false if it fails.
+  /// Completes the TLS handshake within `times.head`; false if the handshake fails.
   boost::asio::awaitable<bool> begin(const ConnectionTimes& times);
-  /// Appends arrived bytes, from 1 to `most`; false at the end and on errors.
+  /// Waits for bytes and appends at most `most` of them; false at the end and after errors.
   virtual boost::asio::awaitable<bool> read(std::string& bytes, std::size_t most) = 0;
   /// Sends all bytes; false if that fails. Closes the socket if the client takes bytes too slowly.
   boost::asio::awaitable<bool> send(std::string_view bytes, const ConnectionTimes& times);
-  /// Tells the client that no more bytes follow. Its bytes can still be read.
+  /// Tells the client that no more bytes follow. The client's bytes can still be read.
   boost::asio::awaitable<void> end_writing(const ConnectionTimes& times);
   /// Whether the client closed or reset the connection, even if some of its bytes are unread.
   virtual bool has_left() = 0;
-  /// Closes the socket; reads and writes under way fail.
+  /// Closes the socket. Reads and writes under way fail.
   virtual void close() = 0;
 
  private:
   virtual boost::asio::awaitable<bool> handshake() = 0;
-  /// Sends the bytes that the system takes without waiting; returns how many.
+  /// Sends as many bytes as the system takes without waiting; returns their number.
   virtual std::size_t write_now(std::string_view bytes) = 0;
   /// Sends all bytes; false if that fails.
   virtual boost::asio::awaitable<bool> write(std::string_view bytes) = 0;

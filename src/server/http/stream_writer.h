@@ -15,8 +15,8 @@ namespace ingot {
 /// request asked for no stream. It has no socket and never waits.
 class StreamWriter {
  public:
-  /// The references outlive this. `head` is sent before the first event. With `is_chunked` each
-  /// write is a chunk. `end` gets token counts, how the request ended, and the first
+  /// The references outlive this. `head` is sent before the first event. With `is_chunked`, each
+  /// `take` returns a chunk. `end` gets token counts, how the request ended, and the first
   /// `content_bytes_max` bytes of the response.
   StreamWriter(RunningGeneration& running, RequestEnd& end, std::string head, bool is_chunked,
                std::size_t content_bytes_max)
@@ -28,7 +28,7 @@ class StreamWriter {
         has_ended_(running.streams.size()),
         left_(running.streams.size()) {}
 
-  /// Takes the available deltas, up to some 64 KiB of events; false if there are none.
+  /// Takes the available deltas, up to some 64 KiB of events; false if there were no deltas.
   bool collect();
   /// Whether all choices have ended.
   bool has_ended() const { return left_ == 0; }
@@ -66,7 +66,7 @@ class StreamWriter {
   bool has_begun_ = false;
   std::string events_;
   std::vector<bool> has_ended_;  ///< whether each choice has ended
-  std::size_t left_;             ///< choices that have not ended
+  std::size_t left_;             ///< number of choices that have not ended
   const Outcome* failed_ = nullptr;
   Delta delta_;  ///< the newest delta; its memory is reused
 };

@@ -11,8 +11,7 @@
 
 namespace ingot {
 
-/// Runs a function in a connection's thread; at most one call is queued at a time. While the
-/// connection gathers deltas, only urgent notifications wake it.
+/// Runs a function in a connection's thread; at most one call of the function is queued at a time.
 class Waker : public std::enable_shared_from_this<Waker> {
  public:
   Waker(boost::asio::any_io_executor executor, std::function<void()> wake)
@@ -34,8 +33,9 @@ class Waker : public std::enable_shared_from_this<Waker> {
     }
   }
 
-  /// Called from the connection's thread. False if an urgent notification has come since the last
-  /// call; then the connection must not gather.
+  /// Tries to start gathering deltas, during which only urgent notifications wake the connection.
+  /// Returns false if an urgent one has come since the last call: send at once instead. Called from
+  /// the connection's thread.
   [[nodiscard]] bool begin_gathering() {
     gathers_.store(true);
     if (!is_urgent_.exchange(false)) return true;

@@ -14,7 +14,7 @@ namespace ingot {
 
 /// Values of a request that its response needs.
 struct ResponseForm {
-  std::string id;  ///< the request's id; ids of the response and its items end with it
+  std::string id;  ///< the request's id, which ends the ids of the response and its items
   std::int64_t created = 0;
   bool stream = false;
   bool logprobs = false;

@@ -5,21 +5,21 @@
 
 namespace ingot {
 
-/// GET /props: the model, the options, the chat template.
+/// GET /props: describes the model, the options and the chat template.
 Reply props(const Call& call);
-/// GET /: a short text that says what runs here.
+/// GET /: a short text about this server.
 Reply front(const Call& call);
 /// GET /health: whether the server accepts new work.
 Reply health(const Call& call);
-/// GET /livez: whether the engine computes; if not, the process should be restarted.
+/// GET /livez: whether the engine works; if it does not, the process should be restarted.
 Reply livez(const Call& call);
 /// GET /readyz: whether the server accepts new work and the engine's tick is not too long.
 Reply readyz(const Call& call);
-/// GET /metrics: counts in Prometheus' text form.
+/// GET /metrics: metrics in Prometheus' text format.
 Reply metrics(const Call& call);
-/// DELETE /v1/requests/{id}: cancels a request that came with the same API key.
+/// DELETE /v1/requests/{id}: cancels a request that was sent with the caller's API key.
 Reply cancel_request(const Call& call);
-/// POST /admin/drain: like SIGTERM, the server accepts no new work and ends.
+/// POST /admin/drain: stops the server as SIGTERM does; it accepts no new work before it ends.
 Reply admin_drain(const Call& call);
 /// POST /admin/flush-cache: evicts all cached prefixes that are not in use.
 Reply admin_flush_cache(const Call& call);
