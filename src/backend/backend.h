@@ -108,9 +108,9 @@ class Backend {
   /// K is cut into segments of 1,024 inputs, each one chain. The total starts as the first segment
   /// and adds the others in order; with a bias y = total + b. Dense formats: acc = fma(w, x, acc).
   ///
-  /// For block formats, x is quantised by row and group of 32, with amax = largest |x|. Not finite:
-  /// d = NaN, q = 0. Below 2^-100: d = 0, q = 0. Else d = amax / 127, q = nearest even of
-  /// x * (127 / amax). A group has one sub-group j for each of its scales:
+  /// For block formats, x is quantised by row and group of 32, with amax = largest |x|. If amax is
+  /// not finite: d = NaN, q = 0. If below 2^-100: d = 0, q = 0. Else d = amax / 127, q = nearest
+  /// even of x * (127 / amax). A group has one sub-group j for each of its scales:
   ///   i_j = sum of (q_w - zero) * q_x,  s_j = sum of q_x,  exact
   ///   t   = float(i_0) * w_0,  then with two scales  t = fma(float(i_1), w_1, t)
   ///   t   = fma(-m_j, float(s_j), t),  j ascending (+m_j for Q4_1 and Q5_1)

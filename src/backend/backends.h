@@ -15,7 +15,7 @@ namespace ingot {
 /// Options of make_backend.
 struct BackendOptions {
   std::string_view isa = "auto";       ///< name of an instruction set, see find_host_kernels
-  LinearObserver* observer = nullptr;  ///< sees the inputs of linears; outlives the backend
+  LinearObserver* observer = nullptr;  ///< gets the input of each linear; outlives the backend
 };
 
 /// Makes the backend that runs on the host's processors. `pool` must outlive it.

@@ -25,14 +25,14 @@ struct KvBlocks {
 
 /// T rows of S sequences. The rows of a sequence are its last positions, and lie side by side.
 ///
-/// Row i of a sequence with q rows is its key number kv_len - q + i. It sees the keys up to itself
-/// (causal) or all kv_len keys (bidirectional), except keys outside a layer's window.
+/// Row i of a sequence with q rows is its key number kv_len - q + i. The row sees keys up to its
+/// own (causal) or all kv_len keys (bidirectional), except keys outside a layer's window.
 struct Batch {
   /// [T] token ids in [0, V); unused for rows with embeddings. A negative ~r is reserved for "the
   /// token that row r of the previous step produced".
   std::span<const std::int32_t> tokens;
-  /// [S], or empty. A view that is not null replaces the tokens of sequence s: its rows in this
-  /// step, [q_start[s + 1] - q_start[s], H] float32, host memory.
+  /// [S], or empty. View s, if not null, replaces the tokens of sequence s in this step. Its shape
+  /// is [q_start[s + 1] - q_start[s], H], in float32 and host memory.
   std::span<const View> embeddings;
   std::span<const std::int32_t> positions;  ///< [T] position of each row, for rotary embeddings
   std::span<const std::int32_t> q_start;    ///< [S + 1] first row of each sequence, then T

@@ -36,8 +36,8 @@ class Buffer {
   Free free_ = nullptr;
 };
 
-/// Allocates zeroed host memory, aligned to 64 bytes. From 2 MiB on it is aligned to huge pages,
-/// and the system is asked to use them.
+/// Allocates zeroed host memory, aligned to 64 bytes. Memory of 2 MiB or more is aligned to huge
+/// pages, and the system is asked to use huge pages.
 ///
 /// Errors: Error{kDoesNotFit} with the number of bytes.
 Buffer allocate_host(std::int64_t bytes);

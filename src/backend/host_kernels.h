@@ -7,8 +7,8 @@
 
 namespace ingot {
 
-/// Elements of a span of logits. Sampling adds the weights of a span as one tree, so another value
-/// changes sums in their last bits, and with them which tokens are drawn.
+/// Number of logits in a span. Sampling adds the weights of a span as one tree. So another number
+/// would change the last bits of sums, and so the drawn tokens.
 inline constexpr std::int64_t kSpan = 256;
 
 /// Number of spans in a row of n elements; the last span may be short.
@@ -36,11 +36,11 @@ struct HostKernels {
 
   // Sampling kernels (kernels/sampling.inl).
 
-  /// Returns the largest of n elements, or NaN if one is NaN. Writes tops [spans, 16]: the largest
-  /// x[kSpan * s + l + 16 * j] over all j to column l of span s, -Inf if there is no element.
+  /// Returns the largest of n elements, or NaN if one is NaN. Writes tops [spans, 16]: column l of
+  /// row s is the largest x[kSpan * s + l + 16 * j] over all j, or -Inf if there is none.
   float (*scan)(const float* x, std::int64_t n, float* tops) = nullptr;
   /// Writes the elements that are at least `least` to `found` and their indices, ascending, to
-  /// `ids`, each with room for n. Returns their number. `tops` comes from `scan`.
+  /// `ids`, each with room for n. Returns how many it wrote. `tops` comes from `scan`.
   std::int64_t (*collect)(const float* x, const float* tops, std::int64_t n, float least,
                           float* found, std::int32_t* ids) = nullptr;
   /// Writes w = exp((x - largest) * scale) to `weights`, and the sum of each span's weights (the

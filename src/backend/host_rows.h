@@ -21,7 +21,7 @@ class HostRows {
   View device(std::int64_t count) const { return rows_.slice(0, count); }
   /// Makes rows [first, first + count) of the last step available to the host.
   void fetch(const Backend& backend, std::int64_t first, std::int64_t count);
-  /// Row `i`, [n] floats. Call `fetch` for it first.
+  /// Row `i`, [n] floats. Call `fetch` for the row first.
   std::span<float> row(std::int64_t i) const {
     return {host_ + i * rows_.cols, static_cast<std::size_t>(rows_.cols)};
   }

@@ -8,8 +8,8 @@
 
 namespace ingot {
 
-/// Sizes in the layout [token][K, V][G][D] of one layer, little-endian. A head has D elements of
-/// the KV type. With KvType::kInt8 it is a float scale for each 32 elements, then D signed bytes.
+/// Sizes in the layout [token][K, V][G][D] of one layer, little-endian. A head is D elements of
+/// the KV type. For KvType::kInt8 a head is a float scale for each 32 elements and D signed bytes.
 struct KvRows {
   std::int64_t scale_bytes = 0;    ///< bytes of a head's scales, which precede its elements
   std::int64_t element_bytes = 0;  ///< bytes of one element

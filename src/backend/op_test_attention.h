@@ -51,7 +51,7 @@ struct AttentionProblem {
     }
   }
 
-  /// Writes all keys and values to new pages of `backend`, which were filled with NaN.
+  /// Makes pages of `backend` full of NaN, then writes all keys and values to them.
   Pages fill_pages(Backend& backend) {
     backend.plan({.rows = std::int32_t(keys.rows()), .cols = a.qkv_cols(), .hidden = a.q_cols()});
     Pages pages = poisoned_pages(backend, a, type, batch.pool_blocks());
@@ -59,7 +59,7 @@ struct AttentionProblem {
     return pages;
   }
 
-  /// Runs the attention op of `rows` over `pages`, which fill_pages made.
+  /// Runs the attention op for `rows` over `pages`, the result of fill_pages.
   Matrix attend(Backend& backend, const Pages& pages) {
     Matrix out(rows.rows(), a.q_cols());
     const Batch b = batch.get();

@@ -226,7 +226,7 @@ struct Fold {
   float l = 0;
   Floats o;
 
-  /// Replaces the scores `p` of one chunk's visible keys, which begin at key `begin`, by weights.
+  /// Replaces the scores `p` by weights, for one chunk's visible keys; the first key is `begin`.
   /// Returns the factor for the sums of earlier chunks.
   float weigh(std::int32_t begin, Floats& p) {
     const float max = std::max(m, *std::max_element(p.begin(), p.end()));

@@ -45,7 +45,7 @@ struct Attention {
   float scale = 0;            ///< factor of the query before scores are computed
   float score_cap = 0;        ///< scores become cap * tanh(s / cap); 0: no cap
   bool causal = true;
-  /// A row sees keys at a smaller distance than this, on both sides if not causal. 0: all keys.
+  /// Limit: a row sees only keys nearer than this, on both sides if not causal. 0: no limit.
   std::int32_t window = 0;
   const RopeTable* rope = nullptr;  ///< null: no rotary embedding
 
@@ -98,7 +98,7 @@ struct TokenScore {
   float logprob = 0;
 };
 
-/// The results that `Backend::logits` computes: it fills every view and span that is not empty.
+/// The results wanted of `Backend::logits`, which fills every view and span that is not empty.
 /// Only the rows of `full` need memory for all logits, so a long prompt never needs [T, V].
 struct LogitsReduce {
   View full{};  ///< [F, V] float32, F <= R: logits of the first F rows, device memory
@@ -115,7 +115,7 @@ struct LogitsReduce {
 struct StepLimits {
   std::int32_t rows = 0;      ///< T, rows
   std::int32_t out_rows = 0;  ///< R, rows that give results
-  std::int64_t cols = 0;      ///< widest input of a linear
+  std::int64_t cols = 0;      ///< largest number of inputs of a linear
   std::int64_t hidden = 0;    ///< H, width of a hidden state
   std::int64_t vocab = 0;     ///< V, width of the logits; 0: the model has no output head
   Moe moe{};                  ///< experts = 0: the model has no mixture of experts

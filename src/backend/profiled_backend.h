@@ -100,9 +100,9 @@ class ProfiledBackend final : public Backend {
   OpSeconds step_{};
   OpSeconds layer_{};  ///< seconds since the current layer began
   std::size_t layers_ = 0;
-  bool activated_ = false;     ///< `activate` ran: the next linear ends the feed-forward
-  bool feed_forward_ = false;  ///< the feed-forward has ended, or the step has just begun
-  bool attention_ = false;     ///< the current layer called `attention`
+  bool activated_ = false;     ///< true if the next linear ends the feed-forward
+  bool feed_forward_ = false;  ///< true if the feed-forward has ended or the step has begun
+  bool attention_ = false;     ///< true if the current layer called `attention`
 };
 
 }  // namespace ingot

@@ -18,7 +18,7 @@ struct BlobLink {
   std::string blob;
 };
 
-/// Reads the link `name` in an open folder of the hub's cache. Its text must be
+/// Reads the link `name` in an open folder of the hub's cache. The link's text must be
 /// "../../blobs/<checksum>", with one more "../" for each folder below the snapshot. `folder` must
 /// lie below a folder "snapshots" beside "blobs". Returns nothing for other links and for files.
 ///

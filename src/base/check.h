@@ -20,8 +20,8 @@ void set_check_handler(CheckHandler handler);
 
 }  // namespace ingot
 
-/// Ends the process if `cond` is false. The other arguments are joined to the message; print the
-/// values in it. For bugs only: use Error or a return value for what a file or request can cause.
+/// Ends the process if `cond` is false. The other arguments form the message, which should print
+/// the values. For bugs only: use Error or a return value for what a file or request can cause.
 #define INGOT_CHECK(cond, ...)                                                     \
   do {                                                                             \
     if (!(cond)) [[unlikely]]                                                      \

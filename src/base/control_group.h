@@ -16,7 +16,7 @@ std::string read_small(const std::string& path);
 /// The number at the beginning of `text`, after blanks; nothing if there is no number.
 std::optional<std::int64_t> leading_number(std::string_view text);
 
-/// Removes the text up to and including the next `end` from `text`. Returns it without `end`.
+/// Removes the text up to and including the next `end` from `text`. Returns it without this `end`.
 std::string_view take_until(std::string_view& text, char end);
 
 /// A control group that contains this process.

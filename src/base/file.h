@@ -66,7 +66,7 @@ class File {
   const FileIdentity& identity() const { return identity_; }
   int fd() const { return fd_.get(); }
 
-  /// Fills `out` with the bytes from `offset` on. It is an error if the file ends before.
+  /// Fills `out` with the bytes that begin at `offset`. A file that ends too early is an error.
   void read_at(std::uint64_t offset, std::span<std::byte> out) const;
   /// Reads the whole file. More than `bytes_max` bytes, or a change meanwhile, are an error.
   std::string read_all(std::uint64_t bytes_max) const;

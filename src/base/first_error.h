@@ -1,4 +1,4 @@
-// FirstError: of all errors in a parallel loop, keeps the error of the lowest item.
+// FirstError: keeps the error of the item with the lowest number in a parallel loop.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace ingot {
 
-/// Keeps the error of the lowest item in a parallel loop. So the reported error does not depend on
-/// the number of threads or their order.
+/// Keeps the error of the item with the lowest number in a parallel loop. So the reported error
+/// does not depend on the number of threads or their order.
 class FirstError {
  public:
   /// Records the error of `item`. Any thread may call it.

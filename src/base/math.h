@@ -56,8 +56,8 @@ struct ExpParts {
   typename L::I k_bits;  ///< the bits of kRound + k + `more`
 };
 
-/// Splits exp(v) into p and 2^k. k_bits has k + `more`, a small integer. `more` does not change the
-/// rounding of k, since no v / ln 2 is halfway between two integers.
+/// Splits exp(v) into p and 2^k. k_bits has k + `more`. `more` is a small integer, and does not
+/// change the rounding of k, since no v / ln 2 is halfway between two integers.
 template <class L>
 INGOT_INLINE ExpParts<L> exp_parts(typename L::F v, float more) {
   using F = typename L::F;

@@ -16,8 +16,8 @@ namespace ingot {
 /// Errors: kIo "<path>: cannot write: <reason>".
 class OutputFile {
  public:
-  /// Size of a write in bytes; offsets are multiples of it. With smaller writes, file systems do
-  /// not cache the file in large memory pages.
+  /// Size of each write in bytes; offsets of writes are multiples of it. With smaller writes, file
+  /// systems do not cache the file in large memory pages.
   static constexpr std::size_t kPieceBytes = 64 << 10;
   static constexpr std::size_t kLargePageBytes = 2 << 20;
 

@@ -11,9 +11,9 @@ namespace ingot {
 /// address-space limit. Limits that cannot be read are ignored.
 std::int64_t available_memory();
 
-/// Bytes that the limits of this process's control groups and their parents leave: the smallest of
-/// all, in version 2 and in the memory controller of version 1. The largest number if there is no
-/// limit or it cannot be read.
+/// Bytes that the limits of this process's control groups and their parents leave: the smallest
+/// rest, in version 2 and in the memory controller of version 1. The largest std::int64_t if there
+/// is no limit or it cannot be read.
 ///
 /// `root` is prepended to /proc and /sys, for tests.
 std::int64_t control_group_memory(const std::string& root = "");

@@ -1,4 +1,4 @@
-// ThreadPool: runs parallel loops over items. Each thread has a range of items, and steals others.
+// ThreadPool: runs parallel loops over items. A thread first runs its own range, then steals items.
 #pragma once
 
 #include <atomic>

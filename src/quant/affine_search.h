@@ -1,4 +1,4 @@
-// Searches scale and minimum of quantised weights by least squares: x = scale * q - min.
+// Searches for the scale and minimum of quantised weights by least squares: x = scale * q - min.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ struct ScaleAndMin {
   float min = 0;
 };
 
-/// Sums over the weights x that share a fit. q is the nearest code of x, r is its error
+/// Sums over the weights x that share a ScaleAndMin. q is the nearest code of x; r is the error
 /// x - (scale * q - min). A field is the sum of x's importance w times the product in its name.
 struct AffineSums {
   float w = 0;
@@ -81,7 +81,7 @@ inline ScoredFit refit(const AffineSums& s, ScaleAndMin fit, MinRange range) {
           static_cast<float>(s.rr - lower)};
 }
 
-/// Searches the best scale and minimum for kSize weights, not yet rounded to storable numbers.
+/// Searches for the best scale and minimum of kSize weights, before rounding to storable numbers.
 template <int kSize, int kHigh>
 ScaleAndMin best_fit(const float* x, const float* weight, MinRange range) {
   const auto [least, most] = std::minmax_element(x, x + kSize);

@@ -29,7 +29,7 @@ struct ScaleMin {
   std::uint8_t min;
 };
 
-/// Unpacks pair j (0 to 7) from the 12 bytes of eight pairs in Q4_K and Q5_K. The low 6 bits of
+/// Unpacks scale j and minimum j (0 to 7) from the 12 bytes of Q4_K and Q5_K. The low 6 bits of
 /// bytes 0-3 are scales 0-3, those of bytes 4-7 are minimums 0-3. Bytes 8-11 have the low nibbles
 /// of scales 4-7 and minimums 4-7; their upper two bits are the top bits of bytes 0-3 and 4-7.
 INGOT_INLINE ScaleMin unpack_scale_min(const std::uint8_t* packed, int j) {
@@ -42,7 +42,7 @@ INGOT_INLINE ScaleMin unpack_scale_min(const std::uint8_t* packed, int j) {
           static_cast<std::uint8_t>((low >> 4) | ((packed[j] >> 6) << 4))};
 }
 
-/// Packs eight pairs to 12 bytes, as unpack_scale_min reads them.
+/// Packs eight scales and minimums to 12 bytes, as unpack_scale_min reads them.
 INGOT_INLINE void pack_scale_min(const ScaleMin* pairs, std::uint8_t* packed) {
   for (int j = 0; j < 4; ++j) {
     const ScaleMin low = pairs[j];

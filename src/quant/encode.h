@@ -13,8 +13,8 @@ namespace ingot {
 bool can_encode(Format format);
 
 /// Returns `wanted` if its block size divides `cols`. Else returns the replacement that common
-/// tools choose: Q5_0 for Q4_K, Q5_1 for Q5_K, Q8_0 for Q6_K. If its block size does not divide
-/// `cols` either, returns F16.
+/// tools choose: Q5_0 for Q4_K, Q5_1 for Q5_K, Q8_0 for Q6_K. If the block size of the
+/// replacement does not divide `cols` either, returns F16.
 Format format_for_rows(Format wanted, std::int64_t cols);
 
 /// Writes a row of floats in `format`. Q8_0, Q4_0, Q5_0 and Q5_1 get the bytes that ggml would

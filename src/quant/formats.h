@@ -84,11 +84,11 @@ const FormatInfo& format_info(Format format);
 /// The name of `format`, such as "Q4_K". A format that is not in the list is a bug.
 const char* format_name(Format format);
 
-/// The format with this type number in GGUF files; nothing if it is not in the list.
+/// The format with the GGUF type number `type`; nothing if no format in the list has this number.
 std::optional<Format> format_from_ggml(std::uint32_t type);
 
-/// The name of a GGUF type number, for messages. Supports types that are not in the list; nullptr
-/// for unknown numbers.
+/// The name of the GGUF type number `type`, for messages. Also supports types that are not in the
+/// list; null for unknown numbers.
 const char* ggml_type_name(std::uint32_t type);
 
 /// Bytes of a row with `cols` weights.

@@ -9,14 +9,14 @@
 
 namespace ingot {
 
-/// Weights in a group. A weight block has one group or eight; kernels and decoders work by group.
+/// Number of weights in a group. A weight block has one group or eight; kernels work by group.
 inline constexpr int kGroup = 32;
 
 /// The unpacked integers of 32 consecutive weights in a block format.
 ///
 ///     weight[k] = d * scale[j] * value(code[k]) + kMinSign * m * min[j],  j = k / (32 / kScales)
 ///
-/// Fields that a format lacks are 0. But scale is 1 if only d is stored, min is 1 if only m is.
+/// Fields that a format lacks are 0. But scale is 1 if only d is stored, min 1 if only m is stored.
 struct GroupCodes {
   std::uint16_t d;            ///< the block's scale, as bits of F16; for MXFP4 the E8M0 byte
   std::uint16_t m;            ///< the block's minimum, as bits of F16
@@ -27,8 +27,8 @@ struct GroupCodes {
 
 /// A format with blocks of 32 or 256 weights that share scales.
 ///
-/// - kBits: bits of a code.
-/// - kScales: scales for 32 weights, 1 or 2.
+/// - kBits: number of bits in a code.
+/// - kScales: number of scales for 32 weights, 1 or 2.
 /// - kMinSign: 0 if the format has no minimum, +1 if it is added, -1 if it is subtracted.
 /// - kSubScales: whether blocks have integer scales besides d.
 /// - unpack(block, group, out) sets every field of `out`; `group` is in [0, kBlock / 32).

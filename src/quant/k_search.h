@@ -2,7 +2,7 @@
 //
 // For given codes, the best scales solve a linear least-squares problem. For given scales, the
 // nearest codes are best. Each step lowers the error or keeps it, so each start reaches a local
-// optimum, and the best of several starts is refined. Then scales are rounded to the integers that
+// optimum. The best of several starts is refined. Then scales are rounded to the integers that
 // a block stores, and both steps are repeated with these integers. Least squares are solved for the
 // residuals of the weights, since float32 is exact enough for residuals.
 #pragma once
@@ -19,9 +19,9 @@
 
 namespace ingot::k_search {
 
-/// Starting scales on each side of the scale that maps the range to the codes exactly; kStartStep
-/// is their distance in codes. Measured on 200k normal weights: twice the starts lower the error by
-/// 0.1 % (Q4_K; 0.2 % with an importance; Q6_K by 0) at 0.7 of the speed. Sums in double lower it
+/// Number of starting scales on each side of the scale that maps the range to the codes exactly.
+/// kStartStep is their distance in codes. On 200k normal weights, twice the starts lower the error
+/// by 0.1 % (Q4_K; 0.2 % with an importance; Q6_K 0 %) at 0.7 of the speed. Sums in double lower it
 /// by another 0.1 to 0.2 % (up to 1.3 %) at a quarter of the speed.
 inline constexpr int kStartsEachSide = 5;
 inline constexpr float kStartStep = 0.2f;
@@ -79,7 +79,7 @@ inline std::uint16_t scale_to_half(double scale, const char* format) {
   return bits;
 }
 
-/// Checks that weights are at most kWeightMax. Errors: kInvalid with the name `format` if not.
+/// Refuses weights of a magnitude above kWeightMax. Errors: kInvalid with the name `format`.
 inline void check_magnitudes(const float* x, int count, const char* format) {
   for (int k = 0; k < count; ++k) {
     if (std::fabs(x[k]) <= kWeightMax) continue;

@@ -26,7 +26,7 @@ struct Q3_K {
   };
 
   /// Scale j of 16. Its low four bits are in byte j % 8: low nibble if j < 8, else high nibble. Its
-  /// upper two are at bit 2 * (j / 4) of byte 8 + j % 4. Stored scales have an offset of 32.
+  /// upper two bits are at bit 2 * (j / 4) of byte 8 + j % 4. Stored scales have an offset of 32.
   INGOT_INLINE static std::int8_t scale_of(const Block& block, int j) {
     const int low = (block.scales[j % 8] >> (4 * (j / 8))) & 15;
     const int high = (block.scales[8 + j % 4] >> (2 * (j / 4))) & 3;

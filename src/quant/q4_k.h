@@ -22,7 +22,7 @@ struct Q4_K {
   struct Block {
     std::uint16_t d;          ///< factor of all scales, as F16 bits
     std::uint16_t dmin;       ///< factor of all minimums, as F16 bits
-    std::uint8_t scales[12];  ///< eight pairs of 6-bit numbers, see unpack_scale_min
+    std::uint8_t scales[12];  ///< 8 scales and 8 minimums of 6 bits, see unpack_scale_min
     std::uint8_t qs[128];     ///< 32 bytes for 64 weights: low nibbles 0-31, high nibbles 32-63
   };
 

@@ -16,7 +16,7 @@ struct KeyRange {
   std::int32_t last = 0;
 };
 
-/// The keys that row `row` of the batch, which belongs to `sequence`, sees: at least one key.
+/// The range of keys that batch row `row`, a row of `sequence`, attends to. It is never empty.
 KeyRange keys_seen(const Batch& b, const Attention& a, std::int32_t sequence, std::int64_t row);
 
 /// Rows [row, end) of one sequence. A kernel reads each key and value once for all these rows.
@@ -24,16 +24,16 @@ struct RowTile {
   std::int32_t sequence = 0;
   std::int64_t row = 0;
   std::int64_t end = 0;
-  std::int64_t keys = 0;          ///< keys that some row sees, rounded to whole chunks
+  std::int64_t keys = 0;          ///< number of keys that some row sees, in whole chunks
   std::int32_t first_split = 0;   ///< the first split with a key that some row sees
-  std::int32_t splits = 1;        ///< items for each head tile: visible splits, or 1 for all splits
-  std::int64_t part = 0;          ///< number of this tile's first item, within a head tile
-  std::int64_t counter = 0;       ///< counter of the first head tile, if splits > 1
-  std::int64_t states = 0;        ///< offset of the states in floats, if splits > 1
-  std::int64_t state_floats = 0;  ///< floats of a head tile's states after one split
+  std::int32_t splits = 1;        ///< items of a head tile: 1 in all, or 1 for each visible split
+  std::int64_t part = 0;          ///< index of this tile's first item within a head tile
+  std::int64_t counter = 0;       ///< index of the first head tile's counter, if splits > 1
+  std::int64_t states = 0;        ///< offset of the tile's states in floats, if splits > 1
+  std::int64_t state_floats = 0;  ///< number of floats in a head tile's states after one split
 };
 
-/// `kv_heads` kv heads from `kv_head` on, with `heads` query heads each, from `head` on.
+/// Kv heads [kv_head, kv_head + kv_heads), each with `heads` query heads. `head` is the first one.
 struct HeadTile {
   std::int64_t kv_head = 0;
   std::int64_t head = 0;
@@ -44,7 +44,7 @@ struct HeadTile {
 /// How the query heads of an attention are cut into head tiles.
 struct HeadTiles {
   std::int64_t kv_heads = 0;      ///< number of kv heads
-  std::int64_t per_kv = 0;        ///< query heads that share a kv head
+  std::int64_t per_kv = 0;        ///< number of query heads that share a kv head
   std::int64_t together = 0;      ///< largest number of kv heads in a tile
   std::int64_t tiles_per_kv = 0;  ///< tiles for each kv head; 1 if a tile has several kv heads
   std::int64_t heads = 0;         ///< largest number of query heads of one kv head in a tile
@@ -80,14 +80,14 @@ class AttentionPlan {
   void cut(const Batch& b, const Attention& a);
 
   std::int64_t items() const { return items_; }
-  /// Item `number`. Numbers follow each other within a sequence, since keys and values of different
-  /// sequences lie far apart. In a sequence they follow each other within a head tile, so that the
-  /// next row tile finds keys and values in a cache.
+  /// Item `number`. Items of a sequence have consecutive numbers, since keys and values of
+  /// different sequences lie far apart. In a sequence, items of a head tile have consecutive
+  /// numbers, so that the next row tile finds keys and values in a cache.
   AttentionItem item(std::int64_t number) const;
   std::span<const RowTile> row_tiles() const { return row_tiles_; }
 
-  /// Number of counters. A row tile with several splits has one for each head tile, from
-  /// RowTile::counter on. A counter holds the number of splits that are not computed yet.
+  /// Number of counters. A row tile with several splits has a counter for each head tile;
+  /// the first is RowTile::counter. A counter holds the number of splits that are not computed yet.
   std::int64_t counters() const { return counters_; }
   /// Upper limit of counters() with `threads` threads.
   static std::int64_t counters_max(int threads);
@@ -108,7 +108,7 @@ class AttentionPlan {
   struct SequenceTiles {
     std::int64_t tile = 0;  ///< the row tiles are [tile, end_tile)
     std::int64_t end_tile = 0;
-    std::int64_t parts = 0;  ///< items of each head tile
+    std::int64_t parts = 0;  ///< number of items of each head tile
     std::int64_t item = 0;   ///< number of the first item
     HeadTiles heads;
   };
@@ -130,7 +130,7 @@ class AttentionPlan {
   std::int64_t item_work_ = 0;  ///< wanted upper limit of an item's work: keys times kv heads
   std::int64_t items_ = 0;
   std::int64_t counters_ = 0;
-  std::int64_t state_floats_ = 0;  ///< floats of states in use
+  std::int64_t state_floats_ = 0;  ///< number of floats of states in use
 };
 
 }  // namespace ingot

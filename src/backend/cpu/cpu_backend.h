@@ -19,9 +19,9 @@ namespace ingot {
 
 /// Runs the ops with one kernel table on a thread pool. Other code may use the pool between steps.
 ///
-/// An item is a few panels of outputs, rows, heads, or a split of keys. No sum crosses items; only
-/// the states of splits are joined, in order, by the last thread. So results do not depend on which
-/// thread runs which item. Scratch memory is planned once; an op beyond its limits is a bug.
+/// Threads compute items: a few panels of outputs, rows, heads, or a split of keys. No sum crosses
+/// items; the last thread joins the states of splits in order. So results do not depend on which
+/// thread runs an item. Scratch memory is planned once; an op beyond that plan is a bug.
 class CpuBackend final : public Backend {
  public:
   CpuBackend(ThreadPool& pool, const KernelTable& table) : pool_(pool), table_(table) {}
@@ -83,7 +83,7 @@ class CpuBackend final : public Backend {
     std::int64_t states_floats = 0;
     View head_rows;                       ///< [at most kHeadRows, V] logits
     View router;                          ///< [T, E] the router's logits
-    std::int64_t cached_rows = 0;         ///< routed rows that fit in the second-level caches
+    std::int64_t cached_rows = 0;         ///< number of routed rows that fit in the caches
     View routed;                          ///< [T*k, H] routed rows, then the experts' results
     View gate_up;                         ///< [W, 2F] for waves of up to W routed rows
     View ffn;                             ///< [W, F] activated rows of a wave
@@ -93,7 +93,7 @@ class CpuBackend final : public Backend {
     ExpertPlanMemory experts;
     std::int64_t bytes = 0;
   };
-  /// Lays out scratch memory from `base` on. A null `base` gives the size alone.
+  /// Lays out scratch memory that begins at `base`. A null `base` gives the size alone.
   Scratch lay_out(const StepLimits& limits, std::byte* base) const;
   /// Keys that each row of a row tile sees: the arrays behind AttentionArgs::first and last.
   struct TileKeys;
@@ -103,8 +103,8 @@ class CpuBackend final : public Backend {
   /// Scratch memory for the quantised form of `rows`. Layouts that no kernel reads are null.
   LinearInput input_of(View rows) const;
   /// Quantises `rows` into input_of(rows) in pieces. Before each piece, it calls make(row, first
-  /// column, columns) for each row of the piece. One thread has all rows of a tile, since they
-  /// share cache lines. If there are few rows, threads take parts of the columns.
+  /// column, columns) for each row of the piece. One thread has all rows of a tile, since rows
+  /// of a tile share cache lines. If there are few rows, threads take parts of the columns.
   void quantise_rows(View rows, FunctionRef<void(std::int64_t, std::int64_t, std::int64_t)> make);
   /// Whether `rows` rows are enough to give each thread whole rows.
   bool has_whole_pieces(std::int64_t rows) const;
@@ -113,15 +113,15 @@ class CpuBackend final : public Backend {
   /// Marks kept quantised rows as invalid if `out` overlaps them. Every op that writes float rows
   /// calls this or keeps_quantised.
   void overwrites(View out);
-  /// The quantised rows of `in`: kept by the op that wrote them if they are still valid, else
-  /// quantised now.
+  /// The quantised rows of `in`. If an op kept these rows quantised and they are still valid,
+  /// returns what it kept; else quantises `in` now.
   LinearInput quantised(View in);
   /// Scratch memory of linear kernels on thread `thread` of the pool.
   std::byte* linear_scratch(int thread) const;
-  /// Computes the states of one split. The call that finishes the last split of a row and head tile
-  /// joins all its states in order, and returns true.
+  /// Computes the states of one split. The call that finishes the last split of a row tile and
+  /// head tile joins the states of all splits in order, and returns true.
   bool run_split(const AttentionArgs& args, const AttentionItem& item);
-  /// The kernel arguments of `item`. Fills `keys`, to which they point.
+  /// The kernel arguments of `item`. They point to `keys`, which this call fills.
   AttentionArgs args_of(View qkv, const Batch& b, const Attention& a, const KvLayer& kv,
                         const AttentionItem& item, View out, TileKeys& keys) const;
   /// Chooses each row's experts and their weights from the router's logits.
@@ -130,7 +130,7 @@ class CpuBackend final : public Backend {
   std::int64_t cached_rows(std::int64_t ffn) const;
   /// Number of rows in one tile of quantised activations.
   std::int32_t rows_together() const { return table_.reads_matrix ? kMatrixRows : kTileRows; }
-  /// Copies the rows of `in` to the wave's experts, and of `q` if the weights have block formats.
+  /// Copies the rows of `in`, and of `q` if the weights have block formats, to the wave's experts.
   void send_rows(View in, const LinearInput& q, const MoeWeights& w, const Moe& m,
                  const ExpertWave& wave);
   void activate_wave(const MoeWeights& w, const Moe& m, const ExpertWave& wave);
@@ -146,7 +146,7 @@ class CpuBackend final : public Backend {
   Buffer scratch_buffer_;
   Scratch scratch_;
   bool has_block_weights_ = false;
-  std::int64_t matrix_rows_ = 0;  ///< from this number of rows on, linears never read `q`
+  std::int64_t matrix_rows_ = 0;  ///< with this number of rows or more, linears never read `q`
   View quantised_;                ///< rows with a valid quantised form in scratch_.q; may be null
   ExpertPlan experts_;
   std::vector<ExpertWork> expert_work_;  ///< work of the current loop, one entry for each expert

@@ -10,7 +10,7 @@ namespace ingot {
 struct ExpertRows {
   std::int32_t first = 0;  ///< number of the expert's first routed row
   std::int32_t count = 0;
-  std::int32_t q_first = 0;  ///< the expert's first row in the wave's quantised rows
+  std::int32_t q_first = 0;  ///< index of the expert's first row in the wave's quantised rows
 };
 
 /// Consecutive experts that are computed together: first gate and up, then down.

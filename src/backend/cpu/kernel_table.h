@@ -17,8 +17,8 @@ namespace ingot {
 /// Rows in a row tile: the rows that share a QuantisedGroup. All kernels depend on this layout.
 inline constexpr int kTileRows = 4;
 
-/// The bit pattern of kFloatBits. An integer sum below 2^22 is added to kIntBits; its bits, read as
-/// a float, are kFloatBits plus the sum. So kernels need no conversion from integer to float.
+/// The bit pattern of kFloatBits. An integer sum below 2^22 is added to kIntBits. The result, read
+/// as a float, is kFloatBits plus the sum. So kernels need no conversion from integer to float.
 inline constexpr std::int32_t kIntBits = 0x4B400000;
 inline constexpr float kFloatBits = 12582912.0f;  // 1.5 * 2^23
 
@@ -30,8 +30,8 @@ struct QuantisedGroup {
   float minus_sum_float[kTileRows];            ///< minus the sum of a row's 32 integers
   std::int32_t bits_minus_8_sum[kTileRows];    ///< kIntBits - 8 * sum of the 32 integers
   std::int32_t bits_minus_128_sum[kTileRows];  ///< kIntBits - 128 * sum of the 32 integers
-  std::int32_t minus_half[2][kTileRows];       ///< minus the sum of the first and the last 16
-  /// 128 * minus_half; the first one plus kIntBits.
+  std::int32_t minus_half[2][kTileRows];       ///< minus the sums of the first 16 and the last 16
+  /// 128 * minus_half. The sums of the first 16 have kIntBits added.
   std::int32_t bits_minus_128_half[2][kTileRows];
 };
 
@@ -66,15 +66,15 @@ struct PanelArgs {
 /// The linear kernel for one weight format, and how to call it.
 struct LinearKernel {
   void (*run)(const PanelArgs&) = nullptr;
-  /// Panels of a call that are fastest with `many_rows` rows or more. Any number gives equal bits.
+  /// Panels in the fastest call with `many_rows` rows or more. Any number gives equal bits.
   int panels = 1;
   std::int64_t many_rows = 64;
-  int few_panels = 1;  ///< panels of a call that are fastest with fewer rows
+  int few_panels = 1;  ///< number of panels in the fastest call with fewer rows
   /// Wanted size of a row block, in bytes of quantised rows for each panel of a call. 0: a row
   /// block is as large as the second-level cache.
   std::int64_t panel_rows_bytes = 0;
   std::int64_t scratch = 0;  ///< bytes of PanelArgs::scratch
-  /// From this number of rows on, the kernel reads PanelArgs::matrix if it is given, not `q`. With
+  /// With this many rows or more, the kernel reads PanelArgs::matrix, if given, and not `q`. With
   /// fewer rows it reads `matrix` only if `q` is null. 0: it always reads `q`.
   std::int64_t matrix_rows = 0;
 };
@@ -83,7 +83,7 @@ struct LinearKernel {
 using LinearKernels = std::array<LinearKernel, 64>;
 
 /// Largest number of queries (rows times query heads) in a call of an attention kernel. A larger
-/// value lengthens its arrays on the stack, which must stay in the first-level cache.
+/// value lengthens the kernel's arrays on the stack, which must stay in the first-level cache.
 inline constexpr int kQueriesLimit = 24;
 
 /// Layout of one kv head's keys or values in a block of KvType::kInt8. Scales [groups][16 tokens]
@@ -147,8 +147,8 @@ struct AttentionArgs {
 struct KernelTable : HostKernels {
   LinearKernels linear{};
   bool reads_matrix = false;  ///< whether some linear kernels read PanelArgs::matrix
-  /// Quantises one row, x [cols], into `groups` (its row tile's) and `matrix` (its 16 rows'), both
-  /// [cols / 32]; either may be null. `row` is in [0, 16).
+  /// Quantises one row, x [cols], into the `groups` of its row tile and the `matrix` of its 16
+  /// rows, both [cols / 32]; either may be null. `row` is in [0, 16).
   void (*quantise)(const float* x, std::int64_t cols, int row, QuantisedGroup* groups,
                    MatrixGroup* matrix) = nullptr;
   /// Quantises kTileRows rows, `stride` floats apart, into the groups of their row tile, with the
@@ -162,8 +162,8 @@ struct KernelTable : HostKernels {
                std::int64_t dims, const float* cos, const float* sin) = nullptr;
   void (*attention)(const AttentionArgs&) = nullptr;
   /// `attention` in two steps with equal bits, so that threads can share the splits. This first
-  /// step writes the states of all queries after split `split` (keys from kSplit * split on), in
-  /// the order kv head, row, query head. Queries that see no key of the split also have a state.
+  /// step writes the states of all queries after split `split`, whose keys begin at kSplit * split,
+  /// in the order kv head, row, query head. Queries that see no key of the split also have a state.
   void (*attention_split)(const AttentionArgs&, std::int32_t split, float* states) = nullptr;
   /// Second step: computes the outputs from the states of all splits, `stride` floats apart.
   void (*attention_join)(const AttentionArgs&, const float* states, std::int64_t stride) = nullptr;

@@ -13,16 +13,16 @@ struct LinearInput {
   MatrixGroup* matrix = nullptr;  ///< [T / 16, K / 32]; null if no kernel reads it
   std::int64_t groups = 0;        ///< groups in a row: K / 32
 
-  /// The rows from `row` on. `row` is the first of a tile; with `matrix` it is a multiple of 16.
+  /// The rows that begin at `row`, the first row of a tile; with `matrix` it is a multiple of 16.
   LinearInput from(std::int64_t row) const;
   /// The same memory, used for rows with `count` groups.
   LinearInput of_groups(std::int64_t count) const {
     return {.q = q, .matrix = matrix, .groups = count};
   }
-  /// Quantises the float rows of x into rows `row`, `row` + 1, ... from group `first` on. The width
-  /// of x is a multiple of 32.
+  /// Quantises the float rows of x into rows `row`, `row` + 1, ..., beginning at group `first`. The
+  /// width of x is a multiple of 32.
   void write_rows(const KernelTable& table, View x, std::int64_t row, std::int64_t first) const;
-  /// Quantises x [cols] into row `row` from group `first` on. `cols` is a multiple of 32.
+  /// Quantises x [cols] into row `row`, beginning at group `first`. `cols` is a multiple of 32.
   void write(const KernelTable& table, std::int64_t row, std::int64_t first, const float* x,
              std::int64_t cols) const;
   /// Copies row `from_row` of `from` to row `row`. Both inputs have `q` and equal `groups`.

@@ -9,9 +9,9 @@
 
 namespace ingot {
 
-/// Sizes and offsets in a block of one layer. First the keys of each kv head, [D][16 tokens], so
-/// that a lane of scores is a key. Then the values of each kv head, [16 tokens][D rounded up to
-/// 16], so that a lane of outputs is an element. Int8Page has the layout of 8-bit integers.
+/// Sizes and offsets in a block of one layer. First are the keys of each kv head, [D][16 tokens],
+/// so a lane of scores is a key. The values of each kv head follow, [16 tokens][D rounded up to
+/// 16], so a lane of outputs is an element. Int8Page has the layout of 8-bit integers.
 struct PageLayout {
   std::int64_t element = 0;    ///< bytes of an element
   std::int64_t value_row = 0;  ///< elements of a token's values, rounded up to 16

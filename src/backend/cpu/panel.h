@@ -53,7 +53,7 @@ struct Panel {
 
   static constexpr std::int64_t bytes(std::int64_t cols) { return cols / F::kBlock * kBlockBytes; }
 
-  /// Offset that is added to a code's value: dot products need unsigned weights.
+  /// Number that is added to a code's value, because dot products need unsigned weights.
   static constexpr int kZero = [] {
     int low = 0;
     for (int code = 0; code < (1 << F::kBits); ++code) {
@@ -61,7 +61,7 @@ struct Panel {
     }
     return -low;
   }();
-  /// Whether kernels need a table of values, because some code is not its value plus kZero.
+  /// Whether kernels need a table of values: true if some code is not its value plus kZero.
   static constexpr bool kTable = [] {
     for (int code = 0; code < (1 << F::kBits); ++code) {
       if (F::value(code) + kZero != code) return true;

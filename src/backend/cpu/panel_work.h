@@ -13,8 +13,8 @@ namespace ingot {
 /// Computes out = in W^T + b with one kernel table, in items that threads run in any order.
 ///
 /// Shapes: in [T, K], w [M, K], out [T, M]. A row block is multiplied with all panels before the
-/// next row block starts. It fits in the second-level cache, or is larger if a kernel asks for
-/// more rows (LinearKernel::panel_rows_bytes).
+/// next row block starts. A row block fits in the second-level cache, or is larger if a kernel asks
+/// for more rows (LinearKernel::panel_rows_bytes).
 class PanelWork {
  public:
   /// Cuts the linear into items for `threads` threads. Shapes that do not match are a bug.
@@ -22,7 +22,7 @@ class PanelWork {
 
   std::int64_t items() const { return items_; }
   /// Runs one item. `rows` are the quantised rows of `in`, for weights with block formats.
-  /// `scratch` is the calling thread's, of the size of the table's largest LinearKernel::scratch.
+  /// `scratch` is the calling thread's memory, of the table's largest LinearKernel::scratch bytes.
   void run(std::int64_t item, const LinearInput& rows, std::byte* scratch) const;
 
  private:

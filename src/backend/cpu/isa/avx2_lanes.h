@@ -230,7 +230,7 @@ struct Avx2Lanes {
     __asm__("" : "+x"(sum));
     return sum;
   }
-  /// Adds 16-bit sums, two for each lane, kTimes to half kHalf of `acc`.
+  /// Adds kTimes times the 16-bit sums, two for each lane, to half kHalf of `acc`.
   template <int kHalf, int kTimes>
   INGOT_INLINE static void widen(I& acc, V pairs) {
     __m256i& to = kHalf == 0 ? acc.a : acc.b;

@@ -18,7 +18,7 @@ struct Avx512Lanes {
   static constexpr bool kPairSums = false;
   static constexpr int kLinearRows = 8;
   static constexpr int kLinearRowsTwoScales = 8;
-  /// With VNNI one panel is best: `dot_alone` loads rows at no cost, so panels need not share it.
+  /// With VNNI one panel is best: `dot_alone` loads rows for free, so panels need not share loads.
   static constexpr int kPassPanels = kVnni ? 1 : 2;
   static constexpr int kPassPanelsTwoScales = kVnni ? 1 : 2;
   static constexpr int kPassRows = 4;

@@ -17,13 +17,13 @@ struct ScalarLanes {
   /// Whether `dot` needs signed bytes for weights that may exceed 127.
   static constexpr bool kWideSigned = false;
   /// Whether linears add pairs of products in 16 bits (kernels/pair_sums.inl). The lanes type then
-  /// also has V, a half of B or of I, and the operations that this file uses.
+  /// also has V, a half of B or of I, and the operations that pair_sums.inl uses.
   static constexpr bool kPairSums = false;
   /// Rows in a pass over one panel, for formats with one and with two scales in a group. More rows
   /// do not fit in registers.
   static constexpr int kLinearRows = 2;
   static constexpr int kLinearRowsTwoScales = 2;
-  /// Panels in a pass over several panels, for one and two scales in a group. Then rows of a pass.
+  /// Panels in a pass over several panels, for one and two scales in a group; rows in such a pass.
   static constexpr int kPassPanels = 3;
   static constexpr int kPassPanelsTwoScales = 2;
   static constexpr int kPassRows = 2;
@@ -33,13 +33,13 @@ struct ScalarLanes {
   static constexpr int kFewRowsOfOthers = 5;
   /// Prefetch distance in bytes, for one or two rows and 8-bit weights.
   static constexpr std::int64_t kAheadOfBytes = 5120;
-  /// Panels that are unpacked once for all rows, if there are more rows than kFewRowsOf...
+  /// Number of panels that are unpacked once for all rows, with more rows than kFewRowsOf...
   static constexpr int kManyPanels = 7;
   /// Rows in a pass over one panel of floats, and over two panels.
   static constexpr int kDenseRows = 4;
   static constexpr int kDenseRowsOfTwo = 2;
-  /// Queries in an attention pass over floats, and over 8-bit integers. Then the largest number of
-  /// blocks of 16 keys, and of float accumulators, in a pass.
+  /// Queries in an attention pass over floats, and over 8-bit integers. The other two are limits on
+  /// the number of blocks of 16 keys, and of float accumulators, in a pass.
   static constexpr int kQueries = 2;
   static constexpr int kInt8Queries = 2;
   static constexpr int kScoreBlocks = 1;
@@ -196,7 +196,7 @@ struct ScalarLanes {
     for (int i = 0; i < 64; ++i) r.v[i] = static_cast<std::uint8_t>((a.v[i] >> shift) & mask);
     return r;
   }
-  /// Computes low | (shifted & mask) for every byte; `shifted` is `high` with bit `from` at `to`.
+  /// Computes low | (shifted & mask) for each byte. `shifted` is `high` with bit `from` at `to`.
   template <int from, int to, int mask>
   static B join(B low, B high) {
     B r;

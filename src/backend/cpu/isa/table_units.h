@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// Joins a kernel table from its units. Each format has its linear kernel in one of the last two.
+/// Joins units to a kernel table. One of the last two units has the linear kernel of each format.
 KernelTable join_units(const KernelTable& rest, const LinearKernels& blocks_of_32,
                        const LinearKernels& blocks_of_256);
 
