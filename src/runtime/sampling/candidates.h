@@ -1,4 +1,4 @@
-// Candidates: finds the tokens that top_k, typical_p, top_p and min_p keep, without sorting a row.
+// Candidates: finds the tokens that the filters of a row keep, without sorting the row.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class Candidates {
   /// Whether `truncate` needs the sum of all weights of the row.
   static bool needs_weight(const SamplingParams& params, std::int64_t n);
 
-  /// Fills the list with the tokens that top_k, typical_p, top_p and min_p keep. The list may
+  /// Fills the list with the tokens that all filters of `params` keep. The list may
   /// include tokens of weight 0.
   void truncate(const ScannedRow& row, const SamplingParams& params, double row_weight);
 
