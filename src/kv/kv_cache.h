@@ -84,7 +84,7 @@ class KvCache {
 
   /// Drops a reference to a block, once all steps that are under way now have ended.
   void release(std::int32_t g, std::int32_t block);
-  /// Drops a reference at the end of the step that is being planned, which copies from the block.
+  /// Drops a reference to a block from which the step being planned copies, once that step ended.
   void release_after_next(std::int32_t g, std::int32_t block);
   /// Begins to plan a step. If no step is under way, drops what an abandoned plan left.
   void begin_plan();

@@ -118,8 +118,8 @@ class CpuBackend final : public Backend {
   LinearInput quantised(View in);
   /// Scratch memory of linear kernels on thread `thread` of the pool.
   std::byte* linear_scratch(int thread) const;
-  /// Computes the states of one split. The call that finishes the last split of a row tile and
-  /// head tile joins the states of all splits in order, and returns true.
+  /// Computes the states of one split. If the split was the last one of its row tile and head tile,
+  /// also joins the states of all splits in order, and returns true.
   bool run_split(const AttentionArgs& args, const AttentionItem& item);
   /// The kernel arguments of `item`. They point to `keys`, which this call fills.
   AttentionArgs args_of(View qkv, const Batch& b, const Attention& a, const KvLayer& kv,

@@ -24,7 +24,7 @@ struct ServedRequest {
   std::string error{};                    ///< why it failed; empty on success
 
   bool is_completed() const { return !is_busy && error.empty(); }
-  /// Whether this run of a checked request and `other` gave equal ids and logits.
+  /// Whether this run and `other`, two runs of a request, gave equal ids and logits.
   bool has_output_of(const ServedRequest& other) const {
     return digest == other.digest && ids == other.ids;
   }

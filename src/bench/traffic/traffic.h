@@ -37,7 +37,7 @@ struct LengthRange {
 /// The parameters of synthetic traffic.
 struct SyntheticTraffic {
   std::int64_t requests = 0;
-  double rate = std::numeric_limits<double>::infinity();  ///< per second; infinite: all at once
+  double rate = std::numeric_limits<double>::infinity();  ///< requests/s; infinite: all at once
   /// Shape of the gamma distribution of arrival gaps. 1: a Poisson process; less: burstier.
   double burstiness = 1;
   LengthRange input{};  ///< prompt tokens after the shared prefix

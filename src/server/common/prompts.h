@@ -19,7 +19,7 @@ struct ReadPrompt {
 };
 
 /// Reads the member `name`: a string, a list of at most `most` strings, a list of ids, or a list of
-/// at most `most` lists of ids. Each prompt needs a token, and room in the context for another one.
+/// at most `most` lists of ids. Each prompt has at least one token, and room for one more.
 ///
 /// Errors: ApiError naming the JSON member; context_length_exceeded.
 std::vector<ReadPrompt> read_prompts(Params& params, std::string_view name, std::int32_t most,

@@ -44,7 +44,7 @@ struct RouteMatch {
 RouteMatch find_route(std::span<const Route> routes, std::string_view method,
                       std::string_view path);
 
-/// The part of a path after `before`, which stands for "{id}" or "{name}", with percent-encoded
+/// The value of "{id}" or "{name}" in a path: the part behind `before`, with percent-encoded
 /// characters decoded.
 std::string path_name(std::string_view path, std::string_view before);
 

@@ -11,7 +11,7 @@ namespace ingot::jinja {
 struct Limits {
   /// Most steps. A step is an instruction, a visited element, or kBytesPerStep visited bytes.
   std::uint64_t steps_max = 2'000'000;
-  /// Most bytes of values and texts that live at once, including the input.
+  /// Limit on bytes of values and texts that live at once, including the input.
   std::size_t memory_bytes_max = std::size_t{64} << 20;
   std::size_t output_bytes_max = std::size_t{64} << 20;
   /// Deepest nesting of calls to macros, caller() and loop().

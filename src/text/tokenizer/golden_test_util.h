@@ -66,7 +66,7 @@ class PieceList {
   std::vector<TestPiece> pieces_;
 };
 
-/// The two tokens that merge to `bytes`, found by merging its bytes with the ranks below its rank.
+/// The two tokens that merge to the token `bytes`, which BPE with merges of lower rank ends with.
 inline std::vector<std::string> parts_by_rank(const std::string& bytes,
                                               const std::map<std::string, std::size_t>& ranks) {
   const std::size_t own = ranks.at(bytes);
