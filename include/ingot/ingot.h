@@ -149,7 +149,7 @@ struct Request {
   std::vector<std::string> stop{};
   std::vector<std::int32_t> stop_token_ids{};  ///< drawing one of these ends the text
   bool ignore_eos = false;                     ///< the model's own end tokens do not end the text
-  std::int32_t logprobs = -1;                  ///< report each token and this many best; -1: none
+  std::int32_t logprobs = -1;                  ///< logprobs of each token and of N best; -1: none
   std::int32_t prompt_logprobs = -1;           ///< as `logprobs`, for the prompt's tokens
   bool digest = false;                         ///< compute the digest of the logits
   // How the request shares the engine. None of these fields changes a bit of the result.

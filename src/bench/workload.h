@@ -19,7 +19,7 @@ namespace ingot {
 struct Workload {
   enum class Kind {
     kPrefill,  ///< all tokens at once, with logits for the last one
-    kDecode,   ///< one token per step, the most likely one after the previous step
+    kDecode,   ///< one token per step, the most likely one by the previous step's row
   };
   Kind kind = Kind::kDecode;
   std::int64_t tokens = 0;

@@ -21,7 +21,7 @@ class RunSession {
   Request request(const Request& flags) const;
   /// Loads the session's keys and values into the engine.
   void restore(Engine& engine) const;
-  /// Writes the session of `request` and `drawn`, its generated ids. Errors: Error{kIo}.
+  /// Writes the session of `request`, which generated the ids `drawn`. Errors: Error{kIo}.
   void save(Engine& engine, const Request& request, std::span<const std::int32_t> drawn) const;
 
  private:

@@ -89,7 +89,7 @@ class CpuBackend final : public Backend {
     View ffn;                             ///< [W, F] activated rows of a wave
     LinearInput wave_q;                   ///< quantised rows of a wave: first `routed`, then `ffn`
     std::int32_t* pair_expert = nullptr;  ///< [T, k] experts of each row, best first
-    float* pair_weight = nullptr;         ///< [T, k] weights of these experts
+    float* pair_weight = nullptr;         ///< [T, k] weights of `pair_expert`
     ExpertPlanMemory experts;
     std::int64_t bytes = 0;
   };

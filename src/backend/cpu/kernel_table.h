@@ -74,8 +74,8 @@ struct LinearKernel {
   /// block is as large as the second-level cache.
   std::int64_t panel_rows_bytes = 0;
   std::int64_t scratch = 0;  ///< bytes of PanelArgs::scratch
-  /// With this many rows or more, the kernel reads PanelArgs::matrix, if given, and not `q`. With
-  /// fewer rows it reads `matrix` only if `q` is null. 0: it always reads `q`.
+  /// 0: the kernel always reads PanelArgs::q. Else it prefers `matrix` to `q` from this many rows
+  /// on, and `q` to `matrix` with fewer rows. If one of them is null, it reads the other.
   std::int64_t matrix_rows = 0;
 };
 

@@ -98,7 +98,7 @@ struct NormalizerStep {
 struct PretokenizerStep {
   enum class Kind : std::uint8_t {
     kNamed,            ///< cuts by GGUF's pattern `name`: "gpt-2", "llama-bpe", ...
-    kByteLevel,        ///< bytes are symbols; `add_prefix_space`; `use_regex`: GPT-2's pattern
+    kByteLevel,        ///< maps bytes to symbols; see `add_prefix_space`, `use_regex`
     kBert,             ///< drops white space, isolates punctuation
     kDelimiter,        ///< drops the one character in `pattern`
     kDigits,           ///< isolates runs of \p{N}, or each character of \p{N} if `individual`

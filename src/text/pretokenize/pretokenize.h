@@ -42,7 +42,7 @@ enum class Scanner : std::uint8_t {
   kNumbers,              ///< \p{N}+
   kNumbersBy3,           ///< \p{N}{1,3}
   kDigitsBy3,            ///< [0-9][0-9][0-9]
-  kByteNumbers,          ///< bytes that GPT-2's byte alphabet writes as \p{N}+
+  kByteNumbers,          ///< a run of bytes that are \p{N} in GPT-2's byte alphabet
   kPunctuation,          ///< [\p{P}$+<=>^`|~], BERT's punctuation
   kPunctuationRun,       ///< [\p{P}$+<=>^`|~]+
   kDefaultPunctuation,   ///< [\p{P}$+<=>^~|]+

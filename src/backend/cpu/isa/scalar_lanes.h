@@ -14,7 +14,7 @@ namespace {  // internal linkage: the linker cannot use this code for other file
 /// stores, bytes, dot products, and reductions in a fixed order.
 struct ScalarLanes {
   static constexpr int kWidth = 16;
-  /// Whether `dot` needs signed bytes for weights that may exceed 127.
+  /// Whether weights above 127 must become signed bytes before `dot`.
   static constexpr bool kWideSigned = false;
   /// Whether linears add pairs of products in 16 bits (kernels/pair_sums.inl). The lanes type then
   /// also has V, a half of B or of I, and the operations that pair_sums.inl uses.
