@@ -95,7 +95,7 @@ TEST(Params, SaysALittleOfManyUnknownMembers) {
   Params params(value);
   params.finish();
   EXPECT_EQ(params.warnings().as_array()->size(), 33U);
-  EXPECT_NE(params.warnings().dump().find("969 others"), std::string::npos);
+  EXPECT_NE(params.warnings().dump().find("969 other members"), std::string::npos);
   EXPECT_EQ(params.warnings().dump().find('\x1b'), std::string::npos);
 }
 
