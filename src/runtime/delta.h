@@ -12,14 +12,14 @@ namespace ingot {
 /// The log-probability of a token, and the likeliest tokens that could stand in its place.
 struct TokenLogprobs {
   TokenScore token;
-  std::vector<TokenScore> top;  ///< by descending probability, then by id
+  std::vector<TokenScore> top;  ///< likeliest tokens, by descending probability, then by id
 };
 
 /// New tokens of a choice and their text.
 struct Delta {
   std::vector<std::int32_t> ids;
-  std::string text;                     ///< whole UTF-8 characters; empty without a tokenizer
-  std::vector<TokenLogprobs> logprobs;  ///< one for each id; empty if not asked for
+  std::string text;                     ///< in whole UTF-8 characters; empty without a tokenizer
+  std::vector<TokenLogprobs> logprobs;  ///< one entry for each id; empty if not requested
 };
 
 }  // namespace ingot

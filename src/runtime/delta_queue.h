@@ -14,10 +14,10 @@
 namespace ingot {
 
 /// A bounded first-in first-out queue. One thread pushes deltas and one thread pops them. A third
-/// thread may close the queue while the pushing thread is kept from pushing.
+/// thread may close the queue, but only while the pushing thread cannot push.
 ///
-/// Deltas are stored end to end in lists that are used again. So a push writes few bytes; weights
-/// fill the engine's CPU caches. The reader fetches all deltas at once.
+/// Deltas are stored end to end in lists whose memory is reused. So a push touches little memory,
+/// although weights fill the engine's CPU caches. The reader fetches all queued deltas at once.
 class DeltaQueue {
  public:
   explicit DeltaQueue(std::size_t capacity) : capacity_(capacity) {}
@@ -34,15 +34,15 @@ class DeltaQueue {
   /// Refuses further deltas and wakes a waiting reader. Queued deltas can still be popped.
   void close();
 
-  /// Number of queued deltas, for the pushing and the popping thread. Takes no lock. If both
-  /// act at once, sequential consistency lets at least one thread see the other thread's change.
-  /// Otherwise the engine could pause while the reader does not know that it must wake the engine.
+  /// Number of queued deltas, for the pushing and the popping thread. Takes no lock. If
+  /// a push and a pop happen at once, sequential consistency lets at least one thread see the other
+  /// thread's change. Otherwise the engine could pause and the reader would not wake the engine.
   std::size_t size() const {
     // In this order, so that the difference is never negative.
     const std::size_t popped = popped_.load(std::memory_order_seq_cst);
     return pushed_.load(std::memory_order_seq_cst) - popped;
   }
-  /// Whether `close` was called; the writes before it are then visible. From any thread. No lock.
+  /// Whether `close` was called; writes before `close` are then visible. Any thread, no lock.
   bool is_closed() const { return closed_.load(std::memory_order_acquire); }
   std::size_t capacity() const { return capacity_; }
 

@@ -28,7 +28,7 @@ namespace ingot {
 /// alone, bit for bit, whatever other requests share its steps.
 ///
 /// Either `start` gives the engine a thread, or the caller calls `step`, always from one thread.
-/// Several engines may share a thread pool: each holds it for one step at a time.
+/// Several engines may share a thread pool: each engine holds the pool for one step at a time.
 class Engine {
  public:
   /// Errors: Error{kDoesNotFit}.
@@ -64,10 +64,10 @@ class Engine {
   /// Returns whether any requests are left. Does nothing while all requests wait for their readers.
   bool step();
   /// Runs one tick like `step`. Returns whether the next tick may do something. After false, call
-  /// it again only after a submit, a reader's take or cancel, or a deadline: see `wakes`.
+  /// `advance` again only after a submit, a reader's take or cancel, or a deadline: see `wakes`.
   bool advance();
-  /// Whether the engine's thread would wake now, because the bell was rung or a deadline passed. It
-  /// sleeps since `advance` returned false. For simulations of that thread.
+  /// Whether a thread that sleeps since `advance` returned false would wake now, because the bell
+  /// was rung or a deadline passed. For simulations of the engine's thread.
   bool wakes();
   /// Makes the engine fail if a step takes longer than `step_limit_seconds`. Every request then
   /// ends with an error, although the step may never return. Returns whether the engine has failed.
@@ -77,15 +77,15 @@ class Engine {
   /// once. From any thread.
   void begin_drain(double seconds);
   /// Waits for the end of a drain. If a step does not return, waits until 1 s after the drain's
-  /// time limit. Returns whether every request ended by itself. After false, if `step_seconds_now`
-  /// is not 0, `stop` would wait for the step that runs now.
+  /// time limit. Returns whether every request ended by itself. If not, and if `step_seconds_now`
+  /// is not 0, a call of `stop` would wait for the step that runs now.
   bool wait_drained();
   /// Cancels all requests and ends the thread after its current step. From the thread that owns the
   /// engine.
   void stop();
 
   /// Runs `body` in the engine's thread between two steps and waits for its end. Rethrows its
-  /// exceptions. From any thread except the engine's own. Without a thread, runs `body` at once.
+  /// exceptions. From any thread except the engine's own. If it has no thread, runs `body` now.
   ///
   /// Errors: Error{kUnavailable} if the engine has stopped or failed, or too many calls wait.
   void between_steps(const std::function<void()>& body);
@@ -98,7 +98,7 @@ class Engine {
   /// Number of choices that have not ended, and the limit on this number.
   std::size_t under_way() const { return inbox_.under_way(); }
   std::size_t under_way_max() const { return inbox_.limits().under_way_max; }
-  /// See Inbox::expected_wait.
+  /// Predicted seconds until a new request is admitted: see Inbox::expected_wait.
   double expected_wait(std::size_t own) const { return inbox_.expected_wait(own); }
   /// Seconds since the current step began; 0 between steps. Takes no lock.
   double step_seconds_now() const { return guard_.step_seconds(options_.now()); }
@@ -149,7 +149,7 @@ class Engine {
   Scheduler scheduler_;
   RunningRequests requests_;
   EngineReporter reporter_;
-  std::shared_ptr<Doorbell> bell_;  ///< wakes the engine; shared with streams that outlive it
+  std::shared_ptr<Doorbell> bell_;  ///< wakes the engine; streams may use it after the engine
   Inbox inbox_;
   Intake intake_;
   Errands errands_;
@@ -158,15 +158,15 @@ class Engine {
   RunningTime tick_;
   std::vector<RunningRequest*> in_step_;  ///< requests with rows in the step that is committed now
   StepPhases phases_[2];                  ///< phase times of step n at index n modulo 2
-  double committed_ = 0;     ///< time at which the last committed step had been sampled
-  bool some_ended_ = false;  ///< whether `requests_` has ended requests
+  double committed_ = 0;     ///< time at which the last committed step's tokens were drawn
+  bool some_ended_ = false;  ///< whether `requests_` contains requests that have ended
   bool is_idle_ = true;      ///< whether no request came since the last `check_idle`
 
   // Shared with any thread.
   std::atomic<bool> has_thread_{false};
   std::atomic<bool> is_stopping_{false};
   std::atomic<double> drain_by_{kNever};
-  std::atomic<bool> was_forced_{false};  ///< whether requests were ended before they were done
+  std::atomic<bool> was_forced_{false};  ///< whether the engine ended requests that were not done
   Doorbell drained_;
 
   std::thread thread_;

@@ -11,9 +11,9 @@ namespace ingot {
 
 /// Makes Error{kDoesNotFit}. Allocates nothing, because the text fits into the string object.
 Error out_of_memory();
-/// A copy of `*error`, or out_of_memory() if a copy needs too much memory; nullopt for null.
+/// Copies `*error`. Returns out_of_memory() if memory is lacking, and nullopt if `error` is null.
 std::optional<Error> copy_of(const Error* error);
-/// Makes Error{kUnavailable}: `parameter` allows `given` seconds, but `predicted` are needed.
+/// Makes Error{kUnavailable}: `parameter` allows `given` seconds, the prediction is `predicted`.
 Error too_late(std::string_view parameter, double given, double predicted);
 /// The error for the request of a sequence that the scheduler dropped.
 Error error_of(Dropped::Reason reason);

@@ -16,13 +16,13 @@ namespace ingot {
 /// Times at which the phases of a step end, in seconds of the engine's clock.
 struct StepPhases {
   double tick_begun = 0;  ///< start of the tick, which takes queued requests and plans the step
-  double planned = 0;     ///< when the step is passed to the runner
+  double planned = 0;     ///< time at which the step is passed to the runner
   double computed = 0;
   double sampled = 0;
   double delivered = 0;
 };
 
-/// Makes records of an engine's state and passes them to the observer, if there is one.
+/// Makes records of an engine's state and passes these records to the observer, if there is one.
 ///
 /// Only the thread that steps calls it, except that any thread may call `rejected` and `never_ran`.
 class EngineReporter {
@@ -58,7 +58,7 @@ class EngineReporter {
   void rejected(Rejection reason, std::size_t requests) const;
 
  private:
-  /// A cancelled request with blocks that are free once the engine has ended `steps` steps.
+  /// A cancelled request. Its blocks are free once the engine has ended `steps` steps in total.
   struct Freeing {
     double cancelled_at = 0;
     std::int64_t steps = 0;

@@ -29,8 +29,8 @@ struct EngineOptions {
   double stall_seconds = kNever;
   bool prefix_cache = true;  ///< keeps computed blocks until running requests need their memory
   PrefixIndexOptions prefix{};
-  double step_seconds = 0;           ///< see SchedulerLimits
-  std::int32_t preemptions_max = 4;  ///< see SchedulerLimits
+  double step_seconds = 0;           ///< limit on a step's prompt work: see SchedulerLimits
+  std::int32_t preemptions_max = 4;  ///< preemptions before a guarantee: see SchedulerLimits
   std::int32_t pipeline_depth = 1;   ///< see SchedulerLimits; 2 only if the runner supports it
   /// Bytes of a session's keys and values that are copied between two steps, at least one block.
   std::int64_t session_bytes = 16 << 20;
@@ -64,7 +64,7 @@ struct EngineSetup {
   std::vector<std::int32_t> end_ids{};
 };
 
-/// Makes the setup of a model. Errors: Error{kDoesNotFit}.
+/// Makes the setup of an engine that runs a model. Errors: Error{kDoesNotFit}.
 EngineSetup engine_setup(const ModelParts& parts);
 /// Returns `options`, with the system's steady clock as `now` if `now` is empty.
 EngineOptions with_clock(EngineOptions options);

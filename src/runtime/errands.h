@@ -9,18 +9,18 @@
 
 namespace ingot {
 
-/// A bounded queue of functions. Any thread adds one and waits for its end; one thread runs them.
+/// A bounded queue of functions. Any thread adds a function and waits for its end; one runs them.
 class Errands {
  public:
   /// `bell` wakes the thread that runs the functions. It must outlive this object.
   explicit Errands(Doorbell& bell);
 
-  /// Queues `body` and waits until it has run. Rethrows its exceptions.
+  /// Queues `body` and waits until it has run. Rethrows the exceptions of `body`.
   ///
   /// Errors: Error{kUnavailable} after `close` or `drop`, or if the queue is full.
   void call(const std::function<void()>& body);
 
-  /// Runs all functions that are in the queue now. Functions added meanwhile run the next time.
+  /// Runs all functions that are in the queue now. Functions added meanwhile run at the next call.
   void run();
   /// Refuses further calls. Queued functions still run.
   void close() { queue_.close(); }

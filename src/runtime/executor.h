@@ -20,16 +20,16 @@ struct ExecutorLimits {
   std::int32_t sequences = 0;
   std::int64_t context = 0;      ///< number of tokens of the longest sequence
   std::int32_t logits_rows = 0;  ///< number of rows of logits
-  std::int64_t ids = 0;          ///< RowScore::top has only ids below this; 0 = all ids
+  std::int64_t ids = 0;          ///< RowScore::top has only ids below this number; 0 = all ids
   std::int32_t score_top = -1;   ///< length of RowScore::top; -1 = no rows are scored
-  bool finds_best = false;       ///< whether `Executor::best` is wanted
+  bool finds_best = false;       ///< whether steps prepare results for `Executor::best`
 };
 
 /// The log-probability of the token after a row, and the likeliest tokens after that row.
 struct RowScore {
   std::int32_t id = 0;  ///< the token after the row
   float logprob = 0;
-  std::span<const TokenScore> top;  ///< by descending probability, then by id
+  std::span<const TokenScore> top;  ///< likeliest tokens, by descending probability, then by id
 };
 
 /// Runs steps of one model. Allocates all its buffers in the constructor.
@@ -55,7 +55,7 @@ class Executor {
   void run(std::span<const StepPart> parts);
   /// Row `i` of logits, [V]. The caller may overwrite it.
   std::span<float> logits(std::int64_t i);
-  /// The token with the largest logit in row `i`, ties to the lower id; -1 if the row has NaN.
+  /// The lowest id with the largest logit in row `i`; -1 if the row has NaN.
   /// Requires ExecutorLimits::finds_best.
   std::int32_t best(std::int64_t i) const;
   RowScore score(std::int64_t i) const;
@@ -88,13 +88,13 @@ class Executor {
   Buffer logits_memory_;
   HostRows logits_;                      ///< [logits_rows, V]
   HostRows outputs_rows_;                ///< rows of Scratch::output
-  std::vector<std::int32_t> best_;       ///< [R]
+  std::vector<std::int32_t> best_;       ///< [R]: token with the largest logit
   std::int32_t score_top_ = 0;           ///< ExecutorLimits::score_top, but at most V
   std::int64_t outputs_ = 0;             ///< number of rows of logits in the last step
   std::int64_t reduced_ = 0;             ///< `outputs_` plus the number of scored rows
-  std::vector<std::int32_t> score_ids_;  ///< [R]
-  std::vector<float> score_logprobs_;    ///< [R]
-  std::vector<TokenScore> score_tops_;   ///< [R, score_top_]
+  std::vector<std::int32_t> score_ids_;  ///< [R]: token after the row
+  std::vector<float> score_logprobs_;    ///< [R]: log-probability of `score_ids_`
+  std::vector<TokenScore> score_tops_;   ///< [R, score_top_]: likeliest tokens
 };
 
 /// Runs the next rows of sequences without a scheduler: reserves their blocks, runs the parts as a

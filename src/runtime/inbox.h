@@ -91,7 +91,7 @@ class Inbox {
   BoundedQueue<Submission> queue_;
   std::atomic<std::uint64_t> last_id_{0};
   std::atomic<std::size_t> under_way_{0};
-  /// Why all requests are refused; kFull: refuses requests only while too many are under way.
+  /// Why all requests are refused. kFull: requests are refused only while too many are under way.
   std::atomic<Rejection> refusal_{Rejection::kFull};
 
   /// The scheduler's state after the last plan: see `publish_queue_state`.

@@ -27,10 +27,10 @@ namespace ingot {
 struct InstanceOptions {
   std::string path;
   std::span<const std::byte> bytes{};  ///< contents of a GGUF file; `path` is then only its name
-  std::string isa = "auto";            ///< see find_host_kernels
+  std::string isa = "auto";            ///< instruction set: see find_host_kernels
   KvType kv_type = KvType::kF16;
-  std::optional<Format> weights{};     ///< see ModelOptions
-  std::string pack_cache{};            ///< see ModelOptions
+  std::optional<Format> weights{};     ///< format for dense matrices: see ModelOptions
+  std::string pack_cache{};            ///< folder of the pack cache; empty: no cache
   std::int64_t memory_limit = 0;       ///< limit on the bytes in use; 0 = the available memory
   LinearObserver* observer = nullptr;  ///< gets each linear's input; must outlive the instance
   bool profile = false;                ///< whether to time the ops of steps
@@ -44,9 +44,9 @@ struct StartOptions {
   std::int32_t rows = 1;
   std::int32_t out_rows = 1;
   std::int32_t logits_rows = 0;   ///< limit on a step's rows of logits; ignored with `generates`
-  bool finds_best = false;        ///< see ExecutorLimits
+  bool finds_best = false;        ///< whether `Executor::best` is used
   std::int64_t output_bytes = 0;  ///< size of the caller's inputs and results, to plan memory
-  bool generates = false;         ///< an Engine will run: sets `out_rows` and `logits_rows`
+  bool generates = false;         ///< true for an Engine: sets `out_rows` and `logits_rows`
   /// The largest Request::prompt_logprobs that requests may ask for; -1 = no scores.
   std::int32_t prompt_logprobs = -1;
   bool hidden_states = false;  ///< whether requests may ask for hidden states of all prompt rows
@@ -82,7 +82,7 @@ class Instance {
   /// The opened model file. Only before `start`.
   const Checkpoint& checkpoint() const { return *checkpoint_; }
   KvType kv_type() const { return options_.kv_type; }
-  /// A hash that identifies the model in session files. Reads all weights once, so it takes time.
+  /// A hash that identifies the model in session files. Slow: reads all weights once.
   /// Only before `start`.
   ModelFingerprint fingerprint() const;
   /// The model's tokenizer; null if the file has no tokenizer that ingot supports.
@@ -113,7 +113,7 @@ class Instance {
 
   ThreadPool& pool_;
   InstanceOptions options_;
-  std::int64_t available_bytes_ = 0;  ///< available memory, read once so that all plans agree
+  std::int64_t available_bytes_ = 0;  ///< available memory, queried once so that all plans agree
   const HostKernels& kernels_;        ///< kernels for sampling
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<ProfiledBackend> profiled_;

@@ -17,9 +17,9 @@ namespace ingot {
 /// Why a choice ended.
 enum class FinishReason {
   kStop,       ///< a stop token was drawn, or a stop string appeared
-  kLength,     ///< it reached max_tokens or the end of the context
-  kCancelled,  ///< its reader cancelled it, or the engine stopped
-  kError,      ///< it failed: see `Outcome::error`
+  kLength,     ///< the choice reached max_tokens or the end of the context
+  kCancelled,  ///< its reader cancelled the choice, or the engine stopped
+  kError,      ///< the choice failed: see `Outcome::error`
 };
 
 inline constexpr std::size_t kFinishReasons = 4;
@@ -32,10 +32,10 @@ struct Outcome {
   FinishReason finish = FinishReason::kCancelled;
   std::int32_t stop = -1;  ///< index in Request::stop of the string that ended the text; -1 = none
   std::optional<Error> error;
-  std::optional<std::uint64_t> digest;  ///< hash of the logits, if asked for
-  /// Log-probabilities of prompt tokens, from the second one or Request::prompt_logprobs_from on.
+  std::optional<std::uint64_t> digest;  ///< hash of the logits, if requested
+  /// Log-probabilities of prompt tokens, from index Request::prompt_logprobs_from or 1 on.
   std::vector<TokenLogprobs> prompt_logprobs;
-  std::vector<float> hidden;  ///< [rows, H]: hidden states, if asked for
+  std::vector<float> hidden;  ///< [rows, H]: hidden states, if requested
   std::int64_t prompt_tokens = 0;
   std::int64_t cached_tokens = 0;  ///< prompt tokens that were found in the prefix cache
   PrefixMiss miss;                 ///< where the cached prefix ended, and why; for operators only

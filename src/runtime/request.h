@@ -31,19 +31,19 @@ struct Request {
   /// log-probabilities of the tokens that spell this string are still delivered.
   std::vector<std::string> stop{};
   bool ignore_eos = false;                ///< true if the model's end tokens do not end the text
-  std::int32_t prompt_logprobs = -1;      ///< number of likeliest tokens per prompt token; -1 = off
-  std::int64_t prompt_logprobs_from = 0;  ///< index of the first prompt token to report
+  std::int32_t prompt_logprobs = -1;      ///< likeliest tokens to report per prompt token; -1 = off
+  std::int64_t prompt_logprobs_from = 0;  ///< index of the first prompt token to report on
   bool digest = false;  ///< whether to hash all logits from which tokens are drawn
-  HiddenRows hidden = HiddenRows::kNone;  ///< wanted hidden states; requires max_tokens = 0
+  HiddenRows hidden = HiddenRows::kNone;  ///< rows to return; requires max_tokens = 0
   bool final_norm = true;                 ///< whether hidden states are taken after the final norm
   // Scheduling and caching. These fields change no bit of the results.
   std::uint64_t tenant = 0;             ///< the API key that its rows and blocks count against
-  std::int32_t priority = 0;            ///< smaller is earlier; for Policy::kPriority alone
+  std::int32_t priority = 0;            ///< smaller values come first; for Policy::kPriority alone
   double first_token_seconds = kNever;  ///< time limit from submission to the first token
   double end_seconds = kNever;          ///< time limit from submission to the end
-  std::string_view end_limit = "deadline_ms";  ///< name of `end_seconds` in errors; a literal
+  std::string_view end_limit = "deadline_ms";  ///< name of `end_seconds` in errors
   double queue_seconds = kNever;               ///< time limit from submission to admission
-  /// API key and salt. Requests of different domains never share cached prefixes.
+  /// Made of API key and salt. Requests of different domains never share cached prefixes.
   std::array<std::uint64_t, 2> domain{};
   std::uint64_t adapter = 0;        ///< number of the adapter, new for each load; 0 = none
   std::uint64_t chat_template = 0;  ///< identifies the template, to explain misses; 0 = unknown
@@ -60,10 +60,10 @@ inline constexpr std::size_t kStopBytesMax = 1024;  ///< limit on the bytes of a
 struct RequestLimits {
   std::int64_t vocab = 0;             ///< number of rows of the embedding matrix
   std::int64_t ids = 0;               ///< number of ids that can be drawn
-  std::int64_t hidden = 0;            ///< H
+  std::int64_t hidden = 0;            ///< H: size of a hidden state
   std::int64_t context = 0;           ///< limit on the tokens of a sequence
   std::int32_t prompt_logprobs = -1;  ///< limit on Request::prompt_logprobs; -1 = no scores
-  bool text = true;                   ///< whether there is a tokenizer
+  bool text = true;                   ///< whether the engine has a tokenizer
   bool hidden_all = false;            ///< whether steps can give hidden states of all rows
 };
 

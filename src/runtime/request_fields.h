@@ -45,7 +45,7 @@ inline constexpr Places kHttp = kOpenAi | kMessages;  ///< the endpoints that ge
 }  // namespace place
 
 /// A member of SamplingParams, and the members of the public C++ and C structs from which it is
-/// copied. These are null if code in api/ converts the value.
+/// copied. `cpp` and `c` are null if code in api/ converts the value.
 template <class T>
 struct InSampling {
   T SamplingParams::*member = nullptr;
@@ -53,7 +53,7 @@ struct InSampling {
   T ingot_request::*c = nullptr;
 };
 
-/// The member of Request or SamplingParams that stores a field's value. A double is in seconds, but
+/// The member of Request or SamplingParams that stores a field's value. A double holds seconds;
 /// JSON has milliseconds. std::monostate: no member; each place reads the field with its own code.
 using FieldMember =
     std::variant<std::monostate, InSampling<float>, InSampling<std::int32_t>,
@@ -89,16 +89,16 @@ struct FieldVariation {
   std::optional<double> initial{};  ///< the default value
 };
 
-/// One request field, for all places where it has this name.
+/// A request field. All places that use the field's name share this entry.
 struct RequestField {
   std::string_view name;  ///< name in JSON; also the flag's name, with hyphens for underscores
   FieldMember member{};
   Places places = 0;
-  FieldRange range{};  ///< possible numbers
+  FieldRange range{};  ///< range of possible numbers
   std::string_view help{};
   std::string_view gguf{};                       ///< key in GGUF files after "general.sampling."
-  std::span<const FieldVariation> variations{};  ///< at a place, the first that has it applies
-  Places read_apart = 0;                         ///< places that read it with their own code
+  std::span<const FieldVariation> variations{};  ///< the first one that has a place applies to it
+  Places read_apart = 0;                         ///< places that read the field with their own code
   std::string_view flag{};                       ///< the flag's name, if not made from `name`
 };
 
@@ -151,7 +151,7 @@ void set_model_defaults(Request& request, const Config& config, const std::strin
 void copy_field(const RequestField& field, Request& to, const Request& from);
 /// A field's value as JSON; `set_field` sets an equal value from it.
 Json field_json(const RequestField& field, const Request& request);
-/// A field's value as text for users, with the fewest digits that identify it.
+/// A field's value as text for users, with the fewest digits that identify the value.
 std::string field_text(const RequestField& field, const Request& request);
 
 /// Sorts biases by id.

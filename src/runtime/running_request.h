@@ -35,10 +35,10 @@ class RunningRequest {
   bool is_cancelled() const;
   /// Time at which the reader cancelled the request; kNever if it was not cancelled.
   double cancelled_at() const { return channel_->cancelled_at.load(); }
-  /// Pauses the sequence if its reader's queue is full. If a paused sequence is preempted, it has
-  /// to be computed again, so it resumes only when half of the queue is read.
+  /// Pauses the sequence if its reader's queue is full. A paused sequence that was preempted has to
+  /// be computed again, so it resumes only when half of the queue is read.
   void poll_reader(double now);
-  /// Time since which a paused request's reader took no delta; kNever if the request is not paused.
+  /// Time of a paused request's last progress (its pause or a read delta); kNever if not paused.
   double paused_since() const { return paused_since_; }
   /// Name of the parameter that limits the time to the request's end, for errors.
   std::string_view end_limit() const { return request_.end_limit; }
@@ -75,7 +75,7 @@ class RunningRequest {
 
   /// Ends the request. Text that was held back is not delivered. Allocates nothing.
   void finish(FinishReason reason, std::optional<Error> error = std::nullopt);
-  /// Tells the reader that the request has ended. Call it after its blocks are released.
+  /// Tells the reader that the request has ended. Call it after the request's blocks are released.
   void tell_end() {
     if (!channel_->deltas.is_closed()) channel_->close();
   }
@@ -105,7 +105,7 @@ class RunningRequest {
   std::optional<Digest> digest_;
   std::optional<Detokenizer> detokenizer_;
   StopText stop_;
-  std::size_t replayed_bytes_ = 0;  ///< bytes of text to skip, which an earlier request delivered
+  std::size_t replayed_bytes_ = 0;  ///< bytes of text that an earlier request delivered, to skip
   Outcome outcome_;
   double queued_ = 0;
   std::optional<double> started_;

@@ -12,7 +12,7 @@
 
 namespace ingot {
 
-/// A stopwatch. One thread starts and stops it. Any thread reads how long it has run. No lock.
+/// A stopwatch. One thread starts and stops it, and any thread may read it without a lock.
 class RunningTime {
  public:
   /// Starts the stopwatch. Does nothing if it runs already.
@@ -21,7 +21,7 @@ class RunningTime {
   }
   void end() { begun_.store(kNever); }
   bool is_under_way() const { return begun_.load() < kNever; }
-  /// Seconds since `begin`; 0 if it does not run.
+  /// Seconds since `begin`; 0 if the stopwatch does not run.
   double seconds(double now) const {
     const double begun = begun_.load();
     return begun == kNever ? 0 : std::max(0.0, now - begun);
@@ -35,19 +35,19 @@ class RunningTime {
 /// Guards the calls that one thread makes to a StepRunner. After a failure no call succeeds.
 class StepGuard {
  public:
-  /// Called once, by the thread that found the failure. If that is the watching thread, the guarded
-  /// call does not return before this function does.
+  /// Called once, by the thread that found the failure. If `watch` found it, the guarded call
+  /// does not return before this function does.
   using OnFailure = FunctionRef<void(const Error&)>;
 
   /// `now` must outlive this object. `limit_seconds`: time limit of one call; kNever = no limit.
   StepGuard(const Clock& now, double limit_seconds) : now_(now), limit_seconds_(limit_seconds) {}
 
-  /// Calls `body`, and again if it throws. If the second call throws `Error`, the guard has failed
-  /// for good. Returns false if it failed in this call or earlier, or if `watch` found a timeout.
+  /// Calls `body`, and calls it again if it throws. If the second call throws `Error`, the guard
+  /// fails for good. Returns false if the guard has failed, or if `watch` found a timeout.
   ///
   /// Errors: std::bad_alloc from the second call; the guard has not failed then.
   [[nodiscard]] bool attempt(FunctionRef<void(bool is_retry)> body, OnFailure on_failure);
-  /// Calls `body` once under the time limit; it must not throw.
+  /// Calls `body` once under the time limit. `body` must not throw.
   void call(FunctionRef<void()> body);
   /// Ends the time of a step after its last call.
   void end_step() { step_.end(); }
@@ -75,7 +75,7 @@ class StepGuard {
   std::atomic<bool> has_failed_{false};
 
   static constexpr double kNoCall = kNever, kSeized = -kNever;
-  std::atomic<double> call_begun_{kNoCall};  ///< time; kSeized: `watch` found a timeout
+  std::atomic<double> call_begun_{kNoCall};  ///< when the call began; kSeized: the call timed out
   std::mutex seized_;  ///< held by the watching thread while it handles the failure
 };
 

@@ -29,14 +29,14 @@ class StepRunner {
   /// Waits for the end of a step. Then `logits(i)`, `score(i)` and `hidden(i)` return its results,
   /// as described at Executor::run.
   ///
-  /// Errors: failures of the step since `run`. Writes may continue until `drain`.
+  /// Errors: failures of the step since `run`. After an error, writes may continue until `drain`.
   virtual void wait(const Step& /*step*/) {}
   /// Waits until no step computes or writes. Steps in flight are lost unless `run_again` starts
   /// them again. Until `drain`, blocks of a step in flight are not given to other sequences.
   virtual void drain() noexcept {}
   /// Restarts a step that was in flight at `drain`. Must use the arguments that `run` got,
-  /// because with a pipeline depth of 2 its sequences may have other blocks now, or have ended. The
-  /// engine calls it for all such steps, in order.
+  /// because with a pipeline depth of 2 the sequences may have other blocks now, or have ended. The
+  /// engine calls it for all steps that were in flight, in order.
   ///
   /// Errors: those of `run`.
   virtual void run_again(const Step& step) { run(step); }

@@ -12,12 +12,12 @@ namespace ingot {
 /// Searches one choice's text, piece by piece, for stop strings.
 ///
 /// Holds back the longest end of the text that could begin a stop string, and releases all text
-/// before it. The text ends where its first stop string starts, whatever the pieces are. If a stop
+/// before it. The text ends where its first stop string starts, however it is split. If a stop
 /// string is complete while another one with an earlier start is not, the decision waits for more
-/// bytes or the end of the text. If several start at one place, the shortest counts.
+/// bytes or the end of the text. If several begin at one place, the shortest counts.
 ///
-/// Time is linear in the text's bytes, memory in the stop strings' (Aho and Corasick, 1975). Stop
-/// strings and pieces are UTF-8; if both are whole characters, so is the released text.
+/// Time is linear in the text's bytes, memory in the stop strings' bytes (Aho and Corasick, 1975).
+/// If stop strings and pieces are whole UTF-8 characters, the released text is so too.
 class StopText {
  public:
   /// `stops` must not contain an empty string. Without stops, each piece is released at once.
@@ -38,13 +38,13 @@ class StopText {
  private:
   static constexpr std::int32_t kNone = -1;
 
-  /// A node of a trie: a prefix of stop strings, spelt by the bytes from the root, node 0.
+  /// A node of a trie. It stands for a prefix of stop strings; the root, node 0, for the empty one.
   struct Node {
     std::int32_t child = kNone;    ///< first child
     std::int32_t sibling = kNone;  ///< next child of the same parent
     std::int32_t shorter = 0;      ///< node of the longest proper suffix that is in the trie
     std::int32_t depth = 0;        ///< length of the prefix in bytes
-    std::int32_t stop = kNone;     ///< the longest stop string that is a suffix of the prefix
+    std::int32_t stop = kNone;     ///< index of the longest stop string at the prefix's end
     char byte = 0;                 ///< last byte of the prefix
   };
 
@@ -59,7 +59,7 @@ class StopText {
   std::vector<std::int64_t> lengths_;  ///< length of each stop string in bytes
   std::int32_t node_ = 0;              ///< node of the longest prefix that the text ends with
   std::int64_t seen_ = 0;              ///< length of the text so far in bytes
-  std::int32_t found_ = kNone;         ///< the stop string with the earliest start so far
+  std::int32_t found_ = kNone;         ///< index of the stop string with the earliest start so far
   std::int64_t found_start_ = 0;       ///< byte offset in the text at which `found_` starts
   bool stopped_ = false;
 

@@ -46,8 +46,8 @@ struct Channel {
 
   bool is_cancelled() const { return cancelled_at.load(std::memory_order_relaxed) < kNever; }
 
-  DeltaQueue deltas;                         ///< only the engine pushes; closed at the end
-  Outcome outcome;                           ///< written before `deltas` is closed, read afterwards
+  DeltaQueue deltas;                         ///< only the engine pushes to it; closed at the end
+  Outcome outcome;                           ///< written before `deltas` is closed, then read
   std::atomic<double> cancelled_at{kNever};  ///< time of the first cancel; kNever if there is none
   std::shared_ptr<Doorbell> bell;            ///< wakes the engine
   std::shared_ptr<const Clock> clock;  ///< the engine's clock; not called once `deltas` is closed

@@ -22,8 +22,8 @@ std::vector<std::size_t> choose_cpus(
     std::span<const std::size_t> cpus,
     FunctionRef<double(const std::vector<std::size_t>& cpus)> speed, const std::string& root = "");
 
-/// Chooses from the CPUs that this process may use. Measures speed with an instruction set's reads
-/// and dot products, for some tenths of a second at most, but not if every core has one CPU. Empty
+/// Chooses from the CPUs that this process may use. Measures speed with reads and dot products of
+/// `kernels`, for some tenths of a second at most; not if every core has one CPU. Returns no CPUs
 /// if the system does not tell which CPUs the process may use.
 std::vector<std::size_t> choose_cpus(const HostKernels& kernels);
 
