@@ -27,7 +27,7 @@ std::size_t llama3_length(std::string_view text, const Llama3Rules& rules);
 /// Size in bytes of the first piece that Scanner::kO200k or kTekken cuts off. A word never changes
 /// from lower to upper case: "HTMLPage" is one word, "aB" is two words.
 std::size_t cased_length(std::string_view text, const CasedRules& rules);
-/// Size in bytes of the first piece that Scanner::kDeepseek3 cuts off; 0 if it does not match.
+/// Size in bytes of the first piece that Scanner::kDeepseek3 cuts off; 0 if there is no match here.
 std::size_t deepseek3_length(std::string_view text);
 
 }  // namespace ingot

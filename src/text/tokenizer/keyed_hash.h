@@ -1,4 +1,4 @@
-// Keyed hash functions: a random key per process keeps hostile files from making keys collide.
+// Keyed hash functions: hostile files cannot force collisions, as each process draws a key.
 #pragma once
 
 #include <array>
