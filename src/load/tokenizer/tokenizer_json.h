@@ -9,12 +9,12 @@
 
 namespace ingot {
 
-/// Limits on a tokenizer.json. The largest public ones have 35 MB and 1.5 million values.
+/// Limits on a tokenizer.json. The largest public files have 35 MB and 1.5 million values.
 inline constexpr JsonLimits kTokenizerJsonLimits{
     .bytes_max = 200'000'000, .depth_max = 32, .nodes_max = 8'000'000};
 
-/// Reads the parsed file `root`. A component that is not supported is an error: an unknown type, a
-/// member of the wrong type, a duplicate id, a missing token. The error names the path
+/// Reads the parsed file `root`. Anything malformed or not supported is an error: an unknown type,
+/// a member of the wrong type, a duplicate id, a missing token. The error names the path
 /// ("pre_tokenizer.pretokenizers[1].type"). Truncation and padding are ignored.
 ///
 /// Errors: model_error(file, "tokenizer", 0, reason).
