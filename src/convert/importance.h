@@ -17,7 +17,7 @@ namespace ingot {
 /// Files have one of two layouts. The GGUF layout, which `ingot imatrix` writes, has tensors
 /// NAME.in_sum2 (sums) and NAME.counts (rows), and general.type "imatrix". The older layout is a
 /// list of entries, each with a name, a number of calls and values.
-/// Source: llama.cpp, tools/imatrix, for both.
+/// Source: llama.cpp, tools/imatrix, for both layouts.
 class ImportanceMatrix {
  public:
   /// Reads a file; its content decides which layout it has.
