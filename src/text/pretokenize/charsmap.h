@@ -11,7 +11,7 @@ namespace ingot {
 
 /// Limit on the bytes of a precompiled map. The common map, nmt_nfkc, has about 240,000.
 constexpr std::size_t kCharsmapBytesMax = 16'777'216;
-/// Longer keys (in bytes) never match, to limit the search. The longest key of nmt_nfkc has 18.
+/// Limit on the bytes of a key: longer keys never match. The longest key of nmt_nfkc has 18 bytes.
 constexpr std::size_t kCharsmapKeyBytesMax = 64;
 
 /// Limit on the size that a precompiled map may give to a text of `bytes` bytes. In NFKC, U+FDFA

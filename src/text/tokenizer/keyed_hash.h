@@ -1,4 +1,4 @@
-// Keyed hash functions: hostile files cannot force collisions, as each process draws a key.
+// Keyed hash functions: each process draws a random key, so no file can force collisions.
 #pragma once
 
 #include <array>

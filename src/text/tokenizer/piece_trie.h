@@ -1,5 +1,5 @@
-// PieceTrie, PieceFinder: find the strings of a set in a text, the leftmost first, of several the
-// longest. Used to find added tokens.
+// PieceTrie, PieceFinder: find the strings of a set in a text, such as added tokens. At each place
+// the longest string is found.
 #pragma once
 
 #include <cstddef>

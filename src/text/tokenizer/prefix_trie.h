@@ -41,7 +41,7 @@ class PrefixTrie {
   }
 
  private:
-  /// Up to this many children of a node are searched one by one. For more, the node has a Wide.
+  /// Up to this many children of a node are searched one by one. More are found by its Wide.
   static constexpr std::uint32_t kNarrow = 8;
   static constexpr std::uint32_t kNotWide = 0xFFFF'FFFF;
 

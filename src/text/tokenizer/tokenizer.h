@@ -32,8 +32,8 @@ struct EncodeOptions {
 
 /// A tokenizer. Immutable: all functions may be called from several threads at once.
 ///
-/// Encoding cuts a text at added tokens, normalises the parts, cuts them at added tokens that are
-/// searched for after normalisation, pre-tokenizes them, and passes each piece to the model.
+/// Steps of encoding: cut the text at added tokens, normalise the parts, cut at added tokens that
+/// are searched for in normalised text, pre-tokenize, and pass each piece to the model.
 class Tokenizer {
  public:
   /// Works as `make_tokenizer`, but does not copy the warnings of `data`.
@@ -66,8 +66,8 @@ class Tokenizer {
   bool adds_bos() const;
   bool adds_eos() const;
 
-  /// The most bytes of text that one token can stand for; nothing if there is no limit. A text of
-  /// more than n times this size has more than n tokens, so it can be refused without encoding.
+  /// Limit on the bytes of text that one token can stand for; nothing if there is no limit. A text
+  /// of more than n times this size has more than n tokens, so it can be refused without encoding.
   std::optional<std::size_t> text_bytes_per_token_max() const;
 
   /// The prefix (a space) that decoding removes from a text.
