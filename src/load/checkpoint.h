@@ -40,7 +40,7 @@ struct TensorInfo {
 /// An opened model: GGUF (single or split) or a Hugging Face folder with safetensors.
 ///
 /// Immutable after opening. The tensors' bytes are views of mapped files and live as long as the
-/// checkpoint. After reading them, call `expect_unchanged`: it fails if a file has changed.
+/// checkpoint. After reading tensors, call `expect_unchanged`, which fails if a file has changed.
 class Checkpoint {
  public:
   /// Opens a GGUF file, any file of a split GGUF model, or a folder.

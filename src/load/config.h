@@ -41,8 +41,8 @@ enum class Activation { kSilu, kGeluTanh, kGeluErf };
 
 /// A model's hyper-parameters as its file states them, checked by `validate_config`.
 ///
-/// GGUF and Hugging Face files have different names and defaults for these values. load/ resolves
-/// that, so all other code reads plain fields.
+/// GGUF and Hugging Face files have different names and defaults for these values. Code in load/
+/// hides the differences, so all other code reads plain fields.
 struct Config {
   Naming naming = Naming::kGguf;
   std::string architecture;  ///< GGUF's spelling: "llama", "qwen2", "qwen3", "qwen3moe", ...

@@ -55,7 +55,7 @@ class Json {
   /// The member of this name, if it is a string; otherwise null.
   const std::string* find_string(std::string_view key) const;
 
-  /// Appends to an array (push) or an object (set). Any other type of value is a bug.
+  /// Appends to an array (push) or an object (set). A call on another type is a bug.
   Json& push(Json element);
   Json& set(std::string key, Json member);
 

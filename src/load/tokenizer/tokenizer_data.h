@@ -1,5 +1,5 @@
-// TokenizerData: a tokenizer's vocabulary and settings, in one form for all kinds of files. text/
-// checks them and makes a Tokenizer.
+// TokenizerData: a tokenizer's vocabulary and settings, in one form for all kinds of files. Code in
+// text/ checks the data and makes a Tokenizer.
 #pragma once
 
 #include <cstdint>
@@ -131,7 +131,7 @@ struct DecoderStep {
     kFuse,          ///< joins the tokens: later steps apply to the whole text
     kReplace,       ///< replaces `pattern` by `content`
     kStrip,         ///< removes `content` up to `start` times in front, `stop` times at the end
-    kMetaspace,     ///< `content` becomes a space; `add_prefix`: nothing in the first token
+    kMetaspace,     ///< `content` becomes a space; in the first token with `add_prefix`, nothing
     kWordPiece,     ///< joins words with spaces; if `cleanup`, no space before punctuation
   };
   Kind kind{};
@@ -170,7 +170,7 @@ struct TokenizerData {
   std::vector<double> scores;    ///< score of each token; empty if the file has none
   StringTable merges;            ///< pairs to merge, best first: left + `merge_separator` + right
   char merge_separator = ' ';
-  bool ignore_merges = false;         ///< a piece that is a token itself is not merged from parts
+  bool ignore_merges = false;         ///< a whole piece that is a token is taken without merging
   bool byte_fallback = false;         ///< unknown characters become byte tokens, if there are any
   bool fuse_unknown = false;          ///< a run of unknown characters becomes one token
   bool space_marks = false;           ///< tokens spell spaces as U+2581, normalised texts do not

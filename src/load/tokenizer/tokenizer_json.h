@@ -27,8 +27,8 @@ void read_tokenizer_steps(const JsonKeys& root, TokenizerData& data);
 
 /// Adds the tokens of the member `added_tokens` to `data`.
 ///
-/// Errors: those of `read_tokenizer_json`; a token that has another id in the vocabulary, or an id
-/// that has another token.
+/// Errors: those of `read_tokenizer_json`; also an error for a token that has another id in the
+/// vocabulary, or an id that has another token.
 void read_added_tokens(const JsonKeys& root, TokenizerData& data);
 
 /// Reads an entry of `added_tokens` or `added_tokens_decoder`, without its id.
