@@ -51,7 +51,7 @@ struct InputSums {
   std::vector<double> rows;     ///< [experts], number of input rows of each expert
 };
 
-/// The text over which sums were measured; it is stored in the file.
+/// Describes the text over which sums were measured. The file stores this description.
 struct ImportanceSource {
   std::string text;                 ///< name of the text file
   std::uint32_t windows = 0;        ///< number of pieces of the text
