@@ -17,7 +17,7 @@ namespace ingot {
 /// Files have one of two layouts. The GGUF layout, which `ingot imatrix` writes, has tensors
 /// NAME.in_sum2 (sums) and NAME.counts (rows), and general.type "imatrix". The older layout is a
 /// list of entries, each with a name, a number of calls and values.
-/// Source: llama.cpp, tools/imatrix, for both.
+/// Source: llama.cpp, tools/imatrix, for both layouts.
 class ImportanceMatrix {
  public:
   /// Reads a file; its content decides which layout it has.
@@ -51,7 +51,7 @@ struct InputSums {
   std::vector<double> rows;     ///< [experts], number of input rows of each expert
 };
 
-/// The text over which sums were measured; it is stored in the file.
+/// Describes the text over which sums were measured. The file stores this description.
 struct ImportanceSource {
   std::string text;                 ///< name of the text file
   std::uint32_t windows = 0;        ///< number of pieces of the text

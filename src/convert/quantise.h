@@ -62,11 +62,11 @@ struct TensorReport {
 /// Receives progress, in bytes of the weights as float32. It may throw to end the work.
 using QuantiseProgress = FunctionRef<void(std::uint64_t done, std::uint64_t total)>;
 
-/// Writes the file atomically, some megabytes of a tensor at a time. Its bytes do not depend on the
-/// number of threads.
+/// Writes the file atomically, some megabytes of a tensor at a time. The file's bytes do not depend
+/// on the number of threads.
 ///
 /// Errors: model_error naming tensor and row for a weight that is not finite or too large for the
-///         format; kIo if the file cannot be written, or if the checkpoint changed while read.
+///         format; kIo if the file cannot be written, or if the checkpoint changed meanwhile.
 std::vector<TensorReport> write_quantised(Checkpoint& checkpoint, const QuantisePlan& plan,
                                           const std::string& path, ThreadPool& pool,
                                           QuantiseProgress progress);

@@ -25,7 +25,7 @@ std::span<const Recipe> recipes();
 /// The recipe with this name; null if there is none.
 const Recipe* find_recipe(std::string_view name);
 
-/// A tensor's format. `wanted`: the recipe's format, only if rows do not divide into its blocks.
+/// A tensor's format. `wanted` is the recipe's format, set only if rows do not fit its blocks.
 struct FormatChoice {
   Format format{};
   std::optional<Format> wanted;
@@ -35,9 +35,9 @@ struct FormatChoice {
 /// the replacement that common tools choose: Q5_0 for Q4_K, Q5_1 for Q5_K, Q8_0 for Q6_K, else F16.
 ///
 /// Q4_K_M is Q4_K, with exceptions. The output head is Q6_K, and so are attn_v and ffn_down in
-/// every third layer and in the first and last eighth of the layers. With eight experts attn_k and
-/// attn_v are Q8_0 and attn_output is Q5_K. With 80 layers and grouped heads attn_v is Q5_K instead
-/// of Q4_K. Source: the types in files that llama.cpp's quantize tool writes, and its
+/// every third layer and in the first and last eighth of the layers. With eight experts, attn_k and
+/// attn_v are Q8_0, and attn_output is Q5_K. With 80 layers and grouped heads, attn_v is Q5_K where
+/// it would be Q4_K. Source: the types in files that llama.cpp's quantize tool writes, and its
 /// documentation.
 FormatChoice choose_format(const Recipe& recipe, const Spec& spec, const ListedTensor& tensor);
 

@@ -25,7 +25,7 @@ struct ListedTensor {
   /// Number of heads to reorder from half-split to adjacent rotary pairs; 0: rows keep their order.
   std::int64_t turned_heads = 0;
 
-  /// Columns of a row. A vector to reorder counts as rows of one element.
+  /// Columns of a row. A vector to reorder counts as a matrix with one column.
   std::int64_t cols() const { return turned_heads > 0 && shape.size() == 1 ? 1 : shape.back(); }
   std::int64_t rows() const;
   /// Rows of one expert; all rows of a dense matrix.
@@ -47,7 +47,7 @@ SourceRow source_row(const ListedTensor& tensor, std::int64_t row);
 /// Rotary pairs of architecture llama are adjacent in GGUF and half a head apart in folders. GGUF
 /// stores llama3 scaling as a tensor of divisors.
 /// Errors: model_error for a model that GGUF cannot express.
-/// Names are those of model/names.h.
+/// The names of tensors are those of model/names.h.
 std::vector<ListedTensor> list_tensors(const Checkpoint& checkpoint, const BoundModel& model);
 
 /// The checkpoint's tensors that are not in `listed`: a copy of the embedding as output head, and

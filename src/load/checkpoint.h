@@ -40,7 +40,7 @@ struct TensorInfo {
 /// An opened model: GGUF (single or split) or a Hugging Face folder with safetensors.
 ///
 /// Immutable after opening. The tensors' bytes are views of mapped files and live as long as the
-/// checkpoint. After reading them, call `expect_unchanged`: it fails if a file has changed.
+/// checkpoint. After reading tensors, call `expect_unchanged`, which fails if a file has changed.
 class Checkpoint {
  public:
   /// Opens a GGUF file, any file of a split GGUF model, or a folder.
@@ -48,8 +48,8 @@ class Checkpoint {
   /// Errors: Error{kModel} in the form of model_error for anything missing, malformed or not
   /// supported.
   static std::unique_ptr<Checkpoint> open(const std::string& path);
-  /// Opens a GGUF file from bytes in memory, which must outlive the checkpoint; messages call it
-  /// `path`. If `bytes` is empty, opens the file at `path`.
+  /// Opens a GGUF file from bytes in memory, which must outlive the checkpoint; `path` is the
+  /// file's name in messages. If `bytes` is empty, opens the file at `path`.
   static std::unique_ptr<Checkpoint> open(const std::string& path,
                                           std::span<const std::byte> bytes);
 
@@ -80,7 +80,7 @@ class Checkpoint {
   std::vector<FileIdentity> identities() const;
   /// Returns a tensor's mapped pages to the system. Call it after the tensor's last read.
   void release(const TensorInfo& tensor);
-  /// Throws Error{kIo} if a file has changed since opening (is_same_state).
+  /// Throws Error{kIo} if a file has changed since opening (see is_same_state).
   void expect_unchanged() const;
 
  protected:

@@ -26,12 +26,12 @@ enum class RopeStyle {
 struct RopeScaling {
   enum class Kind { kNone, kLinear, kLlama3, kYarn };
   Kind kind = Kind::kNone;
-  double factor = 1;            ///< linear, llama3 and yarn; above 0
-  double low_freq_factor = 1;   ///< llama3 only
-  double high_freq_factor = 4;  ///< llama3 only
+  double factor = 1;            ///< divides frequencies (linear, llama3 and yarn); above 0
+  double low_freq_factor = 1;   ///< llama3: full scaling below this many turns in original_context
+  double high_freq_factor = 4;  ///< llama3: no scaling above this many turns in original_context
   double original_context = 0;  ///< llama3 and yarn: trained context in tokens
-  double beta_fast = 32;        ///< yarn only
-  double beta_slow = 1;         ///< yarn only
+  double beta_fast = 32;        ///< yarn: no scaling above this many turns in original_context
+  double beta_slow = 1;         ///< yarn: full scaling below this many turns in original_context
   bool truncate = true;         ///< yarn: rounds the correction range to whole dimensions
   std::optional<double> attention_factor;  ///< yarn: scales cos and sin; absent: 0.1 ln(factor) + 1
 };
@@ -41,8 +41,8 @@ enum class Activation { kSilu, kGeluTanh, kGeluErf };
 
 /// A model's hyper-parameters as its file states them, checked by `validate_config`.
 ///
-/// GGUF and Hugging Face files have different names and defaults for these values. load/ resolves
-/// that, so all other code reads plain fields.
+/// GGUF and Hugging Face files have different names and defaults for these values. Code in load/
+/// hides the differences, so all other code reads plain fields.
 struct Config {
   Naming naming = Naming::kGguf;
   std::string architecture;  ///< GGUF's spelling: "llama", "qwen2", "qwen3", "qwen3moe", ...
@@ -52,7 +52,7 @@ struct Config {
   std::int64_t hidden = 0;
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
-  std::int64_t head_dim = 0;  ///< default: hidden / heads
+  std::int64_t head_dim = 0;  ///< elements of a head; default: hidden / heads
   std::int64_t ffn = 0;       ///< width of dense feed-forward layers
   std::int64_t context = 0;   ///< trained context in tokens
   std::int64_t vocab = 0;     ///< number of tokens; 0: number of rows of the embedding matrix
@@ -75,7 +75,7 @@ struct Config {
   std::optional<bool> attention_bias;
   std::optional<bool> mlp_bias;
 
-  std::int64_t experts = 0;  ///< 0: dense model
+  std::int64_t experts = 0;  ///< number of experts of a layer; 0: dense model
   std::int64_t experts_used = 0;
   std::int64_t expert_ffn = 0;
   bool renormalise_experts = true;  ///< divides the chosen experts' weights by their sum
@@ -84,8 +84,8 @@ struct Config {
 
   std::vector<std::int32_t> eos_ids;  ///< tokens that end a text; may be empty
   std::optional<std::int32_t> bos_id;
-  /// Sampling parameters that the model's authors recommend, unchecked: generation_config.json, or
-  /// GGUF's keys that begin with "general.sampling.".
+  /// Sampling parameters that the model's authors recommend, unchecked. They are the contents of
+  /// generation_config.json, or GGUF's keys that begin with "general.sampling.".
   Json sampling = Json::object();
 };
 

@@ -19,7 +19,7 @@ class Json {
   using Array = std::vector<Json>;
   using Object = std::vector<std::pair<std::string, Json>>;
 
-  Json() = default;  ///< null
+  Json() = default;  ///< makes the JSON value null
   // Implicit, so that a literal is a value: object.set("layers", 4).
   // NOLINTBEGIN(google-explicit-constructor)
   Json(bool b) : value_(b) {}
@@ -55,7 +55,7 @@ class Json {
   /// The member of this name, if it is a string; otherwise null.
   const std::string* find_string(std::string_view key) const;
 
-  /// Appends to an array (push) or an object (set). Calling them on another type is a bug.
+  /// Appends to an array (push) or an object (set). A call on another type is a bug.
   Json& push(Json element);
   Json& set(std::string key, Json member);
 
@@ -71,7 +71,7 @@ class Json {
   Value value_;
 };
 
-/// Limits on an untrusted document. The parser fails beyond them.
+/// Limits on an untrusted document. The parser fails if a document exceeds one of them.
 struct JsonLimits {
   std::uint64_t bytes_max = 100'000'000;
   std::int32_t depth_max = 64;
@@ -81,7 +81,7 @@ struct JsonLimits {
 
 /// Parses one document. White space may surround it; comments and a byte order mark are errors.
 ///
-/// Units:  `base_offset` is the byte of the file at which `text` begins; errors add it.
+/// Units:  `base_offset` is the byte of the file at which `text` begins; error offsets include it.
 /// Errors: model_error(file, section, offset, reason) for malformed text, invalid UTF-8, duplicate
 ///         keys, numbers beyond a double's range, or an exceeded limit.
 Json parse_json(std::string_view text, const std::string& file, const std::string& section,

@@ -18,7 +18,7 @@ std::string shown(const Json& value);
 /// Errors: model_error(file, section, 0, ...) for a member of another type or out of range.
 class JsonKeys {
  public:
-  /// `prefix` precedes keys in messages: "rope_scaling.". `object` and `file` must outlive it.
+  /// `prefix` precedes keys in messages: "rope_scaling.". `object` and `file` must outlive this.
   JsonKeys(const Json& object, const std::string& file, std::string prefix = "",
            std::string_view section = "config")
       : object_(object), file_(file), prefix_(std::move(prefix)), section_(section) {}
@@ -49,7 +49,7 @@ class JsonKeys {
   /// Throws the error "<key> is <value>, <expectation>".
   [[noreturn]] void refuse(std::string_view key, const Json& value,
                            std::string_view expectation) const;
-  /// Throws the same error for the member `key`, which must exist.
+  /// Throws "<key> is <value>, <expectation>" for the member `key`, which must exist.
   [[noreturn]] void refuse(std::string_view key, std::string_view expectation) const {
     refuse(key, *object_.find(key), expectation);
   }
@@ -60,7 +60,7 @@ class JsonKeys {
   template <class T>
   const T* typed(std::string_view key, const T* (Json::*as)() const,
                  std::string_view expectation) const;
-  /// Returns `value`. Throws the error `missing` if it is absent.
+  /// Returns `value`. If it is absent, throws the error that the key is missing (`missing`).
   template <class T>
   T present(std::string_view key, T value) const;
 

@@ -37,7 +37,7 @@ class GgufKeys {
   std::optional<double> float32(std::string_view key);
   std::optional<bool> boolean(std::string_view key);
   std::optional<std::string_view> text(std::string_view key);
-  /// The entry with this key, an array of elements of this type; null if it is absent.
+  /// The entry with this key, whose value must be an array of `element`; null if it is absent.
   const GgufEntry* array(std::string_view key, GgufType element);
   /// The entry with this key, of any type; null if it is absent.
   const GgufEntry* any(std::string_view key);

@@ -62,7 +62,7 @@ inline std::string refusal(std::string_view bytes) {
   return {};
 }
 
-/// Whether `bytes` can be opened. Fails the test for an Error that is not well-formed.
+/// Whether `bytes` can be opened. Fails the test for an Error whose message is not well-formed.
 inline bool opens(std::string_view bytes) {
   const std::vector<std::byte> copy = exact(bytes);
   try {

@@ -33,7 +33,7 @@ class GgufValues {
   std::size_t size() const { return entries_.size(); }
   /// The encoded key-value pairs.
   std::string bytes() const;
-  /// The bytes of a GGUF file with these pairs and no tensors.
+  /// The bytes of a GGUF file that holds only this metadata, without tensors.
   std::string file() const;
 
  private:
@@ -67,7 +67,7 @@ class GgufWriter {
              std::uint32_t alignment = kAlignment);
 
   /// Writes the next bytes of data, tensor by tensor in the order of the table. A call must not
-  /// cross the end of a tensor. Adds padding.
+  /// cross the end of a tensor. At the end of each tensor, padding is added.
   void write(std::span<const std::byte> bytes);
   /// Ends the file and gives it its name. All tensors must be complete.
   void commit();

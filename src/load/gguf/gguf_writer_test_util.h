@@ -92,7 +92,7 @@ struct Tensor {
   std::vector<std::uint64_t> sizes;  ///< in the file's order: row length first
   std::uint32_t type = 0;
   std::uint64_t bytes = 0;              ///< size of the data
-  std::optional<std::uint64_t> offset;  ///< within the data section
+  std::optional<std::uint64_t> offset;  ///< byte offset within the data section
   std::optional<std::uint32_t> rank;
 };
 

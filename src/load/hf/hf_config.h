@@ -16,7 +16,7 @@ inline constexpr JsonLimits kHfConfigLimits = {
     .bytes_max = 8'388'608, .depth_max = 64, .nodes_max = 200'000, .string_bytes_max = 1'048'576};
 
 /// Reads config.json. A key without effect on the arithmetic is ignored; a key that asks for
-/// unsupported arithmetic is refused. `auto_map` is ignored, because no code of a model runs.
+/// unsupported arithmetic is refused. `auto_map` is ignored, because ingot runs no code of models.
 ///
 /// Appends assumptions to `warnings`. Call `read_generation_config` next, then
 /// `validate_config`.
@@ -34,8 +34,8 @@ void read_generation_config(const Json& root, const std::string& file, Config& c
 /// Reads rope_theta, rope_scaling (old spelling), rope_parameters (new) and partial_rotary_factor
 /// into `config`. `config.head_dim` and `config.context` must be set before.
 ///
-/// Errors: model_error for a scaling other than default, linear, llama3 and yarn, for a member of a
-///         scaling that is not applied, and for two spellings that disagree.
+/// Errors: model_error for a scaling other than default, linear, llama3 and yarn, for a member
+///         of a scaling that is not supported, and for two spellings that disagree.
 /// Source: transformers, modeling_rope_utils.py.
 void read_hf_rope(const JsonKeys& keys, const std::string& file, Config& config);
 

@@ -15,8 +15,8 @@ namespace ingot {
 /// Errors: model_error that lists the expected names, or names a pickle file (not supported).
 std::unique_ptr<Checkpoint> open_model_folder(const std::string& path);
 
-/// Whether `path` is a folder. False for a path with a NUL byte, at which the system would cut it;
-/// opening that path fails later.
+/// Whether `path` is a folder. False for a path with a NUL byte, because the system would cut the
+/// path there; opening such a path fails later.
 bool is_folder(const std::string& path);
 
 /// The path of a folder's only GGUF file, or of the first part of its only split model; or nothing.

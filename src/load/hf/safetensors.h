@@ -18,7 +18,7 @@ struct Safetensors {
   Json metadata;
 };
 
-/// Parses a file from its `bytes`. The tensors point into `bytes`, and have `file_index` as `file`.
+/// Parses a file from its `bytes`. The tensors point into `bytes`; their `file` is `file_index`.
 ///
 /// The tensors must cover the data section exactly: no gap, no overlap, no byte behind the last
 /// tensor.
@@ -28,9 +28,9 @@ struct Safetensors {
 Safetensors parse_safetensors(std::span<const std::byte> bytes, const std::string& file,
                               std::int32_t file_index = 0);
 
-/// Most bytes of a header. Larger headers are refused, as by the safetensors library.
+/// Limit on the bytes of a header. Larger headers are refused, as by the safetensors library.
 inline constexpr std::uint64_t kSafetensorsHeaderMax = 100'000'000;
-/// Most bytes of a tensor's name.
+/// Limit on the bytes of a tensor's name.
 inline constexpr std::uint64_t kTensorNameMax = 255;
 
 }  // namespace ingot

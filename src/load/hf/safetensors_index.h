@@ -10,7 +10,7 @@
 
 namespace ingot {
 
-/// Most bytes of an index. Real indexes have some 100 bytes per tensor.
+/// Limit on the bytes of an index. Real indexes have some 100 bytes per tensor.
 inline constexpr std::uint64_t kSafetensorsIndexBytesMax = 100'000'000;
 
 /// A parsed index: the files, and the file of each tensor.

@@ -1,5 +1,5 @@
-// TokenizerData: a tokenizer's vocabulary and settings, in one form for all kinds of files. text/
-// checks them and makes a Tokenizer.
+// TokenizerData: a tokenizer's vocabulary and settings, in one form for all kinds of files. Code in
+// text/ checks the data and makes a Tokenizer.
 #pragma once
 
 #include <cstdint>
@@ -131,7 +131,7 @@ struct DecoderStep {
     kFuse,          ///< joins the tokens: later steps apply to the whole text
     kReplace,       ///< replaces `pattern` by `content`
     kStrip,         ///< removes `content` up to `start` times in front, `stop` times at the end
-    kMetaspace,     ///< `content` becomes a space; if `add_prefix`, the first token drops it
+    kMetaspace,     ///< `content` becomes a space; in the first token with `add_prefix`, nothing
     kWordPiece,     ///< joins words with spaces; if `cleanup`, no space before punctuation
   };
   Kind kind{};
@@ -170,7 +170,7 @@ struct TokenizerData {
   std::vector<double> scores;    ///< score of each token; empty if the file has none
   StringTable merges;            ///< pairs to merge, best first: left + `merge_separator` + right
   char merge_separator = ' ';
-  bool ignore_merges = false;         ///< a piece that is a token becomes it, without merging
+  bool ignore_merges = false;         ///< a whole piece that is a token is taken without merging
   bool byte_fallback = false;         ///< unknown characters become byte tokens, if there are any
   bool fuse_unknown = false;          ///< a run of unknown characters becomes one token
   bool space_marks = false;           ///< tokens spell spaces as U+2581, normalised texts do not
@@ -182,7 +182,7 @@ struct TokenizerData {
   std::vector<DecoderStep> decoders;
   bool join_with_spaces = false;  ///< decoding puts spaces between tokens
   std::vector<AddedToken> added;
-  std::vector<std::int32_t> frame_begin, frame_end;  ///< ids that `add_special` adds
+  std::vector<std::int32_t> frame_begin, frame_end;  ///< ids added by `add_special` at each end
 
   std::optional<std::int32_t> bos, eos, unknown, padding, eot;
   std::optional<std::string> chat_template;
@@ -190,9 +190,9 @@ struct TokenizerData {
   std::vector<std::string> warnings;  ///< assumptions made while reading, a line each
 };
 
-/// Most steps of normalisation, pre-tokenization or decoding. Real files have up to 6 steps.
+/// Limit on steps of normalisation, pre-tokenization or decoding. Real files have up to 6 steps.
 constexpr std::size_t kTokenizerStepsMax = 32;
-/// Most merges: about ten times the longest real list.
+/// Limit on the number of merges: about ten times the longest real list.
 constexpr std::size_t kTokenizerMergesMax = std::size_t{1} << 22;
 
 }  // namespace ingot

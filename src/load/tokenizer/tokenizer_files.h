@@ -10,9 +10,9 @@
 
 namespace ingot {
 
-/// Reads one tokenizer from a GGUF file (it needs no tensors), a folder, or files in any order:
-/// tokenizer.json; a SentencePiece model; vocab.json and merges.txt; or vocab.txt. These may come
-/// with tokenizer_config.json and special_tokens_map.json. Files are recognised by content.
+/// Reads one tokenizer from a GGUF file (also without tensors), a folder, or files in any order:
+/// tokenizer.json; a SentencePiece model; vocab.json and merges.txt; or vocab.txt. Optional
+/// files: tokenizer_config.json and special_tokens_map.json. Files are recognised by content.
 ///
 /// Errors: model_error for a file that cannot be read, or files that do not make one tokenizer.
 TokenizerData read_tokenizer_files(std::span<const std::string> paths);

@@ -124,7 +124,7 @@ class DamagedJson {
   std::size_t seen_ = 0;
 };
 
-/// JSON texts of all types, to replace values by.
+/// JSON texts of all types, as replacements for a value.
 inline const std::vector<std::string>& json_values() {
   static const std::vector<std::string> values = {"null",  "true", "7",     "-1",
                                                   "1e300", "0.5",  "\"x\"", "\"\"",
@@ -132,7 +132,7 @@ inline const std::vector<std::string>& json_values() {
   return values;
 }
 
-/// Encoders for fields of protocol buffers.
+/// `value` as a varint, the encoding of integers in protocol buffers.
 inline std::string proto_varint(std::uint64_t value) {
   std::string out;
   for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);

@@ -9,12 +9,12 @@
 
 namespace ingot {
 
-/// Limits on a tokenizer.json. The largest public ones have 35 MB and 1.5 million values.
+/// Limits on a tokenizer.json. The largest public files have 35 MB and 1.5 million values.
 inline constexpr JsonLimits kTokenizerJsonLimits{
     .bytes_max = 200'000'000, .depth_max = 32, .nodes_max = 8'000'000};
 
-/// Reads the parsed file `root`. A component that is not supported is an error: an unknown type, a
-/// member of the wrong type, a duplicate id, a missing token. The error names the path
+/// Reads the parsed file `root`. Anything malformed or not supported is an error: an unknown type,
+/// a member of the wrong type, a duplicate id, a missing token. The error names the path
 /// ("pre_tokenizer.pretokenizers[1].type"). Truncation and padding are ignored.
 ///
 /// Errors: model_error(file, "tokenizer", 0, reason).
@@ -27,8 +27,8 @@ void read_tokenizer_steps(const JsonKeys& root, TokenizerData& data);
 
 /// Adds the tokens of the member `added_tokens` to `data`.
 ///
-/// Errors: those of `read_tokenizer_json`; a token that has another id in the vocabulary, or an id
-/// that has another token.
+/// Errors: those of `read_tokenizer_json`; also an error for a token that has another id in the
+/// vocabulary, or an id that has another token.
 void read_added_tokens(const JsonKeys& root, TokenizerData& data);
 
 /// Reads an entry of `added_tokens` or `added_tokens_decoder`, without its id.

@@ -12,7 +12,7 @@ namespace ingot {
 
 /// The settings of a SentencePiece model.
 struct SentencePieceSettings {
-  std::string charsmap;    ///< the precompiled normalisation map; empty: none
+  std::string charsmap;    ///< the precompiled normalisation map; empty: no map
   bool add_prefix = true;  ///< adds a space in front of every text
   bool squeeze = false;    ///< removes outer spaces, and joins several spaces to one
 };
@@ -29,7 +29,7 @@ void describe_sentencepiece(TokenizerData& data, const SentencePieceSettings& se
 /// User-defined tokens of spaces are found in every text (GPT-NeoX).
 void describe_byte_level(TokenizerData& data, std::string_view name);
 
-/// Whether models with this pattern add BOS, unless their files say otherwise.
+/// Whether models with the pre-tokenizer pattern `name` add BOS, unless their files say otherwise.
 bool pattern_adds_bos(std::string_view name);
 
 /// The switches of a BERT tokenizer's configuration.

@@ -9,13 +9,13 @@
 
 namespace ingot {
 
-/// Most bytes of a precompiled map. The common map, nmt_nfkc, has about 240,000.
+/// Limit on the bytes of a precompiled map. The common map, nmt_nfkc, has about 240,000.
 constexpr std::size_t kCharsmapBytesMax = 16'777'216;
-/// Most bytes of a key, to limit the search. Longer keys never match. nmt_nfkc's longest has 18.
+/// Limit on the bytes of a key: longer keys never match. The longest key of nmt_nfkc has 18 bytes.
 constexpr std::size_t kCharsmapKeyBytesMax = 64;
 
-/// Most bytes that a text of `bytes` bytes may have after a precompiled map. By NFKC, U+FDFA grows
-/// most: from 3 bytes to 33.
+/// Limit on the size that a precompiled map may give to a text of `bytes` bytes. In NFKC, U+FDFA
+/// grows most: from 3 bytes to 33.
 constexpr std::size_t charsmap_bytes_max(std::size_t bytes) { return 12 * bytes + 1024; }
 
 /// A map in SentencePiece's format: the keys as a double-array trie of 32-bit units (darts-clone),
@@ -30,7 +30,7 @@ class Charsmap {
 
   /// Reads a map from its bytes; `file` is for error messages.
   ///
-  /// Errors:  model_error if the map is cut, too long, or a replacement has no end.
+  /// Errors:  model_error if the map is cut short or too long, or if a replacement has no end.
   static Charsmap parse(std::string_view bytes, std::string_view file);
 
   /// Replaces the longest key at each place of `text`. An ill-formed byte becomes U+FFFD. A

@@ -14,14 +14,14 @@
 
 namespace ingot {
 
-/// Most bytes of a literal or a regular expression. Real patterns have up to 1,500.
+/// Limit on the bytes of a literal or a regular expression. Real patterns have up to 1,500 bytes.
 constexpr std::size_t kPatternBytesMax = 16'384;
 
 /// A compiled pattern. Immutable; any number of threads can use it.
 ///
-/// Regular expressions of common models run as hand-written Scanners. Others are translated from
-/// Oniguruma's syntax, which Hugging Face's tokenizers use, and run in PCRE2 (see regex_syntax.h).
-/// An invalid byte counts as a character without category.
+/// Regular expressions of common models run as hand-written Scanners. The others are translated
+/// from Oniguruma's syntax, which Hugging Face's tokenizers use, and run in PCRE2 (see
+/// regex_syntax.h). An invalid byte counts as a character without category.
 class Pattern {
  public:
   /// A literal text; an empty text never matches. `file` is for error messages.
@@ -65,12 +65,12 @@ class Pattern {
   std::unique_ptr<const Regex> regex_;
 };
 
-/// Most steps of a regular expression in one text: kRegexStepsMin + kRegexStepsPerByte * bytes. A
-/// step tries one element of the expression or passes one byte of the text. Without a limit a
+/// Limit on a regular expression's steps in a text: kRegexStepsMin + kRegexStepsPerByte * bytes.
+/// A step tries one element of the expression or passes one byte of the text. Without a limit a
 /// hostile expression runs for exponential time.
 constexpr std::size_t kRegexStepsPerByte = 64;
 constexpr std::size_t kRegexStepsMin = 1'000'000;
-/// Most memory of PCRE2 for one match, in KiB.
+/// Limit on the memory that PCRE2 uses for one match, in KiB.
 constexpr std::size_t kRegexHeapKiB = 65'536;
 
 }  // namespace ingot

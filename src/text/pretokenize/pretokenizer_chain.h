@@ -39,7 +39,7 @@ class PretokenizerChain {
     std::optional<Pattern> pattern;
     SplitBehavior behavior = SplitBehavior::kIsolated;
     bool invert = false;
-    PretokenizerStep data;  // settings of kMetaspace
+    PretokenizerStep data;  // the step's settings; used for kMetaspace only
   };
   void add(const PretokenizerStep& step, const TokenizerData& data);
   void add_behind_bytes(const PretokenizerStep& step, const TokenizerData& data);

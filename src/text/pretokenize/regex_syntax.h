@@ -10,7 +10,7 @@ namespace ingot {
 /// MULTILINE, with LF as line end. Classes that differ between the libraries (\w, \s, scripts) are
 /// spelled out. Other constructs that differ or are unknown are refused.
 ///
-/// Errors:  model_error(file, ...) that names the construct and its place.
+/// Errors:  model_error(file, ...) for a refused construct, with its name and its place.
 /// Source:  Oniguruma's doc/RE and doc/SYNTAX.md; pcre2pattern(3).
 std::string to_pcre2(std::string_view source, std::string_view file);
 

@@ -10,7 +10,7 @@ namespace ingot {
 /// Parameters of the patterns that resemble Llama 3's.
 struct Llama3Rules {
   unsigned letters;  ///< CharClass bits of a word's characters
-  int digits_max;    ///< most characters of a number
+  int digits_max;    ///< limit on the characters of a number
   bool end_spaces;   ///< whether \s++$ comes before \s*[\r\n]+
 };
 
@@ -27,7 +27,7 @@ std::size_t llama3_length(std::string_view text, const Llama3Rules& rules);
 /// Size in bytes of the first piece that Scanner::kO200k or kTekken cuts off. A word never changes
 /// from lower to upper case: "HTMLPage" is one word, "aB" is two words.
 std::size_t cased_length(std::string_view text, const CasedRules& rules);
-/// Size in bytes of the first piece that Scanner::kDeepseek3 cuts off; 0 if it does not match.
+/// Size in bytes of the match of Scanner::kDeepseek3 at the start of `text`; 0 if there is none.
 std::size_t deepseek3_length(std::string_view text);
 
 }  // namespace ingot

@@ -8,9 +8,9 @@
 
 namespace ingot {
 
-/// The pairs of neighbouring bytes in a set of pieces. BPE merging never joins two bytes that are
-/// not such a pair. So a text can be cut between them without changing its tokens, and each part is
-/// short to merge.
+/// The pairs of neighbouring bytes in a set of pieces. BPE merging never joins two bytes that do
+/// not form one of the pairs. Cutting a text between two such bytes changes no token, and short
+/// parts merge faster.
 class Adjacency {
  public:
   void add(std::string_view piece) {

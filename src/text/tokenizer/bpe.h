@@ -19,8 +19,8 @@ std::unique_ptr<TokenModel> make_byte_bpe(const TokenizerData& data,
                                           std::vector<std::string>& warnings);
 
 /// A BPE that merges characters by rank (tokenizer.json of Llama 2, Mistral, Gemma). A character
-/// without a token becomes byte tokens, else the unknown token (one per run if `fuse_unknown`).
-/// Without byte and unknown tokens the character is dropped.
+/// without a token becomes byte tokens, or the unknown token if there are no byte tokens (one for a
+/// whole run with `fuse_unknown`). Without byte and unknown tokens the character is dropped.
 ///
 /// Errors:  those of MergeTable and read_byte_ids.
 std::unique_ptr<TokenModel> make_char_bpe(const TokenizerData& data);

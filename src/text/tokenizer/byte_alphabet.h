@@ -14,7 +14,7 @@ namespace ingot {
 /// Source:  GPT-2's encoder.py, bytes_to_unicode.
 char32_t byte_to_letter(std::uint8_t byte);
 
-/// The bytes that `text` spells in the alphabet; nothing if `text` has any other character.
+/// The bytes that `text` spells in the alphabet; nothing if another character occurs.
 std::optional<std::string> letters_to_bytes(std::string_view text);
 
 }  // namespace ingot

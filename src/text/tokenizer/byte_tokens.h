@@ -12,7 +12,7 @@ namespace ingot {
 /// The id of the token for each byte.
 using ByteIds = std::array<std::int32_t, 256>;
 
-/// The byte tokens of a vocabulary; nothing if it has no byte tokens, or no byte fallback.
+/// The byte tokens of a vocabulary; nothing if there are none, or if `byte_fallback` is false.
 ///
 /// Errors:  vocabulary_error for a malformed byte token, two tokens for a byte, or a missing byte.
 std::optional<ByteIds> read_byte_ids(const TokenizerData& data);

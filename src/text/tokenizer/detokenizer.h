@@ -17,8 +17,8 @@ struct DetokenizeOptions {
   bool strip_leading_space = true;
 };
 
-/// Turns a stream of tokens into a stream of valid UTF-8. It holds the bytes of an unfinished
-/// character (at most 3) back until the next token or the end of the text.
+/// Turns a stream of tokens into a stream of valid UTF-8. It holds back the bytes of an
+/// unfinished character (at most 3) until the next token or the end of the text.
 ///
 /// Cost:    O(bytes of the token).
 class Detokenizer {
@@ -38,7 +38,7 @@ class Detokenizer {
   void finish(std::string& out);
 
  private:
-  /// Returns `bytes` of a text's first token, without the prefix that encoding added.
+  /// Returns `bytes`, which belong to a text's first token, without the prefix that encoding added.
   std::string_view without_prefix(std::string_view bytes) const;
 
   /// Moves the first `size` held bytes to `out`; U+FFFD replaces ill-formed bytes.

@@ -52,7 +52,7 @@ inline bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-/// A list of pieces by id; unused pieces fill gaps.
+/// A list of pieces by id. Ids that have no piece get an unused token.
 class PieceList {
  public:
   void set(std::size_t id, TestPiece piece) {
@@ -66,7 +66,7 @@ class PieceList {
   std::vector<TestPiece> pieces_;
 };
 
-/// The two tokens that merge to the token `bytes`, which BPE with merges of lower rank ends with.
+/// The tokens (usually two) that `bytes` consists of after all merges of lower rank than its own.
 inline std::vector<std::string> parts_by_rank(const std::string& bytes,
                                               const std::map<std::string, std::size_t>& ranks) {
   const std::size_t own = ranks.at(bytes);
@@ -112,7 +112,7 @@ inline TokenizerData read_tiktoken(const std::filesystem::path& file, const Json
   TokenizerData data = byte_level_pieces("gpt-2", list.pieces());
   data.file = file.string();
   data.pretokenizers[0].kind = PretokenizerStep::Kind::kSplit;
-  // {1,3}+ is possessive in Rust. Oniguruma, which tokenizer.json uses, repeats {1,3}.
+  // {1,3}+ is possessive in Rust, but repeats {1,3} in Oniguruma (tokenizer.json): drop the +.
   std::string pattern = *facts.find("pat_str")->as_string();
   const std::size_t at = pattern.find("{1,3}+");
   if (at != std::string::npos) pattern.erase(at + 5, 1);
@@ -126,7 +126,7 @@ inline TokenizerData read_tiktoken(const std::filesystem::path& file, const Json
   return data;
 }
 
-/// The tokenizer files that a golden file's header names. If they are equal models, only the first.
+/// The tokenizer files that a golden file's header names; only the first if all hold one model.
 inline std::vector<std::string> golden_files(const Json& header) {
   std::vector<std::string> files;
   for (const std::string& name : strings_of(header.find("tokenizer"))) {

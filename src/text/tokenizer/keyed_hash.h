@@ -1,4 +1,4 @@
-// Keyed hash functions: a random key per process keeps hostile files from making keys collide.
+// Keyed hash functions: each process draws a random key, so no file can force collisions.
 #pragma once
 
 #include <array>

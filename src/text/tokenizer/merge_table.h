@@ -19,8 +19,8 @@ class MergeTable {
   /// Reads the merges of `data`; `ids` finds a token by its text. If a merge occurs twice,
   /// its first place decides the rank.
   ///
-  /// Errors:  model_error for no or too many merges, or a merge that is not two pieces with one
-  ///          separator. Both pieces and the joined piece must be tokens.
+  /// Errors:  model_error if there are no merges or too many, or if a merge is not two pieces with
+  ///          one separator. Each piece and the joined piece must be tokens.
   MergeTable(const TokenizerData& data, const PieceMap& ids);
 
   /// The rank of a pair. Smaller ranks merge first; rank SymbolMerger::kNever means no merge.
@@ -56,7 +56,7 @@ class MergeTable {
   }
 
   std::array<std::uint64_t, 2> key_ = hash_key();
-  std::vector<Slot> slots_;           // open addressing; a power of two, at most half full
+  std::vector<Slot> slots_;           // open addressing; size is a power of two, at most half full
   std::vector<std::int32_t> merged_;  // merged token, by rank
 };
 

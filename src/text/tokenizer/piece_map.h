@@ -9,7 +9,7 @@
 
 namespace ingot {
 
-/// Maps pieces to ids. It holds no text: `pieces` must outlive it unchanged.
+/// Maps pieces to ids. It holds no text: `pieces` must outlive the map unchanged.
 class PieceMap {
  public:
   /// An empty map with room for `count` entries of `pieces`.
@@ -30,7 +30,7 @@ class PieceMap {
   std::size_t slot_of(std::string_view piece, std::uint64_t hash) const;
 
   const StringTable* pieces_;
-  std::vector<Slot> slots_;  // open addressing; a power of two, at most half full
+  std::vector<Slot> slots_;  // open addressing; size is a power of two, at most half full
 };
 
 }  // namespace ingot

@@ -1,5 +1,5 @@
-// PieceTrie, PieceFinder: find any of a set of strings in a text (leftmost, then longest), as for
-// added tokens.
+// PieceTrie, PieceFinder: find the strings of a set in a text, such as added tokens. At each place
+// the longest string is found.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ struct TrieEntry {
 };
 
 /// Adds a trie's nodes level by level from sorted entries, without recursion. The children of a
-/// node are adjacent: from its `children` up to the next node's `children`. `label_at(text, depth)`
-/// is the byte that leads from level `depth` to the next level. `ends(node, entry)` gets the first
-/// entry that ends at a node. An additional last node marks the end.
+/// node are the nodes from index `children` up to the next node's `children`; an additional last
+/// node marks the end. `label_at(text, depth)` is the byte that leads from level `depth` to the
+/// next level. `ends(node, entry)` gets the first entry that ends at a node.
 template <class Node, class Labels, class LabelAt, class Ends>
 void add_trie_nodes(const std::vector<TrieEntry>& entries, std::vector<Node>& nodes, Labels& labels,
                     const LabelAt& label_at, const Ends& ends) {
@@ -73,7 +73,7 @@ class PieceTrie {
   struct Node {
     std::uint32_t children = 0;  // first child's index; the next node's `children` is the end
     std::uint32_t suffix = 0;    // node of the longest proper suffix of this node's string
-    std::uint32_t match = 0;     // index in matches_ of the longest entry that is a suffix
+    std::uint32_t match = 0;     // index in matches_ of the longest suffix that is an entry
   };
   void add_suffixes();
   std::uint32_t child(std::uint32_t node, char label) const;
@@ -90,10 +90,10 @@ class PieceFinder {
  public:
   PieceFinder(const PieceTrie& trie, std::string_view text) : trie_(trie), text_(text) {}
 
-  /// The first place at or after `at` where an entry begins, or the text's size. Sets `match` to
-  /// the longest entry there.
+  /// The first place at or after `at` where an entry begins; the text's size if there is none.
+  /// Sets `match` to the longest entry at this place.
   ///
-  /// Cost:    O(text) for all calls with growing `at` together. Memory: 4 bytes per byte of the
+  /// Cost:    O(text) in total for calls with growing `at`. Memory: 4 bytes per byte of the
   ///          longest entry, or 16 KiB if that is more.
   std::size_t find(std::size_t at, PieceTrie::Match& match);
 

@@ -41,7 +41,7 @@ class PrefixTrie {
   }
 
  private:
-  /// Most children of a node that are searched one by one. A node with more children has a Wide.
+  /// Up to this many children of a node are searched one by one. More are found by its Wide.
   static constexpr std::uint32_t kNarrow = 8;
   static constexpr std::uint32_t kNotWide = 0xFFFF'FFFF;
 
@@ -57,7 +57,7 @@ class PrefixTrie {
   };
   void add_wide_nodes();
 
-  /// The child of `node` by `label`; 0 (the root) if it has no such child.
+  /// The child of `node` to which `label` leads; 0 (the root) if there is no such child.
   std::uint32_t child(std::uint32_t node, std::uint8_t label) const {
     const std::uint32_t first = nodes_[node].children;
     if (nodes_[node].wide != kNotWide) {

@@ -31,7 +31,7 @@ class SymbolMerger {
     starts_.assign(positions / 64 + 1, 0);
     mark(positions);
   }
-  /// Marks the start of a symbol at a position. The first symbol must start at 0.
+  /// Marks position `at` as the start of a symbol. The first symbol must start at 0.
   void mark(std::size_t at) { starts_[at / 64] |= std::uint64_t{1} << (at % 64); }
 
   /// The end of the symbol that starts at `at`, which is the start of the next symbol.
@@ -68,8 +68,8 @@ class SymbolMerger {
       const std::size_t right = end_of(left);
       if (right == size_) continue;
       const std::size_t end = end_of(right);
-      // Symbols of the candidate may have merged meanwhile. It counts only if the pair at its place
-      // still has its rank.
+      // Symbols of the candidate may have merged meanwhile. The candidate counts only if the pair
+      // at its place still has the same rank.
       if (rank(left, right, end) != best_rank) continue;
       starts_[right / 64] &= ~(std::uint64_t{1} << (right % 64));
       merged(left, best_rank);
@@ -83,7 +83,7 @@ class SymbolMerger {
   /// Words of at most this many symbols use `run_few`, which is faster. Most words are shorter.
   static constexpr std::size_t kFewSymbols = 32;
 
-  /// Scans all pairs for each merge. For a word this is cheaper than a sorted list and a heap.
+  /// Scans all pairs for each merge. For few symbols this is cheaper than a list and a heap.
   template <class Rank, class Merged>
   void run_few(const Rank& rank, const Merged& merged) {
     std::array<std::size_t, kFewSymbols + 1> starts;   // start of each symbol, then the end

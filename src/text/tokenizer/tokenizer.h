@@ -32,11 +32,11 @@ struct EncodeOptions {
 
 /// A tokenizer. Immutable: all functions may be called from several threads at once.
 ///
-/// Encoding cuts a text at added tokens, normalises the parts, cuts them at added tokens that are
-/// searched for after normalisation, pre-tokenizes them, and passes each piece to the model.
+/// Steps of encoding: cut the text at added tokens, normalise the parts, cut at added tokens that
+/// are searched for in normalised text, pre-tokenize, and pass each piece to the model.
 class Tokenizer {
  public:
-  /// As `make_tokenizer`, which also copies the warnings of `data`.
+  /// Works as `make_tokenizer`, but does not copy the warnings of `data`.
   Tokenizer(const TokenizerData& data, std::vector<std::string>& warnings);
   Tokenizer(const Tokenizer&) = delete;
   Tokenizer& operator=(const Tokenizer&) = delete;
@@ -66,13 +66,13 @@ class Tokenizer {
   bool adds_bos() const;
   bool adds_eos() const;
 
-  /// The most bytes of text that one token can stand for; nothing if there is no limit. A text of
-  /// more than n times this size has more than n tokens, so it can be refused without encoding.
+  /// Limit on the bytes of text that one token can stand for; nothing if there is no limit. A text
+  /// of more than n times this size has more than n tokens, so it can be refused without encoding.
   std::optional<std::size_t> text_bytes_per_token_max() const;
 
   /// The prefix (a space) that decoding removes from a text.
   std::string_view stripped_prefix() const { return decoded_.strip; }
-  /// How many times, at most, decoding removes that prefix.
+  /// Limit on how many times decoding removes `stripped_prefix()` from a text.
   std::int32_t stripped_prefix_count() const { return decoded_.strip_count; }
   /// Whether each ill-formed byte decodes to its own U+FFFD (SentencePiece). Otherwise each maximal
   /// ill-formed part decodes to one U+FFFD (byte-level BPE).
@@ -89,8 +89,8 @@ class Tokenizer {
     Search plain, user_defined, special;
   };
   struct Scratch;
-  /// `all_raw`: added tokens are searched for in the original text, even those marked `normalized`,
-  /// except tokens that are always parsed.
+  /// With `all_raw`, added tokens marked `normalized` are searched for in the original text, too,
+  /// except tokens marked `always`.
   Searches make_searches(const TokenizerData& data, bool all_raw) const;
   Search make_search(const TokenizerData& data, bool special, bool user_defined,
                      bool all_raw) const;
@@ -109,7 +109,7 @@ class Tokenizer {
   std::unique_ptr<const TokenModel> model_;
   DecodedPieces decoded_;
   Searches searches_;
-  std::optional<Searches> searches_within_;  // for EncodeOptions::added_within, if different
+  std::optional<Searches> searches_within_;  // used with added_within; absent if equal to searches_
   std::size_t longest_piece_ = 0;            // bytes of the longest decoded token
   bool strips_ = false;                      // whether an added token strips white space
 };

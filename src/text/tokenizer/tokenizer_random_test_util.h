@@ -10,7 +10,7 @@
 
 namespace ingot::testing {
 
-/// A random text of up to about 60 bytes that are special to tokenizers, also invalid UTF-8.
+/// A random text of up to about 60 bytes, with invalid UTF-8 and what tokenizers treat specially.
 inline std::string random_text(Random& random) {
   static const std::vector<std::string> kParts = {"a",
                                                   "b",

@@ -20,7 +20,7 @@ struct TestPiece {
   float score = 0;
 };
 
-/// A vocabulary of these pieces, without other settings.
+/// A vocabulary of `pieces`, without other settings.
 inline TokenizerData make_pieces(const std::vector<TestPiece>& pieces) {
   TokenizerData data;
   data.file = "test.gguf";

@@ -15,8 +15,8 @@
 
 namespace ingot {
 
-/// Most bytes of a piece. A byte of text costs at most this many steps. SentencePiece's pieces have
-/// up to 64 bytes.
+/// Limit on the bytes of a piece. A byte of text costs at most this many steps. Pieces of
+/// SentencePiece have up to 64 bytes.
 constexpr std::size_t kUnigramPieceBytesMax = 512;
 /// Largest magnitude of a score, so that no sum overflows. Real scores are below 100.
 constexpr double kUnigramScoreMax = 1e30;
@@ -29,7 +29,7 @@ class Unigram final : public TokenModel {
  public:
   struct Settings {
     std::optional<std::int32_t> unknown = std::nullopt;
-    /// Byte tokens for characters without a piece. Absent: a run of these becomes one `unknown`.
+    /// Byte tokens for characters without a piece. If absent, a run of them becomes one `unknown`.
     std::optional<std::array<std::int32_t, 256>> byte_ids = std::nullopt;
   };
   /// `pieces` are spelled as in normalised text. If `types` is not empty, only pieces of type

@@ -9,9 +9,9 @@
 
 namespace ingot {
 
-/// Most tokens of a vocabulary. Real vocabularies have up to 262,144.
+/// Limit on the number of tokens of a vocabulary. Real vocabularies have up to 262,144.
 constexpr std::size_t kTokensMax = std::size_t{1} << 22;
-/// Limits on the bytes of one piece and of all pieces. Real values: some hundred and some million.
+/// Limits on the bytes of one piece and of all pieces. In real files: some hundred, some million.
 constexpr std::size_t kPieceBytesMax = 65'536;
 constexpr std::size_t kAllPieceBytesMax = 67'108'864;
 /// Limits on added tokens: their number, and their bytes. Gemma has about 6,400 added tokens.

@@ -17,7 +17,7 @@ namespace ingot {
 /// token at once get equal results.
 class WholePieces {
  public:
-  /// For a vocabulary of `size` tokens. `ids` finds a token by its text and must outlive this.
+  /// For a vocabulary of `size` tokens. `ids` finds a token by its text; it must outlive the cache.
   WholePieces(const PieceMap& ids, std::size_t size) : ids_(&ids), states_(size) {}
 
   /// The token with the text `piece`, if merging that text gives just this token; otherwise -1.

@@ -24,9 +24,9 @@ class WordPiece final : public TokenModel {
   WordPiece(std::vector<TrieEntry> beginning, std::vector<TrieEntry> continuing,
             const Settings& settings);
 
-  /// Appends the tokens of one word, or the unknown token alone if a part of it has no piece.
+  /// Appends the tokens of one word, or only the unknown token if a part of the word has no piece.
   ///
-  /// Cost:    O(word_chars_max) searches of at most the longest piece's bytes each.
+  /// Cost:    O(word_chars_max) searches, each with at most a step per byte of the longest piece.
   void encode(std::string_view word, ModelScratch&, std::vector<std::int32_t>& ids) const override;
   bool is_complete() const override { return false; }
 
