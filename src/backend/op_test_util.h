@@ -43,7 +43,7 @@ inline double gamma(std::int64_t n) {
   return t / (1 - t);
 }
 
-/// Number of seeds that a randomised test runs.
+/// Number of random seeds that a randomised test runs with.
 inline std::uint64_t seeds() { return is_full_run() ? 10 : 1; }
 
 /// Random numbers by SplitMix64 (Vigna 2015, public domain), equal on every machine.

@@ -66,7 +66,7 @@ enum class KvType { kF32, kF16, kBF16, kInt8 };
 struct KvLayer {
   std::byte* pages = nullptr;  ///< the layer's blocks, in device memory
   KvType type = KvType::kF16;
-  std::int32_t blocks = 0;       ///< blocks in the pool
+  std::int32_t blocks = 0;       ///< number of blocks in the pool
   std::int64_t block_bytes = 0;  ///< bytes of a block: Backend::kv_block_bytes
   std::int32_t group = 0;        ///< KV group of the layer: an index in Batch::groups
 };
@@ -101,7 +101,7 @@ struct TokenScore {
 /// The results wanted of `Backend::logits`, which fills every view and span that is not empty.
 /// Only the rows of `full` need memory for all logits, so a long prompt never needs [T, V].
 struct LogitsReduce {
-  View full{};  ///< [F, V] float32, F <= R: logits of the first F rows, device memory
+  View full{};  ///< [F, V] float32, F <= R: logits of the first F rows, in device memory
   std::span<std::int32_t> argmax{};     ///< [R] best tokens (ties: lowest id); -1 if a row has NaN
   std::int32_t ids_per_row = 0;         ///< number of log-probabilities wanted for each row
   std::span<const std::int32_t> ids{};  ///< [R, ids_per_row], tokens of these log-probabilities

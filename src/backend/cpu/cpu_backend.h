@@ -19,7 +19,7 @@ namespace ingot {
 
 /// Runs the ops with one kernel table on a thread pool. Other code may use the pool between steps.
 ///
-/// Threads compute items: a few panels of outputs, rows, heads, or a split of keys. No sum crosses
+/// Threads compute items: a few panels of outputs, rows, heads, or a split of keys. No sum spans
 /// items; the last thread joins the states of splits in order. So results do not depend on which
 /// thread runs an item. Scratch memory is planned once; an op beyond that plan is a bug.
 class CpuBackend final : public Backend {
@@ -126,7 +126,7 @@ class CpuBackend final : public Backend {
                         const AttentionItem& item, View out, TileKeys& keys) const;
   /// Chooses each row's experts and their weights from the router's logits.
   void route(View logits, const Moe& m);
-  /// How many routed rows (gate, up, activation) fit in the second-level caches of all threads.
+  /// How many routed rows, with gate, up and activation, fit in all threads' second-level caches.
   std::int64_t cached_rows(std::int64_t ffn) const;
   /// Number of rows in one tile of quantised activations.
   std::int32_t rows_together() const { return table_.reads_matrix ? kMatrixRows : kTileRows; }

@@ -147,12 +147,12 @@ struct AttentionArgs {
 struct KernelTable : HostKernels {
   LinearKernels linear{};
   bool reads_matrix = false;  ///< whether some linear kernels read PanelArgs::matrix
-  /// Quantises one row, x [cols], into the `groups` of its row tile and the `matrix` of its 16
-  /// rows, both [cols / 32]; either may be null. `row` is in [0, 16).
+  /// Quantises x [cols] as row `row` of 16 rows, into the `groups` of its row tile and the `matrix`
+  /// of the 16 rows, both [cols / 32]. An output that is null is skipped.
   void (*quantise)(const float* x, std::int64_t cols, int row, QuantisedGroup* groups,
                    MatrixGroup* matrix) = nullptr;
-  /// Quantises kTileRows rows, `stride` floats apart, into the groups of their row tile, with the
-  /// bits of `quantise`. Null if this is not faster than one row at a time.
+  /// Quantises kTileRows rows, `stride` floats apart, into the groups of their row tile. Results
+  /// are bit-equal to those of `quantise`. Null if this is not faster than one row at a time.
   void (*quantise_tile)(const float* x, std::int64_t stride, std::int64_t cols,
                         QuantisedGroup* groups) = nullptr;
   /// x += add if `add` is not null. Then out = norm(x) if `out` is not null.
@@ -165,7 +165,7 @@ struct KernelTable : HostKernels {
   /// step writes the states of all queries after split `split`, whose keys begin at kSplit * split,
   /// in the order kv head, row, query head. Queries that see no key of the split also have a state.
   void (*attention_split)(const AttentionArgs&, std::int32_t split, float* states) = nullptr;
-  /// Second step: computes the outputs from the states of all splits, `stride` floats apart.
+  /// Second step of `attention`: computes outputs from all splits' states, `stride` floats apart.
   void (*attention_join)(const AttentionArgs&, const float* states, std::int64_t stride) = nullptr;
   /// Rounds n floats to half floats, to nearest even. n is a multiple of 16.
   void (*to_half)(const float* x, std::int64_t n, std::uint16_t* out) = nullptr;
