@@ -21,7 +21,7 @@ namespace ingot {
 /// expression tree; tests compare `reference` with it within derived tolerances. A "chain" is a
 /// sequence of fma from +0 in ascending order. "Lanes" are 16 chains; lane l has the elements l,
 /// l + 16, ... A "tree" adds lane i + 8 to lane i, then 4, 2, 1. Activations are float32 Views,
-/// perhaps with gaps between rows. Ops do not allocate or throw; a wrong shape is an INGOT_CHECK.
+/// perhaps with gaps between rows. Ops do not allocate or throw; wrong shapes fail an INGOT_CHECK.
 /// Inputs and outputs do not overlap unless an op says so. `next` tells which ops read `out` next.
 class Backend {
  public:
@@ -51,7 +51,7 @@ class Backend {
   virtual std::uint32_t packed_layout() const { return 0; }
   /// Makes a Weight from `packed`: the host bytes of a `Weight::storage` that `prepare` packed from
   /// equal parts in this layout. `packed` is aligned to 64 bytes and outlives the Weight; the data
-  /// of `parts` may be null. A wrong size is a bug, and so is a call if `packed_layout` is 0.
+  /// of `parts` may be null. A wrong size is a bug. So is a call if `packed_layout` is 0.
   virtual Weight adopt(std::span<const View> /*parts*/, std::span<const float> /*bias*/,
                        std::span<const std::byte> /*packed*/) {
     INGOT_CHECK(false, name(), " does not keep packed weights");
@@ -89,8 +89,8 @@ class Backend {
 
   /// x[t] = row tokens[t] of `table`, decoded exactly, or the row that batch.embeddings has for t.
   ///
-  /// Shapes: table [V, H] (may be null if no row is a token), x [T, H]. A token outside [0, V) is
-  /// a bug.
+  /// Shapes: table [V, H] (may be null if all rows have embeddings), x [T, H]. A token
+  /// outside [0, V) is a bug.
   virtual void embed(const Batch& batch, const Weight* table, View x) = 0;
 
   /// x += add, unless `add` is null. Then out = norm(x), unless `n` has no weight.
@@ -120,7 +120,7 @@ class Backend {
   virtual void linear(View in, const Weight& w, View out) = 0;
 
   /// Normalises q and k heads in place if they have a norm (rms or layer, over D), then rotates
-  /// them.
+  /// the heads.
   ///
   /// A pair (a, b) with (cos, sin) becomes a' = fma(-b, sin, a * cos), b' = fma(a, sin, b * cos).
   /// Shapes: qkv [T, (N + 2G)*D]. A position outside the table is a bug.
@@ -156,7 +156,7 @@ class Backend {
   virtual void attention(View qkv, const Batch& b, const Attention& a, KvLayer kv, View out,
                          Next next) = 0;
 
-  /// Activation function: out = act(g) * u if `gated`, with in = [g, u] in each row; else act(in).
+  /// Activation: out = act(g) * u if `gated`, with in = [g, u] in each row; else out = act(in).
   ///
   /// silu:      x * sigmoid(x)
   /// gelu_tanh: (0.5 * x) * (1 + tanh(c * fma(0.044715 * (x * x), x, x))),  c = sqrt(2 / pi)

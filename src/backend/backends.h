@@ -18,7 +18,7 @@ struct BackendOptions {
   LinearObserver* observer = nullptr;  ///< gets the input of each linear; outlives the backend
 };
 
-/// Makes the backend that runs on the host's processors. `pool` must outlive it.
+/// Makes the backend that runs on the host's processors. `pool` must outlive the backend.
 ///
 /// Errors: those of find_host_kernels.
 std::unique_ptr<Backend> make_backend(ThreadPool& pool, const BackendOptions& options);

@@ -10,8 +10,8 @@
 
 namespace ingot {
 
-/// Tokens in a KV block; positions 16 k to 16 k + 15 of a sequence share a block. Kernels put one
-/// key or one value row in each of their 16 lanes, so another number breaks them.
+/// Number of tokens in a KV block; positions 16 k to 16 k + 15 of a sequence share a block. Another
+/// number breaks the kernels, which have 16 lanes: one for each token of a block.
 inline constexpr std::int32_t kBlockTokens = 16;
 
 /// Slots and block tables of one KV group for a step's rows.
@@ -19,24 +19,24 @@ inline constexpr std::int32_t kBlockTokens = 16;
 /// Units: a slot is the number of a token in the pool, block * 16 + offset; -1 skips the row.
 struct KvBlocks {
   std::span<const std::int32_t> slots;   ///< [T] slot of each row
-  std::span<const std::int32_t> tables;  ///< [S, blocks_max]; -1 if no row sees the block
+  std::span<const std::int32_t> tables;  ///< [S, blocks_max] block numbers; -1: no row sees it
   std::int32_t blocks_max = 0;
 };
 
 /// T rows of S sequences. The rows of a sequence are its last positions, and lie side by side.
 ///
-/// Row i of a sequence with q rows is its key number kv_len - q + i. The row sees keys up to its
+/// Row i of a sequence with q rows has the key number kv_len - q + i. The row sees keys up to its
 /// own (causal) or all kv_len keys (bidirectional), except keys outside a layer's window.
 struct Batch {
-  /// [T] token ids in [0, V); unused for rows with embeddings. A negative ~r is reserved for "the
-  /// token that row r of the previous step produced".
+  /// [T] token ids in [0, V); unused for rows with embeddings. A negative value ~r is reserved for
+  /// "the token that row r of the previous step produced".
   std::span<const std::int32_t> tokens;
-  /// [S], or empty. View s, if not null, replaces the tokens of sequence s in this step. Its shape
+  /// [S] views, or empty. If view s is not null, it replaces the tokens of sequence s. Its shape
   /// is [q_start[s + 1] - q_start[s], H], in float32 and host memory.
   std::span<const View> embeddings;
   std::span<const std::int32_t> positions;  ///< [T] position of each row, for rotary embeddings
   std::span<const std::int32_t> q_start;    ///< [S + 1] first row of each sequence, then T
-  std::span<const std::int32_t> kv_len;     ///< [S] keys of each sequence after this step
+  std::span<const std::int32_t> kv_len;     ///< [S] number of keys of each sequence after this step
   std::span<const KvBlocks> groups;         ///< one entry for each KV group
   std::span<const std::int32_t> out_rows;   ///< [R] rows that give results, in any order
   std::span<const std::int32_t> pool_seqs;  ///< [P] sequences that need a pooled embedding
@@ -45,7 +45,7 @@ struct Batch {
   std::int32_t rows() const { return static_cast<std::int32_t>(positions.size()); }
   std::int32_t sequences() const { return static_cast<std::int32_t>(kv_len.size()); }
 
-  /// The elements of row t if it is an embedding, else null.
+  /// The elements of row t if this row is an embedding, else null.
   const std::byte* embedding(std::int64_t t) const {
     if (embeddings.empty()) return nullptr;
     const auto next = std::upper_bound(q_start.begin(), q_start.end(), t);

@@ -22,8 +22,8 @@ struct PeakOperands {
   float f[5] = {};                          ///< activations of 5 rows, one float each
 };
 
-/// A kernel that measures arithmetic. Each round adds one product to each lane of `chains`
-/// accumulators of 16 lanes. `run` returns the sum of all lanes, so no work can be omitted.
+/// A kernel that measures the speed of arithmetic. Each round adds one product to each lane of
+/// `chains` accumulators of 16 lanes. `run` returns the sum of all lanes, so no work is omitted.
 template <class Sum>
 struct PeakKernel {
   int chains = 0;
@@ -40,7 +40,7 @@ struct HostKernels {
   /// row s is the largest x[kSpan * s + l + 16 * j] over all j, or -Inf if there is none.
   float (*scan)(const float* x, std::int64_t n, float* tops) = nullptr;
   /// Writes the elements that are at least `least` to `found` and their indices, ascending, to
-  /// `ids`, each with room for n. Returns how many it wrote. `tops` comes from `scan`.
+  /// `ids`, each with room for n. Returns the number of found elements. `tops` comes from `scan`.
   std::int64_t (*collect)(const float* x, const float* tops, std::int64_t n, float least,
                           float* found, std::int32_t* ids) = nullptr;
   /// Writes w = exp((x - largest) * scale) to `weights`, and the sum of each span's weights (the

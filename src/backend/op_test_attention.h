@@ -51,7 +51,7 @@ struct AttentionProblem {
     }
   }
 
-  /// Makes pages of `backend` full of NaN, then writes all keys and values to them.
+  /// Makes pages of `backend` full of NaN, then writes all keys and values to the pages.
   Pages fill_pages(Backend& backend) {
     backend.plan({.rows = std::int32_t(keys.rows()), .cols = a.qkv_cols(), .hidden = a.q_cols()});
     Pages pages = poisoned_pages(backend, a, type, batch.pool_blocks());

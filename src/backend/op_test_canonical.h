@@ -1,5 +1,5 @@
 // The ops in canonical order, written directly from backend.h with std::fma. Slow; tests compare
-// every kernel table with them, bit for bit.
+// every kernel table with these ops, bit for bit.
 #pragma once
 
 #include <array>
@@ -136,7 +136,7 @@ float output(const std::byte* row, const Floats& x, const std::vector<Group>& gr
   return total;
 }
 
-/// W x + b for one row x; W is `parts`, one below the other.
+/// W x + b for one row x; W is the stack of `parts`.
 inline Floats linear(std::span<const View> parts, std::span<const float> bias, const Floats& x) {
   std::vector<Group> groups;
   for (std::size_t k = 0; k + 32 <= x.size(); k += 32)
@@ -305,7 +305,7 @@ inline float score_of(const std::vector<Group>& q, const std::vector<Group>& k) 
 }
 
 /// Attention of one scaled query head over the keys [first, last). `k(i)` and `v(i)` return the
-/// stored elements of key i. Head is Floats, or groups of integers.
+/// stored elements of key i. Head is Floats or a vector of Group.
 template <class Head, class Keys, class Values>
 Floats attend(const Attention& a, const Head& q, std::int32_t first, std::int32_t last, Keys&& k,
               Values&& v) {

@@ -43,7 +43,7 @@ inline double gamma(std::int64_t n) {
   return t / (1 - t);
 }
 
-/// Number of seeds that a randomised test runs.
+/// Number of random seeds that a randomised test runs with.
 inline std::uint64_t seeds() { return is_full_run() ? 10 : 1; }
 
 /// Random numbers by SplitMix64 (Vigna 2015, public domain), equal on every machine.
@@ -164,8 +164,8 @@ inline Rows rows_of(Format format, std::int64_t rows, std::int64_t cols) {
   return out;
 }
 
-/// A block of random bits, so that every code and integer scale occurs. Its d and minimum have
-/// ordinary sizes and both signs, and are sometimes zero or subnormal.
+/// A block of random bits, so that every code and integer scale occurs. Its scale d and its minimum
+/// have ordinary sizes and both signs, and are sometimes zero or subnormal.
 template <BlockFormat T>
 typename T::Block random_block(Random& random) {
   typename T::Block block;
@@ -208,7 +208,7 @@ inline Rows random_rows(Format format, std::int64_t rows, std::int64_t cols, Ran
   return out;
 }
 
-/// Sets every byte of rows in a block format to `byte`, except the blocks' d and minimums.
+/// Sets every byte of rows in a block format to `byte`, except the scales d and minimums.
 inline void fill_blocks(Rows& rows, std::uint8_t byte) {
   visit_format(rows.view.format, [&]<class T>() {
     if constexpr (BlockFormat<T>) {
@@ -244,8 +244,8 @@ inline Device device(const KernelTable& table, int threads) {
   return d;
 }
 
-/// The kernel tables that this machine can run, scalar first. If it has AVX-512 VNNI but not
-/// AVX-VNNI, the list ends with avx2_evex_kernels().
+/// The kernel tables that this machine can run, scalar first. If the machine has AVX-512 VNNI but
+/// not AVX-VNNI, the list ends with avx2_evex_kernels().
 inline std::vector<const KernelTable*> tested_tables() {
   const std::span<const KernelTable* const> own = kernel_tables();
   std::vector<const KernelTable*> all(own.begin(), own.end());

@@ -42,7 +42,7 @@ struct Attention {
   std::int32_t heads = 0;     ///< N, query heads
   std::int32_t kv_heads = 0;  ///< G, kv heads; divides N
   std::int32_t head_dim = 0;  ///< D, elements of a head; at most kHeadDimLimit
-  float scale = 0;            ///< factor of the query before scores are computed
+  float scale = 0;            ///< factor by which each query is multiplied
   float score_cap = 0;        ///< scores become cap * tanh(s / cap); 0: no cap
   bool causal = true;
   /// Limit: a row sees only keys nearer than this, on both sides if not causal. 0: no limit.
@@ -66,7 +66,7 @@ enum class KvType { kF32, kF16, kBF16, kInt8 };
 struct KvLayer {
   std::byte* pages = nullptr;  ///< the layer's blocks, in device memory
   KvType type = KvType::kF16;
-  std::int32_t blocks = 0;       ///< blocks in the pool
+  std::int32_t blocks = 0;       ///< number of blocks in the pool
   std::int64_t block_bytes = 0;  ///< bytes of a block: Backend::kv_block_bytes
   std::int32_t group = 0;        ///< KV group of the layer: an index in Batch::groups
 };
@@ -101,20 +101,20 @@ struct TokenScore {
 /// The results wanted of `Backend::logits`, which fills every view and span that is not empty.
 /// Only the rows of `full` need memory for all logits, so a long prompt never needs [T, V].
 struct LogitsReduce {
-  View full{};  ///< [F, V] float32, F <= R: logits of the first F rows, device memory
-  std::span<std::int32_t> argmax{};     ///< [R]; ties to the lower id; -1 for a row with NaN
+  View full{};  ///< [F, V] float32, F <= R: logits of the first F rows, in device memory
+  std::span<std::int32_t> argmax{};     ///< [R] best tokens (ties: lowest id); -1 if a row has NaN
   std::int32_t ids_per_row = 0;         ///< number of log-probabilities wanted for each row
   std::span<const std::int32_t> ids{};  ///< [R, ids_per_row], tokens of these log-probabilities
   std::span<float> id_logprobs{};       ///< [R, ids_per_row], the log-probabilities
-  std::int32_t top_k = 0;               ///< number of best tokens wanted, at most `ranked`
+  std::int32_t top_k = 0;               ///< number of best tokens wanted for each row
   std::int64_t ranked = 0;              ///< `top` has only ids below this; 0: all ids
   std::span<TokenScore> top{};          ///< [R, top_k], best first, ties to the lower id
 };
 
 /// Upper limits of a step's sizes; a backend plans its scratch memory for them.
 struct StepLimits {
-  std::int32_t rows = 0;      ///< T, rows
-  std::int32_t out_rows = 0;  ///< R, rows that give results
+  std::int32_t rows = 0;      ///< T, number of rows
+  std::int32_t out_rows = 0;  ///< R, number of rows that give results
   std::int64_t cols = 0;      ///< largest number of inputs of a linear
   std::int64_t hidden = 0;    ///< H, width of a hidden state
   std::int64_t vocab = 0;     ///< V, width of the logits; 0: the model has no output head

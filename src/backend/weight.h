@@ -31,8 +31,8 @@ struct Tensor {
 /// Model files may store q, k and v of a layer in different formats, so a matrix is a list of row
 /// segments, each in one format. `linear` writes each segment to its columns of the output.
 struct Weight {
-  std::int64_t rows = 0;  ///< outputs
-  std::int64_t cols = 0;  ///< inputs, K
+  std::int64_t rows = 0;  ///< number of outputs
+  std::int64_t cols = 0;  ///< K, number of inputs
   std::vector<Segment> segments;
   Tensor bias;  ///< [1, rows] float32, or null
   Buffer storage;

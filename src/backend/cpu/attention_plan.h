@@ -16,7 +16,7 @@ struct KeyRange {
   std::int32_t last = 0;
 };
 
-/// The range of keys that batch row `row`, a row of `sequence`, attends to. It is never empty.
+/// The range of keys that batch row `row`, a row of `sequence`, attends to. It always has a key.
 KeyRange keys_seen(const Batch& b, const Attention& a, std::int32_t sequence, std::int64_t row);
 
 /// Rows [row, end) of one sequence. A kernel reads each key and value once for all these rows.
@@ -24,16 +24,16 @@ struct RowTile {
   std::int32_t sequence = 0;
   std::int64_t row = 0;
   std::int64_t end = 0;
-  std::int64_t keys = 0;          ///< number of keys that some row sees, in whole chunks
+  std::int64_t keys = 0;          ///< number of keys in all chunks that some row sees
   std::int32_t first_split = 0;   ///< the first split with a key that some row sees
-  std::int32_t splits = 1;        ///< items of a head tile: 1 in all, or 1 for each visible split
+  std::int32_t splits = 1;        ///< items of a head tile: 1, or 1 for each split that rows see
   std::int64_t part = 0;          ///< index of this tile's first item within a head tile
   std::int64_t counter = 0;       ///< index of the first head tile's counter, if splits > 1
   std::int64_t states = 0;        ///< offset of the tile's states in floats, if splits > 1
   std::int64_t state_floats = 0;  ///< number of floats in a head tile's states after one split
 };
 
-/// Kv heads [kv_head, kv_head + kv_heads), each with `heads` query heads. `head` is the first one.
+/// Kv heads [kv_head, kv_head + kv_heads) and their query heads: `heads` for each, from `head` on.
 struct HeadTile {
   std::int64_t kv_head = 0;
   std::int64_t head = 0;

@@ -19,7 +19,7 @@ namespace ingot {
 
 /// Runs the ops with one kernel table on a thread pool. Other code may use the pool between steps.
 ///
-/// Threads compute items: a few panels of outputs, rows, heads, or a split of keys. No sum crosses
+/// Threads compute items: a few panels of outputs, rows, heads, or a split of keys. No sum spans
 /// items; the last thread joins the states of splits in order. So results do not depend on which
 /// thread runs an item. Scratch memory is planned once; an op beyond that plan is a bug.
 class CpuBackend final : public Backend {
@@ -28,7 +28,7 @@ class CpuBackend final : public Backend {
 
   const char* name() const override { return "cpu"; }
   const KernelTable& table() const { return table_; }
-  /// Gives the inputs of all later linears to `observer`; null: to no observer.
+  /// Gives the inputs of all later linears to `observer`. A null `observer` ends this.
   void observe(LinearObserver* observer) { observer_ = observer; }
 
   Buffer allocate(std::int64_t bytes) override { return allocate_host(bytes); }
@@ -77,15 +77,15 @@ class CpuBackend final : public Backend {
   struct Scratch {
     LinearInput q;                  ///< quantised rows of a step, for any K up to the limit
     std::int64_t q_rows = 0;        ///< number of rows that fit in `q`
-    std::byte* linear = nullptr;    ///< `linear_bytes` bytes for each thread
-    std::int64_t linear_bytes = 0;  ///< the largest LinearKernel::scratch
-    float* states = nullptr;        ///< attention states of splits that threads share
+    std::byte* linear = nullptr;    ///< memory of linear kernels, `linear_bytes` for each thread
+    std::int64_t linear_bytes = 0;  ///< the largest LinearKernel::scratch, in bytes
+    float* states = nullptr;        ///< attention states of row tiles that are cut into splits
     std::int64_t states_floats = 0;
     View head_rows;                       ///< [at most kHeadRows, V] logits
     View router;                          ///< [T, E] the router's logits
     std::int64_t cached_rows = 0;         ///< number of routed rows that fit in the caches
     View routed;                          ///< [T*k, H] routed rows, then the experts' results
-    View gate_up;                         ///< [W, 2F] for waves of up to W routed rows
+    View gate_up;                         ///< [W, 2F] gate and up rows of a wave of up to W rows
     View ffn;                             ///< [W, F] activated rows of a wave
     LinearInput wave_q;                   ///< quantised rows of a wave: first `routed`, then `ffn`
     std::int32_t* pair_expert = nullptr;  ///< [T, k] experts of each row, best first
@@ -93,18 +93,18 @@ class CpuBackend final : public Backend {
     ExpertPlanMemory experts;
     std::int64_t bytes = 0;
   };
-  /// Lays out scratch memory that begins at `base`. A null `base` gives the size alone.
+  /// Lays out scratch memory from `base` on. If `base` is null, only Scratch::bytes is valid.
   Scratch lay_out(const StepLimits& limits, std::byte* base) const;
   /// Keys that each row of a row tile sees: the arrays behind AttentionArgs::first and last.
   struct TileKeys;
 
-  /// Makes a Weight with the segments and bias of these parts, but without packed data.
+  /// Makes a Weight with the segments of `parts` and with `bias`, but without packed data.
   Weight outline(std::span<const View> parts, std::span<const float> bias);
-  /// Scratch memory for the quantised form of `rows`. Layouts that no kernel reads are null.
+  /// Scratch memory for the quantised form of `rows`. A layout that no kernel reads stays null.
   LinearInput input_of(View rows) const;
   /// Quantises `rows` into input_of(rows) in pieces. Before each piece, it calls make(row, first
-  /// column, columns) for each row of the piece. One thread has all rows of a tile, since rows
-  /// of a tile share cache lines. If there are few rows, threads take parts of the columns.
+  /// column, number of columns) for each row of the piece. One thread has all rows of a tile, since
+  /// rows of a tile share cache lines. If there are few rows, threads take parts of the columns.
   void quantise_rows(View rows, FunctionRef<void(std::int64_t, std::int64_t, std::int64_t)> make);
   /// Whether `rows` rows are enough to give each thread whole rows.
   bool has_whole_pieces(std::int64_t rows) const;
@@ -114,19 +114,19 @@ class CpuBackend final : public Backend {
   /// calls this or keeps_quantised.
   void overwrites(View out);
   /// The quantised rows of `in`. If an op kept these rows quantised and they are still valid,
-  /// returns what it kept; else quantises `in` now.
+  /// returns the kept rows; else quantises `in` now.
   LinearInput quantised(View in);
   /// Scratch memory of linear kernels on thread `thread` of the pool.
   std::byte* linear_scratch(int thread) const;
   /// Computes the states of one split. If the split was the last one of its row tile and head tile,
   /// also joins the states of all splits in order, and returns true.
   bool run_split(const AttentionArgs& args, const AttentionItem& item);
-  /// The kernel arguments of `item`. They point to `keys`, which this call fills.
+  /// The kernel arguments of `item`. The arguments point to `keys`, which this call fills.
   AttentionArgs args_of(View qkv, const Batch& b, const Attention& a, const KvLayer& kv,
                         const AttentionItem& item, View out, TileKeys& keys) const;
   /// Chooses each row's experts and their weights from the router's logits.
   void route(View logits, const Moe& m);
-  /// How many routed rows (gate, up, activation) fit in the second-level caches of all threads.
+  /// How many routed rows, with gate, up and activation, fit in all threads' second-level caches.
   std::int64_t cached_rows(std::int64_t ffn) const;
   /// Number of rows in one tile of quantised activations.
   std::int32_t rows_together() const { return table_.reads_matrix ? kMatrixRows : kTileRows; }
@@ -146,7 +146,7 @@ class CpuBackend final : public Backend {
   Buffer scratch_buffer_;
   Scratch scratch_;
   bool has_block_weights_ = false;
-  std::int64_t matrix_rows_ = 0;  ///< with this number of rows or more, linears never read `q`
+  std::int64_t matrix_rows_ = 0;  ///< linears of this many rows or more never read Scratch::q
   View quantised_;                ///< rows with a valid quantised form in scratch_.q; may be null
   ExpertPlan experts_;
   std::vector<ExpertWork> expert_work_;  ///< work of the current loop, one entry for each expert

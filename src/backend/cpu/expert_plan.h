@@ -25,8 +25,8 @@ struct ExpertWave {
 
 /// Memory of an ExpertPlan. The caller allocates it.
 struct ExpertPlanMemory {
-  std::span<std::int32_t> routed_rows;  ///< [T * k] routed row of each pair
-  std::span<std::int32_t> pairs;        ///< [T * k] pair of each routed row
+  std::span<std::int32_t> routed_rows;  ///< [T * k] number of each pair's routed row
+  std::span<std::int32_t> pairs;        ///< [T * k] number of each routed row's pair
   std::span<ExpertRows> experts;        ///< [E] rows of each expert
 };
 
@@ -37,8 +37,8 @@ struct ExpertPlanMemory {
 class ExpertPlan {
  public:
   ExpertPlan() = default;
-  /// A wave has at most `wave_rows` routed rows, or a single expert. The quantised rows of each
-  /// expert begin at a multiple of `rows_together`.
+  /// A wave has at most `wave_rows` routed rows, or only rows of one expert. The quantised rows of
+  /// each expert begin at a multiple of `rows_together`.
   ExpertPlan(const ExpertPlanMemory& memory, std::int64_t wave_rows, std::int32_t rows_together)
       : memory_(memory), wave_rows_(wave_rows), rows_together_(rows_together) {}
 

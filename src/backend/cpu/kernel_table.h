@@ -14,7 +14,7 @@
 
 namespace ingot {
 
-/// Rows in a row tile: the rows that share a QuantisedGroup. All kernels depend on this layout.
+/// Number of rows in a row tile; these rows share a QuantisedGroup. All kernels depend on it.
 inline constexpr int kTileRows = 4;
 
 /// The bit pattern of kFloatBits. An integer sum below 2^22 is added to kIntBits. The result, read
@@ -30,7 +30,7 @@ struct QuantisedGroup {
   float minus_sum_float[kTileRows];            ///< minus the sum of a row's 32 integers
   std::int32_t bits_minus_8_sum[kTileRows];    ///< kIntBits - 8 * sum of the 32 integers
   std::int32_t bits_minus_128_sum[kTileRows];  ///< kIntBits - 128 * sum of the 32 integers
-  std::int32_t minus_half[2][kTileRows];       ///< minus the sums of the first 16 and the last 16
+  std::int32_t minus_half[2][kTileRows];       ///< minus the sums of a row's first 16 and last 16
   /// 128 * minus_half. The sums of the first 16 have kIntBits added.
   std::int32_t bits_minus_128_half[2][kTileRows];
 };
@@ -50,32 +50,32 @@ struct MatrixGroup {
 struct PanelArgs {
   const std::byte* panel = nullptr;
   std::int64_t panel_bytes = 0;  ///< bytes from one panel to the next
-  std::int64_t cols = 0;         ///< K, inputs
-  std::int64_t rows = 0;         ///< T, rows
+  std::int64_t cols = 0;         ///< K, number of inputs
+  std::int64_t rows = 0;         ///< T, number of rows
   View x;                        ///< [T, K] float32 rows, for dense formats
-  /// [row tiles, K / 32] rows for block formats. May be null if the kernel has `matrix_rows`.
+  /// [row tiles, K / 32] rows for block formats; may be null if LinearKernel::matrix_rows is not 0.
   const QuantisedGroup* q = nullptr;
   const MatrixGroup* matrix = nullptr;  ///< [T / 16, K / 32], the values of `q`, or null
   const float* bias = nullptr;          ///< [columns], or null
   float* out = nullptr;                 ///< [T, columns], from the first panel's first column on
   std::int64_t out_stride = 0;          ///< floats from one row of `out` to the next
-  int columns = 0;                      ///< outputs of all these panels
-  std::byte* scratch = nullptr;         ///< LinearKernel::scratch bytes, aligned to 64
+  int columns = 0;                      ///< number of outputs of all panels in the call
+  std::byte* scratch = nullptr;         ///< memory of LinearKernel::scratch bytes, aligned to 64
 };
 
 /// The linear kernel for one weight format, and how to call it.
 struct LinearKernel {
   void (*run)(const PanelArgs&) = nullptr;
-  /// Panels in the fastest call with `many_rows` rows or more. Any number gives equal bits.
+  /// Number of panels in the fastest call with `many_rows` rows or more; does not change results.
   int panels = 1;
   std::int64_t many_rows = 64;
   int few_panels = 1;  ///< number of panels in the fastest call with fewer rows
   /// Wanted size of a row block, in bytes of quantised rows for each panel of a call. 0: a row
   /// block is as large as the second-level cache.
   std::int64_t panel_rows_bytes = 0;
-  std::int64_t scratch = 0;  ///< bytes of PanelArgs::scratch
-  /// 0: the kernel always reads PanelArgs::q. Else it prefers `matrix` to `q` from this many rows
-  /// on, and `q` to `matrix` with fewer rows. If one of them is null, it reads the other.
+  std::int64_t scratch = 0;  ///< size of PanelArgs::scratch in bytes
+  /// With this many rows or more, the kernel prefers PanelArgs::matrix to PanelArgs::q; with fewer
+  /// rows, `q`. If one of the two is null, the kernel reads the other. 0: it always reads `q`.
   std::int64_t matrix_rows = 0;
 };
 
@@ -103,14 +103,14 @@ struct Int8Page {
   }
 };
 
-/// Keys in a chunk, as `Backend::attention` defines it. Another value changes results.
+/// Number of keys in a chunk, as `Backend::attention` defines it. Another value changes results.
 inline constexpr std::int32_t kChunk = 64;
 
-/// Keys in a split, as `Backend::attention` defines it. Another value changes results.
+/// Number of keys in a split, as `Backend::attention` defines it. Another value changes results.
 inline constexpr std::int32_t kSplit = 1024;
 
-/// Floats in a query's state after a split: the weighted sum of values, then the largest score and
-/// the sum of weights.
+/// Number of floats in a query's state after a split: the weighted sum of values, then the largest
+/// score and the sum of weights.
 constexpr std::int64_t attention_state_floats(std::int64_t head_dim) {
   return (head_dim + 31) / 32 * 32 + 16;
 }
@@ -123,7 +123,7 @@ struct AttentionArgs {
   std::int64_t q_stride = 0;  ///< floats from one row to the next
   std::int64_t out_stride = 0;
   std::int32_t rows = 0;
-  std::int32_t heads = 0;     ///< query heads for each kv head
+  std::int32_t heads = 0;     ///< number of query heads for each kv head
   std::int32_t kv_heads = 1;  ///< rows * heads * kv_heads is at most kQueriesLimit
   const std::byte* pages = nullptr;
   const std::int32_t* table = nullptr;  ///< the sequence's block table
@@ -147,12 +147,12 @@ struct AttentionArgs {
 struct KernelTable : HostKernels {
   LinearKernels linear{};
   bool reads_matrix = false;  ///< whether some linear kernels read PanelArgs::matrix
-  /// Quantises one row, x [cols], into the `groups` of its row tile and the `matrix` of its 16
-  /// rows, both [cols / 32]; either may be null. `row` is in [0, 16).
+  /// Quantises x [cols] as row `row` of 16 rows, into the `groups` of its row tile and the `matrix`
+  /// of the 16 rows, both [cols / 32]. An output that is null is skipped.
   void (*quantise)(const float* x, std::int64_t cols, int row, QuantisedGroup* groups,
                    MatrixGroup* matrix) = nullptr;
-  /// Quantises kTileRows rows, `stride` floats apart, into the groups of their row tile, with the
-  /// bits of `quantise`. Null if this is not faster than one row at a time.
+  /// Quantises kTileRows rows, `stride` floats apart, into the groups of their row tile. Results
+  /// are bit-equal to those of `quantise`. Null if this is not faster than one row at a time.
   void (*quantise_tile)(const float* x, std::int64_t stride, std::int64_t cols,
                         QuantisedGroup* groups) = nullptr;
   /// x += add if `add` is not null. Then out = norm(x) if `out` is not null.
@@ -165,7 +165,7 @@ struct KernelTable : HostKernels {
   /// step writes the states of all queries after split `split`, whose keys begin at kSplit * split,
   /// in the order kv head, row, query head. Queries that see no key of the split also have a state.
   void (*attention_split)(const AttentionArgs&, std::int32_t split, float* states) = nullptr;
-  /// Second step: computes the outputs from the states of all splits, `stride` floats apart.
+  /// Second step of `attention`: computes outputs from all splits' states, `stride` floats apart.
   void (*attention_join)(const AttentionArgs&, const float* states, std::int64_t stride) = nullptr;
   /// Rounds n floats to half floats, to nearest even. n is a multiple of 16.
   void (*to_half)(const float* x, std::int64_t n, std::uint16_t* out) = nullptr;
@@ -175,7 +175,7 @@ struct KernelTable : HostKernels {
   void (*softmax)(float* x, std::int64_t n) = nullptr;
   /// Writes the largest element of x to `largest`, and the sum of exp(x - largest) to `sum`.
   void (*log_sum)(const float* x, std::int64_t n, float* largest, float* sum) = nullptr;
-  /// Returns the index of the largest element, the lowest index of equals; -1 if one is NaN.
+  /// Returns the index of the largest element (the first of equal ones), or -1 if one is NaN.
   std::int32_t (*argmax)(const float* x, std::int64_t n) = nullptr;
   /// y = fma(w, x, y) for n elements.
   void (*add_scaled)(float w, const float* x, std::int64_t n, float* y) = nullptr;

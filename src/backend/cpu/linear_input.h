@@ -13,7 +13,7 @@ struct LinearInput {
   MatrixGroup* matrix = nullptr;  ///< [T / 16, K / 32]; null if no kernel reads it
   std::int64_t groups = 0;        ///< groups in a row: K / 32
 
-  /// The rows that begin at `row`, the first row of a tile; with `matrix` it is a multiple of 16.
+  /// The rows from `row` on. `row` is the first row of a tile; with `matrix`, a multiple of 16.
   LinearInput from(std::int64_t row) const;
   /// The same memory, used for rows with `count` groups.
   LinearInput of_groups(std::int64_t count) const {

@@ -8,7 +8,7 @@
 
 namespace ingot {
 
-/// Outputs in a panel: one for each lane of a kernel. Every kernel and kPanelLayout depend on it.
+/// Number of outputs in a panel: one for each lane. All kernels and kPanelLayout depend on it.
 inline constexpr int kPanelCols = 16;
 
 /// Version of the packed layout; files of packed weights store it. Increase it if any byte of a

@@ -22,7 +22,7 @@ class PanelWork {
 
   std::int64_t items() const { return items_; }
   /// Runs one item. `rows` are the quantised rows of `in`, for weights with block formats.
-  /// `scratch` is the calling thread's memory, of the table's largest LinearKernel::scratch bytes.
+  /// `scratch` is the calling thread's memory, as large as the largest LinearKernel::scratch.
   void run(std::int64_t item, const LinearInput& rows, std::byte* scratch) const;
 
  private:

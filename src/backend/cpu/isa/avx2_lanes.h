@@ -71,7 +71,7 @@ struct Avx2Lanes {
     const auto low = static_cast<std::uint32_t>(_mm256_movemask_ps(m.a));
     return low | static_cast<std::uint32_t>(_mm256_movemask_ps(m.b)) << 8;
   }
-  /// The instruction's maximum: y if the values are equal or one is NaN.
+  /// The larger value, with the rule of the instruction: y if x equals y or one of them is NaN.
   INGOT_INLINE static F max(F x, F y) { return {_mm256_max_ps(x.a, y.a), _mm256_max_ps(x.b, y.b)}; }
   INGOT_INLINE static I bits(F x) { return {_mm256_castps_si256(x.a), _mm256_castps_si256(x.b)}; }
   INGOT_INLINE static F from_bits(I x) {
@@ -223,14 +223,14 @@ struct Avx2Lanes {
   INGOT_INLINE static V high_nibbles(V x) { return low_nibbles(_mm256_srli_epi16(x, 4)); }
   /// Sum i is w[2 i] * x[2 i] + w[2 i + 1] * x[2 i + 1], in 16 bits. w is unsigned, x is signed.
   INGOT_INLINE static V pairs_of(V w, V x) { return _mm256_maddubs_epi16(w, x); }
-  /// Adds 16-bit sums. The empty `asm` keeps the order of additions: as a tree they would need more
-  /// registers than there are.
+  /// Adds 16-bit sums. The empty `asm` keeps the order of additions: a tree of additions would
+  /// need more registers than there are.
   INGOT_INLINE static V add_pairs(V x, V y) {
     V sum = _mm256_add_epi16(x, y);
     __asm__("" : "+x"(sum));
     return sum;
   }
-  /// Adds kTimes times the 16-bit sums, two for each lane, to half kHalf of `acc`.
+  /// Multiplies 16-bit sums by kTimes and adds them, two to each lane, to half kHalf of `acc`.
   template <int kHalf, int kTimes>
   INGOT_INLINE static void widen(I& acc, V pairs) {
     __m256i& to = kHalf == 0 ? acc.a : acc.b;

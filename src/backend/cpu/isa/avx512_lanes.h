@@ -25,7 +25,7 @@ struct Avx512Lanes {
   static constexpr int kFewRowsOfBytes = kVnni ? 64 : 24;
   static constexpr int kFewRowsOfNibbles = kVnni ? 32 : 24;
   static constexpr int kFewRowsOfOthers = 8;
-  /// Prefetch distance in bytes. Short with VNNI: there the processor prefetches further itself.
+  /// Prefetch distance in bytes. It is short with VNNI: such processors prefetch far themselves.
   static constexpr std::int64_t kAheadOfBytes = kVnni ? 2048 : 5120;
   static constexpr int kManyPanels = 8;
   static constexpr int kDenseRows = 28;
@@ -52,7 +52,7 @@ struct Avx512Lanes {
   INGOT_INLINE static F select(M m, F yes, F no) { return _mm512_mask_blend_ps(m, no, yes); }
   INGOT_INLINE static std::uint32_t to_bits(M m) { return m; }
   /// Stores the lanes that `bits` selects, without gaps, to `values`, and their indices plus
-  /// `first` to `numbers`. Overwrites 16 elements of both.
+  /// `first` to `numbers`. Overwrites 16 elements of both arrays.
   INGOT_INLINE static void store_chosen(std::uint32_t bits, F a, std::int32_t first, float* values,
                                         std::int32_t* numbers) {
     const auto mask = static_cast<__mmask16>(bits);
@@ -61,7 +61,7 @@ struct Avx512Lanes {
     _mm512_storeu_ps(values, _mm512_maskz_compress_ps(mask, a));
     _mm512_storeu_si512(numbers, _mm512_maskz_compress_epi32(mask, number));
   }
-  /// The instruction's maximum: b if the values are equal or one is NaN.
+  /// The larger value, with the rule of the instruction: b if a equals b or one of them is NaN.
   INGOT_INLINE static F max(F a, F b) { return _mm512_max_ps(a, b); }
   INGOT_INLINE static I bits(F a) { return _mm512_castps_si512(a); }
   INGOT_INLINE static F from_bits(I a) { return _mm512_castsi512_ps(a); }
@@ -113,7 +113,7 @@ struct Avx512Lanes {
     _mm512_storeu_si512(p, _mm512_permutexvar_epi32(order, _mm512_packs_epi16(low, high)));
   }
 
-  /// Packs four rows of 16 integers to bytes, [quad of columns][row][4]. All values fit in a byte.
+  /// Packs four rows of 16 integers into bytes [4 quads][row][4 columns]. All values fit in a byte.
   INGOT_INLINE static B join_rows(const I (&a)[4]) {
     return _mm512_packs_epi16(_mm512_packs_epi32(a[0], a[1]), _mm512_packs_epi32(a[2], a[3]));
   }
@@ -165,7 +165,7 @@ struct Avx512Lanes {
     }
   }
   /// `dot` of unsigned bytes, with load and product in one instruction. Faster than `dot` if no
-  /// other product uses these four inputs.
+  /// other product uses the same four bytes of x.
   INGOT_INLINE static I dot_alone(I acc, B w, const std::int8_t* x) requires kVnni {
     // Inline assembly, because compilers emit two instructions.
     __asm__("vpdpbusd %2%{1to16%}, %1, %0"
@@ -198,7 +198,7 @@ struct Avx512Lanes {
   }
   INGOT_INLINE static I max_int(I a, I b) { return _mm512_max_epi32(a, b); }
   INGOT_INLINE static std::int32_t max_int(I a) { return _mm512_reduce_max_epi32(a); }
-  /// Writes the largest lane of each of four vectors. Takes half the instructions of four calls.
+  /// Writes the largest lane of each of four vectors, with half the instructions of four calls.
   INGOT_INLINE static void max_int_of_four(const I (&a)[4], std::int32_t (&largest)[4]) {
     of_four(a, largest, [](I x, I y) { return max_int(x, y); });
   }

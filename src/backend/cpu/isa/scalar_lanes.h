@@ -10,7 +10,7 @@
 namespace ingot {
 namespace {  // internal linkage: the linker cannot use this code for other files
 
-/// The lanes concept of base/lanes.h with 16 lanes, and what kernels need besides: loads and
+/// Has the operations of base/lanes.h for 16 lanes, and what kernels need besides: loads and
 /// stores, bytes, dot products, and reductions in a fixed order.
 struct ScalarLanes {
   static constexpr int kWidth = 16;
@@ -19,27 +19,27 @@ struct ScalarLanes {
   /// Whether linears add pairs of products in 16 bits (kernels/pair_sums.inl). The lanes type then
   /// also has V, a half of B or of I, and the operations that pair_sums.inl uses.
   static constexpr bool kPairSums = false;
-  /// Rows in a pass over one panel, for formats with one and with two scales in a group. More rows
-  /// do not fit in registers.
+  /// Number of rows in a pass over one panel, for formats with one and with two scales in a group.
+  /// More rows do not fit in registers.
   static constexpr int kLinearRows = 2;
   static constexpr int kLinearRowsTwoScales = 2;
-  /// Panels in a pass over several panels, for one and two scales in a group; rows in such a pass.
+  /// Sizes of a pass over several panels: panels with one and with two scales in a group; rows.
   static constexpr int kPassPanels = 3;
   static constexpr int kPassPanelsTwoScales = 2;
   static constexpr int kPassRows = 2;
-  /// Largest number of rows for which each pass unpacks panels again: codes of 8, 4, other bits.
+  /// Largest number of rows where each pass unpacks panels: for codes of 8, of 4, of other bits.
   static constexpr int kFewRowsOfBytes = 5;
   static constexpr int kFewRowsOfNibbles = 5;
   static constexpr int kFewRowsOfOthers = 5;
   /// Prefetch distance in bytes, for one or two rows and 8-bit weights.
   static constexpr std::int64_t kAheadOfBytes = 5120;
-  /// Number of panels that are unpacked once for all rows, with more rows than kFewRowsOf...
+  /// With more rows than kFewRowsOf..., this number of panels is unpacked once for all rows.
   static constexpr int kManyPanels = 7;
-  /// Rows in a pass over one panel of floats, and over two panels.
+  /// Number of rows in a pass over one panel of floats, and in a pass over two panels.
   static constexpr int kDenseRows = 4;
   static constexpr int kDenseRowsOfTwo = 2;
-  /// Queries in an attention pass over floats, and over 8-bit integers. The other two are limits on
-  /// the number of blocks of 16 keys, and of float accumulators, in a pass.
+  /// Number of queries in an attention pass over floats, and over 8-bit integers. kScoreBlocks
+  /// limits the blocks of 16 keys in a pass, kAttentionChains the float accumulators.
   static constexpr int kQueries = 2;
   static constexpr int kInt8Queries = 2;
   static constexpr int kScoreBlocks = 1;
@@ -196,7 +196,7 @@ struct ScalarLanes {
     for (int i = 0; i < 64; ++i) r.v[i] = static_cast<std::uint8_t>((a.v[i] >> shift) & mask);
     return r;
   }
-  /// Computes low | (shifted & mask) for each byte. `shifted` is `high` with bit `from` at `to`.
+  /// Computes low | (s & mask) for each byte. s is `high`, shifted so that bit `from` lies at `to`.
   template <int from, int to, int mask>
   static B join(B low, B high) {
     B r;
@@ -217,8 +217,8 @@ struct ScalarLanes {
     for (std::uint8_t& v : a.v) v = static_cast<std::uint8_t>(v ^ 0x80);
     return a;
   }
-  /// acc + sum over k of w[lane][k] * x[k], exactly. `kSigned`: w is signed and x is within
-  /// [-127, 127]; else w is unsigned.
+  /// acc + sum over k of w[lane][k] * x[k], exactly. With `kSigned`, w is signed and x is
+  /// within [-127, 127]; without, w is unsigned.
   template <bool kSigned>
   static I dot(I acc, B w, const std::int8_t* x) {
     return each<I>([&](int i) {

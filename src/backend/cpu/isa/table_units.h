@@ -6,7 +6,7 @@
 
 namespace ingot {
 
-/// Joins units to a kernel table. One of the last two units has the linear kernel of each format.
+/// Joins units to a kernel table. Each format's linear kernel is in one of the last two units.
 KernelTable join_units(const KernelTable& rest, const LinearKernels& blocks_of_32,
                        const LinearKernels& blocks_of_256);
 
