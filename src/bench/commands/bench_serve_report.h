@@ -24,7 +24,7 @@ struct ServeReport {
 
 /// Formats the report as one JSON object on one line.
 std::string as_json(const ServeReport& report);
-/// Formats the report as tables with this frame.
+/// Formats the report as tables; `frame` is the text around cells.
 std::string as_tables(const ServeReport& report, const Frame& frame);
 
 }  // namespace ingot

@@ -45,7 +45,7 @@ struct TrafficSummary {
   Distribution ttft_ms;   ///< time to the first token, from the arrival
   Distribution queue_ms;  ///< time from the arrival to the request's first step
   Distribution tpot_ms;   ///< time per token after the first, one value per request
-  Distribution itl_ms;    ///< time between consecutive deltas, over all requests
+  Distribution itl_ms;    ///< time between consecutive pieces of output, over all requests
   Distribution e2el_ms;   ///< time to the last token, from the arrival
 
   /// `count` per second.
