@@ -21,7 +21,7 @@ enum class ErrorCode {
 };
 
 /// The exception for an operation that cannot continue. It is only thrown while files are opened or
-/// at the edge of the API, never inside a step.
+/// at the edge of the API, never inside a step of the engine.
 class Error : public std::exception {
  public:
   Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {}
