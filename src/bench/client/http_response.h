@@ -16,8 +16,8 @@ class HttpResponseReader {
   HttpResponseReader(const HttpResponseReader&) = delete;
   HttpResponseReader& operator=(const HttpResponseReader&) = delete;
 
-  /// Parses bytes from the front of `bytes` and returns how many it used. The caller passes the
-  /// remaining bytes again, followed by newer bytes.
+  /// Parses the front of `bytes` and returns the number of parsed bytes. The next call must pass
+  /// the remaining bytes again, followed by newer bytes.
   std::size_t read(std::string_view bytes);
   /// Call when the connection has ended. Sets `problem` if the response is not complete then.
   void end_of_connection();

@@ -20,7 +20,7 @@ struct ServerRun {
   LoadPoint load;
   std::vector<ServedRequest> served;
   TrafficSummary summary;
-  Distribution rejected_ms;  ///< times to the responses that refuse requests, in ms
+  Distribution rejected_ms;  ///< time until a refused request gets its response, in ms
   CutLengths cut;            ///< how many prompts and outputs were cut to --ctx
   /// Number of requests that were not completed, by HTTP status; "connection" means no response,
   /// "stream" means a broken stream of status 200.

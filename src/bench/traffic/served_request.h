@@ -18,7 +18,7 @@ struct ServedRequest {
   std::int64_t prompt_tokens = 0;
   std::int64_t cached_tokens = 0;
   std::int64_t output_tokens = 0;
-  std::vector<std::int32_t> ids{};        ///< output of a checked request; otherwise empty
+  std::vector<std::int32_t> ids{};        ///< output ids of a checked request; otherwise empty
   std::optional<std::uint64_t> digest{};  ///< digest of a checked request's logits
   bool is_busy = false;                   ///< whether the request was refused because of load
   std::string error{};                    ///< why the request failed; empty on success
