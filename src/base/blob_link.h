@@ -20,9 +20,9 @@ struct BlobLink {
 
 /// Reads the link `name` in an open folder of the hub's cache. The link's text must be
 /// "../../blobs/<checksum>", with one more "../" for each folder below the snapshot. `folder` must
-/// lie below a folder "snapshots" beside "blobs". Returns nothing for other links and for files.
+/// lie in a folder "snapshots" that is beside "blobs". Returns nothing for other links and files.
 ///
-/// The text is only compared, and the link is not followed. So it can only lead to files in the
+/// The text is only compared, and the link is not followed. So a link can only lead to files in the
 /// cache's own folder of blobs.
 std::optional<BlobLink> read_blob_link(int folder, const std::string& name);
 

@@ -27,14 +27,14 @@ class BoundedQueue {
     return true;
   }
 
-  /// Waits for an item and removes the oldest. Returns nothing if the queue is closed and empty.
+  /// Waits for an item; removes and returns the oldest. Nothing if the queue is closed and empty.
   std::optional<T> pop() {
     std::unique_lock lock(mutex_);
     not_empty_.wait(lock, [this] { return closed_ || !items_.empty(); });
     return take();
   }
 
-  /// Removes the oldest item, without waiting. Returns nothing if the queue is empty.
+  /// Removes and returns the oldest item, without waiting. Returns nothing if the queue is empty.
   std::optional<T> try_pop() {
     const std::lock_guard lock(mutex_);
     return take();

@@ -11,8 +11,8 @@
 
 namespace ingot {
 
-/// Eight chains h = rotl((h ^ word) * odd, 29) over the 64-bit words of `bytes`, padded with zeros;
-/// a ninth chain joins them and the length. Steps are bijections: one changed word is always found.
+/// Eight chains h = rotl((h ^ word) * odd, 29) hash the 64-bit words of `bytes`, padded with zeros;
+/// a ninth hashes their results and the length. Steps are bijections, so one wrong word is found.
 inline std::uint64_t checksum(std::span<const std::byte> bytes) {
   constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
   constexpr std::size_t kChains = 8;

@@ -16,7 +16,7 @@ std::string read_small(const std::string& path);
 /// The number at the beginning of `text`, after blanks; nothing if there is no number.
 std::optional<std::int64_t> leading_number(std::string_view text);
 
-/// Removes the text up to and including the next `end` from `text`. Returns it without this `end`.
+/// Removes the front of `text`, up to and including the first `end`. Returns it without this `end`.
 std::string_view take_until(std::string_view& text, char end);
 
 /// A control group that contains this process.
@@ -25,8 +25,8 @@ struct ControlGroup {
   bool version2 = false;
 };
 
-/// Calls fn(group) for this process's control group and all its parents. Covers the hierarchy of
-/// version 2 and that of `controller` in version 1; a system has one hierarchy or both.
+/// Calls fn(group) for this process's control group and all its parents, in the hierarchy of cgroup
+/// version 2 and in that of `controller` in version 1. A system has one hierarchy or both.
 ///
 /// `root` is prepended to /proc and /sys, for tests.
 void for_control_groups(const std::string& root, std::string_view controller,

@@ -13,15 +13,15 @@ enum class ErrorCode {
   kInvalid,      ///< a request or an option of the user is wrong
   kModel,        ///< a model, tokenizer or adapter file was refused
   kDoesNotFit,   ///< there is not enough memory; the message tells how much is needed
-  kIo,           ///< reading or writing failed after opening
+  kIo,           ///< reading or writing a file failed after it was opened
   kUnavailable,  ///< a port or address is not available, or there is too little time for a request
   kTimeout,      ///< a request exceeded its time limit
-  kNotFinite,    ///< logits are NaN: their sequence ends, the engine continues
+  kNotFinite,    ///< a sequence's logits are NaN; only this sequence ends
   kInternal,     ///< a bug in ingot
 };
 
 /// The exception for an operation that cannot continue. It is only thrown while files are opened or
-/// at the edge of the API, never inside a step.
+/// at the edge of the API, never inside a step of the engine.
 class Error : public std::exception {
  public:
   Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {}

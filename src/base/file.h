@@ -1,4 +1,4 @@
-// File and Directory: safe opening and reading of untrusted files; detect changes of open files.
+// File and Directory: open and read untrusted files safely, and detect changes of open files.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@ struct FileIdentity {
   std::uint64_t bytes = 0;
   std::uint64_t links = 0;  ///< number of hard links
   std::int64_t modified_ns = 0;
-  /// Time of the last change of status (ctime). Programs can set modified_ns back, but not ctime.
+  /// Time of the last change of status (ctime). Unlike modified_ns, programs cannot set it back.
   std::int64_t changed_ns = 0;
 };
 
@@ -70,9 +70,9 @@ class File {
   void read_at(std::uint64_t offset, std::span<std::byte> out) const;
   /// Reads the whole file. More than `bytes_max` bytes, or a change meanwhile, are an error.
   std::string read_all(std::uint64_t bytes_max) const;
-  /// Whether the file still has the state that it had when it was opened (is_same_state).
+  /// Whether the file still has the state that it had when it was opened (is_same_state is true).
   bool is_unchanged() const;
-  /// Whether the file was written to since it was opened (not has_same_bytes).
+  /// Whether the file was written to since it was opened (has_same_bytes is false).
   bool is_overwritten() const;
 
  private:

@@ -11,7 +11,7 @@ inline bool is_full_run() { return std::getenv("INGOT_FULL") != nullptr; }
 /// Number of random inputs that a test tries: `full` in a full run, else `usual`.
 inline int random_runs(int usual, int full) { return is_full_run() ? full : usual; }
 
-/// Number of random inputs for a test that sanitizers make slow: `sanitized` in sanitized builds.
+/// Like random_runs(usual, full), but `sanitized` in builds with sanitizers, which make tests slow.
 inline int random_runs(int usual, int full, int sanitized) {
 #ifdef INGOT_SANITIZED
   constexpr bool kIsSanitized = true;

@@ -14,8 +14,8 @@ namespace ingot {
 ///
 /// If a mapped byte cannot be read (the file was truncated, or its storage fails), the process
 /// writes "error: <file>: file @<offset>: it was truncated or its storage failed while in use" to
-/// stderr, removes unfinished outputs (output_file.h) and exits with 74. A handler of SIGBUS does
-/// this. The first mapping installs it; it passes other faults to the previous handler.
+/// stderr, removes unfinished outputs (output_file.h) and exits with 74. The first mapping installs
+/// a SIGBUS handler for this purpose, which passes other faults to the previous handler.
 class MappedFile {
  public:
   MappedFile() = default;
@@ -31,9 +31,9 @@ class MappedFile {
   const std::string& name() const { return file_.name(); }
   const FileIdentity& identity() const { return file_.identity(); }
 
-  /// Tells the system that these bytes are not needed soon. It removes whole memory pages in the
-  /// range from this process's memory, and reads them again when they are accessed. A range that
-  /// reaches the end of the file includes the last page.
+  /// Tells the system that these bytes are not needed soon. The system removes whole memory pages
+  /// of the range from this process's memory, and reads them again when they are accessed. A range
+  /// that reaches the end of the file includes the last page.
   void release(std::uint64_t offset, std::uint64_t count) const;
 
   /// Asks the system to hold the file in large memory pages, if its file system supports this (such

@@ -53,11 +53,11 @@ INGOT_INLINE typename L::F power_of_two(typename L::I k) {
 template <class L>
 struct ExpParts {
   typename L::F p;
-  typename L::I k_bits;  ///< the bits of kRound + k + `more`
+  typename L::I k_bits;  ///< the bits of kRound + k + more; see exp_parts
 };
 
-/// Splits exp(v) into p and 2^k. k_bits has k + `more`. `more` is a small integer, and does not
-/// change the rounding of k, since no v / ln 2 is halfway between two integers.
+/// Splits exp(v) into p and 2^k. `more` is a small integer that is added to k in k_bits. It does
+/// not change the rounding of k, since no v / ln 2 is halfway between two integers.
 template <class L>
 INGOT_INLINE ExpParts<L> exp_parts(typename L::F v, float more) {
   using F = typename L::F;
@@ -223,7 +223,7 @@ INGOT_INLINE typename L::F cos_lanes(typename L::F x) {
   return detail::sine<L>(x, 1);
 }
 
-/// The functions above for a single float, with equal bits.
+/// exp_lanes, log_lanes and so on for a single float; the results have equal bits.
 INGOT_INLINE float exp(float x) { return exp_lanes<OneLane>(x); }
 INGOT_INLINE float log(float x) { return log_lanes<OneLane>(x); }
 INGOT_INLINE float tanh(float x) { return tanh_lanes<OneLane>(x); }

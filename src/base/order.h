@@ -4,11 +4,11 @@
 namespace ingot {
 
 /// The version of the expression trees in backend.h and math.h. A change that alters any bit of a
-/// result must increase it, update the golden digests and say why.
+/// result must increase this number, update the golden digests and say why.
 inline constexpr int kOrderVersion = 1;
 
-/// The name of this numerics profile. Session files contain it: a program with another profile
-/// refuses them.
+/// The name of the rules that fix the bits of results. Session files contain it, and a program with
+/// another name refuses them.
 inline constexpr char kNumericsProfile[] = "canon-1";
 
 }  // namespace ingot

@@ -11,7 +11,7 @@
 namespace ingot {
 
 /// Writes a temporary file beside its target, and renames it to the target at the end. If the
-/// target exists and is not a regular file (a FIFO, /dev/null), it is written to directly.
+/// target exists and is not a regular file (a FIFO, /dev/null), writes to the target directly.
 ///
 /// Errors: kIo "<path>: cannot write: <reason>".
 class OutputFile {

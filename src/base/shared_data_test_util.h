@@ -9,8 +9,8 @@
 
 namespace ingot {
 
-/// The path of a folder of the shared data; the folder may not exist. It lies in the folder that
-/// the variable INGOT_SHARED names, else in INGOT_DEFAULT_SHARED, else in ../shared.
+/// The path of the folder `name` of the shared data; it may not exist. The shared data lie where
+/// the environment variable INGOT_SHARED says, else INGOT_DEFAULT_SHARED, else in ../shared.
 inline std::filesystem::path shared_folder(std::string_view name) {
   for (const char* variable : {"INGOT_SHARED", "INGOT_DEFAULT_SHARED"}) {
     const char* root = std::getenv(variable);

@@ -7,13 +7,13 @@
 namespace ingot {
 
 /// Bytes that this process can allocate before the system refuses or kills it: the smallest of the
-/// machine's available memory, the rest of the control groups' limits, and the rest of the
+/// machine's available memory, the unused part of the control groups' limits, and that of the
 /// address-space limit. Limits that cannot be read are ignored.
 std::int64_t available_memory();
 
-/// Bytes that the limits of this process's control groups and their parents leave: the smallest
-/// rest, in version 2 and in the memory controller of version 1. The largest std::int64_t if there
-/// is no limit or it cannot be read.
+/// Bytes that this process can still use under the limits of its control groups and their parents
+/// (cgroups of version 2, and the memory controller of version 1). The largest std::int64_t if
+/// there is no limit or it cannot be read.
 ///
 /// `root` is prepended to /proc and /sys, for tests.
 std::int64_t control_group_memory(const std::string& root = "");

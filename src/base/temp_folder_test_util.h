@@ -27,7 +27,7 @@ class TempFolder {
   const std::string& path() const { return path_; }
   /// The path of the entry `name` in the folder.
   std::string path(std::string_view name) const { return path_ + "/" + std::string(name); }
-  /// Writes `text` to the file `name` in the folder, and returns its path.
+  /// Writes `text` to the file `name` in the folder, and returns the file's path.
   std::string write(std::string_view name, std::string_view text) const {
     std::string full = path(name);
     std::ofstream(full, std::ios::binary) << text;

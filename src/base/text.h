@@ -11,7 +11,7 @@ namespace ingot {
 namespace detail {
 inline void append(std::string& out, std::string_view s) { out += s; }
 inline void append(std::string& out, char c) { out += c; }
-/// A template, so that pointers do not convert to bool.
+/// Appends "true" or "false". It is a template, so that pointers do not convert to bool.
 template <std::same_as<bool> T>
 void append(std::string& out, T b) {
   out += b ? "true" : "false";

@@ -21,7 +21,7 @@ int available_cpus();
 
 /// Options of a ThreadPool.
 struct ThreadPoolOptions {
-  bool pin = false;  ///< whether each thread, also the constructing one, gets its own CPU
+  bool pin = false;  ///< whether each thread, also the constructing one, is bound to its own CPU
   std::vector<std::size_t> cpus{};  ///< the CPUs to use; empty: those of the constructing thread
 };
 
@@ -53,7 +53,7 @@ class ThreadPool {
   /// Runs body(item, thread) for each item in [0, items) and returns when all are done.
   ///
   /// Thread t first runs the t-th of `size()` equal ranges, in ascending order, then steals items
-  /// from other ranges. `thread` is in [0, size()); calls at the same time have different values.
+  /// from other ranges. `thread` is in [0, size()); simultaneous calls have different numbers.
   /// All threads, the caller included, have the canonical floating-point environment (fp_env.h).
   ///
   /// Errors: a body that throws ends the process. Nested use, and concurrent use without `acquire`,
@@ -61,8 +61,8 @@ class ThreadPool {
   void parallel_for(std::int64_t items, FunctionRef<void(std::int64_t item, int thread)> body);
 
  private:
-  /// The items of one thread's range that no thread has claimed yet. It has its own cache line,
-  /// since all threads claim items from it.
+  /// The items of one thread's range that no thread has claimed yet. A Range has its own cache
+  /// line, since all threads claim items from it.
   struct alignas(64) Range {
     std::atomic<std::int64_t> next{0};
     std::int64_t end = 0;
@@ -85,7 +85,7 @@ class ThreadPool {
 
   std::mutex owner_;               ///< locked by `acquire` for whole steps, never by a loop
   std::atomic<bool> busy_{false};  ///< whether a parallel_for runs
-  alignas(64) std::atomic<std::uint32_t> epoch_{0};  ///< number of loops; idle workers wait on it
+  alignas(64) std::atomic<std::uint32_t> epoch_{0};  ///< loops started so far; workers wait on it
   alignas(64) std::atomic<std::uint32_t> loop_{
       0};  ///< number of workers in the loop, plus kOpen while more may join
   std::atomic<bool> stopping_{false};

@@ -11,14 +11,14 @@ namespace ingot {
 /// longest prefix of a valid code point, or a single byte (Unicode 15, section 3.9).
 struct Utf8Char {
   char32_t code = 0xFFFD;
-  std::size_t size = 0;  ///< bytes of the sequence; 0 only for an empty text
+  std::size_t size = 0;  ///< number of bytes of the sequence; 0 only for an empty text
   bool valid = false;
 };
 
 /// Decodes the first code point of `text`. For an empty text, `size` is 0 and `valid` is false.
 Utf8Char decode_utf8(std::string_view text);
 
-/// Bytes of the code point at `at`; 1 for invalid UTF-8. `at` must be less than text.size().
+/// Number of bytes of the code point at index `at` < text.size(); 1 for invalid UTF-8.
 std::size_t utf8_step(std::string_view text, std::size_t at);
 
 /// Appends `code` to `out` as UTF-8. `code` must be a valid Unicode scalar value.
@@ -30,7 +30,7 @@ bool is_utf8(std::string_view text);
 /// `text` with each invalid sequence replaced by U+FFFD.
 std::string to_valid_utf8(std::string_view text);
 
-/// Number of bytes (0 to 3) at the end of `text` that are the beginning of a code point.
+/// Number of bytes (0 to 3) of the incomplete code point at the end of `text`.
 std::size_t incomplete_utf8_tail(std::string_view text);
 
 }  // namespace ingot

@@ -8,7 +8,7 @@
 
 namespace ingot {
 
-/// The format in which a matrix stores its numbers. quant/formats.h has the values.
+/// The format in which a matrix stores its numbers. quant/formats.h lists all formats.
 enum class Format : std::uint8_t;
 
 /// A row-major matrix in memory that the View does not own. Pass it by value.

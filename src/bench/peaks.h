@@ -14,9 +14,9 @@ namespace ingot {
 
 /// The machine's best rates. An operation is a product or a sum.
 struct Peaks {
-  double read_gb_s = 0;    ///< 10^9 bytes per second, in passes over memory
-  double f32_gflop_s = 0;  ///< 10^9 operations per second, in float fused multiply-adds
-  double int8_gop_s = 0;   ///< 10^9 operations per second, in dot products of bytes
+  double read_gb_s = 0;    ///< reading of memory, in 10^9 bytes per second
+  double f32_gflop_s = 0;  ///< float fused multiply-adds, in 10^9 operations per second
+  double int8_gop_s = 0;   ///< dot products of bytes, in 10^9 operations per second
 };
 
 /// The peaks of one thread and of all threads.
@@ -32,7 +32,7 @@ struct MeasuredPeaks {
 std::int64_t peak_read_bytes(std::int64_t available_bytes);
 
 /// Measures the peaks of one instruction set. On a shared machine the peaks change within seconds,
-/// so a benchmark measures them again between its own runs.
+/// so a benchmark measures them again between its runs.
 ///
 /// Arithmetic rates are those of the best window of about 1 ms. The read rate is that of the best
 /// pass over the memory, or of several passes if the memory is only a few MB. Results of kernels
@@ -42,8 +42,8 @@ class PeakMeter {
   /// Measures with at most `threads` threads of its own, each bound to one of `cpus`. `between` is
   /// called on the calling thread between parts of a measurement, and may throw to end it.
   ///
-  /// Units:  `read_bytes` is a result of peak_read_bytes, and allocated here; `cpus` are those of
-  ///         a ThreadPool, or allowed_cpus().
+  /// Units:  `read_bytes` comes from peak_read_bytes; a buffer of this size is allocated. `cpus`
+  ///         are those of a ThreadPool, or allowed_cpus().
   /// Errors: Error{kDoesNotFit} if the allocation fails.
   PeakMeter(int threads, std::vector<std::size_t> cpus, const HostKernels& kernels,
             std::int64_t read_bytes, std::function<void()> between);
@@ -63,7 +63,7 @@ class PeakMeter {
   const std::vector<std::size_t> cpus_;
   const HostKernels& kernels_;
   const std::function<void()> between_;
-  Buffer buffer_;  ///< the memory to read; measure() fills it with words of 1
+  Buffer buffer_;  ///< the memory to read; measure() fills it with integers 1
   Peaks one_thread_{};
   PeakKernel<std::int32_t> int8_{};  ///< the fastest kernel on one thread, after measure()
   PeakKernel<float> f32_{};

@@ -19,7 +19,7 @@ namespace ingot {
 struct Workload {
   enum class Kind {
     kPrefill,  ///< all tokens at once, with logits for the last one
-    kDecode,   ///< one token per step, the most likely one by the previous step's row
+    kDecode,   ///< one token per step: the most likely by the previous step's logits
   };
   Kind kind = Kind::kDecode;
   std::int64_t tokens = 0;
@@ -33,8 +33,8 @@ struct Workload {
 struct WorkloadLimits {
   std::int32_t rows = 0;       ///< number of rows of the largest step
   std::int32_t sequences = 0;  ///< number of sequences of the largest batch
-  std::int64_t longest = 0;    ///< tokens of the longest sequence
-  std::int64_t context = 0;    ///< tokens per sequence in the KV pool; at least `longest`
+  std::int64_t longest = 0;    ///< number of tokens of the longest sequence
+  std::int64_t context = 0;    ///< room per sequence in the KV pool, in tokens; >= `longest`
 };
 
 /// The limits for `workloads`. With `shared_prefix`, all sequences of a batch share one prefix.
@@ -54,7 +54,7 @@ WorkloadCost workload_cost(const Model& model, const KvCache& cache, const Peaks
 /// The result of one run of a workload.
 struct WorkloadResult {
   double seconds = 0;  ///< time of the executor's steps, without prefixes and digests
-  std::string digest;  ///< digest of all rows of logits, by step, then by sequence
+  std::string digest;  ///< digest of all rows of logits, ordered by step, then by sequence
   std::vector<std::string> sequence_digests{};  ///< digest of each sequence's rows
   bool mismatch = false;  ///< true if a sequence's logits differ from those of an earlier run
   StepProfile profile{};  ///< profile of the timed steps; empty without profiling
@@ -65,11 +65,11 @@ struct WorkloadResult {
 /// Token ids are pseudo-random and depend only on sequence and position. Therefore sequence 3 has
 /// equal logits in a batch of 4 and in a batch of 8; each run is compared with earlier runs.
 /// Prefixes are computed once, and all runs share their KV blocks. Models with sliding windows drop
-/// such blocks, so their prefixes are computed before each run.
+/// blocks, so their prefixes are computed before each run.
 class WorkloadRunner {
  public:
   /// `on_step` is called between steps and may throw to end the run. `profiled` is the executor's
-  /// backend if steps are profiled; each run clears its profile before the timed steps.
+  /// backend if steps are profiled, else null; a run clears its profile before the timed steps.
   WorkloadRunner(Executor& executor, bool shared_prefix, std::function<void()> on_step,
                  ProfiledBackend* profiled = nullptr);
 

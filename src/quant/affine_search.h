@@ -64,8 +64,8 @@ struct ScoredFit {
   float error = 0;
 };
 
-/// The least-squares fit for the codes that are nearest under `fit`. Returns `fit` if these codes
-/// do not determine a fit.
+/// The least-squares fit for the codes to which weights round under `fit`; `s` has their sums.
+/// Returns `fit` if these codes do not determine a fit.
 inline ScoredFit refit(const AffineSums& s, ScaleAndMin fit, MinRange range) {
   double scale = 0;
   double min = 0;

@@ -20,8 +20,8 @@ void encode_block(const float* x, Q4_0::Block& out);
 void encode_block(const float* x, Q5_0::Block& out);
 void encode_block(const float* x, Q5_1::Block& out);
 
-/// Rounds 32 weights to a block; `weight` is the factor of each squared error. Q4_0 and Q5_0 get
-/// the bytes that ggml would write. Q5_1 searches for the smallest error.
+/// Rounds 32 weights to a block; weight[k] is the factor of the squared error of x[k]. Q4_0 and
+/// Q5_0 get the bytes that ggml would write. Q5_1 searches for the smallest error.
 ///
 /// Shapes: x, weight [32].
 void encode_block(const float* x, const double* weight, Q4_0::Block& out);

@@ -87,8 +87,8 @@ const char* format_name(Format format);
 /// The format with the GGUF type number `type`; nothing if no format in the list has this number.
 std::optional<Format> format_from_ggml(std::uint32_t type);
 
-/// The name of the GGUF type number `type`, for messages. Also supports types that are not in the
-/// list; null for unknown numbers.
+/// The name of the GGUF type number `type`, for messages. Also names GGUF types that are not in the
+/// list of formats; null for other numbers.
 const char* ggml_type_name(std::uint32_t type);
 
 /// Bytes of a row with `cols` weights.

@@ -20,7 +20,7 @@ inline constexpr int kGroup = 32;
 struct GroupCodes {
   std::uint16_t d;            ///< the block's scale, as bits of F16; for MXFP4 the E8M0 byte
   std::uint16_t m;            ///< the block's minimum, as bits of F16
-  std::int8_t scale[2];       ///< integer scales; the offset of stored scales is subtracted
+  std::int8_t scale[2];       ///< integer scales, without the offset that stored scales have
   std::uint8_t min[2];        ///< integer minimums
   std::uint8_t code[kGroup];  ///< codes in the order of the weights, in [0, 2^kBits)
 };

@@ -1,4 +1,4 @@
-// IQ4_XS: blocks of 256 weights, 4-bit indices in IQ4_NL's table; a 6-bit scale for 32 weights.
+// IQ4_XS: blocks of 256 weights, 4-bit indices in IQ4_NL's table; a 6-bit scale per 32 weights.
 #pragma once
 
 #include "base/half.h"
@@ -24,7 +24,7 @@ struct IQ4_XS {
     std::uint16_t d;           ///< factor of all scales, as F16 bits
     std::uint16_t scales_h;    ///< upper two bits of scale g at bits 2g and 2g + 1
     std::uint8_t scales_l[4];  ///< lower four bits of scale g in nibble g; low nibbles first
-    std::uint8_t qs[128];      ///< 16 bytes for 32 weights: low nibbles 0-15, high nibbles 16-31
+    std::uint8_t qs[128];      ///< 16 bytes per 32 codes: low nibbles 0-15, high nibbles 16-31
   };
 
   INGOT_INLINE static void unpack(const Block& block, int group, GroupCodes& out) {

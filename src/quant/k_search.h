@@ -21,8 +21,8 @@ namespace ingot::k_search {
 
 /// Number of starting scales on each side of the scale that maps the range to the codes exactly.
 /// kStartStep is their distance in codes. On 200k normal weights, twice the starts lower the error
-/// by 0.1 % (Q4_K; 0.2 % with an importance; Q6_K 0 %) at 0.7 of the speed. Sums in double lower it
-/// by another 0.1 to 0.2 % (up to 1.3 %) at a quarter of the speed.
+/// of Q4_K by 0.1 % (0.2 % with an importance; Q6_K not at all) at 0.7 of the speed. Sums in double
+/// lower the error by another 0.1 to 0.2 % (up to 1.3 %) at a quarter of the speed.
 inline constexpr int kStartsEachSide = 5;
 inline constexpr float kStartStep = 0.2f;
 inline constexpr int kIterations = 4;

@@ -1,4 +1,4 @@
-// Q3_K: blocks of 256 weights with 3 bits each; a signed 6-bit scale for 16 weights.
+// Q3_K: blocks of 256 weights with 3 bits each; a signed 6-bit scale per 16 weights.
 #pragma once
 
 #include "base/half.h"
@@ -19,8 +19,8 @@ struct Q3_K {
   static constexpr bool kSubScales = true;
 
   struct Block {
-    std::uint8_t hmask[32];   ///< third bits of the codes: weight 32g + k in bit g of byte k
-    std::uint8_t qs[64];      ///< 32 bytes for 128 weights: weight 32g + k at bit 2g of byte k
+    std::uint8_t hmask[32];   ///< third bits of the codes: code 32g + k in bit g of byte k
+    std::uint8_t qs[64];      ///< 32 bytes per 128 codes: code 32g + k at bit 2g of byte k
     std::uint8_t scales[12];  ///< 16 scales of 6 bits, see scale_of
     std::uint16_t d;          ///< factor of all scales, as F16 bits
   };

@@ -1,4 +1,4 @@
-// Q4_K: blocks of 256 weights with 4 bits each; a 6-bit scale and minimum for 32 weights.
+// Q4_K: blocks of 256 weights with 4 bits each; a 6-bit scale and minimum per 32 weights.
 #pragma once
 
 #include "base/half.h"
@@ -23,7 +23,7 @@ struct Q4_K {
     std::uint16_t d;          ///< factor of all scales, as F16 bits
     std::uint16_t dmin;       ///< factor of all minimums, as F16 bits
     std::uint8_t scales[12];  ///< 8 scales and 8 minimums of 6 bits, see unpack_scale_min
-    std::uint8_t qs[128];     ///< 32 bytes for 64 weights: low nibbles 0-31, high nibbles 32-63
+    std::uint8_t qs[128];     ///< 32 bytes per 64 codes: low nibbles 0-31, high nibbles 32-63
   };
 
   INGOT_INLINE static void unpack(const Block& block, int group, GroupCodes& out) {

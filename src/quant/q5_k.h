@@ -1,4 +1,4 @@
-// Q5_K: blocks of 256 weights with 5 bits each; a 6-bit scale and minimum for 32 weights.
+// Q5_K: blocks of 256 weights with 5 bits each; a 6-bit scale and minimum per 32 weights.
 #pragma once
 
 #include "base/half.h"
@@ -23,8 +23,8 @@ struct Q5_K {
     std::uint16_t d;          ///< factor of all scales, as F16 bits
     std::uint16_t dmin;       ///< factor of all minimums, as F16 bits
     std::uint8_t scales[12];  ///< 8 scales and 8 minimums of 6 bits, see unpack_scale_min
-    std::uint8_t qh[32];      ///< fifth bits of the codes: weight 32g + k in bit g of byte k
-    std::uint8_t qs[128];     ///< 32 bytes for 64 weights: low nibbles 0-31, high nibbles 32-63
+    std::uint8_t qh[32];      ///< fifth bits of the codes: code 32g + k in bit g of byte k
+    std::uint8_t qs[128];     ///< 32 bytes per 64 codes: low nibbles 0-31, high nibbles 32-63
   };
 
   INGOT_INLINE static void unpack(const Block& block, int group, GroupCodes& out) {

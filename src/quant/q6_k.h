@@ -1,4 +1,4 @@
-// Q6_K: blocks of 256 weights with 6 bits each; a signed 8-bit scale for 16 weights.
+// Q6_K: blocks of 256 weights with 6 bits each; a signed 8-bit scale per 16 weights.
 #pragma once
 
 #include "base/half.h"
@@ -24,7 +24,7 @@ struct Q6_K {
   struct Block {
     std::uint8_t ql[128];
     std::uint8_t qh[64];
-    std::int8_t scales[16];  ///< a scale for each 16 weights
+    std::int8_t scales[16];  ///< one scale per 16 weights
     std::uint16_t d;         ///< factor of all scales, as F16 bits
   };
 

@@ -20,14 +20,14 @@ struct AnswerUsage {
 struct AnswerEvent {
   std::string text{};           ///< text of the reasoning and the content
   bool has_token = false;       ///< whether the event has a token, even one without text
-  std::string finish_reason{};  ///< empty unless the choice ends
+  std::string finish_reason{};  ///< why the choice ended; empty if it did not end yet
   std::optional<AnswerUsage> usage{};
   std::string error{};  ///< error in one line; empty if there is none
   bool is_done = false;
 };
 
-/// Parses the data of an event of a chat or a completion, with the member names of common servers.
-/// Sets `error` if the data is not a JSON object.
+/// Parses the data of an event of a chat or a completion. Accepts the JSON member names of several
+/// common servers. Sets `error` if the data is not a JSON object.
 AnswerEvent read_answer_event(std::string_view data);
 
 /// The message in the body of an error response, in the form of OpenAI or of other servers.

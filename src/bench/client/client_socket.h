@@ -18,8 +18,8 @@ namespace ingot {
 /// The address of the TCP port or Unix socket to which a client connects.
 using StreamEndpoint = boost::asio::generic::stream_protocol::endpoint;
 
-/// A connection to a server. All calls must come from its executor's thread. Closing it ends
-/// pending operations with an error.
+/// A connection to a server. All calls must come from its executor's thread. Closing the connection
+/// ends pending operations with an error.
 class ClientSocket {
  public:
   using Result = boost::asio::awaitable<boost::system::error_code>;
@@ -39,7 +39,7 @@ class ClientSocket {
 /// A socket without TLS.
 std::unique_ptr<ClientSocket> plain_client_socket(const boost::asio::any_io_executor& executor);
 
-/// A socket with TLS. If `context` verifies certificates, they must be valid for host `name`.
+/// A TLS socket. If `context` verifies certificates, the server's must be valid for host `name`.
 std::unique_ptr<ClientSocket> tls_client_socket(const boost::asio::any_io_executor& executor,
                                                 boost::asio::ssl::context& context,
                                                 const std::string& name);

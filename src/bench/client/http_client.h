@@ -19,10 +19,10 @@ namespace ingot {
 /// Settings shared by all requests to a server.
 struct HttpClientOptions {
   ServerUrl url;
-  bool verify = true;  ///< check the certificate of a server with TLS
+  bool verify = true;  ///< whether to check the certificate of a server with TLS
   std::string api_key{};
   std::string user_agent{};
-  double timeout_seconds = 600;  ///< limit of a request, from connecting to the response's end
+  double timeout_seconds = 600;  ///< time limit of a request, from connecting to the response's end
 };
 
 /// Receives the parts of a response.
@@ -50,8 +50,8 @@ class HttpClient {
   /// Sends a request, with a JSON body unless `body` is empty, and passes the response to `sink`.
   /// Returns an error in one line; empty if there is none. If a reused connection ends before a
   /// byte of the response, the request is sent again once on a new connection: usually the server
-  /// closed the old one while the request was on its way (RFC 9112, 9.3.1). A server that failed
-  /// looks alike, but computing a request twice does no harm here.
+  /// closed the old one while the request was on its way (RFC 9112, 9.3.1). If the server failed
+  /// instead, it computes the request twice, which does no harm here.
   Awaitable<std::string> exchange(std::string_view method, std::string_view path,
                                   std::string_view body, ResponseSink& sink);
   /// Number of requests that were retried on a new connection.

@@ -16,17 +16,17 @@ class HttpResponseReader {
   HttpResponseReader(const HttpResponseReader&) = delete;
   HttpResponseReader& operator=(const HttpResponseReader&) = delete;
 
-  /// Parses bytes from the front of `bytes` and returns how many it used. The caller passes the
-  /// remaining bytes again, followed by newer bytes.
+  /// Parses the front of `bytes` and returns the number of parsed bytes. The next call must pass
+  /// the remaining bytes again, followed by newer bytes.
   std::size_t read(std::string_view bytes);
-  /// Call when the connection has ended. Sets `problem` unless that completes the response.
+  /// Call when the connection has ended. Sets `problem` if the response is not complete then.
   void end_of_connection();
-  /// Takes the bytes of the body that were parsed since the last call.
+  /// Removes and returns the bytes of the body that were parsed since the last call.
   std::string take_body();
 
   bool has_head() const;
   bool is_done() const;
-  /// The HTTP status; valid once has_head().
+  /// The HTTP status; valid once has_head() is true.
   int status() const;
   bool is_event_stream() const;
   bool keeps_alive() const;

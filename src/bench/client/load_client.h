@@ -17,18 +17,18 @@ namespace ingot {
 /// The server, and settings shared by all requests.
 struct LoadClientOptions {
   ServerUrl url;
-  bool verify = true;  ///< check the certificate of a server with TLS
+  bool verify = true;  ///< whether to check the certificate of a server with TLS
   std::string api_key{};
   std::string user_agent{};
-  double timeout_seconds = 600;     ///< limit of each request
+  double timeout_seconds = 600;     ///< time limit of each request
   std::function<void()> on_tick{};  ///< called about every 50 ms; may throw to end the run
 };
 
 /// The requests of one run.
 struct LoadPlan {
   std::string path;              ///< path to which all requests are posted
-  std::vector<double> arrivals;  ///< seconds from the run's start, ascending; one per request
-  std::size_t concurrency = 0;   ///< requests in flight at once; 0: each starts at its arrival
+  std::vector<double> arrivals;  ///< when requests arrive: seconds from the run's start, ascending
+  std::size_t concurrency = 0;   ///< number of requests in flight; 0: each starts at its arrival
   std::function<std::string(std::size_t number)> body;  ///< writes a request's JSON
   std::function<bool(std::size_t number)> keeps_text;   ///< whether to keep a response's text
   std::function<void(std::size_t done)> on_done{};      ///< called when a request has ended
@@ -36,7 +36,7 @@ struct LoadPlan {
 
 /// The result of one request of a run. Times are seconds since the run began.
 struct LoadedCall {
-  double start = 0;  ///< planned arrival; with a fixed concurrency, the actual start
+  double start = 0;  ///< planned arrival time; actual start if the concurrency is fixed
   CallResult result;
 };
 

@@ -10,20 +10,20 @@ namespace ingot {
 /// Starts requests in the order of their numbers. It has no clock: callers pass times.
 class LoadSchedule {
  public:
-  /// `arrivals` are seconds from the run's start, ascending; they must outlive this. If
+  /// `arrivals` are seconds from the run's start, ascending; they must outlive the schedule. If
   /// `concurrency` is 0, each request starts at its arrival. Otherwise `concurrency` requests are
   /// in flight at once, and arrival times are ignored.
   LoadSchedule(std::span<const double> arrivals, std::size_t concurrency)
       : arrivals_(arrivals), concurrency_(concurrency) {}
 
-  /// Starts the next due request and returns its number; nullopt if no request is due.
+  /// Starts the next request due at time `now`, returns its number; nullopt if no request is due.
   std::optional<std::size_t> take_due(double now);
   /// Records that a running request has ended.
   void end_one();
 
-  /// Arrival of the next request in seconds; nullopt after the last, or with fixed concurrency.
+  /// Arrival time of the next request; nullopt after the last, or if the concurrency is fixed.
   std::optional<double> next_at() const;
-  /// Start time of a request taken at `now`: its arrival, or `now` with a fixed concurrency.
+  /// Start time of a request taken at `now`: its arrival, or `now` if the concurrency is fixed.
   double start_of(std::size_t number, double now) const {
     return concurrency_ > 0 ? now : arrivals_[number];
   }

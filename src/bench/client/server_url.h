@@ -10,7 +10,7 @@ namespace ingot {
 struct ServerUrl {
   bool is_tls = false;
   std::string host{};       ///< name or address, without brackets; empty for a Unix socket
-  std::string port{};       ///< decimal
+  std::string port{};       ///< port number in decimal digits
   std::string unix_path{};  ///< path of a Unix socket; empty for TCP
   std::string prefix{};     ///< text put before every request's path: "" or "/a/b"
 

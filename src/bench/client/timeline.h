@@ -17,15 +17,15 @@ namespace ingot {
 struct CallResult {
   double sent = 0;    ///< time at which sending began
   double first = 0;   ///< arrival of the first piece of text
-  double last = 0;    ///< arrival of the last piece; the response's end if it has no pieces
+  double last = 0;    ///< arrival of the last piece of text; the response's end if there is none
   double answer = 0;  ///< arrival of the response's head
-  std::vector<double> gaps{};  ///< times between consecutive pieces
+  std::vector<double> gaps{};  ///< seconds between consecutive pieces of text
   int status = 0;              ///< HTTP status; 0 if there was no response
   std::string error{};         ///< why the request failed, in one line; empty on success
   std::string text{};          ///< the response's text, if it is kept
   std::string finish_reason{};
   std::optional<AnswerUsage> usage{};  ///< absent if the server sends no token counts
-  std::size_t pieces = 0;  ///< number of pieces of text, including empty ones for a token
+  std::size_t pieces = 0;  ///< number of pieces of text; a token without text counts as one
 
   /// Whether the server refused the request because of its load. This is not a failure.
   bool is_rejected() const { return status == 429 || status == 503; }
@@ -45,7 +45,7 @@ class Timeline {
   void head(int status, bool is_stream, double now);
   /// Call when a part of the body has arrived. Returns false to stop reading.
   [[nodiscard]] bool body(std::string_view bytes, double now);
-  /// Call when the response has ended. `problem` is an error in one line; empty if it is complete.
+  /// Call when the response has ended. `problem` is an error in one line; empty if none.
   void end(const std::string& problem, double now);
 
   /// The result; valid after `end`.

@@ -22,7 +22,7 @@ struct BenchRow {
   StepProfile profile;    ///< sum over all repetitions; empty without profiling
 
   double median_seconds() const { return median(seconds); }
-  /// Tokens per second, summed over the batch, for a run of `seconds`.
+  /// Tokens per second of the whole batch, if one run takes `seconds` seconds.
   double tokens_per_second(double seconds) const;
 };
 
@@ -31,11 +31,11 @@ enum class ShownProfile { kNone, kOps, kLayers };
 
 /// The results of one benchmark.
 struct BenchReport {
-  MeasuredPeaks peaks;                 ///< `all_threads` has medians of several measurements
+  MeasuredPeaks peaks;                 ///< peaks; `all_threads` has medians of measurements
   std::int64_t peak_rounds = 1;        ///< number of measurements of the peaks
   std::vector<std::string_view> isas;  ///< names of kernel tables that this machine can run
   Settings settings;
-  std::vector<BenchRow> rows;  ///< empty with --peaks
+  std::vector<BenchRow> rows;  ///< one row per workload; empty with --peaks
   ShownProfile profile = ShownProfile::kNone;
 };
 

@@ -20,7 +20,7 @@ struct ServeValues {
   std::int32_t step_rows = 512;
   std::int64_t kv_tokens = 0;  ///< size of the KV pool in tokens; 0 = enough for all, or what fits
   std::int64_t queue = 1024;
-  double target_itl_ms = 0;  ///< time limit of steps with prompts; 0 = relative to other steps
+  double target_itl_ms = 0;  ///< time limit of a step with a prompt; 0 = relative to other steps
   bool no_prefix_cache = false;
   bool json = false;
   bool markdown = false;

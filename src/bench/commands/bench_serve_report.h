@@ -17,14 +17,14 @@ struct ServeReport {
   CutLengths cut;  ///< how many prompts and outputs were cut to the context
   EngineCounts engine;
   std::int64_t checked = 0;         ///< number of requests that were run again alone
-  std::int64_t checked_cached = 0;  ///< prompt tokens of the reruns that came from the cache
+  std::int64_t checked_cached = 0;  ///< prompt tokens from the cache in the reruns
   std::int64_t mismatches = 0;      ///< number of checked requests with a different result
   Settings settings;
 };
 
 /// Formats the report as one JSON object on one line.
 std::string as_json(const ServeReport& report);
-/// Formats the report as tables with this frame.
+/// Formats the report as tables; `frame` is the text around cells.
 std::string as_tables(const ServeReport& report, const Frame& frame);
 
 }  // namespace ingot

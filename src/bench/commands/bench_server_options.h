@@ -20,7 +20,7 @@ struct ServerBenchValues {
   bool has_output_len = false;         ///< whether --output-len was given
   std::string prompt_ids = "300:1999";
   std::optional<std::string> sweep;
-  std::int64_t ctx = 0;    ///< maximum tokens to which requests are cut; 0 = no cut
+  std::int64_t ctx = 0;    ///< longer requests are cut to this number of tokens; 0 = no cut
   std::int64_t check = 0;  ///< number of requests to send again and compare
   double timeout = 600;    ///< seconds that a request may take
   bool insecure = false;
@@ -35,7 +35,7 @@ void add_server_bench_options(CLI::App& app, ServerBenchValues& values);
 /// A load to measure: a request rate or a concurrency.
 struct LoadPoint {
   std::string rate;              ///< a value of --rate
-  std::int64_t concurrency = 0;  ///< requests in flight at once; 0 = by `rate`
+  std::int64_t concurrency = 0;  ///< number of requests in flight; 0 = use `rate` instead
 };
 
 /// The loads to measure: all values of --sweep, or the one load of --rate or --concurrency.

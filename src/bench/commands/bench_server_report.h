@@ -20,7 +20,7 @@ struct ServerRun {
   LoadPoint load;
   std::vector<ServedRequest> served;
   TrafficSummary summary;
-  Distribution rejected_ms;  ///< times to the responses that refuse requests, in ms
+  Distribution rejected_ms;  ///< time until a refused request gets its response, in ms
   CutLengths cut;            ///< how many prompts and outputs were cut to --ctx
   /// Number of requests that were not completed, by HTTP status; "connection" means no response,
   /// "stream" means a broken stream of status 200.
@@ -28,7 +28,7 @@ struct ServerRun {
   double send_delay_ms_max = 0;    ///< longest delay from a request's arrival to sending it
   std::int64_t reconnects = 0;     ///< number of requests sent again on a new connection
   std::int64_t without_usage = 0;  ///< completed requests without a token count from the server
-  std::optional<std::int64_t> preemptions;  ///< number; absent if the server's metrics lack it
+  std::optional<std::int64_t> preemptions;  ///< absent if not in the server's metrics
   std::int64_t checked = 0;                 ///< number of requests sent again to compare texts
   std::int64_t mismatches = 0;              ///< number of checked requests with another text
   std::int64_t check_failed = 0;            ///< number of checked requests that failed
@@ -42,7 +42,7 @@ struct ServerReport {
   bool is_sweep = false;
   bool has_goodput = false;
   Settings settings;
-  Settings identity{};  ///< settings under the names of vLLM's benchmark
+  Settings identity{};  ///< the settings, with the names that vLLM's benchmark uses
 };
 
 /// The figures of a run with their names, except latencies.
@@ -53,7 +53,7 @@ std::vector<NamedLatency> server_latencies(const ServerRun& run);
 
 /// Formats the report as one JSON object on one line; a sweep has an array `rows`.
 std::string as_json(const ServerReport& report);
-/// Formats the report as tables with this frame.
+/// Formats the report as tables; `frame` is the text around cells.
 std::string as_tables(const ServerReport& report, const Frame& frame);
 
 /// The name of a load in tables: "rate 2", "concurrency 4".

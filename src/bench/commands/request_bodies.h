@@ -24,7 +24,7 @@ struct BodyOptions {
 /// words that depend only on the seed, the request (or block) and the position.
 class RequestBodies {
  public:
-  /// `conversations` may be empty; it and `traffic` must outlive this.
+  /// `traffic` and `conversations`, which may be empty, must outlive the new object.
   RequestBodies(const Traffic& traffic, const std::vector<Conversation>& conversations,
                 BodyOptions options);
 

@@ -24,7 +24,7 @@ struct TrafficValues {
   std::int64_t requests = 0;  ///< number of requests; 0 = all of a trace, or 64 synthetic ones
   std::string rate = "inf";
   double burstiness = 1;
-  std::int64_t concurrency = 0;  ///< requests in flight at once; 0 = each starts at its arrival
+  std::int64_t concurrency = 0;  ///< number of requests in flight; 0 = each starts at its arrival
   std::string input_len = "128";
   std::string output_len = "64";
   std::int64_t shared_prefix = 0;

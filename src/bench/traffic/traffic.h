@@ -25,7 +25,7 @@ struct PlannedRequest {
 struct Traffic {
   std::vector<PlannedRequest> requests;
   std::int64_t shared_prefix = 0;   ///< number of first tokens that are equal in all prompts
-  std::int64_t block_tokens = 512;  ///< tokens in each of `PlannedRequest::blocks`
+  std::int64_t block_tokens = 512;  ///< number of tokens in a block of a prompt
 };
 
 /// A uniform distribution of lengths in tokens, from `low` to `high`.
@@ -66,7 +66,7 @@ CutLengths cut_to_context(Traffic& traffic, std::int64_t context);
 /// Tokens of the longest request, prompt and output together.
 std::int64_t longest_request(const Traffic& traffic);
 
-/// The ids below `ids` that are normal text tokens and not in `ends`, for realistic prompts.
+/// The token ids below `ids` that are normal text and not in `ends`, for realistic prompts.
 /// Without a tokenizer, every id counts as normal text.
 std::vector<std::int32_t> text_ids(const Tokenizer* tokenizer, std::int64_t ids,
                                    const std::vector<std::int32_t>& ends);

@@ -29,7 +29,7 @@ struct TrafficRunOptions {
   std::int64_t concurrency = 0;
   std::vector<std::size_t> checked{};  ///< requests whose ids and digest are kept; ascending
   std::function<void()> on_step{};     ///< called between steps; may throw to end the run
-  std::function<void(std::size_t done)> on_done{};  ///< called after steps; `done`: ended requests
+  std::function<void(std::size_t done)> on_done{};  ///< after steps: `done` requests have ended
 };
 
 /// Runs the requests of a Traffic on an engine that has no other requests.

@@ -37,15 +37,15 @@ struct TrafficSummary {
   double duration = 0;  ///< seconds from the run's start to the last token
   std::int64_t completed = 0;
   std::int64_t busy = 0;    ///< number of requests refused because of load
-  std::int64_t failed = 0;  ///< requests that ended early
+  std::int64_t failed = 0;  ///< number of requests that ended early
   std::int64_t input_tokens = 0;
-  std::int64_t cached_tokens = 0;  ///< input tokens that came from the cache
+  std::int64_t cached_tokens = 0;  ///< number of input tokens that came from the cache
   std::int64_t output_tokens = 0;
   std::int64_t good = 0;  ///< number of requests within the limits of `Goodput`
   Distribution ttft_ms;   ///< time to the first token, from the arrival
   Distribution queue_ms;  ///< time from the arrival to the request's first step
   Distribution tpot_ms;   ///< time per token after the first, one value per request
-  Distribution itl_ms;    ///< time between consecutive deltas, over all requests
+  Distribution itl_ms;    ///< time between consecutive pieces of output, over all requests
   Distribution e2el_ms;   ///< time to the last token, from the arrival
 
   /// `count` per second.
