@@ -23,7 +23,7 @@ struct TypedLine {
   bool was_empty = false;  ///< no text was typed
 };
 
-/// Reads lines from stdin and shows them on stdout; both must be terminals. Only one may exist.
+/// Reads lines from stdin, shown on stdout; both must be terminals. Only one editor may exist.
 class LineEditor {
  public:
   /// Errors: Error{kInternal} when the terminal cannot be used.
