@@ -29,12 +29,12 @@ struct AccessOptions {
 
 /// The rules by which a gate admits requests.
 struct GateOptions {
-  AccessOptions access{};  ///< `allowed_hosts` are in lower case
+  AccessOptions access{};  ///< options, with `allowed_hosts` in lower case
   ApiKeys keys{};
   std::span<const Route> routes{};
 };
 
-/// Maximum bytes of a request's body, and of a response's, that --log-content writes.
+/// Maximum bytes that --log-content writes of the body of a request or response.
 inline constexpr std::size_t kContentBytesMax = 64 << 10;
 
 /// Handles HTTP requests: checks access and limits, calls endpoints, writes the log.

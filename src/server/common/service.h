@@ -49,7 +49,7 @@ struct ServiceOptions {
   ServiceLimits limits{};
   std::string model_name;             ///< name in requests and responses
   std::string version;                ///< version of the program
-  std::string fingerprint{};          ///< see system_fingerprint()
+  std::string fingerprint{};          ///< "system_fingerprint" of responses
   std::size_t keys = 0;               ///< number of API keys
   std::set<std::size_t> operators{};  ///< numbers of the keys that see all metrics
   Json settings{};                    ///< the options, without paths, for GET /props
@@ -74,7 +74,7 @@ struct ServedChat {
 /// Gives endpoints access to the model and the engine. Thread-safe.
 class Service {
  public:
-  /// The instance must have been started. All references must outlive this.
+  /// The instance must have been started. All referenced objects must outlive the service.
   Service(ServiceOptions options, const Instance& instance, Engine& engine,
           const EngineMetrics& metrics, const StepLog& steps, HttpMetrics& http_metrics,
           std::optional<ServedChat> chat);

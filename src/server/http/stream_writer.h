@@ -15,8 +15,8 @@ namespace ingot {
 /// request asked for no stream. It has no socket and never waits.
 class StreamWriter {
  public:
-  /// The references outlive this. `head` is sent before the first event. With `is_chunked`, each
-  /// `take` returns a chunk. `end` gets token counts, how the request ended, and the first
+  /// All references must outlive this. `head` is sent before the first event. With `is_chunked`,
+  /// each `take` returns a chunk. `end` gets token counts, how the request ended, and the first
   /// `content_bytes_max` bytes of the response.
   StreamWriter(RunningGeneration& running, RequestEnd& end, std::string head, bool is_chunked,
                std::size_t content_bytes_max)
