@@ -1,10 +1,10 @@
 // The public API for C: the functions of ingot.h, with handles and status codes.
 //
 // A function that can fail returns a status; ingot_last_error() has the message. After a failure
-// its outputs are null, and counts are 0. An array may be null if its count is 0. No exception
+// all outputs are null, and counts are 0. An array may be null if its count is 0. No exception
 // leaves a function, and callbacks must not throw. Strings are UTF-8 and end in NUL; a string that
 // may contain NUL comes with its length. The caller owns each output, and frees it by the function
-// named with it; pointers inside a struct live as long as the owner of that struct. The
+// that the comment names. Pointers inside a struct live as long as the owner of that struct. The
 // ingot_default_* functions make options and requests with default values.
 #pragma once
 
@@ -191,7 +191,7 @@ typedef struct ingot_result {
 
 /// The contents of a session file. Freed by ingot_session_free.
 typedef struct ingot_session {
-  ingot_request request;    ///< continues the saved request; its arrays belong to the session
+  ingot_request request;    ///< request that continues the saved one; the session owns the arrays
   int64_t restored_tokens;  ///< number of prompt tokens that need not be computed again
 } ingot_session;
 

@@ -123,8 +123,8 @@ struct LogitBias {
 struct Sampling {
   float temperature = 0;                ///< in [0, 100]; 0: the most likely token
   std::int32_t top_k = 0;               ///< number of most likely tokens to draw from; 0: all
-  float top_p = 1;                      ///< in [0, 1]; 1: off
-  float min_p = 0;                      ///< in [0, 1]; 0: off
+  float top_p = 1;                      ///< total probability to draw from, in [0, 1]; 1: off
+  float min_p = 0;                      ///< relative to the most likely token; in [0, 1]; 0: off
   float typical_p = 1;                  ///< in (0, 1]; 1: off
   float repetition_penalty = 1;         ///< in [0.01, 100]; for tokens of prompt and result; 1: off
   float presence_penalty = 0;           ///< in [-2, 2]; for tokens of the result
