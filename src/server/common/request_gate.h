@@ -24,7 +24,7 @@ struct AccessOptions {
   /// Web origins that may use the API (CORS); "*": any, which needs API keys.
   std::vector<std::string> cors_origins{};
   std::vector<std::string> operator_keys{};  ///< IDs of API keys that see all metrics
-  std::vector<std::string> key_weights{};    ///< "ID=WEIGHT": shares of API keys
+  std::vector<std::string> key_weights{};    ///< each "ID=WEIGHT": relative share of an API key
 };
 
 /// The rules by which a gate admits requests.

@@ -136,7 +136,7 @@ class Service {
 
   /// Whether the engine has its maximum number of requests, so that it would refuse another.
   bool is_full() const { return engine_.under_way() >= engine_.under_way_max(); }
-  /// Whether a new request of this key would likely wait for over half of its time limit.
+  /// Whether a new request of this key would likely wait for more than half of its time limit.
   bool is_late(std::size_t key);
   /// Begins an orderly stop of the process. Thread-safe.
   void ask_to_stop() const {

@@ -37,7 +37,7 @@ const std::string* find_field(const HttpFields& fields, std::string_view name);
 struct HttpRequest {
   std::string method;
   std::string path;   ///< the target's path, still percent-encoded
-  std::string query;  ///< the part after "?"; may be empty
+  std::string query;  ///< the target's part after "?"; may be empty
   HttpFields fields;
   std::string body;
   std::string peer;          ///< the client's address; empty for a Unix socket

@@ -25,7 +25,7 @@ class ResponseWriter {
   virtual ~ResponseWriter() = default;
   /// Adds a delta of a choice.
   virtual void add_delta(std::size_t /*choice*/, const Delta& /*delta*/) {}
-  /// For streams: appends an event with the choice's deltas since its last event, if there is
+  /// For streams: appends an event with a choice's deltas that no earlier event has, if there is
   /// something to send.
   virtual void flush(std::size_t /*choice*/, std::string& /*out*/) {}
   /// Ends a choice that had no error; appends the text that was not flushed.
@@ -45,7 +45,7 @@ enum class HandlerThreads {
 
 /// An admitted request.
 struct Admitted {
-  std::string id;  ///< made by the server: letters, digits and "-"
+  std::string id;  ///< the request's id, made by the server: letters, digits and "-"
   std::size_t key = 0;
   const Route* route = nullptr;
   HandlerThreads threads = HandlerThreads::kRequests;

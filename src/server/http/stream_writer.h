@@ -32,7 +32,7 @@ class StreamWriter {
   bool collect();
   /// Whether all choices have ended.
   bool has_ended() const { return left_ == 0; }
-  /// The outcome of a choice that failed or was cancelled; null if there is none.
+  /// The outcome of a choice that failed or was cancelled; null if no choice was.
   const Outcome* failed() const { return failed_; }
   /// Whether there are events to send.
   bool has_events() const { return !events_.empty(); }
