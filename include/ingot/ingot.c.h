@@ -1,10 +1,10 @@
 // The public API for C: the functions of ingot.h, with handles and status codes.
 //
 // A function that can fail returns a status; ingot_last_error() has the message. After a failure
-// its outputs are null, and counts are 0. An array may be null if its count is 0. No exception
+// all outputs are null, and counts are 0. An array may be null if its count is 0. No exception
 // leaves a function, and callbacks must not throw. Strings are UTF-8 and end in NUL; a string that
 // may contain NUL comes with its length. The caller owns each output, and frees it by the function
-// named with it; pointers inside a struct live as long as the owner of that struct. The
+// that the comment names. Pointers inside a struct live as long as the owner of that struct. The
 // ingot_default_* functions make options and requests with default values.
 #pragma once
 
@@ -69,11 +69,11 @@ typedef struct ingot_open_options {
   int32_t step_rows;
   int64_t memory_limit;
   bool check_tensors;
-  const char* pack_cache;  ///< a folder; null: none
+  const char* pack_cache;  ///< folder that keeps packed weights; null: keeps none
   size_t waiting_max;
   size_t deltas_max;
-  double stall_seconds;  ///< 0 (the default): no limit
-  bool prefix_cache;     ///< true by default
+  double stall_seconds;  ///< limit on how long a request is paused; 0 (the default): none
+  bool prefix_cache;     ///< keep keys and values of prompts and results; true by default
   double target_itl_seconds;
   bool by_priority;
   bool sessions;  ///< allows ingot_save_session and ingot_restore_session
@@ -83,7 +83,7 @@ typedef struct ingot_open_options {
   void* user;  ///< passed to `progress`
 } ingot_open_options;
 
-/// Properties of the opened model. Its texts belong to the engine.
+/// Properties of the opened model. The texts of this struct belong to the engine.
 typedef struct ingot_info {
   const char* path;
   const char* architecture;
@@ -96,14 +96,14 @@ typedef struct ingot_info {
   size_t warnings;  ///< number of warnings; see ingot_warning
 } ingot_info;
 
-/// The beginning of a sequence: embedding rows, if any, then a text or ids. It may be freed after
-/// the call.
+/// The beginning of a sequence: embedding rows, if any, then a text or ids. The caller may
+/// free the prompt after the call that takes it.
 typedef struct ingot_prompt {
   /// The text; null: none. A text of 0 bytes is valid if the tokenizer adds BOS.
   const char* text;
   size_t text_bytes;
   bool add_special;    ///< add BOS and EOS as the tokenizer's file says; true by default
-  bool parse_special;  ///< read the names of control tokens in the text as tokens
+  bool parse_special;  ///< true: the name of a control token in the text becomes that token
   const int32_t* ids;  ///< token ids instead of text
   size_t id_count;
   const float* embeddings;  ///< embedding rows [n, H], row by row
@@ -134,7 +134,7 @@ typedef struct ingot_request {
   int64_t continued;
   int64_t max_tokens;
   int64_t min_tokens;
-  const char* const* stop;  ///< NUL-terminated strings
+  const char* const* stop;  ///< stop strings, each ended by NUL
   size_t stop_count;
   const int32_t* stop_token_ids;
   size_t stop_token_count;
@@ -155,7 +155,7 @@ typedef struct ingot_token_score {
   float logprob;
 } ingot_token_score;
 
-/// A token's log-probability, and the most likely tokens, in falling order.
+/// A token's log-probability, and the most likely tokens at its position, in falling order.
 typedef struct ingot_token_logprobs {
   ingot_token_score token;
   const ingot_token_score* top;
@@ -168,7 +168,7 @@ typedef struct ingot_delta {
   size_t id_count;
   const char* text;
   size_t text_bytes;
-  const ingot_token_logprobs* logprobs;  ///< one for each id, or null
+  const ingot_token_logprobs* logprobs;  ///< array with one entry for each id, or null
 } ingot_delta;
 
 /// The result of a whole request. Freed by ingot_result_free.
@@ -180,7 +180,7 @@ typedef struct ingot_result {
   const char* text;
   size_t text_bytes;
   ingot_finish finish;
-  const ingot_token_logprobs* logprobs;  ///< one for each id, or null
+  const ingot_token_logprobs* logprobs;  ///< array with one entry for each id, or null
   const ingot_token_logprobs* prompt_logprobs;
   size_t prompt_logprob_count;
   const char* digest;
@@ -191,11 +191,11 @@ typedef struct ingot_result {
 
 /// The contents of a session file. Freed by ingot_session_free.
 typedef struct ingot_session {
-  ingot_request request;    ///< continues the saved request; its arrays belong to the session
-  int64_t restored_tokens;  ///< tokens of the prompt that need not be computed again
+  ingot_request request;    ///< request that continues the saved one; the session owns the arrays
+  int64_t restored_tokens;  ///< number of prompt tokens that need not be computed again
 } ingot_session;
 
-/// Receives each delta, which is valid until the callback returns; returns whether to continue.
+/// Receives each delta, valid until the callback returns. Returns false to cancel the request.
 typedef bool (*ingot_callback)(void* user, const ingot_delta* delta);
 
 /// The version of the library, as "1.2.3".
@@ -214,8 +214,8 @@ ingot_status ingot_open(const ingot_open_options* options, ingot_engine** engine
 void ingot_close(ingot_engine* engine);
 /// Properties of the model; they live as long as the engine.
 ingot_info ingot_engine_info(const ingot_engine* engine);
-/// Warning `i` of `ingot_info.warnings`: an assumption made while opening the model. Null past the
-/// last one. The string belongs to the engine.
+/// Warning `i` of `ingot_info.warnings`: an assumption made while opening the model. Null if `i`
+/// is not below that number. The string belongs to the engine.
 const char* ingot_warning(const ingot_engine* engine, size_t i);
 
 /// The ids of a text. `*ids` is freed by ingot_free.
@@ -225,8 +225,8 @@ ingot_status ingot_encode(const ingot_engine* engine, const char* text, size_t t
 ingot_status ingot_decode(const ingot_engine* engine, const int32_t* ids, size_t id_count,
                           char** text, size_t* text_bytes);
 
-/// Runs a request to its end, in one batch with other requests. `callback` may be null. If it
-/// returns false, the request is cancelled, and the result holds the deltas that it received.
+/// Runs a request to its end, in one batch with other requests. `callback` may be null; if it
+/// returns false, the request is cancelled, and the result has the deltas `callback` received.
 /// `*result` is freed by ingot_result_free.
 ingot_status ingot_generate(ingot_engine* engine, const ingot_request* request,
                             ingot_callback callback, void* user, ingot_result** result);
@@ -266,7 +266,7 @@ ingot_status ingot_stream_try_next(ingot_stream* stream, const ingot_delta** del
 bool ingot_stream_finished(const ingot_stream* stream);
 /// Cancels the request. Thread-safe.
 void ingot_stream_cancel(ingot_stream* stream);
-/// Reads all deltas. The result can be taken once. `*result` is freed by ingot_result_free.
+/// Reads all deltas and gives the whole result, once. `*result` is freed by ingot_result_free.
 ingot_status ingot_stream_result(ingot_stream* stream, ingot_result** result);
 /// Cancels the request if it still runs, and frees the stream; null is allowed.
 void ingot_stream_free(ingot_stream* stream);

@@ -64,13 +64,13 @@ struct OpenOptions {
   std::size_t waiting_max = 1024;
   std::size_t deltas_max = 256;  ///< number of unread deltas at which a request is paused
   /// Seconds after which a request is cancelled if it stays paused because its reader is behind; 0:
-  /// never. A threadless engine checks it in each step.
+  /// never. A threadless engine checks this limit in each step.
   double stall_seconds = 0;
   /// Keeps the keys and values of prompts and results while running requests do not need the
   /// memory, so that later requests with equal beginnings compute less.
   bool prefix_cache = true;
-  /// Seconds that a step with prompts may take while other requests wait for their next token; 0:
-  /// chosen in proportion to a step without prompts.
+  /// Seconds that a step with prompts may take while other requests wait for their next token; 0: a
+  /// limit in proportion to the time of a step without prompts.
   double target_itl_seconds = 0;
   /// Runs requests with smaller `priority` first; ten seconds of waiting count as one step of
   /// priority. False: first come, first served.
@@ -94,14 +94,14 @@ struct ModelInfo {
   std::int64_t hidden = 0;  ///< H: length of an embedding or hidden state
   std::int64_t layers = 0;
   std::int64_t context = 0;           ///< maximum tokens of a sequence
-  bool has_tokenizer = false;         ///< without one, prompts are ids and results have no text
+  bool has_tokenizer = false;         ///< false: prompts must be ids, and results have no text
   std::vector<std::string> warnings;  ///< assumptions made while opening, a line each
 };
 
 /// Options of the conversion from text to ids.
 struct EncodeOptions {
   bool add_special = true;     ///< add BOS and EOS as the tokenizer's file says
-  bool parse_special = false;  ///< read the names of control tokens in the text as tokens
+  bool parse_special = false;  ///< true: the name of a control token in the text becomes that token
 };
 
 /// The beginning of a sequence: embedding rows, if any, then ids or a text.
@@ -122,16 +122,16 @@ struct LogitBias {
 /// How tokens are drawn. By default each token is the most likely one, and all else is off.
 struct Sampling {
   float temperature = 0;                ///< in [0, 100]; 0: the most likely token
-  std::int32_t top_k = 0;               ///< 0: all tokens
-  float top_p = 1;                      ///< in [0, 1]; 1: off
-  float min_p = 0;                      ///< in [0, 1]; 0: off
+  std::int32_t top_k = 0;               ///< number of most likely tokens to draw from; 0: all
+  float top_p = 1;                      ///< total probability to draw from, in [0, 1]; 1: off
+  float min_p = 0;                      ///< relative to the most likely token; in [0, 1]; 0: off
   float typical_p = 1;                  ///< in (0, 1]; 1: off
   float repetition_penalty = 1;         ///< in [0.01, 100]; for tokens of prompt and result; 1: off
   float presence_penalty = 0;           ///< in [-2, 2]; for tokens of the result
-  float frequency_penalty = 0;          ///< in [-2, 2]; times a token's count in the result
+  float frequency_penalty = 0;          ///< in [-2, 2]; multiplied by a token's count in the result
   std::vector<LogitBias> logit_bias{};  ///< each id at most once
   std::uint64_t seed = 0;               ///< equal seeds draw equal tokens in any batch
-  std::uint32_t choice = 0;             ///< tells choices of one prompt and seed apart
+  std::uint32_t choice = 0;             ///< number of the choice, if a prompt has several
 };
 
 /// A prompt and how to continue it.
@@ -149,10 +149,10 @@ struct Request {
   std::vector<std::string> stop{};
   std::vector<std::int32_t> stop_token_ids{};  ///< drawing one of these ends the text
   bool ignore_eos = false;                     ///< the model's own end tokens do not end the text
-  std::int32_t logprobs = -1;                  ///< logprobs of each token and of N best; -1: none
+  std::int32_t logprobs = -1;                  ///< number of best tokens with logprobs; -1: none
   std::int32_t prompt_logprobs = -1;           ///< as `logprobs`, for the prompt's tokens
   bool digest = false;                         ///< compute the digest of the logits
-  // How the request shares the engine. None of these fields changes a bit of the result.
+  // How the request shares the engine. None of the following fields changes a bit of the result.
   std::int32_t priority = 0;  ///< with OpenOptions::by_priority: smaller values run first
   std::uint64_t tenant = 0;   ///< tenants get equal shares of the steps and of the cache
   std::uint64_t domain = 0;   ///< requests of different domains never share computed keys
@@ -168,17 +168,17 @@ struct TokenScore {
   float logprob = 0;
 };
 
-/// A token's log-probability, and the most likely tokens.
+/// A token's log-probability, and the most likely tokens at its position.
 struct TokenLogprobs {
   TokenScore token;
-  std::vector<TokenScore> top;  ///< most likely first; for equal ones the lower id first
+  std::vector<TokenScore> top;  ///< most likely first; of equally likely tokens the lower id first
 };
 
 /// New tokens and text since the previous delta.
 struct Delta {
   std::vector<std::int32_t> ids;
   std::string text;                     ///< whole characters of UTF-8; may be empty
-  std::vector<TokenLogprobs> logprobs;  ///< one for each id, if asked for
+  std::vector<TokenLogprobs> logprobs;  ///< one entry for each id, if asked for
 };
 
 /// Why a request ended.
@@ -194,12 +194,12 @@ struct Result {
   std::vector<std::int32_t> ids;
   std::string text;
   FinishReason finish = FinishReason::kCancelled;
-  std::vector<TokenLogprobs> logprobs;         ///< one for each id, if asked for
-  std::vector<TokenLogprobs> prompt_logprobs;  ///< for each token of the prompt except the first
+  std::vector<TokenLogprobs> logprobs;         ///< one entry for each id, if asked for
+  std::vector<TokenLogprobs> prompt_logprobs;  ///< one entry for each prompt token except the first
   /// Digest of the logits, if asked for: 16 hexadecimal digits. Equal digests mean equal logits,
   /// bit for bit. Empty when cancelled.
   std::string digest;
-  std::int64_t cached_tokens = 0;  ///< prompt tokens found in the prefix cache
+  std::int64_t cached_tokens = 0;  ///< number of prompt tokens found in the prefix cache
   double prefill_seconds = 0;      ///< time from admission to the first token
   double decode_seconds = 0;       ///< time from the first token to the last
 };
@@ -210,7 +210,7 @@ struct Session {
   /// drawn tokens. Sampling, min_tokens, end tokens and stop strings are the saved ones, `domain`
   /// is the argument of restore_session, and other fields have their defaults.
   Request request;
-  std::int64_t restored_tokens = 0;  ///< tokens of the prompt that need not be computed again
+  std::int64_t restored_tokens = 0;  ///< number of prompt tokens that need not be computed again
 };
 
 /// Receives each delta, in the thread that called `generate`; returns whether to continue.
@@ -229,20 +229,20 @@ struct HiddenStates {
   std::vector<float> values;  ///< [rows, cols]
 };
 
-/// The reading end of a running request. One thread at a time reads it; it may outlive the engine.
-/// Its destructor cancels the request.
+/// The reading end of a running request. Only one thread at a time may read it. A stream may
+/// outlive the engine. The stream's destructor cancels the request.
 class Stream {
  public:
   Stream(Stream&&) noexcept;
   Stream& operator=(Stream&&) noexcept;
   ~Stream();
 
-  /// Waits for the next delta; nothing at the end. In a threadless engine this runs the steps.
+  /// Waits for the next delta; nothing after the last. In a threadless engine this runs the steps.
   ///
-  /// Errors: Error{kBusy} when a threadless engine cannot run this request because others are
-  /// paused; read or drop one of their streams first.
+  /// Errors: Error{kBusy} when a threadless engine cannot run this request because other
+  /// requests are paused; read or drop one of their streams first.
   std::optional<Delta> next();
-  /// The next delta if one is available now.
+  /// The next delta if one is available now, else nothing.
   std::optional<Delta> try_next();
   /// Whether the request has ended and every delta was read.
   bool finished() const;
@@ -250,7 +250,7 @@ class Stream {
   void cancel();
   /// Reads to the end and returns the result of the whole request.
   ///
-  /// Errors: the error that ended the request; Error if the result was taken before.
+  /// Errors: the error that ended the request; Error{kInvalid} if the result was taken before.
   Result result();
 
  private:
@@ -270,8 +270,8 @@ class Engine {
   /// Opens a model. If one of its files is truncated while it is read, the process ends with exit
   /// code 74, because a mapped file cannot report a missing page in another way.
   ///
-  /// Errors: Error{kInvalid}, Error{kModel}, Error{kDoesNotFit}, Error{kIo}. Error{kInvalid} if
-  /// `progress` returns false; exceptions from it pass through.
+  /// Errors: Error{kInvalid}, also if `progress` returns false; Error{kModel}; Error{kDoesNotFit};
+  /// Error{kIo}. Exceptions from `progress` pass through.
   explicit Engine(const OpenOptions& options);
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
@@ -307,22 +307,22 @@ class Engine {
   HiddenStates hidden_states(const Prompt& prompt, const HiddenOptions& options = {});
 
   /// Writes a session file, from which any process with this model and `kv_type` continues a
-  /// request as if it had not stopped. The file holds the tokens of `result`, the sampling and ends
-  /// of `request`, which must have given that result, and the tokens' cached keys and values in the
-  /// request's domain. The file appears completely or not at all; its keys and values pass through
-  /// memory. For a choice, `request.sampling.choice` is that choice's number. Returns how many
-  /// tokens have keys in the file; other tokens are computed again.
+  /// request as if it had not stopped. The file holds the tokens of `result`, the sampling and stop
+  /// settings of `request`, which must have given that result, and the tokens' cached keys and
+  /// values in the request's domain. The file appears completely or not at all; its keys and
+  /// values pass through memory. For a choice, `request.sampling.choice` is that choice's number.
+  /// Returns how many tokens have keys in the file; other tokens are computed again.
   ///
   /// Errors: Error{kInvalid} without OpenOptions::sessions, for a prompt with embeddings, or for an
   /// invalid request; Error{kIo}; Error{kBusy} (try again later); Error{kDoesNotFit} when memory
   /// runs out.
   std::int64_t save_session(const std::string& path, const Request& request, const Result& result);
-  /// Restores keys and values from a session file for requests of `domain`, as far as there is
-  /// room. Returns the request that continues the session; its results do not depend on the room.
+  /// Restores keys and values from a session file for requests of `domain`, as far as memory
+  /// allows. Returns the request that continues the session; how much fits does not change results.
   ///
   /// Errors: Error{kInvalid} without OpenOptions::sessions; Error{kModel}, with nothing changed,
   /// for a file that cannot be read, is damaged, is of another model, `kv_type` or version of
-  /// ingot's arithmetic, or has an invalid request; Error{kIo} if it changes meanwhile;
+  /// ingot's arithmetic, or has an invalid request; Error{kIo} if the file changes meanwhile;
   /// Error{kBusy} (try again later); Error{kDoesNotFit} when memory runs out.
   Session restore_session(const std::string& path, std::uint64_t domain = 0);
 

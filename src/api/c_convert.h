@@ -11,7 +11,7 @@
 
 namespace ingot::api {
 
-/// A C array as a span. It may be null if the count is 0. Errors: Error{kInvalid} with `name`.
+/// C array as a span; `values` may be null if `count` is 0. Errors: Error{kInvalid} naming `name`.
 template <class T>
 std::span<const T> span_of(const char* name, const T* values, std::size_t count) {
   if (values == nullptr && count > 0) {
@@ -20,7 +20,7 @@ std::span<const T> span_of(const char* name, const T* values, std::size_t count)
   return {values, count};
 }
 
-/// A C string as std::string. Errors: Error{kInvalid} with `name` for a null pointer.
+/// A C string as std::string. Errors: Error{kInvalid} naming `name` for a null pointer.
 std::string text_of(const char* name, const char* text);
 
 /// Converts a C struct to the C++ type. Errors: Error{kInvalid} for a null pointer.

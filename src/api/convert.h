@@ -51,7 +51,7 @@ ingot::Session to_session(const Request& request, const Result& result, const In
 /// The public request that continues a session.
 Request to_request(const ingot::Session& session);
 
-/// Options of the engine. `instance_options` must have checked them before.
+/// Options of the engine. `instance_options` must have accepted `options` before.
 EngineOptions engine_options(const OpenOptions& options);
 
 /// Convert results of the engine to the public types.

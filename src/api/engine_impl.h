@@ -18,7 +18,7 @@ struct Engine::Impl {
   /// Submits `n` choices of a request. Errors: ingot::Error{kInvalid}; Error{kBusy}.
   std::vector<ingot::Stream> submit(ingot::Request&& request, std::int32_t n);
   bool step();
-  /// Runs one tick, as `ingot::Engine::advance`.
+  /// Runs one tick of the engine; returns the result of `ingot::Engine::advance`.
   bool advance();
   /// The model's fingerprint. Errors: ingot::Error{kInvalid} without OpenOptions::sessions.
   const ModelFingerprint& require_weights() const;
@@ -27,7 +27,7 @@ struct Engine::Impl {
   ThreadPool pool;
   Instance instance;
   ModelInfo info;
-  std::optional<ModelFingerprint> weights;  ///< present with OpenOptions::sessions
+  std::optional<ModelFingerprint> weights;  ///< the model's fingerprint, with OpenOptions::sessions
   std::unique_ptr<ingot::Engine> engine;
 };
 

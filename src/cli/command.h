@@ -74,7 +74,7 @@ Command add_tokenize_command(CLI::App& app);
 Command add_template_command(CLI::App& app);
 
 /// Parses the command line, runs the command and returns the process's exit code (see cli.md).
-/// `more` declares the commands of libraries above this one.
+/// The functions in `more` add commands of libraries that use this one.
 int run_command_line(int argc, char** argv,
                      std::initializer_list<Command (*)(CLI::App&)> more = {});
 

@@ -25,10 +25,10 @@ void install_interrupt_handlers();
 /// Whether a signal that ends the command has come.
 bool interrupted();
 
-/// A safe point: throws Interrupted if such a signal has come.
+/// A safe point: throws Interrupted if a signal that ends the command has come.
 void interruption_point();
 
-/// While an object exists, Ctrl-C (SIGINT) only sets a flag. Only one object may exist at a time.
+/// While a CtrlC object exists, Ctrl-C (SIGINT) only sets a flag. Only one may exist at a time.
 class CtrlC {
  public:
   CtrlC();

@@ -14,7 +14,7 @@ void set_log_level(LogLevel level);
 /// The lowest level that is shown.
 LogLevel log_level();
 
-/// Each writes one line with its level: "warning: <text>".
+/// Each function writes one line with its level: "warning: <text>".
 void log_debug(std::string_view text);
 void log_info(std::string_view text);
 void log_warning(std::string_view text);

@@ -20,7 +20,7 @@ struct Matrix {
 /// Reads a C-order little-endian float32 array of two dimensions, format version 1 to 3.
 ///
 /// `expect` gets the shape before the values are read or allocated, and may throw.
-/// Errors: model_error(path, "npy", offset, reason) for anything else.
+/// Errors: model_error(path, "npy", offset, reason) for any other file.
 /// Source: NumPy's format specification (numpy.lib.format).
 Matrix read_npy(const std::string& path,
                 FunctionRef<void(std::int64_t rows, std::int64_t cols)> expect);

@@ -15,8 +15,8 @@ struct ScoredWindow {
 /// A text cut into windows of equal length. Drops tokens at its end that do not fill a window.
 class TextWindows {
  public:
-  /// Units:  tokens; `context` is a window's length, including a BOS token if `bos`. Each window
-  ///         begins `stride` after the one before and scores its new tokens; 0 = no overlap.
+  /// Units:  tokens; `context` is a window's length, including a BOS token if `bos`. Windows begin
+  ///         `stride` apart (0: without overlap), and each scores the tokens that are new in it.
   /// Errors: Error{kInvalid} that names --ctx or --stride, also if the text is too short.
   TextWindows(std::int64_t tokens, std::int64_t context, bool bos, std::int64_t stride);
 

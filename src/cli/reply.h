@@ -36,7 +36,7 @@ struct ReplyFields {
   bool prompt_logprobs = false;
 };
 
-/// The JSON object that `run --jsonl` prints. `run --json` adds speeds. `prompt`: the prompt's ids.
+/// The JSON object of `run --jsonl`; `run --json` adds speeds. `prompt` has the prompt's ids.
 Json reply_json(std::span<const std::int32_t> prompt, const Reply& reply, const Outcome& outcome,
                 const ReplyFields& fields);
 

@@ -22,7 +22,7 @@ struct RunValues {
   std::optional<std::string> chat_template;
   std::optional<std::string> session;       ///< session file to continue
   std::optional<std::string> save_session;  ///< session file to write
-  const CLI::App* app = nullptr;            ///< the command with these flags
+  const CLI::App* app = nullptr;            ///< CLI11's object of `ingot run`
   bool jsonl = false;
   bool print_ids = false;
   bool json = false;

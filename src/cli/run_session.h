@@ -13,7 +13,7 @@ namespace ingot {
 /// The session files of --session and --save-session. Without these options it does nothing.
 class RunSession {
  public:
-  /// Checks the --session file before the instance starts. Errors: Error{kModel} if it is refused.
+  /// Checks the --session file before the instance starts. Errors: Error{kModel} for a bad file.
   RunSession(const RunValues& values, const Instance& instance);
 
   bool is_continued() const { return file_.has_value(); }

@@ -24,7 +24,7 @@ class StdinLines {
  private:
   std::size_t bytes_max_;
   std::string held_;
-  std::size_t at_ = 0;  // bytes of `held_` that were returned
+  std::size_t at_ = 0;  // number of bytes of `held_` that were returned
   bool ended_ = false;
 };
 

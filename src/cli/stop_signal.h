@@ -7,7 +7,7 @@
 
 namespace ingot {
 
-/// Handles SIGINT, SIGTERM and SIGHUP while it exists, in place of `interrupt.h`. The first signal
+/// Handles SIGINT, SIGTERM and SIGHUP while it exists, in place of interrupt.h. The first signal
 /// wakes `wait_for`; a second one ends the process at once, with `forced_exit_code`. Construct it
 /// before other threads start: they inherit its mask, which blocks these signals.
 class StopSignal {

@@ -18,7 +18,7 @@ class LoadingHandler : public RequestHandler {
 /// pauses the server.
 class LoadingPhase {
  public:
-  /// `server` outlives this.
+  /// `server` must outlive this.
   explicit LoadingPhase(Server& server) : server_(server) {}
   ~LoadingPhase() { server_.pause(); }
   LoadingPhase(const LoadingPhase&) = delete;

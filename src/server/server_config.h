@@ -12,7 +12,7 @@
 
 namespace ingot {
 
-/// The options of a server. Each layer takes its own part.
+/// The options of a server. Each layer of the server takes its own part.
 struct ServerConfig {
   ServerOptions listen{.port = 8080};
   ConnectionTimes times{};
@@ -22,7 +22,7 @@ struct ServerConfig {
   std::optional<std::string> model_name{};     ///< model name in requests; absent: the file's name
   std::optional<std::string> chat_template{};  ///< a name or a file; absent: the model's own
 
-  std::int32_t sequences = 0;    ///< requests that may run at once; 0: derived from `kv_tokens`
+  std::int32_t sequences = 0;    ///< requests that run at once; 0: derived from `kv_tokens`
   std::int32_t step_rows = 512;  ///< maximum tokens of a step
   std::int64_t kv_tokens = 0;    ///< size of the KV pool in tokens; 0: the default, or what fits
   double target_itl_ms = 0;      ///< target time between tokens while prompts run; 0: automatic

@@ -6,7 +6,7 @@
 namespace ingot {
 
 /// Answers each line of stdin as a message of one conversation, with a line break after each reply.
-/// Skips blank lines. Has no commands, fences or prompts, which are for terminals.
+/// Skips blank lines. Commands, messages of several lines and prompts exist only on a terminal.
 ///
 /// Errors: Error{kInvalid} if the context is full; those of ChatSession::reply.
 void chat_in_pipe(ChatSession& session);

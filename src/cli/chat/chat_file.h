@@ -19,12 +19,12 @@ inline constexpr std::size_t kChatMessagesMax = 4096;
 inline constexpr std::size_t kChatFileBytesMax = std::size_t{64} << 20;
 
 /// A conversation as the text of a file: {"format": "ingot-chat", "version": 1, "model",
-/// "messages": [{"role", "content"}]}. `model` only informs people.
+/// "messages": [{"role", "content"}]}. `model` is only for people who read the file.
 std::string format_saved_chat(const std::vector<ChatMessage>& messages, std::string_view model);
 
 /// Parses a saved chat: an optional system message, then pairs of user and assistant messages.
 ///
-/// Errors: model_error(file, "chat", offset, reason) for any other text, or unknown members.
+/// Errors: model_error(file, "chat", offset, reason) for any other text, also for unknown members.
 std::vector<ChatMessage> parse_saved_chat(std::string_view text, const std::string& file);
 
 /// Reads a saved chat from a file. Errors: those of File and parse_saved_chat.

@@ -31,7 +31,7 @@ class ChatSession {
 
   const std::vector<ChatMessage>& messages() const { return messages_; }
   void set_messages(std::vector<ChatMessage> messages) { messages_ = std::move(messages); }
-  /// Replaces the messages. Errors: those of ChatTemplate::encode; then the old messages stay.
+  /// Replaces the messages. On errors the old messages stay. Errors: those of ChatTemplate::encode.
   void load(std::vector<ChatMessage> messages);
   /// Drops all messages except the system message.
   void clear();
@@ -46,7 +46,7 @@ class ChatSession {
   bool drop_reply();
   /// Drops all messages except the system message and the last one.
   void start_over() { messages_ = from(std::ssize(messages_) - 1); }
-  /// Drops the oldest turns until a quarter of the context is free; returns their number. The last
+  /// Drops the oldest turns until a quarter of the context is free; returns how many. The last
   /// turn stays, even if it alone is too long. Errors: those of prepare.
   std::int64_t drop_oldest();
 
@@ -54,8 +54,8 @@ class ChatSession {
   std::int64_t prepare();
   /// Whether the prepared prompt leaves room for a reply.
   bool fits() const;
-  /// Draws the reply to the prepared prompt and adds it to the messages. `show` gets its text in
-  /// pieces; the reply ends early when `stop` returns true.
+  /// Draws the reply to the prepared prompt and adds it to the messages. `show` gets the reply's
+  /// text in pieces; the reply ends early when `stop` returns true.
   ///
   /// Errors: the error that ended the request; Interrupted.
   const Outcome& reply(FunctionRef<bool()> stop, FunctionRef<void(std::string_view)> show);

@@ -34,7 +34,7 @@ class TerminalChat {
  private:
   struct Command {
     std::string_view name;
-    std::string_view argument;  ///< the argument's form, for /help
+    std::string_view argument;  ///< the command's argument as /help shows it
     std::string_view help;
     void (TerminalChat::*run)(std::string_view argument);
   };

@@ -23,7 +23,7 @@ struct TypedLine {
   bool was_empty = false;  ///< no text was typed
 };
 
-/// Reads lines from stdin and shows them on stdout; both must be terminals. Only one may exist.
+/// Reads lines from stdin, shown on stdout; both must be terminals. Only one editor may exist.
 class LineEditor {
  public:
   /// Errors: Error{kInternal} when the terminal cannot be used.
@@ -32,7 +32,7 @@ class LineEditor {
   LineEditor(const LineEditor&) = delete;
   LineEditor& operator=(const LineEditor&) = delete;
 
-  /// Reads a line, which Ctrl-C ends without a signal. Errors: Interrupted for other signals.
+  /// Reads a line. Ctrl-C ends the line and sends no signal. Errors: Interrupted for other signals.
   TypedLine read(const std::string& prompt);
   /// Adds a line to the history that the arrow keys show.
   void remember(const std::string& line);

@@ -21,8 +21,8 @@ class LineHistory {
 
   explicit LineHistory(std::string path) : path_(std::move(path)) {}
 
-  /// The newest kLinesMax lines, oldest first; none if there is no file. Cuts a file with at least
-  /// twice that number of lines to the newest kLinesMax.
+  /// The newest kLinesMax lines, oldest first; none if there is no file. A file that has
+  /// at least twice as many lines is cut to the newest kLinesMax.
   ///
   /// Errors: Error{kModel} or Error{kIo} for a file that cannot be read or written.
   std::vector<std::string> load() const;

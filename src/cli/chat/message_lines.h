@@ -10,14 +10,14 @@ namespace ingot {
 /// A message that the user typed.
 struct InputMessage {
   std::string text;
-  bool is_plain = true;  ///< true for one unchanged line, which may be a command
+  bool is_plain = true;  ///< true: the text is one line as typed, and may be a command
 };
 
 /// Joins lines into messages. A line that ends in a backslash continues in the next one, and text
 /// between """ and """ is taken unchanged.
 class MessageLines {
  public:
-  /// Adds a line without its line break; returns the message that it completes.
+  /// Adds a line without its line break; returns the message that this line completes, if any.
   std::optional<InputMessage> add(std::string_view line);
   /// Whether a message is unfinished, so that the next line belongs to it.
   bool has_begun() const { return state_ != State::kStart; }

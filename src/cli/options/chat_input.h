@@ -16,7 +16,7 @@ namespace ingot {
 /// Limits on the JSON of a chat or of a template's variables.
 inline constexpr JsonLimits kContextLimits{.bytes_max = std::uint64_t{1} << 24};
 
-/// The current local time; or a date YYYY-MM-DD at midnight. Errors: Error{kInvalid} naming --now.
+/// The current local time, or midnight of a date YYYY-MM-DD. Errors: Error{kInvalid} naming --now.
 std::tm local_time();
 std::tm parse_date(const std::string& text);
 
@@ -26,14 +26,14 @@ void expect_chat_members(const Json& object);
 /// The help text of --template, with the names of built-in templates.
 std::string template_help();
 
-/// The template `name_or_file`; if absent, the model's own. Nothing if the model has none.
+/// The template that `name_or_file` names; without it the model's own, or nothing if there is none.
 ///
 /// Errors: those of find_template.
 std::optional<NamedTemplate> choose_template(const Instance& instance,
                                              const std::optional<std::string>& name_or_file);
 
-/// The template that `choose_template` gives, ready to render. It refers to the model's tokenizer;
-/// the model need not be started.
+/// The template that `choose_template` gives, ready to render. The template refers to the
+/// model's tokenizer; the model need not be started.
 ///
 /// Errors: Error{kModel} if there is no tokenizer or no template.
 ChatTemplate chat_template(const Instance& instance,

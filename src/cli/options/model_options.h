@@ -75,7 +75,7 @@ std::vector<std::int32_t> parse_tokens(std::string_view text, std::int64_t vocab
 /// The `hint` that commands with --tokens pass to `require_tokenizer`.
 inline constexpr std::string_view kUseTokens = ": use --tokens";
 
-/// The model's tokenizer. `hint` ends the error message: what the user can do instead.
+/// The model's tokenizer. The error message ends in `hint`, which says what else the user can do.
 ///
 /// Errors: Error{kModel} if the model has no tokenizer.
 const Tokenizer& require_tokenizer(const Instance& instance, std::string_view hint = {});

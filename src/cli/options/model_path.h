@@ -11,7 +11,7 @@
 
 namespace ingot {
 
-/// The place of a model: a path, or the bytes of a file in memory with its name in `path`.
+/// The place of a model: a path, or the bytes of a file in memory; then `path` is the file's name.
 struct ModelPlace {
   std::string path;
   std::span<const std::byte> bytes{};

@@ -19,7 +19,7 @@ class App;
 namespace ingot {
 
 /// The member that an option sets. It holds the default, and its type says what the option takes:
-///   bool                    nothing: the flag sets it, and "--no-x" clears it
+///   bool                    no value: the flag "--x" sets the member, "--no-x" clears it
 ///   milliseconds            seconds, as a real number
 ///   optional<milliseconds>  whole milliseconds; absent unless given
 ///   size_t                  bytes as whole MiB

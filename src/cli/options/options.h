@@ -114,7 +114,7 @@ void set_footer(CLI::App& app, const std::string& text);
 /// Replaces an option's help.
 void set_help(CLI::App& app, const std::string& name, const std::string& help);
 
-/// Makes it an error to give an option with one of `others`. All must be declared before.
+/// Makes it an error to give an option with one of `others`. Declare all these options before.
 void exclude(CLI::App& app, const std::string& name, std::initializer_list<const char*> others);
 
 /// Makes it an error to give an option without `other`. Both must be declared before.

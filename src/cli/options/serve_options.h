@@ -11,7 +11,7 @@ namespace ingot {
 
 /// Maximum context of a request in tokens, without --ctx. A larger context needs more memory.
 inline constexpr std::int64_t kServedContext = 32768;
-/// Size of the KV pool in tokens without --kv-tokens, or one context if that is larger.
+/// Default of --kv-tokens, the KV pool's size in tokens; one context if that is larger.
 inline constexpr std::int64_t kKvTokensDefault = 65536;
 
 /// Without --sequences, the limit on running requests is one for each kTokensPerSequence tokens of

@@ -20,13 +20,13 @@ std::string fish_completion(std::span<const CommandInfo> commands);
 /// The kind of values that a positional argument takes.
 enum class PositionalKind { kFile, kModel, kName };
 
-/// The kind by name: MODEL takes a file, a folder or a cached model, NAME takes a cached model.
+/// The kind, by the argument's name: MODEL is a file, folder or cached model; NAME a cached model.
 PositionalKind positional_kind(const OptionInfo& positional);
 
 /// `text` in single quotes as a POSIX shell reads them.
 std::string shell_quoted(std::string_view text);
 
-/// The words as one text, with `between` between them.
+/// The words as one text, separated by `between`.
 std::string joined(std::span<const std::string> words, std::string_view between = " ");
 
 }  // namespace ingot

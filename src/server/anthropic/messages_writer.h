@@ -22,7 +22,7 @@ struct MessageForm {
   Json warnings{};
 };
 
-/// Makes the writer of a response, which has one choice.
+/// Makes the writer of a response with one choice.
 std::unique_ptr<ResponseWriter> messages_writer(const Service& service, MessageForm form,
                                                 const ReplyText& reply);
 

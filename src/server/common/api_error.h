@@ -24,7 +24,7 @@ struct ApiError : std::exception {
   std::string message;
   std::string param;                ///< the wrong member of the body; empty: none
   std::string cause{};              ///< reason for a status 500; written only to the log
-  std::int64_t prompt_tokens = -1;  ///< tokens of a prompt that is too long; -1: unset
+  std::int64_t prompt_tokens = -1;  ///< length of a prompt that is too long; -1: unset
   std::int64_t context = -1;        ///< context in tokens, if a prompt is too long; -1: unset
   std::int64_t retry_seconds = 1;   ///< seconds until a retry can succeed (429, 503); 0: never
 };

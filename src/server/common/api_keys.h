@@ -23,7 +23,7 @@ class ApiKeys {
   ApiKeys(std::string_view text, const std::string& source) { add(text, source); }
 
   /// Adds the keys in `text`, one per line: "id:key" or "key". Empty lines and lines that begin
-  /// with "#" are skipped. Messages name `source` as the place.
+  /// with "#" are skipped. Errors call the place `source`.
   ///
   /// Errors: Error{kInvalid} with the line's number, never with the key.
   void add(std::string_view text, const std::string& source);

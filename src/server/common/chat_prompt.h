@@ -61,7 +61,7 @@ ChatPrompt read_chat(Params& params, const Service& service);
 MarkedText render_chat(Params& params, const Service& service);
 
 /// Messages as templates expect them: text parts are joined, "developer" becomes "system" if the
-/// template does not know it, and reasoning is stored under both of its names.
+/// template does not know it, and reasoning is stored under both names that templates use.
 ///
 /// Errors: ApiError naming the message, for roles and contents that templates cannot render.
 Json normalised_messages(const Json& messages, const Service& service);

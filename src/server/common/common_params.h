@@ -14,8 +14,8 @@ namespace ingot {
 /// Reads the request fields of the endpoint `where`, except fields that the endpoint reads itself.
 /// Absent fields get defaults of the model and the server. Errors: ApiError naming the member.
 void read_fields(Params& params, const Call& call, Request& request, Places where);
-/// Sets `max_tokens` from the members that the endpoint has for this limit; at least `least`.
-/// Lowers a value for which the prompt leaves too little room, with a warning.
+/// Sets `max_tokens` from the members that the endpoint has for this limit. `least` is the
+/// smallest valid value. Lowers a value that exceeds the room after the prompt, with a warning.
 void read_max_tokens(Params& params, const Call& call, Request& request, Places where,
                      std::int64_t least = 1);
 /// Refuses tools, which are not supported. Errors: ApiError naming the member.

@@ -18,7 +18,7 @@ namespace ingot {
 /// Reads the members of one JSON object. A member that is null counts as absent.
 class Params {
  public:
-  /// `object` outlives this; messages put `prefix` before member names. Errors: ApiError if
+  /// `object` must outlive this. Error messages put `prefix` before names. Errors: ApiError if
   /// `object` is not a JSON object.
   explicit Params(const Json& object, std::string prefix = {});
 
@@ -40,7 +40,7 @@ class Params {
   const Json* array(std::string_view name);
   const Json* object(std::string_view name);
   /// Calls `read` with the members of the object `name`, if it is present. Messages call a member
-  /// "name.member"; warnings are added to this object's. Errors: ApiError for another type.
+  /// "name.member"; the inner warnings are added here too. Errors: ApiError for another type.
   void within(std::string_view name, const std::function<void(Params&)>& read);
 
   /// Warns, if the member is present, that it has no effect.

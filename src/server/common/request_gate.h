@@ -24,17 +24,17 @@ struct AccessOptions {
   /// Web origins that may use the API (CORS); "*": any, which needs API keys.
   std::vector<std::string> cors_origins{};
   std::vector<std::string> operator_keys{};  ///< IDs of API keys that see all metrics
-  std::vector<std::string> key_weights{};    ///< "ID=WEIGHT": shares of API keys
+  std::vector<std::string> key_weights{};    ///< each "ID=WEIGHT": relative share of an API key
 };
 
 /// The rules by which a gate admits requests.
 struct GateOptions {
-  AccessOptions access{};  ///< `allowed_hosts` are in lower case
+  AccessOptions access{};  ///< options, with `allowed_hosts` in lower case
   ApiKeys keys{};
   std::span<const Route> routes{};
 };
 
-/// Maximum bytes of a request's body, and of a response's, that --log-content writes.
+/// Maximum bytes that --log-content writes of the body of a request or response.
 inline constexpr std::size_t kContentBytesMax = 64 << 10;
 
 /// Handles HTTP requests: checks access and limits, calls endpoints, writes the log.

@@ -19,7 +19,7 @@ class ServerLog {
   /// Which lines are written. Each level includes the lines of the levels before it.
   enum class Level { kNone, kErrors, kRequests, kContents };
 
-  /// `dropped` counts the lines that could not be written; it outlives this.
+  /// `dropped` counts the lines that could not be written; it must outlive the log.
   ServerLog(int fd, Level level, std::atomic<std::uint64_t>& dropped)
       : fd_(fd), level_(level), dropped_(dropped) {}
 
@@ -37,7 +37,7 @@ class ServerLog {
   void failure(std::string_view route, std::string_view id, std::string_view cause);
 
  private:
-  /// Whether `name` and `status` have no line in this second yet. If so, sets `fields`.
+  /// True if no line of this second has `name` and `status`; then adds common members to `fields`.
   bool is_due(std::string_view name, int status, Json& fields);
   void write(std::string_view event, const Json& fields);
 
@@ -47,7 +47,7 @@ class ServerLog {
   std::mutex mutex_;
   struct Lines {
     std::int64_t second = 0;   ///< second of the last line
-    std::uint64_t others = 0;  ///< number of lines omitted since then
+    std::uint64_t others = 0;  ///< number of lines omitted since the last line
   };
   std::map<std::pair<std::string_view, int>, Lines> lines_;  ///< by (event or route, status)
 };

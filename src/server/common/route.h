@@ -36,7 +36,7 @@ inline constexpr std::string_view kGoodState = R"({"status":"ok"})";
 /// The result of a search for a route.
 struct RouteMatch {
   const Route* route = nullptr;  ///< null: no route matches
-  std::string allowed{};         ///< without a route: the path's methods, "GET, POST"; or empty
+  std::string allowed{};         ///< if no route matches: the path's methods, such as "GET, POST"
   ErrorForm errors = ErrorForm::kOpenAi;  ///< form of errors at this path
 };
 

@@ -49,7 +49,7 @@ struct ServiceOptions {
   ServiceLimits limits{};
   std::string model_name;             ///< name in requests and responses
   std::string version;                ///< version of the program
-  std::string fingerprint{};          ///< see system_fingerprint()
+  std::string fingerprint{};          ///< "system_fingerprint" of responses
   std::size_t keys = 0;               ///< number of API keys
   std::set<std::size_t> operators{};  ///< numbers of the keys that see all metrics
   Json settings{};                    ///< the options, without paths, for GET /props
@@ -74,7 +74,7 @@ struct ServedChat {
 /// Gives endpoints access to the model and the engine. Thread-safe.
 class Service {
  public:
-  /// The instance must have been started. All references must outlive this.
+  /// The instance must have been started. All referenced objects must outlive the service.
   Service(ServiceOptions options, const Instance& instance, Engine& engine,
           const EngineMetrics& metrics, const StepLog& steps, HttpMetrics& http_metrics,
           std::optional<ServedChat> chat);
@@ -136,7 +136,7 @@ class Service {
 
   /// Whether the engine has its maximum number of requests, so that it would refuse another.
   bool is_full() const { return engine_.under_way() >= engine_.under_way_max(); }
-  /// Whether a new request of this key would likely wait for over half of its time limit.
+  /// Whether a new request of this key would likely wait for more than half of its time limit.
   bool is_late(std::size_t key);
   /// Begins an orderly stop of the process. Thread-safe.
   void ask_to_stop() const {

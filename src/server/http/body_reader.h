@@ -20,7 +20,7 @@ class BodyReader {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `times` outlives this. `begin` is the time at which the head ended.
+  /// `times` must outlive the reader. `begin` is the time at which the head ended.
   BodyReader(const HttpHead& head, std::size_t body_bytes_max, const ConnectionTimes& times,
              Clock::time_point begin);
 

@@ -29,7 +29,7 @@ class Budget {
 /// One request's share of a budget. The destructor gives it back.
 class BudgetShare {
  public:
-  /// First bytes of a body, which do not use budget: every connection may hold them.
+  /// Number of a body's first bytes that use no budget, so that every connection may hold them.
   static constexpr std::size_t kFreeBytes = 64 << 10;
 
   explicit BudgetShare(Budget& budget) : budget_(budget) {}

@@ -28,7 +28,7 @@ namespace ingot {
 struct Budgets {
   Budget bodies;                           ///< bytes of request bodies in memory
   Budget responses;                        ///< bytes of whole responses that are not sent yet
-  Budget text_requests{16};                ///< requests that `Workers::texts` may handle at once
+  Budget text_requests{16};                ///< number of requests for `Workers::texts` at once
   std::atomic<std::int64_t> answering{0};  ///< number of requests read but not yet answered
 };
 

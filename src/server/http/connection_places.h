@@ -15,7 +15,7 @@ class ConnectionPlaces {
  public:
   /// The kind of place that a new connection gets.
   enum class Place {
-    kNone,      ///< none: the connection is refused
+    kNone,      ///< no place: the connection is refused
     kReserved,  ///< a place for probes, since all other places are taken
     kFree,
   };
@@ -60,7 +60,7 @@ class ConnectionPlaces {
   std::mutex mutex_;
   std::condition_variable none_open_;
   std::int64_t open_ = 0;
-  std::int64_t reserved_ = 0;  ///< open connections in places for probes
+  std::int64_t reserved_ = 0;  ///< number of open connections in places for probes
   std::map<std::string, std::int64_t> by_address_;
 };
 

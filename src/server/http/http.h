@@ -13,14 +13,14 @@ namespace ingot {
 /// Limits on a request. A request that exceeds a limit gets an error that names the limit, and the
 /// connection closes.
 struct HttpLimits {
-  /// Bytes of the request line (method, target, version). RFC 9112 asks for at least 8,000.
+  /// Maximum bytes of the request line (method, target, version); at least 8,000 by RFC 9112.
   std::size_t line_bytes_max = 8 << 10;
-  /// Bytes of the request line and all header fields, including cookies and tokens of proxies. Each
-  /// connection can use this much memory before its API key is checked.
+  /// Maximum bytes of the request line and all header fields, including cookies and tokens of
+  /// proxies. Each connection can use this much memory before its API key is checked.
   std::size_t head_bytes_max = 32 << 10;
-  /// Number of header fields. Each look-up of a field searches all fields.
+  /// Maximum number of header fields; each look-up of a field searches all of them.
   std::size_t fields_max = 100;
-  /// Bytes of the body, without the framing of chunks.
+  /// Maximum bytes of the body, without the framing of chunks.
   std::size_t body_bytes_max = 8 << 20;
 };
 
@@ -37,7 +37,7 @@ const std::string* find_field(const HttpFields& fields, std::string_view name);
 struct HttpRequest {
   std::string method;
   std::string path;   ///< the target's path, still percent-encoded
-  std::string query;  ///< the part after "?"; may be empty
+  std::string query;  ///< the target's part after "?"; may be empty
   HttpFields fields;
   std::string body;
   std::string peer;          ///< the client's address; empty for a Unix socket
@@ -46,7 +46,7 @@ struct HttpRequest {
   const std::string* field(std::string_view name) const { return find_field(fields, name); }
 };
 
-/// A whole response. `response_head` adds its length, the date and other common fields.
+/// A whole response. `response_head` adds the length, the date and other common fields.
 struct HttpResponse {
   int status = 200;
   std::string type = "application/json";  ///< Content-Type; empty if there is no body

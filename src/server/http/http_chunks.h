@@ -34,8 +34,8 @@ class HttpChunkReader {
   std::size_t body_bytes_max_;
   State state_ = State::kSize;
   std::string line_;         ///< the incomplete size line or trailer
-  std::uint64_t left_ = 0;   ///< missing bytes of the current chunk
-  std::size_t framing_ = 0;  ///< bytes of extensions and trailers so far
+  std::uint64_t left_ = 0;   ///< number of missing bytes of the current chunk
+  std::size_t framing_ = 0;  ///< number of bytes of extensions and trailers so far
   std::optional<HttpRefusal> refusal_;
 };
 

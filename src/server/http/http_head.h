@@ -29,7 +29,7 @@ class HttpHeadReader {
  public:
   explicit HttpHeadReader(const HttpLimits& limits) : limits_(limits) {}
 
-  /// `bytes` must hold all bytes since the end of the last head, in each call. Returns nothing
+  /// In each call, `bytes` must hold all bytes since the end of the last head. Returns nothing
   /// until the head is complete. After a result, the next call begins the next head.
   std::optional<std::variant<HttpHead, HttpRefusal>> read(std::string_view bytes);
 

@@ -65,7 +65,7 @@ class StreamPace {
   using Clock = TokenBucket::Clock;
   /// Budget that one event uses: 3200 us allow 313 events a second. At some 17 us of CPU each, they
   /// take 0.5 % of a core. A stream's first and last events never wait, since they are a large
-  /// share of a short reply's five or so events. The first uses budget, the last does not.
+  /// share of a short reply's five or so events. The first event uses budget, the last does not.
   static constexpr Clock::duration kPerEvent = std::chrono::microseconds(3200);
   static constexpr int kBurst = 64;  ///< maximum budget, and maximum debt, in events
   /// Number of streams up to which the interval grows. More streams than that cost more CPU.
@@ -76,8 +76,8 @@ class StreamPace {
   /// Removes a stream that has ended.
   void end_stream() { --streams_; }
 
-  /// Notes that an event was sent. Returns the time at which its stream may send again; `now`: at
-  /// once. Intervals are kPerEvent times a power of two and begin at the same times for all
+  /// Notes that an event was sent. Returns the time at which its stream may send again: `now` if
+  /// at once. Intervals are kPerEvent times a power of two and begin at the same times for all
   /// streams, so that the thread wakes once for all streams, even when their number changes.
   Clock::time_point sent(Clock::time_point now) {
     if (events_.take(now) >= Clock::duration::zero()) return now;
@@ -107,7 +107,7 @@ class PacedStream {
   PacedStream(const PacedStream&) = delete;
   PacedStream& operator=(const PacedStream&) = delete;
 
-  /// Notes that an event was sent. Returns when the stream may send again; `now`: at once.
+  /// Notes that an event was sent. Returns when the stream may send again: `now` if at once.
   StreamPace::Clock::time_point sent(StreamPace::Clock::time_point now) {
     if (!has_begun_) pace_.begin_stream();
     has_begun_ = true;

@@ -19,7 +19,7 @@ class Receiver {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `socket` outlives this.
+  /// `socket` must outlive the receiver.
   Receiver(Socket& socket, const boost::asio::any_io_executor& executor)
       : socket_(socket), signal_(executor), room_(executor) {}
 
@@ -43,7 +43,7 @@ class Receiver {
   boost::asio::steady_timer signal_;  ///< timer that `wait` waits on
   boost::asio::steady_timer room_;    ///< timer that `run` waits on while the buffer is full
   std::string input_;
-  std::size_t used_ = 0;  ///< bytes of `input_` that were dropped
+  std::size_t used_ = 0;  ///< number of bytes of `input_` that were dropped
   bool has_ended_ = false;
 };
 

@@ -25,7 +25,7 @@ class ResponseWriter {
   virtual ~ResponseWriter() = default;
   /// Adds a delta of a choice.
   virtual void add_delta(std::size_t /*choice*/, const Delta& /*delta*/) {}
-  /// For streams: appends an event with the choice's deltas since its last event, if there is
+  /// For streams: appends an event with a choice's deltas that no earlier event has, if there is
   /// something to send.
   virtual void flush(std::size_t /*choice*/, std::string& /*out*/) {}
   /// Ends a choice that had no error; appends the text that was not flushed.
@@ -45,7 +45,7 @@ enum class HandlerThreads {
 
 /// An admitted request.
 struct Admitted {
-  std::string id;  ///< made by the server: letters, digits and "-"
+  std::string id;  ///< the request's id, made by the server: letters, digits and "-"
   std::size_t key = 0;
   const Route* route = nullptr;
   HandlerThreads threads = HandlerThreads::kRequests;
@@ -85,8 +85,8 @@ struct RequestEnd {
   PrefixMiss miss{};               ///< where the cached prefix ends, and why
   double seconds = 0;
   bool is_cut = false;  ///< true if the generation was cut off
-  Content request{};    ///< first `content_bytes_max` bytes of the body
-  Content response{};   ///< first `content_bytes_max` bytes of the body
+  Content request{};    ///< first `content_bytes_max` bytes of the request's body
+  Content response{};   ///< first `content_bytes_max` bytes of the response's body
 };
 
 /// The exhausted resource for which a request is refused.
@@ -101,8 +101,8 @@ class RequestHandler {
  public:
   virtual ~RequestHandler() = default;
 
-  /// Decides about a request before its body is read. Returns a response to refuse it or to answer
-  /// it at once. `has_body`: true if a body follows the head.
+  /// Before a request's body is read: admits the request, or returns a response that refuses or
+  /// answers it. `has_body`: true if a body follows the head.
   virtual std::variant<Admitted, HttpResponse> admit(const HttpRequest& request, bool has_body) = 0;
   /// Answers a request, or submits it to the engine. Called from a handler thread. The engine's
   /// thread calls `notify` when a stream has a delta or an end.
@@ -139,8 +139,8 @@ class RequestHandler {
 /// handler's `ended`, however the request ended.
 class Exchange {
  public:
-  /// The references outlive this. While this object lives, `is_answering` is true and `answering`
-  /// is higher by one.
+  /// All references must outlive this. While this object lives, `is_answering` is true, and
+  /// `answering` is higher by one.
   Exchange(RequestHandler& handler, const HttpRequest& from, const Admitted& as, bool& is_answering,
            std::atomic<std::int64_t>& answering)
       : request(from),

@@ -52,9 +52,9 @@ class Server {
   void pause();
   /// Accepts connections from now on. `admin` handles requests of the admin socket.
   void start(RequestHandler& handler, RequestHandler& admin, const ConnectionTimes& times);
-  /// Stops accepting, then ends. Waits up to `seconds` for running requests, and up to
-  /// `answer_seconds`, if longer, for responses to requests that were read. False if such a
-  /// response was cut off.
+  /// Stops accepting connections, then ends. Waits up to `seconds` for running requests, and up to
+  /// `answer_seconds`, if longer, for responses to requests that were read. Returns false if one
+  /// of those responses was cut off.
   bool stop(double seconds, double answer_seconds = 0);
 
  private:

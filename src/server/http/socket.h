@@ -53,7 +53,7 @@ class Socket : public std::enable_shared_from_this<Socket> {
 
 /// A socket without TLS.
 std::shared_ptr<Socket> plain_socket(StreamSocket socket);
-/// The server's side of a TLS connection; `context` outlives it.
+/// The server's side of a TLS connection; `context` must outlive the socket.
 std::shared_ptr<Socket> tls_socket(StreamSocket socket, boost::asio::ssl::context& context);
 
 }  // namespace ingot

@@ -15,8 +15,8 @@ namespace ingot {
 /// request asked for no stream. It has no socket and never waits.
 class StreamWriter {
  public:
-  /// The references outlive this. `head` is sent before the first event. With `is_chunked`, each
-  /// `take` returns a chunk. `end` gets token counts, how the request ended, and the first
+  /// All references must outlive this. `head` is sent before the first event. With `is_chunked`,
+  /// each `take` returns a chunk. `end` gets token counts, how the request ended, and the first
   /// `content_bytes_max` bytes of the response.
   StreamWriter(RunningGeneration& running, RequestEnd& end, std::string head, bool is_chunked,
                std::size_t content_bytes_max)
@@ -32,7 +32,7 @@ class StreamWriter {
   bool collect();
   /// Whether all choices have ended.
   bool has_ended() const { return left_ == 0; }
-  /// The outcome of a choice that failed or was cancelled; null if there is none.
+  /// The outcome of a choice that failed or was cancelled; null if no choice was.
   const Outcome* failed() const { return failed_; }
   /// Whether there are events to send.
   bool has_events() const { return !events_.empty(); }

@@ -34,8 +34,8 @@ class Waker : public std::enable_shared_from_this<Waker> {
   }
 
   /// Tries to start gathering deltas, during which only urgent notifications wake the connection.
-  /// Returns false if an urgent one has come since the last call: send at once instead. Called from
-  /// the connection's thread.
+  /// Returns false if an urgent notification has come since the last call; then the connection must
+  /// send at once. Called from the connection's thread.
   [[nodiscard]] bool begin_gathering() {
     gathers_.store(true);
     if (!is_urgent_.exchange(false)) return true;

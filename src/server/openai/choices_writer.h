@@ -45,7 +45,7 @@ class ChoicesWriter : public ResponseWriter {
   std::size_t choices_;
 };
 
-/// The JSON value of "finish_reason"; null if `finish` is empty: the choice has not ended.
+/// The JSON value of "finish_reason"; null if `finish` is empty, as the choice has not ended.
 std::string finish_json(std::string_view finish);
 /// The member "warnings" with a comma in front; empty if there are no warnings.
 std::string warnings_member(const Json& warnings);

@@ -23,7 +23,7 @@ Reply tokenizer_info(const Call& call);
 Reply apply_template(const Call& call);
 /// GET /v1/models: the one model that is served.
 Reply list_models(const Call& call);
-/// GET /v1/models/{id}: the served model, if it has this name.
+/// GET /v1/models/{id}: the served model, if `id` is its name.
 Reply get_model(const Call& call);
 
 }  // namespace ingot

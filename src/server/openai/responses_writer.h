@@ -14,7 +14,7 @@ namespace ingot {
 
 /// Values of a request that its response needs.
 struct ResponseForm {
-  std::string id;  ///< the request's id, which ends the ids of the response and its items
+  std::string id;  ///< the request's id; the ids of the response and its items end in it
   std::int64_t created = 0;
   bool stream = false;
   bool logprobs = false;
@@ -22,7 +22,7 @@ struct ResponseForm {
   Json warnings{};
 };
 
-/// Makes the writer of a response, which has one choice.
+/// Makes the writer of a response with one choice.
 std::unique_ptr<ResponseWriter> responses_writer(const Service& service, ResponseForm form,
                                                  const ReplyText& reply);
 
