@@ -9,7 +9,8 @@
 
 namespace ingot {
 
-/// A bounded queue of functions. Any thread adds a function and waits for its end; one runs them.
+/// A bounded queue of functions. Any thread adds a function and awaits its end. One thread runs
+/// all.
 class Errands {
  public:
   /// `bell` wakes the thread that runs the functions. It must outlive this object.

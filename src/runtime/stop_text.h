@@ -42,7 +42,7 @@ class StopText {
   struct Node {
     std::int32_t child = kNone;    ///< first child
     std::int32_t sibling = kNone;  ///< next child of the same parent
-    std::int32_t shorter = 0;      ///< node of the longest proper suffix that is in the trie
+    std::int32_t shorter = 0;      ///< node of the prefix's longest proper suffix in the trie
     std::int32_t depth = 0;        ///< length of the prefix in bytes
     std::int32_t stop = kNone;     ///< index of the longest stop string at the prefix's end
     char byte = 0;                 ///< last byte of the prefix
