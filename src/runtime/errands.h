@@ -9,8 +9,7 @@
 
 namespace ingot {
 
-/// A bounded queue of functions. Any thread adds a function and awaits its end. One thread runs
-/// all.
+/// A bounded queue of functions that any thread adds and waits for, and that one thread runs.
 class Errands {
  public:
   /// `bell` wakes the thread that runs the functions. It must outlive this object.

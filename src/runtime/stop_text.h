@@ -12,12 +12,12 @@ namespace ingot {
 /// Searches one choice's text, piece by piece, for stop strings.
 ///
 /// Holds back the longest end of the text that could begin a stop string, and releases all text
-/// before it. The text ends where its first stop string starts, however it is split. If a stop
+/// before it. The text ends where its first stop string starts, wherever pieces end. If a stop
 /// string is complete while another one with an earlier start is not, the decision waits for more
 /// bytes or the end of the text. If several begin at one place, the shortest counts.
 ///
 /// Time is linear in the text's bytes, memory in the stop strings' bytes (Aho and Corasick, 1975).
-/// If stop strings and pieces are whole UTF-8 characters, the released text is so too.
+/// If stop strings and pieces consist of whole UTF-8 characters, the released text does too.
 class StopText {
  public:
   /// `stops` must not contain an empty string. Without stops, each piece is released at once.
