@@ -16,9 +16,9 @@ namespace ingot {
 ///
 /// A block without references is evictable if the prefix index knows its contents, otherwise free.
 /// `allocate` takes free blocks first. If no block is free, it evicts one. It chooses, among the
-/// owners with an evictable block, the owner with the most cached blocks, held ones included, and
+/// owners with an evictable block, the owner with the most cached blocks, held blocks included, and
 /// evicts that owner's least recently released block. So an owner with less than an equal share of
-/// the pool loses no block while an owner with more than that has an evictable block.
+/// the pool loses no block while an owner with a larger share has an evictable block.
 class BlockPool {
  public:
   static constexpr std::int32_t kNoOwner = -1;
@@ -26,7 +26,7 @@ class BlockPool {
 
   explicit BlockPool(std::int32_t blocks);
 
-  /// Sets the number of owners; a new pool has 1. Call it only while no block is cached.
+  /// Sets the number of owners; a new pool has 1 owner. Call it only while no block is cached.
   void set_owners(std::int32_t owners);
 
   std::int32_t total() const { return total_; }
@@ -43,7 +43,7 @@ class BlockPool {
     return references(block) == 1 && !is_indexed(block);
   }
 
-  /// Takes a block, which then has one reference and no owner. Returns nullopt if all are held.
+  /// Takes a block, which then has one reference and no owner. Nullopt if all blocks are held.
   [[nodiscard]] std::optional<std::int32_t> allocate();
   /// Adds a reference to a block, which may be free or evictable.
   void retain(std::int32_t block);
@@ -62,7 +62,7 @@ class BlockPool {
   void check() const;
 
  private:
-  /// Index of the list of free blocks. Each owner's list of evictable blocks comes after it.
+  /// Index of the list of free blocks. The owners' lists of evictable blocks come after this list.
   static constexpr std::int32_t kFree = 0;
   /// A block's state and its links in a circular list. `nodes_` ends with one head for each list.
   struct Node {

@@ -23,7 +23,7 @@ struct KvGroup {
   std::int32_t kv_heads = 0;     ///< G: KV heads of a layer
   std::int32_t head_dim = 0;     ///< D: elements of a head
 
-  /// The most blocks that a sequence of `tokens` tokens holds, with steps of up to `rows_max` rows.
+  /// Limit on the blocks that a sequence of `tokens` tokens holds. `rows_max`: most rows of a step.
   std::int64_t blocks_for(std::int64_t tokens, std::int64_t rows_max) const;
   /// Bytes of a block in all layers of the group.
   std::int64_t bytes_per_block() const { return block_bytes * std::ssize(layers); }
@@ -31,7 +31,7 @@ struct KvGroup {
 
 /// Sorts a stage's layers into KV groups.
 ///
-/// Shapes: attention[i] belongs to layer first_layer + i; `KvGroup::layers` holds such `i`.
+/// Shapes: attention[i] belongs to layer first_layer + i; `KvGroup::layers` holds indices i.
 std::vector<KvGroup> kv_groups(const Backend& backend, std::span<const Attention> attention,
                                KvType type);
 
@@ -58,7 +58,7 @@ class KvCache {
   KvType type() const { return type_; }
   BlockPool& pool(std::int32_t g) { return at(pools_, g); }
   const BlockPool& pool(std::int32_t g) const { return at(pools_, g); }
-  /// The memory of layer `i` of this stage; its first layer is layer 0.
+  /// The memory of layer `i` of this stage; the stage's first layer is layer 0.
   const KvLayer& layer(std::int64_t i) const {
     const Place& place = at(places_, i);
     return at(at(layers_, place.group), place.index);
@@ -78,15 +78,15 @@ class KvCache {
 
   /// Size in bytes of a block of group g as `read` writes it: KvRows, layer after layer.
   std::int64_t row_bytes(std::int32_t g) const;
-  /// `read` copies a block of group g to the host, `load` copies it back. Call only between steps.
+  /// `read` copies a block of group g to the host, `load` copies it back. Call them between steps.
   void read(std::int32_t g, std::int32_t block, std::span<std::byte> out) const;
   void load(std::int32_t g, std::int32_t block, std::span<const std::byte> in);
 
   /// Drops a reference to a block, once all steps that are under way now have ended.
   void release(std::int32_t g, std::int32_t block);
-  /// Drops a reference to a block from which the step being planned copies, once that step ended.
+  /// Drops a reference to a block once the step being planned, which copies the block, has ended.
   void release_after_next(std::int32_t g, std::int32_t block);
-  /// Begins to plan a step. If no step is under way, drops what an abandoned plan left.
+  /// Begins to plan a step. If no step is under way, drops references that an abandoned plan left.
   void begin_plan();
   /// Ends the planning of a step. Blocks that are released later wait for this step's end.
   void begin_step() { ++begun_; }
@@ -139,11 +139,11 @@ class SequenceBlocks {
   SequenceBlocks& operator=(SequenceBlocks&& other) noexcept;
   ~SequenceBlocks();
 
-  /// Reserves blocks for keys [0, tokens); no other sequence shares those of keys >= `filled()`.
+  /// Reserves blocks for keys [0, tokens). No other sequence shares blocks of keys >= `filled()`.
   /// Appends to `copies` the block copies to make before keys are written. Returns false and
   /// changes nothing if a pool has too few blocks or the host has no memory for the tables.
   [[nodiscard]] bool reserve(std::int64_t tokens, std::vector<BlockCopy>& copies);
-  /// Reserves blocks as above. It is a bug if a shared block would have to be copied.
+  /// Reserves blocks like the other `reserve`. Calling it is a bug if a block must be copied.
   [[nodiscard]] bool reserve(std::int64_t tokens);
   /// Number of blocks of group g that `reserve(tokens)` would take from the pool.
   std::int64_t wanted(std::int32_t g, std::int64_t tokens) const;
@@ -186,7 +186,7 @@ class SequenceBlocks {
   /// Number of blocks that the sequence holds in group g.
   std::int64_t held(std::int32_t g) const { return at(tables_, g).held; }
 
-  /// Number of blocks of group g that only this sequence holds and its end makes available.
+  /// Number of blocks of group g that only this sequence holds and that its end makes available.
   std::int64_t releasable(std::int32_t g) const;
   /// The block table of a group. An entry is -1 if its block was released.
   std::span<const std::int32_t> table(std::int32_t g) const { return at(tables_, g).blocks; }

@@ -43,7 +43,7 @@ class OwnerHeap {
   void settle(std::size_t place);
 
   std::vector<Entry> entries_;       ///< one for each owner
-  std::vector<std::int32_t> order_;  ///< the heap: owners, parents before their children
+  std::vector<std::int32_t> order_;  ///< owners in heap order: parents before their children
   std::uint64_t growths_ = 0;
 };
 

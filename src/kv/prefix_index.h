@@ -62,19 +62,19 @@ struct PrefixIndexOptions {
 };
 
 /// A tree of full blocks. A block is found by a 128-bit keyed hash of its PrefixKey and all tokens
-/// up to its end. A hit also compares the block's tokens and parent, so a collision costs one hit.
+/// up to its end. A hit also compares the block's tokens and parent, so a collision loses one hit.
 ///
 /// The index holds no references. A cached block that no sequence holds is evictable, and the pool
 /// reports its eviction. A sequence that holds a block holds all blocks before it, and releases the
 /// last block first. So a pool evicts an owner's leaves before their parents.
 ///
 /// Each operation takes time in proportion to its blocks. After construction, only the first
-/// request of a PrefixKey allocates memory. If that fails, its sequence is not registered.
+/// request of a PrefixKey allocates memory. If it gets none, its sequence is not registered.
 class PrefixIndex {
  public:
   /// A sequence's position in the tree: its last registered block.
   struct Place {
-    std::int32_t node = -1;  ///< node of that block, kept until the place moves; -1: not registered
+    std::int32_t node = -1;  ///< node of this block, kept until the place moves; -1: not registered
     std::int64_t blocks = 0;  ///< number of registered blocks of the sequence
   };
   /// The cached prefix that a sequence can begin with.
@@ -84,8 +84,8 @@ class PrefixIndex {
     PrefixMiss miss{};
   };
 
-  /// `sequences`: the most sequences with a Place at once. Sets the eviction listeners of the pools
-  /// of `cache`, which must outlive the index.
+  /// `sequences`: limit on sequences with a Place at once. Sets the eviction listeners of
+  /// the pools of `cache`, which must outlive the index.
   PrefixIndex(KvCache& cache, std::int32_t sequences, const PrefixIndexOptions& options);
   ~PrefixIndex();
   PrefixIndex(const PrefixIndex&) = delete;
@@ -140,8 +140,8 @@ class PrefixIndex {
   struct Node {
     Hash hash;
     std::uint64_t content = 0;       ///< hash of the tokens alone, without secret and key
-    std::int32_t parent = -1;        ///< -1: a root, or a free node
-    std::int32_t root = -1;          ///< root of the node's tree; a root's own number
+    std::int32_t parent = -1;        ///< parent node; -1 for a root or a free node
+    std::int32_t root = -1;          ///< root of the node's tree; for a root, its own number
     std::int32_t tenant_index = -1;  ///< the root's tenant, as an owner in the pools
     std::int32_t children = 0;
     std::int32_t places = 0;
@@ -202,8 +202,8 @@ class PrefixIndex {
   std::vector<Node> nodes_;
   std::vector<std::int32_t> blocks_;   ///< [nodes, groups]: each node's block; -1 = none
   std::vector<std::int32_t> unused_;   ///< free nodes
-  std::vector<std::int32_t> buckets_;  ///< hash table with linear probing: nodes, -1: empty
-  std::vector<std::vector<std::int32_t>> node_of_;  ///< [groups][blocks]; -1: not cached
+  std::vector<std::int32_t> buckets_;  ///< hash table of nodes with linear probing; -1: empty
+  std::vector<std::vector<std::int32_t>> node_of_;  ///< [groups][blocks]: node, or -1: not cached
   std::vector<Ghost> ghosts_;                       ///< indexed by the low bits of `content`
   std::map<PrefixKey, std::int32_t> roots_;
   std::map<std::int32_t, Root> root_of_node_;
@@ -211,7 +211,7 @@ class PrefixIndex {
   std::vector<std::int32_t> unused_tenants_;  ///< unused values of Tenant::index
   std::vector<std::int32_t> path_;            ///< nodes of the last `find`, without the root
   std::vector<std::int32_t> adopted_;         ///< scratch of `adopt`: one group's block table
-  std::int64_t used_ = 0;                     ///< nodes in use
+  std::int64_t used_ = 0;                     ///< number of nodes in use
 };
 
 }  // namespace ingot

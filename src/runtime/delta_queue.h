@@ -16,8 +16,8 @@ namespace ingot {
 /// A bounded first-in first-out queue. One thread pushes deltas and one thread pops them. A third
 /// thread may close the queue, but only while the pushing thread cannot push.
 ///
-/// Deltas are stored end to end in lists whose memory is reused. So a push touches little memory,
-/// although weights fill the engine's CPU caches. The reader fetches all queued deltas at once.
+/// Deltas are stored end to end in lists whose memory is reused, so that a push writes few bytes:
+/// writes are slow, because weights fill the CPU caches. The reader fetches all deltas at once.
 class DeltaQueue {
  public:
   explicit DeltaQueue(std::size_t capacity) : capacity_(capacity) {}

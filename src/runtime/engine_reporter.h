@@ -49,7 +49,7 @@ class EngineReporter {
   }
   /// Reports that a request has ended.
   void ended(const RunningRequest& request);
-  /// Reports cancelled requests if no step reads their blocks any more. Call it after a step ends.
+  /// Reports cancelled requests once no step reads their blocks. Call it after a step ends.
   void freed();
 
   /// Reports that request `id`, submitted at time `submitted`, ended before it was queued.

@@ -9,7 +9,7 @@
 
 namespace ingot {
 
-/// A bounded queue of functions. Any thread adds a function and waits for its end; one runs them.
+/// A bounded queue of functions that any thread adds and waits for, and that one thread runs.
 class Errands {
  public:
   /// `bell` wakes the thread that runs the functions. It must outlive this object.

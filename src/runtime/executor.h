@@ -21,7 +21,7 @@ struct ExecutorLimits {
   std::int64_t context = 0;      ///< number of tokens of the longest sequence
   std::int32_t logits_rows = 0;  ///< number of rows of logits
   std::int64_t ids = 0;          ///< RowScore::top has only ids below this number; 0 = all ids
-  std::int32_t score_top = -1;   ///< length of RowScore::top; -1 = no rows are scored
+  std::int32_t score_top = -1;   ///< number of tokens in RowScore::top; -1 = no rows are scored
   bool finds_best = false;       ///< whether steps prepare results for `Executor::best`
 };
 

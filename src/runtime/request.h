@@ -26,7 +26,7 @@ struct Request {
   /// request. max_tokens counts only new tokens.
   std::int64_t continued = 0;
   SamplingParams sampling{};    ///< `end_ids` are added to the model's own end tokens
-  std::int64_t max_tokens = 0;  ///< limit on the tokens to draw
+  std::int64_t max_tokens = 0;  ///< limit on the number of tokens to draw
   /// Stop strings. The text ends before the first stop string that occurs. Ids and
   /// log-probabilities of the tokens that spell this string are still delivered.
   std::vector<std::string> stop{};

@@ -12,12 +12,12 @@ namespace ingot {
 /// Searches one choice's text, piece by piece, for stop strings.
 ///
 /// Holds back the longest end of the text that could begin a stop string, and releases all text
-/// before it. The text ends where its first stop string starts, however it is split. If a stop
+/// before it. The text ends where its first stop string starts, wherever pieces end. If a stop
 /// string is complete while another one with an earlier start is not, the decision waits for more
 /// bytes or the end of the text. If several begin at one place, the shortest counts.
 ///
 /// Time is linear in the text's bytes, memory in the stop strings' bytes (Aho and Corasick, 1975).
-/// If stop strings and pieces are whole UTF-8 characters, the released text is so too.
+/// If stop strings and pieces consist of whole UTF-8 characters, the released text does too.
 class StopText {
  public:
   /// `stops` must not contain an empty string. Without stops, each piece is released at once.
@@ -42,7 +42,7 @@ class StopText {
   struct Node {
     std::int32_t child = kNone;    ///< first child
     std::int32_t sibling = kNone;  ///< next child of the same parent
-    std::int32_t shorter = 0;      ///< node of the longest proper suffix that is in the trie
+    std::int32_t shorter = 0;      ///< node of the prefix's longest proper suffix in the trie
     std::int32_t depth = 0;        ///< length of the prefix in bytes
     std::int32_t stop = kNone;     ///< index of the longest stop string at the prefix's end
     char byte = 0;                 ///< last byte of the prefix

@@ -12,7 +12,7 @@
 
 namespace ingot {
 
-/// Upper bounds of histogram buckets. They are vLLM's, so that its dashboards fit, except kStep.
+/// Upper bounds of histogram buckets. All except kStep are vLLM's, so that its dashboards fit.
 ///
 /// Source: vLLM, vllm/v1/metrics/loggers.py.
 struct MetricBounds {
@@ -108,8 +108,8 @@ class EngineMetrics final : public EngineObserver {
 
   mutable std::mutex mutex_;
   EngineCounts counts_;
-  double step_end_ = 0;     ///< time at which the last step ended, since the engine was made
-  std::int32_t ready_ = 0;  ///< StepRecord::ready of the last tick
+  double step_end_ = 0;     ///< end of the last step, in seconds since the engine was made
+  std::int32_t ready_ = 0;  ///< value of StepRecord::ready after the last tick
 };
 
 }  // namespace ingot

@@ -33,7 +33,7 @@ class EngineObserver {
   virtual ~EngineObserver() = default;
   /// A step was committed.
   virtual void step(const StepRecord& record) = 0;
-  /// A tick ended without a step. Only the fields of `record` after "After the step" are set.
+  /// A tick ended without a step. Only the fields after the heading "After the step" are set.
   virtual void state(const StepRecord& /*record*/) {}
   /// A request's first token was delivered.
   virtual void first_token(const RequestRecord& /*record so far*/) {}

@@ -14,14 +14,14 @@ namespace ingot {
 struct StepRecord {
   std::uint64_t number = 0;  ///< number of the step, from 1
 
-  double start_seconds = 0;  ///< time at which the tick began, since the engine was made
+  double start_seconds = 0;  ///< start of the tick, in seconds since the engine was made
   double seconds = 0;        ///< duration of all phases together
   // Durations of the phases, in order.
-  double plan_seconds = 0;  ///< to queue new requests and plan the step
+  double plan_seconds = 0;  ///< time to queue new requests and plan the step
   double forward_seconds = 0;
   double sample_seconds = 0;
-  double deliver_seconds = 0;  ///< to turn tokens into text and pass it to readers
-  double commit_seconds = 0;   ///< to update the scheduler and end requests
+  double deliver_seconds = 0;  ///< time to turn tokens into text and pass it to readers
+  double commit_seconds = 0;   ///< time to update the scheduler and end requests
   bool profiled = false;       ///< whether `op_seconds` is set
   OpSeconds op_seconds{};      ///< seconds of each kind of op, part of `forward_seconds`
 
@@ -39,8 +39,8 @@ struct StepRecord {
   std::int32_t paused = 0;   ///< number of requests, running or waiting, whose reader is behind
   std::int32_t ready = 0;    ///< number of running requests whose reader keeps up
   std::int64_t blocks_free = 0;
-  std::int64_t blocks_evictable = 0;   ///< cached and held by no request
-  std::int64_t blocks_referenced = 0;  ///< held by running requests
+  std::int64_t blocks_evictable = 0;   ///< cached blocks that no request holds
+  std::int64_t blocks_referenced = 0;  ///< blocks that running requests hold
   std::int64_t blocks_total = 0;
   /// Free or evictable blocks that only requests with a guarantee may take: see GuaranteedBlocks.
   std::int64_t blocks_reserved = 0;

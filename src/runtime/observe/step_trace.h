@@ -54,7 +54,7 @@ class StepTrace {
   void add(const StepRecord& step);
   /// Adds a request that has ended.
   void add(const RequestRecord& request);
-  /// Completes the file and renames it to its path. Call it once; without this call, no file stays.
+  /// Completes the file and renames it to its path. Call it once. Without it, no file remains.
   ///
   /// Errors: Error{kIo} if any part of the file could not be written.
   void finish();

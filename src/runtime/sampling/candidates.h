@@ -13,10 +13,10 @@
 
 namespace ingot {
 
-/// A row of logits with the results of HostKernels::scan for it.
+/// A row of logits, and the results of HostKernels::scan for this row.
 struct ScannedRow {
   const float* logits = nullptr;  ///< [n], no NaN, no +Inf
-  const float* tops = nullptr;    ///< [spans of n, 16]: largest logits, from HostKernels::scan
+  const float* tops = nullptr;    ///< [spans, 16]: largest logits of each span of the row
   std::int64_t n = 0;
   float largest = 0;  ///< the largest logit
   float scale = 1;    ///< a token's weight is exp((logit - largest) * scale)

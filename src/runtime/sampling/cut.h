@@ -11,7 +11,7 @@ struct Cut {
   float key = 0;
   std::int64_t last = 0;  ///< index of the last kept element with this key
 
-  /// Whether the cut keeps the element with key `other` at index `place`. Without slow branches.
+  /// Whether the cut keeps the element with key `other` at index `place`. Avoids slow branches.
   bool keeps(float other, std::int64_t place) const {
     return static_cast<bool>(static_cast<int>(other > key) |
                              (static_cast<int>(other == key) & static_cast<int>(place <= last)));
@@ -22,7 +22,7 @@ struct Cut {
 /// first element at which the sum reaches `target`. If the sum never reaches it, all elements stay.
 ///
 /// -0 and +0 are equal keys. Takes linear time. It builds a histogram of the leading 11 bits of the
-/// keys' differences to the best key, then of the next 11 bits within the bin of the cut, and so
+/// keys' differences to the largest key, then of the next 11 bits within the bin of the cut, and so
 /// on. A bin of at most 32 keys is sorted. Sums are doubles, within a bin by index, then over bins.
 ///
 /// Shapes: n >= 1; keys [n], no NaN; weights [n], not negative, or empty if all weights are 1;

@@ -15,10 +15,10 @@ namespace ingot {
 /// The random number for token number `index`: uniform in [0, 1), with 53 bits.
 double sampling_noise(const SamplingParams& params, std::uint64_t index);
 
-/// Turns a row of logits into a distribution and draws a token. Sampler defines the arithmetic.
+/// Turns a row of logits into a distribution and draws a token. For the arithmetic, see Sampler.
 class RowSampler {
  public:
-  /// Sizes as in Sampler's constructor. Errors: Error{kDoesNotFit} if there is no memory.
+  /// Sizes are as in Sampler's constructor. Errors: Error{kDoesNotFit} if there is no memory.
   RowSampler(const HostKernels& kernels, std::int64_t vocab, std::int64_t ids);
 
   /// Draws a token from `row` and writes it, with its log-probabilities, to `drawn`.

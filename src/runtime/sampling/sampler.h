@@ -44,12 +44,12 @@ class RowSampler;
 /// -Inf for end_ids until min_tokens are drawn. Temperature 0 takes the largest logit. Otherwise
 ///   w = exp((x - largest) * min(1 / temperature, FLT_MAX))
 /// and the filters, top_k first, drop tokens in the order of SamplingParams, each from the tokens
-/// that the filter before kept. The draw runs over the remaining tokens by id: sums of w per 256
-/// tokens are the tree of 16 lane sums, then doubles. It takes the first token with a running sum
-/// above u * total, where u is 53 bits of Philox4x32-10 with key seed and counter (index, choice).
+/// that the filter before kept. The draw adds w of the remaining tokens by id: 256 tokens as a tree
+/// of 16 lane sums, then these sums as doubles. It takes the first token with a running sum above
+/// u * total, where u is 53 bits of Philox4x32-10 with key seed and counter (index, choice).
 ///
 /// Log-probabilities are (x - largest) - log(sum), as doubles, from the row before any change. The
-/// sum has all V logits of the row, including logits without an id.
+/// sum includes all V logits of the row, even logits without an id.
 class Sampler {
  public:
   /// Allocates memory for rows of `vocab` logits. Only ids below `ids` are drawn and reported,

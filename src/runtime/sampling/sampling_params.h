@@ -17,18 +17,18 @@ struct LogitBias {
 struct SamplingParams {
   std::vector<LogitBias> logit_bias{};  ///< by ascending id, each id once
   float repetition_penalty = 1;         ///< above 0; values above 1 make repeated ids less likely
-  float presence_penalty = 0;           ///< is subtracted from the logit of each id drawn before
-  float frequency_penalty = 0;          ///< is subtracted once for each earlier draw of the id
+  float presence_penalty = 0;           ///< subtracted from the logit of each id drawn before
+  float frequency_penalty = 0;          ///< subtracted from an id's logit for each earlier draw
   std::int64_t min_tokens = 0;          ///< number of tokens to draw before any of `end_ids`
   std::vector<std::int32_t> end_ids{};  ///< ids that end the text when drawn
-  float temperature = 0;                ///< 0 = takes the most likely token; of ties, the lowest id
+  float temperature = 0;                ///< 0 = takes the likeliest token; of equals, the lowest id
   std::int32_t top_k = 0;               ///< number of likeliest tokens to keep; 0 or -1 = all
-  float typical_p = 1;                  ///< in (0, 1]; 1 = off
-  float top_p = 1;                      ///< in [0, 1]; 1 = off, 0 = one token
-  float min_p = 0;                      ///< in [0, 1]; 0 = off
-  std::uint64_t seed = 0;               ///< equal seeds draw equal tokens from equal rows
-  std::uint32_t choice = 0;             ///< number of this choice among those of one prompt
-  std::int32_t logprobs = -1;           ///< number of likeliest tokens to report; -1 = off
+  float typical_p = 1;         ///< probability of typical tokens to keep, in (0, 1]; 1 = off
+  float top_p = 1;             ///< probability of likely tokens to keep, in [0, 1]; 1 = off
+  float min_p = 0;             ///< least share of the top probability, in [0, 1]; 0 = off
+  std::uint64_t seed = 0;      ///< equal seeds draw equal tokens from equal rows
+  std::uint32_t choice = 0;    ///< number of this choice among the choices of one prompt
+  std::int32_t logprobs = -1;  ///< number of likeliest tokens to report; -1 = off
 };
 
 inline constexpr float kLogitBiasMax = 100;       ///< largest absolute value of a bias

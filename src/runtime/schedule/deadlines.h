@@ -1,4 +1,4 @@
-// Predicts the least time until a sequence's first token and its end, to refuse it if it is late.
+// Predicts the least time until a sequence's first token and end, to refuse late sequences.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@ struct DeadlineView {
   const WaitingQueue& waiting;
   const StepTimes& times;
   std::int32_t rows_max = 0;  ///< rows of the largest step
-  /// Returns the number of a waiting sequence's first rows that are cached.
+  /// Returns how many of the first rows of a waiting sequence are cached.
   FunctionRef<std::int64_t(const Sequence&)> cached_rows;
 };
 
-/// Predicts how long the missing rows of a waiting sequence and of the prompts that surely come
-/// before it take at the best measured rate. Returns 0 until enough steps were measured.
+/// Predicts the time for the missing rows of a waiting sequence and of all prompts that surely come
+/// before it, at the best measured rate. Returns 0 until enough steps were measured.
 ///
 /// First assumes that no rows are cached or shared by several prompts. If the sequence is then
 /// late, leaves out cached rows and counts shared rows once, over at most 128 prompts.

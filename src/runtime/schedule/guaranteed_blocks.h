@@ -30,7 +30,7 @@ class GuaranteedBlocks {
   std::int64_t reserved(std::span<Sequence* const> running, std::int32_t g) const;
 
   /// For each group, the number of blocks that only sequences with a guarantee may take.
-  /// `withhold_all` counts them; `withhold` adds and `hand_out` subtracts one sequence's blocks.
+  /// `withhold_all` counts these; `withhold` adds and `hand_out` subtracts one sequence's blocks.
   std::span<const std::int64_t> withheld() const { return withheld_; }
   void withhold_all(std::span<Sequence* const> running);
   void withhold(const Sequence& s) { add(s, 1); }

@@ -6,8 +6,8 @@
 
 namespace ingot {
 
-/// Averages the time between admissions over about the last 64 admissions, while requests wait;
-/// without a queue it would measure arrivals. Times are seconds of the caller's clock.
+/// Averages the time between about the last 64 admissions. Measures only while requests wait,
+/// because the time depends on arrivals otherwise. Times are seconds of the caller's clock.
 class QueuePace {
  public:
   /// Records that `admitted` requests were admitted since the last call, and `waiting` still wait.
@@ -18,7 +18,7 @@ class QueuePace {
  private:
   std::optional<double> since_;  ///< time of the last counted admission; empty: no request waits
   double admitted_ = 0;          ///< number of admissions, in which older ones count less
-  double seconds_ = 0;           ///< seconds of `admitted_` admissions; older ones count less
+  double seconds_ = 0;           ///< sum of times between admissions; older ones count less
 };
 
 }  // namespace ingot

@@ -39,20 +39,20 @@ struct SchedulerLimits {
 struct Dropped {
   enum class Reason {
     kNoMemory,    ///< the host has no memory for the sequence's block table
-    kQueue,       ///< it was not admitted before its deadline
+    kQueue,       ///< the sequence was not admitted before its deadline
     kFirstToken,  ///< its first token was not drawn before its deadline
-    kEnd,         ///< it did not end before its deadline
+    kEnd,         ///< the sequence did not end before its deadline
   };
   Sequence* sequence = nullptr;
   Reason reason = Reason::kNoMemory;
 };
 
-/// Decides from lengths, free blocks and times that callers pass. Uses no clock, device or thread.
+/// Plans steps from lengths, free blocks and given times. Uses no clock, device or thread.
 ///
 /// Prefill and decode share a step. A step computes missing rows within its token budget and the
 /// free blocks: first one row of each decoding sequence, so that no next token waits for a long
 /// prompt; then rows of running prompts, within the step's time; then rows of waiting sequences. If
-/// blocks run out, the running sequence of the latest rank is preempted: it releases all its blocks
+/// blocks run out, the running sequence with the latest rank is preempted: it releases its blocks
 /// and waits, ahead of new sequences. A paused sequence keeps its blocks until another sequence
 /// needs them.
 ///
@@ -159,7 +159,7 @@ class Scheduler {
   StepTimes times_;
   GuaranteedBlocks guarantees_;
   std::vector<Sequence*> running_;  ///< in order of admission
-  std::vector<Sequence*> order_;    ///< copy of `running_` from when the plan began
+  std::vector<Sequence*> order_;    ///< copy of `running_`, made when the plan began
   std::vector<Step> steps_;         ///< step n at index n modulo the pipeline depth
   std::int64_t planned_ = 0;        ///< number of steps planned so far
   std::int32_t under_way_ = 0;

@@ -40,7 +40,7 @@ class Pool {
   std::unique_ptr<KvCache> cache_;
 };
 
-/// Makes a sequence of `tokens` consecutive ids, the first `first_token`; -1: ids of its own.
+/// Makes a sequence of `tokens` consecutive ids, from `first_token` on; -1: ids that no other has.
 inline std::unique_ptr<Sequence> sequence_of(Pool& pool, std::int64_t tokens,
                                              std::int32_t first_token = -1) {
   static std::int32_t made = 0;

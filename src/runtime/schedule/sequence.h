@@ -1,4 +1,4 @@
-// Sequence: one choice's tokens, how many are computed, and the scheduler's state of it.
+// Sequence: one choice's tokens, how many are computed, and the scheduler's state of the choice.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +19,12 @@ class RunningRequest;
 /// Tenant, priority and deadlines of a sequence. Times are seconds of the caller's clock.
 struct SchedulingTerms {
   std::uint64_t tenant = 0;        ///< the API key that its rows count against
-  std::int32_t priority = 0;       ///< smaller is earlier; used by Policy::kPriority alone
+  std::int32_t priority = 0;       ///< smaller values come first; used by Policy::kPriority alone
   double arrival = 0;              ///< time of submission
   double begin_by = kNever;        ///< latest time of the first admission
   double first_token_by = kNever;  ///< latest time of the first token
   double end_by = kNever;          ///< latest time of the end
-  std::int64_t tokens_min = 1;     ///< number of tokens to draw before it can end
+  std::int64_t tokens_min = 1;     ///< least number of tokens to draw before it can end
 
   bool has_deadline() const { return std::min({begin_by, first_token_by, end_by}) < kNever; }
 };
@@ -51,10 +51,10 @@ struct Sequence {
   bool reads_cache = true;          ///< whether it may start with cached blocks
 
   /// Rows [score_next, score_end) still have to be scored. Each row gives the log-probability of
-  /// the token after it once, even if the row is computed again after a preemption.
+  /// the next token only once, even if the row is computed again after a preemption.
   std::int64_t score_next = 0;
   std::int64_t score_end = 0;
-  /// Rows [hidden_next, hidden_end) still have to leave the model as hidden states, each row once.
+  /// Rows [hidden_next, hidden_end) still have to be returned as hidden states, each row once.
   std::int64_t hidden_next = 0;
   std::int64_t hidden_end = 0;
   bool final_norm = true;  ///< true: takes hidden states after the final norm; false: before it
@@ -68,7 +68,7 @@ struct Sequence {
   bool known = false;            ///< true after Scheduler::add, until `remove`
   bool timed = false;            ///< true if counted in Scheduler::timed_
   bool guaranteed = false;       ///< true if it runs with a guarantee: see GuaranteedBlocks
-  bool forked = false;           ///< true if other sequences have it as `fork_of`
+  bool forked = false;           ///< true if it is the `fork_of` of other sequences
   std::uint32_t admissions = 0;  ///< number of admissions so far
   std::int32_t preemptions = 0;  ///< number of preemptions so far, except while paused
   std::int64_t in_flight = 0;    ///< number of rows in steps under way

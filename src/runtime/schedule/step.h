@@ -17,9 +17,9 @@ struct StepPart {
   std::int64_t first = 0;
   std::int32_t rows = 0;
   std::int32_t outputs = 0;
-  std::int64_t first_score = 0;  ///< index of a row of the sequence
+  std::int64_t first_score = 0;  ///< index of the first scored row in the sequence
   std::int32_t scores = 0;
-  std::int64_t first_hidden = 0;  ///< index of a row of the sequence
+  std::int64_t first_hidden = 0;  ///< index in the sequence of the first row of hidden states
   std::int32_t hidden = 0;
   bool final_norm = true;  ///< true: takes hidden states after the final norm; false: before it
   /// If not -1, the part's only row is a token that is still being drawn. `previous` is then the
@@ -39,7 +39,7 @@ struct Step {
   std::int32_t outputs = 0;
   std::int32_t scores = 0;
   std::int32_t sequences = 0;
-  std::int32_t rows_max = 0;  ///< the token budget
+  std::int32_t rows_max = 0;  ///< limit on the step's rows: the token budget
 
   /// Removes all parts but keeps the memory, and sets the step's number.
   void reset(std::int64_t new_number);

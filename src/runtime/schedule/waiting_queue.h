@@ -30,7 +30,7 @@ struct WaitingOptions {
 /// A tenant's virtual time is its number of computed rows divided by its weight. When a tenant
 /// without waiting sequences adds a sequence, its virtual time rises to the least virtual time of
 /// the waiting tenants, so that idle time earns no credit. A higher virtual time stays, so that
-/// leaving pays no debt. If no tenant waits, all virtual times are reset to 0.
+/// a tenant gains nothing by leaving. If no tenant waits, all virtual times are reset to 0.
 ///
 /// Source: "Fairness in Serving Large Language Models", arXiv:2401.00588.
 class WaitingQueue {
@@ -38,7 +38,7 @@ class WaitingQueue {
   explicit WaitingQueue(WaitingOptions options) : options_(std::move(options)) {}
 
   /// The time of arrival plus `ageing` seconds for each step of priority. Smaller ranks come first.
-  /// All sequences age at one rate, so a rank never changes.
+  /// All sequences age at the same rate, so a rank never changes.
   double rank(const Sequence& s) const;
   /// Whether `a` comes before `b`: by rank, then by id.
   bool before(const Sequence& a, const Sequence& b) const;
@@ -83,7 +83,7 @@ class WaitingQueue {
 
   WaitingOptions options_;
   std::set<Entry> returned_;
-  /// All tenants that have sequences, and others while their virtual time must be remembered.
+  /// Tenants with sequences, and other tenants while their virtual time must be remembered.
   std::map<std::uint64_t, Tenant> tenants_;
   std::int64_t size_ = 0;
 };

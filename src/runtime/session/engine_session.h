@@ -11,7 +11,7 @@
 namespace ingot {
 
 /// Writes a session to `path`, with the cached keys and values of its tokens. `domain` is the
-/// domain of the session's requests. `session.model` needs nothing but `weights`. Copies a few
+/// domain of the session's requests. Set only `weights` in `session.model`. Copies a few
 /// blocks between two steps, so that other requests continue. A block that is evicted before it is
 /// copied is missing from the file. Returns how many tokens have keys in the file.
 ///
@@ -21,7 +21,7 @@ std::int64_t save_session(Engine& engine, const std::string& path, Session sessi
 
 /// Loads a session's keys and values into the prefix cache, so that requests of `domain` with the
 /// session's tokens find them. Loads a few blocks between two steps, while blocks are available.
-/// Other tokens are computed later, to equal bits. Returns how many tokens have keys.
+/// Other tokens are computed later, to equal bits. Returns how many tokens have cached keys.
 ///
 /// Errors: Error{kModel} if the session belongs to another model, with nothing changed; Error{kIo};
 /// those of Engine::between_steps; std::bad_alloc.

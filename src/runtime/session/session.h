@@ -38,7 +38,7 @@ SessionModel session_model(const KvCache& cache, const ModelFingerprint& weights
 /// The layers that have the same window and therefore share block tables: see kv_groups.
 struct SessionGroup {
   std::int32_t window = 0;
-  std::int64_t block_bytes = 0;  ///< bytes of a block in all layers of the group, as KvRows
+  std::int64_t block_bytes = 0;  ///< bytes of a block in KvRows format, for all layers of the group
 };
 
 /// Groups a model's layers by window, in the order of each group's first layer.
@@ -58,7 +58,7 @@ struct Session {
 
 /// Makes the session of a request after the tokens `drawn` were drawn for it.
 Session session_of(const Request& request, std::span<const std::int32_t> drawn);
-/// Makes a request that continues a session. The caller sets max_tokens, which is 0.
+/// Makes a request that continues a session. The caller must set max_tokens, which is still 0.
 Request request_of(const Session& session);
 /// Checks a session like a request, with `check_request`, but allows any length.
 ///

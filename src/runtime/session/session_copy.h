@@ -46,7 +46,7 @@ class SessionReader {
   PrefixIndex* index_;
   std::int64_t blocks_ = 0;
   std::int64_t first_ = 0, last_ = 0;         ///< blocks [first_, last_) are read next
-  std::vector<std::vector<std::byte>> rows_;  ///< [blocks, groups]
+  std::vector<std::vector<std::byte>> rows_;  ///< [blocks, groups]: copied KvRows
 };
 
 /// Loads a file's blocks into the pools in order, as cached blocks without
@@ -61,7 +61,7 @@ class SessionLoader {
   SessionLoader(const SessionFile& file, const PrefixKey& key, KvCache& cache, PrefixIndex& index);
 
   void find();
-  /// Copies the next blocks, about `bytes` bytes, out of the file. Returns false if none are left.
+  /// Copies the next blocks, about `bytes` bytes, from the file. Returns false if all were copied.
   ///
   /// Errors: Error{kIo} if the file was changed since it was opened.
   [[nodiscard]] bool prepare(std::int64_t bytes);
@@ -87,10 +87,10 @@ class SessionLoader {
   PrefixKey key_;
   KvCache& cache_;
   PrefixIndex& index_;
-  std::int64_t target_ = 0;              ///< number of blocks to have cached at the end
+  std::int64_t target_ = 0;              ///< number of blocks that are to be cached at the end
   std::int64_t known_ = 0;               ///< number of cached blocks that a sequence can begin with
   std::int64_t first_ = 0, last_ = 0;    ///< blocks [first_, last_) are loaded next
-  std::vector<std::int64_t> seen_left_;  ///< for each group: blocks to load that the next row sees
+  std::vector<std::int64_t> seen_left_;  ///< per group: blocks to load that the next row sees
   std::vector<std::int64_t>
       offsets_;                    ///< byte offset of each group in a block, then the block's size
   std::vector<std::byte> staged_;  ///< bytes of blocks [first_, last_)

@@ -18,7 +18,7 @@ namespace ingot {
 ///
 /// Layout, little-endian, counts before lists: magic and version; order version, numerics profile,
 /// fingerprint, KV type, kv heads, head size, window of each layer; request fields as JSON; tokens
-/// and the number of drawn ones; flags of the blocks in the file; their KvRows, by block, group and
+/// and the number of drawn tokens; flags of the stored blocks; their KvRows, by block, group and
 /// layer; a checksum of all bytes before it. The checksum detects damage, not attacks: the file's
 /// author decides which keys and values the model has for these tokens.
 /// Errors: Error{kIo}.

@@ -16,7 +16,7 @@ struct SessionBlocks {
   std::vector<std::uint8_t> there{};  ///< [blocks, groups]: 1 if the file contains the block
 };
 
-/// Makes the bytes of a session file before its blocks: see `write_session`.
+/// Makes the bytes that come before the blocks in a session file: see `write_session`.
 std::string format_session_head(const Session& session, const SessionBlocks& blocks);
 
 /// Parses the head of a session file into `session`. Leaves `in` at the first block.
