@@ -23,7 +23,7 @@ enum class Op : std::uint8_t {
   kUnpack,          ///< replaces the top value by its `a` elements; the first element ends on top
   kJump,            ///< jumps by `a` instructions, counted from this instruction
   kJumpIfFalse,     ///< pops a value; jumps by `a` if it is false
-  kJumpKeep,        ///< `and`, `or`: if the top value's truth is `b`, jumps by `a`; else pops it
+  kJumpKeep,  ///< `and`, `or`: jumps by `a` if the top value's truth is `b`; else pops the value
   kNot,
   kNegate,
   kPlus,
@@ -107,7 +107,7 @@ struct Code {
   std::vector<MacroCode> macros;
 };
 
-/// Deepest nesting of blocks and expressions. It bounds the compiler's use of the thread's stack.
+/// Most levels of nested blocks and expressions. The limit bounds the compiler's use of stack.
 inline constexpr int kNestingMax = 64;
 
 /// Compiles a template. Errors: SyntaxError.

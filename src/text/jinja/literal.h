@@ -17,8 +17,8 @@ struct NumberLiteral {
   double real = 0;
 };
 
-/// Parses the number at the start of `text`, which begins with a digit: decimal, 0x, 0o or 0b, with
-/// underscores between digits. With `integer_only` a dot or an e ends the number.
+/// Parses the number (decimal, 0x, 0o or 0b; underscores between digits) at the start of `text`,
+/// which begins with a digit. With `integer_only` a dot or an e ends the number.
 ///
 /// Errors:  returns nothing if the number does not fit an int64 or a double.
 std::optional<NumberLiteral> parse_number(std::string_view text, bool integer_only);
