@@ -28,7 +28,7 @@ struct HttpReply {
   int status = 0;           ///< HTTP status of the last reply; 0: no reply arrived
   std::string error_code;   ///< the hub's X-Error-Code: "GatedRepo", "RepoNotFound", ...
   std::string retry_after;  ///< the Retry-After header
-  /// Whether the server did not send the requested range. The sink got no bytes then.
+  /// True if the server did not send the requested range; the sink then got no bytes.
   bool is_range_refused = false;
 
   bool is_success() const { return status >= 200 && status < 300; }

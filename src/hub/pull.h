@@ -33,7 +33,7 @@ class PullWatch {
 
 /// Downloads a model into the cache and returns the path to open.
 ///
-/// Each file's size and checksum are checked before the file gets its name. The revision's
+/// Each file's size and checksum are checked before the file gets its final name. The revision's
 /// reference is written after the last file. If the hub cannot be reached, or with `offline`, the
 /// model comes from the cache.
 ///
