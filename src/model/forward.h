@@ -10,7 +10,7 @@
 namespace ingot {
 
 /// Buffers for a step's activations, allocated once for the largest step, which has T rows and R
-/// output rows. The other letters are those of Spec.
+/// output rows. The other letters in shapes are those of Spec.
 struct Scratch {
   Buffer memory;
   View x;       ///< [T, H], the residual stream
@@ -32,7 +32,7 @@ Scratch make_scratch(Backend& backend, const Spec& spec, const StepLimits& limit
 
 /// What a step computes from its output rows (Batch::out_rows).
 struct Outputs {
-  /// Logits of all output rows except the last `hidden_rows`: final norm, then output head.
+  /// Results wanted from the logits of the output rows, except the last `hidden_rows` rows.
   LogitsReduce logits;
   /// The last `hidden_rows` output rows stay in Scratch::output as hidden states.
   std::int64_t hidden_rows = 0;

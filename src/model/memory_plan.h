@@ -32,7 +32,7 @@ struct MemoryPlan {
   std::int64_t weights_bytes = 0;
   std::int64_t kv_bytes_per_token = 0;  ///< keys and values of all layers, ignoring sliding windows
   std::int64_t kv_bytes = 0;            ///< keys and values of all sequences
-  std::int64_t scratch_bytes = 0;       ///< activations, rotary and block tables, results
+  std::int64_t scratch_bytes = 0;       ///< activations, rotary tables, block tables and results
   std::int64_t rounding_bytes = 0;      ///< memory needed only while loading, to round a matrix
   std::int64_t available_bytes = 0;
   KvType kv_type = KvType::kF16;
