@@ -62,7 +62,7 @@ class Compiler {
   void emit_sequence(std::size_t at, Flavor flavor, std::size_t count) {
     emit_at(at, Op::kSequence, count, static_cast<std::size_t>(flavor));
   }
-  /// Emits a failure for an unknown filter or test, or a syntax error if the code always runs.
+  /// Emits a failure for an unknown filter or test; notes a SyntaxError if the code always runs.
   void emit_unknown(std::size_t at, std::string_view what, std::string_view name);
 
   class Level;

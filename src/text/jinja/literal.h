@@ -25,7 +25,7 @@ std::optional<NumberLiteral> parse_number(std::string_view text, bool integer_on
 
 /// The text of a string literal (without its quotes), with Python's escapes resolved.
 ///
-/// Errors:  returns nothing for an escape that is cut or names no character.
+/// Errors:  returns nothing for an escape that is cut off or names no character.
 std::optional<std::string> unescape(std::string_view inside);
 
 /// Python's int(text, base): accepts outer white space, a sign, single underscores between digits.

@@ -183,7 +183,7 @@ struct String : Object {
   std::size_t offset(std::size_t index) const;
 
   const MarkedText text;
-  const bool markup;  ///< escaped HTML, such as the result of the filter `safe`
+  const bool markup;  ///< true for HTML that needs no escaping, as from the filter `safe`
 
  private:
   mutable std::size_t length_ = SIZE_MAX;
