@@ -12,7 +12,7 @@ namespace ingot {
 
 /// A file of a snapshot.
 struct CachedFile {
-  std::string path;  ///< below the snapshot
+  std::string path;  ///< path relative to the folder of the snapshot
   std::uint64_t bytes = 0;
   std::string blob;  ///< name of the blob that `path` links to; empty if there is no such link
 };
@@ -40,20 +40,20 @@ class RepoCache {
   std::string snapshot(std::string_view commit) const;
   std::string ref(std::string_view revision) const;
 
-  /// The commit of a revision: the revision itself if it is a commit, or else the commit in its
-  /// reference. Nothing if the commit has no snapshot.
+  /// The commit that a revision names: `revision` itself if it is a commit, otherwise the content
+  /// of the file refs/<revision>. Nothing if there is no such file, or no snapshot of the commit.
   std::optional<std::string> commit_of(std::string_view revision) const;
   /// The commits that have a snapshot, sorted.
   std::vector<std::string> snapshots() const;
-  /// The revisions that have a reference, sorted.
+  /// The revisions that have a file in the folder `refs`, sorted.
   std::vector<std::string> revisions() const;
-  /// The complete files of a snapshot (not broken links), sorted by path.
+  /// The files of a snapshot, sorted by path. Links to missing blobs are left out.
   std::vector<CachedFile> files(std::string_view commit) const;
-  /// Names of all blob files, also of unfinished downloads, sorted.
+  /// The names of all files in the folder `blobs`, sorted. Unfinished downloads are included.
   std::vector<std::string> blob_files() const;
   /// The number of links to each blob, in all snapshots.
   ///
-  /// Errors: Error{kIo} if a folder cannot be read, because a used blob must not look unused.
+  /// Errors: Error{kIo} if a folder cannot be read: otherwise a used blob could look unused.
   std::map<std::string, int> blob_uses() const;
 
   /// Links `path` in a snapshot to a blob. Replaces an existing file at `path`.

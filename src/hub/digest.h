@@ -20,7 +20,7 @@ class FileDigest {
   explicit FileDigest(DigestKind kind);
 
   void update(std::span<const std::byte> bytes);
-  /// The digest in lower-case hexadecimal digits. Call it once, behind the last `update`.
+  /// The digest in lower-case hexadecimal digits. Call `finish` once, after the last `update`.
   std::string finish();
 
  private:

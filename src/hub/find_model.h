@@ -17,7 +17,7 @@ namespace ingot {
 /// Errors: Error{kInvalid} if several repositories match; the message lists them.
 std::optional<RepoCache> find_cached_repo(const std::string& root, const std::string& repo);
 
-/// The path to open for the model `name`; nothing if it is not in the cache.
+/// The path to open for the model `name`; nothing if the model is not in the cache.
 ///
 /// Errors: Error{kInvalid} if several models match; the message lists the possible names.
 std::optional<std::string> find_cached_model(const std::string& root, const ModelName& name);
@@ -27,7 +27,7 @@ struct CachedModel {
   std::string name;  ///< a name that `find_cached_model` accepts
   std::uint64_t bytes = 0;
   std::string path;
-  std::vector<std::string> formats;  ///< "safetensors", "gguf"; empty: the snapshot has no model
+  std::vector<std::string> formats;  ///< "safetensors", "gguf" or both; empty without a model
 };
 
 /// All models in the cache, sorted by repository. Snapshots without a model are listed too.

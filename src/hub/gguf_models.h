@@ -11,8 +11,8 @@ namespace ingot {
 /// A GGUF model: one file, or all files of a split model.
 struct GgufModel {
   std::vector<std::string> files;  ///< paths in the order of the parts; open the first path
-  /// A unique name in the list: the quantisation ("Q4_K_M"), or the first file's path if the
-  /// quantisation is unknown or several models have it.
+  /// A name that no other model of the list has: the quantisation ("Q4_K_M"), or the first file's
+  /// path if the quantisation is unknown or several models have this quantisation.
   std::string label;
 };
 
@@ -20,9 +20,9 @@ struct GgufModel {
 /// parts of vision models. A split model with a missing file is skipped, too.
 std::vector<GgufModel> find_gguf_models(std::span<const std::string> paths);
 
-/// The models that `wanted` names. In this order it may be a path of any of the model's files (with
-/// or without ".gguf"), a label, or a part of the first path between '-', '.' and '/'. Labels and
-/// parts match ignoring case.
+/// The models that `wanted` names: the models that have it as a file's path (with or without
+/// ".gguf"); if none, as the label; if none, as a part of the first path between '-', '.' and '/'.
+/// Labels and parts match ignoring case.
 std::vector<GgufModel> match_gguf_models(std::span<const GgufModel> models,
                                          std::string_view wanted);
 

@@ -28,7 +28,7 @@ struct HttpReply {
   int status = 0;           ///< HTTP status of the last reply; 0: no reply arrived
   std::string error_code;   ///< the hub's X-Error-Code: "GatedRepo", "RepoNotFound", ...
   std::string retry_after;  ///< the Retry-After header
-  /// Whether the server did not send the requested range. The sink got no bytes then.
+  /// True if the server did not send the requested range; the sink then got no bytes.
   bool is_range_refused = false;
 
   bool is_success() const { return status >= 200 && status < 300; }
@@ -38,7 +38,7 @@ struct HttpReply {
 struct FetchRequest {
   std::string url;
   std::uint64_t offset = 0;  ///< index of the first byte to get
-  /// Most seconds for the whole transfer; 0: no limit while bytes arrive.
+  /// Time limit for the whole transfer; with 0, the transfer may last as long as bytes arrive.
   int seconds_max = 0;
 };
 
@@ -46,7 +46,7 @@ struct FetchRequest {
 class HttpSink {
  public:
   virtual ~HttpSink() = default;
-  /// Called before the body. `offset` is the body's first byte within the file. May throw.
+  /// Called before the body. `offset` is the index of the body's first byte in the file. May throw.
   virtual void begin(std::uint64_t offset) = 0;
   /// Receives the next bytes. May throw.
   virtual void write(std::span<const std::byte> bytes) = 0;
@@ -56,13 +56,13 @@ class HttpSink {
 struct HttpOptions {
   std::string token;  ///< bearer token; sent only to the origin of a request's URL
   std::string user_agent;
-  int timeout_seconds = 10;  ///< for connecting, and for each wait for more bytes
+  int timeout_seconds = 10;  ///< time limit for connecting, and for each wait for bytes
 };
 
-/// Makes one request at a time, and keeps connections open for the next ones.
+/// Makes one request at a time, and keeps connections open for later requests.
 ///
 /// Follows at most ten redirects, never from https to another protocol. A redirect to another host,
-/// port or protocol gets no token. Only the body of a 2xx reply is read. Content is never decoded.
+/// port or protocol gets no token. Reads the body of 2xx replies only, and never decompresses it.
 class FetchClient {
  public:
   explicit FetchClient(HttpOptions options);

@@ -18,8 +18,8 @@ namespace ingot {
 /// model_error if more bytes arrive than `HubFile::bytes`.
 class IncompleteBlob final : public HttpSink {
  public:
-  /// Opens or creates the file at `path`, and hashes the bytes that it has; calls `tick` for each
-  /// MiB. `file` must outlive this object.
+  /// Opens or creates the file at `path`, and hashes the bytes that the file already has;
+  /// calls `tick` for each MiB. `file` must outlive this object.
   IncompleteBlob(std::string path, const HubFile& file, FunctionRef<void()> tick);
 
   /// Bytes written so far, including those of earlier attempts.
@@ -30,7 +30,7 @@ class IncompleteBlob final : public HttpSink {
   void begin(std::uint64_t offset) override;
   void write(std::span<const std::byte> bytes) override;
 
-  /// The checksum of the complete file. Call it once.
+  /// The checksum of the complete file. Call `checksum` once.
   std::string checksum() { return digest_.finish(); }
   /// Flushes the file to disk (fsync) and renames it to `target`.
   void commit(const std::string& target);

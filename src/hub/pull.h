@@ -15,8 +15,8 @@ struct HubOptions {
   std::string endpoint = "https://huggingface.co";
   std::string token;  ///< access token of the user; may be empty
   std::string user_agent = "ingot";
-  int timeout_seconds = 10;  ///< for connecting, and for each wait for more bytes
-  bool offline = false;      ///< makes no requests: only the cache is used
+  int timeout_seconds = 10;  ///< time limit for connecting, and for each wait for bytes
+  bool offline = false;      ///< true to make no requests and use only the cache
 };
 
 /// Callback for the progress of a pull, called in the pull's thread. An exception from it ends the
@@ -24,8 +24,8 @@ struct HubOptions {
 class PullWatch {
  public:
   virtual ~PullWatch() = default;
-  /// Called at least ten times a second with the bytes that are done and the model's total bytes
-  /// (0: not known yet).
+  /// Called at least ten times a second with the model's bytes that the cache has so far, and
+  /// the bytes of the whole model (0 while unknown).
   virtual void progress(std::uint64_t done, std::uint64_t total) = 0;
   /// Called with a line about an event, such as a retry or a wait for another process.
   virtual void note(std::string_view text) = 0;
@@ -33,7 +33,7 @@ class PullWatch {
 
 /// Downloads a model into the cache and returns the path to open.
 ///
-/// Each file is checked against its size and checksum before it gets its name. The revision's
+/// Each file's size and checksum are checked before the file gets its final name. The revision's
 /// reference is written after the last file. If the hub cannot be reached, or with `offline`, the
 /// model comes from the cache.
 ///

@@ -21,14 +21,14 @@ struct Removal {
   std::uint64_t bytes = 0;             ///< bytes of blobs that have no other links
 };
 
-/// Plans the removal of one model's files if `name` has a file; otherwise of the whole snapshot.
+/// Plans to remove one model's files if `name.file` is set, otherwise the whole snapshot.
 ///
 /// Errors: model_error if the model is not in the cache; Error{kInvalid} if several models match.
 Removal plan_removal(const std::string& root, const ModelName& name);
 
 /// Removes the links, and the blobs that no snapshot uses. If the snapshot is then empty, removes
-/// its references; if no snapshot remains, removes the repository's folder. A blob that another
-/// process is downloading stays; `note` is called with a line about it.
+/// the references to it; if no snapshot remains, removes the repository's folder. A blob that
+/// another process is downloading stays; `note` is then called with a message.
 ///
 /// Errors: Error{kIo}.
 void remove_model(const Removal& removal, FunctionRef<void(std::string_view)> note);

@@ -16,7 +16,7 @@ inline constexpr int kAttemptsMax = 5;
 /// repeat, or the server asks to wait for more than two minutes.
 ///
 /// Broken connections and the statuses 408, 429, 500, 502, 503 and 504 are retried. The wait
-/// doubles from 500 ms, unless the server gives it (Retry-After in seconds).
+/// is first 500 ms, then doubles, unless the server gives a wait (Retry-After in seconds).
 std::optional<int> retry_wait_ms(const HttpReply& reply, int attempt);
 
 /// Waits, and calls `tick` at least ten times a second; `tick` may throw to end the wait.

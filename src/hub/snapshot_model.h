@@ -16,11 +16,11 @@ struct ModelFiles {
   std::vector<std::string> paths;
   /// The path to open, relative to the snapshot: a GGUF file, or empty for the snapshot's folder.
   std::string opened;
-  /// The path in `paths` of an index that names more files (shards), or empty.
+  /// Path of an index that names more files (shards); also in `paths`. Empty if there is none.
   std::string index;
 };
 
-/// Chooses a model from the sorted `paths` of a repository. If `wanted` is given: the GGUF model
+/// Chooses a model from the sorted `paths` of a repository. If `wanted` is set: the GGUF model
 /// that it names (match_gguf_models), or the file with this path. Otherwise: the safetensors model
 /// with its configuration and tokenizer, or else the only GGUF model. Nothing if there is no model.
 ///

@@ -45,8 +45,8 @@ struct BoundLayer {
   std::vector<BoundWeight> expert_down;
 };
 
-/// A checkpoint's tensors by role, after all checks of bind_model. Its pointers point into the
-/// checkpoint, which must outlive it.
+/// A checkpoint's tensors by role, after all checks of bind_model. The pointers point into
+/// the checkpoint, which must outlive this object.
 struct BoundModel {
   Spec spec;
   BoundWeight embedding;  ///< empty if the checkpoint has no embedding matrix
@@ -55,7 +55,7 @@ struct BoundModel {
   std::vector<BoundLayer> layers;
 };
 
-/// Builds the Spec of the checkpoint's family and finds its tensors.
+/// Builds the checkpoint's Spec, and finds and checks its tensors.
 ///
 /// Errors: model_error naming a tensor that is missing, has a wrong shape or type, or is unknown to
 /// the architecture; model_error for a configuration that is not supported.

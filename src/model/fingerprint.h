@@ -14,7 +14,7 @@
 namespace ingot {
 
 /// A 128-bit hash (XXH3) of everything that determines a model's results, except the numerics
-/// profile. Accidental collisions are practically impossible; deliberate ones are not.
+/// profile. Accidental collisions are practically impossible; deliberate collisions are possible.
 using ModelFingerprint = std::array<std::uint64_t, 2>;
 
 /// Hashes the architecture and each tensor's name, type, shape and bytes. Reads the bytes once, on
@@ -23,7 +23,7 @@ ModelFingerprint model_fingerprint(const Checkpoint& checkpoint, const Spec& spe
                                    std::optional<Format> weights, ThreadPool& pool);
 
 /// Value of `system_fingerprint` in responses: "fp_" and 16 hexadecimal digits. The digits depend
-/// on the model, the type of its KV cache ("F16"), the numerics profile and the order version.
+/// on the model, the type of its KV cache ("F16"), the numerics profile and kOrderVersion.
 /// Servers with equal values answer equal requests with equal bytes.
 std::string system_fingerprint(const ModelFingerprint& model, std::string_view kv_type);
 

@@ -10,16 +10,16 @@
 namespace ingot {
 
 /// Buffers for a step's activations, allocated once for the largest step, which has T rows and R
-/// output rows. The other letters are those of Spec.
+/// output rows. The other letters in shapes are those of Spec.
 struct Scratch {
   Buffer memory;
   View x;       ///< [T, H], the residual stream
   View h;       ///< [T, H], a sublayer's normalised input
-  View y;       ///< [T, H], a sublayer's output before it is added
+  View y;       ///< [T, H], a sublayer's output, which is then added to `x`
   View qkv;     ///< [T, (N + 2G)*D], queries, keys and values of all heads
   View mix;     ///< [T, N*D], the attention's output
   View ff;      ///< [T, 2F], output of the gate and up matrices; [T, F] when not gated
-  View ff2;     ///< [T, F], after the activation function
+  View ff2;     ///< [T, F], output of the activation function
   View output;  ///< [R, H], the output rows; contiguous
 };
 
@@ -32,11 +32,11 @@ Scratch make_scratch(Backend& backend, const Spec& spec, const StepLimits& limit
 
 /// What a step computes from its output rows (Batch::out_rows).
 struct Outputs {
-  /// Logits of all output rows except the last `hidden_rows`: final norm, then output head.
+  /// Results wanted from the logits of the output rows, except the last `hidden_rows` rows.
   LogitsReduce logits;
-  /// Number of output rows, the last ones, that stay in Scratch::output as hidden states.
+  /// The last `hidden_rows` output rows stay in Scratch::output as hidden states.
   std::int64_t hidden_rows = 0;
-  /// Number of hidden states, the last ones, without final norm: the next pipeline stage's input.
+  /// The last `raw_rows` hidden states get no final norm: they go to the next pipeline stage.
   std::int64_t raw_rows = 0;
 };
 

@@ -24,7 +24,7 @@ struct PlanRequest {
   std::int32_t out_rows = 1;         ///< number of output rows of the largest step
   std::int64_t output_bytes = 0;     ///< bytes that the caller needs for inputs and results
   std::int64_t table_bytes = 0;      ///< bytes of the caller's block tables per block of context
-  std::int64_t available_bytes = 0;  ///< limit on all memory together
+  std::int64_t available_bytes = 0;  ///< limit on the total of all planned memory
 };
 
 /// Planned bytes by purpose, and the largest sizes that fit.
@@ -32,8 +32,8 @@ struct MemoryPlan {
   std::int64_t weights_bytes = 0;
   std::int64_t kv_bytes_per_token = 0;  ///< keys and values of all layers, ignoring sliding windows
   std::int64_t kv_bytes = 0;            ///< keys and values of all sequences
-  std::int64_t scratch_bytes = 0;       ///< activations, rotary and block tables, results
-  std::int64_t rounding_bytes = 0;      ///< memory that only loading needs, to round a matrix
+  std::int64_t scratch_bytes = 0;       ///< activations, rotary tables, block tables and results
+  std::int64_t rounding_bytes = 0;      ///< memory needed only while loading, to round a matrix
   std::int64_t available_bytes = 0;
   KvType kv_type = KvType::kF16;
   std::int64_t context = 0;    ///< planned number of tokens of a sequence

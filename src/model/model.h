@@ -46,14 +46,14 @@ struct Layer {
 /// Which parts of a checkpoint to load, and how.
 struct ModelOptions {
   std::int64_t first_layer = 0;
-  std::int64_t last_layer = -1;  ///< one past the last layer to load; -1: all layers
+  std::int64_t last_layer = -1;  ///< last layer to load, plus one; -1: to the model's last layer
   bool embedding = true;         ///< load the embedding matrix, to compute from token ids
   bool head = true;              ///< load final norm and output head, to compute logits
   bool final_norm = true;        ///< load the final norm even without the head
   std::int64_t context = 0;      ///< number of positions in the rotary tables
   bool check_tensors = false;    ///< refuse weights that are NaN or infinite
   /// The format to which loading rounds dense matrices, as `ingot quantize` does. Matrices whose
-  /// rows do not divide into its blocks get the format that `format_for_rows` returns.
+  /// rows do not divide into the format's blocks get the format from `format_for_rows`.
   std::optional<Format> weights{};
   ThreadPool* pool = nullptr;  ///< threads for rounding; null: the calling thread
   /// The folder of the pack cache (pack_cache.h); empty: no cache.
@@ -99,13 +99,13 @@ std::unique_ptr<const Model> load_model(Checkpoint& checkpoint, const BoundModel
                                         Backend& backend, const ModelOptions& options,
                                         Progress progress);
 
-/// Checks all weights of a tensor. Errors: Error{kModel} naming the tensor if one is not finite.
+/// Checks that all weights of a tensor are finite. Errors: Error{kModel} that names the tensor.
 void require_finite(const Checkpoint& checkpoint, const TensorInfo& tensor);
 
 /// A note for the user if some matrices cannot have the format `wanted`; otherwise empty.
 std::string rounding_note(const BoundModel& bound, Format wanted);
 
-/// Bytes of the largest matrix that `load_model` rounds. It holds this matrix besides the packed
+/// Bytes of the largest matrix that `load_model` rounds, and holds in memory besides the packed
 /// weights. Computed from headers alone.
 std::int64_t rounding_bytes(const BoundModel& bound, const ModelOptions& options);
 

@@ -10,8 +10,8 @@
 
 namespace ingot {
 
-/// What a tensor is for. kAttnNorm and all roles after it exist once per layer. kExpertGate and the
-/// roles after it exist once per expert; GGUF stacks a layer's experts in one tensor.
+/// What a tensor is for. Roles from kAttnNorm to kRouter exist once per layer. Later roles exist
+/// once per layer and expert; GGUF stacks the tensors of a layer's experts in one tensor.
 enum class TensorRole : std::uint8_t {
   kEmbedding,
   kFinalNorm,
@@ -41,11 +41,11 @@ enum class TensorRole : std::uint8_t {
   kExpertDown,
 };
 
-/// The name of a role's tensor as `naming` spells it; empty if such files never have the tensor.
+/// A tensor's name in the given naming; empty if files with this naming never have the tensor.
 std::string tensor_name(TensorRole role, Naming naming, std::int64_t layer = 0,
                         std::int64_t expert = 0);
 
-/// Both role names, for messages: "blk.3.attn_q.weight (model.layers.3.self_attn.q_proj.weight)".
+/// A role's names in both namings: "blk.3.attn_q.weight (model.layers.3.self_attn.q_proj.weight)".
 std::string role_names(TensorRole role, std::int64_t layer = 0, std::int64_t expert = 0);
 
 /// Whether a tensor with this name may be ignored, since the configuration implies its contents.

@@ -25,7 +25,7 @@ struct PackedFile {
   std::vector<std::span<const std::byte>> weights;  ///< views into the file
 };
 
-/// The path of the file in `folder` for this key.
+/// The path of the packed file in `folder` whose weights have this key.
 std::string packed_path(std::string_view folder, std::string_view key);
 
 /// Maps a file that `write_packed` wrote; nullopt if it does not exist. Reads the file once on the
@@ -36,7 +36,7 @@ std::string packed_path(std::string_view folder, std::string_view key);
 std::optional<PackedFile> open_packed(const std::string& path, std::string_view key,
                                       std::span<const std::int64_t> sizes, ThreadPool& pool);
 
-/// Writes the file atomically; creates its folder if needed.
+/// Writes a file of packed weights atomically; creates its folder if needed.
 ///
 /// Errors: Error{kIo}.
 void write_packed(const std::string& path, std::string_view key,

@@ -11,10 +11,10 @@ namespace ingot {
 
 /// Rotary frequencies and layout, from which make_rope_table makes the tables.
 struct RopeSpec {
-  bool adjacent_pairs = false;            ///< elements rotate as (2i, 2i + 1); or (i, i + dims / 2)
+  bool adjacent_pairs = false;            ///< true: pairs (2i, 2i + 1); false: (i, i + dims / 2)
   std::int32_t dims = 0;                  ///< number of rotated elements of a head
   std::vector<double> inverse_frequency;  ///< [dims / 2], angles in radians per token
-  double factor = 1;                      ///< multiplies cosines and sines
+  double factor = 1;                      ///< factor of all cosines and sines
 
   bool operator==(const RopeSpec&) const = default;
 };
@@ -29,14 +29,14 @@ struct Spec {
   std::int64_t vocab = 0;     ///< V, size of the vocabulary; 0 without embedding and head
   std::int64_t context = 0;   ///< number of tokens of context that the model was trained for
   std::int32_t heads = 0;     ///< N, number of query heads
-  std::int32_t kv_heads = 0;  ///< G, number of kv heads
+  std::int32_t kv_heads = 0;  ///< G, number of heads of keys and of values
   std::int32_t head_dim = 0;  ///< D, elements of a head
 
   NormKind norm = NormKind::kRms;
   float norm_eps = 0;
 
   float attention_scale = 0;
-  float score_cap = 0;  ///< scores s become cap * tanh(s / cap); 0: no cap
+  float score_cap = 0;  ///< attention scores s become cap * tanh(s / cap); 0: no cap
   bool causal = true;
   std::vector<std::int32_t> window;  ///< [layers], sliding windows in tokens; 0: no window
   std::vector<RopeSpec> ropes;
@@ -44,7 +44,7 @@ struct Spec {
 
   Act act = Act::kSilu;
   bool gated = true;
-  Moe moe;                   ///< `experts` is 0 if all layers are dense
+  Moe moe;                   ///< mixture of experts; `experts` is 0 if all layers are dense
   std::vector<bool> sparse;  ///< [layers], whether the layer is a mixture of experts
 
   bool tied = false;  ///< true if the output head is the embedding matrix

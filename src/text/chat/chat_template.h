@@ -17,7 +17,7 @@
 
 namespace ingot {
 
-/// Most messages (also most documents) and most tools of one chat. `check_chat` enforces this.
+/// Most messages (or documents), and most tools, that `check_chat` accepts in one chat.
 inline constexpr std::size_t kMessagesMax = 4096;
 inline constexpr std::size_t kToolsMax = 128;
 
@@ -36,7 +36,7 @@ struct ChatInput {
 };
 
 /// Template variables that a request may set (enable_thinking, reasoning_effort, ...). Their values
-/// are scalars. A request cannot set messages, bos_token and others that templates rely on.
+/// are scalars. A request cannot set variables on which templates rely, such as bos_token.
 std::span<const std::string_view> chat_arguments();
 
 /// Checks a chat's types, sizes and argument names. Errors: Error{kInvalid} that names the member.

@@ -15,7 +15,7 @@ class ReasoningSplitter {
     std::string content;
   };
 
-  /// `begins_inside`: the text begins with reasoning, because the prompt ended in <think>.
+  /// `begins_inside`: whether the text begins with reasoning, since the prompt ended in <think>.
   explicit ReasoningSplitter(bool begins_inside = false)
       : state_(begins_inside ? State::kInside : State::kStart), trims_(begins_inside) {}
 

@@ -14,7 +14,7 @@ namespace ingot::jinja {
 /// Instructions. Their operands `a` and `b` are indices into lists of Code, counts, or distances.
 enum class Op : std::uint8_t {
   kText,            ///< writes the constant at index `a`, a text between tags
-  kEmit,            ///< pops a value and writes its str()
+  kEmit,            ///< pops a value and writes str(value)
   kConst,           ///< pushes the constant at index `a`
   kLoad,            ///< pushes the variable whose name is operand `a`
   kStore,           ///< pops a value into the variable whose name is `a`, in the innermost scope
@@ -23,7 +23,7 @@ enum class Op : std::uint8_t {
   kUnpack,          ///< replaces the top value by its `a` elements; the first element ends on top
   kJump,            ///< jumps by `a` instructions, counted from this instruction
   kJumpIfFalse,     ///< pops a value; jumps by `a` if it is false
-  kJumpKeep,        ///< `and`, `or`: if the top value's truth is `b`, jumps by `a`; else pops it
+  kJumpKeep,  ///< `and`, `or`: jumps by `a` if the top value's truth is `b`; else pops the value
   kNot,
   kNegate,
   kPlus,
@@ -49,7 +49,7 @@ enum class Op : std::uint8_t {
   kFilterNext,   ///< pushes the next item and enters a scope, or jumps by `a` at the end
   kFilterKeep,   ///< pops the condition, leaves the scope, jumps by `b` back to kFilterNext
   kFilterEnd,    ///< pushes a list of the items that passed the condition
-  kForBegin,     ///< pops the iterable; calls of loop() enter at `a`; `b`: true if recursive
+  kForBegin,     ///< pops the iterable; calls of loop() enter at `a`; `b`: 1 if recursive
   kForNext,      ///< pushes the next item, enters a scope with `loop`; or jumps by `a` at the end
   kForEnd,       ///< ends the loop; jumps by `a` over the else part if the loop had an item
   kLoopReturn,   ///< returns from loop() if loop() called the loop that begins at `a`
@@ -107,7 +107,7 @@ struct Code {
   std::vector<MacroCode> macros;
 };
 
-/// Deepest nesting of blocks and expressions. It bounds the compiler's use of the thread's stack.
+/// Most levels of nested blocks and expressions. The limit bounds the compiler's use of stack.
 inline constexpr int kNestingMax = 64;
 
 /// Compiles a template. Errors: SyntaxError.

@@ -26,9 +26,9 @@ struct Target {
 /// Compiles one template. Make a new Compiler for each template.
 class Compiler {
  public:
-  /// Errors: SyntaxError for text that is not a token.
+  /// Cuts `source` into tokens. Errors: SyntaxError for text that is not a token.
   explicit Compiler(std::string_view source) { tokenize(source, tokens_); }
-  /// Errors: SyntaxError.
+  /// Compiles the template. Errors: SyntaxError.
   Code run();
 
  private:
@@ -62,7 +62,7 @@ class Compiler {
   void emit_sequence(std::size_t at, Flavor flavor, std::size_t count) {
     emit_at(at, Op::kSequence, count, static_cast<std::size_t>(flavor));
   }
-  /// Emits a failure for an unknown filter or test, or a syntax error if the code always runs.
+  /// Emits a failure for an unknown filter or test; notes a SyntaxError if the code always runs.
   void emit_unknown(std::size_t at, std::string_view what, std::string_view name);
 
   class Level;
@@ -116,7 +116,7 @@ class Compiler {
   bool ends_with(std::initializer_list<std::string_view> ends) const;
   void statement();
   void end_block();
-  /// Compiles the expression of {{ }} or {% print %}, up to the token `end` (`mark` in errors).
+  /// Compiles the expression of {{ }} or {% print %}, up to the token `end`; errors call it `mark`.
   void print(TokenKind end, std::string_view mark);
   void if_statement();
   void for_statement();
@@ -173,7 +173,7 @@ class Compiler {
   std::vector<SyntaxError> unknown_;
 };
 
-/// Counts one level of nesting while it exists. Errors: SyntaxError beyond kNestingMax levels.
+/// A level of nesting while the object exists. Errors: SyntaxError beyond kNestingMax levels.
 class Compiler::Level {
  public:
   explicit Level(Compiler& compiler);

@@ -14,7 +14,7 @@ std::span<const FilterInfo> sequence_filters();
 /// Filters that apply another filter or a test to each item.
 std::span<const FilterInfo> select_filters();
 
-/// Returns value.a.b.0 for the path "a.b.0", value[i] for an integer i, `value` for a null path.
+/// Follows a path: "a.b.0" gives value.a.b.0, an integer i gives value[i], null gives `value`.
 Value follow(Heap& heap, const Value& value, const Value* path);
 
 /// The filter `items`: a generator of (key, value) pairs of a dict.

@@ -18,7 +18,7 @@ struct Limits {
   int calls_max = 64;
 };
 
-/// Deepest nesting of lists, dicts and namespaces. It limits functions that recurse over a value.
+/// Most levels of nested lists, dicts and namespaces. The limit bounds recursion over a value.
 inline constexpr int kValueDepthMax = 100;
 inline constexpr std::size_t kBytesPerStep = 128;
 
@@ -30,7 +30,7 @@ struct RunError {
 /// Throws RunError with `message`, which ends the render.
 [[noreturn]] void fail(std::string message);
 
-/// Counts what one render uses. It must outlive all values of the render.
+/// Counts the steps and memory of one render. The Heap must outlive all values of the render.
 class Heap {
  public:
   explicit Heap(const Limits& limits) : limits_(limits) {}
@@ -46,7 +46,7 @@ class Heap {
       out_of_steps();
   }
   void spend_bytes(std::size_t bytes) { spend(bytes / kBytesPerStep + 1); }
-  /// Counts steps for a visit of each character of a text: 16 times the steps of copying it.
+  /// Counts steps for a visit of each character of a text: 16 times the steps of copying the text.
   void spend_characters(std::size_t bytes) { spend_bytes(bytes * 16); }
   /// Counts the worst cost of a search for a pattern of `pattern` bytes in a text of `text` bytes.
   void spend_search(std::size_t text, std::size_t pattern) {

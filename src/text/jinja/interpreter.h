@@ -18,7 +18,7 @@ namespace ingot::jinja {
 /// The variables of one loop iteration, macro call or block.
 struct Scope {
   Scope* parent = nullptr;
-  bool captured = false;  ///< true if a macro or loop() refers to this scope, so it is never reused
+  bool captured = false;  ///< the scope is never reused, because a macro or loop() refers to it
   std::vector<std::pair<std::int32_t, Value>> variables;
 };
 
@@ -83,7 +83,7 @@ class Interpreter {
   void call_macro(const Macro& macro, const Arguments& arguments);
   /// Sets a macro's parameters in its call's scope. Bit i of the result: parameter i was given.
   std::uint64_t bind(const Macro& macro, Scope& scope, const Arguments& arguments);
-  /// Sets varargs, kwargs and caller. Fails for arguments that the macro does not take.
+  /// Sets the variables varargs, kwargs, caller. Fails for arguments that the macro does not take.
   void bind_extra(const MacroCode& macro, Scope& scope, const Arguments& arguments);
   void call_loop(const Loop& loop, const Arguments& arguments);
   void enter_frame(const Frame& frame, std::size_t entry);

@@ -51,7 +51,7 @@ class JinjaTemplate {
   JinjaTemplate(JinjaTemplate&&) noexcept;
   JinjaTemplate& operator=(JinjaTemplate&&) noexcept;
 
-  /// Cost:    bounded by `options.limits` for any template; recursion is bounded by kValueDepthMax.
+  /// Renders the template. Cost: bounded by `options.limits`; recursion by kValueDepthMax.
   /// Errors:  Error{kInvalid} "chat template, line 3, column 5: ..." if an operation fails, the
   ///          template calls raise_exception, or a limit is exceeded ("template budget: ...").
   MarkedText render(std::span<const JinjaVariable> variables,

@@ -28,7 +28,7 @@ struct Environment {
 struct Arguments {
   std::vector<Value> positional;
   std::vector<std::pair<std::string_view, Value>> named;
-  std::vector<Value> held{};  ///< dicts that hold the bytes of names in `named`
+  std::vector<Value> held{};  ///< dicts that own the texts of the names in `named`
 };
 
 using FilterFunction = Value (*)(Environment&, const Value&, const Arguments&);
@@ -51,7 +51,7 @@ struct FunctionInfo {
   CallFunction call;
 };
 /// A method of a value. `call` is null for a method that exists in Python but is forbidden here,
-/// because it would change its value.
+/// because the method would change the value.
 struct MethodInfo {
   std::string_view name;
   FilterFunction call;
@@ -92,7 +92,7 @@ class Parameters {
   const Value* some(std::size_t i) const;
   std::int64_t integer(std::size_t i, std::int64_t fallback) const;
   bool flag(std::size_t i, bool fallback) const;
-  /// The text of argument `i`, a string; nothing if it was not given or is None.
+  /// The text of the string argument `i`; nothing if the argument was not given or is None.
   std::optional<std::string_view> text(std::size_t i) const;
 
  private:

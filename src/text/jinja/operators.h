@@ -17,15 +17,15 @@ Value plus(const Value& value);
 /// Joins the texts of the values [begin, end): str(a) + str(b) + ...
 Value concatenate(Heap& heap, const Value* begin, const Value* end);
 
-/// Whether a == b, a in b, ... Errors: RunError for types without order, or `in` a non-container.
+/// Whether a == b, a in b, ... Errors: RunError for types that the comparison does not take.
 bool compare(Heap& heap, Compare operation, const Value& a, const Value& b);
 /// Whether a < b. Errors: RunError for types without order.
 bool is_less(Heap& heap, const Value& a, const Value& b);
 /// Whether `item` is in `container`.
 bool contains(Heap& heap, const Value& container, const Value& item);
 
-/// value.name (tries methods first) and value[key] (tries elements first). The result is an
-/// undefined value if neither exists. `name` is a string.
+/// value.name, which prefers attributes, and value[key], which prefers elements. The result is an
+/// undefined value if there is neither an attribute nor an element. `name` is a string.
 Value attribute(Heap& heap, const Value& value, const Value& name);
 Value item(Heap& heap, const Value& value, const Value& key);
 /// value[start:stop:step]; an absent `start`, `stop` or `step` is None.

@@ -8,7 +8,7 @@
 
 namespace ingot::jinja {
 
-/// Python's repr() of a float: the shortest digits that parse to `value`. "1e-05", "inf".
+/// Python's repr() of a float: the shortest text that parses to `value` ("1e-05", "inf").
 std::string python_float(double value);
 
 /// Whether Python's repr() prints the character without an escape.
@@ -26,7 +26,7 @@ Value printed(Heap& heap, const Value& value, bool markup = false);
 /// str(value) as a string value; a string is returned unchanged.
 Value to_string(Heap& heap, const Value& value);
 
-/// Arguments of Python's json.dumps and its defaults, except that ensure_ascii is off.
+/// Arguments of Python's json.dumps, with Python's defaults except for ensure_ascii.
 struct JsonStyle {
   bool ensure_ascii = false;
   bool sort_keys = false;

@@ -61,7 +61,7 @@ Value pad(const String& string, std::int64_t width, std::string_view fill, Side 
 /// Replaces the first `limit` occurrences of `from` by `to`; all if `limit` is negative.
 Value replace(const String& string, const MarkedText& from, const MarkedText& to,
               std::int64_t limit);
-/// Python's split and rsplit. Null `separator`: white space. Negative `limit`: no limit.
+/// Python's split and rsplit. A null `separator` means white space, a negative `limit` no limit.
 std::vector<Value> split(const String& string, const std::string_view* separator,
                          std::int64_t limit, bool from_right);
 std::vector<Value> split_lines(const String& string, bool keep_ends);

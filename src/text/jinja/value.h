@@ -86,7 +86,7 @@ class Value {
   static Value integer(std::int64_t i) { return {Kind::kInt, {.integer = i}}; }
   static Value real(double d) { return {Kind::kFloat, {.real = d}}; }
   static Value function(const FunctionInfo& f) { return {Kind::kFunction, {.function = &f}}; }
-  /// An undefined value, because `owner` has no `name` (a string, or None).
+  /// An undefined value, because `owner` has no `name`; `name` is a string or None.
   static Value undefined(Missing why, const Value& name, const Value& owner);
   static Value undefined(Missing why, const Value& name) { return undefined(why, name, Value()); }
   explicit Value(Object* object) : kind_(object->kind()), payload_{.object = object} {
@@ -183,7 +183,7 @@ struct String : Object {
   std::size_t offset(std::size_t index) const;
 
   const MarkedText text;
-  const bool markup;  ///< escaped HTML, such as the result of the filter `safe`
+  const bool markup;  ///< true for HTML that needs no escaping, as from the filter `safe`
 
  private:
   mutable std::size_t length_ = SIZE_MAX;
@@ -201,9 +201,9 @@ struct Sequence : Object {
 struct Dict : Object {
   explicit Dict(Heap& heap, Kind kind = Kind::kDict) : Object(heap, kind, sizeof(Dict)) {}
 
-  /// The value of a key, or null.
+  /// The value of a key, or null if the dict does not have the key.
   const Value* find(std::string_view key) const;
-  /// The value of a key, or null. Errors: RunError for an unhashable key.
+  /// The value of a key, or null if the key is not there. Errors: RunError for an unhashable key.
   const Value* find(const Value& key) const;
   void set(const Value& key, const Value& value);
 
@@ -252,15 +252,15 @@ struct Loop : Object {
   }
   std::vector<Value> items;
   std::size_t next = 0;  ///< index of the next item
-  const int nesting;     ///< number of enclosing calls of loop(): loop.depth0
+  const int nesting;     ///< number of enclosing calls of loop(), read as loop.depth0
   Value last_changed;    ///< tuple of the arguments of the last loop.changed(), or None
-  /// For calls of loop(): the for statement's first instruction (index) and enclosing scope.
+  /// For calls of loop(): index of the for statement's first instruction, and enclosing scope.
   std::size_t entry = 0;
   Scope* scope = nullptr;
   bool recursive = false;
 };
 
-/// The result of cycler(...): returns its values in turn, over and over.
+/// The result of cycler(...): its method `next` returns the values in turn, over and over.
 struct Cycler : Object {
   Cycler(Heap& heap, std::vector<Value>&& cycle);
   std::vector<Value> items;
@@ -284,7 +284,7 @@ Value make_string(Heap& heap, std::string_view text, Origin origin = Origin::kDa
 /// A new sequence. Errors: RunError if it is nested deeper than kValueDepthMax.
 Value make_sequence(Heap& heap, Flavor flavor, std::vector<Value>&& items);
 
-/// An empty list with room for `count` values. Counts `count` steps.
+/// An empty list with room for `count` values. Counts `count` steps of the render.
 std::vector<Value> room_for(Heap& heap, std::size_t count);
 
 /// The Python name of a value's type, for messages: "str", "dict".

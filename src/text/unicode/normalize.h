@@ -12,8 +12,8 @@ namespace ingot {
 /// Unicode's normal forms.
 enum class NormalForm : std::uint8_t { kNfc, kNfd, kNfkc, kNfkd };
 
-/// `text` in a normal form; invalid bytes stay as they are. The result has at most 11 times as many
-/// bytes (U+FDFA in NFKC).
+/// `text` in a normal form; invalid bytes stay as they are. The result has at most 11 times the
+/// bytes of `text`, a factor that U+FDFA reaches in NFKC.
 ///
 /// Cost:    O(n log n), even for long runs of marks; one scan if the text has this form already.
 /// Source:  Unicode Standard Annex 15.
@@ -23,21 +23,21 @@ inline std::string to_nfc(std::string_view text) { return to_normal_form(text, N
 /// `text` with each character in lower case, whatever its neighbours (final sigma is not used).
 std::string to_lower(std::string_view text);
 
-/// Removes combining marks (category M). A composed character keeps its accent; apply NFD first.
+/// Removes combining marks (category M). A composed character keeps its accent, so apply NFD first.
 std::string strip_marks(std::string_view text);
 
-/// Removes white space at the start (`left`) and at the end (`right`) of `text`.
+/// Removes white space of `text`: at the start if `left`, at the end if `right`.
 std::string_view strip(std::string_view text, bool left, bool right);
 
 /// Switches for the steps of BERT's normaliser, in the order in which they run.
 struct BertNormalization {
-  bool clean_text = true;     ///< drops NUL, U+FFFD and controls; makes all white space spaces
+  bool clean_text = true;     ///< drops NUL, U+FFFD and controls; turns all white space into spaces
   bool space_cjk = true;      ///< puts a space before and behind each CJK ideograph
   bool strip_accents = true;  ///< applies NFD and removes nonspacing marks
   bool lowercase = true;
 };
 
-/// BERT's normaliser. Cost: linear; at most 3 times the bytes, before NFD and lower case.
+/// BERT's normaliser. Cost: linear. NFD and lower case get a text of at most 3 times the bytes.
 /// Source:  BERT's tokenization.py; code point ranges from Hugging Face's tokenizers.
 std::string bert_normalize(std::string_view text, const BertNormalization& options);
 

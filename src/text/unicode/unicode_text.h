@@ -7,8 +7,8 @@
 
 namespace ingot {
 
-/// Python's str.isspace for a character: White_Space, and the separators U+001C to U+001F, which
-/// Unicode does not count.
+/// Python's str.isspace for a character: Unicode's White_Space characters, and the separators
+/// U+001C to U+001F, which Unicode does not count as white space.
 bool is_python_space(char32_t code);
 
 /// The number of bytes of white space at the start (leading) or the end (trailing) of `text`.
@@ -19,13 +19,13 @@ std::size_t trailing_space(std::string_view text);
 inline bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 /// The number of characters of `text`.
 std::size_t count_characters(std::string_view text);
-/// The start of the character that ends in front of byte `end`, which is not 0.
+/// The index of the first byte of the character that ends in front of byte `end` (not 0).
 std::size_t character_before(std::string_view text, std::size_t end);
 
 /// Lower, upper and title case; kFold is the form for comparisons that ignore case.
 enum class Case { kLower, kUpper, kTitle, kFold };
 
-/// Appends `code` in the case `wanted`. That can be several characters: ß in upper case is SS.
+/// Appends `code` in the case `wanted`: one character or more, such as SS for ß in upper case.
 ///
 /// Source:  Unicode's simple mappings from utf8proc, and the unconditional mappings of
 ///          SpecialCasing.txt.
