@@ -7,8 +7,8 @@ namespace ingot {
 /// result must increase this number, update the golden digests and say why.
 inline constexpr int kOrderVersion = 1;
 
-/// The name of the rules that fix the bits of results. Session files contain it, and a program with
-/// another name refuses them.
+/// Names the rules, such as the order of sums, that make results equal bit for bit. A session file
+/// stores this name. A program whose rules have another name refuses the file.
 inline constexpr char kNumericsProfile[] = "canon-1";
 
 }  // namespace ingot

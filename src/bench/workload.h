@@ -68,8 +68,8 @@ struct WorkloadResult {
 /// blocks, so their prefixes are computed before each run.
 class WorkloadRunner {
  public:
-  /// `on_step` is called between steps and may throw to end the run. `profiled` is the executor's
-  /// backend if steps are profiled, else null; a run clears its profile before the timed steps.
+  /// `on_step` is called between steps and may throw to end the run. `profiled`: the executor's
+  /// backend, or null without a profile. Each run clears the backend's profile before timed steps.
   WorkloadRunner(Executor& executor, bool shared_prefix, std::function<void()> on_step,
                  ProfiledBackend* profiled = nullptr);
 

@@ -108,7 +108,7 @@ class AttentionPlan {
   struct SequenceTiles {
     std::int64_t tile = 0;  ///< the row tiles are [tile, end_tile)
     std::int64_t end_tile = 0;
-    std::int64_t parts = 0;  ///< number of items of each head tile
+    std::int64_t parts = 0;  ///< number of items into which a head tile is split
     std::int64_t item = 0;   ///< number of the first item
     HeadTiles heads;
   };

@@ -147,8 +147,8 @@ struct AttentionArgs {
 struct KernelTable : HostKernels {
   LinearKernels linear{};
   bool reads_matrix = false;  ///< whether some linear kernels read PanelArgs::matrix
-  /// Quantises x [cols] as row `row` of 16 rows, into the `groups` of its row tile and the `matrix`
-  /// of the 16 rows, both [cols / 32]. An output that is null is skipped.
+  /// Quantises x [cols], row `row` of a block of 16 rows. Writes to `groups` of the row's tile and
+  /// to `matrix` of the block, both [cols / 32]. An output that is null is skipped.
   void (*quantise)(const float* x, std::int64_t cols, int row, QuantisedGroup* groups,
                    MatrixGroup* matrix) = nullptr;
   /// Quantises kTileRows rows, `stride` floats apart, into the groups of their row tile. Results

@@ -13,8 +13,8 @@
 
 namespace ingot {
 
-/// Everything besides tokens that keys and values depend on. If two processes have equal values,
-/// one process can continue with the other's keys and values and compute equal bits.
+/// Everything besides tokens that keys and values depend on. If this struct is equal in two
+/// processes, one can continue from the other's KV cache and compute equal bits.
 struct SessionModel {
   ModelFingerprint weights{};
   std::int32_t order_version = kOrderVersion;
